@@ -1,0 +1,31 @@
+//! Pure deterministic metrics: the same input gives the same score, everywhere.
+//!
+//! One module per family. Texts are compared in Unicode code points unless a function says
+//! otherwise. A metric that has no meaning for its input (no reference, no relevant document) is
+//! `None`, never 0 and never NaN.
+//!
+//! ```
+//! use karat_scoring::metrics::{rouge::Rouge, squad};
+//!
+//! let score = Rouge::default().rouge1("the cat sat", "the cat sat down");
+//! assert_eq!(score.precision, 1.0);
+//! assert_eq!(score.recall, 0.75);
+//! assert_eq!(squad::exact_match("The Eiffel Tower", &["eiffel tower"]), Some(true));
+//! ```
+
+pub mod bleu;
+pub mod chrf;
+pub mod edit;
+mod grams;
+pub mod json;
+pub mod numeric;
+mod overlap;
+pub mod porter;
+pub mod retrieval;
+pub mod rouge;
+pub mod set_f1;
+pub mod squad;
+pub mod text;
+mod tokens;
+
+pub use overlap::Overlap;

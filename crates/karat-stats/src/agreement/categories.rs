@@ -1,0 +1,129 @@
+//! Declared categories: looking labels up, weighting disagreements, counting ratings.
+
+use crate::input::InputError;
+
+/// How much two categories of a declared, ordered list agree: 1 for the same, 0 for the farthest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Weighting {
+    /// 1 when equal, else 0 (nominal labels).
+    Identity,
+    /// 1 − |i−j| / (q−1).
+    Linear,
+    /// 1 − ((i−j) / (q−1))², the usual choice for a 1–5 scale.
+    Quadratic,
+    /// 1 − C(|i−j|+1, 2) / C(q, 2) (Gwet 2014).
+    Ordinal,
+}
+
+impl Weighting {
+    /// 1 − agreement of the categories with indices `i` and `j` of `q`: exactly 0 when `i == j`.
+    pub fn disagreement(self, i: usize, j: usize, q: usize) -> f64 {
+        let distance = i.abs_diff(j) as f64;
+        if i == j {
+            return 0.0;
+        }
+        let farthest = (q.saturating_sub(1)).max(1) as f64;
+        match self {
+            Self::Identity => 1.0,
+            Self::Linear => distance / farthest,
+            Self::Quadratic => (distance / farthest).powi(2),
+            Self::Ordinal => distance * (distance + 1.0) / (farthest * (farthest + 1.0)),
+        }
+    }
+
+    /// Agreement in \[0, 1\] of the categories with indices `i` and `j` of `q`.
+    pub fn agreement(self, i: usize, j: usize, q: usize) -> f64 {
+        1.0 - self.disagreement(i, j, q)
+    }
+}
+
+/// The index of each value in the declared list.
+///
+/// # Errors
+/// [`InputError::UnknownLabel`] for a value that the list does not hold.
+pub fn label_indices<T: PartialEq>(
+    name: &'static str,
+    values: &[T],
+    labels: &[T],
+) -> Result<Vec<usize>, InputError> {
+    values
+        .iter()
+        .enumerate()
+        .map(|(index, value)| {
+            labels
+                .iter()
+                .position(|label| label == value)
+                .ok_or(InputError::UnknownLabel { name, index })
+        })
+        .collect()
+}
+
+/// How many ratings of each category each item got: items × categories.
+///
+/// Items may have different numbers of ratings; items without any are kept and counted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CountTable {
+    counts: Vec<u64>,
+    categories: usize,
+}
+
+impl CountTable {
+    /// From one row of counts per item.
+    ///
+    /// # Errors
+    /// [`InputError::Ragged`] when a row has not one count per category.
+    pub fn from_counts(rows: &[impl AsRef<[u64]>]) -> Result<Self, InputError> {
+        let categories = rows.first().map_or(0, |row| row.as_ref().len());
+        let mut counts = Vec::with_capacity(rows.len() * categories);
+        for (row, values) in rows.iter().map(AsRef::as_ref).enumerate() {
+            if values.len() != categories {
+                return Err(InputError::Ragged {
+                    name: "number of categories",
+                    row,
+                    found: values.len() as u64,
+                    expected: categories as u64,
+                });
+            }
+            counts.extend_from_slice(values);
+        }
+        Ok(Self { counts, categories })
+    }
+
+    /// From the category indices that each item got, missing ratings left out.
+    ///
+    /// # Errors
+    /// [`InputError::OutOfBounds`] for an index that is not below `categories`.
+    pub fn from_ratings(
+        items: impl IntoIterator<Item = impl IntoIterator<Item = usize>>,
+        categories: usize,
+    ) -> Result<Self, InputError> {
+        let mut counts = Vec::new();
+        for item in items {
+            let start = counts.len();
+            counts.resize(start + categories, 0);
+            for index in item {
+                match counts.get_mut(start + index) {
+                    Some(count) if index < categories => *count += 1,
+                    _ => {
+                        return Err(InputError::OutOfBounds {
+                            name: "category index",
+                            index,
+                            len: categories,
+                        });
+                    }
+                }
+            }
+        }
+        Ok(Self { counts, categories })
+    }
+
+    /// Number of declared categories, q.
+    pub fn categories(&self) -> usize {
+        self.categories
+    }
+
+    /// The counts of each item.
+    pub fn items(&self) -> impl ExactSizeIterator<Item = &[u64]> + Clone {
+        self.counts.chunks_exact(self.categories.max(1))
+    }
+}

@@ -1,0 +1,229 @@
+//! Krippendorff's alpha and its bootstrap interval over units.
+
+use rustc_hash::FxHashMap;
+
+use super::Ratings;
+use crate::{
+    describe::quantile,
+    input::{InputError, in_domain},
+    interval::{Interval, Level, Method},
+};
+
+/// The level of measurement, which sets the squared difference δ² of two ratings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Measurement {
+    /// Labels: 0 when equal, else 1.
+    Nominal,
+    /// Ranks: δ is the number of pairable ratings between the two values, each end counted half.
+    Ordinal,
+    /// Differences: (a − b)².
+    Interval,
+    /// Proportions of non-negative values: ((a − b)/(a + b))².
+    Ratio,
+}
+
+/// Krippendorff's alpha: α = 1 − D_o/D_e over the coincidences of pairable ratings (Krippendorff 2011).
+///
+/// Takes any number of raters with gaps; units with fewer than two ratings are ignored. `None` when
+/// no unit has two ratings or all pairable ratings are the same (no variation is not agreement 1).
+/// Time O(ratings) plus, for [`Measurement::Ratio`], the square of the number of distinct values.
+///
+/// # Errors
+/// [`InputError::OutOfDomain`] for a negative rating at [`Measurement::Ratio`].
+pub fn krippendorff_alpha(ratings: &Ratings, measurement: Measurement) -> Result<Option<f64>, InputError> {
+    check_values(ratings, measurement)?;
+    Ok(alpha(ratings.units(), measurement))
+}
+
+fn check_values(ratings: &Ratings, measurement: Measurement) -> Result<(), InputError> {
+    if measurement != Measurement::Ratio {
+        return Ok(());
+    }
+    let negative = ratings.units().flatten().find(|&&value| value < 0.0);
+    negative.map_or(Ok(()), |&value| {
+        in_domain("a rating on a ratio scale", value, "0 or more", false)
+    })
+}
+
+fn alpha<'a>(units: impl Iterator<Item = &'a [f64]> + Clone, measurement: Measurement) -> Option<f64> {
+    let pairable = units.filter(|unit| unit.len() > 1);
+    let coded = Coded::new(pairable.clone().flatten().copied());
+    if coded.domain.len() < 2 {
+        return None;
+    }
+    let n = coded.codes.len() as f64;
+    let positions = coded.positions(measurement);
+    let difference = |a: u32, b: u32| measurement.squared_difference(positions[a as usize], positions[b as usize]);
+    let mut observed = 0.0;
+    let mut rest = coded.codes.as_slice();
+    for unit in pairable {
+        let (codes, tail) = rest.split_at(unit.len());
+        rest = tail;
+        let mut within = 0.0;
+        for (i, &a) in codes.iter().enumerate() {
+            for &b in &codes[i + 1..] {
+                within += difference(a, b);
+            }
+        }
+        observed += 2.0 * within / (unit.len() - 1) as f64;
+    }
+    let expected = measurement.expected_differences(&positions, &coded.counts) / (n - 1.0);
+    (expected > 0.0).then(|| 1.0 - observed / expected)
+}
+
+impl Measurement {
+    fn squared_difference(self, a: f64, b: f64) -> f64 {
+        let d = a - b;
+        match self {
+            Self::Nominal => f64::from(u8::from(d.abs() > 0.0)),
+            Self::Ordinal | Self::Interval => d * d,
+            Self::Ratio if a + b > 0.0 => (d / (a + b)).powi(2),
+            Self::Ratio => 0.0,
+        }
+    }
+
+    /// Σ_c Σ_k n_c n_k δ²(c, k), in closed form where there is one.
+    fn expected_differences(self, positions: &[f64], counts: &[u64]) -> f64 {
+        let counts: Vec<f64> = counts.iter().map(|&count| count as f64).collect();
+        let n: f64 = counts.iter().sum();
+        let weighted = || positions.iter().zip(&counts);
+        match self {
+            Self::Nominal => n * n - counts.iter().map(|count| count * count).sum::<f64>(),
+            Self::Ordinal | Self::Interval => {
+                let mean = weighted().map(|(x, count)| x * count).sum::<f64>() / n;
+                2.0 * n * weighted().map(|(x, count)| count * (x - mean).powi(2)).sum::<f64>()
+            }
+            Self::Ratio => weighted()
+                .map(|(a, count)| {
+                    count * weighted().map(|(b, other)| other * self.squared_difference(*a, *b)).sum::<f64>()
+                })
+                .sum(),
+        }
+    }
+}
+
+/// Ratings as indices into the list of distinct values.
+struct Coded {
+    codes: Vec<u32>,
+    domain: Vec<f64>,
+    counts: Vec<u64>,
+}
+
+impl Coded {
+    fn new(values: impl Iterator<Item = f64>) -> Self {
+        let mut code_of = FxHashMap::default();
+        let mut coded = Self {
+            codes: Vec::new(),
+            domain: Vec::new(),
+            counts: Vec::new(),
+        };
+        for value in values {
+            // Adding zero makes −0 and 0 the same bits.
+            let value = value + 0.0;
+            let code = *code_of.entry(value.to_bits()).or_insert_with(|| {
+                coded.domain.push(value);
+                coded.counts.push(0);
+                coded.domain.len() as u32 - 1
+            });
+            coded.counts[code as usize] += 1;
+            coded.codes.push(code);
+        }
+        coded
+    }
+
+    /// Where each distinct value lies on the axis on which `measurement` takes differences.
+    fn positions(&self, measurement: Measurement) -> Vec<f64> {
+        match measurement {
+            Measurement::Nominal => (0..self.domain.len()).map(|code| code as f64).collect(),
+            Measurement::Interval | Measurement::Ratio => self.domain.clone(),
+            Measurement::Ordinal => self.mid_ranks(),
+        }
+    }
+
+    /// Ratings below plus half of those equal: Σ_{g=c..k} n_g − (n_c + n_k)/2 is a difference of these.
+    fn mid_ranks(&self) -> Vec<f64> {
+        let mut order: Vec<usize> = (0..self.domain.len()).collect();
+        order.sort_by(|&a, &b| self.domain[a].total_cmp(&self.domain[b]));
+        let mut ranks = vec![0.0; order.len()];
+        let mut below = 0.0;
+        for code in order {
+            let count = self.counts[code] as f64;
+            ranks[code] = below + 0.5 * count;
+            below += count;
+        }
+        ranks
+    }
+}
+
+/// A percentile bootstrap interval of alpha over units.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct AlphaBootstrap {
+    /// Alpha of the data.
+    pub alpha: Option<f64>,
+    /// Resamples that say nothing, left out of the interval: no unit with two ratings, or one value
+    /// only in all ratings.
+    pub n_undefined: usize,
+    /// Resamples in which the ratings vary but the pairable ones do not: α is 0/0. One such resample
+    /// shows that there are too few pairable units for a bootstrap, and the interval is withheld.
+    pub n_indeterminate: usize,
+    /// Percentile interval (type-7 quantiles); `None` when withheld or when no resample is defined.
+    pub interval: Option<Interval>,
+}
+
+/// Bootstraps alpha over units: each resample lists the indices of the drawn units.
+///
+/// This is the simple bootstrap of units, not the pair resampling of Hayes & Krippendorff 2007.
+///
+/// # Errors
+/// As [`krippendorff_alpha`], and an index past the units.
+pub fn alpha_bootstrap(
+    ratings: &Ratings,
+    measurement: Measurement,
+    level: Level,
+    resamples: impl IntoIterator<Item = impl AsRef<[usize]>>,
+) -> Result<AlphaBootstrap, InputError> {
+    let alpha_of_data = krippendorff_alpha(ratings, measurement)?;
+    let mut replicates = Vec::new();
+    let mut n_undefined = 0;
+    let mut n_indeterminate = 0;
+    for resample in resamples {
+        let drawn = resample.as_ref();
+        if let Some(&index) = drawn.iter().find(|&&index| index >= ratings.len()) {
+            return Err(InputError::OutOfBounds {
+                name: "resampled unit",
+                index,
+                len: ratings.len(),
+            });
+        }
+        let units = drawn.iter().map(|&index| ratings.unit(index));
+        match alpha(units.clone(), measurement) {
+            Some(value) => replicates.push(value),
+            None if units.clone().any(|unit| unit.len() > 1) && varies(units) => n_indeterminate += 1,
+            None => n_undefined += 1,
+        }
+    }
+    let end = |p: f64| quantile(&replicates, p);
+    let tail = 0.5 * level.alpha();
+    let interval = if n_indeterminate == 0 {
+        end(tail).zip(end(1.0 - tail)).map(|(lo, hi)| Interval {
+            lo,
+            hi,
+            level,
+            method: Method::Percentile,
+        })
+    } else {
+        None
+    };
+    Ok(AlphaBootstrap {
+        alpha: alpha_of_data,
+        n_undefined,
+        n_indeterminate,
+        interval,
+    })
+}
+
+fn varies<'a>(units: impl Iterator<Item = &'a [f64]>) -> bool {
+    let mut values = units.flatten();
+    let first = values.next();
+    first.is_some_and(|first| values.any(|value| value > first || value < first))
+}

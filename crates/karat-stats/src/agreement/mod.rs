@@ -1,0 +1,29 @@
+//! Agreement between raters: kappa, alpha, AC1 and AC2, ICC, correlation, judge error.
+//!
+//! Coefficients that need a scale take the *declared* list of labels, in order: weights go by the
+//! index in that list and the number of categories is its length, whether or not every label was
+//! used.
+
+mod categories;
+mod cohen;
+mod correlation;
+mod fleiss;
+mod gwet;
+mod icc;
+mod judge_error;
+mod kendall;
+mod krippendorff;
+mod ratings;
+#[cfg(test)]
+mod tests;
+
+pub use categories::{CountTable, Weighting, label_indices};
+pub use cohen::{Contingency, Kappa, cohen_kappa};
+pub use correlation::{Correlation, PearsonCorrelation, pearson, spearman};
+pub use fleiss::{FleissKappa, fleiss_kappa};
+pub use gwet::{GwetAc, gwet_ac};
+pub use icc::{Icc, IccCoefficients, icc};
+pub use judge_error::{BlandAltman, JudgeError, judge_error};
+pub use kendall::{KendallTau, kendall_tau_b};
+pub use krippendorff::{AlphaBootstrap, Measurement, alpha_bootstrap, krippendorff_alpha};
+pub use ratings::Ratings;

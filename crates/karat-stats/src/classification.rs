@@ -1,0 +1,1 @@
+//! Classification metrics: precision, recall, F1, MCC, ROC AUC, average precision.

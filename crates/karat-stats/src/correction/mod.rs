@@ -1,0 +1,1 @@
+//! Correcting a judge with human labels: prediction-powered means, Rogan-Gladen, recalibration.

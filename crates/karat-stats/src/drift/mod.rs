@@ -1,0 +1,1 @@
+//! Drift and change detection on a series of runs.

@@ -1,0 +1,1 @@
+//! Pairwise preference: Bradley-Terry, Davidson ties, position bias.

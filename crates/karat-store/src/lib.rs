@@ -1,0 +1,1 @@
+//! Karat: store

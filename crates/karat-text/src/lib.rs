@@ -1,0 +1,1 @@
+//! Templates, paths, tokens, chunks and the JSON ladder: text in, text out

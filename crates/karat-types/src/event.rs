@@ -1,0 +1,91 @@
+//! What observers of a run see. Observers may drop events; the ledger never does.
+
+use crate::{CellError, CellStatus, Money, RunStatus};
+
+/// Receives the events of a run. Called from many threads; it must not block.
+pub trait Observer: Send + Sync {
+    /// Something happened.
+    fn on(&self, event: &Event<'_>);
+}
+
+/// An observer that looks away.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Silent;
+
+impl Observer for Silent {
+    fn on(&self, _: &Event<'_>) {}
+}
+
+/// Where a finished cell's output came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReuseLabel {
+    /// Made now.
+    Fresh,
+    /// From an earlier run, or an earlier part of this one.
+    Reused,
+}
+
+/// A finished cell, for progress lines.
+#[derive(Debug, Clone, Copy)]
+pub struct CellProgress<'a> {
+    /// Finished cells of this run so far, this one included.
+    pub done: u64,
+    /// Cells of the plan.
+    pub total: u64,
+    /// Id of the sample.
+    pub sample: &'a str,
+    /// Id of the model, where the system has one.
+    pub model: Option<&'a str>,
+    /// Id of the variant.
+    pub variant: &'a str,
+    /// Repetition, from 0.
+    pub trial: u32,
+    /// How it ended.
+    pub status: CellStatus,
+    /// Whether any of its judgments is unscored.
+    pub unscored: bool,
+    /// Where the output came from.
+    pub reuse: ReuseLabel,
+    /// From its start to its end, in milliseconds.
+    pub duration_ms: u64,
+    /// Why it has no output.
+    pub error: Option<&'a CellError>,
+}
+
+/// One thing that happened. Volatile: what must last stands in the ledger.
+#[derive(Debug, Clone, Copy)]
+pub enum Event<'a> {
+    /// The run begins, or goes on.
+    Started {
+        /// Its id.
+        run: &'a str,
+        /// Cells of the plan.
+        cells: u64,
+        /// Cells that an earlier part of the run finished.
+        done: u64,
+    },
+    /// An attempt failed and another will follow.
+    Retrying {
+        /// Registry id of the model.
+        model: &'a str,
+        /// Attempts made.
+        attempt: u32,
+        /// Milliseconds until the next.
+        delay_ms: u64,
+        /// Why.
+        error: &'a crate::CallError,
+    },
+    /// A cell and its judgments are on disk.
+    CellFinished(CellProgress<'a>),
+    /// Something the user should know.
+    Warning(&'a str),
+    /// The run ended.
+    Finished {
+        /// How.
+        status: RunStatus,
+        /// Calls made in this part of the run.
+        calls: u64,
+        /// Money spent in this part of the run.
+        spent: Money,
+    },
+}

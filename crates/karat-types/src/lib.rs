@@ -1,0 +1,51 @@
+//! Plain data that every Karat crate speaks: identities, samples, requests and replies, specs of a plan,
+//! ledger records, scores, money and exit codes.
+//!
+//! Nothing here does I/O, reads a clock or draws a random number. The two traits that live here are
+//! contracts between crates that must not know each other: [`Machine`] (steps and judges ask, the engine
+//! or a library user answers) and [`RunRows`] (the store yields, analysis and reports read).
+
+mod call;
+mod clock;
+mod event;
+mod exit;
+mod key;
+mod machine;
+mod model;
+mod money;
+mod plan;
+mod record;
+mod request;
+mod rows;
+mod rubric;
+mod sample;
+mod score;
+mod scorer;
+mod step;
+
+pub use call::{CallError, CallErrorCode, FinishReason, Reply, Usage};
+pub use clock::{Clock, FixedClock, Moment};
+pub use event::{CellProgress, Event, Observer, ReuseLabel, Silent};
+pub use exit::Exit;
+pub use key::{Key, KeyBuilder, ParseKeyError};
+pub use machine::{Answer, Ask, Machine, Slot, Turn};
+pub use model::{Availability, JsonMode, Limits, ModelSpec, Tier};
+pub use money::{Money, Price, Pricing};
+pub use plan::{AnalysisSpec, DatasetHeader, MetricSpec, PlanHeader, RunSpec, SourceDigest, System};
+pub use record::{
+    CallRecord, CellCost, CellError, CellRecord, CellStatus, JudgmentRecord, Note, NoteKind, Record, RunHeader,
+    RunStatus, SampleRecord, StepRecord,
+};
+pub use request::{ChatRequest, Message, Parameters, ReplyFormat, Request, Role};
+pub use rows::{CellRow, JudgmentRow, RowError, RunRows};
+pub use rubric::{
+    Absent, Better, BreakdownSpec, Cap, ChunkFold, DiagnosticSpec, Dimension, FieldType, Invalid, OutOfRange, Overall,
+    OverallMethod, Rationale, ReferenceUse, ReplyShape, Rubric, RubricPrompt, Scale, ShowAs, ShowChunk, ShowItem, Then,
+};
+pub use sample::Sample;
+pub use score::Score;
+pub use scorer::{Bound, Consensus, ConsensusMethod, RubricScorer, ScorerKind, ScorerSpec};
+pub use step::{
+    Action, ChunkSize, ChunkSpec, Merge, MergeHow, Missing, ParseAs, ParseSpec, PromptSpec, RecordedSpec, Requires,
+    StepSpec, VariantSpec,
+};

@@ -1,0 +1,134 @@
+//! Money in whole nano-dollars (design law 13): no float ever adds up a bill.
+
+use std::iter::Sum;
+use std::ops::{Add, AddAssign, Sub};
+
+use serde::{Deserialize, Serialize};
+
+use crate::Usage;
+
+/// An amount in nano-dollars (10⁻⁹ USD).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Money(pub i128);
+
+impl Money {
+    /// Nothing.
+    pub const ZERO: Self = Self(0);
+
+    /// An amount given in dollars, rounded to the nearest nano-dollar. `None` when it is not finite.
+    pub fn from_usd(usd: f64) -> Option<Self> {
+        usd.is_finite().then(|| Self((usd * 1e9).round() as i128))
+    }
+
+    /// The amount in dollars, for display and reports only.
+    pub fn usd(self) -> f64 {
+        self.0 as f64 / 1e9
+    }
+}
+
+impl Add for Money {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self(self.0 + other.0)
+    }
+}
+
+impl Sub for Money {
+    type Output = Self;
+    fn sub(self, other: Self) -> Self {
+        Self(self.0 - other.0)
+    }
+}
+
+impl AddAssign for Money {
+    fn add_assign(&mut self, other: Self) {
+        self.0 += other.0;
+    }
+}
+
+impl Sum for Money {
+    fn sum<I: Iterator<Item = Self>>(amounts: I) -> Self {
+        amounts.fold(Self::ZERO, Add::add)
+    }
+}
+
+/// A price list entry: nano-dollars per million tokens.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Price {
+    /// Nano-dollars per million input tokens.
+    pub input: u64,
+    /// Nano-dollars per million output tokens (reasoning tokens count as output).
+    pub output: u64,
+    /// Nano-dollars per million input tokens served from the provider's cache; without it they cost `input`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cached_input: Option<u64>,
+    /// The date (YYYY-MM-DD) on which the price was read at its source.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub as_of: Option<String>,
+}
+
+/// What is known about the price of a model.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pricing {
+    /// A sourced price.
+    Known(Price),
+    /// Costs nothing by declaration, or because it runs on this machine.
+    Unmetered,
+    /// Nobody knows. Never treated as free.
+    #[default]
+    Unknown,
+}
+
+impl Pricing {
+    /// What a call with this usage costs, rounded up to the next nano-dollar; `None` when the price is unknown.
+    pub fn cost(&self, usage: &Usage) -> Option<Money> {
+        match self {
+            Self::Unmetered => Some(Money::ZERO),
+            Self::Unknown => None,
+            Self::Known(price) => Some(price.cost(usage)),
+        }
+    }
+
+    /// Whether a budget can be kept with this price.
+    pub fn is_known(&self) -> bool {
+        !matches!(self, Self::Unknown)
+    }
+}
+
+impl Price {
+    /// What a call with this usage costs, rounded up to the next nano-dollar.
+    pub fn cost(&self, usage: &Usage) -> Money {
+        let cached = usage.cached_input_tokens.min(usage.input_tokens);
+        let fresh = usage.input_tokens - cached;
+        let total = i128::from(fresh) * i128::from(self.input)
+            + i128::from(cached) * i128::from(self.cached_input.unwrap_or(self.input))
+            + i128::from(usage.output_tokens) * i128::from(self.output);
+        Money((total + 999_999).div_euclid(1_000_000))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn price() -> Price {
+        Price { input: 1_250_000_000, output: 10_000_000_000, cached_input: Some(125_000_000), as_of: None }
+    }
+
+    #[test]
+    fn cost_counts_cached_tokens_at_their_own_price_and_rounds_up() {
+        let usage = Usage { input_tokens: 1000, cached_input_tokens: 400, output_tokens: 1, ..Usage::default() };
+        assert_eq!(price().cost(&usage), Money(600 * 1250 + 400 * 125 + 10_000));
+        let one = Price { input: 1, output: 0, cached_input: None, as_of: None };
+        assert_eq!(one.cost(&Usage { input_tokens: 1, ..Usage::default() }), Money(1));
+    }
+
+    #[test]
+    fn unknown_is_not_free() {
+        assert_eq!(Pricing::Unknown.cost(&Usage::default()), None);
+        assert_eq!(Pricing::Unmetered.cost(&Usage::default()), Some(Money::ZERO));
+    }
+}

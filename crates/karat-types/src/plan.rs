@@ -1,0 +1,185 @@
+//! The symbolic header of a plan: everything that fixes cells and judgments, rows apart.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::{Better, Key, ModelSpec, ScorerSpec, VariantSpec};
+
+/// A plan without its rows. It is stored with the run, and a report needs nothing else beside the run's rows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PlanHeader {
+    /// `karat.plan/1`.
+    pub schema: String,
+    /// The suite's name.
+    pub suite: String,
+    /// One line about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<String>,
+    /// Hash of the suite file as written.
+    pub suite_hash: String,
+    /// Hash of everything that fixes cells and judgments.
+    pub plan_hash: Key,
+    /// The dataset.
+    pub dataset: DatasetHeader,
+    /// The models that run, in the suite's order, then models that steps name.
+    pub models: Vec<ModelSpec>,
+    /// The judges.
+    pub judges: Vec<ModelSpec>,
+    /// The variants that run.
+    pub variants: Vec<VariantSpec>,
+    /// What is compared: model × variant, in plan order.
+    pub systems: Vec<System>,
+    /// Repetitions of a cell.
+    pub trials: u32,
+    /// The scorers.
+    pub scorers: Vec<ScorerSpec>,
+    /// Every metric of the run, in the scorers' order: a score's index counts in this list.
+    pub metrics: Vec<MetricSpec>,
+    /// The analyses asked for.
+    #[serde(default)]
+    pub analyses: Vec<AnalysisSpec>,
+    /// Execution settings.
+    pub run: RunSpec,
+    /// Name of the tokenizer that cuts chunks.
+    pub tokenizer: String,
+}
+
+impl PlanHeader {
+    /// Cells of the plan before conditions that only a row can decide.
+    pub fn cells(&self) -> u64 {
+        self.dataset.rows * self.cells_per_row()
+    }
+
+    /// Cells of one row.
+    pub fn cells_per_row(&self) -> u64 {
+        self.systems.iter().map(|system| u64::from(system.trials)).sum()
+    }
+
+    /// Row, system and trial of a cell ordinal: rows outermost, trials innermost.
+    pub fn place(&self, ordinal: u64) -> (u64, usize, u32) {
+        let per_row = self.cells_per_row().max(1);
+        let mut rest = ordinal % per_row;
+        for (index, system) in self.systems.iter().enumerate() {
+            if rest < u64::from(system.trials) {
+                return (ordinal / per_row, index, rest as u32);
+            }
+            rest -= u64::from(system.trials);
+        }
+        (ordinal / per_row, 0, 0)
+    }
+
+    /// Position of a metric by name.
+    pub fn metric(&self, name: &str) -> Option<usize> {
+        self.metrics.iter().position(|metric| metric.name == name)
+    }
+
+    /// The model of a system, where it has one.
+    pub fn system_model(&self, system: usize) -> Option<&ModelSpec> {
+        self.systems.get(system)?.model.and_then(|index| self.models.get(index))
+    }
+
+    /// The variant's id of a system.
+    pub fn system_variant(&self, system: usize) -> &str {
+        self.systems.get(system).and_then(|it| self.variants.get(it.variant)).map_or("", |variant| variant.id.as_str())
+    }
+}
+
+/// Model × variant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct System {
+    /// Index into `models`; `None` when the variant calls none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<usize>,
+    /// Index into `variants`.
+    pub variant: usize,
+    /// Trials of each of its cells.
+    pub trials: u32,
+}
+
+/// What a plan knows of its dataset.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DatasetHeader {
+    /// Rows after conditions and limits.
+    pub rows: u64,
+    /// Hash over the sources and the adapter's options.
+    pub hash: String,
+    /// Each source file.
+    pub sources: Vec<SourceDigest>,
+    /// Declared version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// Whether rows name a cluster.
+    #[serde(default)]
+    pub clustered: bool,
+}
+
+/// A source file by name and content.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SourceDigest {
+    /// Path as written in the suite.
+    pub path: String,
+    /// BLAKE3 of its bytes, hexadecimal.
+    pub blake3: String,
+    /// Its size.
+    pub bytes: u64,
+}
+
+/// A metric of the run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MetricSpec {
+    /// `scorer` or `scorer.dimension`.
+    pub name: String,
+    /// Index of its scorer.
+    pub scorer: usize,
+    /// Lowest and highest possible value, where it has them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub range: Option<(f64, f64)>,
+    /// Whether it only takes the values 0 and 1: its interval is Wilson's.
+    #[serde(default)]
+    pub binary: bool,
+    /// Direction.
+    #[serde(default)]
+    pub better: Better,
+    /// Whether it depends on time or price, so that the canonical report leaves it out.
+    #[serde(default)]
+    pub volatile: bool,
+    /// How samples become one figure.
+    pub aggregate: String,
+}
+
+/// An analysis asked for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AnalysisSpec {
+    /// Registered name.
+    pub analysis: String,
+    /// Its key under `analyses`.
+    pub id: String,
+    /// Its options.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub with: Map<String, Value>,
+}
+
+/// Execution settings, resolved.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunSpec {
+    /// Cells in flight.
+    pub max_concurrency: u32,
+    /// Timeout of one attempt in milliseconds.
+    pub timeout_ms: u64,
+    /// Timeout of one cell in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cell_timeout_ms: Option<u64>,
+    /// Attempts after the first.
+    pub retries: u32,
+    /// Money that the run may spend.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget_usd: Option<f64>,
+    /// Whether the budget was declared (then an unknown price refuses the run) or is the default ceiling.
+    #[serde(default)]
+    pub budget_declared: bool,
+    /// Calls that the run may make.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_calls: Option<u64>,
+    /// Seed of everything random.
+    pub seed: u64,
+}

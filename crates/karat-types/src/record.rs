@@ -1,0 +1,283 @@
+//! What the ledger keeps: rows that are the durable events of a run.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::{CallError, CallErrorCode, FinishReason, Key, Money, Moment, PlanHeader, Score, Usage};
+
+/// How a run stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunStatus {
+    /// Under way, or cut off without a word.
+    Running,
+    /// Every cell of the plan has its row.
+    Finished,
+    /// Interrupted by the user.
+    Interrupted,
+    /// Stopped by a budget or a maximum of calls.
+    BudgetStopped,
+}
+
+/// The first row of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunHeader {
+    /// The run's id.
+    pub id: String,
+    /// The plan.
+    pub plan: Arc<PlanHeader>,
+    /// When it began.
+    pub started_at: Moment,
+    /// When it ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completed_at: Option<Moment>,
+    /// How it stands.
+    pub status: RunStatus,
+    /// Karat's version.
+    pub version: String,
+    /// Commit of the suite's repository, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub git_commit: Option<String>,
+}
+
+/// One durable row. A `Record` is on disk before anything that follows from it is shown or used.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Record {
+    /// Calls are about to be made; open ones count as spent after a crash.
+    Reserved {
+        /// Keys of the calls.
+        keys: Vec<Key>,
+        /// Upper bound of what they cost.
+        upper: Money,
+    },
+    /// A sample of the plan, once a run, before its first cell.
+    Sample(SampleRecord),
+    /// A call with its raw bytes.
+    Call(CallRecord),
+    /// A step's output that other cells and runs may reuse.
+    Step(StepRecord),
+    /// A cell with its deterministic scores.
+    Cell(CellRecord),
+    /// One judge's scores of one cell.
+    Judgment(JudgmentRecord),
+}
+
+/// What reports need of a sample.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct SampleRecord {
+    /// Position of the row in the plan.
+    pub row: u64,
+    /// Its id.
+    pub id: String,
+    /// Group whose members are not independent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<String>,
+    /// Its date.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub date: Option<String>,
+    /// What the dataset's `metadata` names.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub metadata: Map<String, Value>,
+}
+
+/// One request to a provider, all attempts included.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CallRecord {
+    /// Content identity of the call: its step or judgment, and its slot there.
+    pub key: Key,
+    /// Registry id of the model.
+    pub model: String,
+    /// The body as sent, secrets removed.
+    pub request: bytes::Bytes,
+    /// The body as received, secrets removed; empty when none came.
+    pub response: bytes::Bytes,
+    /// HTTP status of the last attempt.
+    pub status: Option<u16>,
+    /// What the provider says was used.
+    pub usage: Option<Usage>,
+    /// What it cost; `None` when the price is unknown.
+    pub cost: Option<Money>,
+    /// Time of the last attempt in milliseconds.
+    pub latency_ms: f64,
+    /// Attempts made.
+    pub attempts: u32,
+    /// Why the reply ends.
+    pub finish: Option<FinishReason>,
+    /// Why there is no reply.
+    pub error: Option<CallError>,
+}
+
+/// A step's output under its content key. Only `ok` outputs are recorded.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StepRecord {
+    /// Content key of the step prefix.
+    pub key: Key,
+    /// The output.
+    pub output: Arc<Value>,
+    /// What went into it that a report must repeat when it is reused.
+    pub notes: Vec<Note>,
+    /// Tokens of the calls that made it.
+    pub usage: Usage,
+    /// Cost of the calls that made it; `None` when a price is unknown.
+    pub cost: Option<Money>,
+    /// Time it took in milliseconds.
+    pub latency_ms: f64,
+    /// The calls that made it.
+    pub calls: Vec<Key>,
+}
+
+/// How a cell ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CellStatus {
+    /// It has an output.
+    Ok,
+    /// It has none.
+    Error,
+    /// A condition (`requires`, `missing: skip`) left it out.
+    Skipped,
+}
+
+/// Why a cell has no output.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CellError {
+    /// What was attempted, what went wrong, what to do.
+    pub message: String,
+    /// A short stable word: a [`CallErrorCode`] or `parse`, `template`, `recorded`, `cell_timeout`.
+    pub code: String,
+}
+
+impl From<CallError> for CellError {
+    fn from(error: CallError) -> Self {
+        Self { code: error.code.as_str().to_owned(), message: error.message }
+    }
+}
+
+impl CellError {
+    /// An error by its code.
+    pub fn new(code: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { message: message.into(), code: code.into() }
+    }
+
+    /// Whether it says that the run was stopped, not that the cell failed: such cells are left for `resume`.
+    pub fn is_stop(&self) -> bool {
+        [CallErrorCode::Cancelled, CallErrorCode::Budget].iter().any(|code| code.as_str() == self.code)
+    }
+}
+
+/// What kind of thing a report must not be silent about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NoteKind {
+    /// A reply ran into `max_tokens`.
+    Truncated,
+    /// Chunks beyond `max` were dropped.
+    DroppedChunks,
+    /// A reply was read through a lenient rung of the JSON ladder.
+    Lenient,
+    /// A reply was asked for again.
+    Reasked,
+    /// The provider reported no usage, so it was estimated.
+    UsageEstimated,
+    /// A score was clamped, filled or cut by a declared lenience.
+    Lenience,
+}
+
+/// Something a report must not be silent about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Note {
+    /// What kind.
+    pub kind: NoteKind,
+    /// In words.
+    pub text: String,
+    /// How often.
+    pub count: u32,
+}
+
+/// Money and tokens of a cell, judges apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct CellCost {
+    /// Tokens.
+    pub usage: Usage,
+    /// What its calls cost, whoever paid them first; `None` when a price is unknown.
+    pub cost: Option<Money>,
+    /// What this run paid for it: zero when it was reused.
+    pub paid: Money,
+}
+
+/// A cell of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CellRecord {
+    /// Its place in the plan.
+    pub ordinal: u64,
+    /// Content key of its last step.
+    pub key: Key,
+    /// How it ended.
+    pub status: CellStatus,
+    /// Whether the whole output came from an earlier run.
+    pub reused: bool,
+    /// The output, where it has one.
+    pub output: Option<Arc<Value>>,
+    /// Content hash of the output.
+    pub output_hash: Key,
+    /// Deterministic scores by metric index.
+    pub scores: Vec<(u16, Score)>,
+    /// Tokens and money.
+    pub cost: CellCost,
+    /// Time its calls took in milliseconds: of the original calls when reused.
+    pub latency_ms: f64,
+    /// Its calls.
+    pub calls: Vec<Key>,
+    /// What a report must not be silent about.
+    pub notes: Vec<Note>,
+    /// Why it has no output, or why it was skipped.
+    pub error: Option<CellError>,
+}
+
+/// One judge's scores of one cell.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct JudgmentRecord {
+    /// The cell's place in the plan.
+    pub ordinal: u64,
+    /// Content key: output, columns, rubric, judge, parameters, examples.
+    pub key: Key,
+    /// Index of the scorer.
+    pub scorer: u16,
+    /// Index of the judge in the plan.
+    pub judge: u16,
+    /// Scores by metric index.
+    pub scores: Vec<(u16, Score)>,
+    /// The judge's words.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reasoning: String,
+    /// Typed findings by name.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub diagnostics: Map<String, Value>,
+    /// Caps that applied.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub caps: Vec<String>,
+    /// Rung of the JSON ladder that the reply was read on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rung: Option<String>,
+    /// Seed of the order in which lists were shown.
+    pub shuffle_seed: u64,
+    /// Declared version of the rubric.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt_version: Option<String>,
+    /// Whether it came from an earlier run.
+    pub reused: bool,
+    /// Why it is unscored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<CellError>,
+    /// Tokens and money.
+    pub cost: CellCost,
+    /// Time its calls took in milliseconds.
+    pub latency_ms: f64,
+    /// Its calls.
+    pub calls: Vec<Key>,
+    /// What a report must not be silent about.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<Note>,
+}

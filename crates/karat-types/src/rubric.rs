@@ -1,0 +1,384 @@
+//! A rubric: what a judge is asked, what it sees, and what its reply must hold.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// How a judge grades. Maps keep the author's order: dimensions are listed to the judge as they are written.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Rubric {
+    /// Its name.
+    pub id: String,
+    /// Declared version, part of identity.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// The task in words.
+    pub ask: String,
+    /// All that the judge sees.
+    pub show: Vec<ShowItem>,
+    /// Whether the reference is shown.
+    #[serde(default)]
+    pub reference: ReferenceUse,
+    /// What is graded.
+    pub dimensions: Vec<Dimension>,
+    /// Scores per member of a list.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub breakdowns: Vec<BreakdownSpec>,
+    /// The composite.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overall: Option<Overall>,
+    /// What the judge must explain.
+    pub rationale: Rationale,
+    /// Typed lists of findings that the judge returns.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub diagnostics: Vec<DiagnosticSpec>,
+    /// Upper bounds under conditions: told to the judge, enforced after parsing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub caps: Vec<Cap>,
+    /// Shape of the reply.
+    #[serde(default)]
+    pub reply: ReplyShape,
+    /// How many labelled examples are shown.
+    #[serde(default)]
+    pub examples: u32,
+    /// Own wording of the prompt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<RubricPrompt>,
+    /// What happens with a reply that is not as it must be.
+    pub invalid: Invalid,
+}
+
+/// One fenced value that the judge sees.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ShowItem {
+    /// Its label.
+    pub name: String,
+    /// Template of the value.
+    pub value: String,
+    /// How it is written.
+    #[serde(default, rename = "as")]
+    pub form: ShowAs,
+    /// Template of one line, for lists (`item` is the member).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<String>,
+    /// Whether a list's order is shuffled (the seed is recorded).
+    #[serde(default)]
+    pub shuffle: bool,
+    /// Name of the chunked item whose pieces each member is sent to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub route: Option<String>,
+    /// Whether it may be cut into pieces, each judged by a call of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chunk: Option<ShowChunk>,
+}
+
+/// How a shown value is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ShowAs {
+    /// As text.
+    #[default]
+    Text,
+    /// As JSON.
+    Json,
+    /// One line a member.
+    Lines,
+}
+
+/// How a shown value is cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ShowChunk {
+    /// Tokens of a piece; without it, as large as the judge's window allows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u32>,
+    /// List members of a piece.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub items: Option<u32>,
+    /// Tokens (members) that the next piece repeats.
+    #[serde(default)]
+    pub overlap: u32,
+}
+
+/// Whether the judge sees the reference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ReferenceUse {
+    /// Never.
+    #[default]
+    Hidden,
+    /// Where the row has one.
+    Optional,
+    /// Always; a row without one is not applicable.
+    Required,
+}
+
+/// Which direction is good.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Better {
+    /// More is better.
+    #[default]
+    Higher,
+    /// Less is better.
+    Lower,
+}
+
+/// The numbers a dimension may take.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scale {
+    /// From `lo` to `hi`, in multiples of `step` from `lo` where one is given.
+    Range {
+        /// Lowest.
+        lo: f64,
+        /// Highest.
+        hi: f64,
+        /// Distance of neighbouring values.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        step: Option<f64>,
+    },
+    /// Named answers and what each is worth.
+    Choices(Vec<(String, f64)>),
+}
+
+impl Scale {
+    /// Lowest and highest value.
+    pub fn bounds(&self) -> (f64, f64) {
+        match self {
+            Self::Range { lo, hi, .. } => (*lo, *hi),
+            Self::Choices(choices) => choices
+                .iter()
+                .fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), (_, value)| (lo.min(*value), hi.max(*value))),
+        }
+    }
+}
+
+/// One graded aspect.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Dimension {
+    /// Its name: the metric is `scorer.name`.
+    pub name: String,
+    /// What it means.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub definition: Option<String>,
+    /// The numbers it may take.
+    pub scale: Scale,
+    /// Its weight in a weighted mean.
+    pub weight: f64,
+    /// What certain values look like, lowest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub anchors: Vec<(f64, String)>,
+    /// Direction.
+    #[serde(default)]
+    pub better: Better,
+    /// How the grades of chunks become one.
+    #[serde(default)]
+    pub chunks: ChunkFold,
+}
+
+/// How grades of chunks become one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ChunkFold {
+    /// Mean weighted by length.
+    #[default]
+    Weighted,
+    /// The lowest.
+    Min,
+    /// The highest.
+    Max,
+}
+
+/// Scores per member of a list.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BreakdownSpec {
+    /// Its name.
+    pub name: String,
+    /// The members.
+    pub over: Vec<String>,
+    /// What each member is graded in.
+    pub scores: Vec<Dimension>,
+    /// Value where the judge leaves a member out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default: Option<f64>,
+}
+
+/// The composite of the dimensions.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Overall {
+    /// Its name: the metric is `scorer.id`.
+    pub id: String,
+    /// How it is made.
+    pub method: OverallMethod,
+    /// Decimals it is rounded to, half to even on the exact binary value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub round: Option<u32>,
+}
+
+/// How a composite is made. All but `given` are recomputed; what the reply says is ignored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OverallMethod {
+    /// Unweighted mean.
+    #[default]
+    Mean,
+    /// Mean by the dimensions' weights.
+    WeightedMean,
+    /// Sum.
+    Sum,
+    /// Lowest.
+    Min,
+    /// The judge says it.
+    Given,
+}
+
+/// What the judge must explain.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Rationale {
+    /// Field of the reply.
+    pub field: String,
+    /// At least so many characters (code points).
+    pub min_chars: u32,
+    /// What is longer is cut, and the cut recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_chars: Option<u32>,
+}
+
+impl Default for Rationale {
+    fn default() -> Self {
+        Self { field: "reasoning".to_owned(), min_chars: 0, max_chars: None }
+    }
+}
+
+/// Whether an item of chunked diagnostics stands if one chunk's judge says so, or only if all do.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DiagnosticSpec {
+    /// Field of the reply.
+    pub name: String,
+    /// Fields of one item, in order; empty = items are bare texts.
+    pub fields: Vec<(String, FieldType)>,
+    /// Text that explains the list to the judge.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub explain: Option<String>,
+    /// At most so many items are kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max: Option<u32>,
+    /// True: an item stands only if every chunk's judge names it; false: if any does.
+    #[serde(default)]
+    pub all_chunks: bool,
+}
+
+/// Type of a diagnostic's field.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FieldType {
+    /// Non-empty text.
+    Text,
+    /// A number.
+    Number,
+    /// A whole number.
+    Integer,
+    /// True or false.
+    Boolean,
+    /// One of these words; `default` fills a reply that has another.
+    OneOf {
+        /// The words.
+        words: Vec<String>,
+        /// Stands in for an unknown word.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        default: Option<String>,
+    },
+    /// Position in a shown list, from 0.
+    IndexOf(String),
+}
+
+/// An upper bound under a condition.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cap {
+    /// Its name in reports.
+    pub id: String,
+    /// Expression; the cap applies when it is true.
+    pub when: String,
+    /// Highest value by dimension.
+    pub max: BTreeMap<String, f64>,
+    /// What the judge is told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub say: Option<String>,
+}
+
+/// Shape of the reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ReplyShape {
+    /// Dimensions as fields of one object, beside rationale and diagnostics.
+    #[default]
+    Flat,
+    /// Dimensions within `scores`.
+    Nested,
+    /// A list of `{dimension, score, reason}`.
+    List,
+}
+
+/// Own wording of the judge's prompt: templates that see `ask`, `sections`, `dimensions`, `format`, `examples`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RubricPrompt {
+    /// System message.
+    pub system: String,
+    /// User message.
+    pub user: String,
+}
+
+/// What happens with a reply that is not as it must be. Each lenience that was used is recorded.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Invalid {
+    /// How often the judge is asked again with the validation error.
+    pub reask: u32,
+    /// A score outside its scale.
+    pub out_of_range: OutOfRange,
+    /// A dimension that is not there.
+    pub absent: Absent,
+    /// When it still fails.
+    pub then: Then,
+}
+
+impl Default for Invalid {
+    fn default() -> Self {
+        Self { reask: 1, out_of_range: OutOfRange::Reject, absent: Absent::Reject, then: Then::Unscored }
+    }
+}
+
+/// A score outside its scale.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OutOfRange {
+    /// Makes the reply invalid.
+    Reject,
+    /// Is moved to the nearest bound.
+    Clamp,
+}
+
+/// A dimension that is not there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Absent {
+    /// Makes the reply invalid.
+    Reject,
+    /// Counts as the scale's lowest.
+    Lowest,
+}
+
+/// When the last reply is still invalid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Then {
+    /// The cell is unscored.
+    Unscored,
+    /// What can be read counts; diagnostics are filled with their defaults.
+    Degrade,
+}
+

@@ -1,0 +1,26 @@
+//! One dataset row.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+/// One row of the dataset, with its extra columns filled in.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sample {
+    /// Position of the row in the planned dataset, from 0.
+    pub row: u64,
+    /// Its id: the id column's value, or the row's hash.
+    pub id: Arc<str>,
+    /// What a model is given (role `input`), where the dataset names it.
+    pub input: Option<Value>,
+    /// What is expected (role `reference`), where the row has it.
+    pub reference: Option<Value>,
+    /// The group whose members are not independent (role `cluster`).
+    pub cluster: Option<String>,
+    /// The row's date (role `date`), as YYYY-MM-DD.
+    pub date: Option<String>,
+    /// Every column, in the order of the file; extra columns last.
+    pub columns: Map<String, Value>,
+    /// What the dataset's `metadata` names of it: shown in reports, usable in slices and conditions.
+    pub metadata: Map<String, Value>,
+}

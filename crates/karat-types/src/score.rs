@@ -1,0 +1,91 @@
+//! A score is a value, *not applicable*, or *unscored*: three different things, never NaN and never a silent 0.
+
+use serde::{Deserialize, Serialize};
+
+/// What one scorer says of one cell in one dimension. In JSON: `{"value": 7.5}`, `{"na": "no reference"}` or
+/// `{"unscored": "the judge's reply was no JSON"}`; a value may carry the `reason` of its lowness.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged, deny_unknown_fields)]
+pub enum Score {
+    /// A finite number in the metric's own unit.
+    Value {
+        /// The number; never NaN or infinite.
+        value: f64,
+        /// Why it is what it is, where the scorer has something to say.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
+    /// The metric does not apply to this cell, for example because the row has no reference.
+    NotApplicable {
+        /// Why it does not apply.
+        na: String,
+    },
+    /// The scorer failed. Counts against `max_unscored`, never as a low score.
+    Unscored {
+        /// Why there is no score.
+        unscored: String,
+    },
+}
+
+impl Score {
+    /// A score from a number; a number that is not finite becomes *unscored*.
+    pub fn value(value: f64) -> Self {
+        if value.is_finite() {
+            Self::Value { value, reason: None }
+        } else {
+            Self::unscored(format!("the scorer returned {value}, which is no score"))
+        }
+    }
+
+    /// A score from a number with the reason for it.
+    pub fn because(value: f64, reason: impl Into<String>) -> Self {
+        match Self::value(value) {
+            Self::Value { value, .. } => Self::Value { value, reason: Some(reason.into()) },
+            other => other,
+        }
+    }
+
+    /// Does not apply, and why.
+    pub fn not_applicable(why: impl Into<String>) -> Self {
+        Self::NotApplicable { na: why.into() }
+    }
+
+    /// Could not be scored, and why.
+    pub fn unscored(why: impl Into<String>) -> Self {
+        Self::Unscored { unscored: why.into() }
+    }
+
+    /// The number, where there is one.
+    pub fn number(&self) -> Option<f64> {
+        match self {
+            Self::Value { value, .. } => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// Whether the scorer failed.
+    pub fn is_unscored(&self) -> bool {
+        matches!(self, Self::Unscored { .. })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Peers 3, 4: an undefined number can never enter a mean.
+    #[test]
+    fn nan_becomes_unscored() {
+        assert!(Score::value(f64::NAN).is_unscored());
+        assert!(Score::because(f64::INFINITY, "x").is_unscored());
+    }
+
+    #[test]
+    fn json_forms_round_trip() {
+        for score in [Score::value(7.5), Score::not_applicable("no reference"), Score::unscored("no JSON")] {
+            let json = serde_json::to_string(&score).unwrap();
+            assert_eq!(serde_json::from_str::<Score>(&json).unwrap(), score);
+        }
+        assert_eq!(serde_json::to_string(&Score::value(0.5)).unwrap(), r#"{"value":0.5}"#);
+    }
+}

@@ -1,0 +1,123 @@
+//! A scorer of the suite, resolved.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::{Better, Parameters, Rubric};
+
+/// One named scorer: a metric by its registered name, or a rubric for judges.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ScorerSpec {
+    /// Its id; its metrics are `id` or `id.dimension`.
+    pub id: String,
+    /// What it is.
+    pub kind: ScorerKind,
+    /// Path of what is scored within the output.
+    pub output: String,
+    /// Path of what it is scored against: within the row, or the role `reference` without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reference: Option<String>,
+    /// A literal to score against.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<Value>,
+    /// Bounds that make the score pass or fail for its cell.
+    #[serde(default)]
+    pub bound: Bound,
+    /// How trials become one.
+    pub reduce: String,
+    /// How samples become one figure.
+    pub aggregate: String,
+    /// Direction, where it is not the metric's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub better: Option<Better>,
+}
+
+/// What a scorer is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ScorerKind {
+    /// A registered deterministic metric and its options.
+    Metric {
+        /// Registered name.
+        metric: String,
+        /// Its options.
+        #[serde(default, skip_serializing_if = "Map::is_empty")]
+        with: Map<String, Value>,
+    },
+    /// A rubric, graded by judges.
+    Rubric(Box<RubricScorer>),
+}
+
+/// A rubric and how it is put to judges.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RubricScorer {
+    /// The rubric, read and checked.
+    pub rubric: Rubric,
+    /// Registry ids of its judges.
+    pub judges: Vec<String>,
+    /// How several judges become one.
+    pub consensus: Consensus,
+    /// Call settings.
+    pub parameters: Parameters,
+    /// Timeout of one attempt in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<u64>,
+    /// Labelled examples that may be shown: rows of the labels file.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub labels: Vec<Value>,
+    /// The names that the rubric's templates and expressions read.
+    #[serde(default)]
+    pub reads: Vec<String>,
+}
+
+/// How several judges become one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Consensus {
+    /// The rule.
+    pub method: ConsensusMethod,
+    /// A cell is flagged where the population variance of any dimension is above this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flag_variance: Option<f64>,
+    /// With fewer judges a warning is given.
+    pub min_judges: u32,
+}
+
+impl Default for Consensus {
+    fn default() -> Self {
+        Self { method: ConsensusMethod::Mean, flag_variance: None, min_judges: 1 }
+    }
+}
+
+/// A consensus rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ConsensusMethod {
+    /// Mean of the judges.
+    Mean,
+    /// Median of the judges.
+    Median,
+    /// The value that most give; ties by mean.
+    Majority,
+}
+
+/// Bounds of a score.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct Bound {
+    /// At least this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min: Option<f64>,
+    /// At most this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max: Option<f64>,
+    /// The test must not hold.
+    #[serde(default)]
+    pub not: bool,
+}
+
+impl Bound {
+    /// Whether there is any.
+    pub fn is_some(&self) -> bool {
+        self.min.is_some() || self.max.is_some() || self.not
+    }
+}

@@ -1,0 +1,251 @@
+//! Steps of a variant, resolved: files read, `use` inlined, defaults filled in.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{JsonMode, Message, Parameters, Tier};
+
+/// A named pipeline under test.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct VariantSpec {
+    /// Its id.
+    pub id: String,
+    /// What it does, in order; each step's output is the next one's `output`.
+    pub steps: Vec<StepSpec>,
+}
+
+impl VariantSpec {
+    /// Whether any step calls the matrix's model; without one the variant has no model axis.
+    pub fn calls_matrix_model(&self) -> bool {
+        self.steps.iter().any(|step| step.model.is_none() && matches!(step.action, Action::Prompt(_)))
+    }
+
+    /// Whether nothing in it makes a call, so that one trial says it all.
+    pub fn is_recorded(&self) -> bool {
+        self.steps.iter().all(|step| matches!(step.action, Action::Recorded(_)))
+    }
+}
+
+/// One step: one action, one output in, one output out.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StepSpec {
+    /// Its address in the variant; given, or the position.
+    pub id: String,
+    /// Declared version, part of identity.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// What it does.
+    pub action: Action,
+    /// Map over pieces.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chunk: Option<ChunkSpec>,
+    /// Text to value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parse: Option<ParseSpec>,
+    /// Value to smaller object: name to path; an absent part is null.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub take: BTreeMap<String, String>,
+    /// Pieces to one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merge: Option<Merge>,
+    /// What must hold for the cell to be planned.
+    #[serde(default, skip_serializing_if = "Requires::is_empty")]
+    pub requires: Requires,
+    /// A fixed model (registry id) instead of the matrix's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Call settings.
+    #[serde(default)]
+    pub parameters: Parameters,
+    /// Timeout of one attempt in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<u64>,
+    /// Attempts after the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retries: Option<u32>,
+    /// The names that its templates and expressions read: `sample.title`, `input`, `output`, `chunk.text`, …
+    #[serde(default)]
+    pub reads: Vec<String>,
+}
+
+/// What a step does.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Action {
+    /// Renders messages and calls a model.
+    Prompt(PromptSpec),
+    /// Takes an output that exists already.
+    Recorded(RecordedSpec),
+}
+
+/// The messages of a prompt step; each content is a template.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PromptSpec {
+    /// Templates by turn.
+    pub messages: Vec<Message>,
+}
+
+/// Where a recorded output lies.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RecordedSpec {
+    /// A path into the row.
+    Column {
+        /// The path.
+        column: String,
+        /// What an absent value means.
+        missing: Missing,
+    },
+    /// A file a sample (template of its path), or one JSONL/JSON file whose rows are found by `by`.
+    File {
+        /// Template of the path, already relative to the working directory or absolute.
+        from: String,
+        /// Template of the row's id in a file of many rows; `None` = the whole file is the output.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+        /// Path to the output within such a row; the whole row without it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        column: Option<String>,
+        /// What an absent file or row means.
+        missing: Missing,
+    },
+}
+
+/// What an absent recorded output means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Missing {
+    /// The cell is an error.
+    #[default]
+    Error,
+    /// The output is empty text.
+    Empty,
+    /// The cell is not planned.
+    Skip,
+}
+
+/// How a text is cut into pieces.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ChunkSpec {
+    /// Expression of what is cut: a text, or a list.
+    pub of: String,
+    /// Size of a piece; `None` = what fits the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<ChunkSize>,
+    /// How much of a piece's end the next one repeats, in the size's unit.
+    #[serde(default)]
+    pub overlap: u32,
+    /// At most so many pieces; further ones are dropped, and the drop is counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max: Option<u32>,
+}
+
+/// Size of a piece.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChunkSize {
+    /// Tokens of the plan's tokenizer.
+    Tokens(u32),
+    /// List items.
+    Items(u32),
+}
+
+/// How a reply's text becomes a value.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ParseSpec {
+    /// Form of the text.
+    #[serde(rename = "as")]
+    pub form: ParseAs,
+    /// JSON Schema that the value must satisfy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<Arc<Value>>,
+    /// Wrap the value in an object under this name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub into: Option<String>,
+    /// How often the model is asked again with the validation error.
+    pub reask: u32,
+}
+
+/// Form of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ParseAs {
+    /// JSON, found through the ladder.
+    #[default]
+    Json,
+    /// The text as it is.
+    Text,
+    /// A list of its non-empty lines.
+    Lines,
+    /// A list of `{text}` objects from a Markdown list.
+    Bullets,
+    /// YAML.
+    Yaml,
+    /// CSV with a header row: a list of objects.
+    Csv,
+}
+
+/// How pieces become one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Merge {
+    /// The rule.
+    pub how: MergeHow,
+    /// Path of the list within each piece (`union`); the piece itself without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of: Option<String>,
+    /// Path of what makes two items equal; the whole item without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// Similarity in (0, 1] from which two texts count as equal; 1 = equal after case and white space are folded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub similar: Option<f64>,
+}
+
+/// A merge rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MergeHow {
+    /// Lists one after the other, equal items once.
+    Union,
+    /// Lists one after the other.
+    Concat,
+    /// The first piece.
+    First,
+    /// The last piece.
+    Last,
+    /// The value that most pieces have; ties by first seen.
+    Vote,
+    /// Texts joined by blank lines.
+    Text,
+}
+
+/// Conditions under which a cell is planned.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Requires {
+    /// The whole prompt and the reply's budget fit the model's context window.
+    #[serde(default)]
+    pub fits: bool,
+    /// The model's JSON mode is at least this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub json_mode: Option<JsonMode>,
+    /// The model's context window is at least this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_window: Option<u64>,
+    /// The model's tier is this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tier: Option<Tier>,
+    /// The model is one of these.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub models: Vec<String>,
+}
+
+impl Requires {
+    /// Whether nothing is required.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}

@@ -1,0 +1,1 @@
+//! Development only: fake provider with faults, test context

@@ -1,0 +1,110 @@
+//! Reading the inputs of cases and writing results as JSON.
+
+use serde_json::Value;
+
+/// The field `name` of a case's input.
+///
+/// # Errors
+/// When it is missing.
+pub fn field<'a>(input: &'a Value, name: &str) -> Result<&'a Value, String> {
+    input
+        .get(name)
+        .ok_or_else(|| format!("reading the input: field {name} is missing"))
+}
+
+/// The number `name`; `"inf"` and `"-inf"` are read as infinities.
+///
+/// # Errors
+/// When it is missing or not a number.
+pub fn number(input: &Value, name: &str) -> Result<f64, String> {
+    as_number(field(input, name)?).ok_or_else(|| wrong(input, name, "a number"))
+}
+
+/// The non-negative integer `name`.
+///
+/// # Errors
+/// When it is missing or not a non-negative integer.
+pub fn integer(input: &Value, name: &str) -> Result<usize, String> {
+    let value = field(input, name)?
+        .as_u64()
+        .and_then(|n| usize::try_from(n).ok());
+    value.ok_or_else(|| wrong(input, name, "a non-negative integer"))
+}
+
+/// The text `name`.
+///
+/// # Errors
+/// When it is missing or not a string.
+pub fn text<'a>(input: &'a Value, name: &str) -> Result<&'a str, String> {
+    field(input, name)?
+        .as_str()
+        .ok_or_else(|| wrong(input, name, "a string"))
+}
+
+/// The array `name`.
+///
+/// # Errors
+/// When it is missing or not an array.
+pub fn array<'a>(input: &'a Value, name: &str) -> Result<&'a [Value], String> {
+    let array = field(input, name)?.as_array().map(Vec::as_slice);
+    array.ok_or_else(|| wrong(input, name, "an array"))
+}
+
+/// The array of numbers `name`, in which null is a missing observation.
+///
+/// # Errors
+/// When it is missing or holds something else.
+pub fn observations(input: &Value, name: &str) -> Result<Vec<Option<f64>>, String> {
+    as_observations(field(input, name)?)
+        .ok_or_else(|| wrong(input, name, "an array of numbers and nulls"))
+}
+
+/// The array of numbers `name` without its missing observations.
+///
+/// # Errors
+/// When it is missing or holds something else.
+pub fn observed(input: &Value, name: &str) -> Result<Vec<f64>, String> {
+    Ok(observations(input, name)?.into_iter().flatten().collect())
+}
+
+/// A JSON number, or an infinity written as text.
+pub fn as_number(value: &Value) -> Option<f64> {
+    match value.as_str() {
+        Some("inf") => Some(f64::INFINITY),
+        Some("-inf") => Some(f64::NEG_INFINITY),
+        _ => value.as_f64(),
+    }
+}
+
+/// A JSON array of numbers and nulls.
+pub fn as_observations(value: &Value) -> Option<Vec<Option<f64>>> {
+    let each = |v: &Value| {
+        if v.is_null() {
+            Some(None)
+        } else {
+            as_number(v).map(Some)
+        }
+    };
+    value.as_array()?.iter().map(each).collect()
+}
+
+/// A JSON array of non-negative integers.
+pub fn as_indices(value: &Value) -> Option<Vec<usize>> {
+    let each = |v: &Value| v.as_u64().and_then(|n| usize::try_from(n).ok());
+    value.as_array()?.iter().map(each).collect()
+}
+
+/// The JSON of a result: null when undefined, text when infinite.
+pub fn json(value: impl Into<Option<f64>>) -> Value {
+    match value.into() {
+        Some(x) if x.is_infinite() => Value::from(if x > 0.0 { "inf" } else { "-inf" }),
+        Some(x) => Value::from(x),
+        None => Value::Null,
+    }
+}
+
+fn wrong(input: &Value, name: &str, wanted: &str) -> String {
+    let found = input.get(name).map(Value::to_string).unwrap_or_default();
+    let short: String = found.chars().take(60).collect();
+    format!("reading the input: field {name} should be {wanted}, found {short}")
+}

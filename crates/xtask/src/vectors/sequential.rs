@@ -1,0 +1,6 @@
+//! Adapters of the sequential statistics.
+
+use super::Adapter;
+
+/// Adapters by the stem of the vector file.
+pub const ADAPTERS: &[(&str, Adapter)] = &[];
