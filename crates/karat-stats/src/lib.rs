@@ -10,6 +10,7 @@ pub mod calibration;
 pub mod classification;
 pub mod correction;
 pub mod drift;
+pub mod input;
 pub mod interval;
 pub mod preference;
 pub mod seed;

@@ -19,6 +19,9 @@ pub struct PlanHeader {
     pub suite_hash: String,
     /// Hash of everything that fixes cells and judgments.
     pub plan_hash: Key,
+    /// Values of the suite's params, as templates see them.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub params: Map<String, Value>,
     /// The dataset.
     pub dataset: DatasetHeader,
     /// The models that run, in the suite's order, then models that steps name.

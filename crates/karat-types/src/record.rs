@@ -45,11 +45,12 @@ pub struct RunHeader {
 /// One durable row. A `Record` is on disk before anything that follows from it is shown or used.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Record {
-    /// Calls are about to be made; open ones count as spent after a crash.
+    /// Calls are about to be made. What is reserved by all blocks of a run and not settled by the `reserved` of its
+    /// call records is open; after a crash it counts as spent.
     Reserved {
-        /// Keys of the calls.
-        keys: Vec<Key>,
-        /// Upper bound of what they cost.
+        /// How many calls.
+        calls: u64,
+        /// Upper bound of what they cost together.
         upper: Money,
     },
     /// A sample of the plan, once a run, before its first cell.
@@ -99,6 +100,8 @@ pub struct CallRecord {
     pub usage: Option<Usage>,
     /// What it cost; `None` when the price is unknown.
     pub cost: Option<Money>,
+    /// What was reserved for it before it was made.
+    pub reserved: Money,
     /// Time of the last attempt in milliseconds.
     pub latency_ms: f64,
     /// Attempts made.
