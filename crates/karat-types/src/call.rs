@@ -98,6 +98,8 @@ pub enum CallErrorCode {
     Cancelled,
     /// The provider is known but what was asked of it is not available.
     Unsupported,
+    /// There is no such file or row.
+    NotFound,
     /// The process or script behind the model failed.
     Process,
 }
@@ -128,6 +130,7 @@ impl CallErrorCode {
             Self::Budget => "budget",
             Self::Cancelled => "cancelled",
             Self::Unsupported => "unsupported",
+            Self::NotFound => "not_found",
             Self::Process => "process",
         }
     }

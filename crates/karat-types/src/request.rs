@@ -102,9 +102,12 @@ pub struct ChatRequest {
 pub enum Request {
     /// A call of the cell's model, of the step's own model, or of the judge: who answers is the engine's affair.
     Chat(ChatRequest),
-    /// The text of a file below the suite's folder or a declared parameter path; answered without a provider.
+    /// The text of a file, or of one row of it; answered without a provider. An absent file or row is
+    /// [`NotFound`](crate::CallErrorCode::NotFound).
     File {
         /// The path, as resolved by the suite.
         path: String,
+        /// The `id` of the wanted row in a JSONL file or JSON list; `None` = the whole file.
+        row: Option<String>,
     },
 }
