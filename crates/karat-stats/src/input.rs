@@ -5,7 +5,9 @@
 #[non_exhaustive]
 pub enum InputError {
     /// Two slices that belong together item by item differ in length.
-    #[error("cannot pair {left_name} with {right_name}: {left} and {right} values; pass one of each per item")]
+    #[error(
+        "cannot pair {left_name} with {right_name}: {left} and {right} values; pass one of each per item"
+    )]
     Unpaired {
         /// Name of the first slice.
         left_name: &'static str,
@@ -17,7 +19,9 @@ pub enum InputError {
         right: usize,
     },
     /// A NaN or an infinity.
-    #[error("{name} at index {index} is not a finite number; drop it as unscored and report the count")]
+    #[error(
+        "{name} at index {index} is not a finite number; drop it as unscored and report the count"
+    )]
     NotFinite {
         /// Name of the slice.
         name: &'static str,
@@ -35,7 +39,9 @@ pub enum InputError {
         domain: &'static str,
     },
     /// A label that the declared list does not hold.
-    #[error("{name} at index {index} is not one of the declared labels; declare it or treat the item as unscored")]
+    #[error(
+        "{name} at index {index} is not one of the declared labels; declare it or treat the item as unscored"
+    )]
     UnknownLabel {
         /// Name of the slice.
         name: &'static str,
@@ -43,7 +49,9 @@ pub enum InputError {
         index: usize,
     },
     /// A row whose length or total differs from that of the first row.
-    #[error("{name}: row {row} has {found}, the first row has {expected}; every row must have the same")]
+    #[error(
+        "{name}: row {row} has {found}, the first row has {expected}; every row must have the same"
+    )]
     Ragged {
         /// What is counted.
         name: &'static str,
@@ -104,17 +112,31 @@ pub(crate) fn same_length(
 }
 
 /// Refuses a value for which `holds` is false; NaN never holds in a comparison.
-pub(crate) fn in_domain(name: &'static str, value: f64, domain: &'static str, holds: bool) -> Result<(), InputError> {
+pub(crate) fn in_domain(
+    name: &'static str,
+    value: f64,
+    domain: &'static str,
+    holds: bool,
+) -> Result<(), InputError> {
     if holds {
         Ok(())
     } else {
-        Err(InputError::OutOfDomain { name, value, domain })
+        Err(InputError::OutOfDomain {
+            name,
+            value,
+            domain,
+        })
     }
 }
 
 /// Refuses a probability outside the open interval (0, 1), such as a level or α.
 pub(crate) fn open_probability(name: &'static str, value: f64) -> Result<(), InputError> {
-    in_domain(name, value, "between 0 and 1 (both excluded)", value > 0.0 && value < 1.0)
+    in_domain(
+        name,
+        value,
+        "between 0 and 1 (both excluded)",
+        value > 0.0 && value < 1.0,
+    )
 }
 
 /// Refuses values outside \[0, 1\].

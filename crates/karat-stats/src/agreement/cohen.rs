@@ -103,9 +103,12 @@ pub fn cohen_kappa(table: &Contingency, weighting: Weighting) -> Option<Kappa> {
     let kappa = 1.0 - observed / expected;
     let constant = |margin: &[f64]| margin.iter().filter(|&&count| count > 0.0).count() < 2;
     let degenerate = constant(&rows) || constant(&columns);
-    let standard_error =
-        (!degenerate).then(|| standard_error(table, weighting, kappa, expected / n, (&rows, &columns)));
-    Some(Kappa { kappa, standard_error })
+    let standard_error = (!degenerate)
+        .then(|| standard_error(table, weighting, kappa, expected / n, (&rows, &columns)));
+    Some(Kappa {
+        kappa,
+        standard_error,
+    })
 }
 
 /// √( (Σ p_ij [w_ij − (w̄_i· + w̄_·j)(1−κ)]² − [κ − p_e(1−κ)]²) / (n (1−p_e)²) ), w the agreement weights.
@@ -119,7 +122,10 @@ fn standard_error(
     let q = table.categories;
     let n = table.n() as f64;
     let mean_weight = |i: usize, other: &[f64]| -> f64 {
-        (0..q).map(|j| weighting.agreement(i, j, q) * other[j]).sum::<f64>() / n
+        (0..q)
+            .map(|j| weighting.agreement(i, j, q) * other[j])
+            .sum::<f64>()
+            / n
     };
     let of_row: Vec<f64> = (0..q).map(|i| mean_weight(i, columns)).collect();
     let of_column: Vec<f64> = (0..q).map(|j| mean_weight(j, rows)).collect();

@@ -1,10 +1,11 @@
 //! Pearson and Spearman correlation.
 
 use crate::{
+    describe::{extent, is_constant, mean},
     input::{InputError, finite_pairs},
     interval::{Interval, Level, Method},
     special::StudentT,
-    sum::{extent, is_constant, mean, sum_of},
+    sum::sum_of,
 };
 
 /// A correlation with its p-value.
@@ -35,7 +36,11 @@ const UNIT_SLACK: f64 = 1e-13;
 ///
 /// # Errors
 /// Slices of different length, values that are not finite.
-pub fn pearson(x: &[f64], y: &[f64], level: Level) -> Result<Option<PearsonCorrelation>, InputError> {
+pub fn pearson(
+    x: &[f64],
+    y: &[f64],
+    level: Level,
+) -> Result<Option<PearsonCorrelation>, InputError> {
     finite_pairs(("x", x), ("y", y))?;
     let n = x.len() as f64;
     Ok(coefficient(x, y).map(|r| {
@@ -62,10 +67,12 @@ pub fn pearson(x: &[f64], y: &[f64], level: Level) -> Result<Option<PearsonCorre
 /// Slices of different length, values that are not finite.
 pub fn spearman(x: &[f64], y: &[f64]) -> Result<Option<Correlation>, InputError> {
     finite_pairs(("x", x), ("y", y))?;
-    Ok(coefficient(&mid_ranks(x), &mid_ranks(y)).map(|rho| Correlation {
-        value: rho,
-        p_value: (x.len() > 2 && rho.abs() < 1.0).then(|| two_sided_p(rho, x.len() as f64)),
-    }))
+    Ok(
+        coefficient(&mid_ranks(x), &mid_ranks(y)).map(|rho| Correlation {
+            value: rho,
+            p_value: (x.len() > 2 && rho.abs() < 1.0).then(|| two_sided_p(rho, x.len() as f64)),
+        }),
+    )
 }
 
 fn coefficient(x: &[f64], y: &[f64]) -> Option<f64> {
@@ -74,7 +81,11 @@ fn coefficient(x: &[f64], y: &[f64]) -> Option<f64> {
     }
     let (dx, dy) = (normalized_deviations(x)?, normalized_deviations(y)?);
     let r = sum_of(dx.iter().zip(&dy).map(|(a, b)| a * b));
-    Some(if r.abs() > 1.0 - UNIT_SLACK { r.signum() } else { r })
+    Some(if r.abs() > 1.0 - UNIT_SLACK {
+        r.signum()
+    } else {
+        r
+    })
 }
 
 /// Deviations from the mean, scaled to length 1; scaling by the range first avoids underflow.
@@ -105,7 +116,10 @@ fn mid_ranks(values: &[f64]) -> Vec<f64> {
     let mut start = 0;
     while start < order.len() {
         let first = values[order[start]];
-        let ties = order[start..].iter().take_while(|&&i| values[i] <= first).count();
+        let ties = order[start..]
+            .iter()
+            .take_while(|&&i| values[i] <= first)
+            .count();
         for &index in &order[start..start + ties] {
             ranks[index] = start as f64 + 0.5 * (ties as f64 + 1.0);
         }

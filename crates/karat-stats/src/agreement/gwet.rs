@@ -27,7 +27,10 @@ pub fn gwet_ac(table: &CountTable, weighting: Weighting) -> Option<GwetAc> {
     if q < 2 {
         return None;
     }
-    let items: Vec<Item> = table.items().filter_map(|counts| Item::new(counts, weighting)).collect();
+    let items: Vec<Item> = table
+        .items()
+        .filter_map(|counts| Item::new(counts, weighting))
+        .collect();
     let n = items.len() as f64;
     let n_paired = items.iter().filter(|item| item.agreement.is_some()).count() as f64;
     if n_paired < 1.0 {
@@ -46,7 +49,10 @@ pub fn gwet_ac(table: &CountTable, weighting: Weighting) -> Option<GwetAc> {
 
     let influence = |item: &Item| {
         let own = item.agreement.map_or(0.0, |agreement| agreement - chance);
-        let own_chance = scale * (0..q).map(|k| item.share(k) * (1.0 - share[k])).sum::<f64>();
+        let own_chance = scale
+            * (0..q)
+                .map(|k| item.share(k) * (1.0 - share[k]))
+                .sum::<f64>();
         let shift = 2.0 * (1.0 - coefficient) * (own_chance - chance) / (1.0 - chance);
         n / n_paired * own / (1.0 - chance) - shift - coefficient
     };

@@ -1,9 +1,10 @@
 //! How far a judge's scores are from the human ones, in the units of the score.
 
 use crate::{
+    describe::{mean, standard_deviation},
     input::{InputError, finite_pairs},
     interval::{Interval, Level, Method},
-    sum::{mean, std_dev, sum_of},
+    sum::sum_of,
 };
 
 /// Errors of a judge against human scores.
@@ -50,15 +51,20 @@ pub struct BlandAltman {
 ///
 /// # Errors
 /// Slices of different length, values that are not finite.
-pub fn judge_error(judge: &[f64], human: &[f64], level: Level) -> Result<Option<JudgeError>, InputError> {
+pub fn judge_error(
+    judge: &[f64],
+    human: &[f64],
+    level: Level,
+) -> Result<Option<JudgeError>, InputError> {
     finite_pairs(("judge", judge), ("human", human))?;
     let differences: Vec<f64> = judge.iter().zip(human).map(|(j, h)| j - h).collect();
     let Some(bias) = mean(&differences) else {
         return Ok(None);
     };
     let n = differences.len() as f64;
-    let share = |holds: fn(f64) -> bool| differences.iter().filter(|&&d| holds(d)).count() as f64 / n;
-    let sd = std_dev(&differences);
+    let share =
+        |holds: fn(f64) -> bool| differences.iter().filter(|&&d| holds(d)).count() as f64 / n;
+    let sd = standard_deviation(&differences);
     let t = level.t(n - 1.0);
     let around = |centre, half_width| Interval::around(centre, half_width, level, Method::StudentT);
     Ok(Some(JudgeError {

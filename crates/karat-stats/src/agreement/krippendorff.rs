@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::Ratings;
 use crate::{
-    describe::quantile,
+    describe::{quantile_of_sorted, sorted},
     input::{InputError, in_domain},
     interval::{Interval, Level, Method},
 };
@@ -30,7 +30,10 @@ pub enum Measurement {
 ///
 /// # Errors
 /// [`InputError::OutOfDomain`] for a negative rating at [`Measurement::Ratio`].
-pub fn krippendorff_alpha(ratings: &Ratings, measurement: Measurement) -> Result<Option<f64>, InputError> {
+pub fn krippendorff_alpha(
+    ratings: &Ratings,
+    measurement: Measurement,
+) -> Result<Option<f64>, InputError> {
     check_values(ratings, measurement)?;
     Ok(alpha(ratings.units(), measurement))
 }
@@ -45,7 +48,10 @@ fn check_values(ratings: &Ratings, measurement: Measurement) -> Result<(), Input
     })
 }
 
-fn alpha<'a>(units: impl Iterator<Item = &'a [f64]> + Clone, measurement: Measurement) -> Option<f64> {
+fn alpha<'a>(
+    units: impl Iterator<Item = &'a [f64]> + Clone,
+    measurement: Measurement,
+) -> Option<f64> {
     let pairable = units.filter(|unit| unit.len() > 1);
     let coded = Coded::new(pairable.clone().flatten().copied());
     if coded.domain.len() < 2 {
@@ -53,7 +59,9 @@ fn alpha<'a>(units: impl Iterator<Item = &'a [f64]> + Clone, measurement: Measur
     }
     let n = coded.codes.len() as f64;
     let positions = coded.positions(measurement);
-    let difference = |a: u32, b: u32| measurement.squared_difference(positions[a as usize], positions[b as usize]);
+    let difference = |a: u32, b: u32| {
+        measurement.squared_difference(positions[a as usize], positions[b as usize])
+    };
     let mut observed = 0.0;
     let mut rest = coded.codes.as_slice();
     for unit in pairable {
@@ -91,11 +99,17 @@ impl Measurement {
             Self::Nominal => n * n - counts.iter().map(|count| count * count).sum::<f64>(),
             Self::Ordinal | Self::Interval => {
                 let mean = weighted().map(|(x, count)| x * count).sum::<f64>() / n;
-                2.0 * n * weighted().map(|(x, count)| count * (x - mean).powi(2)).sum::<f64>()
+                2.0 * n
+                    * weighted()
+                        .map(|(x, count)| count * (x - mean).powi(2))
+                        .sum::<f64>()
             }
             Self::Ratio => weighted()
                 .map(|(a, count)| {
-                    count * weighted().map(|(b, other)| other * self.squared_difference(*a, *b)).sum::<f64>()
+                    count
+                        * weighted()
+                            .map(|(b, other)| other * self.squared_difference(*a, *b))
+                            .sum::<f64>()
                 })
                 .sum(),
         }
@@ -198,11 +212,14 @@ pub fn alpha_bootstrap(
         let units = drawn.iter().map(|&index| ratings.unit(index));
         match alpha(units.clone(), measurement) {
             Some(value) => replicates.push(value),
-            None if units.clone().any(|unit| unit.len() > 1) && varies(units) => n_indeterminate += 1,
+            None if units.clone().any(|unit| unit.len() > 1) && varies(units) => {
+                n_indeterminate += 1
+            }
             None => n_undefined += 1,
         }
     }
-    let end = |p: f64| quantile(&replicates, p);
+    let replicates = sorted(&replicates);
+    let end = |p: f64| quantile_of_sorted(&replicates, p);
     let tail = 0.5 * level.alpha();
     let interval = if n_indeterminate == 0 {
         end(tail).zip(end(1.0 - tail)).map(|(lo, hi)| Interval {

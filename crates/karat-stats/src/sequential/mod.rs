@@ -1,1 +1,22 @@
 //! Statistics that may be looked at while they run: confidence sequences, e-processes, early stopping.
+//!
+//! All of them keep their guarantee at any stopping time, provided that items come in an order that
+//! was fixed before (a seeded shuffle), never in order of arrival: slow answers are often the wrong
+//! ones. [`group_sequential`] is for a few looks planned beforehand.
+
+mod asymptotic;
+mod betting;
+mod empirical_bernstein;
+mod gate;
+mod group;
+mod paired;
+mod predictable;
+#[cfg(test)]
+mod tests;
+
+pub use asymptotic::{AsymptoticPoint, AsymptoticSequence};
+pub use betting::{BettingSequence, Bounds, Wealth};
+pub use empirical_bernstein::{EmpiricalBernsteinPoint, empirical_bernstein};
+pub use gate::{GateDecision, GatePoint, GateRun, GateVerdict, SequentialGate, gate_early_stop};
+pub use group::{Boundary, Look, group_sequential};
+pub use paired::{SequentialPaired, sequential_paired};

@@ -1,1 +1,0 @@
-//! Pairwise preference: Bradley-Terry, Davidson ties, position bias.
