@@ -1,0 +1,247 @@
+//! JSON values: schema validation and equality.
+
+use serde_json::Value;
+use thiserror::Error;
+
+/// A JSON Schema, compiled once. References outside the schema are refused, never fetched.
+///
+/// ```
+/// use karat_scoring::metrics::json::JsonSchema;
+/// use serde_json::json;
+///
+/// let schema = JsonSchema::new(&json!({ "required": ["id"] }))?;
+/// assert!(schema.is_valid(&json!({ "id": 7 })));
+/// let violations = schema.violations(&json!({}));
+/// assert_eq!(violations[0].to_string(), "$: \"id\" is a required property");
+/// # Ok::<(), karat_scoring::metrics::json::SchemaError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct JsonSchema(jsonschema::Validator);
+
+/// A schema that cannot be used.
+#[derive(Debug, Clone, Error)]
+#[error(
+    "compiling the JSON Schema: {reason} (at {place}); only references within the schema itself are followed"
+)]
+pub struct SchemaError {
+    place: String,
+    reason: String,
+}
+
+/// One way in which a value breaks a schema.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Violation {
+    /// Where, as a JSON Pointer (RFC 6901); empty for the whole value.
+    pub pointer: String,
+    /// What is wrong.
+    pub message: String,
+}
+
+impl std::fmt::Display for Violation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let place = if self.pointer.is_empty() {
+            "$"
+        } else {
+            &self.pointer
+        };
+        write!(f, "{place}: {}", self.message)
+    }
+}
+
+/// The longest message of a violation, in characters: a message quotes the offending value.
+const LONGEST_MESSAGE: usize = 300;
+
+impl JsonSchema {
+    /// Compiles a schema; the draft is the one `$schema` names, else 2020-12.
+    ///
+    /// # Errors
+    /// When it is no schema, or refers to another document.
+    pub fn new(schema: &Value) -> Result<Self, SchemaError> {
+        let compiled = jsonschema::options()
+            .with_pattern_options(jsonschema::PatternOptions::regex())
+            .offline()
+            .build(schema);
+        compiled.map(Self).map_err(|error| SchemaError {
+            place: located(error.instance_path().as_str()),
+            reason: error.to_string(),
+        })
+    }
+
+    /// Whether `value` obeys the schema.
+    #[must_use]
+    pub fn is_valid(&self, value: &Value) -> bool {
+        self.0.is_valid(value)
+    }
+
+    /// Every way in which `value` breaks the schema; none when it obeys.
+    #[must_use]
+    pub fn violations(&self, value: &Value) -> Vec<Violation> {
+        let violation = |error: jsonschema::ValidationError| Violation {
+            pointer: error.instance_path().as_str().to_owned(),
+            message: shortened(&error.to_string()),
+        };
+        self.0.iter_errors(value).map(violation).collect()
+    }
+}
+
+fn located(pointer: &str) -> String {
+    if pointer.is_empty() { "$" } else { pointer }.to_owned()
+}
+
+fn shortened(message: &str) -> String {
+    match message.char_indices().nth(LONGEST_MESSAGE) {
+        Some((end, _)) => format!("{}…", &message[..end]),
+        None => message.to_owned(),
+    }
+}
+
+/// Whether two JSON values are equal: numbers by value (`1` is `1.0`), objects whatever the order
+/// of their members.
+///
+/// ```
+/// use karat_scoring::metrics::json::equal;
+/// use serde_json::json;
+///
+/// assert!(equal(&json!({ "a": 1, "b": [2.5] }), &json!({ "b": [2.5], "a": 1.0 })));
+/// assert!(!equal(&json!("1"), &json!(1)));
+/// ```
+#[must_use]
+pub fn equal(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Number(a), Value::Number(b)) => equal_numbers(a, b),
+        (Value::Array(a), Value::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| equal(a, b))
+        }
+        (Value::Object(a), Value::Object(b)) => {
+            let same = |(name, a): (&String, &Value)| b.get(name).is_some_and(|b| equal(a, b));
+            a.len() == b.len() && a.iter().all(same)
+        }
+        _ => a == b,
+    }
+}
+
+fn equal_numbers(a: &serde_json::Number, b: &serde_json::Number) -> bool {
+    match (a.as_i128(), b.as_i128()) {
+        (Some(a), Some(b)) => a == b,
+        _ => match (a.as_f64(), b.as_f64()) {
+            (Some(a), Some(b)) => a.total_cmp(&b).is_eq() || (a.abs() + b.abs()).abs() <= 0.0,
+            _ => false,
+        },
+    }
+}
+
+/// How the members of an output object agree with those of a reference object.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct FieldAgreement {
+    /// Members of the reference that the output has with an [`equal`] value.
+    pub equal: Vec<String>,
+    /// Members of the reference that the output has with another value.
+    pub different: Vec<String>,
+    /// Members of the reference that the output lacks.
+    pub missing: Vec<String>,
+    /// Members of the output that the reference lacks.
+    pub extra: Vec<String>,
+}
+
+impl FieldAgreement {
+    /// Compares two objects member by member; `None` when either is not an object.
+    ///
+    /// ```
+    /// use karat_scoring::metrics::json::FieldAgreement;
+    /// use serde_json::json;
+    ///
+    /// let (output, reference) = (json!({ "sum": 4, "vat": 1 }), json!({ "sum": 4.0, "due": null }));
+    /// let fields = FieldAgreement::of(&output, &reference).unwrap();
+    /// assert_eq!(fields.share(), Some(0.5));
+    /// assert_eq!(fields.missing, ["due"]);
+    /// ```
+    #[must_use]
+    pub fn of(output: &Value, reference: &Value) -> Option<Self> {
+        let (output, reference) = (output.as_object()?, reference.as_object()?);
+        let mut fields = Self::default();
+        for (name, wanted) in reference {
+            let list = match output.get(name) {
+                Some(value) if equal(value, wanted) => &mut fields.equal,
+                Some(_) => &mut fields.different,
+                None => &mut fields.missing,
+            };
+            list.push(name.clone());
+        }
+        let unknown = output.keys().filter(|name| !reference.contains_key(*name));
+        fields.extra.extend(unknown.cloned());
+        Some(fields)
+    }
+
+    /// Equal members ÷ members of the reference; `None` when it has none.
+    #[must_use]
+    pub fn share(&self) -> Option<f64> {
+        let wanted = self.equal.len() + self.different.len() + self.missing.len();
+        (wanted > 0).then(|| self.equal.len() as f64 / wanted as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn violations_say_where_and_what() {
+        let schema = JsonSchema::new(&json!({
+            "type": "object",
+            "properties": { "claims": { "items": { "required": ["text"] } } },
+        }))
+        .unwrap();
+        let found = schema.violations(&json!({ "claims": [{ "text": "a" }, {}] }));
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].pointer, "/claims/1");
+        assert!(!schema.is_valid(&json!([])));
+    }
+
+    #[test]
+    fn remote_references_are_refused_when_compiling() {
+        let error = JsonSchema::new(&json!({ "$ref": "https://example.com/a.json" })).unwrap_err();
+        let text = error.to_string();
+        assert!(text.starts_with("compiling the JSON Schema: "), "{text}");
+        assert!(JsonSchema::new(&json!({ "$ref": "file:///etc/passwd" })).is_err());
+        assert!(JsonSchema::new(&json!({ "type": 7 })).is_err());
+        let own = json!({ "$ref": "#/$defs/n", "$defs": { "n": { "type": "number" } } });
+        assert!(JsonSchema::new(&own).unwrap().is_valid(&json!(1)));
+    }
+
+    #[test]
+    fn long_values_do_not_make_long_messages() {
+        let schema = JsonSchema::new(&json!({ "type": "number" })).unwrap();
+        let found = schema.violations(&json!("東".repeat(10_000)));
+        assert!(found[0].message.chars().count() <= LONGEST_MESSAGE + 1);
+    }
+
+    #[test]
+    fn equality_is_by_value() {
+        assert!(equal(&json!(0.0), &json!(-0.0)));
+        assert!(equal(&json!(u64::MAX), &json!(u64::MAX)));
+        assert!(!equal(&json!(u64::MAX), &json!(u64::MAX - 1)));
+        assert!(!equal(&json!([1, 2]), &json!([2, 1])));
+        assert!(!equal(&json!({ "a": null }), &json!({})));
+        assert!(!equal(&json!(null), &json!(0)));
+    }
+
+    #[test]
+    fn fields_are_sorted_into_four_lists() {
+        let (output, reference) = (
+            json!({ "a": 1, "b": 2, "x": 0 }),
+            json!({ "a": 1, "b": 3, "c": 4 }),
+        );
+        let fields = FieldAgreement::of(&output, &reference).unwrap();
+        assert_eq!(fields.equal, ["a"]);
+        assert_eq!(fields.different, ["b"]);
+        assert_eq!(fields.missing, ["c"]);
+        assert_eq!(fields.extra, ["x"]);
+        assert_eq!(FieldAgreement::of(&json!([]), &reference), None);
+        assert_eq!(
+            FieldAgreement::of(&output, &json!({})).unwrap().share(),
+            None
+        );
+    }
+}

@@ -1,0 +1,293 @@
+//! Precision, recall and F1 between two lists of texts that match when they are similar enough.
+
+use super::edit;
+use super::squad::{self, EmptyRule};
+use super::text::Exact;
+
+/// How alike two texts are, in 0..=1. Texts are compared without regard to case, Unicode form and
+/// runs of white space.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Similarity {
+    /// [`edit::indel_ratio`].
+    #[default]
+    Indel,
+    /// [`edit::levenshtein_ratio`].
+    Levenshtein,
+    /// [`edit::jaccard_alphanumeric`].
+    Jaccard,
+    /// [`squad::token_f1`].
+    TokenF1,
+}
+
+impl Similarity {
+    fn of(self, a: &str, b: &str) -> f64 {
+        match self {
+            Self::Indel => edit::indel_ratio(a, b),
+            Self::Levenshtein => edit::levenshtein_ratio(a, b),
+            Self::Jaccard => edit::jaccard_alphanumeric(a, b),
+            Self::TokenF1 => squad::token_f1(a, &[b], EmptyRule::V2).unwrap_or(0.0),
+        }
+    }
+}
+
+/// How the members of two lists are matched: one to one, as many pairs as possible.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SetMatcher {
+    /// How alike two members are.
+    pub similarity: Similarity,
+    /// Members match from this similarity on; 1 for equal members only.
+    pub threshold: f64,
+}
+
+impl Default for SetMatcher {
+    fn default() -> Self {
+        Self {
+            similarity: Similarity::default(),
+            threshold: 1.0,
+        }
+    }
+}
+
+/// A candidate's member that matches a reference's.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Pair {
+    /// Position in the candidate.
+    pub candidate: usize,
+    /// Position in the reference.
+    pub reference: usize,
+    /// Their similarity.
+    pub similarity: f64,
+}
+
+/// What two lists have in common.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SetScore {
+    /// Matched ÷ members of the candidate; `None` when only the candidate is empty.
+    pub precision: Option<f64>,
+    /// Matched ÷ members of the reference; `None` when only the reference is empty.
+    pub recall: Option<f64>,
+    /// `2 · matched / (both sizes)`; 1 when both are empty.
+    pub f1: f64,
+    /// The matched members, by position in the reference.
+    pub pairs: Vec<Pair>,
+}
+
+impl SetMatcher {
+    /// Compares two lists.
+    ///
+    /// The matching is optimal: no other one-to-one matching at this threshold has more pairs.
+    /// Members prefer their most similar partner, the first of equals, so the same lists give the
+    /// same pairs.
+    ///
+    /// ```
+    /// use karat_scoring::metrics::set_f1::SetMatcher;
+    ///
+    /// let matcher = SetMatcher { threshold: 0.8, ..SetMatcher::default() };
+    /// let score = matcher.compare(&["Sales rose by 5%", "New CEO"], &["sales rose by 5 %"]);
+    /// assert_eq!(score.recall, Some(1.0));
+    /// assert_eq!(score.precision, Some(0.5));
+    /// ```
+    #[must_use]
+    pub fn compare<A: AsRef<str>, B: AsRef<str>>(
+        &self,
+        candidate: &[A],
+        reference: &[B],
+    ) -> SetScore {
+        let candidate: Vec<String> = candidate.iter().map(|text| folded(text.as_ref())).collect();
+        let reference: Vec<String> = reference.iter().map(|text| folded(text.as_ref())).collect();
+        let pairs = self.matching(&candidate, &reference);
+        score(pairs, candidate.len(), reference.len())
+    }
+
+    fn matching(&self, candidate: &[String], reference: &[String]) -> Vec<Pair> {
+        let partners: Vec<Vec<Pair>> = (0..reference.len())
+            .map(|index| self.partners(index, reference, candidate))
+            .collect();
+        let mut owner: Vec<Option<Pair>> = vec![None; candidate.len()];
+        for index in 0..reference.len() {
+            augment(index, &partners, &mut owner);
+        }
+        let mut pairs: Vec<Pair> = owner.into_iter().flatten().collect();
+        pairs.sort_by_key(|pair| pair.reference);
+        pairs
+    }
+
+    /// The candidates that match one member of the reference, most similar first.
+    fn partners(&self, index: usize, reference: &[String], candidate: &[String]) -> Vec<Pair> {
+        let pair = |(position, text): (usize, &String)| Pair {
+            candidate: position,
+            reference: index,
+            similarity: self.similarity.of(text, &reference[index]),
+        };
+        let mut partners: Vec<Pair> = candidate.iter().enumerate().map(pair).collect();
+        partners.retain(|pair| pair.similarity >= self.threshold);
+        partners.sort_by(|a, b| b.similarity.total_cmp(&a.similarity));
+        partners
+    }
+}
+
+fn folded(text: &str) -> String {
+    let lenient = Exact {
+        ignore_case: true,
+        trim: true,
+        normalize: true,
+    };
+    lenient.fold(text).into_owned()
+}
+
+/// Gives member `start` of the reference a partner, moving others if that makes room (Kuhn's
+/// algorithm: a breadth-first search for an augmenting path).
+fn augment(start: usize, partners: &[Vec<Pair>], owner: &mut [Option<Pair>]) {
+    let mut reached_by: Vec<Option<Pair>> = vec![None; owner.len()];
+    let mut queue = std::collections::VecDeque::from([start]);
+    while let Some(reference) = queue.pop_front() {
+        for pair in &partners[reference] {
+            if reached_by[pair.candidate].is_some() {
+                continue;
+            }
+            reached_by[pair.candidate] = Some(*pair);
+            match owner[pair.candidate] {
+                Some(taken) => queue.push_back(taken.reference),
+                None => return reassign(*pair, &reached_by, owner),
+            }
+        }
+    }
+}
+
+/// Walks an augmenting path back: each member takes the partner it reached and leaves its old one
+/// to the member before it.
+fn reassign(end: Pair, reached_by: &[Option<Pair>], owner: &mut [Option<Pair>]) {
+    let mut step = Some(end);
+    while let Some(pair) = step {
+        let previous = owner
+            .iter()
+            .flatten()
+            .find(|old| old.reference == pair.reference)
+            .map(|old| old.candidate);
+        owner[pair.candidate] = Some(pair);
+        step = previous.and_then(|candidate| reached_by[candidate]);
+    }
+}
+
+fn score(pairs: Vec<Pair>, candidate: usize, reference: usize) -> SetScore {
+    let matched = pairs.len() as f64;
+    let share = |size: usize| match (size, candidate + reference) {
+        (_, 0) => Some(1.0),
+        (0, _) => None,
+        _ => Some(matched / size as f64),
+    };
+    let f1 = match candidate + reference {
+        0 => 1.0,
+        both => 2.0 * matched / both as f64,
+    };
+    SetScore {
+        precision: share(candidate),
+        recall: share(reference),
+        f1,
+        pairs,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn at(threshold: f64, similarity: Similarity) -> SetMatcher {
+        SetMatcher {
+            similarity,
+            threshold,
+        }
+    }
+
+    #[test]
+    fn equal_members_match_once_each() {
+        let score = SetMatcher::default().compare(&["a", "B", "b", "c"], &["b", "a "]);
+        assert_eq!(score.precision, Some(0.5));
+        assert_eq!(score.recall, Some(1.0));
+        assert!((score.f1 - 2.0 / 3.0).abs() < 1e-12);
+        let positions: Vec<_> = score
+            .pairs
+            .iter()
+            .map(|p| (p.candidate, p.reference))
+            .collect();
+        assert_eq!(positions, [(1, 0), (0, 1)]);
+    }
+
+    #[test]
+    fn empty_lists_have_a_meaning_or_none() {
+        let compare = |a: &[&str], b: &[&str]| SetMatcher::default().compare(a, b);
+        let both = compare(&[], &[]);
+        assert_eq!(
+            (both.precision, both.recall, both.f1),
+            (Some(1.0), Some(1.0), 1.0)
+        );
+        let nothing_given = compare(&[], &["a"]);
+        assert_eq!(
+            (nothing_given.precision, nothing_given.recall),
+            (None, Some(0.0))
+        );
+        let nothing_wanted = compare(&["a"], &[]);
+        assert_eq!(
+            (nothing_wanted.precision, nothing_wanted.recall),
+            (Some(0.0), None)
+        );
+        assert!(nothing_wanted.f1.abs() < 1e-12);
+    }
+
+    #[test]
+    fn matching_is_optimal_where_greedy_is_not() {
+        // "a b c" is most like "a b", which is the only partner of "a b d e".
+        let matcher = at(0.6, Similarity::Jaccard);
+        let score = matcher.compare(&["a b c", "a b"], &["a b", "a b c x"]);
+        assert_eq!(score.pairs.len(), 2);
+        let crossed = matcher.compare(&["a b", "a b c"], &["a b c", "a b"]);
+        assert_eq!(crossed.recall, Some(1.0));
+    }
+
+    #[test]
+    fn every_similarity_is_one_for_equal_texts() {
+        for similarity in [
+            Similarity::Indel,
+            Similarity::Levenshtein,
+            Similarity::Jaccard,
+            Similarity::TokenF1,
+        ] {
+            let score = at(1.0, similarity).compare(&["Ｓame  text"], &["same TEXT"]);
+            assert!((score.f1 - 1.0).abs() < 1e-12, "{similarity:?}");
+        }
+    }
+
+    /// The size of the best matching by trying all.
+    fn most_pairs(edges: &[Vec<bool>], row: usize, used: &mut Vec<bool>) -> usize {
+        let Some(edge) = edges.get(row) else { return 0 };
+        let mut best = most_pairs(edges, row + 1, used);
+        for column in 0..used.len() {
+            if edge[column] && !used[column] {
+                used[column] = true;
+                best = best.max(1 + most_pairs(edges, row + 1, used));
+                used[column] = false;
+            }
+        }
+        best
+    }
+
+    proptest! {
+        #[test]
+        fn no_matching_has_more_pairs(
+            a in prop::collection::vec("[abc]{1,4}", 0..6),
+            b in prop::collection::vec("[abc]{1,4}", 0..6),
+        ) {
+            let matcher = at(0.6, Similarity::Indel);
+            let score = matcher.compare(&a, &b);
+            let similar = |x: &String| b.iter().map(|y| edit::indel_ratio(x, y) >= 0.6).collect();
+            let edges: Vec<Vec<bool>> = a.iter().map(similar).collect();
+            prop_assert_eq!(score.pairs.len(), most_pairs(&edges, 0, &mut vec![false; b.len()]));
+            for pair in &score.pairs {
+                let again = edit::indel_ratio(&a[pair.candidate], &b[pair.reference]);
+                prop_assert!((again - pair.similarity).abs() < 1e-12);
+            }
+        }
+    }
+}
