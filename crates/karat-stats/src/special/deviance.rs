@@ -12,7 +12,8 @@ pub(super) fn stirling_error(n: f64) -> f64 {
         let n2 = n * n;
         return (1.0 / 12.0
             - (1.0 / 360.0
-                - (1.0 / 1260.0 - (1.0 / 1680.0 - (1.0 / 1188.0 - 691.0 / 360_360.0 / n2) / n2) / n2)
+                - (1.0 / 1260.0
+                    - (1.0 / 1680.0 - (1.0 / 1188.0 - 691.0 / 360_360.0 / n2) / n2) / n2)
                     / n2)
                 / n2)
             / n;
@@ -58,7 +59,11 @@ pub(super) fn binomial_density(k: f64, n: f64, p: f64, q: f64) -> f64 {
     if r <= 0.0 {
         return (n * log_complement(q, p)).exp();
     }
-    let log = stirling_error(n) - stirling_error(k) - stirling_error(r) - deviance(k, n * p) - deviance(r, n * q);
+    let log = stirling_error(n)
+        - stirling_error(k)
+        - stirling_error(r)
+        - deviance(k, n * p)
+        - deviance(r, n * q);
     (n / (2.0 * PI * k * r)).sqrt() * log.exp()
 }
 

@@ -71,11 +71,17 @@ impl StudentT {
     /// The lower and upper tail of T² at t².
     fn tails_of_square(&self, t: f64) -> Tails {
         if t.is_infinite() {
-            return Tails { lower: 1.0, upper: 0.0 };
+            return Tails {
+                lower: 1.0,
+                upper: 0.0,
+            };
         }
         if self.df > NORMAL_FROM {
             let upper = 2.0 * normal_sf(t.abs());
-            return Tails { lower: 1.0 - upper, upper };
+            return Tails {
+                lower: 1.0 - upper,
+                upper,
+            };
         }
         // Scale before squaring so that neither t² nor df overflows.
         let r = t.abs() / self.df.sqrt();

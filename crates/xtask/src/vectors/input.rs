@@ -1,5 +1,6 @@
 //! Reading the inputs of cases and writing results as JSON.
 
+use karat_stats::interval::{Interval, Level};
 use serde_json::Value;
 
 /// The field `name` of a case's input.
@@ -67,6 +68,34 @@ pub fn observed(input: &Value, name: &str) -> Result<Vec<f64>, String> {
     Ok(observations(input, name)?.into_iter().flatten().collect())
 }
 
+/// The confidence level `level`.
+///
+/// # Errors
+/// When it is missing or not between 0 and 1.
+pub fn level(input: &Value) -> Result<Level, String> {
+    Level::new(number(input, "level")?).ok_or_else(|| wrong(input, "level", "between 0 and 1"))
+}
+
+/// The numbers `left` and `right` of the items that have both.
+///
+/// # Errors
+/// When one is missing, holds something else, or they differ in length.
+pub fn complete_pairs(
+    input: &Value,
+    left: &str,
+    right: &str,
+) -> Result<(Vec<f64>, Vec<f64>), String> {
+    let (a, b) = (observations(input, left)?, observations(input, right)?);
+    if a.len() != b.len() {
+        return Err(format!(
+            "reading the input: {left} has {} values and {right} {}",
+            a.len(),
+            b.len()
+        ));
+    }
+    Ok(a.into_iter().zip(b).filter_map(|(a, b)| a.zip(b)).unzip())
+}
+
 /// A JSON number, or an infinity written as text.
 pub fn as_number(value: &Value) -> Option<f64> {
     match value.as_str() {
@@ -101,6 +130,21 @@ pub fn json(value: impl Into<Option<f64>>) -> Value {
         Some(x) => Value::from(x),
         None => Value::Null,
     }
+}
+
+/// The JSON of an interval's lower end.
+pub fn lower(interval: Option<Interval>) -> Value {
+    json(interval.map(|interval| interval.lo))
+}
+
+/// The JSON of an interval's upper end.
+pub fn upper(interval: Option<Interval>) -> Value {
+    json(interval.map(|interval| interval.hi))
+}
+
+/// The message of a typed error.
+pub fn message(error: impl std::fmt::Display) -> String {
+    error.to_string()
 }
 
 fn wrong(input: &Value, name: &str, wanted: &str) -> String {

@@ -1,0 +1,115 @@
+//! Bootstrapping means, where nothing but the sum of a resample is needed.
+
+use super::{
+    Distribution,
+    binomial::multinomial,
+    draws::Draws,
+    resample::{Resampling, replicate},
+};
+use crate::{describe::mean, sum::sum};
+
+/// Up to this many distinct values, the number of each is drawn instead of the items.
+const MAX_DISTINCT: usize = 32;
+
+/// Drawing one count costs about as much as drawing this many items.
+const ITEMS_PER_COUNT: usize = 32;
+
+/// Draws are summed in blocks of this many, so that rounding grows with the number of blocks only.
+const BLOCK: usize = 1024;
+
+/// Bootstraps the mean. `None` for no values or one that is not finite.
+///
+/// Pass rates and Likert scores have few distinct values: there a resample is one multinomial draw
+/// of their counts, which has the same distribution at a fraction of the work.
+pub fn bootstrap_mean(values: &[f64], resampling: &Resampling) -> Option<Distribution> {
+    let estimate = mean(values)?;
+    let n = values.len();
+    let replicates = match Tally::of(values) {
+        Some(tally) => replicate(resampling, |draws| tally.drawn_sum(draws) / n as f64),
+        None => replicate(resampling, |draws| drawn_sum(draws, values) / n as f64),
+    };
+    Distribution::new(estimate, replicates)
+}
+
+/// Bootstraps the mean of clustered values by drawing whole clusters: the mean of all values drawn
+/// (a ratio, since clusters differ in size). Empty clusters are left out; `None` when none is left
+/// or a value is not finite.
+pub fn bootstrap_clustered_mean(
+    clusters: &[Vec<f64>],
+    resampling: &Resampling,
+) -> Option<Distribution> {
+    let filled = clusters.iter().filter(|values| !values.is_empty());
+    let totals: Vec<(f64, f64)> = filled
+        .map(|values| (sum(values), values.len() as f64))
+        .collect();
+    let pooled = |total: (f64, f64)| total.0 / total.1;
+    let add = |a: (f64, f64), b: (f64, f64)| (a.0 + b.0, a.1 + b.1);
+    let estimate = totals.iter().copied().reduce(add).map(pooled)?;
+    let replicates = replicate(resampling, |draws| {
+        let mut total = (0.0, 0.0);
+        draws.visit(totals.len(), totals.len(), |index| {
+            total = add(total, totals[index])
+        });
+        pooled(total)
+    });
+    Distribution::new(estimate, replicates)
+}
+
+/// Σ of as many values as there are, drawn with replacement.
+fn drawn_sum(draws: &mut Draws, values: &[f64]) -> f64 {
+    let mut total = 0.0;
+    let mut left = values.len();
+    while left > 0 {
+        let block = left.min(BLOCK);
+        // Independent lanes, so that additions need not wait for each other.
+        let mut lanes = [0.0; 4];
+        let mut lane = 0;
+        draws.visit(values.len(), block, |index| {
+            lanes[lane & 3] += values[index];
+            lane += 1;
+        });
+        total += (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
+        left -= block;
+    }
+    total
+}
+
+/// The distinct values of a sample and how often each occurs.
+struct Tally {
+    values: Vec<f64>,
+    counts: Vec<u64>,
+}
+
+impl Tally {
+    /// `None` when there are so many distinct values that drawing items is cheaper.
+    fn of(values: &[f64]) -> Option<Self> {
+        let limit = MAX_DISTINCT.min(values.len() / ITEMS_PER_COUNT);
+        let mut tally = Self {
+            values: Vec::new(),
+            counts: Vec::new(),
+        };
+        for value in values {
+            match tally
+                .values
+                .binary_search_by(|known| known.total_cmp(value))
+            {
+                Ok(at) => tally.counts[at] += 1,
+                Err(_) if tally.values.len() == limit => return None,
+                Err(at) => {
+                    tally.values.insert(at, *value);
+                    tally.counts.insert(at, 1);
+                }
+            }
+        }
+        Some(tally)
+    }
+
+    fn drawn_sum(&self, draws: &mut Draws) -> f64 {
+        let n = self.counts.iter().sum();
+        let mut total = 0.0;
+        multinomial(draws, n, &self.counts, |category, drawn| {
+            total += drawn as f64 * self.values[category]
+        });
+        total
+    }
+}

@@ -1,0 +1,102 @@
+//! pass@k (any of k samples passes; Chen et al. 2021) and pass^k (all k pass; Yao et al. 2024).
+
+use super::{mean, standard_error};
+
+/// A task that was sampled `n` times, of which `passed` passed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Task {
+    /// Samples drawn.
+    pub n: usize,
+    /// Samples that passed, at most `n`.
+    pub passed: usize,
+}
+
+/// Both figures at one k, over the tasks with at least k samples.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PassAtK {
+    /// pass@k of each task; `None` for tasks with fewer than k samples.
+    pub any: Vec<Option<f64>>,
+    /// pass^k of each task; `None` for tasks with fewer than k samples.
+    pub all: Vec<Option<f64>>,
+    /// Mean pass@k.
+    pub mean_any: Option<f64>,
+    /// Mean pass^k.
+    pub mean_all: Option<f64>,
+    /// Standard error of mean pass@k over tasks; `None` for fewer than two tasks.
+    pub standard_error_any: Option<f64>,
+    /// Standard error of mean pass^k over tasks.
+    pub standard_error_all: Option<f64>,
+    /// Tasks with at least k samples.
+    pub n_tasks: usize,
+}
+
+/// pass@k of one task, 1 − C(n−c, k)/C(n, k); `None` when k > n, k = 0 or c > n.
+///
+/// Product form: binomials overflow near n = 1000.
+pub fn any_of_k(task: Task, k: usize) -> Option<f64> {
+    let failed = task.n.checked_sub(task.passed)?;
+    drawn_all_from(failed, task.n, k).map(|none_passes| 1.0 - none_passes)
+}
+
+/// pass^k of one task, C(c, k)/C(n, k); `None` when k > n, k = 0 or c > n.
+pub fn all_of_k(task: Task, k: usize) -> Option<f64> {
+    (task.passed <= task.n).then_some(())?;
+    drawn_all_from(task.passed, task.n, k)
+}
+
+/// Both figures over many tasks.
+pub fn pass_at_k(tasks: &[Task], k: usize) -> PassAtK {
+    let any: Vec<Option<f64>> = tasks.iter().map(|task| any_of_k(*task, k)).collect();
+    let all: Vec<Option<f64>> = tasks.iter().map(|task| all_of_k(*task, k)).collect();
+    let defined =
+        |values: &[Option<f64>]| -> Vec<f64> { values.iter().copied().flatten().collect() };
+    let (used_any, used_all) = (defined(&any), defined(&all));
+    PassAtK {
+        mean_any: mean(&used_any),
+        mean_all: mean(&used_all),
+        standard_error_any: standard_error(&used_any),
+        standard_error_all: standard_error(&used_all),
+        n_tasks: used_any.len(),
+        any,
+        all,
+    }
+}
+
+/// The probability that k draws without replacement from `n` all come from a subset of `m`:
+/// ∏_{i<k} (m − i)/(n − i).
+fn drawn_all_from(m: usize, n: usize, k: usize) -> Option<f64> {
+    if k == 0 || k > n {
+        return None;
+    }
+    if k > m {
+        return Some(0.0);
+    }
+    Some((0..k).map(|i| (m - i) as f64 / (n - i) as f64).product())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn more_draws_than_samples_is_undefined() {
+        let task = Task { n: 8, passed: 7 };
+        assert_eq!(
+            (any_of_k(task, 9), all_of_k(task, 9), any_of_k(task, 0)),
+            (None, None, None)
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn any_rises_and_all_falls_with_k(n in 2..1500_usize, share in 0.0..=1.0_f64, k in 1..50_usize) {
+            prop_assume!(k < n);
+            let task = Task { n, passed: (share * n as f64) as usize };
+            let (any, next_any) = (any_of_k(task, k).unwrap(), any_of_k(task, k + 1).unwrap());
+            let (all, next_all) = (all_of_k(task, k).unwrap(), all_of_k(task, k + 1).unwrap());
+            prop_assert!((0.0..=1.0).contains(&any) && (0.0..=1.0).contains(&all));
+            prop_assert!(next_any >= any - 1e-12 && next_all <= all + 1e-12 && all <= any + 1e-12);
+        }
+    }
+}

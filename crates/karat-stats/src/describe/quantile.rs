@@ -1,0 +1,115 @@
+//! Order statistics. Two definitions of a quantile are in use and differ visibly below n = 100:
+//! scores use the interpolated one, latencies the nearest rank.
+
+/// A sorted copy.
+pub fn sorted(values: &[f64]) -> Vec<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    sorted
+}
+
+/// The `p` quantile with linear interpolation (type 7 of Hyndman & Fan 1996, numpy's default);
+/// `p` is held to \[0, 1\]. `None` for an empty slice.
+pub fn quantile(values: &[f64], p: f64) -> Option<f64> {
+    quantile_of_sorted(&sorted(values), p)
+}
+
+/// [`quantile`] of values already in ascending order.
+pub fn quantile_of_sorted(sorted: &[f64], p: f64) -> Option<f64> {
+    let last = sorted.len().checked_sub(1)?;
+    if !(sorted[0].is_finite() && sorted[last].is_finite() && !p.is_nan()) {
+        return None;
+    }
+    let position = p.clamp(0.0, 1.0) * last as f64;
+    let below = (position.floor() as usize).min(last);
+    let above = (below + 1).min(last);
+    let (lo, hi, share) = (sorted[below], sorted[above], position - below as f64);
+    // From the nearer end, so that the ends themselves are met exactly; and never through a
+    // difference, which could overflow.
+    let value = if lo >= hi {
+        lo
+    } else {
+        lo * (1.0 - share) + hi * share
+    };
+    Some(value.clamp(lo, hi))
+}
+
+/// The nearest-rank `p` quantile of ascending values: x₍⌈p·n⌉₎, an observed value.
+/// `None` for an empty slice.
+///
+/// `p` stands for the decimal it was written as: 0.07 of 100 values is the 7th, although the
+/// double 0.07 · 100 exceeds 7.
+pub fn nearest_rank(sorted: &[f64], p: f64) -> Option<f64> {
+    let n = sorted.len();
+    let exact = p.clamp(0.0, 1.0) * n as f64;
+    let rank = (exact - 1e-12 * exact.max(1.0)).ceil() as usize;
+    sorted.get(rank.clamp(1, n.max(1)) - 1).copied()
+}
+
+/// The middle value, or the mean of the two middle values.
+pub fn median(values: &[f64]) -> Option<f64> {
+    quantile(values, 0.5)
+}
+
+/// The median of |x − median|, raw (multiply by 1.4826 only to estimate a normal σ).
+pub fn median_absolute_deviation(values: &[f64]) -> Option<f64> {
+    let centre = median(values)?;
+    let deviations: Vec<f64> = values.iter().map(|x| (x - centre).abs()).collect();
+    median(&deviations)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn interpolated_and_nearest_rank_differ() {
+        let values: Vec<f64> = (1..=20).map(f64::from).collect();
+        assert!((quantile(&values, 0.95).unwrap() - 19.05).abs() < 1e-12);
+        assert_eq!(nearest_rank(&values, 0.95), Some(19.0));
+    }
+
+    #[test]
+    fn a_rank_is_that_of_the_decimal() {
+        let values: Vec<f64> = (1..=100).map(f64::from).collect();
+        for rank in 1..=100_u32 {
+            assert_eq!(
+                nearest_rank(&values, f64::from(rank) / 100.0),
+                Some(f64::from(rank))
+            );
+        }
+        assert_eq!(nearest_rank(&values, 0.0), Some(1.0));
+        assert_eq!(nearest_rank(&[], 0.5), None);
+    }
+
+    #[test]
+    fn the_median_of_an_even_count_is_the_middle_of_two() {
+        assert_eq!(median(&[4.0, 1.0, 3.0, 2.0]), Some(2.5));
+        assert_eq!(
+            median_absolute_deviation(&[1.0, 1.0, 2.0, 2.0, 4.0, 6.0, 9.0]),
+            Some(1.0)
+        );
+        assert_eq!(median(&[]), None);
+    }
+
+    proptest! {
+        #[test]
+        fn quantiles_rise_with_p_and_stay_inside(
+            values in prop::collection::vec(-1e9..1e9_f64, 1..50),
+            p in 0.0..=1.0_f64,
+            q in 0.0..=1.0_f64,
+        ) {
+            let sorted = sorted(&values);
+            let (low, high) = (p.min(q), p.max(q));
+            let (a, b) = (quantile_of_sorted(&sorted, low).unwrap(), quantile_of_sorted(&sorted, high).unwrap());
+            prop_assert!(a <= b && sorted[0] <= a && b <= sorted[sorted.len() - 1]);
+        }
+
+        #[test]
+        fn the_median_is_symmetric(values in prop::collection::vec(-1e9..1e9_f64, 1..50)) {
+            let mirrored: Vec<f64> = values.iter().map(|x| -x).collect();
+            prop_assert!((median(&values).unwrap() + median(&mirrored).unwrap()).abs() <= 1e-6);
+        }
+    }
+}

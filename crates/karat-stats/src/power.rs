@@ -1,0 +1,233 @@
+//! Planning: power, minimum detectable effect, required number of items.
+
+use crate::{
+    compare::cohen_h,
+    interval::Level,
+    special::{NoncentralT, StudentT, find_root, normal_quantile, normal_sf},
+};
+
+/// Which differences count against the null.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Alternative {
+    /// Either direction.
+    TwoSided,
+    /// The candidate is higher.
+    Larger,
+    /// The candidate is lower.
+    Smaller,
+}
+
+/// Power of the paired t test for the standardized effect `dz` = mean/sd of the differences.
+///
+/// 1 − F(t_{1−α/2}; n−1, dz√n) + F(−t_{1−α/2}; n−1, dz√n) with the noncentral t distribution.
+/// `n` may be fractional. `None` unless n > 1 and `dz` is finite.
+pub fn paired_t_power(dz: f64, n: f64, level: Level, alternative: Alternative) -> Option<f64> {
+    let student = StudentT::new(n - 1.0)?;
+    let shifted = NoncentralT::new(n - 1.0, dz * n.sqrt())?;
+    Some(match alternative {
+        Alternative::TwoSided => {
+            let critical = student.upper_quantile(0.5 * level.alpha());
+            (shifted.sf(critical) + shifted.cdf(-critical)).min(1.0)
+        }
+        Alternative::Larger => shifted.sf(student.upper_quantile(level.alpha())),
+        Alternative::Smaller => shifted.cdf(-student.upper_quantile(level.alpha())),
+    })
+}
+
+/// The number of pairs (fractional; show the ceiling) with which the paired t test has the wanted
+/// power for `dz`.
+///
+/// `None` when `dz` is 0 or points away from the alternative, when `power` is not between α and 1,
+/// or when two pairs have more power already.
+pub fn paired_t_items(dz: f64, power: f64, level: Level, alternative: Alternative) -> Option<f64> {
+    if !attainable(power, level) || !towards(dz, alternative) {
+        return None;
+    }
+    let gap =
+        |n: f64| paired_t_power(dz, n, level, alternative).map_or(-1.0, |reached| reached - power);
+    bracketed(gap, 2.0, 1e12)
+}
+
+/// The smallest standardized effect |dz| that the paired t test on `n` pairs detects with the wanted
+/// power. `None` unless n > 1 and `power` is between α and 1.
+pub fn paired_t_effect(n: f64, power: f64, level: Level, alternative: Alternative) -> Option<f64> {
+    if !(n > 1.0 && n.is_finite() && attainable(power, level)) {
+        return None;
+    }
+    let sign = if alternative == Alternative::Smaller {
+        -1.0
+    } else {
+        1.0
+    };
+    let gap = |dz: f64| {
+        paired_t_power(sign * dz, n, level, alternative).map_or(1.0, |reached| reached - power)
+    };
+    bracketed(gap, 0.0, 1e9)
+}
+
+/// Normal approximation of the minimum detectable difference, (z_{1−α/2} + z_{power})·s_d/√n, in
+/// the units of the score. With clusters pass the effective n. `None` unless all are positive and
+/// `power` < 1.
+pub fn detectable_difference(
+    sd: f64,
+    n: f64,
+    level: Level,
+    power: f64,
+    alternative: Alternative,
+) -> Option<f64> {
+    let z = planning_quantile(level, power, alternative)?;
+    Some(z * sd / n.sqrt()).filter(|d| *d > 0.0 && d.is_finite())
+}
+
+/// Normal approximation of the items needed to detect a difference of `difference`,
+/// (z_{1−α/2} + z_{power})²·s_d²/δ², fractional. `None` when undefined.
+pub fn items_for(sd: f64, difference: f64, level: Level, power: f64) -> Option<f64> {
+    let z = planning_quantile(level, power, Alternative::TwoSided)?;
+    Some((z * sd / difference).powi(2)).filter(|n| *n > 0.0 && n.is_finite())
+}
+
+/// The variances of a comparison with several trials per question (Miller 2024 §3).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TrialDesign {
+    /// Variance over questions of the difference of conditional means, ω².
+    pub between_questions: f64,
+    /// Mean within-question variance of the candidate, σ²_A.
+    pub within_candidate: f64,
+    /// Mean within-question variance of the baseline, σ²_B.
+    pub within_baseline: f64,
+    /// Trials per question of the candidate, K_A ≥ 1.
+    pub trials_candidate: u32,
+    /// Trials per question of the baseline, K_B ≥ 1.
+    pub trials_baseline: u32,
+}
+
+impl TrialDesign {
+    /// Questions needed to detect `difference`:
+    /// (z_{1−α/2} + z_{power})²·(ω² + σ²_A/K_A + σ²_B/K_B)/δ², fractional. `None` when undefined.
+    pub fn questions_for(&self, difference: f64, level: Level, power: f64) -> Option<f64> {
+        if self.trials_candidate == 0 || self.trials_baseline == 0 {
+            return None;
+        }
+        let variance = self.between_questions
+            + self.within_candidate / f64::from(self.trials_candidate)
+            + self.within_baseline / f64::from(self.trials_baseline);
+        items_for(variance.sqrt(), difference, level, power)
+    }
+}
+
+/// Items per arm (unpaired, fractional) to tell two pass rates apart, through Cohen's h.
+/// `None` when the rates are equal or not in \[0, 1\], or `power` is not between α and 1.
+pub fn two_rates_items(p1: f64, p2: f64, level: Level, power: f64) -> Option<f64> {
+    let h = cohen_h(p1, p2)?.abs();
+    if h <= 0.0 || !attainable(power, level) {
+        return None;
+    }
+    let reached = |n: f64| {
+        let shift = h * (0.5 * n).sqrt();
+        normal_sf(level.z() - shift) + normal_sf(level.z() + shift)
+    };
+    bracketed(|n| reached(n) - power, 0.0, 1e15)
+}
+
+/// z of the test plus z of the power.
+fn planning_quantile(level: Level, power: f64, alternative: Alternative) -> Option<f64> {
+    let critical = match alternative {
+        Alternative::TwoSided => level.z(),
+        _ => -normal_quantile(level.alpha()),
+    };
+    let z = critical + normal_quantile(power);
+    (power > 0.0 && power < 1.0 && z > 0.0).then_some(z)
+}
+
+/// A test rejects with probability α when there is no effect, and never with certainty.
+fn attainable(power: f64, level: Level) -> bool {
+    power > level.alpha() && power < 1.0
+}
+
+fn towards(dz: f64, alternative: Alternative) -> bool {
+    dz.is_finite()
+        && match alternative {
+            Alternative::TwoSided => dz.abs() > 0.0,
+            Alternative::Larger => dz > 0.0,
+            Alternative::Smaller => dz < 0.0,
+        }
+}
+
+/// The root of a rising function at or above `from`, within the first doubling interval that holds
+/// it. `None` when it is positive at `from` already, or up to `limit` nowhere.
+fn bracketed(gap: impl Fn(f64) -> f64, from: f64, limit: f64) -> Option<f64> {
+    let (mut lo, mut hi) = (from, 2.0 * from.max(0.5));
+    while gap(hi) < 0.0 {
+        (lo, hi) = (hi, 2.0 * hi);
+        if hi > limit {
+            return None;
+        }
+    }
+    find_root(gap, lo, hi)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn no_effect_is_detected_with_probability_alpha() {
+        let power = paired_t_power(0.0, 25.0, Level::P95, Alternative::TwoSided).unwrap();
+        assert!((power - 0.05).abs() < 1e-12, "{power}");
+    }
+
+    #[test]
+    fn a_huge_effect_has_power_1() {
+        for n in [800.0, 1e5] {
+            let power = paired_t_power(0.979, n, Level::P95, Alternative::TwoSided).unwrap();
+            assert!((power - 1.0).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn impossible_plans_are_undefined() {
+        assert_eq!(
+            paired_t_items(0.0, 0.8, Level::P95, Alternative::TwoSided),
+            None
+        );
+        assert_eq!(
+            paired_t_items(-0.5, 0.8, Level::P95, Alternative::Larger),
+            None
+        );
+        assert_eq!(
+            paired_t_items(0.5, 1.0, Level::P95, Alternative::TwoSided),
+            None
+        );
+        assert_eq!(
+            paired_t_items(0.5, 0.01, Level::P95, Alternative::TwoSided),
+            None
+        );
+        assert_eq!(
+            paired_t_effect(1.0, 0.8, Level::P95, Alternative::TwoSided),
+            None
+        );
+        assert_eq!(items_for(0.3, 0.0, Level::P95, 0.8), None);
+        assert_eq!(two_rates_items(0.5, 0.5, Level::P95, 0.8), None);
+    }
+
+    proptest! {
+        #[test]
+        fn items_and_effect_invert_power(dz in 0.1..1.5_f64, power in 0.5..0.95_f64) {
+            for alternative in [Alternative::TwoSided, Alternative::Larger] {
+                let Some(n) = paired_t_items(dz, power, Level::P95, alternative) else { continue };
+                let reached = paired_t_power(dz, n, Level::P95, alternative).unwrap();
+                prop_assert!((reached - power).abs() < 1e-9);
+                let back = paired_t_effect(n, power, Level::P95, alternative).unwrap();
+                prop_assert!((back - dz).abs() < 1e-7);
+            }
+        }
+
+        #[test]
+        fn power_mirrors_and_grows_with_the_effect(dz in 0.0..2.0_f64, more in 0.01..1.0_f64, n in 3..200_u32) {
+            let power = |dz, alternative| paired_t_power(dz, f64::from(n), Level::P95, alternative).unwrap();
+            prop_assert!((power(dz, Alternative::Larger) - power(-dz, Alternative::Smaller)).abs() < 1e-12);
+            prop_assert!(power(dz + more, Alternative::TwoSided) >= power(dz, Alternative::TwoSided) - 1e-12);
+        }
+    }
+}
