@@ -40,6 +40,9 @@ pub struct RunHeader {
     /// Commit of the suite's repository, where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub git_commit: Option<String>,
+    /// What the run was started with, so that it can be gone on with: the application's own form.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub invocation: Value,
 }
 
 /// One durable row. A `Record` is on disk before anything that follows from it is shown or used.
