@@ -1,0 +1,51 @@
+//! A fake provider on loopback, for use by hand and for soaks.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Parser;
+use testkit::{Echo, FakeProvider, Memory, Script};
+
+/// Speaks OpenAI's chat completions and Anthropic's messages on loopback; replies depend on the request alone.
+#[derive(Parser)]
+struct Arguments {
+    /// Port on 127.0.0.1; 0 is any free one.
+    #[arg(long, default_value_t = 8099)]
+    port: u16,
+    /// Milliseconds before each answer.
+    #[arg(long, default_value_t = 0)]
+    latency_ms: u64,
+    /// Share of attempts that fail, 0 to 1.
+    #[arg(long, default_value_t = 0.0)]
+    fault_rate: f64,
+    /// Seed of the faults.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// File with the JSON that models named `judge…` reply with.
+    #[arg(long, value_name = "FILE")]
+    judge_json: Option<PathBuf>,
+}
+
+fn main() -> std::io::Result<()> {
+    let arguments = Arguments::parse();
+    let judge = match arguments.judge_json {
+        Some(path) => Some(serde_json::from_slice(&std::fs::read(path)?)?),
+        None => None,
+    };
+    let echo = Echo {
+        judge,
+        fault_rate: arguments.fault_rate,
+        seed: arguments.seed,
+        latency: Duration::from_millis(arguments.latency_ms),
+        ..Echo::default()
+    };
+    let provider = FakeProvider::start_on(arguments.port, Script::echo(echo), Memory::Counts)?;
+    announce(&provider.base_url());
+    provider.join();
+    Ok(())
+}
+
+#[allow(clippy::print_stderr, reason = "a program of its own: the address is for the person who started it")]
+fn announce(base_url: &str) {
+    eprintln!("fake provider listening on {base_url}");
+}

@@ -1,0 +1,117 @@
+//! What the fake provider can do with one request.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+/// How one request is answered.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Behaviour {
+    /// A correct reply with this text.
+    Ok(String),
+    /// The same, this much later.
+    Slow(Duration, Box<Behaviour>),
+    /// A correct reply whose `usage` is this; `None` leaves it out.
+    Usage(String, Option<Value>),
+    /// A correct reply under a content type that does not fit.
+    ContentType(String, &'static str),
+    /// Any status, headers and body.
+    Raw {
+        /// HTTP status.
+        status: u16,
+        /// Headers beside `content-type: application/json`, which they may replace.
+        headers: Vec<(&'static str, String)>,
+        /// The body.
+        body: String,
+    },
+    /// No answer at all; the connection stays open.
+    Hang,
+    /// The connection is closed before any answer.
+    Drop,
+    /// Half of a correct body, then the connection breaks.
+    Cut(String),
+    /// A body of this many bytes, sent as a stream.
+    Huge(u64),
+    /// A body that never ends, in small pieces.
+    Endless,
+    /// A correct reply whose text quotes the header that carries the key.
+    EchoKey,
+}
+
+impl Behaviour {
+    /// A correct reply with this text.
+    pub fn ok(text: impl Into<String>) -> Self {
+        Self::Ok(text.into())
+    }
+
+    /// A correct reply with this text after so many milliseconds.
+    pub fn slow(milliseconds: u64, text: impl Into<String>) -> Self {
+        Self::Slow(Duration::from_millis(milliseconds), Box::new(Self::ok(text)))
+    }
+
+    /// An error in the form that both protocols share.
+    pub fn status(status: u16, message: &str) -> Self {
+        Self::raw(status, serde_json::json!({ "error": { "message": message, "type": "error" } }).to_string())
+    }
+
+    /// Any status with a body of your own.
+    pub fn raw(status: u16, body: impl Into<String>) -> Self {
+        Self::Raw { status, headers: Vec::new(), body: body.into() }
+    }
+
+    /// 429 with this `Retry-After`, in seconds or as an HTTP date.
+    pub fn rate_limited(retry_after: &str) -> Self {
+        Self::status(429, "Rate limit reached").with_header("retry-after", retry_after)
+    }
+
+    /// 500.
+    pub fn server_error() -> Self {
+        Self::status(500, "The server had an error")
+    }
+
+    /// 529, Anthropic's word for too much traffic.
+    pub fn overloaded() -> Self {
+        Self::status(529, "Overloaded")
+    }
+
+    /// 200 with JSON that stops in the middle.
+    pub fn malformed() -> Self {
+        Self::raw(200, r#"{"id":"x","choices":[{"index":0,"message":{"role":"assistant","content": oops"#)
+    }
+
+    /// 200 with a sentence instead of JSON.
+    pub fn prose() -> Self {
+        Self::raw(200, "The service is under maintenance.").with_header("content-type", "text/plain")
+    }
+
+    /// 200 with a correct body but for a `NaN`, which JSON does not know.
+    pub fn nan() -> Self {
+        Self::raw(
+            200,
+            r#"{"choices":[{"message":{"content":"hi"},"finish_reason":"stop","logprob":NaN}],"content":[{"type":"text","text":"hi"}],"score":NaN}"#,
+        )
+    }
+
+    /// 302 to another address.
+    pub fn redirect(to: &str) -> Self {
+        Self::raw(302, "").with_header("location", to)
+    }
+
+    /// This behaviour with one more header, where it is [`Behaviour::Raw`].
+    #[must_use]
+    pub fn with_header(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        if let Self::Raw { headers, .. } = &mut self {
+            headers.push((name, value.into()));
+        }
+        self
+    }
+
+    /// Whether a client gets a complete, correct reply.
+    pub fn is_good(&self) -> bool {
+        match self {
+            Self::Ok(_) | Self::Usage(..) | Self::ContentType(..) | Self::EchoKey => true,
+            Self::Slow(_, then) => then.is_good(),
+            _ => false,
+        }
+    }
+}
