@@ -1,1 +1,41 @@
-//! Karat: store
+//! Everything durable, behind one type; the only crate that knows SQL.
+//!
+//! A run writes through a [`Ledger`]: [`Ledger::append`] returns when its records are on disk, many appends share one
+//! commit, and a crash loses nothing that was acknowledged. A [`Store`] reads: runs by name, rows in plan order
+//! ([`StoredRun`]), outputs and judgments by content key for reuse across runs, and what a resumed run must know
+//! ([`Finished`], [`PaidCalls`], [`Spending`]).
+//!
+//! How rows lie in the file and why is told in `docs/design/0001-store-layout.md`.
+
+mod account;
+mod cache;
+mod calllog;
+mod claim;
+mod encode;
+mod error;
+mod finished;
+mod folder;
+mod format;
+mod ledger;
+mod lookup;
+mod pack;
+mod rows;
+mod runs;
+mod schema;
+mod section;
+mod store;
+mod totals;
+mod url;
+mod writer;
+
+pub use account::{PaidCalls, Spending};
+pub use calllog::Reservation;
+pub use error::{LedgerError, StoreError};
+pub use finished::{Finished, Judged, OrdinalSet};
+pub use ledger::Ledger;
+pub use lookup::Stored;
+pub use rows::StoredRun;
+pub use runs::RunSummary;
+pub use store::Store;
+pub use totals::Totals;
+pub use url::StoreUrl;

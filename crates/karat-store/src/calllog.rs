@@ -1,0 +1,127 @@
+//! What the calls of a run mean for money and for resume: a packed log in each block.
+//!
+//! One pass over a run's logs, oldest first, tells what was spent, which reservations are still open and which paid
+//! replies no row has used yet. What the pass remembers is what is open at one moment, so it is bounded by the run's
+//! concurrency, not by its length.
+
+use karat_types::{CallRecord, Key, Money};
+
+use crate::pack::{Damage, Packer, Unpacker};
+
+const VERSION: u8 = 1;
+
+const RESERVED: u8 = 1;
+const ANSWERED: u8 = 2;
+const FAILED: u8 = 3;
+const USED: u8 = 4;
+
+/// One entry of the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CallEvent {
+    /// So many calls may be made, and cost at most so much together.
+    Reserved(Reservation),
+    /// A call has ended; the n-th of these in a block is the n-th entry of its traces.
+    Ended(EndedCall),
+    /// A cell or judgment that rests on the call has its row.
+    Used(Key),
+}
+
+/// Calls that were, or are, about to be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Reservation {
+    /// How many.
+    pub calls: u64,
+    /// Upper bound of what they cost together.
+    pub upper: Money,
+}
+
+/// What the log keeps of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct EndedCall {
+    pub key: Key,
+    pub is_ok: bool,
+    pub attempts: u32,
+    pub cost: Option<Money>,
+    pub reserved: Money,
+}
+
+/// Writes entries; blocks join the entries of many appends.
+#[derive(Debug, Default)]
+pub(crate) struct CallLogWriter(Packer);
+
+impl CallLogWriter {
+    pub fn reserved(&mut self, reservation: Reservation) {
+        self.0.byte(RESERVED);
+        self.0.number(reservation.calls);
+        self.0.money(reservation.upper);
+    }
+
+    pub fn ended(&mut self, call: &CallRecord) {
+        self.0.byte(if call.error.is_none() {
+            ANSWERED
+        } else {
+            FAILED
+        });
+        self.0.key(call.key);
+        self.0.number(u64::from(call.attempts));
+        self.0.option(call.cost, Packer::money);
+        self.0.money(call.reserved);
+    }
+
+    pub fn used(&mut self, calls: &[Key]) {
+        for key in calls {
+            self.0.byte(USED);
+            self.0.key(*key);
+        }
+    }
+
+    pub fn finish(self) -> Vec<u8> {
+        self.0.finish()
+    }
+}
+
+/// The log of a block from the entries of its appends.
+pub(crate) fn join<'a>(entries: impl Iterator<Item = &'a [u8]>) -> Vec<u8> {
+    let mut log = vec![VERSION];
+    entries.for_each(|entries| log.extend_from_slice(entries));
+    log
+}
+
+/// Reads the log of a block.
+pub(crate) fn read(log: &[u8]) -> Result<CallEvents<'_>, Damage> {
+    Unpacker::versioned(log, VERSION).map(CallEvents)
+}
+
+/// The entries of a block's log, in order.
+pub(crate) struct CallEvents<'a>(Unpacker<'a>);
+
+impl CallEvents<'_> {
+    fn read_one(&mut self) -> Result<CallEvent, Damage> {
+        match self.0.byte()? {
+            RESERVED => {
+                let calls = self.0.number()?;
+                Ok(CallEvent::Reserved(Reservation {
+                    calls,
+                    upper: self.0.money()?,
+                }))
+            }
+            tag @ (ANSWERED | FAILED) => Ok(CallEvent::Ended(EndedCall {
+                key: self.0.key()?,
+                is_ok: tag == ANSWERED,
+                attempts: self.0.number()?,
+                cost: self.0.option(Unpacker::money)?,
+                reserved: self.0.money()?,
+            })),
+            USED => self.0.key().map(CallEvent::Used),
+            tag => Err(Damage(format!("{tag} is no entry of a call log"))),
+        }
+    }
+}
+
+impl Iterator for CallEvents<'_> {
+    type Item = Result<CallEvent, Damage>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        (!self.0.is_empty()).then(|| self.read_one())
+    }
+}

@@ -1,0 +1,92 @@
+//! One writer a run: two processes that resume the same run would pay for the same calls twice.
+//!
+//! Each run that is being written has a lock file beside the database. The system releases the lock when the process
+//! ends, however it ends. Files are made and removed only under the guard, a lock that lives as long as the store, so
+//! nobody can lock a file that is just being removed.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use karat_types::Key;
+
+use crate::folder::private_file;
+
+/// The right to write one run. Released when dropped.
+#[derive(Debug)]
+pub(crate) struct Claim {
+    database: PathBuf,
+    path: PathBuf,
+    _lock: File,
+}
+
+impl Claim {
+    /// Takes the right to write a run; `None` when another process, or another ledger of this one, has it.
+    pub fn take(database: &Path, run: &str) -> io::Result<Option<Self>> {
+        let _guard = guard(database)?;
+        let path = beside(
+            database,
+            &format!("run-{}.lock", Key::of("karat/run-lock/1", run.as_bytes())),
+        );
+        let lock = private_file(
+            OpenOptions::new().write(true).create(true).truncate(false),
+            &path,
+        )?;
+        match lock.try_lock() {
+            Ok(()) => Ok(Some(Self {
+                database: database.to_owned(),
+                path,
+                _lock: lock,
+            })),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        // Without the guard the file stays, which is untidy and harmless.
+        if let Ok(_guard) = guard(&self.database) {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+fn guard(database: &Path) -> io::Result<File> {
+    let file = private_file(
+        OpenOptions::new().write(true).create(true).truncate(false),
+        &beside(database, "guard.lock"),
+    )?;
+    file.lock()?;
+    Ok(file)
+}
+
+fn beside(database: &Path, suffix: &str) -> PathBuf {
+    let mut name = database.file_name().unwrap_or_default().to_owned();
+    name.push("-");
+    name.push(suffix);
+    database.with_file_name(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// BY-04: a run has one writer at a time.
+    #[test]
+    fn a_run_is_claimed_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let database = folder.path().join("karat.db");
+        let claim = Claim::take(&database, "a/b").unwrap().unwrap();
+        assert!(Claim::take(&database, "a/b").unwrap().is_none());
+        assert!(Claim::take(&database, "other").unwrap().is_some());
+        drop(claim);
+        assert!(Claim::take(&database, "a/b").unwrap().is_some());
+        let left: Vec<_> = fs::read_dir(folder.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name())
+            .collect();
+        assert_eq!(left, ["karat.db-guard.lock"]);
+    }
+}

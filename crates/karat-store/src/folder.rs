@@ -1,0 +1,58 @@
+//! The state folder: made private, kept out of git.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::path::Path;
+
+/// Makes the folder of a database file and the file itself, readable by their owner only.
+///
+/// A folder that this makes, or that is named `.karat`, gets a `.gitignore` that ignores all of it.
+pub(crate) fn prepare(database: &Path) -> io::Result<()> {
+    if let Some(folder) = database
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+    {
+        let is_new = !folder.exists();
+        if is_new {
+            make_private_folder(folder)?;
+        }
+        if is_new || folder.file_name().is_some_and(|name| name == ".karat") {
+            ignore_in_git(folder)?;
+        }
+    }
+    if database.is_dir() {
+        return Err(io::Error::new(
+            io::ErrorKind::IsADirectory,
+            "it is a folder",
+        ));
+    }
+    // SQLite gives its write-ahead log and shared memory the permissions of the database.
+    if !database.exists() {
+        private_file(OpenOptions::new().write(true).create(true), database)?;
+    }
+    Ok(())
+}
+
+/// Opens a file so that, where it is made, only its owner may read it.
+pub(crate) fn private_file(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+    options.open(path)
+}
+
+fn make_private_folder(folder: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+fn ignore_in_git(folder: &Path) -> io::Result<()> {
+    let path = folder.join(".gitignore");
+    if path.exists() {
+        Ok(())
+    } else {
+        fs::write(path, "*\n")
+    }
+}

@@ -1,0 +1,16 @@
+//! The byte forms of records. Each begins with a version byte; see [`crate::pack`] for its rule.
+
+mod call;
+mod cell;
+mod cost;
+mod judgment;
+mod notes;
+mod sample;
+mod score;
+mod step;
+
+pub(crate) use call::{pack_call, unpack_call};
+pub(crate) use cell::{StoredCell, pack_cell, status_code, unpack_cell};
+pub(crate) use judgment::{JudgmentPlace, is_reusable, pack_judgment, unpack_judgment};
+pub(crate) use sample::{pack_sample, unpack_sample};
+pub(crate) use step::{pack_step, unpack_step};

@@ -1,0 +1,69 @@
+//! Calls: an entry of a block's traces.
+
+use bytes::Bytes;
+use karat_types::{CallRecord, FinishReason};
+
+use super::cost::{pack_usage, unpack_usage};
+use crate::pack::{Damage, Packer, Unpacker};
+
+const VERSION: u8 = 1;
+
+pub(crate) fn pack_call(call: &CallRecord) -> Vec<u8> {
+    let mut packer = Packer::versioned(VERSION);
+    packer.key(call.key);
+    packer.text(&call.model);
+    packer.bytes(&call.request);
+    packer.bytes(&call.response);
+    packer.option(call.status, |packer, status| {
+        packer.number(u64::from(status))
+    });
+    packer.option(call.usage.as_ref(), pack_usage);
+    packer.option(call.cost, Packer::money);
+    packer.money(call.reserved);
+    packer.float(call.latency_ms);
+    packer.number(u64::from(call.attempts));
+    packer.option(call.finish, |packer, finish| {
+        packer.byte(finish_code(finish))
+    });
+    packer.option(call.error.as_ref(), |packer, error| packer.json(error));
+    packer.finish()
+}
+
+pub(crate) fn unpack_call(entry: &[u8]) -> Result<CallRecord, Damage> {
+    let mut unpacker = Unpacker::versioned(entry, VERSION)?;
+    let call = CallRecord {
+        key: unpacker.key()?,
+        model: unpacker.text()?.to_owned(),
+        request: Bytes::copy_from_slice(unpacker.bytes()?),
+        response: Bytes::copy_from_slice(unpacker.bytes()?),
+        status: unpacker.option(Unpacker::number)?,
+        usage: unpacker.option(unpack_usage)?,
+        cost: unpacker.option(Unpacker::money)?,
+        reserved: unpacker.money()?,
+        latency_ms: unpacker.float()?,
+        attempts: unpacker.number()?,
+        finish: unpacker.option(unpack_finish)?,
+        error: unpacker.option(Unpacker::json)?,
+    };
+    unpacker.end()?;
+    Ok(call)
+}
+
+fn finish_code(finish: FinishReason) -> u8 {
+    match finish {
+        FinishReason::Stop => 0,
+        FinishReason::Length => 1,
+        FinishReason::Refusal => 2,
+        FinishReason::Other => 3,
+    }
+}
+
+fn unpack_finish(unpacker: &mut Unpacker<'_>) -> Result<FinishReason, Damage> {
+    Ok(match unpacker.byte()? {
+        0 => FinishReason::Stop,
+        1 => FinishReason::Length,
+        2 => FinishReason::Refusal,
+        3 => FinishReason::Other,
+        code => return Err(Damage(format!("{code} is no way to finish"))),
+    })
+}

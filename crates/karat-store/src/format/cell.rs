@@ -1,0 +1,71 @@
+//! Cells: the facts of a row of `cells`.
+
+use karat_types::{CellRecord, CellStatus};
+
+use super::cost::{pack_cost, unpack_cost};
+use super::notes::{pack_error, pack_keys, pack_notes, unpack_error, unpack_keys, unpack_notes};
+use super::score::{pack_scores, unpack_scores};
+use crate::pack::{Damage, Packer, Unpacker};
+
+const VERSION: u8 = 1;
+
+/// A cell's status as its column holds it.
+pub(crate) fn status_code(status: CellStatus) -> i64 {
+    match status {
+        CellStatus::Ok => 0,
+        CellStatus::Error => 1,
+        CellStatus::Skipped => 2,
+    }
+}
+
+fn status_of(code: i64) -> Result<CellStatus, Damage> {
+    [CellStatus::Ok, CellStatus::Error, CellStatus::Skipped]
+        .into_iter()
+        .find(|status| status_code(*status) == code)
+        .ok_or_else(|| Damage(format!("{code} is no status of a cell")))
+}
+
+/// Packs all but ordinal, status and output, which have columns.
+pub(crate) fn pack_cell(cell: &CellRecord) -> Vec<u8> {
+    let mut packer = Packer::versioned(VERSION);
+    pack_scores(&mut packer, &cell.scores);
+    packer.key(cell.key);
+    packer.key(cell.output_hash);
+    packer.byte(u8::from(cell.reused));
+    pack_cost(&mut packer, &cell.cost);
+    packer.float(cell.latency_ms);
+    pack_keys(&mut packer, &cell.calls);
+    pack_notes(&mut packer, &cell.notes);
+    pack_error(&mut packer, cell.error.as_ref());
+    packer.finish()
+}
+
+/// A row of `cells`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct StoredCell<'a> {
+    pub ordinal: u64,
+    pub status: i64,
+    pub facts: &'a [u8],
+}
+
+/// Reads a cell back, without its output.
+pub(crate) fn unpack_cell(row: StoredCell<'_>) -> Result<CellRecord, Damage> {
+    let mut unpacker = Unpacker::versioned(row.facts, VERSION)?;
+    let scores = unpack_scores(&mut unpacker)?;
+    let cell = CellRecord {
+        ordinal: row.ordinal,
+        key: unpacker.key()?,
+        status: status_of(row.status)?,
+        output: None,
+        output_hash: unpacker.key()?,
+        scores,
+        reused: unpacker.flag()?,
+        cost: unpack_cost(&mut unpacker)?,
+        latency_ms: unpacker.float()?,
+        calls: unpack_keys(&mut unpacker)?,
+        notes: unpack_notes(&mut unpacker)?,
+        error: unpack_error(&mut unpacker)?,
+    };
+    unpacker.end()?;
+    Ok(cell)
+}

@@ -1,0 +1,44 @@
+//! What most records lack: notes and errors. Lists of keys.
+
+use karat_types::{CellError, Key, Note};
+
+use crate::pack::{Damage, Packer, Unpacker};
+
+/// Notes as JSON, because they are rare and their kinds have names; none is one byte.
+pub(super) fn pack_notes(packer: &mut Packer, notes: &[Note]) {
+    packer.option(
+        Some(notes).filter(|notes| !notes.is_empty()),
+        |packer, notes| packer.json(notes),
+    );
+}
+
+pub(super) fn unpack_notes(unpacker: &mut Unpacker<'_>) -> Result<Vec<Note>, Damage> {
+    unpacker
+        .option(Unpacker::json)
+        .map(Option::unwrap_or_default)
+}
+
+pub(super) fn pack_error(packer: &mut Packer, error: Option<&CellError>) {
+    packer.option(error, |packer, error| {
+        packer.text(&error.code);
+        packer.text(&error.message);
+    });
+}
+
+pub(super) fn unpack_error(unpacker: &mut Unpacker<'_>) -> Result<Option<CellError>, Damage> {
+    unpacker.option(|unpacker| {
+        let code = unpacker.text()?.to_owned();
+        Ok(CellError {
+            code,
+            message: unpacker.text()?.to_owned(),
+        })
+    })
+}
+
+pub(super) fn pack_keys(packer: &mut Packer, keys: &[Key]) {
+    packer.list(keys, |packer, key| packer.key(*key));
+}
+
+pub(super) fn unpack_keys(unpacker: &mut Unpacker<'_>) -> Result<Vec<Key>, Damage> {
+    unpacker.list(Unpacker::key)
+}

@@ -1,0 +1,45 @@
+//! Steps: an entry of a block's outputs, behind the entry of the output itself.
+
+use std::sync::Arc;
+
+use karat_types::{Key, StepRecord};
+use serde_json::Value;
+
+use super::cost::{pack_usage, unpack_usage};
+use super::notes::{pack_keys, pack_notes, unpack_keys, unpack_notes};
+use crate::pack::{Damage, Packer, Unpacker};
+
+const VERSION: u8 = 1;
+
+/// Packs all but key and output. `distance` is how many entries before this one the output lies.
+pub(crate) fn pack_step(step: &StepRecord, distance: u64) -> Vec<u8> {
+    let mut packer = Packer::versioned(VERSION);
+    packer.number(distance);
+    pack_notes(&mut packer, &step.notes);
+    pack_usage(&mut packer, &step.usage);
+    packer.option(step.cost, Packer::money);
+    packer.float(step.latency_ms);
+    pack_keys(&mut packer, &step.calls);
+    packer.finish()
+}
+
+/// Reads a step back; `output` finds the entry that lies so many entries before.
+pub(crate) fn unpack_step(
+    key: Key,
+    entry: &[u8],
+    output: impl FnOnce(u64) -> Result<Value, Damage>,
+) -> Result<StepRecord, Damage> {
+    let mut unpacker = Unpacker::versioned(entry, VERSION)?;
+    let distance = unpacker.number()?;
+    let step = StepRecord {
+        key,
+        output: Arc::new(output(distance)?),
+        notes: unpack_notes(&mut unpacker)?,
+        usage: unpack_usage(&mut unpacker)?,
+        cost: unpacker.option(Unpacker::money)?,
+        latency_ms: unpacker.float()?,
+        calls: unpack_keys(&mut unpacker)?,
+    };
+    unpacker.end()?;
+    Ok(step)
+}

@@ -1,0 +1,173 @@
+//! Single things by their content key.
+
+use karat_types::{CallRecord, JudgmentRecord, Key, Moment, StepRecord};
+use rusqlite::{Connection, OptionalExtension, params};
+use serde_json::Value;
+
+use crate::cache::Kind;
+use crate::calllog::{self, CallEvent};
+use crate::error::ReadFailure;
+use crate::format::{JudgmentPlace, unpack_call, unpack_judgment, unpack_step};
+use crate::pack::Damage;
+use crate::runs::run_number;
+use crate::{Store, StoreError};
+
+/// A record with the run that made it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stored<T> {
+    /// The record.
+    pub record: T,
+    /// Id of the run.
+    pub run: String,
+    /// When that run began: the record is not older.
+    pub run_started_at: Moment,
+}
+
+/// Reads an output.
+pub(crate) fn output_value(entry: &[u8]) -> Result<Value, Damage> {
+    serde_json::from_slice(entry).map_err(|error| Damage(format!("an output is no JSON: {error}")))
+}
+
+impl Store {
+    /// The latest output of a step, made by any run.
+    ///
+    /// # Errors
+    /// It is there and cannot be read.
+    pub fn step(&self, key: Key) -> Result<Option<Stored<StepRecord>>, StoreError> {
+        self.read("a step's output", |connection| {
+            let found = connection
+                .prepare_cached(
+                    "select runs.name, runs.started_at, steps.block, steps.entry from steps
+                     join blocks on blocks.seq = steps.block join runs on runs.id = blocks.run
+                     where steps.key = ?1",
+                )?
+                .query_row(params![key.0], |row| {
+                    Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get::<_, i64>(3)?))
+                })
+                .optional()?;
+            let Some((run, started_at, block, entry)) = found else {
+                return Ok(None);
+            };
+            let outputs = self.0.cache.section(connection, block, Kind::Outputs)?;
+            let entry = entry.unsigned_abs();
+            let record = unpack_step(key, outputs.entry(entry)?, |distance| {
+                let output = entry
+                    .checked_sub(distance)
+                    .ok_or_else(|| Damage("its output lies nowhere".to_owned()))?;
+                output_value(outputs.entry(output)?)
+            })?;
+            Ok(Some(Stored {
+                record,
+                run,
+                run_started_at: Moment(started_at),
+            }))
+        })
+    }
+
+    /// The latest judgment under a key that failed in nothing, made by any run. Ordinal, scorer and judge are those of
+    /// that run.
+    ///
+    /// # Errors
+    /// It is there and cannot be read.
+    pub fn judgment(&self, key: Key) -> Result<Option<Stored<JudgmentRecord>>, StoreError> {
+        self.read("a judgment", |connection| {
+            let mut statement = connection.prepare_cached(
+                "select runs.name, runs.started_at, ordinal, scorer, judge, block, entry from judgments
+                 join runs on runs.id = judgments.run
+                 where key = ?1 and ok = 1 order by seq desc limit 1",
+            )?;
+            let mut rows = statement.query(params![key.0])?;
+            let Some(row) = rows.next()? else { return Ok(None) };
+            let place = JudgmentPlace {
+                ordinal: row.get::<_, i64>(2)?.unsigned_abs(),
+                scorer: row.get(3)?,
+                judge: row.get(4)?,
+                key,
+            };
+            let judgments = self.0.cache.section(connection, row.get(5)?, Kind::Judgments)?;
+            let record = unpack_judgment(place, judgments.entry(row.get::<_, i64>(6)?.unsigned_abs())?)?;
+            Ok(Some(Stored { record, run: row.get(0)?, run_started_at: Moment(row.get(1)?) }))
+        })
+    }
+
+    /// The latest call under a key, a successful one before a failed one: of this run where it has one, else of any.
+    /// A search through the call logs, for people who look at one call; machines use [`Store::paid_calls`].
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`], or a call log or the trace cannot be read.
+    pub fn call(
+        &self,
+        run: Option<&str>,
+        key: Key,
+    ) -> Result<Option<Stored<CallRecord>>, StoreError> {
+        self.read("a call", |connection| {
+            let own = match run {
+                Some(run) => find_call(connection, Some(run_number(connection, run)?), key)?,
+                None => None,
+            };
+            let Some(found) = own.map_or_else(|| find_call(connection, None, key), |found| Ok(Some(found)))? else {
+                return Ok(None);
+            };
+            let traces = self.0.cache.section(connection, found.block, Kind::Traces)?;
+            let record = unpack_call(traces.entry(found.entry)?)?;
+            let (run, started_at) = connection.query_row(
+                "select name, started_at from runs where id = (select run from blocks where seq = ?1)",
+                params![found.block],
+                |row| Ok((row.get(0)?, row.get(1)?)),
+            )?;
+            Ok(Some(Stored { record, run, run_started_at: Moment(started_at) }))
+        })
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+struct FoundCall {
+    block: i64,
+    entry: u64,
+    is_ok: bool,
+}
+
+/// Looks through blocks, newest first, until a successful call is found.
+fn find_call(
+    connection: &Connection,
+    run: Option<i64>,
+    wanted: Key,
+) -> Result<Option<FoundCall>, ReadFailure> {
+    let mut statement = connection.prepare_cached(match run {
+        Some(_) => "select seq, log from blocks where run = ?1 order by seq desc",
+        None => "select seq, log from blocks where ?1 is null order by seq desc",
+    })?;
+    let mut rows = statement.query(params![run])?;
+    let mut best = None;
+    while let Some(row) = rows.next()? {
+        let log = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;
+        if let Some(found) = find_in_log(row.get(0)?, log, wanted)? {
+            if found.is_ok {
+                return Ok(Some(found));
+            }
+            best = best.or(Some(found));
+        }
+    }
+    Ok(best)
+}
+
+/// The last call under a key in one block's log, a successful one before a failed one.
+fn find_in_log(block: i64, log: &[u8], wanted: Key) -> Result<Option<FoundCall>, Damage> {
+    if !log.windows(wanted.0.len()).any(|window| window == wanted.0) {
+        return Ok(None);
+    }
+    let (mut best, mut entry) = (None::<FoundCall>, 0);
+    for event in calllog::read(log)? {
+        if let CallEvent::Ended(call) = event? {
+            if call.key == wanted && (call.is_ok || !best.is_some_and(|found| found.is_ok)) {
+                best = Some(FoundCall {
+                    block,
+                    entry,
+                    is_ok: call.is_ok,
+                });
+            }
+            entry += 1;
+        }
+    }
+    Ok(best)
+}

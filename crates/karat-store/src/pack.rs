@@ -1,0 +1,286 @@
+//! The primitives of every stored byte form: LEB128 numbers, length-prefixed bytes, little-endian floats.
+//!
+//! A form begins with a version byte ([`Packer::versioned`]). Its rule: a reader knows every version up to its own and
+//! refuses a newer one; a form of a known version is read to its last byte ([`Unpacker::end`]).
+
+use std::fmt;
+
+use karat_types::{Key, Money};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// Stored bytes that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Damage(pub String);
+
+impl fmt::Display for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+fn ends_early() -> Damage {
+    Damage("its bytes end early".to_owned())
+}
+
+/// Writes a byte form.
+#[derive(Debug, Default)]
+pub(crate) struct Packer(Vec<u8>);
+
+impl Packer {
+    pub fn versioned(version: u8) -> Self {
+        Self(vec![version])
+    }
+
+    pub fn finish(self) -> Vec<u8> {
+        self.0
+    }
+
+    pub fn byte(&mut self, byte: u8) {
+        self.0.push(byte);
+    }
+
+    pub fn number(&mut self, number: u64) {
+        self.wide(u128::from(number));
+    }
+
+    fn wide(&mut self, mut number: u128) {
+        while number > 0x7f {
+            self.0.push((number as u8 & 0x7f) | 0x80);
+            number >>= 7;
+        }
+        self.0.push(number as u8);
+    }
+
+    /// A signed amount, zigzag: small amounts of either sign are short.
+    pub fn money(&mut self, money: Money) {
+        self.wide(((money.0 << 1) ^ (money.0 >> 127)) as u128);
+    }
+
+    pub fn float(&mut self, float: f64) {
+        self.0.extend_from_slice(&float.to_le_bytes());
+    }
+
+    pub fn key(&mut self, key: Key) {
+        self.0.extend_from_slice(&key.0);
+    }
+
+    pub fn bytes(&mut self, bytes: &[u8]) {
+        self.number(bytes.len() as u64);
+        self.0.extend_from_slice(bytes);
+    }
+
+    pub fn text(&mut self, text: &str) {
+        self.bytes(text.as_bytes());
+    }
+
+    /// A value as its JSON bytes. One that JSON cannot hold is written as `null`; the record types have none.
+    pub fn json<T: Serialize + ?Sized>(&mut self, value: &T) {
+        self.bytes(&json_bytes(value));
+    }
+
+    pub fn option<T>(&mut self, value: Option<T>, write: impl FnOnce(&mut Self, T)) {
+        self.byte(u8::from(value.is_some()));
+        if let Some(value) = value {
+            write(self, value);
+        }
+    }
+
+    pub fn list<T>(&mut self, items: &[T], write: impl Fn(&mut Self, &T)) {
+        self.number(items.len() as u64);
+        for item in items {
+            write(self, item);
+        }
+    }
+}
+
+/// A value's JSON bytes.
+pub(crate) fn json_bytes<T: Serialize + ?Sized>(value: &T) -> Vec<u8> {
+    serde_json::to_vec(value).unwrap_or_else(|_| b"null".to_vec())
+}
+
+/// Reads a byte form.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Unpacker<'a>(&'a [u8]);
+
+impl<'a> Unpacker<'a> {
+    /// Opens a form and checks that its version is one of those known.
+    pub fn versioned(bytes: &'a [u8], known: u8) -> Result<Self, Damage> {
+        let mut unpacker = Self(bytes);
+        match unpacker.byte()? {
+            0 => Err(Damage("its version byte is 0".to_owned())),
+            version if version > known => Err(Damage(format!(
+                "it has format version {version} and this Karat knows up to {known}: use a newer Karat"
+            ))),
+            _ => Ok(unpacker),
+        }
+    }
+
+    /// Opens bytes whose version stands elsewhere.
+    pub fn plain(bytes: &'a [u8]) -> Self {
+        Self(bytes)
+    }
+
+    /// Nothing may be left.
+    pub fn end(self) -> Result<(), Damage> {
+        if self.0.is_empty() {
+            Ok(())
+        } else {
+            Err(Damage(format!("{} bytes are left over", self.0.len())))
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The bytes not read yet.
+    pub fn rest(self) -> &'a [u8] {
+        self.0
+    }
+
+    fn take(&mut self, count: usize) -> Result<&'a [u8], Damage> {
+        let (taken, rest) = self.0.split_at_checked(count).ok_or_else(ends_early)?;
+        self.0 = rest;
+        Ok(taken)
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], Damage> {
+        let (taken, rest) = self.0.split_first_chunk::<N>().ok_or_else(ends_early)?;
+        self.0 = rest;
+        Ok(*taken)
+    }
+
+    pub fn byte(&mut self) -> Result<u8, Damage> {
+        self.array::<1>().map(|[byte]| byte)
+    }
+
+    /// A byte that is 0 or 1.
+    pub fn flag(&mut self) -> Result<bool, Damage> {
+        match self.byte()? {
+            0 => Ok(false),
+            1 => Ok(true),
+            other => Err(Damage(format!("a flag is {other}"))),
+        }
+    }
+
+    /// A number of the wanted width.
+    pub fn number<N: TryFrom<u128>>(&mut self) -> Result<N, Damage> {
+        let wide = self.wide()?;
+        N::try_from(wide).map_err(|_| Damage(format!("{wide} is too large for its field")))
+    }
+
+    fn wide(&mut self) -> Result<u128, Damage> {
+        let mut number = 0_u128;
+        for shift in (0..128).step_by(7) {
+            let byte = self.byte()?;
+            number |= u128::from(byte & 0x7f) << shift;
+            if byte & 0x80 == 0 {
+                return Ok(number);
+            }
+        }
+        Err(Damage("a number never ends".to_owned()))
+    }
+
+    pub fn money(&mut self) -> Result<Money, Damage> {
+        let zigzag = self.wide()?;
+        Ok(Money((zigzag >> 1) as i128 ^ -((zigzag & 1) as i128)))
+    }
+
+    pub fn float(&mut self) -> Result<f64, Damage> {
+        self.array().map(f64::from_le_bytes)
+    }
+
+    pub fn key(&mut self) -> Result<Key, Damage> {
+        self.array().map(Key)
+    }
+
+    pub fn bytes(&mut self) -> Result<&'a [u8], Damage> {
+        let count = self.number::<usize>()?;
+        self.take(count)
+    }
+
+    pub fn text(&mut self) -> Result<&'a str, Damage> {
+        std::str::from_utf8(self.bytes()?).map_err(|_| Damage("a text is no UTF-8".to_owned()))
+    }
+
+    pub fn json<T: DeserializeOwned>(&mut self) -> Result<T, Damage> {
+        serde_json::from_slice(self.bytes()?)
+            .map_err(|error| Damage(format!("its JSON is not readable: {error}")))
+    }
+
+    pub fn option<T>(
+        &mut self,
+        read: impl FnOnce(&mut Self) -> Result<T, Damage>,
+    ) -> Result<Option<T>, Damage> {
+        if self.flag()? {
+            read(self).map(Some)
+        } else {
+            Ok(None)
+        }
+    }
+
+    pub fn list<T>(
+        &mut self,
+        read: impl Fn(&mut Self) -> Result<T, Damage>,
+    ) -> Result<Vec<T>, Damage> {
+        let count = self.number::<usize>()?;
+        (0..count).map(|_| read(self)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Law 7: whatever is packed comes back, and is read to its last byte.
+        #[test]
+        fn primitives_round_trip(number: u64, amount: i128, float: f64, text: String, bytes: Vec<u8>, key: [u8; 16]) {
+            let mut packer = Packer::versioned(1);
+            packer.number(number);
+            packer.money(Money(amount));
+            packer.float(float);
+            packer.option(Some(text.as_str()), Packer::text);
+            packer.option(None::<&str>, Packer::text);
+            packer.list(&[key, key], |packer, key| packer.key(Key(*key)));
+            packer.bytes(&bytes);
+            let packed = packer.finish();
+
+            let mut unpacker = Unpacker::versioned(&packed, 1).unwrap();
+            prop_assert_eq!(unpacker.number::<u64>().unwrap(), number);
+            prop_assert_eq!(unpacker.money().unwrap(), Money(amount));
+            prop_assert_eq!(unpacker.float().unwrap().to_bits(), float.to_bits());
+            prop_assert_eq!(unpacker.option(Unpacker::text).unwrap(), Some(text.as_str()));
+            prop_assert_eq!(unpacker.option(Unpacker::text).unwrap(), None);
+            prop_assert_eq!(unpacker.list(Unpacker::key).unwrap(), vec![Key(key); 2]);
+            prop_assert_eq!(unpacker.bytes().unwrap(), bytes.as_slice());
+            unpacker.end().unwrap();
+        }
+
+        /// Bytes that were never packed are refused or read, but nothing panics and nothing large is reserved for them.
+        #[test]
+        fn any_bytes_are_survived(bytes: Vec<u8>) {
+            let mut unpacker = Unpacker(&bytes);
+            while !unpacker.is_empty() {
+                if unpacker.list(Unpacker::text).is_err() {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Law 7: a newer version is refused by name, not misread.
+    #[test]
+    fn a_newer_version_is_refused() {
+        let error = Unpacker::versioned(&[3, 0], 2).unwrap_err();
+        assert!(
+            error.0.contains("format version 3") && error.0.contains("newer Karat"),
+            "{error}"
+        );
+        assert!(Unpacker::versioned(&[], 2).is_err());
+        assert!(Unpacker::versioned(&[0], 2).is_err());
+    }
+}

@@ -1,0 +1,340 @@
+//! A stored run as analyses and reports read it: a stream in plan order.
+//!
+//! Three cursors run side by side over their indexes — cells, samples, judgments — in one snapshot, so nothing is sorted
+//! and nothing grows with the run.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use karat_types::{CellRow, JudgmentRow, RowError, RunHeader, RunRows, SampleRecord};
+use rusqlite::{Connection, OptionalExtension, Rows, params};
+
+use crate::cache::{Kind, SectionCache};
+use crate::error::ReadFailure;
+use crate::format::{JudgmentPlace, StoredCell, unpack_cell, unpack_judgment, unpack_sample};
+use crate::lookup::output_value;
+use crate::pack::Damage;
+use crate::runs::find_run;
+use crate::section::Section;
+use crate::{Store, StoreError};
+use karat_types::Key;
+
+pub(crate) const CELLS: &str =
+    "select ordinal, seq, status, facts from cells where run = ?1 order by ordinal";
+pub(crate) const SAMPLES: &str = "select row, facts from samples where run = ?1 order by row";
+pub(crate) const JUDGMENTS: &str =
+    "select ordinal, scorer, judge, seq, block, entry, key from judgments where run = ?1
+    order by ordinal, scorer, judge";
+const OUTPUT: &str =
+    "select block, output from cells where run = ?1 and ordinal = ?2 order by seq desc limit 1";
+
+/// The rows of one stored run.
+#[derive(Debug, Clone)]
+pub struct StoredRun {
+    store: Store,
+    id: i64,
+    header: RunHeader,
+}
+
+impl Store {
+    /// The rows of a run by its exact id.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`], or its row cannot be read.
+    pub fn rows(&self, run: &str) -> Result<StoredRun, StoreError> {
+        let known = self.read("a run", |connection| find_run(connection, run))?;
+        Ok(StoredRun {
+            store: self.clone(),
+            id: known.id,
+            header: known.header,
+        })
+    }
+}
+
+impl RunRows for StoredRun {
+    fn header(&self) -> &RunHeader {
+        &self.header
+    }
+
+    fn for_each(
+        &self,
+        row: &mut dyn FnMut(CellRow<'_>) -> ControlFlow<()>,
+    ) -> Result<(), RowError> {
+        self.store
+            .read("the rows of a run", |connection| {
+                self.stream(connection, row)
+            })
+            .map_err(|error| RowError(error.to_string()))
+    }
+
+    fn output(&self, ordinal: u64) -> Result<Option<serde_json::Value>, RowError> {
+        self.store
+            .read("a cell's output", |connection| {
+                self.find_output(connection, ordinal)
+            })
+            .map_err(|error| RowError(error.to_string()))
+    }
+}
+
+impl StoredRun {
+    fn stream(
+        &self,
+        connection: &Connection,
+        row: &mut dyn FnMut(CellRow<'_>) -> ControlFlow<()>,
+    ) -> Result<(), ReadFailure> {
+        let snapshot = connection.unchecked_transaction()?;
+        let (mut cells, mut samples, mut judgments) = (
+            snapshot.prepare_cached(CELLS)?,
+            snapshot.prepare_cached(SAMPLES)?,
+            snapshot.prepare_cached(JUDGMENTS)?,
+        );
+        let mut cells = CellCursor::new(cells.query(params![self.id])?)?;
+        let mut samples = SampleCursor::new(samples.query(params![self.id])?);
+        let mut judgments = JudgmentCursor::new(
+            judgments.query(params![self.id])?,
+            &snapshot,
+            &self.store.0.cache,
+        )?;
+        while let Some(latest) = cells.next()? {
+            let cell = unpack_cell(StoredCell {
+                ordinal: latest.ordinal,
+                status: latest.status,
+                facts: &latest.facts,
+            })
+            .map_err(|damage| Damage(format!("cell {}: {damage}", latest.ordinal)))?;
+            let (sample_row, system, trial) = self.header.plan.place(cell.ordinal);
+            let sample = samples.at(sample_row)?;
+            let judgments = judgments.of(cell.ordinal)?;
+            if row(CellRow {
+                sample,
+                system,
+                trial,
+                cell: &cell,
+                judgments,
+            })
+            .is_break()
+            {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn find_output(
+        &self,
+        connection: &Connection,
+        ordinal: u64,
+    ) -> Result<Option<serde_json::Value>, ReadFailure> {
+        let Ok(ordinal) = i64::try_from(ordinal) else {
+            return Ok(None);
+        };
+        let found = connection
+            .prepare_cached(OUTPUT)?
+            .query_row(params![self.id, ordinal], |row| {
+                Ok((row.get(0)?, row.get::<_, Option<i64>>(1)?))
+            })
+            .optional()?;
+        let Some((block, Some(entry))) = found else {
+            return Ok(None);
+        };
+        let outputs = self
+            .store
+            .0
+            .cache
+            .section(connection, block, Kind::Outputs)?;
+        Ok(Some(output_value(outputs.entry(entry.unsigned_abs())?)?))
+    }
+}
+
+/// A row of `cells`, held while the cursor looks whether a later one replaces it.
+#[derive(Debug, Default)]
+struct CellColumns {
+    ordinal: u64,
+    seq: i64,
+    status: i64,
+    facts: Vec<u8>,
+}
+
+/// Yields the latest row of each cell.
+struct CellCursor<'s> {
+    rows: Rows<'s>,
+    ahead: Option<CellColumns>,
+}
+
+impl<'s> CellCursor<'s> {
+    fn new(rows: Rows<'s>) -> Result<Self, ReadFailure> {
+        let mut cursor = Self { rows, ahead: None };
+        cursor.ahead = cursor.read()?;
+        Ok(cursor)
+    }
+
+    fn read(&mut self) -> Result<Option<CellColumns>, ReadFailure> {
+        let Some(row) = self.rows.next()? else {
+            return Ok(None);
+        };
+        Ok(Some(CellColumns {
+            ordinal: row.get::<_, i64>(0)?.unsigned_abs(),
+            seq: row.get(1)?,
+            status: row.get(2)?,
+            facts: row.get(3)?,
+        }))
+    }
+
+    fn next(&mut self) -> Result<Option<CellColumns>, ReadFailure> {
+        let Some(mut latest) = self.ahead.take() else {
+            return Ok(None);
+        };
+        loop {
+            match self.read()? {
+                Some(same) if same.ordinal == latest.ordinal => {
+                    if same.seq > latest.seq {
+                        latest = same;
+                    }
+                }
+                other => {
+                    self.ahead = other;
+                    return Ok(Some(latest));
+                }
+            }
+        }
+    }
+}
+
+/// Walks forward to the sample of a row.
+struct SampleCursor<'s> {
+    rows: Rows<'s>,
+    sample: Option<SampleRecord>,
+}
+
+impl<'s> SampleCursor<'s> {
+    fn new(rows: Rows<'s>) -> Self {
+        Self { rows, sample: None }
+    }
+
+    fn at(&mut self, wanted: u64) -> Result<&SampleRecord, ReadFailure> {
+        while self
+            .sample
+            .as_ref()
+            .is_none_or(|sample| sample.row < wanted)
+        {
+            let Some(row) = self.rows.next()? else { break };
+            let number = row.get::<_, i64>(0)?.unsigned_abs();
+            if number >= wanted {
+                let facts = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;
+                self.sample = Some(unpack_sample(number, facts)?);
+            }
+        }
+        let found = self.sample.as_ref().filter(|sample| sample.row == wanted);
+        found.ok_or_else(|| {
+            Damage(format!(
+                "there are cells of row {wanted}, but the row itself is missing"
+            ))
+            .into()
+        })
+    }
+}
+
+/// A row of `judgments`, held until its cell comes.
+#[derive(Debug, Clone, Copy)]
+struct JudgmentColumns {
+    place: JudgmentPlace,
+    seq: i64,
+    block: i64,
+    entry: u64,
+}
+
+/// Walks forward to the judgments of a cell, the latest of each scorer and judge.
+struct JudgmentCursor<'s> {
+    rows: Rows<'s>,
+    connection: &'s Connection,
+    cache: &'s SectionCache,
+    ahead: Option<JudgmentColumns>,
+    /// The section that was read last: the next judgment is likely in it.
+    section: Option<(i64, Arc<Section>)>,
+    of_cell: Vec<JudgmentRow>,
+}
+
+impl<'s> JudgmentCursor<'s> {
+    fn new(
+        rows: Rows<'s>,
+        connection: &'s Connection,
+        cache: &'s SectionCache,
+    ) -> Result<Self, ReadFailure> {
+        let mut cursor = Self {
+            rows,
+            connection,
+            cache,
+            ahead: None,
+            section: None,
+            of_cell: Vec::new(),
+        };
+        cursor.ahead = cursor.read()?;
+        Ok(cursor)
+    }
+
+    fn read(&mut self) -> Result<Option<JudgmentColumns>, ReadFailure> {
+        let Some(row) = self.rows.next()? else {
+            return Ok(None);
+        };
+        let place = JudgmentPlace {
+            ordinal: row.get::<_, i64>(0)?.unsigned_abs(),
+            scorer: row.get(1)?,
+            judge: row.get(2)?,
+            key: Key(row.get(6)?),
+        };
+        Ok(Some(JudgmentColumns {
+            place,
+            seq: row.get(3)?,
+            block: row.get(4)?,
+            entry: row.get::<_, i64>(5)?.unsigned_abs(),
+        }))
+    }
+
+    fn of(&mut self, ordinal: u64) -> Result<&[JudgmentRow], ReadFailure> {
+        self.of_cell.clear();
+        while let Some(latest) = self.ahead.filter(|ahead| ahead.place.ordinal <= ordinal) {
+            let latest = self.latest_from(latest)?;
+            if latest.place.ordinal == ordinal {
+                let judgment = self.unpack(latest)?;
+                self.of_cell.push(judgment);
+            }
+        }
+        Ok(&self.of_cell)
+    }
+
+    /// The latest row of the same place, and moves past all of them.
+    fn latest_from(&mut self, mut latest: JudgmentColumns) -> Result<JudgmentColumns, ReadFailure> {
+        let position =
+            |row: &JudgmentColumns| (row.place.ordinal, row.place.scorer, row.place.judge);
+        loop {
+            self.ahead = self.read()?;
+            match self.ahead {
+                Some(same) if position(&same) == position(&latest) => {
+                    if same.seq > latest.seq {
+                        latest = same;
+                    }
+                }
+                _ => return Ok(latest),
+            }
+        }
+    }
+
+    fn unpack(&mut self, row: JudgmentColumns) -> Result<JudgmentRow, ReadFailure> {
+        let section = match self.section.take() {
+            Some((block, section)) if block == row.block => section,
+            _ => self
+                .cache
+                .section(self.connection, row.block, Kind::Judgments)?,
+        };
+        let judgment = section
+            .entry(row.entry)
+            .and_then(|entry| unpack_judgment(row.place, entry));
+        self.section = Some((row.block, section));
+        Ok(judgment.map_err(|damage| {
+            Damage(format!(
+                "a judgment of cell {}: {damage}",
+                row.place.ordinal
+            ))
+        })?)
+    }
+}

@@ -1,0 +1,189 @@
+//! The tables, and how an older file becomes a present one.
+//!
+//! ```text
+//! runs       one row a run: its plan, how it stands, its totals once it has ended
+//! samples    what reports need of a dataset row, by run
+//! blocks     one row a commit and run: what its calls mean for money and resume (`log`), then three compressed
+//!            sections: judgments, outputs (of steps and cells), traces (raw requests and responses)
+//! cells      one row a cell: where it stands, its packed facts and scores, where its output lies in the block
+//! judgments  one row a judgment: where it stands, where its facts lie in the block
+//! steps      content key of a step's output → where it lies; runs share it
+//! ```
+//! Rows are only ever added, so a row's `seq` orders the events of a run; where a run has two rows for one place, the
+//! later one holds. Sections come last in `blocks` and in the order in which they are read, because SQLite walks a long
+//! row from its beginning.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+
+use crate::StoreError;
+use crate::error::Attempt;
+
+/// Seconds that a writer waits for another process before it gives up.
+pub(crate) const BUSY_SECONDS: u64 = 30;
+
+/// Marks the file as Karat's ("KART").
+const APPLICATION_ID: i64 = 0x4b41_5254;
+
+/// The statements that lead from each schema version to the next, from 0 (an empty file) on. A released one never
+/// changes: a new layout is a new entry.
+const MIGRATIONS: &[&str] = &["
+    create table runs (
+        id integer primary key,
+        name text not null unique,
+        suite text not null,
+        plan_hash blob not null,
+        status integer not null,
+        started_at integer not null,
+        completed_at integer,
+        planned integer not null,
+        pid integer not null,
+        totals blob,
+        header blob not null
+    ) strict;
+    create index runs_by_plan on runs (plan_hash);
+    create table samples (
+        run integer not null,
+        row integer not null,
+        facts blob not null,
+        primary key (run, row)
+    ) strict, without rowid;
+    create table blocks (
+        seq integer primary key,
+        run integer not null,
+        log blob not null,
+        judgments blob not null,
+        outputs blob not null,
+        traces blob not null
+    ) strict;
+    create index blocks_by_run on blocks (run);
+    create table cells (
+        seq integer primary key,
+        run integer not null,
+        ordinal integer not null,
+        status integer not null,
+        block integer not null,
+        output integer,
+        facts blob not null
+    ) strict;
+    create index cells_by_place on cells (run, ordinal, status);
+    create table judgments (
+        seq integer primary key,
+        run integer not null,
+        ordinal integer not null,
+        scorer integer not null,
+        judge integer not null,
+        ok integer not null,
+        block integer not null,
+        entry integer not null,
+        key blob not null
+    ) strict;
+    create index judgments_by_place on judgments (run, ordinal, scorer, judge, ok);
+    create index judgments_by_key on judgments (key) where ok = 1;
+    create table steps (
+        key blob primary key,
+        block integer not null,
+        entry integer not null
+    ) strict, without rowid;
+"];
+
+/// The schema version that this Karat writes.
+pub(crate) const VERSION: i64 = MIGRATIONS.len() as i64;
+
+/// Opens the writing connection, and makes or migrates the tables.
+pub(crate) fn open_writer(path: &Path) -> Result<Connection, StoreError> {
+    let attempt = Attempt {
+        path,
+        doing: "opening it",
+    };
+    let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    let found = version(&connection, path)?;
+    (|| {
+        connection.pragma_update(None, "journal_mode", "wal")?;
+        connection.pragma_update(None, "synchronous", "full")?;
+        // Pages of the reuse index are hit at random: the longer the log, the more hits share one write-back.
+        connection.pragma_update(None, "wal_autocheckpoint", 4096)?;
+        connection.pragma_update(None, "journal_size_limit", 64 << 20)?;
+        connection.pragma_update(None, "cache_size", -(32 << 10))?;
+        if found < VERSION {
+            migrate(&mut connection)
+        } else {
+            Ok(())
+        }
+    })()
+    .map_err(|error| attempt.failed(error))?;
+    Ok(connection)
+}
+
+/// Opens a connection that can only read.
+pub(crate) fn open_reader(path: &Path) -> Result<Connection, StoreError> {
+    let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    connection
+        .pragma_update(None, "cache_size", -(8 << 10))
+        .map_err(|error| {
+            Attempt {
+                path,
+                doing: "opening it to read",
+            }
+            .failed(error)
+        })?;
+    Ok(connection)
+}
+
+fn connect(path: &Path, access: OpenFlags) -> Result<Connection, StoreError> {
+    let attempt = Attempt {
+        path,
+        doing: "opening it",
+    };
+    let connection = Connection::open_with_flags(path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)
+        .map_err(|error| attempt.failed(error))?;
+    connection
+        .busy_timeout(Duration::from_secs(BUSY_SECONDS))
+        .map_err(|error| attempt.failed(error))?;
+    connection.set_prepared_statement_cache_capacity(32);
+    Ok(connection)
+}
+
+/// The file's schema version, once it is clear that the file is Karat's or empty.
+fn version(connection: &Connection, path: &Path) -> Result<i64, StoreError> {
+    let attempt = Attempt {
+        path,
+        doing: "reading its version",
+    };
+    let number = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    let found = number("user_version").map_err(|error| attempt.failed(error))?;
+    let application = number("application_id").map_err(|error| attempt.failed(error))?;
+    let objects = connection
+        .query_row("select count(*) from sqlite_schema", [], |row| {
+            row.get::<_, i64>(0)
+        })
+        .map_err(|error| attempt.failed(error))?;
+    if application != APPLICATION_ID && objects > 0 {
+        return Err(StoreError::Foreign {
+            path: path.to_owned(),
+            why: "it is another program's database".to_owned(),
+        });
+    }
+    if found > VERSION {
+        return Err(StoreError::Newer {
+            path: path.to_owned(),
+            found,
+            known: VERSION,
+        });
+    }
+    Ok(found)
+}
+
+/// Brings the file to [`VERSION`], all or nothing. Another process may have done it in the meantime.
+fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let found: i64 = transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    for statements in MIGRATIONS.iter().skip(usize::try_from(found).unwrap_or(0)) {
+        transaction.execute_batch(statements)?;
+    }
+    transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+    transaction.pragma_update(None, "user_version", VERSION)?;
+    transaction.commit()
+}

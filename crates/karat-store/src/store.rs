@@ -1,0 +1,125 @@
+//! A store: one writing thread, a pool of reading connections.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+use rusqlite::Connection;
+use tokio::sync::mpsc;
+
+use crate::cache::SectionCache;
+use crate::error::ReadFailure;
+use crate::section::SectionWriter;
+use crate::writer::{Batch, Writer};
+use crate::{StoreError, StoreUrl, folder, schema};
+
+/// Appends that may wait for the writer; with more, [`crate::Ledger::append`] waits to hand over.
+const WAITING_APPENDS: usize = 512;
+
+/// Reading connections that are kept open for the next read.
+const KEPT_READERS: usize = 8;
+
+/// Everything durable: runs, their rows, and the outputs and judgments that later runs reuse.
+///
+/// Cheap to clone; clones are the same store. Reads are synchronous and may run beside each other and beside writing.
+/// When the last clone and the last [`crate::Ledger`] are gone, what was handed over is written and the file is closed.
+#[derive(Debug, Clone)]
+pub struct Store(pub(crate) Arc<Inner>);
+
+#[derive(Debug)]
+pub(crate) struct Inner {
+    url: StoreUrl,
+    readers: Mutex<Vec<Connection>>,
+    pub cache: SectionCache,
+    /// The writing connection: the writer's thread locks it for a commit, `begin` and `reopen` for a statement.
+    writing: Arc<Mutex<Connection>>,
+    inbox: Option<mpsc::Sender<Batch>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Store {
+    /// Opens a store, and makes it where there is none. Takes the same time however much it holds.
+    ///
+    /// # Errors
+    /// [`StoreError::Open`], [`StoreError::ReadOnly`], [`StoreError::Foreign`], [`StoreError::Newer`],
+    /// [`StoreError::Busy`] while another process migrates it.
+    pub fn open(url: &StoreUrl) -> Result<Self, StoreError> {
+        let path = url.path();
+        let not_opened = |why: std::io::Error| StoreError::Open {
+            path: path.to_owned(),
+            why: why.to_string(),
+        };
+        folder::prepare(path).map_err(not_opened)?;
+        let writing = Arc::new(Mutex::new(schema::open_writer(path)?));
+        let writer = Writer {
+            path: path.to_owned(),
+            connection: Arc::clone(&writing),
+            sections: SectionWriter::new().map_err(not_opened)?,
+        };
+        let (inbox, batches) = mpsc::channel(WAITING_APPENDS);
+        let thread = std::thread::Builder::new()
+            .name("karat-ledger".to_owned())
+            .spawn(move || writer.run(batches))
+            .map_err(not_opened)?;
+        Ok(Self(Arc::new(Inner {
+            url: url.clone(),
+            readers: Mutex::default(),
+            cache: SectionCache::default(),
+            writing,
+            inbox: Some(inbox),
+            thread: Some(thread),
+        })))
+    }
+
+    /// Where it lies.
+    pub fn url(&self) -> &StoreUrl {
+        &self.0.url
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.0.url.path()
+    }
+
+    /// Reads with a connection of the pool; an error names `what` was read.
+    pub(crate) fn read<T>(
+        &self,
+        what: &'static str,
+        query: impl FnOnce(&Connection) -> Result<T, ReadFailure>,
+    ) -> Result<T, StoreError> {
+        let kept = lock(&self.0.readers).pop();
+        let reader = kept.map_or_else(|| schema::open_reader(self.path()), Ok)?;
+        let outcome = query(&reader).map_err(|failure| failure.of(self.path(), what));
+        let mut readers = lock(&self.0.readers);
+        if readers.len() < KEPT_READERS {
+            readers.push(reader);
+        }
+        outcome
+    }
+
+    pub(crate) fn writing(&self) -> MutexGuard<'_, Connection> {
+        lock(&self.0.writing)
+    }
+}
+
+impl Inner {
+    /// Where appends are handed over; `None` once the store is closing.
+    pub fn inbox(&self) -> Option<&mpsc::Sender<Batch>> {
+        self.inbox.as_ref()
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.inbox = None;
+        lock(&self.readers).clear();
+        if let Some(thread) = self.thread.take() {
+            // The thread does not panic, and nobody is left to be told if it did.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Locks; what the lock guards is whole after every statement, so a panic elsewhere does not spoil it.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,155 @@
+//! What a run has done: counted while it runs, kept once it has ended.
+
+use karat_types::{Moment, RunStatus};
+use rusqlite::{Connection, Transaction, params};
+
+use crate::StoreError;
+use crate::account::Spending;
+use crate::calllog::Reservation;
+use crate::error::{Attempt, ReadFailure};
+use crate::format::status_code as cell_status_code;
+use crate::pack::{Damage, Packer, Unpacker};
+use crate::writer::OpenRun;
+
+const VERSION: u8 = 1;
+
+/// Counts of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Totals {
+    /// Cells that have a row.
+    pub cells: u64,
+    /// Those of them that ended in an error.
+    pub errors: u64,
+    /// Those of them that a condition left out.
+    pub skipped: u64,
+    /// Calls and money.
+    pub spending: Spending,
+}
+
+/// A run's status as its column holds it.
+pub(crate) fn status_code(status: RunStatus) -> i64 {
+    match status {
+        RunStatus::Running => 0,
+        RunStatus::Finished => 1,
+        RunStatus::Interrupted => 2,
+        RunStatus::BudgetStopped => 3,
+    }
+}
+
+pub(crate) fn status_of(code: i64) -> Result<RunStatus, Damage> {
+    [
+        RunStatus::Running,
+        RunStatus::Finished,
+        RunStatus::Interrupted,
+        RunStatus::BudgetStopped,
+    ]
+    .into_iter()
+    .find(|status| status_code(*status) == code)
+    .ok_or_else(|| Damage(format!("{code} is no status of a run")))
+}
+
+/// Those kept, else those counted now.
+pub(crate) fn of_run(
+    connection: &Connection,
+    run: i64,
+    kept: Option<Vec<u8>>,
+) -> Result<Totals, ReadFailure> {
+    match kept {
+        Some(packed) => Ok(unpack(&packed)?),
+        None => count(connection, run),
+    }
+}
+
+/// Ends a run, and keeps its totals so that a list of runs need not count.
+pub(crate) fn finish(
+    transaction: &Transaction<'_>,
+    run: &OpenRun,
+    status: RunStatus,
+    at: Moment,
+    attempt: Attempt<'_>,
+) -> Result<(), StoreError> {
+    let totals = count(transaction, run.id)
+        .map_err(|failure| failure.of(attempt.path, "the totals of a run"))?;
+    transaction
+        .prepare_cached("update runs set status = ?2, completed_at = ?3, totals = ?4 where id = ?1")
+        .and_then(|mut update| {
+            update.execute(params![run.id, status_code(status), at.0, pack(&totals)])
+        })
+        .map(|_| ())
+        .map_err(|error| attempt.failed(error))
+}
+
+fn count(connection: &Connection, run: i64) -> Result<Totals, ReadFailure> {
+    // A bare column beside max() comes from the row that has the maximum: the latest row of each cell.
+    let mut statement = connection.prepare_cached(
+        "select status, count(*) from
+           (select status, max(seq) from cells where run = ?1 group by ordinal)
+         group by status",
+    )?;
+    let mut totals = Totals {
+        spending: Spending::of_run(connection, run)?,
+        ..Totals::default()
+    };
+    let mut rows = statement.query(params![run])?;
+    while let Some(row) = rows.next()? {
+        let count = row.get::<_, i64>(1)?.unsigned_abs();
+        totals.cells += count;
+        match row.get::<_, i64>(0)? {
+            code if code == cell_status_code(karat_types::CellStatus::Error) => {
+                totals.errors = count
+            }
+            code if code == cell_status_code(karat_types::CellStatus::Skipped) => {
+                totals.skipped = count
+            }
+            _ => {}
+        }
+    }
+    Ok(totals)
+}
+
+fn pack(totals: &Totals) -> Vec<u8> {
+    let mut packer = Packer::versioned(VERSION);
+    let Spending {
+        calls,
+        attempts,
+        spent,
+        unpriced,
+        open,
+    } = totals.spending;
+    for number in [
+        totals.cells,
+        totals.errors,
+        totals.skipped,
+        calls,
+        attempts,
+        unpriced,
+        open.calls,
+    ] {
+        packer.number(number);
+    }
+    packer.money(spent);
+    packer.money(open.upper);
+    packer.finish()
+}
+
+fn unpack(packed: &[u8]) -> Result<Totals, Damage> {
+    let mut unpacker = Unpacker::versioned(packed, VERSION)?;
+    let mut totals = Totals {
+        cells: unpacker.number()?,
+        errors: unpacker.number()?,
+        skipped: unpacker.number()?,
+        spending: Spending {
+            calls: unpacker.number()?,
+            attempts: unpacker.number()?,
+            unpriced: unpacker.number()?,
+            open: Reservation {
+                calls: unpacker.number()?,
+                ..Reservation::default()
+            },
+            spent: unpacker.money()?,
+        },
+    };
+    totals.spending.open.upper = unpacker.money()?;
+    unpacker.end()?;
+    Ok(totals)
+}

@@ -1,0 +1,100 @@
+//! Where a store lies.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use crate::StoreError;
+
+/// The address of a store: `sqlite:PATH`, or a path alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoreUrl {
+    path: PathBuf,
+}
+
+impl StoreUrl {
+    /// The store of a state folder such as `.karat`.
+    pub fn in_folder(folder: impl AsRef<Path>) -> Self {
+        Self {
+            path: folder.as_ref().join("karat.db"),
+        }
+    }
+
+    /// The database file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether the store exists already; commands that only read need not make one.
+    pub fn exists(&self) -> bool {
+        self.path.exists()
+    }
+}
+
+impl FromStr for StoreUrl {
+    type Err = StoreError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let path = match text.split_once(':') {
+            Some(("sqlite", path)) => path.strip_prefix("//").unwrap_or(path),
+            Some(("postgres" | "postgresql", _)) => {
+                return Err(StoreError::Url(format!(
+                    "cannot use the store {text:?}: this Karat is built without PostgreSQL. Use sqlite:PATH"
+                )));
+            }
+            Some((scheme, rest)) if rest.starts_with("//") => {
+                return Err(StoreError::Url(format!(
+                    "cannot use the store {text:?}: {scheme:?} is no kind of store. Use sqlite:PATH"
+                )));
+            }
+            _ => text,
+        };
+        if path.is_empty() {
+            return Err(StoreError::Url(format!(
+                "cannot use the store {text:?}: it has no path. Use sqlite:PATH"
+            )));
+        }
+        Ok(Self {
+            path: PathBuf::from(path),
+        })
+    }
+}
+
+impl fmt::Display for StoreUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "sqlite:{}", self.path.display())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_forms_of_an_address() {
+        for (text, path) in [
+            ("sqlite:a/k.db", "a/k.db"),
+            ("sqlite:///tmp/k.db", "/tmp/k.db"),
+            ("k.db", "k.db"),
+            ("/tmp/k.db", "/tmp/k.db"),
+        ] {
+            assert_eq!(
+                text.parse::<StoreUrl>().unwrap().path(),
+                Path::new(path),
+                "{text}"
+            );
+        }
+        assert_eq!(
+            StoreUrl::in_folder(".karat").to_string(),
+            "sqlite:.karat/karat.db"
+        );
+    }
+
+    #[test]
+    fn other_kinds_are_refused_with_what_to_use() {
+        for text in ["postgres://host/db", "mysql://host", "sqlite:", ""] {
+            let message = text.parse::<StoreUrl>().unwrap_err().to_string();
+            assert!(message.contains("Use sqlite:PATH"), "{message}");
+        }
+    }
+}

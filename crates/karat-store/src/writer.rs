@@ -1,0 +1,318 @@
+//! The one thread that writes: group commit.
+//!
+//! Appends wait in a bounded channel. The writer takes what is there, up to [`GROUP_RECORDS`] records or
+//! [`GROUP_BYTES`], writes it as one transaction — a block and its rows for each run in it — and answers every waiter
+//! once the commit is on disk. While it commits, the next group gathers: nobody waits for a timer.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use karat_types::{Moment, RunStatus};
+use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior, params};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::claim::Claim;
+use crate::encode::Encoded;
+use crate::error::Attempt;
+use crate::section::{Entries, SectionWriter};
+use crate::{LedgerError, StoreError, calllog, schema, totals};
+
+/// A group is written when it has so many records.
+const GROUP_RECORDS: usize = 256;
+
+/// Or when it has so many bytes, so that a block can be unpacked in little memory.
+const GROUP_BYTES: usize = 4 << 20;
+
+/// A run as its writer knows it.
+#[derive(Debug)]
+pub(crate) struct OpenRun {
+    pub id: i64,
+    pub name: String,
+    /// Why nothing more can be written to this run.
+    pub failed: OnceLock<LedgerError>,
+    /// Held as long as anybody may write.
+    pub _claim: Claim,
+}
+
+/// What a waiter wants written.
+#[derive(Debug)]
+pub(crate) enum Work {
+    Append(Box<Encoded>),
+    Finish { status: RunStatus, at: Moment },
+}
+
+/// One append, and whom to tell.
+#[derive(Debug)]
+pub(crate) struct Batch {
+    pub run: Arc<OpenRun>,
+    pub work: Work,
+    pub done: oneshot::Sender<Result<(), LedgerError>>,
+}
+
+impl Batch {
+    fn encoded(&self) -> Option<&Encoded> {
+        match &self.work {
+            Work::Append(encoded) => Some(encoded),
+            Work::Finish { .. } => None,
+        }
+    }
+
+    fn records(&self) -> usize {
+        self.encoded().map_or(1, |encoded| encoded.records)
+    }
+
+    fn size(&self) -> usize {
+        self.encoded().map_or(0, Encoded::size)
+    }
+}
+
+/// Owns the writing side of a store.
+pub(crate) struct Writer {
+    pub path: PathBuf,
+    pub connection: Arc<Mutex<Connection>>,
+    pub sections: SectionWriter,
+}
+
+impl Writer {
+    /// Writes until every sender is gone and the channel is empty.
+    pub fn run(mut self, mut inbox: mpsc::Receiver<Batch>) {
+        while let Some(first) = inbox.blocking_recv() {
+            let (group, refused) = gather(first, &mut inbox);
+            for (batch, why) in refused {
+                // A waiter that has gone away needs no answer.
+                let _ = batch.done.send(Err(why));
+            }
+            let outcome = self.write(&group).map_err(LedgerError::from);
+            for batch in group {
+                if let Err(error) = &outcome {
+                    let _ = batch.run.failed.set(error.clone());
+                }
+                let _ = batch.done.send(outcome.clone());
+            }
+        }
+    }
+
+    fn write(&mut self, group: &[Batch]) -> Result<(), StoreError> {
+        if group.is_empty() {
+            return Ok(());
+        }
+        let attempt = Attempt {
+            path: &self.path,
+            doing: "writing records",
+        };
+        // Compressed before the lock is taken: other processes wait only for the writing itself.
+        let blocks = Block::of_runs(group, &mut self.sections)
+            .map_err(|error| StoreError::OutOfRange(format!("a block of records: {error}")))?;
+        let connection = self
+            .connection
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let transaction = begin(&connection, attempt)?;
+        blocks
+            .iter()
+            .try_for_each(|block| block.insert(&transaction))
+            .map_err(|error| attempt.failed(error))?;
+        for batch in group {
+            if let Work::Finish { status, at } = &batch.work {
+                totals::finish(&transaction, &batch.run, *status, *at, attempt)?;
+            }
+        }
+        transaction.commit().map_err(|error| attempt.failed(error))
+    }
+}
+
+/// Takes what waits, up to the size of a group, and sets apart what belongs to a run that has failed.
+fn gather(
+    first: Batch,
+    inbox: &mut mpsc::Receiver<Batch>,
+) -> (Vec<Batch>, Vec<(Batch, LedgerError)>) {
+    let (mut group, mut refused) = (Vec::new(), Vec::new());
+    let (mut records, mut size) = (0, 0);
+    let mut next = Some(first);
+    while let Some(batch) = next {
+        records += batch.records();
+        size += batch.size();
+        match batch.run.failed.get().cloned() {
+            None => group.push(batch),
+            Some(why) => refused.push((batch, why)),
+        }
+        next = if records < GROUP_RECORDS && size < GROUP_BYTES {
+            inbox.try_recv().ok()
+        } else {
+            None
+        };
+    }
+    (group, refused)
+}
+
+/// Begins a writing transaction; where another process keeps the store locked, the error says which.
+pub(crate) fn begin<'c>(
+    connection: &'c Connection,
+    attempt: Attempt<'_>,
+) -> Result<Transaction<'c>, StoreError> {
+    Transaction::new_unchecked(connection, TransactionBehavior::Immediate).map_err(|error| {
+        match error.sqlite_error_code() {
+            Some(ErrorCode::DatabaseBusy) => StoreError::Busy {
+                path: attempt.path.to_owned(),
+                waited_s: schema::BUSY_SECONDS,
+                holder: holder(connection),
+            },
+            _ => attempt.failed(error),
+        }
+    })
+}
+
+/// Who seems to hold the lock: other processes with an unfinished run. Reading needs no lock.
+fn holder(connection: &Connection) -> String {
+    let running = connection
+        .prepare(
+            "select name, pid from runs where status = ?1 and pid <> ?2 order by id desc limit 3",
+        )
+        .and_then(|mut statement| {
+            let rows = statement.query_map(
+                params![
+                    totals::status_code(RunStatus::Running),
+                    i64::from(std::process::id())
+                ],
+                |row| {
+                    Ok(format!(
+                        "process {} (run {})",
+                        row.get::<_, i64>(1)?,
+                        row.get::<_, String>(0)?
+                    ))
+                },
+            )?;
+            rows.collect::<Result<Vec<_>, _>>()
+        });
+    match running {
+        Ok(names) if !names.is_empty() => format!("it may be {}", names.join(" or ")),
+        _ => "it is not known which".to_owned(),
+    }
+}
+
+/// What one commit adds to one run.
+struct Block<'a> {
+    run: &'a OpenRun,
+    parts: Vec<&'a Encoded>,
+    log: Vec<u8>,
+    judgments: Vec<u8>,
+    outputs: Vec<u8>,
+    traces: Vec<u8>,
+}
+
+impl<'a> Block<'a> {
+    fn of_runs(group: &'a [Batch], sections: &mut SectionWriter) -> std::io::Result<Vec<Self>> {
+        let mut runs: BTreeMap<i64, (&OpenRun, Vec<&Encoded>)> = BTreeMap::new();
+        for batch in group {
+            if let Some(encoded) = batch.encoded() {
+                runs.entry(batch.run.id)
+                    .or_insert_with(|| (&batch.run, Vec::new()))
+                    .1
+                    .push(encoded);
+            }
+        }
+        runs.into_values()
+            .map(|(run, parts)| Self::new(run, parts, sections))
+            .collect()
+    }
+
+    fn new(
+        run: &'a OpenRun,
+        parts: Vec<&'a Encoded>,
+        sections: &mut SectionWriter,
+    ) -> std::io::Result<Self> {
+        let mut joined = |of: fn(&Encoded) -> &Entries| {
+            let mut entries = Entries::default();
+            for part in &parts {
+                entries.extend(of(part));
+            }
+            sections.write(&entries)
+        };
+        Ok(Self {
+            run,
+            log: calllog::join(parts.iter().map(|part| part.log.as_slice())),
+            judgments: joined(|part| &part.judgments)?,
+            outputs: joined(|part| &part.outputs)?,
+            traces: joined(|part| &part.traces)?,
+            parts,
+        })
+    }
+
+    fn insert(&self, transaction: &Transaction<'_>) -> rusqlite::Result<()> {
+        transaction
+            .prepare_cached("insert into blocks (run, log, judgments, outputs, traces) values (?1, ?2, ?3, ?4, ?5)")?
+            .execute(params![self.run.id, self.log, self.judgments, self.outputs, self.traces])?;
+        let block = transaction.last_insert_rowid();
+        self.insert_samples(transaction)?;
+        self.insert_steps(transaction, block)?;
+        self.insert_cells(transaction, block)?;
+        self.insert_judgments(transaction, block)
+    }
+
+    fn insert_samples(&self, transaction: &Transaction<'_>) -> rusqlite::Result<()> {
+        let mut insert = transaction.prepare_cached(
+            "insert or replace into samples (run, row, facts) values (?1, ?2, ?3)",
+        )?;
+        for (row, facts) in self.parts.iter().flat_map(|part| &part.samples) {
+            insert.execute(params![self.run.id, row, facts])?;
+        }
+        Ok(())
+    }
+
+    fn insert_steps(&self, transaction: &Transaction<'_>, block: i64) -> rusqlite::Result<()> {
+        let mut insert = transaction.prepare_cached(
+            "insert or replace into steps (key, block, entry) values (?1, ?2, ?3)",
+        )?;
+        let mut base = 0;
+        for part in &self.parts {
+            for (key, entry) in &part.steps {
+                insert.execute(params![key.0, block, (base + entry) as i64])?;
+            }
+            base += part.outputs.len();
+        }
+        Ok(())
+    }
+
+    fn insert_cells(&self, transaction: &Transaction<'_>, block: i64) -> rusqlite::Result<()> {
+        let mut insert = transaction.prepare_cached(
+            "insert into cells (run, ordinal, status, block, output, facts) values (?1, ?2, ?3, ?4, ?5, ?6)",
+        )?;
+        let mut base = 0;
+        for part in &self.parts {
+            for cell in &part.cells {
+                let output = cell.output.map(|entry| (base + entry) as i64);
+                insert.execute(params![
+                    self.run.id,
+                    cell.ordinal,
+                    cell.status,
+                    block,
+                    output,
+                    cell.facts
+                ])?;
+            }
+            base += part.outputs.len();
+        }
+        Ok(())
+    }
+
+    fn insert_judgments(&self, transaction: &Transaction<'_>, block: i64) -> rusqlite::Result<()> {
+        let mut insert = transaction.prepare_cached(
+            "insert into judgments (run, ordinal, scorer, judge, ok, block, entry, key)
+             values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        )?;
+        for (entry, row) in self.parts.iter().flat_map(|part| &part.judged).enumerate() {
+            insert.execute(params![
+                self.run.id,
+                row.ordinal,
+                row.scorer,
+                row.judge,
+                row.is_reusable,
+                block,
+                entry as i64,
+                row.key.0
+            ])?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,4 @@
+//! The store as the engine, the analyses and the reports use it.
+
+mod given;
+mod reading;
