@@ -1,1 +1,23 @@
-//! Templates, paths, tokens, chunks and the JSON ladder: text in, text out
+//! Templates, paths, tokens, chunks, fences, merges and the JSON ladder: text in, text out.
+//!
+//! Nothing here does I/O, reads a clock or draws a random number; the same input gives the same output everywhere.
+//!
+//! | module | what it answers |
+//! |---|---|
+//! | [`template`] | what a `{{ }}` text or expression of a suite is worth for one sample |
+//! | [`path`] | what lies at `$.claims[*].text` of a document |
+//! | [`tokens`] | how many tokens a text has |
+//! | [`chunk`] | how a long text or list is cut into pieces |
+//! | [`fence`] | how untrusted text is shown to a model so that it cannot pass for instructions |
+//! | [`ladder`] | which JSON value a model meant |
+//! | [`merge`] | how the outputs of pieces become one |
+//! | [`similar`] | how alike two texts are |
+
+pub mod chunk;
+pub mod fence;
+pub mod ladder;
+pub mod merge;
+pub mod path;
+pub mod similar;
+pub mod template;
+pub mod tokens;

@@ -1,0 +1,168 @@
+//! Where in a reply JSON may stand.
+
+use std::ops::Range;
+
+use super::strict::{self, Parsed};
+use super::{quotes, words};
+
+/// A stretch of a reply that begins like JSON.
+#[derive(Debug)]
+pub(super) struct Region {
+    pub span: Range<usize>,
+    /// The value, where the stretch is strict JSON; taken out when it was looked at.
+    pub value: Option<Parsed>,
+    broken: bool,
+}
+
+impl Region {
+    pub fn is_broken(&self) -> bool {
+        self.broken
+    }
+}
+
+/// The contents of Markdown code fences, those marked as JSON first. A fence that is never closed ends with the text.
+pub(super) fn fences(text: &str) -> Vec<&str> {
+    let (mut marked, mut others) = (Vec::new(), Vec::new());
+    for mark in ["```", "~~~"] {
+        let mut rest = text;
+        let mut closes = true;
+        while let Some(at) = rest.find(mark) {
+            let opened = rest[at..].trim_start_matches(&mark[..1]);
+            let info_end = opened
+                .find(|c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '_')
+                .unwrap_or(0);
+            let (info, body) = opened.split_at(info_end);
+            let (body, after) = close(body, mark, &mut closes);
+            let is_json = info.to_ascii_lowercase().starts_with("json");
+            if is_json { &mut marked } else { &mut others }.push(body);
+            rest = after;
+        }
+    }
+    marked.append(&mut others);
+    marked
+}
+
+/// Cuts a fence's body off at its closing mark: on the opening line if it stands there, else at the beginning of a line,
+/// else anywhere. `closes` remembers that no line begins with a mark any more, so that nobody looks twice.
+fn close<'a>(body: &'a str, mark: &str, closes: &mut bool) -> (&'a str, &'a str) {
+    let line_end = body.find('\n').unwrap_or(body.len());
+    let cut = |at: usize| (&body[..at], body[at..].trim_start_matches(&mark[..1]));
+    if let Some(at) = body[..line_end].find(mark) {
+        return cut(at);
+    }
+    if *closes {
+        let mut from = line_end;
+        while let Some(at) = body[from..].find(mark).map(|at| from + at) {
+            if body[..at].trim_end_matches([' ', '\t']).ends_with('\n') {
+                return cut(at);
+            }
+            from = at + mark.len();
+        }
+        *closes = false;
+    }
+    body.find(mark).map_or((body, ""), cut)
+}
+
+/// How many broken lists of numbers may pass for citations. A bound keeps the search linear.
+const PATIENCE: u32 = 64;
+
+/// Every outermost stretch that begins like JSON. One that is broken ends where its brackets balance; where they never
+/// do, it takes the rest of the text, since what stands inside it is not what was meant.
+pub(super) fn regions(text: &str) -> Vec<Region> {
+    let mut regions = Vec::new();
+    let mut at = 0;
+    let mut patience = PATIENCE;
+    while let Some(start) = text[at..].find(['{', '[']).map(|found| at + found) {
+        let rest = &text[start..];
+        if !begins_like_json(rest) && !may_be_strict(rest) {
+            at = start + 1;
+        } else if let Some((parsed, length)) = strict::prefix(rest) {
+            at = start + length;
+            regions.push(Region {
+                span: start..at,
+                value: Some(parsed),
+                broken: false,
+            });
+        } else if !begins_like_json(rest) {
+            at = start + 1;
+        } else if is_citation(rest) && patience > 0 {
+            patience -= 1;
+            at = start + 1;
+        } else {
+            at = balanced(rest).map_or(text.len(), |length| start + length);
+            regions.push(Region {
+                span: start..at,
+                value: None,
+                broken: true,
+            });
+        }
+    }
+    regions
+}
+
+/// Whether a text begins like an object (`{}` or `{key:`) or a list of something.
+pub(super) fn begins_like_json(text: &str) -> bool {
+    match text.strip_prefix('{') {
+        Some(inner) => {
+            let inner = words::skip_space(inner);
+            inner.starts_with('}') || begins_with_key(inner) || begins_escaped(inner)
+        }
+        None => text
+            .strip_prefix('[')
+            .is_some_and(|inner| words::begins_value(words::skip_space(inner))),
+    }
+}
+
+/// Whether a text begins like the inside of an object: with a key in double quotes.
+pub(super) fn begins_headless(text: &str) -> bool {
+    text.starts_with('"') && begins_with_key(text)
+}
+
+/// Whether a text begins with a key and a colon.
+pub(super) fn begins_with_key(text: &str) -> bool {
+    quotes::key_length(text)
+        .is_some_and(|length| words::skip_space(&text[length..]).starts_with(':'))
+}
+
+fn begins_escaped(text: &str) -> bool {
+    text.strip_prefix("\\\"")
+        .and_then(|rest| rest.split_once("\\\""))
+        .is_some_and(|(key, rest)| key.len() < 200 && rest.trim_start().starts_with(':'))
+}
+
+/// Strict JSON allows what [`begins_like_json`] does not look at: keys of any length.
+fn may_be_strict(text: &str) -> bool {
+    text.strip_prefix('{')
+        .is_some_and(|inner| inner.trim_start().starts_with('"'))
+}
+
+/// `[2, p. 4]` in prose: no list that anybody meant.
+fn is_citation(text: &str) -> bool {
+    text.strip_prefix('[')
+        .is_some_and(|inner| inner.trim_start().starts_with(|c: char| c.is_ascii_digit()))
+}
+
+/// The length up to which brackets balance: outside of texts in double quotes, or else all brackets counted.
+fn balanced(text: &str) -> Option<usize> {
+    balance(text, true).or_else(|| balance(text, false))
+}
+
+fn balance(text: &str, mind_quotes: bool) -> Option<usize> {
+    let (mut depth, mut quoted, mut escaped) = (0usize, false, false);
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if quoted => escaped = true,
+            b'"' if mind_quotes => quoted = !quoted,
+            b'{' | b'[' if !quoted => depth += 1,
+            b'}' | b']' if !quoted => {
+                depth -= 1;
+                if depth == 0 {
+                    return Some(at + 1);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}

@@ -1,0 +1,281 @@
+//! The parser of the last rung: JSON with mistakes that leave no doubt.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use super::strict::Parsed;
+use super::words::{Word, skip_space, word};
+use super::{LadderError, candidates, quotes, words};
+use quotes::Place;
+
+/// Nesting beyond which a value is refused; the same as in strict JSON.
+const DEPTH: usize = 128;
+
+/// A value that was repaired.
+pub(super) struct Mended {
+    pub parsed: Parsed,
+    /// What was repaired, in words.
+    pub repairs: Vec<String>,
+    /// Bytes that were read.
+    pub end: usize,
+}
+
+/// What stands in the way, and where in the candidate.
+#[derive(Debug)]
+pub(super) struct Problem {
+    what: String,
+    at: usize,
+}
+
+impl Problem {
+    /// The problem as an error that names the place in the whole reply.
+    pub fn placed(self, text: &str, candidate: &str) -> LadderError {
+        let offset = (candidate.as_ptr() as usize).wrapping_sub(text.as_ptr() as usize);
+        let at = offset.saturating_add(self.at).min(text.len());
+        let before = &text[..text.floor_char_boundary(at)];
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        LadderError::Broken {
+            problem: self.what,
+            line: before.matches('\n').count() + 1,
+            column: before[line_start..].chars().count() + 1,
+        }
+    }
+}
+
+/// Reads the value that the text begins with. With `truncated`, missing closing brackets are not filled in.
+pub(super) fn parse(text: &str, truncated: bool) -> Result<Mended, Problem> {
+    let mut parser = Parser {
+        text,
+        at: 0,
+        truncated,
+        open: Vec::new(),
+        repairs: BTreeMap::new(),
+        duplicates: Vec::new(),
+    };
+    let value = parser.value(Place::Item)?;
+    let repairs = parser.repairs.iter().map(|(repair, count)| match count {
+        1 => format!("repaired: {repair}"),
+        _ => format!("repaired: {repair} ({count} times)"),
+    });
+    let repairs = repairs.collect();
+    parser.space();
+    Ok(Mended {
+        parsed: Parsed {
+            value,
+            duplicates: parser.duplicates,
+        },
+        repairs,
+        end: parser.at,
+    })
+}
+
+struct Parser<'a> {
+    text: &'a str,
+    at: usize,
+    truncated: bool,
+    /// The closing brackets that are waited for.
+    open: Vec<char>,
+    repairs: BTreeMap<&'static str, u32>,
+    duplicates: Vec<String>,
+}
+
+impl<'a> Parser<'a> {
+    fn value(&mut self, place: Place) -> Result<Value, Problem> {
+        self.space();
+        match self.peek() {
+            Some('{') => self.nested('}', Self::object),
+            Some('[') => self.nested(']', Self::array),
+            Some(_) if quotes::begins(self.rest()) => self.quoted(place).map(Value::String),
+            Some(_) => self.bare(),
+            None => Err(self.problem("a value is missing")),
+        }
+    }
+
+    fn nested(
+        &mut self,
+        close: char,
+        read: impl Fn(&mut Self) -> Result<Value, Problem>,
+    ) -> Result<Value, Problem> {
+        if self.open.len() == DEPTH {
+            return Err(self.problem("nested more than 128 deep"));
+        }
+        self.at += 1;
+        self.open.push(close);
+        let value = read(self);
+        self.open.pop();
+        value
+    }
+
+    fn object(&mut self) -> Result<Value, Problem> {
+        let mut members = Map::new();
+        while !self.ends('}', members.is_empty())? {
+            let key = self.key()?;
+            let value = self.value(Place::Member)?;
+            if members.contains_key(&key) {
+                self.duplicates.push(key.clone());
+            }
+            members.insert(key, value);
+            self.separator(candidates::begins_with_key)?;
+        }
+        Ok(Value::Object(members))
+    }
+
+    fn array(&mut self) -> Result<Value, Problem> {
+        let mut items = Vec::new();
+        while !self.ends(']', items.is_empty())? {
+            items.push(self.value(Place::Item)?);
+            self.separator(words::begins_value)?;
+        }
+        Ok(Value::Array(items))
+    }
+
+    /// Whether the object or list is over. Takes its closing bracket, and fills in a missing one.
+    fn ends(&mut self, close: char, empty: bool) -> Result<bool, Problem> {
+        loop {
+            self.space();
+            match self.peek() {
+                Some(found) if found == close => {
+                    self.at += 1;
+                    return Ok(true);
+                }
+                None if self.truncated => return Err(self.problem("the reply is cut off here")),
+                None => {
+                    self.repair("a missing closing bracket");
+                    return Ok(true);
+                }
+                Some(found @ ('}' | ']')) if self.open.contains(&found) => {
+                    self.repair("a missing closing bracket");
+                    return Ok(true);
+                }
+                Some('}' | ']') => {
+                    self.repair("a closing bracket too many");
+                    self.at += 1;
+                }
+                Some(',') if empty => {
+                    self.repair("a comma too many");
+                    self.at += 1;
+                }
+                Some(_) => return Ok(false),
+            }
+        }
+    }
+
+    fn key(&mut self) -> Result<String, Problem> {
+        let key = if quotes::begins(self.rest()) {
+            self.quoted(Place::Key)?
+        } else {
+            let length = quotes::bare_key_length(self.rest());
+            if length == 0 {
+                return Err(self.problem("a key is expected"));
+            }
+            self.repair("a key without quotes");
+            self.take(length).to_owned()
+        };
+        self.space();
+        if self.peek() != Some(':') {
+            return Err(self.problem("a colon is expected"));
+        }
+        self.at += 1;
+        Ok(key)
+    }
+
+    /// Takes what separates two members, or lets it be missing where the next one clearly begins.
+    fn separator(&mut self, begins_next: impl Fn(&str) -> bool) -> Result<(), Problem> {
+        self.space();
+        let mut commas = 0;
+        while let Some(found @ (',' | ';')) = self.peek() {
+            if found == ';' {
+                self.repair("a semicolon for a comma");
+            }
+            self.at += 1;
+            commas += 1;
+            self.space();
+        }
+        match self.peek() {
+            None | Some('}' | ']') if commas > 0 => self.repair("a trailing comma"),
+            None | Some('}' | ']') => {}
+            Some(_) if commas > 1 => self.repair("a comma too many"),
+            Some(_) if commas == 1 => {}
+            Some(_) if begins_next(self.rest()) => self.repair("a missing comma"),
+            Some(_) => return Err(self.problem("a comma or a closing bracket is expected")),
+        }
+        Ok(())
+    }
+
+    fn quoted(&mut self, place: Place) -> Result<String, Problem> {
+        let quoted = quotes::read(self.rest(), place).map_err(|found| Problem {
+            what: found.problem.to_owned(),
+            at: self.at + found.at,
+        })?;
+        self.at += quoted.length;
+        quoted
+            .repairs
+            .into_iter()
+            .for_each(|repair| self.repair(repair));
+        Ok(quoted.text)
+    }
+
+    fn bare(&mut self) -> Result<Value, Problem> {
+        let rest = self.rest();
+        let stops = |c: char| {
+            matches!(
+                c,
+                ',' | ';' | '}' | ']' | '{' | '[' | '"' | '\n' | '\r' | '#'
+            )
+        };
+        let end = rest.find(stops).unwrap_or(rest.len());
+        let end = rest[..end]
+            .find("//")
+            .or_else(|| rest[..end].find("/*"))
+            .unwrap_or(end);
+        let bare = rest[..end].trim_end_matches(words::is_space);
+        match word(bare) {
+            Word::Strict(value) => {
+                self.at += bare.len();
+                Ok(value)
+            }
+            Word::Lenient(value, repair) => {
+                self.at += bare.len();
+                self.repair(repair);
+                Ok(value)
+            }
+            Word::Unreadable(what) => Err(Problem { what, at: self.at }),
+        }
+    }
+
+    fn space(&mut self) {
+        let rest = self.rest();
+        let after = skip_space(rest);
+        let skipped = &rest[..rest.len() - after.len()];
+        if skipped.contains(['/', '#']) {
+            self.repair("a comment");
+        }
+        self.at += skipped.len();
+    }
+
+    fn take(&mut self, length: usize) -> &'a str {
+        let taken = &self.text[self.at..self.at + length];
+        self.at += length;
+        taken
+    }
+
+    fn rest(&self) -> &'a str {
+        &self.text[self.at..]
+    }
+
+    fn peek(&self) -> Option<char> {
+        self.rest().chars().next()
+    }
+
+    fn repair(&mut self, repair: &'static str) {
+        *self.repairs.entry(repair).or_default() += 1;
+    }
+
+    fn problem(&self, what: &str) -> Problem {
+        Problem {
+            what: what.to_owned(),
+            at: self.at,
+        }
+    }
+}

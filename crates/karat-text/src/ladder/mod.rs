@@ -1,0 +1,350 @@
+//! The JSON ladder: which JSON value a model meant.
+//!
+//! A reply is read on the first rung that bears:
+//!
+//! 1. `direct`: the whole reply is JSON.
+//! 2. `fenced`: a Markdown code fence holds JSON; fences marked `json` before others.
+//! 3. `embedded`: JSON stands in prose. A value that was begun and broken off is never searched for smaller ones.
+//! 4. `repaired`: JSON with mistakes that leave no doubt about what was meant: comments, trailing or missing commas,
+//!    other quotes or none, Python words, raw line breaks and unescaped quotes in texts, missing closing brackets (unless
+//!    the reply is known to be cut off), a missing opening brace, an object written as a text.
+//!
+//! Texts keep their content on every rung. What is not a number in JSON (`NaN`, `Infinity`) is refused on every rung, as
+//! are texts that never end and lists abbreviated with `...`. Prose never becomes an object. Time is linear in the
+//! reply's length, and nesting is limited to 128.
+//!
+//! ```
+//! use karat_text::ladder::{self, Expectation, Rung};
+//! use serde_json::json;
+//!
+//! let reply = "Sure!\n```json\n{\"score\": 7}\n```";
+//! assert_eq!(ladder::read(reply, Expectation::Object)?, (json!({"score": 7}), Rung::Fenced));
+//! assert!(ladder::read("I would give it a 7.", Expectation::Object).is_err());
+//! # Ok::<(), ladder::LadderError>(())
+//! ```
+
+mod candidates;
+mod lenient;
+mod quotes;
+mod strict;
+#[cfg(test)]
+mod tests;
+mod words;
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use candidates::Region;
+use strict::Parsed;
+
+/// What is looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expectation {
+    /// An object. A list of exactly one object counts, and is noted.
+    Object,
+    /// Any value; within prose, an object or a list.
+    Any,
+}
+
+/// Where a value was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Rung {
+    /// The whole reply.
+    Direct,
+    /// In a code fence.
+    Fenced,
+    /// In prose.
+    Embedded,
+    /// After repairs.
+    Repaired,
+}
+
+impl Rung {
+    /// Its name in records.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Direct => "direct",
+            Self::Fenced => "fenced",
+            Self::Embedded => "embedded",
+            Self::Repaired => "repaired",
+        }
+    }
+}
+
+impl fmt::Display for Rung {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A value and how it was found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Found {
+    /// The value.
+    pub value: Value,
+    /// The rung.
+    pub rung: Rung,
+    /// What was lenient about it: repairs, keys that stand twice. Empty when nothing was.
+    pub notes: Vec<String>,
+}
+
+/// Why there is no value.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LadderError {
+    /// The reply holds nothing but white space.
+    #[error("the reply is empty")]
+    Empty,
+    /// Nothing in the reply begins like JSON.
+    #[error("the reply holds no JSON {0}")]
+    NoJson(&'static str),
+    /// JSON, but not what is expected.
+    #[error("the reply's JSON is {0}, where one object is expected")]
+    WrongKind(&'static str),
+    /// JSON that is broken beyond what is repaired.
+    #[error("the reply's JSON is broken at line {line}, column {column}: {problem}")]
+    Broken {
+        /// What is wrong.
+        problem: String,
+        /// Line in the reply, from 1.
+        line: usize,
+        /// Column in the reply in characters, from 1.
+        column: usize,
+    },
+}
+
+/// Reads a reply that is complete.
+///
+/// # Errors
+/// No JSON, JSON of the wrong kind, or JSON that is broken beyond repair.
+pub fn read(text: &str, expectation: Expectation) -> Result<(Value, Rung), LadderError> {
+    Ladder::new(expectation)
+        .climb(text)
+        .map(|found| (found.value, found.rung))
+}
+
+/// A ladder with its settings.
+#[derive(Clone, Copy)]
+pub struct Ladder<'a> {
+    expectation: Expectation,
+    truncated: bool,
+    preferred: Option<&'a dyn Fn(&Value) -> bool>,
+}
+
+impl<'a> Ladder<'a> {
+    /// A ladder for complete replies.
+    pub fn new(expectation: Expectation) -> Self {
+        Self {
+            expectation,
+            truncated: false,
+            preferred: None,
+        }
+    }
+
+    /// Says whether the reply is known to be cut off: then missing closing brackets are not filled in.
+    #[must_use]
+    pub fn truncated(mut self, truncated: bool) -> Self {
+        self.truncated = truncated;
+        self
+    }
+
+    /// Among several values of one rung, takes the first of which this is true; without one, the first.
+    #[must_use]
+    pub fn preferring(mut self, preferred: &'a dyn Fn(&Value) -> bool) -> Self {
+        self.preferred = Some(preferred);
+        self
+    }
+
+    /// Reads a reply.
+    ///
+    /// # Errors
+    /// As [`read`].
+    pub fn climb(&self, text: &str) -> Result<Found, LadderError> {
+        let text = text.trim_start_matches('\u{feff}');
+        if text.trim().is_empty() {
+            return Err(LadderError::Empty);
+        }
+        if let Some(found) = self.direct(text) {
+            return found;
+        }
+        // What a reasoning model thinks aloud is not its answer, unless there is no other.
+        let answer = text
+            .rfind("</think>")
+            .map(|at| &text[at + "</think>".len()..]);
+        if let Some(found) = answer.and_then(|answer| self.search(answer).ok()) {
+            return Ok(Found {
+                rung: found.rung.max(Rung::Embedded),
+                ..found
+            });
+        }
+        self.search(text)
+    }
+
+    fn direct(&self, text: &str) -> Option<Result<Found, LadderError>> {
+        let parsed = strict::whole(text.trim())?;
+        let kind = kind(&parsed.value);
+        if let Some(found) = self.accept(parsed.clone(), Rung::Direct) {
+            return Some(Ok(found));
+        }
+        if let Value::String(inner) = &parsed.value
+            && let Some(found) =
+                strict::whole(inner.trim()).and_then(|inner| self.accept(inner, Rung::Repaired))
+        {
+            return Some(Ok(found.noting("the object was written as a text")));
+        }
+        Some(Err(LadderError::WrongKind(kind)))
+    }
+
+    fn search(&self, text: &str) -> Result<Found, LadderError> {
+        let fences = candidates::fences(text);
+        let fenced = fences.iter().filter_map(|body| strict::whole(body.trim()));
+        if let Some(found) = self.choose(fenced, Rung::Fenced) {
+            return Ok(found);
+        }
+        let headless = candidates::begins_headless(text.trim_start());
+        let mut regions = if headless {
+            Vec::new()
+        } else {
+            candidates::regions(text)
+        };
+        let embedded = regions.iter_mut().filter_map(|region| region.value.take());
+        if let Some(found) = self.choose(embedded, Rung::Embedded) {
+            return Ok(found);
+        }
+        self.repair(text, &fences, &regions, headless)
+    }
+
+    fn repair(
+        &self,
+        text: &str,
+        fences: &[&str],
+        regions: &[Region],
+        headless: bool,
+    ) -> Result<Found, LadderError> {
+        let mut first_error = None;
+        let bodies = fences
+            .iter()
+            .copied()
+            .filter(|body| candidates::begins_like_json(body.trim_start()));
+        let broken = regions
+            .iter()
+            .filter(|region| region.is_broken())
+            .map(|region| &text[region.span.clone()]);
+        for candidate in bodies.chain(broken) {
+            match self.mend(candidate) {
+                Ok(found) => return Ok(found),
+                Err(error) => {
+                    first_error = first_error.or(error.map(|error| error.placed(text, candidate)))
+                }
+            }
+        }
+        if headless && let Some(found) = self.mend_headless(text.trim()) {
+            return Ok(found);
+        }
+        Err(
+            first_error.unwrap_or(match (self.expectation, regions.is_empty()) {
+                (Expectation::Object, false) => LadderError::WrongKind("no single object"),
+                (Expectation::Object, true) => LadderError::NoJson("object"),
+                (Expectation::Any, _) => LadderError::NoJson("value"),
+            }),
+        )
+    }
+
+    /// Repairs what begins like JSON; an error without a value means JSON of the wrong kind.
+    fn mend(&self, candidate: &str) -> Result<Found, Option<lenient::Problem>> {
+        if let Some(parsed) = strict::escaped(candidate) {
+            let found = self.accept(parsed, Rung::Repaired).ok_or(None)?;
+            return Ok(found.noting("the quotes were escaped"));
+        }
+        let mended = lenient::parse(candidate, self.truncated).map_err(Some)?;
+        let found = self.accept(mended.parsed, Rung::Repaired).ok_or(None)?;
+        Ok(mended.repairs.into_iter().fold(found, Found::noting))
+    }
+
+    /// Repairs a reply that goes on where a `{` should stand before it; all of it must be read.
+    fn mend_headless(&self, text: &str) -> Option<Found> {
+        let whole = format!("{{{text}");
+        let mended = lenient::parse(&whole, self.truncated)
+            .ok()
+            .filter(|mended| mended.end == whole.len())?;
+        let found = self.accept(mended.parsed, Rung::Repaired)?;
+        Some(
+            mended
+                .repairs
+                .into_iter()
+                .fold(found, Found::noting)
+                .noting("the opening brace was missing"),
+        )
+    }
+
+    fn choose(&self, values: impl Iterator<Item = Parsed>, rung: Rung) -> Option<Found> {
+        let mut acceptable: Vec<Found> = values
+            .filter_map(|parsed| self.accept(parsed, rung))
+            .collect();
+        let preferred = |found: &Found| {
+            self.preferred
+                .is_some_and(|preferred| preferred(&found.value))
+        };
+        let best = acceptable.iter().position(preferred);
+        let best = best.or_else(|| {
+            acceptable
+                .iter()
+                .position(|found| is_substantial(&found.value))
+        });
+        (!acceptable.is_empty()).then(|| acceptable.swap_remove(best.unwrap_or(0)))
+    }
+
+    fn accept(&self, parsed: Parsed, rung: Rung) -> Option<Found> {
+        let notes = parsed.notes();
+        match (self.expectation, parsed.value) {
+            (Expectation::Any, value) | (Expectation::Object, value @ Value::Object(_)) => {
+                Some(Found { value, rung, notes })
+            }
+            (Expectation::Object, Value::Array(mut items)) if items.len() == 1 => {
+                let value = items.pop().filter(Value::is_object)?;
+                Some(Found { value, rung, notes }.noting("the object stood in a list"))
+            }
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Debug for Ladder<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ladder")
+            .field("expectation", &self.expectation)
+            .field("truncated", &self.truncated)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Found {
+    fn noting(mut self, note: impl Into<String>) -> Self {
+        self.notes.push(note.into());
+        self
+    }
+}
+
+/// Whether a value in prose is likely meant: `[1]` is often a citation, `{}` a turn of phrase.
+fn is_substantial(value: &Value) -> bool {
+    match value {
+        Value::Object(members) => !members.is_empty(),
+        Value::Array(items) => items
+            .iter()
+            .any(|item| item.is_object() || item.is_array() || item.is_string()),
+        _ => true,
+    }
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "true or false",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}

@@ -1,0 +1,237 @@
+//! Texts in quotes of any kind, with the mistakes that models make in them.
+
+use super::words::skip_space;
+use super::{candidates, words};
+
+/// Where a text stands: this decides which quote closes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    Key,
+    Member,
+    Item,
+}
+
+/// A text that was read.
+pub(super) struct Quoted {
+    pub text: String,
+    /// Length in the source, quotes included.
+    pub length: usize,
+    pub repairs: Vec<&'static str>,
+}
+
+/// Why a text cannot be read, and where (in the source, from the opening quote).
+pub(super) struct Unreadable {
+    pub problem: &'static str,
+    pub at: usize,
+}
+
+/// Whether a text begins with a quote of some kind.
+pub(super) fn begins(text: &str) -> bool {
+    opening(text).is_some()
+}
+
+/// The length of the opening quote, and what may close it.
+fn opening(text: &str) -> Option<(usize, &'static [char], Option<&'static str>)> {
+    Some(match text.chars().next()? {
+        '"' => (1, &['"'], None),
+        '\'' => (1, &['\''], Some("single quotes")),
+        '`' => (1, &['`'], Some("back quotes")),
+        quote @ ('“' | '”' | '„') => (
+            quote.len_utf8(),
+            &['”', '“', '"'],
+            Some("typographic quotes"),
+        ),
+        quote @ ('‘' | '’') => (quote.len_utf8(), &['’', '\''], Some("typographic quotes")),
+        _ => return None,
+    })
+}
+
+/// The length of a key that the text begins with: quoted up to the next closing quote, or a bare word.
+pub(super) fn key_length(text: &str) -> Option<usize> {
+    if let Some((open, closing, _)) = opening(text) {
+        let mut escaped = false;
+        for (at, character) in text[open..].char_indices() {
+            match character {
+                _ if escaped => escaped = false,
+                '\\' => escaped = true,
+                '\n' => return None,
+                _ if closing.contains(&character) => return Some(open + at + character.len_utf8()),
+                _ => {}
+            }
+        }
+        return None;
+    }
+    let length = bare_key_length(text);
+    (length > 0).then_some(length)
+}
+
+/// The length of a key without quotes.
+pub(super) fn bare_key_length(text: &str) -> usize {
+    text.find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '$' | '-' | '.')))
+        .unwrap_or(text.len())
+}
+
+/// Reads a text from its opening quote on.
+pub(super) fn read(source: &str, place: Place) -> Result<Quoted, Unreadable> {
+    for mark in ["\"\"\"", "'''"] {
+        if source.starts_with(mark) {
+            return triple(source, mark);
+        }
+    }
+    let Some((open, closing, style)) = opening(source) else {
+        return Err(Unreadable {
+            problem: "a quote is expected",
+            at: 0,
+        });
+    };
+    let mut quoted = Quoted {
+        text: String::new(),
+        length: 0,
+        repairs: style.into_iter().collect(),
+    };
+    let mut at = open;
+    while let Some(character) = source[at..].chars().next() {
+        let after = at + character.len_utf8();
+        if character == '\\' {
+            at = after + escape(&source[after..], &mut quoted);
+            continue;
+        }
+        if closing.contains(&character) {
+            if closes(&source[after..], place) {
+                quoted.length = after;
+                return Ok(quoted);
+            }
+            if place == Place::Member && skip_space(&source[after..]).starts_with(':') {
+                return Err(Unreadable {
+                    problem: "a quote is out of place",
+                    at,
+                });
+            }
+            quoted.note("an unescaped quote in a text");
+        }
+        if character.is_ascii_control() {
+            quoted.note("a raw control character in a text");
+        }
+        quoted.text.push(character);
+        at = after;
+    }
+    Err(Unreadable {
+        problem: "the text that begins here never ends",
+        at: 0,
+    })
+}
+
+impl Quoted {
+    fn note(&mut self, repair: &'static str) {
+        if !self.repairs.contains(&repair) {
+            self.repairs.push(repair);
+        }
+    }
+}
+
+fn triple(source: &str, mark: &'static str) -> Result<Quoted, Unreadable> {
+    let inner = &source[3..];
+    let end = inner.find(mark).ok_or(Unreadable {
+        problem: "the text that begins here never ends",
+        at: 0,
+    })?;
+    Ok(Quoted {
+        text: inner[..end].to_owned(),
+        length: end + 6,
+        repairs: vec!["triple quotes"],
+    })
+}
+
+/// Whether a quote before `after` closes a text: what follows is what must follow one.
+fn closes(after: &str, place: Place) -> bool {
+    let next = skip_space(after);
+    match (place, next.chars().next()) {
+        (Place::Key, following) => following == Some(':'),
+        (_, None | Some('}' | ']')) => true,
+        (Place::Member, Some(',' | ';')) => {
+            let next = skip_space(next[1..].trim_start_matches(|c| c == ',' || words::is_space(c)));
+            next.is_empty() || next.starts_with('}') || candidates::begins_with_key(next)
+        }
+        (Place::Member, Some(_)) => candidates::begins_with_key(next),
+        (Place::Item, Some(',' | ';')) => {
+            let next = skip_space(next[1..].trim_start_matches(|c| c == ',' || words::is_space(c)));
+            next.is_empty() || words::begins_value(next)
+        }
+        (Place::Item, Some(_)) => begins(next) && next.len() < after.len(),
+    }
+}
+
+/// Reads what follows a backslash; returns how much of it was used.
+fn escape(source: &str, quoted: &mut Quoted) -> usize {
+    let Some(character) = source.chars().next() else {
+        quoted.text.push('\\');
+        return 0;
+    };
+    let plain = match character {
+        '"' | '\\' | '/' => Some(character),
+        'b' => Some('\u{8}'),
+        'f' => Some('\u{c}'),
+        'n' => Some('\n'),
+        'r' => Some('\r'),
+        't' => Some('\t'),
+        '\'' | '`' | '\n' => {
+            quoted.note("an escape that JSON does not know");
+            Some(character)
+        }
+        _ => None,
+    };
+    if let Some(plain) = plain {
+        quoted.text.push(plain);
+        return character.len_utf8();
+    }
+    let code = match character {
+        'u' => unicode(&source[1..]),
+        'x' => hex(&source[1..], 2)
+            .and_then(char::from_u32)
+            .map(|decoded| (decoded, 2)),
+        _ => None,
+    };
+    match code {
+        Some((decoded, used)) => {
+            if character == 'x' {
+                quoted.note("an escape that JSON does not know");
+            }
+            if decoded == char::REPLACEMENT_CHARACTER {
+                quoted.note("half of a surrogate pair");
+            }
+            quoted.text.push(decoded);
+            1 + used
+        }
+        None => {
+            quoted.note("a backslash that escapes nothing");
+            quoted.text.push('\\');
+            0
+        }
+    }
+}
+
+/// Reads the digits of `\uXXXX`, and the second half of a surrogate pair.
+fn unicode(source: &str) -> Option<(char, usize)> {
+    let first = hex(source, 4)?;
+    if let Some(decoded) = char::from_u32(first) {
+        return Some((decoded, 4));
+    }
+    let second = source[4..]
+        .strip_prefix("\\u")
+        .and_then(|rest| hex(rest, 4));
+    let pair = second.filter(|second| (0xDC00..0xE000).contains(second) && first < 0xDC00);
+    match pair
+        .and_then(|second| char::from_u32(0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00)))
+    {
+        Some(decoded) => Some((decoded, 10)),
+        None => Some((char::REPLACEMENT_CHARACTER, 4)),
+    }
+}
+
+fn hex(source: &str, digits: usize) -> Option<u32> {
+    let text = source.get(..digits)?;
+    text.bytes()
+        .all(|b| b.is_ascii_hexdigit())
+        .then(|| u32::from_str_radix(text, 16).ok())
+        .flatten()
+}

@@ -1,0 +1,321 @@
+//! Paths into one document: `a.b[0]`, `$.a[*].b`, `["a key"]`, `$`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde_json::Value;
+
+/// A parsed path. `$` is the document itself and may be left out at the beginning.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Path(Vec<Step>);
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Step {
+    /// `.name` or `["name"]`.
+    Key(String),
+    /// `[3]`.
+    Index(usize),
+    /// `[*]`: every member of a list or object.
+    Every,
+}
+
+/// A text that is no path.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{text:?} is no path: {problem} at byte {at}; write paths like `a.b[0]` or `$.items[*].name`"
+)]
+pub struct PathError {
+    /// The text.
+    pub text: String,
+    /// What is wrong.
+    pub problem: &'static str,
+    /// Where.
+    pub at: usize,
+}
+
+impl Path {
+    /// Reads a path.
+    ///
+    /// # Errors
+    /// A text that breaks the notation, with the place.
+    pub fn parse(text: &str) -> Result<Self, PathError> {
+        let mut parser = Parser {
+            text,
+            at: 0,
+            steps: Vec::new(),
+        };
+        parser.run().map_err(|problem| PathError {
+            text: text.to_owned(),
+            problem,
+            at: parser.at,
+        })?;
+        Ok(Self(parser.steps))
+    }
+
+    /// The document itself.
+    pub fn root() -> Self {
+        Self(Vec::new())
+    }
+
+    /// Whether it names the document itself.
+    pub fn is_root(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The first value it names, where there is one.
+    pub fn first<'a>(&self, document: &'a Value) -> Option<&'a Value> {
+        first(&self.0, document)
+    }
+
+    /// The first value it names, for writing.
+    pub fn first_mut<'a>(&self, document: &'a mut Value) -> Option<&'a mut Value> {
+        let mut place = document;
+        for step in &self.0 {
+            place = match step {
+                Step::Key(key) => place.get_mut(key)?,
+                Step::Index(index) => place.get_mut(*index)?,
+                Step::Every => match place {
+                    Value::Array(items) => items.first_mut()?,
+                    Value::Object(members) => members.values_mut().next()?,
+                    _ => return None,
+                },
+            };
+        }
+        Some(place)
+    }
+
+    /// All values it names, in document order.
+    pub fn all<'a>(&self, document: &'a Value) -> Vec<&'a Value> {
+        let mut found = vec![document];
+        for step in &self.0 {
+            found = found
+                .into_iter()
+                .flat_map(|value| step.members(value))
+                .collect();
+        }
+        found
+    }
+
+    /// Whether it may name more than one value.
+    pub fn is_plural(&self) -> bool {
+        self.0.contains(&Step::Every)
+    }
+}
+
+fn first<'a>(steps: &[Step], value: &'a Value) -> Option<&'a Value> {
+    match steps.split_first() {
+        None => Some(value),
+        Some((step, rest)) => step
+            .members(value)
+            .into_iter()
+            .find_map(|member| first(rest, member)),
+    }
+}
+
+impl Step {
+    fn members<'a>(&self, value: &'a Value) -> Vec<&'a Value> {
+        match (self, value) {
+            (Self::Key(key), _) => value.get(key).into_iter().collect(),
+            (Self::Index(index), _) => value.get(*index).into_iter().collect(),
+            (Self::Every, Value::Array(items)) => items.iter().collect(),
+            (Self::Every, Value::Object(members)) => members.values().collect(),
+            (Self::Every, _) => Vec::new(),
+        }
+    }
+}
+
+struct Parser<'a> {
+    text: &'a str,
+    at: usize,
+    steps: Vec<Step>,
+}
+
+impl Parser<'_> {
+    fn run(&mut self) -> Result<(), &'static str> {
+        if self.text.is_empty() {
+            return Err("it is empty");
+        }
+        if !self.eat("$") && !self.rest().starts_with('[') {
+            self.name()?;
+        }
+        while self.at < self.text.len() {
+            if self.eat(".") {
+                self.name()?;
+            } else if self.eat("[") {
+                self.bracket()?;
+            } else {
+                return Err("a `.` or `[` is expected");
+            }
+        }
+        Ok(())
+    }
+
+    fn name(&mut self) -> Result<(), &'static str> {
+        let end = self
+            .rest()
+            .find(['.', '[', ']'])
+            .unwrap_or(self.rest().len());
+        let name = self.rest()[..end].trim();
+        if name.is_empty() {
+            return Err("a name is expected");
+        }
+        self.steps.push(if name == "*" {
+            Step::Every
+        } else {
+            Step::Key(name.to_owned())
+        });
+        self.at += end;
+        Ok(())
+    }
+
+    fn bracket(&mut self) -> Result<(), &'static str> {
+        if self.eat("*]") {
+            self.steps.push(Step::Every);
+            return Ok(());
+        }
+        for quote in ['"', '\''] {
+            if self.rest().starts_with(quote) {
+                return self.quoted(quote);
+            }
+        }
+        let end = self.rest().find(']').ok_or("`]` is missing")?;
+        let index = self.rest()[..end]
+            .trim()
+            .parse()
+            .map_err(|_| "a number, `*` or a quoted name is expected")?;
+        self.steps.push(Step::Index(index));
+        self.at += end + 1;
+        Ok(())
+    }
+
+    fn quoted(&mut self, quote: char) -> Result<(), &'static str> {
+        let inner = &self.rest()[1..];
+        let end = inner.find(quote).ok_or("the closing quote is missing")?;
+        let key = inner[..end].to_owned();
+        self.at += end + 2;
+        self.steps.push(Step::Key(key));
+        if self.eat("]") {
+            Ok(())
+        } else {
+            Err("`]` is missing")
+        }
+    }
+
+    fn rest(&self) -> &str {
+        &self.text[self.at..]
+    }
+
+    fn eat(&mut self, token: &str) -> bool {
+        let found = self.rest().starts_with(token);
+        if found {
+            self.at += token.len();
+        }
+        found
+    }
+}
+
+impl FromStr for Path {
+    type Err = PathError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Self::parse(text)
+    }
+}
+
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("$")?;
+        self.0.iter().try_for_each(|step| match step {
+            Step::Key(key)
+                if key
+                    .chars()
+                    .all(|c| c.is_alphanumeric() || c == '_' || c == '-') =>
+            {
+                write!(f, ".{key}")
+            }
+            Step::Key(key) if key.contains('"') => write!(f, "['{key}']"),
+            Step::Key(key) => write!(f, "[\"{key}\"]"),
+            Step::Index(index) => write!(f, "[{index}]"),
+            Step::Every => f.write_str("[*]"),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn all(path: &str, document: &Value) -> Vec<Value> {
+        Path::parse(path)
+            .unwrap()
+            .all(document)
+            .into_iter()
+            .cloned()
+            .collect()
+    }
+
+    #[test]
+    fn every_form_finds_its_values() {
+        let document =
+            json!({"a": {"b": [1, 2]}, "items": [{"n": "x"}, {"m": 0}, {"n": "y"}], "a key": 3});
+        assert_eq!(all("a.b[0]", &document), [json!(1)]);
+        assert_eq!(all("$.a.b", &document), [json!([1, 2])]);
+        assert_eq!(all("$", &document), std::slice::from_ref(&document));
+        assert_eq!(all("$.items[*].n", &document), [json!("x"), json!("y")]);
+        assert_eq!(all("items.*.n", &document), [json!("x"), json!("y")]);
+        assert_eq!(all("[\"a key\"]", &document), [json!(3)]);
+        assert_eq!(all("$['a key']", &document), [json!(3)]);
+        assert_eq!(all("a.c.d", &document), Vec::<Value>::new());
+    }
+
+    #[test]
+    fn first_skips_members_that_lack_the_rest() {
+        let document = json!([{"m": 1}, {"n": 2}]);
+        assert_eq!(
+            Path::parse("$[*].n").unwrap().first(&document),
+            Some(&json!(2))
+        );
+    }
+
+    #[test]
+    fn broken_paths_say_where() {
+        for (text, at) in [
+            ("", 0),
+            ("a..b", 2),
+            ("a[", 2),
+            ("a[x]", 2),
+            ("$a", 1),
+            ("a['b", 2),
+            ("a]", 1),
+        ] {
+            assert_eq!(Path::parse(text).unwrap_err().at, at, "{text}");
+        }
+    }
+
+    #[test]
+    fn display_reads_back() {
+        for text in [
+            "$",
+            "$.a.b[0]",
+            "$.a[*].b",
+            "$[\"a key\"].c",
+            "$['say \"x\"']",
+        ] {
+            let path = Path::parse(text).unwrap();
+            assert_eq!(path.to_string(), text);
+            assert_eq!(Path::parse(&path.to_string()).unwrap(), path);
+        }
+    }
+
+    #[test]
+    fn a_place_can_be_written() {
+        let mut document = json!({"a": [{"b": 1}]});
+        *Path::parse("a[0].b")
+            .unwrap()
+            .first_mut(&mut document)
+            .unwrap() = json!(2);
+        assert_eq!(document, json!({"a": [{"b": 2}]}));
+    }
+}

@@ -1,0 +1,89 @@
+//! What a template can see.
+
+use std::fmt;
+use std::sync::Arc;
+
+use minijinja::Value;
+use minijinja::value::{Enumerator, Object, Serde};
+use serde::Serialize;
+
+/// Names and their values. Values are converted once, when they are added; extending and cloning are cheap, and a
+/// context that was extended does not change the one it came from.
+#[derive(Clone, Default)]
+pub struct Context(Option<Arc<Binding>>);
+
+struct Binding {
+    name: Box<str>,
+    value: Value,
+    outer: Context,
+}
+
+impl Context {
+    /// A context without names.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// This context and one more name. A name that stands already is hidden.
+    #[must_use]
+    pub fn with<T: Serialize + ?Sized>(self, name: &str, value: &T) -> Self {
+        self.bind(name, Value::from(Serde(value)))
+    }
+
+    /// A context that starts out with everything of this one.
+    #[must_use]
+    pub fn child(&self) -> Self {
+        self.clone()
+    }
+
+    /// The names that can be seen, innermost first.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.bindings().map(|binding| &*binding.name)
+    }
+
+    fn bind(self, name: &str, value: Value) -> Self {
+        Self(Some(Arc::new(Binding {
+            name: name.into(),
+            value,
+            outer: self,
+        })))
+    }
+
+    fn bindings(&self) -> impl Iterator<Item = &Binding> {
+        std::iter::successors(self.0.as_deref(), |binding| binding.outer.0.as_deref())
+    }
+
+    pub(super) fn get(&self, name: &str) -> Option<&Value> {
+        self.bindings()
+            .find(|binding| &*binding.name == name)
+            .map(|binding| &binding.value)
+    }
+
+    pub(super) fn root(&self) -> Value {
+        Value::from_object(Root(self.clone()))
+    }
+}
+
+impl fmt::Debug for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.names()).finish()
+    }
+}
+
+/// A context as minijinja's root object.
+#[derive(Debug)]
+struct Root(Context);
+
+impl Object for Root {
+    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
+        self.0.get(key.as_str()?).cloned()
+    }
+
+    fn get_value_by_str(self: &Arc<Self>, key: &str) -> Option<Value> {
+        self.0.get(key).cloned()
+    }
+
+    fn enumerate(self: &Arc<Self>) -> Enumerator {
+        Enumerator::Values(self.0.names().map(Value::from).collect())
+    }
+}

@@ -1,0 +1,89 @@
+//! The one configuration of minijinja that every template and expression shares.
+
+use std::sync::LazyLock;
+
+use minijinja::value::ValueKind;
+use minijinja::{AutoEscape, Environment, Output, State, UndefinedBehavior};
+
+use super::{TemplateError, json};
+
+/// Instructions that one rendering may run: far above any prompt, far below a hang.
+const FUEL: u64 = 5_000_000;
+
+/// Nesting that one rendering may have.
+const RECURSION: usize = 100;
+
+static BASE: LazyLock<Environment<'static>> = LazyLock::new(|| {
+    let mut environment = Environment::new();
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment.set_auto_escape_callback(|_| AutoEscape::None);
+    environment.set_formatter(write);
+    environment.set_fuel(Some(FUEL));
+    environment.set_recursion_limit(RECURSION);
+    environment.set_debug(true);
+    environment.remove_global("debug");
+    environment
+});
+
+fn write(
+    out: &mut Output<'_>,
+    state: &mut State<'_, '_>,
+    value: &minijinja::Value,
+) -> Result<(), minijinja::Error> {
+    match json::container(value) {
+        Some(Ok(text)) => out.write_str(&text).map_err(Into::into),
+        Some(Err(problem)) => Err(minijinja::Error::new(
+            minijinja::ErrorKind::BadSerialization,
+            problem,
+        )),
+        None => match value.kind() {
+            ValueKind::None => out.write_str("null").map_err(Into::into),
+            ValueKind::Bool => out
+                .write_str(if value.is_true() { "true" } else { "false" })
+                .map_err(Into::into),
+            _ => minijinja::escape_formatter(out, state, value),
+        },
+    }
+}
+
+/// An environment that holds one template, and the names that the template reads.
+pub(super) fn template(
+    name: &'static str,
+    source: &str,
+) -> Result<(Environment<'static>, Vec<String>), TemplateError> {
+    let mut environment = BASE.clone();
+    let reads = {
+        environment
+            .add_template_owned(name, source.to_owned())
+            .map_err(|error| TemplateError::at_compile_time(&error, source))?;
+        let template = environment
+            .get_template(name)
+            .map_err(|error| TemplateError::at_compile_time(&error, source))?;
+        reads(template.undeclared_variables(true))
+    };
+    Ok((environment, reads))
+}
+
+/// An expression, and the names that it reads.
+pub(super) fn expression(
+    source: &str,
+) -> Result<(minijinja::Expression<'static, 'static>, Vec<String>), TemplateError> {
+    let expression = BASE
+        .compile_expression_owned(source.to_owned())
+        .map_err(|error| TemplateError::at_compile_time(&error, source))?;
+    let reads = reads(expression.undeclared_variables(true));
+    Ok((expression, reads))
+}
+
+fn reads(names: impl IntoIterator<Item = String>) -> Vec<String> {
+    let mut names: Vec<String> = names
+        .into_iter()
+        .filter(|name| !is_function(name))
+        .collect();
+    names.sort_unstable();
+    names
+}
+
+fn is_function(name: &str) -> bool {
+    BASE.globals().any(|(global, _)| global == name)
+}

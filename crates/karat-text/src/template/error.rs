@@ -1,0 +1,116 @@
+//! What can go wrong with a template, said so that its author can put it right.
+
+use std::ops::Range;
+
+use minijinja::ErrorKind;
+use minijinja::value::ValueKind;
+
+use super::Context;
+use crate::similar::nearest;
+
+/// A template or expression that does not compile, or cannot be computed for a context.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}{}", .hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default())]
+pub struct TemplateError {
+    /// What went wrong.
+    pub message: String,
+    /// Line in the source, from 1.
+    pub line: Option<usize>,
+    /// Byte range in the source.
+    pub span: Option<Range<usize>>,
+    /// What to do about it.
+    pub hint: Option<String>,
+}
+
+impl TemplateError {
+    pub(super) fn at_compile_time(error: &minijinja::Error, source: &str) -> Self {
+        let mut this = Self::located(error, source);
+        this.hint = match error.kind() {
+            ErrorKind::UnknownFilter => {
+                Some("see the list of filters in the suite reference".to_owned())
+            }
+            _ => None,
+        };
+        this
+    }
+
+    pub(super) fn at_run_time(error: &minijinja::Error, source: &str, context: &Context) -> Self {
+        let mut this = Self::located(error, source);
+        let undefined = error.detail().and_then(undefined_name);
+        match (error.kind(), undefined) {
+            (ErrorKind::OutOfFuel, _) => {
+                this.message = "the template runs too long and was stopped".to_owned();
+                this.hint = Some("look for a loop over a very long list".to_owned());
+            }
+            (_, Some(name)) => this.hint = hint(name, context),
+            _ => {}
+        }
+        this
+    }
+
+    pub(super) fn undefined(name: &str, context: &Context) -> Self {
+        Self {
+            message: format!("`{name}` is undefined"),
+            line: None,
+            span: None,
+            hint: hint(name, context),
+        }
+    }
+
+    fn located(error: &minijinja::Error, source: &str) -> Self {
+        let message = match (error.detail(), error.kind()) {
+            (Some(detail), ErrorKind::UndefinedError) => detail.to_owned(),
+            (Some(detail), kind) => format!("{kind}: {detail}"),
+            (None, kind) => kind.to_string(),
+        };
+        let span = error
+            .range()
+            .filter(|span| span.end <= source.len() && span.start <= span.end);
+        Self {
+            message,
+            line: error.line(),
+            span,
+            hint: None,
+        }
+    }
+}
+
+/// The name in minijinja's "`sample.titel` is undefined".
+fn undefined_name(detail: &str) -> Option<&str> {
+    let (before, _) = detail.split_once("` is undefined")?;
+    before.rsplit_once('`').map(|(_, name)| name)
+}
+
+/// The nearest known name to a dotted one that cannot be found.
+fn hint(name: &str, context: &Context) -> Option<String> {
+    let mut parts = name.split('.');
+    let first = parts.next()?;
+    let Some(mut place) = context.get(first).cloned() else {
+        let known: Vec<&str> = context.names().collect();
+        return Some(match nearest(first, known.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("known names are {}", known.join(", ")),
+        });
+    };
+    let mut walked = first.to_owned();
+    for part in parts {
+        let next = place
+            .get_attr(part)
+            .ok()
+            .filter(|value| !value.is_undefined());
+        let Some(next) = next else {
+            if place.kind() != ValueKind::Map {
+                return Some(format!(
+                    "`{walked}` is a {}, it has no members",
+                    place.kind()
+                ));
+            }
+            let known: Vec<String> = place.try_iter().ok()?.map(|key| key.to_string()).collect();
+            let near = nearest(part, known.iter().map(String::as_str))?;
+            return Some(format!("did you mean `{walked}.{near}`?"));
+        };
+        walked = format!("{walked}.{part}");
+        place = next;
+    }
+    None
+}

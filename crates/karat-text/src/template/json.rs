@@ -1,0 +1,85 @@
+//! From minijinja's values to JSON.
+
+use minijinja::value::{Value, ValueKind};
+use serde_json::{Map, Number};
+
+/// Nesting beyond which a value is refused.
+const DEPTH: usize = 128;
+
+/// The value as JSON, or what is wrong with it, worded to follow the expression's name.
+pub(super) fn value(value: &Value) -> Result<serde_json::Value, String> {
+    convert(value, DEPTH)
+}
+
+/// The JSON text of a list or object; `None` for everything that is written as plain text.
+pub(super) fn container(value: &Value) -> Option<Result<String, String>> {
+    matches!(
+        value.kind(),
+        ValueKind::Seq | ValueKind::Map | ValueKind::Iterable
+    )
+    .then(|| convert(value, DEPTH).map(|json| json.to_string()))
+}
+
+/// How a JSON value stands in a text: texts as they are, everything else as JSON.
+pub(super) fn text(value: &serde_json::Value) -> String {
+    match value {
+        serde_json::Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+fn convert(value: &Value, depth: usize) -> Result<serde_json::Value, String> {
+    let deeper = depth
+        .checked_sub(1)
+        .ok_or_else(|| format!("is nested more than {DEPTH} deep"))?;
+    match value.kind() {
+        ValueKind::Undefined => Err("holds an undefined value".to_owned()),
+        ValueKind::None => Ok(serde_json::Value::Null),
+        ValueKind::Bool => Ok(serde_json::Value::Bool(value.is_true())),
+        ValueKind::Number => number(value),
+        ValueKind::Seq | ValueKind::Iterable => {
+            let items = value
+                .try_iter()
+                .map_err(|error| format!("cannot be listed: {error}"))?;
+            items
+                .map(|item| convert(&item, deeper))
+                .collect::<Result<Vec<_>, _>>()
+                .map(serde_json::Value::Array)
+        }
+        ValueKind::Map => map(value, deeper),
+        ValueKind::String => Ok(serde_json::Value::String(
+            value.as_str().unwrap_or_default().to_owned(),
+        )),
+        kind => Err(format!("is a {kind}, which is no JSON value")),
+    }
+}
+
+fn map(value: &Value, depth: usize) -> Result<serde_json::Value, String> {
+    let mut map = Map::new();
+    for key in value
+        .try_iter()
+        .map_err(|error| format!("cannot be listed: {error}"))?
+    {
+        let member = value
+            .get_item(&key)
+            .map_err(|error| format!("has no member {key}: {error}"))?;
+        map.insert(key.to_string(), convert(&member, depth)?);
+    }
+    Ok(serde_json::Value::Object(map))
+}
+
+fn number(value: &Value) -> Result<serde_json::Value, String> {
+    if let Some(number) = value.is_integer().then(|| integer(value)).flatten() {
+        return Ok(number.into());
+    }
+    f64::try_from(value.clone())
+        .ok()
+        .and_then(Number::from_f64)
+        .map(serde_json::Value::Number)
+        .ok_or_else(|| format!("is {value}, which is no JSON number"))
+}
+
+fn integer(value: &Value) -> Option<Number> {
+    let signed = i64::try_from(value.clone()).ok().map(Number::from);
+    signed.or_else(|| u64::try_from(value.clone()).ok().map(Number::from))
+}

@@ -1,0 +1,221 @@
+//! The two notations of a suite that are computed: **templates** (text with `{{ }}`) and **expressions** (what stands
+//! inside the braces).
+//!
+//! Both are compiled once and evaluated often, from any thread. An undefined name is an error that names it. Nothing is
+//! escaped; a list or an object inside a text is written as JSON. Loops and recursion are bounded, and a template can
+//! neither include a file nor see anything but its [`Context`].
+//!
+//! ```
+//! use karat_text::template::{Context, Expression, Template};
+//! use serde_json::json;
+//!
+//! let context = Context::new().with("sample", &json!({"title": "Tides", "tags": ["sea", "moon"]}));
+//! let template = Template::compile("{{ sample.title }}: {{ sample.tags }}")?;
+//! assert_eq!(template.reads(), ["sample.tags", "sample.title"]);
+//! assert_eq!(template.render(&context)?, r#"Tides: ["sea","moon"]"#);
+//!
+//! // One lone `{{ }}` keeps its type.
+//! assert_eq!(Template::compile("{{ sample.tags }}")?.value(&context)?, json!(["sea", "moon"]));
+//! assert!(Expression::compile("sample.tags | length == 2")?.is_true(&context)?);
+//! # Ok::<(), karat_text::template::TemplateError>(())
+//! ```
+
+mod context;
+mod engine;
+mod error;
+mod json;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::sync::Arc;
+
+use minijinja::Environment;
+use serde_json::Value;
+
+pub use context::Context;
+pub use error::TemplateError;
+
+/// The name under which each environment knows its one template.
+const NAME: &str = "template";
+
+/// A compiled text with `{{ }}`. Cheap to clone.
+#[derive(Clone)]
+pub struct Template(Arc<Compiled>);
+
+struct Compiled {
+    source: String,
+    reads: Vec<String>,
+    form: Form,
+}
+
+enum Form {
+    /// No `{{ }}` in it at all.
+    Plain(String),
+    /// Text with holes.
+    Text(Box<Environment<'static>>),
+    /// One lone `{{ }}`: its value keeps its type.
+    Lone(Expression),
+}
+
+impl Template {
+    /// Compiles a template. One newline at the very end, as files have it, is no part of the text.
+    ///
+    /// # Errors
+    /// A syntax error with its line and byte range, or a filter, test or function that does not exist.
+    pub fn compile(source: &str) -> Result<Self, TemplateError> {
+        let text = source
+            .strip_suffix('\n')
+            .map_or(source, |text| text.strip_suffix('\r').unwrap_or(text));
+        let (form, reads) = if !["{{", "{%", "{#"]
+            .iter()
+            .any(|opening| text.contains(opening))
+        {
+            (Form::Plain(text.to_owned()), Vec::new())
+        } else if let Some(expression) =
+            lone(text).and_then(|inner| Expression::compile(inner).ok())
+        {
+            let reads = expression.reads().to_vec();
+            (Form::Lone(expression), reads)
+        } else {
+            let (environment, reads) = engine::template(NAME, source)?;
+            (Form::Text(Box::new(environment)), reads)
+        };
+        Ok(Self(Arc::new(Compiled {
+            source: source.to_owned(),
+            reads,
+            form,
+        })))
+    }
+
+    /// The text it was compiled from.
+    pub fn source(&self) -> &str {
+        &self.0.source
+    }
+
+    /// The names it may read, sorted: `sample.title`, `input`, `output.claims`. A name that is looked into with `[ ]`
+    /// stands without what follows, since that is only known later.
+    pub fn reads(&self) -> &[String] {
+        &self.0.reads
+    }
+
+    /// The text for one context.
+    ///
+    /// # Errors
+    /// An undefined name (with the nearest known one as a hint), a filter that cannot work with its value, or a template
+    /// that runs too long.
+    pub fn render(&self, context: &Context) -> Result<String, TemplateError> {
+        match &self.0.form {
+            Form::Plain(text) => Ok(text.clone()),
+            Form::Lone(expression) => expression.eval(context).map(|value| json::text(&value)),
+            Form::Text(environment) => environment
+                .get_template(NAME)
+                .and_then(|template| template.render(context.root()))
+                .map_err(|error| TemplateError::at_run_time(&error, &self.0.source, context)),
+        }
+    }
+
+    /// The value for one context: of the expression where the template is one lone `{{ }}`, else the text.
+    ///
+    /// # Errors
+    /// As [`Template::render`]; also a number that JSON cannot hold.
+    pub fn value(&self, context: &Context) -> Result<Value, TemplateError> {
+        match &self.0.form {
+            Form::Lone(expression) => expression.eval(context),
+            _ => self.render(context).map(Value::String),
+        }
+    }
+}
+
+impl fmt::Debug for Template {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Template").field(&self.0.source).finish()
+    }
+}
+
+/// What stands between the braces where the text may be one lone `{{ }}`.
+fn lone(text: &str) -> Option<&str> {
+    let inner = text.strip_prefix("{{")?.strip_suffix("}}")?;
+    let inner = inner.strip_prefix(['-', '+']).unwrap_or(inner);
+    Some(inner.strip_suffix(['-', '+']).unwrap_or(inner))
+}
+
+/// A compiled expression. Cheap to clone.
+#[derive(Clone)]
+pub struct Expression(Arc<CompiledExpression>);
+
+struct CompiledExpression {
+    source: String,
+    reads: Vec<String>,
+    expression: minijinja::Expression<'static, 'static>,
+}
+
+impl Expression {
+    /// Compiles an expression such as `sample.durationMinutes < 30`.
+    ///
+    /// # Errors
+    /// A syntax error with its line and byte range, or a filter, test or function that does not exist.
+    pub fn compile(source: &str) -> Result<Self, TemplateError> {
+        let (expression, reads) = engine::expression(source)?;
+        Ok(Self(Arc::new(CompiledExpression {
+            source: source.to_owned(),
+            reads,
+            expression,
+        })))
+    }
+
+    /// The text it was compiled from.
+    pub fn source(&self) -> &str {
+        &self.0.source
+    }
+
+    /// The names it may read, sorted.
+    pub fn reads(&self) -> &[String] {
+        &self.0.reads
+    }
+
+    /// Its value for one context.
+    ///
+    /// # Errors
+    /// An undefined name, a filter that cannot work with its value, or a number that JSON cannot hold.
+    pub fn eval(&self, context: &Context) -> Result<Value, TemplateError> {
+        let result = self.raw(context)?;
+        json::value(&result).map_err(|problem| self.problem(problem))
+    }
+
+    /// Whether it holds: false, 0, null, and empty texts, lists and objects do not.
+    ///
+    /// # Errors
+    /// As [`Expression::eval`].
+    pub fn is_true(&self, context: &Context) -> Result<bool, TemplateError> {
+        self.raw(context).map(|value| value.is_true())
+    }
+
+    fn raw(&self, context: &Context) -> Result<minijinja::Value, TemplateError> {
+        let result = self
+            .0
+            .expression
+            .eval(context.root())
+            .map_err(|error| TemplateError::at_run_time(&error, &self.0.source, context))?;
+        if result.is_undefined() {
+            Err(TemplateError::undefined(self.0.source.trim(), context))
+        } else {
+            Ok(result)
+        }
+    }
+
+    fn problem(&self, problem: String) -> TemplateError {
+        TemplateError {
+            message: format!("`{}` {problem}", self.0.source.trim()),
+            line: None,
+            span: None,
+            hint: None,
+        }
+    }
+}
+
+impl fmt::Debug for Expression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Expression").field(&self.0.source).finish()
+    }
+}
