@@ -1,1 +1,40 @@
-//! Karat: analysis
+//! Stored judgments to findings: aggregates, leaderboards, deltas, agreement, cost, failures.
+//!
+//! [`analyse`] reads a run once, in plan order, and keeps per metric one number for each sample ×
+//! system; everything else is folded as it passes. The order of reduction is fixed: judges become
+//! one ([`Consensus`]), then trials become one, then samples become a figure. A statistic leaves this
+//! crate only as a [`Finding`] or as a [`Spread`] around one.
+
+mod aggregate;
+mod analyses;
+mod consensus;
+mod cost;
+mod error;
+mod estimate;
+mod finding;
+mod findings;
+mod groups;
+mod leaderboard;
+mod pass;
+mod recommend;
+mod reduce;
+mod table;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
+mod texts;
+
+pub use aggregate::Spread;
+pub use analyses::{
+    Agreement, AgreementOptions, Analysed, CatalogEntry, Comparison, Delta, DeltaOptions, ErrorKind, Errors, Example,
+    Failure, Failures, FailuresOptions, Flagged, Grading, JudgePair, MetricAgreement, MetricDelta, Mover, NoteCount,
+    Notes, Outcome, Over, Shortfall, Stage, TextChange, TextDelta, catalog,
+};
+pub use consensus::{CellScores, Consensus, united_diagnostics};
+pub use cost::{Bill, Spend};
+pub use error::AnalysisError;
+pub use finding::Finding;
+pub use findings::{Findings, SampleFindings, Summary};
+pub use groups::{Group, Tally, system_id};
+pub use leaderboard::{Gap, Leaderboard, Place};
+pub use pass::{Options, analyse};
+pub use recommend::Recommendation;

@@ -1,0 +1,421 @@
+//! `delta`: what changed between a base variant (or model) and the others, on matched
+//! (sample, model, judge) triples: per dimension, and in the texts of the diagnostics (CL-10).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use karat_stats::describe::mean;
+use karat_types::{AnalysisSpec, CellStatus, PlanHeader, ScorerKind};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Analysis, Outcome, ScoredCell, Setting, options, refused};
+use crate::AnalysisError;
+use crate::estimate::{self, Aggregate, Observations};
+use crate::finding::Finding;
+use crate::texts::{excerpt, folded, text_of};
+
+/// Changed texts kept of each kind; all are counted.
+const KEPT: usize = 50;
+
+/// What is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Over {
+    /// Variants, model by model.
+    #[default]
+    Variant,
+    /// Models, variant by variant.
+    Model,
+}
+
+/// Options of `delta`.
+#[derive(Debug, Clone, PartialEq, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct DeltaOptions {
+    /// What is compared.
+    pub over: Over,
+    /// The variant (model) that the others are compared with; the first one without it.
+    pub base: Option<String>,
+    /// Diagnostics whose texts are followed; all lists of the rubrics without it.
+    pub diagnostics: Option<Vec<String>>,
+    /// List the samples whose score moved at least so far, in the metric's own unit.
+    pub notable: Option<f64>,
+}
+
+/// A metric's change.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct MetricDelta {
+    /// The metric.
+    pub metric: String,
+    /// Mean of (other − base) over matched triples; `n` counts those.
+    pub delta: Finding,
+}
+
+/// A text that stands in one and not in the other.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct TextChange {
+    /// The sample.
+    pub sample: String,
+    /// The text.
+    pub text: String,
+    /// In how many matched pairs.
+    pub times: u64,
+}
+
+/// Changes in the texts of one diagnostic, equal texts of a sample counted once.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct TextDelta {
+    /// The diagnostic.
+    pub name: String,
+    /// Texts with the base, over all matched pairs.
+    pub base: u64,
+    /// Texts with the other.
+    pub other: u64,
+    /// Distinct texts that appeared, in all.
+    pub n_appeared: u64,
+    /// Distinct texts that disappeared, in all.
+    pub n_disappeared: u64,
+    /// The first of those that appeared.
+    pub appeared: Vec<TextChange>,
+    /// The first of those that disappeared.
+    pub disappeared: Vec<TextChange>,
+}
+
+/// A sample whose score moved notably.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Mover {
+    /// The sample.
+    pub sample: String,
+    /// The metric.
+    pub metric: String,
+    /// Mean change over its matched triples.
+    pub delta: f64,
+}
+
+/// The base against one other.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Comparison {
+    /// The other variant (model).
+    pub id: String,
+    /// Pairs of cells (sample × model, or × variant) that both have.
+    pub matched: u64,
+    /// Pairs of which one side has no score.
+    pub unmatched: u64,
+    /// Changes by metric; metrics that depend on time or price are left out.
+    pub metrics: Vec<MetricDelta>,
+    /// Changes in texts.
+    pub texts: Vec<TextDelta>,
+    /// Samples that moved notably, the furthest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub movers: Vec<Mover>,
+}
+
+/// What changed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Delta {
+    /// What is compared.
+    pub over: Over,
+    /// The base.
+    pub base: String,
+    /// Each other variant (model), in plan order.
+    pub comparisons: Vec<Comparison>,
+}
+
+/// Metric and judge; no judge for deterministic metrics.
+type Grade = (usize, Option<u16>);
+
+/// What one system did on the current sample.
+#[derive(Default, Clone)]
+struct Side {
+    grades: BTreeMap<Grade, Vec<f64>>,
+    /// By diagnostic: folded text to text.
+    texts: BTreeMap<String, BTreeMap<String, String>>,
+}
+
+/// A comparison under way: pairs of (base, other) systems.
+struct Tracked {
+    id: String,
+    pairs: Vec<(usize, usize)>,
+    matched: u64,
+    unmatched: u64,
+    /// By metric: change and sample of each matched triple.
+    changes: BTreeMap<usize, Vec<(f64, usize)>>,
+    texts: BTreeMap<String, TextDelta>,
+}
+
+struct Fold {
+    plan: Arc<PlanHeader>,
+    over: Over,
+    base: String,
+    names: Vec<String>,
+    notable: Option<f64>,
+    tracked: Vec<Tracked>,
+    sides: Vec<Side>,
+    sample: Option<(usize, String)>,
+}
+
+pub(super) fn build(spec: &AnalysisSpec, plan: &Arc<PlanHeader>) -> Result<Option<Box<dyn Analysis>>, AnalysisError> {
+    let options: DeltaOptions = options(spec)?;
+    let ids = axis(plan, options.over);
+    let base = match options.base {
+        Some(base) => ids.iter().position(|id| *id == base).ok_or_else(|| {
+            refused(spec, format!("base is {base:?}, which this run does not have; it has {}", ids.join(", ")))
+        })?,
+        None => 0,
+    };
+    let Some(base_id) = ids.get(base).cloned() else { return Ok(None) };
+    let others = (0..ids.len()).filter(|other| *other != base);
+    let tracked = others.map(|other| Tracked {
+        id: ids.get(other).cloned().unwrap_or_default(),
+        pairs: pairs(plan, options.over, base, other),
+        matched: 0,
+        unmatched: 0,
+        changes: BTreeMap::new(),
+        texts: BTreeMap::new(),
+    });
+    Ok(Some(Box::new(Fold {
+        tracked: tracked.filter(|it| !it.pairs.is_empty()).collect(),
+        plan: plan.clone(),
+        over: options.over,
+        base: base_id,
+        names: options.diagnostics.unwrap_or_else(|| diagnostics(plan)),
+        notable: options.notable,
+        sides: vec![Side::default(); plan.systems.len()],
+        sample: None,
+    })))
+}
+
+/// Ids along the compared axis, in plan order.
+fn axis(plan: &PlanHeader, over: Over) -> Vec<String> {
+    match over {
+        Over::Variant => plan.variants.iter().map(|variant| variant.id.clone()).collect(),
+        Over::Model => plan.models.iter().map(|model| model.id.clone()).collect(),
+    }
+}
+
+/// Systems that differ along the compared axis only.
+fn pairs(plan: &PlanHeader, over: Over, base: usize, other: usize) -> Vec<(usize, usize)> {
+    let split = |at: usize| {
+        plan.systems.get(at).map(|system| match over {
+            Over::Variant => (Some(system.variant), system.model),
+            Over::Model => (system.model, Some(system.variant)),
+        })
+    };
+    let of = |wanted: usize| (0..plan.systems.len()).filter(move |at| split(*at).and_then(|it| it.0) == Some(wanted));
+    let partner = |from: usize| of(other).find(|to| split(*to).map(|it| it.1) == split(from).map(|it| it.1));
+    of(base).filter_map(|from| Some((from, partner(from)?))).collect()
+}
+
+fn diagnostics(plan: &PlanHeader) -> Vec<String> {
+    let rubrics = plan.scorers.iter().filter_map(|scorer| match &scorer.kind {
+        ScorerKind::Rubric(rubric) => Some(&rubric.rubric),
+        ScorerKind::Metric { .. } => None,
+    });
+    let names: BTreeSet<String> = rubrics.flat_map(|it| it.diagnostics.iter().map(|it| it.name.clone())).collect();
+    names.into_iter().collect()
+}
+
+impl Fold {
+    fn read(&mut self, cell: &ScoredCell<'_>) {
+        let Some(side) = self.sides.get_mut(cell.row.system) else { return };
+        let steady = |metric: usize| self.plan.metrics.get(metric).is_some_and(|it| !it.volatile);
+        let own = cell.row.cell.scores.iter().map(|(metric, score)| (usize::from(*metric), None, score));
+        let judged = cell.row.judgments.iter().flat_map(|judgment| {
+            judgment.scores.iter().map(|(metric, score)| (usize::from(*metric), Some(judgment.judge), score))
+        });
+        for (metric, judge, score) in own.chain(judged).filter(|(metric, ..)| steady(*metric)) {
+            if let Some(value) = score.number() {
+                side.grades.entry((metric, judge)).or_default().push(value);
+            }
+        }
+        for (name, items) in cell.row.judgments.iter().flat_map(|it| &it.diagnostics) {
+            if let (true, Value::Array(items)) = (self.names.contains(name), items) {
+                let texts = side.texts.entry(name.clone()).or_default();
+                texts.extend(items.iter().map(text_of).map(|text| (folded(&text), text)));
+            }
+        }
+    }
+
+    fn flush(&mut self) {
+        let Some((sample, id)) = self.sample.take() else { return };
+        for tracked in &mut self.tracked {
+            tracked.compare(&self.sides, &self.names, sample, &id);
+        }
+        self.sides.iter_mut().for_each(|side| *side = Side::default());
+    }
+}
+
+impl Tracked {
+    fn compare(&mut self, sides: &[Side], names: &[String], sample: usize, id: &str) {
+        let empty = BTreeMap::new();
+        let mut changed: BTreeMap<(&str, bool, &str), (&str, u64)> = BTreeMap::new();
+        for (base, other) in &self.pairs {
+            let (Some(base), Some(other)) = (sides.get(*base), sides.get(*other)) else { continue };
+            let mut common = false;
+            for (grade, before) in &base.grades {
+                let after = other.grades.get(grade).and_then(|values| mean(values));
+                if let (Some(before), Some(after)) = (mean(before), after) {
+                    self.changes.entry(grade.0).or_default().push((after - before, sample));
+                    common = true;
+                }
+            }
+            self.matched += u64::from(common);
+            self.unmatched += u64::from(!common && (!base.grades.is_empty() || !other.grades.is_empty()));
+            if !common {
+                continue;
+            }
+            for name in names {
+                let before = base.texts.get(name).unwrap_or(&empty);
+                let after = other.texts.get(name).unwrap_or(&empty);
+                let entry = self.texts.entry(name.clone()).or_default();
+                entry.base += before.len() as u64;
+                entry.other += after.len() as u64;
+                let news = after.iter().filter(|(key, _)| !before.contains_key(*key)).map(|it| (true, it));
+                let gone = before.iter().filter(|(key, _)| !after.contains_key(*key)).map(|it| (false, it));
+                for (appeared, (key, text)) in news.chain(gone) {
+                    changed.entry((name, appeared, key)).or_insert((text, 0)).1 += 1;
+                }
+            }
+        }
+        for ((name, appeared, _), (text, times)) in changed {
+            let Some(entry) = self.texts.get_mut(name) else { continue };
+            let (list, count) = if appeared {
+                (&mut entry.appeared, &mut entry.n_appeared)
+            } else {
+                (&mut entry.disappeared, &mut entry.n_disappeared)
+            };
+            *count += 1;
+            if list.len() < KEPT {
+                list.push(TextChange { sample: id.to_owned(), text: excerpt(text, 300), times });
+            }
+        }
+    }
+
+    fn finish(self, names: &[String], notable: Option<f64>, setting: &Setting<'_>) -> Comparison {
+        let named = |metric: usize| setting.plan.metrics.get(metric).map_or_else(String::new, |it| it.name.clone());
+        let mut movers = Vec::new();
+        let mut metrics = Vec::new();
+        for (metric, changes) in self.changes {
+            let mut observed = Observations::default();
+            changes.iter().for_each(|(change, sample)| observed.push(*change, 0, setting.table.cluster(*sample)));
+            let distinct: BTreeSet<u32> = observed.clusters.iter().copied().collect();
+            observed.clustered = distinct.len() < observed.len();
+            let Some(measure) = setting.measures.get(metric) else { continue };
+            let figure = estimate::figure(&observed, Aggregate::Mean, false, measure.level);
+            metrics.extend(figure.map(|delta| MetricDelta { metric: named(metric), delta }));
+            movers.extend(notable.into_iter().flat_map(|limit| moved(&changes, limit)).map(|(sample, delta)| Mover {
+                sample: setting.table.sample_id(sample).to_owned(),
+                metric: named(metric),
+                delta,
+            }));
+        }
+        movers.sort_by(|a: &Mover, b: &Mover| b.delta.abs().total_cmp(&a.delta.abs()));
+        movers.truncate(KEPT);
+        let mut texts = self.texts;
+        let texts = names.iter().filter_map(|name| Some(TextDelta { name: name.clone(), ..texts.remove(name)? }));
+        Comparison {
+            id: self.id,
+            matched: self.matched,
+            unmatched: self.unmatched,
+            metrics,
+            texts: texts.collect(),
+            movers,
+        }
+    }
+}
+
+/// Samples whose mean change is at least `limit`.
+fn moved(changes: &[(f64, usize)], limit: f64) -> Vec<(usize, f64)> {
+    let of_sample = |chunk: &[(f64, usize)]| {
+        let values: Vec<f64> = chunk.iter().map(|(change, _)| *change).collect();
+        Some((chunk.first()?.1, mean(&values)?))
+    };
+    changes.chunk_by(|a, b| a.1 == b.1).filter_map(of_sample).filter(|(_, delta)| delta.abs() >= limit).collect()
+}
+
+impl Analysis for Fold {
+    fn cell(&mut self, cell: &ScoredCell<'_>) {
+        if self.sample.as_ref().is_none_or(|(sample, _)| *sample != cell.sample) {
+            self.flush();
+            self.sample = Some((cell.sample, cell.row.sample.id.clone()));
+        }
+        if cell.row.cell.status == CellStatus::Ok {
+            self.read(cell);
+        }
+    }
+
+    fn finish(mut self: Box<Self>, setting: &Setting<'_>) -> Outcome {
+        self.flush();
+        let (names, notable) = (self.names, self.notable);
+        let comparisons = self.tracked.into_iter().map(|it| it.finish(&names, notable, setting)).collect();
+        Outcome::Delta(Delta { over: self.over, base: self.base, comparisons })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Sketch, example};
+    use crate::{Options, analyse};
+    use serde_json::json;
+
+    fn delta(run: &crate::testing::MemoryRun) -> Delta {
+        let findings = analyse(run, &Options::default()).unwrap();
+        findings.deltas().next().cloned().unwrap()
+    }
+
+    /// CL-10: per-dimension deltas over matched triples, with n and interval.
+    #[test]
+    fn deltas_are_paired_by_sample_and_model() {
+        let run = Sketch::new(1, 2, 3)
+            .value(0, 0, 4.0)
+            .value(0, 1, 6.0)
+            .value(1, 0, 5.0)
+            .value(1, 1, 8.0)
+            .value(2, 0, 9.0)
+            .error(2, 1, "timeout")
+            .analysis("delta", "variant_delta", json!({}))
+            .run();
+        let delta = delta(&run);
+        assert_eq!(delta.base, "variant-0");
+        let other = &delta.comparisons[0];
+        assert_eq!((other.id.as_str(), other.matched, other.unmatched), ("variant-1", 2, 1));
+        let change = &other.metrics[0].delta;
+        assert_eq!((change.value(), change.n()), (2.5, 2));
+        assert!(change.interval().is_some());
+    }
+
+    /// CL-10: texts of missing claims and hallucinations that appeared or disappeared, de-duplicated.
+    #[test]
+    fn texts_that_come_and_go_are_listed_once() {
+        let delta = delta(&example());
+        let other = delta.comparisons.iter().find(|it| it.id == "editorial").unwrap();
+        let missing = other.texts.iter().find(|it| it.name == "missingClaims").unwrap();
+        assert!(missing.n_disappeared > 0 && !missing.disappeared.is_empty());
+        let mut seen = BTreeSet::new();
+        assert!(missing.disappeared.iter().all(|it| seen.insert((it.sample.clone(), folded(&it.text)))));
+    }
+
+    #[test]
+    fn an_unknown_base_is_refused_with_what_there_is() {
+        let run = Sketch::new(1, 2, 1).fill(5.0).analysis("delta", "d", json!({"base": "rew"})).run();
+        let refused = analyse(&run, &Options::default()).unwrap_err().to_string();
+        assert!(refused.contains("rew") && refused.contains("variant-0, variant-1"), "{refused}");
+    }
+
+    #[test]
+    fn notable_samples_are_listed() {
+        let run = Sketch::new(1, 2, 2)
+            .value(0, 0, 5.0)
+            .value(0, 1, 5.2)
+            .value(1, 0, 5.0)
+            .value(1, 1, 2.0)
+            .analysis("delta", "d", json!({"notable": 1.0}))
+            .run();
+        let movers = delta(&run).comparisons[0].movers.clone();
+        assert_eq!(movers.len(), 1);
+        assert_eq!((movers[0].sample.as_str(), movers[0].delta), ("sample-1", -3.0));
+    }
+}

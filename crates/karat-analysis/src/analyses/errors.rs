@@ -1,0 +1,134 @@
+//! `errors`: what failed, by stage and code, with a few examples.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use karat_types::{AnalysisSpec, CellStatus, PlanHeader};
+use serde::Serialize;
+
+use super::{Analysis, NoOptions, Outcome, ScoredCell, Setting, options};
+use crate::AnalysisError;
+use crate::groups::system_id;
+use crate::texts::excerpt;
+
+/// Examples kept of each kind.
+const EXAMPLES: usize = 3;
+
+/// Characters kept of a message.
+const MESSAGE: usize = 300;
+
+/// Where a failure happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Stage {
+    /// A system gave no output.
+    Cell,
+    /// A judge gave no grade.
+    Judgment,
+}
+
+/// One failed cell.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Example {
+    /// The sample.
+    pub sample: String,
+    /// The system; the judge for judgments.
+    pub who: String,
+    /// What was attempted, what went wrong, what to do.
+    pub message: String,
+}
+
+/// Failures of one kind.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ErrorKind {
+    /// Where.
+    pub stage: Stage,
+    /// The short stable word.
+    pub code: String,
+    /// How often.
+    pub count: u64,
+    /// The first few in plan order.
+    pub examples: Vec<Example>,
+}
+
+/// Every kind of failure, the most frequent first.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct Errors {
+    /// By stage and code.
+    pub kinds: Vec<ErrorKind>,
+}
+
+struct Fold {
+    plan: Arc<PlanHeader>,
+    kinds: BTreeMap<(Stage, String), ErrorKind>,
+}
+
+pub(super) fn build(spec: &AnalysisSpec, plan: &Arc<PlanHeader>) -> Result<Option<Box<dyn Analysis>>, AnalysisError> {
+    options::<NoOptions>(spec)?;
+    Ok(Some(Box::new(Fold { plan: plan.clone(), kinds: BTreeMap::new() })))
+}
+
+impl Fold {
+    fn count(&mut self, stage: Stage, error: &karat_types::CellError, example: impl FnOnce() -> (String, String)) {
+        let key = (stage, error.code.clone());
+        let kind = self.kinds.entry(key).or_insert_with(|| ErrorKind {
+            stage,
+            code: error.code.clone(),
+            count: 0,
+            examples: Vec::new(),
+        });
+        kind.count += 1;
+        if kind.examples.len() < EXAMPLES {
+            let (sample, who) = example();
+            kind.examples.push(Example { sample, who, message: excerpt(&error.message, MESSAGE) });
+        }
+    }
+}
+
+impl Analysis for Fold {
+    fn cell(&mut self, cell: &ScoredCell<'_>) {
+        let sample = || cell.row.sample.id.clone();
+        let plan = self.plan.clone();
+        if let (CellStatus::Error, Some(error)) = (cell.row.cell.status, &cell.row.cell.error) {
+            self.count(Stage::Cell, error, || (sample(), system_id(&plan, cell.row.system)));
+        }
+        for judgment in cell.row.judgments {
+            if let Some(error) = &judgment.error {
+                let judge =
+                    || plan.judges.get(usize::from(judgment.judge)).map_or_else(String::new, |it| it.id.clone());
+                self.count(Stage::Judgment, error, || (sample(), judge()));
+            }
+        }
+    }
+
+    fn finish(self: Box<Self>, _: &Setting<'_>) -> Outcome {
+        let mut kinds: Vec<ErrorKind> = self.kinds.into_values().collect();
+        kinds.sort_by_key(|kind| std::cmp::Reverse(kind.count));
+        Outcome::Errors(Errors { kinds })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::Sketch;
+    use crate::{Options, analyse};
+
+    /// CL-04: failed cells carry message and code, and are counted by code.
+    #[test]
+    fn failures_are_counted_by_code_with_examples() {
+        let run = Sketch::new(1, 1, 6)
+            .fill(5.0)
+            .error(0, 0, "timeout")
+            .error(1, 0, "auth")
+            .error(2, 0, "timeout")
+            .error(3, 0, "timeout")
+            .error(4, 0, "timeout")
+            .run();
+        let findings = analyse(&run, &Options::default()).unwrap();
+        let Some(errors) = findings.errors() else { panic!("errors always run") };
+        let counts: Vec<(&str, u64, usize)> =
+            errors.kinds.iter().map(|kind| (kind.code.as_str(), kind.count, kind.examples.len())).collect();
+        assert_eq!(counts, [("timeout", 4, 3), ("auth", 1, 1)]);
+        assert_eq!(errors.kinds[1].examples[0].sample, "sample-1");
+    }
+}

@@ -1,0 +1,211 @@
+//! `failures`: cells that fell below a threshold in any dimension, the worst first (CL-19).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use karat_types::{AnalysisSpec, Better, MetricSpec, PlanHeader, Score};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Analysis, Outcome, ScoredCell, Setting, fits, options, refused};
+use crate::AnalysisError;
+use crate::groups::system_id;
+use crate::texts::excerpt;
+
+/// Without `below`, a score in the worst 40 % of its metric's range is a failure: below 4 on 0 to 10.
+const SHARE: f64 = 0.4;
+
+/// Options of `failures`.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct FailuresOptions {
+    /// Threshold by metric, in its own unit; a name may end in `*`. A metric for which less is better fails above it.
+    pub below: BTreeMap<String, f64>,
+    /// How many cells are listed.
+    pub top: usize,
+}
+
+impl Default for FailuresOptions {
+    fn default() -> Self {
+        Self { below: BTreeMap::new(), top: 20 }
+    }
+}
+
+/// A score beyond its threshold.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Shortfall {
+    /// The metric.
+    pub metric: String,
+    /// The score.
+    pub value: f64,
+    /// The threshold.
+    pub threshold: f64,
+}
+
+/// A cell with at least one such score.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Failure {
+    /// The cell's place in the plan.
+    pub ordinal: u64,
+    /// The sample.
+    pub sample: String,
+    /// The system.
+    pub system: String,
+    /// Repetition, from 0.
+    pub trial: u32,
+    /// What fell short, the worst first.
+    pub shortfalls: Vec<Shortfall>,
+    /// What the scorer or a judge says about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// How far the worst score is beyond its threshold, as a share of what it could be.
+    #[serde(skip)]
+    severity: f64,
+}
+
+/// Cells that fell short.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Failures {
+    /// The threshold that was used, by metric.
+    pub below: BTreeMap<String, f64>,
+    /// Cells with a score beyond its threshold.
+    pub cells: u64,
+    /// Cells that were looked at: with an output and a score.
+    pub of: u64,
+    /// The worst of them.
+    pub worst: Vec<Failure>,
+}
+
+struct Fold {
+    plan: Arc<PlanHeader>,
+    thresholds: Vec<Option<f64>>,
+    top: usize,
+    found: Failures,
+}
+
+pub(super) fn build(spec: &AnalysisSpec, plan: &Arc<PlanHeader>) -> Result<Option<Box<dyn Analysis>>, AnalysisError> {
+    let options: FailuresOptions = options(spec)?;
+    let unknown = |pattern: &&String| !plan.metrics.iter().any(|metric| fits(pattern, &metric.name));
+    if let Some(pattern) = options.below.keys().find(unknown) {
+        return Err(refused(spec, format!("below names {pattern:?}, which is no metric of this suite")));
+    }
+    let thresholds: Vec<Option<f64>> = plan.metrics.iter().map(|metric| threshold(metric, &options)).collect();
+    let below = plan.metrics.iter().zip(&thresholds);
+    let below = below.filter_map(|(metric, limit)| Some((metric.name.clone(), (*limit)?))).collect();
+    Ok(Some(Box::new(Fold {
+        plan: plan.clone(),
+        thresholds,
+        top: options.top,
+        found: Failures { below, ..Failures::default() },
+    })))
+}
+
+/// The longest fitting pattern's threshold; without any pattern the share of the range.
+fn threshold(metric: &MetricSpec, options: &FailuresOptions) -> Option<f64> {
+    if !options.below.is_empty() {
+        let fitting = options.below.iter().filter(|(pattern, _)| fits(pattern, &metric.name));
+        return fitting.max_by_key(|(pattern, _)| pattern.len()).map(|(_, limit)| *limit);
+    }
+    let (lo, hi) = metric.range.filter(|_| !metric.volatile)?;
+    Some(match metric.better {
+        Better::Higher => lo + SHARE * (hi - lo),
+        Better::Lower => hi - SHARE * (hi - lo),
+    })
+}
+
+/// How far a value is beyond its threshold, as a share of what it could be; `None` when it is not.
+fn severity(metric: &MetricSpec, value: f64, threshold: f64) -> Option<f64> {
+    let (beyond, worst) = match metric.better {
+        Better::Higher => (threshold - value, metric.range.map(|(lo, _)| threshold - lo)),
+        Better::Lower => (value - threshold, metric.range.map(|(_, hi)| hi - threshold)),
+    };
+    let scale = worst.filter(|room| *room > 0.0).unwrap_or(1.0);
+    (beyond > 0.0).then_some(beyond / scale)
+}
+
+impl Fold {
+    fn keep_worst(&mut self) {
+        let order = |a: &Failure, b: &Failure| b.severity.total_cmp(&a.severity).then(a.ordinal.cmp(&b.ordinal));
+        self.found.worst.sort_by(order);
+        self.found.worst.truncate(self.top);
+    }
+
+    fn shortfalls(&self, cell: &ScoredCell<'_>) -> Vec<(f64, usize, Shortfall)> {
+        let metrics = self.plan.metrics.iter().zip(&self.thresholds).enumerate();
+        let mut found: Vec<_> = metrics
+            .filter_map(|(at, (metric, limit))| {
+                let (value, threshold) = (cell.scores.number(at)?, (*limit)?);
+                let shortfall = Shortfall { metric: metric.name.clone(), value, threshold };
+                Some((severity(metric, value, threshold)?, at, shortfall))
+            })
+            .collect();
+        found.sort_by(|(a, at, _), (b, bt, _)| b.total_cmp(a).then(at.cmp(bt)));
+        found
+    }
+}
+
+/// The score's own reason, else the first judge's words.
+fn why(cell: &ScoredCell<'_>, metric: usize) -> Option<String> {
+    let reason = match cell.scores.scores.get(metric)?.as_ref()? {
+        Score::Value { reason, .. } => reason.as_deref(),
+        _ => None,
+    };
+    let reasoning = || cell.row.judgments.iter().map(|it| it.reasoning.as_str()).find(|text| !text.is_empty());
+    reason.or_else(reasoning).map(|text| excerpt(text, 240))
+}
+
+impl Analysis for Fold {
+    fn cell(&mut self, cell: &ScoredCell<'_>) {
+        self.found.of += u64::from((0..self.plan.metrics.len()).any(|at| cell.scores.number(at).is_some()));
+        let shortfalls = self.shortfalls(cell);
+        let Some((severity, metric, _)) = shortfalls.first() else { return };
+        let (severity, metric) = (*severity, *metric);
+        self.found.cells += 1;
+        self.found.worst.push(Failure {
+            ordinal: cell.row.cell.ordinal,
+            sample: cell.row.sample.id.clone(),
+            system: system_id(&self.plan, cell.row.system),
+            trial: cell.row.trial,
+            shortfalls: shortfalls.into_iter().map(|(_, _, shortfall)| shortfall).collect(),
+            why: why(cell, metric),
+            severity,
+        });
+        if self.found.worst.len() >= 2 * self.top.max(1) {
+            self.keep_worst();
+        }
+    }
+
+    fn finish(mut self: Box<Self>, _: &Setting<'_>) -> Outcome {
+        self.keep_worst();
+        Outcome::Failures(self.found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::Sketch;
+    use crate::{AnalysisError, Options, analyse};
+    use serde_json::json;
+
+    /// CL-19: a cell with any dimension below 4 of 10 is a failure; 4 itself is none.
+    #[test]
+    fn below_four_of_ten_fails_and_four_does_not() {
+        let run = Sketch::new(1, 1, 4).value(0, 0, 4.0).value(1, 0, 3.9).value(2, 0, 0.5).value(3, 0, 9.0).run();
+        let findings = analyse(&run, &Options::default()).unwrap();
+        let failures = findings.failures().unwrap();
+        assert_eq!((failures.cells, failures.of), (2, 4));
+        let samples: Vec<&str> = failures.worst.iter().map(|failure| failure.sample.as_str()).collect();
+        assert_eq!(samples, ["sample-2", "sample-1"]);
+        assert_eq!(failures.below.get("quality.overall"), Some(&4.0));
+    }
+
+    #[test]
+    fn thresholds_are_options_and_name_known_metrics() {
+        let with =
+            |options: serde_json::Value| Sketch::new(1, 1, 2).fill(5.0).analysis("failures", "failures", options).run();
+        let findings = analyse(&with(json!({"below": {"quality.*": 6}})), &Options::default()).unwrap();
+        assert_eq!(findings.failures().unwrap().cells, 2);
+        let refused = analyse(&with(json!({"below": {"qualty.*": 6}})), &Options::default());
+        assert!(matches!(refused, Err(AnalysisError::Options { .. })));
+    }
+}

@@ -1,0 +1,262 @@
+//! The analyses that a suite can name: one file each, one line each in [`REGISTRY`].
+
+mod agreement;
+mod delta;
+mod errors;
+mod failures;
+mod grading;
+mod notes;
+
+use std::sync::Arc;
+
+use karat_types::{AnalysisSpec, CellRow, PlanHeader};
+use schemars::{JsonSchema, Schema, schema_for};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::Value;
+
+pub use agreement::{Agreement, AgreementOptions, JudgePair, MetricAgreement};
+pub use delta::{Comparison, Delta, DeltaOptions, MetricDelta, Mover, Over, TextChange, TextDelta};
+pub use errors::{ErrorKind, Errors, Example, Stage};
+pub use failures::{Failure, Failures, FailuresOptions, Shortfall};
+pub use grading::{Flagged, Grading};
+pub use notes::{NoteCount, Notes};
+
+use crate::AnalysisError;
+use crate::aggregate::Measure;
+use crate::consensus::CellScores;
+use crate::table::ScoreTable;
+
+/// A cell on its way through the pass.
+pub(crate) struct ScoredCell<'a> {
+    pub(crate) row: CellRow<'a>,
+    pub(crate) scores: &'a CellScores,
+    /// Index of its sample in the table.
+    pub(crate) sample: usize,
+}
+
+/// What an analysis may know beside the cells: the plan at the start, the table at the end.
+pub(crate) struct Setting<'a> {
+    pub(crate) plan: &'a PlanHeader,
+    pub(crate) measures: &'a [Measure],
+    pub(crate) table: &'a ScoreTable,
+}
+
+/// An analysis folds the cells of a run, in plan order, into an outcome.
+pub(crate) trait Analysis {
+    /// Takes the next cell.
+    fn cell(&mut self, cell: &ScoredCell<'_>);
+
+    /// Says what it found.
+    fn finish(self: Box<Self>, setting: &Setting<'_>) -> Outcome;
+}
+
+/// What an analysis found.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Outcome {
+    /// Of `delta`.
+    Delta(Delta),
+    /// Of `agreement`.
+    Agreement(Agreement),
+    /// Of `failures`.
+    Failures(Failures),
+    /// Of `errors`.
+    Errors(Errors),
+    /// Of `notes`.
+    Notes(Notes),
+    /// Of `grading`.
+    Grading(Grading),
+}
+
+/// An outcome under its key in `analyses{}`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Analysed {
+    /// The key.
+    pub id: String,
+    /// The registered name.
+    pub analysis: String,
+    /// What was found.
+    pub outcome: Outcome,
+}
+
+/// No options.
+#[derive(Debug, Clone, Copy, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct NoOptions {}
+
+type Build = fn(&AnalysisSpec, &Arc<PlanHeader>) -> Result<Option<Box<dyn Analysis>>, AnalysisError>;
+
+/// One line of the registry.
+struct Entry {
+    name: &'static str,
+    about: &'static str,
+    options: fn() -> Schema,
+    build: Build,
+    /// Whether it runs without being asked for.
+    always: bool,
+}
+
+/// `None` where the findings hold the figures themselves (aggregates, leaderboards, cost, recommendations).
+const BUILT_IN: Build = |spec, _| options::<NoOptions>(spec).map(|_| None);
+
+const REGISTRY: &[Entry] = &[
+    Entry {
+        name: "aggregate",
+        about: "figures per system, model, variant and sample",
+        options: || schema_for!(NoOptions),
+        build: BUILT_IN,
+        always: false,
+    },
+    Entry {
+        name: "agreement",
+        about: "how far judges agree with each other",
+        options: || schema_for!(AgreementOptions),
+        build: agreement::build,
+        always: false,
+    },
+    Entry {
+        name: "cost",
+        about: "tokens and money",
+        options: || schema_for!(NoOptions),
+        build: BUILT_IN,
+        always: false,
+    },
+    Entry {
+        name: "delta",
+        about: "paired differences between variants or models",
+        options: || schema_for!(DeltaOptions),
+        build: delta::build,
+        always: false,
+    },
+    Entry {
+        name: "errors",
+        about: "what failed, by code",
+        options: || schema_for!(NoOptions),
+        build: errors::build,
+        always: true,
+    },
+    Entry {
+        name: "failures",
+        about: "the worst cells",
+        options: || schema_for!(FailuresOptions),
+        build: failures::build,
+        always: true,
+    },
+    Entry {
+        name: "grading",
+        about: "how judges made their consensus",
+        options: || schema_for!(NoOptions),
+        build: grading::build,
+        always: true,
+    },
+    Entry {
+        name: "leaderboards",
+        about: "rankings on shared cells",
+        options: || schema_for!(NoOptions),
+        build: BUILT_IN,
+        always: false,
+    },
+    Entry {
+        name: "notes",
+        about: "what a report must not be silent about",
+        options: || schema_for!(NoOptions),
+        build: notes::build,
+        always: true,
+    },
+    Entry {
+        name: "recommendations",
+        about: "what the findings suggest, with caveats",
+        options: || schema_for!(NoOptions),
+        build: BUILT_IN,
+        always: false,
+    },
+];
+
+/// A registered analysis, for the suite's catalogue.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CatalogEntry {
+    /// Its name.
+    pub name: &'static str,
+    /// One line about it.
+    pub about: &'static str,
+    /// JSON Schema of its `with`.
+    pub options: Value,
+}
+
+/// Every registered analysis, by name.
+pub fn catalog() -> Vec<CatalogEntry> {
+    let entry = |it: &Entry| CatalogEntry { name: it.name, about: it.about, options: (it.options)().to_value() };
+    REGISTRY.iter().map(entry).collect()
+}
+
+/// The analyses of a run: those that the plan names, then those that always run. The second part are
+/// the ids of analyses that this version does not know.
+pub(crate) fn start(plan: &Arc<PlanHeader>) -> Result<(Vec<Running>, Vec<String>), AnalysisError> {
+    let asked = |name: &str| plan.analyses.iter().any(|spec| spec.analysis == name);
+    let always = REGISTRY.iter().filter(|entry| entry.always && !asked(entry.name)).map(|entry| AnalysisSpec {
+        analysis: entry.name.to_owned(),
+        id: entry.name.to_owned(),
+        with: serde_json::Map::new(),
+    });
+    let (mut running, mut unknown) = (Vec::new(), Vec::new());
+    for spec in plan.analyses.iter().cloned().chain(always) {
+        match REGISTRY.iter().find(|entry| entry.name == spec.analysis) {
+            None => unknown.push(spec.id),
+            Some(entry) => {
+                let analysis = (entry.build)(&spec, plan)?;
+                running.extend(analysis.map(|analysis| Running { spec, analysis }));
+            }
+        }
+    }
+    Ok((running, unknown))
+}
+
+/// An analysis under way.
+pub(crate) struct Running {
+    spec: AnalysisSpec,
+    pub(crate) analysis: Box<dyn Analysis>,
+}
+
+impl Running {
+    pub(crate) fn finish(self, setting: &Setting<'_>) -> Analysed {
+        Analysed { id: self.spec.id, analysis: self.spec.analysis, outcome: self.analysis.finish(setting) }
+    }
+}
+
+/// The options of a spec as their type.
+fn options<T: DeserializeOwned>(spec: &AnalysisSpec) -> Result<T, AnalysisError> {
+    serde_json::from_value(Value::Object(spec.with.clone())).map_err(|error| refused(spec, error.to_string()))
+}
+
+fn refused(spec: &AnalysisSpec, message: impl Into<String>) -> AnalysisError {
+    AnalysisError::Options { id: spec.id.clone(), analysis: spec.analysis.clone(), message: message.into() }
+}
+
+/// Whether a metric's name fits a pattern: a name, or a beginning followed by `*`.
+fn fits(pattern: &str, name: &str) -> bool {
+    match pattern.strip_suffix('*') {
+        Some(beginning) => name.starts_with(beginning),
+        None => pattern == name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_registry_is_in_order_and_each_schema_closed() {
+        let names: Vec<&str> = catalog().iter().map(|entry| entry.name).collect();
+        assert!(names.is_sorted(), "{names:?}");
+        for entry in catalog() {
+            assert_eq!(entry.options["additionalProperties"], Value::Bool(false), "{}", entry.name);
+            assert!(!entry.about.is_empty());
+        }
+    }
+
+    #[test]
+    fn patterns_fit_by_name_or_beginning() {
+        assert!(fits("quality.*", "quality.accuracy") && fits("quality", "quality") && fits("*", "x"));
+        assert!(!fits("quality.*", "other.accuracy") && !fits("quality", "quality.accuracy"));
+    }
+}

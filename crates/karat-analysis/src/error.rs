@@ -1,0 +1,73 @@
+//! Why a run could not be analysed.
+
+use karat_types::RowError;
+
+/// A run that cannot be analysed. Undefined statistics are not errors: they are absent findings.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum AnalysisError {
+    /// The run holds no cell.
+    #[error(
+        "nothing to analyse: run {run} of suite {suite} holds none of its {planned} cells; \
+         resume the run, or check the filters that it was started with"
+    )]
+    Empty {
+        /// The run's id.
+        run: String,
+        /// The suite's name.
+        suite: String,
+        /// Cells that the plan has.
+        planned: u64,
+    },
+    /// The stored rows could not be read.
+    #[error("the cells of run {run} could not be read: {source}")]
+    Rows {
+        /// The run's id.
+        run: String,
+        /// What the store says.
+        source: RowError,
+    },
+    /// The rows contradict the plan.
+    #[error(
+        "cell {ordinal} of run {run} names {what}, which its plan does not have; \
+         the run was stored with another plan, or the store is damaged"
+    )]
+    OutOfPlan {
+        /// The run's id.
+        run: String,
+        /// The cell.
+        ordinal: u64,
+        /// What is not in the plan.
+        what: String,
+    },
+    /// A scorer's rule for trials is unknown.
+    #[error(
+        "scorer {scorer}: trials cannot be reduced by {reduce:?}; use mean, median, min, max, majority, pass@k or pass^k"
+    )]
+    UnknownReduce {
+        /// The scorer.
+        scorer: String,
+        /// The rule as written.
+        reduce: String,
+    },
+    /// A metric's rule for samples is unknown.
+    #[error(
+        "metric {metric}: samples cannot be aggregated by {aggregate:?}; use mean, median, min, max, sum or p1 to p99"
+    )]
+    UnknownAggregate {
+        /// The metric.
+        metric: String,
+        /// The rule as written.
+        aggregate: String,
+    },
+    /// The options of an analysis are wrong.
+    #[error("analysis {id} ({analysis}): {message}")]
+    Options {
+        /// Its key under `analyses`.
+        id: String,
+        /// Its registered name.
+        analysis: String,
+        /// What is wrong and what to do.
+        message: String,
+    },
+}

@@ -1,0 +1,180 @@
+//! Everything that is known of a run.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use karat_types::{Money, PlanHeader};
+use serde::Serialize;
+
+use crate::aggregate::{Measure, Spread, spread};
+use crate::analyses::{Agreement, Analysed, Delta, Errors, Failures, Grading, Notes, Outcome};
+use crate::groups::Group;
+use crate::leaderboard::Leaderboard;
+use crate::recommend::Recommendation;
+use crate::table::ScoreTable;
+
+/// The short answer, in the run's primary metric, on the cells that all models share (CL-18).
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Summary {
+    /// The metric that decides.
+    pub metric: Option<String>,
+    /// Best model; the best variant where no system has a model.
+    pub best_model: Option<String>,
+    /// Worst model; `None` when there is only one.
+    pub worst_model: Option<String>,
+    /// The sample with the worst mean.
+    pub hardest_sample: Option<String>,
+    /// Samples × variants that all ranked models share.
+    pub shared: u64,
+    /// Samples × variants on which any model has a score.
+    pub scored: u64,
+}
+
+/// One sample's figures.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SampleFindings<'a> {
+    /// Its id.
+    pub id: &'a str,
+    /// By metric index: over the systems that met it, without intervals, since systems are no draw from anything.
+    pub metrics: Vec<Spread>,
+    /// What its cells cost; `None` when a price is unknown.
+    pub cost: Option<Money>,
+}
+
+/// What the samples cost: sixteen bytes each.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct SampleCosts {
+    pub(crate) known: Vec<Money>,
+    pub(crate) unknown: BTreeSet<usize>,
+}
+
+impl SampleCosts {
+    pub(crate) fn add(&mut self, sample: usize, cost: Option<Money>) {
+        if self.known.len() <= sample {
+            self.known.resize(sample + 1, Money::ZERO);
+        }
+        match (cost, self.known.get_mut(sample)) {
+            (Some(cost), Some(sum)) => *sum += cost,
+            _ => {
+                self.unknown.insert(sample);
+            }
+        }
+    }
+
+    fn of(&self, sample: usize) -> Option<Money> {
+        (!self.unknown.contains(&sample)).then(|| self.known.get(sample).copied()).flatten()
+    }
+}
+
+/// The findings of a run. Made by [`analyse`](crate::analyse) only.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Findings {
+    /// The run's plan.
+    pub plan: Arc<PlanHeader>,
+    /// Cells that the plan has.
+    pub planned: u64,
+    /// The whole run: equal-weight means over systems.
+    pub run: Group,
+    /// Model × variant, in plan order.
+    pub systems: Vec<Group>,
+    /// Models, in plan order.
+    pub models: Vec<Group>,
+    /// Variants, in plan order.
+    pub variants: Vec<Group>,
+    /// By metric index.
+    pub leaderboards: Vec<Leaderboard>,
+    /// Index of the metric that stands for the run: a rubric's composite, else a metric named `overall`,
+    /// else the first that depends on neither time nor price.
+    pub primary: Option<usize>,
+    /// The short answer.
+    pub summary: Summary,
+    /// The analyses that were asked for, then those that always run.
+    pub analyses: Vec<Analysed>,
+    /// What the reader must know before trusting a figure.
+    pub warnings: Vec<String>,
+    /// What the findings suggest.
+    pub recommendations: Vec<Recommendation>,
+    pub(crate) table: ScoreTable,
+    pub(crate) measures: Vec<Measure>,
+    pub(crate) costs: SampleCosts,
+}
+
+impl Findings {
+    /// Samples with at least one cell.
+    pub fn samples(&self) -> usize {
+        self.table.samples()
+    }
+
+    /// The figures of a sample, by its position among those with a cell; made when asked for, so that a run of a
+    /// million samples does not hold them.
+    pub fn sample(&self, sample: usize) -> SampleFindings<'_> {
+        let metrics = self.measures.iter().enumerate();
+        let metrics = metrics
+            .map(|(metric, measure)| spread(&self.table, metric, *measure, &self.run.systems, sample..sample + 1));
+        SampleFindings { id: self.table.sample_id(sample), metrics: metrics.collect(), cost: self.costs.of(sample) }
+    }
+
+    /// The mean of a metric over the trials of a sample × system, where it has a value.
+    pub fn value(&self, metric: usize, sample: usize, system: usize) -> Option<f64> {
+        self.table.value(metric, sample, system)
+    }
+
+    /// Confidence level of all intervals, as a share.
+    pub fn level(&self) -> Option<f64> {
+        self.measures.first().map(|measure| measure.level.get())
+    }
+
+    /// The leaderboard of the primary metric.
+    pub fn primary_board(&self) -> Option<&Leaderboard> {
+        self.leaderboards.get(self.primary?)
+    }
+
+    /// Every `delta` that ran.
+    pub fn deltas(&self) -> impl Iterator<Item = &Delta> {
+        self.analyses.iter().filter_map(|it| match &it.outcome {
+            Outcome::Delta(delta) => Some(delta),
+            _ => None,
+        })
+    }
+
+    /// The first `agreement` that ran.
+    pub fn agreement(&self) -> Option<&Agreement> {
+        self.analyses.iter().find_map(|it| match &it.outcome {
+            Outcome::Agreement(found) => Some(found),
+            _ => None,
+        })
+    }
+
+    /// The first `failures` that ran.
+    pub fn failures(&self) -> Option<&Failures> {
+        self.analyses.iter().find_map(|it| match &it.outcome {
+            Outcome::Failures(found) => Some(found),
+            _ => None,
+        })
+    }
+
+    /// What failed.
+    pub fn errors(&self) -> Option<&Errors> {
+        self.analyses.iter().find_map(|it| match &it.outcome {
+            Outcome::Errors(found) => Some(found),
+            _ => None,
+        })
+    }
+
+    /// What a report must not be silent about.
+    pub fn notes(&self) -> Option<&Notes> {
+        self.analyses.iter().find_map(|it| match &it.outcome {
+            Outcome::Notes(found) => Some(found),
+            _ => None,
+        })
+    }
+
+    /// How consensus went.
+    pub fn grading(&self) -> Option<&Grading> {
+        self.analyses.iter().find_map(|it| match &it.outcome {
+            Outcome::Grading(found) => Some(found),
+            _ => None,
+        })
+    }
+}

@@ -1,0 +1,294 @@
+//! The one pass over a run.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use karat_stats::interval::Level;
+use karat_types::{CellRow, PlanHeader, RunRows, ScorerKind};
+
+use crate::AnalysisError;
+use crate::aggregate::{Measure, spread};
+use crate::analyses::{self, Running, ScoredCell, Setting};
+use crate::consensus::CellScores;
+use crate::cost::Spend;
+use crate::findings::{Findings, SampleCosts, Summary};
+use crate::groups::{self, Group, Members, Tally};
+use crate::leaderboard::{Leaderboard, rank};
+use crate::recommend;
+use crate::table::{ScoreTable, TableBuilder};
+
+/// Below so many clusters a cluster-robust interval needs caution.
+const FEW_CLUSTERS: usize = 8;
+
+/// How findings are made.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Options {
+    /// Confidence level of all intervals.
+    pub level: Level,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { level: Level::P95 }
+    }
+}
+
+/// Reads a run and says what is known of it.
+///
+/// One pass in plan order. Memory grows with samples × systems × metrics by nine bytes each, with
+/// the samples' ids, and with what pairwise analyses keep; never with outputs or texts.
+///
+/// # Errors
+/// A run without cells, rows that cannot be read or that contradict the plan, unknown rules of
+/// scorers and metrics, wrong options of an analysis.
+pub fn analyse(rows: &dyn RunRows, options: &Options) -> Result<Findings, AnalysisError> {
+    let header = rows.header();
+    let plan = header.plan.clone();
+    let measures: Vec<Measure> =
+        plan.metrics.iter().map(|metric| Measure::of(metric, options.level)).collect::<Result<_, _>>()?;
+    let mut pass = Pass::new(&plan)?;
+    let mut wrong = None;
+    rows.for_each(&mut |row| match pass.cell(&row) {
+        Ok(()) => ControlFlow::Continue(()),
+        Err(what) => {
+            wrong = Some((row.cell.ordinal, what));
+            ControlFlow::Break(())
+        }
+    })
+    .map_err(|source| AnalysisError::Rows { run: header.id.clone(), source })?;
+    if let Some((ordinal, what)) = wrong {
+        return Err(AnalysisError::OutOfPlan { run: header.id.clone(), ordinal, what });
+    }
+    if pass.is_empty() {
+        return Err(AnalysisError::Empty { run: header.id.clone(), suite: plan.suite.clone(), planned: plan.cells() });
+    }
+    Ok(pass.finish(measures))
+}
+
+/// What accumulates cell by cell.
+struct Pass {
+    plan: Arc<PlanHeader>,
+    table: TableBuilder,
+    analyses: Vec<Running>,
+    unknown: Vec<String>,
+    /// By system.
+    tallies: Vec<Tally>,
+    spends: Vec<Spend>,
+    costs: SampleCosts,
+}
+
+impl Pass {
+    fn new(plan: &Arc<PlanHeader>) -> Result<Self, AnalysisError> {
+        let (analyses, unknown) = analyses::start(plan)?;
+        Ok(Self {
+            plan: plan.clone(),
+            table: TableBuilder::new(plan.clone())?,
+            analyses,
+            unknown,
+            tallies: vec![Tally::default(); plan.systems.len()],
+            spends: vec![Spend::default(); plan.systems.len()],
+            costs: SampleCosts::default(),
+        })
+    }
+
+    fn is_empty(&self) -> bool {
+        self.tallies.iter().all(|tally| tally.cells == 0)
+    }
+
+    /// Takes a row; the error names what the plan does not have.
+    fn cell(&mut self, row: &CellRow<'_>) -> Result<(), String> {
+        if let Some((metric, _)) = row.cell.scores.iter().find(|(at, _)| usize::from(*at) >= self.plan.metrics.len()) {
+            return Err(format!("metric {metric}"));
+        }
+        let (Some(tally), Some(sum)) = (self.tallies.get_mut(row.system), self.spends.get_mut(row.system)) else {
+            return Err(format!("system {}", row.system));
+        };
+        let scores = CellScores::of(&self.plan, row);
+        let spend = Spend::of(row);
+        *tally += Tally::of(row, &scores);
+        *sum += spend;
+        let sample = self.table.add(row, &scores);
+        self.costs.add(sample, spend.cost());
+        let cell = ScoredCell { row: *row, scores: &scores, sample };
+        self.analyses.iter_mut().for_each(|running| running.analysis.cell(&cell));
+        Ok(())
+    }
+
+    fn finish(self, measures: Vec<Measure>) -> Findings {
+        let plan = self.plan;
+        let table = self.table.finish();
+        let setting = Setting { plan: &plan, measures: &measures, table: &table };
+        let analyses = self.analyses.into_iter().map(|running| running.finish(&setting)).collect();
+        let group = |members: Members| Group {
+            tally: members.systems.iter().filter_map(|at| self.tallies.get(*at)).fold(Tally::default(), sum),
+            spend: members.systems.iter().filter_map(|at| self.spends.get(*at)).fold(Spend::default(), sum),
+            metrics: figures(&table, &measures, &members.systems),
+            id: members.id,
+            model: members.model,
+            variant: members.variant,
+            systems: members.systems,
+        };
+        let boards = plan.metrics.iter().zip(&measures).enumerate();
+        let leaderboards: Vec<Leaderboard> =
+            boards.map(|(at, (metric, measure))| rank(&plan, &table, at, metric.better, *measure)).collect();
+        let primary = primary(&plan);
+        let mut findings = Findings {
+            planned: plan.cells(),
+            run: group(groups::whole(&plan)),
+            systems: groups::systems(&plan).into_iter().map(group).collect(),
+            models: groups::models(&plan).into_iter().map(group).collect(),
+            variants: groups::variants(&plan).into_iter().map(group).collect(),
+            summary: summary(&plan, primary, &leaderboards),
+            leaderboards,
+            primary,
+            analyses,
+            warnings: Vec::new(),
+            recommendations: Vec::new(),
+            costs: self.costs,
+            plan,
+            measures,
+            table,
+        };
+        findings.warnings = warnings(&findings, &self.unknown);
+        findings.recommendations = recommend::recommend(&findings);
+        findings
+    }
+}
+
+fn sum<T: std::ops::AddAssign<T> + Copy>(mut sum: T, next: &T) -> T {
+    sum += *next;
+    sum
+}
+
+fn figures(table: &ScoreTable, measures: &[Measure], systems: &[usize]) -> Vec<crate::Spread> {
+    let figure = |(metric, measure): (usize, &Measure)| spread(table, metric, *measure, systems, 0..table.samples());
+    measures.iter().enumerate().map(figure).collect()
+}
+
+/// The metric that stands for the run.
+fn primary(plan: &PlanHeader) -> Option<usize> {
+    let composite = plan.scorers.iter().find_map(|scorer| match &scorer.kind {
+        ScorerKind::Rubric(rubric) => plan.metric(&format!("{}.{}", scorer.id, rubric.rubric.overall.as_ref()?.id)),
+        ScorerKind::Metric { .. } => None,
+    });
+    let named = || plan.metrics.iter().position(|it| it.name == "overall" || it.name.ends_with(".overall"));
+    let steady = || plan.metrics.iter().position(|it| !it.volatile);
+    composite.or_else(named).or_else(steady)
+}
+
+fn summary(plan: &PlanHeader, primary: Option<usize>, boards: &[Leaderboard]) -> Summary {
+    let Some((metric, board)) = primary.and_then(|at| Some((plan.metrics.get(at)?, boards.get(at)?))) else {
+        return Summary::default();
+    };
+    let id = |place: Option<&crate::Place>| place.map(|place| place.id.clone());
+    Summary {
+        metric: Some(metric.name.clone()),
+        best_model: id(board.places.first()),
+        worst_model: id(board.places.last().filter(|_| board.places.len() > 1)),
+        hardest_sample: id(board.hardest_sample.as_ref()),
+        shared: board.shared,
+        scored: board.scored,
+    }
+}
+
+fn warnings(findings: &Findings, unknown: &[String]) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let tally = findings.run.tally;
+    let open = findings.planned.saturating_sub(tally.cells) + tally.stopped;
+    if open > 0 {
+        warnings.push(format!(
+            "{open} of {} planned cells have no result: figures rest on the others. Resume the run to complete it.",
+            findings.planned
+        ));
+    }
+    if tally.errors > 0 || tally.unscored > 0 {
+        warnings.push(format!(
+            "{} cells failed and {} have a score that failed: they are left out of the figures, not counted as 0.",
+            tally.errors, tally.unscored
+        ));
+    }
+    let single = findings.grading().map_or(0, |grading| grading.single_judge_cells);
+    if single > 0 {
+        warnings.push(format!(
+            "{single} cells were graded by one judge although a consensus was asked for: their single scores stand."
+        ));
+    }
+    let clusters: std::collections::BTreeSet<u32> =
+        (0..findings.samples()).map(|sample| findings.table.cluster(sample)).take(100_000).collect();
+    if findings.table.is_clustered() && clusters.len() < FEW_CLUSTERS {
+        warnings.push(format!(
+            "The samples fall into {} clusters: intervals from fewer than {FEW_CLUSTERS} clusters need caution.",
+            clusters.len()
+        ));
+    }
+    if !unknown.is_empty() {
+        warnings.push(format!("This version does not know these analyses and left them out: {}.", unknown.join(", ")));
+    }
+    warnings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Sketch, example};
+
+    /// CL-18: an empty matrix is a structured error that says what to do.
+    #[test]
+    fn an_empty_matrix_is_an_error() {
+        let error = analyse(&Sketch::new(2, 1, 3).run(), &Options::default()).unwrap_err();
+        assert!(matches!(&error, AnalysisError::Empty { planned: 6, .. }));
+        assert!(error.to_string().contains("resume"), "{error}");
+    }
+
+    /// CL-18: a valid summary from a full matrix; best, worst and hardest on shared cells.
+    #[test]
+    fn the_example_has_a_best_a_worst_and_a_hardest() {
+        let findings = analyse(&example(), &Options::default()).unwrap();
+        let summary = &findings.summary;
+        assert_eq!(summary.metric.as_deref(), Some("quality.overallScore"));
+        assert_eq!(summary.best_model.as_deref(), Some("atlas-large"));
+        assert!(summary.worst_model.is_some() && summary.hardest_sample.is_some());
+        assert!(summary.shared < summary.scored);
+    }
+
+    #[test]
+    fn the_overall_figure_is_the_equal_weight_mean_over_systems() {
+        let run = Sketch::new(2, 1, 3).value(0, 0, 9.0).value(1, 0, 9.0).value(2, 0, 9.0).value(0, 1, 3.0).run();
+        let findings = analyse(&run, &Options::default()).unwrap();
+        assert_eq!(findings.run.metrics[0].value(), Some(6.0));
+        assert_eq!(findings.run.metrics[0].n(), 4);
+    }
+
+    #[test]
+    fn analysing_twice_finds_the_same() {
+        let run = example();
+        let both: Vec<String> = (0..2).map(|_| format!("{:?}", analyse(&run, &Options::default()).unwrap())).collect();
+        assert_eq!(both[0], both[1]);
+    }
+
+    /// CL-16: consensus asked for, one judge left: a warning.
+    #[test]
+    fn a_single_judge_left_is_warned_about() {
+        let findings = analyse(&example(), &Options::default()).unwrap();
+        assert!(findings.warnings.iter().any(|warning| warning.contains("one judge")), "{:?}", findings.warnings);
+    }
+
+    #[test]
+    fn an_unknown_system_contradicts_the_plan() {
+        let mut run = Sketch::new(1, 1, 1).fill(5.0).run();
+        run.cells[0].system = 7;
+        let error = analyse(&run, &Options::default()).unwrap_err();
+        assert!(matches!(error, AnalysisError::OutOfPlan { .. }));
+    }
+
+    /// CL-22: money adds up over models, variants and samples alike.
+    #[test]
+    fn costs_add_up_whichever_way_they_are_cut() {
+        let findings = analyse(&example(), &Options::default()).unwrap();
+        let total = findings.run.spend.cost().unwrap();
+        let by_variant = findings.variants.iter().filter_map(|it| it.spend.cost()).sum();
+        let by_sample = (0..findings.samples()).filter_map(|at| findings.sample(at).cost).sum();
+        assert_eq!((total, total), (by_variant, by_sample));
+        assert!(findings.run.spend.paid() < total);
+    }
+}

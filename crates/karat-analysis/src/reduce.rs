@@ -1,0 +1,91 @@
+//! Trials of one cell become one value before anything else is done with them.
+
+use karat_stats::describe::{Task, all_of_k, any_of_k, mean, median};
+
+/// How the trials of a sample become one value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reduce {
+    Mean,
+    Median,
+    Min,
+    Max,
+    Majority,
+    PassAt(usize),
+    PassAll(usize),
+}
+
+impl Reduce {
+    /// From a scorer's `reduce`: `mean`, `median`, `min`, `max`, `majority`, `pass@3`, `pass^3`.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let draws = |prefix| text.strip_prefix(prefix)?.parse().ok().filter(|k| *k > 0);
+        match text {
+            "mean" => Some(Self::Mean),
+            "median" => Some(Self::Median),
+            "min" => Some(Self::Min),
+            "max" => Some(Self::Max),
+            "majority" => Some(Self::Majority),
+            _ => draws("pass@").map(Self::PassAt).or_else(|| draws("pass^").map(Self::PassAll)),
+        }
+    }
+
+    /// One value for all; `None` for no values, and for more draws than trials.
+    pub(crate) fn of(self, values: &[f64]) -> Option<f64> {
+        match self {
+            Self::Mean => mean(values),
+            Self::Median => median(values),
+            Self::Min => values.iter().copied().reduce(f64::min),
+            Self::Max => values.iter().copied().reduce(f64::max),
+            Self::Majority => majority(values),
+            Self::PassAt(k) => any_of_k(task(values), k),
+            Self::PassAll(k) => all_of_k(task(values), k),
+        }
+    }
+}
+
+/// A trial passed when its value is nearer to 1 than to 0.
+fn task(values: &[f64]) -> Task {
+    Task { n: values.len(), passed: values.iter().filter(|value| **value >= 0.5).count() }
+}
+
+/// The value that most have; ties by the mean of the tied values.
+pub(crate) fn majority(values: &[f64]) -> Option<f64> {
+    let mut ascending = values.to_vec();
+    ascending.sort_unstable_by(f64::total_cmp);
+    let runs: Vec<&[f64]> = ascending.chunk_by(|a, b| a.total_cmp(b).is_eq()).collect();
+    let most = runs.iter().map(|run| run.len()).max()?;
+    let winners: Vec<f64> =
+        runs.iter().filter(|run| run.len() == most).filter_map(|run| run.first().copied()).collect();
+    mean(&winners)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rule_of_the_language_is_known() {
+        for rule in ["mean", "median", "min", "max", "majority", "pass@3", "pass^3"] {
+            assert!(Reduce::parse(rule).is_some(), "{rule}");
+        }
+        for wrong in ["", "avg", "pass@", "pass@0", "pass^x"] {
+            assert_eq!(Reduce::parse(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn trials_become_one_value() {
+        let trials = [0.0, 1.0, 1.0];
+        assert_eq!(Reduce::Majority.of(&trials), Some(1.0));
+        assert_eq!(Reduce::Median.of(&trials), Some(1.0));
+        assert_eq!(Reduce::Min.of(&trials), Some(0.0));
+        assert_eq!(Reduce::PassAt(3).of(&trials), Some(1.0));
+        assert_eq!(Reduce::PassAll(3).of(&trials), Some(0.0));
+        assert_eq!(Reduce::PassAt(4).of(&trials), None);
+        assert_eq!(Reduce::Mean.of(&[]), None);
+    }
+
+    #[test]
+    fn a_tie_of_the_majority_is_settled_by_the_mean() {
+        assert_eq!(majority(&[1.0, 1.0, 4.0, 4.0, 9.0]), Some(2.5));
+    }
+}

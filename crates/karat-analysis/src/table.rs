@@ -1,0 +1,281 @@
+//! The scores of a run in memory: per metric one number for each sample × system, trials already
+//! reduced. Nine bytes an entry; everything else of a cell is gone when its row has passed.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use karat_types::{CellRow, CellStatus, PlanHeader, SampleRecord, Score};
+
+use crate::AnalysisError;
+use crate::consensus::CellScores;
+use crate::reduce::Reduce;
+
+/// Why a sample × system has no value, or that it has one. The order is that of precedence when
+/// trials differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum State {
+    /// No row: the run is not complete, or no judge has graded the cell yet.
+    Absent,
+    /// A condition left the cell out.
+    Skipped,
+    /// The metric does not apply.
+    NotApplicable,
+    /// The cell has no output.
+    Error,
+    /// The scorer failed.
+    Unscored,
+    /// There is a value.
+    Value,
+}
+
+impl State {
+    /// Whether something failed: such entries make the best and worst case of a figure differ from it.
+    pub(crate) fn is_failure(self) -> bool {
+        matches!(self, Self::Error | Self::Unscored)
+    }
+
+    /// The state of one cell in one metric.
+    pub(crate) fn of(row: &CellRow<'_>, score: Option<&Score>) -> Self {
+        let stopped = row.cell.error.as_ref().is_some_and(karat_types::CellError::is_stop);
+        match (row.cell.status, score) {
+            (CellStatus::Error, _) if stopped => Self::Absent,
+            (CellStatus::Error, _) => Self::Error,
+            (CellStatus::Skipped, _) => Self::Skipped,
+            (CellStatus::Ok, Some(Score::Value { .. })) => Self::Value,
+            (CellStatus::Ok, Some(Score::NotApplicable { .. })) => Self::NotApplicable,
+            (CellStatus::Ok, Some(Score::Unscored { .. })) => Self::Unscored,
+            (CellStatus::Ok, None) => Self::Absent,
+        }
+    }
+}
+
+/// The entries of one metric, sample by sample, systems innermost.
+#[derive(Debug, Clone, Default)]
+struct Column {
+    values: Vec<f64>,
+    states: Vec<State>,
+}
+
+/// A sample as the table knows it.
+#[derive(Debug, Clone)]
+struct Row {
+    id: Box<str>,
+    /// Dense number of its cluster; a sample without one is its own.
+    cluster: u32,
+}
+
+/// See the module.
+#[derive(Debug, Clone)]
+pub(crate) struct ScoreTable {
+    systems: usize,
+    clustered: bool,
+    rows: Vec<Row>,
+    columns: Vec<Column>,
+}
+
+impl ScoreTable {
+    /// Samples with at least one row.
+    pub(crate) fn samples(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Id of a sample.
+    pub(crate) fn sample_id(&self, sample: usize) -> &str {
+        self.rows.get(sample).map_or("", |row| &row.id)
+    }
+
+    /// The cluster that a sample's observations share: the dataset's, or the sample itself.
+    pub(crate) fn cluster(&self, sample: usize) -> u32 {
+        if self.clustered { self.rows.get(sample).map_or(0, |row| row.cluster) } else { sample as u32 }
+    }
+
+    /// Whether the dataset names at least two clusters.
+    pub(crate) fn is_clustered(&self) -> bool {
+        self.clustered
+    }
+
+    /// The state of an entry.
+    pub(crate) fn state(&self, metric: usize, sample: usize, system: usize) -> State {
+        let column = self.columns.get(metric);
+        column.and_then(|it| it.states.get(sample * self.systems + system)).copied().unwrap_or(State::Absent)
+    }
+
+    /// The value of an entry, where it has one.
+    pub(crate) fn value(&self, metric: usize, sample: usize, system: usize) -> Option<f64> {
+        let at = sample * self.systems + system;
+        let column = self.columns.get(metric)?;
+        (*column.states.get(at)? == State::Value).then(|| column.values.get(at).copied()).flatten()
+    }
+}
+
+/// Fills a [`ScoreTable`] from cells in plan order.
+pub(crate) struct TableBuilder {
+    plan: Arc<PlanHeader>,
+    reduce: Vec<Reduce>,
+    table: ScoreTable,
+    clusters: BTreeMap<String, u32>,
+    next_cluster: u32,
+    current: Option<u64>,
+    /// Trials of the current sample: by system × metric.
+    trials: Vec<Trials>,
+}
+
+#[derive(Debug, Clone)]
+struct Trials {
+    values: Vec<f64>,
+    state: State,
+}
+
+impl Trials {
+    const NONE: Self = Self { values: Vec::new(), state: State::Absent };
+
+    fn clear(&mut self) {
+        self.values.clear();
+        self.state = State::Absent;
+    }
+}
+
+impl TableBuilder {
+    /// A builder for a plan.
+    ///
+    /// # Errors
+    /// A scorer's `reduce` is unknown.
+    pub(crate) fn new(plan: Arc<PlanHeader>) -> Result<Self, AnalysisError> {
+        let rule = |scorer: Option<&karat_types::ScorerSpec>| match scorer {
+            None => Ok(Reduce::Mean),
+            Some(scorer) => Reduce::parse(&scorer.reduce).ok_or_else(|| AnalysisError::UnknownReduce {
+                scorer: scorer.id.clone(),
+                reduce: scorer.reduce.clone(),
+            }),
+        };
+        let reduce =
+            plan.metrics.iter().map(|metric| rule(plan.scorers.get(metric.scorer))).collect::<Result<_, _>>()?;
+        let systems = plan.systems.len();
+        let metrics = plan.metrics.len();
+        Ok(Self {
+            reduce,
+            table: ScoreTable {
+                systems,
+                clustered: false,
+                rows: Vec::new(),
+                columns: vec![Column::default(); metrics],
+            },
+            clusters: BTreeMap::new(),
+            next_cluster: 0,
+            current: None,
+            trials: vec![Trials::NONE; systems * metrics],
+            plan,
+        })
+    }
+
+    /// Index of the sample in the table.
+    pub(crate) fn add(&mut self, row: &CellRow<'_>, scores: &CellScores) -> usize {
+        if self.current != Some(row.sample.row) {
+            self.flush();
+            self.current = Some(row.sample.row);
+            let cluster = self.cluster_of(row.sample);
+            self.table.rows.push(Row { id: row.sample.id.as_str().into(), cluster });
+        }
+        let metrics = self.plan.metrics.len();
+        for metric in 0..metrics {
+            let score = scores.scores.get(metric).and_then(Option::as_ref);
+            if let Some(trials) = self.trials.get_mut(row.system * metrics + metric) {
+                let state = State::of(row, score);
+                trials.state = trials.state.max(state);
+                trials.values.extend(score.and_then(Score::number).filter(|_| state == State::Value));
+            }
+        }
+        self.table.rows.len() - 1
+    }
+
+    /// The table, complete.
+    pub(crate) fn finish(mut self) -> ScoreTable {
+        self.flush();
+        self.table.clustered = self.plan.dataset.clustered && self.next_cluster >= 2;
+        self.table
+    }
+
+    fn cluster_of(&mut self, sample: &SampleRecord) -> u32 {
+        let fresh = self.next_cluster;
+        let cluster = match &sample.cluster {
+            Some(name) => *self.clusters.entry(name.clone()).or_insert(fresh),
+            None => fresh,
+        };
+        self.next_cluster = self.next_cluster.max(cluster + 1);
+        cluster
+    }
+
+    fn flush(&mut self) {
+        if self.current.is_none() {
+            return;
+        }
+        let metrics = self.plan.metrics.len();
+        for (at, trials) in self.trials.iter_mut().enumerate() {
+            let metric = at % metrics;
+            let reduced = self.reduce.get(metric).and_then(|rule| rule.of(&trials.values));
+            let state = match (trials.state, reduced) {
+                (State::Value, None) => State::Unscored,
+                (state, _) => state,
+            };
+            if let Some(column) = self.table.columns.get_mut(metric) {
+                column.values.push(reduced.unwrap_or_default());
+                column.states.push(state);
+            }
+            trials.clear();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+
+    fn table(run: &testing::MemoryRun) -> ScoreTable {
+        let plan = run.plan();
+        let mut builder = TableBuilder::new(plan.clone()).unwrap();
+        run.each(|row| {
+            builder.add(&row, &CellScores::of(&plan, &row));
+        });
+        builder.finish()
+    }
+
+    /// CL-18: a partial matrix keeps its gaps apart: errors, unscored, not applicable and absent are four things.
+    #[test]
+    fn states_stay_apart() {
+        let run = testing::Sketch::new(1, 1, 5)
+            .value(0, 0, 7.0)
+            .unscored(1, 0)
+            .error(2, 0, "timeout")
+            .not_applicable(3, 0)
+            .absent(4, 0)
+            .run();
+        let table = table(&run);
+        let states: Vec<State> = (0..4).map(|sample| table.state(0, sample, 0)).collect();
+        assert_eq!(states, [State::Value, State::Unscored, State::Error, State::NotApplicable]);
+        assert_eq!(table.samples(), 4);
+        assert_eq!(table.value(0, 0, 0), Some(7.0));
+        assert_eq!(table.value(0, 1, 0), None);
+    }
+
+    #[test]
+    fn trials_are_reduced_before_anything_else() {
+        let run = testing::Sketch::new(1, 1, 1).trials(3).value(0, 0, 6.0).run();
+        assert_eq!(table(&run).value(0, 0, 0), Some(6.0));
+        let plan = run.plan();
+        let mut spec = (*plan).clone();
+        spec.scorers[0].reduce = "average".to_owned();
+        let refused = TableBuilder::new(Arc::new(spec)).err().unwrap();
+        assert!(refused.to_string().contains("pass@k"), "{refused}");
+    }
+
+    #[test]
+    fn clusters_count_only_when_there_are_two() {
+        let clustered = |names: &[&str]| {
+            let run = testing::Sketch::new(1, 1, names.len()).clusters(names).fill(5.0).run();
+            table(&run).is_clustered()
+        };
+        assert!(clustered(&["a", "a", "b"]));
+        assert!(!clustered(&["a", "a", "a"]));
+    }
+}

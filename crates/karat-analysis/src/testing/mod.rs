@@ -1,0 +1,153 @@
+//! Made-up runs in memory, for tests of this crate and of crates that read findings.
+//!
+//! [`Sketch`] places single values; [`example`] is a whole matrix with every kind of cell.
+#![allow(clippy::expect_used, reason = "development only: a broken fixture has to stop the test")]
+
+mod example;
+mod sketch;
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use karat_types::{
+    CellRecord, CellRow, CellStatus, JudgmentRecord, Key, PlanHeader, RowError, RunHeader, RunRows, SampleRecord,
+};
+use serde_json::Value;
+
+pub use example::{HOSTILE, example};
+pub use sketch::Sketch;
+
+/// A cell of a [`MemoryRun`].
+#[derive(Debug, Clone)]
+pub struct MemoryCell {
+    /// Index of its sample.
+    pub sample: usize,
+    /// Index of its system.
+    pub system: usize,
+    /// Repetition, from 0.
+    pub trial: u32,
+    /// The cell.
+    pub cell: CellRecord,
+    /// Its judgments.
+    pub judgments: Vec<JudgmentRecord>,
+}
+
+/// A run that lies in memory, in plan order.
+#[derive(Debug, Clone)]
+pub struct MemoryRun {
+    /// The run.
+    pub header: RunHeader,
+    /// Its samples.
+    pub samples: Vec<SampleRecord>,
+    /// Its cells, ascending.
+    pub cells: Vec<MemoryCell>,
+    /// Outputs by ordinal.
+    pub outputs: BTreeMap<u64, Value>,
+}
+
+impl MemoryRun {
+    /// The plan.
+    pub fn plan(&self) -> Arc<PlanHeader> {
+        self.header.plan.clone()
+    }
+
+    /// Calls `row` for each cell.
+    pub fn each(&self, mut row: impl FnMut(CellRow<'_>)) {
+        for it in &self.cells {
+            row(CellRow {
+                sample: &self.samples[it.sample],
+                system: it.system,
+                trial: it.trial,
+                cell: &it.cell,
+                judgments: &it.judgments,
+            });
+        }
+    }
+}
+
+impl RunRows for MemoryRun {
+    fn header(&self) -> &RunHeader {
+        &self.header
+    }
+
+    fn for_each(&self, row: &mut dyn FnMut(CellRow<'_>) -> ControlFlow<()>) -> Result<(), RowError> {
+        for it in &self.cells {
+            let sample = self.samples.get(it.sample).ok_or_else(|| RowError(format!("no sample {}", it.sample)))?;
+            let view = CellRow { sample, system: it.system, trial: it.trial, cell: &it.cell, judgments: &it.judgments };
+            if row(view).is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn output(&self, ordinal: u64) -> Result<Option<Value>, RowError> {
+        Ok(self.outputs.get(&ordinal).cloned())
+    }
+}
+
+/// A cell with an output and nothing else.
+pub fn cell(ordinal: u64) -> CellRecord {
+    CellRecord {
+        ordinal,
+        key: Key::of("test/cell", &ordinal.to_le_bytes()),
+        status: CellStatus::Ok,
+        reused: false,
+        output: None,
+        output_hash: Key::of("test/output", &ordinal.to_le_bytes()),
+        scores: Vec::new(),
+        cost: Default::default(),
+        latency_ms: 0.0,
+        calls: Vec::new(),
+        notes: Vec::new(),
+        error: None,
+    }
+}
+
+/// A judgment with nothing in it.
+pub fn judgment(ordinal: u64, scorer: u16, judge: u16) -> JudgmentRecord {
+    JudgmentRecord {
+        ordinal,
+        key: Key::of("test/judgment", &[ordinal as u8, judge as u8]),
+        scorer,
+        judge,
+        scores: Vec::new(),
+        reasoning: String::new(),
+        diagnostics: serde_json::Map::new(),
+        caps: Vec::new(),
+        rung: None,
+        shuffle_seed: 0,
+        prompt_version: None,
+        reused: false,
+        error: None,
+        cost: Default::default(),
+        latency_ms: 0.0,
+        calls: Vec::new(),
+        notes: Vec::new(),
+    }
+}
+
+/// A finished run of a plan given as JSON.
+fn header(plan: Value) -> RunHeader {
+    let header = serde_json::json!({
+        "id": "0198c2f4-0000-7000-8000-000000000001",
+        "plan": plan,
+        "started_at": 1_767_261_600_000_i64,
+        "completed_at": 1_767_261_725_500_i64,
+        "status": "finished",
+        "version": "0.1.0",
+        "git_commit": "4f0c2d1"
+    });
+    serde_json::from_value(header).expect("the fixture's header is one")
+}
+
+/// A model of the registry as JSON.
+fn model(id: &str, price: Value) -> Value {
+    serde_json::json!({ "id": id, "provider": "scripted", "model": id, "price": price })
+}
+
+/// Execution settings as JSON.
+fn run_spec() -> Value {
+    serde_json::json!({ "max_concurrency": 4, "timeout_ms": 120_000, "retries": 5, "budget_usd": 25.0, "seed": 1 })
+}

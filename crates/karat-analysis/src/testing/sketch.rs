@@ -1,0 +1,172 @@
+//! A matrix with one metric, drawn value by value.
+
+use std::collections::BTreeMap;
+
+use karat_types::{CellError, CellStatus, SampleRecord, Score};
+use serde_json::{Value, json};
+
+use super::{MemoryCell, MemoryRun, cell, header, model, run_spec};
+
+/// What stands in one place of the matrix.
+#[derive(Debug, Clone)]
+enum Mark {
+    Score(Score),
+    Error(String),
+    Skipped,
+}
+
+/// `models` × `variants` systems named `model-a/variant-0`, …, on samples named `sample-0`, …, with one metric
+/// `quality.overall` from 0 to 10. Places that are not set have no row.
+#[derive(Debug, Clone)]
+pub struct Sketch {
+    models: usize,
+    variants: usize,
+    samples: usize,
+    trials: u32,
+    clusters: Vec<String>,
+    analyses: Vec<Value>,
+    marks: BTreeMap<(usize, usize), Mark>,
+}
+
+impl Sketch {
+    /// An empty matrix.
+    pub fn new(models: usize, variants: usize, samples: usize) -> Self {
+        let (clusters, analyses, marks) = Default::default();
+        Self { models, variants, samples, trials: 1, clusters, analyses, marks }
+    }
+
+    /// Sets the number of trials; all of a place have the same score.
+    #[must_use]
+    pub fn trials(mut self, trials: u32) -> Self {
+        self.trials = trials;
+        self
+    }
+
+    /// Names the cluster of each sample.
+    #[must_use]
+    pub fn clusters(mut self, names: &[&str]) -> Self {
+        self.clusters = names.iter().map(|name| (*name).to_owned()).collect();
+        self
+    }
+
+    /// Asks for an analysis.
+    #[must_use]
+    pub fn analysis(mut self, analysis: &str, id: &str, with: Value) -> Self {
+        self.analyses.push(json!({ "analysis": analysis, "id": id, "with": with }));
+        self
+    }
+
+    /// Sets every place.
+    #[must_use]
+    pub fn fill(mut self, value: f64) -> Self {
+        let systems = self.models * self.variants;
+        let places = (0..self.samples).flat_map(|sample| (0..systems).map(move |system| (sample, system)));
+        self.marks.extend(places.map(|place| (place, Mark::Score(Score::value(value)))));
+        self
+    }
+
+    /// Sets the score of a sample × system.
+    #[must_use]
+    pub fn value(self, sample: usize, system: usize, value: f64) -> Self {
+        self.mark(sample, system, Mark::Score(Score::value(value)))
+    }
+
+    /// The scorer failed here.
+    #[must_use]
+    pub fn unscored(self, sample: usize, system: usize) -> Self {
+        self.mark(sample, system, Mark::Score(Score::unscored("the scorer failed")))
+    }
+
+    /// The metric does not apply here.
+    #[must_use]
+    pub fn not_applicable(self, sample: usize, system: usize) -> Self {
+        self.mark(sample, system, Mark::Score(Score::not_applicable("no reference")))
+    }
+
+    /// The cell failed here.
+    #[must_use]
+    pub fn error(self, sample: usize, system: usize, code: &str) -> Self {
+        self.mark(sample, system, Mark::Error(code.to_owned()))
+    }
+
+    /// A condition left the cell out here.
+    #[must_use]
+    pub fn skipped(self, sample: usize, system: usize) -> Self {
+        self.mark(sample, system, Mark::Skipped)
+    }
+
+    /// There is no row here.
+    #[must_use]
+    pub fn absent(mut self, sample: usize, system: usize) -> Self {
+        self.marks.remove(&(sample, system));
+        self
+    }
+
+    fn mark(mut self, sample: usize, system: usize, mark: Mark) -> Self {
+        self.marks.insert((sample, system), mark);
+        self
+    }
+
+    /// The run.
+    pub fn run(&self) -> MemoryRun {
+        let sample = |row: usize| SampleRecord {
+            row: row as u64,
+            id: format!("sample-{row}"),
+            cluster: self.clusters.get(row).cloned(),
+            ..SampleRecord::default()
+        };
+        let places =
+            self.marks.iter().flat_map(|(place, mark)| (0..self.trials).map(move |trial| (place, trial, mark)));
+        MemoryRun {
+            header: header(self.plan()),
+            samples: (0..self.samples).map(sample).collect(),
+            cells: places.map(|((sample, system), trial, mark)| self.cell(*sample, *system, trial, mark)).collect(),
+            outputs: BTreeMap::new(),
+        }
+    }
+
+    fn cell(&self, sample: usize, system: usize, trial: u32, mark: &Mark) -> MemoryCell {
+        let per_row = self.models * self.variants * self.trials as usize;
+        let ordinal = sample * per_row + system * self.trials as usize + trial as usize;
+        let mut record = cell(ordinal as u64);
+        match mark {
+            Mark::Score(score) => record.scores = vec![(0, score.clone())],
+            Mark::Skipped => record.status = CellStatus::Skipped,
+            Mark::Error(code) => {
+                record.status = CellStatus::Error;
+                record.error = Some(CellError::new(code.clone(), format!("the call failed with {code}")));
+            }
+        }
+        MemoryCell { sample, system, trial, cell: record, judgments: Vec::new() }
+    }
+
+    fn plan(&self) -> Value {
+        let letter = |at: usize| char::from(b'a' + (at % 26) as u8);
+        let models = (0..self.models).map(|at| model(&format!("model-{}", letter(at)), json!("unmetered")));
+        let variant = |at: usize| json!({ "id": format!("variant-{at}"), "steps": [] });
+        let systems = (0..self.models).flat_map(|model| (0..self.variants).map(move |variant| (model, variant)));
+        let system = |(model, variant)| json!({ "model": model, "variant": variant, "trials": self.trials });
+        json!({
+            "schema": "karat.plan/1",
+            "suite": "sketch",
+            "suite_hash": "00",
+            "plan_hash": "000102030405060708090a0b0c0d0e0f",
+            "dataset": {
+                "rows": self.samples, "hash": "00", "sources": [], "clustered": !self.clusters.is_empty()
+            },
+            "models": models.collect::<Vec<_>>(),
+            "judges": [],
+            "variants": (0..self.variants).map(variant).collect::<Vec<_>>(),
+            "systems": systems.map(system).collect::<Vec<_>>(),
+            "trials": self.trials,
+            "scorers": [{
+                "id": "quality", "kind": { "metric": { "metric": "length" } }, "output": "$",
+                "reduce": "mean", "aggregate": "mean"
+            }],
+            "metrics": [{ "name": "quality.overall", "scorer": 0, "range": [0.0, 10.0], "aggregate": "mean" }],
+            "analyses": self.analyses,
+            "run": run_spec(),
+            "tokenizer": "o200k_base"
+        })
+    }
+}
