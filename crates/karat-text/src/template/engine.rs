@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use minijinja::value::ValueKind;
 use minijinja::{AutoEscape, Environment, Output, State, UndefinedBehavior};
 
-use super::{TemplateError, json};
+use super::{TemplateError, filters, json};
 
 /// Instructions that one rendering may run: far above any prompt, far below a hang.
 const FUEL: u64 = 5_000_000;
@@ -22,6 +22,7 @@ static BASE: LazyLock<Environment<'static>> = LazyLock::new(|| {
     environment.set_recursion_limit(RECURSION);
     environment.set_debug(true);
     environment.remove_global("debug");
+    filters::add(&mut environment);
     environment
 });
 

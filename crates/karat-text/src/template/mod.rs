@@ -23,6 +23,7 @@
 mod context;
 mod engine;
 mod error;
+mod filters;
 mod json;
 #[cfg(test)]
 mod tests;
