@@ -57,21 +57,14 @@ pub struct CalibrationSummary {
 ///
 /// # Errors
 /// Slices of different length, confidences outside \[0, 1\], no bins.
-pub fn calibration(
-    confidence: &[f64],
-    correct: &[bool],
-    n_bins: usize,
-) -> Result<Calibration, InputError> {
+pub fn calibration(confidence: &[f64], correct: &[bool], n_bins: usize) -> Result<Calibration, InputError> {
     same_length("confidence", confidence.len(), "correct", correct.len())?;
     in_unit_interval("confidence", confidence)?;
     in_domain("number of bins", n_bins as f64, "1 or more", n_bins > 0)?;
     let items: Vec<Item> = confidence
         .iter()
         .zip(correct)
-        .map(|(&confidence, &correct)| Item {
-            confidence,
-            outcome: f64::from(u8::from(correct)),
-        })
+        .map(|(&confidence, &correct)| Item { confidence, outcome: f64::from(u8::from(correct)) })
         .collect();
     let groups = equal_width(&items, n_bins);
     let bins = groups.iter().enumerate().map(|(b, group)| ReliabilityBin {
@@ -82,11 +75,7 @@ pub fn calibration(
         accuracy: group.mean_of(|item| item.outcome),
     });
     Ok(Calibration {
-        bins: if items.is_empty() {
-            Vec::new()
-        } else {
-            bins.collect()
-        },
+        bins: if items.is_empty() { Vec::new() } else { bins.collect() },
         summary: summary(&items, &groups, n_bins),
     })
 }
@@ -139,20 +128,14 @@ fn equal_mass(items: &[Item], n_bins: usize) -> Vec<Vec<Item>> {
 }
 
 fn expected_error(groups: &[Vec<Item>], n: f64) -> f64 {
-    sum_of(
-        groups
-            .iter()
-            .map(|group| group.len() as f64 / n * group.gap()),
-    )
+    sum_of(groups.iter().map(|group| group.len() as f64 / n * group.gap()))
 }
 
 fn summary(items: &[Item], groups: &[Vec<Item>], n_bins: usize) -> Option<CalibrationSummary> {
     let n = items.len() as f64;
     Some(CalibrationSummary {
         ece: expected_error(groups, n),
-        mce: groups
-            .iter()
-            .fold(0.0, |worst, group| group.gap().max(worst)),
+        mce: groups.iter().fold(0.0, |worst, group| group.gap().max(worst)),
         ece_equal_mass: expected_error(&equal_mass(items, n_bins), n),
         brier: items.mean_of(|item| (item.confidence - item.outcome).powi(2))?,
         log_loss: items.mean_of(|item| {

@@ -61,11 +61,7 @@ pub fn classification(
     for (&actual, &guess) in truth.iter().zip(predicted) {
         let worst = actual.max(guess);
         if worst >= labels {
-            return Err(InputError::OutOfBounds {
-                name: "label index",
-                index: worst,
-                len: labels,
-            });
+            return Err(InputError::OutOfBounds { name: "label index", index: worst, len: labels });
         }
         counts[actual].support += 1;
         counts[guess].predicted += 1;
@@ -84,11 +80,7 @@ struct Counts {
 impl Counts {
     fn scores(self) -> Scores {
         let share = |part: u64, whole: u64| {
-            if whole == 0 {
-                0.0
-            } else {
-                part as f64 / whole as f64
-            }
+            if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
         };
         Scores {
             precision: share(self.hits, self.predicted),
@@ -107,11 +99,7 @@ fn summarise(counts: &[Counts], n: f64) -> Classification {
     let average = |weight: &dyn Fn(&Counts) -> f64| {
         let all: f64 = counts.iter().map(weight).sum();
         let of = |part: fn(Scores) -> f64| {
-            counts
-                .iter()
-                .map(|class| weight(class) * part(class.scores()))
-                .sum::<f64>()
-                / all
+            counts.iter().map(|class| weight(class) * part(class.scores())).sum::<f64>() / all
         };
         Scores {
             precision: of(|scores| scores.precision),
@@ -172,11 +160,7 @@ pub struct Ranking {
 pub fn ranking(truth: &[bool], scores: &[f64]) -> Result<Ranking, InputError> {
     same_length("truth", truth.len(), "scores", scores.len())?;
     finite("scores", scores)?;
-    let mut items: Vec<(f64, bool)> = scores
-        .iter()
-        .map(|s| s + 0.0)
-        .zip(truth.iter().copied())
-        .collect();
+    let mut items: Vec<(f64, bool)> = scores.iter().map(|s| s + 0.0).zip(truth.iter().copied()).collect();
     items.sort_by(|a, b| b.0.total_cmp(&a.0));
     let (mut positives, mut negatives) = (0.0, 0.0);
     let (mut ordered_pairs, mut precision_sum) = (0.0, 0.0);
@@ -189,8 +173,7 @@ pub fn ranking(truth: &[bool], scores: &[f64]) -> Result<Ranking, InputError> {
         precision_sum += new_positives * positives / (positives + negatives);
     }
     Ok(Ranking {
-        roc_auc: (positives > 0.0 && negatives > 0.0)
-            .then(|| ordered_pairs / (positives * negatives)),
+        roc_auc: (positives > 0.0 && negatives > 0.0).then(|| ordered_pairs / (positives * negatives)),
         average_precision: (positives > 0.0).then(|| precision_sum / positives),
     })
 }

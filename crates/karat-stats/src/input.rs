@@ -5,9 +5,7 @@
 #[non_exhaustive]
 pub enum InputError {
     /// Two slices that belong together item by item differ in length.
-    #[error(
-        "cannot pair {left_name} with {right_name}: {left} and {right} values; pass one of each per item"
-    )]
+    #[error("cannot pair {left_name} with {right_name}: {left} and {right} values; pass one of each per item")]
     Unpaired {
         /// Name of the first slice.
         left_name: &'static str,
@@ -18,9 +16,10 @@ pub enum InputError {
         /// Length of the second slice.
         right: usize,
     },
-    /// A NaN or an infinity.
+    /// A NaN, an infinity, or a number beyond ±1e75.
     #[error(
-        "{name} at index {index} is not a finite number; drop it as unscored and report the count"
+        "{name} at index {index} is not a number between -1e75 and 1e75; \
+         drop it as unscored and report the count"
     )]
     NotFinite {
         /// Name of the slice.
@@ -39,9 +38,7 @@ pub enum InputError {
         domain: &'static str,
     },
     /// A label that the declared list does not hold.
-    #[error(
-        "{name} at index {index} is not one of the declared labels; declare it or treat the item as unscored"
-    )]
+    #[error("{name} at index {index} is not one of the declared labels; declare it or treat the item as unscored")]
     UnknownLabel {
         /// Name of the slice.
         name: &'static str,
@@ -49,9 +46,7 @@ pub enum InputError {
         index: usize,
     },
     /// A row whose length or total differs from that of the first row.
-    #[error(
-        "{name}: row {row} has {found}, the first row has {expected}; every row must have the same"
-    )]
+    #[error("{name}: row {row} has {found}, the first row has {expected}; every row must have the same")]
     Ragged {
         /// What is counted.
         name: &'static str,
@@ -74,9 +69,14 @@ pub enum InputError {
     },
 }
 
-/// Refuses NaN and infinities.
+/// Whether a number can be computed with: beyond this size fourth powers overflow.
+pub(crate) fn is_usable(value: f64) -> bool {
+    value.abs() <= 1e75
+}
+
+/// Refuses NaN, infinities and numbers whose powers overflow.
 pub(crate) fn finite(name: &'static str, values: &[f64]) -> Result<(), InputError> {
-    match values.iter().position(|v| !v.is_finite()) {
+    match values.iter().position(|&value| !is_usable(value)) {
         Some(index) => Err(InputError::NotFinite { name, index }),
         None => Ok(()),
     }
@@ -99,55 +99,26 @@ pub(crate) fn same_length(
     right_name: &'static str,
     right: usize,
 ) -> Result<(), InputError> {
-    if left == right {
-        Ok(())
-    } else {
-        Err(InputError::Unpaired {
-            left_name,
-            right_name,
-            left,
-            right,
-        })
-    }
+    if left == right { Ok(()) } else { Err(InputError::Unpaired { left_name, right_name, left, right }) }
 }
 
 /// Refuses a value for which `holds` is false; NaN never holds in a comparison.
-pub(crate) fn in_domain(
-    name: &'static str,
-    value: f64,
-    domain: &'static str,
-    holds: bool,
-) -> Result<(), InputError> {
-    if holds {
-        Ok(())
-    } else {
-        Err(InputError::OutOfDomain {
-            name,
-            value,
-            domain,
-        })
-    }
+pub(crate) fn in_domain(name: &'static str, value: f64, domain: &'static str, holds: bool) -> Result<(), InputError> {
+    if holds { Ok(()) } else { Err(InputError::OutOfDomain { name, value, domain }) }
 }
 
 /// Refuses a probability outside the open interval (0, 1), such as a level or α.
 pub(crate) fn open_probability(name: &'static str, value: f64) -> Result<(), InputError> {
-    in_domain(
-        name,
-        value,
-        "between 0 and 1 (both excluded)",
-        value > 0.0 && value < 1.0,
-    )
+    in_domain(name, value, "between 0 and 1 (both excluded)", value > 0.0 && value < 1.0)
 }
 
 /// Refuses values outside \[0, 1\].
 pub(crate) fn in_unit_interval(name: &'static str, values: &[f64]) -> Result<(), InputError> {
     finite(name, values)?;
     match values.iter().find(|v| !(0.0..=1.0).contains(*v)) {
-        Some(&value) => Err(InputError::OutOfDomain {
-            name,
-            value,
-            domain: "between 0 and 1; rescale the score first",
-        }),
+        Some(&value) => {
+            Err(InputError::OutOfDomain { name, value, domain: "between 0 and 1; rescale the score first" })
+        }
         None => Ok(()),
     }
 }

@@ -1,5 +1,6 @@
 //! Declared categories: looking labels up, weighting disagreements, counting ratings.
 
+use super::codebook::Codebook;
 use crate::input::InputError;
 
 /// How much two categories of a declared, ordered list agree: 1 for the same, 0 for the farthest.
@@ -41,21 +42,34 @@ impl Weighting {
 ///
 /// # Errors
 /// [`InputError::UnknownLabel`] for a value that the list does not hold.
-pub fn label_indices<T: PartialEq>(
-    name: &'static str,
-    values: &[T],
-    labels: &[T],
-) -> Result<Vec<usize>, InputError> {
+pub fn label_indices<T: PartialEq>(name: &'static str, values: &[T], labels: &[T]) -> Result<Vec<usize>, InputError> {
     values
         .iter()
         .enumerate()
         .map(|(index, value)| {
-            labels
-                .iter()
-                .position(|label| label == value)
-                .ok_or(InputError::UnknownLabel { name, index })
+            labels.iter().position(|label| label == value).ok_or(InputError::UnknownLabel { name, index })
         })
         .collect()
+}
+
+/// The index of each score in the declared scale: [`label_indices`] for numbers, at one probe per score.
+///
+/// # Errors
+/// [`InputError::UnknownLabel`] for a score that the scale does not hold.
+pub fn score_indices(name: &'static str, scores: &[f64], scale: &[f64]) -> Result<Vec<usize>, InputError> {
+    let mut codebook = Codebook::default();
+    let mut first_index = Vec::with_capacity(scale.len());
+    for (index, step) in scale.iter().enumerate() {
+        // Adding zero makes −0 and 0 the same bits.
+        if codebook.code(step + 0.0) as usize == first_index.len() {
+            first_index.push(index);
+        }
+    }
+    let index_of = |(index, score): (usize, &f64)| {
+        let code = codebook.find(score + 0.0);
+        code.map(|code| first_index[code]).ok_or(InputError::UnknownLabel { name, index })
+    };
+    scores.iter().enumerate().map(index_of).collect()
 }
 
 /// How many ratings of each category each item got: items × categories.
@@ -105,11 +119,7 @@ impl CountTable {
                 match counts.get_mut(start + index) {
                     Some(count) if index < categories => *count += 1,
                     _ => {
-                        return Err(InputError::OutOfBounds {
-                            name: "category index",
-                            index,
-                            len: categories,
-                        });
+                        return Err(InputError::OutOfBounds { name: "category index", index, len: categories });
                     }
                 }
             }

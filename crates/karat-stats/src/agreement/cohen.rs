@@ -24,11 +24,7 @@ impl Contingency {
         for (&i, &j) in a.iter().zip(b) {
             let worst = i.max(j);
             if worst >= categories {
-                return Err(InputError::OutOfBounds {
-                    name: "category index",
-                    index: worst,
-                    len: categories,
-                });
+                return Err(InputError::OutOfBounds { name: "category index", index: worst, len: categories });
             }
             counts[i * categories + j] += 1;
         }
@@ -51,12 +47,22 @@ impl Contingency {
         self.counts[i * self.categories + j]
     }
 
-    /// How often A (`rows`) and B (`columns`) used each category.
-    fn margins(&self) -> (Vec<f64>, Vec<f64>) {
+    /// The cells (i, j, count).
+    fn cells(&self) -> impl Iterator<Item = (usize, usize, f64)> {
         let q = self.categories;
-        let rows = (0..q).map(|i| (0..q).map(|j| self.at(i, j)).sum::<u64>() as f64);
-        let columns = (0..q).map(|j| (0..q).map(|i| self.at(i, j)).sum::<u64>() as f64);
-        (rows.collect(), columns.collect())
+        let counts = self.counts.iter().enumerate();
+        counts.map(move |(cell, &count)| (cell / q, cell % q, count as f64))
+    }
+
+    /// How often A (rows) and B (columns) used each category.
+    fn margins(&self) -> (Vec<f64>, Vec<f64>) {
+        let mut rows = vec![0.0; self.categories];
+        let mut columns = rows.clone();
+        for (i, j, count) in self.cells() {
+            rows[i] += count;
+            columns[j] += count;
+        }
+        (rows, columns)
     }
 }
 
@@ -89,26 +95,20 @@ pub fn cohen_kappa(table: &Contingency, weighting: Weighting) -> Option<Kappa> {
     let (rows, columns) = table.margins();
     let mut observed = 0.0;
     let mut expected = 0.0;
-    for i in 0..q {
-        for j in 0..q {
-            let v = weighting.disagreement(i, j, q);
-            observed += v * table.at(i, j) as f64;
-            expected += v * rows[i] * columns[j] / n;
-        }
+    for (i, j, count) in table.cells() {
+        let v = weighting.disagreement(i, j, q);
+        observed += v * count;
+        expected += v * rows[i] * columns[j] / n.max(1.0);
     }
-    // Also false for NaN, which an empty table gives.
-    if !(expected > 0.0) {
+    if expected <= 0.0 {
         return None;
     }
     let kappa = 1.0 - observed / expected;
     let constant = |margin: &[f64]| margin.iter().filter(|&&count| count > 0.0).count() < 2;
     let degenerate = constant(&rows) || constant(&columns);
-    let standard_error = (!degenerate)
-        .then(|| standard_error(table, weighting, kappa, expected / n, (&rows, &columns)));
-    Some(Kappa {
-        kappa,
-        standard_error,
-    })
+    let standard_error =
+        (!degenerate).then(|| standard_error(table, weighting, kappa, expected / n, (&rows, &columns)));
+    Some(Kappa { kappa, standard_error })
 }
 
 /// √( (Σ p_ij [w_ij − (w̄_i· + w̄_·j)(1−κ)]² − [κ − p_e(1−κ)]²) / (n (1−p_e)²) ), w the agreement weights.
@@ -121,22 +121,15 @@ fn standard_error(
 ) -> f64 {
     let q = table.categories;
     let n = table.n() as f64;
-    let mean_weight = |i: usize, other: &[f64]| -> f64 {
-        (0..q)
-            .map(|j| weighting.agreement(i, j, q) * other[j])
-            .sum::<f64>()
-            / n
-    };
+    let mean_weight =
+        |i: usize, other: &[f64]| -> f64 { (0..q).map(|j| weighting.agreement(i, j, q) * other[j]).sum::<f64>() / n };
     let of_row: Vec<f64> = (0..q).map(|i| mean_weight(i, columns)).collect();
     let of_column: Vec<f64> = (0..q).map(|j| mean_weight(j, rows)).collect();
-    let mut spread = 0.0;
-    for i in 0..q {
-        for j in 0..q {
-            let deviation =
-                weighting.agreement(i, j, q) - (of_row[i] + of_column[j]) * (1.0 - kappa);
-            spread += table.at(i, j) as f64 / n * deviation * deviation;
-        }
-    }
+    let term = |(i, j, count): (usize, usize, f64)| {
+        let share = (of_row[i] + of_column[j]) * (1.0 - kappa);
+        count / n * (weighting.agreement(i, j, q) - share).powi(2)
+    };
+    let spread: f64 = table.cells().map(term).sum();
     let centre = kappa - (1.0 - chance_disagreement) * (1.0 - kappa);
     let variance = (spread - centre * centre).max(0.0) / n;
     variance.sqrt() / chance_disagreement

@@ -36,11 +36,7 @@ const UNIT_SLACK: f64 = 1e-13;
 ///
 /// # Errors
 /// Slices of different length, values that are not finite.
-pub fn pearson(
-    x: &[f64],
-    y: &[f64],
-    level: Level,
-) -> Result<Option<PearsonCorrelation>, InputError> {
+pub fn pearson(x: &[f64], y: &[f64], level: Level) -> Result<Option<PearsonCorrelation>, InputError> {
     finite_pairs(("x", x), ("y", y))?;
     let n = x.len() as f64;
     Ok(coefficient(x, y).map(|r| {
@@ -52,10 +48,7 @@ pub fn pearson(
             level,
             method: Method::FisherZ,
         });
-        PearsonCorrelation {
-            correlation: Correlation { value: r, p_value },
-            interval,
-        }
+        PearsonCorrelation { correlation: Correlation { value: r, p_value }, interval }
     }))
 }
 
@@ -67,12 +60,10 @@ pub fn pearson(
 /// Slices of different length, values that are not finite.
 pub fn spearman(x: &[f64], y: &[f64]) -> Result<Option<Correlation>, InputError> {
     finite_pairs(("x", x), ("y", y))?;
-    Ok(
-        coefficient(&mid_ranks(x), &mid_ranks(y)).map(|rho| Correlation {
-            value: rho,
-            p_value: (x.len() > 2 && rho.abs() < 1.0).then(|| two_sided_p(rho, x.len() as f64)),
-        }),
-    )
+    Ok(coefficient(&mid_ranks(x), &mid_ranks(y)).map(|rho| Correlation {
+        value: rho,
+        p_value: (x.len() > 2 && rho.abs() < 1.0).then(|| two_sided_p(rho, x.len() as f64)),
+    }))
 }
 
 fn coefficient(x: &[f64], y: &[f64]) -> Option<f64> {
@@ -81,11 +72,7 @@ fn coefficient(x: &[f64], y: &[f64]) -> Option<f64> {
     }
     let (dx, dy) = (normalized_deviations(x)?, normalized_deviations(y)?);
     let r = sum_of(dx.iter().zip(&dy).map(|(a, b)| a * b));
-    Some(if r.abs() > 1.0 - UNIT_SLACK {
-        r.signum()
-    } else {
-        r
-    })
+    Some(if r.abs() > 1.0 - UNIT_SLACK { r.signum() } else { r })
 }
 
 /// Deviations from the mean, scaled to length 1; scaling by the range first avoids underflow.
@@ -101,11 +88,7 @@ fn normalized_deviations(values: &[f64]) -> Option<Vec<f64>> {
 fn two_sided_p(r: f64, n: f64) -> f64 {
     let df = n - 2.0;
     let t = r * (df / ((1.0 - r) * (1.0 + r))).sqrt();
-    if r.abs() < 1.0 {
-        StudentT::new(df).map_or(0.0, |distribution| distribution.two_sided(t))
-    } else {
-        0.0
-    }
+    if r.abs() < 1.0 { StudentT::new(df).map_or(0.0, |distribution| distribution.two_sided(t)) } else { 0.0 }
 }
 
 /// Ranks from 1, ties sharing the mean of their ranks.
@@ -116,10 +99,7 @@ fn mid_ranks(values: &[f64]) -> Vec<f64> {
     let mut start = 0;
     while start < order.len() {
         let first = values[order[start]];
-        let ties = order[start..]
-            .iter()
-            .take_while(|&&i| values[i] <= first)
-            .count();
+        let ties = order[start..].iter().take_while(|&&i| values[i] <= first).count();
         for &index in &order[start..start + ties] {
             ranks[index] = start as f64 + 0.5 * (ties as f64 + 1.0);
         }

@@ -30,30 +30,15 @@ pub fn fleiss_kappa(table: &CountTable) -> Result<FleissKappa, InputError> {
     for (row, counts) in items.clone().enumerate() {
         let found: u64 = counts.iter().sum();
         if found != n_raters {
-            return Err(InputError::Ragged {
-                name: "ratings per item",
-                row,
-                found,
-                expected: n_raters,
-            });
+            return Err(InputError::Ragged { name: "ratings per item", row, found, expected: n_raters });
         }
     }
-    let undefined = FleissKappa {
-        n_items,
-        n_raters,
-        fleiss: None,
-        randolph: None,
-        mean_agreement: None,
-    };
+    let undefined = FleissKappa { n_items, n_raters, fleiss: None, randolph: None, mean_agreement: None };
     if n_items == 0 || n_raters < 2 {
         return Ok(undefined);
     }
     let (n, r, q) = (n_items as f64, n_raters as f64, table.categories() as f64);
-    let agreeing_pairs: u64 = items
-        .clone()
-        .flatten()
-        .map(|&c| c * c.saturating_sub(1))
-        .sum();
+    let agreeing_pairs: u64 = items.clone().flatten().map(|&c| c * c.saturating_sub(1)).sum();
     let agreement = agreeing_pairs as f64 / (n * r * (r - 1.0));
     let mut totals = vec![0u64; table.categories()];
     for counts in items {
@@ -62,10 +47,7 @@ pub fn fleiss_kappa(table: &CountTable) -> Result<FleissKappa, InputError> {
         }
     }
     let used = totals.iter().filter(|&&total| total > 0).count();
-    let chance: f64 = totals
-        .iter()
-        .map(|&total| (total as f64 / (n * r)).powi(2))
-        .sum();
+    let chance: f64 = totals.iter().map(|&total| (total as f64 / (n * r)).powi(2)).sum();
     let beyond = |chance: f64| (agreement - chance) / (1.0 - chance);
     Ok(FleissKappa {
         fleiss: (used > 1).then(|| beyond(chance)),

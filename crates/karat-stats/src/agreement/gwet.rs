@@ -27,32 +27,22 @@ pub fn gwet_ac(table: &CountTable, weighting: Weighting) -> Option<GwetAc> {
     if q < 2 {
         return None;
     }
-    let items: Vec<Item> = table
-        .items()
-        .filter_map(|counts| Item::new(counts, weighting))
-        .collect();
+    let items: Vec<Item> = table.items().filter_map(|counts| Item::new(counts, weighting)).collect();
     let n = items.len() as f64;
     let n_paired = items.iter().filter(|item| item.agreement.is_some()).count() as f64;
     if n_paired < 1.0 {
         return None;
     }
     let observed = items.iter().filter_map(|item| item.agreement).sum::<f64>() / n_paired;
-    let share: Vec<f64> = (0..q)
-        .map(|k| items.iter().map(|item| item.share(k)).sum::<f64>() / n)
-        .collect();
-    let weights: f64 = (0..q)
-        .map(|i| (0..q).map(|j| weighting.agreement(i, j, q)).sum::<f64>())
-        .sum();
+    let share: Vec<f64> = (0..q).map(|k| items.iter().map(|item| item.share(k)).sum::<f64>() / n).collect();
+    let weights: f64 = (0..q).map(|i| (0..q).map(|j| weighting.agreement(i, j, q)).sum::<f64>()).sum();
     let scale = weights / (q * (q - 1)) as f64;
     let chance = scale * share.iter().map(|p| p * (1.0 - p)).sum::<f64>();
     let coefficient = (observed - chance) / (1.0 - chance);
 
     let influence = |item: &Item| {
         let own = item.agreement.map_or(0.0, |agreement| agreement - chance);
-        let own_chance = scale
-            * (0..q)
-                .map(|k| item.share(k) * (1.0 - share[k]))
-                .sum::<f64>();
+        let own_chance = scale * (0..q).map(|k| item.share(k) * (1.0 - share[k])).sum::<f64>();
         let shift = 2.0 * (1.0 - coefficient) * (own_chance - chance) / (1.0 - chance);
         n / n_paired * own / (1.0 - chance) - shift - coefficient
     };
@@ -60,12 +50,7 @@ pub fn gwet_ac(table: &CountTable, weighting: Weighting) -> Option<GwetAc> {
         let spread: f64 = items.iter().map(|item| influence(item).powi(2)).sum();
         (spread / (n * (n - 1.0))).sqrt()
     });
-    Some(GwetAc {
-        coefficient,
-        observed,
-        chance,
-        standard_error,
-    })
+    Some(GwetAc { coefficient, observed, chance, standard_error })
 }
 
 /// One item with at least one rating.
@@ -84,9 +69,7 @@ impl<'a> Item<'a> {
         let agreeing = || -> f64 {
             (0..q)
                 .map(|k| {
-                    let with: f64 = (0..q)
-                        .map(|l| weighting.agreement(k, l, q) * counts[l] as f64)
-                        .sum();
+                    let with: f64 = (0..q).map(|l| weighting.agreement(k, l, q) * counts[l] as f64).sum();
                     counts[k] as f64 * (with - 1.0)
                 })
                 .sum()

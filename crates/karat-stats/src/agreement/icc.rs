@@ -91,33 +91,17 @@ impl Anova {
     fn new(rows: &[&[f64]]) -> Self {
         let (n, k) = (rows.len() as f64, rows[0].len() as f64);
         let row_means: Vec<f64> = rows.iter().map(|row| row.iter().sum::<f64>() / k).collect();
-        let column_means: Vec<f64> = (0..rows[0].len())
-            .map(|j| rows.iter().map(|row| row[j]).sum::<f64>() / n)
-            .collect();
+        let column_means: Vec<f64> =
+            (0..rows[0].len()).map(|j| rows.iter().map(|row| row[j]).sum::<f64>() / n).collect();
         let grand = row_means.iter().sum::<f64>() / n;
-        let largest = rows
-            .iter()
-            .flat_map(|row| row.iter())
-            .fold(0.0, |m: f64, v| m.max(v.abs()));
+        let largest = rows.iter().flat_map(|row| row.iter()).fold(0.0, |m: f64, v| m.max(v.abs()));
         let squares = |deviations: &mut dyn Iterator<Item = f64>| -> f64 {
-            deviations
-                .map(|d| {
-                    if d.abs() > NOISE * largest {
-                        d * d
-                    } else {
-                        0.0
-                    }
-                })
-                .sum()
+            deviations.map(|d| if d.abs() > NOISE * largest { d * d } else { 0.0 }).sum()
         };
         let between = |means: &[f64]| squares(&mut means.iter().map(|mean| mean - grand));
-        let residual = squares(
-            &mut rows.iter().zip(&row_means).flat_map(|(row, row_mean)| {
-                row.iter()
-                    .zip(&column_means)
-                    .map(move |(value, column_mean)| value - row_mean - column_mean + grand)
-            }),
-        );
+        let residual = squares(&mut rows.iter().zip(&row_means).flat_map(|(row, row_mean)| {
+            row.iter().zip(&column_means).map(move |(value, column_mean)| value - row_mean - column_mean + grand)
+        }));
         Self {
             n,
             k,
@@ -128,13 +112,7 @@ impl Anova {
     }
 
     fn icc(&self, level: Level) -> Icc {
-        let Self {
-            n,
-            k,
-            rows,
-            columns,
-            error,
-        } = *self;
+        let Self { n, k, rows, columns, error } = *self;
         let f = ratio(rows, error);
         let single_absolute_interval = f.and_then(|_| self.absolute_interval(level));
         let p_value = f.and_then(|f| Some(FisherF::new(n - 1.0, (n - 1.0) * (k - 1.0))?.sf(f)));
@@ -155,21 +133,12 @@ impl Anova {
     }
 
     fn coefficients(&self) -> IccCoefficients {
-        let Self {
-            n,
-            k,
-            rows,
-            columns,
-            error,
-        } = *self;
+        let Self { n, k, rows, columns, error } = *self;
         let within = self.within();
         IccCoefficients {
             single_oneway: ratio(rows - within, rows + (k - 1.0) * within),
             average_oneway: ratio(rows - within, rows),
-            single_absolute: ratio(
-                rows - error,
-                rows + (k - 1.0) * error + k * (columns - error) / n,
-            ),
+            single_absolute: ratio(rows - error, rows + (k - 1.0) * error + k * (columns - error) / n),
             average_absolute: ratio(rows - error, rows + (columns - error) / n),
             single_consistency: ratio(rows - error, rows + (k - 1.0) * error),
             average_consistency: ratio(rows - error, rows),
@@ -183,22 +152,12 @@ impl Anova {
 
     /// McGraw & Wong 1996, table 7, case 2: Satterthwaite degrees of freedom for the error term.
     fn absolute_interval(&self, level: Level) -> Option<Interval> {
-        let Self {
-            n,
-            k,
-            rows,
-            columns,
-            error,
-        } = *self;
-        let icc = ratio(
-            rows - error,
-            rows + (k - 1.0) * error + k * (columns - error) / n,
-        )?;
+        let Self { n, k, rows, columns, error } = *self;
+        let icc = ratio(rows - error, rows + (k - 1.0) * error + k * (columns - error) / n)?;
         let p = 1.0 - 0.5 * level.alpha();
         let raters = k * icc * columns / error;
         let items = n * (1.0 + (k - 1.0) * icc) - k * icc;
-        let df = (k - 1.0) * (n - 1.0) * (raters + items).powi(2)
-            / ((n - 1.0) * raters * raters + items * items);
+        let df = (k - 1.0) * (n - 1.0) * (raters + items).powi(2) / ((n - 1.0) * raters * raters + items * items);
         let upper_f = FisherF::new(n - 1.0, df)?.quantile(p);
         let lower_f = FisherF::new(df, n - 1.0)?.quantile(p);
         let noise = k * columns + (k * n - k - n) * error;
@@ -218,12 +177,7 @@ impl Anova {
 }
 
 fn f_interval(lo: f64, hi: f64, level: Level) -> Interval {
-    Interval {
-        lo,
-        hi,
-        level,
-        method: Method::FisherF,
-    }
+    Interval { lo, hi, level, method: Method::FisherF }
 }
 
 /// `None` where the denominator is 0 or the quotient is not finite.

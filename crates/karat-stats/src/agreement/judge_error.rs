@@ -1,7 +1,7 @@
 //! How far a judge's scores are from the human ones, in the units of the score.
 
 use crate::{
-    describe::{mean, standard_deviation},
+    describe::{is_constant, mean, standard_deviation},
     input::{InputError, finite_pairs},
     interval::{Interval, Level, Method},
     sum::sum_of,
@@ -51,22 +51,20 @@ pub struct BlandAltman {
 ///
 /// # Errors
 /// Slices of different length, values that are not finite.
-pub fn judge_error(
-    judge: &[f64],
-    human: &[f64],
-    level: Level,
-) -> Result<Option<JudgeError>, InputError> {
+pub fn judge_error(judge: &[f64], human: &[f64], level: Level) -> Result<Option<JudgeError>, InputError> {
     finite_pairs(("judge", judge), ("human", human))?;
     let differences: Vec<f64> = judge.iter().zip(human).map(|(j, h)| j - h).collect();
     let Some(bias) = mean(&differences) else {
         return Ok(None);
     };
     let n = differences.len() as f64;
-    let share =
-        |holds: fn(f64) -> bool| differences.iter().filter(|&&d| holds(d)).count() as f64 / n;
+    let share = |holds: fn(f64) -> bool| differences.iter().filter(|&&d| holds(d)).count() as f64 / n;
     let sd = standard_deviation(&differences);
     let t = level.t(n - 1.0);
-    let around = |centre, half_width| Interval::around(centre, half_width, level, Method::StudentT);
+    let around = |centre: f64, half_width: f64| {
+        let method = if half_width > 0.0 { Method::StudentT } else { Method::Degenerate };
+        Interval::around(centre, half_width, level, method)
+    };
     Ok(Some(JudgeError {
         n: differences.len(),
         bias,
@@ -79,12 +77,7 @@ pub fn judge_error(
         limits: sd.zip(t).map(|(sd, t)| {
             let (lower, upper) = (bias - LIMIT_Z * sd, bias + LIMIT_Z * sd);
             let half = t * sd * (1.0 / n + LIMIT_Z * LIMIT_Z / (2.0 * (n - 1.0))).sqrt();
-            BlandAltman {
-                lower,
-                upper,
-                lower_interval: around(lower, half),
-                upper_interval: around(upper, half),
-            }
+            BlandAltman { lower, upper, lower_interval: around(lower, half), upper_interval: around(upper, half) }
         }),
         concordance: concordance(judge, human),
     }))
@@ -105,7 +98,6 @@ fn concordance(judge: &[f64], human: &[f64]) -> Option<f64> {
         spread += (j * j + h * h) / n;
     }
     let denominator = spread + (judge_mean - human_mean).powi(2);
-    let first = judge.first()?;
-    let one_value = judge.iter().chain(human).all(|v| v >= first && v <= first);
+    let one_value = is_constant(judge) && is_constant(human) && judge.first() == human.first();
     (judge.len() > 1 && !one_value).then(|| 2.0 * covariance / denominator)
 }

@@ -31,18 +31,14 @@ pub fn kendall_tau_b(x: &[f64], y: &[f64]) -> Result<Option<KendallTau>, InputEr
     let mut pairs: Vec<(f64, f64)> = x.iter().zip(y).map(|(&a, &b)| (a + 0.0, b + 0.0)).collect();
     pairs.sort_by(|p, q| p.0.total_cmp(&q.0).then(p.1.total_cmp(&q.1)));
     let in_x = Ties::of(pairs.chunk_by(|p, q| p.0 >= q.0).map(<[_]>::len));
-    let in_both = Ties::of(
-        pairs
-            .chunk_by(|p, q| p.0 >= q.0 && p.1 >= q.1)
-            .map(<[_]>::len),
-    );
+    let in_both = Ties::of(pairs.chunk_by(|p, q| p.0 >= q.0 && p.1 >= q.1).map(<[_]>::len));
     let mut by_y: Vec<f64> = pairs.iter().map(|p| p.1).collect();
     let discordant = sort_counting_swaps(&mut by_y);
     let in_y = Ties::of(by_y.chunk_by(|a, b| a >= b).map(<[_]>::len));
 
     let all = (n as f64) * (n as f64 - 1.0) / 2.0;
     let untied = (all - in_x.pairs) * (all - in_y.pairs);
-    if !(untied > 0.0) {
+    if untied <= 0.0 {
         return Ok(None);
     }
     let excess = all - in_x.pairs - in_y.pairs + in_both.pairs - 2.0 * discordant as f64;
@@ -67,11 +63,7 @@ struct Ties {
 
 impl Ties {
     fn of(sizes: impl Iterator<Item = usize>) -> Self {
-        let mut ties = Self {
-            pairs: 0.0,
-            triples: 0.0,
-            variance: 0.0,
-        };
+        let mut ties = Self { pairs: 0.0, triples: 0.0, variance: 0.0 };
         for t in sizes.map(|size| size as f64) {
             ties.pairs += t * (t - 1.0) / 2.0;
             ties.triples += t * (t - 1.0) * (t - 2.0);

@@ -1,8 +1,6 @@
 //! Krippendorff's alpha and its bootstrap interval over units.
 
-use rustc_hash::FxHashMap;
-
-use super::Ratings;
+use super::{Ratings, codebook::Codebook};
 use crate::{
     describe::{quantile_of_sorted, sorted},
     input::{InputError, in_domain},
@@ -30,10 +28,7 @@ pub enum Measurement {
 ///
 /// # Errors
 /// [`InputError::OutOfDomain`] for a negative rating at [`Measurement::Ratio`].
-pub fn krippendorff_alpha(
-    ratings: &Ratings,
-    measurement: Measurement,
-) -> Result<Option<f64>, InputError> {
+pub fn krippendorff_alpha(ratings: &Ratings, measurement: Measurement) -> Result<Option<f64>, InputError> {
     check_values(ratings, measurement)?;
     Ok(alpha(ratings.units(), measurement))
 }
@@ -43,40 +38,72 @@ fn check_values(ratings: &Ratings, measurement: Measurement) -> Result<(), Input
         return Ok(());
     }
     let negative = ratings.units().flatten().find(|&&value| value < 0.0);
-    negative.map_or(Ok(()), |&value| {
-        in_domain("a rating on a ratio scale", value, "0 or more", false)
-    })
+    negative.map_or(Ok(()), |&value| in_domain("a rating on a ratio scale", value, "0 or more", false))
 }
 
-fn alpha<'a>(
-    units: impl Iterator<Item = &'a [f64]> + Clone,
-    measurement: Measurement,
-) -> Option<f64> {
+fn alpha<'a>(units: impl Iterator<Item = &'a [f64]> + Clone, measurement: Measurement) -> Option<f64> {
     let pairable = units.filter(|unit| unit.len() > 1);
-    let coded = Coded::new(pairable.clone().flatten().copied());
+    let (observed, expected) = match measurement {
+        // Differences of the ratings themselves need no list of distinct values.
+        Measurement::Interval => interval_differences(pairable)?,
+        _ => coded_differences(pairable, measurement)?,
+    };
+    let alpha = 1.0 - observed / expected;
+    alpha.is_finite().then_some(alpha)
+}
+
+/// n·D_o and n·D_e of interval data: D_e is twice the sample variance.
+fn interval_differences<'a>(pairable: impl Iterator<Item = &'a [f64]> + Clone) -> Option<(f64, f64)> {
+    let ratings = pairable.clone().flatten();
+    let (mut n, mut sum) = (0.0, 0.0);
+    let (mut min, mut max) = (f64::INFINITY, f64::NEG_INFINITY);
+    for &rating in ratings.clone() {
+        n += 1.0;
+        sum += rating;
+        min = rating.min(min);
+        max = rating.max(max);
+    }
+    // Also when there are no ratings.
+    if min >= max {
+        return None;
+    }
+    let mean = sum / n;
+    let spread: f64 = ratings.map(|rating| (rating - mean) * (rating - mean)).sum();
+    let observed = pairable.map(|unit| scaled_pairs(unit, |a, b| (a - b) * (a - b)));
+    Some((observed.sum(), 2.0 * n * spread / (n - 1.0)))
+}
+
+/// n·D_o and n·D_e by the distinct values and how often each occurs.
+fn coded_differences<'a>(
+    pairable: impl Iterator<Item = &'a [f64]> + Clone,
+    measurement: Measurement,
+) -> Option<(f64, f64)> {
+    let coded = Coded::new(pairable.clone());
     if coded.domain.len() < 2 {
         return None;
     }
-    let n = coded.codes.len() as f64;
     let positions = coded.positions(measurement);
-    let difference = |a: u32, b: u32| {
-        measurement.squared_difference(positions[a as usize], positions[b as usize])
-    };
+    let difference = |a: u32, b: u32| measurement.squared_difference(positions[a as usize], positions[b as usize]);
     let mut observed = 0.0;
     let mut rest = coded.codes.as_slice();
     for unit in pairable {
         let (codes, tail) = rest.split_at(unit.len());
         rest = tail;
-        let mut within = 0.0;
-        for (i, &a) in codes.iter().enumerate() {
-            for &b in &codes[i + 1..] {
-                within += difference(a, b);
-            }
-        }
-        observed += 2.0 * within / (unit.len() - 1) as f64;
+        observed += scaled_pairs(codes, difference);
     }
-    let expected = measurement.expected_differences(&positions, &coded.counts) / (n - 1.0);
-    (expected > 0.0).then(|| 1.0 - observed / expected)
+    let expected = measurement.expected_differences(&positions, &coded.counts);
+    Some((observed, expected / (coded.codes.len() - 1) as f64))
+}
+
+/// Σ over the ordered pairs of a unit, over its ratings less one.
+fn scaled_pairs<T: Copy>(unit: &[T], difference: impl Fn(T, T) -> f64) -> f64 {
+    let mut sum = 0.0;
+    for (i, &a) in unit.iter().enumerate() {
+        for &b in &unit[i + 1..] {
+            sum += difference(a, b);
+        }
+    }
+    2.0 * sum / (unit.len() - 1) as f64
 }
 
 impl Measurement {
@@ -99,17 +126,11 @@ impl Measurement {
             Self::Nominal => n * n - counts.iter().map(|count| count * count).sum::<f64>(),
             Self::Ordinal | Self::Interval => {
                 let mean = weighted().map(|(x, count)| x * count).sum::<f64>() / n;
-                2.0 * n
-                    * weighted()
-                        .map(|(x, count)| count * (x - mean).powi(2))
-                        .sum::<f64>()
+                2.0 * n * weighted().map(|(x, count)| count * (x - mean).powi(2)).sum::<f64>()
             }
             Self::Ratio => weighted()
                 .map(|(a, count)| {
-                    count
-                        * weighted()
-                            .map(|(b, other)| other * self.squared_difference(*a, *b))
-                            .sum::<f64>()
+                    count * weighted().map(|(b, other)| other * self.squared_difference(*a, *b)).sum::<f64>()
                 })
                 .sum(),
         }
@@ -124,25 +145,19 @@ struct Coded {
 }
 
 impl Coded {
-    fn new(values: impl Iterator<Item = f64>) -> Self {
-        let mut code_of = FxHashMap::default();
-        let mut coded = Self {
-            codes: Vec::new(),
-            domain: Vec::new(),
-            counts: Vec::new(),
-        };
-        for value in values {
+    fn new<'a>(units: impl Iterator<Item = &'a [f64]> + Clone) -> Self {
+        let ratings = units.clone().map(<[f64]>::len).sum();
+        let mut codebook = Codebook::default();
+        let mut codes = Vec::with_capacity(ratings);
+        for unit in units {
             // Adding zero makes −0 and 0 the same bits.
-            let value = value + 0.0;
-            let code = *code_of.entry(value.to_bits()).or_insert_with(|| {
-                coded.domain.push(value);
-                coded.counts.push(0);
-                coded.domain.len() as u32 - 1
-            });
-            coded.counts[code as usize] += 1;
-            coded.codes.push(code);
+            codes.extend(unit.iter().map(|value| codebook.code(value + 0.0)));
         }
-        coded
+        let mut counts = vec![0; codebook.domain.len()];
+        for &code in &codes {
+            counts[code as usize] += 1;
+        }
+        Self { codes, domain: codebook.domain, counts }
     }
 
     /// Where each distinct value lies on the axis on which `measurement` takes differences.
@@ -203,18 +218,12 @@ pub fn alpha_bootstrap(
     for resample in resamples {
         let drawn = resample.as_ref();
         if let Some(&index) = drawn.iter().find(|&&index| index >= ratings.len()) {
-            return Err(InputError::OutOfBounds {
-                name: "resampled unit",
-                index,
-                len: ratings.len(),
-            });
+            return Err(InputError::OutOfBounds { name: "resampled unit", index, len: ratings.len() });
         }
         let units = drawn.iter().map(|&index| ratings.unit(index));
         match alpha(units.clone(), measurement) {
             Some(value) => replicates.push(value),
-            None if units.clone().any(|unit| unit.len() > 1) && varies(units) => {
-                n_indeterminate += 1
-            }
+            None if units.clone().any(|unit| unit.len() > 1) && varies(units) => n_indeterminate += 1,
             None => n_undefined += 1,
         }
     }
@@ -222,25 +231,15 @@ pub fn alpha_bootstrap(
     let end = |p: f64| quantile_of_sorted(&replicates, p);
     let tail = 0.5 * level.alpha();
     let interval = if n_indeterminate == 0 {
-        end(tail).zip(end(1.0 - tail)).map(|(lo, hi)| Interval {
-            lo,
-            hi,
-            level,
-            method: Method::Percentile,
-        })
+        end(tail).zip(end(1.0 - tail)).map(|(lo, hi)| Interval { lo, hi, level, method: Method::Percentile })
     } else {
         None
     };
-    Ok(AlphaBootstrap {
-        alpha: alpha_of_data,
-        n_undefined,
-        n_indeterminate,
-        interval,
-    })
+    Ok(AlphaBootstrap { alpha: alpha_of_data, n_undefined, n_indeterminate, interval })
 }
 
 fn varies<'a>(units: impl Iterator<Item = &'a [f64]>) -> bool {
     let mut values = units.flatten();
     let first = values.next();
-    first.is_some_and(|first| values.any(|value| value > first || value < first))
+    values.any(|value| Some(value) != first)
 }

@@ -5,6 +5,7 @@
 //! used.
 
 mod categories;
+mod codebook;
 mod cohen;
 mod correlation;
 mod fleiss;
@@ -17,7 +18,7 @@ mod ratings;
 #[cfg(test)]
 mod tests;
 
-pub use categories::{CountTable, Weighting, label_indices};
+pub use categories::{CountTable, Weighting, label_indices, score_indices};
 pub use cohen::{Contingency, Kappa, cohen_kappa};
 pub use correlation::{Correlation, PearsonCorrelation, pearson, spearman};
 pub use fleiss::{FleissKappa, fleiss_kappa};

@@ -17,9 +17,7 @@ impl Ratings {
     ///
     /// # Errors
     /// [`InputError::NotFinite`], with the index counted over all ratings.
-    pub fn from_units(
-        units: impl IntoIterator<Item = impl IntoIterator<Item = f64>>,
-    ) -> Result<Self, InputError> {
+    pub fn from_units(units: impl IntoIterator<Item = impl IntoIterator<Item = f64>>) -> Result<Self, InputError> {
         let mut ratings = Self::default();
         for unit in units {
             ratings.values.extend(unit);
@@ -36,16 +34,9 @@ impl Ratings {
     pub fn from_raters(raters: &[impl AsRef<[Option<f64>]>]) -> Result<Self, InputError> {
         let units = raters.first().map_or(0, |rater| rater.as_ref().len());
         for rater in raters {
-            same_length(
-                "the first rater",
-                units,
-                "another rater",
-                rater.as_ref().len(),
-            )?;
+            same_length("the first rater", units, "another rater", rater.as_ref().len())?;
         }
-        Self::from_units(
-            (0..units).map(|unit| raters.iter().filter_map(move |rater| rater.as_ref()[unit])),
-        )
+        Self::from_units((0..units).map(|unit| raters.iter().filter_map(move |rater| rater.as_ref()[unit])))
     }
 
     /// From two complete lists: the judge and the human, item by item.
@@ -69,11 +60,7 @@ impl Ratings {
 
     /// The ratings of one unit; empty for an index past the end.
     pub fn unit(&self, index: usize) -> &[f64] {
-        let start = if index == 0 {
-            Some(0)
-        } else {
-            self.ends.get(index - 1).copied()
-        };
+        let start = if index == 0 { Some(0) } else { self.ends.get(index - 1).copied() };
         match (start, self.ends.get(index)) {
             (Some(start), Some(&end)) => &self.values[start..end],
             _ => &[],

@@ -45,22 +45,12 @@ impl Isotonic {
             Direction::Decreasing => -1.0,
         };
         let mut points: Vec<Point> = (0..x.len())
-            .map(|i| Point {
-                x: x[i],
-                y: sign * y[i],
-                weight: weights.map_or(1.0, |weights| weights[i]),
-            })
+            .map(|i| Point { x: x[i], y: sign * y[i], weight: weights.map_or(1.0, |weights| weights[i]) })
             .collect();
         points.sort_by(|a, b| a.x.total_cmp(&b.x));
-        let distinct: Vec<Point> = points
-            .chunk_by(|a, b| a.x >= b.x)
-            .map(Point::merged)
-            .collect();
+        let distinct: Vec<Point> = points.chunk_by(|a, b| a.x >= b.x).map(Point::merged).collect();
         let mut knots = pool(&distinct).into_iter().map(|(x, y)| (x, sign * y));
-        Ok(knots.next().map(|first| Self {
-            first,
-            rest: knots.collect(),
-        }))
+        Ok(knots.next().map(|first| Self { first, rest: knots.collect() }))
     }
 
     /// The fitted value at `x`: linear between the x of the data, constant outside them.
@@ -69,11 +59,7 @@ impl Isotonic {
             return self.first.1;
         }
         let after = self.rest.partition_point(|knot| knot.0 < x);
-        let (x0, y0) = if after == 0 {
-            self.first
-        } else {
-            self.rest[after - 1]
-        };
+        let (x0, y0) = if after == 0 { self.first } else { self.rest[after - 1] };
         match self.rest.get(after) {
             Some((x1, y1)) => y0 + (y1 - y0) * ((x - x0) / (x1 - x0)),
             None => y0,
@@ -92,11 +78,7 @@ impl Point {
     fn merged(points: &[Self]) -> Self {
         let weight: f64 = points.iter().map(|point| point.weight).sum();
         let total: f64 = points.iter().map(|point| point.weight * point.y).sum();
-        Self {
-            x: points[0].x,
-            y: total / weight,
-            weight,
-        }
+        Self { x: points[0].x, y: total / weight, weight }
     }
 }
 
@@ -114,8 +96,6 @@ fn pool(points: &[Point]) -> Vec<(f64, f64)> {
         }
         blocks.push(block);
     }
-    let fitted = blocks
-        .iter()
-        .flat_map(|(block, size)| std::iter::repeat_n(block.y, *size));
+    let fitted = blocks.iter().flat_map(|(block, size)| std::iter::repeat_n(block.y, *size));
     points.iter().map(|point| point.x).zip(fitted).collect()
 }

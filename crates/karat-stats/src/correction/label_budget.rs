@@ -46,30 +46,14 @@ pub struct LabelBudget {
 /// A variance that is negative, a correlation outside \[−1, 1\], a half-width that is not positive,
 /// no unlabelled items.
 pub fn label_budget(plan: &LabelPlan) -> Result<LabelBudget, InputError> {
-    let variance =
-        |name, value: f64| in_domain(name, value, "0 or more", value >= 0.0 && value.is_finite());
+    let variance = |name, value: f64| in_domain(name, value, "0 or more", value >= 0.0 && value.is_finite());
     variance("variance of human scores", plan.var_human)?;
     variance("variance of judge scores", plan.var_judge)?;
     let correlated = (-1.0..=1.0).contains(&plan.correlation);
-    in_domain(
-        "correlation",
-        plan.correlation,
-        "between -1 and 1",
-        correlated,
-    )?;
-    in_domain(
-        "half-width",
-        plan.half_width,
-        "more than 0",
-        plan.half_width > 0.0,
-    )?;
+    in_domain("correlation", plan.correlation, "between -1 and 1", correlated)?;
+    in_domain("half-width", plan.half_width, "more than 0", plan.half_width > 0.0)?;
     let unlabelled = plan.n_unlabelled as f64;
-    in_domain(
-        "number of unlabelled items",
-        unlabelled,
-        "1 or more",
-        unlabelled >= 1.0,
-    )?;
+    in_domain("number of unlabelled items", unlabelled, "1 or more", unlabelled >= 1.0)?;
     let labels_ppi_pp = plan.smallest(|n| plan.half_width_at(n, plan.lambda_at(n)));
     let lambda = plan.lambda_at(labels_ppi_pp);
     Ok(LabelBudget {
@@ -95,8 +79,7 @@ impl LabelPlan {
     }
 
     fn half_width_at(&self, labels: u64, lambda: f64) -> f64 {
-        let of_labels =
-            self.var_human - 2.0 * lambda * self.covariance() + lambda * lambda * self.var_judge;
+        let of_labels = self.var_human - 2.0 * lambda * self.covariance() + lambda * lambda * self.var_judge;
         let of_judge = lambda * lambda * self.var_judge / self.n_unlabelled as f64;
         self.level.z() * (of_labels.max(0.0) / labels as f64 + of_judge).sqrt()
     }

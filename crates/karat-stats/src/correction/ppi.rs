@@ -56,17 +56,9 @@ pub fn ppi_mean(
     judge_unlabelled: &[f64],
     level: Level,
 ) -> Result<Option<PpiMean>, InputError> {
-    finite_pairs(
-        ("human", human),
-        ("judge on the same items", judge_on_human),
-    )?;
+    finite_pairs(("human", human), ("judge on the same items", judge_on_human))?;
     finite("judge on unlabelled items", judge_unlabelled)?;
-    let data = Data {
-        human,
-        judge_on_human,
-        judge_unlabelled,
-        level,
-    };
+    let data = Data { human, judge_on_human, judge_unlabelled, level };
     Ok(data.estimates())
 }
 
@@ -115,22 +107,21 @@ impl Data<'_> {
         let (n, unlabelled) = (residuals.len() as f64, self.judge_unlabelled.len() as f64);
         let estimate = lambda * mean(self.judge_unlabelled)? + mean(&residuals)?;
         let se = |judge_variance: f64, residual_variance: f64| {
-            let (a, b) = (
-                lambda * lambda * judge_variance / unlabelled,
-                residual_variance / n,
-            );
+            let (a, b) = (lambda * lambda * judge_variance / unlabelled, residual_variance / n);
             (a, b, (a + b).sqrt())
         };
-        let (_, _, se_population) = se(
-            population_variance(self.judge_unlabelled)?,
-            population_variance(&residuals)?,
-        );
+        let (_, _, se_population) = se(population_variance(self.judge_unlabelled)?, population_variance(&residuals)?);
         let (a, b, standard_error) = se(variance(self.judge_unlabelled)?, variance(&residuals)?);
-        let degrees_of_freedom = (standard_error > 0.0)
-            .then(|| (a + b) * (a + b) / (a * a / (unlabelled - 1.0) + b * b / (n - 1.0)));
+        // Satterthwaite, in shares of the variance so that nothing under- or overflows.
+        let degrees_of_freedom = (standard_error > 0.0).then(|| {
+            let (a, b) = (a / (a + b), b / (a + b));
+            1.0 / (a * a / (unlabelled - 1.0) + b * b / (n - 1.0))
+        });
         let t = degrees_of_freedom.map_or(Some(0.0), |df| self.level.t(df))?;
-        let around =
-            |half_width, method| Interval::around(estimate, half_width, self.level, method);
+        let around = |half_width: f64, method| {
+            let method = if half_width > 0.0 { method } else { Method::Degenerate };
+            Interval::around(estimate, half_width, self.level, method)
+        };
         Some(AnchoredMean {
             estimate,
             se_population,

@@ -21,18 +21,13 @@ impl Line {
     pub fn fit(judge: &[f64], human: &[f64]) -> Option<Self> {
         let (judge_mean, human_mean) = (mean(judge)?, mean(human)?);
         if is_constant(judge) {
-            return Some(Self {
-                slope: 0.0,
-                intercept: human_mean,
-            });
+            return Some(Self { slope: 0.0, intercept: human_mean });
         }
         let spread = sum_of(judge.iter().map(|x| (x - judge_mean).powi(2)));
         let pairs = judge.iter().zip(human);
         let slope = sum_of(pairs.map(|(x, y)| (x - judge_mean) * (y - human_mean))) / spread;
-        (judge.len() == human.len() && slope.is_finite()).then(|| Self {
-            slope,
-            intercept: human_mean - slope * judge_mean,
-        })
+        (judge.len() == human.len() && slope.is_finite())
+            .then_some(Self { slope, intercept: human_mean - slope * judge_mean })
     }
 
     /// The value at `x`.
@@ -54,11 +49,7 @@ pub struct ScoreError {
 
 impl ScoreError {
     fn of(scores: &[f64], human: &[f64]) -> Option<Self> {
-        let errors: Vec<f64> = scores
-            .iter()
-            .zip(human)
-            .map(|(score, human)| score - human)
-            .collect();
+        let errors: Vec<f64> = scores.iter().zip(human).map(|(score, human)| score - human).collect();
         let n = errors.len() as f64;
         Some(Self {
             bias: mean(&errors)?,
@@ -95,23 +86,16 @@ pub struct Recalibration {
 ///
 /// # Errors
 /// Slices of different length, or values that are not finite.
-pub fn recalibrate(
-    judge: &[f64],
-    human: &[f64],
-    fold: &[usize],
-) -> Result<Option<Recalibration>, InputError> {
+pub fn recalibrate(judge: &[f64], human: &[f64], fold: &[usize]) -> Result<Option<Recalibration>, InputError> {
     finite_pairs(("judge", judge), ("human", human))?;
     same_length("judge", judge.len(), "fold", fold.len())?;
     let items = Items { judge, human, fold };
     let line = Line::fit(judge, human);
     let isotonic = Isotonic::fit(judge, human, None, Direction::Increasing)?;
-    let (Some(line), Some(isotonic), Some(raw)) = (line, isotonic, ScoreError::of(judge, human))
-    else {
+    let (Some(line), Some(isotonic), Some(raw)) = (line, isotonic, ScoreError::of(judge, human)) else {
         return Ok(None);
     };
-    let linear = items.out_of_fold(|judge, human| {
-        Ok(Line::fit(judge, human).map(|line| move |x| line.predict(x)))
-    })?;
+    let linear = items.out_of_fold(|judge, human| Ok(Line::fit(judge, human).map(|line| move |x| line.predict(x))))?;
     let monotone = items.out_of_fold(|judge, human| {
         let fit = Isotonic::fit(judge, human, None, Direction::Increasing)?;
         Ok(fit.map(|fit| move |x| fit.predict(x)))
@@ -119,8 +103,7 @@ pub fn recalibrate(
     let (Some(linear_out_of_fold), Some(isotonic_out_of_fold)) = (linear, monotone) else {
         return Ok(None);
     };
-    let errors = ScoreError::of(&linear_out_of_fold, human)
-        .zip(ScoreError::of(&isotonic_out_of_fold, human));
+    let errors = ScoreError::of(&linear_out_of_fold, human).zip(ScoreError::of(&isotonic_out_of_fold, human));
     Ok(errors.map(|(linear_error, isotonic_error)| Recalibration {
         line,
         isotonic,
@@ -150,10 +133,7 @@ impl Items<'_> {
         let mut predictions = vec![0.0; self.fold.len()];
         for fold in folds {
             let training = |values: &[f64]| -> Vec<f64> {
-                let others = values
-                    .iter()
-                    .zip(self.fold)
-                    .filter(|(_, other)| **other != fold);
+                let others = values.iter().zip(self.fold).filter(|(_, other)| **other != fold);
                 others.map(|(value, _)| *value).collect()
             };
             let Some(model) = fit(&training(self.judge), &training(self.human))? else {

@@ -68,13 +68,7 @@ pub fn rogan_gladen(counts: &JudgeCounts, level: Level) -> Result<RoganGladen, I
     let rates = raw_rate.zip(sensitivity).zip(specificity);
     let youden_j = rates.map(|((_, q1), q0)| q1 + q0 - 1.0);
     let corrected = rates.and_then(|((p, q1), q0)| counts.corrected(p, q1, q0, level));
-    Ok(RoganGladen {
-        raw_rate,
-        sensitivity,
-        specificity,
-        youden_j,
-        corrected,
-    })
+    Ok(RoganGladen { raw_rate, sensitivity, specificity, youden_j, corrected })
 }
 
 fn share(name: &'static str, part: u64, total: u64) -> Result<Option<f64>, InputError> {
@@ -86,8 +80,7 @@ impl JudgeCounts {
     fn corrected(&self, p: f64, q1: f64, q0: f64, level: Level) -> Option<CorrectedRate> {
         // Compare integers: q1 + q0 − 1 of a chance judge can round to a tiny positive number.
         let cross = |a: u64, b: u64| u128::from(a) * u128::from(b);
-        let better_than_chance = cross(self.true_pos, self.human_neg)
-            + cross(self.true_neg, self.human_pos)
+        let better_than_chance = cross(self.true_pos, self.human_neg) + cross(self.true_neg, self.human_pos)
             > cross(self.human_pos, self.human_neg);
         if !better_than_chance {
             return None;
@@ -105,13 +98,8 @@ impl JudgeCounts {
             unclipped,
             estimate,
             standard_error,
-            delta_interval: Interval::around(
-                estimate,
-                level.z() * standard_error,
-                level,
-                Method::Delta,
-            )
-            .clipped(0.0, 1.0),
+            delta_interval: Interval::around(estimate, level.z() * standard_error, level, Method::Delta)
+                .clipped(0.0, 1.0),
             interval: self.lang_reiczigel(level),
         })
     }
@@ -129,20 +117,16 @@ impl JudgeCounts {
         let q1 = (self.true_pos as f64 + 1.0) / sampling.positives;
         let q0 = (self.true_neg as f64 + 1.0) / sampling.negatives;
         let j = q1 + q0 - 1.0;
-        if !(j > 0.0) {
+        if j <= 0.0 {
             return None;
         }
         let theta = (p + q0 - 1.0) / j;
         let shift = 2.0
             * z
             * z
-            * (theta * q1 * (1.0 - q1) / sampling.positives
-                - (1.0 - theta) * q0 * (1.0 - q0) / sampling.negatives);
+            * (theta * q1 * (1.0 - q1) / sampling.positives - (1.0 - theta) * q0 * (1.0 - q0) / sampling.negatives);
         let half_width = z * sampling.standard_error(p, q1, q0, theta);
-        Some(
-            Interval::around(theta + shift, half_width, level, Method::LangReiczigel)
-                .clipped(0.0, 1.0),
-        )
+        Some(Interval::around(theta + shift, half_width, level, Method::LangReiczigel).clipped(0.0, 1.0))
     }
 }
 

@@ -1,6 +1,6 @@
 //! The two-sided tabular CUSUM chart.
 
-use crate::input::{InputError, in_domain};
+use crate::input::{InputError, finite, in_domain, is_usable};
 
 /// The chart's parameters.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -52,32 +52,20 @@ pub struct CusumChart {
 /// # Errors
 /// Values or parameters that are not finite, σ that is not positive.
 pub fn cusum(values: &[Option<f64>], chart: &Cusum) -> Result<CusumChart, InputError> {
-    let known = chart.target.is_finite() && chart.slack.is_finite() && !chart.limit.is_nan();
-    in_domain("target, slack or limit", chart.target, "a number", known)?;
+    finite("target, slack and limit", &[chart.target, chart.slack, chart.limit])?;
     let sigma = chart.sigma;
-    in_domain(
-        "sigma",
-        sigma,
-        "more than 0",
-        sigma > 0.0 && sigma.is_finite(),
-    )?;
+    in_domain("sigma", sigma, "more than 0", sigma > 0.0 && is_usable(sigma))?;
     let (mut down, mut up) = (0.0_f64, 0.0_f64);
-    let mut result = CusumChart {
-        down: Vec::with_capacity(values.len()),
-        up: Vec::with_capacity(values.len()),
-        alarms: Vec::new(),
-    };
+    let mut result =
+        CusumChart { down: Vec::with_capacity(values.len()), up: Vec::with_capacity(values.len()), alarms: Vec::new() };
     for (index, value) in values.iter().enumerate() {
         let Some(value) = *value else {
             result.down.push(None);
             result.up.push(None);
             continue;
         };
-        if !value.is_finite() {
-            return Err(InputError::NotFinite {
-                name: "values",
-                index,
-            });
+        if !is_usable(value) {
+            return Err(InputError::NotFinite { name: "values", index });
         }
         let z = (value - chart.target) / sigma;
         down = (down - z - chart.slack).max(0.0);

@@ -26,24 +26,14 @@ pub struct EDetector {
 ///
 /// # Errors
 /// Values or m0 outside \[0, 1\], no bet or one outside its range, α outside (0, 1).
-pub fn e_detector(
-    values: &[f64],
-    mean_lower_bound: f64,
-    bets: &[f64],
-    alpha: f64,
-) -> Result<EDetector, InputError> {
+pub fn e_detector(values: &[f64], mean_lower_bound: f64, bets: &[f64], alpha: f64) -> Result<EDetector, InputError> {
     in_unit_interval("values", values)?;
     in_unit_interval("lower bound of the mean", &[mean_lower_bound])?;
     open_probability("alpha", alpha)?;
-    in_domain(
-        "number of bets",
-        bets.len() as f64,
-        "1 or more",
-        !bets.is_empty(),
-    )?;
+    in_domain("number of bets", bets.len() as f64, "1 or more", !bets.is_empty())?;
     for &bet in bets {
         // A relative slack for bets written as a rounded 1/(1 − m0).
-        let allowed = bet > 0.0 && bet * (1.0 - mean_lower_bound) <= 1.0 + 1e-9 && bet.is_finite();
+        let allowed = bet > 0.0 && bet * (1.0 - mean_lower_bound) <= 1.0 + 1e-6 && bet.is_finite();
         in_domain("a bet", bet, "more than 0 and at most 1/(1 - m0)", allowed)?;
     }
     let run = |step: fn(f64, f64) -> f64| -> Vec<f64> {

@@ -49,17 +49,11 @@ pub struct EwmaChart {
 pub fn ewma(values: &[f64], chart: &Ewma) -> Result<EwmaChart, InputError> {
     finite("values", values)?;
     finite("target", &[chart.target])?;
-    let positive =
-        |name, value: f64| in_domain(name, value, "more than 0", value > 0.0 && value.is_finite());
+    let positive = |name, value: f64| in_domain(name, value, "more than 0", value > 0.0 && value.is_finite());
     positive("sigma", chart.sigma)?;
     positive("limit", chart.limit)?;
     let weight = chart.weight;
-    in_domain(
-        "weight",
-        weight,
-        "more than 0 and at most 1",
-        weight > 0.0 && weight <= 1.0,
-    )?;
+    in_domain("weight", weight, "more than 0 and at most 1", weight > 0.0 && weight <= 1.0)?;
     let mut average = chart.target;
     let mut forgotten = 1.0;
     let points: Vec<EwmaPoint> = values
@@ -67,21 +61,10 @@ pub fn ewma(values: &[f64], chart: &Ewma) -> Result<EwmaChart, InputError> {
         .map(|value| {
             average = weight * value + (1.0 - weight) * average;
             forgotten *= (1.0 - weight).powi(2);
-            let width =
-                chart.limit * chart.sigma * (weight / (2.0 - weight) * (1.0 - forgotten)).sqrt();
-            EwmaPoint {
-                average,
-                lower: chart.target - width,
-                upper: chart.target + width,
-            }
+            let width = chart.limit * chart.sigma * (weight / (2.0 - weight) * (1.0 - forgotten)).sqrt();
+            EwmaPoint { average, lower: chart.target - width, upper: chart.target + width }
         })
         .collect();
-    let alarms = points
-        .iter()
-        .enumerate()
-        .filter(|(_, point)| point.is_outside());
-    Ok(EwmaChart {
-        alarms: alarms.map(|(index, _)| index).collect(),
-        points,
-    })
+    let alarms = points.iter().enumerate().filter(|(_, point)| point.is_outside());
+    Ok(EwmaChart { alarms: alarms.map(|(index, _)| index).collect(), points })
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::{
     describe::{median, median_absolute_deviation},
-    input::{InputError, in_domain},
+    input::{InputError, in_domain, is_usable},
 };
 
 /// A score of one calendar day; `day` counts days from any fixed date.
@@ -17,9 +17,7 @@ pub struct DayScore {
 }
 
 /// One score per day, ascending: the run with the greatest time wins, of equal times the later row.
-pub fn latest_per_day<Time: Ord>(
-    runs: impl IntoIterator<Item = (i32, Time, f64)>,
-) -> Vec<DayScore> {
+pub fn latest_per_day<Time: Ord>(runs: impl IntoIterator<Item = (i32, Time, f64)>) -> Vec<DayScore> {
     let mut latest: BTreeMap<i32, (Time, f64)> = BTreeMap::new();
     for (day, time, score) in runs {
         let superseded = latest.get(&day).is_some_and(|(known, _)| *known > time);
@@ -28,9 +26,7 @@ pub fn latest_per_day<Time: Ord>(
         }
     }
     let scores = latest.into_iter();
-    scores
-        .map(|(day, (_, score))| DayScore { day, score })
-        .collect()
+    scores.map(|(day, (_, score))| DayScore { day, score }).collect()
 }
 
 /// The rule of [`median_mad`].
@@ -168,16 +164,9 @@ impl DayCheck {
 ///
 /// # Errors
 /// Scores that are not finite, windows or a scale that are not positive.
-pub fn median_mad(
-    scores: &[DayScore],
-    as_of: i32,
-    rule: &DriftRule,
-) -> Result<DriftReport, InputError> {
-    if let Some(index) = scores.iter().position(|score| !score.score.is_finite()) {
-        return Err(InputError::NotFinite {
-            name: "daily scores",
-            index,
-        });
+pub fn median_mad(scores: &[DayScore], as_of: i32, rule: &DriftRule) -> Result<DriftReport, InputError> {
+    if let Some(index) = scores.iter().position(|score| !is_usable(score.score)) {
+        return Err(InputError::NotFinite { name: "daily scores", index });
     }
     let positive = |name, value: f64| in_domain(name, value, "more than 0", value > 0.0);
     positive("short window", f64::from(rule.short_window))?;
@@ -189,35 +178,17 @@ pub fn median_mad(
     };
     let window = |end: i32, length: i32| -> Vec<f64> {
         let start = end.saturating_sub(length - 1).max(oldest);
-        let inside = scores
-            .iter()
-            .filter(|score| (start..=end).contains(&score.day));
+        let inside = scores.iter().filter(|score| (start..=end).contains(&score.day));
         inside.map(|score| score.score).collect()
     };
     if window(as_of, rule.long_window).is_empty() {
-        return Ok(DriftReport {
-            status: DriftStatus::NoData,
-            days: Vec::new(),
-        });
+        return Ok(DriftReport { status: DriftStatus::NoData, days: Vec::new() });
     }
-    let check_days = (0..=i32::MAX)
-        .take(rule.streak)
-        .map(|back| as_of.saturating_sub(back));
-    let days: Vec<DayCheck> = check_days
-        .map(|day| {
-            rule.check(
-                day,
-                window(day, rule.short_window),
-                window(day, rule.long_window),
-            )
-        })
-        .collect();
+    let check_days = (0..=i32::MAX).take(rule.streak).map(|back| as_of.saturating_sub(back));
+    let days: Vec<DayCheck> =
+        check_days.map(|day| rule.check(day, window(day, rule.short_window), window(day, rule.long_window))).collect();
     let bad = days.iter().filter(|day| day.bad).count();
-    let status = if bad >= rule.streak {
-        DriftStatus::Alert
-    } else {
-        DriftStatus::Ok
-    };
+    let status = if bad >= rule.streak { DriftStatus::Alert } else { DriftStatus::Ok };
     Ok(DriftReport { status, days })
 }
 
@@ -225,29 +196,14 @@ impl DriftRule {
     fn check(&self, day: i32, short: Vec<f64>, long: Vec<f64>) -> DayCheck {
         let (n_short, n_long) = (short.len(), long.len());
         let enough = n_short >= self.min_short && n_long >= self.min_long;
-        let figures = if enough {
-            self.figures(&short, &long)
-        } else {
-            None
-        };
-        DayCheck {
-            day,
-            n_short,
-            n_long,
-            figures,
-            bad: figures.is_some_and(|figures| figures.z < -self.z_threshold),
-        }
+        let figures = if enough { self.figures(&short, &long) } else { None };
+        DayCheck { day, n_short, n_long, figures, bad: figures.is_some_and(|figures| figures.z < -self.z_threshold) }
     }
 
     fn figures(&self, short: &[f64], long: &[f64]) -> Option<DayFigures> {
         let (short_median, long_median) = (median(short)?, median(long)?);
         let mad = median_absolute_deviation(long)?;
-        Some(DayFigures {
-            short_median,
-            long_median,
-            mad,
-            z: (short_median - long_median) / mad.max(self.min_scale),
-        })
+        Some(DayFigures { short_median, long_median, mad, z: (short_median - long_median) / mad.max(self.min_scale) })
     }
 }
 

@@ -17,9 +17,7 @@ pub use cusum::{Alarm, Cusum, CusumChart, Side, cusum};
 pub use e_detector::{EDetector, e_detector};
 pub use ewma::{Ewma, EwmaChart, EwmaPoint, ewma};
 pub use median_mad::{
-    DayCheck, DayFigures, DayScore, DriftAlert, DriftReport, DriftRule, DriftStatus, History,
-    latest_per_day, median_mad,
+    DayCheck, DayFigures, DayScore, DriftAlert, DriftReport, DriftRule, DriftStatus, History, latest_per_day,
+    median_mad,
 };
-pub use page_hinkley::{
-    PageHinkley, PageHinkleyChart, PageHinkleyMode, PageHinkleyPoint, page_hinkley,
-};
+pub use page_hinkley::{PageHinkley, PageHinkleyChart, PageHinkleyMode, PageHinkleyPoint, page_hinkley};

@@ -58,12 +58,7 @@ pub fn page_hinkley(values: &[f64], test: &PageHinkley) -> Result<PageHinkleyCha
     finite("threshold", &[test.threshold])?;
     let forgetting = test.forgetting;
     let allowed = forgetting > 0.0 && forgetting <= 1.0;
-    in_domain(
-        "forgetting factor",
-        forgetting,
-        "more than 0 and at most 1",
-        allowed,
-    )?;
+    in_domain("forgetting factor", forgetting, "more than 0 and at most 1", allowed)?;
     let mut state = State::default();
     let mut points = Vec::with_capacity(values.len());
     let mut alarms = Vec::new();
@@ -100,14 +95,7 @@ struct State {
 
 impl Default for State {
     fn default() -> Self {
-        Self {
-            seen: 0,
-            mean: 0.0,
-            rising: 0.0,
-            falling: 0.0,
-            lowest: f64::INFINITY,
-            highest: f64::NEG_INFINITY,
-        }
+        Self { seen: 0, mean: 0.0, rising: 0.0, falling: 0.0, lowest: f64::INFINITY, highest: f64::NEG_INFINITY }
     }
 }
 
@@ -120,9 +108,6 @@ impl State {
         self.falling = test.forgetting * self.falling + deviation + test.delta;
         self.lowest = self.lowest.min(self.rising);
         self.highest = self.highest.max(self.falling);
-        PageHinkleyPoint {
-            up: self.rising - self.lowest,
-            down: self.highest - self.falling,
-        }
+        PageHinkleyPoint { up: self.rising - self.lowest, down: self.highest - self.falling }
     }
 }

@@ -30,10 +30,7 @@ pub struct BradleyTerry {
 ///
 /// # Errors
 /// A prior that is negative or not finite.
-pub fn bradley_terry(
-    games: &Games,
-    prior_pseudo_wins: f64,
-) -> Result<Option<BradleyTerry>, InputError> {
+pub fn bradley_terry(games: &Games, prior_pseudo_wins: f64) -> Result<Option<BradleyTerry>, InputError> {
     let usable = prior_pseudo_wins >= 0.0 && prior_pseudo_wins.is_finite();
     in_domain("prior pseudo-wins", prior_pseudo_wins, "0 or more", usable)?;
     let models = games.models();
@@ -43,18 +40,11 @@ pub fn bradley_terry(
     }
     let wins = Wins::new(games, prior_pseudo_wins);
     let start = vec![0.0; models];
-    let fitted = maximise(
-        start,
-        |theta| wins.log_likelihood(theta),
-        |theta| wins.slope(theta),
-    );
+    let fitted = maximise(start, |theta| wins.log_likelihood(theta), |theta| wins.slope(theta));
     Ok(fitted.and_then(|log_strength| {
         let (_, information) = wins.slope(&log_strength);
         Some(BradleyTerry {
-            elo: log_strength
-                .iter()
-                .map(|theta| 1000.0 + 400.0 / LN_10 * theta)
-                .collect(),
+            elo: log_strength.iter().map(|theta| 1000.0 + 400.0 / LN_10 * theta).collect(),
             standard_error: information.factor()?.strength_errors(),
             log_likelihood: wins.log_likelihood(&log_strength),
             log_strength,
@@ -74,27 +64,17 @@ impl Wins {
         let both = |a, b, wins_a, wins_b| [(a, b, wins_a), (b, a, wins_b)];
         let played = games.pairings().iter().flat_map(|game| {
             let half = 0.5 * game.ties as f64;
-            both(
-                game.a,
-                game.b,
-                game.wins_a as f64 + half,
-                game.wins_b as f64 + half,
-            )
+            both(game.a, game.b, game.wins_a as f64 + half, game.wins_b as f64 + half)
         });
         let supposed = (0..models)
             .filter(|_| prior > 0.0)
             .flat_map(|a| (a + 1..models).flat_map(move |b| both(a, b, prior, prior)));
-        Self {
-            models,
-            won: played.chain(supposed).filter(|win| win.2 > 0.0).collect(),
-        }
+        Self { models, won: played.chain(supposed).filter(|win| win.2 > 0.0).collect() }
     }
 
     /// Σ w_ij ln P(i beats j).
     fn log_likelihood(&self, theta: &[f64]) -> f64 {
-        let term = |&(winner, loser, weight): &(usize, usize, f64)| {
-            -weight * softplus(theta[loser] - theta[winner])
-        };
+        let term = |&(winner, loser, weight): &(usize, usize, f64)| -weight * softplus(theta[loser] - theta[winner]);
         self.won.iter().map(term).sum()
     }
 

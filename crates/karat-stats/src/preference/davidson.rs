@@ -24,10 +24,7 @@ pub struct Davidson {
 /// `None` when there are no ties, when nothing else (ν → ∞), or when no finite maximum exists.
 pub fn davidson(games: &Games) -> Option<Davidson> {
     let count = |of: fn(&Pairing) -> u64| games.pairings().iter().map(of).sum::<u64>();
-    let (ties, decisive) = (
-        count(|game| game.ties),
-        count(|game| game.wins_a + game.wins_b),
-    );
+    let (ties, decisive) = (count(|game| game.ties), count(|game| game.wins_a + game.wins_b));
     if ties == 0 || decisive == 0 || !games.is_strongly_connected() {
         return None;
     }
@@ -38,12 +35,7 @@ pub fn davidson(games: &Games) -> Option<Davidson> {
     let standard_error = information.factor()?.strength_errors();
     let log_likelihood = log_likelihood(games, &log_strength);
     let tie = log_strength.pop()?.exp();
-    Some(Davidson {
-        log_strength,
-        tie,
-        log_likelihood,
-        standard_error,
-    })
+    Some(Davidson { log_strength, tie, log_likelihood, standard_error })
 }
 
 /// Logarithms of the probabilities that a wins, b wins, and they tie.
@@ -52,12 +44,7 @@ fn log_outcomes(game: &Pairing, at: &[f64]) -> [f64; 3] {
     let log_nu = at[at.len() - 1];
     let scores = [half, -half, log_nu];
     let largest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let total = largest
-        + scores
-            .iter()
-            .map(|score| (score - largest).exp())
-            .sum::<f64>()
-            .ln();
+    let total = largest + scores.iter().map(|score| (score - largest).exp()).sum::<f64>().ln();
     scores.map(|score| score - total)
 }
 

@@ -33,19 +33,10 @@ impl Games {
         for pairing in &pairings {
             let index = pairing.a.max(pairing.b);
             if index >= models {
-                return Err(InputError::OutOfBounds {
-                    name: "model index",
-                    index,
-                    len: models,
-                });
+                return Err(InputError::OutOfBounds { name: "model index", index, len: models });
             }
             let itself = pairing.a == pairing.b;
-            in_domain(
-                "opponent of a model",
-                pairing.b as f64,
-                "another model",
-                !itself,
-            )?;
+            in_domain("opponent of a model", pairing.b as f64, "another model", !itself)?;
         }
         Ok(Self { models, pairings })
     }

@@ -12,11 +12,7 @@ impl Information {
     /// Zeros for `strengths` log strengths and `others` further parameters.
     pub(super) fn new(strengths: usize, others: usize) -> Self {
         let size = strengths + others;
-        Self {
-            entries: vec![0.0; size * size],
-            size,
-            strengths,
-        }
+        Self { entries: vec![0.0; size * size], size, strengths }
     }
 
     /// Adds `value` to entry (i, j) and, off the diagonal, to (j, i).
@@ -43,13 +39,11 @@ impl Information {
         for i in 0..size {
             for j in 0..=i {
                 let anchored = if i < self.strengths { anchor } else { 0.0 };
-                let dot: f64 = (0..j)
-                    .map(|k| lower[i * size + k] * lower[j * size + k])
-                    .sum();
+                let dot: f64 = (0..j).map(|k| lower[i * size + k] * lower[j * size + k]).sum();
                 let rest = self.entries[i * size + j] + anchored - dot;
                 if i == j {
-                    // Also refuses NaN.
-                    if !(rest > 1e-14 * (self.entries[i * size + i] + anchored)) {
+                    let whole = self.entries[i * size + i] + anchored;
+                    if rest.is_nan() || rest <= 1e-14 * whole {
                         return None;
                     }
                     lower[i * size + i] = rest.sqrt();
@@ -58,11 +52,7 @@ impl Information {
                 }
             }
         }
-        Some(Factor {
-            lower,
-            size,
-            strengths: self.strengths,
-        })
+        Some(Factor { lower, size, strengths: self.strengths })
     }
 }
 
@@ -83,9 +73,7 @@ impl Factor {
             step[i] = (step[i] - known) / self.lower[i * size + i];
         }
         for i in (0..size).rev() {
-            let known: f64 = (i + 1..size)
-                .map(|k| self.lower[k * size + i] * step[k])
-                .sum();
+            let known: f64 = (i + 1..size).map(|k| self.lower[k * size + i] * step[k]).sum();
             step[i] = (step[i] - known) / self.lower[i * size + i];
         }
         step
@@ -99,9 +87,7 @@ impl Factor {
             unit[i] = 1.0;
             self.solve(&unit)[i] - anchor
         };
-        (0..self.strengths)
-            .map(|i| variance(i).max(0.0).sqrt())
-            .collect()
+        (0..self.strengths).map(|i| variance(i).max(0.0).sqrt()).collect()
     }
 }
 

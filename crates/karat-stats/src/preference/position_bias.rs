@@ -46,9 +46,8 @@ pub struct PositionBias {
 
 /// Position bias from verdicts (with A shown first, with B shown first), one per pair.
 pub fn position_bias(verdicts: &[(Preferred, Preferred)], level: Level) -> PositionBias {
-    let count = |holds: fn(&(Preferred, Preferred)) -> bool| {
-        verdicts.iter().filter(|verdict| holds(verdict)).count() as u64
-    };
+    let count =
+        |holds: fn(&(Preferred, Preferred)) -> bool| verdicts.iter().filter(|verdict| holds(verdict)).count() as u64;
     use Preferred::{A, B};
     let pairs = verdicts.len() as u64;
     let consistent = count(|(a_first, b_first)| a_first == b_first);
@@ -57,10 +56,7 @@ pub fn position_bias(verdicts: &[(Preferred, Preferred)], level: Level) -> Posit
     let first_wins = count(|verdict| verdict.0 == A) + count(|verdict| verdict.1 == B);
     let second_wins = count(|verdict| verdict.0 == B) + count(|verdict| verdict.1 == A);
     let rate = |part: u64, whole: u64| (whole > 0).then(|| part as f64 / whole as f64);
-    let score: f64 = verdicts
-        .iter()
-        .map(|(x, y)| x.score_of_a() + y.score_of_a())
-        .sum();
+    let score: f64 = verdicts.iter().map(|(x, y)| x.score_of_a() + y.score_of_a()).sum();
     PositionBias {
         pairs,
         consistent,
@@ -69,8 +65,7 @@ pub fn position_bias(verdicts: &[(Preferred, Preferred)], level: Level) -> Posit
         first_wins,
         second_wins,
         consistency: rate(consistent, pairs),
-        consistency_interval: Proportion::new(consistent as f64, pairs as f64)
-            .map(|p| p.wilson(level)),
+        consistency_interval: Proportion::new(consistent as f64, pairs as f64).map(|p| p.wilson(level)),
         first_position_rate: rate(first_wins, first_wins + second_wins),
         p_value: two_sided_p(flips_to_first, flips_to_first + flips_to_second),
         win_rate_a: (pairs > 0).then(|| score / (2.0 * pairs as f64)),

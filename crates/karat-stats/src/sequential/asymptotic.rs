@@ -28,12 +28,7 @@ impl AsymptoticSequence {
     /// α outside (0, 1), `t_opt` that is not positive.
     pub fn new(alpha: f64, t_opt: f64) -> Result<Self, InputError> {
         open_probability("alpha", alpha)?;
-        in_domain(
-            "t_opt",
-            t_opt,
-            "more than 0",
-            t_opt > 0.0 && t_opt.is_finite(),
-        )?;
+        in_domain("t_opt", t_opt, "more than 0", t_opt > 0.0 && t_opt.is_finite())?;
         Ok(Self { alpha, t_opt })
     }
 
@@ -69,12 +64,8 @@ impl AsymptoticSequence {
             squares += deviation * (value - mean);
             let sd = (squares / t).max(0.0).sqrt();
             let growth: f64 = t * rho_squared + 1.0;
-            let width =
-                (2.0 * growth / (t * t * rho_squared) * (growth.sqrt() / self.alpha).ln()).sqrt();
-            AsymptoticPoint {
-                mean,
-                half_width: sd * width,
-            }
+            let width = (2.0 * growth / (t * t * rho_squared) * (growth.sqrt() / self.alpha).ln()).sqrt();
+            AsymptoticPoint { mean, half_width: sd * width }
         });
         Ok(points.collect())
     }

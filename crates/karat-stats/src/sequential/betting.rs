@@ -54,12 +54,7 @@ impl BettingSequence {
         open_probability("alpha", alpha)?;
         if let Some(size) = population {
             let enough = size >= values.len() as u64;
-            in_domain(
-                "population",
-                size as f64,
-                "at least the number of values",
-                enough,
-            )?;
+            in_domain("population", size as f64, "at least the number of values", enough)?;
         }
         Ok(Self {
             values: values.to_vec(),
@@ -77,11 +72,7 @@ impl BettingSequence {
             plus += step.log_plus();
             minus += step.log_minus();
             let (plus, minus) = (f64::exp(plus), f64::exp(minus));
-            Wealth {
-                plus,
-                minus,
-                hedged: 0.5 * plus.max(minus),
-            }
+            Wealth { plus, minus, hedged: 0.5 * plus.max(minus) }
         });
         points.collect()
     }
@@ -96,16 +87,8 @@ impl BettingSequence {
         let plus = |m: f64| self.steps(m, t).map(Step::log_plus).sum::<f64>() - limit;
         let minus = |m: f64| self.steps(m, t).map(Step::log_minus).sum::<f64>() - limit;
         // K⁺ falls and K⁻ rises with m.
-        let lower = if plus(low) < 0.0 {
-            Some(low)
-        } else {
-            find_root(plus, low, high)
-        };
-        let upper = if minus(high) < 0.0 {
-            Some(high)
-        } else {
-            find_root(minus, low, high)
-        };
+        let lower = if plus(low) < 0.0 { Some(low) } else { find_root(plus, low, high) };
+        let upper = if minus(high) < 0.0 { Some(high) } else { find_root(minus, low, high) };
         Bounds { lower, upper }
     }
 
@@ -119,47 +102,43 @@ impl BettingSequence {
 
     fn steps(&self, m: f64, t: usize) -> impl Iterator<Item = Step> {
         let mut sum = 0.0;
-        self.values.iter().zip(&self.bets).take(t).enumerate().map(
-            move |(before, (&value, &bet))| {
-                let mean = self
-                    .population
-                    .map_or(m, |size| (size * m - sum) / (size - before as f64));
-                sum += value;
-                Step { value, bet, mean }
-            },
-        )
+        let bets = self.values.iter().zip(&self.bets).take(t).enumerate();
+        bets.map(move |(before, (&value, &bet))| {
+            let mean = match self.population {
+                None => Some(m),
+                Some(size) => mean_of_rest(size, m, before as f64, sum),
+            };
+            sum += value;
+            Step { value, bet, mean }
+        })
     }
 }
 
-/// One bet on one value against the mean that the hypothesis gives it.
+/// The mean of the items not yet seen if that of all `size` items is `m`; `None` when no scores in
+/// \[0, 1\] have it.
+fn mean_of_rest(size: f64, m: f64, seen: f64, sum: f64) -> Option<f64> {
+    let (rest, left) = (size * m - sum, size - seen);
+    let slack = ROUNDING * size;
+    (rest >= -slack && rest <= left + slack).then(|| (rest / left).clamp(0.0, 1.0))
+}
+
+/// Sums of scores are off by less than this share of the number of items.
+const ROUNDING: f64 = 1e-14;
+
+/// One bet on one value against the mean that the hypothesis gives it, if it is possible at all.
 #[derive(Clone, Copy)]
 struct Step {
     value: f64,
     bet: f64,
-    mean: f64,
+    mean: Option<f64>,
 }
 
-/// Means this far outside \[0, 1\] are rounding, not impossibility.
-const SLACK: f64 = 1e-12;
-
 impl Step {
-    fn is_impossible(self) -> bool {
-        !(-SLACK..=1.0 + SLACK).contains(&self.mean)
-    }
-
     fn log_plus(self) -> f64 {
-        if self.is_impossible() {
-            return f64::INFINITY;
-        }
-        let bet = self.bet.min(MOST_LOST / self.mean.max(0.0));
-        (bet * (self.value - self.mean)).ln_1p()
+        self.mean.map_or(f64::INFINITY, |mean| (self.bet.min(MOST_LOST / mean) * (self.value - mean)).ln_1p())
     }
 
     fn log_minus(self) -> f64 {
-        if self.is_impossible() {
-            return f64::INFINITY;
-        }
-        let bet = self.bet.min(MOST_LOST / (1.0 - self.mean).max(0.0));
-        (-bet * (self.value - self.mean)).ln_1p()
+        self.mean.map_or(f64::INFINITY, |mean| (self.bet.min(MOST_LOST / (1.0 - mean)) * (mean - self.value)).ln_1p())
     }
 }

@@ -33,12 +33,7 @@ pub fn empirical_bernstein(
     in_unit_interval("values", values)?;
     open_probability("alpha", alpha)?;
     let usable = truncation > 0.0 && truncation < 1.0;
-    in_domain(
-        "truncation",
-        truncation,
-        "between 0 and 1 (both excluded)",
-        usable,
-    )?;
+    in_domain("truncation", truncation, "between 0 and 1 (both excluded)", usable)?;
     let log_term = (2.0 / alpha).ln();
     let bets = bets(values, log_term);
     let mut below = Side::default();
@@ -50,12 +45,7 @@ pub fn empirical_bernstein(
         let upper = (1.0 - above.add(1.0 - value, bet, log_term)).min(1.0);
         lower_running = lower_running.max(lower);
         upper_running = upper_running.min(upper);
-        EmpiricalBernsteinPoint {
-            lower,
-            upper,
-            lower_running,
-            upper_running,
-        }
+        EmpiricalBernsteinPoint { lower, upper, lower_running, upper_running }
     });
     Ok(points.collect())
 }
@@ -72,11 +62,7 @@ struct Side {
 
 impl Side {
     fn add(&mut self, value: f64, bet: f64, log_term: f64) -> f64 {
-        let mean = if self.seen > 0.0 {
-            self.sum / self.seen
-        } else {
-            0.0
-        };
+        let mean = if self.seen > 0.0 { self.sum / self.seen } else { 0.0 };
         self.penalty += (value - mean).powi(2) * (-(-bet).ln_1p() - bet);
         self.seen += 1.0;
         self.sum += value;

@@ -75,20 +75,10 @@ const SLACK: f64 = 1e-12;
 pub fn gate_early_stop(scores: &[f64], gate: &SequentialGate) -> Result<GateRun, InputError> {
     in_unit_interval("scores", scores)?;
     open_probability("alpha", gate.alpha)?;
-    in_domain(
-        "threshold",
-        gate.threshold,
-        "a number",
-        gate.threshold.is_finite(),
-    )?;
+    in_domain("threshold", gate.threshold, "a number", gate.threshold.is_finite())?;
     let size = gate.population as f64;
     let enough = gate.population >= scores.len() as u64 && gate.population > 0;
-    in_domain(
-        "number of items",
-        size,
-        "at least 1 and the number of scores",
-        enough,
-    )?;
+    in_domain("number of items", size, "at least 1 and the number of scores", enough)?;
     let log_term = (1.0 / gate.alpha).ln();
     let mut past = Predictable::new();
     let (mut sum, mut e_pass, mut e_fail) = (0.0, 1.0, 1.0);
@@ -140,22 +130,9 @@ impl SequentialGate {
         let e_pass_stop = reached(|point| point.e_pass);
         let e_fail_stop = reached(|point| point.e_fail);
         let on = |items: Option<usize>, verdict| items.map(|items| GateDecision { items, verdict });
-        let candidates = [
-            certain,
-            on(e_pass_stop, GateVerdict::Pass),
-            on(e_fail_stop, GateVerdict::Fail),
-        ];
+        let candidates = [certain, on(e_pass_stop, GateVerdict::Pass), on(e_fail_stop, GateVerdict::Fail)];
         // `min_by_key` keeps the first of equals.
-        let decision = candidates
-            .into_iter()
-            .flatten()
-            .min_by_key(|decision| decision.items);
-        GateRun {
-            points,
-            certain,
-            e_pass_stop,
-            e_fail_stop,
-            decision,
-        }
+        let decision = candidates.into_iter().flatten().min_by_key(|decision| decision.items);
+        GateRun { points, certain, e_pass_stop, e_fail_stop, decision }
     }
 }

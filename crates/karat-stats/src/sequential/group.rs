@@ -37,19 +37,10 @@ pub struct Look {
 ///
 /// # Errors
 /// No looks, more than 1000 of them, or α outside (0, 1).
-pub fn group_sequential(
-    boundary: Boundary,
-    looks: usize,
-    alpha: f64,
-) -> Result<Vec<Look>, InputError> {
+pub fn group_sequential(boundary: Boundary, looks: usize, alpha: f64) -> Result<Vec<Look>, InputError> {
     open_probability("alpha", alpha)?;
     let countable = (1..=1000).contains(&looks);
-    in_domain(
-        "number of looks",
-        looks as f64,
-        "between 1 and 1000",
-        countable,
-    )?;
+    in_domain("number of looks", looks as f64, "between 1 and 1000", countable)?;
     let rule = GaussLegendre::new(NODES);
     let plan = match boundary {
         Boundary::Pocock => rule.scaled_to(alpha, &vec![1.0; looks]),
@@ -86,10 +77,7 @@ struct Unstopped {
 impl Unstopped {
     /// Before the first look all paths are at 0.
     fn start() -> Self {
-        Self {
-            look: 0.0,
-            mass: vec![(0.0, 1.0)],
-        }
+        Self { look: 0.0, mass: vec![(0.0, 1.0)] }
     }
 
     /// P(|Z| ≥ `critical` at the next look, not stopped before).
@@ -102,20 +90,9 @@ impl Unstopped {
     fn next(&self, critical: f64, rule: &GaussLegendre) -> Self {
         let look = self.look + 1.0;
         let end = critical.min(FARTHEST_Z) * look.sqrt();
-        let density = |s: f64| {
-            self.mass
-                .iter()
-                .map(|&(from, mass)| mass * normal_pdf(s - from))
-                .sum::<f64>()
-        };
-        let mass = rule
-            .nodes
-            .iter()
-            .map(|&(x, weight)| (end * x, end * weight * density(end * x)));
-        Self {
-            look,
-            mass: mass.collect(),
-        }
+        let density = |s: f64| self.mass.iter().map(|&(from, mass)| mass * normal_pdf(s - from)).sum::<f64>();
+        let mass = rule.nodes.iter().map(|&(x, weight)| (end * x, end * weight * density(end * x)));
+        Self { look, mass: mass.collect() }
     }
 }
 
@@ -129,10 +106,7 @@ impl GaussLegendre {
                 let (mut value, mut previous) = (1.0, 0.0);
                 for k in 0..n {
                     let k = k as f64;
-                    (value, previous) = (
-                        ((2.0 * k + 1.0) * x * value - k * previous) / (k + 1.0),
-                        value,
-                    );
+                    (value, previous) = (((2.0 * k + 1.0) * x * value - k * previous) / (k + 1.0), value);
                 }
                 slope = n as f64 * (x * value - previous) / (x * x - 1.0);
                 let step = value / slope;
@@ -143,9 +117,7 @@ impl GaussLegendre {
             }
             (x, 2.0 / ((1.0 - x * x) * slope * slope))
         });
-        Self {
-            nodes: nodes.collect(),
-        }
+        Self { nodes: nodes.collect() }
     }
 
     /// c·shape with c such that the chance of any crossing is `alpha`.
@@ -157,10 +129,7 @@ impl GaussLegendre {
                 let critical_z = c * factor;
                 cumulative_alpha += paths.crossing(critical_z);
                 paths = paths.next(critical_z, self);
-                Look {
-                    critical_z,
-                    cumulative_alpha,
-                }
+                Look { critical_z, cumulative_alpha }
             };
             shape.iter().map(look).collect()
         };
@@ -181,10 +150,7 @@ impl GaussLegendre {
             let critical_z = find_root(surplus, 0.0, FARTHEST_Z).unwrap_or(FARTHEST_Z);
             paths = paths.next(critical_z, self);
             before = cumulative_alpha;
-            Look {
-                critical_z,
-                cumulative_alpha,
-            }
+            Look { critical_z, cumulative_alpha }
         };
         (1..=looks).map(look).collect()
     }

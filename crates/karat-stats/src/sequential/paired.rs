@@ -30,11 +30,7 @@ pub struct SequentialPaired {
 ///
 /// # Errors
 /// Slices of different length, scores outside \[0, 1\], α outside (0, 1).
-pub fn sequential_paired(
-    baseline: &[f64],
-    candidate: &[f64],
-    alpha: f64,
-) -> Result<SequentialPaired, InputError> {
+pub fn sequential_paired(baseline: &[f64], candidate: &[f64], alpha: f64) -> Result<SequentialPaired, InputError> {
     finite_pairs(("baseline", baseline), ("candidate", candidate))?;
     in_unit_interval("baseline", baseline)?;
     in_unit_interval("candidate", candidate)?;
@@ -43,10 +39,7 @@ pub fn sequential_paired(
     let rescaled: Vec<f64> = pairs.map(|(b, c)| 0.5 * (c - b + 1.0)).collect();
     let bets = bets(&rescaled, (1.0 / alpha).ln());
     let process = |sign: f64| -> Vec<f64> {
-        let gains = rescaled
-            .iter()
-            .zip(&bets)
-            .map(|(x, bet)| 1.0 + sign * bet.min(1.0) * (x - 0.5));
+        let gains = rescaled.iter().zip(&bets).map(|(x, bet)| 1.0 + sign * bet.min(1.0) * (x - 0.5));
         let mut wealth = 1.0;
         gains
             .map(|gain| {
@@ -58,11 +51,7 @@ pub fn sequential_paired(
     let (e_improvement, e_regression) = (process(1.0), process(-1.0));
     let both = e_improvement.iter().zip(&e_regression);
     let e_two_sided: Vec<f64> = both.map(|(up, down)| 0.5 * (up + down)).collect();
-    let stop = |e: &[f64]| {
-        e.iter()
-            .position(|&e| e >= 1.0 / alpha)
-            .map(|before| before + 1)
-    };
+    let stop = |e: &[f64]| e.iter().position(|&e| e >= 1.0 / alpha).map(|before| before + 1);
     let greatest = e_two_sided.iter().copied().reduce(f64::max);
     Ok(SequentialPaired {
         stop_improvement: stop(&e_improvement),

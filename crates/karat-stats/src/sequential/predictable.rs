@@ -11,11 +11,7 @@ pub(super) struct Predictable {
 
 impl Predictable {
     pub(super) fn new() -> Self {
-        Self {
-            seen: 0.0,
-            sum: 0.5,
-            squares: 0.25,
-        }
+        Self { seen: 0.0, sum: 0.5, squares: 0.25 }
     }
 
     /// The bet on the next value, number t: √(2·log_term/(t·ln(1 + t)·σ²_{t−1})), not yet capped.

@@ -2,9 +2,8 @@
 
 use karat_stats::{
     agreement::{
-        Contingency, CountTable, Measurement, Ratings, Weighting, alpha_bootstrap, cohen_kappa,
-        fleiss_kappa, gwet_ac, icc, judge_error, kendall_tau_b, krippendorff_alpha, label_indices,
-        pearson, spearman,
+        Contingency, CountTable, Measurement, Ratings, Weighting, alpha_bootstrap, cohen_kappa, fleiss_kappa, gwet_ac,
+        icc, judge_error, kendall_tau_b, krippendorff_alpha, label_indices, pearson, spearman,
     },
     interval::{Interval, Level},
 };
@@ -12,10 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Adapter,
-    input::{
-        array, as_indices, as_observations, complete_pairs, json, level, lower, message, text,
-        upper,
-    },
+    input::{array, as_indices, as_observations, complete_pairs, json, level, lower, message, text, upper},
 };
 
 /// Adapters by the stem of the vector file.
@@ -32,47 +28,31 @@ pub const ADAPTERS: &[(&str, Adapter)] = &[
 
 fn cohen(input: &Value) -> Result<Value, String> {
     let labels = array(input, "labels")?;
-    let both = array(input, "rater_a")?
-        .iter()
-        .zip(array(input, "rater_b")?);
-    let (a, b): (Vec<Value>, Vec<Value>) = both
-        .filter(|(a, b)| !a.is_null() && !b.is_null())
-        .map(|(a, b)| (a.clone(), b.clone()))
-        .unzip();
+    let both = array(input, "rater_a")?.iter().zip(array(input, "rater_b")?);
+    let (a, b): (Vec<Value>, Vec<Value>) =
+        both.filter(|(a, b)| !a.is_null() && !b.is_null()).map(|(a, b)| (a.clone(), b.clone())).unzip();
     let a = label_indices("rater_a", &a, labels).map_err(message)?;
     let b = label_indices("rater_b", &b, labels).map_err(message)?;
     let table = Contingency::from_indices(&a, &b, labels.len()).map_err(message)?;
     let mut result = Map::new();
     result.insert("n".to_owned(), json!(table.n()));
-    result.insert(
-        "percent_agreement".to_owned(),
-        json(table.percent_agreement()),
-    );
-    for (name, weighting) in [
-        ("unweighted", Weighting::Identity),
-        ("linear", Weighting::Linear),
-        ("quadratic", Weighting::Quadratic),
-    ] {
+    result.insert("percent_agreement".to_owned(), json(table.percent_agreement()));
+    for (name, weighting) in
+        [("unweighted", Weighting::Identity), ("linear", Weighting::Linear), ("quadratic", Weighting::Quadratic)]
+    {
         let kappa = cohen_kappa(&table, weighting);
         result.insert(name.to_owned(), json(kappa.map(|k| k.kappa)));
-        result.insert(
-            format!("{name}_se"),
-            json(kappa.and_then(|k| k.standard_error)),
-        );
+        result.insert(format!("{name}_se"), json(kappa.and_then(|k| k.standard_error)));
     }
     Ok(Value::Object(result))
 }
 
 fn fleiss(input: &Value) -> Result<Value, String> {
     let row = |row: &Value| {
-        let counts =
-            as_indices(row).ok_or("reading the input: a row of counts is not whole numbers")?;
+        let counts = as_indices(row).ok_or("reading the input: a row of counts is not whole numbers")?;
         Ok(counts.into_iter().map(|count| count as u64).collect())
     };
-    let rows: Vec<Vec<u64>> = array(input, "counts")?
-        .iter()
-        .map(row)
-        .collect::<Result<_, String>>()?;
+    let rows: Vec<Vec<u64>> = array(input, "counts")?.iter().map(row).collect::<Result<_, String>>()?;
     let kappa = fleiss_kappa(&CountTable::from_counts(&rows).map_err(message)?).map_err(message)?;
     Ok(json!({
         "n_items": kappa.n_items,
@@ -84,22 +64,14 @@ fn fleiss(input: &Value) -> Result<Value, String> {
 }
 
 fn ratings(input: &Value) -> Result<Ratings, String> {
-    let raters: Option<Vec<Vec<Option<f64>>>> = array(input, "ratings_by_rater")?
-        .iter()
-        .map(as_observations)
-        .collect();
-    let raters = raters
-        .ok_or("reading the input: ratings_by_rater should hold rows of numbers and nulls")?;
+    let raters: Option<Vec<Vec<Option<f64>>>> = array(input, "ratings_by_rater")?.iter().map(as_observations).collect();
+    let raters = raters.ok_or("reading the input: ratings_by_rater should hold rows of numbers and nulls")?;
     Ratings::from_raters(&raters).map_err(message)
 }
 
 fn krippendorff(input: &Value) -> Result<Value, String> {
     let ratings = ratings(input)?;
-    let alpha = |measurement| {
-        krippendorff_alpha(&ratings, measurement)
-            .map(json)
-            .map_err(message)
-    };
+    let alpha = |measurement| krippendorff_alpha(&ratings, measurement).map(json).map_err(message);
     Ok(json!({
         "nominal": alpha(Measurement::Nominal)?,
         "ordinal": alpha(Measurement::Ordinal)?,
@@ -115,19 +87,12 @@ fn krippendorff_resampled(input: &Value) -> Result<Value, String> {
         "interval" => Measurement::Interval,
         "ratio" => Measurement::Ratio,
         other => {
-            return Err(format!(
-                "reading the input: unknown level of measurement {other}"
-            ));
+            return Err(format!("reading the input: unknown level of measurement {other}"));
         }
     };
-    let resamples: Option<Vec<Vec<usize>>> = array(input, "resample_unit_indices")?
-        .iter()
-        .map(as_indices)
-        .collect();
-    let resamples =
-        resamples.ok_or("reading the input: resample_unit_indices should hold rows of indices")?;
-    let bootstrap = alpha_bootstrap(&ratings(input)?, measurement, level(input)?, resamples)
-        .map_err(message)?;
+    let resamples: Option<Vec<Vec<usize>>> = array(input, "resample_unit_indices")?.iter().map(as_indices).collect();
+    let resamples = resamples.ok_or("reading the input: resample_unit_indices should hold rows of indices")?;
+    let bootstrap = alpha_bootstrap(&ratings(input)?, measurement, level(input)?, resamples).map_err(message)?;
     Ok(json!({
         "alpha": json(bootstrap.alpha),
         "n_undefined": bootstrap.n_undefined,
@@ -140,14 +105,8 @@ fn gwet(input: &Value) -> Result<Value, String> {
     let categories = array(input, "categories")?;
     let mut items = Vec::new();
     for item in array(input, "ratings")? {
-        let given = item
-            .as_array()
-            .ok_or("reading the input: a row of ratings is not an array")?;
-        let given: Vec<Value> = given
-            .iter()
-            .filter(|rating| !rating.is_null())
-            .cloned()
-            .collect();
+        let given = item.as_array().ok_or("reading the input: a row of ratings is not an array")?;
+        let given: Vec<Value> = given.iter().filter(|rating| !rating.is_null()).cloned().collect();
         items.push(label_indices("ratings", &given, categories).map_err(message)?);
     }
     let table = CountTable::from_ratings(items, categories.len()).map_err(message)?;
@@ -162,25 +121,16 @@ fn gwet(input: &Value) -> Result<Value, String> {
         result.insert(name.to_owned(), json(ac.map(|ac| ac.coefficient)));
         result.insert(format!("{name}_pa"), json(ac.map(|ac| ac.observed)));
         result.insert(format!("{name}_pe"), json(ac.map(|ac| ac.chance)));
-        result.insert(
-            format!("{name}_se"),
-            json(ac.and_then(|ac| ac.standard_error)),
-        );
+        result.insert(format!("{name}_se"), json(ac.and_then(|ac| ac.standard_error)));
     }
     Ok(Value::Object(result))
 }
 
 fn intraclass(input: &Value) -> Result<Value, String> {
-    let rows: Option<Vec<Vec<Option<f64>>>> = array(input, "ratings")?
-        .iter()
-        .map(as_observations)
-        .collect();
+    let rows: Option<Vec<Vec<Option<f64>>>> = array(input, "ratings")?.iter().map(as_observations).collect();
     let rows = rows.ok_or("reading the input: ratings should hold rows of numbers and nulls")?;
     // Items with a missing rating are dropped.
-    let complete: Vec<Vec<f64>> = rows
-        .into_iter()
-        .filter_map(|row| row.into_iter().collect())
-        .collect();
+    let complete: Vec<Vec<f64>> = rows.into_iter().filter_map(|row| row.into_iter().collect()).collect();
     let result = icc(&complete, level(input)?).map_err(message)?;
     let coefficients = result.map(|icc| icc.coefficients).unwrap_or_default();
     let absolute = result.and_then(|icc| icc.single_absolute_interval);

@@ -21,8 +21,7 @@ fn classify(input: &Value) -> Result<Value, String> {
     }
     let labels = array(input, "labels")?;
     let truth = label_indices("truth", array(input, "truth")?, labels).map_err(message)?;
-    let predicted =
-        label_indices("predicted", array(input, "predicted")?, labels).map_err(message)?;
+    let predicted = label_indices("predicted", array(input, "predicted")?, labels).map_err(message)?;
     let Some(result) = classification(&truth, &predicted, labels.len()).map_err(message)? else {
         return Ok(Value::Null);
     };
@@ -66,12 +65,8 @@ fn flags(input: &Value, name: &str) -> Result<Vec<bool>, String> {
 }
 
 fn reliability(input: &Value) -> Result<Value, String> {
-    let result = calibration(
-        &observed(input, "confidence")?,
-        &flags(input, "correct")?,
-        integer(input, "n_bins")?,
-    )
-    .map_err(message)?;
+    let result = calibration(&observed(input, "confidence")?, &flags(input, "correct")?, integer(input, "n_bins")?)
+        .map_err(message)?;
     let bins = result.bins.iter().map(|bin| {
         json!({
             "lower": bin.lower,

@@ -1,8 +1,8 @@
 //! Adapters of the corrections of a judge.
 
 use karat_stats::correction::{
-    AnchoredMean, Direction, Isotonic, JudgeCounts, LabelPlan, ScoreError, label_budget, ppi_mean,
-    recalibrate, rogan_gladen,
+    AnchoredMean, Direction, Isotonic, JudgeCounts, LabelPlan, ScoreError, label_budget, ppi_mean, recalibrate,
+    rogan_gladen,
 };
 use serde_json::{Value, json};
 
@@ -24,8 +24,7 @@ fn ppi(input: &Value) -> Result<Value, String> {
     let human = observed(input, "human")?;
     let judge_unlabelled = observed(input, "judge_unlabelled")?;
     let judge_on_human = observed(input, "judge_on_human")?;
-    let means =
-        ppi_mean(&human, &judge_on_human, &judge_unlabelled, level(input)?).map_err(message)?;
+    let means = ppi_mean(&human, &judge_on_human, &judge_unlabelled, level(input)?).map_err(message)?;
     let estimator = |mean: Option<AnchoredMean>| {
         mean.map(|mean| {
             json!({
@@ -115,25 +114,15 @@ fn isotonic(input: &Value) -> Result<Value, String> {
             return Err("reading the input: field increasing should be true or false".to_owned());
         }
     };
-    let fit = Isotonic::fit(&x, &observed(input, "y")?, weights.as_deref(), direction)
-        .map_err(message)?;
-    let values = |at: Vec<f64>| -> Vec<Value> {
-        at.into_iter()
-            .map(|x| json(fit.as_ref().map(|fit| fit.predict(x))))
-            .collect()
-    };
+    let fit = Isotonic::fit(&x, &observed(input, "y")?, weights.as_deref(), direction).map_err(message)?;
+    let values =
+        |at: Vec<f64>| -> Vec<Value> { at.into_iter().map(|x| json(fit.as_ref().map(|fit| fit.predict(x)))).collect() };
     Ok(json!({ "fitted": values(x), "predicted": values(observed(input, "x_new")?) }))
 }
 
 fn recalibration(input: &Value) -> Result<Value, String> {
-    let fold = as_indices(field(input, "fold")?)
-        .ok_or("reading the input: field fold should hold whole numbers")?;
-    let result = recalibrate(
-        &observed(input, "judge")?,
-        &observed(input, "human")?,
-        &fold,
-    )
-    .map_err(message)?;
+    let fold = as_indices(field(input, "fold")?).ok_or("reading the input: field fold should hold whole numbers")?;
+    let result = recalibrate(&observed(input, "judge")?, &observed(input, "human")?, &fold).map_err(message)?;
     let Some(result) = result else {
         return Ok(Value::Null);
     };

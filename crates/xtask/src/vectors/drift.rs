@@ -1,8 +1,8 @@
 //! Adapters of the drift detectors.
 
 use karat_stats::drift::{
-    Cusum, DayCheck, DriftAlert, DriftReport, DriftRule, DriftStatus, Ewma, History, PageHinkley,
-    PageHinkleyMode, Side, cusum, e_detector, ewma, latest_per_day, median_mad, page_hinkley,
+    Cusum, DayCheck, DriftAlert, DriftReport, DriftRule, DriftStatus, Ewma, History, PageHinkley, PageHinkleyMode,
+    Side, cusum, e_detector, ewma, latest_per_day, median_mad, page_hinkley,
 };
 use serde_json::{Value, json};
 
@@ -40,10 +40,7 @@ fn daily(input: &Value) -> Result<Value, String> {
         ..DriftRule::default()
     };
     let report = median_mad(&scores, as_of, &rule).map_err(message)?;
-    let last_window = DriftRule {
-        history: History::LastWindow,
-        ..rule
-    };
+    let last_window = DriftRule { history: History::LastWindow, ..rule };
     let cut = median_mad(&scores, as_of, &last_window).map_err(message)?;
     let verdict = |report: &DriftReport| (status(report), report.alerts());
     Ok(json!({
@@ -91,14 +88,9 @@ fn checked_day(day: &DayCheck) -> Value {
 
 /// Days since 1970-01-01 of a date like 2025-03-19 (Hinnant's `days_from_civil`).
 fn day_number(date: &str) -> Result<i32, String> {
-    let parts: Vec<i32> = date
-        .splitn(3, '-')
-        .filter_map(|part| part.parse().ok())
-        .collect();
+    let parts: Vec<i32> = date.splitn(3, '-').filter_map(|part| part.parse().ok()).collect();
     let &[year, month, day] = parts.as_slice() else {
-        return Err(format!(
-            "reading the input: {date} should be a date like 2025-03-19"
-        ));
+        return Err(format!("reading the input: {date} should be a date like 2025-03-19"));
     };
     let year = if month <= 2 { year - 1 } else { year };
     let era = year.div_euclid(400);
@@ -113,16 +105,11 @@ fn date(day: i32) -> String {
     let shifted = day + 719_468;
     let era = shifted.div_euclid(146_097);
     let day_of_era = shifted.rem_euclid(146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let shifted_month = (5 * day_of_year + 2) / 153;
     let day_of_month = day_of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 {
-        shifted_month + 3
-    } else {
-        shifted_month - 9
-    };
+    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
     let year = year_of_era + era * 400 + i32::from(month <= 2);
     format!("{year:04}-{month:02}-{day_of_month:02}")
 }

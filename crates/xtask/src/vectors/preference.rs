@@ -12,8 +12,7 @@ use super::{
 };
 
 /// Adapters by the stem of the vector file.
-pub const ADAPTERS: &[(&str, Adapter)] =
-    &[("bradley_terry", strengths), ("position_bias", positions)];
+pub const ADAPTERS: &[(&str, Adapter)] = &[("bradley_terry", strengths), ("position_bias", positions)];
 
 fn strengths(input: &Value) -> Result<Value, String> {
     let count = |game: &Value, name: &str| integer(game, name).map(|n| n as u64);
@@ -26,10 +25,7 @@ fn strengths(input: &Value) -> Result<Value, String> {
             ties: count(game, "ties")?,
         })
     };
-    let pairings = array(input, "games")?
-        .iter()
-        .map(pairing)
-        .collect::<Result<_, String>>()?;
+    let pairings = array(input, "games")?.iter().map(pairing).collect::<Result<_, String>>()?;
     let games = Games::new(integer(input, "n_models")?, pairings).map_err(message)?;
     let prior = number(input, "prior_pseudo_wins")?;
     let fit = bradley_terry(&games, prior).map_err(message)?;
@@ -59,10 +55,7 @@ fn positions(input: &Value) -> Result<Value, String> {
         _ => Err("reading the input: a verdict should be A, B or tie".to_owned()),
     };
     let both = |pair: &Value| Ok((preferred(pair.get(0))?, preferred(pair.get(1))?));
-    let verdicts: Vec<_> = array(input, "verdicts")?
-        .iter()
-        .map(both)
-        .collect::<Result<_, String>>()?;
+    let verdicts: Vec<_> = array(input, "verdicts")?.iter().map(both).collect::<Result<_, String>>()?;
     let bias = position_bias(&verdicts, Level::P95);
     Ok(json!({
         "n_pairs": bias.pairs,

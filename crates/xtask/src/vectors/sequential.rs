@@ -1,8 +1,8 @@
 //! Adapters of the sequential methods.
 
 use karat_stats::sequential::{
-    AsymptoticSequence, BettingSequence, Boundary, GateVerdict, SequentialGate,
-    empirical_bernstein, gate_early_stop, group_sequential, sequential_paired,
+    AsymptoticSequence, BettingSequence, Boundary, GateVerdict, SequentialGate, empirical_bernstein, gate_early_stop,
+    group_sequential, sequential_paired,
 };
 use serde_json::{Value, json};
 
@@ -44,12 +44,9 @@ fn hedged(input: &Value) -> Result<Value, String> {
         Value::Null => None,
         _ => Some(integer(input, "population_size")? as u64),
     };
-    let sequence =
-        BettingSequence::new(&values, number(input, "alpha")?, population).map_err(message)?;
+    let sequence = BettingSequence::new(&values, number(input, "alpha")?, population).map_err(message)?;
     let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
-    let rounded: f64 = format!("{:.3}", mean.clamp(0.02, 0.98))
-        .parse()
-        .unwrap_or(mean);
+    let rounded: f64 = format!("{:.3}", mean.clamp(0.02, 0.98)).parse().unwrap_or(mean);
     let mut means = vec![0.25, 0.5, 0.75, rounded];
     means.sort_by(f64::total_cmp);
     means.dedup();
@@ -62,10 +59,8 @@ fn hedged(input: &Value) -> Result<Value, String> {
             "hedged": series(&wealth, |w| w.hedged),
         })
     });
-    let mut looks: Vec<usize> = [1, 2, 3, 5, 10, 20, 30, 50, values.len()]
-        .into_iter()
-        .filter(|t| *t > 0 && *t <= values.len())
-        .collect();
+    let mut looks: Vec<usize> =
+        [1, 2, 3, 5, 10, 20, 30, 50, values.len()].into_iter().filter(|t| *t > 0 && *t <= values.len()).collect();
     looks.sort_unstable();
     looks.dedup();
     let checkpoints = looks.into_iter().map(|t| {
@@ -79,11 +74,8 @@ fn hedged(input: &Value) -> Result<Value, String> {
 }
 
 fn asymptotic(input: &Value) -> Result<Value, String> {
-    let sequence = AsymptoticSequence::new(number(input, "alpha")?, number(input, "t_opt")?)
-        .map_err(message)?;
-    let points = sequence
-        .points(&observed(input, "values")?)
-        .map_err(message)?;
+    let sequence = AsymptoticSequence::new(number(input, "alpha")?, number(input, "t_opt")?).map_err(message)?;
+    let points = sequence.points(&observed(input, "values")?).map_err(message)?;
     Ok(json!({
         "rho2_approx": json(sequence.rho_squared()),
         "rho2_exact": json(sequence.rho_squared_exact()),
@@ -98,8 +90,7 @@ fn gate(input: &Value) -> Result<Value, String> {
         threshold: number(input, "threshold")?,
         alpha: number(input, "alpha")?,
     };
-    let run =
-        gate_early_stop(&observed(input, "scores_in_random_order")?, &gate).map_err(message)?;
+    let run = gate_early_stop(&observed(input, "scores_in_random_order")?, &gate).map_err(message)?;
     let verdict = |verdict: GateVerdict| match verdict {
         GateVerdict::Pass => "pass",
         GateVerdict::Fail => "fail",
@@ -120,8 +111,7 @@ fn gate(input: &Value) -> Result<Value, String> {
 
 fn paired(input: &Value) -> Result<Value, String> {
     let (baseline, candidate) = complete_pairs(input, "baseline", "candidate")?;
-    let test =
-        sequential_paired(&baseline, &candidate, number(input, "alpha")?).map_err(message)?;
+    let test = sequential_paired(&baseline, &candidate, number(input, "alpha")?).map_err(message)?;
     Ok(json!({
         "e_improvement": series(&test.e_improvement, |e| *e),
         "e_regression": series(&test.e_regression, |e| *e),
@@ -141,8 +131,7 @@ fn group(input: &Value) -> Result<Value, String> {
         "ld_pocock" => Boundary::LanDeMetsPocock,
         other => return Err(format!("reading the input: unknown boundary type {other}")),
     };
-    let looks = group_sequential(boundary, integer(input, "looks")?, number(input, "alpha")?)
-        .map_err(message)?;
+    let looks = group_sequential(boundary, integer(input, "looks")?, number(input, "alpha")?).map_err(message)?;
     Ok(json!({
         "critical_z": series(&looks, |look| look.critical_z),
         "cumulative_alpha": series(&looks, |look| look.cumulative_alpha),
