@@ -53,10 +53,7 @@ impl Chrf {
     /// chrF++: characters, words and pairs of words.
     #[must_use]
     pub fn plus_plus() -> Self {
-        Self {
-            words: true,
-            ..Self::default()
-        }
+        Self { words: true, ..Self::default() }
     }
 
     /// The score of one sentence against its best reference; `None` without references.
@@ -143,16 +140,11 @@ impl Chrf {
     }
 
     fn units(&self, text: &str, ids: &mut FxHashMap<Box<str>, u32>) -> Units {
-        if self.lowercase {
-            Units::of(&text.to_lowercase(), self.words, ids)
-        } else {
-            Units::of(text, self.words, ids)
-        }
+        if self.lowercase { Units::of(&text.to_lowercase(), self.words, ids) } else { Units::of(text, self.words, ids) }
     }
 
     fn counts(&self, candidate: &Units, reference: &Units) -> ChrfCounts {
-        let characters =
-            orders_of::<CHARACTER_ORDERS>(&candidate.characters, &reference.characters);
+        let characters = orders_of::<CHARACTER_ORDERS>(&candidate.characters, &reference.characters);
         let words = orders_of::<WORD_ORDERS>(&candidate.words, &reference.words);
         let mut orders = [GramCounts::default(); ORDERS];
         orders[..CHARACTER_ORDERS].copy_from_slice(&characters);
@@ -184,11 +176,7 @@ struct Units {
 
 impl Units {
     fn of(text: &str, with_words: bool, ids: &mut FxHashMap<Box<str>, u32>) -> Self {
-        let characters = text
-            .chars()
-            .filter(|c| !is_space(*c))
-            .map(u32::from)
-            .collect();
+        let characters = text.chars().filter(|c| !is_space(*c)).map(u32::from).collect();
         let mut words = Vec::new();
         if with_words {
             let parts = split_spaces(text).flat_map(without_punctuation);
@@ -236,13 +224,9 @@ mod tests {
 
     #[test]
     fn words_lose_one_mark_at_the_end_or_the_start() {
-        for (word, expected) in [
-            ("(hi)", ["(hi", ")"]),
-            ("(hi", ["(", "hi"]),
-            ("hi", ["hi", ""]),
-            ("!", ["!", ""]),
-            ("é.", ["é", "."]),
-        ] {
+        for (word, expected) in
+            [("(hi)", ["(hi", ")"]), ("(hi", ["(", "hi"]), ("hi", ["hi", ""]), ("!", ["!", ""]), ("é.", ["é", "."])]
+        {
             assert_eq!(without_punctuation(word), expected);
         }
     }
@@ -260,10 +244,7 @@ mod tests {
         let chrf = Chrf::default();
         let best = chrf.sentence("same text", &["other", "same text"]).unwrap();
         assert!((best - 100.0).abs() < 1e-9);
-        let lower = Chrf {
-            lowercase: true,
-            ..chrf
-        };
+        let lower = Chrf { lowercase: true, ..chrf };
         assert!((lower.sentence("SAME", &["same"]).unwrap() - 100.0).abs() < 1e-9);
     }
 

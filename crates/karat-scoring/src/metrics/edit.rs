@@ -89,28 +89,17 @@ pub fn jaccard_words(a: &str, b: &str) -> f64 {
 #[must_use]
 pub fn jaccard_alphanumeric(a: &str, b: &str) -> f64 {
     let (a, b) = (a.to_lowercase(), b.to_lowercase());
-    jaccard(
-        alphanumeric_runs(&a).collect(),
-        alphanumeric_runs(&b).collect(),
-    )
+    jaccard(alphanumeric_runs(&a).collect(), alphanumeric_runs(&b).collect())
 }
 
 fn jaccard(a: BTreeSet<&str>, b: BTreeSet<&str>) -> f64 {
     let common = a.intersection(&b).count();
     let union = a.len() + b.len() - common;
-    if union == 0 {
-        1.0
-    } else {
-        common as f64 / union as f64
-    }
+    if union == 0 { 1.0 } else { common as f64 / union as f64 }
 }
 
 fn similarity(distance: usize, largest: usize) -> f64 {
-    if largest == 0 {
-        1.0
-    } else {
-        1.0 - distance as f64 / largest as f64
-    }
+    if largest == 0 { 1.0 } else { 1.0 - distance as f64 / largest as f64 }
 }
 
 #[cfg(test)]

@@ -5,13 +5,9 @@
 /// An n-gram counts at most as often as in the reference that has it most (clipping). Symbols are
 /// smaller than 2^(128 / `ORDERS`) − 1; `ORDERS` symbols fill one key, so that the sorted keys of
 /// the positions group equal n-grams of every order at once.
-pub(super) fn clipped_matches<const ORDERS: usize>(
-    candidate: &[u32],
-    references: &[&[u32]],
-) -> [usize; ORDERS] {
+pub(super) fn clipped_matches<const ORDERS: usize>(candidate: &[u32], references: &[&[u32]]) -> [usize; ORDERS] {
     let width = 128 / ORDERS as u32;
-    let mut keys =
-        Vec::with_capacity(candidate.len() + references.iter().map(|r| r.len()).sum::<usize>());
+    let mut keys = Vec::with_capacity(candidate.len() + references.iter().map(|r| r.len()).sum::<usize>());
     push_keys::<ORDERS>(candidate, 0, width, &mut keys);
     for (index, reference) in references.iter().enumerate() {
         push_keys::<ORDERS>(reference, index + 1, width, &mut keys);
@@ -26,18 +22,9 @@ pub(super) fn clipped_matches<const ORDERS: usize>(
 }
 
 /// One key per position: the symbols from there on, first symbol highest, zeros after the end.
-fn push_keys<const ORDERS: usize>(
-    symbols: &[u32],
-    source: usize,
-    width: u32,
-    keys: &mut Vec<(u128, usize)>,
-) {
+fn push_keys<const ORDERS: usize>(symbols: &[u32], source: usize, width: u32, keys: &mut Vec<(u128, usize)>) {
     let filled = width * ORDERS as u32;
-    let mask = if filled == 128 {
-        u128::MAX
-    } else {
-        (1 << filled) - 1
-    };
+    let mask = if filled == 128 { u128::MAX } else { (1 << filled) - 1 };
     let mut key = 0;
     let padded = symbols.iter().map(|symbol| u128::from(*symbol) + 1);
     let padding = std::iter::repeat_n(0, ORDERS - 1);
@@ -50,12 +37,7 @@ fn push_keys<const ORDERS: usize>(
 }
 
 /// Sums the clipped counts over the runs of keys that agree above the `unused` low bits.
-fn matches_of_order(
-    keys: &[(u128, usize)],
-    width: u32,
-    unused: u32,
-    counts: &mut [usize],
-) -> usize {
+fn matches_of_order(keys: &[(u128, usize)], width: u32, unused: u32, counts: &mut [usize]) -> usize {
     let last_symbol = ((1_u128 << (width - 1)) - 1) << 1 | 1;
     let mut matched = 0;
     for run in keys.chunk_by(|(a, _), (b, _)| a >> unused == b >> unused) {
@@ -99,10 +81,7 @@ mod tests {
     fn plain_matches(candidate: &[u32], references: &[&[u32]], n: usize) -> usize {
         let references: Vec<_> = references.iter().map(|r| bag(r, n)).collect();
         let most = |gram| references.iter().filter_map(|r| r.get(gram)).max().copied();
-        bag(candidate, n)
-            .into_iter()
-            .map(|(gram, count)| count.min(most(gram).unwrap_or(0)))
-            .sum()
+        bag(candidate, n).into_iter().map(|(gram, count)| count.min(most(gram).unwrap_or(0))).sum()
     }
 
     fn symbols(largest: u32) -> impl Strategy<Value = Vec<u32>> {

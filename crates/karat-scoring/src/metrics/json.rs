@@ -20,9 +20,7 @@ pub struct JsonSchema(jsonschema::Validator);
 
 /// A schema that cannot be used.
 #[derive(Debug, Clone, Error)]
-#[error(
-    "compiling the JSON Schema: {reason} (at {place}); only references within the schema itself are followed"
-)]
+#[error("compiling the JSON Schema: {reason} (at {place}); only references within the schema itself are followed")]
 pub struct SchemaError {
     place: String,
     reason: String,
@@ -39,11 +37,7 @@ pub struct Violation {
 
 impl std::fmt::Display for Violation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let place = if self.pointer.is_empty() {
-            "$"
-        } else {
-            &self.pointer
-        };
+        let place = if self.pointer.is_empty() { "$" } else { &self.pointer };
         write!(f, "{place}: {}", self.message)
     }
 }
@@ -57,14 +51,11 @@ impl JsonSchema {
     /// # Errors
     /// When it is no schema, or refers to another document.
     pub fn new(schema: &Value) -> Result<Self, SchemaError> {
-        let compiled = jsonschema::options()
-            .with_pattern_options(jsonschema::PatternOptions::regex())
-            .offline()
-            .build(schema);
-        compiled.map(Self).map_err(|error| SchemaError {
-            place: located(error.instance_path().as_str()),
-            reason: error.to_string(),
-        })
+        let compiled =
+            jsonschema::options().with_pattern_options(jsonschema::PatternOptions::regex()).offline().build(schema);
+        compiled
+            .map(Self)
+            .map_err(|error| SchemaError { place: located(error.instance_path().as_str()), reason: error.to_string() })
     }
 
     /// Whether `value` obeys the schema.
@@ -109,9 +100,7 @@ fn shortened(message: &str) -> String {
 pub fn equal(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => equal_numbers(a, b),
-        (Value::Array(a), Value::Array(b)) => {
-            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| equal(a, b))
-        }
+        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| equal(a, b)),
         (Value::Object(a), Value::Object(b)) => {
             let same = |(name, a): (&String, &Value)| b.get(name).is_some_and(|b| equal(a, b));
             a.len() == b.len() && a.iter().all(same)
@@ -229,19 +218,13 @@ mod tests {
 
     #[test]
     fn fields_are_sorted_into_four_lists() {
-        let (output, reference) = (
-            json!({ "a": 1, "b": 2, "x": 0 }),
-            json!({ "a": 1, "b": 3, "c": 4 }),
-        );
+        let (output, reference) = (json!({ "a": 1, "b": 2, "x": 0 }), json!({ "a": 1, "b": 3, "c": 4 }));
         let fields = FieldAgreement::of(&output, &reference).unwrap();
         assert_eq!(fields.equal, ["a"]);
         assert_eq!(fields.different, ["b"]);
         assert_eq!(fields.missing, ["c"]);
         assert_eq!(fields.extra, ["x"]);
         assert_eq!(FieldAgreement::of(&json!([]), &reference), None);
-        assert_eq!(
-            FieldAgreement::of(&output, &json!({})).unwrap().share(),
-            None
-        );
+        assert_eq!(FieldAgreement::of(&output, &json!({})).unwrap().share(), None);
     }
 }

@@ -18,6 +18,7 @@ pub mod chrf;
 pub mod edit;
 mod grams;
 pub mod json;
+pub mod numeric;
 mod overlap;
 pub mod porter;
 pub mod retrieval;

@@ -18,11 +18,7 @@ impl Overlap {
     pub(crate) fn of(matched: usize, candidate: usize, reference: usize) -> Self {
         let precision = share(matched, candidate);
         let recall = share(matched, reference);
-        Self {
-            precision,
-            recall,
-            f1: harmonic_mean(precision, recall),
-        }
+        Self { precision, recall, f1: harmonic_mean(precision, recall) }
     }
 }
 
@@ -33,9 +29,5 @@ fn share(part: usize, whole: usize) -> f64 {
 
 /// The harmonic mean of two values in 0..=1; 0 when both are 0.
 pub(crate) fn harmonic_mean(a: f64, b: f64) -> f64 {
-    if a + b > 0.0 {
-        2.0 * a * b / (a + b)
-    } else {
-        0.0
-    }
+    if a + b > 0.0 { 2.0 * a * b / (a + b) } else { 0.0 }
 }

@@ -22,16 +22,7 @@ pub fn stem(word: &str) -> String {
     if word.chars().count() <= 2 {
         return word;
     }
-    let steps = [
-        plural,
-        past_or_gerund,
-        final_y,
-        double_suffix,
-        simple_suffix,
-        residual_suffix,
-        final_e,
-        final_ll,
-    ];
+    let steps = [plural, past_or_gerund, final_y, double_suffix, simple_suffix, residual_suffix, final_e, final_ll];
     steps.iter().fold(word, |word, step| step(word))
 }
 
@@ -64,11 +55,7 @@ type Rule = (&'static str, &'static str, Condition);
 fn apply(word: String, rules: &[Rule]) -> String {
     for (suffix, replacement, condition) in rules {
         if let Some(stem) = word.strip_suffix(suffix) {
-            return if condition(stem) {
-                format!("{stem}{replacement}")
-            } else {
-                word
-            };
+            return if condition(stem) { format!("{stem}{replacement}") } else { word };
         }
     }
     word
@@ -138,15 +125,7 @@ fn plural(word: String) -> String {
     if word.ends_with("ies") && word.chars().count() == 4 {
         return apply(word, &[("ies", "ie", always)]);
     }
-    apply(
-        word,
-        &[
-            ("sses", "ss", always),
-            ("ies", "i", always),
-            ("ss", "ss", always),
-            ("s", "", always),
-        ],
-    )
+    apply(word, &[("sses", "ss", always), ("ies", "i", always), ("ss", "ss", always), ("s", "", always)])
 }
 
 /// Step 1b.
@@ -172,12 +151,7 @@ fn mended(stem: &str) -> String {
     }
     if let Some(last) = double_consonant(stem) {
         let single = &stem[..stem.len() - last.len_utf8()];
-        return if matches!(last, 'l' | 's' | 'z') {
-            stem
-        } else {
-            single
-        }
-        .to_owned();
+        return if matches!(last, 'l' | 's' | 'z') { stem } else { single }.to_owned();
     }
     if measure(stem) == 1 && ends_cvc(stem) {
         return format!("{stem}e");
@@ -187,8 +161,7 @@ fn mended(stem: &str) -> String {
 
 /// Step 1c in NLTK's wording: y after a consonant that is not the first letter.
 fn final_y(word: String) -> String {
-    let after_consonant: Condition =
-        |stem| stem.chars().count() > 1 && consonants(stem).last() == Some(true);
+    let after_consonant: Condition = |stem| stem.chars().count() > 1 && consonants(stem).last() == Some(true);
     apply(word, &[("y", "i", after_consonant)])
 }
 
@@ -200,11 +173,7 @@ fn double_suffix(word: String) -> String {
     // The l of "logi" belongs to the stem, so that "theology" is treated like "archaeology".
     if word.ends_with("logi") {
         let keeps_l = has_measure(&word[..word.len() - 3]);
-        return if keeps_l {
-            apply(word, &[("logi", "log", always)])
-        } else {
-            word
-        };
+        return if keeps_l { apply(word, &[("logi", "log", always)]) } else { word };
     }
     apply(
         word,

@@ -59,9 +59,7 @@ impl Relevance {
     ///
     /// # Errors
     /// When a grade is not finite or above 50.
-    pub fn graded<S: Into<String>>(
-        grades: impl IntoIterator<Item = (S, f64)>,
-    ) -> Result<Self, GradeError> {
+    pub fn graded<S: Into<String>>(grades: impl IntoIterator<Item = (S, f64)>) -> Result<Self, GradeError> {
         let mut relevance = Self::default();
         for (document, grade) in grades {
             let document = document.into();
@@ -141,34 +139,21 @@ impl Judged {
     /// assert_eq!(union.recall(top(2)), 1.0);
     /// ```
     #[must_use]
-    pub fn union<'a, S: AsRef<str> + 'a>(
-        spaces: impl IntoIterator<Item = (&'a [S], &'a Relevance)>,
-    ) -> Option<Self> {
+    pub fn union<'a, S: AsRef<str> + 'a>(spaces: impl IntoIterator<Item = (&'a [S], &'a Relevance)>) -> Option<Self> {
         let (mut places, mut ideal, mut rankings) = (Vec::new(), Vec::new(), 0);
         for (ranking, relevance) in spaces {
             let mut seen = BTreeSet::new();
             for (index, document) in ranking.iter().enumerate() {
                 let first = seen.insert(document.as_ref());
-                let grade = if first {
-                    relevance.grade(document.as_ref())
-                } else {
-                    0.0
-                };
-                places.push(Place {
-                    rank: index + 1,
-                    grade,
-                });
+                let grade = if first { relevance.grade(document.as_ref()) } else { 0.0 };
+                places.push(Place { rank: index + 1, grade });
             }
             ideal.extend(relevance.relevant());
             rankings += 1;
         }
         places.sort_by_key(|place| place.rank);
         ideal.sort_by(|a, b| b.total_cmp(a));
-        (!ideal.is_empty()).then_some(Self {
-            places,
-            ideal,
-            rankings,
-        })
+        (!ideal.is_empty()).then_some(Self { places, ideal, rankings })
     }
 
     /// Relevant documents found in the top `k` ÷ all relevant documents.
@@ -261,9 +246,7 @@ impl Judged {
 }
 
 fn discounted(grades: impl Iterator<Item = f64>, gain: Gain) -> f64 {
-    let terms = grades
-        .zip(2_u32..)
-        .map(|(grade, place)| gain.of(grade) / f64::from(place).log2());
+    let terms = grades.zip(2_u32..).map(|(grade, place)| gain.of(grade) / f64::from(place).log2());
     terms.sum()
 }
 
@@ -288,14 +271,8 @@ mod tests {
         assert!(close(judged.average_precision(None), 5.0 / 6.0));
         assert!(close(judged.r_precision(), 0.5));
         assert!(close(judged.f1(top(1)), 2.0 / 3.0));
-        assert!(close(
-            judged.ndcg(top(3), Gain::Linear),
-            0.760_187_533_431_868_5
-        ));
-        assert!(close(
-            judged.ndcg(top(3), Gain::Exponential),
-            0.688_528_880_940_466_6
-        ));
+        assert!(close(judged.ndcg(top(3), Gain::Linear), 0.760_187_533_431_868_5));
+        assert!(close(judged.ndcg(top(3), Gain::Exponential), 0.688_528_880_940_466_6));
     }
 
     #[test]
@@ -326,16 +303,9 @@ mod tests {
     /// RG-04: HybridHitRate@K is a hit in the union of each space's top K.
     #[test]
     fn a_union_takes_the_top_of_each_space() {
-        let (text, page, table) = (
-            Relevance::binary(["x"]),
-            Relevance::default(),
-            Relevance::binary(["x", "t"]),
-        );
+        let (text, page, table) = (Relevance::binary(["x"]), Relevance::default(), Relevance::binary(["x", "t"]));
         let rankings = [vec!["a", "b", "x"], vec!["x"], vec!["p", "x"]];
-        let spaces = rankings
-            .iter()
-            .map(Vec::as_slice)
-            .zip([&text, &page, &table]);
+        let spaces = rankings.iter().map(Vec::as_slice).zip([&text, &page, &table]);
         let union = Judged::union(spaces).unwrap();
         assert!(close(union.hit_rate(top(1)), 0.0));
         assert!(close(union.hit_rate(top(2)), 1.0));

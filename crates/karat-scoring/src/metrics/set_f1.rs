@@ -41,10 +41,7 @@ pub struct SetMatcher {
 
 impl Default for SetMatcher {
     fn default() -> Self {
-        Self {
-            similarity: Similarity::default(),
-            threshold: 1.0,
-        }
+        Self { similarity: Similarity::default(), threshold: 1.0 }
     }
 }
 
@@ -88,11 +85,7 @@ impl SetMatcher {
     /// assert_eq!(score.precision, Some(0.5));
     /// ```
     #[must_use]
-    pub fn compare<A: AsRef<str>, B: AsRef<str>>(
-        &self,
-        candidate: &[A],
-        reference: &[B],
-    ) -> SetScore {
+    pub fn compare<A: AsRef<str>, B: AsRef<str>>(&self, candidate: &[A], reference: &[B]) -> SetScore {
         let candidate: Vec<String> = candidate.iter().map(|text| folded(text.as_ref())).collect();
         let reference: Vec<String> = reference.iter().map(|text| folded(text.as_ref())).collect();
         let pairs = self.matching(&candidate, &reference);
@@ -100,9 +93,8 @@ impl SetMatcher {
     }
 
     fn matching(&self, candidate: &[String], reference: &[String]) -> Vec<Pair> {
-        let partners: Vec<Vec<Pair>> = (0..reference.len())
-            .map(|index| self.partners(index, reference, candidate))
-            .collect();
+        let partners: Vec<Vec<Pair>> =
+            (0..reference.len()).map(|index| self.partners(index, reference, candidate)).collect();
         let mut owner: Vec<Option<Pair>> = vec![None; candidate.len()];
         for index in 0..reference.len() {
             augment(index, &partners, &mut owner);
@@ -127,11 +119,7 @@ impl SetMatcher {
 }
 
 fn folded(text: &str) -> String {
-    let lenient = Exact {
-        ignore_case: true,
-        trim: true,
-        normalize: true,
-    };
+    let lenient = Exact { ignore_case: true, trim: true, normalize: true };
     lenient.fold(text).into_owned()
 }
 
@@ -159,11 +147,7 @@ fn augment(start: usize, partners: &[Vec<Pair>], owner: &mut [Option<Pair>]) {
 fn reassign(end: Pair, reached_by: &[Option<Pair>], owner: &mut [Option<Pair>]) {
     let mut step = Some(end);
     while let Some(pair) = step {
-        let previous = owner
-            .iter()
-            .flatten()
-            .find(|old| old.reference == pair.reference)
-            .map(|old| old.candidate);
+        let previous = owner.iter().flatten().find(|old| old.reference == pair.reference).map(|old| old.candidate);
         owner[pair.candidate] = Some(pair);
         step = previous.and_then(|candidate| reached_by[candidate]);
     }
@@ -180,12 +164,7 @@ fn score(pairs: Vec<Pair>, candidate: usize, reference: usize) -> SetScore {
         0 => 1.0,
         both => 2.0 * matched / both as f64,
     };
-    SetScore {
-        precision: share(candidate),
-        recall: share(reference),
-        f1,
-        pairs,
-    }
+    SetScore { precision: share(candidate), recall: share(reference), f1, pairs }
 }
 
 #[cfg(test)]
@@ -195,10 +174,7 @@ mod tests {
     use super::*;
 
     fn at(threshold: f64, similarity: Similarity) -> SetMatcher {
-        SetMatcher {
-            similarity,
-            threshold,
-        }
+        SetMatcher { similarity, threshold }
     }
 
     #[test]
@@ -207,11 +183,7 @@ mod tests {
         assert_eq!(score.precision, Some(0.5));
         assert_eq!(score.recall, Some(1.0));
         assert!((score.f1 - 2.0 / 3.0).abs() < 1e-12);
-        let positions: Vec<_> = score
-            .pairs
-            .iter()
-            .map(|p| (p.candidate, p.reference))
-            .collect();
+        let positions: Vec<_> = score.pairs.iter().map(|p| (p.candidate, p.reference)).collect();
         assert_eq!(positions, [(1, 0), (0, 1)]);
     }
 
@@ -219,20 +191,11 @@ mod tests {
     fn empty_lists_have_a_meaning_or_none() {
         let compare = |a: &[&str], b: &[&str]| SetMatcher::default().compare(a, b);
         let both = compare(&[], &[]);
-        assert_eq!(
-            (both.precision, both.recall, both.f1),
-            (Some(1.0), Some(1.0), 1.0)
-        );
+        assert_eq!((both.precision, both.recall, both.f1), (Some(1.0), Some(1.0), 1.0));
         let nothing_given = compare(&[], &["a"]);
-        assert_eq!(
-            (nothing_given.precision, nothing_given.recall),
-            (None, Some(0.0))
-        );
+        assert_eq!((nothing_given.precision, nothing_given.recall), (None, Some(0.0)));
         let nothing_wanted = compare(&["a"], &[]);
-        assert_eq!(
-            (nothing_wanted.precision, nothing_wanted.recall),
-            (Some(0.0), None)
-        );
+        assert_eq!((nothing_wanted.precision, nothing_wanted.recall), (Some(0.0), None));
         assert!(nothing_wanted.f1.abs() < 1e-12);
     }
 
@@ -248,12 +211,7 @@ mod tests {
 
     #[test]
     fn every_similarity_is_one_for_equal_texts() {
-        for similarity in [
-            Similarity::Indel,
-            Similarity::Levenshtein,
-            Similarity::Jaccard,
-            Similarity::TokenF1,
-        ] {
+        for similarity in [Similarity::Indel, Similarity::Levenshtein, Similarity::Jaccard, Similarity::TokenF1] {
             let score = at(1.0, similarity).compare(&["Ｓame  text"], &["same TEXT"]);
             assert!((score.f1 - 1.0).abs() < 1e-12, "{similarity:?}");
         }

@@ -25,11 +25,7 @@ pub enum EmptyRule {
 /// ```
 #[must_use]
 pub fn normalize(answer: &str) -> String {
-    let bare: String = answer
-        .to_lowercase()
-        .chars()
-        .filter(|c| !c.is_ascii_punctuation())
-        .collect();
+    let bare: String = answer.to_lowercase().chars().filter(|c| !c.is_ascii_punctuation()).collect();
     let words = without_articles(&bare);
     let mut out = String::with_capacity(words.len());
     for word in split_spaces(&words) {
@@ -93,11 +89,7 @@ pub fn exact_match<S: AsRef<str>>(prediction: &str, references: &[S]) -> Option<
 /// assert_eq!(f1, Some(0.5));
 /// ```
 #[must_use]
-pub fn token_f1<S: AsRef<str>>(
-    prediction: &str,
-    references: &[S],
-    empty: EmptyRule,
-) -> Option<f64> {
+pub fn token_f1<S: AsRef<str>>(prediction: &str, references: &[S], empty: EmptyRule) -> Option<f64> {
     let prediction = normalize(prediction);
     references
         .iter()
@@ -127,10 +119,7 @@ fn f1_of_normalized(prediction: &str, reference: &str, empty: EmptyRule) -> f64 
     if common == 0 {
         return 0.0;
     }
-    harmonic_mean(
-        f64::from(common) / f64::from(given),
-        f64::from(common) / f64::from(wanted),
-    )
+    harmonic_mean(f64::from(common) / f64::from(given), f64::from(common) / f64::from(wanted))
 }
 
 #[cfg(test)]
@@ -164,10 +153,7 @@ mod tests {
 
     #[test]
     fn the_best_reference_counts_and_none_is_undefined() {
-        assert_eq!(
-            token_f1("a b c", &["x", "b c", "b"], EmptyRule::V2),
-            Some(1.0)
-        );
+        assert_eq!(token_f1("a b c", &["x", "b c", "b"], EmptyRule::V2), Some(1.0));
         assert_eq!(token_f1::<&str>("b", &[], EmptyRule::V2), None);
         assert_eq!(exact_match::<&str>("b", &[]), None);
         assert_eq!(exact_match("yes", &["no", "YES!"]), Some(true));

@@ -117,11 +117,7 @@ impl Contains {
     }
 
     fn fold<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        if self.ignore_case {
-            Cow::Owned(fold_case(text))
-        } else {
-            Cow::Borrowed(text)
-        }
+        if self.ignore_case { Cow::Owned(fold_case(text)) } else { Cow::Borrowed(text) }
     }
 }
 
@@ -143,9 +139,7 @@ pub struct Pattern(regex::Regex);
 
 /// A pattern that cannot be used.
 #[derive(Debug, Clone, Error)]
-#[error(
-    "compiling the pattern {pattern:?}: {reason}; look-around and back-references are not supported"
-)]
+#[error("compiling the pattern {pattern:?}: {reason}; look-around and back-references are not supported")]
 pub struct PatternError {
     pattern: String,
     reason: String,
@@ -157,13 +151,8 @@ impl Pattern {
     /// # Errors
     /// When it is not a pattern, or larger than 1 MiB once compiled.
     pub fn new(pattern: &str) -> Result<Self, PatternError> {
-        let compiled = RegexBuilder::new(pattern)
-            .size_limit(PATTERN_SIZE_LIMIT)
-            .build();
-        compiled.map(Self).map_err(|error| PatternError {
-            pattern: pattern.to_owned(),
-            reason: error.to_string(),
-        })
+        let compiled = RegexBuilder::new(pattern).size_limit(PATTERN_SIZE_LIMIT).build();
+        compiled.map(Self).map_err(|error| PatternError { pattern: pattern.to_owned(), reason: error.to_string() })
     }
 
     /// Whether the pattern matches anywhere in `text`.
@@ -239,22 +228,12 @@ mod tests {
 
     #[test]
     fn exact_options_work_alone_and_together() {
-        let case = Exact {
-            ignore_case: true,
-            ..Exact::default()
-        };
+        let case = Exact { ignore_case: true, ..Exact::default() };
         assert!(case.matches("Straße ΟΔΟΣ", "STRASSE οδος"));
-        let normal = Exact {
-            normalize: true,
-            ..Exact::default()
-        };
+        let normal = Exact { normalize: true, ..Exact::default() };
         assert!(normal.matches("ﬁve\u{a0} \n e\u{301}", "five é"));
         assert!(!normal.matches(" a", "a"));
-        let all = Exact {
-            ignore_case: true,
-            trim: true,
-            normalize: true,
-        };
+        let all = Exact { ignore_case: true, trim: true, normalize: true };
         assert!(all.matches(" ４２\tKG ", "42 kg"));
     }
 
@@ -265,10 +244,7 @@ mod tests {
         assert_eq!(all.matches("abc", &["a", "C"]), Some(false));
         assert_eq!(all.missing("abc", &["x", "a", "y"]), ["x", "y"]);
         assert_eq!(all.matches::<&str>("abc", &[]), None);
-        let any = Contains {
-            need: Need::Any,
-            ignore_case: true,
-        };
+        let any = Contains { need: Need::Any, ignore_case: true };
         assert_eq!(any.matches("abc", &["x", "B"]), Some(true));
         assert_eq!(any.matches("abc", &["x"]), Some(false));
         assert_eq!(any.matches("", &[""]), Some(true));

@@ -14,8 +14,7 @@ pub(super) fn split_spaces(text: &str) -> impl Iterator<Item = &str> {
 
 /// The runs of Unicode letters (L*) and decimal digits (Nd) of `text`.
 pub(super) fn alphanumeric_runs(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c| !is_letter_or_digit(c))
-        .filter(|word| !word.is_empty())
+    text.split(|c| !is_letter_or_digit(c)).filter(|word| !word.is_empty())
 }
 
 fn is_letter_or_digit(c: char) -> bool {
@@ -38,11 +37,7 @@ fn is_letter(c: char) -> bool {
     use GeneralCategory as G;
     matches!(
         get_general_category(c),
-        G::UppercaseLetter
-            | G::LowercaseLetter
-            | G::TitlecaseLetter
-            | G::ModifierLetter
-            | G::OtherLetter
+        G::UppercaseLetter | G::LowercaseLetter | G::TitlecaseLetter | G::ModifierLetter | G::OtherLetter
     )
 }
 
@@ -52,8 +47,5 @@ pub(super) fn fold_case(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();
     }
-    text.chars()
-        .flat_map(char::to_uppercase)
-        .flat_map(char::to_lowercase)
-        .collect()
+    text.chars().flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect()
 }

@@ -5,9 +5,12 @@
 
 mod tokenizer;
 
+use std::borrow::Cow;
+
 use rustc_hash::FxHashMap;
 
 use super::grams;
+use super::tokens::split_spaces;
 pub use tokenizer::BleuTokenizer;
 
 /// The longest n-gram.
@@ -119,14 +122,12 @@ impl Bleu {
     /// What BLEU counts in one segment; `None` without references.
     #[must_use]
     pub fn count<S: AsRef<str>>(&self, candidate: &str, references: &[S]) -> Option<BleuCounts> {
+        let candidate = self.spaced(candidate);
+        let references: Vec<_> = references.iter().map(|r| self.spaced(r.as_ref())).collect();
         let mut ids = FxHashMap::default();
-        let candidate = self.tokens(candidate, &mut ids);
-        let references: Vec<Vec<u32>> = references
-            .iter()
-            .map(|reference| self.tokens(reference.as_ref(), &mut ids))
-            .collect();
-        let distance =
-            |reference: &&Vec<u32>| (reference.len().abs_diff(candidate.len()), reference.len());
+        let candidate = token_ids(&candidate, &mut ids);
+        let references: Vec<Vec<u32>> = references.iter().map(|reference| token_ids(reference, &mut ids)).collect();
+        let distance = |reference: &&Vec<u32>| (reference.len().abs_diff(candidate.len()), reference.len());
         let closest = references.iter().min_by_key(distance)?.len();
         let slices: Vec<&[u32]> = references.iter().map(Vec::as_slice).collect();
         Some(BleuCounts {
@@ -143,22 +144,13 @@ impl Bleu {
         self.score(counts, EffectiveOrder::No)
     }
 
-    fn tokens(&self, text: &str, ids: &mut FxHashMap<Box<str>, u32>) -> Vec<u32> {
-        let mut tokens = Vec::new();
-        let mut push = |token: &str| {
-            let next = ids.len() as u32;
-            let id = ids.get(token).copied();
-            tokens.push(id.unwrap_or_else(|| {
-                ids.insert(token.into(), next);
-                next
-            }));
-        };
+    /// `text` with white space between its tokens.
+    fn spaced<'a>(&self, text: &'a str) -> Cow<'a, str> {
         if self.lowercase {
-            self.tokenizer.for_each(&text.to_lowercase(), &mut push);
+            Cow::Owned(self.tokenizer.spaced(&text.to_lowercase()).into_owned())
         } else {
-            self.tokenizer.for_each(text, &mut push);
+            self.tokenizer.spaced(text)
         }
-        tokens
     }
 
     fn score(&self, counts: &BleuCounts, effective: EffectiveOrder) -> BleuScore {
@@ -256,6 +248,15 @@ impl Bleu {
     }
 }
 
+/// The words of `text` as numbers, the same for equal words.
+fn token_ids<'a>(text: &'a str, ids: &mut FxHashMap<&'a str, u32>) -> Vec<u32> {
+    let id = |token| {
+        let next = ids.len() as u32;
+        *ids.entry(token).or_insert(next)
+    };
+    split_spaces(text).map(id).collect()
+}
+
 /// Whether orders longer than the candidate are left out.
 #[derive(Clone, Copy)]
 enum EffectiveOrder {
@@ -282,18 +283,12 @@ mod tests {
     }
 
     fn near(actual: [f64; ORDERS], expected: [f64; ORDERS]) -> bool {
-        actual
-            .iter()
-            .zip(expected)
-            .all(|(a, e)| (a - e).abs() < 1e-9)
+        actual.iter().zip(expected).all(|(a, e)| (a - e).abs() < 1e-9)
     }
 
     #[test]
     fn sentence_scores_equal_sacrebleu_s() {
-        let score = sentence(
-            "The quick brown dog jumps on the log.",
-            &["The quick brown fox jumps over the lazy dog"],
-        );
+        let score = sentence("The quick brown dog jumps on the log.", &["The quick brown fox jumps over the lazy dog"]);
         assert!((score.score - 21.105_340_631_872_63).abs() < 1e-9);
         assert_eq!(score.counts, [6, 2, 1, 0]);
         let short = sentence("the", &["the the the"]);
@@ -320,23 +315,12 @@ mod tests {
     #[test]
     fn smoothing_changes_only_orders_without_a_match() {
         let score = |smoothing| {
-            let bleu = Bleu {
-                smoothing,
-                ..Bleu::default()
-            };
-            bleu.sentence("a b x d e", &["a b c d e"])
-                .unwrap()
-                .precisions
+            let bleu = Bleu { smoothing, ..Bleu::default() };
+            bleu.sentence("a b x d e", &["a b c d e"]).unwrap().precisions
         };
         assert!(near(score(Smoothing::Exp), [80.0, 50.0, 100.0 / 6.0, 12.5]));
-        assert!(near(
-            score(Smoothing::Floor(0.1)),
-            [80.0, 50.0, 10.0 / 3.0, 5.0]
-        ));
-        assert!(near(
-            score(Smoothing::AddK(1.0)),
-            [80.0, 60.0, 25.0, 100.0 / 3.0]
-        ));
+        assert!(near(score(Smoothing::Floor(0.1)), [80.0, 50.0, 10.0 / 3.0, 5.0]));
+        assert!(near(score(Smoothing::AddK(1.0)), [80.0, 60.0, 25.0, 100.0 / 3.0]));
         assert!(near(score(Smoothing::None), [80.0, 50.0, 0.0, 0.0]));
     }
 
@@ -344,9 +328,7 @@ mod tests {
     fn a_corpus_is_more_than_the_mean_of_its_sentences() {
         let references = [["a b c d e f"], ["g h"]];
         let candidates = ["a b c d e f", "g x"];
-        let segments = candidates
-            .into_iter()
-            .zip(references.iter().map(|r| r.as_slice()));
+        let segments = candidates.into_iter().zip(references.iter().map(|r| r.as_slice()));
         let corpus = Bleu::default().corpus(segments).unwrap();
         assert_eq!(corpus.totals, [8, 6, 4, 3]);
         assert_eq!(corpus.counts, [7, 5, 4, 3]);
@@ -356,14 +338,8 @@ mod tests {
 
     #[test]
     fn lower_casing_is_an_option_in_the_signature() {
-        let bleu = Bleu {
-            lowercase: true,
-            ..Bleu::default()
-        };
+        let bleu = Bleu { lowercase: true, ..Bleu::default() };
         assert!(bleu.sentence("A B", &["a b"]).unwrap().score > 99.0);
-        assert!(
-            bleu.signature(None)
-                .starts_with("nrefs:var|case:lc|eff:no|tok:13a|smooth:exp|")
-        );
+        assert!(bleu.signature(None).starts_with("nrefs:var|case:lc|eff:no|tok:13a|smooth:exp|"));
     }
 }

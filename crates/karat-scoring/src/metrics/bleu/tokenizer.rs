@@ -1,5 +1,7 @@
 //! The tokenizers of BLEU.
 
+use std::borrow::Cow;
+
 use crate::metrics::tokens::{is_space, split_spaces};
 
 /// How BLEU cuts a text into tokens.
@@ -34,21 +36,17 @@ impl BleuTokenizer {
     /// ```
     #[must_use]
     pub fn tokens(self, text: &str) -> Vec<String> {
-        let mut tokens = Vec::new();
-        self.for_each(text, |token| tokens.push(token.to_owned()));
-        tokens
+        let spaced = self.spaced(text);
+        split_spaces(&spaced).map(str::to_owned).collect()
     }
 
-    pub(super) fn for_each(self, text: &str, mut each: impl FnMut(&str)) {
+    /// `text` with white space between its tokens.
+    pub(super) fn spaced(self, text: &str) -> Cow<'_, str> {
         let text = text.trim_end_matches(is_space);
         match self {
-            Self::V13a => split_spaces(&spaced_13a(text)).for_each(each),
-            Self::Char => {
-                let mut buffer = [0; 4];
-                let characters = text.chars().filter(|c| !is_space(*c));
-                characters.for_each(|c| each(c.encode_utf8(&mut buffer)));
-            }
-            Self::None => split_spaces(text).for_each(each),
+            Self::V13a => Cow::Owned(spaced_13a(text)),
+            Self::Char => Cow::Owned(text.chars().flat_map(|c| [c, ' ']).collect()),
+            Self::None => Cow::Borrowed(text),
         }
     }
 }
@@ -71,37 +69,23 @@ fn spaced_13a(text: &str) -> String {
     spaced.push(' ');
     let points = |c| matches!(c, '.' | ',');
     // ([^0-9])([.,]) → \1 \2 followed by a space
-    let spaced = replace_pairs(
-        &spaced,
-        |a, b| !a.is_ascii_digit() && points(b),
-        ["", " ", " "],
-    );
+    let spaced = replace_pairs(&spaced, |a, b| !a.is_ascii_digit() && points(b), ["", " ", " "]);
     // ([.,])([^0-9]) → a space, \1 \2
-    let spaced = replace_pairs(
-        &spaced,
-        |a, b| points(a) && !b.is_ascii_digit(),
-        [" ", " ", ""],
-    );
+    let spaced = replace_pairs(&spaced, |a, b| points(a) && !b.is_ascii_digit(), [" ", " ", ""]);
     // ([0-9])(-) → \1 \2 followed by a space
-    replace_pairs(
-        &spaced,
-        |a, b| a.is_ascii_digit() && b == '-',
-        ["", " ", " "],
-    )
+    replace_pairs(&spaced, |a, b| a.is_ascii_digit() && b == '-', ["", " ", " "])
 }
 
-fn unescaped(text: &str) -> String {
-    let text = text
-        .replace("<skipped>", "")
-        .replace("-\n", "")
-        .replace('\n', " ");
-    if !text.contains('&') {
-        return text;
+fn unescaped(text: &str) -> Cow<'_, str> {
+    let replacements =
+        [("<skipped>", ""), ("-\n", ""), ("\n", " "), ("&quot;", "\""), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">")];
+    let mut text = Cow::Borrowed(text);
+    for (from, to) in replacements {
+        if text.contains(from) {
+            text = Cow::Owned(text.replace(from, to));
+        }
     }
-    text.replace("&quot;", "\"")
-        .replace("&amp;", "&")
-        .replace("&lt;", "<")
-        .replace("&gt;", ">")
+    text
 }
 
 /// ASCII punctuation that is always a token: all but apostrophe, comma, hyphen and full stop.
@@ -139,19 +123,10 @@ mod tests {
 
     #[test]
     fn v13a_keeps_numbers_whole_and_separates_punctuation() {
-        assert_eq!(
-            tokens("$1,299.50 on 2024-03-01."),
-            "$ 1,299.50 on 2024 - 03 - 01 ."
-        );
-        assert_eq!(
-            tokens("AT&amp;T said &quot;yes&quot;"),
-            "AT & T said \" yes \""
-        );
+        assert_eq!(tokens("$1,299.50 on 2024-03-01."), "$ 1,299.50 on 2024 - 03 - 01 .");
+        assert_eq!(tokens("AT&amp;T said &quot;yes&quot;"), "AT & T said \" yes \"");
         assert_eq!(tokens("don't co-operate"), "don't co-operate");
-        assert_eq!(
-            tokens("hyphen-\nated <skipped>line\nbreak"),
-            "hyphenated line break"
-        );
+        assert_eq!(tokens("hyphen-\nated <skipped>line\nbreak"), "hyphenated line break");
         assert_eq!(tokens(""), "");
     }
 

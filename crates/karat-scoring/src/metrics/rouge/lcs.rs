@@ -14,10 +14,7 @@ impl<'a> Reference<'a> {
     pub(super) fn new(tokens: &'a [u32]) -> Self {
         let mut occurrences: Vec<_> = tokens.iter().copied().zip(0..).collect();
         occurrences.sort_unstable();
-        Self {
-            tokens,
-            occurrences,
-        }
+        Self { tokens, occurrences }
     }
 
     /// The length of the longest common subsequence.
@@ -131,9 +128,7 @@ impl Column {
 }
 
 fn bits(positions: &[(u32, usize)]) -> u64 {
-    positions
-        .iter()
-        .fold(0, |bits, (_, position)| bits | 1 << (position % 64))
+    positions.iter().fold(0, |bits, (_, position)| bits | 1 << (position % 64))
 }
 
 #[cfg(test)]
@@ -147,11 +142,7 @@ mod tests {
         let mut table = vec![vec![0; candidate.len() + 1]; reference.len() + 1];
         for (i, r) in reference.iter().enumerate() {
             for (j, c) in candidate.iter().enumerate() {
-                table[i + 1][j + 1] = if r == c {
-                    table[i][j] + 1
-                } else {
-                    table[i][j + 1].max(table[i + 1][j])
-                };
+                table[i + 1][j + 1] = if r == c { table[i][j] + 1 } else { table[i][j + 1].max(table[i + 1][j]) };
             }
         }
         let (mut i, mut j) = (reference.len(), candidate.len());

@@ -44,11 +44,7 @@ impl Lexicon {
             return *id;
         }
         let stemmed = self.stem && word.len() >= SHORTEST_STEMMED && word.is_ascii();
-        let stem = if stemmed {
-            porter::stem(word)
-        } else {
-            word.to_owned()
-        };
+        let stem = if stemmed { porter::stem(word) } else { word.to_owned() };
         let next = self.stems.len() as u32;
         let id = *self.stems.entry(stem.into_boxed_str()).or_insert(next);
         self.words.insert(word.into(), id);

@@ -92,12 +92,7 @@ impl Rouge {
 
     /// Several scores of the same pair, whose tokens are cut once.
     #[must_use]
-    pub fn scores<const N: usize>(
-        &self,
-        kinds: [RougeType; N],
-        candidate: &str,
-        reference: &str,
-    ) -> [Overlap; N] {
+    pub fn scores<const N: usize>(&self, kinds: [RougeType; N], candidate: &str, reference: &str) -> [Overlap; N] {
         with_lexicon(self.stem, |lexicon| {
             let candidate = self.tokenize(candidate, lexicon);
             let reference = self.tokenize(reference, lexicon);
@@ -221,20 +216,14 @@ mod tests {
         let reference = "The quick brown fox jumps over the lazy dog";
         let candidate = "The quick brown dog jumps on the log.";
         let rouge = Rouge::default();
-        assert!(close(
-            rouge.rouge1(candidate, reference).f1,
-            0.705_882_352_941_176_5
-        ));
+        assert!(close(rouge.rouge1(candidate, reference).f1, 0.705_882_352_941_176_5));
         assert!(close(rouge.rouge2(candidate, reference).recall, 0.25));
         assert!(close(rouge.rouge_l(candidate, reference).precision, 0.625));
     }
 
     #[test]
     fn lsum_is_blind_to_the_order_of_lines() {
-        let (a, b) = (
-            "line two\nline one\nline four",
-            "line one\nline two\n\nline three",
-        );
+        let (a, b) = ("line two\nline one\nline four", "line one\nline two\n\nline three");
         let rouge = Rouge::default();
         assert!(close(rouge.rouge_lsum(a, b).f1, 5.0 / 6.0));
         assert!(close(rouge.rouge_l(a, b).f1, 0.5));
@@ -244,10 +233,7 @@ mod tests {
     fn ascii_tokens_lose_other_scripts_and_unicode_tokens_keep_them() {
         let (a, b) = ("東京タワーの高さ", "東京タワーは高さ");
         assert_eq!(Rouge::default().rouge1(a, b), Overlap::default());
-        let unicode = Rouge {
-            tokens: RougeTokens::Unicode,
-            ..Rouge::default()
-        };
+        let unicode = Rouge { tokens: RougeTokens::Unicode, ..Rouge::default() };
         assert!(unicode.rouge1(a, b).f1 > 0.5);
         assert!(close(unicode.rouge1("Größe café", "größe CAFÉ").f1, 1.0));
         // The Kelvin sign lower-cases to an ASCII k before tokens are cut.
@@ -256,12 +242,7 @@ mod tests {
 
     #[test]
     fn empty_texts_score_zero() {
-        for kind in [
-            RougeType::One,
-            RougeType::Two,
-            RougeType::L,
-            RougeType::Lsum,
-        ] {
+        for kind in [RougeType::One, RougeType::Two, RougeType::L, RougeType::Lsum] {
             for (a, b) in [("", ""), ("a", ""), ("", "a"), ("!!!", "...")] {
                 assert_eq!(Rouge::default().score(kind, a, b), Overlap::default());
             }

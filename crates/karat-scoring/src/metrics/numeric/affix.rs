@@ -1,0 +1,256 @@
+//! What stands before and after a numeral and belongs to it: sign, parenthesis, currency, power,
+//! scale, unit.
+
+use rust_decimal::Decimal;
+
+use super::digits::{digit, is_inline_space};
+use super::unit::{Currency, Unit, UnitMark};
+use super::{scale, unit};
+
+/// What stands before a numeral.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Lead {
+    pub(super) start: usize,
+    pub(super) negative: bool,
+    pub(super) signed: bool,
+    pub(super) currency: Option<Currency>,
+    /// Where a parenthesis opens that only sign and currency separate from the numeral, and what
+    /// was found inside it.
+    pub(super) parenthesis: Option<Box<Lead>>,
+}
+
+impl Lead {
+    /// Reads leftwards from `start`, not beyond `floor`.
+    pub(super) fn read(text: &str, floor: usize, start: usize) -> Self {
+        let mut lead = Self { start, negative: false, signed: false, currency: None, parenthesis: None };
+        while let Some(longer) = lead.extended(text).filter(|lead| lead.start >= floor) {
+            lead = longer;
+        }
+        lead
+    }
+
+    fn extended(&self, text: &str) -> Option<Self> {
+        let adjoining = &text[..self.start];
+        let before = adjoining.trim_end_matches(is_inline_space);
+        let gap = adjoining[before.len()..].chars().count();
+        let last = before.chars().next_back()?;
+        let rest = &before[..before.len() - last.len_utf8()];
+        if let Some(negative) = sign(last).filter(|_| !self.signed) {
+            let free = rest.chars().next_back().is_none_or(may_precede_sign);
+            let near = gap == 0 || (gap == 1 && last == '−');
+            return (free && near).then(|| Self { start: rest.len(), negative, signed: true, ..self.clone() });
+        }
+        if matches!(last, '(' | '（') && gap == 0 && self.parenthesis.is_none() {
+            return Some(Self { start: rest.len(), parenthesis: Some(Box::new(self.clone())), ..self.clone() });
+        }
+        if self.currency.is_some() || gap > 1 {
+            return None;
+        }
+        let (currency, length) = unit::before(before)?;
+        Some(Self { start: before.len() - length, currency: Some(currency), ..self.clone() })
+    }
+}
+
+/// Whether `c` is a sign, and a negative one.
+fn sign(c: char) -> Option<bool> {
+    match c {
+        '-' | '−' | '–' | '﹣' | '－' => Some(true),
+        '+' | '＋' => Some(false),
+        _ => None,
+    }
+}
+
+/// A dash after a letter, digit or closing parenthesis joins or ranges; it is no sign.
+fn may_precede_sign(c: char) -> bool {
+    !(c.is_alphanumeric() && u32::from(c) < 0x2e80 || matches!(c, ')' | ']' | '%' | '-' | '_' | '/'))
+}
+
+/// What stands after a numeral.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Tail {
+    pub(super) end: usize,
+    /// The product of exponent and scale words.
+    pub(super) factor: Decimal,
+    /// Whether there was an exponent or scale word.
+    pub(super) scaled: bool,
+    pub(super) unit: Option<UnitMark>,
+}
+
+impl Tail {
+    /// Reads rightwards from `end`; `money` tells that a currency stood before the numeral.
+    pub(super) fn read(text: &str, end: usize, money: bool) -> Self {
+        let mut tail = Self { end, factor: Decimal::ONE, scaled: false, unit: None };
+        if let Some((power, length)) = exponent(&text[end..]) {
+            tail.multiply(power, length);
+        }
+        tail.read_scales(text, money);
+        tail.read_unit(text);
+        if !tail.scaled && matches!(tail.unit, Some(mark) if matches!(mark.unit, Unit::Money(_))) {
+            tail.read_scales(text, true);
+        }
+        tail
+    }
+
+    /// Goes on behind a parenthesis that closes at `end`, for what was not found inside.
+    pub(super) fn continued(self, text: &str, end: usize, money: bool) -> Self {
+        let outside = Self::read(text, end, money);
+        Self {
+            end: outside.end,
+            factor: if self.scaled { self.factor } else { outside.factor },
+            scaled: self.scaled || outside.scaled,
+            unit: self.unit.or(outside.unit),
+        }
+    }
+
+    fn read_scales(&mut self, text: &str, money: bool) {
+        // At most two: "hundred thousand", "thousand million".
+        for _ in 0..2 {
+            let rest = &text[self.end..];
+            let Some((power, length)) = scale::after(rest, money || money_follows(rest)) else {
+                return;
+            };
+            self.multiply(i32::try_from(power).unwrap_or(0), length);
+        }
+    }
+
+    fn read_unit(&mut self, text: &str) {
+        let rest = &text[self.end..];
+        let spaces = rest.len() - rest.trim_start_matches(is_inline_space).len();
+        let hyphen = usize::from(rest.starts_with('-'));
+        if let Some((mark, length)) = unit::after(&rest[spaces + hyphen..]) {
+            self.unit = Some(mark);
+            self.end += spaces + hyphen + length;
+        }
+    }
+
+    fn multiply(&mut self, power: i32, length: usize) {
+        let scaled = scale::factor(power.unsigned_abs())
+            .and_then(|factor| match power {
+                0.. => self.factor.checked_mul(factor),
+                _ => self.factor.checked_div(factor),
+            })
+            .filter(|factor| !factor.is_zero());
+        if let Some(factor) = scaled {
+            self.factor = factor;
+            self.scaled = true;
+            self.end += length;
+        }
+    }
+}
+
+/// Whether a letter such as m or t is followed by a currency: "5 m€", "1,2 t EUR".
+fn money_follows(rest: &str) -> bool {
+    let letters = rest.trim_start_matches([' ', '\u{a0}', '\u{202f}']);
+    let after_letters = letters.trim_start_matches(|c: char| c.is_ascii_alphabetic());
+    let length = letters.len() - after_letters.len();
+    let money = |rest: &str| {
+        let mark = unit::after(rest.trim_start_matches(is_inline_space));
+        matches!(mark, Some((mark, _)) if matches!(mark.unit, Unit::Money(_)))
+    };
+    (1..=2).contains(&length) && money(after_letters)
+}
+
+/// A power of ten at the start of `rest` and its length: `e9`, `E-3`, ` × 10^9`, `x10⁹`.
+fn exponent(rest: &str) -> Option<(i32, usize)> {
+    if let Some(body) = rest.strip_prefix(['e', 'E']) {
+        let (power, length) = signed_digits(body)?;
+        return scale::ends_word(&body[length..]).then_some((power, 1 + length));
+    }
+    let body = rest.trim_start_matches(' ');
+    let body = body.strip_prefix(['×', 'x', '*', '·'])?.trim_start_matches(' ');
+    let body = body.strip_prefix("10")?;
+    let (power, length) = match body.strip_prefix('^') {
+        Some(body) => {
+            let (power, length) = signed_digits(body)?;
+            (power, 1 + length)
+        }
+        None => superscript(body)?,
+    };
+    Some((power, rest.len() - body.len() + length))
+}
+
+fn signed_digits(body: &str) -> Option<(i32, usize)> {
+    let unsigned = body.strip_prefix(['+', '-', '−']).unwrap_or(body);
+    let length = unsigned.bytes().take_while(u8::is_ascii_digit).count();
+    let power: i32 = unsigned[..length].parse().ok()?;
+    let negative = body.starts_with(['-', '−']);
+    Some((if negative { -power } else { power }, body.len() - unsigned.len() + length))
+}
+
+fn superscript(body: &str) -> Option<(i32, usize)> {
+    let digits: Option<String> = body
+        .chars()
+        .take_while(|c| "⁻⁰¹²³⁴⁵⁶⁷⁸⁹".contains(*c))
+        .map(|c| {
+            let index = "⁰¹²³⁴⁵⁶⁷⁸⁹".chars().position(|s| s == c);
+            match index.and_then(|i| u32::try_from(i).ok()) {
+                Some(value) => char::from_digit(value, 10),
+                None => Some('-'),
+            }
+        })
+        .collect();
+    let length = body.chars().take_while(|c| "⁻⁰¹²³⁴⁵⁶⁷⁸⁹".contains(*c)).map(char::len_utf8).sum();
+    Some((digits?.parse().ok()?, length))
+}
+
+/// Where a parenthesis closes right after `end`, past the closing one.
+pub(super) fn closing(text: &str, end: usize) -> Option<usize> {
+    let rest = text[end..].trim_start_matches(is_inline_space);
+    let close = rest.chars().next().filter(|c| matches!(c, ')' | '）'))?;
+    Some(text.len() - rest.len() + close.len_utf8())
+}
+
+/// The word after a number, lower-cased: "1,200 full-time employees" has "full".
+pub(super) fn noun(text: &str, end: usize) -> Option<String> {
+    let rest = text[end..].trim_start_matches(|c| is_inline_space(c) || c == '-');
+    let word: String = rest.chars().take_while(|c| c.is_alphabetic()).collect();
+    (!word.is_empty() && !rest.starts_with(|c| digit(c).is_some())).then(|| word.to_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn leads_hold_sign_currency_and_parenthesis_in_any_order() {
+        for (text, negative, currency, parenthesis) in [
+            ("-5", true, None, false),
+            ("− 5", true, None, false),
+            ("- 5", false, None, false),
+            ("is -$5", true, Some("USD"), false),
+            ("$-5", true, Some("USD"), false),
+            ("EUR 5", false, Some("EUR"), false),
+            ("($5", false, Some("USD"), true),
+            ("$(5", false, Some("USD"), true),
+            ("10-5", false, None, false),
+            ("COVID-5", false, None, false),
+        ] {
+            let lead = Lead::read(text, 0, text.len() - 1);
+            assert_eq!(lead.negative, negative, "{text}");
+            assert_eq!(lead.currency.map(|c| c.code()), currency, "{text}");
+            assert_eq!(lead.parenthesis.is_some(), parenthesis, "{text}");
+        }
+    }
+
+    #[test]
+    fn tails_hold_power_scale_and_unit() {
+        for (text, money, factor, percent, rest) in [
+            ("e9", false, "1000000000", false, ""),
+            (" × 10^-3 V", false, "0.001", false, " V"),
+            ("x10⁶", false, "1000000", false, ""),
+            (" hundred thousand people", false, "100000", false, " people"),
+            (" m€ net", false, "1000000", false, " net"),
+            (" m wide", false, "1", false, " m wide"),
+            (" m", true, "1000000", false, ""),
+            (" %", false, "1", true, ""),
+            (" euro million", false, "1000000", false, ""),
+            ("e", false, "1", false, "e"),
+        ] {
+            let tail = Tail::read(text, 0, money);
+            assert_eq!(tail.factor.to_string(), factor, "{text}");
+            let is_percent = matches!(tail.unit, Some(mark) if mark.unit == Unit::Percent);
+            assert_eq!(is_percent, percent, "{text}");
+            assert_eq!(&text[tail.end..], rest, "{text}");
+        }
+    }
+}

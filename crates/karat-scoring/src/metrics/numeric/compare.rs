@@ -1,0 +1,178 @@
+//! Comparing an answer with the number that is expected.
+
+use std::fmt;
+
+use rust_decimal::{Decimal, RoundingStrategy};
+
+use super::target::{Fit, Pick, Target, Wanted};
+use super::tolerance::Tolerance;
+use super::{Quantity, Role, Unit, extract_with};
+
+/// An exact match may be rounded only when it shows at least this many significant digits.
+const DIGITS_FOR_ROUNDING: u32 = 3;
+
+/// How an answer compares with the expected number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// A number matches.
+    Matched,
+    /// There are numbers of the right unit, none of which matches.
+    Different,
+    /// All numbers have another unit or currency.
+    WrongUnit,
+    /// There is no number.
+    NoNumber,
+}
+
+/// The result of comparing an answer with a [`Target`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct Comparison {
+    /// How it went.
+    pub outcome: Outcome,
+    /// The number that matched, else the closest of the candidates.
+    pub number: Option<Quantity>,
+    /// A number matched, and another of the same unit contradicts it.
+    pub contested: bool,
+    /// The numbers that were compared.
+    pub candidates: Vec<Quantity>,
+}
+
+impl Comparison {
+    /// Whether a number matched.
+    #[must_use]
+    pub fn passed(&self) -> bool {
+        self.outcome == Outcome::Matched
+    }
+}
+
+impl fmt::Display for Comparison {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.outcome, &self.number) {
+            (Outcome::Matched, Some(number)) => {
+                write!(f, "{:?} at byte {} matches", number.text, number.span.start)?;
+                let others = if self.contested { ", but other numbers contradict it" } else { "" };
+                f.write_str(others)
+            }
+            (Outcome::Different, Some(number)) => {
+                write!(f, "the closest number is {:?} at byte {}", number.text, number.span.start)
+            }
+            (Outcome::WrongUnit, _) => f.write_str("no number has the right unit or currency"),
+            _ => f.write_str("no number in the answer"),
+        }
+    }
+}
+
+impl Target {
+    /// Compares exactly: a number equals the expected one after normalisation, or equals it rounded
+    /// to the digits it shows, if it shows at least three significant ones.
+    #[must_use]
+    pub fn exact(&self, answer: &str) -> Comparison {
+        self.compare(answer, &Tolerance::default())
+    }
+
+    /// Compares within a tolerance; exactly if that has no bound.
+    #[must_use]
+    pub fn within(&self, answer: &str, tolerance: Tolerance) -> Comparison {
+        self.compare(answer, &tolerance)
+    }
+
+    fn compare(&self, answer: &str, tolerance: &Tolerance) -> Comparison {
+        let found = extract_with(answer, self.mark);
+        let candidates = self.candidates(&found);
+        let matches = |quantity: &&Quantity| self.matches(quantity, tolerance);
+        let matched = candidates.iter().copied().find(matches);
+        let contested = matched.is_some() && candidates.iter().any(|quantity| !matches(quantity));
+        let matched = matched.or_else(|| self.calendar_match(&found));
+        let outcome = match (matched, candidates.is_empty()) {
+            (Some(_), _) => Outcome::Matched,
+            (None, false) => Outcome::Different,
+            (None, true) if found.iter().any(|q| q.role == Role::Quantity) => Outcome::WrongUnit,
+            (None, true) => Outcome::NoNumber,
+        };
+        Comparison {
+            outcome,
+            number: matched.or_else(|| self.closest(&candidates)).cloned(),
+            contested,
+            candidates: candidates.into_iter().cloned().collect(),
+        }
+    }
+
+    /// The numbers that may match. Beside numbers that say the right unit, a number without unit
+    /// counts only when it has a scale: in "3 segments made $1.2 billion, 1.1 billion before" the 3
+    /// does not.
+    fn candidates<'a>(&self, found: &'a [Quantity]) -> Vec<&'a Quantity> {
+        let amounts = || found.iter().filter(|quantity| quantity.role == Role::Quantity);
+        let said = amounts().any(|quantity| self.fit(quantity) == Fit::Right);
+        let counts = |quantity: &&Quantity| match self.fit(quantity) {
+            Fit::Right => true,
+            Fit::Bare => !said || quantity.scaled,
+            Fit::Wrong => false,
+        };
+        let mut candidates = amounts().filter(counts);
+        match self.pick {
+            Pick::Any => candidates.collect(),
+            Pick::First => candidates.next().into_iter().collect(),
+            Pick::Last => candidates.next_back().into_iter().collect(),
+        }
+    }
+
+    /// A year or other date, where nothing says that an amount is expected.
+    fn calendar_match<'a>(&self, found: &'a [Quantity]) -> Option<&'a Quantity> {
+        let unitless = matches!(self.wanted, Wanted::Any | Wanted::Unit(Unit::Plain));
+        let expected = self.value().filter(|_| unitless && self.pick == Pick::Any)?;
+        let equal = |q: &&Quantity| q.role == Role::Calendar && q.value == expected;
+        found.iter().find(equal)
+    }
+
+    fn matches(&self, quantity: &Quantity, tolerance: &Tolerance) -> bool {
+        let Some(expected) = self.value() else {
+            return false;
+        };
+        self.readings(quantity).any(|worth| {
+            let scaled = |value: Decimal| value.checked_mul(worth);
+            let near = |value: Decimal| {
+                let (Some(value), Some(step)) = (scaled(value), scaled(quantity.step)) else {
+                    return false;
+                };
+                if tolerance.is_exact() {
+                    equals(value, expected, step, quantity.significant)
+                } else {
+                    tolerance.allows(value, expected, self.worth)
+                }
+            };
+            near(quantity.value) && quantity.high.is_none_or(near)
+        })
+    }
+
+    /// What one of a number may be worth: a bare number may stand in the unit of the target, as
+    /// 1,200 for an expected 1,200 million.
+    fn readings(&self, quantity: &Quantity) -> impl Iterator<Item = Decimal> {
+        let bare = quantity.unit == Unit::Plain && !quantity.scaled;
+        let own = (bare && self.worth != Decimal::ONE).then_some(self.worth);
+        std::iter::once(Decimal::ONE).chain(own)
+    }
+
+    fn closest<'a>(&self, candidates: &[&'a Quantity]) -> Option<&'a Quantity> {
+        let expected = self.value()?;
+        let distance = |q: &&&Quantity| match q.value.checked_sub(expected) {
+            Some(difference) => difference.abs(),
+            None => Decimal::MAX,
+        };
+        candidates.iter().min_by_key(distance).copied()
+    }
+}
+
+/// Equal, or equal to `expected` rounded (half away from zero) to multiples of `step`.
+fn equals(value: Decimal, expected: Decimal, step: Decimal, significant: u32) -> bool {
+    if value == expected {
+        return true;
+    }
+    if significant < DIGITS_FOR_ROUNDING {
+        return false;
+    }
+    let rounded = expected
+        .checked_div(step)
+        .map(|steps| steps.round_dp_with_strategy(0, RoundingStrategy::MidpointAwayFromZero))
+        .and_then(|steps| steps.checked_mul(step));
+    rounded == Some(value)
+}

@@ -1,0 +1,352 @@
+//! Numerals: digits with the separators of several locales.
+//!
+//! `1,234.5` `1.234,5` `1 234,5` `1'234.5` `12,34,567` are read by their own shape. `1,234` and
+//! `1.234` alone could be either; they follow the decimal mark of the text.
+
+use std::str::FromStr;
+
+use rust_decimal::Decimal;
+
+use super::{scale, unit};
+
+/// The mark between units and decimals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum DecimalMark {
+    /// The comma if a number of the text can only be read so and none only with a point; else the
+    /// point.
+    #[default]
+    Auto,
+    /// `1.5`; a lone `1,234` is one thousand two hundred and thirty-four.
+    Point,
+    /// `1,5`; a lone `1.234` is one thousand two hundred and thirty-four.
+    Comma,
+}
+
+/// A number as it is written, without sign, scale and unit.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Numeral {
+    pub(super) start: usize,
+    pub(super) end: usize,
+    pub(super) value: Decimal,
+    /// Digits after the decimal mark.
+    pub(super) decimals: u32,
+    /// Digits from the first that is not 0.
+    pub(super) significant: u32,
+    pub(super) form: Form,
+}
+
+/// What a numeral looks like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// Digits alone.
+    Bare,
+    /// Digits with separators.
+    Separated,
+    /// A word such as "twelve".
+    Spelled,
+    /// Digits and points that are no number: a version, a date, an address.
+    Dotted,
+}
+
+/// The decimal value of a digit in ASCII, full-width, Arabic or Devanagari form.
+pub(super) fn digit(c: char) -> Option<u32> {
+    let zero = match c {
+        '0'..='9' => '0',
+        '\u{660}'..='\u{669}' => '\u{660}',
+        '\u{6f0}'..='\u{6f9}' => '\u{6f0}',
+        '\u{966}'..='\u{96f}' => '\u{966}',
+        '\u{ff10}'..='\u{ff19}' => '\u{ff10}',
+        _ => return None,
+    };
+    Some(u32::from(c) - u32::from(zero))
+}
+
+/// Spaces within a line.
+pub(super) fn is_inline_space(c: char) -> bool {
+    c == '\t' || (c.is_whitespace() && !is_line_break(c))
+}
+
+fn is_line_break(c: char) -> bool {
+    matches!(c, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}')
+}
+
+/// Whether a numeral starts at `at`: a digit, or a point before one that nothing else precedes.
+pub(super) fn starts_at(text: &str, at: usize) -> bool {
+    let mut ahead = text[at..].chars();
+    match ahead.next() {
+        Some('.') => {
+            let before = text[..at].chars().next_back();
+            let free = before.is_none_or(|c| !c.is_alphanumeric() && !matches!(c, '.' | ')' | ']'));
+            free && ahead.next().is_some_and(|c| digit(c).is_some())
+        }
+        Some(c) => digit(c).is_some(),
+        None => false,
+    }
+}
+
+/// Reads the numeral that starts at `at`; where it ends, when it is too long for a [`Decimal`].
+pub(super) fn read(text: &str, at: usize, mark: DecimalMark) -> Result<Numeral, usize> {
+    let shape = Shape::read(text, at);
+    let (whole, fraction, end, form) = shape.split(mark);
+    let digits = format!("{whole}.{fraction}");
+    let value = Decimal::from_str(digits.trim_end_matches('.')).map_err(|_| end)?;
+    let shown = whole.len() + fraction.len();
+    let zeros = whole.chars().chain(fraction.chars()).take_while(|c| *c == '0').count();
+    if fraction.len() > 20 || whole.len() > 25 {
+        return Err(end);
+    }
+    Ok(Numeral { start: at, end, value, decimals: fraction.len() as u32, significant: (shown - zeros) as u32, form })
+}
+
+/// The decimal mark that the numerals of `text` agree on.
+pub(super) fn mark_of(text: &str) -> DecimalMark {
+    let (mut point, mut comma) = (false, false);
+    let mut at = 0;
+    while let Some(c) = text[at..].chars().next() {
+        if !starts_at(text, at) {
+            at += c.len_utf8();
+            continue;
+        }
+        let shape = Shape::read(text, at);
+        match shape.evidence() {
+            Some('.') => point = true,
+            Some(_) => comma = true,
+            None => {}
+        }
+        at = shape.end();
+    }
+    if comma && !point { DecimalMark::Comma } else { DecimalMark::Point }
+}
+
+/// No numeral has more groups of digits: 28 digits in groups of two or three.
+const MOST_GROUPS: usize = 14;
+
+/// Groups of digits and the separators between them.
+struct Shape {
+    /// Digits in ASCII form, and the byte where the group ends in the text.
+    groups: Vec<(String, usize)>,
+    /// The separator before each group but the first.
+    separators: Vec<char>,
+}
+
+impl Shape {
+    fn read(text: &str, at: usize) -> Self {
+        let (first, mut end) = digits_at(text, at);
+        let mut shape = Self { groups: vec![(first, end)], separators: Vec::new() };
+        let in_list = follows_list_comma(text, at);
+        while let Some(separator) = text[end..].chars().next() {
+            let (group, group_end) = digits_at(text, end + separator.len_utf8());
+            let listed = in_list && separator == ',';
+            let full = shape.groups.len() == MOST_GROUPS;
+            if group.is_empty() || listed || full || !shape.accepts(separator, &group, text, group_end) {
+                break;
+            }
+            end = group_end;
+            shape.separators.push(kind_of(separator));
+            shape.groups.push((group, end));
+        }
+        shape
+    }
+
+    /// Whether `separator` and `group` can continue the numeral.
+    fn accepts(&self, separator: char, group: &str, text: &str, end: usize) -> bool {
+        match kind_of(separator) {
+            '.' | ',' => true,
+            // A plain space may also stand between two numbers, so that what follows decides.
+            ' ' => {
+                let grouped = group.len() == 3 && self.groups_of_three();
+                grouped && (separator != ' ' || self.continues(&text[end..]))
+            }
+            '\'' => group.len() == 3 && self.groups_of_three(),
+            _ => false,
+        }
+    }
+
+    /// Whether the groups of three digits after plain spaces make one number: their end is followed
+    /// by a decimal mark, a scale or a unit, or there are several after a shorter first group.
+    fn continues(&self, rest: &str) -> bool {
+        let mut rest = rest;
+        let mut count = self.groups.len() + 1;
+        while let Some(body) = rest.strip_prefix(' ').filter(|_| count < MOST_GROUPS) {
+            let (group, end) = digits_at(body, 0);
+            if group.len() != 3 {
+                break;
+            }
+            rest = &body[end..];
+            count += 1;
+        }
+        let mut ahead = rest.chars();
+        let decimal = matches!(ahead.next(), Some(',' | '.')) && ahead.next().is_some_and(|c| digit(c).is_some());
+        let unit = unit::after(rest.trim_start_matches(is_inline_space)).is_some();
+        let scale = scale::after(rest, false).is_some();
+        let several = count > 2 && self.groups[0].0.len() < 3;
+        decimal || unit || scale || several
+    }
+
+    fn groups_of_three(&self) -> bool {
+        let mut digits = self.groups.iter().map(|(group, _)| group.len());
+        let first = digits.next().is_some_and(|len| (1..=3).contains(&len));
+        first && digits.all(|len| len == 3) && !self.separators.iter().any(|s| matches!(s, '.' | ','))
+    }
+
+    fn end(&self) -> usize {
+        self.groups.last().map_or(0, |(_, end)| *end)
+    }
+
+    /// The decimal mark that the shape itself proves.
+    fn evidence(&self) -> Option<char> {
+        let (last, rest) = self.separators.split_last()?;
+        if !matches!(last, '.' | ',') {
+            return None;
+        }
+        let other = if *last == '.' { ',' } else { '.' };
+        if rest.is_empty() {
+            return (!self.ambiguous()).then_some(*last);
+        }
+        if rest.contains(last) {
+            return (self.thousands(1..self.groups.len())).then_some(other);
+        }
+        self.thousands(1..self.groups.len() - 1).then_some(*last)
+    }
+
+    /// One point or comma before three digits: thousands or decimals.
+    fn ambiguous(&self) -> bool {
+        match self.groups.as_slice() {
+            [(first, _), (second, _)] => second.len() == 3 && (1..=3).contains(&first.len()) && !first.starts_with('0'),
+            _ => false,
+        }
+    }
+
+    /// Whether these groups are thousands: of three digits, or Indian: of two before the last.
+    fn thousands(&self, groups: std::ops::Range<usize>) -> bool {
+        let lengths: Vec<usize> = self.groups[groups.clone()].iter().map(|(g, _)| g.len()).collect();
+        let first = self.groups[0].0.len();
+        let same = self.separators[..groups.end - 1].windows(2).all(|pair| pair[0] == pair[1]);
+        let western = lengths.iter().all(|len| *len == 3) && (1..=3).contains(&first);
+        let indian = matches!(lengths.split_last(), Some((3, twos)) if twos.iter().all(|len| *len == 2))
+            && (1..=2).contains(&first)
+            && self.separators[0] == ',';
+        same && (western || indian)
+    }
+
+    /// Digits before and after the decimal mark, the end in the text, and the form.
+    fn split(&self, mark: DecimalMark) -> (String, String, usize, Form) {
+        let whole = |groups: &[(String, usize)]| groups.iter().map(|(g, _)| g.as_str()).collect();
+        let count = self.groups.len();
+        let (last_digits, end) = self.groups[count - 1].clone();
+        let Some((last, rest)) = self.separators.split_last() else {
+            return (last_digits, String::new(), end, Form::Bare);
+        };
+        let decimal = match last {
+            '.' | ',' if rest.is_empty() && self.ambiguous() => (*last == '.') == (mark != DecimalMark::Comma),
+            '.' | ',' => !rest.contains(last),
+            _ => false,
+        };
+        if decimal && (rest.is_empty() || self.thousands(1..count - 1)) {
+            let whole: String = whole(&self.groups[..count - 1]);
+            let whole = if whole.is_empty() { "0".to_owned() } else { whole };
+            return (whole, last_digits, end, Form::Separated);
+        }
+        if !decimal && self.thousands(1..count) {
+            return (whole(&self.groups), String::new(), end, Form::Separated);
+        }
+        if self.separators.iter().all(|s| *s == '.') {
+            return (whole(&self.groups), String::new(), end, Form::Dotted);
+        }
+        // A list such as "1,2,3": the first number only, the next ones follow.
+        let (first, end) = self.groups[0].clone();
+        (first, String::new(), end, Form::Bare)
+    }
+}
+
+fn digits_at(text: &str, at: usize) -> (String, usize) {
+    let mut digits = String::new();
+    let mut end = at;
+    for c in text.get(at..).unwrap_or_default().chars() {
+        let Some(value) = digit(c) else { break };
+        digits.extend(char::from_digit(value, 10));
+        end += c.len_utf8();
+    }
+    (digits, end)
+}
+
+/// Separators of one kind under one character.
+fn kind_of(separator: char) -> char {
+    match separator {
+        '.' | '．' => '.',
+        ',' | '，' | '\u{66b}' => ',',
+        '\'' | '’' | '_' => '\'',
+        ' ' | '\u{a0}' | '\u{2009}' | '\u{202f}' => ' ',
+        other => other,
+    }
+}
+
+/// Whether the numeral at `at` follows another and a comma: "1,2,3" is a list.
+fn follows_list_comma(text: &str, at: usize) -> bool {
+    let before = text[..at].strip_suffix(',');
+    before.is_some_and(|rest| rest.ends_with(|c| digit(c).is_some()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value(text: &str, mark: DecimalMark) -> String {
+        read(text, 0, mark).unwrap().value.to_string()
+    }
+
+    #[test]
+    fn shapes_that_prove_themselves() {
+        for (text, expected) in [
+            ("0", "0"),
+            ("1234", "1234"),
+            ("1,234,567.89", "1234567.89"),
+            ("1.234.567,89", "1234567.89"),
+            ("1\u{202f}234\u{202f}567,89", "1234567.89"),
+            ("1 234 567,8", "1234567.8"),
+            ("1'234’567.5", "1234567.5"),
+            ("12,34,567.5", "1234567.5"),
+            ("1,23,45,678", "12345678"),
+            ("3,14", "3.14"),
+            ("0,123", "0.123"),
+            ("1234,567", "1234.567"),
+            ("3.1415", "3.1415"),
+            (".5", "0.5"),
+            ("１２３", "123"),
+            ("٤٢", "42"),
+        ] {
+            assert_eq!(value(text, DecimalMark::Point), expected, "{text}");
+            assert_eq!(value(text, DecimalMark::Comma), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn lone_groups_follow_the_mark_of_the_text() {
+        assert_eq!(value("1,234", DecimalMark::Point), "1234");
+        assert_eq!(value("1,234", DecimalMark::Comma), "1.234");
+        assert_eq!(value("1.234", DecimalMark::Point), "1.234");
+        assert_eq!(value("1.234", DecimalMark::Comma), "1234");
+        assert_eq!(mark_of("4,5 % von 1.234 Stück"), DecimalMark::Comma);
+        assert_eq!(mark_of("1.234 and 1,234"), DecimalMark::Point);
+        assert_eq!(mark_of("4,5 and 4.5"), DecimalMark::Point);
+    }
+
+    #[test]
+    fn numbers_end_where_they_end() {
+        assert_eq!(read("12,", 0, DecimalMark::Point).unwrap().end, 2);
+        assert_eq!(read("1,2,3", 0, DecimalMark::Point).unwrap().end, 1);
+        assert_eq!(read("100 200", 0, DecimalMark::Point).unwrap().end, 3);
+        assert_eq!(read("100 200 %", 0, DecimalMark::Point).unwrap().end, 7);
+        assert_eq!(read("1.2.3", 0, DecimalMark::Point).unwrap().form, Form::Dotted);
+        assert_eq!(read(&"9".repeat(40), 0, DecimalMark::Point), Err(40));
+    }
+
+    #[test]
+    fn significant_digits_start_at_the_first_that_is_not_zero() {
+        let significant = |text| read(text, 0, DecimalMark::Point).unwrap().significant;
+        assert_eq!(significant("0.012"), 2);
+        assert_eq!(significant("1.20"), 3);
+        assert_eq!(significant("1,200"), 4);
+        assert_eq!(significant("0"), 0);
+    }
+}

@@ -1,0 +1,114 @@
+//! Two numbers that are one: "10–12 %", "between $1.0 and $1.2 billion".
+
+use super::scale::starts_with_word;
+use super::unit::Unit;
+use super::{Quantity, Role};
+
+/// How two neighbouring numbers belong together.
+#[derive(Clone, Copy, PartialEq)]
+enum Link {
+    /// The ends of a range.
+    Range,
+    /// Two numbers that share the unit and scale of the second: "from 5 to 6 million".
+    Shared,
+}
+
+/// Joins the ends of ranges and lets them share unit and scale.
+pub(super) fn join(text: &str, quantities: Vec<Quantity>) -> Vec<Quantity> {
+    let mut joined: Vec<Quantity> = Vec::with_capacity(quantities.len());
+    for mut next in quantities {
+        let Some(previous) = joined.last_mut() else {
+            joined.push(next);
+            continue;
+        };
+        match link(text, previous, &next) {
+            Some(link) if share(previous, &mut next) => {
+                if link == Link::Range && previous.value <= next.value {
+                    close(text, previous, &next);
+                } else {
+                    joined.push(next);
+                }
+            }
+            _ => joined.push(next),
+        }
+    }
+    joined
+}
+
+fn link(text: &str, first: &Quantity, second: &Quantity) -> Option<Link> {
+    let amounts = first.role == Role::Quantity && second.role == Role::Quantity;
+    if !amounts || first.high.is_some() {
+        return None;
+    }
+    let between = text.get(first.span.end..second.span.start)?;
+    let connector = between.trim();
+    if between.contains(['\n', '\r']) {
+        return None;
+    }
+    let after = |word: &str| {
+        let before = text[..first.span.start].trim_end();
+        let start = before.len().checked_sub(word.len());
+        start.and_then(|at| before.get(at..)).is_some_and(|w| w.eq_ignore_ascii_case(word))
+    };
+    match connector {
+        "-" | "–" | "—" | "‑" | "~" | "〜" | "～" => Some(Link::Range),
+        "to" | "bis" | "à" | "through" if after("from") || after("von") => Some(Link::Shared),
+        "to" | "bis" | "à" | "through" => Some(Link::Range),
+        "and" if after("between") => Some(Link::Range),
+        "und" if after("zwischen") => Some(Link::Range),
+        "and" | "or" | "und" | "," | "vs." | "vs" | "versus" => None,
+        _ if starts_with_word(connector, "to between") => Some(Link::Range),
+        _ => None,
+    }
+}
+
+/// Gives either number what only the other one has; false when their units differ.
+fn share(first: &mut Quantity, second: &mut Quantity) -> bool {
+    match (first.unit, second.unit) {
+        (Unit::Plain, Unit::Percent) => {
+            first.unit = Unit::Percent;
+            if !rescale(first, second) {
+                return false;
+            }
+        }
+        (Unit::Plain, unit) => {
+            first.unit = unit;
+            if !first.scaled && second.scaled && !rescale(first, second) {
+                return false;
+            }
+        }
+        (Unit::Money(a), Unit::Money(b)) if !a.agrees_with(&b) => return false,
+        (Unit::Percent, Unit::Money(_)) | (Unit::Money(_), Unit::Percent) => return false,
+        (unit, _) => {
+            if second.unit == Unit::Plain {
+                second.unit = unit;
+            }
+            if !first.scaled && second.scaled && !rescale(first, second) {
+                return false;
+            }
+        }
+    }
+    true
+}
+
+/// Multiplies `first` by the factor of `second`.
+fn rescale(first: &mut Quantity, second: &Quantity) -> bool {
+    let scaled = (first.value.checked_mul(second.factor), first.step.checked_mul(second.factor));
+    let (Some(value), Some(step)) = scaled else {
+        return false;
+    };
+    first.value = value;
+    first.step = step;
+    first.factor = second.factor;
+    first.scaled = second.scaled;
+    true
+}
+
+fn close(text: &str, first: &mut Quantity, second: &Quantity) {
+    first.high = Some(second.value);
+    first.noun.clone_from(&second.noun);
+    first.span.end = second.span.end;
+    text[first.span.clone()].clone_into(&mut first.text);
+    first.step = first.step.min(second.step);
+    first.significant = first.significant.min(second.significant);
+}

@@ -1,0 +1,267 @@
+//! What a number is there for: an amount, a date, or a reference to something.
+
+use super::digits::{Form, Numeral, digit, is_inline_space};
+use super::scale::starts_with_word;
+
+/// What a number is there for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// It counts or measures.
+    Quantity,
+    /// Part of a date or time, a year, a quarter, an ordinal.
+    Calendar,
+    /// It names something: a page, a citation, a list item, a version, part of an identifier.
+    Reference,
+}
+
+/// More characters than any word or list that tells a role; looking no farther keeps the time
+/// linear in the text.
+const NEAR: usize = 40;
+
+/// The role of a number that has neither sign, scale nor unit.
+pub(super) fn of_plain(text: &str, numeral: &Numeral) -> Role {
+    let (before, after) = (&text[..numeral.start], &text[numeral.end..]);
+    let raw = &text[numeral.start..numeral.end];
+    if numeral.form == Form::Spelled {
+        return if hyphenated(after) { Role::Reference } else { Role::Quantity };
+    }
+    if is_date_or_time(before, raw, after) || is_ordinal(after) {
+        return Role::Calendar;
+    }
+    if numeral.form == Form::Dotted {
+        return Role::Reference;
+    }
+    if let Some(role) = attached(before, after) {
+        return role;
+    }
+    if is_citation(before, after) || is_list_item(before, after) || is_referred_to(before) {
+        return Role::Reference;
+    }
+    if is_year(raw, numeral) || month_beside(before, raw, after) || period_before(before) {
+        return Role::Calendar;
+    }
+    Role::Quantity
+}
+
+/// A bare year such as 2025.
+pub(super) fn is_year(raw: &str, numeral: &Numeral) -> bool {
+    numeral.form == Form::Bare && raw.len() == 4 && (raw.starts_with("19") || raw.starts_with("20"))
+}
+
+/// Letters that touch the number: Q2, 1H25 and FY25 are periods, the rest are names.
+fn attached(before: &str, after: &str) -> Option<Role> {
+    let prefix = trailing_word(before);
+    if !prefix.is_empty() {
+        let period = ["q", "h", "fy", "cy"].iter().any(|p| prefix.eq_ignore_ascii_case(p));
+        return Some(if period { Role::Calendar } else { Role::Reference });
+    }
+    let period_after = after.strip_prefix(['Q', 'H', 'q']).is_some_and(|rest| rest.starts_with(|c| digit(c).is_some()));
+    if period_after {
+        return Some(Role::Calendar);
+    }
+    if before.ends_with('_') || after.starts_with('_') || before.ends_with('#') {
+        return Some(Role::Reference);
+    }
+    let joined_before = before.strip_suffix(['-', '‑']);
+    if joined_before.is_some_and(|rest| !trailing_word(rest).is_empty()) {
+        return Some(Role::Reference);
+    }
+    // "5G", "3D" and "10-K" are names; "1.5x" is a multiple, "10km" a measure.
+    let suffix = leading_word(after);
+    let name = suffix.chars().count() == 1 && suffix.chars().all(char::is_uppercase);
+    let form = after.strip_prefix('-').map(leading_word);
+    let form = form.is_some_and(|word| word.chars().count() == 1);
+    (name || form).then_some(Role::Reference)
+}
+
+/// The Latin, Greek or Cyrillic word, with digits, that `before` ends with.
+fn trailing_word(before: &str) -> &str {
+    let start = before
+        .char_indices()
+        .rev()
+        .take(NEAR)
+        .take_while(|(_, c)| c.is_alphanumeric() && u32::from(*c) < 0x2e80)
+        .last()
+        .map_or(before.len(), |(at, _)| at);
+    &before[start..]
+}
+
+fn leading_word(after: &str) -> &str {
+    let near = near_start(after);
+    let end = near.find(|c: char| !c.is_alphanumeric() || u32::from(c) >= 0x2e80);
+    &near[..end.unwrap_or(near.len())]
+}
+
+fn near_start(text: &str) -> &str {
+    let end = text.char_indices().nth(NEAR).map_or(text.len(), |(at, _)| at);
+    &text[..end]
+}
+
+fn near_end(text: &str) -> &str {
+    let start = text.char_indices().rev().nth(NEAR).map_or(0, |(at, _)| at);
+    &text[start..]
+}
+
+fn hyphenated(after: &str) -> bool {
+    after.strip_prefix('-').is_some_and(|rest| rest.starts_with(char::is_alphabetic))
+}
+
+fn is_ordinal(after: &str) -> bool {
+    ["st", "nd", "rd", "th"].iter().any(|suffix| starts_with_word(after, suffix))
+}
+
+/// `2025-06-30`, `06/30/2025`, `30.06.2025`, `2024/25`, `14:30`: whether the number is one part.
+fn is_date_or_time(before: &str, raw: &str, after: &str) -> bool {
+    let dotted = raw.matches('.').count() == 2 && raw.ends_with(|c: char| c.is_ascii_digit());
+    let parts: Vec<usize> = raw.split('.').map(str::len).collect();
+    if dotted && matches!(parts.as_slice(), [1 | 2, 1 | 2, 2 | 4]) {
+        return true;
+    }
+    let joined = |mark: char| {
+        let left = before.strip_suffix(mark).map_or("", trailing_digits);
+        let right = after.strip_prefix(mark).map_or("", leading_digits);
+        (left, right)
+    };
+    let (left, right) = joined(':');
+    if !left.is_empty() || right.len() == 2 {
+        return raw.len() <= 2;
+    }
+    ['-', '/'].into_iter().any(|mark| {
+        let (left, right) = joined(mark);
+        let lengths = [left.len(), raw.len(), right.len()];
+        let three_parts = |before: &str, after: &str| {
+            let further = before.strip_suffix(left).is_some_and(|b| b.ends_with([mark]));
+            let beyond = after.strip_prefix(right).is_some_and(|a| a.starts_with([mark]));
+            further || beyond
+        };
+        match lengths {
+            [0, _, 0] => false,
+            [1..=4, 1..=4, 1..=4] => true,
+            // A year with the next: 2024/25, 2024-25.
+            [4, 2, 0] | [0, 4, 2] => year(left) || year(raw),
+            [0, 4, 4] | [4, 4, 0] => year(raw) && (year(left) || year(right)),
+            _ => {
+                let inner_before = before.strip_suffix(mark).unwrap_or(before);
+                let inner_after = after.strip_prefix(mark).unwrap_or(after);
+                raw.len() <= 4 && three_parts(inner_before, inner_after)
+            }
+        }
+    })
+}
+
+fn year(digits: &str) -> bool {
+    digits.len() == 4 && (digits.starts_with("19") || digits.starts_with("20"))
+}
+
+fn trailing_digits(text: &str) -> &str {
+    let digits = text.bytes().rev().take_while(u8::is_ascii_digit).count();
+    &text[text.len() - digits..]
+}
+
+fn leading_digits(text: &str) -> &str {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    &text[..digits]
+}
+
+/// `[1]`, `[2, 3]`, `[^4]`.
+fn is_citation(before: &str, after: &str) -> bool {
+    let inside = |c: char| c.is_ascii_digit() || matches!(c, ',' | ' ' | '^' | '-' | '–');
+    let opened = near_end(before).trim_end_matches(inside).ends_with(['[', '【']);
+    let closed = near_start(after).trim_start_matches(inside).starts_with([']', '】', '†']);
+    opened && closed
+}
+
+/// `1. First` or `2) second` at the start of a line that goes on.
+fn is_list_item(before: &str, after: &str) -> bool {
+    let margin = |c: char| is_inline_space(c) || matches!(c, '(' | '>' | '*' | '#');
+    let previous = before.trim_end_matches(margin).chars().next_back();
+    let Some(rest) = after.strip_prefix(['.', ')']) else {
+        return false;
+    };
+    let text = rest.trim_start_matches(is_inline_space);
+    let goes_on = text.len() < rest.len() && !text.is_empty() && !text.starts_with(['\n', '\r']);
+    previous.is_none_or(|c| matches!(c, '\n' | '\r')) && goes_on
+}
+
+/// Words after which a number names a place or thing.
+const REFERRING: &[&str] = &[
+    "page", "pages", "p", "pp", "slide", "slides", "table", "figure", "fig", "section", "sections", "chapter", "note",
+    "footnote", "item", "step", "exhibit", "appendix", "question", "version", "line", "row", "column", "no", "number",
+    "id", "source", "citation", "seite", "folie",
+];
+
+fn is_referred_to(before: &str) -> bool {
+    let trimmed = before.trim_end_matches(|c| is_inline_space(c) || matches!(c, '.' | '#' | '('));
+    let word = trailing_word(trimmed);
+    let named = REFERRING.iter().any(|r| word.eq_ignore_ascii_case(r));
+    // "The number 42" and "no 42" are answers; "no. 42" and "number of" are not asked here.
+    let dotted = before.trim_end_matches(is_inline_space).ends_with('.');
+    let weak = ["no", "number", "p", "pp"].iter().any(|w| word.eq_ignore_ascii_case(w));
+    named && before.len() > trimmed.len() && (dotted || !weak)
+}
+
+const MONTHS: &[&str] = &[
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+    "jan",
+    "feb",
+    "mar",
+    "apr",
+    "jun",
+    "jul",
+    "aug",
+    "sep",
+    "sept",
+    "oct",
+    "nov",
+    "dec",
+    "januar",
+    "februar",
+    "märz",
+    "mai",
+    "juni",
+    "juli",
+    "oktober",
+    "dezember",
+    "janvier",
+    "février",
+    "mars",
+    "avril",
+    "juin",
+    "juillet",
+    "août",
+    "septembre",
+    "octobre",
+    "novembre",
+    "décembre",
+];
+
+/// `June 30`, `30 June`, `30. Juni`: a day beside the name of a month.
+fn month_beside(before: &str, raw: &str, after: &str) -> bool {
+    let month = |word: &str| {
+        let word = word.to_lowercase();
+        MONTHS.contains(&word.as_str())
+    };
+    let previous = trailing_word(before.trim_end_matches(|c| is_inline_space(c) || c == '.'));
+    let after = after.strip_prefix('.').unwrap_or(after);
+    let next = leading_word(after.trim_start_matches(is_inline_space));
+    // "may" is a verb unless it is written as a name.
+    let named = |word: &str| month(word) && (word != "may");
+    raw.len() <= 2 && (named(previous) || named(next))
+}
+
+/// `Q 2`, `fiscal 25`, `FY 25`, `week 3`: a period before the number.
+fn period_before(before: &str) -> bool {
+    let word = trailing_word(before.trim_end_matches(is_inline_space));
+    ["q", "fy", "fiscal", "quarter", "week", "year"].iter().any(|period| word.eq_ignore_ascii_case(period))
+}

@@ -1,0 +1,136 @@
+//! Finding the numbers of a text.
+
+use rust_decimal::Decimal;
+
+use super::affix::{Lead, Tail, closing, noun};
+use super::digits::{self, DecimalMark, Form, Numeral};
+use super::unit::Unit;
+use super::{Hedge, Quantity, Role, range, role, words};
+
+/// Finds the numbers of `text`, left to right.
+pub(super) fn scan(text: &str, mark: DecimalMark) -> Vec<Quantity> {
+    let mark = match mark {
+        DecimalMark::Auto => digits::mark_of(text),
+        given => given,
+    };
+    let mut found: Vec<Quantity> = Vec::new();
+    let mut at = 0;
+    while let Some(c) = text[at..].chars().next() {
+        let numeral = if digits::starts_at(text, at) {
+            digits::read(text, at, mark)
+        } else if c.is_alphabetic() {
+            words::read(text, at).ok_or_else(|| end_of_word(text, at))
+        } else {
+            Err(at + c.len_utf8())
+        };
+        at = match numeral {
+            Ok(numeral) => match quantity(text, &numeral, found.last()) {
+                Some(quantity) => {
+                    let end = quantity.span.end.max(numeral.end);
+                    found.push(quantity);
+                    end
+                }
+                None => numeral.end,
+            },
+            Err(next) => next,
+        };
+    }
+    range::join(text, found)
+}
+
+fn end_of_word(text: &str, at: usize) -> usize {
+    let rest = &text[at..];
+    at + rest.find(|c: char| !c.is_alphabetic()).unwrap_or(rest.len())
+}
+
+/// The number around `numeral`; `previous` is the one found before it.
+fn quantity(text: &str, numeral: &Numeral, previous: Option<&Quantity>) -> Option<Quantity> {
+    let floor = previous.map_or(0, |quantity| quantity.span.end);
+    let mut lead = Lead::read(text, floor, numeral.start);
+    let mut tail = Tail::read(text, numeral.end, lead.currency.is_some());
+    let mut in_parentheses = false;
+    if let Some(inside) = lead.parenthesis.take() {
+        match closing(text, tail.end) {
+            Some(end) => {
+                tail = tail.continued(text, end, lead.currency.is_some());
+                in_parentheses = true;
+            }
+            None => lead = *inside,
+        }
+    }
+    let (unit, worth) = unit_of(&lead, &tail);
+    let marked = unit != Unit::Plain || tail.scaled;
+    if numeral.form == Form::Spelled && !marked && words::is_lone_one(text, numeral) {
+        return None;
+    }
+    let role = if marked || lead.signed { Role::Quantity } else { role::of_plain(text, numeral) };
+    let factor = tail.factor.checked_mul(worth)?;
+    let magnitude = numeral.value.checked_mul(factor)?;
+    let step = Decimal::new(1, numeral.decimals).checked_mul(factor)?;
+    let mut found = Quantity {
+        value: if lead.negative { -magnitude } else { magnitude }.normalize(),
+        high: None,
+        unit,
+        role,
+        hedge: Hedge::before(&text[..lead.start]),
+        noun: noun(text, tail.end),
+        text: text[lead.start..tail.end].to_owned(),
+        span: lead.start..tail.end,
+        significant: numeral.significant,
+        step,
+        factor,
+        scaled: tail.scaled,
+    };
+    if in_parentheses && !lead.signed {
+        in_accounts(text, &mut found, numeral, previous);
+    }
+    Some(found)
+}
+
+/// The unit beside the number, and what one of it is worth. Where marks stand on both sides, the
+/// more certain currency wins: "$5 CAD".
+fn unit_of(lead: &Lead, tail: &Tail) -> (Unit, Decimal) {
+    match (lead.currency, tail.unit) {
+        (Some(before), Some(after)) => match after.unit {
+            Unit::Money(currency) if currency.is_certain() && currency.agrees_with(&before) => {
+                (after.unit, after.factor)
+            }
+            _ => (Unit::Money(before), Decimal::ONE),
+        },
+        (Some(before), None) => (Unit::Money(before), Decimal::ONE),
+        (None, Some(after)) => (after.unit, after.factor),
+        (None, None) => (Unit::Plain, Decimal::ONE),
+    }
+}
+
+/// Makes a number alone in parentheses negative, as in accounts: `(1,234)`.
+///
+/// Not a year or a footnote, nor what only restates the amount before it: "5% ($60 million)",
+/// "$1.2 billion ($1,200 million)".
+fn in_accounts(text: &str, found: &mut Quantity, numeral: &Numeral, previous: Option<&Quantity>) {
+    let raw = &text[numeral.start..numeral.end];
+    let date = found.role != Role::Quantity || role::is_year(raw, numeral);
+    if date || numeral.form == Form::Spelled {
+        return;
+    }
+    let marked = found.unit != Unit::Plain || found.scaled;
+    let before = text[..found.span.start].trim_end();
+    let restates = previous.is_some_and(|previous| {
+        let beside = previous.span.end == before.len();
+        beside && marked && (previous.unit != found.unit || nearly_equal(previous, found))
+    });
+    if restates {
+        return;
+    }
+    if !marked && raw.len() <= 2 && before.ends_with(char::is_alphabetic) {
+        found.role = Role::Reference;
+    } else {
+        found.value = -found.value;
+    }
+}
+
+/// Whether two amounts differ by no more than the rounding that either shows.
+fn nearly_equal(a: &Quantity, b: &Quantity) -> bool {
+    let difference = a.value.checked_sub(b.value).map(|d| d.abs());
+    difference.is_some_and(|difference| difference <= a.step.max(b.step))
+}

@@ -1,0 +1,310 @@
+//! The number that is expected of an answer.
+
+use rust_decimal::Decimal;
+use serde_json::Value;
+use thiserror::Error;
+
+use super::digits::DecimalMark;
+use super::unit::{Currency, Unit, UnitMark};
+use super::{Quantity, Role, extract, scale, unit};
+
+/// Which of several numbers is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Pick {
+    /// Any number of the right unit may match.
+    #[default]
+    Any,
+    /// The first number of the right unit.
+    First,
+    /// The last number of the right unit.
+    Last,
+}
+
+/// An expected number with its unit.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Target {
+    /// As given, in units of `worth`.
+    given: Decimal,
+    /// What one of the given unit is worth in base units: 1,000,000 for "million USD".
+    pub(super) worth: Decimal,
+    pub(super) wanted: Wanted,
+    pub(super) pick: Pick,
+    pub(super) mark: DecimalMark,
+}
+
+/// The unit that a number must have.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Wanted {
+    Any,
+    Unit(Unit),
+    /// A unit that is known by its word alone: employees, GWh.
+    Noun(String),
+}
+
+/// A target that cannot be compared with.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum TargetError {
+    /// The value is infinite, not a number, or beyond 28 digits.
+    #[error("reading the expected number: {0} is not a number of at most 28 digits")]
+    Range(String),
+    /// A text or JSON value that does not hold exactly one number.
+    #[error(
+        "reading the expected number: {0:?} does not hold exactly one number; give a number such as 1200000000 or \"$1.2 billion\""
+    )]
+    NotOneNumber(String),
+    /// An unknown currency.
+    #[error("reading the currency of the expected number: {0:?} is unknown; give an ISO 4217 code such as USD")]
+    Currency(String),
+    /// Unit and currency contradict each other.
+    #[error(
+        "reading the unit of the expected number: it is {unit} but the currency is {currency}; correct one of them"
+    )]
+    Conflict {
+        /// The currency that the unit names.
+        unit: &'static str,
+        /// The currency given beside it.
+        currency: &'static str,
+    },
+    /// A negative tolerance.
+    #[error("reading the tolerance: {0} is negative; give 0.01 for 1 %")]
+    Tolerance(Decimal),
+}
+
+impl Target {
+    /// A number, to be matched by any number of an answer until a unit is given.
+    ///
+    /// # Errors
+    /// When it is not finite or beyond 28 digits.
+    pub fn number(value: f64) -> Result<Self, TargetError> {
+        decimal(value).map(Self::decimal)
+    }
+
+    /// A decimal number, to be matched by any number of an answer until a unit is given.
+    #[must_use]
+    pub fn decimal(value: Decimal) -> Self {
+        Self { given: value, worth: Decimal::ONE, wanted: Wanted::Any, pick: Pick::Any, mark: DecimalMark::Auto }
+    }
+
+    /// The one number in `text`, with its unit and currency.
+    ///
+    /// ```
+    /// use karat_scoring::metrics::numeric::Target;
+    ///
+    /// let target = Target::parse("€1.2bn")?;
+    /// assert!(target.exact("1,200 million euros").passed());
+    /// assert!(!target.exact("$1.2bn").passed());
+    /// # Ok::<(), karat_scoring::metrics::numeric::TargetError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When it holds no number, several, or a range.
+    pub fn parse(text: &str) -> Result<Self, TargetError> {
+        let unreadable = || TargetError::NotOneNumber(text.to_owned());
+        let found = extract(text);
+        let mut amounts = found.iter().filter(|quantity| quantity.role != Role::Reference);
+        let only = amounts.next().filter(|only| only.high.is_none());
+        let (Some(only), None) = (only, amounts.next()) else {
+            return Err(unreadable());
+        };
+        let mut target = Self::decimal(only.value);
+        target.wanted = match (only.unit, &only.noun) {
+            (Unit::Plain, None) => Wanted::Any,
+            (Unit::Plain, Some(noun)) => Wanted::Noun(noun.clone()),
+            (unit, _) => Wanted::Unit(unit),
+        };
+        Ok(target)
+    }
+
+    /// A JSON number, or a text as [`Target::parse`] reads it.
+    ///
+    /// # Errors
+    /// When it is something else.
+    pub fn json(value: &Value) -> Result<Self, TargetError> {
+        match value {
+            Value::Number(number) => match number.as_i64() {
+                Some(integer) => Ok(Self::decimal(Decimal::from(integer))),
+                None => Self::number(number.as_f64().unwrap_or(f64::NAN)),
+            },
+            Value::String(text) => Self::parse(text),
+            other => Err(TargetError::NotOneNumber(other.to_string())),
+        }
+    }
+
+    /// The unit: a currency, "percent", "bps", "million USD", "USD per share", "count", or any word
+    /// that follows the number. An empty unit changes nothing.
+    ///
+    /// ```
+    /// use karat_scoring::metrics::numeric::Target;
+    ///
+    /// let target = Target::number(1250.0)?.unit("bps")?;
+    /// assert!(target.exact("a margin of 12.5%").passed());
+    /// # Ok::<(), karat_scoring::metrics::numeric::TargetError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When it names another currency than the one given before.
+    pub fn unit(mut self, unit: &str) -> Result<Self, TargetError> {
+        if unit.trim().is_empty() {
+            return Ok(self);
+        }
+        let (wanted, worth) = read_unit(unit);
+        self.worth = worth;
+        match (&self.wanted, wanted) {
+            (Wanted::Unit(Unit::Money(before)), Wanted::Unit(Unit::Money(after))) => {
+                agree(&after, before)?;
+            }
+            (Wanted::Unit(Unit::Money(_)), Wanted::Noun(_) | Wanted::Any) => {}
+            (_, wanted) => self.wanted = wanted,
+        }
+        Ok(self)
+    }
+
+    /// The currency; a percentage has none and stays one. An empty currency changes nothing.
+    ///
+    /// # Errors
+    /// When it is unknown or contradicts the unit.
+    pub fn currency(mut self, currency: &str) -> Result<Self, TargetError> {
+        if currency.trim().is_empty() {
+            return Ok(self);
+        }
+        let unknown = || TargetError::Currency(currency.to_owned());
+        let given = Currency::named(currency).ok_or_else(unknown)?;
+        match &self.wanted {
+            Wanted::Unit(Unit::Percent) => return Ok(self),
+            Wanted::Unit(Unit::Money(before)) => agree(before, &given)?,
+            _ => {}
+        }
+        self.wanted = Wanted::Unit(Unit::Money(given));
+        Ok(self)
+    }
+
+    /// Which of several numbers is compared.
+    #[must_use]
+    pub fn pick(self, pick: Pick) -> Self {
+        Self { pick, ..self }
+    }
+
+    /// How lone groups such as "1.234" in answers are read.
+    #[must_use]
+    pub fn decimal_mark(self, mark: DecimalMark) -> Self {
+        Self { mark, ..self }
+    }
+
+    /// The expected value in base units; `None` beyond 28 digits.
+    #[must_use]
+    pub fn value(&self) -> Option<Decimal> {
+        self.given.checked_mul(self.worth).map(|v| v.normalize())
+    }
+
+    /// Whether a quantity counts what is wanted.
+    pub(super) fn fit(&self, quantity: &Quantity) -> Fit {
+        match (&self.wanted, quantity.unit) {
+            (Wanted::Any, _) => Fit::Right,
+            (Wanted::Unit(Unit::Plain), Unit::Plain) => Fit::Right,
+            (Wanted::Unit(Unit::Percent), Unit::Percent) => Fit::Right,
+            (Wanted::Unit(Unit::Money(wanted)), Unit::Money(found)) if wanted.agrees_with(&found) => Fit::Right,
+            (Wanted::Noun(wanted), Unit::Plain) => match &quantity.noun {
+                Some(noun) if same_noun(noun, wanted) => Fit::Right,
+                _ => Fit::Bare,
+            },
+            (Wanted::Unit(_), Unit::Plain) => Fit::Bare,
+            _ => Fit::Wrong,
+        }
+    }
+}
+
+/// How a number's unit fits the one that is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fit {
+    /// It says the right unit.
+    Right,
+    /// It says no unit.
+    Bare,
+    /// It says another unit.
+    Wrong,
+}
+
+fn agree(unit: &Currency, currency: &Currency) -> Result<(), TargetError> {
+    if unit.agrees_with(currency) {
+        return Ok(());
+    }
+    Err(TargetError::Conflict { unit: unit.code(), currency: currency.code() })
+}
+
+/// Whether two words are the same but for case and an s of the plural.
+fn same_noun(found: &str, wanted: &str) -> bool {
+    let stem = |word: &str| word.trim_end_matches('s').to_lowercase();
+    let is_multiple = |word: &str| matches!(word, "x" | "time" | "times" | "fold");
+    stem(found) == stem(wanted) || (is_multiple(found) && is_multiple(&wanted.to_lowercase()))
+}
+
+/// The unit that a data set names, and what one of it is worth in base units.
+fn read_unit(unit: &str) -> (Wanted, Decimal) {
+    let unit = unit.trim();
+    let lower = unit.to_lowercase();
+    match lower.as_str() {
+        "number" | "count" | "integer" | "plain" | "none" | "ratio" => {
+            return (Wanted::Unit(Unit::Plain), Decimal::ONE);
+        }
+        "fraction" => return (Wanted::Unit(Unit::Percent), Decimal::ONE_HUNDRED),
+        _ => {}
+    }
+    if let Some((mark, _)) = unit::after(&lower).filter(|(mark, _)| mark.unit == Unit::Percent) {
+        return (Wanted::Unit(Unit::Percent), mark.factor);
+    }
+    let counted = unit.split(" per ").next().unwrap_or(unit);
+    let counted = counted.split('/').next().unwrap_or(counted);
+    let (mut money, mut noun, mut worth) = (None, None, Decimal::ONE);
+    for word in counted.split([' ', '_', '(', ')']).filter(|w| !w.is_empty() && *w != "in") {
+        if let Some(mark) = money_mark(word) {
+            money = Some(mark.unit);
+            worth = worth.checked_mul(mark.factor).unwrap_or(worth);
+        } else if let Some(factor) = scale_of(word) {
+            worth = worth.checked_mul(factor).unwrap_or(worth);
+        } else if let Some((unit, factor)) = glued(word) {
+            money = Some(unit);
+            worth = worth.checked_mul(factor).unwrap_or(worth);
+        } else {
+            noun = Some(word.to_lowercase());
+        }
+    }
+    let wanted = match (money, noun) {
+        (Some(unit), _) => Wanted::Unit(unit),
+        (None, Some(noun)) => Wanted::Noun(noun),
+        (None, None) => Wanted::Any,
+    };
+    (wanted, worth)
+}
+
+/// A currency by code, sign or name, or its cents.
+fn money_mark(word: &str) -> Option<UnitMark> {
+    let whole = |currency| UnitMark { unit: Unit::Money(currency), factor: Decimal::ONE };
+    let cents = || {
+        let (mark, length) = unit::after(word)?;
+        (length == word.len() && mark.unit != Unit::Percent).then_some(mark)
+    };
+    Currency::named(word).map(whole).or_else(cents)
+}
+
+/// A scale by its word or letter alone.
+fn scale_of(word: &str) -> Option<Decimal> {
+    let (power, length) = scale::after(word, true)?;
+    (length == word.len()).then(|| scale::factor(power)).flatten()
+}
+
+/// A currency and a scale in one word: "USDm", "$bn".
+fn glued(word: &str) -> Option<(Unit, Decimal)> {
+    word.char_indices().skip(1).find_map(|(at, _)| {
+        let currency = Currency::named(&word[..at])?;
+        Some((Unit::Money(currency), scale_of(&word[at..])?))
+    })
+}
+
+/// The decimal that a float stands for: its shortest form, of at most 15 digits.
+pub(super) fn decimal(value: f64) -> Result<Decimal, TargetError> {
+    let shortest = format!("{value:e}");
+    let digits = shortest.bytes().take_while(|b| *b != b'e').filter(u8::is_ascii_digit).count();
+    let text = if digits > 15 { format!("{value:.14e}") } else { shortest };
+    let parsed = Decimal::from_scientific(&text).map(|value| value.normalize());
+    parsed.map_err(|_| TargetError::Range(value.to_string()))
+}

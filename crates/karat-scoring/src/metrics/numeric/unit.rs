@@ -1,0 +1,311 @@
+//! Units: plain numbers, percentages, money.
+
+use rust_decimal::Decimal;
+
+use super::scale::{ends_word, starts_with_word};
+
+/// What a number counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// No unit that is known; the noun after the number may say more.
+    Plain,
+    /// Percent; percentage points, basis points and per mille are converted.
+    Percent,
+    /// Money.
+    Money(Currency),
+}
+
+/// A currency, or the few that share a sign: `$` may be any dollar.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Currency {
+    codes: &'static [&'static str],
+}
+
+impl Currency {
+    /// The ISO 4217 code; of a shared sign the usual one (`$` is USD).
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        self.codes[0]
+    }
+
+    /// Whether the sign says only one currency.
+    #[must_use]
+    pub fn is_certain(&self) -> bool {
+        self.codes.len() == 1
+    }
+
+    /// Whether both can be the same currency.
+    #[must_use]
+    pub fn agrees_with(&self, other: &Self) -> bool {
+        self.codes.iter().any(|code| other.codes.contains(code))
+    }
+
+    /// The currency with an ISO 4217 code, sign or English name, in any case.
+    ///
+    /// ```
+    /// use karat_scoring::metrics::numeric::Currency;
+    ///
+    /// assert_eq!(Currency::named("eur").unwrap().code(), "EUR");
+    /// assert!(Currency::named("$").unwrap().agrees_with(&Currency::named("CAD").unwrap()));
+    /// assert!(Currency::named("furlong").is_none());
+    /// ```
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        let name = name.trim();
+        let upper = name.to_uppercase();
+        let of_code = CODES.iter().find(|(code, _)| *code == upper);
+        let of_code = of_code.map(|(_, codes)| *codes);
+        let of_sign = || SIGNS.iter().find(|(s, _)| *s == name).map(|(_, codes)| *codes);
+        let of_word = || {
+            let found = WORDS.iter().find(|(word, _, _)| word.eq_ignore_ascii_case(name));
+            found.filter(|(_, _, cents)| !cents).map(|(_, codes, _)| *codes)
+        };
+        let codes = of_code.or_else(of_sign).or_else(of_word)?;
+        Some(Self { codes })
+    }
+}
+
+/// A unit found beside a number, and what one of it is worth in the base unit.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct UnitMark {
+    pub(super) unit: Unit,
+    pub(super) factor: Decimal,
+}
+
+impl UnitMark {
+    fn money(codes: &'static [&'static str], cents: bool) -> Self {
+        let unit = Unit::Money(Currency { codes });
+        let factor = if cents { Decimal::new(1, 2) } else { Decimal::ONE };
+        Self { unit, factor }
+    }
+
+    pub(super) fn percent(decimals: u32) -> Self {
+        Self { unit: Unit::Percent, factor: Decimal::new(1, decimals) }
+    }
+}
+
+const DOLLARS: &[&str] = &["USD", "CAD", "AUD", "NZD", "HKD", "SGD", "TWD", "MXN", "ARS", "CLP", "COP"];
+const CROWNS: &[&str] = &["SEK", "NOK", "DKK", "ISK"];
+
+/// Signs of currencies, longer ones before their endings.
+const SIGNS: &[(&str, &[&str])] = &[
+    ("US$", &["USD"]),
+    ("AU$", &["AUD"]),
+    ("CA$", &["CAD"]),
+    ("NZ$", &["NZD"]),
+    ("HK$", &["HKD"]),
+    ("NT$", &["TWD"]),
+    ("MX$", &["MXN"]),
+    ("A$", &["AUD"]),
+    ("C$", &["CAD"]),
+    ("S$", &["SGD"]),
+    ("R$", &["BRL"]),
+    ("$", DOLLARS),
+    ("＄", DOLLARS),
+    ("€", &["EUR"]),
+    ("£", &["GBP"]),
+    ("￡", &["GBP"]),
+    ("¥", &["JPY", "CNY"]),
+    ("￥", &["JPY", "CNY"]),
+    ("円", &["JPY"]),
+    ("元", &["CNY", "TWD"]),
+    ("₹", &["INR"]),
+    ("₩", &["KRW"]),
+    ("원", &["KRW"]),
+    ("₽", &["RUB"]),
+    ("₺", &["TRY"]),
+    ("₫", &["VND"]),
+    ("฿", &["THB"]),
+    ("₪", &["ILS"]),
+    ("₴", &["UAH"]),
+    ("₦", &["NGN"]),
+    ("₱", &["PHP"]),
+    ("zł", &["PLN"]),
+    ("Kč", &["CZK"]),
+    ("Rs.", &["INR"]),
+    ("Rs", &["INR"]),
+    ("Fr.", &["CHF"]),
+    ("kr.", CROWNS),
+    ("kr", CROWNS),
+];
+
+macro_rules! codes {
+    ($($code:literal)*) => { &[$(($code, &[$code])),*] };
+}
+
+/// ISO 4217 codes, as they stand beside numbers.
+const CODES: &[(&str, &[&str])] = codes!(
+    "USD" "EUR" "GBP" "JPY" "CNY" "CHF" "CAD" "AUD" "NZD" "HKD" "SGD" "TWD" "KRW" "INR" "BRL"
+    "MXN" "ARS" "CLP" "COP" "SEK" "NOK" "DKK" "ISK" "PLN" "CZK" "HUF" "RON" "BGN" "RUB" "UAH"
+    "TRY" "ILS" "SAR" "AED" "QAR" "KWD" "EGP" "ZAR" "NGN" "KES" "THB" "IDR" "MYR" "PHP" "VND"
+    "PKR" "BDT" "LKR"
+);
+
+/// Names of currencies; the last field tells whether they are hundredths.
+const WORDS: &[(&str, &[&str], bool)] = &[
+    ("U.S. dollars", &["USD"], false),
+    ("US dollars", &["USD"], false),
+    ("US dollar", &["USD"], false),
+    ("US-Dollar", &["USD"], false),
+    ("Canadian dollars", &["CAD"], false),
+    ("Australian dollars", &["AUD"], false),
+    ("New Zealand dollars", &["NZD"], false),
+    ("Hong Kong dollars", &["HKD"], false),
+    ("Singapore dollars", &["SGD"], false),
+    ("dollars", DOLLARS, false),
+    ("dollar", DOLLARS, false),
+    ("bucks", DOLLARS, false),
+    ("euros", &["EUR"], false),
+    ("euro", &["EUR"], false),
+    ("pounds sterling", &["GBP"], false),
+    ("British pounds", &["GBP"], false),
+    ("pounds", &["GBP"], false),
+    ("pound", &["GBP"], false),
+    ("Japanese yen", &["JPY"], false),
+    ("yen", &["JPY"], false),
+    ("renminbi", &["CNY"], false),
+    ("yuan", &["CNY"], false),
+    ("RMB", &["CNY"], false),
+    ("Swiss francs", &["CHF"], false),
+    ("francs", &["CHF"], false),
+    ("Franken", &["CHF"], false),
+    ("Indian rupees", &["INR"], false),
+    ("rupees", &["INR", "PKR", "LKR"], false),
+    ("rupee", &["INR", "PKR", "LKR"], false),
+    ("won", &["KRW"], false),
+    ("kronor", &["SEK"], false),
+    ("kroner", &["NOK", "DKK"], false),
+    ("reais", &["BRL"], false),
+    ("pesos", &["MXN", "ARS", "CLP", "COP", "PHP"], false),
+    ("rubles", &["RUB"], false),
+    ("roubles", &["RUB"], false),
+    ("zloty", &["PLN"], false),
+    ("rand", &["ZAR"], false),
+    ("cents", &["USD", "EUR", "CAD", "AUD", "NZD", "SGD", "HKD", "ZAR"], true),
+    ("cent", &["USD", "EUR", "CAD", "AUD", "NZD", "SGD", "HKD", "ZAR"], true),
+    ("pence", &["GBP"], true),
+];
+
+/// Names of percentages, with the power of ten below one percent.
+const PERCENTAGES: &[(&str, u32)] = &[
+    ("percentage points", 0),
+    ("percentage point", 0),
+    ("percentage-points", 0),
+    ("percentage-point", 0),
+    ("percent", 0),
+    ("per cent", 0),
+    ("pct", 0),
+    ("p.p.", 0),
+    ("ppts", 0),
+    ("ppt", 0),
+    ("pps", 0),
+    ("pp", 0),
+    ("Prozentpunkte", 0),
+    ("Prozent", 0),
+    ("pour cent", 0),
+    ("por ciento", 0),
+    ("basis points", 2),
+    ("basis point", 2),
+    ("basis-points", 2),
+    ("basis-point", 2),
+    ("Basispunkte", 2),
+    ("bps", 2),
+    ("bp", 2),
+];
+
+/// A unit at the start of `rest`, and its length in bytes.
+pub(super) fn after(rest: &str) -> Option<(UnitMark, usize)> {
+    let first = rest.chars().next()?;
+    if first.is_ascii() && !first.is_ascii_alphabetic() && !matches!(first, '%' | '$') {
+        return None;
+    }
+    for (sign, decimals) in [("%", 0), ("％", 0), ("٪", 0), ("‰", 1)] {
+        if rest.starts_with(sign) {
+            return Some((UnitMark::percent(decimals), sign.len()));
+        }
+    }
+    if let Some((word, decimals)) = PERCENTAGES.iter().find(|(word, _)| starts_with_word(rest, word)) {
+        return Some((UnitMark::percent(*decimals), word.len()));
+    }
+    if let Some((code, codes)) = CODES.iter().find(|(code, _)| rest.starts_with(code)) {
+        return ends_word(&rest[code.len()..]).then(|| (UnitMark::money(codes, false), code.len()));
+    }
+    if let Some((word, codes, cents)) = WORDS.iter().find(|(word, ..)| starts_with_word(rest, word)) {
+        return Some((UnitMark::money(codes, *cents), word.len()));
+    }
+    if rest.starts_with('¢') {
+        return Some((UnitMark::money(DOLLARS, true), '¢'.len_utf8()));
+    }
+    let (sign, codes) = SIGNS.iter().find(|(sign, _)| rest.starts_with(sign))?;
+    let beyond = &rest[sign.len()..];
+    let boundary = !sign.ends_with(char::is_alphabetic) || ends_word(beyond);
+    // In "5 $10" the sign belongs to the number after it.
+    let next = beyond.trim_start().chars().next();
+    let own = next.is_none_or(|c| super::digits::digit(c).is_none());
+    (boundary && own).then(|| (UnitMark::money(codes, false), sign.len()))
+}
+
+/// A currency at the end of `before`, and its length in bytes.
+pub(super) fn before(before: &str) -> Option<(Currency, usize)> {
+    let last = before.chars().next_back()?;
+    if last.is_ascii() && !last.is_ascii_alphabetic() && !matches!(last, '$' | '.') {
+        return None;
+    }
+    let signs = SIGNS.iter().map(|(sign, codes)| (*sign, *codes));
+    let codes = CODES.iter().map(|(code, codes)| (*code, *codes));
+    let (mark, codes) = signs.chain(codes).find(|(mark, _)| {
+        let free = before.strip_suffix(mark).map(|rest| rest.chars().next_back());
+        let lettered = mark.starts_with(char::is_alphabetic);
+        free.is_some_and(|c| !lettered || c.is_none_or(|c| !c.is_alphanumeric() && c != '_'))
+    })?;
+    Some((Currency { codes }, mark.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_after_numbers() {
+        let code = |rest| match after(rest).map(|(mark, _)| mark.unit) {
+            Some(Unit::Money(currency)) => currency.code(),
+            Some(Unit::Percent) => "%",
+            Some(Unit::Plain) | None => "",
+        };
+        for (rest, expected) in [
+            ("%", "%"),
+            ("percent of", "%"),
+            ("bps", "%"),
+            ("USD.", "USD"),
+            ("USDA", ""),
+            ("US dollars", "USD"),
+            ("€", "EUR"),
+            ("$", "USD"),
+            ("$10", ""),
+            ("kronen", ""),
+            ("wonderful", ""),
+            ("億", ""),
+        ] {
+            assert_eq!(code(rest), expected, "{rest}");
+        }
+        assert_eq!(after("basis points").map(|(m, _)| m.factor), Some(Decimal::new(1, 2)));
+    }
+
+    #[test]
+    fn currencies_before_numbers() {
+        let code = |text| before(text).map(|(currency, _)| currency.code());
+        assert_eq!(code("about US$"), Some("USD"));
+        assert_eq!(code("EUR"), Some("EUR"));
+        assert_eq!(code("NEUR"), None);
+        assert_eq!(code("¥"), Some("JPY"));
+        assert_eq!(code("word"), None);
+    }
+
+    #[test]
+    fn a_sign_shared_by_currencies_agrees_with_each() {
+        let dollar = Currency::named("$").unwrap();
+        assert!(!dollar.is_certain());
+        assert!(dollar.agrees_with(&Currency::named("AUD").unwrap()));
+        assert!(!dollar.agrees_with(&Currency::named("EUR").unwrap()));
+    }
+}
