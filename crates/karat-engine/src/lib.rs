@@ -1,1 +1,49 @@
-//! Karat: engine
+//! The engine drives a plan: it starts cells, answers what their steps and judges ask, and hands every result to the
+//! ledger before anybody uses it.
+//!
+//! # How a cell goes
+//! 1. [`run`] takes rows in plan order and starts a task a cell, a bounded number at once.
+//! 2. [`cell`] computes the content keys of the cell's steps and looks, last step first, for an output that exists:
+//!    in this run's work under way, then in the store. What is missing is made.
+//! 3. A step is a sans-IO machine ([`steps`]); [`calls`] answers what it asks: from the ledger if an earlier part of
+//!    the run has paid it, else from the provider, within slots and budget.
+//! 4. A call's record is on disk before its answer is read; the cell's record, with its deterministic scores, is on
+//!    disk before it is judged or shown; each judgment has a record of its own.
+//!
+//! The engine reads no clock but tokio's, no environment and no random source, and it prints nothing.
+
+mod budget;
+mod calls;
+mod cell;
+mod estimate;
+mod files;
+mod flights;
+mod identity;
+mod run;
+mod steps;
+mod stop;
+mod systems;
+
+pub use estimate::{Estimate, ModelEstimate, estimate};
+pub use run::{Job, Outcome, execute};
+pub use stop::Stop;
+
+/// Why a run could not go on. What happens within a cell is never one of these: it is recorded there.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// The plan cannot be compiled.
+    #[error("preparing the run: {0}")]
+    Plan(String),
+    /// A row could not be read.
+    #[error(transparent)]
+    Dataset(karat_suite::DatasetError),
+    /// The store could not be read.
+    #[error(transparent)]
+    Store(#[from] karat_store::StoreError),
+    /// The ledger could not be written. Everything recorded so far is kept.
+    #[error("recording results: {0}. What was recorded is kept: make room, then `karat resume`")]
+    Ledger(String),
+    /// A task died.
+    #[error("a cell's task died: {0}. This is a bug in karat; please report it with the command that led to it")]
+    Bug(String),
+}

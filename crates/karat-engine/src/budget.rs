@@ -1,0 +1,123 @@
+//! What a run may spend (BY-05): money and calls are reserved on an upper bound before a call and settled on usage.
+//!
+//! Reservations become durable in blocks: one ledger record covers the next calls up to the concurrency, so that the
+//! hot path pays one record for many calls. What is reserved and not settled when the process dies counts as spent.
+
+use std::sync::{Mutex, PoisonError};
+
+use karat_types::Money;
+use tokio::sync::Notify;
+
+/// The limits of a run and what is left of them.
+pub(crate) struct Budget {
+    limit: Option<Money>,
+    max_calls: Option<u64>,
+    state: Mutex<State>,
+    settled: Notify,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct State {
+    spent: Money,
+    reserved: Money,
+    calls: u64,
+    in_flight: u64,
+    stopped: bool,
+}
+
+/// Why a reservation was refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// It does not fit the money that is left, and nothing is in flight that could free any.
+    Money,
+    /// The calls are used up.
+    Calls,
+}
+
+impl Budget {
+    /// A budget with what earlier parts of the run have spent.
+    pub fn new(limit: Option<Money>, max_calls: Option<u64>, spent: Money, calls: u64) -> Self {
+        let state = State { spent, calls, ..State::default() };
+        Self { limit, max_calls, state: Mutex::new(state), settled: Notify::new() }
+    }
+
+    /// Reserves a call of at most `upper`. Waits while calls in flight may still free money.
+    pub async fn reserve(&self, upper: Money) -> Result<(), Refusal> {
+        loop {
+            let settled = self.settled.notified();
+            match self.try_reserve(upper) {
+                Ok(()) => return Ok(()),
+                Err(Some(refusal)) => return Err(refusal),
+                Err(None) => settled.await,
+            }
+        }
+    }
+
+    /// `Err(None)` = does not fit now, but may after a settlement.
+    fn try_reserve(&self, upper: Money) -> Result<(), Option<Refusal>> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.max_calls.is_some_and(|max| state.calls >= max) {
+            state.stopped = true;
+            return Err(Some(Refusal::Calls));
+        }
+        if self.limit.is_some_and(|limit| state.spent + state.reserved + upper > limit) {
+            if state.in_flight > 0 {
+                return Err(None);
+            }
+            state.stopped = true;
+            return Err(Some(Refusal::Money));
+        }
+        state.reserved += upper;
+        state.calls += 1;
+        state.in_flight += 1;
+        Ok(())
+    }
+
+    /// Settles a reservation on what the call really cost.
+    pub fn settle(&self, upper: Money, cost: Money) {
+        {
+            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            state.reserved = state.reserved - upper;
+            state.spent += cost;
+            state.in_flight = state.in_flight.saturating_sub(1);
+        }
+        self.settled.notify_waiters();
+    }
+
+    /// Whether a reservation was refused.
+    pub fn stopped(&self) -> bool {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).stopped
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    /// BY-05: a reservation that does not fit waits for settlements and is refused only with nothing in flight.
+    #[tokio::test]
+    async fn waits_for_settlements_before_it_refuses() {
+        let budget = Arc::new(Budget::new(Some(Money(100)), None, Money::ZERO, 0));
+        budget.reserve(Money(60)).await.unwrap();
+        let waiting = tokio::spawn({
+            let budget = budget.clone();
+            async move { budget.reserve(Money(60)).await }
+        });
+        tokio::task::yield_now().await;
+        assert!(!waiting.is_finished());
+        budget.settle(Money(60), Money(30));
+        assert_eq!(waiting.await.unwrap(), Ok(()));
+        budget.settle(Money(60), Money(60));
+        assert_eq!(budget.reserve(Money(60)).await, Err(Refusal::Money));
+        assert!(budget.stopped());
+    }
+
+    #[tokio::test]
+    async fn calls_are_counted_over_resumes() {
+        let budget = Budget::new(None, Some(3), Money::ZERO, 2);
+        assert_eq!(budget.reserve(Money::ZERO).await, Ok(()));
+        assert_eq!(budget.reserve(Money::ZERO).await, Err(Refusal::Calls));
+    }
+}

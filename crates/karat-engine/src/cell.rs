@@ -1,0 +1,426 @@
+//! One cell: its steps, its deterministic scores, its judgments.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::{BoxFuture, FutureExt, join_all};
+use karat_scoring::judge::JudgeInput;
+use karat_scoring::scorer::CellView;
+use karat_store::{Ledger, Store};
+use karat_text::template::Context;
+use karat_types::{
+    CellCost, CellError, CellRecord, CellStatus, JudgmentRecord, Key, Money, Note, PlanHeader, Record, Sample, Score,
+    StepRecord,
+};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use crate::calls::{Calls, Tally, Target};
+use crate::flights::Flights;
+use crate::identity::{RowDigests, judgment_key, output_key, recorded_key, seed_of, step_key};
+use crate::steps::{StepEnd, StepInput};
+use crate::stop::Stop;
+use crate::systems::{ReadyJudge, ReadyStep, ReadySystem, Systems};
+
+/// What all cells of a run share.
+pub(crate) struct Workshop {
+    pub plan: Arc<PlanHeader>,
+    pub systems: Systems,
+    pub store: Arc<Store>,
+    pub ledger: Arc<Ledger>,
+    pub calls: Calls,
+    pub steps: Flights<StepResult>,
+    pub judgments: Flights<Arc<JudgmentRecord>>,
+    pub stop: Stop,
+}
+
+/// What all cells of a row share.
+pub(crate) struct Row {
+    pub sample: Arc<Sample>,
+    pub digests: RowDigests,
+    pub context: Context,
+}
+
+impl Row {
+    pub fn new(sample: Sample, plan: &PlanHeader, read_sets: usize) -> Self {
+        let sample = Arc::new(sample);
+        let mut columns = sample.columns.clone();
+        columns.entry("id").or_insert_with(|| Value::from(&*sample.id));
+        let absent = Value::Null;
+        let context = Context::new()
+            .with("sample", &Value::Object(columns))
+            .with("input", sample.input.as_ref().unwrap_or(&absent))
+            .with("reference", sample.reference.as_ref().unwrap_or(&absent))
+            .with("params", &Value::Object(plan.params.clone()));
+        let digests = RowDigests::new(sample.clone(), read_sets);
+        Self { sample, digests, context }
+    }
+}
+
+/// What the steps of a system see of a row.
+pub(crate) fn step_input(row: &Row, system: &ReadySystem, output: Option<&Value>) -> StepInput {
+    let mut context = row.context.child().with("variant", &Value::from(system.variant.as_str()));
+    if let Some(model) = &system.model {
+        context = context.with("model", &json!({ "id": model.id, "name": model.model, "family": model.family }));
+    }
+    if let Some(output) = output {
+        context = context.with("output", output);
+    }
+    StepInput { context, sample: row.sample.clone(), model: system.model.clone() }
+}
+
+/// A step's output, or why there is none; shared by the cells that need it.
+pub(crate) type StepResult = Result<Arc<Made>, Arc<Unmade>>;
+
+/// An output and where it came from.
+pub(crate) struct Made {
+    step: StepRecord,
+    origin: Origin,
+}
+
+/// Where an output came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    /// From an earlier run.
+    Reused,
+    /// Made now, and on disk under its key.
+    Saved,
+    /// Made now, needed by this cell only, so that its step is recorded together with the cell.
+    Unsaved,
+    /// Found, not made.
+    Recorded,
+}
+
+/// Why a step has no output.
+#[derive(Debug, Clone)]
+pub(crate) enum Unmade {
+    Failed(CellError, Box<Tally>),
+    Skipped(String),
+}
+
+/// A finished cell, for the progress line.
+pub(crate) struct CellDone {
+    pub record: CellRecord,
+    pub unscored: bool,
+    /// The run is being stopped: nothing was recorded, the cell is left for `resume`.
+    pub left: bool,
+}
+
+/// What an earlier part of the run has recorded of a cell.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Before {
+    /// The cell itself. Its output is found again by its content.
+    pub recorded: bool,
+    /// Judgments by scorer and judge.
+    pub judgments: Vec<(u16, u16)>,
+}
+
+impl Workshop {
+    /// Makes, scores and judges one cell, and records it.
+    pub async fn cell(&self, row: &Row, ordinal: u64, before: Before) -> CellDone {
+        let (_, system, trial) = self.plan.place(ordinal);
+        let system = &self.systems.systems[system];
+        let (record, step) = self.make(row, system, ordinal, trial).await;
+        let stopped = record.error.as_ref().is_some_and(CellError::is_stop);
+        if stopped || !before.recorded && self.record(&record, step).await.is_err() {
+            return CellDone { record, unscored: false, left: true };
+        }
+        let judged = self.judge(row, &record, &before.judgments).await;
+        CellDone { unscored: judged.unscored, left: judged.left, record }
+    }
+
+    async fn record(&self, record: &CellRecord, step: Option<StepRecord>) -> Result<(), ()> {
+        let records = step.map(Record::Step).into_iter().chain([Record::Cell(record.clone())]).collect();
+        let appended = self.ledger.append(records).await;
+        appended.map_err(|error| self.stop.fail(error.to_string()))
+    }
+
+    /// The cell, and its last step where that is not on disk yet.
+    async fn make(
+        &self,
+        row: &Row,
+        system: &ReadySystem,
+        ordinal: u64,
+        trial: u32,
+    ) -> (CellRecord, Option<StepRecord>) {
+        let mut unsaved = None;
+        let deadline = self.plan.run.cell_timeout_ms.map(|limit| Instant::now() + Duration::from_millis(limit));
+        let result = self.output(row, system, trial, deadline).await;
+        let mut record = CellRecord {
+            ordinal,
+            key: Key::default(),
+            status: CellStatus::Ok,
+            reused: false,
+            output: None,
+            output_hash: Key::default(),
+            scores: Vec::new(),
+            cost: CellCost::default(),
+            latency_ms: 0.0,
+            calls: Vec::new(),
+            notes: Vec::new(),
+            error: None,
+        };
+        match result {
+            Ok((made, paid)) => {
+                record.key = made.step.key;
+                record.reused = made.origin == Origin::Reused;
+                unsaved = (made.origin == Origin::Unsaved).then(|| made.step.clone());
+                record.output_hash = output_key(&made.step.output);
+                record.cost = CellCost { usage: made.step.usage, cost: made.step.cost, paid };
+                record.latency_ms = made.step.latency_ms;
+                record.calls = made.step.calls.clone();
+                record.notes = made.step.notes.clone();
+                record.output = Some(made.step.output.clone());
+                record.scores = self.score(row, &record, &made.step.output);
+            }
+            Err(unmade) => match &*unmade {
+                Unmade::Skipped(reason) => {
+                    record.status = CellStatus::Skipped;
+                    record.error = Some(CellError::new("skipped", reason.clone()));
+                }
+                Unmade::Failed(error, tally) => {
+                    record.status = CellStatus::Error;
+                    record.cost = CellCost { usage: tally.usage, cost: tally.known_cost(), paid: tally.paid };
+                    record.latency_ms = tally.latency_ms;
+                    record.calls = tally.calls.clone();
+                    record.notes = tally.notes.clone();
+                    record.error = Some(error.clone());
+                }
+            },
+        }
+        (record, unsaved)
+    }
+
+    /// The output of the system's last step, and what was paid for it now.
+    async fn output(
+        &self,
+        row: &Row,
+        system: &ReadySystem,
+        trial: u32,
+        deadline: Option<Instant>,
+    ) -> Result<(Arc<Made>, Money), Arc<Unmade>> {
+        let mut before = self.systems.root;
+        let mut found = None;
+        if let Some(step) = &system.recorded {
+            let made = self.found(row, system, step).await?;
+            before = made.step.key;
+            found = Some(made);
+        }
+        let mut keys = Vec::with_capacity(system.chain.len());
+        for step in &system.chain {
+            before = step_key(before, step.identity, row.digests.get(&self.systems.reads, step.reads), trial);
+            keys.push(before);
+        }
+        let chain = Chain { workshop: self, row, system, keys: &keys, found: found.clone(), deadline };
+        match chain.keys.len().checked_sub(1) {
+            Some(last) => chain.step(last).await,
+            None => found.map(|made| (made, Money::ZERO)).ok_or_else(|| {
+                Arc::new(Unmade::Skipped(format!("variant `{}` has no step", system.variant)))
+            }),
+        }
+    }
+
+    /// A recorded output. It is read anew for every cell and never stored for reuse: reading it costs nothing.
+    async fn found(&self, row: &Row, system: &ReadySystem, step: &ReadyStep) -> StepResult {
+        let machine = step.step.machine(step_input(row, system, None));
+        let mut tally = Tally::default();
+        match self.calls.drive(machine, Key::default(), None, &mut tally).await {
+            StepEnd::Failed(error) => Err(Arc::new(Unmade::Failed(error, Box::new(tally)))),
+            StepEnd::Skipped(reason) => Err(Arc::new(Unmade::Skipped(reason))),
+            StepEnd::Output { output, notes } => {
+                let key = recorded_key(&output);
+                let step = step_record(key, output, notes, Tally::default());
+                Ok(Arc::new(Made { step, origin: Origin::Recorded }))
+            }
+        }
+    }
+
+    fn score(&self, row: &Row, record: &CellRecord, output: &Value) -> Vec<(u16, Score)> {
+        let view = CellView {
+            sample: &row.sample,
+            output,
+            latency_ms: record.latency_ms,
+            cost: record.cost.cost,
+            usage: record.cost.usage,
+        };
+        let scored = self.systems.scorers.iter();
+        scored.flat_map(|ready| ready.metrics.iter().copied().zip(ready.scorer.score(&view))).collect()
+    }
+
+    async fn judge(&self, row: &Row, record: &CellRecord, present: &[(u16, u16)]) -> Judged {
+        let (CellStatus::Ok, Some(output)) = (record.status, &record.output) else { return Judged::default() };
+        let wanted = self.systems.judges.iter().filter(|judge| !present.contains(&(judge.scorer, judge.judge)));
+        let results = join_all(wanted.map(|judge| self.judgment(row, record, output, judge))).await;
+        results.into_iter().fold(Judged::default(), |all, one| Judged {
+            unscored: all.unscored || one.unscored,
+            left: all.left || one.left,
+        })
+    }
+
+    async fn judgment(&self, row: &Row, record: &CellRecord, output: &Value, judge: &ReadyJudge) -> Judged {
+        let key = judgment_key(judge.identity, record.output_hash, row.digests.get(&self.systems.reads, judge.reads));
+        let (judgment, shared) = self.judgments.join(key, self.judge_once(key, row, output, judge)).await;
+        let mut judgment = JudgmentRecord { ordinal: record.ordinal, scorer: judge.scorer, judge: judge.judge, ..(*judgment).clone() };
+        if shared {
+            judgment.cost.paid = Money::ZERO;
+        }
+        if judgment.error.as_ref().is_some_and(CellError::is_stop) {
+            return Judged { unscored: true, left: true };
+        }
+        let unscored = judgment.error.is_some() || judgment.scores.iter().any(|(_, score)| score.is_unscored());
+        match self.ledger.append(vec![Record::Judgment(judgment)]).await {
+            Ok(()) => Judged { unscored, left: false },
+            Err(error) => {
+                self.stop.fail(error.to_string());
+                Judged { unscored, left: true }
+            }
+        }
+    }
+
+    async fn judge_once(&self, key: Key, row: &Row, output: &Value, judge: &ReadyJudge) -> Arc<JudgmentRecord> {
+        if let Ok(Some(stored)) = self.store.judgment(key) {
+            let known = stored.record;
+            let cost = CellCost { paid: Money::ZERO, ..known.cost };
+            let scores = judge.rebase(&known.scores);
+            return Arc::new(JudgmentRecord { reused: true, cost, scores, ..known });
+        }
+        let seed = seed_of(key);
+        let machine = judge.machine.machine(JudgeInput { sample: &row.sample, output, seed });
+        let target = Target {
+            model: judge.model.clone(),
+            timeout: judge.timeout,
+            retries: self.plan.run.retries,
+            deadline: None,
+        };
+        let mut tally = Tally::default();
+        let verdict = self.calls.drive(Box::new(machine), key, Some(&target), &mut tally).await;
+        let why = verdict.error.as_ref().map_or("the judge said nothing of it", |error| error.message.as_str());
+        let score = |name: &str| verdict.scores.iter().find(|(scored, _)| scored == name).map(|(_, score)| score.clone());
+        let scores = judge.metrics.iter();
+        let scores = scores.map(|(name, at)| (*at, score(name).unwrap_or_else(|| Score::unscored(why)))).collect();
+        let cost = CellCost { usage: tally.usage, cost: tally.known_cost(), paid: tally.paid };
+        Arc::new(JudgmentRecord {
+            ordinal: 0,
+            key,
+            scorer: judge.scorer,
+            judge: judge.judge,
+            scores,
+            reasoning: verdict.reasoning,
+            diagnostics: verdict.diagnostics,
+            caps: verdict.caps,
+            rung: verdict.rung.map(|rung| rung.as_str().to_owned()),
+            shuffle_seed: verdict.shuffle_seed,
+            prompt_version: judge.version.clone(),
+            reused: false,
+            error: verdict.error,
+            cost,
+            latency_ms: tally.latency_ms,
+            calls: tally.calls,
+            notes: verdict.notes.into_iter().chain(tally.notes).collect(),
+        })
+    }
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Judged {
+    unscored: bool,
+    left: bool,
+}
+
+/// The steps of one cell. A step first looks for its own output, then for that of the step before it.
+struct Chain<'a> {
+    workshop: &'a Workshop,
+    row: &'a Row,
+    system: &'a ReadySystem,
+    keys: &'a [Key],
+    found: Option<Arc<Made>>,
+    deadline: Option<Instant>,
+}
+
+impl Chain<'_> {
+    /// The output of step `at`, and what was paid now for it and the steps before it.
+    fn step(&self, at: usize) -> BoxFuture<'_, Result<(Arc<Made>, Money), Arc<Unmade>>> {
+        async move {
+            let mut paid = Money::ZERO;
+            let work = async {
+                let (made, spent) = self.make(at).await?;
+                paid = spent;
+                Ok(made)
+            };
+            let (result, _) = self.workshop.steps.join(self.keys[at], work).await;
+            result.map(|made| (made, paid))
+        }
+        .boxed()
+    }
+
+    async fn make(&self, at: usize) -> Result<(Arc<Made>, Money), Arc<Unmade>> {
+        let workshop = self.workshop;
+        let key = self.keys[at];
+        if let Ok(Some(stored)) = workshop.store.step(key) {
+            let step = stored.record;
+            return Ok((Arc::new(Made { step, origin: Origin::Reused }), Money::ZERO));
+        }
+        let (before, paid_before) = match at.checked_sub(1) {
+            Some(before) => {
+                let (made, paid) = self.step(before).await?;
+                (Some(made), paid)
+            }
+            None => (self.found.clone(), Money::ZERO),
+        };
+        let ready = &self.system.chain[at];
+        let mut input = step_input(self.row, self.system, before.as_ref().map(|made| &*made.step.output));
+        input.model = ready.model.clone();
+        let target = ready.model.clone().map(|model| Target {
+            model,
+            timeout: ready.timeout,
+            retries: ready.retries,
+            deadline: self.deadline,
+        });
+        let mut tally = Tally::default();
+        let end = workshop.calls.drive(ready.step.machine(input), key, target.as_ref(), &mut tally).await;
+        let paid = paid_before + tally.paid;
+        match end {
+            StepEnd::Skipped(reason) => Err(Arc::new(Unmade::Skipped(reason))),
+            StepEnd::Failed(error) => {
+                absorb(&mut tally, before.as_deref());
+                tally.paid = paid;
+                Err(Arc::new(Unmade::Failed(error, Box::new(tally))))
+            }
+            StepEnd::Output { output, mut notes } => {
+                absorb(&mut tally, before.as_deref());
+                notes.extend(std::mem::take(&mut tally.notes));
+                let step = step_record(key, output, notes, tally);
+                if !ready.shared {
+                    return Ok((Arc::new(Made { step, origin: Origin::Unsaved }), paid));
+                }
+                if let Err(error) = workshop.ledger.append(vec![Record::Step(step.clone())]).await {
+                    workshop.stop.fail(error.to_string());
+                }
+                Ok((Arc::new(Made { step, origin: Origin::Saved }), paid))
+            }
+        }
+    }
+}
+
+/// A step's account includes that of the steps before it, so that the last one speaks for the cell.
+fn absorb(tally: &mut Tally, before: Option<&Made>) {
+    let Some(made) = before else { return };
+    tally.usage += made.step.usage;
+    tally.cost += made.step.cost.unwrap_or_default();
+    tally.unpriced |= made.step.cost.is_none();
+    tally.latency_ms += made.step.latency_ms;
+    tally.calls = made.step.calls.iter().copied().chain(std::mem::take(&mut tally.calls)).collect();
+    tally.notes = made.step.notes.iter().cloned().chain(std::mem::take(&mut tally.notes)).collect();
+}
+
+fn step_record(key: Key, output: Value, notes: Vec<Note>, tally: Tally) -> StepRecord {
+    StepRecord {
+        key,
+        output: Arc::new(output),
+        notes,
+        usage: tally.usage,
+        cost: tally.known_cost(),
+        latency_ms: tally.latency_ms,
+        calls: tally.calls,
+    }
+}

@@ -1,0 +1,342 @@
+//! What a run would do: cells, calls, tokens and money, found by walking the plan without making a call.
+//!
+//! A step whose input is known is polled once, so its calls and prompts are exact. What depends on outputs that do not
+//! exist yet is bounded: one call a later step, inputs as long as the replies before may be, replies between a tenth
+//! and the whole of `max_tokens`.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+use karat_scoring::judge::JudgeInput;
+use karat_store::Store;
+use karat_suite::{Files, Plan};
+use karat_types::{Ask, Key, Machine, ModelSpec, Money, Request, Turn, Usage};
+use serde_json::Value;
+
+use crate::EngineError;
+use crate::cell::{Row, step_input};
+use crate::files::Library;
+use crate::identity::{judgment_key, output_key, recorded_key, step_key};
+use crate::steps::{DEFAULT_MAX_TOKENS, StepEnd};
+use crate::systems::{ReadyJudge, ReadyStep, ReadySystem, Systems};
+
+/// What a run would do.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Estimate {
+    /// Cells of the plan.
+    pub cells: u64,
+    /// Cells whose output has to be made.
+    pub fresh: u64,
+    /// Cells whose output exists.
+    pub reused: u64,
+    /// Cells that a condition leaves out.
+    pub skipped: u64,
+    /// Judgments that have to be made.
+    pub judgments_fresh: u64,
+    /// Judgments that exist.
+    pub judgments_reused: u64,
+    /// By model, the matrix's first, then judges.
+    pub models: Vec<ModelEstimate>,
+    /// The most that a cell of a system is expected to cost on average, by system; `None` where a price is unknown.
+    pub per_cell: Vec<Option<Money>>,
+}
+
+/// What a run would ask of one model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ModelEstimate {
+    /// Registry id.
+    pub id: String,
+    /// Whether it judges.
+    pub judge: bool,
+    /// Calls, at least and at most (re-asks included, retries apart).
+    pub calls: (u64, u64),
+    /// Input tokens, at least and at most.
+    pub input_tokens: (u64, u64),
+    /// Output tokens, at least and at most.
+    pub output_tokens: (u64, u64),
+    /// Cost, at least and at most; `None` when the price is unknown.
+    pub cost: Option<(Money, Money)>,
+}
+
+impl Estimate {
+    /// Calls of all models, at least and at most.
+    pub fn calls(&self) -> (u64, u64) {
+        self.models.iter().fold((0, 0), |sum, model| (sum.0 + model.calls.0, sum.1 + model.calls.1))
+    }
+
+    /// Cost of all models whose price is known, at least and at most.
+    pub fn cost(&self) -> (Money, Money) {
+        let known = self.models.iter().filter_map(|model| model.cost);
+        known.fold((Money::ZERO, Money::ZERO), |sum, cost| (sum.0 + cost.0, sum.1 + cost.1))
+    }
+
+    /// Models that would be called and whose price nobody knows.
+    pub fn unpriced(&self) -> impl Iterator<Item = &str> {
+        self.models.iter().filter(|model| model.cost.is_none() && model.calls.1 > 0).map(|model| model.id.as_str())
+    }
+}
+
+/// Walks the plan. Without `reuse`, everything counts as fresh.
+pub fn estimate(plan: &Plan, store: &Store, files: Arc<dyn Files>, reuse: bool) -> Result<Estimate, EngineError> {
+    let mut walk = Walk {
+        plan,
+        store: reuse.then_some(store),
+        systems: Arc::new(Systems::new(&plan.header, None)?),
+        library: Library::new(files),
+        planned: HashSet::new(),
+        sums: BTreeMap::new(),
+        by_system: vec![(Some(Money::ZERO), 0); plan.header.systems.len()],
+        estimate: Estimate { cells: plan.header.cells(), ..Estimate::default() },
+    };
+    for row in plan.rows() {
+        let row = Row::new(row.map_err(EngineError::Dataset)?, &plan.header, walk.systems.reads.len());
+        for at in 0..plan.header.systems.len() {
+            for trial in 0..plan.header.systems[at].trials {
+                walk.cell(&row, at, trial)?;
+            }
+        }
+    }
+    Ok(walk.finish())
+}
+
+/// What is known of an output that a judge or later step will read.
+enum Known {
+    Output(Arc<Value>),
+    /// There is none yet, and the next step is the first.
+    Nothing,
+    /// Nothing but its greatest length in tokens.
+    Length(u64),
+}
+
+struct Walk<'a> {
+    plan: &'a Plan,
+    store: Option<&'a Store>,
+    systems: Arc<Systems>,
+    library: Library,
+    planned: HashSet<Key>,
+    sums: BTreeMap<(bool, String), Sum>,
+    by_system: Vec<(Option<Money>, i128)>,
+    estimate: Estimate,
+}
+
+#[derive(Default)]
+struct Sum {
+    calls: (u64, u64),
+    input: (u64, u64),
+    output: (u64, u64),
+}
+
+impl Walk<'_> {
+    fn cell(&mut self, row: &Row, at: usize, trial: u32) -> Result<(), EngineError> {
+        let systems = self.systems.clone();
+        let system = &systems.systems[at];
+        self.by_system[at].1 += 1;
+        let mut known = Known::Nothing;
+        let mut before = self.systems.root;
+        if let Some(step) = &system.recorded {
+            match self.recorded(row, system, step) {
+                Some(output) => {
+                    before = recorded_key(&output);
+                    known = Known::Output(Arc::new(output));
+                }
+                None => {
+                    self.estimate.skipped += 1;
+                    return Ok(());
+                }
+            }
+        }
+        let mut keys = Vec::new();
+        for step in &system.chain {
+            before = step_key(before, step.identity, row.digests.get(&self.systems.reads, step.reads), trial);
+            keys.push(before);
+        }
+        let mut first = 0;
+        for place in (0..keys.len()).rev() {
+            if let Some(step) = self.stored(keys[place])? {
+                known = Known::Output(step);
+                first = place + 1;
+                break;
+            }
+        }
+        let mut sums = Vec::new();
+        for (step, key) in system.chain.iter().zip(&keys).skip(first) {
+            let shared = !self.planned.insert(*key);
+            match self.step(row, system, step, &known) {
+                None => {
+                    self.estimate.skipped += 1;
+                    return Ok(());
+                }
+                Some((sum, length)) => {
+                    known = Known::Length(length);
+                    if let Some(model) = &step.model {
+                        sums.push((shared, model.clone(), sum));
+                    }
+                }
+            }
+        }
+        if first < keys.len() {
+            self.estimate.fresh += 1;
+        } else {
+            self.estimate.reused += 1;
+        }
+        for (shared, model, sum) in sums {
+            self.charge(at, &model, &sum);
+            if !shared {
+                self.add(false, model.id.clone(), sum);
+            }
+        }
+        self.judgments(row, at, &known)
+    }
+
+    fn stored(&self, key: Key) -> Result<Option<Arc<Value>>, EngineError> {
+        let Some(store) = self.store else { return Ok(None) };
+        Ok(store.step(key)?.map(|stored| stored.record.output))
+    }
+
+    fn recorded(&self, row: &Row, system: &ReadySystem, step: &ReadyStep) -> Option<Value> {
+        let mut machine = step.step.machine(step_input(row, system, None));
+        let mut answers = Vec::new();
+        loop {
+            match machine.poll(std::mem::take(&mut answers)) {
+                Turn::Done(StepEnd::Output { output, .. }) => return Some(output),
+                Turn::Done(_) => return None,
+                Turn::Ask(asks) => answers = asks.into_iter().map(|ask| self.library.answer(ask)).collect(),
+            }
+        }
+    }
+
+    /// Calls of one step and the greatest length of its output; `None` when it skips or fails before any call.
+    fn step(&self, row: &Row, system: &ReadySystem, step: &ReadyStep, known: &Known) -> Option<(Sum, u64)> {
+        let model = step.model.as_deref();
+        let max_tokens = max_tokens(step.step.spec.parameters.max_tokens, model);
+        let reasks = u64::from(step.step.spec.parse.as_ref().map_or(0, |parse| parse.reask));
+        let (calls, input) = match known {
+            Known::Length(length) => (1, 500 + length),
+            Known::Output(_) | Known::Nothing => {
+                let output = if let Known::Output(output) = known { Some(&**output) } else { None };
+                let mut input = step_input(row, system, output);
+                input.model = step.model.clone();
+                match step.step.machine(input).poll(Vec::new()) {
+                    Turn::Done(_) => return None,
+                    Turn::Ask(asks) => (asks.len() as u64, asks.iter().map(prompt_tokens).sum()),
+                }
+            }
+        };
+        let output = calls * u64::from(max_tokens);
+        let most = 1 + reasks;
+        let sum = Sum {
+            calls: (calls, calls * most),
+            input: (input, (input + reasks * output) * most),
+            output: (output.div_ceil(10), output * most),
+        };
+        Some((sum, output))
+    }
+
+    fn judgments(&mut self, row: &Row, at: usize, known: &Known) -> Result<(), EngineError> {
+        let mut sums = Vec::new();
+        for judge in &self.systems.clone().judges {
+            if let (Some(store), Known::Output(output)) = (self.store, known) {
+                let columns = row.digests.get(&self.systems.reads, judge.reads);
+                if store.judgment(judgment_key(judge.identity, output_key(output), columns))?.is_some() {
+                    self.estimate.judgments_reused += 1;
+                    continue;
+                }
+            }
+            self.estimate.judgments_fresh += 1;
+            sums.push((judge.model.clone(), judge_sum(row, judge, known)));
+        }
+        for (judge, sum) in sums {
+            self.charge(at, &judge, &sum);
+            self.add(true, judge.id.clone(), sum);
+        }
+        Ok(())
+    }
+
+    fn charge(&mut self, system: usize, model: &ModelSpec, sum: &Sum) {
+        let cost = sum.cost(model).map(|(_, most)| most);
+        let charged = &mut self.by_system[system].0;
+        *charged = charged.zip(cost).map(|(sum, cost)| sum + cost);
+    }
+
+    fn add(&mut self, judge: bool, model: String, more: Sum) {
+        let sum = self.sums.entry((judge, model)).or_default();
+        let add = |sum: &mut (u64, u64), more: (u64, u64)| *sum = (sum.0 + more.0, sum.1 + more.1);
+        add(&mut sum.calls, more.calls);
+        add(&mut sum.input, more.input);
+        add(&mut sum.output, more.output);
+    }
+
+    fn finish(self) -> Estimate {
+        let header = &self.plan.header;
+        let specs = header.models.iter().map(|spec| (false, spec)).chain(header.judges.iter().map(|spec| (true, spec)));
+        let models = specs.filter_map(|(judge, spec)| {
+            let sum = self.sums.get(&(judge, spec.id.clone()))?;
+            Some(ModelEstimate {
+                id: spec.id.clone(),
+                judge,
+                calls: sum.calls,
+                input_tokens: sum.input,
+                output_tokens: sum.output,
+                cost: sum.cost(spec),
+            })
+        });
+        let models = models.collect();
+        let per_cell = self.by_system.iter().map(|(sum, cells)| sum.map(|sum| Money(sum.0 / (*cells).max(1))));
+        Estimate { models, per_cell: per_cell.collect(), ..self.estimate }
+    }
+}
+
+impl Sum {
+    /// Least and most; `None` when the price is unknown.
+    fn cost(&self, model: &ModelSpec) -> Option<(Money, Money)> {
+        let cost = |input, output| {
+            model.price.cost(&Usage { input_tokens: input, output_tokens: output, ..Usage::default() })
+        };
+        cost(self.input.0, self.output.0).zip(cost(self.input.1, self.output.1))
+    }
+}
+
+fn judge_sum(row: &Row, judge: &ReadyJudge, known: &Known) -> Sum {
+    let output = u64::from(max_tokens(judge.max_tokens, Some(&judge.model)));
+    let (calls, input) = match known {
+        Known::Output(output) => {
+            let input = JudgeInput { sample: &row.sample, output, seed: 0 };
+            match judge.machine.machine(input).poll(Vec::new()) {
+                Turn::Ask(asks) => (asks.len() as u64, asks.iter().map(prompt_tokens).sum()),
+                Turn::Done(_) => (0, 0),
+            }
+        }
+        Known::Nothing => (0, 0),
+        Known::Length(length) => (1, length + judge.rubric_tokens + row_tokens(row)),
+    };
+    let (output, most) = (calls * output, 1 + judge.reasks);
+    Sum {
+        calls: (calls, calls * most),
+        input: (input, (input + output) * most),
+        output: (output.div_ceil(10), output * most),
+    }
+}
+
+fn max_tokens(asked: Option<u32>, model: Option<&ModelSpec>) -> u32 {
+    let bound = model.and_then(|model| model.max_output);
+    let asked = asked.or(model.and_then(|model| model.parameters.max_tokens)).or(bound).unwrap_or(DEFAULT_MAX_TOKENS);
+    bound.map_or(asked, |bound| asked.min(bound))
+}
+
+fn prompt_tokens(ask: &Ask) -> u64 {
+    match &ask.request {
+        Request::Chat(request) => request.messages.iter().map(|message| 4 + tokens_of(&message.content)).sum(),
+        Request::File { .. } => 0,
+    }
+}
+
+fn row_tokens(row: &Row) -> u64 {
+    row.sample.columns.values().map(|value| tokens_of(&value.to_string())).sum()
+}
+
+/// Tokens of a text by script: four characters of ASCII a token, one character of anything else.
+pub(crate) fn tokens_of(text: &str) -> u64 {
+    let ascii = text.bytes().filter(u8::is_ascii).count() as u64;
+    let other = text.chars().filter(|char| !char.is_ascii()).count() as u64;
+    ascii.div_ceil(4) + other
+}

@@ -1,0 +1,254 @@
+//! The run: rows in plan order, cells of many rows at once, everything recorded.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use karat_providers::Providers;
+use karat_store::{Finished, Ledger, Store};
+use karat_suite::{Files, Plan};
+use karat_types::{
+    CellProgress, CellStatus, Clock, Event, Money, Observer, Record, ReuseLabel, RunStatus, Sample, SampleRecord,
+};
+use tokio::sync::{Semaphore, mpsc};
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use crate::EngineError;
+use crate::budget::Budget;
+use crate::calls::Calls;
+use crate::cell::{Before, CellDone, Row, Workshop};
+use crate::files::Library;
+use crate::flights::Flights;
+use crate::stop::Stop;
+use crate::systems::Systems;
+
+/// Rows that are read ahead and announced to the ledger together.
+const ROWS_AHEAD: usize = 64;
+
+/// Everything that a run needs from outside.
+pub struct Job {
+    /// What to do.
+    pub plan: Plan,
+    /// Id of the run; the ledger belongs to it.
+    pub run: String,
+    /// Where earlier results are found.
+    pub store: Arc<Store>,
+    /// Where results go.
+    pub ledger: Ledger,
+    /// Who answers.
+    pub providers: Arc<Providers>,
+    /// Files that recorded steps read.
+    pub files: Arc<dyn Files>,
+    /// What time it is.
+    pub clock: Arc<dyn Clock>,
+    /// Who watches.
+    pub observer: Arc<dyn Observer>,
+    /// How it is stopped.
+    pub stop: Stop,
+    /// Whether results of earlier runs may be used.
+    pub reuse: bool,
+}
+
+/// How a run, or the part of it that this process did, ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Outcome {
+    /// How it stands now.
+    pub status: RunStatus,
+    /// Calls made.
+    pub calls: u64,
+    /// Money spent.
+    pub spent: Money,
+}
+
+/// Runs a plan, or what is left of it.
+pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
+    let plan = job.plan.header.clone();
+    let finished = job.store.finished(&job.run)?;
+    let salt = (!job.reuse).then_some(job.run.as_str());
+    let systems = Systems::new(&plan, salt)?;
+    let ledger = Arc::new(job.ledger);
+    let spending = job.store.spending(&job.run)?;
+    let limit = plan.run.budget_usd.and_then(Money::from_usd);
+    let calls = Calls::new(crate::calls::CallsInit {
+        providers: job.providers,
+        ledger: ledger.clone(),
+        observer: job.observer.clone(),
+        library: Library::new(job.files),
+        budget: Budget::new(limit, plan.run.max_calls, spending.spent + spending.open.upper, spending.calls),
+        paid: job.store.paid_calls(&job.run)?,
+        stop: job.stop.clone(),
+        concurrency: plan.run.max_concurrency.max(1) as usize,
+    });
+    let total = plan.cells();
+    job.observer.on(&Event::Started { run: &job.run, cells: total, done: finished.cells.len() });
+    let workshop = Arc::new(Workshop {
+        plan: plan.clone(),
+        systems,
+        store: job.store.clone(),
+        ledger: ledger.clone(),
+        calls,
+        steps: Flights::new(),
+        judgments: Flights::new(),
+        stop: job.stop.clone(),
+    });
+    let progress = Arc::new(Progress { observer: job.observer.clone(), done: AtomicU64::new(finished.cells.len()), total });
+    let broken = dispatch(&job.plan, &workshop, &progress, &finished).await;
+    workshop.calls.release().await;
+    let status = match (workshop.calls.budget_stopped(), job.stop.is_set() || broken.is_err()) {
+        (true, _) => RunStatus::BudgetStopped,
+        (false, true) => RunStatus::Interrupted,
+        (false, false) => RunStatus::Finished,
+    };
+    if let Some(failure) = job.stop.failure() {
+        return Err(EngineError::Ledger(failure));
+    }
+    ledger.finish(status, job.clock.now()).await.map_err(|error| EngineError::Ledger(error.to_string()))?;
+    broken?;
+    let (calls, spent) = workshop.calls.made();
+    job.observer.on(&Event::Finished { status, calls, spent });
+    Ok(Outcome { status, calls, spent })
+}
+
+/// Counts finished cells and tells the observer.
+struct Progress {
+    observer: Arc<dyn Observer>,
+    done: AtomicU64,
+    total: u64,
+}
+
+/// Starts cells as slots come free, until the rows end or the run is stopped.
+async fn dispatch(
+    plan: &Plan,
+    workshop: &Arc<Workshop>,
+    progress: &Arc<Progress>,
+    finished: &Finished,
+) -> Result<(), EngineError> {
+    let mut rows = read_ahead(plan);
+    let per_row = workshop.plan.cells_per_row();
+    // Cells that wait for the ledger or are being scored hold no call slot, so more cells than calls are under way.
+    let slots = Arc::new(Semaphore::new(2 * workshop.plan.run.max_concurrency.max(1) as usize));
+    let mut cells = JoinSet::new();
+    let mut batch = Vec::new();
+    let mut result = Ok(());
+    'rows: while rows.recv_many(&mut batch, ROWS_AHEAD).await > 0 {
+        let mut samples = Vec::with_capacity(batch.len());
+        for row in batch.drain(..) {
+            match row {
+                Ok(sample) => samples.push(sample),
+                Err(error) => {
+                    result = Err(EngineError::Dataset(error));
+                    workshop.stop.set();
+                    break 'rows;
+                }
+            }
+        }
+        samples.retain(|sample| !row_is_finished(workshop, finished, sample.row * per_row, per_row));
+        if !announce(workshop, &samples).await {
+            break;
+        }
+        for sample in samples {
+            let first = sample.row * per_row;
+            let row = Arc::new(Row::new(sample, &workshop.plan, workshop.systems.reads.len()));
+            for ordinal in first..first + per_row {
+                let Some(before) = before(workshop, finished, ordinal) else { continue };
+                let slot = tokio::select! {
+                    slot = slots.clone().acquire_owned() => slot,
+                    () = workshop.stop.wait() => break 'rows,
+                };
+                if workshop.stop.is_set() || workshop.calls.budget_stopped() {
+                    break 'rows;
+                }
+                let (workshop, progress, row) = (workshop.clone(), progress.clone(), row.clone());
+                cells.spawn(async move {
+                    let started = Instant::now();
+                    let done = workshop.cell(&row, ordinal, before).await;
+                    progress.cell(&workshop, &row, &done, started);
+                    drop(slot);
+                });
+                while cells.try_join_next().is_some() {}
+            }
+        }
+    }
+    while let Some(joined) = cells.join_next().await {
+        if let Err(error) = joined {
+            result = Err(EngineError::Bug(error.to_string()));
+        }
+    }
+    result
+}
+
+/// Reads rows on a thread of their own, a bounded number ahead.
+fn read_ahead(plan: &Plan) -> mpsc::Receiver<Result<Sample, karat_suite::DatasetError>> {
+    let (sender, receiver) = mpsc::channel(ROWS_AHEAD);
+    let rows = plan.rows();
+    tokio::task::spawn_blocking(move || {
+        for row in rows {
+            if sender.blocking_send(row).is_err() {
+                return;
+            }
+        }
+    });
+    receiver
+}
+
+fn row_is_finished(workshop: &Workshop, finished: &Finished, first: u64, per_row: u64) -> bool {
+    (first..first + per_row).all(|ordinal| before(workshop, finished, ordinal).is_none())
+}
+
+/// Tells the ledger of the samples before any of their cells. `false` when it cannot be written.
+async fn announce(workshop: &Workshop, samples: &[Sample]) -> bool {
+    if samples.is_empty() {
+        return true;
+    }
+    let records = samples.iter().map(|sample| {
+        Record::Sample(SampleRecord {
+            row: sample.row,
+            id: sample.id.to_string(),
+            cluster: sample.cluster.clone(),
+            date: sample.date.clone(),
+            metadata: sample.metadata.clone(),
+        })
+    });
+    match workshop.ledger.append(records.collect()).await {
+        Ok(()) => true,
+        Err(error) => {
+            workshop.stop.fail(error.to_string());
+            false
+        }
+    }
+}
+
+/// What an earlier part of the run did of a cell; `None` when nothing is left to do.
+fn before(workshop: &Workshop, finished: &Finished, ordinal: u64) -> Option<Before> {
+    if !finished.cells.contains(ordinal) {
+        return Some(Before::default());
+    }
+    let no_output = finished.errors.contains(ordinal) || finished.skipped.contains(ordinal);
+    let judges = workshop.systems.judges.iter().map(|judge| (judge.scorer, judge.judge));
+    let (present, open): (Vec<_>, Vec<_>) =
+        judges.partition(|(scorer, judge)| finished.has_judgment(ordinal, *scorer, *judge));
+    (!no_output && !open.is_empty()).then_some(Before { recorded: true, judgments: present })
+}
+
+impl Progress {
+    fn cell(&self, workshop: &Workshop, row: &Row, done: &CellDone, started: Instant) {
+        if done.left {
+            return;
+        }
+        let (_, system, trial) = workshop.plan.place(done.record.ordinal);
+        let system = &workshop.systems.systems[system];
+        self.observer.on(&Event::CellFinished(CellProgress {
+            done: self.done.fetch_add(1, Ordering::Relaxed) + 1,
+            total: self.total,
+            sample: &row.sample.id,
+            model: system.model.as_ref().map(|model| model.id.as_str()),
+            variant: &system.variant,
+            trial,
+            status: done.record.status,
+            unscored: done.unscored && done.record.status == CellStatus::Ok,
+            reuse: if done.record.reused { ReuseLabel::Reused } else { ReuseLabel::Fresh },
+            duration_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
+            error: done.record.error.as_ref(),
+        }));
+    }
+}

@@ -1,0 +1,111 @@
+//! The actions of a step, each a sans-IO machine. A new action is one file here and one arm in [`machine`].
+
+mod parse;
+mod prompt;
+mod recorded;
+
+use std::sync::Arc;
+
+use karat_text::path::{Path, PathError};
+use karat_text::template::{Context, TemplateError};
+use karat_types::{Action, CellError, Machine, ModelSpec, Note, Sample, StepSpec};
+use serde_json::Value;
+
+use prompt::{CompiledPrompt, PromptMachine};
+use recorded::{CompiledRecorded, RecordedMachine};
+
+pub(crate) use prompt::DEFAULT_MAX_TOKENS;
+
+/// How a step ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum StepEnd {
+    /// With an output, and what a report must not be silent about.
+    Output {
+        /// The output.
+        output: Value,
+        /// Truncations, dropped chunks, lenient readings.
+        notes: Vec<Note>,
+    },
+    /// Without one.
+    Failed(CellError),
+    /// A condition of the step does not hold for this cell.
+    Skipped(String),
+}
+
+/// A step that cannot be compiled.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum StepError {
+    /// A template or expression is wrong.
+    #[error(transparent)]
+    Template(#[from] TemplateError),
+    /// A path is wrong.
+    #[error(transparent)]
+    Path(#[from] PathError),
+    /// A JSON Schema is none.
+    #[error("the schema of `parse` cannot be used: {0}")]
+    Schema(String),
+}
+
+/// A step with its templates compiled and its schema read: made once a run, used for every cell.
+pub struct CompiledStep {
+    /// The step.
+    pub spec: Arc<StepSpec>,
+    action: CompiledAction,
+}
+
+enum CompiledAction {
+    Prompt(Arc<CompiledPrompt>),
+    Recorded(Arc<CompiledRecorded>),
+}
+
+/// What a machine sees of its cell.
+#[derive(Clone)]
+pub struct StepInput {
+    /// Names of the templates: `sample`, `input`, `reference`, `params`, `output`, `variant`, `model`.
+    pub context: Context,
+    /// The row itself.
+    pub sample: Arc<Sample>,
+    /// The model that answers; `None` for steps that call none.
+    pub model: Option<Arc<ModelSpec>>,
+}
+
+impl CompiledStep {
+    /// Compiles a step of the plan.
+    pub fn new(spec: &StepSpec) -> Result<Self, StepError> {
+        let action = match &spec.action {
+            Action::Prompt(prompt) => CompiledAction::Prompt(Arc::new(CompiledPrompt::new(spec, prompt)?)),
+            Action::Recorded(recorded) => CompiledAction::Recorded(Arc::new(CompiledRecorded::new(spec, recorded)?)),
+        };
+        Ok(Self { spec: Arc::new(spec.clone()), action })
+    }
+
+    /// Whether the step calls a model.
+    pub fn calls_model(&self) -> bool {
+        matches!(self.action, CompiledAction::Prompt(_))
+    }
+
+    /// The step as a machine for one cell.
+    pub fn machine(&self, input: StepInput) -> Box<dyn Machine<Done = StepEnd>> {
+        let spec = self.spec.clone();
+        match &self.action {
+            CompiledAction::Prompt(action) => Box::new(PromptMachine::new(spec, action.clone(), input)),
+            CompiledAction::Recorded(action) => Box::new(RecordedMachine::new(spec, action.clone(), input)),
+        }
+    }
+}
+
+/// A template that fails in a cell fails that cell, with the template's own words.
+fn template_error(step: &StepSpec, error: &TemplateError) -> CellError {
+    CellError::new("template", format!("rendering step `{}`: {error}", step.id))
+}
+
+/// Applies `take`: a smaller object of named paths; an absent part is null.
+fn take(spec: &StepSpec, output: Value) -> Value {
+    if spec.take.is_empty() {
+        return output;
+    }
+    let part = |path: &String| {
+        Path::parse(path).ok().and_then(|path| path.first(&output).cloned()).unwrap_or(Value::Null)
+    };
+    Value::Object(spec.take.iter().map(|(name, path)| (name.clone(), part(path))).collect())
+}

@@ -1,0 +1,163 @@
+//! A reply's text becomes a value.
+
+use karat_text::ladder::{self, Expectation, Rung};
+use karat_types::{Note, NoteKind, ParseAs, ParseSpec};
+use serde_json::{Map, Value, json};
+
+use super::StepError;
+
+/// A [`ParseSpec`] with its schema compiled.
+pub(crate) struct Parser {
+    spec: ParseSpec,
+    schema: Option<jsonschema::Validator>,
+}
+
+/// A text that is not what the step needs, in words that a model can act on.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct ParseFailure {
+    /// What is wrong.
+    pub message: String,
+    /// JSON pointer of the place, where the text is JSON.
+    pub pointer: Option<String>,
+}
+
+impl ParseFailure {
+    fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), pointer: None }
+    }
+
+    /// Message and place in one line.
+    pub fn line(&self) -> String {
+        match &self.pointer {
+            Some(pointer) => format!("{} (at {})", self.message, if pointer.is_empty() { "the top" } else { pointer }),
+            None => self.message.clone(),
+        }
+    }
+}
+
+impl Parser {
+    /// Compiles the schema.
+    pub fn new(spec: &ParseSpec) -> Result<Self, StepError> {
+        let validator = |schema| jsonschema::validator_for(schema).map_err(|error| StepError::Schema(error.to_string()));
+        let schema = spec.schema.as_deref().map(validator).transpose()?;
+        Ok(Self { spec: spec.clone(), schema })
+    }
+
+    /// How often a model may be asked again.
+    pub fn reask(&self) -> u32 {
+        self.spec.reask
+    }
+
+    /// Reads a text.
+    pub fn read(&self, text: &str) -> Result<(Value, Option<Note>), ParseFailure> {
+        let (value, note) = match self.spec.form {
+            ParseAs::Json => self.json(text)?,
+            ParseAs::Text => (Value::from(text.trim()), None),
+            ParseAs::Lines => (lines(text), None),
+            ParseAs::Bullets => (bullets(text), None),
+            ParseAs::Yaml => (yaml(text)?, None),
+            ParseAs::Csv => (csv(text)?, None),
+        };
+        let value = match &self.spec.into {
+            Some(name) => Value::Object(Map::from_iter([(name.clone(), value)])),
+            None => value,
+        };
+        if let Some(schema) = &self.schema
+            && let Err(error) = schema.validate(&value)
+        {
+            let pointer = Some(error.instance_path().to_string());
+            return Err(ParseFailure { message: error.to_string(), pointer });
+        }
+        Ok((value, note))
+    }
+
+    fn json(&self, text: &str) -> Result<(Value, Option<Note>), ParseFailure> {
+        let (value, rung) = ladder::read(text, Expectation::Any).map_err(|error| ParseFailure::new(error.to_string()))?;
+        let note = (rung == Rung::Repaired).then(|| Note {
+            kind: NoteKind::Lenient,
+            text: "the reply was no valid JSON and was repaired".to_owned(),
+            count: 1,
+        });
+        Ok((value, note))
+    }
+}
+
+fn lines(text: &str) -> Value {
+    text.lines().map(str::trim).filter(|line| !line.is_empty()).collect()
+}
+
+/// The items of a Markdown list, each `{text}`; text outside lists is left out. A line that is indented below an item
+/// and is none itself continues it.
+fn bullets(text: &str) -> Value {
+    let mut items: Vec<String> = Vec::new();
+    for line in text.lines() {
+        let trimmed = line.trim_start();
+        if let Some(item) = bullet(trimmed) {
+            items.push(item.trim().to_owned());
+        } else if trimmed.len() < line.len()
+            && !trimmed.is_empty()
+            && let Some(last) = items.last_mut()
+        {
+            last.push(' ');
+            last.push_str(trimmed.trim_end());
+        }
+    }
+    items.into_iter().filter(|item| !item.is_empty()).map(|text| json!({ "text": text })).collect()
+}
+
+fn bullet(line: &str) -> Option<&str> {
+    if let Some(rest) = ["- ", "* ", "+ ", "• "].iter().find_map(|mark| line.strip_prefix(mark)) {
+        return Some(rest);
+    }
+    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+    let rest = &line[digits..];
+    (digits > 0 && digits <= 9).then(|| rest.strip_prefix(". ").or_else(|| rest.strip_prefix(") "))).flatten()
+}
+
+fn yaml(text: &str) -> Result<Value, ParseFailure> {
+    let body = text.trim().trim_start_matches("```yaml").trim_start_matches("```").trim_end_matches("```");
+    serde_saphyr::from_str(body).map_err(|error| ParseFailure::new(format!("not YAML: {error}")))
+}
+
+fn csv(text: &str) -> Result<Value, ParseFailure> {
+    let mut reader = csv::Reader::from_reader(text.trim().as_bytes());
+    let headers = reader.headers().map_err(|error| ParseFailure::new(format!("not CSV: {error}")))?.clone();
+    reader
+        .records()
+        .map(|record| {
+            let record = record.map_err(|error| ParseFailure::new(format!("not CSV: {error}")))?;
+            let fields = headers.iter().zip(record.iter());
+            Ok(Value::Object(fields.map(|(name, field)| (name.to_owned(), Value::from(field))).collect()))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parser(form: ParseAs, schema: Option<Value>) -> Parser {
+        Parser::new(&ParseSpec { form, schema: schema.map(Into::into), into: None, reask: 1 }).unwrap()
+    }
+
+    #[test]
+    fn bullets_are_items_and_continuations_join() {
+        let text = "Claims:\n- one\n  goes on\n* two\n3. three\n\nWhat I excluded: ads.";
+        let read = parser(ParseAs::Bullets, None).read(text).unwrap().0;
+        assert_eq!(read, json!([{"text": "one goes on"}, {"text": "two"}, {"text": "three"}]));
+    }
+
+    #[test]
+    fn schema_violations_name_their_place() {
+        let schema = json!({"type": "object", "properties": {"claims": {"type": "array", "items": {"required": ["text"]}}}});
+        let failure = parser(ParseAs::Json, Some(schema)).read(r#"{"claims": [{"txt": 1}]}"#).unwrap_err();
+        assert_eq!(failure.pointer.as_deref(), Some("/claims/0"));
+    }
+
+    #[test]
+    fn csv_and_lines_and_yaml() {
+        assert_eq!(parser(ParseAs::Csv, None).read("a,b\n1,2\n").unwrap().0, json!([{"a": "1", "b": "2"}]));
+        assert_eq!(parser(ParseAs::Lines, None).read(" a \n\nb").unwrap().0, json!(["a", "b"]));
+        assert_eq!(parser(ParseAs::Yaml, None).read("a: [1, 2]").unwrap().0, json!({"a": [1, 2]}));
+    }
+}

@@ -1,0 +1,301 @@
+//! `prompt`: renders messages, calls a model — once, or once a chunk — and reads the replies.
+
+use std::sync::Arc;
+
+use karat_text::chunk;
+use karat_text::template::{Expression, Template, TemplateError};
+use karat_text::tokens::Tokenizer;
+use karat_types::{
+    Answer, Ask, CellError, ChatRequest, ChunkSize, FinishReason, JsonMode, Machine, Merge, MergeHow, Message, Note,
+    NoteKind, ParseAs, Parameters, PromptSpec, Reply, ReplyFormat, Request, Role, Slot, StepSpec, Turn,
+};
+use serde_json::{Value, json};
+
+use super::parse::{ParseFailure, Parser};
+use super::{StepEnd, StepError, StepInput, take, template_error};
+
+/// Tokens of a reply where neither step nor model bound it.
+pub(crate) const DEFAULT_MAX_TOKENS: u32 = 4096;
+
+/// A prompt step with templates compiled.
+pub(crate) struct CompiledPrompt {
+    messages: Vec<(Role, Template)>,
+    chunk_of: Option<Expression>,
+    parser: Option<Parser>,
+}
+
+impl CompiledPrompt {
+    pub(crate) fn new(spec: &StepSpec, prompt: &PromptSpec) -> Result<Self, StepError> {
+        let messages = prompt
+            .messages
+            .iter()
+            .map(|message| Ok((message.role, Template::compile(&message.content)?)))
+            .collect::<Result<_, TemplateError>>()?;
+        let chunk_of = spec.chunk.as_ref().map(|chunk| Expression::compile(&chunk.of)).transpose()?;
+        let parser = spec.parse.as_ref().map(Parser::new).transpose()?;
+        Ok(Self { messages, chunk_of, parser })
+    }
+}
+
+/// One piece of the input and what became of it.
+struct Piece {
+    messages: Vec<Message>,
+    asked: u32,
+    value: Option<Value>,
+}
+
+pub(super) struct PromptMachine {
+    step: Arc<StepSpec>,
+    prompt: Arc<CompiledPrompt>,
+    input: StepInput,
+    pieces: Vec<Piece>,
+    /// Positions of the pieces whose replies are outstanding, in the order they were asked.
+    open: Vec<usize>,
+    notes: Vec<Note>,
+}
+
+impl PromptMachine {
+    pub(super) fn new(step: Arc<StepSpec>, prompt: Arc<CompiledPrompt>, input: StepInput) -> Self {
+        Self { step, prompt, input, pieces: Vec::new(), open: Vec::new(), notes: Vec::new() }
+    }
+
+    fn parameters(&self) -> Parameters {
+        let step = &self.step.parameters;
+        let Some(model) = &self.input.model else { return step.clone() };
+        let mut parameters = step.or(&model.parameters);
+        let bound = model.max_output;
+        let asked = parameters.max_tokens.or(bound).unwrap_or(DEFAULT_MAX_TOKENS);
+        parameters.max_tokens = Some(bound.map_or(asked, |bound| asked.min(bound)));
+        parameters
+    }
+
+    /// Renders every piece, or says why there is nothing to ask.
+    fn start(&mut self) -> Result<Vec<Ask>, StepEnd> {
+        let texts = self.cut()?;
+        for text in texts {
+            let context = match &text {
+                Some((text, index)) => {
+                    self.input.context.child().with("chunk", &json!({ "text": text, "index": index }))
+                }
+                None => self.input.context.clone(),
+            };
+            let messages = self
+                .prompt
+                .messages
+                .iter()
+                .map(|(role, template)| Ok(Message { role: *role, content: template.render(&context)? }))
+                .collect::<Result<Vec<_>, TemplateError>>()
+                .map_err(|error| StepEnd::Failed(template_error(&self.step, &error)))?;
+            self.pieces.push(Piece { messages, asked: 0, value: None });
+        }
+        self.check_fits()?;
+        self.open = (0..self.pieces.len()).collect();
+        Ok((0..self.pieces.len()).map(|at| self.ask(at, None)).collect())
+    }
+
+    /// The texts to work on with their positions; one `None` where the step does not cut.
+    fn cut(&mut self) -> Result<Vec<Option<(Value, usize)>>, StepEnd> {
+        let (step, prompt) = (self.step.clone(), self.prompt.clone());
+        let (Some(spec), Some(of)) = (&step.chunk, &prompt.chunk_of) else {
+            return Ok(vec![None]);
+        };
+        let fail = |error: TemplateError| StepEnd::Failed(template_error(&self.step, &error));
+        let value = of.eval(&self.input.context).map_err(fail)?;
+        let max = spec.max;
+        let (pieces, dropped) = match (&value, spec.size) {
+            (Value::Array(items), size) => {
+                let size = match size {
+                    Some(ChunkSize::Items(items)) => items,
+                    _ => u32::try_from(items.len().max(1)).unwrap_or(u32::MAX),
+                };
+                let chunks = chunk::by_items(items, size, spec.overlap, max);
+                (chunks.pieces.into_iter().map(|piece| Value::Array(piece.items)).collect::<Vec<_>>(), chunks.dropped)
+            }
+            (Value::String(text), size) => {
+                let tokens = match size {
+                    Some(ChunkSize::Tokens(tokens)) => tokens,
+                    _ => self.room().map_err(fail)?,
+                };
+                let chunks = chunk::by_tokens(text, tokens, spec.overlap, max);
+                (chunks.pieces.into_iter().map(|piece| Value::from(piece.text)).collect(), chunks.dropped)
+            }
+            (other, _) => {
+                let kind = kind_of(other);
+                return Err(StepEnd::Failed(CellError::new(
+                    "template",
+                    format!("step `{}`: `chunk.of: {}` is {kind}, but only a text or a list can be cut", self.step.id, spec.of),
+                )));
+            }
+        };
+        if pieces.is_empty() {
+            return Err(StepEnd::Failed(CellError::new(
+                "empty_input",
+                format!("step `{}`: `chunk.of: {}` is empty, so there is nothing to work on", self.step.id, spec.of),
+            )));
+        }
+        if dropped > 0 {
+            let text = format!("step `{}` dropped {dropped} chunks beyond its `max`", self.step.id);
+            self.notes.push(Note { kind: NoteKind::DroppedChunks, text, count: dropped });
+        }
+        Ok(pieces.into_iter().enumerate().map(|(index, piece)| Some((piece, index))).collect())
+    }
+
+    /// Tokens that a chunk may have so that prompt and reply fit the model.
+    fn room(&self) -> Result<u32, TemplateError> {
+        let window = self.input.model.as_ref().and_then(|model| model.context_window).unwrap_or(32_000);
+        let context = self.input.context.child().with("chunk", &json!({ "text": "", "index": 0 }));
+        let mut overhead = 0;
+        for (_, template) in &self.prompt.messages {
+            overhead += Tokenizer::plan().count(&template.render(&context)?) as u64 + 8;
+        }
+        let reply = u64::from(self.parameters().max_tokens.unwrap_or(DEFAULT_MAX_TOKENS));
+        let room = (window * 8 / 10).saturating_sub(overhead + reply).max(256);
+        Ok(u32::try_from(room).unwrap_or(u32::MAX))
+    }
+
+    fn check_fits(&self) -> Result<(), StepEnd> {
+        let Some(window) = self.input.model.as_ref().and_then(|model| model.context_window) else { return Ok(()) };
+        if !self.step.requires.fits {
+            return Ok(());
+        }
+        let reply = u64::from(self.parameters().max_tokens.unwrap_or(DEFAULT_MAX_TOKENS));
+        for piece in &self.pieces {
+            let prompt: u64 =
+                piece.messages.iter().map(|message| Tokenizer::plan().count(&message.content) as u64 + 8).sum();
+            if prompt + reply > window {
+                return Err(StepEnd::Skipped(format!(
+                    "`requires: fits`: prompt ({prompt} tokens) and reply ({reply}) exceed the context window ({window})"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    fn ask(&self, at: usize, again: Option<(&Reply, &ParseFailure)>) -> Ask {
+        let piece = &self.pieces[at];
+        let mut messages = piece.messages.clone();
+        let slot = match again {
+            None => at.to_string(),
+            Some((reply, failure)) => {
+                messages.push(Message { role: Role::Assistant, content: reply.text.clone() });
+                messages.push(Message {
+                    role: Role::User,
+                    content: format!(
+                        "Your reply could not be used: {}. Send the whole reply again, corrected, and nothing else.",
+                        failure.line()
+                    ),
+                });
+                format!("{at}/reask{}", piece.asked)
+            }
+        };
+        let request = ChatRequest { messages, parameters: self.parameters(), format: self.format() };
+        Ask { slot: Slot::new(slot), request: Request::Chat(request) }
+    }
+
+    fn format(&self) -> ReplyFormat {
+        let mode = self.input.model.as_ref().map_or(JsonMode::None, |model| model.json_mode);
+        let Some(parse) = self.step.parse.as_ref().filter(|parse| parse.form == ParseAs::Json) else {
+            return ReplyFormat::Text;
+        };
+        match (mode, &parse.schema) {
+            (JsonMode::Schema, Some(schema)) => ReplyFormat::Schema { name: "reply".to_owned(), schema: schema.clone() },
+            (JsonMode::None, _) => ReplyFormat::Text,
+            _ => ReplyFormat::Json,
+        }
+    }
+
+    /// Reads one reply: a value, a new ask, or the end of the step.
+    fn read(&mut self, at: usize, reply: &Reply) -> Result<Option<Ask>, StepEnd> {
+        if reply.finish == FinishReason::Length {
+            let text = format!("a reply of step `{}` ran into max_tokens and is truncated", self.step.id);
+            self.note(NoteKind::Truncated, text);
+        }
+        let prompt = self.prompt.clone();
+        let Some(parser) = &prompt.parser else {
+            self.pieces[at].value = Some(Value::from(reply.text.clone()));
+            return Ok(None);
+        };
+        match parser.read(&reply.text) {
+            Ok((value, note)) => {
+                self.pieces[at].value = Some(value);
+                if let Some(note) = note {
+                    self.note(note.kind, note.text);
+                }
+                Ok(None)
+            }
+            Err(failure) if self.pieces[at].asked < parser.reask() => {
+                self.pieces[at].asked += 1;
+                self.note(NoteKind::Reasked, format!("step `{}` asked again: {}", self.step.id, failure.line()));
+                Ok(Some(self.ask(at, Some((reply, &failure)))))
+            }
+            Err(failure) => Err(StepEnd::Failed(CellError::new(
+                "parse",
+                format!("step `{}`: the model's reply could not be read: {}", self.step.id, failure.line()),
+            ))),
+        }
+    }
+
+    /// The same note twice is one note that counts two.
+    fn note(&mut self, kind: NoteKind, text: String) {
+        match self.notes.iter_mut().find(|note| note.kind == kind && note.text == text) {
+            Some(note) => note.count += 1,
+            None => self.notes.push(Note { kind, text, count: 1 }),
+        }
+    }
+
+    fn finish(&mut self) -> StepEnd {
+        let values: Vec<Value> = self.pieces.drain(..).filter_map(|piece| piece.value).collect();
+        let merged = match (&self.step.merge, &self.step.chunk) {
+            (Some(merge), _) => karat_text::merge::merge(merge, values),
+            (None, Some(_)) => karat_text::merge::merge(&concat(), values),
+            (None, None) => values.into_iter().next().unwrap_or(Value::Null),
+        };
+        StepEnd::Output { output: take(&self.step, merged), notes: std::mem::take(&mut self.notes) }
+    }
+}
+
+/// What chunks become when nothing is said: one list.
+fn concat() -> Merge {
+    Merge { how: MergeHow::Concat, of: None, by: None, similar: None }
+}
+
+fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "true or false",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}
+
+impl Machine for PromptMachine {
+    type Done = StepEnd;
+
+    fn poll(&mut self, answers: Vec<Answer>) -> Turn<StepEnd> {
+        if self.pieces.is_empty() {
+            return match self.start() {
+                Ok(asks) => Turn::Ask(asks),
+                Err(end) => Turn::Done(end),
+            };
+        }
+        let open = std::mem::take(&mut self.open);
+        let mut again = Vec::new();
+        for (at, answer) in open.into_iter().zip(answers) {
+            let reply = match answer.outcome {
+                Ok(reply) => reply,
+                Err(error) => return Turn::Done(StepEnd::Failed(error.into())),
+            };
+            match self.read(at, &reply) {
+                Ok(None) => {}
+                Ok(Some(ask)) => {
+                    self.open.push(at);
+                    again.push(ask);
+                }
+                Err(end) => return Turn::Done(end),
+            }
+        }
+        if again.is_empty() { Turn::Done(self.finish()) } else { Turn::Ask(again) }
+    }
+}

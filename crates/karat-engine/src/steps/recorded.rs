@@ -1,0 +1,141 @@
+//! `recorded`: an output that exists already, in a column or in a file.
+
+use std::sync::Arc;
+
+use karat_text::path::Path;
+use karat_text::template::Template;
+use karat_types::{Answer, Ask, CallErrorCode, CellError, Machine, Missing, RecordedSpec, Request, Slot, StepSpec, Turn};
+use serde_json::Value;
+
+use super::parse::Parser;
+use super::{StepEnd, StepError, StepInput, take, template_error};
+
+/// A recorded step with templates compiled.
+pub(crate) struct CompiledRecorded {
+    source: Source,
+    missing: Missing,
+    parser: Option<Parser>,
+}
+
+enum Source {
+    Column(Path),
+    File { from: Template, by: Option<Template>, column: Option<Path> },
+}
+
+impl CompiledRecorded {
+    pub(crate) fn new(spec: &StepSpec, recorded: &RecordedSpec) -> Result<Self, StepError> {
+        let (source, missing) = match recorded {
+            RecordedSpec::Column { column, missing } => (Source::Column(Path::parse(column)?), *missing),
+            RecordedSpec::File { from, by, column, missing } => {
+                let by = by.as_deref().map(Template::compile).transpose()?;
+                let column = column.as_deref().map(Path::parse).transpose()?;
+                (Source::File { from: Template::compile(from)?, by, column }, *missing)
+            }
+        };
+        let parser = spec.parse.as_ref().map(Parser::new).transpose()?;
+        Ok(Self { source, missing, parser })
+    }
+}
+
+pub(super) struct RecordedMachine {
+    step: Arc<StepSpec>,
+    recorded: Arc<CompiledRecorded>,
+    input: StepInput,
+    /// What was asked for, in words.
+    asked: Option<String>,
+}
+
+impl RecordedMachine {
+    pub(super) fn new(step: Arc<StepSpec>, recorded: Arc<CompiledRecorded>, input: StepInput) -> Self {
+        Self { step, recorded, input, asked: None }
+    }
+
+    fn absent(&self, what: &str) -> StepEnd {
+        let id = &self.step.id;
+        match self.recorded.missing {
+            Missing::Error => StepEnd::Failed(CellError::new(
+                "recorded",
+                format!("step `{id}`: {what}. Add it, or say `missing: empty` or `missing: skip`"),
+            )),
+            Missing::Empty => self.found(&Value::from("")),
+            Missing::Skip => StepEnd::Skipped(format!("step `{id}`: {what}")),
+        }
+    }
+
+    fn found(&self, value: &Value) -> StepEnd {
+        let spec = &self.step;
+        let (output, notes) = match (&self.recorded.parser, value) {
+            (Some(parser), Value::String(text)) => match parser.read(text) {
+                Ok((value, note)) => (value, note.into_iter().collect()),
+                Err(failure) => {
+                    let message = format!("step `{}`: the recorded output could not be read: {}", spec.id, failure.line());
+                    return StepEnd::Failed(CellError::new("parse", message));
+                }
+            },
+            _ => (value.clone(), Vec::new()),
+        };
+        StepEnd::Output { output: take(spec, output), notes }
+    }
+
+    fn first(&mut self) -> Turn<StepEnd> {
+        match &self.recorded.source {
+            Source::Column(path) => {
+                let row = Value::Object(self.input.sample.columns.clone());
+                Turn::Done(match path.first(&row) {
+                    None | Some(Value::Null) => self.absent(&format!("the row has no `{path}`")),
+                    Some(value) => self.found(value),
+                })
+            }
+            Source::File { from, by, .. } => {
+                let path = from.render(&self.input.context);
+                let row = by.as_ref().map(|by| by.render(&self.input.context)).transpose();
+                let (path, row) = match (path, row) {
+                    (Ok(path), Ok(row)) => (path, row),
+                    (Err(error), _) | (_, Err(error)) => {
+                        return Turn::Done(StepEnd::Failed(template_error(&self.step, &error)));
+                    }
+                };
+                self.asked = Some(match &row {
+                    Some(id) => format!("row {id:?} of {path}"),
+                    None => format!("file {path}"),
+                });
+                Turn::Ask(vec![Ask { slot: Slot::new("file"), request: Request::File { path, row } }])
+            }
+        }
+    }
+
+    fn read(&self, asked: &str, answer: Option<Answer>) -> StepEnd {
+        let reply = match answer.map(|answer| answer.outcome) {
+            Some(Ok(reply)) => reply,
+            Some(Err(error)) if error.code != CallErrorCode::NotFound => {
+                return StepEnd::Failed(CellError::new("recorded", error.message));
+            }
+            _ => return self.absent(&format!("there is no {asked}")),
+        };
+        let Source::File { by: Some(_), column, .. } = &self.recorded.source else {
+            return self.found(&Value::from(reply.text.clone()));
+        };
+        let row: Value = match serde_json::from_str(&reply.text) {
+            Ok(row) => row,
+            Err(error) => return StepEnd::Failed(CellError::new("recorded", format!("reading {asked}: {error}"))),
+        };
+        match column {
+            None => self.found(&row),
+            Some(path) => match path.first(&row) {
+                None | Some(Value::Null) => self.absent(&format!("{asked} has no `{path}`")),
+                Some(value) => self.found(value),
+            },
+        }
+    }
+}
+
+impl Machine for RecordedMachine {
+    type Done = StepEnd;
+
+    fn poll(&mut self, mut answers: Vec<Answer>) -> Turn<StepEnd> {
+        match self.asked.take() {
+            None => self.first(),
+            Some(asked) => Turn::Done(self.read(&asked, answers.pop())),
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! The plan's systems, compiled once a run: steps, identities, scorers and judges.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use karat_scoring::judge::Judge;
+use karat_scoring::scorer::{self, Scorer};
+use karat_types::{Key, KeyBuilder, ModelSpec, PlanHeader, Score, ScorerKind};
+
+use crate::EngineError;
+use crate::estimate::tokens_of;
+use crate::identity::{Reads, judge_identity, step_identity};
+use crate::steps::CompiledStep;
+
+/// A step of a system, ready to be keyed and run.
+pub(crate) struct ReadyStep {
+    pub step: Arc<CompiledStep>,
+    pub identity: Key,
+    /// Index into [`Systems::reads`].
+    pub reads: usize,
+    pub model: Option<Arc<ModelSpec>>,
+    pub timeout: Duration,
+    pub retries: u32,
+    /// Whether another cell of the same row can need this step's output.
+    pub shared: bool,
+}
+
+/// Model × variant, ready.
+pub(crate) struct ReadySystem {
+    /// The found output that the chain starts from, where there is one: steps before it cannot matter.
+    pub recorded: Option<ReadyStep>,
+    /// The steps whose outputs are made.
+    pub chain: Vec<ReadyStep>,
+    pub model: Option<Arc<ModelSpec>>,
+    pub variant: String,
+}
+
+/// A deterministic scorer and where its scores stand.
+pub(crate) struct ReadyScorer {
+    pub scorer: Box<dyn Scorer>,
+    pub metrics: Vec<u16>,
+}
+
+/// One rubric scorer put to one judge.
+pub(crate) struct ReadyJudge {
+    pub scorer: u16,
+    pub judge: u16,
+    pub machine: Judge,
+    pub identity: Key,
+    pub reads: usize,
+    pub model: Arc<ModelSpec>,
+    pub timeout: Duration,
+    pub version: Option<String>,
+    /// Metric index by dimension.
+    pub metrics: Vec<(String, u16)>,
+    /// Declared bound of a reply.
+    pub max_tokens: Option<u32>,
+    /// How often it may be asked again.
+    pub reasks: u64,
+    /// About how many tokens the rubric itself takes in a prompt.
+    pub rubric_tokens: u64,
+}
+
+/// Everything of a plan that is the same for all cells.
+pub(crate) struct Systems {
+    pub systems: Vec<ReadySystem>,
+    pub scorers: Vec<ReadyScorer>,
+    pub judges: Vec<ReadyJudge>,
+    /// The distinct sets of names that steps and rubrics read.
+    pub reads: Vec<Reads>,
+    /// Where every chain of keys begins.
+    pub root: Key,
+}
+
+impl ReadyJudge {
+    /// Scores of a stored judgment at this run's metric positions. A rubric's metrics stand together and in the
+    /// rubric's order in every plan, and a judgment holds all of them, so only the first position differs.
+    pub fn rebase(&self, scores: &[(u16, Score)]) -> Vec<(u16, Score)> {
+        let then = scores.iter().map(|(at, _)| *at).min().unwrap_or_default();
+        let now = self.metrics.iter().map(|(_, at)| *at).min().unwrap_or_default();
+        scores.iter().map(|(at, score)| (at - then + now, score.clone())).collect()
+    }
+}
+
+impl Systems {
+    /// Compiles a plan. `salt` separates the keys of a run that must not reuse anything.
+    pub fn new(plan: &PlanHeader, salt: Option<&str>) -> Result<Self, EngineError> {
+        let mut reads = Vec::new();
+        let models: Vec<Arc<ModelSpec>> = plan.models.iter().cloned().map(Arc::new).collect();
+        let mut systems = (0..plan.systems.len())
+            .map(|at| ready_system(plan, at, &models, &mut reads))
+            .collect::<Result<Vec<_>, EngineError>>()?;
+        mark_shared(&mut systems);
+        let scorers = ready_scorers(plan)?;
+        let judges = ready_judges(plan, &mut reads)?;
+        let mut root = KeyBuilder::new("karat/chain/1");
+        if let Some(salt) = salt {
+            root = root.text(salt);
+        }
+        Ok(Self { systems, scorers, judges, reads, root: root.finish() })
+    }
+}
+
+fn read_set(reads: &mut Vec<Reads>, names: &[String]) -> usize {
+    let wanted = Reads::new(names.iter().map(String::as_str));
+    match reads.iter().position(|known| *known == wanted) {
+        Some(at) => at,
+        None => {
+            reads.push(wanted);
+            reads.len() - 1
+        }
+    }
+}
+
+fn ready_system(
+    plan: &PlanHeader,
+    at: usize,
+    models: &[Arc<ModelSpec>],
+    reads: &mut Vec<Reads>,
+) -> Result<ReadySystem, EngineError> {
+    let system = plan.systems[at];
+    let variant = &plan.variants[system.variant];
+    let matrix_model = system.model.map(|model| models[model].clone());
+    let mut chain = Vec::new();
+    let mut recorded = None;
+    for spec in &variant.steps {
+        let step = CompiledStep::new(spec)
+            .map_err(|error| EngineError::Plan(format!("variant `{}`, step `{}`: {error}", variant.id, spec.id)))?;
+        let model = match &spec.model {
+            Some(id) => models.iter().find(|model| model.id == *id).cloned(),
+            None => matrix_model.clone(),
+        }
+        .filter(|_| step.calls_model());
+        let timeout = spec.timeout_ms.or(model.as_ref().and_then(|model| model.timeout_ms)).unwrap_or(plan.run.timeout_ms);
+        let ready = ReadyStep {
+            identity: step_identity(spec, model.as_deref(), &variant.id, plan),
+            reads: read_set(reads, &spec.reads),
+            timeout: Duration::from_millis(timeout),
+            retries: spec.retries.unwrap_or(plan.run.retries),
+            model,
+            step: Arc::new(step),
+            shared: true,
+        };
+        if ready.step.calls_model() {
+            chain.push(ready);
+        } else {
+            chain.clear();
+            recorded = Some(ready);
+        }
+    }
+    Ok(ReadySystem { recorded, chain, model: matrix_model, variant: variant.id.clone() })
+}
+
+/// A system's last step is its own unless another system begins with the same steps; earlier steps count as shared.
+fn mark_shared(systems: &mut [ReadySystem]) {
+    let prefixes: Vec<Vec<Key>> =
+        systems.iter().map(|system| system.chain.iter().map(|step| step.identity).collect()).collect();
+    for (at, system) in systems.iter_mut().enumerate() {
+        let others = prefixes.iter().enumerate().filter(|(other, _)| *other != at);
+        let shared = others.into_iter().any(|(_, prefix)| prefix.starts_with(&prefixes[at]));
+        if let Some(last) = system.chain.last_mut() {
+            last.shared = shared;
+        }
+    }
+}
+
+fn ready_scorers(plan: &PlanHeader) -> Result<Vec<ReadyScorer>, EngineError> {
+    let mut ready = Vec::new();
+    for (index, spec) in plan.scorers.iter().enumerate() {
+        if let ScorerKind::Metric { .. } = spec.kind {
+            let scorer = scorer::build(spec)
+                .map_err(|error| EngineError::Plan(format!("scorer `{}`: {error}", spec.id)))?;
+            ready.push(ReadyScorer { scorer, metrics: metrics_of(plan, index).map(|(at, _)| at).collect() });
+        }
+    }
+    Ok(ready)
+}
+
+fn ready_judges(plan: &PlanHeader, reads: &mut Vec<Reads>) -> Result<Vec<ReadyJudge>, EngineError> {
+    let mut ready = Vec::new();
+    for (index, spec) in plan.scorers.iter().enumerate() {
+        let ScorerKind::Rubric(rubric) = &spec.kind else { continue };
+        for id in &rubric.judges {
+            let found = plan.judges.iter().enumerate().find(|(_, judge)| judge.id == *id);
+            let (at, model) =
+                found.ok_or_else(|| EngineError::Plan(format!("scorer `{}`: judge `{id}` is not in the plan", spec.id)))?;
+            let machine = Judge::new(rubric, model)
+                .map_err(|error| EngineError::Plan(format!("scorer `{}`: {error}", spec.id)))?;
+            let timeout = rubric.timeout_ms.or(model.timeout_ms).unwrap_or(plan.run.timeout_ms);
+            let prefix = format!("{}.", spec.id);
+            ready.push(ReadyJudge {
+                scorer: index as u16,
+                judge: at as u16,
+                identity: judge_identity(machine.identity(), model, plan.run.seed),
+                reads: read_set(reads, &rubric.reads),
+                model: Arc::new(model.clone()),
+                timeout: Duration::from_millis(timeout),
+                version: rubric.rubric.version.clone(),
+                max_tokens: rubric.parameters.max_tokens,
+                reasks: u64::from(rubric.rubric.invalid.reask),
+                rubric_tokens: serde_json::to_string(&rubric.rubric).map_or(0, |text| tokens_of(&text)),
+                metrics: metrics_of(plan, index)
+                    .map(|(at, name)| (name.strip_prefix(&prefix).unwrap_or(name).to_owned(), at))
+                    .collect(),
+                machine,
+            });
+        }
+    }
+    Ok(ready)
+}
+
+/// Indices and names of a scorer's metrics.
+fn metrics_of(plan: &PlanHeader, scorer: usize) -> impl Iterator<Item = (u16, &str)> {
+    let metrics = plan.metrics.iter().enumerate();
+    metrics.filter(move |(_, metric)| metric.scorer == scorer).map(|(at, metric)| (at as u16, metric.name.as_str()))
+}
