@@ -36,36 +36,20 @@ pub struct Piece {
 /// tokens, and never within a character. Tokens are counted in the whole text. An empty text has no piece.
 pub fn by_tokens(text: &str, size: u32, overlap: u32, max: Option<u32>) -> Chunks {
     if text.is_empty() {
-        return Chunks {
-            pieces: Vec::new(),
-            dropped: 0,
-        };
+        return Chunks { pieces: Vec::new(), dropped: 0 };
     }
     if text.len() <= size as usize {
-        let piece = Piece {
-            text: text.to_owned(),
-            start: 0,
-            end: text.len(),
-            index: 0,
-        };
+        let piece = Piece { text: text.to_owned(), start: 0, end: text.len(), index: 0 };
         return limited(vec![piece], max);
     }
-    let cutter = Cutter {
-        text,
-        ends: Tokenizer::plan().ends(text),
-    };
+    let cutter = Cutter { text, ends: Tokenizer::plan().ends(text) };
     let size = (size as usize).max(1);
     let overlap = (overlap as usize).min(size / 2);
     let (mut pieces, mut from, mut to) = (Vec::new(), 0, 0);
     loop {
         to = cutter.cut(from, to, size);
         let (start, end) = (cutter.offset(from), cutter.offset(to));
-        pieces.push(Piece {
-            text: text[start..end].to_owned(),
-            start,
-            end,
-            index: pieces.len(),
-        });
+        pieces.push(Piece { text: text[start..end].to_owned(), start, end, index: pieces.len() });
         if to >= cutter.ends.len() {
             return limited(pieces, max);
         }
@@ -76,10 +60,7 @@ pub fn by_tokens(text: &str, size: u32, overlap: u32, max: Option<u32>) -> Chunk
 fn limited(mut pieces: Vec<Piece>, max: Option<u32>) -> Chunks {
     let dropped = max.map_or(0, |max| pieces.len().saturating_sub(max as usize));
     pieces.truncate(pieces.len() - dropped);
-    Chunks {
-        pieces,
-        dropped: dropped as u32,
-    }
+    Chunks { pieces, dropped: dropped as u32 }
 }
 
 /// Places in a text are counted in tokens: place `n` lies after the `n`th token.
@@ -90,9 +71,7 @@ struct Cutter<'a> {
 
 impl Cutter<'_> {
     fn offset(&self, place: usize) -> usize {
-        place
-            .checked_sub(1)
-            .map_or(0, |token| self.ends[token.min(self.ends.len() - 1)])
+        place.checked_sub(1).map_or(0, |token| self.ends[token.min(self.ends.len() - 1)])
     }
 
     /// Where a piece ends that begins at `from`, after the one that ended at `before`.
@@ -111,10 +90,8 @@ impl Cutter<'_> {
     /// Where the piece after `from..to` begins: before `to`, so that nothing is left out, and after `from`.
     fn resume(&self, from: usize, to: usize, overlap: usize) -> usize {
         let earliest = to.saturating_sub(overlap).max(from + 1);
-        let word =
-            (earliest..=to.min(earliest + overlap / 5)).find(|place| self.is_word_end(*place));
-        word.or_else(|| (earliest..=to).find(|place| self.is_character_end(*place)))
-            .unwrap_or(to)
+        let word = (earliest..=to.min(earliest + overlap / 5)).find(|place| self.is_word_end(*place));
+        word.or_else(|| (earliest..=to).find(|place| self.is_character_end(*place))).unwrap_or(to)
     }
 
     fn is_character_end(&self, place: usize) -> bool {
@@ -124,9 +101,7 @@ impl Cutter<'_> {
     /// White space follows.
     fn is_word_end(&self, place: usize) -> bool {
         let at = self.offset(place);
-        self.text
-            .get(at..)
-            .is_some_and(|rest| rest.starts_with(char::is_whitespace))
+        self.text.get(at..).is_some_and(|rest| rest.starts_with(char::is_whitespace))
     }
 
     /// A sentence or paragraph ends here, and white space follows (or stands before, after a line's end).
@@ -135,21 +110,16 @@ impl Cutter<'_> {
             return false;
         };
         let closed = before.trim_end_matches(['"', '\'', ')', ']', '”', '’', '»']);
-        let stopped =
-            closed.ends_with(['.', '!', '?', '…']) && after.starts_with(char::is_whitespace);
+        let stopped = closed.ends_with(['.', '!', '?', '…']) && after.starts_with(char::is_whitespace);
         stopped || closed.ends_with(['。', '！', '？']) || before.ends_with('\n')
     }
 
     /// The last place after `before` and up to `limit` that is no place within a character; the next one where there is
     /// none.
     fn character_end(&self, before: usize, limit: usize) -> usize {
-        let back = (before + 1..=limit)
-            .rev()
-            .find(|place| self.is_character_end(*place));
-        back.or_else(|| {
-            (limit.max(before + 1)..self.ends.len()).find(|place| self.is_character_end(*place))
-        })
-        .unwrap_or(self.ends.len())
+        let back = (before + 1..=limit).rev().find(|place| self.is_character_end(*place));
+        back.or_else(|| (limit.max(before + 1)..self.ends.len()).find(|place| self.is_character_end(*place)))
+            .unwrap_or(self.ends.len())
     }
 }
 
@@ -184,24 +154,12 @@ pub fn by_items(items: &[Value], size: u32, overlap: u32, max: Option<u32>) -> I
     let mut start = 0;
     while start < items.len() {
         let end = (start + size).min(items.len());
-        pieces.push(ItemPiece {
-            items: items[start..end].to_vec(),
-            start,
-            end,
-            index: pieces.len(),
-        });
-        start = if end == items.len() {
-            end
-        } else {
-            start + step
-        };
+        pieces.push(ItemPiece { items: items[start..end].to_vec(), start, end, index: pieces.len() });
+        start = if end == items.len() { end } else { start + step };
     }
     let dropped = max.map_or(0, |max| pieces.len().saturating_sub(max as usize));
     pieces.truncate(pieces.len() - dropped);
-    ItemChunks {
-        pieces,
-        dropped: dropped as u32,
-    }
+    ItemChunks { pieces, dropped: dropped as u32 }
 }
 
 #[cfg(test)]
@@ -213,25 +171,11 @@ mod tests {
 
     fn assert_covers(text: &str, chunks: &Chunks) {
         let pieces = &chunks.pieces;
-        assert_eq!(
-            pieces.first().map(|piece| piece.start),
-            (!text.is_empty()).then_some(0)
-        );
-        assert_eq!(
-            pieces.last().map(|piece| piece.end),
-            (!text.is_empty()).then_some(text.len())
-        );
+        assert_eq!(pieces.first().map(|piece| piece.start), (!text.is_empty()).then_some(0));
+        assert_eq!(pieces.last().map(|piece| piece.end), (!text.is_empty()).then_some(text.len()));
         for pair in pieces.windows(2) {
-            assert!(
-                pair[1].start <= pair[0].end,
-                "gap between pieces {} and {}",
-                pair[0].index,
-                pair[1].index
-            );
-            assert!(
-                pair[1].start > pair[0].start && pair[1].end > pair[0].end,
-                "no progress"
-            );
+            assert!(pair[1].start <= pair[0].end, "gap between pieces {} and {}", pair[0].index, pair[1].index);
+            assert!(pair[1].start > pair[0].start && pair[1].end > pair[0].end, "no progress");
         }
         for piece in pieces {
             assert_eq!(piece.text, text[piece.start..piece.end]);
@@ -241,8 +185,7 @@ mod tests {
     /// CL-14: same transcript, same boundaries, at sentences.
     #[test]
     fn pieces_end_at_sentences() {
-        let text = "The moon pulls the sea. The sea follows the moon. Ships wait for the tide. "
-            .repeat(20);
+        let text = "The moon pulls the sea. The sea follows the moon. Ships wait for the tide. ".repeat(20);
         let chunks = by_tokens(&text, 50, 10, None);
         assert_covers(&text, &chunks);
         for piece in &chunks.pieces[..chunks.pieces.len() - 1] {
@@ -265,11 +208,7 @@ mod tests {
     #[test]
     fn lists_are_cut_with_overlap() {
         let items: Vec<Value> = (0..7).map(Value::from).collect();
-        let spans: Vec<_> = by_items(&items, 3, 1, None)
-            .pieces
-            .iter()
-            .map(|piece| (piece.start, piece.end))
-            .collect();
+        let spans: Vec<_> = by_items(&items, 3, 1, None).pieces.iter().map(|piece| (piece.start, piece.end)).collect();
         assert_eq!(spans, [(0, 3), (2, 5), (4, 7)]);
         assert!(by_items(&[], 3, 1, None).pieces.is_empty());
     }

@@ -22,20 +22,14 @@ pub fn merge(merge: &Merge, pieces: Vec<Value>) -> Value {
         MergeHow::Text => Value::String(pieces.iter().map(text).collect::<Vec<_>>().join("\n\n")),
         MergeHow::Concat => lists(pieces, &path(merge.of.as_deref()), |items| items),
         MergeHow::Union => {
-            let same = Same {
-                by: path(merge.by.as_deref()),
-                similar: merge.similar,
-            };
-            lists(pieces, &path(merge.of.as_deref()), |items| {
-                same.unite(items)
-            })
+            let same = Same { by: path(merge.by.as_deref()), similar: merge.similar };
+            lists(pieces, &path(merge.of.as_deref()), |items| same.unite(items))
         }
     }
 }
 
 fn path(text: Option<&str>) -> Path {
-    text.and_then(|text| Path::parse(text).ok())
-        .unwrap_or_else(Path::root)
+    text.and_then(|text| Path::parse(text).ok()).unwrap_or_else(Path::root)
 }
 
 fn text(value: &Value) -> String {
@@ -56,10 +50,7 @@ fn lists(pieces: Vec<Value>, of: &Path, unite: impl FnOnce(Vec<Value>) -> Vec<Va
             _ => {}
         }
         let holds_list = of.first(&piece).is_some();
-        if frame
-            .as_ref()
-            .is_none_or(|frame| of.first(frame).is_none() && holds_list)
-        {
+        if frame.as_ref().is_none_or(|frame| of.first(frame).is_none() && holds_list) {
             frame = Some(piece);
         }
     }
@@ -76,16 +67,11 @@ fn lists(pieces: Vec<Value>, of: &Path, unite: impl FnOnce(Vec<Value>) -> Vec<Va
 
 /// The value that most pieces have, compared as JSON; ties by first seen. With a path, what lies there is compared.
 fn vote(pieces: Vec<Value>, of: &Path) -> Value {
-    let ballots: Vec<String> = pieces
-        .iter()
-        .map(|piece| of.first(piece).map(fold_value).unwrap_or_default())
-        .collect();
+    let ballots: Vec<String> = pieces.iter().map(|piece| of.first(piece).map(fold_value).unwrap_or_default()).collect();
     let votes = |ballot: &String| ballots.iter().filter(|other| *other == ballot).count();
     let most = ballots.iter().map(votes).max().unwrap_or(0);
     let winner = ballots.iter().position(|ballot| votes(ballot) == most);
-    winner
-        .and_then(|at| pieces.into_iter().nth(at))
-        .unwrap_or(Value::Null)
+    winner.and_then(|at| pieces.into_iter().nth(at)).unwrap_or(Value::Null)
 }
 
 fn fold_value(value: &Value) -> String {
@@ -107,17 +93,11 @@ impl Same {
         match self.similar.filter(|threshold| *threshold < 1.0) {
             None => {
                 let mut seen = HashSet::new();
-                items
-                    .into_iter()
-                    .filter(|item| seen.insert(self.key(item)))
-                    .collect()
+                items.into_iter().filter(|item| seen.insert(self.key(item))).collect()
             }
             Some(threshold) => {
                 let mut kept: Vec<Folded> = Vec::new();
-                items
-                    .into_iter()
-                    .filter(|item| is_new(&mut kept, Folded::new(&self.key(item)), threshold))
-                    .collect()
+                items.into_iter().filter(|item| is_new(&mut kept, Folded::new(&self.key(item)), threshold)).collect()
             }
         }
     }
@@ -142,12 +122,7 @@ mod tests {
     use super::*;
 
     fn rule(how: MergeHow) -> Merge {
-        Merge {
-            how,
-            of: None,
-            by: None,
-            similar: None,
-        }
+        Merge { how, of: None, by: None, similar: None }
     }
 
     fn claims(texts: &[&str]) -> Value {
@@ -157,30 +132,16 @@ mod tests {
     /// CL-05: the raw extractor unites the claims of its chunks, equal ones once.
     #[test]
     fn union_keeps_equal_items_once() {
-        let union = Merge {
-            of: Some("$.claims".into()),
-            by: Some("text".into()),
-            ..rule(MergeHow::Union)
-        };
-        let merged = merge(
-            &union,
-            vec![claims(&["A b.", "C"]), claims(&["a  B.", "D"])],
-        );
-        assert_eq!(
-            merged["claims"],
-            json!([{"text": "A b."}, {"text": "C"}, {"text": "D"}])
-        );
+        let union = Merge { of: Some("$.claims".into()), by: Some("text".into()), ..rule(MergeHow::Union) };
+        let merged = merge(&union, vec![claims(&["A b.", "C"]), claims(&["a  B.", "D"])]);
+        assert_eq!(merged["claims"], json!([{"text": "A b."}, {"text": "C"}, {"text": "D"}]));
         assert_eq!(merged["note"], 2);
     }
 
     #[test]
     fn union_folds_similar_items() {
-        let union = Merge {
-            of: Some("claims".into()),
-            by: Some("text".into()),
-            similar: Some(0.9),
-            ..rule(MergeHow::Union)
-        };
+        let union =
+            Merge { of: Some("claims".into()), by: Some("text".into()), similar: Some(0.9), ..rule(MergeHow::Union) };
         let pieces = vec![
             claims(&["The moon pulls the sea twice a day."]),
             claims(&["The moon pulls the sea twice a day", "Ships wait."]),
@@ -190,19 +151,10 @@ mod tests {
 
     #[test]
     fn pieces_without_the_list_add_nothing() {
-        let union = Merge {
-            of: Some("claims".into()),
-            ..rule(MergeHow::Union)
-        };
+        let union = Merge { of: Some("claims".into()), ..rule(MergeHow::Union) };
+        assert_eq!(merge(&union, vec![json!({"x": 1}), claims(&["A"])])["claims"], json!([{"text": "A"}]));
         assert_eq!(
-            merge(&union, vec![json!({"x": 1}), claims(&["A"])])["claims"],
-            json!([{"text": "A"}])
-        );
-        assert_eq!(
-            merge(
-                &rule(MergeHow::Concat),
-                vec![json!([1]), json!(2), json!(null), json!([1])]
-            ),
+            merge(&rule(MergeHow::Concat), vec![json!([1]), json!(2), json!(null), json!([1])]),
             json!([1, 2, 1])
         );
     }
@@ -213,14 +165,8 @@ mod tests {
         assert_eq!(merge(&rule(MergeHow::First), pieces()), json!("b"));
         assert_eq!(merge(&rule(MergeHow::Last), pieces()), json!("b "));
         assert_eq!(merge(&rule(MergeHow::Vote), pieces()), json!("b"));
-        assert_eq!(
-            merge(&rule(MergeHow::Text), vec![json!("x"), json!("y")]),
-            json!("x\n\ny")
-        );
-        assert_eq!(
-            merge(&rule(MergeHow::Vote), vec![json!(2), json!(1), json!(1)]),
-            json!(1)
-        );
+        assert_eq!(merge(&rule(MergeHow::Text), vec![json!("x"), json!("y")]), json!("x\n\ny"));
+        assert_eq!(merge(&rule(MergeHow::Vote), vec![json!(2), json!(1), json!(1)]), json!(1));
         assert_eq!(merge(&rule(MergeHow::First), vec![]), Value::Null);
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// A parsed path. `$` is the document itself and may be left out at the beginning.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -21,9 +21,7 @@ enum Step {
 
 /// A text that is no path.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "{text:?} is no path: {problem} at byte {at}; write paths like `a.b[0]` or `$.items[*].name`"
-)]
+#[error("{text:?} is no path: {problem} at byte {at}; write paths like `a.b[0]` or `$.items[*].name`")]
 pub struct PathError {
     /// The text.
     pub text: String,
@@ -39,16 +37,8 @@ impl Path {
     /// # Errors
     /// A text that breaks the notation, with the place.
     pub fn parse(text: &str) -> Result<Self, PathError> {
-        let mut parser = Parser {
-            text,
-            at: 0,
-            steps: Vec::new(),
-        };
-        parser.run().map_err(|problem| PathError {
-            text: text.to_owned(),
-            problem,
-            at: parser.at,
-        })?;
+        let mut parser = Parser { text, at: 0, steps: Vec::new() };
+        parser.run().map_err(|problem| PathError { text: text.to_owned(), problem, at: parser.at })?;
         Ok(Self(parser.steps))
     }
 
@@ -88,12 +78,32 @@ impl Path {
     pub fn all<'a>(&self, document: &'a Value) -> Vec<&'a Value> {
         let mut found = vec![document];
         for step in &self.0 {
-            found = found
-                .into_iter()
-                .flat_map(|value| step.members(value))
-                .collect();
+            found = found.into_iter().flat_map(|value| step.members(value)).collect();
         }
         found
+    }
+
+    /// The first value it names within an object, where there is one. `$` itself names nothing here.
+    pub fn first_in<'a>(&self, members: &'a Map<String, Value>) -> Option<&'a Value> {
+        let (entry, rest) = self.enter(members)?;
+        entry.into_iter().find_map(|value| first(rest, value))
+    }
+
+    /// All values it names within an object, in document order. `$` itself names nothing here.
+    pub fn all_in<'a>(&self, members: &'a Map<String, Value>) -> Vec<&'a Value> {
+        let Some((entry, rest)) = self.enter(members) else { return Vec::new() };
+        rest.iter().fold(entry, |found, step| found.into_iter().flat_map(|value| step.members(value)).collect())
+    }
+
+    /// What the first step names within an object, and the other steps.
+    fn enter<'a>(&self, members: &'a Map<String, Value>) -> Option<(Vec<&'a Value>, &[Step])> {
+        let (step, rest) = self.0.split_first()?;
+        let entry = match step {
+            Step::Key(key) => members.get(key).into_iter().collect(),
+            Step::Every => members.values().collect(),
+            Step::Index(_) => Vec::new(),
+        };
+        Some((entry, rest))
     }
 
     /// Whether it may name more than one value.
@@ -105,10 +115,7 @@ impl Path {
 fn first<'a>(steps: &[Step], value: &'a Value) -> Option<&'a Value> {
     match steps.split_first() {
         None => Some(value),
-        Some((step, rest)) => step
-            .members(value)
-            .into_iter()
-            .find_map(|member| first(rest, member)),
+        Some((step, rest)) => step.members(value).into_iter().find_map(|member| first(rest, member)),
     }
 }
 
@@ -151,19 +158,12 @@ impl Parser<'_> {
     }
 
     fn name(&mut self) -> Result<(), &'static str> {
-        let end = self
-            .rest()
-            .find(['.', '[', ']'])
-            .unwrap_or(self.rest().len());
+        let end = self.rest().find(['.', '[', ']']).unwrap_or(self.rest().len());
         let name = self.rest()[..end].trim();
         if name.is_empty() {
             return Err("a name is expected");
         }
-        self.steps.push(if name == "*" {
-            Step::Every
-        } else {
-            Step::Key(name.to_owned())
-        });
+        self.steps.push(if name == "*" { Step::Every } else { Step::Key(name.to_owned()) });
         self.at += end;
         Ok(())
     }
@@ -179,10 +179,7 @@ impl Parser<'_> {
             }
         }
         let end = self.rest().find(']').ok_or("`]` is missing")?;
-        let index = self.rest()[..end]
-            .trim()
-            .parse()
-            .map_err(|_| "a number, `*` or a quoted name is expected")?;
+        let index = self.rest()[..end].trim().parse().map_err(|_| "a number, `*` or a quoted name is expected")?;
         self.steps.push(Step::Index(index));
         self.at += end + 1;
         Ok(())
@@ -194,11 +191,7 @@ impl Parser<'_> {
         let key = inner[..end].to_owned();
         self.at += end + 2;
         self.steps.push(Step::Key(key));
-        if self.eat("]") {
-            Ok(())
-        } else {
-            Err("`]` is missing")
-        }
+        if self.eat("]") { Ok(()) } else { Err("`]` is missing") }
     }
 
     fn rest(&self) -> &str {
@@ -226,11 +219,7 @@ impl fmt::Display for Path {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("$")?;
         self.0.iter().try_for_each(|step| match step {
-            Step::Key(key)
-                if key
-                    .chars()
-                    .all(|c| c.is_alphanumeric() || c == '_' || c == '-') =>
-            {
+            Step::Key(key) if key.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-') => {
                 write!(f, ".{key}")
             }
             Step::Key(key) if key.contains('"') => write!(f, "['{key}']"),
@@ -248,18 +237,12 @@ mod tests {
     use super::*;
 
     fn all(path: &str, document: &Value) -> Vec<Value> {
-        Path::parse(path)
-            .unwrap()
-            .all(document)
-            .into_iter()
-            .cloned()
-            .collect()
+        Path::parse(path).unwrap().all(document).into_iter().cloned().collect()
     }
 
     #[test]
     fn every_form_finds_its_values() {
-        let document =
-            json!({"a": {"b": [1, 2]}, "items": [{"n": "x"}, {"m": 0}, {"n": "y"}], "a key": 3});
+        let document = json!({"a": {"b": [1, 2]}, "items": [{"n": "x"}, {"m": 0}, {"n": "y"}], "a key": 3});
         assert_eq!(all("a.b[0]", &document), [json!(1)]);
         assert_eq!(all("$.a.b", &document), [json!([1, 2])]);
         assert_eq!(all("$", &document), std::slice::from_ref(&document));
@@ -273,36 +256,19 @@ mod tests {
     #[test]
     fn first_skips_members_that_lack_the_rest() {
         let document = json!([{"m": 1}, {"n": 2}]);
-        assert_eq!(
-            Path::parse("$[*].n").unwrap().first(&document),
-            Some(&json!(2))
-        );
+        assert_eq!(Path::parse("$[*].n").unwrap().first(&document), Some(&json!(2)));
     }
 
     #[test]
     fn broken_paths_say_where() {
-        for (text, at) in [
-            ("", 0),
-            ("a..b", 2),
-            ("a[", 2),
-            ("a[x]", 2),
-            ("$a", 1),
-            ("a['b", 2),
-            ("a]", 1),
-        ] {
+        for (text, at) in [("", 0), ("a..b", 2), ("a[", 2), ("a[x]", 2), ("$a", 1), ("a['b", 2), ("a]", 1)] {
             assert_eq!(Path::parse(text).unwrap_err().at, at, "{text}");
         }
     }
 
     #[test]
     fn display_reads_back() {
-        for text in [
-            "$",
-            "$.a.b[0]",
-            "$.a[*].b",
-            "$[\"a key\"].c",
-            "$['say \"x\"']",
-        ] {
+        for text in ["$", "$.a.b[0]", "$.a[*].b", "$[\"a key\"].c", "$['say \"x\"']"] {
             let path = Path::parse(text).unwrap();
             assert_eq!(path.to_string(), text);
             assert_eq!(Path::parse(&path.to_string()).unwrap(), path);
@@ -310,12 +276,21 @@ mod tests {
     }
 
     #[test]
+    fn columns_are_entered_without_a_document() {
+        let document = json!({"a": {"b": [1, 2]}, "c": 3});
+        let columns = document.as_object().unwrap();
+        let first = |path: &str| Path::parse(path).unwrap().first_in(columns).cloned();
+        assert_eq!(
+            (first("a.b[1]"), first("$.c"), first("d"), first("$")),
+            (Some(json!(2)), Some(json!(3)), None, None)
+        );
+        assert_eq!(Path::parse("a.b[*]").unwrap().all_in(columns), [&json!(1), &json!(2)]);
+    }
+
+    #[test]
     fn a_place_can_be_written() {
         let mut document = json!({"a": [{"b": 1}]});
-        *Path::parse("a[0].b")
-            .unwrap()
-            .first_mut(&mut document)
-            .unwrap() = json!(2);
+        *Path::parse("a[0].b").unwrap().first_mut(&mut document).unwrap() = json!(2);
         assert_eq!(document, json!({"a": [{"b": 2}]}));
     }
 }

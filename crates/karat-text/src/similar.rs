@@ -23,15 +23,8 @@ impl Folded {
     pub fn new(text: &str) -> Self {
         let text = fold(text);
         let words = words(&text);
-        let weight = words
-            .iter()
-            .map(|word| text[word.clone()].chars().count())
-            .sum();
-        Self {
-            text,
-            words,
-            weight,
-        }
+        let weight = words.iter().map(|word| text[word.clone()].chars().count()).sum();
+        Self { text, words, weight }
     }
 
     /// The text with case and white space folded: what "equal" compares.
@@ -59,11 +52,7 @@ impl Folded {
     /// Whether the similarity is at least `threshold`. Cheaper than computing it where lengths rule it out.
     pub fn is_similar(&self, other: &Self, threshold: f64) -> bool {
         let (less, more) = (self.weight.min(other.weight), self.weight.max(other.weight));
-        let best = if more == 0 {
-            1.0
-        } else {
-            2.0 * less as f64 / (less + more) as f64
-        };
+        let best = if more == 0 { 1.0 } else { 2.0 * less as f64 / (less + more) as f64 };
         best >= threshold && self.similarity(other) >= threshold
     }
 
@@ -75,11 +64,7 @@ impl Folded {
             let mut diagonal = 0;
             for (at, candidate) in other.words().enumerate() {
                 let above = row[at + 1];
-                row[at + 1] = if candidate == word {
-                    diagonal + weight
-                } else {
-                    above.max(row[at])
-                };
+                row[at + 1] = if candidate == word { diagonal + weight } else { above.max(row[at]) };
                 diagonal = above;
             }
         }
@@ -148,10 +133,7 @@ fn edits(a: &str, b: &str) -> usize {
 }
 
 #[cfg(test)]
-#[allow(
-    clippy::float_cmp,
-    reason = "equal texts give exactly 1, disjoint ones exactly 0"
-)]
+#[allow(clippy::float_cmp, reason = "equal texts give exactly 1, disjoint ones exactly 0")]
 mod tests {
     use super::*;
 
@@ -170,11 +152,7 @@ mod tests {
 
     #[test]
     fn similarity_is_symmetric() {
-        let pairs = [
-            ("a b c d", "b d a"),
-            ("x", ""),
-            ("one two", "two one three"),
-        ];
+        let pairs = [("a b c d", "b d a"), ("x", ""), ("one two", "two one three")];
         for (a, b) in pairs {
             assert_eq!(similarity(a, b), similarity(b, a));
         }

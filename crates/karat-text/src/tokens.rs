@@ -30,9 +30,7 @@ impl Tokenizer {
 
     /// How many tokens a text has. Linear in its length.
     pub fn count(self, text: &str) -> usize {
-        windows(text)
-            .map(|window| table().bpe.encode_ordinary(window).len())
-            .sum()
+        windows(text).map(|window| table().bpe.encode_ordinary(window).len()).sum()
     }
 
     /// Whether a text has at most `limit` tokens. Free where its length says so already.
@@ -55,11 +53,7 @@ impl Tokenizer {
         windows(text)
             .flat_map(|window| table.bpe.encode_ordinary(window))
             .map(|token| {
-                at += table
-                    .lengths
-                    .get(token as usize)
-                    .copied()
-                    .map_or(0, usize::from);
+                at += table.lengths.get(token as usize).copied().map_or(0, usize::from);
                 at
             })
             .collect()
@@ -75,12 +69,8 @@ struct Table {
 fn table() -> &'static Table {
     static TABLE: LazyLock<Table> = LazyLock::new(|| {
         let bpe = tiktoken_rs::o200k_base_singleton();
-        let lengths = (0..200_000)
-            .map(|token| {
-                bpe.decode_bytes(&[token])
-                    .map_or(0, |bytes| bytes.len() as u16)
-            })
-            .collect();
+        let lengths =
+            (0..200_000).map(|token| bpe.decode_bytes(&[token]).map_or(0, |bytes| bytes.len() as u16)).collect();
         Table { bpe, lengths }
     });
     &TABLE
@@ -130,12 +120,10 @@ mod tests {
 
     #[test]
     fn windows_do_not_change_the_count() {
-        let text = "It was 1,234 degrees, she said; it's the don't-care  case.\n\nÜber \u{1F600} 東京です。\n".repeat(1500);
+        let text =
+            "It was 1,234 degrees, she said; it's the don't-care  case.\n\nÜber \u{1F600} 東京です。\n".repeat(1500);
         assert!(text.len() > 3 * WINDOW);
-        assert_eq!(
-            Tokenizer::plan().count(&text),
-            table().bpe.encode_ordinary(&text).len()
-        );
+        assert_eq!(Tokenizer::plan().count(&text), table().bpe.encode_ordinary(&text).len());
     }
 
     #[test]
@@ -158,12 +146,7 @@ mod tests {
     /// Text without a place to cut, and white space on which a naive matcher runs away.
     #[test]
     fn odd_long_texts_are_counted() {
-        for text in [
-            " ".repeat(200_000),
-            "a".repeat(200_000),
-            "\n \t".repeat(60_000),
-            "漢".repeat(60_000),
-        ] {
+        for text in [" ".repeat(200_000), "a".repeat(200_000), "\n \t".repeat(60_000), "漢".repeat(60_000)] {
             let ends = Tokenizer::plan().ends(&text);
             assert_eq!(ends.last(), Some(&text.len()));
         }

@@ -11,13 +11,18 @@ pub(super) struct Region {
     pub span: Range<usize>,
     /// The value, where the stretch is strict JSON; taken out when it was looked at.
     pub value: Option<Parsed>,
-    broken: bool,
+    pub kind: Kind,
 }
 
-impl Region {
-    pub fn is_broken(&self) -> bool {
-        self.broken
-    }
+/// How a stretch that begins like JSON goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// It is strict JSON.
+    Strict,
+    /// It is not, but its brackets balance.
+    Broken,
+    /// Its brackets never balance: it goes to the end of the text.
+    Open,
 }
 
 /// The contents of Markdown code fences, those marked as JSON first. A fence that is never closed ends with the text.
@@ -28,9 +33,7 @@ pub(super) fn fences(text: &str) -> Vec<&str> {
         let mut closes = true;
         while let Some(at) = rest.find(mark) {
             let opened = rest[at..].trim_start_matches(&mark[..1]);
-            let info_end = opened
-                .find(|c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '_')
-                .unwrap_or(0);
+            let info_end = opened.find(|c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '_').unwrap_or(0);
             let (info, body) = opened.split_at(info_end);
             let (body, after) = close(body, mark, &mut closes);
             let is_json = info.to_ascii_lowercase().starts_with("json");
@@ -78,22 +81,19 @@ pub(super) fn regions(text: &str) -> Vec<Region> {
             at = start + 1;
         } else if let Some((parsed, length)) = strict::prefix(rest) {
             at = start + length;
-            regions.push(Region {
-                span: start..at,
-                value: Some(parsed),
-                broken: false,
-            });
+            regions.push(Region { span: start..at, value: Some(parsed), kind: Kind::Strict });
         } else if !begins_like_json(rest) {
             at = start + 1;
         } else if is_citation(rest) && patience > 0 {
             patience -= 1;
             at = start + 1;
         } else {
-            at = balanced(rest).map_or(text.len(), |length| start + length);
+            let length = balanced(rest);
+            at = length.map_or(text.len(), |length| start + length);
             regions.push(Region {
                 span: start..at,
                 value: None,
-                broken: true,
+                kind: if length.is_some() { Kind::Broken } else { Kind::Open },
             });
         }
     }
@@ -107,9 +107,7 @@ pub(super) fn begins_like_json(text: &str) -> bool {
             let inner = words::skip_space(inner);
             inner.starts_with('}') || begins_with_key(inner) || begins_escaped(inner)
         }
-        None => text
-            .strip_prefix('[')
-            .is_some_and(|inner| words::begins_value(words::skip_space(inner))),
+        None => text.strip_prefix('[').is_some_and(|inner| words::begins_value(words::skip_space(inner))),
     }
 }
 
@@ -120,8 +118,7 @@ pub(super) fn begins_headless(text: &str) -> bool {
 
 /// Whether a text begins with a key and a colon.
 pub(super) fn begins_with_key(text: &str) -> bool {
-    quotes::key_length(text)
-        .is_some_and(|length| words::skip_space(&text[length..]).starts_with(':'))
+    quotes::key_length(text).is_some_and(|length| words::skip_space(&text[length..]).starts_with(':'))
 }
 
 fn begins_escaped(text: &str) -> bool {
@@ -132,32 +129,45 @@ fn begins_escaped(text: &str) -> bool {
 
 /// Strict JSON allows what [`begins_like_json`] does not look at: keys of any length.
 fn may_be_strict(text: &str) -> bool {
-    text.strip_prefix('{')
-        .is_some_and(|inner| inner.trim_start().starts_with('"'))
+    text.strip_prefix('{').is_some_and(|inner| inner.trim_start().starts_with('"'))
 }
 
 /// `[2, p. 4]` in prose: no list that anybody meant.
 fn is_citation(text: &str) -> bool {
-    text.strip_prefix('[')
-        .is_some_and(|inner| inner.trim_start().starts_with(|c: char| c.is_ascii_digit()))
+    text.strip_prefix('[').is_some_and(|inner| inner.trim_start().starts_with(|c: char| c.is_ascii_digit()))
 }
 
-/// The length up to which brackets balance: outside of texts in double quotes, or else all brackets counted.
+/// The length up to which the first bracket is closed: outside of texts in double quotes, or else all brackets counted.
 fn balanced(text: &str) -> Option<usize> {
     balance(text, true).or_else(|| balance(text, false))
 }
 
+/// A closing bracket that closes nothing is passed over; one that closes an outer bracket closes those within it, too.
 fn balance(text: &str, mind_quotes: bool) -> Option<usize> {
-    let (mut depth, mut quoted, mut escaped) = (0usize, false, false);
+    let mut open: Vec<u8> = Vec::new();
+    let (mut objects, mut lists) = (0usize, 0usize);
+    let (mut quoted, mut escaped) = (false, false);
     for (at, byte) in text.bytes().enumerate() {
         match byte {
             _ if escaped => escaped = false,
             b'\\' if quoted => escaped = true,
             b'"' if mind_quotes => quoted = !quoted,
-            b'{' | b'[' if !quoted => depth += 1,
-            b'}' | b']' if !quoted => {
-                depth -= 1;
-                if depth == 0 {
+            b'{' if !quoted => {
+                objects += 1;
+                open.push(b'}');
+            }
+            b'[' if !quoted => {
+                lists += 1;
+                open.push(b']');
+            }
+            b'}' | b']' if !quoted && (if byte == b'}' { objects } else { lists }) > 0 => {
+                while let Some(closed) = open.pop() {
+                    *(if closed == b'}' { &mut objects } else { &mut lists }) -= 1;
+                    if closed == byte {
+                        break;
+                    }
+                }
+                if open.is_empty() {
                     return Some(at + 1);
                 }
             }

@@ -29,6 +29,10 @@ pub(super) struct Problem {
 }
 
 impl Problem {
+    pub fn new(what: &str, at: usize) -> Self {
+        Self { what: what.to_owned(), at }
+    }
+
     /// The problem as an error that names the place in the whole reply.
     pub fn placed(self, text: &str, candidate: &str) -> LadderError {
         let offset = (candidate.as_ptr() as usize).wrapping_sub(text.as_ptr() as usize);
@@ -45,14 +49,8 @@ impl Problem {
 
 /// Reads the value that the text begins with. With `truncated`, missing closing brackets are not filled in.
 pub(super) fn parse(text: &str, truncated: bool) -> Result<Mended, Problem> {
-    let mut parser = Parser {
-        text,
-        at: 0,
-        truncated,
-        open: Vec::new(),
-        repairs: BTreeMap::new(),
-        duplicates: Vec::new(),
-    };
+    let mut parser =
+        Parser { text, at: 0, truncated, open: Vec::new(), repairs: BTreeMap::new(), duplicates: Vec::new() };
     let value = parser.value(Place::Item)?;
     let repairs = parser.repairs.iter().map(|(repair, count)| match count {
         1 => format!("repaired: {repair}"),
@@ -60,14 +58,7 @@ pub(super) fn parse(text: &str, truncated: bool) -> Result<Mended, Problem> {
     });
     let repairs = repairs.collect();
     parser.space();
-    Ok(Mended {
-        parsed: Parsed {
-            value,
-            duplicates: parser.duplicates,
-        },
-        repairs,
-        end: parser.at,
-    })
+    Ok(Mended { parsed: Parsed { value, duplicates: parser.duplicates }, repairs, end: parser.at })
 }
 
 struct Parser<'a> {
@@ -92,11 +83,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn nested(
-        &mut self,
-        close: char,
-        read: impl Fn(&mut Self) -> Result<Value, Problem>,
-    ) -> Result<Value, Problem> {
+    fn nested(&mut self, close: char, read: impl Fn(&mut Self) -> Result<Value, Problem>) -> Result<Value, Problem> {
         if self.open.len() == DEPTH {
             return Err(self.problem("nested more than 128 deep"));
         }
@@ -132,6 +119,7 @@ impl<'a> Parser<'a> {
 
     /// Whether the object or list is over. Takes its closing bracket, and fills in a missing one.
     fn ends(&mut self, close: char, empty: bool) -> Result<bool, Problem> {
+        let mut may_begin_with_comma = empty;
         loop {
             self.space();
             match self.peek() {
@@ -151,9 +139,12 @@ impl<'a> Parser<'a> {
                 Some('}' | ']') => {
                     self.repair("a closing bracket too many");
                     self.at += 1;
+                    may_begin_with_comma = true;
                 }
-                Some(',') if empty => {
-                    self.repair("a comma too many");
+                Some(',') if may_begin_with_comma => {
+                    if empty {
+                        self.repair("a comma too many");
+                    }
                     self.at += 1;
                 }
                 Some(_) => return Ok(false),
@@ -204,31 +195,18 @@ impl<'a> Parser<'a> {
     }
 
     fn quoted(&mut self, place: Place) -> Result<String, Problem> {
-        let quoted = quotes::read(self.rest(), place).map_err(|found| Problem {
-            what: found.problem.to_owned(),
-            at: self.at + found.at,
-        })?;
+        let quoted = quotes::read(self.rest(), place)
+            .map_err(|found| Problem { what: found.problem.to_owned(), at: self.at + found.at })?;
         self.at += quoted.length;
-        quoted
-            .repairs
-            .into_iter()
-            .for_each(|repair| self.repair(repair));
+        quoted.repairs.into_iter().for_each(|repair| self.repair(repair));
         Ok(quoted.text)
     }
 
     fn bare(&mut self) -> Result<Value, Problem> {
         let rest = self.rest();
-        let stops = |c: char| {
-            matches!(
-                c,
-                ',' | ';' | '}' | ']' | '{' | '[' | '"' | '\n' | '\r' | '#'
-            )
-        };
+        let stops = |c: char| matches!(c, ',' | ';' | '}' | ']' | '{' | '[' | '"' | '\n' | '\r' | '#');
         let end = rest.find(stops).unwrap_or(rest.len());
-        let end = rest[..end]
-            .find("//")
-            .or_else(|| rest[..end].find("/*"))
-            .unwrap_or(end);
+        let end = rest[..end].find("//").or_else(|| rest[..end].find("/*")).unwrap_or(end);
         let bare = rest[..end].trim_end_matches(words::is_space);
         match word(bare) {
             Word::Strict(value) => {
@@ -273,9 +251,6 @@ impl<'a> Parser<'a> {
     }
 
     fn problem(&self, what: &str) -> Problem {
-        Problem {
-            what: what.to_owned(),
-            at: self.at,
-        }
+        Problem::new(what, self.at)
     }
 }

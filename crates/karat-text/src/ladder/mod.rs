@@ -36,7 +36,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use candidates::Region;
+use candidates::{Kind, Region};
 use strict::Parsed;
 
 /// What is looked for.
@@ -120,9 +120,7 @@ pub enum LadderError {
 /// # Errors
 /// No JSON, JSON of the wrong kind, or JSON that is broken beyond repair.
 pub fn read(text: &str, expectation: Expectation) -> Result<(Value, Rung), LadderError> {
-    Ladder::new(expectation)
-        .climb(text)
-        .map(|found| (found.value, found.rung))
+    Ladder::new(expectation).climb(text).map(|found| (found.value, found.rung))
 }
 
 /// A ladder with its settings.
@@ -136,11 +134,7 @@ pub struct Ladder<'a> {
 impl<'a> Ladder<'a> {
     /// A ladder for complete replies.
     pub fn new(expectation: Expectation) -> Self {
-        Self {
-            expectation,
-            truncated: false,
-            preferred: None,
-        }
+        Self { expectation, truncated: false, preferred: None }
     }
 
     /// Says whether the reply is known to be cut off: then missing closing brackets are not filled in.
@@ -150,7 +144,8 @@ impl<'a> Ladder<'a> {
         self
     }
 
-    /// Among several values of one rung, takes the first of which this is true; without one, the first.
+    /// Among several values, takes the first of which this is true, even if it stands on a lower rung; without one, the
+    /// first value of the highest rung.
     #[must_use]
     pub fn preferring(mut self, preferred: &'a dyn Fn(&Value) -> bool) -> Self {
         self.preferred = Some(preferred);
@@ -170,14 +165,9 @@ impl<'a> Ladder<'a> {
             return found;
         }
         // What a reasoning model thinks aloud is not its answer, unless there is no other.
-        let answer = text
-            .rfind("</think>")
-            .map(|at| &text[at + "</think>".len()..]);
+        let answer = text.rfind("</think>").map(|at| &text[at + "</think>".len()..]);
         if let Some(found) = answer.and_then(|answer| self.search(answer).ok()) {
-            return Ok(Found {
-                rung: found.rung.max(Rung::Embedded),
-                ..found
-            });
+            return Ok(Found { rung: found.rung.max(Rung::Embedded), ..found });
         }
         self.search(text)
     }
@@ -189,76 +179,75 @@ impl<'a> Ladder<'a> {
             return Some(Ok(found));
         }
         if let Value::String(inner) = &parsed.value
-            && let Some(found) =
-                strict::whole(inner.trim()).and_then(|inner| self.accept(inner, Rung::Repaired))
+            && let Some(found) = strict::whole(inner.trim()).and_then(|inner| self.accept(inner, Rung::Repaired))
         {
             return Some(Ok(found.noting("the object was written as a text")));
         }
         Some(Err(LadderError::WrongKind(kind)))
     }
 
+    /// The rungs after the first. Where something is preferred, a rung without it bears only if no lower one has it.
     fn search(&self, text: &str) -> Result<Found, LadderError> {
         let fences = candidates::fences(text);
-        let fenced = fences.iter().filter_map(|body| strict::whole(body.trim()));
-        if let Some(found) = self.choose(fenced, Rung::Fenced) {
-            return Ok(found);
+        let fenced = self.choose(fences.iter().filter_map(|body| strict::whole(body.trim())), Rung::Fenced);
+        if let Some(found) = fenced.as_ref().filter(|found| self.is_preferred(found)) {
+            return Ok(found.clone());
         }
         let headless = candidates::begins_headless(text.trim_start());
-        let mut regions = if headless {
-            Vec::new()
-        } else {
-            candidates::regions(text)
-        };
-        let embedded = regions.iter_mut().filter_map(|region| region.value.take());
-        if let Some(found) = self.choose(embedded, Rung::Embedded) {
-            return Ok(found);
+        let mut regions = if headless { Vec::new() } else { candidates::regions(text) };
+        let embedded = self.choose(regions.iter_mut().filter_map(|region| region.value.take()), Rung::Embedded);
+        if let Some(found) = embedded.as_ref().filter(|found| self.is_preferred(found)) {
+            return Ok(found.clone());
         }
-        self.repair(text, &fences, &regions, headless)
+        match (self.repair(text, &fences, &regions, headless), fenced.or(embedded)) {
+            (Ok(repaired), None) => Ok(repaired),
+            (Ok(repaired), Some(_)) if self.is_preferred(&repaired) => Ok(repaired),
+            (_, Some(other)) => Ok(other),
+            (Err(error), None) => Err(error),
+        }
     }
 
-    fn repair(
-        &self,
-        text: &str,
-        fences: &[&str],
-        regions: &[Region],
-        headless: bool,
-    ) -> Result<Found, LadderError> {
-        let mut first_error = None;
-        let bodies = fences
-            .iter()
-            .copied()
-            .filter(|body| candidates::begins_like_json(body.trim_start()));
-        let broken = regions
-            .iter()
-            .filter(|region| region.is_broken())
-            .map(|region| &text[region.span.clone()]);
-        for candidate in bodies.chain(broken) {
-            match self.mend(candidate) {
-                Ok(found) => return Ok(found),
-                Err(error) => {
-                    first_error = first_error.or(error.map(|error| error.placed(text, candidate)))
-                }
+    fn is_preferred(&self, found: &Found) -> bool {
+        self.preferred.is_none_or(|preferred| preferred(&found.value))
+    }
+
+    fn repair(&self, text: &str, fences: &[&str], regions: &[Region], headless: bool) -> Result<Found, LadderError> {
+        let bodies = fences.iter().filter(|body| candidates::begins_like_json(body.trim_start()));
+        let bodies = bodies.map(|body| (*body, Kind::Open));
+        let broken = regions.iter().filter(|region| region.kind != Kind::Strict);
+        let broken = broken.map(|region| (&text[region.span.clone()], region.kind));
+        let (mut repaired, mut first_error) = (Vec::new(), None);
+        for (candidate, kind) in bodies.chain(broken) {
+            match self.mend(candidate, kind) {
+                Ok(found) => repaired.push(found),
+                Err(Some(problem)) if first_error.is_none() => first_error = Some(problem.placed(text, candidate)),
+                Err(_) => {}
             }
         }
-        if headless && let Some(found) = self.mend_headless(text.trim()) {
+        if headless {
+            repaired.extend(self.mend_headless(text.trim()));
+        }
+        if let Some(found) = self.best(repaired) {
             return Ok(found);
         }
-        Err(
-            first_error.unwrap_or(match (self.expectation, regions.is_empty()) {
-                (Expectation::Object, false) => LadderError::WrongKind("no single object"),
-                (Expectation::Object, true) => LadderError::NoJson("object"),
-                (Expectation::Any, _) => LadderError::NoJson("value"),
-            }),
-        )
+        Err(first_error.unwrap_or(match (self.expectation, regions.is_empty()) {
+            (Expectation::Object, false) => LadderError::WrongKind("no single object"),
+            (Expectation::Object, true) => LadderError::NoJson("object"),
+            (Expectation::Any, _) => LadderError::NoJson("value"),
+        }))
     }
 
-    /// Repairs what begins like JSON; an error without a value means JSON of the wrong kind.
-    fn mend(&self, candidate: &str) -> Result<Found, Option<lenient::Problem>> {
+    /// Repairs what begins like JSON; an error without a problem means JSON of the wrong kind. Where brackets balance,
+    /// all of it must be read.
+    fn mend(&self, candidate: &str, kind: Kind) -> Result<Found, Option<lenient::Problem>> {
         if let Some(parsed) = strict::escaped(candidate) {
             let found = self.accept(parsed, Rung::Repaired).ok_or(None)?;
             return Ok(found.noting("the quotes were escaped"));
         }
         let mended = lenient::parse(candidate, self.truncated).map_err(Some)?;
+        if kind == Kind::Broken && mended.end < candidate.len() {
+            return Err(Some(lenient::Problem::new("something follows the value", mended.end)));
+        }
         let found = self.accept(mended.parsed, Rung::Repaired).ok_or(None)?;
         Ok(mended.repairs.into_iter().fold(found, Found::noting))
     }
@@ -266,34 +255,21 @@ impl<'a> Ladder<'a> {
     /// Repairs a reply that goes on where a `{` should stand before it; all of it must be read.
     fn mend_headless(&self, text: &str) -> Option<Found> {
         let whole = format!("{{{text}");
-        let mended = lenient::parse(&whole, self.truncated)
-            .ok()
-            .filter(|mended| mended.end == whole.len())?;
+        let mended = lenient::parse(&whole, self.truncated).ok().filter(|mended| mended.end == whole.len())?;
         let found = self.accept(mended.parsed, Rung::Repaired)?;
-        Some(
-            mended
-                .repairs
-                .into_iter()
-                .fold(found, Found::noting)
-                .noting("the opening brace was missing"),
-        )
+        Some(mended.repairs.into_iter().fold(found, Found::noting).noting("the opening brace was missing"))
     }
 
     fn choose(&self, values: impl Iterator<Item = Parsed>, rung: Rung) -> Option<Found> {
-        let mut acceptable: Vec<Found> = values
-            .filter_map(|parsed| self.accept(parsed, rung))
-            .collect();
-        let preferred = |found: &Found| {
-            self.preferred
-                .is_some_and(|preferred| preferred(&found.value))
-        };
-        let best = acceptable.iter().position(preferred);
-        let best = best.or_else(|| {
-            acceptable
-                .iter()
-                .position(|found| is_substantial(&found.value))
-        });
-        (!acceptable.is_empty()).then(|| acceptable.swap_remove(best.unwrap_or(0)))
+        self.best(values.filter_map(|parsed| self.accept(parsed, rung)).collect())
+    }
+
+    /// The first that is preferred, else the first that says something, else the first.
+    fn best(&self, mut found: Vec<Found>) -> Option<Found> {
+        let preferred = |found: &Found| self.preferred.is_some_and(|preferred| preferred(&found.value));
+        let best = found.iter().position(preferred);
+        let best = best.or_else(|| found.iter().position(|found| is_substantial(&found.value)));
+        (!found.is_empty()).then(|| found.swap_remove(best.unwrap_or(0)))
     }
 
     fn accept(&self, parsed: Parsed, rung: Rung) -> Option<Found> {
@@ -331,9 +307,7 @@ impl Found {
 fn is_substantial(value: &Value) -> bool {
     match value {
         Value::Object(members) => !members.is_empty(),
-        Value::Array(items) => items
-            .iter()
-            .any(|item| item.is_object() || item.is_array() || item.is_string()),
+        Value::Array(items) => items.iter().any(|item| item.is_object() || item.is_array() || item.is_string()),
         _ => true,
     }
 }

@@ -36,11 +36,7 @@ fn opening(text: &str) -> Option<(usize, &'static [char], Option<&'static str>)>
         '"' => (1, &['"'], None),
         '\'' => (1, &['\''], Some("single quotes")),
         '`' => (1, &['`'], Some("back quotes")),
-        quote @ ('“' | '”' | '„') => (
-            quote.len_utf8(),
-            &['”', '“', '"'],
-            Some("typographic quotes"),
-        ),
+        quote @ ('“' | '”' | '„') => (quote.len_utf8(), &['”', '“', '"'], Some("typographic quotes")),
         quote @ ('‘' | '’') => (quote.len_utf8(), &['’', '\''], Some("typographic quotes")),
         _ => return None,
     })
@@ -67,8 +63,7 @@ pub(super) fn key_length(text: &str) -> Option<usize> {
 
 /// The length of a key without quotes.
 pub(super) fn bare_key_length(text: &str) -> usize {
-    text.find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '$' | '-' | '.')))
-        .unwrap_or(text.len())
+    text.find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '$' | '-' | '.'))).unwrap_or(text.len())
 }
 
 /// Reads a text from its opening quote on.
@@ -79,16 +74,9 @@ pub(super) fn read(source: &str, place: Place) -> Result<Quoted, Unreadable> {
         }
     }
     let Some((open, closing, style)) = opening(source) else {
-        return Err(Unreadable {
-            problem: "a quote is expected",
-            at: 0,
-        });
+        return Err(Unreadable { problem: "a quote is expected", at: 0 });
     };
-    let mut quoted = Quoted {
-        text: String::new(),
-        length: 0,
-        repairs: style.into_iter().collect(),
-    };
+    let mut quoted = Quoted { text: String::new(), length: 0, repairs: style.into_iter().collect() };
     let mut at = open;
     while let Some(character) = source[at..].chars().next() {
         let after = at + character.len_utf8();
@@ -102,10 +90,7 @@ pub(super) fn read(source: &str, place: Place) -> Result<Quoted, Unreadable> {
                 return Ok(quoted);
             }
             if place == Place::Member && skip_space(&source[after..]).starts_with(':') {
-                return Err(Unreadable {
-                    problem: "a quote is out of place",
-                    at,
-                });
+                return Err(Unreadable { problem: "a quote is out of place", at });
             }
             quoted.note("an unescaped quote in a text");
         }
@@ -115,10 +100,7 @@ pub(super) fn read(source: &str, place: Place) -> Result<Quoted, Unreadable> {
         quoted.text.push(character);
         at = after;
     }
-    Err(Unreadable {
-        problem: "the text that begins here never ends",
-        at: 0,
-    })
+    Err(Unreadable { problem: "the text that begins here never ends", at: 0 })
 }
 
 impl Quoted {
@@ -131,22 +113,15 @@ impl Quoted {
 
 fn triple(source: &str, mark: &'static str) -> Result<Quoted, Unreadable> {
     let inner = &source[3..];
-    let end = inner.find(mark).ok_or(Unreadable {
-        problem: "the text that begins here never ends",
-        at: 0,
-    })?;
-    Ok(Quoted {
-        text: inner[..end].to_owned(),
-        length: end + 6,
-        repairs: vec!["triple quotes"],
-    })
+    let end = inner.find(mark).ok_or(Unreadable { problem: "the text that begins here never ends", at: 0 })?;
+    Ok(Quoted { text: inner[..end].to_owned(), length: end + 6, repairs: vec!["triple quotes"] })
 }
 
 /// Whether a quote before `after` closes a text: what follows is what must follow one.
 fn closes(after: &str, place: Place) -> bool {
     let next = skip_space(after);
     match (place, next.chars().next()) {
-        (Place::Key, following) => following == Some(':'),
+        (Place::Key, _) => true,
         (_, None | Some('}' | ']')) => true,
         (Place::Member, Some(',' | ';')) => {
             let next = skip_space(next[1..].trim_start_matches(|c| c == ',' || words::is_space(c)));
@@ -186,9 +161,7 @@ fn escape(source: &str, quoted: &mut Quoted) -> usize {
     }
     let code = match character {
         'u' => unicode(&source[1..]),
-        'x' => hex(&source[1..], 2)
-            .and_then(char::from_u32)
-            .map(|decoded| (decoded, 2)),
+        'x' => hex(&source[1..], 2).and_then(char::from_u32).map(|decoded| (decoded, 2)),
         _ => None,
     };
     match code {
@@ -216,13 +189,9 @@ fn unicode(source: &str) -> Option<(char, usize)> {
     if let Some(decoded) = char::from_u32(first) {
         return Some((decoded, 4));
     }
-    let second = source[4..]
-        .strip_prefix("\\u")
-        .and_then(|rest| hex(rest, 4));
+    let second = source[4..].strip_prefix("\\u").and_then(|rest| hex(rest, 4));
     let pair = second.filter(|second| (0xDC00..0xE000).contains(second) && first < 0xDC00);
-    match pair
-        .and_then(|second| char::from_u32(0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00)))
-    {
+    match pair.and_then(|second| char::from_u32(0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00))) {
         Some(decoded) => Some((decoded, 10)),
         None => Some((char::REPLACEMENT_CHARACTER, 4)),
     }
@@ -230,8 +199,5 @@ fn unicode(source: &str) -> Option<(char, usize)> {
 
 fn hex(source: &str, digits: usize) -> Option<u32> {
     let text = source.get(..digits)?;
-    text.bytes()
-        .all(|b| b.is_ascii_hexdigit())
-        .then(|| u32::from_str_radix(text, 16).ok())
-        .flatten()
+    text.bytes().all(|b| b.is_ascii_hexdigit()).then(|| u32::from_str_radix(text, 16).ok()).flatten()
 }

@@ -14,10 +14,7 @@ pub(super) struct Parsed {
 
 impl Parsed {
     pub fn notes(&self) -> Vec<String> {
-        self.duplicates
-            .iter()
-            .map(|key| format!("the key {key:?} stood twice; the last one counts"))
-            .collect()
+        self.duplicates.iter().map(|key| format!("the key {key:?} stood twice; the last one counts")).collect()
     }
 }
 
@@ -36,19 +33,10 @@ pub(super) fn prefix(text: &str) -> Option<(Parsed, usize)> {
 /// The JSON value of a text whose quotes are all escaped, like `{\"a\": 1}`.
 pub(super) fn escaped(text: &str) -> Option<Parsed> {
     let text = text.trim();
-    if !text
-        .strip_prefix(['{', '['])?
-        .trim_start()
-        .starts_with("\\\"")
-    {
+    if !text.strip_prefix(['{', '['])?.trim_start().starts_with("\\\"") {
         return None;
     }
-    let quoted = format!(
-        "\"{}\"",
-        text.replace('\n', "\\n")
-            .replace('\r', "\\r")
-            .replace('\t', "\\t")
-    );
+    let quoted = format!("\"{}\"", text.replace('\n', "\\n").replace('\r', "\\r").replace('\t', "\\t"));
     let unescaped: String = serde_json::from_str(&quoted).ok()?;
     whole(&unescaped)
 }
@@ -62,10 +50,7 @@ impl<'de> Deserialize<'de> for Parsed {
 struct Reader;
 
 fn plain<E>(value: impl Into<Value>) -> Result<Parsed, E> {
-    Ok(Parsed {
-        value: value.into(),
-        duplicates: Vec::new(),
-    })
+    Ok(Parsed { value: value.into(), duplicates: Vec::new() })
 }
 
 impl<'de> Visitor<'de> for Reader {
@@ -109,10 +94,7 @@ impl<'de> Visitor<'de> for Reader {
             items.push(item.value);
             duplicates.append(&mut item.duplicates);
         }
-        Ok(Parsed {
-            value: Value::Array(items),
-            duplicates,
-        })
+        Ok(Parsed { value: Value::Array(items), duplicates })
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Parsed, A::Error> {
@@ -124,9 +106,6 @@ impl<'de> Visitor<'de> for Reader {
             }
             members.insert(key, member.value);
         }
-        Ok(Parsed {
-            value: Value::Object(members),
-            duplicates,
-        })
+        Ok(Parsed { value: Value::Object(members), duplicates })
     }
 }

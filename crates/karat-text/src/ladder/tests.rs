@@ -26,43 +26,16 @@ fn repaired(text: &str, value: Value) {
 #[test]
 fn each_rung_is_found_and_named() {
     let value = json!({"a": 1});
-    assert_eq!(
-        object("\u{feff} {\"a\": 1}\n"),
-        (value.clone(), Rung::Direct)
-    );
-    assert_eq!(
-        object("Here: {\"b\": 2}\n```json\n{\"a\": 1}\n```\nDone {x}"),
-        (value.clone(), Rung::Fenced)
-    );
-    assert_eq!(
-        object("```\n{\"b\": 2}\n```\n```json\n{\"a\": 1}\n```"),
-        (value.clone(), Rung::Fenced)
-    );
-    assert_eq!(
-        object("~~~JSON5\n{\"a\": 1}\n~~~"),
-        (value.clone(), Rung::Fenced)
-    );
-    assert_eq!(
-        object("```json {\"a\": 1} ``` and ```x```"),
-        (value.clone(), Rung::Fenced)
-    );
+    assert_eq!(object("\u{feff} {\"a\": 1}\n"), (value.clone(), Rung::Direct));
+    assert_eq!(object("Here: {\"b\": 2}\n```json\n{\"a\": 1}\n```\nDone {x}"), (value.clone(), Rung::Fenced));
+    assert_eq!(object("```\n{\"b\": 2}\n```\n```json\n{\"a\": 1}\n```"), (value.clone(), Rung::Fenced));
+    assert_eq!(object("~~~JSON5\n{\"a\": 1}\n~~~"), (value.clone(), Rung::Fenced));
+    assert_eq!(object("```json {\"a\": 1} ``` and ```x```"), (value.clone(), Rung::Fenced));
     assert_eq!(object("```json\n{\"a\": 1}"), (value.clone(), Rung::Fenced));
-    assert_eq!(
-        object("My {careful} verdict: {\"a\": 1}. Thanks."),
-        (value.clone(), Rung::Embedded)
-    );
-    assert_eq!(
-        object("Template {{\"a\": 1}}"),
-        (value.clone(), Rung::Embedded)
-    );
-    assert_eq!(
-        object("The shape {\"a\": <number>} gives {\"a\": 1}"),
-        (value.clone(), Rung::Embedded)
-    );
-    assert_eq!(
-        object("<think>Maybe {\"a\": 9}?</think>\n{\"a\": 1}"),
-        (value.clone(), Rung::Embedded)
-    );
+    assert_eq!(object("My {careful} verdict: {\"a\": 1}. Thanks."), (value.clone(), Rung::Embedded));
+    assert_eq!(object("Template {{\"a\": 1}}"), (value.clone(), Rung::Embedded));
+    assert_eq!(object("The shape {\"a\": <number>} gives {\"a\": 1}"), (value.clone(), Rung::Embedded));
+    assert_eq!(object("<think>Maybe {\"a\": 9}?</think>\n{\"a\": 1}"), (value.clone(), Rung::Embedded));
     assert_eq!(object("{a: 1,}"), (value, Rung::Repaired));
 }
 
@@ -70,10 +43,7 @@ fn each_rung_is_found_and_named() {
 fn any_value_counts_where_one_is_expected() {
     assert_eq!(any("7"), (json!(7), Rung::Direct));
     assert_eq!(any("\"{}\""), (json!("{}"), Rung::Direct));
-    assert_eq!(
-        any("As [1] shows: [{\"a\": 1}]"),
-        (json!([{"a": 1}]), Rung::Embedded)
-    );
+    assert_eq!(any("As [1] shows: [{\"a\": 1}]"), (json!([{"a": 1}]), Rung::Embedded));
     assert_eq!(any("It is [1, 2]."), (json!([1, 2]), Rung::Embedded));
     assert_eq!(any("['a', 'b']"), (json!(["a", "b"]), Rung::Repaired));
     assert!(read("The score is 7.", Expectation::Any).is_err());
@@ -83,52 +53,22 @@ fn any_value_counts_where_one_is_expected() {
 fn common_mistakes_are_repaired() {
     repaired("{\"a\": 1,}", json!({"a": 1}));
     repaired("{'a': 'it\\'s'}", json!({"a": "it's"}));
-    repaired(
-        "{'a': 'it's fine', 'b': 2}",
-        json!({"a": "it's fine", "b": 2}),
-    );
-    repaired(
-        "{a: True, b: None, c: FALSE}",
-        json!({"a": true, "b": null, "c": false}),
-    );
-    repaired(
-        "{\"a\": 1 // why\n, /* b */ \"b\": 2 # end\n}",
-        json!({"a": 1, "b": 2}),
-    );
+    repaired("{'a': 'it's fine', 'b': 2}", json!({"a": "it's fine", "b": 2}));
+    repaired("{a: True, b: None, c: FALSE}", json!({"a": true, "b": null, "c": false}));
+    repaired("{\"a\": 1 // why\n, /* b */ \"b\": 2 # end\n}", json!({"a": 1, "b": 2}));
     repaired("{“a”: “x”, ‘b’: 2}", json!({"a": "x", "b": 2}));
     repaired("{\"a\": 1 \"b\": 2}", json!({"a": 1, "b": 2}));
-    repaired(
-        "{\"a\": \"x\"\n\"b\": [1, 2]}",
-        json!({"a": "x", "b": [1, 2]}),
-    );
+    repaired("{\"a\": \"x\"\n\"b\": [1, 2]}", json!({"a": "x", "b": [1, 2]}));
     repaired("{\"a\": \"one\ntwo\"}", json!({"a": "one\ntwo"}));
-    repaired(
-        "{\"a\": \"she said \"no\", then left\", \"b\": 1}",
-        json!({"a": "she said \"no\", then left", "b": 1}),
-    );
-    repaired(
-        "{\"a\": [\"x\" \"y\",], \"b\": {\"c\": 1",
-        json!({"a": ["x", "y"], "b": {"c": 1}}),
-    );
+    repaired("{\"a\": \"she said \"no\", then left\", \"b\": 1}", json!({"a": "she said \"no\", then left", "b": 1}));
+    repaired("{\"a\": [\"x\" \"y\",], \"b\": {\"c\": 1", json!({"a": ["x", "y"], "b": {"c": 1}}));
     repaired("{\"a\": [1, 2}", json!({"a": [1, 2]}));
     repaired("{\"a\": 1]}", json!({"a": 1}));
-    repaired(
-        "{\"a\": +1, \"b\": .5, \"c\": 5., \"d\": 1_000}",
-        json!({"a": 1, "b": 0.5, "c": 5.0, "d": 1000}),
-    );
-    repaired(
-        "{\"a\": high, \"b\": 8/10}",
-        json!({"a": "high", "b": "8/10"}),
-    );
+    repaired("{\"a\": +1, \"b\": .5, \"c\": 5., \"d\": 1_000}", json!({"a": 1, "b": 0.5, "c": 5.0, "d": 1000}));
+    repaired("{\"a\": high, \"b\": 8/10}", json!({"a": "high", "b": "8/10"}));
     repaired("{\"a\": \"\\d+ \\x41\"}", json!({"a": "\\d+ A"}));
-    repaired(
-        "{\"a\": \"\"\"two \"quoted\" words\"\"\"}",
-        json!({"a": "two \"quoted\" words"}),
-    );
-    repaired(
-        "\"a\": 1, \"s\": {\"b\": 2}}",
-        json!({"a": 1, "s": {"b": 2}}),
-    );
+    repaired("{\"a\": \"\"\"two \"quoted\" words\"\"\"}", json!({"a": "two \"quoted\" words"}));
+    repaired("\"a\": 1, \"s\": {\"b\": 2}}", json!({"a": 1, "s": {"b": 2}}));
     repaired("\"{\\\"a\\\": 1}\"", json!({"a": 1}));
     repaired("{\\\"a\\\": \\\"x\\\\\\\"y\\\"}", json!({"a": "x\"y"}));
     repaired("{\"a\": 1; \"b\": 2}", json!({"a": 1, "b": 2}));
@@ -154,6 +94,7 @@ fn what_is_in_doubt_is_refused() {
         "{\"a\": two words}",
         "{\"a\": }",
         "{\"a\" 1}",
+        "{\"a\" 1, \"b\": 2}",
         "[{\"a\": 1}, {\"a\": 2}]",
         "7",
         "{\"s\": {\"a\": 1}, \"r\": \"cut off in the mid",
@@ -167,28 +108,16 @@ fn what_is_in_doubt_is_refused() {
 fn a_truncated_reply_is_not_closed() {
     let text = "{\"a\": 1, \"b\": [2";
     assert_eq!(object(text).1, Rung::Repaired);
-    let error = Ladder::new(Expectation::Object)
-        .truncated(true)
-        .climb(text)
-        .unwrap_err();
+    let error = Ladder::new(Expectation::Object).truncated(true).climb(text).unwrap_err();
     assert!(error.to_string().contains("cut off"), "{error}");
 }
 
 #[test]
 fn errors_name_the_place() {
     let error = refused("Well:\n{\"a\": 1,\n \"b\": NaN}");
-    assert_eq!(
-        error.to_string(),
-        "the reply's JSON is broken at line 3, column 7: NaN is no JSON number"
-    );
-    assert_eq!(
-        refused("nothing").to_string(),
-        "the reply holds no JSON object"
-    );
-    assert_eq!(
-        refused("[1, 2]").to_string(),
-        "the reply's JSON is a list, where one object is expected"
-    );
+    assert_eq!(error.to_string(), "the reply's JSON is broken at line 3, column 7: NaN is no JSON number");
+    assert_eq!(refused("nothing").to_string(), "the reply holds no JSON object");
+    assert_eq!(refused("[1, 2]").to_string(), "the reply's JSON is a list, where one object is expected");
 }
 
 #[test]
@@ -197,20 +126,11 @@ fn lenience_is_noted() {
     assert_eq!(found("{\"a\": 1}").notes, Vec::<String>::new());
     let twice = found("{\"a\": 1, \"a\": 2}");
     assert_eq!((twice.value, twice.rung), (json!({"a": 2}), Rung::Direct));
-    assert_eq!(
-        twice.notes,
-        ["the key \"a\" stood twice; the last one counts"]
-    );
-    assert_eq!(
-        found("{'a': 1, 'a': 2}").notes[0],
-        "the key \"a\" stood twice; the last one counts"
-    );
+    assert_eq!(twice.notes, ["the key \"a\" stood twice; the last one counts"]);
+    assert_eq!(found("{'a': 1, 'a': 2}").notes[0], "the key \"a\" stood twice; the last one counts");
     assert_eq!(
         found("{a: 1, b: 2,}").notes,
-        [
-            "repaired: a key without quotes (2 times)",
-            "repaired: a trailing comma"
-        ]
+        ["repaired: a key without quotes (2 times)", "repaired: a trailing comma"]
     );
     assert_eq!(found("[{\"a\": 1}]").notes, ["the object stood in a list"]);
 }
@@ -219,17 +139,20 @@ fn lenience_is_noted() {
 fn the_preferred_value_is_taken() {
     let wanted = |value: &Value| value.get("score").is_some();
     let ladder = Ladder::new(Expectation::Object).preferring(&wanted);
-    assert_eq!(
-        ladder
-            .climb("First {\"draft\": 1}, then {\"score\": 2}")
-            .unwrap()
-            .value,
-        json!({"score": 2})
-    );
-    assert_eq!(
-        ladder.climb("Only {\"draft\": 1}").unwrap().value,
-        json!({"draft": 1})
-    );
+    assert_eq!(ladder.climb("First {\"draft\": 1}, then {\"score\": 2}").unwrap().value, json!({"score": 2}));
+    assert_eq!(ladder.climb("Only {\"draft\": 1}").unwrap().value, json!({"draft": 1}));
+}
+
+/// A broken value that is meant is repaired before a whole one that is not.
+#[test]
+fn a_broken_value_is_not_searched_for_smaller_ones() {
+    let wanted = |value: &Value| value.get("score").is_some();
+    let ladder = Ladder::new(Expectation::Object).preferring(&wanted);
+    let found = ladder.climb("{\"score\": 1, \"list\": [{\"a\": 1}]], \"more\": {\"b\": 2}}").unwrap();
+    assert_eq!(found.value, json!({"score": 1, "list": [{"a": 1}], "more": {"b": 2}}));
+    assert_eq!(found.rung, Rung::Repaired);
+    let found = ladder.climb("{\"other\": 1} and {score: 2}").unwrap();
+    assert_eq!((found.value, found.rung), (json!({"score": 2}), Rung::Repaired));
 }
 
 /// Ten megabytes of brackets, quotes and fences end quickly, without a stack overflow.
@@ -259,10 +182,7 @@ fn hostile_lengths_are_safe() {
     let deep = format!("{}1{}", "[".repeat(127), "]".repeat(127));
     assert!(read(&deep, Expectation::Any).is_ok());
     let long = json!({"text": "x".repeat(10_000_000)});
-    assert_eq!(
-        object(&format!("Look: {long} there")),
-        (long, Rung::Embedded)
-    );
+    assert_eq!(object(&format!("Look: {long} there")), (long, Rung::Embedded));
 }
 
 fn json_value() -> impl Strategy<Value = Value> {

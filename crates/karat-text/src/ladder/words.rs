@@ -16,11 +16,7 @@ pub(super) fn skip_space(text: &str) -> &str {
 
 /// White space, and characters that look like none.
 pub(super) fn is_space(character: char) -> bool {
-    character.is_whitespace()
-        || matches!(
-            character,
-            '\u{feff}' | '\u{200b}' | '\u{200c}' | '\u{200d}' | '\u{2060}'
-        )
+    character.is_whitespace() || matches!(character, '\u{feff}' | '\u{200b}' | '\u{200c}' | '\u{200d}' | '\u{2060}')
 }
 
 /// The text after a comment that it begins with. A block comment that never ends takes the rest.
@@ -48,9 +44,7 @@ pub(super) fn begins_value(text: &str) -> bool {
 
 /// What follows a word like `true` or `None` that the text begins with.
 fn literal_prefix(text: &str) -> Option<&str> {
-    let end = text
-        .find(|c: char| !c.is_ascii_alphabetic())
-        .unwrap_or(text.len());
+    let end = text.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(text.len());
     literal(&text[..end]).map(|_| &text[end..])
 }
 
@@ -127,10 +121,7 @@ fn number(word: &str) -> Word {
     match parsed {
         Some(number) => Word::Lenient(Value::Number(number), "a number in another notation"),
         // `8/10` and `85%` are left to whoever knows what a fraction is worth.
-        None if word
-            .chars()
-            .all(|c| c.is_ascii_digit() || matches!(c, '.' | '/' | '%' | '-' | ':')) =>
-        {
+        None if word.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | '/' | '%' | '-' | ':')) => {
             Word::Lenient(Value::String(word.to_owned()), "a text without quotes")
         }
         None => Word::Unreadable(format!("{:?} is no JSON number", shorten(word))),

@@ -42,11 +42,7 @@ impl Context {
     }
 
     fn bind(self, name: &str, value: Value) -> Self {
-        Self(Some(Arc::new(Binding {
-            name: name.into(),
-            value,
-            outer: self,
-        })))
+        Self(Some(Arc::new(Binding { name: name.into(), value, outer: self })))
     }
 
     fn bindings(&self) -> impl Iterator<Item = &Binding> {
@@ -54,9 +50,7 @@ impl Context {
     }
 
     pub(super) fn get(&self, name: &str) -> Option<&Value> {
-        self.bindings()
-            .find(|binding| &*binding.name == name)
-            .map(|binding| &binding.value)
+        self.bindings().find(|binding| &*binding.name == name).map(|binding| &binding.value)
     }
 
     pub(super) fn root(&self) -> Value {

@@ -26,40 +26,27 @@ static BASE: LazyLock<Environment<'static>> = LazyLock::new(|| {
     environment
 });
 
-fn write(
-    out: &mut Output<'_>,
-    state: &mut State<'_, '_>,
-    value: &minijinja::Value,
-) -> Result<(), minijinja::Error> {
+fn write(out: &mut Output<'_>, state: &mut State<'_, '_>, value: &minijinja::Value) -> Result<(), minijinja::Error> {
     match json::container(value) {
         Some(Ok(text)) => out.write_str(&text).map_err(Into::into),
-        Some(Err(problem)) => Err(minijinja::Error::new(
-            minijinja::ErrorKind::BadSerialization,
-            problem,
-        )),
+        Some(Err(problem)) => Err(minijinja::Error::new(minijinja::ErrorKind::BadSerialization, problem)),
         None => match value.kind() {
             ValueKind::None => out.write_str("null").map_err(Into::into),
-            ValueKind::Bool => out
-                .write_str(if value.is_true() { "true" } else { "false" })
-                .map_err(Into::into),
+            ValueKind::Bool => out.write_str(if value.is_true() { "true" } else { "false" }).map_err(Into::into),
             _ => minijinja::escape_formatter(out, state, value),
         },
     }
 }
 
 /// An environment that holds one template, and the names that the template reads.
-pub(super) fn template(
-    name: &'static str,
-    source: &str,
-) -> Result<(Environment<'static>, Vec<String>), TemplateError> {
+pub(super) fn template(name: &'static str, source: &str) -> Result<(Environment<'static>, Vec<String>), TemplateError> {
     let mut environment = BASE.clone();
     let reads = {
         environment
             .add_template_owned(name, source.to_owned())
             .map_err(|error| TemplateError::at_compile_time(&error, source))?;
-        let template = environment
-            .get_template(name)
-            .map_err(|error| TemplateError::at_compile_time(&error, source))?;
+        let template =
+            environment.get_template(name).map_err(|error| TemplateError::at_compile_time(&error, source))?;
         reads(template.undeclared_variables(true))
     };
     Ok((environment, reads))
@@ -77,10 +64,7 @@ pub(super) fn expression(
 }
 
 fn reads(names: impl IntoIterator<Item = String>) -> Vec<String> {
-    let mut names: Vec<String> = names
-        .into_iter()
-        .filter(|name| !is_function(name))
-        .collect();
+    let mut names: Vec<String> = names.into_iter().filter(|name| !is_function(name)).collect();
     names.sort_unstable();
     names
 }

@@ -26,9 +26,7 @@ impl TemplateError {
     pub(super) fn at_compile_time(error: &minijinja::Error, source: &str) -> Self {
         let mut this = Self::located(error, source);
         this.hint = match error.kind() {
-            ErrorKind::UnknownFilter => {
-                Some("see the list of filters in the suite reference".to_owned())
-            }
+            ErrorKind::UnknownFilter => Some("see the list of filters in the suite reference".to_owned()),
             _ => None,
         };
         this
@@ -49,12 +47,7 @@ impl TemplateError {
     }
 
     pub(super) fn undefined(name: &str, context: &Context) -> Self {
-        Self {
-            message: format!("`{name}` is undefined"),
-            line: None,
-            span: None,
-            hint: hint(name, context),
-        }
+        Self { message: format!("`{name}` is undefined"), line: None, span: None, hint: hint(name, context) }
     }
 
     fn located(error: &minijinja::Error, source: &str) -> Self {
@@ -63,15 +56,8 @@ impl TemplateError {
             (Some(detail), kind) => format!("{kind}: {detail}"),
             (None, kind) => kind.to_string(),
         };
-        let span = error
-            .range()
-            .filter(|span| span.end <= source.len() && span.start <= span.end);
-        Self {
-            message,
-            line: error.line(),
-            span,
-            hint: None,
-        }
+        let span = error.range().filter(|span| span.end <= source.len() && span.start <= span.end);
+        Self { message, line: error.line(), span, hint: None }
     }
 }
 
@@ -94,16 +80,10 @@ fn hint(name: &str, context: &Context) -> Option<String> {
     };
     let mut walked = first.to_owned();
     for part in parts {
-        let next = place
-            .get_attr(part)
-            .ok()
-            .filter(|value| !value.is_undefined());
+        let next = place.get_attr(part).ok().filter(|value| !value.is_undefined());
         let Some(next) = next else {
             if place.kind() != ValueKind::Map {
-                return Some(format!(
-                    "`{walked}` is a {}, it has no members",
-                    place.kind()
-                ));
+                return Some(format!("`{walked}` is a {}, it has no members", place.kind()));
             }
             let known: Vec<String> = place.try_iter().ok()?.map(|key| key.to_string()).collect();
             let near = nearest(part, known.iter().map(String::as_str))?;

@@ -25,14 +25,19 @@ fn fence(value: &Value, label: String) -> Result<String, Error> {
 /// object stays as it is.
 fn only(value: &Value, names: Rest<String>) -> Result<Value, Error> {
     match value.kind() {
-        ValueKind::Seq | ValueKind::Iterable => value.try_iter()?.map(|item| only(&item, Rest(names.to_vec()))).collect(),
+        ValueKind::Seq | ValueKind::Iterable => {
+            value.try_iter()?.map(|item| only(&item, Rest(names.to_vec()))).collect()
+        }
         ValueKind::Map => {
             let mut kept = serde_json::Map::new();
             for name in names.iter() {
                 let field = value.get_attr(name)?;
                 if !field.is_undefined() {
                     let field = serde_json::to_value(&field);
-                    kept.insert(name.clone(), field.map_err(|error| Error::new(ErrorKind::BadSerialization, error.to_string()))?);
+                    kept.insert(
+                        name.clone(),
+                        field.map_err(|error| Error::new(ErrorKind::BadSerialization, error.to_string()))?,
+                    );
                 }
             }
             Ok(Value::from(Serde(&kept)))

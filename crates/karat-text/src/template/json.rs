@@ -13,11 +13,8 @@ pub(super) fn value(value: &Value) -> Result<serde_json::Value, String> {
 
 /// The JSON text of a list or object; `None` for everything that is written as plain text.
 pub(super) fn container(value: &Value) -> Option<Result<String, String>> {
-    matches!(
-        value.kind(),
-        ValueKind::Seq | ValueKind::Map | ValueKind::Iterable
-    )
-    .then(|| convert(value, DEPTH).map(|json| json.to_string()))
+    matches!(value.kind(), ValueKind::Seq | ValueKind::Map | ValueKind::Iterable)
+        .then(|| convert(value, DEPTH).map(|json| json.to_string()))
 }
 
 /// How a JSON value stands in a text: texts as they are, everything else as JSON.
@@ -29,40 +26,26 @@ pub(super) fn text(value: &serde_json::Value) -> String {
 }
 
 fn convert(value: &Value, depth: usize) -> Result<serde_json::Value, String> {
-    let deeper = depth
-        .checked_sub(1)
-        .ok_or_else(|| format!("is nested more than {DEPTH} deep"))?;
+    let deeper = depth.checked_sub(1).ok_or_else(|| format!("is nested more than {DEPTH} deep"))?;
     match value.kind() {
         ValueKind::Undefined => Err("holds an undefined value".to_owned()),
         ValueKind::None => Ok(serde_json::Value::Null),
         ValueKind::Bool => Ok(serde_json::Value::Bool(value.is_true())),
         ValueKind::Number => number(value),
         ValueKind::Seq | ValueKind::Iterable => {
-            let items = value
-                .try_iter()
-                .map_err(|error| format!("cannot be listed: {error}"))?;
-            items
-                .map(|item| convert(&item, deeper))
-                .collect::<Result<Vec<_>, _>>()
-                .map(serde_json::Value::Array)
+            let items = value.try_iter().map_err(|error| format!("cannot be listed: {error}"))?;
+            items.map(|item| convert(&item, deeper)).collect::<Result<Vec<_>, _>>().map(serde_json::Value::Array)
         }
         ValueKind::Map => map(value, deeper),
-        ValueKind::String => Ok(serde_json::Value::String(
-            value.as_str().unwrap_or_default().to_owned(),
-        )),
+        ValueKind::String => Ok(serde_json::Value::String(value.as_str().unwrap_or_default().to_owned())),
         kind => Err(format!("is a {kind}, which is no JSON value")),
     }
 }
 
 fn map(value: &Value, depth: usize) -> Result<serde_json::Value, String> {
     let mut map = Map::new();
-    for key in value
-        .try_iter()
-        .map_err(|error| format!("cannot be listed: {error}"))?
-    {
-        let member = value
-            .get_item(&key)
-            .map_err(|error| format!("has no member {key}: {error}"))?;
+    for key in value.try_iter().map_err(|error| format!("cannot be listed: {error}"))? {
+        let member = value.get_item(&key).map_err(|error| format!("has no member {key}: {error}"))?;
         map.insert(key.to_string(), convert(&member, depth)?);
     }
     Ok(serde_json::Value::Object(map))

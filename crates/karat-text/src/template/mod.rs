@@ -65,28 +65,17 @@ impl Template {
     /// # Errors
     /// A syntax error with its line and byte range, or a filter, test or function that does not exist.
     pub fn compile(source: &str) -> Result<Self, TemplateError> {
-        let text = source
-            .strip_suffix('\n')
-            .map_or(source, |text| text.strip_suffix('\r').unwrap_or(text));
-        let (form, reads) = if !["{{", "{%", "{#"]
-            .iter()
-            .any(|opening| text.contains(opening))
-        {
+        let text = source.strip_suffix('\n').map_or(source, |text| text.strip_suffix('\r').unwrap_or(text));
+        let (form, reads) = if !["{{", "{%", "{#"].iter().any(|opening| text.contains(opening)) {
             (Form::Plain(text.to_owned()), Vec::new())
-        } else if let Some(expression) =
-            lone(text).and_then(|inner| Expression::compile(inner).ok())
-        {
+        } else if let Some(expression) = lone(text).and_then(|inner| Expression::compile(inner).ok()) {
             let reads = expression.reads().to_vec();
             (Form::Lone(expression), reads)
         } else {
             let (environment, reads) = engine::template(NAME, source)?;
             (Form::Text(Box::new(environment)), reads)
         };
-        Ok(Self(Arc::new(Compiled {
-            source: source.to_owned(),
-            reads,
-            form,
-        })))
+        Ok(Self(Arc::new(Compiled { source: source.to_owned(), reads, form })))
     }
 
     /// The text it was compiled from.
@@ -158,11 +147,7 @@ impl Expression {
     /// A syntax error with its line and byte range, or a filter, test or function that does not exist.
     pub fn compile(source: &str) -> Result<Self, TemplateError> {
         let (expression, reads) = engine::expression(source)?;
-        Ok(Self(Arc::new(CompiledExpression {
-            source: source.to_owned(),
-            reads,
-            expression,
-        })))
+        Ok(Self(Arc::new(CompiledExpression { source: source.to_owned(), reads, expression })))
     }
 
     /// The text it was compiled from.
@@ -198,20 +183,11 @@ impl Expression {
             .expression
             .eval(context.root())
             .map_err(|error| TemplateError::at_run_time(&error, &self.0.source, context))?;
-        if result.is_undefined() {
-            Err(TemplateError::undefined(self.0.source.trim(), context))
-        } else {
-            Ok(result)
-        }
+        if result.is_undefined() { Err(TemplateError::undefined(self.0.source.trim(), context)) } else { Ok(result) }
     }
 
     fn problem(&self, problem: String) -> TemplateError {
-        TemplateError {
-            message: format!("`{}` {problem}", self.0.source.trim()),
-            line: None,
-            span: None,
-            hint: None,
-        }
+        TemplateError { message: format!("`{}` {problem}", self.0.source.trim()), line: None, span: None, hint: None }
     }
 }
 

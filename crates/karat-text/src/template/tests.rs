@@ -4,9 +4,7 @@ use super::*;
 
 fn context() -> Context {
     let sample = json!({"title": "Tides", "url": "x", "transcript": {"fullText": "The sea."}, "tags": [], "n": 3});
-    Context::new()
-        .with("sample", &sample)
-        .with("input", "What moves the sea?")
+    Context::new().with("sample", &sample).with("input", "What moves the sea?")
 }
 
 fn render(source: &str) -> Result<String, TemplateError> {
@@ -14,36 +12,21 @@ fn render(source: &str) -> Result<String, TemplateError> {
 }
 
 fn value(source: &str) -> Value {
-    Template::compile(source)
-        .unwrap()
-        .value(&context())
-        .unwrap()
+    Template::compile(source).unwrap().value(&context()).unwrap()
 }
 
 #[test]
 fn text_is_rendered_without_escaping() {
-    assert_eq!(
-        render("<{{ input }}> {{ sample.n }} {{ '<b>' }}").unwrap(),
-        "<What moves the sea?> 3 <b>"
-    );
+    assert_eq!(render("<{{ input }}> {{ sample.n }} {{ '<b>' }}").unwrap(), "<What moves the sea?> 3 <b>");
     assert_eq!(render("no holes }} \n").unwrap(), "no holes }} ");
-    assert_eq!(
-        render("one newline is the file's\n\n").unwrap(),
-        "one newline is the file's\n"
-    );
+    assert_eq!(render("one newline is the file's\n\n").unwrap(), "one newline is the file's\n");
     assert_eq!(render("{{ input }}\n\n").unwrap(), "What moves the sea?\n");
 }
 
 #[test]
 fn lists_objects_and_null_are_written_as_json() {
-    assert_eq!(
-        render("x {{ {'a': [1, none, true]} }}").unwrap(),
-        "x {\"a\":[1,null,true]}"
-    );
-    assert_eq!(
-        render("x {{ sample.transcript }}").unwrap(),
-        "x {\"fullText\":\"The sea.\"}"
-    );
+    assert_eq!(render("x {{ {'a': [1, none, true]} }}").unwrap(), "x {\"a\":[1,null,true]}");
+    assert_eq!(render("x {{ sample.transcript }}").unwrap(), "x {\"fullText\":\"The sea.\"}");
     assert_eq!(render("x {{ none }} {{ true }}").unwrap(), "x null true");
 }
 
@@ -52,10 +35,7 @@ fn lists_objects_and_null_are_written_as_json() {
 fn a_lone_hole_keeps_its_type() {
     assert_eq!(value("{{ sample.n }}"), json!(3));
     assert_eq!(value("{{- sample.tags -}}\n"), json!([]));
-    assert_eq!(
-        value("{{ sample.transcript }}"),
-        json!({"fullText": "The sea."})
-    );
+    assert_eq!(value("{{ sample.transcript }}"), json!({"fullText": "The sea."}));
     assert_eq!(value("{{ sample.n / 2 }}"), json!(1.5));
     assert_eq!(value("{{ sample.none | default(none) }}"), json!(null));
     assert_eq!(value("{{ sample.n }} {{ sample.n }}"), json!("3 3"));
@@ -66,20 +46,12 @@ fn a_lone_hole_keeps_its_type() {
 #[test]
 fn reads_are_sorted_dotted_names() {
     let reads = |source: &str| Template::compile(source).unwrap().reads().to_vec();
-    assert_eq!(
-        reads("{{ sample.title }} {{ input }}"),
-        ["input", "sample.title"]
-    );
-    assert_eq!(
-        reads("{% for claim in output.claims %}{{ claim.text }}{% endfor %}"),
-        ["output.claims"]
-    );
+    assert_eq!(reads("{{ sample.title }} {{ input }}"), ["input", "sample.title"]);
+    assert_eq!(reads("{% for claim in output.claims %}{{ claim.text }}{% endfor %}"), ["output.claims"]);
     assert_eq!(reads("{{ sample[name] }}"), ["name", "sample"]);
     assert_eq!(reads("{{ range(3) | list }}"), Vec::<String>::new());
     assert_eq!(
-        Expression::compile("sample.a.b | length > chunk.index")
-            .unwrap()
-            .reads(),
+        Expression::compile("sample.a.b | length > chunk.index").unwrap().reads(),
         ["chunk.index", "sample.a.b"]
     );
 }
@@ -89,20 +61,11 @@ fn an_undefined_name_is_named_with_the_nearest_known_one() {
     let error = render("Title: {{ sample.titel }}").unwrap_err();
     assert_eq!(error.message, "`sample.titel` is undefined");
     assert_eq!(error.hint.as_deref(), Some("did you mean `sample.title`?"));
-    assert_eq!(
-        error.to_string(),
-        "`sample.titel` is undefined; did you mean `sample.title`?"
-    );
+    assert_eq!(error.to_string(), "`sample.titel` is undefined; did you mean `sample.title`?");
     assert_eq!(error.line, Some(1));
-    assert_eq!(
-        render("{{ inptu }}").unwrap_err().hint.as_deref(),
-        Some("did you mean `input`?")
-    );
+    assert_eq!(render("{{ inptu }}").unwrap_err().hint.as_deref(), Some("did you mean `input`?"));
     let nested = render("{{ sample.transcript.fulltext }}").unwrap_err();
-    assert_eq!(
-        nested.hint.as_deref(),
-        Some("did you mean `sample.transcript.fullText`?")
-    );
+    assert_eq!(nested.hint.as_deref(), Some("did you mean `sample.transcript.fullText`?"));
     assert_eq!(
         render("a {{ sample.n.x.y }}").unwrap_err().hint.as_deref(),
         Some("`sample.n` is a number, it has no members")
@@ -111,24 +74,11 @@ fn an_undefined_name_is_named_with_the_nearest_known_one() {
 
 #[test]
 fn undefined_names_are_errors_in_conditions_too() {
-    for source in [
-        "sample.nope == 'x'",
-        "sample.nope | length",
-        "not sample.nope",
-        "sample.nope",
-    ] {
-        let error = Expression::compile(source)
-            .unwrap()
-            .is_true(&context())
-            .unwrap_err();
+    for source in ["sample.nope == 'x'", "sample.nope | length", "not sample.nope", "sample.nope"] {
+        let error = Expression::compile(source).unwrap().is_true(&context()).unwrap_err();
         assert!(error.message.contains("sample.nope"), "{source}: {error}");
     }
-    assert!(
-        !Expression::compile("sample.nope is defined")
-            .unwrap()
-            .is_true(&context())
-            .unwrap()
-    );
+    assert!(!Expression::compile("sample.nope is defined").unwrap().is_true(&context()).unwrap());
 }
 
 #[test]
@@ -136,36 +86,20 @@ fn syntax_errors_have_a_line_and_a_span() {
     let error = Template::compile("one\n{{ input").unwrap_err();
     assert_eq!(error.line, Some(2));
     assert!(error.message.contains("syntax error"), "{error}");
-    assert!(
-        Template::compile("{{ input | nope }}")
-            .unwrap()
-            .render(&context())
-            .is_err()
-    );
-    assert!(
-        Template::compile("{% include 'x' %}")
-            .unwrap()
-            .render(&context())
-            .is_err()
-    );
+    assert!(Template::compile("{{ input | nope }}").unwrap().render(&context()).is_err());
+    assert!(Template::compile("{% include 'x' %}").unwrap().render(&context()).is_err());
 }
 
 #[test]
 fn numbers_that_json_cannot_hold_are_refused() {
-    let error = Expression::compile("1.0e308 * 10")
-        .unwrap()
-        .eval(&context())
-        .unwrap_err();
+    let error = Expression::compile("1.0e308 * 10").unwrap().eval(&context()).unwrap_err();
     assert!(error.message.contains("no JSON number"), "{error}");
 }
 
 #[test]
 fn a_template_cannot_hang() {
     let loops = "{% for a in range(9999) %}".repeat(3) + "{{ a }}" + &"{% endfor %}".repeat(3);
-    assert_eq!(
-        render(&loops).unwrap_err().message,
-        "the template runs too long and was stopped"
-    );
+    assert_eq!(render(&loops).unwrap_err().message, "the template runs too long and was stopped");
     let recursive = "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}";
     assert!(render(recursive).is_err());
 }
@@ -173,19 +107,11 @@ fn a_template_cannot_hang() {
 #[test]
 fn contexts_extend_without_changing_their_origin() {
     let outer = context();
-    let inner = outer
-        .child()
-        .with("input", "other")
-        .with("chunk", &json!({"text": "piece"}));
+    let inner = outer.child().with("input", "other").with("chunk", &json!({"text": "piece"}));
     let template = Template::compile("{{ input }}").unwrap();
     assert_eq!(template.render(&outer).unwrap(), "What moves the sea?");
     assert_eq!(template.render(&inner).unwrap(), "other");
-    assert!(
-        Template::compile("{{ chunk.text }}")
-            .unwrap()
-            .render(&outer)
-            .is_err()
-    );
+    assert!(Template::compile("{{ chunk.text }}").unwrap().render(&outer).is_err());
 }
 
 #[test]
