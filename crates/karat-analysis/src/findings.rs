@@ -8,8 +8,10 @@ use serde::Serialize;
 
 use crate::aggregate::{Measure, Spread, spread};
 use crate::analyses::{Agreement, Analysed, Delta, Errors, Failures, Grading, Notes, Outcome};
+use crate::baseline::{Beside, on_sample};
+use crate::finding::Finding;
 use crate::groups::Group;
-use crate::leaderboard::Leaderboard;
+use crate::leaderboard::{Leaderboard, best_first};
 use crate::recommend::Recommendation;
 use crate::table::ScoreTable;
 
@@ -89,6 +91,8 @@ pub struct Findings {
     pub primary: Option<usize>,
     /// The short answer.
     pub summary: Summary,
+    /// Variants without a model, beside the systems with one.
+    pub baselines: Vec<Beside>,
     /// The analyses that were asked for, then those that always run.
     pub analyses: Vec<Analysed>,
     /// What the reader must know before trusting a figure.
@@ -115,9 +119,33 @@ impl Findings {
         SampleFindings { id: self.table.sample_id(sample), metrics: metrics.collect(), cost: self.costs.of(sample) }
     }
 
-    /// The mean of a metric over the trials of a sample × system, where it has a value.
-    pub fn value(&self, metric: usize, sample: usize, system: usize) -> Option<f64> {
-        self.table.value(metric, sample, system)
+    /// The mean of a group's systems on one sample, where any has a value.
+    pub fn on_sample(&self, metric: usize, sample: usize, group: &Group) -> Option<Finding> {
+        on_sample(&self.table, metric, sample, &group.systems)
+    }
+
+    /// Up to `limit` samples by position: all in plan order where there are no more, else those with the worst mean
+    /// over all systems, the worst first; ties by id.
+    pub fn hardest(&self, metric: usize, limit: usize) -> Vec<usize> {
+        if self.samples() <= limit {
+            return (0..self.samples()).collect();
+        }
+        let better = self.plan.metrics.get(metric).map(|it| it.better).unwrap_or_default();
+        let mean = |sample| Some((sample, self.on_sample(metric, sample, &self.run)?.value()));
+        let mut ranked: Vec<(usize, f64)> = (0..self.samples()).filter_map(mean).collect();
+        let id = |sample: usize| self.table.sample_id(sample);
+        ranked.sort_by(|a, b| best_first(better, b.1, a.1).then_with(|| id(a.0).cmp(id(b.0))));
+        ranked.into_iter().take(limit).map(|(sample, _)| sample).collect()
+    }
+
+    /// What a sample's cells cost, by position; `None` when a price is unknown.
+    pub fn sample_cost(&self, sample: usize) -> Option<Money> {
+        self.costs.of(sample)
+    }
+
+    /// Id of a sample, by position.
+    pub fn sample_id(&self, sample: usize) -> &str {
+        self.table.sample_id(sample)
     }
 
     /// Confidence level of all intervals, as a share.

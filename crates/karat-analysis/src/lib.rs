@@ -7,6 +7,7 @@
 
 mod aggregate;
 mod analyses;
+mod baseline;
 mod consensus;
 mod cost;
 mod error;
@@ -29,6 +30,7 @@ pub use analyses::{
     Failure, Failures, FailuresOptions, Flagged, Grading, JudgePair, MetricAgreement, MetricDelta, Mover, NoteCount,
     Notes, Outcome, Over, Shortfall, Stage, TextChange, TextDelta, catalog,
 };
+pub use baseline::Beside;
 pub use consensus::{CellScores, Consensus, united_diagnostics};
 pub use cost::{Bill, Spend};
 pub use error::AnalysisError;

@@ -9,6 +9,7 @@ use karat_types::{CellRow, PlanHeader, RunRows, ScorerKind};
 use crate::AnalysisError;
 use crate::aggregate::{Measure, spread};
 use crate::analyses::{self, Running, ScoredCell, Setting};
+use crate::baseline::beside;
 use crate::consensus::CellScores;
 use crate::cost::Spend;
 use crate::findings::{Findings, SampleCosts, Summary};
@@ -141,6 +142,7 @@ impl Pass {
             summary: summary(&plan, primary, &leaderboards),
             leaderboards,
             primary,
+            baselines: beside(&plan, &table, &measures),
             analyses,
             warnings: Vec::new(),
             recommendations: Vec::new(),
