@@ -23,16 +23,8 @@ pub const ADAPTERS: &[(&str, Adapter)] = &[
 fn rouge(input: &Value) -> Result<Value, String> {
     let (candidate, reference) = (text(input, "candidate")?, text(input, "reference")?);
     let scores = |stem| {
-        let kinds = [
-            RougeType::One,
-            RougeType::Two,
-            RougeType::L,
-            RougeType::Lsum,
-        ];
-        let rouge = Rouge {
-            stem,
-            ..Rouge::default()
-        };
+        let kinds = [RougeType::One, RougeType::Two, RougeType::L, RougeType::Lsum];
+        let rouge = Rouge { stem, ..Rouge::default() };
         let [one, two, l, lsum] = rouge.scores(kinds, candidate, reference).map(overlap);
         json!({ "rouge1": one, "rouge2": two, "rougeL": l, "rougeLsum": lsum })
     };
@@ -44,10 +36,7 @@ fn overlap(score: Overlap) -> Value {
 }
 
 fn porter_stem(input: &Value) -> Result<Value, String> {
-    let stems: Vec<String> = texts(field(input, "words")?)?
-        .iter()
-        .map(|word| porter::stem(word))
-        .collect();
+    let stems: Vec<String> = texts(field(input, "words")?)?.iter().map(|word| porter::stem(word)).collect();
     Ok(json!({ "stems": stems }))
 }
 
@@ -81,9 +70,7 @@ fn bleu_score(score: &BleuScore, tokens: Option<String>) -> Value {
 fn chrf(input: &Value) -> Result<Value, String> {
     let corpus = Corpus::read(input)?;
     let score = |chrf: Chrf| match corpus.mode {
-        Mode::Sentence => corpus
-            .sentence()
-            .map(|(candidate, references)| chrf.sentence(candidate, references)),
+        Mode::Sentence => corpus.sentence().map(|(candidate, references)| chrf.sentence(candidate, references)),
         Mode::Corpus => Ok(chrf.corpus(corpus.segments())),
     };
     Ok(json!({ "chrf2": score(Chrf::default())?, "chrf2pp": score(Chrf::plus_plus())? }))
@@ -109,18 +96,11 @@ impl<'a> Corpus<'a> {
             other => return Err(format!("reading the input: unknown mode {other}")),
         };
         let candidates = texts(field(input, "candidates")?)?;
-        let references: Vec<_> = array(input, "references")?
-            .iter()
-            .map(texts)
-            .collect::<Result<_, _>>()?;
+        let references: Vec<_> = array(input, "references")?.iter().map(texts).collect::<Result<_, _>>()?;
         if candidates.len() != references.len() {
             return Err("reading the input: candidates and references differ in number".to_owned());
         }
-        Ok(Self {
-            mode,
-            candidates,
-            references,
-        })
+        Ok(Self { mode, candidates, references })
     }
 
     fn sentence(&self) -> Result<(&'a str, &[&'a str]), String> {
