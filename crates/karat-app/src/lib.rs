@@ -1,1 +1,88 @@
-//! Karat: app
+//! The use cases of Karat, composed once: load, validate, plan, run, resume, report, show, trace.
+//!
+//! The command line (and later the server and bindings) resolve settings, call one function here and print what comes
+//! back. Nothing here prints, reads the environment or exits.
+
+mod catalog;
+mod error;
+mod invocation;
+mod inspect;
+mod load;
+mod preset;
+mod report;
+mod run;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use karat_store::Store;
+use karat_types::Clock;
+
+pub use error::AppError;
+pub use inspect::{CellLine, RunLine, Trace, TracedCall};
+pub use invocation::Invocation;
+pub use karat_engine::{Estimate, ModelEstimate, Stop};
+pub use karat_store::StoreUrl;
+pub use karat_suite::{Diagnostics, Plan, parse_duration as duration_ms};
+pub use load::Loaded;
+pub use preset::names as preset_names;
+pub use report::{Format, Written};
+pub use run::{Execution, RunEnd};
+
+const REPORT_SCHEMA: &str = include_str!("../../../schemas/report.schema.json");
+
+/// The JSON Schema of suite files.
+pub fn suite_schema() -> String {
+    pretty(&karat_suite::suite_schema(&catalog::compose()))
+}
+
+/// The JSON Schema of `report.json`.
+pub fn report_schema() -> String {
+    REPORT_SCHEMA.to_owned()
+}
+
+fn pretty(value: &serde_json::Value) -> String {
+    serde_json::to_string_pretty(value).unwrap_or_default()
+}
+
+/// Looks up environment variables by name.
+pub type Lookup = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
+
+/// Karat with everything from outside passed in.
+#[derive(Clone)]
+pub struct App {
+    /// Where results are kept.
+    pub store: StoreUrl,
+    /// Folder of the state: run folders lie below it.
+    pub home: PathBuf,
+    /// The environment.
+    pub lookup: Lookup,
+    /// What time it is.
+    pub clock: Arc<dyn Clock>,
+}
+
+impl App {
+    /// Opens the store, making it when it is not there.
+    fn open_store(&self) -> Result<Store, AppError> {
+        Ok(Store::open(&self.store)?)
+    }
+
+    /// Opens the store of commands that only read: there must be one.
+    fn existing_store(&self) -> Result<Store, AppError> {
+        if !self.store.exists() {
+            return Err(AppError::harness(format!("there is no store at {}", self.store.path().display()))
+                .hint("`karat run` makes one; `--store` names another place"));
+        }
+        self.open_store()
+    }
+
+    /// The id of the run that is meant by an id, its beginning, or `latest`.
+    pub fn run_id(&self, run: &str) -> Result<String, AppError> {
+        Ok(self.existing_store()?.resolve(run)?)
+    }
+
+    /// The folder of a run's reports, when no other is asked for.
+    pub fn run_folder(&self, run: &str) -> PathBuf {
+        self.home.join("runs").join(run)
+    }
+}

@@ -1,1 +1,33 @@
-fn main() {}
+//! `karat`: typed arguments → resolved settings → one file per command.
+
+mod args;
+mod commands;
+mod environment;
+mod failure;
+mod printer;
+mod progress;
+mod signals;
+
+use std::process::ExitCode;
+
+use clap::FromArgMatches;
+
+use crate::environment::Environment;
+use crate::failure::Failure;
+use crate::printer::Printer;
+
+fn main() -> ExitCode {
+    let printer = Printer::new();
+    let environment = Environment::read();
+    let exit = parse(&environment).and_then(|cli| commands::dispatch(cli, environment, &printer));
+    match exit {
+        Ok(exit) => ExitCode::from(exit.code()),
+        Err(failure) => failure.print(&printer),
+    }
+}
+
+fn parse(environment: &Environment) -> Result<args::Cli, Failure> {
+    let command = environment.fill_in(<args::Cli as clap::CommandFactory>::command());
+    let matches = command.try_get_matches().map_err(Failure::Usage)?;
+    args::Cli::from_arg_matches(&matches).map_err(Failure::Usage)
+}

@@ -2,16 +2,20 @@
 
 use std::{env, io, path::Path, process::ExitCode};
 
+mod generate;
+mod rooms;
+mod testing;
 mod vectors;
 
-const USAGE: &str =
-    "usage: cargo xtask vectors DIR    check the statistics against the oracle vectors in DIR";
+const USAGE: &str = "usage: cargo xtask vectors DIR    check the statistics against the oracle vectors in DIR";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let outcome = match words.as_slice() {
         ["vectors", dir] => vectors::run(Path::new(dir), &mut io::stdout().lock()),
+        ["generate"] => generate::run(Path::new("."), false, &mut io::stdout().lock()),
+        ["generate", "--check"] => generate::run(Path::new("."), true, &mut io::stdout().lock()),
         _ => Err(USAGE.to_owned()),
     };
     match outcome {

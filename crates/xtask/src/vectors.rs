@@ -58,41 +58,19 @@ pub fn run(dir: &Path, out: &mut impl Write) -> Result<bool, String> {
     let files = vector_files(dir)?;
     let mut total = Tally::default();
     for path in &files {
-        let stem = path
-            .file_stem()
-            .and_then(|s| s.to_str())
-            .unwrap_or_default();
+        let stem = path.file_stem().and_then(|s| s.to_str()).unwrap_or_default();
         let (tally, complaints) = match load(path).and_then(|file| check_file(stem, &file)) {
             Ok(checked) => checked,
-            Err(problem) => (
-                Tally {
-                    passed: 0,
-                    failed: 1,
-                },
-                vec![problem],
-            ),
+            Err(problem) => (Tally { passed: 0, failed: 1 }, vec![problem]),
         };
-        let written = writeln!(
-            out,
-            "{stem:<24} {}/{}",
-            tally.passed,
-            tally.passed + tally.failed
-        )
-        .and_then(|()| {
-            complaints
-                .iter()
-                .try_for_each(|line| writeln!(out, "    {line}"))
-        });
+        let written = writeln!(out, "{stem:<24} {}/{}", tally.passed, tally.passed + tally.failed)
+            .and_then(|()| complaints.iter().try_for_each(|line| writeln!(out, "    {line}")));
         written.map_err(|e| format!("writing the result of {stem}: {e}"))?;
         total.passed += tally.passed;
         total.failed += tally.failed;
     }
     if total.passed + total.failed == 0 {
-        let _ = writeln!(
-            out,
-            "{}: no vectors found; pass the folder of the *.json vector files",
-            dir.display()
-        );
+        let _ = writeln!(out, "{}: no vectors found; pass the folder of the *.json vector files", dir.display());
     }
     writeln!(out, "{} passed, {} failed", total.passed, total.failed)
         .map_err(|e| format!("writing the summary: {e}"))?;
@@ -108,16 +86,11 @@ struct Tally {
 /// The vector files below `dir`, in name order, without the index.
 fn vector_files(dir: &Path) -> Result<Vec<std::path::PathBuf>, String> {
     let entries = fs::read_dir(dir).map_err(|e| {
-        format!(
-            "reading the vectors in {}: {e}; pass the folder of the *.json vector files",
-            dir.display()
-        )
+        format!("reading the vectors in {}: {e}; pass the folder of the *.json vector files", dir.display())
     })?;
     let mut files = Vec::new();
     for entry in entries {
-        let path = entry
-            .map_err(|e| format!("listing {}: {e}", dir.display()))?
-            .path();
+        let path = entry.map_err(|e| format!("listing {}: {e}", dir.display()))?.path();
         let is_json = path.extension().is_some_and(|e| e == "json");
         if is_json && path.file_stem().is_some_and(|s| s != "index") {
             files.push(path);
@@ -135,11 +108,7 @@ fn load(path: &Path) -> Result<Value, String> {
 /// The adapter for a file, by its stem, else by the statistic it says it holds.
 fn adapter(stem: &str, statistic: &str) -> Option<Adapter> {
     let by_stem = |stem: &str| {
-        let found = REGISTRY
-            .iter()
-            .copied()
-            .flatten()
-            .find(|(name, _)| *name == stem);
+        let found = REGISTRY.iter().copied().flatten().find(|(name, _)| *name == stem);
         found.map(|(_, adapter)| *adapter)
     };
     by_stem(stem).or_else(|| by_stem(&stem_of_statistic(statistic)?))
@@ -147,27 +116,18 @@ fn adapter(stem: &str, statistic: &str) -> Option<Adapter> {
 
 fn stem_of_statistic(statistic: &str) -> Option<String> {
     let index: Value = serde_json::from_str(INDEX).ok()?;
-    let entry = index["files"]
-        .as_array()?
-        .iter()
-        .find(|e| e["statistic"] == statistic)?;
+    let entry = index["files"].as_array()?.iter().find(|e| e["statistic"] == statistic)?;
     Some(entry["file"].as_str()?.trim_end_matches(".json").to_owned())
 }
 
 fn check_file(stem: &str, file: &Value) -> Result<(Tally, Vec<String>), String> {
-    let cases = file["cases"]
-        .as_array()
-        .filter(|cases| !cases.is_empty())
-        .ok_or_else(|| format!("{stem}: no cases"))?;
+    let cases =
+        file["cases"].as_array().filter(|cases| !cases.is_empty()).ok_or_else(|| format!("{stem}: no cases"))?;
     let statistic = file["statistic"].as_str().unwrap_or_default();
     let Some(adapter) = adapter(stem, statistic) else {
-        let tally = Tally {
-            passed: 0,
-            failed: cases.len(),
-        };
-        let complaint = format!(
-            "{stem}: no adapter for this statistic ({statistic}); add one to crates/xtask/src/vectors"
-        );
+        let tally = Tally { passed: 0, failed: cases.len() };
+        let complaint =
+            format!("{stem}: no adapter for this statistic ({statistic}); add one to crates/xtask/src/vectors");
         return Ok((tally, vec![complaint]));
     };
     let mut tally = Tally::default();

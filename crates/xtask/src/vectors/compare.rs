@@ -2,8 +2,8 @@
 
 use karat_stats::{
     compare::{
-        PairedOutcomes, SignedRank, WilcoxonZeros, cohen_h, effect_sizes, hodges_lehmann,
-        non_inferiority, pair, paired_t, sign_flip_exact, sign_test, wilcoxon,
+        PairedOutcomes, SignedRank, WilcoxonZeros, cohen_h, effect_sizes, hodges_lehmann, non_inferiority, pair,
+        paired_t, sign_flip_exact, sign_test, wilcoxon,
     },
     describe::mean,
     interval::Level,
@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Adapter,
-    input::{integer, json, level, number, observations, observed},
+    input::{integer, json, level, lower, message, number, observations, observed, upper},
 };
 
 /// Adapters by the stem of the vector file.
@@ -29,11 +29,7 @@ pub const ADAPTERS: &[(&str, Adapter)] = &[
 ];
 
 fn paired(input: &Value) -> Result<Value, String> {
-    let pairs = pair(
-        &observations(input, "baseline")?,
-        &observations(input, "candidate")?,
-    )
-    .map_err(|e| e.to_string())?;
+    let pairs = pair(&observations(input, "baseline")?, &observations(input, "candidate")?).map_err(message)?;
     let test = paired_t(&pairs.differences, level(input)?);
     Ok(json!({
         "n": test.n,
@@ -46,8 +42,8 @@ fn paired(input: &Value) -> Result<Value, String> {
         "p_two_sided": json(test.p_two_sided),
         "p_less": json(test.p_less),
         "p_greater": json(test.p_greater),
-        "ci_lower": json(test.interval.map(|i| i.lo)),
-        "ci_upper": json(test.interval.map(|i| i.hi)),
+        "ci_lower": lower(test.interval),
+        "ci_upper": upper(test.interval),
         "cohen_dz": json(test.cohen_dz),
     }))
 }
@@ -124,11 +120,7 @@ fn mcnemar(input: &Value) -> Result<Value, String> {
 }
 
 fn noninferiority(input: &Value) -> Result<Value, String> {
-    let pairs = pair(
-        &observations(input, "baseline")?,
-        &observations(input, "candidate")?,
-    )
-    .map_err(|e| e.to_string())?;
+    let pairs = pair(&observations(input, "baseline")?, &observations(input, "candidate")?).map_err(message)?;
     let level = Level::from_alpha(number(input, "alpha")?).ok_or("alpha is not between 0 and 1")?;
     let test = non_inferiority(&pairs.differences, number(input, "margin")?, level);
     Ok(json!({
@@ -154,10 +146,7 @@ fn multiple_comparison(input: &Value) -> Result<Value, String> {
     for (name, correction) in corrections {
         let adjusted = adjust(&p_values, correction);
         let reject: Vec<Option<bool>> = adjusted.iter().map(|p| p.map(|p| p <= alpha)).collect();
-        result.insert(
-            name.to_owned(),
-            json!({ "adjusted": adjusted, "reject": reject }),
-        );
+        result.insert(name.to_owned(), json!({ "adjusted": adjusted, "reject": reject }));
     }
     Ok(Value::Object(result))
 }
@@ -167,10 +156,7 @@ fn effects(input: &Value) -> Result<Value, String> {
         let h = cohen_h(number(input, "p_candidate")?, number(input, "p_baseline")?);
         return Ok(json!({ "cohen_h": json(h) }));
     }
-    let sizes = effect_sizes(
-        &observed(input, "baseline")?,
-        &observed(input, "candidate")?,
-    );
+    let sizes = effect_sizes(&observed(input, "baseline")?, &observed(input, "candidate")?);
     Ok(json!({
         "cohen_d": json(sizes.cohen_d),
         "hedges_g": json(sizes.hedges_g),

@@ -3,14 +3,12 @@
 use karat_stats::{
     bootstrap::{Distribution, jackknife},
     describe::{
-        Proportion, Stratum, Task, clustered_mean, mean, mean_with_normal_interval,
-        mean_with_t_interval, median, nearest_rank, pass_at_k, quantile_of_sorted, sorted,
-        standard_deviation, stratified_mean, summarize, variance_components,
+        Proportion, Stratum, Task, clustered_mean, mean, mean_with_normal_interval, mean_with_t_interval, median,
+        nearest_rank, pass_at_k, quantile_of_sorted, sorted, standard_deviation, stratified_mean, summarize,
+        variance_components,
     },
-    interval::{Interval, Level},
     special::{
-        Beta, Binomial, ChiSquared, FisherF, NoncentralT, StudentT, ln_gamma, normal_cdf,
-        normal_quantile, normal_sf,
+        Beta, Binomial, ChiSquared, FisherF, NoncentralT, StudentT, ln_gamma, normal_cdf, normal_quantile, normal_sf,
     },
     sum::sum,
 };
@@ -19,8 +17,8 @@ use serde_json::{Map, Value, json};
 use super::{
     Adapter,
     input::{
-        array, as_indices, as_observations, field, integer, json, level, number, observations,
-        observed, text,
+        array, as_indices, as_observations, field, integer, json, level, lower, message, number, observations,
+        observed, text, upper,
     },
 };
 
@@ -41,8 +39,7 @@ pub const ADAPTERS: &[(&str, Adapter)] = &[
 fn special_functions(input: &Value) -> Result<Value, String> {
     let name = text(input, "fn")?;
     let args = observed(input, "args")?;
-    let value =
-        special_function(name, &args).ok_or_else(|| format!("no function {name} of {args:?}"))?;
+    let value = special_function(name, &args).ok_or_else(|| format!("no function {name} of {args:?}"))?;
     Ok(json!({ "value": json(value) }))
 }
 
@@ -121,15 +118,18 @@ fn proportion(input: &Value) -> Result<Value, String> {
     let level = level(input)?;
     let rate = Proportion::new(number(input, "successes")?, number(input, "n")?);
     let mut result = Map::from_iter([("p_hat".to_owned(), json(rate.map(|p| p.rate())))]);
-    let methods: [(&str, fn(&Proportion, Level) -> Interval); 5] = [
-        ("wilson", Proportion::wilson),
-        ("clopper_pearson", Proportion::clopper_pearson),
-        ("agresti_coull", Proportion::agresti_coull),
-        ("jeffreys", Proportion::jeffreys),
-        ("wald", Proportion::wald),
-    ];
-    for (name, method) in methods {
-        let interval = rate.map(|p| method(&p, level));
+    let intervals = |rate: Proportion| {
+        [
+            rate.wilson(level),
+            rate.clopper_pearson(level),
+            rate.agresti_coull(level),
+            rate.jeffreys(level),
+            rate.wald(level),
+        ]
+    };
+    let names = ["wilson", "clopper_pearson", "agresti_coull", "jeffreys", "wald"];
+    for (i, name) in names.into_iter().enumerate() {
+        let interval = rate.map(|rate| intervals(rate)[i]);
         result.insert(format!("{name}_lower"), lower(interval));
         result.insert(format!("{name}_upper"), upper(interval));
     }
@@ -137,14 +137,10 @@ fn proportion(input: &Value) -> Result<Value, String> {
 }
 
 fn clustered_se(input: &Value) -> Result<Value, String> {
-    let labels: Vec<String> = array(input, "clusters")?
-        .iter()
-        .map(Value::to_string)
-        .collect();
+    let labels: Vec<String> = array(input, "clusters")?.iter().map(Value::to_string).collect();
     let both = observations(input, "values")?.into_iter().zip(labels);
-    let (values, labels): (Vec<f64>, Vec<String>) =
-        both.filter_map(|(v, label)| Some((v?, label))).unzip();
-    let m = clustered_mean(&values, &labels, level(input)?).map_err(|e| e.to_string())?;
+    let (values, labels): (Vec<f64>, Vec<String>) = both.filter_map(|(v, label)| Some((v?, label))).unzip();
+    let m = clustered_mean(&values, &labels, level(input)?).map_err(message)?;
     Ok(json!({
         "n": m.n,
         "n_clusters": m.n_clusters,
@@ -163,12 +159,9 @@ fn clustered_se(input: &Value) -> Result<Value, String> {
 }
 
 fn components(input: &Value) -> Result<Value, String> {
-    let observed = |question: &Value| {
-        as_observations(question).map(|trials| trials.into_iter().flatten().collect())
-    };
+    let observed = |question: &Value| as_observations(question).map(|trials| trials.into_iter().flatten().collect());
     let scores: Option<Vec<Vec<f64>>> = array(input, "scores")?.iter().map(observed).collect();
-    let c =
-        variance_components(&scores.ok_or("field scores is not an array of arrays of numbers")?);
+    let c = variance_components(&scores.ok_or("field scores is not an array of arrays of numbers")?);
     let mut result = json!({
         "n_questions": c.n_questions,
         "n_observations": c.n_trials,
@@ -191,16 +184,9 @@ fn components(input: &Value) -> Result<Value, String> {
 }
 
 fn stratified(input: &Value) -> Result<Value, String> {
-    let stratum = |value: &Value| {
-        Ok(Stratum {
-            population: number(value, "population")?,
-            values: observed(value, "values")?,
-        })
-    };
-    let strata: Vec<Stratum> = array(input, "strata")?
-        .iter()
-        .map(stratum)
-        .collect::<Result<_, String>>()?;
+    let stratum =
+        |value: &Value| Ok(Stratum { population: number(value, "population")?, values: observed(value, "values")? });
+    let strata: Vec<Stratum> = array(input, "strata")?.iter().map(stratum).collect::<Result<_, String>>()?;
     let m = stratified_mean(&strata);
     let m = m.as_ref();
     Ok(json!({
@@ -212,16 +198,8 @@ fn stratified(input: &Value) -> Result<Value, String> {
 }
 
 fn passes(input: &Value) -> Result<Value, String> {
-    let task = |value: &Value| {
-        Ok(Task {
-            n: integer(value, "n")?,
-            passed: integer(value, "c")?,
-        })
-    };
-    let tasks: Vec<Task> = array(input, "tasks")?
-        .iter()
-        .map(task)
-        .collect::<Result<_, String>>()?;
+    let task = |value: &Value| Ok(Task { n: integer(value, "n")?, passed: integer(value, "c")? });
+    let tasks: Vec<Task> = array(input, "tasks")?.iter().map(task).collect::<Result<_, String>>()?;
     let mut result = Map::new();
     for k in as_indices(field(input, "k")?).ok_or("field k is not an array of counts")? {
         let at_k = pass_at_k(&tasks, k);
@@ -272,9 +250,7 @@ fn bootstrap_bca(input: &Value) -> Result<Value, String> {
 }
 
 fn bootstrap_cluster(input: &Value) -> Result<Value, String> {
-    let observed = |cluster: &Value| {
-        as_observations(cluster).map(|values| values.into_iter().flatten().collect())
-    };
+    let observed = |cluster: &Value| as_observations(cluster).map(|values| values.into_iter().flatten().collect());
     let clusters: Option<Vec<Vec<f64>>> = array(input, "clusters")?.iter().map(observed).collect();
     let clusters = clusters.ok_or("field clusters is not an array of arrays of numbers")?;
     let pooled = |drawn: &[usize]| {
@@ -283,12 +259,7 @@ fn bootstrap_cluster(input: &Value) -> Result<Value, String> {
         (!values.is_empty()).then(|| sum(&values) / values.len() as f64)
     };
     let everything: Vec<usize> = (0..clusters.len()).collect();
-    let distribution = resampled(
-        input,
-        "resample_cluster_indices",
-        pooled(&everything),
-        pooled,
-    )?;
+    let distribution = resampled(input, "resample_cluster_indices", pooled(&everything), pooled)?;
     let level = level(input)?;
     Ok(json!({
         "mean": json(distribution.estimate()),
@@ -310,12 +281,4 @@ fn resampled(
     let replicates = replicates.ok_or_else(|| format!("field {rows}: a resample is undefined"))?;
     let estimate = estimate.ok_or("the statistic is undefined")?;
     Distribution::new(estimate, replicates).ok_or_else(|| format!("field {rows} is empty"))
-}
-
-fn lower(interval: Option<Interval>) -> Value {
-    json(interval.map(|i| i.lo))
-}
-
-fn upper(interval: Option<Interval>) -> Value {
-    json(interval.map(|i| i.hi))
 }

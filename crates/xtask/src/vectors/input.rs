@@ -8,9 +8,7 @@ use serde_json::Value;
 /// # Errors
 /// When it is missing.
 pub fn field<'a>(input: &'a Value, name: &str) -> Result<&'a Value, String> {
-    input
-        .get(name)
-        .ok_or_else(|| format!("reading the input: field {name} is missing"))
+    input.get(name).ok_or_else(|| format!("reading the input: field {name} is missing"))
 }
 
 /// The number `name`; `"inf"` and `"-inf"` are read as infinities.
@@ -26,9 +24,7 @@ pub fn number(input: &Value, name: &str) -> Result<f64, String> {
 /// # Errors
 /// When it is missing or not a non-negative integer.
 pub fn integer(input: &Value, name: &str) -> Result<usize, String> {
-    let value = field(input, name)?
-        .as_u64()
-        .and_then(|n| usize::try_from(n).ok());
+    let value = field(input, name)?.as_u64().and_then(|n| usize::try_from(n).ok());
     value.ok_or_else(|| wrong(input, name, "a non-negative integer"))
 }
 
@@ -37,9 +33,7 @@ pub fn integer(input: &Value, name: &str) -> Result<usize, String> {
 /// # Errors
 /// When it is missing or not a string.
 pub fn text<'a>(input: &'a Value, name: &str) -> Result<&'a str, String> {
-    field(input, name)?
-        .as_str()
-        .ok_or_else(|| wrong(input, name, "a string"))
+    field(input, name)?.as_str().ok_or_else(|| wrong(input, name, "a string"))
 }
 
 /// The array `name`.
@@ -56,8 +50,7 @@ pub fn array<'a>(input: &'a Value, name: &str) -> Result<&'a [Value], String> {
 /// # Errors
 /// When it is missing or holds something else.
 pub fn observations(input: &Value, name: &str) -> Result<Vec<Option<f64>>, String> {
-    as_observations(field(input, name)?)
-        .ok_or_else(|| wrong(input, name, "an array of numbers and nulls"))
+    as_observations(field(input, name)?).ok_or_else(|| wrong(input, name, "an array of numbers and nulls"))
 }
 
 /// The array of numbers `name` without its missing observations.
@@ -80,18 +73,10 @@ pub fn level(input: &Value) -> Result<Level, String> {
 ///
 /// # Errors
 /// When one is missing, holds something else, or they differ in length.
-pub fn complete_pairs(
-    input: &Value,
-    left: &str,
-    right: &str,
-) -> Result<(Vec<f64>, Vec<f64>), String> {
+pub fn complete_pairs(input: &Value, left: &str, right: &str) -> Result<(Vec<f64>, Vec<f64>), String> {
     let (a, b) = (observations(input, left)?, observations(input, right)?);
     if a.len() != b.len() {
-        return Err(format!(
-            "reading the input: {left} has {} values and {right} {}",
-            a.len(),
-            b.len()
-        ));
+        return Err(format!("reading the input: {left} has {} values and {right} {}", a.len(), b.len()));
     }
     Ok(a.into_iter().zip(b).filter_map(|(a, b)| a.zip(b)).unzip())
 }
@@ -108,11 +93,7 @@ pub fn as_number(value: &Value) -> Option<f64> {
 /// A JSON array of numbers and nulls.
 pub fn as_observations(value: &Value) -> Option<Vec<Option<f64>>> {
     let each = |v: &Value| {
-        if v.is_null() {
-            Some(None)
-        } else {
-            as_number(v).map(Some)
-        }
+        if v.is_null() { Some(None) } else { as_number(v).map(Some) }
     };
     value.as_array()?.iter().map(each).collect()
 }

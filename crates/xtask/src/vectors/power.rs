@@ -3,8 +3,8 @@
 use karat_stats::{
     interval::Level,
     power::{
-        Alternative, TrialDesign, detectable_difference, paired_t_effect, paired_t_items,
-        paired_t_power, two_rates_items,
+        Alternative, TrialDesign, detectable_difference, paired_t_effect, paired_t_items, paired_t_power,
+        two_rates_items,
     },
 };
 use serde_json::{Value, json};
@@ -21,27 +21,17 @@ fn solve(input: &Value) -> Result<Value, String> {
     let level = Level::from_alpha(number(input, "alpha")?).ok_or("alpha is not between 0 and 1")?;
     match text(input, "solve")? {
         "power" => {
-            let power = paired_t_power(
-                number(input, "effect_size_dz")?,
-                number(input, "n")?,
-                level,
-                alternative(input)?,
-            );
+            let power =
+                paired_t_power(number(input, "effect_size_dz")?, number(input, "n")?, level, alternative(input)?);
             Ok(json!({ "power": json(power) }))
         }
         "n" => {
             let dz = number(input, "effect_size_dz")?;
-            Ok(items(paired_t_items(
-                dz,
-                number(input, "power")?,
-                level,
-                alternative(input)?,
-            )))
+            Ok(items(paired_t_items(dz, number(input, "power")?, level, alternative(input)?)))
         }
         "mde" => detectable(input, level),
         "n_miller" => {
-            let trials =
-                |name: &str| integer(input, name).map(|k| u32::try_from(k).unwrap_or(u32::MAX));
+            let trials = |name: &str| integer(input, name).map(|k| u32::try_from(k).unwrap_or(u32::MAX));
             let design = TrialDesign {
                 between_questions: number(input, "omega2")?,
                 within_candidate: number(input, "sigma2_a")?,
@@ -49,19 +39,10 @@ fn solve(input: &Value) -> Result<Value, String> {
                 trials_candidate: trials("k_a")?,
                 trials_baseline: trials("k_b")?,
             };
-            Ok(items(design.questions_for(
-                number(input, "delta")?,
-                level,
-                number(input, "power")?,
-            )))
+            Ok(items(design.questions_for(number(input, "delta")?, level, number(input, "power")?)))
         }
         "n_two_proportions" => {
-            let n = two_rates_items(
-                number(input, "p1")?,
-                number(input, "p2")?,
-                level,
-                number(input, "power")?,
-            );
+            let n = two_rates_items(number(input, "p1")?, number(input, "p2")?, level, number(input, "power")?);
             Ok(json!({ "n_per_arm": json(n) }))
         }
         other => Err(format!("cannot solve for {other}")),
@@ -69,11 +50,7 @@ fn solve(input: &Value) -> Result<Value, String> {
 }
 
 fn detectable(input: &Value, level: Level) -> Result<Value, String> {
-    let (n, sd, power) = (
-        number(input, "n")?,
-        number(input, "sd_diff")?,
-        number(input, "power")?,
-    );
+    let (n, sd, power) = (number(input, "n")?, number(input, "sd_diff")?, number(input, "power")?);
     let alternative = alternative(input)?;
     let dz = paired_t_effect(n, power, level, alternative);
     Ok(json!({

@@ -3,9 +3,7 @@ use serde_json::json;
 
 fn mismatches(tolerance: Value, expected: Value, actual: Value) -> Vec<String> {
     let case = json!({ "tolerance": tolerance });
-    tolerance::Tolerance::of_case(&case)
-        .unwrap()
-        .mismatches(&expected, &actual)
+    tolerance::Tolerance::of_case(&case).unwrap().mismatches(&expected, &actual)
 }
 
 fn in_folder(files: &[(&str, Value)]) -> (Result<bool, String>, String) {
@@ -22,20 +20,13 @@ fn in_folder(files: &[(&str, Value)]) -> (Result<bool, String>, String) {
 fn floats_agree_within_absolute_plus_relative_tolerance() {
     let tolerance = json!({"abs": 0.1, "rel": 0.01});
     assert!(mismatches(tolerance.clone(), json!({"x": 10.0}), json!({"x": 10.19})).is_empty());
-    assert_eq!(
-        mismatches(tolerance, json!({"x": 10.0}), json!({"x": 10.21})).len(),
-        1
-    );
+    assert_eq!(mismatches(tolerance, json!({"x": 10.0}), json!({"x": 10.21})).len(), 1);
 }
 
 #[test]
 fn a_field_may_have_its_own_tolerance() {
     let tolerance = json!({"abs": 0.0, "rel": 0.0, "fields": {"p": {"abs": 0.5, "rel": 0.0}}});
-    let found = mismatches(
-        tolerance,
-        json!({"p": 1.0, "q": 1.0}),
-        json!({"p": 1.4, "q": 1.4}),
-    );
+    let found = mismatches(tolerance, json!({"p": 1.0, "q": 1.0}), json!({"p": 1.4, "q": 1.4}));
     assert_eq!(found, ["q: expected 1.0, got 1.4"]);
 }
 
@@ -61,8 +52,7 @@ fn an_empty_folder_and_an_unknown_statistic_fail() {
     assert!(text.ends_with("0 passed, 0 failed\n"), "{text}");
 
     let case = json!({"name": "a", "input": {}, "expected": {"x": 1}});
-    let (outcome, text) =
-        in_folder(&[("no_such.json", json!({"statistic": "?", "cases": [case]}))]);
+    let (outcome, text) = in_folder(&[("no_such.json", json!({"statistic": "?", "cases": [case]}))]);
     assert_eq!(outcome, Ok(false));
     assert!(text.contains("no adapter"), "{text}");
     assert!(text.ends_with("0 passed, 1 failed\n"), "{text}");
@@ -70,9 +60,6 @@ fn an_empty_folder_and_an_unknown_statistic_fail() {
 
 #[test]
 fn a_file_under_another_name_is_found_by_its_statistic() {
-    assert_eq!(
-        stem_of_statistic("exact sign test").as_deref(),
-        Some("sign_test")
-    );
+    assert_eq!(stem_of_statistic("exact sign test").as_deref(), Some("sign_test"));
     assert_eq!(stem_of_statistic("unheard of"), None);
 }

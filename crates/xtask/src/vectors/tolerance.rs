@@ -23,26 +23,18 @@ impl Tolerance {
     pub fn of_case(case: &Value) -> Result<Self, String> {
         let Some(tolerance) = case.get("tolerance").and_then(Value::as_object) else {
             let default = Bound { abs: 0.0, rel: 0.0 };
-            return Ok(Self {
-                default,
-                fields: Vec::new(),
-            });
+            return Ok(Self { default, fields: Vec::new() });
         };
         let overrides = tolerance.get("fields").and_then(Value::as_object);
         let fields = overrides
             .into_iter()
             .flatten()
             .map(|(name, bound)| {
-                let bound = bound
-                    .as_object()
-                    .ok_or_else(|| format!("tolerance of {name} is not an object"))?;
+                let bound = bound.as_object().ok_or_else(|| format!("tolerance of {name} is not an object"))?;
                 Ok((name.clone(), Bound::read(bound)?))
             })
             .collect::<Result<_, String>>()?;
-        Ok(Self {
-            default: Bound::read(tolerance)?,
-            fields,
-        })
+        Ok(Self { default: Bound::read(tolerance)?, fields })
     }
 
     /// One line per difference: path, expected, actual. Fields that are not expected are ignored.
@@ -52,22 +44,11 @@ impl Tolerance {
         found
     }
 
-    fn compare(
-        &self,
-        path: &str,
-        bound: Bound,
-        expected: &Value,
-        actual: &Value,
-        found: &mut Vec<String>,
-    ) {
+    fn compare(&self, path: &str, bound: Bound, expected: &Value, actual: &Value, found: &mut Vec<String>) {
         match (expected, actual) {
             (Value::Object(expected), Value::Object(actual)) => {
                 for (name, expected) in expected {
-                    let path = if path.is_empty() {
-                        name.clone()
-                    } else {
-                        format!("{path}.{name}")
-                    };
+                    let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
                     let bound = self.bound_of(name, &path).unwrap_or(bound);
                     match actual.get(name) {
                         Some(actual) => self.compare(&path, bound, expected, actual, found),
@@ -77,11 +58,7 @@ impl Tolerance {
             }
             (Value::Array(expected), Value::Array(actual)) => {
                 if expected.len() != actual.len() {
-                    found.push(format!(
-                        "{path}: expected {} elements, got {}",
-                        expected.len(),
-                        actual.len()
-                    ));
+                    found.push(format!("{path}: expected {} elements, got {}", expected.len(), actual.len()));
                 }
                 for (i, (expected, actual)) in expected.iter().zip(actual).enumerate() {
                     self.compare(&format!("{path}[{i}]"), bound, expected, actual, found);
@@ -93,10 +70,7 @@ impl Tolerance {
     }
 
     fn bound_of(&self, name: &str, path: &str) -> Option<Bound> {
-        let matching = self
-            .fields
-            .iter()
-            .find(|(field, _)| field == path || field == name);
+        let matching = self.fields.iter().find(|(field, _)| field == path || field == name);
         matching.map(|(_, bound)| *bound)
     }
 }
@@ -105,14 +79,9 @@ impl Bound {
     fn read(object: &Map<String, Value>) -> Result<Self, String> {
         let number = |name: &str| match object.get(name) {
             None => Ok(0.0),
-            Some(value) => value
-                .as_f64()
-                .ok_or_else(|| format!("tolerance {name} is {value}, not a number")),
+            Some(value) => value.as_f64().ok_or_else(|| format!("tolerance {name} is {value}, not a number")),
         };
-        Ok(Self {
-            abs: number("abs")?,
-            rel: number("rel")?,
-        })
+        Ok(Self { abs: number("abs")?, rel: number("rel")? })
     }
 
     /// Integers, strings, booleans and nulls agree exactly; floats within the bound.
@@ -123,11 +92,7 @@ impl Bound {
         let (Some(exact), Some(got)) = (e.as_f64(), a.as_f64()) else {
             return false;
         };
-        let slack = if e.is_f64() {
-            self.abs + self.rel * exact.abs()
-        } else {
-            0.0
-        };
+        let slack = if e.is_f64() { self.abs + self.rel * exact.abs() } else { 0.0 };
         (got - exact).abs() <= slack
     }
 }

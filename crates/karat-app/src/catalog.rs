@@ -1,0 +1,28 @@
+//! What is registered, gathered from the crates that know it, so that suites are checked against it.
+
+use karat_suite::{Catalog, Entry};
+
+/// Metrics, providers and analyses with their options.
+pub(crate) fn compose() -> Catalog {
+    let metrics = karat_scoring::scorer::catalog().into_iter().map(|(name, metric)| {
+        let entry = Entry {
+            options: metric.options,
+            dimensions: metric.dimensions.iter().map(|dimension| (*dimension).to_owned()).collect(),
+            binary: metric.binary,
+            range: metric.range,
+            better: metric.better,
+            volatile: metric.volatile,
+        };
+        (name.to_owned(), entry)
+    });
+    let providers = karat_providers::catalog().into_iter();
+    let providers = providers.map(|(name, options)| (name.to_owned(), Entry { options, ..Entry::default() }));
+    let analyses = karat_analysis::catalog().into_iter();
+    let analyses = analyses.map(|entry| (entry.name.to_owned(), Entry { options: entry.options, ..Entry::default() }));
+    Catalog {
+        metrics: metrics.collect(),
+        providers: providers.collect(),
+        analyses: analyses.collect(),
+        ..Catalog::default()
+    }
+}

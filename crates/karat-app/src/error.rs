@@ -1,0 +1,67 @@
+//! Failures as data: what was attempted, what went wrong, what to do, and which exit code it is.
+
+use karat_suite::Diagnostics;
+use karat_types::Exit;
+
+/// Why a use case failed.
+#[derive(Debug)]
+pub enum AppError {
+    /// The suite has problems, each with its place.
+    Suite(Diagnostics),
+    /// Anything else.
+    Failed {
+        /// What was attempted and what went wrong.
+        message: String,
+        /// What to do.
+        hint: Option<String>,
+        /// How the process ends.
+        exit: Exit,
+    },
+}
+
+impl AppError {
+    /// A harness error.
+    pub fn harness(message: impl Into<String>) -> Self {
+        Self::Failed { message: message.into(), hint: None, exit: Exit::HarnessError }
+    }
+
+    /// A refusal because of a budget.
+    pub fn budget(message: impl Into<String>) -> Self {
+        Self::Failed { message: message.into(), hint: None, exit: Exit::Budget }
+    }
+
+    /// Says what to do.
+    #[must_use]
+    pub fn hint(self, text: impl Into<String>) -> Self {
+        match self {
+            Self::Failed { message, exit, .. } => Self::Failed { message, hint: Some(text.into()), exit },
+            suite @ Self::Suite(_) => suite,
+        }
+    }
+
+    /// How the process ends.
+    pub fn exit(&self) -> Exit {
+        match self {
+            Self::Suite(_) => Exit::HarnessError,
+            Self::Failed { exit, .. } => *exit,
+        }
+    }
+}
+
+impl From<Diagnostics> for AppError {
+    fn from(diagnostics: Diagnostics) -> Self {
+        Self::Suite(diagnostics)
+    }
+}
+
+impl From<karat_store::StoreError> for AppError {
+    fn from(error: karat_store::StoreError) -> Self {
+        Self::harness(error.to_string())
+    }
+}
+
+impl From<karat_engine::EngineError> for AppError {
+    fn from(error: karat_engine::EngineError) -> Self {
+        Self::harness(error.to_string())
+    }
+}

@@ -1,0 +1,230 @@
+//! Looking at stored runs: their list, their cells, and the calls of one cell.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use karat_types::{CellError, CellRecord, CellStatus, JudgmentRecord, Key, PlanHeader, RunRows, Score};
+use serde::Serialize;
+
+use crate::{App, AppError};
+
+/// A stored run in one line.
+#[derive(Debug, Clone, Serialize)]
+pub struct RunLine {
+    /// Its id.
+    pub id: String,
+    /// The suite.
+    pub suite: String,
+    /// How it stands.
+    pub status: String,
+    /// Cells of its plan.
+    pub planned: u64,
+    /// Cells that have a row.
+    pub cells: u64,
+    /// Those of them that are errors.
+    pub errors: u64,
+    /// When it began, RFC 3339.
+    pub started_at: String,
+}
+
+/// A cell in one line.
+#[derive(Debug, Clone, Serialize)]
+pub struct CellLine {
+    /// Its place in the plan.
+    pub cell: u64,
+    /// Id of its sample.
+    pub sample: String,
+    /// Registry id of its model.
+    pub model: Option<String>,
+    /// Its variant.
+    pub variant: String,
+    /// Repetition, from 0.
+    pub trial: u32,
+    /// How it ended.
+    pub status: CellStatus,
+    /// Scores as text by metric: a number, `n/a` or `unscored`; the mean of the judges where there are several.
+    pub scores: BTreeMap<String, String>,
+    /// Why it has no output.
+    pub error: Option<CellError>,
+}
+
+/// The calls of one cell.
+#[derive(Debug, Clone, Serialize)]
+pub struct Trace {
+    /// Its place in the plan.
+    pub cell: u64,
+    /// Id of its sample.
+    pub sample: String,
+    /// Registry id of its model.
+    pub model: Option<String>,
+    /// Its variant.
+    pub variant: String,
+    /// Repetition, from 0.
+    pub trial: u32,
+    /// Its calls, steps first, then judges.
+    pub calls: Vec<TracedCall>,
+    /// Its output, as text or JSON.
+    pub output: Option<String>,
+}
+
+/// One call with its raw bytes.
+#[derive(Debug, Clone, Serialize)]
+pub struct TracedCall {
+    /// Content key.
+    pub id: String,
+    /// The scorer whose judge made it; `None` for calls of steps.
+    pub judge_of: Option<String>,
+    /// Registry id of the model.
+    pub model: String,
+    /// HTTP status.
+    pub status: Option<u16>,
+    /// Attempts.
+    pub attempts: u32,
+    /// Milliseconds of the last attempt.
+    pub latency_ms: f64,
+    /// Why there was no reply.
+    pub error: Option<String>,
+    /// The body as sent, secrets removed.
+    pub request: String,
+    /// The body as received, secrets removed.
+    pub response: String,
+}
+
+impl App {
+    /// The newest runs.
+    pub fn runs(&self, limit: usize) -> Result<Vec<RunLine>, AppError> {
+        if !self.store.exists() {
+            return Ok(Vec::new());
+        }
+        let runs = self.open_store()?.runs(limit)?;
+        let line = |run: karat_store::RunSummary| RunLine {
+            status: word(&run.status),
+            cells: run.totals.cells,
+            errors: run.totals.errors,
+            started_at: rfc3339(run.started_at),
+            planned: run.planned,
+            id: run.id,
+            suite: run.suite,
+        };
+        Ok(runs.into_iter().map(line).collect())
+    }
+
+    /// The cells of a run, and the names of its metrics.
+    pub fn cells(&self, run: &str) -> Result<(Vec<String>, Vec<CellLine>), AppError> {
+        let store = self.existing_store()?;
+        let rows = store.rows(&store.resolve(run)?)?;
+        let plan = rows.header().plan.clone();
+        let mut lines = Vec::new();
+        let read = rows.for_each(&mut |row| {
+            lines.push(CellLine {
+                cell: row.cell.ordinal,
+                sample: row.sample.id.clone(),
+                model: plan.system_model(row.system).map(|model| model.id.clone()),
+                variant: plan.system_variant(row.system).to_owned(),
+                trial: row.trial,
+                status: row.cell.status,
+                scores: scores(&plan, row.cell, row.judgments),
+                error: row.cell.error.clone(),
+            });
+            ControlFlow::Continue(())
+        });
+        read.map_err(|error| AppError::harness(error.to_string()))?;
+        Ok((plan.metrics.iter().map(|metric| metric.name.clone()).collect(), lines))
+    }
+
+    /// The calls of one cell: by its number, or by `sample/model/variant[/trial]` (`sample/variant` without a model).
+    pub fn trace(&self, run: &str, cell: &str) -> Result<Trace, AppError> {
+        let store = self.existing_store()?;
+        let run = store.resolve(run)?;
+        let rows = store.rows(&run)?;
+        let plan = rows.header().plan.clone();
+        let mut found = None;
+        let read = rows.for_each(&mut |row| {
+            let model = plan.system_model(row.system).map(|model| model.id.clone());
+            let variant = plan.system_variant(row.system).to_owned();
+            let path = [Some(row.sample.id.as_str()), model.as_deref(), Some(variant.as_str())];
+            let path = path.into_iter().flatten().collect::<Vec<_>>().join("/");
+            let is_it = cell == row.cell.ordinal.to_string()
+                || (row.trial == 0 && cell == path)
+                || cell == format!("{path}/{}", row.trial);
+            if !is_it {
+                return ControlFlow::Continue(());
+            }
+            let mut keys: Vec<(Option<String>, Key)> = row.cell.calls.iter().map(|key| (None, *key)).collect();
+            for judgment in row.judgments {
+                let scorer = plan.scorers.get(usize::from(judgment.scorer)).map(|scorer| scorer.id.clone());
+                keys.extend(judgment.calls.iter().map(|key| (scorer.clone(), *key)));
+            }
+            let trace = Trace {
+                cell: row.cell.ordinal,
+                sample: row.sample.id.clone(),
+                model,
+                variant,
+                trial: row.trial,
+                calls: Vec::new(),
+                output: None,
+            };
+            found = Some((trace, keys));
+            ControlFlow::Break(())
+        });
+        read.map_err(|error| AppError::harness(error.to_string()))?;
+        let (mut trace, keys) = found.ok_or_else(|| {
+            AppError::harness(format!("run {run} has no cell `{cell}`"))
+                .hint("give its number in `karat show`, or `sample/model/variant`")
+        })?;
+        for (judge_of, key) in keys {
+            if let Some(stored) = store.call(Some(&run), key)? {
+                let call = stored.record;
+                trace.calls.push(TracedCall {
+                    id: key.to_string(),
+                    judge_of,
+                    model: call.model,
+                    status: call.status,
+                    attempts: call.attempts,
+                    latency_ms: call.latency_ms,
+                    error: call.error.map(|error| format!("{}: {}", error.code.as_str(), error.message)),
+                    request: String::from_utf8_lossy(&call.request).into_owned(),
+                    response: String::from_utf8_lossy(&call.response).into_owned(),
+                });
+            }
+        }
+        let output = rows.output(trace.cell).map_err(|error| AppError::harness(error.to_string()))?;
+        trace.output = output.map(|output| match output {
+            serde_json::Value::String(text) => text,
+            other => serde_json::to_string_pretty(&other).unwrap_or_default(),
+        });
+        Ok(trace)
+    }
+}
+
+/// Scores by metric name: deterministic ones as they are, judges' as their mean.
+fn scores(plan: &PlanHeader, cell: &CellRecord, judgments: &[JudgmentRecord]) -> BTreeMap<String, String> {
+    let mut by_metric: BTreeMap<usize, Vec<&Score>> = BTreeMap::new();
+    let judged = judgments.iter().flat_map(|judgment| &judgment.scores);
+    for (metric, score) in cell.scores.iter().chain(judged) {
+        by_metric.entry(usize::from(*metric)).or_default().push(score);
+    }
+    let named = by_metric.into_iter().filter_map(|(metric, scores)| Some((plan.metrics.get(metric)?.name.clone(), text(&scores))));
+    named.collect()
+}
+
+fn text(scores: &[&Score]) -> String {
+    let values: Vec<f64> = scores.iter().filter_map(|score| score.number()).collect();
+    match scores {
+        _ if !values.is_empty() => format!("{:.3}", values.iter().sum::<f64>() / values.len() as f64),
+        [Score::NotApplicable { .. }, ..] => "n/a".to_owned(),
+        _ => "unscored".to_owned(),
+    }
+}
+
+fn rfc3339(moment: karat_types::Moment) -> String {
+    jiff::Timestamp::from_millisecond(moment.0).map_or_else(|_| String::new(), |moment| moment.to_string())
+}
+
+/// A unit enum's name as it stands in files.
+fn word<T: Serialize>(value: &T) -> String {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::String(word)) => word,
+        _ => String::new(),
+    }
+}

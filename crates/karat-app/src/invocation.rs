@@ -1,0 +1,99 @@
+//! What a suite is run with: stored with the run, so that `resume` needs nothing but the run's id.
+
+use karat_suite::{Environment, Overrides};
+use karat_types::Tier;
+use serde::{Deserialize, Serialize};
+
+use crate::Lookup;
+
+/// A suite and every change to it that the command line asks for.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Invocation {
+    /// Suite file or preset.
+    pub suite: String,
+    /// The folder that relative paths are relative to.
+    pub folder: String,
+    /// `-p`.
+    pub params: Vec<(String, String)>,
+    /// `--set`.
+    pub set: Vec<(String, String)>,
+    /// `--models`.
+    pub models: Vec<String>,
+    /// `--tier`.
+    pub tier: Option<Tier>,
+    /// `--variants`.
+    pub variants: Vec<String>,
+    /// `--judges`.
+    pub judges: Vec<String>,
+    /// `--sample`.
+    pub samples: Vec<String>,
+    /// `--limit`.
+    pub limit: Option<u64>,
+    /// `--trials`.
+    pub trials: Option<u32>,
+    /// `--max-output-tokens`.
+    pub max_output_tokens: Option<u32>,
+    /// `--max-chunks`.
+    pub max_chunks: Option<u32>,
+    /// `--judge-max-tokens`.
+    pub judge_max_tokens: Option<u32>,
+    /// `--judge-timeout`.
+    pub judge_timeout_ms: Option<u64>,
+    /// `--max-concurrency`.
+    pub max_concurrency: Option<u32>,
+    /// `--max-calls`.
+    pub max_calls: Option<u64>,
+    /// `--budget-usd`.
+    pub budget_usd: Option<f64>,
+    /// `--timeout`.
+    pub timeout_ms: Option<u64>,
+    /// `--retries`.
+    pub retries: Option<u32>,
+    /// `--yes`: the default ceiling does not hold.
+    pub yes: bool,
+    /// `--no-cache`.
+    pub no_cache: bool,
+}
+
+impl Invocation {
+    pub(crate) fn overrides(&self, lookup: &Lookup) -> Overrides {
+        let some = |list: &Vec<String>| (!list.is_empty()).then(|| list.clone());
+        let lookup = lookup.clone();
+        Overrides {
+            params: self.params.clone(),
+            set: self.set.clone(),
+            sweep: Vec::new(),
+            models: some(&self.models),
+            tier: self.tier,
+            variants: some(&self.variants),
+            judges: some(&self.judges),
+            samples: self.samples.clone(),
+            limit: self.limit,
+            trials: self.trials,
+            max_concurrency: self.max_concurrency,
+            budget_usd: self.budget_usd,
+            max_calls: self.max_calls,
+            timeout_ms: self.timeout_ms,
+            retries: self.retries,
+            max_output_tokens: self.max_output_tokens,
+            judge_max_tokens: self.judge_max_tokens,
+            judge_timeout_ms: self.judge_timeout_ms,
+            max_chunks: self.max_chunks,
+            seed: None,
+            environment: Environment::new(move |name| lookup(name)),
+        }
+    }
+
+    /// The same, with the settings of execution that a later part of the run asks for.
+    #[must_use]
+    pub fn with_execution(mut self, later: &Self) -> Self {
+        self.max_concurrency = later.max_concurrency.or(self.max_concurrency);
+        self.max_calls = later.max_calls.or(self.max_calls);
+        self.budget_usd = later.budget_usd.or(self.budget_usd);
+        self.timeout_ms = later.timeout_ms.or(self.timeout_ms);
+        self.retries = later.retries.or(self.retries);
+        self.yes |= later.yes;
+        self
+    }
+}

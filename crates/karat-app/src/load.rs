@@ -1,0 +1,57 @@
+//! A suite file or preset becomes a plan.
+
+use std::sync::Arc;
+
+use karat_suite::{Files, Plan, Registry, Suite};
+
+use crate::preset::{SuiteFiles, names, suite_path};
+use crate::{App, AppError, Invocation, catalog};
+
+/// A suite, read and checked, and its plan.
+pub struct Loaded {
+    /// The plan, with the suite's warnings and what is not planned.
+    pub plan: Plan,
+}
+
+impl App {
+    /// Reads a suite, checks it and its dataset, and plans it. Makes no call.
+    pub fn load(&self, invocation: &Invocation) -> Result<Loaded, AppError> {
+        let files: Arc<dyn Files> = Arc::new(SuiteFiles);
+        let path = find(&invocation.suite, &*files)?;
+        let overrides = invocation.overrides(&self.lookup);
+        let suite = Suite::load(files, &path, &overrides, &catalog::compose(), &Registry::builtin())?;
+        let plan = suite.plan()?;
+        Ok(Loaded { plan })
+    }
+
+    /// The models of the registry, extended by a suite's registry files.
+    pub fn models(&self, suite: Option<&str>) -> Result<Vec<karat_types::ModelSpec>, AppError> {
+        let Some(suite) = suite else { return Ok(Registry::builtin().models().cloned().collect()) };
+        let files: Arc<dyn Files> = Arc::new(SuiteFiles);
+        let path = find(suite, &*files)?;
+        let overrides = Invocation::default().overrides(&self.lookup);
+        let suite = Suite::load(files, &path, &overrides, &catalog::compose(), &Registry::builtin())?;
+        Ok(suite.registry().models().cloned().collect())
+    }
+}
+
+/// A file as given, the `karat.yaml` of a folder, or a preset's name.
+fn find(suite: &str, files: &dyn Files) -> Result<String, AppError> {
+    let in_folder = format!("{}/karat.yaml", suite.trim_end_matches('/'));
+    if files.is_file(suite) {
+        return Ok(suite.to_owned());
+    }
+    if let Some(path) = suite_path(suite) {
+        return Ok(path);
+    }
+    if files.is_file(&in_folder) {
+        return Ok(in_folder);
+    }
+    let presets = names();
+    let near = karat_suite::nearest(suite, presets.iter().copied());
+    let hint = match near {
+        Some(name) => format!("did you mean the preset `{name}`?"),
+        None => format!("name a suite file, or one of the presets: {}", presets.join(", ")),
+    };
+    Err(AppError::harness(format!("there is no suite file and no preset `{suite}`")).hint(hint))
+}

@@ -1,0 +1,57 @@
+//! The presets that are built in, and the files of a suite: disk, with `preset:NAME/…` layered on top.
+
+use std::io;
+
+use include_dir::{Dir, include_dir};
+use karat_suite::{DiskFiles, Files};
+
+static PRESETS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../presets");
+
+/// Ids of the presets.
+pub fn names() -> Vec<&'static str> {
+    PRESETS.dirs().filter_map(|dir| dir.path().to_str()).collect()
+}
+
+/// The suite's path of a preset, when there is one of this name.
+pub(crate) fn suite_path(name: &str) -> Option<String> {
+    let suite = format!("{name}/karat.yaml");
+    PRESETS.get_file(&suite).map(|_| format!("preset:{suite}"))
+}
+
+/// Files of the disk and of the presets.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct SuiteFiles;
+
+impl Files for SuiteFiles {
+    fn read(&self, path: &str) -> io::Result<Vec<u8>> {
+        match path.strip_prefix("preset:") {
+            None => DiskFiles.read(path),
+            Some(inner) => PRESETS.get_file(inner).map(|file| file.contents().to_vec()).ok_or_else(not_found),
+        }
+    }
+
+    fn list(&self, dir: &str) -> io::Result<Vec<String>> {
+        let Some(inner) = dir.strip_prefix("preset:") else { return DiskFiles.list(dir) };
+        let dir = PRESETS.get_dir(inner).ok_or_else(not_found)?;
+        let names = dir.entries().iter().filter_map(|entry| entry.path().file_name());
+        Ok(names.map(|name| name.to_string_lossy().into_owned()).collect())
+    }
+
+    fn is_file(&self, path: &str) -> bool {
+        match path.strip_prefix("preset:") {
+            None => DiskFiles.is_file(path),
+            Some(inner) => PRESETS.get_file(inner).is_some(),
+        }
+    }
+
+    fn open(&self, path: &str) -> io::Result<Box<dyn io::BufRead + Send>> {
+        match path.strip_prefix("preset:") {
+            None => DiskFiles.open(path),
+            Some(_) => Ok(Box::new(io::Cursor::new(self.read(path)?))),
+        }
+    }
+}
+
+fn not_found() -> io::Error {
+    io::Error::new(io::ErrorKind::NotFound, "no such file in the preset")
+}

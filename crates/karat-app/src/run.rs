@@ -1,0 +1,297 @@
+//! Running and resuming.
+
+use std::sync::Arc;
+
+use karat_engine::{Estimate, Job, Stop, estimate, execute};
+use karat_providers::{Providers, Settings};
+use karat_store::{Store, StoreError};
+use karat_suite::Plan;
+use serde::{Deserialize, Serialize};
+use karat_types::{Exit, ModelSpec, Money, Observer, PlanHeader, RunHeader, RunStatus};
+
+use crate::{App, AppError, Invocation};
+
+/// Money that a run may spend when nothing is said.
+const DEFAULT_CEILING_USD: f64 = 25.0;
+
+/// What a run remembers of its beginning, under `invocation` of its header.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Begun {
+    /// What it was started with.
+    pub invocation: Invocation,
+    /// What it was expected to cost if nothing had been there, on conservative assumptions.
+    pub estimate: Money,
+    /// The same for one cell, by system; `None` where a price is unknown.
+    pub estimate_per_cell: Vec<Option<Money>>,
+}
+
+/// How a run is begun, and who watches it.
+pub struct Execution {
+    /// Id of the run; made up when absent.
+    pub run_id: Option<String>,
+    /// Whether an unfinished run may be gone on with.
+    pub resume: bool,
+    /// Who watches.
+    pub observer: Arc<dyn Observer>,
+    /// How it is stopped.
+    pub stop: Stop,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone)]
+pub struct RunEnd {
+    /// Its id.
+    pub run: String,
+    /// How it stands.
+    pub status: RunStatus,
+    /// Calls made now.
+    pub calls: u64,
+    /// Money spent now.
+    pub spent: Money,
+    /// Something that the user should know about how it was begun.
+    pub notice: Option<String>,
+}
+
+impl RunEnd {
+    /// The exit code that follows from the run's end alone, results apart.
+    pub fn exit(&self) -> Exit {
+        match self.status {
+            RunStatus::Finished => Exit::Pass,
+            RunStatus::Running | RunStatus::Interrupted => Exit::Interrupted,
+            RunStatus::BudgetStopped => Exit::Budget,
+        }
+    }
+}
+
+impl App {
+    /// Says what a run would do. Makes no call.
+    pub fn estimate(&self, plan: &Plan, invocation: &Invocation) -> Result<Estimate, AppError> {
+        let store = self.open_store()?;
+        Ok(estimate(plan, &store, plan.files(), !invocation.no_cache)?)
+    }
+
+    /// Runs a plan.
+    pub fn run(&self, plan: Plan, invocation: &Invocation, execution: Execution) -> Result<RunEnd, AppError> {
+        let store = Arc::new(self.open_store()?);
+        let found = self.find_run(&store, &plan, &execution)?;
+        self.go(store, plan, invocation, execution, found)
+    }
+
+    /// Goes on with a stored run: its suite is read again and must still be the same plan.
+    pub fn resume(&self, run: &str, later: &Invocation, execution: Execution) -> Result<RunEnd, AppError> {
+        let store = Arc::new(self.existing_store()?);
+        let header = store.run(&store.resolve(run)?)?;
+        if header.status == RunStatus::Finished {
+            return Ok(RunEnd {
+                run: header.id,
+                status: RunStatus::Finished,
+                calls: 0,
+                spent: Money::ZERO,
+                notice: Some("the run is finished: there is nothing to go on with".to_owned()),
+            });
+        }
+        let invocation = stored_invocation(&header)?.with_execution(later);
+        let plan = self.load(&invocation)?.plan;
+        same_plan(&header, &plan.header)?;
+        let found = Found { id: header.id.clone(), header: Some(header), notice: None };
+        self.go(store, plan, &invocation, execution, found)
+    }
+
+    fn find_run(&self, store: &Store, plan: &Plan, execution: &Execution) -> Result<Found, AppError> {
+        match (&execution.run_id, execution.resume) {
+            (Some(id), true) => match store.run(id) {
+                Ok(header) => {
+                    same_plan(&header, &plan.header)?;
+                    Ok(Found { id: id.clone(), header: Some(header), notice: None })
+                }
+                Err(StoreError::NoSuchRun { .. }) => Ok(Found { id: check_id(id)?, header: None, notice: None }),
+                Err(error) => Err(error.into()),
+            },
+            (Some(id), false) => Ok(Found { id: check_id(id)?, header: None, notice: None }),
+            (None, true) => match store.latest_unfinished(plan.header.plan_hash)? {
+                Some(header) => Ok(Found { id: header.id.clone(), header: Some(header), notice: None }),
+                None => {
+                    let notice = "there is no unfinished run of this plan: a new one is begun".to_owned();
+                    Ok(Found { id: self.new_id(&plan.header), header: None, notice: Some(notice) })
+                }
+            },
+            (None, false) => Ok(Found { id: self.new_id(&plan.header), header: None, notice: None }),
+        }
+    }
+
+    /// Time, suite and a few random digits: sorts by time and says what it is.
+    fn new_id(&self, plan: &PlanHeader) -> String {
+        let moment = jiff::Timestamp::from_millisecond(self.clock.now().0).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
+        let unique = uuid::Uuid::now_v7().simple().to_string();
+        format!("{}-{}-{}", moment.strftime("%Y%m%d-%H%M%S"), plan.suite, &unique[unique.len() - 4..])
+    }
+
+    fn go(
+        &self,
+        store: Arc<Store>,
+        mut plan: Plan,
+        invocation: &Invocation,
+        execution: Execution,
+        found: Found,
+    ) -> Result<RunEnd, AppError> {
+        if plan.header.cells() == 0 {
+            return Err(AppError::harness("nothing to run: the plan has no cell")
+                .hint("check `dataset`, `where`, `limit`, `--sample`, `--models` and `--variants`; `karat plan` shows what is left"));
+        }
+        let files = plan.files();
+        let estimate = estimate(&plan, &store, files.clone(), !invocation.no_cache)?;
+        allow(&mut plan, &estimate, invocation)?;
+        let providers = Arc::new(self.connect(&plan.header, &estimate)?);
+        let ledger = match &found.header {
+            Some(header) => store.reopen(&header.id)?,
+            None => {
+                let afresh = karat_engine::estimate(&plan, &store, files.clone(), false)?;
+                let begun = Begun {
+                    invocation: invocation.clone(),
+                    estimate: afresh.cost().1,
+                    estimate_per_cell: afresh.per_cell,
+                };
+                store.begin(&self.header(&found.id, &plan.header, &begun))?
+            }
+        };
+        let job = Job {
+            plan,
+            run: found.id.clone(),
+            store,
+            ledger,
+            providers,
+            files,
+            clock: self.clock.clone(),
+            observer: execution.observer,
+            stop: execution.stop,
+            reuse: !invocation.no_cache,
+        };
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .build()
+            .map_err(|error| AppError::harness(format!("starting the runtime: {error}")))?;
+        let outcome = runtime.block_on(execute(job))?;
+        Ok(RunEnd {
+            run: found.id,
+            status: outcome.status,
+            calls: outcome.calls,
+            spent: outcome.spent,
+            notice: found.notice,
+        })
+    }
+
+    fn header(&self, id: &str, plan: &Arc<PlanHeader>, begun: &Begun) -> RunHeader {
+        RunHeader {
+            id: id.to_owned(),
+            plan: plan.clone(),
+            started_at: self.clock.now(),
+            completed_at: None,
+            status: RunStatus::Running,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            git_commit: None,
+            invocation: serde_json::to_value(begun).unwrap_or_default(),
+        }
+    }
+
+    /// Connects the models that will be called; a key is wanted only for those.
+    fn connect(&self, plan: &PlanHeader, estimate: &Estimate) -> Result<Providers, AppError> {
+        let called = |spec: &&ModelSpec| estimate.models.iter().any(|model| model.id == spec.id && model.calls.1 > 0);
+        let mut models: Vec<ModelSpec> = Vec::new();
+        for spec in plan.models.iter().chain(&plan.judges).filter(called) {
+            if !models.iter().any(|known| known.id == spec.id) {
+                models.push(spec.clone());
+            }
+        }
+        let lookup = self.lookup.clone();
+        let settings = Settings::new(move |name| lookup(name));
+        Providers::connect(&models, settings).map_err(|errors| {
+            let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
+            AppError::harness(lines.join("\n"))
+        })
+    }
+}
+
+/// The run that results go to.
+struct Found {
+    id: String,
+    header: Option<RunHeader>,
+    notice: Option<String>,
+}
+
+fn check_id(id: &str) -> Result<String, AppError> {
+    let fine = !id.is_empty() && id.len() <= 128 && id.chars().all(|c| c.is_ascii_alphanumeric() || "-_.:".contains(c));
+    if fine && id != "latest" && !id.starts_with('.') {
+        return Ok(id.to_owned());
+    }
+    Err(AppError::harness(format!("`--run-id {id}` is no id for a run"))
+        .hint("use up to 128 letters, digits, `-`, `_`, `.` and `:`, and not `latest`"))
+}
+
+fn stored_invocation(header: &RunHeader) -> Result<Invocation, AppError> {
+    serde_json::from_value(header.invocation.clone()).map(|begun: Begun| begun.invocation).map_err(|error| {
+        AppError::harness(format!("run {} does not say what it was started with: {error}", header.id))
+            .hint("go on with `karat run SUITE … --resume --run-id ID` and the flags it was started with")
+    })
+}
+
+/// A run is gone on with only under the plan that it was begun with.
+fn same_plan(stored: &RunHeader, now: &PlanHeader) -> Result<(), AppError> {
+    if stored.plan.plan_hash == now.plan_hash {
+        return Ok(());
+    }
+    let then = &stored.plan;
+    let mut changed = Vec::new();
+    if then.dataset.hash != now.dataset.hash || then.dataset.rows != now.dataset.rows {
+        changed.push("the dataset");
+    }
+    if then.models != now.models || then.systems.len() != now.systems.len() {
+        changed.push("the models");
+    }
+    if then.variants != now.variants {
+        changed.push("the variants");
+    }
+    if then.scorers != now.scorers || then.judges != now.judges {
+        changed.push("the scorers or judges");
+    }
+    if then.params != now.params {
+        changed.push("the params");
+    }
+    if then.trials != now.trials || then.run.seed != now.run.seed {
+        changed.push("trials or seed");
+    }
+    let what = if changed.is_empty() { "the suite".to_owned() } else { changed.join(", ") };
+    Err(AppError::harness(format!("run {} cannot be gone on with: {what} changed since it was begun", stored.id))
+        .hint("start a new run: what is unchanged is reused. Or undo the change and resume"))
+}
+
+/// Holds the estimate against the budget (law 13) and settles which limit the run has.
+fn allow(plan: &mut Plan, estimate: &Estimate, invocation: &Invocation) -> Result<(), AppError> {
+    let unpriced: Vec<&str> = estimate.unpriced().collect();
+    let declared = plan.header.run.budget_declared;
+    let (low, high) = estimate.cost();
+    if !unpriced.is_empty() && declared {
+        return Err(AppError::budget(format!("the run has a budget, but nobody knows the price of {}", unpriced.join(", ")))
+            .hint("declare `price: { input, output }` for it in the suite, or run without a budget and with `--yes`"));
+    }
+    if !unpriced.is_empty() && !invocation.yes {
+        return Err(AppError::budget(format!("nobody knows the price of {}", unpriced.join(", ")))
+            .hint("declare `price: { input, output }` for it in the suite, or approve with `--yes`"));
+    }
+    let budget = plan.header.run.budget_usd.unwrap_or(DEFAULT_CEILING_USD);
+    let limit = Money::from_usd(budget).unwrap_or(Money::ZERO);
+    if declared && low > limit {
+        return Err(AppError::budget(format!("the run costs at least ${:.2}, and its budget is ${budget:.2}", low.usd()))
+            .hint("raise `--budget-usd`, or make the run smaller with `--limit`, `--models` or `--variants`"));
+    }
+    if !declared && !invocation.yes && high > limit {
+        let range = format!("${:.2} to ${:.2}", low.usd(), high.usd());
+        return Err(AppError::budget(format!("the run may cost {range}, which is above the default ceiling of ${budget:.2}"))
+            .hint("approve with `--yes`, set `--budget-usd`, or make the run smaller; `karat plan` shows where it goes"));
+    }
+    if !declared && invocation.yes {
+        let header = Arc::make_mut(&mut plan.header);
+        header.run.budget_usd = None;
+    }
+    Ok(())
+}

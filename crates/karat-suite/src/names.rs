@@ -1,0 +1,116 @@
+//! The names that templates and expressions may read, by place.
+
+use std::collections::BTreeSet;
+
+use crate::diagnostics::Problems;
+use crate::nearest::{nearest, suggestion};
+use crate::node::Place;
+use crate::notation;
+
+/// Names of a step's templates.
+pub(crate) const STEP: &[&str] = &["sample", "input", "reference", "output", "model", "variant", "run"];
+/// Names of a chunked step's templates.
+pub(crate) const CHUNKED_STEP: &[&str] =
+    &["sample", "input", "reference", "output", "model", "variant", "run", "chunk"];
+/// Names of a recorded step: there is no output and no model yet.
+pub(crate) const ROW: &[&str] = &["sample", "input", "reference", "variant", "run"];
+/// Names of a dataset's own templates and conditions.
+pub(crate) const DATASET: &[&str] = &["sample"];
+/// Names of a rubric: blind to model and variant.
+pub(crate) const RUBRIC: &[&str] = &["sample", "input", "reference", "output", "run"];
+/// Names of one line of a shown list.
+pub(crate) const RUBRIC_LINE: &[&str] = &["item", "index", "sample", "input", "reference", "output", "run"];
+/// Names of a rubric's own prompt.
+pub(crate) const RUBRIC_PROMPT: &[&str] = &["ask", "sections", "dimensions", "format", "examples"];
+/// Names of a gate's condition.
+pub(crate) const GATE: &[&str] = &["sample", "model", "variant"];
+
+/// A name whose column must exist.
+#[derive(Debug, Clone)]
+pub(crate) struct Pending {
+    pub name: String,
+    pub place: Place,
+}
+
+impl Pending {
+    /// The column of the dataset that the name reads.
+    pub fn column(&self) -> Option<&str> {
+        self.name.strip_prefix("sample.").and_then(|rest| rest.split('.').next()).filter(|column| *column != "id")
+    }
+}
+
+/// Checks the names that a text reads against the known roots. What needs the dataset's columns is kept for later.
+pub(crate) fn check(
+    reads: &[String],
+    text: &str,
+    place: &Place,
+    roots: &[&str],
+    pending: &mut Vec<Pending>,
+    problems: &mut Problems,
+) {
+    for name in reads {
+        let root = name.split('.').next().unwrap_or(name);
+        let at = notation::name_within(place, text, name, problems);
+        if root == "services" {
+            problems.error(&at, crate::unavailable::message("`services`"));
+        } else if root == "params" {
+            // An unknown parameter is reported where parameters are inlined.
+        } else if !roots.contains(&root) && text.contains(&format!("{root} is defined")) {
+            // A prompt that several steps share asks before it reads: `chunk.text if chunk is defined else …`.
+        } else if !roots.contains(&root) {
+            problems
+                .error(&at, format!("the name `{root}` is not known here"))
+                .maybe_hint(hint_for(root, roots));
+        } else if !is_defaulted(text, name) {
+            pending.push(Pending { name: name.clone(), place: at });
+        }
+    }
+}
+
+fn hint_for(root: &str, roots: &[&str]) -> Option<String> {
+    match root {
+        "chunk" if roots.contains(&"model") => Some("only a step with `chunk` has chunks".to_owned()),
+        "model" | "variant" if roots.contains(&"sample") => Some("a judge does not know who made the output".to_owned()),
+        _ => match nearest(root, roots.iter().copied()) {
+            Some(name) => Some(format!("did you mean `{name}`?")),
+            None if roots.contains(&"sample") => Some(format!("for a column of the dataset write `sample.{root}`")),
+            None => suggestion(root, roots.iter().copied()),
+        },
+    }
+}
+
+/// Whether the author has said what an absent value means: `sample.x | default(…)` or `sample.x is defined`.
+fn is_defaulted(text: &str, name: &str) -> bool {
+    text.match_indices(name).any(|(at, _)| {
+        let rest = text[at + name.len()..].trim_start();
+        rest.strip_prefix('|').is_some_and(|filter| filter.trim_start().starts_with("default"))
+            || rest.starts_with("is defined")
+            || rest.starts_with("is not defined")
+    })
+}
+
+/// Checks the names that waited for the dataset's columns and roles.
+pub(crate) fn settle(
+    pending: &[Pending],
+    columns: &BTreeSet<String>,
+    has_input: bool,
+    has_reference: bool,
+    problems: &mut Problems,
+) {
+    for waiting in pending {
+        let place = &waiting.place;
+        if let Some(column) = waiting.column().filter(|column| !columns.contains(*column)) {
+            problems
+                .error(place, format!("the dataset has no column `{column}`"))
+                .maybe_hint(suggestion(column, columns.iter().map(String::as_str)));
+        }
+        let role = match waiting.name.split('.').next() {
+            Some("input") if !has_input => "input",
+            Some("reference") if !has_reference => "reference",
+            _ => continue,
+        };
+        problems
+            .error(place, format!("the dataset names no {role}"))
+            .hint(format!("add `{role}: COLUMN` to `dataset`, or write `sample.COLUMN`"));
+    }
+}

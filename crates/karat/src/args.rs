@@ -1,0 +1,302 @@
+//! The command line as types. Every flag has a `KARAT_*` twin in the environment.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Tells you whether your LLM system got better, worse, or whether you cannot know yet.
+#[derive(Debug, Parser)]
+#[command(name = "karat", version, max_term_width = 100, subcommand_required = true, arg_required_else_help = true)]
+pub struct Cli {
+    #[command(flatten)]
+    pub common: Common,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What every command understands.
+#[derive(Debug, Clone, Args)]
+pub struct Common {
+    /// Where results are kept: `sqlite:PATH` or a path [default: .karat/karat.db]
+    #[arg(long, global = true, env = "KARAT_STORE", value_name = "URL")]
+    pub store: Option<String>,
+    /// Folder of the state, instead of `.karat` here
+    #[arg(long, global = true, env = "KARAT_HOME", value_name = "DIR", hide = true)]
+    pub home: Option<String>,
+    /// Say less: errors and results only
+    #[arg(short, long, global = true, env = "KARAT_QUIET")]
+    pub quiet: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run a suite: make, score and judge every cell that is not there yet, then report
+    #[command(visible_alias = "eval")]
+    Run(RunArgs),
+    /// Say what a run would do and cost, without a call
+    Plan(PlanArgs),
+    /// Check suite, dataset and models, without a call
+    Validate(ValidateArgs),
+    /// Go on with a run that was interrupted or stopped
+    Resume(ResumeArgs),
+    /// Write the report of a stored run again
+    Report(ReportArgs),
+    /// Show the cells of a stored run
+    Show(ShowArgs),
+    /// List stored runs
+    #[command(visible_alias = "list")]
+    Ls(LsArgs),
+    /// Show prompts and raw responses of one cell
+    Trace(TraceArgs),
+    /// List the models of the registry
+    Models(ModelsArgs),
+    /// Print a JSON Schema
+    Schema(SchemaArgs),
+    /// Print a shell's completion script
+    Completions(CompletionsArgs),
+}
+
+/// Which suite, and what of it.
+#[derive(Debug, Clone, Args)]
+pub struct SuiteArgs {
+    /// Suite file, or a preset's name
+    #[arg(default_value = "karat.yaml", env = "KARAT_SUITE")]
+    pub suite: String,
+    /// A param of the suite
+    #[arg(short, long = "param", value_name = "NAME=VALUE", env = "KARAT_PARAM", value_delimiter = ';')]
+    pub param: Vec<String>,
+    /// A value anywhere in the suite, by its address
+    #[arg(long, value_name = "ADDRESS=VALUE", env = "KARAT_SET", value_delimiter = ';')]
+    pub set: Vec<String>,
+    /// Models that run, instead of the suite's
+    #[arg(long, value_name = "ID,…", env = "KARAT_MODELS", value_delimiter = ',')]
+    pub models: Vec<String>,
+    /// Models of one tier only
+    #[arg(long, value_name = "TIER", env = "KARAT_TIER")]
+    pub tier: Option<TierArg>,
+    /// Variants that run, instead of all
+    #[arg(long, value_name = "ID,…", env = "KARAT_VARIANTS", value_delimiter = ',')]
+    pub variants: Vec<String>,
+    /// Judges, instead of the suite's
+    #[arg(long, visible_alias = "judge-models", value_name = "ID,…", env = "KARAT_JUDGES", value_delimiter = ',')]
+    pub judges: Vec<String>,
+    /// These samples only
+    #[arg(long, value_name = "ID,…", env = "KARAT_SAMPLE", value_delimiter = ',')]
+    pub sample: Vec<String>,
+    /// The first N samples only
+    #[arg(long, value_name = "N", env = "KARAT_LIMIT")]
+    pub limit: Option<u64>,
+    /// Repetitions of each cell
+    #[arg(long, value_name = "N", env = "KARAT_TRIALS", value_parser = clap::value_parser!(u32).range(1..))]
+    pub trials: Option<u32>,
+    /// Bound on the tokens of a reply, for every step
+    #[arg(long, value_name = "N", env = "KARAT_MAX_OUTPUT_TOKENS", value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_output_tokens: Option<u32>,
+    /// Bound on the chunks of a step
+    #[arg(long, value_name = "N", env = "KARAT_MAX_CHUNKS", value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_chunks: Option<u32>,
+    /// Bound on the tokens of a judge's reply
+    #[arg(long, value_name = "N", env = "KARAT_JUDGE_MAX_TOKENS", value_parser = clap::value_parser!(u32).range(1..))]
+    pub judge_max_tokens: Option<u32>,
+    /// Timeout of a judge's call, such as `90s`
+    #[arg(long, value_name = "D", env = "KARAT_JUDGE_TIMEOUT")]
+    pub judge_timeout: Option<String>,
+    /// The same as `-p corpus=FILE`
+    #[arg(long, value_name = "FILE", env = "KARAT_CORPUS")]
+    pub corpus: Option<String>,
+}
+
+/// How a run is done.
+#[derive(Debug, Clone, Default, Args)]
+pub struct ExecutionArgs {
+    /// Calls in flight
+    #[arg(short = 'j', long, value_name = "N", env = "KARAT_MAX_CONCURRENCY", value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_concurrency: Option<u32>,
+    /// Calls that the run may make, resumes included
+    #[arg(long, value_name = "N", env = "KARAT_MAX_CALLS")]
+    pub max_calls: Option<u64>,
+    /// Dollars that the run may spend, resumes included [default: 25]
+    #[arg(long, value_name = "X", env = "KARAT_BUDGET_USD")]
+    pub budget_usd: Option<f64>,
+    /// Go above the default ceiling, or run models of unknown price under it
+    #[arg(long, env = "KARAT_YES")]
+    pub yes: bool,
+    /// Timeout of one attempt, such as `120s`
+    #[arg(long, value_name = "D", env = "KARAT_TIMEOUT")]
+    pub timeout: Option<String>,
+    /// Attempts after the first
+    #[arg(long, value_name = "N", env = "KARAT_RETRIES")]
+    pub retries: Option<u32>,
+    /// Use no result of an earlier run
+    #[arg(long, env = "KARAT_NO_CACHE")]
+    pub no_cache: bool,
+}
+
+/// What is written where.
+#[derive(Debug, Clone, Args)]
+pub struct OutputArgs {
+    /// Folder of the reports, `-` for stdout [default: .karat/runs/RUN]
+    #[arg(short, long, visible_alias = "output", value_name = "DIR", env = "KARAT_OUTPUT_DIR")]
+    pub output_dir: Option<String>,
+    /// Forms of the report
+    #[arg(long, value_name = "FORM,…", env = "KARAT_FORMAT", value_delimiter = ',', default_value = "both")]
+    pub format: Vec<FormatArg>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum FormatArg {
+    /// report.md
+    Md,
+    /// report.json
+    Json,
+    /// cells/, one JSON file per cell
+    Cells,
+    /// md and json
+    Both,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum TierArg {
+    Frontier,
+    Midtier,
+    Budget,
+}
+
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    #[command(flatten)]
+    pub suite: SuiteArgs,
+    #[command(flatten)]
+    pub execution: ExecutionArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+    /// Go on with the latest unfinished run of the same plan, or with `--run-id`
+    #[arg(long, env = "KARAT_RESUME")]
+    pub resume: bool,
+    /// Id of the run; must not exist unless `--resume`
+    #[arg(long, value_name = "ID", env = "KARAT_RUN_ID")]
+    pub run_id: Option<String>,
+    /// The same as `karat plan`
+    #[arg(long, env = "KARAT_DRY_RUN")]
+    pub dry_run: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct PlanArgs {
+    #[command(flatten)]
+    pub suite: SuiteArgs,
+    #[command(flatten)]
+    pub execution: ExecutionArgs,
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct ValidateArgs {
+    #[command(flatten)]
+    pub suite: SuiteArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct ResumeArgs {
+    /// Id of the run, its beginning, or `latest`
+    #[arg(default_value = "latest")]
+    pub run: String,
+    #[command(flatten)]
+    pub execution: ExecutionArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// Id of the run, its beginning, or `latest`
+    #[arg(default_value = "latest")]
+    pub run: String,
+    #[command(flatten)]
+    pub output: OutputArgs,
+    /// Leave out what differs between interrupted and uninterrupted runs
+    #[arg(long)]
+    pub canonical: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct ShowArgs {
+    /// Id of the run, its beginning, or `latest`
+    #[arg(default_value = "latest")]
+    pub run: String,
+    /// Form of the rows
+    #[arg(long, value_name = "FORM", default_value = "table")]
+    pub format: RowsArg,
+    /// Cells with this status only
+    #[arg(long, value_name = "STATUS")]
+    pub status: Option<StatusArg>,
+    /// Cells of this sample only
+    #[arg(long, value_name = "ID")]
+    pub sample: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum RowsArg {
+    Table,
+    Tsv,
+    Json,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum StatusArg {
+    Ok,
+    Error,
+    Skipped,
+}
+
+#[derive(Debug, Args)]
+pub struct LsArgs {
+    /// At most so many
+    #[arg(short = 'n', long, default_value_t = 20)]
+    pub limit: usize,
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct TraceArgs {
+    /// Id of the run, its beginning, or `latest`
+    pub run: String,
+    /// The cell: its number in `karat show`, or `sample/model/variant[/trial]`
+    pub cell: String,
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct ModelsArgs {
+    /// A suite whose registry files count too
+    #[arg(long, value_name = "SUITE")]
+    pub suite: Option<String>,
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct SchemaArgs {
+    /// Which schema
+    #[arg(default_value = "suite")]
+    pub name: SchemaArg,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SchemaArg {
+    /// Suite files
+    Suite,
+    /// report.json
+    Report,
+}
+
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// The shell
+    pub shell: clap_complete::Shell,
+}

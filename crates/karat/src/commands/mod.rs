@@ -1,0 +1,100 @@
+//! One file per command.
+
+mod completions;
+mod ls;
+mod models;
+mod plan;
+mod report;
+mod run;
+mod schema;
+mod selection;
+mod show;
+mod trace;
+mod validate;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use karat_app::App;
+use karat_types::{Clock, Exit, Moment};
+
+use crate::args::{Cli, Command, Common};
+use crate::environment::Environment;
+use crate::failure::Failure;
+use crate::printer::Printer;
+
+/// What every command gets.
+pub struct Edge<'a> {
+    pub app: App,
+    pub printer: &'a Printer,
+    pub quiet: bool,
+}
+
+impl Edge<'_> {
+    /// Warnings of a suite that can be used, and what of it is not planned.
+    fn notices(&self, plan: &karat_app::Plan) {
+        let warnings = &plan.warnings;
+        if !self.quiet && !warnings.is_empty() {
+            self.printer.say(&if self.printer.colour_err { warnings.coloured() } else { warnings.plain() });
+        }
+        for note in plan.notes.iter().filter(|_| !self.quiet) {
+            self.printer.say(&format!("note: {note}"));
+        }
+    }
+
+    /// Data as JSON.
+    fn json<T: serde::Serialize>(&self, value: &T) {
+        match serde_json::to_string_pretty(value) {
+            Ok(text) => self.printer.data(&text),
+            Err(error) => self.printer.say(&format!("error: writing JSON: {error}. This is a bug in karat")),
+        }
+    }
+}
+
+/// A table that reads well without colour and in a pipe.
+fn table(head: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
+    let mut table = comfy_table::Table::new();
+    table.load_style(comfy_table::presets::NOTHING).set_header(head.iter().copied());
+    for row in rows {
+        table.add_row(row);
+    }
+    table.trim_fmt()
+}
+
+/// Runs the command that was asked for.
+pub fn dispatch(cli: Cli, environment: Environment, printer: &Printer) -> Result<Exit, Failure> {
+    let edge = Edge { app: app(&cli.common, environment)?, printer, quiet: cli.common.quiet };
+    match cli.command {
+        Command::Run(args) => run::run(&edge, args),
+        Command::Resume(args) => run::resume(&edge, args),
+        Command::Plan(args) => plan::plan(&edge, &args.suite, &args.execution, args.json),
+        Command::Validate(args) => validate::validate(&edge, &args.suite),
+        Command::Report(args) => report::report(&edge, &args),
+        Command::Show(args) => show::show(&edge, &args),
+        Command::Ls(args) => ls::ls(&edge, &args),
+        Command::Trace(args) => trace::trace(&edge, &args),
+        Command::Models(args) => models::models(&edge, &args),
+        Command::Schema(args) => schema::schema(&edge, &args),
+        Command::Completions(args) => completions::completions(&edge, &args),
+    }
+}
+
+fn app(common: &Common, environment: Environment) -> Result<App, Failure> {
+    let home = PathBuf::from(common.home.as_deref().unwrap_or(".karat"));
+    let store = match &common.store {
+        Some(url) => url.parse().map_err(|error| Failure::Edge(format!("{error}")))?,
+        None => karat_app::StoreUrl::in_folder(&home),
+    };
+    Ok(App { store, home, lookup: Arc::new(move |name| environment.get(name)), clock: Arc::new(SystemClock) })
+}
+
+/// The system's clock: the one place of the binary that reads it.
+struct SystemClock;
+
+impl Clock for SystemClock {
+    fn now(&self) -> Moment {
+        #[expect(clippy::disallowed_methods, reason = "the clock that everything else is passed")]
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        Moment(now.map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX)))
+    }
+}

@@ -1,0 +1,58 @@
+//! `karat report`, and the reports that follow a run.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use karat_app::Format;
+use karat_types::Exit;
+
+use super::Edge;
+use crate::args::{FormatArg, OutputArgs, ReportArgs};
+use crate::failure::Failure;
+
+pub fn report(edge: &Edge<'_>, args: &ReportArgs) -> Result<Exit, Failure> {
+    write(edge, &args.run, &args.output, args.canonical)?;
+    Ok(Exit::Pass)
+}
+
+/// Finds out before a run whether its report can be written after it.
+pub fn check_folder(_edge: &Edge<'_>, output: &OutputArgs) -> Result<(), Failure> {
+    let Some(folder) = output.output_dir.as_deref().filter(|folder| *folder != "-") else { return Ok(()) };
+    let probe = Path::new(folder).join(".karat-probe");
+    let tried = fs::create_dir_all(folder).and_then(|()| fs::write(&probe, b"")).and_then(|()| fs::remove_file(&probe));
+    tried.map_err(|error| Failure::Edge(format!("`-o {folder}`: the folder cannot be written: {error}. Name another one")))
+}
+
+/// Writes the report of a run where the flags say; the exit code is that of the results.
+pub fn write(edge: &Edge<'_>, run: &str, output: &OutputArgs, canonical: bool) -> Result<Exit, Failure> {
+    let formats = formats(&output.format);
+    if output.output_dir.as_deref() == Some("-") {
+        let [format] = formats[..] else {
+            return Err(Failure::Edge("`-o -` writes one form: add `--format json` or `--format md`".to_owned()));
+        };
+        let (text, exit) = edge.app.report_text(run, format, canonical)?;
+        edge.printer.data(&text);
+        return Ok(exit);
+    }
+    let folder = match &output.output_dir {
+        Some(folder) => PathBuf::from(folder),
+        None => edge.app.run_folder(&edge.app.run_id(run)?),
+    };
+    let written = edge.app.report_into(run, &folder, &formats, canonical)?;
+    edge.printer.data(&written.summary);
+    Ok(written.exit)
+}
+
+fn formats(asked: &[FormatArg]) -> Vec<Format> {
+    let mut formats = Vec::new();
+    for form in asked {
+        let more: &[Format] = match form {
+            FormatArg::Md => &[Format::Markdown],
+            FormatArg::Json => &[Format::Json],
+            FormatArg::Cells => &[Format::Cells],
+            FormatArg::Both => &[Format::Markdown, Format::Json],
+        };
+        formats.extend(more.iter().filter(|format| !formats.contains(*format)).copied().collect::<Vec<_>>());
+    }
+    formats
+}

@@ -1,0 +1,52 @@
+//! `karat run` and `karat resume`.
+
+use karat_app::{Execution, RunEnd, Stop};
+use karat_types::{Exit, RunStatus};
+
+use super::{Edge, plan, report, selection};
+use crate::args::{OutputArgs, ResumeArgs, RunArgs};
+use crate::failure::Failure;
+use crate::progress;
+
+pub fn run(edge: &Edge<'_>, args: RunArgs) -> Result<Exit, Failure> {
+    if args.dry_run {
+        return plan::plan(edge, &args.suite, &args.execution, false);
+    }
+    let invocation = selection::invocation(&args.suite, &args.execution)?;
+    let loaded = edge.app.load(&invocation)?;
+    edge.notices(&loaded.plan);
+    report::check_folder(edge, &args.output)?;
+    let execution = execution(edge, args.run_id, args.resume)?;
+    let end = edge.app.run(loaded.plan, &invocation, execution)?;
+    finish(edge, &end, &args.output)
+}
+
+pub fn resume(edge: &Edge<'_>, args: ResumeArgs) -> Result<Exit, Failure> {
+    let later = selection::execution(&args.execution)?;
+    report::check_folder(edge, &args.output)?;
+    let execution = execution(edge, None, true)?;
+    let end = edge.app.resume(&args.run, &later, execution)?;
+    finish(edge, &end, &args.output)
+}
+
+fn execution(edge: &Edge<'_>, run_id: Option<String>, resume: bool) -> Result<Execution, Failure> {
+    let stop = Stop::new();
+    crate::signals::watch(stop.clone(), *edge.printer);
+    let observer = progress::observer(*edge.printer, edge.quiet);
+    Ok(Execution { run_id, resume, observer, stop })
+}
+
+fn finish(edge: &Edge<'_>, end: &RunEnd, output: &OutputArgs) -> Result<Exit, Failure> {
+    if let Some(notice) = &end.notice {
+        edge.printer.say(notice);
+    }
+    let summary = report::write(edge, &end.run, output, false)?;
+    if end.status != RunStatus::Finished {
+        let why = match end.status {
+            RunStatus::BudgetStopped => "the budget or the maximum of calls is used up",
+            _ => "interrupted",
+        };
+        edge.printer.say(&format!("{why}; everything that was paid is kept. Go on with `karat resume {}`", end.run));
+    }
+    Ok(end.exit().worst(summary))
+}

@@ -1,0 +1,62 @@
+//! `karat show`: cells as a table, TSV or JSON.
+
+use karat_app::CellLine;
+use karat_types::{CellStatus, Exit};
+
+use super::{Edge, table};
+use crate::args::{RowsArg, ShowArgs, StatusArg};
+use crate::failure::Failure;
+
+pub fn show(edge: &Edge<'_>, args: &ShowArgs) -> Result<Exit, Failure> {
+    let (metrics, mut lines) = edge.app.cells(&args.run)?;
+    lines.retain(|line| {
+        let status = args.status.is_none_or(|wanted| line.status == status(wanted));
+        status && args.sample.as_ref().is_none_or(|sample| line.sample == *sample)
+    });
+    match args.format {
+        RowsArg::Json => edge.json(&lines),
+        RowsArg::Tsv => {
+            let head = head(&metrics).join("\t");
+            let rows = lines.iter().map(|line| row(line, &metrics).join("\t"));
+            edge.printer.data(&std::iter::once(head).chain(rows).collect::<Vec<_>>().join("\n"));
+        }
+        RowsArg::Table => edge.printer.data(&table(&head(&metrics), lines.iter().map(|line| row(line, &metrics)))),
+    }
+    Ok(Exit::Pass)
+}
+
+fn status(wanted: StatusArg) -> CellStatus {
+    match wanted {
+        StatusArg::Ok => CellStatus::Ok,
+        StatusArg::Error => CellStatus::Error,
+        StatusArg::Skipped => CellStatus::Skipped,
+    }
+}
+
+fn head(metrics: &[String]) -> Vec<&str> {
+    ["cell", "sample", "model", "variant", "trial", "status"].into_iter().chain(metrics.iter().map(String::as_str)).collect()
+}
+
+fn row(line: &CellLine, metrics: &[String]) -> Vec<String> {
+    let status = match (line.status, &line.error) {
+        (CellStatus::Ok, _) => "ok".to_owned(),
+        (CellStatus::Skipped, _) => "skipped".to_owned(),
+        (CellStatus::Error, Some(error)) => format!("error: {}", error.code),
+        (CellStatus::Error, None) => "error".to_owned(),
+    };
+    let fixed = [
+        line.cell.to_string(),
+        line.sample.clone(),
+        line.model.clone().unwrap_or_default(),
+        line.variant.clone(),
+        line.trial.to_string(),
+        status,
+    ];
+    let scores = metrics.iter().map(|metric| line.scores.get(metric).cloned().unwrap_or_default());
+    fixed.into_iter().chain(scores).map(|text| clean(&text)).collect()
+}
+
+/// One field: no tab, no line break, no control character.
+fn clean(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}

@@ -1,0 +1,55 @@
+//! `karat trace`: prompts and raw responses of one cell.
+
+use karat_app::{Trace, TracedCall};
+use karat_types::Exit;
+
+use super::Edge;
+use crate::args::TraceArgs;
+use crate::failure::Failure;
+
+pub fn trace(edge: &Edge<'_>, args: &TraceArgs) -> Result<Exit, Failure> {
+    let trace = edge.app.trace(&args.run, &args.cell)?;
+    if args.json {
+        edge.json(&trace);
+    } else {
+        edge.printer.data(&text(&trace));
+    }
+    Ok(Exit::Pass)
+}
+
+fn text(trace: &Trace) -> String {
+    let model = trace.model.as_deref().unwrap_or("no model");
+    let mut text = format!("cell {}: {} × {model} × {} (trial {})\n", trace.cell, trace.sample, trace.variant, trace.trial);
+    for call in &trace.calls {
+        text.push_str(&part(call));
+    }
+    if let Some(output) = &trace.output {
+        text.push_str(&format!("\n── output ──\n{}\n", visible(output)));
+    }
+    text
+}
+
+fn part(call: &TracedCall) -> String {
+    let purpose = match &call.judge_of {
+        Some(scorer) => format!("judge of {scorer}"),
+        None => "step".to_owned(),
+    };
+    let status = call.status.map_or_else(String::new, |status| format!(", HTTP {status}"));
+    let error = call.error.as_ref().map_or_else(String::new, |error| format!(", {error}"));
+    format!(
+        "\n── call {} ({purpose}, {}{status}, {} attempts, {:.0} ms{error}) ──\nrequest:\n{}\nresponse:\n{}\n",
+        call.id,
+        call.model,
+        call.attempts,
+        call.latency_ms,
+        visible(&call.request),
+        visible(&call.response)
+    )
+}
+
+/// Control characters made visible, so that a response cannot write to the terminal.
+fn visible(text: &str) -> String {
+    text.chars()
+        .map(|c| if c.is_control() && c != '\n' && c != '\t' { char::REPLACEMENT_CHARACTER } else { c })
+        .collect()
+}

@@ -1,0 +1,24 @@
+//! `karat validate`.
+
+use karat_types::Exit;
+
+use super::{Edge, selection};
+use crate::args::{ExecutionArgs, SuiteArgs};
+use crate::failure::Failure;
+
+pub fn validate(edge: &Edge<'_>, suite: &SuiteArgs) -> Result<Exit, Failure> {
+    let invocation = selection::invocation(suite, &ExecutionArgs::default())?;
+    let loaded = edge.app.load(&invocation)?;
+    edge.notices(&loaded.plan);
+    let header = &loaded.plan.header;
+    edge.printer.data(&format!(
+        "{}: fine. {} samples, {} systems, {} cells, {} scorers, {} judges",
+        header.suite,
+        header.dataset.rows,
+        header.systems.len(),
+        header.cells(),
+        header.scorers.len(),
+        header.judges.len()
+    ));
+    Ok(Exit::Pass)
+}

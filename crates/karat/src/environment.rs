@@ -1,0 +1,49 @@
+//! The environment: `.env`, then `.env.local`, and the process environment, which wins. Read once, here only.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Variables by name.
+#[derive(Debug, Clone, Default)]
+pub struct Environment {
+    process: Arc<BTreeMap<String, String>>,
+    files: Arc<BTreeMap<String, String>>,
+}
+
+impl Environment {
+    /// Reads both files of the working directory, where they exist, and the process environment.
+    pub fn read() -> Self {
+        let mut files = BTreeMap::new();
+        for file in [".env", ".env.local"] {
+            if let Ok(entries) = dotenvy::from_path_iter(file) {
+                files.extend(entries.filter_map(Result::ok));
+            }
+        }
+        #[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
+        let process = std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+        Self { process: Arc::new(process.collect()), files: Arc::new(files) }
+    }
+
+    /// The value of a variable; an empty one counts as absent.
+    pub fn get(&self, name: &str) -> Option<String> {
+        self.process.get(name).or_else(|| self.files.get(name)).filter(|value| !value.is_empty()).cloned()
+    }
+
+    /// Gives flags the values that only the files have: below the command line and the process environment.
+    pub fn fill_in(&self, command: clap::Command) -> clap::Command {
+        let names: Vec<String> = command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
+        let command = self.fill_in_args(command);
+        names.into_iter().fold(command, |command, name| command.mut_subcommand(name, |sub| self.fill_in_args(sub)))
+    }
+
+    fn fill_in_args(&self, command: clap::Command) -> clap::Command {
+        command.mut_args(|arg| {
+            let name = arg.get_env().and_then(|name| name.to_str()).map(str::to_owned);
+            let value = name.filter(|name| !self.process.contains_key(name)).and_then(|name| self.files.get(&name).cloned());
+            match value {
+                Some(value) if arg.get_action().takes_values() => arg.default_value(value),
+                _ => arg,
+            }
+        })
+    }
+}

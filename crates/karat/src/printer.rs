@@ -1,0 +1,33 @@
+//! stdout is data, stderr is talk. The only place of the binary that prints.
+
+use std::io::{IsTerminal, Write};
+
+/// Prints. A closed pipe is no error.
+#[derive(Debug, Clone, Copy)]
+pub struct Printer {
+    /// Whether stderr is a terminal that a person looks at.
+    pub interactive: bool,
+    /// Whether stderr shows colour.
+    pub colour_err: bool,
+}
+
+impl Printer {
+    pub fn new() -> Self {
+        let interactive = std::io::stderr().is_terminal();
+        let choice = anstream::AutoStream::choice(&std::io::stderr());
+        Self { interactive, colour_err: choice != anstream::ColorChoice::Never }
+    }
+
+    /// Data.
+    pub fn data(&self, text: &str) {
+        let mut out = anstream::stdout().lock();
+        let written = out.write_all(text.as_bytes()).and_then(|()| if text.ends_with('\n') { Ok(()) } else { out.write_all(b"\n") });
+        let _ = written.and_then(|()| out.flush());
+    }
+
+    /// Talk.
+    pub fn say(&self, text: &str) {
+        let mut err = anstream::stderr().lock();
+        let _ = writeln!(err, "{text}");
+    }
+}

@@ -1,0 +1,151 @@
+//! What a person sees while a run goes on: a bar on a terminal, structured lines otherwise (CL-04).
+
+use std::sync::Arc;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use karat_types::{CellProgress, CellStatus, Event, Observer, ReuseLabel};
+
+use crate::printer::Printer;
+
+/// The observer for a printer: quiet, a bar, or lines.
+pub fn observer(printer: Printer, quiet: bool) -> Arc<dyn Observer> {
+    if quiet {
+        Arc::new(Warnings(printer))
+    } else if printer.interactive {
+        Arc::new(Bar::new(printer))
+    } else {
+        Arc::new(Lines(printer))
+    }
+}
+
+/// The one line of a finished cell.
+fn line(cell: &CellProgress<'_>) -> String {
+    let status = match (cell.status, cell.unscored, cell.reuse) {
+        (CellStatus::Error, _, _) => "error",
+        (CellStatus::Skipped, _, _) => "skipped",
+        (CellStatus::Ok, true, _) => "unscored",
+        (CellStatus::Ok, false, ReuseLabel::Reused) => "cached",
+        (CellStatus::Ok, false, ReuseLabel::Fresh) => "ok",
+    };
+    let model = cell.model.unwrap_or("none");
+    let mut line = format!(
+        "[cell {}/{}] videoId={} modelId={model} variant={}",
+        cell.done,
+        cell.total,
+        plain(cell.sample),
+        cell.variant
+    );
+    if cell.trial > 0 {
+        line.push_str(&format!(" trial={}", cell.trial));
+    }
+    line.push_str(&format!(" status={status} durationMs={}", cell.duration_ms));
+    if let (CellStatus::Error, Some(error)) = (cell.status, cell.error) {
+        line.push_str(&format!(" code={} message={:?}", error.code, cut(&error.message)));
+    }
+    line
+}
+
+/// An id from a dataset as one word without control characters.
+fn plain(id: &str) -> String {
+    if id.chars().any(|c| c.is_whitespace() || c.is_control()) { format!("{id:?}") } else { id.to_owned() }
+}
+
+fn cut(message: &str) -> String {
+    match message.char_indices().nth(200) {
+        Some((at, _)) => format!("{}…", &message[..at]),
+        None => message.to_owned(),
+    }
+}
+
+struct Lines(Printer);
+
+impl Observer for Lines {
+    fn on(&self, event: &Event<'_>) {
+        match event {
+            Event::Started { run, cells, done } if *done > 0 => {
+                self.0.say(&format!("run {run}: {done} of {cells} cells are there already"));
+            }
+            Event::Started { run, cells, .. } => self.0.say(&format!("run {run}: {cells} cells")),
+            Event::CellFinished(cell) => self.0.say(&line(cell)),
+            Event::Warning(text) => self.0.say(&format!("warning: {text}")),
+            Event::Retrying { .. } | Event::Finished { .. } => {}
+        }
+    }
+}
+
+struct Warnings(Printer);
+
+impl Observer for Warnings {
+    fn on(&self, event: &Event<'_>) {
+        if let Event::Warning(text) = event {
+            self.0.say(&format!("warning: {text}"));
+        }
+    }
+}
+
+struct Bar {
+    bar: ProgressBar,
+    printer: Printer,
+}
+
+impl Bar {
+    fn new(printer: Printer) -> Self {
+        let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
+        let style = ProgressStyle::with_template("{bar:30} {pos}/{len} cells  {elapsed} (left {eta})  {wide_msg}");
+        if let Ok(style) = style {
+            bar.set_style(style);
+        }
+        Self { bar, printer }
+    }
+}
+
+impl Observer for Bar {
+    fn on(&self, event: &Event<'_>) {
+        match event {
+            Event::Started { run, cells, done } => {
+                self.bar.println(format!("run {run}"));
+                self.bar.set_length(*cells);
+                self.bar.set_position(*done);
+            }
+            Event::CellFinished(cell) => {
+                self.bar.set_position(cell.done);
+                if cell.status == CellStatus::Error || cell.unscored {
+                    self.bar.println(line(cell));
+                }
+            }
+            Event::Retrying { model, attempt, delay_ms, error } => {
+                let text = format!("{model}: attempt {attempt} failed ({}), next in {delay_ms} ms", error.code.as_str());
+                self.bar.set_message(text);
+            }
+            Event::Warning(text) => self.bar.suspend(|| self.printer.say(&format!("warning: {text}"))),
+            Event::Finished { .. } => self.bar.finish_and_clear(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// CL-04: the seed's line.
+    #[test]
+    fn a_cell_is_one_line() {
+        let cell = CellProgress {
+            done: 12,
+            total: 60,
+            sample: "h_1zlead9ZU",
+            model: Some("gpt-5-mini"),
+            variant: "raw",
+            trial: 0,
+            status: CellStatus::Ok,
+            unscored: false,
+            reuse: ReuseLabel::Fresh,
+            duration_ms: 53_210,
+            error: None,
+        };
+        assert_eq!(
+            line(&cell),
+            "[cell 12/60] videoId=h_1zlead9ZU modelId=gpt-5-mini variant=raw status=ok durationMs=53210"
+        );
+    }
+}

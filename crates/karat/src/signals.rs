@@ -1,0 +1,45 @@
+//! Ctrl-C and SIGTERM: the first one stops the run in order, the second one ends the process at once.
+
+use karat_app::Stop;
+use karat_types::Exit;
+
+use crate::printer::Printer;
+
+/// Watches on a thread of its own until the process ends.
+pub fn watch(stop: Stop, printer: Printer) {
+    let watching = move || {
+        let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
+        runtime.block_on(async {
+            interrupted().await;
+            stop.set();
+            printer.say("stopping: calls under way are awaited and kept; once more to end at once");
+            interrupted().await;
+        });
+        end();
+    };
+    // Without the thread Ctrl-C ends the process at once, which is safe, only less orderly.
+    let _ = std::thread::Builder::new().name("signals".to_owned()).spawn(watching);
+}
+
+#[cfg(unix)]
+async fn interrupted() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let Ok(mut term) = signal(SignalKind::terminate()) else {
+        let _ = tokio::signal::ctrl_c().await;
+        return;
+    };
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => {}
+        _ = term.recv() => {}
+    }
+}
+
+#[cfg(not(unix))]
+async fn interrupted() {
+    let _ = tokio::signal::ctrl_c().await;
+}
+
+#[expect(clippy::disallowed_methods, reason = "the user asked twice; what was paid is in the ledger")]
+fn end() {
+    std::process::exit(i32::from(Exit::Interrupted.code()))
+}

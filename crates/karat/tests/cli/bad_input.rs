@@ -1,0 +1,94 @@
+//! Every bad input has a place, a hint and exit 1, and loses nothing.
+
+use crate::place::{Place, questions, suite};
+
+fn refused(place: &Place, arguments: &[&str], words: &[&str]) {
+    let said = place.karat(arguments);
+    assert_eq!(said.code, 1, "karat {}\n{}", arguments.join(" "), said.all());
+    for word in words {
+        assert!(said.stderr.contains(word), "{word:?} is missing in:\n{}", said.all());
+    }
+}
+
+/// CL-01, CL-05, CL-21: unknown keys, presets, flags, params and templates are named with the nearest known one.
+#[test]
+fn suites_with_problems_are_refused() {
+    let place = Place::new();
+    place.write("data.jsonl", &questions(2));
+    let good = suite("http://127.0.0.1:9/v1");
+    refused(&place, &["run", "claim"], &["claims"]);
+    refused(&place, &["run"], &["karat.yaml"]);
+    refused(&place, &["run", "claims", "--frobnicate"], &["--frobnicate"]);
+    refused(&place, &["run", "claims", "-p", "corpsu=x"], &["corpsu", "corpus"]);
+    refused(&place, &["frobnicate"], &["frobnicate"]);
+    for (broken, words) in [
+        (good.replace("scorers:", "scorer:"), vec!["karat.yaml:", "scorers"]),
+        (good.replace("sample.question", "sample.qestion"), vec!["karat.yaml:", "qestion", "question"]),
+        (good.replace("metric: contains", "metric: contians"), vec!["contians", "contains"]),
+        (good.replace("source: data.jsonl", "source: nope.jsonl"), vec!["nope.jsonl"]),
+        (good.replace("provider: openai", "provider: opnai"), vec!["opnai", "openai"]),
+        (format!("{good}name: twice\n"), vec!["karat.yaml:", "name"]),
+        ("name: [".to_owned(), vec!["karat.yaml"]),
+        (String::new(), vec!["karat.yaml"]),
+    ] {
+        place.write("karat.yaml", &broken);
+        refused(&place, &["validate"], &words);
+        refused(&place, &["run"], &words);
+    }
+    assert!(!place.path().join(".karat/runs").exists());
+}
+
+/// Several problems are reported at once.
+#[test]
+fn all_problems_are_reported() {
+    let place = Place::new();
+    place.write("data.jsonl", &questions(2));
+    let broken = suite("http://127.0.0.1:9/v1").replace("metric: contains", "metric: contians").replace("run: {", "run: { retires: 3,");
+    place.write("karat.yaml", &broken);
+    refused(&place, &["validate"], &["contians", "retires", "retries"]);
+}
+
+/// CL-01: broken rows, duplicate ids and empty datasets name file and line.
+#[test]
+fn datasets_with_problems_are_refused() {
+    let place = Place::new();
+    place.write("karat.yaml", &suite("http://127.0.0.1:9/v1"));
+    for (data, words) in [
+        (questions(2) + "{\"id\": \"x\",\n", vec!["data.jsonl:3"]),
+        (questions(2) + "{\"id\":\"q1\",\"question\":\"a\",\"target\":\"b\"}\n", vec!["data.jsonl", "q1"]),
+        (String::new(), vec!["data.jsonl"]),
+    ] {
+        place.write("data.jsonl", &data);
+        refused(&place, &["run"], &words);
+    }
+}
+
+/// CL-02: a missing or empty transcript is named.
+#[test]
+fn transcripts_with_problems_are_refused() {
+    let place = Place::new();
+    let said = place.karat(&["run", "claims", "-p", "transcripts=nowhere"]);
+    assert_eq!(said.code, 1, "{}", said.all());
+    assert!(said.stderr.contains("nowhere"), "{}", said.all());
+}
+
+/// A folder that cannot be written is found out before anything is spent.
+#[test]
+fn unwritable_folders_are_found_out_first() {
+    let place = Place::new();
+    place.write("file", "");
+    let said = place.karat(&["run", "faq", "-o", "file/below"]);
+    assert_eq!(said.code, 1, "{}", said.all());
+    assert!(said.stderr.contains("file/below"), "{}", said.all());
+    let said = place.karat(&["run", "faq", "--store", "sqlite:file/below/k.db"]);
+    assert_eq!(said.code, 1, "{}", said.all());
+}
+
+/// A key that is missing is named before anything is spent.
+#[test]
+fn missing_keys_are_named() {
+    let place = Place::new();
+    let said = place.karat(&["run", "claims", "--models", "gpt-5-mini", "--judges", "sim-judge-strict", "--yes"]);
+    assert_eq!(said.code, 1, "{}", said.all());
+    assert!(said.stderr.contains("OPENAI_API_KEY"), "{}", said.all());
+}

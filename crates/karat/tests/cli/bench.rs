@@ -1,0 +1,70 @@
+//! The short form of a suite, against a server.
+
+use testkit::{Echo, FakeProvider, Script};
+
+use crate::place::{Place, questions, suite};
+
+/// BY-04: every planned call is made exactly once, and every answer is scored.
+#[test]
+fn every_call_is_made_once() {
+    let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();
+    let place = Place::new();
+    place.write("data.jsonl", &questions(200));
+    place.write("karat.yaml", &suite(&provider.base_url()));
+    place.fine(&["run", "--run-id", "a"]);
+    assert_eq!((provider.requests(), provider.duplicates()), (200, 0));
+    let report = place.report("a");
+    assert_eq!(report["totals"]["cells"], 200);
+    assert_eq!(report["metrics"]["hit"]["value"], 1.0);
+    assert!(report["metrics"]["hit"]["n"].as_u64().is_some());
+    place.fine(&["run", "--run-id", "b"]);
+    assert_eq!(provider.requests(), 200);
+    assert_eq!(place.canonical("a"), place.canonical("b"));
+}
+
+/// CL-22: the budget holds, and stopping because of it is exit 5; raising it goes on where it stopped.
+#[test]
+fn budgets_and_call_limits_stop_the_run() {
+    let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();
+    let place = Place::new();
+    place.write("data.jsonl", &questions(40));
+    place.write("karat.yaml", &suite(&provider.base_url()));
+    let said = place.karat(&["run", "--run-id", "a", "--max-calls", "10"]);
+    assert_eq!(said.code, 5, "{}", said.all());
+    assert_eq!(provider.requests(), 10);
+    assert!(said.stderr.contains("karat resume a"), "{}", said.stderr);
+    let said = place.karat(&["resume", "a", "--max-calls", "100"]);
+    assert_eq!(said.code, 0, "{}", said.all());
+    assert_eq!((provider.requests(), provider.duplicates()), (40, 0));
+    let said = place.karat(&["run", "--no-cache", "--budget-usd", "0.000001"]);
+    assert_eq!(said.code, 5, "{}", said.all());
+    assert_eq!(provider.requests(), 40);
+}
+
+/// Peers 35: nothing ran, or everything errored, is never exit 0.
+#[test]
+fn a_provider_that_is_down_is_exit_1() {
+    let place = Place::new();
+    place.write("data.jsonl", &questions(3));
+    place.write("karat.yaml", &suite("http://127.0.0.1:9/v1"));
+    let said = place.karat(&["run", "--run-id", "a", "--retries", "0"]);
+    assert_eq!(said.code, 1, "{}", said.all());
+    let report = place.report("a");
+    assert_eq!(report["totals"]["errors"], 3);
+    assert_eq!(report["cells"][0]["error"]["code"], "connect");
+    let said = place.karat(&["run", "--limit", "0"]);
+    assert_eq!(said.code, 1, "{}", said.all());
+}
+
+/// CL-15, peers 27: with a tenth of all attempts failing in mixed ways the run completes within its retries.
+#[test]
+fn mixed_faults_are_survived() {
+    let provider = FakeProvider::start(Script::echo(Echo { fault_rate: 0.1, ..Echo::default() })).unwrap();
+    let place = Place::new();
+    place.write("data.jsonl", &questions(100));
+    place.write("karat.yaml", &suite(&provider.base_url()));
+    place.fine(&["run", "--run-id", "a"]);
+    assert_eq!(provider.duplicates(), 0);
+    assert!((100..160).contains(&provider.requests()), "{}", provider.requests());
+    assert_eq!(place.report("a")["metrics"]["hit"]["value"], 1.0);
+}

@@ -1,0 +1,38 @@
+//! `kill -9` at any point, then resume.
+
+use std::time::Duration;
+
+use testkit::{Echo, FakeProvider, Script};
+
+use crate::place::{Place, questions, suite};
+
+const CELLS: usize = 120;
+const CONCURRENCY: usize = 16;
+
+/// BY-04: at most (cells + concurrency × kills) calls, and the same canonical report as without a kill.
+#[test]
+fn kill_and_resume_is_as_if_nothing_happened() {
+    let provider = FakeProvider::start(Script::echo(Echo { latency: Duration::from_millis(15), ..Echo::default() })).unwrap();
+    let place = Place::new();
+    place.write("data.jsonl", &questions(CELLS));
+    place.write("karat.yaml", &suite(&provider.base_url()));
+    let mut kills = 0;
+    for delay in [60, 75, 90, 105, 120, 135] {
+        let arguments = ["run", "--run-id", "killed", "--resume", "-q"];
+        let mut child = place.command(&arguments).stdout(std::process::Stdio::null()).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(delay));
+        if child.try_wait().unwrap().is_none() {
+            kills += 1;
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    place.fine(&["run", "--run-id", "killed", "--resume"]);
+    let bound = CELLS + CONCURRENCY * kills;
+    assert!(kills > 0 && provider.requests() <= bound, "{} calls, {kills} kills", provider.requests());
+    let whole = Place::new();
+    whole.write("data.jsonl", &questions(CELLS));
+    whole.write("karat.yaml", &suite(&provider.base_url()));
+    whole.fine(&["run", "--run-id", "whole"]);
+    assert_eq!(place.canonical("killed"), whole.canonical("whole"));
+}

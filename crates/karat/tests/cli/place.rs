@@ -1,0 +1,94 @@
+//! A working directory of its own, and the binary in it.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+use testkit::Scratch;
+
+/// Where a test runs `karat`: no variable of the outer environment that could matter is passed on.
+pub struct Place(Scratch);
+
+/// What a command said.
+pub struct Said {
+    pub code: i32,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Place {
+    pub fn new() -> Self {
+        Self(testkit::scratch().unwrap())
+    }
+
+    pub fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    pub fn write(&self, name: &str, content: &str) -> PathBuf {
+        self.0.write(name, content).unwrap()
+    }
+
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_karat"));
+        command.args(arguments).current_dir(self.path());
+        for (name, _) in std::env::vars_os() {
+            let name = name.to_string_lossy().into_owned();
+            if ["KARAT_", "OPENAI_", "ANTHROPIC_", "HTTP", "NO_PROXY", "http"].iter().any(|prefix| name.starts_with(prefix)) {
+                command.env_remove(&name);
+            }
+        }
+        command
+    }
+
+    pub fn karat(&self, arguments: &[&str]) -> Said {
+        Said::of(self.command(arguments).output().unwrap())
+    }
+
+    /// Runs a command that must succeed.
+    pub fn fine(&self, arguments: &[&str]) -> Said {
+        let said = self.karat(arguments);
+        assert_eq!(said.code, 0, "karat {}\n{}\n{}", arguments.join(" "), said.stdout, said.stderr);
+        said
+    }
+
+    /// The canonical report of a run, as text.
+    pub fn canonical(&self, run: &str) -> String {
+        self.fine(&["report", run, "--canonical", "--format", "json", "-o", "-"]).stdout
+    }
+
+    /// The report of a run.
+    pub fn report(&self, run: &str) -> Value {
+        serde_json::from_str(&self.fine(&["report", run, "--format", "json", "-o", "-"]).stdout).unwrap()
+    }
+}
+
+impl Said {
+    pub fn of(output: Output) -> Self {
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        Self { code: output.status.code().unwrap_or(-1), stdout: text(output.stdout), stderr: text(output.stderr) }
+    }
+
+    /// What a failure said, for assertions.
+    pub fn all(&self) -> String {
+        format!("exit {}\n{}\n{}", self.code, self.stdout, self.stderr)
+    }
+}
+
+/// Questions whose answers the fake provider knows.
+pub fn questions(n: usize) -> String {
+    (0..n).map(|i| format!("{{\"id\":\"q{i}\",\"question\":\"Question {i}: [[answer {i}]]\",\"target\":\"answer {i}\"}}\n")).collect()
+}
+
+/// The short-form suite against a provider.
+pub fn suite(base_url: &str) -> String {
+    format!(
+        r#"name: bench
+dataset: {{ source: data.jsonl, id: id, input: question, reference: target }}
+models: [ {{ id: mock, provider: openai, model: mock-model, base_url: "{base_url}", api_key_env: MOCK_KEY, price: {{ input: 1.0, output: 2.0 }} }} ]
+variants: {{ direct: [ {{ prompt: {{ text: "{{{{ sample.question }}}}" }} }} ] }}
+scorers: {{ hit: {{ metric: contains }} }}
+run: {{ max_concurrency: 16, budget_usd: 1000 }}
+"#
+    )
+}

@@ -1,0 +1,90 @@
+//! The rooms of ARCHITECTURE.md: a test reads the graph of crates and refuses an arrow that goes up.
+
+#![cfg(test)]
+
+use std::collections::BTreeMap;
+use std::process::Command;
+
+use serde_json::Value;
+
+/// What each crate may depend on, beside crates from outside.
+const ALLOWED: &[(&str, &[&str])] = &[
+    ("karat-types", &[]),
+    ("karat-stats", &[]),
+    ("karat-text", &["karat-types"]),
+    ("karat-suite", &["karat-types", "karat-text"]),
+    ("karat-scoring", &["karat-types", "karat-text"]),
+    ("karat-providers", &["karat-types", "karat-text"]),
+    ("karat-store", &["karat-types"]),
+    ("karat-engine", &["karat-types", "karat-text", "karat-suite", "karat-scoring", "karat-providers", "karat-store"]),
+    ("karat-analysis", &["karat-types", "karat-stats", "karat-text"]),
+    ("karat-report", &["karat-types", "karat-stats", "karat-text", "karat-analysis"]),
+    (
+        "karat-app",
+        &[
+            "karat-types", "karat-stats", "karat-text", "karat-suite", "karat-scoring", "karat-providers", "karat-store",
+            "karat-engine", "karat-analysis", "karat-report",
+        ],
+    ),
+    ("karat", &["karat-types", "karat-app"]),
+];
+
+/// Crates that must not be anywhere below a library that promises to have no network stack.
+const NETWORK: &[&str] = &["reqwest", "hyper", "tokio", "rustls", "rusqlite"];
+
+fn metadata() -> Value {
+    let cargo = option_env!("CARGO").unwrap_or("cargo");
+    let output = Command::new(cargo).args(["metadata", "--format-version", "1", "--offline"]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// Dependencies of normal kind by package name, from the resolved graph.
+fn graph(metadata: &Value) -> BTreeMap<String, Vec<String>> {
+    let names: BTreeMap<&str, &str> = metadata["packages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|package| (package["id"].as_str().unwrap(), package["name"].as_str().unwrap()))
+        .collect();
+    let nodes = metadata["resolve"]["nodes"].as_array().unwrap().iter();
+    nodes
+        .map(|node| {
+            let normal = |dep: &&Value| dep["dep_kinds"].as_array().unwrap().iter().any(|kind| kind["kind"].is_null());
+            let deps = node["deps"].as_array().unwrap().iter().filter(normal);
+            let deps = deps.map(|dep| names[dep["pkg"].as_str().unwrap()].to_owned()).collect();
+            (names[node["id"].as_str().unwrap()].to_owned(), deps)
+        })
+        .collect()
+}
+
+/// Dependencies go downwards only.
+#[test]
+fn no_arrow_goes_up() {
+    let graph = graph(&metadata());
+    for (name, allowed) in ALLOWED {
+        let rooms = graph[*name].iter().filter(|dep| dep.starts_with("karat"));
+        let wrong: Vec<&String> = rooms.filter(|dep| !allowed.contains(&dep.as_str())).collect();
+        assert!(wrong.is_empty(), "{name} must not depend on {wrong:?}; ARCHITECTURE.md says what it may");
+    }
+    let unknown: Vec<&String> =
+        graph.keys().filter(|name| name.starts_with("karat") && !ALLOWED.iter().any(|(known, _)| known == name)).collect();
+    assert!(unknown.is_empty(), "{unknown:?} has no line in this test's table");
+}
+
+/// SU-07: scoring, text and statistics are libraries without a network stack or a database.
+#[test]
+fn libraries_have_no_network_stack() {
+    let graph = graph(&metadata());
+    for library in ["karat-scoring", "karat-stats", "karat-text", "karat-types"] {
+        let mut open = vec![library.to_owned()];
+        let mut seen = std::collections::BTreeSet::new();
+        while let Some(name) = open.pop() {
+            if seen.insert(name.clone()) {
+                open.extend(graph.get(&name).into_iter().flatten().cloned());
+            }
+        }
+        let found: Vec<&&str> = NETWORK.iter().filter(|name| seen.contains(**name)).collect();
+        assert!(found.is_empty(), "{library} pulls in {found:?}");
+    }
+}
