@@ -1,1 +1,16 @@
-//! Karat: report
+//! Findings to bytes, one module a format. Rendering one stored run twice is byte-identical (design law 9).
+//!
+//! Nothing here computes a statistic: a number in a report is a count or cites a
+//! [`Finding`](karat_analysis::Finding). Texts that come from datasets, models and providers are
+//! hostile until a format's own escaping has passed over them.
+
+mod figures;
+pub mod json;
+pub mod markdown;
+mod moment;
+mod provenance;
+mod report;
+pub mod terminal;
+mod visible;
+
+pub use report::{Context, Estimate, RenderError, Report};

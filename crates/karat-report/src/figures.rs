@@ -1,0 +1,150 @@
+//! Numbers for people: as many digits as the metric's scale deserves, always in the same form.
+
+use karat_analysis::Finding;
+use karat_types::{Better, MetricSpec, Money};
+
+/// What stands where there is no number.
+pub(crate) const NONE: &str = "n/a";
+
+/// A value in the metric's own unit.
+pub(crate) fn value(metric: &MetricSpec, value: f64) -> String {
+    let decimals = match metric.range {
+        Some((lo, hi)) if hi - lo >= 5.0 => 2,
+        Some(_) => 3,
+        None if value.abs() >= 100.0 => 0,
+        None if value.abs() >= 1.0 => 2,
+        None => 4,
+    };
+    // A value that rounds to zero has no sign.
+    let text = format!("{value:.decimals$}");
+    if text.trim_start_matches('-').chars().all(|c| matches!(c, '0' | '.')) {
+        text.trim_start_matches('-').to_owned()
+    } else {
+        text.replace('-', "−")
+    }
+}
+
+/// The value, or [`NONE`].
+pub(crate) fn maybe(metric: &MetricSpec, number: Option<f64>) -> String {
+    number.map_or_else(|| NONE.to_owned(), |number| value(metric, number))
+}
+
+/// A difference in the metric's unit, with its sign.
+pub(crate) fn change(metric: &MetricSpec, difference: f64) -> String {
+    let text = value(metric, difference);
+    let unsigned = text.starts_with('−') || text.chars().all(|c| matches!(c, '0' | '.'));
+    if unsigned { text } else { format!("+{text}") }
+}
+
+/// The interval alone, such as `7.61 to 8.63`, cut to the metric's range; [`NONE`] where there is none.
+pub(crate) fn interval(metric: &MetricSpec, finding: &Finding) -> String {
+    let cut = |bound: f64| metric.range.map_or(bound, |(lo, hi)| bound.max(lo).min(hi));
+    match finding.interval() {
+        Some((lo, hi)) => format!("{} to {}", value(metric, cut(lo)), value(metric, cut(hi))),
+        None => NONE.to_owned(),
+    }
+}
+
+/// A figure with all that belongs to it: `8.12 (95 % CI 7.61 to 8.63, n = 18, t)`.
+pub(crate) fn full(metric: &MetricSpec, finding: &Finding) -> String {
+    let seed = finding.seed().map_or_else(String::new, |seed| format!(", seed {seed}"));
+    let collapsed = if finding.is_degenerate() { ", all values equal" } else { "" };
+    let tail = format!("n = {}, {}{seed}{collapsed}", finding.n(), finding.method());
+    let bounds = finding.level().map(|level| format!("{} CI {}", percent(level), interval(metric, finding)));
+    match bounds {
+        Some(bounds) => format!("{} ({bounds}, {tail})", value(metric, finding.value())),
+        None => format!("{} (no interval, {tail})", value(metric, finding.value())),
+    }
+}
+
+/// A difference with all that belongs to it; its interval is not cut, since differences have their own range.
+pub(crate) fn full_change(metric: &MetricSpec, finding: &Finding) -> String {
+    let bounds = finding.interval().zip(finding.level()).map_or_else(
+        || "no interval".to_owned(),
+        |((lo, hi), level)| format!("{} CI {} to {}", percent(level), change(metric, lo), change(metric, hi)),
+    );
+    format!("{} ({bounds}, n = {}, {})", change(metric, finding.value()), finding.n(), finding.method())
+}
+
+/// A share as `95 %`.
+pub(crate) fn percent(share: f64) -> String {
+    let text = format!("{:.1}", 100.0 * share);
+    format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
+/// Dollars: cents from a dollar on, six decimals below; [`NONE`] when unknown.
+pub(crate) fn usd(amount: Option<f64>) -> String {
+    match amount {
+        None => NONE.to_owned(),
+        Some(amount) if amount.abs() >= 1.0 => format!("${amount:.2}"),
+        Some(amount) if amount.abs() > 0.0 => format!("${amount:.6}"),
+        Some(_) => "$0".to_owned(),
+    }
+}
+
+/// An amount of money as dollars.
+pub(crate) fn money(amount: Option<Money>) -> String {
+    usd(amount.map(Money::usd))
+}
+
+/// A whole number with its thousands apart.
+pub(crate) fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// How far along its range a value is, 0 worst and 1 best; `None` without a range.
+pub(crate) fn goodness(metric: &MetricSpec, value: f64) -> Option<f64> {
+    let (lo, hi) = metric.range.filter(|(lo, hi)| hi > lo)?;
+    let share = ((value - lo) / (hi - lo)).clamp(0.0, 1.0);
+    Some(if metric.better == Better::Higher { share } else { 1.0 - share })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn metric(range: Option<(f64, f64)>) -> MetricSpec {
+        MetricSpec {
+            name: "m".to_owned(),
+            scorer: 0,
+            range,
+            binary: false,
+            better: Better::Higher,
+            volatile: false,
+            aggregate: "mean".to_owned(),
+        }
+    }
+
+    #[test]
+    fn digits_follow_the_scale() {
+        let written = |range, number| value(&metric(range), number);
+        assert_eq!(written(Some((0.0, 10.0)), 8.125), "8.12");
+        assert_eq!(written(Some((0.0, 1.0)), 0.84), "0.840");
+        assert_eq!(written(None, 1234.5), "1234");
+        assert_eq!(written(None, -0.000_01), "0.0000");
+        assert_eq!(change(&metric(Some((0.0, 10.0))), 0.5), "+0.50");
+        assert_eq!(change(&metric(Some((0.0, 10.0))), -0.5), "−0.50");
+    }
+
+    #[test]
+    fn unknown_money_is_no_zero() {
+        assert_eq!(
+            [money(None), money(Some(Money::ZERO)), usd(Some(0.001_5)), usd(Some(12.0))],
+            ["n/a", "$0", "$0.001500", "$12.00"]
+        );
+    }
+
+    #[test]
+    fn thousands_stand_apart() {
+        assert_eq!([0, 999, 1_000, 1_234_567].map(count), ["0", "999", "1,000", "1,234,567"]);
+        assert_eq!([percent(0.95), percent(0.999)], ["95 %", "99.9 %"]);
+    }
+}

@@ -1,0 +1,196 @@
+//! Cells of the report, one at a time.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use karat_analysis::{CellScores, Consensus, Spend, united_diagnostics};
+use karat_types::{CellError, CellRow, CellStatus, JudgmentRow, Key, Note, Score, Usage};
+use serde::ser::{Error as _, Serialize, SerializeSeq, Serializer};
+use serde_json::{Map, Value};
+
+use super::INLINE_OUTPUT;
+use super::money::{Cost, cell_estimate};
+use crate::report::{RenderError, Report};
+
+type Scores<'a> = BTreeMap<&'a str, Score>;
+
+/// A cell as the report shows it.
+#[derive(serde::Serialize)]
+pub(super) struct Cell<'a> {
+    ordinal: u64,
+    sample: &'a str,
+    model: Option<&'a str>,
+    variant: &'a str,
+    trial: u32,
+    status: CellStatus,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cached: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_ref: Option<OutputRef>,
+    scores: Scores<'a>,
+    judgments: Vec<Judgment<'a>>,
+    consensus: BTreeMap<&'a str, Consensus>,
+    /// Of several judges, united.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    diagnostics: Map<String, Value>,
+    usage: Usage,
+    cost: Cost,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    latency_ms: Option<f64>,
+    #[serde(skip_serializing_if = "<[Note]>::is_empty")]
+    notes: &'a [Note],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a CellError>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    call_ids: Option<&'a [Key]>,
+}
+
+/// Where an output lies that is too long for the report: the store knows it by its hash.
+#[derive(serde::Serialize)]
+struct OutputRef {
+    hash: Key,
+    bytes: usize,
+}
+
+/// A judgment as the report shows it.
+#[derive(serde::Serialize)]
+struct Judgment<'a> {
+    scorer: &'a str,
+    judge: &'a str,
+    prompt_version: Option<&'a str>,
+    scores: Scores<'a>,
+    reasoning: &'a str,
+    diagnostics: &'a Map<String, Value>,
+    caps: &'a [String],
+    rung: Option<&'a str>,
+    shuffle_seed: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fresh: Option<bool>,
+    usage: Usage,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    latency_ms: Option<f64>,
+    #[serde(skip_serializing_if = "<[Note]>::is_empty")]
+    notes: &'a [Note],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a CellError>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    call_ids: Option<&'a [Key]>,
+}
+
+impl<'a> Cell<'a> {
+    fn of(report: Report<'a>, row: &CellRow<'a>) -> Result<Self, RenderError> {
+        let plan = &report.findings.plan;
+        let cell = row.cell;
+        let volatile = !report.context.canonical;
+        let scores = CellScores::of(plan, row);
+        let metrics = || report.metrics();
+        let named = metrics().filter_map(|(at, metric)| Some((metric.name.as_str(), scores.scores.get(at)?.clone()?)));
+        let agreed = metrics().filter_map(|(at, metric)| Some((metric.name.as_str(), (*scores.consensus.get(at)?)?)));
+        let judged: &[JudgmentRow] = row.judgments;
+        let (output, output_ref) = output(report, row)?;
+        Ok(Self {
+            ordinal: cell.ordinal,
+            sample: &row.sample.id,
+            model: plan.system_model(row.system).map(|model| model.id.as_str()),
+            variant: plan.system_variant(row.system),
+            trial: row.trial,
+            status: cell.status,
+            cached: volatile.then_some(cell.reused),
+            output,
+            output_ref,
+            scores: named.collect(),
+            judgments: judged.iter().map(|judgment| Judgment::of(report, judgment)).collect(),
+            consensus: agreed.collect(),
+            diagnostics: if judged.len() > 1 { united_diagnostics(judged) } else { Map::new() },
+            usage: cell.cost.usage,
+            cost: Cost::of(report, &Spend::of(row), cell_estimate(report, row.system)),
+            latency_ms: volatile.then_some(cell.latency_ms),
+            notes: &cell.notes,
+            error: cell.error.as_ref(),
+            call_ids: volatile.then_some(&cell.calls),
+        })
+    }
+}
+
+impl<'a> Judgment<'a> {
+    fn of(report: Report<'a>, judgment: &'a JudgmentRow) -> Self {
+        let plan = &report.findings.plan;
+        let volatile = !report.context.canonical;
+        let own = |(at, score): &'a (u16, Score)| {
+            let metric = plan.metrics.get(usize::from(*at))?;
+            Some((metric.name.as_str(), score.clone()))
+        };
+        Self {
+            scorer: plan.scorers.get(usize::from(judgment.scorer)).map_or("", |scorer| &scorer.id),
+            judge: plan.judges.get(usize::from(judgment.judge)).map_or("", |judge| &judge.id),
+            prompt_version: judgment.prompt_version.as_deref(),
+            scores: judgment.scores.iter().filter_map(own).collect(),
+            reasoning: &judgment.reasoning,
+            diagnostics: &judgment.diagnostics,
+            caps: &judgment.caps,
+            rung: judgment.rung.as_deref(),
+            shuffle_seed: judgment.shuffle_seed,
+            fresh: volatile.then_some(!judgment.reused),
+            usage: judgment.cost.usage,
+            latency_ms: volatile.then_some(judgment.latency_ms),
+            notes: &judgment.notes,
+            error: judgment.error.as_ref(),
+            call_ids: volatile.then_some(&judgment.calls),
+        }
+    }
+}
+
+/// The output where it is short, else where to find it.
+fn output(report: Report<'_>, row: &CellRow<'_>) -> Result<(Option<Value>, Option<OutputRef>), RenderError> {
+    if row.cell.status != CellStatus::Ok {
+        return Ok((None, None));
+    }
+    let Some(value) = report.rows.output(row.cell.ordinal)? else { return Ok((None, None)) };
+    let bytes = value.to_string().len();
+    Ok(if bytes <= INLINE_OUTPUT {
+        (Some(value), None)
+    } else {
+        (None, Some(OutputRef { hash: row.cell.output_hash, bytes }))
+    })
+}
+
+/// Calls `write` for each cell in plan order.
+pub(super) fn each(
+    report: Report<'_>,
+    write: &mut dyn FnMut(Cell<'_>) -> Result<(), RenderError>,
+) -> Result<(), RenderError> {
+    let mut failed = None;
+    report.rows.for_each(&mut |row| match Cell::of(report, &row).and_then(&mut *write) {
+        Ok(()) => ControlFlow::Continue(()),
+        Err(error) => {
+            failed = Some(error);
+            ControlFlow::Break(())
+        }
+    })?;
+    failed.map_or(Ok(()), Err)
+}
+
+/// All cells as a JSON list, streamed.
+pub(super) struct CellList<'a>(pub(super) Report<'a>);
+
+impl Serialize for CellList<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let list = RefCell::new(serializer.serialize_seq(None)?);
+        let mut refused = None;
+        let result = each(self.0, &mut |cell| {
+            list.borrow_mut().serialize_element(&cell).map_err(|error| {
+                let message = error.to_string();
+                refused = Some(error);
+                RenderError::Rows(karat_types::RowError(message))
+            })
+        });
+        match (refused, result) {
+            (Some(error), _) => Err(error),
+            (None, Err(error)) => Err(S::Error::custom(error)),
+            (None, Ok(())) => list.into_inner().end(),
+        }
+    }
+}

@@ -1,0 +1,287 @@
+//! The document: every field of `karat.report/1`, in a fixed order.
+
+use std::collections::BTreeMap;
+
+use karat_analysis::{Group, Leaderboard, Outcome, Spread};
+use karat_types::{ScorerKind, SourceDigest};
+use serde::Serialize;
+use serde::ser::{SerializeMap, SerializeSeq, Serializer};
+use serde_json::{Value, json};
+
+use super::CellsFile;
+use super::cells::CellList;
+use super::money::{Cost, RunCost, group_estimate};
+use crate::moment::rfc3339;
+use crate::report::Report;
+
+/// The whole report.
+pub(super) struct Document<'a> {
+    pub(super) report: Report<'a>,
+    pub(super) cells: Option<&'a CellsFile>,
+}
+
+impl Serialize for Document<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let report = self.report;
+        let findings = report.findings;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("schema", "karat.report/1")?;
+        map.serialize_entry("run", &run(report))?;
+        map.serialize_entry("totals", &totals(report))?;
+        map.serialize_entry("summary", &findings.summary)?;
+        map.serialize_entry("warnings", &findings.warnings)?;
+        map.serialize_entry("metrics", &spreads(report, &findings.run.metrics))?;
+        map.serialize_entry("systems", &groups(report, &findings.systems))?;
+        map.serialize_entry("models", &groups(report, &findings.models))?;
+        map.serialize_entry("variants", &groups(report, &findings.variants))?;
+        if self.cells.is_none() {
+            map.serialize_entry("samples", &SampleList(report))?;
+        }
+        map.serialize_entry("leaderboards", &leaderboards(report))?;
+        map.serialize_entry("cost", &RunCost::of(report))?;
+        map.serialize_entry("gates", &[(); 0])?;
+        map.serialize_entry("verdict", &None::<&str>)?;
+        map.serialize_entry("verdict_note", "no gate was evaluated")?;
+        map.serialize_entry("analyses", &analyses(report))?;
+        match self.cells {
+            Some(file) => map.serialize_entry("cells_file", file)?,
+            None => map.serialize_entry("cells", &CellList(report))?,
+        }
+        map.end()
+    }
+}
+
+/// The run without what the canonical form leaves out.
+#[derive(Serialize)]
+struct Run<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<&'a str>,
+    suite: &'a str,
+    about: Option<&'a str>,
+    suite_hash: &'a str,
+    plan_hash: String,
+    dataset_hash: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    started_at: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    completed_at: Option<Option<String>>,
+    status: karat_types::RunStatus,
+    version: &'a str,
+    git_commit: Option<&'a str>,
+    seed: u64,
+    config: Value,
+}
+
+fn run<'a>(report: Report<'a>) -> Run<'a> {
+    let header = report.rows.header();
+    let plan = &report.findings.plan;
+    let volatile = !report.context.canonical;
+    Run {
+        id: volatile.then_some(&header.id),
+        suite: &plan.suite,
+        about: plan.about.as_deref(),
+        suite_hash: &plan.suite_hash,
+        plan_hash: plan.plan_hash.to_string(),
+        dataset_hash: &plan.dataset.hash,
+        started_at: volatile.then(|| rfc3339(header.started_at)),
+        completed_at: volatile.then(|| header.completed_at.map(rfc3339)),
+        status: header.status,
+        version: &header.version,
+        git_commit: header.git_commit.as_deref(),
+        seed: plan.run.seed,
+        config: config(report),
+    }
+}
+
+/// What ran, without contents of files and without anything that names a secret.
+fn config(report: Report<'_>) -> Value {
+    let plan = &report.findings.plan;
+    let model = |it: &karat_types::ModelSpec| {
+        json!({
+            "id": it.id, "provider": it.provider, "model": it.model, "family": it.family,
+            "price": it.price, "tier": it.tier, "parameters": it.parameters
+        })
+    };
+    let scorer = |it: &karat_types::ScorerSpec| match &it.kind {
+        ScorerKind::Metric { metric, with } => json!({ "id": it.id, "metric": metric, "with": with }),
+        ScorerKind::Rubric(rubric) => json!({
+            "id": it.id, "rubric": rubric.rubric.id, "version": rubric.rubric.version, "judges": rubric.judges,
+            "consensus": rubric.consensus
+        }),
+    };
+    let sources: Vec<&SourceDigest> = plan.dataset.sources.iter().collect();
+    json!({
+        "models": plan.models.iter().map(model).collect::<Vec<_>>(),
+        "judges": plan.judges.iter().map(model).collect::<Vec<_>>(),
+        "variants": plan.variants.iter().map(|variant| &variant.id).collect::<Vec<_>>(),
+        "scorers": plan.scorers.iter().map(scorer).collect::<Vec<_>>(),
+        "trials": plan.trials,
+        "dataset": { "rows": plan.dataset.rows, "version": plan.dataset.version, "sources": sources },
+        "run": plan.run,
+        "tokenizer": plan.tokenizer,
+        "confidence": report.findings.level()
+    })
+}
+
+#[derive(Serialize)]
+struct Totals {
+    samples: usize,
+    planned: u64,
+    cells: u64,
+    judgments: u64,
+    errors: u64,
+    unscored: u64,
+    skipped: u64,
+    stopped: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cached: Option<u64>,
+}
+
+fn totals(report: Report<'_>) -> Totals {
+    let tally = report.findings.run.tally;
+    Totals {
+        samples: report.findings.samples(),
+        planned: report.findings.planned,
+        cells: tally.cells,
+        judgments: tally.judgments,
+        errors: tally.errors,
+        unscored: tally.unscored,
+        skipped: tally.skipped,
+        stopped: tally.stopped,
+        cached: (!report.context.canonical).then_some(tally.reused),
+    }
+}
+
+/// Spreads by the metric's name, in the plan's order.
+struct Spreads<'a>(Vec<(&'a str, &'a Spread)>);
+
+impl Serialize for Spreads<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().copied())
+    }
+}
+
+fn spreads<'s, 'r: 's>(report: Report<'r>, all: &'s [Spread]) -> Spreads<'s> {
+    Spreads(report.metrics().filter_map(|(at, metric)| Some((metric.name.as_str(), all.get(at)?))).collect())
+}
+
+#[derive(Serialize)]
+struct GroupView<'a> {
+    id: &'a str,
+    model: Option<&'a str>,
+    variant: Option<&'a str>,
+    cells: u64,
+    judgments: u64,
+    errors: u64,
+    unscored: u64,
+    skipped: u64,
+    dimensions: Spreads<'a>,
+    cost: Cost,
+}
+
+fn groups<'a>(report: Report<'a>, groups: &'a [Group]) -> Vec<GroupView<'a>> {
+    let view = |group: &'a Group| GroupView {
+        id: &group.id,
+        model: group.model.as_deref(),
+        variant: group.variant.as_deref(),
+        cells: group.tally.cells,
+        judgments: group.tally.judgments,
+        errors: group.tally.errors,
+        unscored: group.tally.unscored,
+        skipped: group.tally.skipped,
+        dimensions: spreads(report, &group.metrics),
+        cost: Cost::of(report, &group.spend, group_estimate(report, group)),
+    };
+    groups.iter().map(view).collect()
+}
+
+/// The samples, made one at a time.
+struct SampleList<'a>(Report<'a>);
+
+#[derive(Serialize)]
+struct SampleView<'a> {
+    id: &'a str,
+    dimensions: Spreads<'a>,
+    cost: Option<f64>,
+}
+
+impl Serialize for SampleList<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let findings = self.0.findings;
+        let mut list = serializer.serialize_seq(Some(findings.samples()))?;
+        for at in 0..findings.samples() {
+            let sample = findings.sample(at);
+            let dimensions = spreads(self.0, &sample.metrics);
+            list.serialize_element(&SampleView {
+                id: sample.id,
+                dimensions,
+                cost: sample.cost.map(karat_types::Money::usd),
+            })?;
+        }
+        list.end()
+    }
+}
+
+#[derive(Serialize)]
+struct PlaceView<'a> {
+    id: &'a str,
+    score: f64,
+    n: u64,
+    ci: Option<(f64, f64)>,
+    method: &'a str,
+}
+
+fn boards<'a>(report: Report<'a>) -> impl Iterator<Item = (&'a str, &'a Leaderboard)> {
+    report.metrics().filter_map(move |(at, metric)| Some((metric.name.as_str(), report.findings.leaderboards.get(at)?)))
+}
+
+fn leaderboards<'a>(report: Report<'a>) -> BTreeMap<&'a str, Vec<PlaceView<'a>>> {
+    let view = |place: &'a karat_analysis::Place| PlaceView {
+        id: &place.id,
+        score: place.finding.value(),
+        n: place.finding.n(),
+        ci: place.finding.interval(),
+        method: place.finding.method(),
+    };
+    boards(report).map(|(name, board)| (name, board.places.iter().map(view).collect())).collect()
+}
+
+/// What a leaderboard rests on.
+#[derive(Serialize)]
+struct Basis<'a> {
+    shared: u64,
+    shared_samples: u64,
+    scored: u64,
+    gaps: &'a [karat_analysis::Gap],
+    lead: Option<&'a karat_analysis::Finding>,
+    hardest_sample: Option<&'a karat_analysis::Place>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Analysis<'a> {
+    Outcome(&'a Outcome),
+    Leaderboards(BTreeMap<&'a str, Basis<'a>>),
+    Baselines(&'a [karat_analysis::Beside]),
+    Recommendations(&'a [karat_analysis::Recommendation]),
+}
+
+fn analyses<'a>(report: Report<'a>) -> BTreeMap<&'a str, Analysis<'a>> {
+    let findings = report.findings;
+    let basis = |board: &'a Leaderboard| Basis {
+        shared: board.shared,
+        shared_samples: board.shared_samples,
+        scored: board.scored,
+        gaps: &board.gaps,
+        lead: board.lead.as_ref(),
+        hardest_sample: board.hardest_sample.as_ref(),
+    };
+    let boards = boards(report).map(|(name, board)| (name, basis(board))).collect();
+    let mut all = BTreeMap::from([
+        ("baselines", Analysis::Baselines(&findings.baselines)),
+        ("leaderboards", Analysis::Leaderboards(boards)),
+        ("recommendations", Analysis::Recommendations(&findings.recommendations)),
+    ]);
+    all.extend(findings.analyses.iter().map(|it| (it.id.as_str(), Analysis::Outcome(&it.outcome))));
+    all
+}

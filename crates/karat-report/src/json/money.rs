@@ -1,0 +1,87 @@
+//! Tokens and money of the report (CL-22).
+
+use std::collections::BTreeMap;
+
+use karat_analysis::{Group, Spend};
+use karat_types::Money;
+use serde::Serialize;
+
+use crate::report::Report;
+
+/// What some cells used and cost, in tokens and dollars; null where a price is unknown.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(super) struct Cost {
+    extraction_tokens: u64,
+    judge_tokens: u64,
+    extraction_cost_usd: Option<f64>,
+    judge_cost_usd: Option<f64>,
+    estimated_cost_usd: Option<f64>,
+    /// What this run paid, reused results apart; not in the canonical form.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    actual_cost_usd: Option<f64>,
+}
+
+impl Cost {
+    pub(super) fn of(report: Report<'_>, spend: &Spend, estimate: Option<Money>) -> Self {
+        Self {
+            extraction_tokens: spend.extraction.usage.total(),
+            judge_tokens: spend.judging.usage.total(),
+            extraction_cost_usd: spend.extraction.cost().map(Money::usd),
+            judge_cost_usd: spend.judging.cost().map(Money::usd),
+            estimated_cost_usd: estimate.map(Money::usd),
+            actual_cost_usd: (!report.context.canonical).then(|| spend.paid().usd()),
+        }
+    }
+}
+
+/// The estimate for one cell of a system.
+pub(super) fn cell_estimate(report: Report<'_>, system: usize) -> Option<Money> {
+    report.context.estimate.as_ref()?.per_cell.get(system).copied().flatten()
+}
+
+/// The estimate for all cells of a group.
+pub(super) fn group_estimate(report: Report<'_>, group: &Group) -> Option<Money> {
+    let rows = i128::from(report.findings.plan.dataset.rows);
+    let of_system = |system: &usize| {
+        let trials = report.findings.plan.systems.get(*system)?.trials;
+        Some(Money(cell_estimate(report, *system)?.0 * rows * i128::from(trials)))
+    };
+    group.systems.iter().map(of_system).sum()
+}
+
+/// The report's `cost`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(super) struct RunCost<'a> {
+    #[serde(flatten)]
+    total: Cost,
+    cost_per_cell: Option<f64>,
+    cost_per_model: BTreeMap<&'a str, Option<f64>>,
+    /// Null where the samples are too many to stand in the report.
+    cost_per_sample: Option<BTreeMap<&'a str, Option<f64>>>,
+    cost_per_variant: BTreeMap<&'a str, Option<f64>>,
+    /// Primary metric per dollar of the system's own calls, by model; null when that cost is 0 or unknown.
+    score_per_usd: BTreeMap<&'a str, Option<f64>>,
+}
+
+impl<'a> RunCost<'a> {
+    pub(super) fn of(report: Report<'a>) -> Self {
+        let findings = report.findings;
+        let groups = |groups: &'a [Group]| {
+            groups.iter().map(|group| (group.id.as_str(), group.spend.cost().map(Money::usd))).collect()
+        };
+        let efficiency = |group: &'a Group| {
+            let score = findings.primary.and_then(|at| group.metrics.get(at)?.value());
+            (group.id.as_str(), score.and_then(|score| group.spend.efficiency(score)))
+        };
+        let samples =
+            || (0..findings.samples()).map(|at| (findings.sample_id(at), findings.sample_cost(at).map(Money::usd)));
+        Self {
+            total: Cost::of(report, &findings.run.spend, report.context.estimate.as_ref().map(|it| it.total)),
+            cost_per_cell: findings.run.spend.per_cell_usd(),
+            cost_per_model: groups(&findings.models),
+            cost_per_sample: super::is_inline(report).then(|| samples().collect()),
+            cost_per_variant: groups(&findings.variants),
+            score_per_usd: findings.models.iter().map(efficiency).collect(),
+        }
+    }
+}

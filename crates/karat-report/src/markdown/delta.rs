@@ -1,0 +1,118 @@
+//! What changed between the base and the other variants (or models): CL-10.
+
+use karat_analysis::{Comparison, Delta, Finding, Over, TextChange, TextDelta};
+use karat_types::{Better, MetricSpec};
+
+use super::page::{Column, Inline, Page};
+use crate::figures::{self, count};
+use crate::report::Report;
+use crate::visible::brief;
+
+/// Texts shown of each kind; all are counted.
+const TEXTS: usize = 5;
+
+pub(super) fn write(page: &mut Page, report: Report<'_>) {
+    for delta in report.findings.deltas() {
+        let title = match delta.over {
+            Over::Variant => "Variant delta",
+            Over::Model => "Model delta",
+        };
+        page.heading(2, Inline::plain(title));
+        page.paragraph(Inline::plain("Each against ").and_code(&delta.base).and(", paired by sample, ").and(
+            match delta.over {
+                Over::Variant => "model and judge.",
+                Over::Model => "variant and judge.",
+            },
+        ));
+        write_delta(page, report, delta);
+    }
+}
+
+fn write_delta(page: &mut Page, report: Report<'_>, delta: &Delta) {
+    if delta.comparisons.is_empty() {
+        page.paragraph(Inline::plain("Nothing can be paired with it."));
+    }
+    for comparison in &delta.comparisons {
+        page.heading(3, Inline::code(&comparison.id));
+        page.paragraph(
+            Inline::text(count(comparison.matched))
+                .and(" matched pairs of cells, ")
+                .and_text(count(comparison.unmatched))
+                .and(" without a partner."),
+        );
+        changes(page, report, comparison);
+        for texts in &comparison.texts {
+            write_texts(page, texts);
+        }
+        page.list(comparison.movers.iter().take(TEXTS).filter_map(|mover| {
+            let metric = metric_of(report, &mover.metric)?;
+            Some(
+                Inline::code(&mover.sample)
+                    .and(" moved by ")
+                    .and_text(figures::change(metric, mover.delta))
+                    .and(" in ")
+                    .and_code(&mover.metric),
+            )
+        }));
+    }
+}
+
+fn metric_of<'a>(report: Report<'a>, name: &str) -> Option<&'a MetricSpec> {
+    report.metrics().map(|(_, metric)| metric).find(|metric| metric.name == name)
+}
+
+fn changes(page: &mut Page, report: Report<'_>, comparison: &Comparison) {
+    let heads = [
+        Column::left(Inline::plain("Metric")),
+        Column::right(Inline::plain("Change")),
+        Column::right(Inline::plain("Interval")),
+        Column::right(Inline::plain("n")),
+        Column::left(Inline::plain("Verdict")),
+    ];
+    let row = |(metric, delta): (&MetricSpec, &Finding)| {
+        let interval = delta.interval().map_or(figures::NONE.to_owned(), |(lo, hi)| {
+            format!("{} to {}", figures::change(metric, lo), figures::change(metric, hi))
+        });
+        vec![
+            Inline::code(&metric.name),
+            Inline::text(figures::change(metric, delta.value())).bold(),
+            Inline::text(interval),
+            Inline::text(count(delta.n())),
+            Inline::plain(verdict(metric, delta)),
+        ]
+    };
+    let known = comparison.metrics.iter().filter_map(|it| Some((metric_of(report, &it.metric)?, &it.delta)));
+    page.table(&heads, known.map(row));
+}
+
+fn verdict(metric: &MetricSpec, delta: &Finding) -> &'static str {
+    match delta.sign().map(|above| above == (metric.better == Better::Higher)) {
+        Some(true) => "better",
+        Some(false) => "worse",
+        None => "undecided",
+    }
+}
+
+fn write_texts(page: &mut Page, texts: &TextDelta) {
+    page.paragraph(
+        Inline::code(&texts.name)
+            .and(": ")
+            .and_text(count(texts.base))
+            .and(" before, ")
+            .and_text(count(texts.other))
+            .and(" after; ")
+            .and_text(count(texts.n_appeared))
+            .and(" distinct texts appeared, ")
+            .and_text(count(texts.n_disappeared))
+            .and(" disappeared."),
+    );
+    let line = |sign: &'static str| {
+        move |change: &TextChange| {
+            let times = if change.times > 1 { format!(" (×{})", change.times) } else { String::new() };
+            let text = brief(&change.text, 160);
+            Inline::plain(sign).and_code(&change.sample).and(": ").and_text(text).and_text(times)
+        }
+    };
+    let appeared = texts.appeared.iter().take(TEXTS).map(line("appeared in "));
+    page.list(appeared.chain(texts.disappeared.iter().take(TEXTS).map(line("disappeared from "))));
+}

@@ -1,0 +1,125 @@
+//! What went wrong: cells that fell short, cells that failed, and what must not be silent.
+
+use karat_analysis::{ErrorKind, Failure, NoteCount, Stage};
+use karat_types::{MetricSpec, NoteKind};
+
+use super::page::{Column, Inline, Page, columns};
+use crate::figures::{self, count};
+use crate::report::Report;
+use crate::visible::brief;
+
+/// Cells that fell short of a threshold in any dimension, the worst first.
+pub(super) fn write(page: &mut Page, report: Report<'_>) {
+    let Some(failures) = report.findings.failures() else { return };
+    page.heading(2, Inline::plain("Failure analysis"));
+    page.paragraph(
+        Inline::text(count(failures.cells))
+            .and(" of ")
+            .and_text(count(failures.of))
+            .and(" scored cells fall short in at least one metric. Thresholds: ")
+            .then(Inline::list(failures.below.iter().filter_map(|(name, limit)| {
+                let metric = metric_of(report, name)?;
+                Some(Inline::code(name).and(" ").and_text(figures::value(metric, *limit)))
+            })))
+            .and("."),
+    );
+    if failures.worst.is_empty() {
+        return;
+    }
+    let heads = [
+        Column::left(Inline::plain("Sample")),
+        Column::left(Inline::plain("System")),
+        Column::left(Inline::plain("Fell short in")),
+        Column::left(Inline::plain("Why")),
+    ];
+    page.table(&heads, failures.worst.iter().map(|failure| row(report, failure)));
+    if (failures.worst.len() as u64) < failures.cells {
+        let shown = count(failures.worst.len() as u64);
+        page.paragraph(Inline::plain("The worst ").and_text(shown).and(" are shown."));
+    }
+}
+
+fn metric_of<'a>(report: Report<'a>, name: &str) -> Option<&'a MetricSpec> {
+    report.metrics().map(|(_, metric)| metric).find(|metric| metric.name == name)
+}
+
+fn row(report: Report<'_>, failure: &Failure) -> Vec<Inline> {
+    let fell = failure.shortfalls.iter().filter_map(|it| {
+        let metric = metric_of(report, &it.metric)?;
+        Some(Inline::code(&it.metric).and(" ").and_text(figures::value(metric, it.value)))
+    });
+    vec![
+        Inline::code(&failure.sample),
+        Inline::code(&failure.system),
+        Inline::list(fell),
+        Inline::text(brief(failure.why.as_deref().unwrap_or_default(), 160)),
+    ]
+}
+
+/// What failed, by code.
+pub(super) fn write_errors(page: &mut Page, report: Report<'_>) {
+    page.heading(2, Inline::plain("Errors"));
+    let kinds = report.findings.errors().map(|errors| errors.kinds.as_slice()).unwrap_or_default();
+    if kinds.is_empty() {
+        page.paragraph(Inline::plain("None."));
+        return;
+    }
+    let heads = [
+        Column::left(Inline::plain("Code")),
+        Column::left(Inline::plain("Where")),
+        Column::right(Inline::plain("Count")),
+        Column::left(Inline::plain("First example")),
+    ];
+    page.table(&heads, kinds.iter().map(error_row));
+}
+
+fn error_row(kind: &ErrorKind) -> Vec<Inline> {
+    let stage = match kind.stage {
+        Stage::Cell => "cell",
+        Stage::Judgment => "judgment",
+    };
+    let example = kind
+        .examples
+        .first()
+        .map(|it| Inline::code(&it.sample).and(" ").and_code(&it.who).and(": ").and_text(brief(&it.message, 160)));
+    vec![Inline::code(&kind.code), Inline::plain(stage), Inline::text(count(kind.count)), example.unwrap_or_default()]
+}
+
+/// Truncated replies, dropped chunks, lenient parses.
+pub(super) fn write_notes(page: &mut Page, report: Report<'_>) {
+    let Some(notes) = report.findings.notes() else { return };
+    let lenient = notes.rungs.iter().filter(|(rung, _)| rung.as_str() != "direct");
+    let lenient: Vec<Inline> = lenient
+        .map(|(rung, n)| Inline::text(count(*n)).and(" judges' replies were read through the rung ").and_code(rung))
+        .collect();
+    if notes.kinds.is_empty() && lenient.is_empty() {
+        return;
+    }
+    page.heading(2, Inline::plain("Notes"));
+    if !notes.kinds.is_empty() {
+        let heads = columns(&["What", "Cells", "Judgments", "Times", "First example"]);
+        page.table(&heads, notes.kinds.iter().map(note_row));
+    }
+    page.list(lenient);
+}
+
+fn note_row(note: &NoteCount) -> Vec<Inline> {
+    vec![
+        Inline::plain(said(note.kind)),
+        Inline::text(count(note.cells)),
+        Inline::text(count(note.judgments)),
+        Inline::text(count(note.times)),
+        Inline::code(&note.sample).and(": ").and_text(brief(&note.example, 160)),
+    ]
+}
+
+fn said(kind: NoteKind) -> &'static str {
+    match kind {
+        NoteKind::Truncated => "reply cut at max_tokens",
+        NoteKind::DroppedChunks => "chunks dropped beyond max",
+        NoteKind::Lenient => "reply read leniently",
+        NoteKind::Reasked => "asked again",
+        NoteKind::UsageEstimated => "usage estimated",
+        NoteKind::Lenience => "declared lenience used",
+    }
+}

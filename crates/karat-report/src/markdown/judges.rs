@@ -1,0 +1,77 @@
+//! How far the judges agree, and where they do not (CL-16).
+
+use karat_analysis::{Agreement, Grading, JudgePair};
+
+use super::page::{Column, Inline, Page, columns};
+use crate::figures::{self, count};
+use crate::report::Report;
+
+/// Cells shown of those on which the judges disagree.
+const CELLS: usize = 10;
+
+pub(super) fn write(page: &mut Page, report: Report<'_>) {
+    let findings = report.findings;
+    let graded = findings.grading().filter(|grading| grading.shared_cells + grading.single_judge_cells > 0);
+    if graded.is_none() && findings.agreement().is_none() {
+        return;
+    }
+    page.heading(2, Inline::plain("Judges"));
+    if let Some(grading) = graded {
+        write_grading(page, grading);
+    }
+    if let Some(agreement) = findings.agreement() {
+        write_agreement(page, report, agreement);
+    }
+}
+
+fn write_grading(page: &mut Page, grading: &Grading) {
+    page.paragraph(
+        Inline::text(count(grading.shared_cells))
+            .and(" cells were graded by several judges, ")
+            .and_text(count(grading.single_judge_cells))
+            .and(" by one although more were asked, ")
+            .and_text(count(grading.flagged_cells))
+            .and(" are flagged because the judges disagree."),
+    );
+    let row = |it: &karat_analysis::Flagged| {
+        vec![
+            Inline::code(&it.sample).and(" ").and_code(&it.system),
+            Inline::code(&it.metric),
+            Inline::text(format!("{:.2}", it.variance)),
+        ]
+    };
+    if !grading.flagged.is_empty() {
+        let heads = columns(&["Flagged cell", "Widest in", "Variance"]);
+        page.table(&heads, grading.flagged.iter().take(CELLS).map(row));
+    }
+}
+
+fn write_agreement(page: &mut Page, report: Report<'_>, agreement: &Agreement) {
+    let heads = [
+        Column::left(Inline::plain("Metric")),
+        Column::left(Inline::plain("Judges")),
+        Column::right(Inline::plain("Mean absolute difference")),
+        Column::right(Inline::plain("Bias (first less second)")),
+        Column::right(Inline::plain("ICC(2,1)")),
+        Column::right(Inline::plain("α")),
+        Column::right(Inline::plain("n")),
+    ];
+    let share = |found: &Option<karat_analysis::Finding>| {
+        Inline::text(found.as_ref().map_or(figures::NONE.to_owned(), |it| format!("{:.2}", it.value())))
+    };
+    let shown = report.metrics().filter_map(|(_, metric)| Some((metric, agreement.metrics.get(&metric.name)?)));
+    let rows = shown.flat_map(|(metric, found)| {
+        found.pairs.iter().map(move |pair: &JudgePair| {
+            vec![
+                Inline::code(&metric.name),
+                Inline::code(&pair.judges.0).and(", ").and_code(&pair.judges.1),
+                Inline::text(figures::value(metric, pair.mean_abs_difference.value())),
+                Inline::text(figures::full_change(metric, &pair.bias)),
+                share(&found.icc),
+                share(&found.alpha),
+                Inline::text(count(pair.bias.n())),
+            ]
+        })
+    });
+    page.table(&heads, rows);
+}

@@ -1,0 +1,82 @@
+//! Rankings, and what they rest on.
+
+use karat_analysis::Leaderboard;
+use karat_types::MetricSpec;
+
+use super::page::{Column, Inline, Page};
+use crate::figures::{self, count};
+use crate::report::Report;
+
+pub(super) fn write(page: &mut Page, report: Report<'_>) {
+    page.heading(2, Inline::plain("Leaderboards"));
+    for (at, metric) in report.metrics() {
+        if let Some(board) = report.findings.leaderboards.get(at) {
+            page.heading(3, Inline::code(&metric.name));
+            write_board(page, metric, board);
+        }
+    }
+}
+
+fn write_board(page: &mut Page, metric: &MetricSpec, board: &Leaderboard) {
+    if board.places.is_empty() {
+        page.paragraph(Inline::plain("No sample × variant pair is scored for all models, so none is ranked."));
+    } else {
+        let heads = [
+            Column::right(Inline::plain("#")),
+            Column::left(Inline::plain("Model")),
+            Column::right(Inline::plain("Score")),
+            Column::right(Inline::plain("Interval")),
+            Column::right(Inline::plain("n")),
+        ];
+        page.table(
+            &heads,
+            board.places.iter().enumerate().map(|(at, place)| {
+                vec![
+                    Inline::text(count(at as u64 + 1)),
+                    Inline::code(&place.id),
+                    Inline::text(figures::value(metric, place.finding.value())).bold(),
+                    Inline::text(figures::interval(metric, &place.finding)),
+                    Inline::text(count(place.finding.n())),
+                ]
+            }),
+        );
+    }
+    page.list(basis(metric, board));
+}
+
+fn basis(metric: &MetricSpec, board: &Leaderboard) -> Vec<Inline> {
+    let mut lines = vec![
+        Inline::text(count(board.shared))
+            .and(" of ")
+            .and_text(count(board.scored))
+            .and(" scored sample × variant pairs are shared by all ranked models (")
+            .and_text(count(board.shared_samples))
+            .and(" samples)."),
+    ];
+    let gap = |gap: &karat_analysis::Gap| {
+        if gap.unranked {
+            Inline::code(&gap.id).and(" has no score and is not ranked.")
+        } else {
+            Inline::text(count(gap.not_shared))
+                .and(" scored pairs of ")
+                .and_code(&gap.id)
+                .and(" are left out, because another model has no score there.")
+        }
+    };
+    lines.extend(board.gaps.iter().map(gap));
+    if let (Some(lead), [first, second, ..]) = (&board.lead, board.places.as_slice()) {
+        let verdict = match lead.sign() {
+            Some(_) => ": more than chance.",
+            None => ": the order of these two is undecided.",
+        };
+        lines.push(
+            Inline::code(&first.id)
+                .and(" less ")
+                .and_code(&second.id)
+                .and(", paired: ")
+                .and_text(figures::full_change(metric, lead))
+                .and(verdict),
+        );
+    }
+    lines
+}

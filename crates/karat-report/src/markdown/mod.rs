@@ -1,0 +1,44 @@
+//! report.md: CommonMark with GFM tables, one file a section.
+//!
+//! Everything that comes from a suite, a dataset, a model or a provider goes through
+//! [`page::Inline::text`] or [`page::Inline::code`] and cannot leave its place.
+
+mod baselines;
+mod cost;
+mod delta;
+mod failures;
+mod judges;
+mod leaderboards;
+mod matrix;
+mod overview;
+mod page;
+mod recommendations;
+mod scorecards;
+mod systems;
+
+use page::Page;
+
+use crate::report::Report;
+
+/// The report as Markdown.
+pub fn render(report: Report<'_>) -> String {
+    let mut page = Page::default();
+    for section in [
+        overview::write,
+        systems::write,
+        matrix::write,
+        scorecards::write,
+        leaderboards::write,
+        delta::write,
+        baselines::write,
+        judges::write,
+        cost::write,
+        failures::write,
+        failures::write_errors,
+        failures::write_notes,
+        recommendations::write,
+    ] {
+        section(&mut page, report);
+    }
+    page.finish()
+}

@@ -1,0 +1,76 @@
+//! Title, how the numbers were made, and the executive summary.
+
+use super::page::{Inline, Page};
+use crate::figures::{self, count};
+use crate::provenance;
+use crate::report::Report;
+
+pub(super) fn write(page: &mut Page, report: Report<'_>) {
+    let findings = report.findings;
+    page.heading(1, Inline::plain("Evaluation report: ").and_text(&findings.plan.suite));
+    if let Some(about) = &findings.plan.about {
+        page.paragraph(Inline::text(about));
+    }
+    page.quote(how_made(report));
+    page.heading(2, Inline::plain("Executive summary"));
+    page.list(summary(report));
+    page.list(findings.warnings.iter().map(|warning| Inline::plain("⚠ ").and_text(warning)));
+}
+
+fn how_made(report: Report<'_>) -> Inline {
+    let mut line = Inline::plain("**How this number was made:** ");
+    for (at, (label, text)) in provenance::parts(report).into_iter().enumerate() {
+        line = line.and(if at > 0 { " · " } else { "" }).and_text(label).and(" ").and_code(text);
+    }
+    line
+}
+
+fn summary(report: Report<'_>) -> Vec<Inline> {
+    let (findings, summary) = (report.findings, &report.findings.summary);
+    let mut lines = Vec::new();
+    if let (Some((at, metric)), Some(board)) = (report.primary(), findings.primary_board()) {
+        let place = |label: &'static str, place: Option<&karat_analysis::Place>| {
+            let place = place?;
+            let figure = figures::full(metric, &place.finding);
+            Some(Inline::plain(label).and_code(&place.id).and(", ").and_code(&metric.name).and(" ").and_text(figure))
+        };
+        lines.extend(place("**Best:** ", board.places.first()));
+        lines.extend(place("**Worst:** ", board.places.last().filter(|_| board.places.len() > 1)));
+        lines.extend(place("**Hardest sample:** ", board.hardest_sample.as_ref()));
+        if let Some(figure) = findings.run.metrics.get(at).and_then(|spread| spread.figure()) {
+            let figure = figures::full(metric, figure);
+            lines.push(Inline::plain("**Overall** (equal-weight mean over systems): ").and_text(figure));
+        }
+        lines.push(
+            Inline::plain("Compared on ")
+                .and_text(count(summary.shared))
+                .and(" of ")
+                .and_text(count(summary.scored))
+                .and(" scored sample × variant pairs: those that all ranked models share."),
+        );
+    }
+    lines.push(totals(report));
+    lines
+}
+
+fn totals(report: Report<'_>) -> Inline {
+    let tally = report.findings.run.tally;
+    let mut line = Inline::text(count(tally.cells))
+        .and(" of ")
+        .and_text(count(report.findings.planned))
+        .and(" planned cells: ")
+        .and_text(count(tally.ok))
+        .and(" with an output, ")
+        .and_text(count(tally.errors))
+        .and(" failed, ")
+        .and_text(count(tally.skipped))
+        .and(" skipped, ")
+        .and_text(count(tally.unscored))
+        .and(" with a failed score; ")
+        .and_text(count(tally.judgments))
+        .and(" judgments");
+    if !report.context.canonical {
+        line = line.and("; ").and_text(count(tally.reused)).and(" cells reused");
+    }
+    line.and(".")
+}

@@ -1,0 +1,234 @@
+//! The page under construction: headings, paragraphs, lists and tables out of inline pieces that are
+//! escaped when they are made.
+
+use crate::visible::visible;
+
+/// A piece of one line. Only [`Inline::plain`] takes Markdown, and only from the source code.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Inline(String);
+
+impl Inline {
+    /// Text of this crate.
+    pub(super) fn plain(text: &'static str) -> Self {
+        Self(text.to_owned())
+    }
+
+    /// Text from anywhere, shown as it is.
+    pub(super) fn text(text: impl AsRef<str>) -> Self {
+        Self(escaped(&visible(text.as_ref())))
+    }
+
+    /// An id, in code font where that can hold it.
+    pub(super) fn code(id: impl AsRef<str>) -> Self {
+        let id = visible(id.as_ref());
+        let fits = !id.is_empty() && !id.contains(['`', '|', '\\']);
+        Self(if fits { format!("`{id}`") } else { escaped(&id) })
+    }
+
+    /// This, then other text of this crate.
+    pub(super) fn and(mut self, text: &'static str) -> Self {
+        self.0.push_str(text);
+        self
+    }
+
+    /// This, then text from anywhere.
+    pub(super) fn and_text(self, text: impl AsRef<str>) -> Self {
+        self.then(Self::text(text))
+    }
+
+    /// This, then an id.
+    pub(super) fn and_code(self, id: impl AsRef<str>) -> Self {
+        self.then(Self::code(id))
+    }
+
+    /// This, then that.
+    pub(super) fn then(mut self, other: Self) -> Self {
+        self.0.push_str(&other.0);
+        self
+    }
+
+    /// This in bold.
+    pub(super) fn bold(self) -> Self {
+        Self(format!("**{}**", self.0))
+    }
+
+    /// Pieces with commas between.
+    pub(super) fn list(pieces: impl IntoIterator<Item = Self>) -> Self {
+        Self(pieces.into_iter().map(|piece| piece.0).collect::<Vec<_>>().join(", "))
+    }
+}
+
+/// The text with every character that Markdown or HTML would act on made literal. It has one line.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 8);
+    for (at, c) in text.char_indices() {
+        let after = text.get(at + c.len_utf8()..).unwrap_or_default();
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '$' => out.extend(['\\', c]),
+            '!' if after.starts_with('[') => out.extend(['\\', c]),
+            // Bare links are links in GFM.
+            ':' if after.starts_with("//") => out.extend(['\\', c]),
+            '.' if text.get(..at).is_some_and(|before| before.to_lowercase().ends_with("www")) => out.extend(['\\', c]),
+            // What would begin a block, should the text begin a line.
+            '#' | '-' | '+' | '=' if at == 0 => out.extend(['\\', c]),
+            '.' | ')' if at > 0 && text.get(..at).is_some_and(|it| it.bytes().all(|b| b.is_ascii_digit())) => {
+                out.extend(['\\', c]);
+            }
+            _ => out.push(c),
+        }
+    }
+    out
+}
+
+/// How a column stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Align {
+    /// Text.
+    Left,
+    /// Numbers.
+    Right,
+}
+
+/// A column's heading.
+#[derive(Debug, Clone)]
+pub(super) struct Column {
+    name: Inline,
+    align: Align,
+}
+
+impl Column {
+    /// A column of texts.
+    pub(super) fn left(name: Inline) -> Self {
+        Self { name, align: Align::Left }
+    }
+
+    /// A column of numbers.
+    pub(super) fn right(name: Inline) -> Self {
+        Self { name, align: Align::Right }
+    }
+}
+
+/// Columns of texts and numbers by their headings: the first is text, the others are numbers.
+pub(super) fn columns(names: &[&'static str]) -> Vec<Column> {
+    let column = |(at, name): (usize, &&'static str)| {
+        let name = Inline::plain(name);
+        if at == 0 { Column::left(name) } else { Column::right(name) }
+    };
+    names.iter().enumerate().map(column).collect()
+}
+
+/// A Markdown document.
+#[derive(Debug, Default)]
+pub(super) struct Page(String);
+
+impl Page {
+    /// A heading of a level from 1.
+    pub(super) fn heading(&mut self, level: usize, text: Inline) {
+        let marks = "#".repeat(level.clamp(1, 6));
+        self.block(&format!("{marks} {}", text.0));
+    }
+
+    /// A paragraph.
+    pub(super) fn paragraph(&mut self, text: Inline) {
+        self.block(&text.0);
+    }
+
+    /// A quoted paragraph.
+    pub(super) fn quote(&mut self, text: Inline) {
+        self.block(&format!("> {}", text.0));
+    }
+
+    /// A list; nothing when it is empty.
+    pub(super) fn list(&mut self, items: impl IntoIterator<Item = Inline>) {
+        let items: Vec<String> = items.into_iter().map(|item| format!("- {}", item.0)).collect();
+        if !items.is_empty() {
+            self.block(&items.join("\n"));
+        }
+    }
+
+    /// A table; rows shorter than the header are filled, longer ones cut.
+    pub(super) fn table(&mut self, columns: &[Column], rows: impl IntoIterator<Item = Vec<Inline>>) {
+        let line = |cells: Vec<&str>| format!("| {} |", cells.join(" | "));
+        let rule = |column: &Column| if column.align == Align::Right { "---:" } else { "---" };
+        let mut lines = vec![
+            line(columns.iter().map(|column| column.name.0.as_str()).collect()),
+            line(columns.iter().map(rule).collect()),
+        ];
+        for row in rows {
+            let cell = |at: usize| row.get(at).map_or("", |cell| cell.0.as_str());
+            lines.push(line((0..columns.len()).map(cell).collect()));
+        }
+        self.block(&lines.join("\n"));
+    }
+
+    fn block(&mut self, text: &str) {
+        if !self.0.is_empty() {
+            self.0.push('\n');
+        }
+        self.0.push_str(text.trim_end());
+        self.0.push('\n');
+    }
+
+    /// The document.
+    pub(super) fn finish(self) -> String {
+        self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pulldown_cmark::{Event, Options, Parser};
+
+    fn rendered(inline: Inline) -> (String, Vec<Event<'static>>) {
+        let mut page = Page::default();
+        page.table(&columns(&["head"]), [vec![inline]]);
+        let text = page.finish();
+        let events = Parser::new_ext(&text, Options::all()).map(Event::into_static).collect::<Vec<_>>();
+        let said = events.iter().filter_map(|event| match event {
+            Event::Text(text) | Event::Code(text) => Some(text.to_string()),
+            _ => None,
+        });
+        (said.skip(1).collect(), events)
+    }
+
+    /// CL-19: what comes from outside is shown, not obeyed.
+    #[test]
+    fn hostile_texts_stay_texts() {
+        for hostile in [
+            "a|b",
+            "`code`",
+            "``",
+            "**b** _i_ ~~s~~",
+            "<script>x</script>",
+            "[l](http://e.example)",
+            "![i](x)",
+            "&amp;",
+            "\\|",
+            "# h",
+            "- x",
+            "1. x",
+            "http://e.example www.e.example",
+            "$x$",
+            "<http://e.example>",
+            "\\",
+        ] {
+            for inline in [Inline::text(hostile), Inline::code(hostile)] {
+                let (said, events) = rendered(inline.clone());
+                assert_eq!(said, hostile, "{inline:?}");
+                let acted = events.iter().any(|event| matches!(event, Event::Html(_) | Event::InlineHtml(_)));
+                assert!(!acted, "{hostile}: {events:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn ids_are_code_where_that_is_safe() {
+        assert_eq!(Inline::code("gpt-5").0, "`gpt-5`");
+        assert_eq!(Inline::code("a|b").0, "a\\|b");
+        assert_eq!(Inline::code("").0, "");
+    }
+}

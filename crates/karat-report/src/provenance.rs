@@ -1,0 +1,64 @@
+//! "How this number was made": what a reader needs to make the figures again, in one line.
+
+use karat_analysis::Findings;
+use karat_types::{ConsensusMethod, ScorerKind};
+
+use crate::figures::{count, percent};
+use crate::moment::age;
+use crate::report::Report;
+
+/// The parts of the line: a label and a plain text each. Texts may hold ids from the suite: a format escapes them.
+pub(crate) fn parts(report: Report<'_>) -> Vec<(&'static str, String)> {
+    let Report { findings, rows, context } = report;
+    let (plan, header) = (&findings.plan, rows.header());
+    let figure = report.primary().and_then(|(at, _)| findings.run.metrics.get(at)?.figure());
+    let interval = figure.map(|figure| match figure.level() {
+        Some(level) => format!("{} {}", percent(level), figure.method()),
+        None => format!("none ({})", figure.method()),
+    });
+    let reuse = || {
+        let reused = findings.run.tally.reused;
+        let age = context.oldest_reused.map(|moment| age(moment, header.started_at));
+        let oldest = age.map_or_else(String::new, |age| format!(", the oldest {age} before the run"));
+        if reused == 0 { "nothing".to_owned() } else { format!("{} cells{oldest}", count(reused)) }
+    };
+    let mut parts = vec![
+        ("suite", plan.suite.clone()),
+        ("plan", plan.plan_hash.to_string()),
+        ("dataset", format!("{} ({} samples)", short(&plan.dataset.hash), count(findings.samples() as u64))),
+    ];
+    parts.extend(figure.map(|figure| ("n", count(figure.n()))));
+    parts.extend(interval.map(|interval| ("interval", interval)));
+    parts.push(("judges", judges(findings)));
+    parts.push(("seed", plan.run.seed.to_string()));
+    if !context.canonical {
+        parts.push(("reused", reuse()));
+    }
+    parts.push(("karat", header.version.clone()));
+    parts
+}
+
+fn judges(findings: &Findings) -> String {
+    let plan = &findings.plan;
+    let rubrics = plan.scorers.iter().filter_map(|scorer| match &scorer.kind {
+        ScorerKind::Rubric(rubric) => Some(rubric),
+        ScorerKind::Metric { .. } => None,
+    });
+    let method = rubrics.map(|rubric| rubric.consensus.method).next().unwrap_or(ConsensusMethod::Mean);
+    let ids: Vec<&str> = plan.judges.iter().map(|judge| judge.id.as_str()).collect();
+    let rule = match method {
+        ConsensusMethod::Mean => "mean",
+        ConsensusMethod::Median => "median",
+        ConsensusMethod::Majority => "majority",
+    };
+    match ids.as_slice() {
+        [] => "none".to_owned(),
+        [only] => (*only).to_owned(),
+        several => format!("{rule} of {}", several.join(", ")),
+    }
+}
+
+/// The first twelve characters of a hash: enough to find it, short enough to read.
+fn short(hash: &str) -> String {
+    hash.chars().take(12).collect()
+}

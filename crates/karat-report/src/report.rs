@@ -1,0 +1,66 @@
+//! What every format is given.
+
+use std::io;
+
+use karat_analysis::Findings;
+use karat_types::{Moment, Money, RowError, RunRows};
+
+/// What the plan expected the run to cost, as if nothing had been stored before.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Estimate {
+    /// All cells and judgments, on conservative assumptions.
+    pub total: Money,
+    /// One cell with its judgments, by system; `None` where a price is unknown.
+    pub per_cell: Vec<Option<Money>>,
+}
+
+/// What a report says beside the findings.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Context {
+    /// What the plan expected.
+    pub estimate: Option<Estimate>,
+    /// When the oldest reused result was made; `None` when nothing was reused.
+    pub oldest_reused: Option<Moment>,
+    /// Leave out what differs between an interrupted and an uninterrupted run: run.{id, started_at, completed_at},
+    /// latencies, call_ids, cached, actual cost and metrics flagged volatile.
+    pub canonical: bool,
+    /// Paths of the report's files, for the terminal.
+    pub files: Vec<String>,
+}
+
+/// A run to be reported.
+#[derive(Clone, Copy)]
+pub struct Report<'a> {
+    /// What is known of it.
+    pub findings: &'a Findings,
+    /// Its rows, for the formats that show cells.
+    pub rows: &'a dyn RunRows,
+    /// What is said beside.
+    pub context: &'a Context,
+}
+
+impl<'a> Report<'a> {
+    /// The metrics that the report shows, with their index: without volatile ones in the canonical form.
+    pub(crate) fn metrics(self) -> impl Iterator<Item = (usize, &'a karat_types::MetricSpec)> + Clone {
+        let canonical = self.context.canonical;
+        self.findings.plan.metrics.iter().enumerate().filter(move |(_, metric)| !(canonical && metric.volatile))
+    }
+
+    /// The primary metric, with its index.
+    pub(crate) fn primary(self) -> Option<(usize, &'a karat_types::MetricSpec)> {
+        let at = self.findings.primary?;
+        Some((at, self.findings.plan.metrics.get(at)?))
+    }
+}
+
+/// A report could not be made.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RenderError {
+    /// The stored rows could not be read.
+    #[error("the report could not be made because the run's rows could not be read: {0}")]
+    Rows(#[from] RowError),
+    /// The bytes could not be written.
+    #[error("the report could not be written: {0}")]
+    Write(#[from] io::Error),
+}

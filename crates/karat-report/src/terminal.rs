@@ -1,0 +1,145 @@
+//! The summary that a person sees when a run ends: at most [`LINES`] lines, good without colour.
+
+use std::fmt::Write as _;
+
+use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
+use karat_analysis::Group;
+use karat_types::Better;
+
+use crate::figures::{self, count};
+use crate::provenance;
+use crate::report::Report;
+use crate::visible::brief;
+
+/// Most lines that [`render`] makes.
+pub const LINES: usize = 40;
+
+/// Systems shown, the best by the primary metric first.
+const SYSTEMS: usize = 15;
+
+/// Warnings shown.
+const WARNINGS: usize = 4;
+
+/// Files shown.
+const FILES: usize = 6;
+
+/// Characters of an id or a message on one line.
+const WIDTH: usize = 100;
+
+/// The summary. Nothing in it can act on a terminal.
+pub fn render(report: Report<'_>) -> String {
+    let findings = report.findings;
+    let mut text = String::new();
+    let mut line = |line: String| {
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "{line}");
+    };
+    let tally = findings.run.tally;
+    line(format!(
+        "{}: {} of {} cells, {} failed, {} unscored, {} skipped, {} reused",
+        brief(&findings.plan.suite, WIDTH),
+        count(tally.cells),
+        count(findings.planned),
+        count(tally.errors),
+        count(tally.unscored),
+        count(tally.skipped),
+        count(tally.reused)
+    ));
+    line(String::new());
+    table(report).lines().for_each(|it| line(it.trim_end().to_owned()));
+    if findings.systems.len() > SYSTEMS {
+        line(format!("… and {} more systems in the report", findings.systems.len() - SYSTEMS));
+    }
+    line(String::new());
+    verdicts(report).into_iter().for_each(&mut line);
+    findings.warnings.iter().take(WARNINGS).for_each(|it| line(format!("warning: {}", brief(it, 2 * WIDTH))));
+    line(cost(report));
+    line(how_made(report));
+    for file in report.context.files.iter().take(FILES) {
+        line(format!("report: {}", brief(file, 3 * WIDTH)));
+    }
+    text
+}
+
+fn table(report: Report<'_>) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+    let Some((at, metric)) = report.primary() else { return table };
+    let right = |text: String| Cell::new_owned(text).set_alignment(CellAlignment::Right);
+    let head = ["system", "", "interval", "n", "failed", "unscored", "$/cell"];
+    let name = brief(&metric.name, WIDTH / 2);
+    table.set_header(head.iter().enumerate().map(|(column, head)| match column {
+        0 => Cell::new(head),
+        1 => right(name.clone()),
+        _ => right((*head).to_owned()),
+    }));
+    for group in ranked(&report.findings.systems, at, metric.better).into_iter().take(SYSTEMS) {
+        let figure = group.metrics.get(at).and_then(|spread| spread.figure());
+        table.add_row([
+            Cell::new_owned(brief(&group.id, WIDTH / 2)),
+            right(figures::maybe(metric, figure.map(|it| it.value()))),
+            right(figure.map_or(figures::NONE.to_owned(), |it| figures::interval(metric, it))),
+            right(count(figure.map_or(0, |it| it.n()))),
+            right(count(group.tally.errors)),
+            right(count(group.tally.unscored)),
+            right(figures::usd(group.spend.per_cell_usd())),
+        ]);
+    }
+    table
+}
+
+/// Best first; systems without a figure last; ties in plan order.
+fn ranked(systems: &[Group], metric: usize, better: Better) -> Vec<&Group> {
+    let value = |group: &Group| group.metrics.get(metric).and_then(|spread| spread.value());
+    let mut ranked: Vec<&Group> = systems.iter().collect();
+    ranked.sort_by(|a, b| match (value(a), value(b)) {
+        (Some(a), Some(b)) if better == Better::Higher => b.total_cmp(&a),
+        (Some(a), Some(b)) => a.total_cmp(&b),
+        (a, b) => b.is_some().cmp(&a.is_some()),
+    });
+    ranked
+}
+
+fn verdicts(report: Report<'_>) -> Vec<String> {
+    let (Some((_, metric)), Some(board)) = (report.primary(), report.findings.primary_board()) else {
+        return Vec::new();
+    };
+    let line = |label: &str, place: Option<&karat_analysis::Place>| {
+        let place = place?;
+        Some(format!("{label} {}: {}", brief(&place.id, WIDTH / 2), figures::full(metric, &place.finding)))
+    };
+    let worst = board.places.last().filter(|_| board.places.len() > 1);
+    [
+        line("best   ", board.places.first()),
+        line("worst  ", worst),
+        line("hardest", board.hardest_sample.as_ref()),
+        (board.shared < board.scored).then(|| {
+            format!(
+                "compared on {} of {} scored sample × variant pairs: those that all models share",
+                count(board.shared),
+                count(board.scored)
+            )
+        }),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+fn cost(report: Report<'_>) -> String {
+    let spend = report.findings.run.spend;
+    let estimate = report.context.estimate.as_ref().map(|it| it.total);
+    format!(
+        "cost: {} estimated, {} at list price, {} paid; {} tokens of systems, {} of judges",
+        figures::money(estimate),
+        figures::money(spend.cost()),
+        figures::money(Some(spend.paid())),
+        count(spend.extraction.usage.total()),
+        count(spend.judging.usage.total())
+    )
+}
+
+fn how_made(report: Report<'_>) -> String {
+    let parts = provenance::parts(report).into_iter().map(|(label, text)| format!("{label} {}", brief(&text, WIDTH)));
+    format!("how these numbers were made: {}", parts.collect::<Vec<_>>().join(" · "))
+}

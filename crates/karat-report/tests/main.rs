@@ -1,0 +1,47 @@
+//! Reports of a made-up run with every kind of cell.
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+
+#[path = "render/json.rs"]
+mod json;
+#[path = "render/markdown.rs"]
+mod markdown;
+#[path = "render/terminal.rs"]
+mod terminal;
+
+use karat_analysis::testing::{MemoryRun, example};
+use karat_analysis::{Findings, Options, analyse};
+use karat_report::{Context, Estimate, Report};
+use karat_types::{Moment, Money};
+
+/// The example run with its findings.
+struct Example {
+    run: MemoryRun,
+    findings: Findings,
+    context: Context,
+}
+
+impl Example {
+    fn new() -> Self {
+        Self::of(example())
+    }
+
+    fn of(run: MemoryRun) -> Self {
+        let findings = analyse(&run, &Options::default()).unwrap();
+        let context = Context {
+            estimate: Some(Estimate { total: Money(750_000_000), per_cell: vec![Some(Money(12_500_000)); 10] }),
+            oldest_reused: Some(Moment(1_767_261_600_000 - 3 * 86_400_000)),
+            canonical: false,
+            files: vec![".karat/runs/0198c2f4/report.md".to_owned(), ".karat/runs/0198c2f4/report.json".to_owned()],
+        };
+        Self { run, findings, context }
+    }
+
+    fn canonical(mut self) -> Self {
+        self.context.canonical = true;
+        self
+    }
+
+    fn report(&self) -> Report<'_> {
+        Report { findings: &self.findings, rows: &self.run, context: &self.context }
+    }
+}

@@ -1,0 +1,123 @@
+use karat_analysis::testing::HOSTILE;
+use karat_report::markdown;
+use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+
+use crate::Example;
+
+fn events(text: &str) -> Vec<Event<'_>> {
+    Parser::new_ext(text, Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH).collect()
+}
+
+fn headings(events: &[Event<'_>], wanted: HeadingLevel) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut open = false;
+    for event in events {
+        match event {
+            Event::Start(Tag::Heading { level, .. }) => {
+                open = *level == wanted;
+                found.extend(open.then(String::new));
+            }
+            Event::End(TagEnd::Heading(_)) => open = false,
+            Event::Text(text) | Event::Code(text) if open => {
+                found.last_mut().unwrap().push_str(text);
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// CL-19: every section of the report, from a run with every kind of cell.
+#[test]
+fn the_report_of_the_example() {
+    insta::assert_snapshot!(markdown::render(Example::new().report()));
+}
+
+/// CL-19: all sections are there, and the document is CommonMark with GFM tables.
+#[test]
+fn every_section_renders() {
+    let text = markdown::render(Example::new().report());
+    let events = events(&text);
+    assert_eq!(
+        headings(&events, HeadingLevel::H2),
+        [
+            "Executive summary",
+            "Summary table",
+            "Model × sample",
+            "Scorecards",
+            "Leaderboards",
+            "Variant delta",
+            "Manual baseline",
+            "Judges",
+            "Cost",
+            "Failure analysis",
+            "Errors",
+            "Notes",
+            "Recommendations",
+        ]
+    );
+    assert_eq!(headings(&events, HeadingLevel::H1), ["Evaluation report: claims"]);
+    let tables = events.iter().filter(|event| matches!(event, Event::Start(Tag::Table(_)))).count();
+    assert!(tables >= 15, "{tables}");
+}
+
+/// CL-19: rows of a table have as many cells as its head, whatever the texts hold.
+#[test]
+fn tables_keep_their_shape() {
+    let text = markdown::render(Example::new().report());
+    let mut width = 0;
+    let mut cells = 0;
+    for event in events(&text) {
+        match event {
+            Event::Start(Tag::Table(alignments)) => width = alignments.len(),
+            Event::Start(Tag::TableRow | Tag::TableHead) => cells = 0,
+            Event::End(TagEnd::TableCell) => cells += 1,
+            Event::End(TagEnd::TableRow | TagEnd::TableHead) => assert_eq!(cells, width),
+            _ => {}
+        }
+    }
+    for line in text.lines().filter(|line| line.starts_with('|')) {
+        assert!(line.ends_with('|'), "{line}");
+    }
+}
+
+/// What comes from datasets and models cannot act: no HTML, no link, no image, no control character.
+#[test]
+fn hostile_texts_are_shown_and_not_obeyed() {
+    assert!(HOSTILE.contains("<script>") && HOSTILE.contains('\u{1b}') && HOSTILE.contains('|'));
+    let text = markdown::render(Example::new().report());
+    for event in events(&text) {
+        let acts =
+            matches!(event, Event::Html(_) | Event::InlineHtml(_) | Event::Start(Tag::Link { .. } | Tag::Image { .. }));
+        assert!(!acts, "{event:?}");
+    }
+    let controls: Vec<char> = text.chars().filter(|c| c.is_control() && *c != '\n').collect();
+    assert_eq!(controls, []);
+    assert!(!text.contains('\u{202e}'));
+    assert!(text.contains("clouds\\|storms"), "a hostile id is still readable");
+    assert!(events(&text).iter().any(|event| matches!(event, Event::Text(text) if text.contains("alert(1)"))));
+}
+
+/// Every report says how its numbers were made.
+#[test]
+fn the_report_says_how_its_numbers_were_made() {
+    let text = markdown::render(Example::new().report());
+    let line = text.lines().find(|line| line.contains("How this number was made")).unwrap();
+    for part in ["suite", "plan", "dataset", " n ", "interval", "judges", "seed", "reused", "3 days"] {
+        assert!(line.contains(part), "{part}: {line}");
+    }
+}
+
+#[test]
+fn rendering_twice_is_byte_identical() {
+    let render = || markdown::render(Example::new().report());
+    assert_eq!(render(), render());
+}
+
+#[test]
+fn the_canonical_form_knows_neither_latency_nor_reuse() {
+    let text = markdown::render(Example::new().canonical().report());
+    for word in ["latency", "reused", "Paid"] {
+        assert!(!text.contains(word), "{word}");
+    }
+}
