@@ -57,13 +57,7 @@ impl Account {
                     CallEvent::Reserved(reservation) => add(&mut reserved, reservation),
                     CallEvent::Ended(call) => {
                         account.spending.add(&call);
-                        add(
-                            &mut settled,
-                            Reservation {
-                                calls: 1,
-                                upper: call.reserved,
-                            },
-                        );
+                        add(&mut settled, Reservation { calls: 1, upper: call.reserved });
                         if call.is_ok {
                             account.unused.insert(call.key, TraceAt { block, entry });
                         }
@@ -134,11 +128,7 @@ impl PaidCalls {
             return Ok(None);
         };
         self.store.read("a paid call", |connection| {
-            let traces = self
-                .store
-                .0
-                .cache
-                .section(connection, block, Kind::Traces)?;
+            let traces = self.store.0.cache.section(connection, block, Kind::Traces)?;
             Ok(Some(unpack_call(traces.entry(entry)?)?))
         })
     }
@@ -151,10 +141,7 @@ impl Store {
     /// [`StoreError::NoSuchRun`], or the run's call log cannot be read.
     pub fn paid_calls(&self, run: &str) -> Result<PaidCalls, StoreError> {
         let at = self.account(run)?.unused;
-        Ok(PaidCalls {
-            store: self.clone(),
-            at,
-        })
+        Ok(PaidCalls { store: self.clone(), at })
     }
 
     /// What a run has reserved and not settled: if it was cut off, this may have been paid and counts as spent.
@@ -174,8 +161,6 @@ impl Store {
     }
 
     fn account(&self, run: &str) -> Result<Account, StoreError> {
-        self.read("the call log of a run", |connection| {
-            Account::of_run(connection, run_number(connection, run)?)
-        })
+        self.read("the call log of a run", |connection| Account::of_run(connection, run_number(connection, run)?))
     }
 }

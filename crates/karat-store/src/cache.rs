@@ -47,12 +47,7 @@ struct Kept {
 
 impl SectionCache {
     /// A section, from memory or through the connection.
-    pub fn section(
-        &self,
-        connection: &Connection,
-        block: i64,
-        kind: Kind,
-    ) -> Result<Arc<Section>, ReadFailure> {
+    pub fn section(&self, connection: &Connection, block: i64, kind: Kind) -> Result<Arc<Section>, ReadFailure> {
         if let Some(section) = lock(&self.0).find(block, kind) {
             return Ok(section);
         }
@@ -65,9 +60,7 @@ impl SectionCache {
 fn read(connection: &Connection, block: i64, kind: Kind) -> Result<Section, ReadFailure> {
     let mut statement = connection.prepare_cached(kind.query())?;
     let section = statement
-        .query_row(params![block], |row| {
-            Ok(row.get_ref(0)?.as_blob().map(Section::read))
-        })
+        .query_row(params![block], |row| Ok(row.get_ref(0)?.as_blob().map(Section::read)))
         .optional()?
         .ok_or_else(|| Damage(format!("block {block} is missing")))?;
     Ok(section.map_err(|_| Damage(format!("block {block} holds no bytes")))??)
@@ -75,10 +68,7 @@ fn read(connection: &Connection, block: i64, kind: Kind) -> Result<Section, Read
 
 impl Kept {
     fn find(&mut self, block: i64, kind: Kind) -> Option<Arc<Section>> {
-        let at = self
-            .sections
-            .iter()
-            .position(|(seq, of, _)| *seq == block && *of == kind)?;
+        let at = self.sections.iter().position(|(seq, of, _)| *seq == block && *of == kind)?;
         let found = self.sections.remove(at)?;
         let section = Arc::clone(&found.2);
         self.sections.push_front(found);
@@ -107,8 +97,8 @@ mod tests {
 
     fn section(size: usize) -> Arc<Section> {
         let mut entries = Entries::default();
-        entries.push(&vec![7; size]);
-        Arc::new(Section::read(&SectionWriter::new().unwrap().write(&entries).unwrap()).unwrap())
+        entries.push(|packer| packer.plain(&vec![7; size]));
+        Arc::new(Section::read(&SectionWriter::new().unwrap().write([&entries]).unwrap()).unwrap())
     }
 
     /// Law 8: what is kept is bounded in bytes and in number, and the least recently used goes first.
@@ -129,12 +119,6 @@ mod tests {
             kept.keep(block, Kind::Outputs, &small);
         }
         assert_eq!(kept.sections.len(), MAX_SECTIONS);
-        assert_eq!(
-            kept.bytes,
-            kept.sections
-                .iter()
-                .map(|(_, _, section)| section.size())
-                .sum::<usize>()
-        );
+        assert_eq!(kept.bytes, kept.sections.iter().map(|(_, _, section)| section.size()).sum::<usize>());
     }
 }

@@ -45,45 +45,31 @@ pub(crate) struct EndedCall {
     pub reserved: Money,
 }
 
-/// Writes entries; blocks join the entries of many appends.
-#[derive(Debug, Default)]
-pub(crate) struct CallLogWriter(Packer);
+pub(crate) fn pack_reserved(packer: &mut Packer, reservation: Reservation) {
+    packer.byte(RESERVED);
+    packer.number(reservation.calls);
+    packer.money(reservation.upper);
+}
 
-impl CallLogWriter {
-    pub fn reserved(&mut self, reservation: Reservation) {
-        self.0.byte(RESERVED);
-        self.0.number(reservation.calls);
-        self.0.money(reservation.upper);
-    }
+pub(crate) fn pack_ended(packer: &mut Packer, call: &CallRecord) {
+    packer.byte(if call.error.is_none() { ANSWERED } else { FAILED });
+    packer.key(call.key);
+    packer.number(u64::from(call.attempts));
+    packer.option(call.cost, Packer::money);
+    packer.money(call.reserved);
+}
 
-    pub fn ended(&mut self, call: &CallRecord) {
-        self.0.byte(if call.error.is_none() {
-            ANSWERED
-        } else {
-            FAILED
-        });
-        self.0.key(call.key);
-        self.0.number(u64::from(call.attempts));
-        self.0.option(call.cost, Packer::money);
-        self.0.money(call.reserved);
-    }
-
-    pub fn used(&mut self, calls: &[Key]) {
-        for key in calls {
-            self.0.byte(USED);
-            self.0.key(*key);
-        }
-    }
-
-    pub fn finish(self) -> Vec<u8> {
-        self.0.finish()
+pub(crate) fn pack_used(packer: &mut Packer, calls: &[Key]) {
+    for key in calls {
+        packer.byte(USED);
+        packer.key(*key);
     }
 }
 
-/// The log of a block from the entries of its appends.
-pub(crate) fn join<'a>(entries: impl Iterator<Item = &'a [u8]>) -> Vec<u8> {
+/// The log of a block, from what its appends have packed.
+pub(crate) fn join<'a>(appends: impl Iterator<Item = &'a Packer>) -> Vec<u8> {
     let mut log = vec![VERSION];
-    entries.for_each(|entries| log.extend_from_slice(entries));
+    appends.for_each(|append| log.extend_from_slice(append.packed()));
     log
 }
 
@@ -100,10 +86,7 @@ impl CallEvents<'_> {
         match self.0.byte()? {
             RESERVED => {
                 let calls = self.0.number()?;
-                Ok(CallEvent::Reserved(Reservation {
-                    calls,
-                    upper: self.0.money()?,
-                }))
+                Ok(CallEvent::Reserved(Reservation { calls, upper: self.0.money()? }))
             }
             tag @ (ANSWERED | FAILED) => Ok(CallEvent::Ended(EndedCall {
                 key: self.0.key()?,

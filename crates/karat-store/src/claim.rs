@@ -24,20 +24,10 @@ impl Claim {
     /// Takes the right to write a run; `None` when another process, or another ledger of this one, has it.
     pub fn take(database: &Path, run: &str) -> io::Result<Option<Self>> {
         let _guard = guard(database)?;
-        let path = beside(
-            database,
-            &format!("run-{}.lock", Key::of("karat/run-lock/1", run.as_bytes())),
-        );
-        let lock = private_file(
-            OpenOptions::new().write(true).create(true).truncate(false),
-            &path,
-        )?;
+        let path = beside(database, &format!("run-{}.lock", Key::of("karat/run-lock/1", run.as_bytes())));
+        let lock = private_file(OpenOptions::new().write(true).create(true).truncate(false), &path)?;
         match lock.try_lock() {
-            Ok(()) => Ok(Some(Self {
-                database: database.to_owned(),
-                path,
-                _lock: lock,
-            })),
+            Ok(()) => Ok(Some(Self { database: database.to_owned(), path, _lock: lock })),
             Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(error)) => Err(error),
         }
@@ -54,10 +44,8 @@ impl Drop for Claim {
 }
 
 fn guard(database: &Path) -> io::Result<File> {
-    let file = private_file(
-        OpenOptions::new().write(true).create(true).truncate(false),
-        &beside(database, "guard.lock"),
-    )?;
+    let file =
+        private_file(OpenOptions::new().write(true).create(true).truncate(false), &beside(database, "guard.lock"))?;
     file.lock()?;
     Ok(file)
 }
@@ -83,10 +71,7 @@ mod tests {
         assert!(Claim::take(&database, "other").unwrap().is_some());
         drop(claim);
         assert!(Claim::take(&database, "a/b").unwrap().is_some());
-        let left: Vec<_> = fs::read_dir(folder.path())
-            .unwrap()
-            .map(|entry| entry.unwrap().file_name())
-            .collect();
+        let left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(left, ["karat.db-guard.lock"]);
     }
 }

@@ -6,11 +6,9 @@ use karat_types::{CellRecord, JudgmentRecord, Key, Record, StepRecord};
 use serde_json::Value;
 
 use crate::StoreError;
-use crate::calllog::{CallLogWriter, Reservation};
-use crate::format::{
-    is_reusable, pack_call, pack_cell, pack_judgment, pack_sample, pack_step, status_code,
-};
-use crate::pack::json_bytes;
+use crate::calllog::{Reservation, pack_ended, pack_reserved, pack_used};
+use crate::format::{is_reusable, pack_call, pack_cell, pack_judgment, pack_sample, pack_step, status_code};
+use crate::pack::Packer;
 use crate::section::Entries;
 
 /// A row of `cells`.
@@ -36,7 +34,7 @@ pub(crate) struct JudgmentColumns {
 /// The records of one append, ready to be written. Indexes count within the append.
 #[derive(Debug, Default)]
 pub(crate) struct Encoded {
-    pub log: Vec<u8>,
+    pub log: Packer,
     pub samples: Vec<(i64, Vec<u8>)>,
     pub cells: Vec<CellColumns>,
     pub judged: Vec<JudgmentColumns>,
@@ -49,15 +47,8 @@ pub(crate) struct Encoded {
 
 impl Encoded {
     pub fn new(records: &[Record]) -> Result<Self, StoreError> {
-        let mut encoder = Encoder {
-            done: Self {
-                records: records.len(),
-                ..Self::default()
-            },
-            ..Encoder::default()
-        };
+        let mut encoder = Encoder { done: Self { records: records.len(), ..Self::default() }, ..Encoder::default() };
         records.iter().try_for_each(|record| encoder.add(record))?;
-        encoder.done.log = encoder.log.finish();
         Ok(encoder.done)
     }
 
@@ -70,7 +61,6 @@ impl Encoded {
 #[derive(Default)]
 struct Encoder<'a> {
     done: Encoded,
-    log: CallLogWriter,
     /// Outputs of this append, by which a step and its cell share one entry.
     outputs: Vec<(&'a Arc<Value>, u64)>,
 }
@@ -78,17 +68,16 @@ struct Encoder<'a> {
 impl<'a> Encoder<'a> {
     fn add(&mut self, record: &'a Record) -> Result<(), StoreError> {
         match record {
-            Record::Reserved { calls, upper } => self.log.reserved(Reservation {
-                calls: *calls,
-                upper: *upper,
-            }),
+            Record::Reserved { calls, upper } => {
+                pack_reserved(&mut self.done.log, Reservation { calls: *calls, upper: *upper })
+            }
             Record::Sample(sample) => self
                 .done
                 .samples
-                .push((sql_number("a row", sample.row)?, pack_sample(sample))),
+                .push((sql_number("a row", sample.row)?, Packer::pack(|packer| pack_sample(packer, sample)))),
             Record::Call(call) => {
-                self.log.ended(call);
-                self.done.traces.push(&pack_call(call));
+                pack_ended(&mut self.done.log, call);
+                self.done.traces.push(|packer| pack_call(packer, call));
             }
             Record::Step(step) => self.step(step),
             Record::Cell(cell) => self.cell(cell)?,
@@ -100,25 +89,25 @@ impl<'a> Encoder<'a> {
     fn step(&mut self, step: &'a StepRecord) {
         let output = self.output(&step.output);
         let distance = self.done.outputs.len() - output;
-        let entry = self.done.outputs.push(&pack_step(step, distance));
+        let entry = self.done.outputs.push(|packer| pack_step(packer, step, distance));
         self.done.steps.push((step.key, entry));
     }
 
     fn cell(&mut self, cell: &'a CellRecord) -> Result<(), StoreError> {
         let output = cell.output.as_ref().map(|output| self.output(output));
-        self.log.used(&cell.calls);
+        pack_used(&mut self.done.log, &cell.calls);
         self.done.cells.push(CellColumns {
             ordinal: sql_number("an ordinal", cell.ordinal)?,
             status: status_code(cell.status),
             output,
-            facts: pack_cell(cell),
+            facts: Packer::pack(|packer| pack_cell(packer, cell)),
         });
         Ok(())
     }
 
     fn judgment(&mut self, judgment: &JudgmentRecord) -> Result<(), StoreError> {
-        self.log.used(&judgment.calls);
-        self.done.judgments.push(&pack_judgment(judgment));
+        pack_used(&mut self.done.log, &judgment.calls);
+        self.done.judgments.push(|packer| pack_judgment(packer, judgment));
         self.done.judged.push(JudgmentColumns {
             ordinal: sql_number("an ordinal", judgment.ordinal)?,
             scorer: judgment.scorer,
@@ -130,15 +119,10 @@ impl<'a> Encoder<'a> {
     }
 
     fn output(&mut self, output: &'a Arc<Value>) -> u64 {
-        if let Some((_, entry)) = self
-            .outputs
-            .iter()
-            .rev()
-            .find(|(known, _)| Arc::ptr_eq(known, output))
-        {
+        if let Some((_, entry)) = self.outputs.iter().rev().find(|(known, _)| Arc::ptr_eq(known, output)) {
             return *entry;
         }
-        let entry = self.done.outputs.push(&json_bytes(output));
+        let entry = self.done.outputs.push(|packer| packer.plain_json(output));
         self.outputs.push((output, entry));
         entry
     }
@@ -146,6 +130,5 @@ impl<'a> Encoder<'a> {
 
 /// SQLite's integers have a sign.
 pub(crate) fn sql_number(what: &str, number: u64) -> Result<i64, StoreError> {
-    i64::try_from(number)
-        .map_err(|_| StoreError::OutOfRange(format!("{what} of {number}: it is above 2^63")))
+    i64::try_from(number).map_err(|_| StoreError::OutOfRange(format!("{what} of {number}: it is above 2^63")))
 }

@@ -91,9 +91,7 @@ pub enum StoreError {
         matches: Vec<String>,
     },
     /// A new run must have a new name.
-    #[error(
-        "the run {0:?} exists already: choose another --run-id, or go on with it through --resume"
-    )]
+    #[error("the run {0:?} exists already: choose another --run-id, or go on with it through --resume")]
     RunExists(String),
     /// Two writers of one run would pay for the same calls twice.
     #[error("the run {run:?} is being written by another process{}: wait for it or stop it", process(*.pid))]
@@ -104,9 +102,7 @@ pub enum StoreError {
         pid: Option<u32>,
     },
     /// Stored bytes cannot be read.
-    #[error(
-        "cannot read {what} from the store: {why}. The file is damaged, or was written by something else"
-    )]
+    #[error("cannot read {what} from the store: {why}. The file is damaged, or was written by something else")]
     Damaged {
         /// Which part of the store.
         what: String,
@@ -132,11 +128,7 @@ pub enum StoreError {
 }
 
 fn suggestion(nearest: &[String]) -> String {
-    if nearest.is_empty() {
-        ", which is empty".to_owned()
-    } else {
-        format!("; the newest are {}", nearest.join(", "))
-    }
+    if nearest.is_empty() { ", which is empty".to_owned() } else { format!("; the newest are {}", nearest.join(", ")) }
 }
 
 fn process(pid: Option<u32>) -> String {
@@ -173,31 +165,16 @@ impl Attempt<'_> {
     pub fn failed(self, source: rusqlite::Error) -> StoreError {
         let path = self.path.to_owned();
         match source.sqlite_error_code() {
-            Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => {
-                StoreError::ReadOnly { path }
-            }
-            Some(ErrorCode::DiskFull) => StoreError::Full {
-                path,
-                why: source.to_string(),
-            },
+            Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => StoreError::ReadOnly { path },
+            Some(ErrorCode::DiskFull) => StoreError::Full { path, why: source.to_string() },
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy {
                 path,
                 waited_s: crate::schema::BUSY_SECONDS,
                 holder: "it is not known which".to_owned(),
             },
-            Some(ErrorCode::CannotOpen) => StoreError::Open {
-                path,
-                why: source.to_string(),
-            },
-            Some(ErrorCode::NotADatabase) => StoreError::Foreign {
-                path,
-                why: "it is no SQLite database".to_owned(),
-            },
-            _ => StoreError::Sql {
-                path,
-                doing: self.doing,
-                source,
-            },
+            Some(ErrorCode::CannotOpen) => StoreError::Open { path, why: source.to_string() },
+            Some(ErrorCode::NotADatabase) => StoreError::Foreign { path, why: "it is no SQLite database".to_owned() },
+            _ => StoreError::Sql { path, doing: self.doing, source },
         }
     }
 }
@@ -232,15 +209,8 @@ impl ReadFailure {
     /// The error of a read of `what`.
     pub fn of(self, path: &Path, what: &'static str) -> StoreError {
         match self {
-            Self::Sql(source) => Attempt {
-                path,
-                doing: "reading it",
-            }
-            .failed(source),
-            Self::Damage(damage) => StoreError::Damaged {
-                what: what.to_owned(),
-                why: damage.0,
-            },
+            Self::Sql(source) => Attempt { path, doing: "reading it" }.failed(source),
+            Self::Damage(damage) => StoreError::Damaged { what: what.to_owned(), why: damage.0 },
             Self::Known(error) => error,
         }
     }

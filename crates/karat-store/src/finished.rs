@@ -29,9 +29,7 @@ impl OrdinalSet {
 
     /// Whether an ordinal is in it.
     pub fn contains(&self, ordinal: u64) -> bool {
-        self.words
-            .get(&(ordinal / 64))
-            .is_some_and(|word| word & (1 << (ordinal % 64)) != 0)
+        self.words.get(&(ordinal / 64)).is_some_and(|word| word & (1 << (ordinal % 64)) != 0)
     }
 
     /// How many are in it.
@@ -46,11 +44,9 @@ impl OrdinalSet {
 
     /// The ordinals, ascending.
     pub fn iter(&self) -> impl Iterator<Item = u64> + '_ {
-        self.words.iter().flat_map(|(at, word)| {
-            (0..64)
-                .filter(move |bit| word & (1 << bit) != 0)
-                .map(move |bit| at * 64 + bit)
-        })
+        self.words
+            .iter()
+            .flat_map(|(at, word)| (0..64).filter(move |bit| word & (1 << bit) != 0).map(move |bit| at * 64 + bit))
     }
 }
 
@@ -89,24 +85,18 @@ pub struct Finished {
 impl Finished {
     /// Whether a judge's judgment of a cell has a row.
     pub fn has_judgment(&self, ordinal: u64, scorer: u16, judge: u16) -> bool {
-        self.judgments
-            .get(&(scorer, judge))
-            .is_some_and(|judged| judged.present.contains(ordinal))
+        self.judgments.get(&(scorer, judge)).is_some_and(|judged| judged.present.contains(ordinal))
     }
 
     /// Whether a judge's judgment of a cell has a row and is unscored.
     pub fn is_unscored(&self, ordinal: u64, scorer: u16, judge: u16) -> bool {
-        self.judgments
-            .get(&(scorer, judge))
-            .is_some_and(|judged| judged.unscored.contains(ordinal))
+        self.judgments.get(&(scorer, judge)).is_some_and(|judged| judged.unscored.contains(ordinal))
     }
 }
 
 // A bare column beside max() comes from the row that has the maximum: the latest.
-pub(crate) const LATEST_CELLS: &str =
-    "select ordinal, status, max(seq) from cells where run = ?1 group by ordinal";
-pub(crate) const LATEST_JUDGMENTS: &str =
-    "select ordinal, scorer, judge, ok, max(seq) from judgments where run = ?1
+pub(crate) const LATEST_CELLS: &str = "select ordinal, status, max(seq) from cells where run = ?1 group by ordinal";
+pub(crate) const LATEST_JUDGMENTS: &str = "select ordinal, scorer, judge, ok, max(seq) from judgments where run = ?1
     group by ordinal, scorer, judge";
 
 impl Store {
@@ -125,12 +115,8 @@ impl Store {
                 let ordinal = row.get::<_, i64>(0)?.unsigned_abs();
                 finished.cells.insert(ordinal);
                 match row.get::<_, i64>(1)? {
-                    code if code == status_code(CellStatus::Error) => {
-                        finished.errors.insert(ordinal)
-                    }
-                    code if code == status_code(CellStatus::Skipped) => {
-                        finished.skipped.insert(ordinal)
-                    }
+                    code if code == status_code(CellStatus::Error) => finished.errors.insert(ordinal),
+                    code if code == status_code(CellStatus::Skipped) => finished.skipped.insert(ordinal),
                     _ => false,
                 };
             }
@@ -138,10 +124,7 @@ impl Store {
             let mut rows = statement.query(params![id])?;
             while let Some(row) = rows.next()? {
                 let ordinal = row.get::<_, i64>(0)?.unsigned_abs();
-                let judged = finished
-                    .judgments
-                    .entry((row.get(1)?, row.get(2)?))
-                    .or_default();
+                let judged = finished.judgments.entry((row.get(1)?, row.get(2)?)).or_default();
                 judged.present.insert(ordinal);
                 if !row.get::<_, bool>(3)? {
                     judged.unscored.insert(ordinal);

@@ -8,10 +8,7 @@ use std::path::Path;
 ///
 /// A folder that this makes, or that is named `.karat`, gets a `.gitignore` that ignores all of it.
 pub(crate) fn prepare(database: &Path) -> io::Result<()> {
-    if let Some(folder) = database
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty())
-    {
+    if let Some(folder) = database.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         let is_new = !folder.exists();
         if is_new {
             make_private_folder(folder)?;
@@ -21,10 +18,7 @@ pub(crate) fn prepare(database: &Path) -> io::Result<()> {
         }
     }
     if database.is_dir() {
-        return Err(io::Error::new(
-            io::ErrorKind::IsADirectory,
-            "it is a folder",
-        ));
+        return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder"));
     }
     // SQLite gives its write-ahead log and shared memory the permissions of the database.
     if !database.exists() {
@@ -50,9 +44,5 @@ fn make_private_folder(folder: &Path) -> io::Result<()> {
 
 fn ignore_in_git(folder: &Path) -> io::Result<()> {
     let path = folder.join(".gitignore");
-    if path.exists() {
-        Ok(())
-    } else {
-        fs::write(path, "*\n")
-    }
+    if path.exists() { Ok(()) } else { fs::write(path, "*\n") }
 }

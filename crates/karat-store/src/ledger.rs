@@ -29,10 +29,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::RunExists`], and whatever keeps the row from being written.
     pub fn begin(&self, header: &RunHeader) -> Result<Ledger, StoreError> {
-        let attempt = Attempt {
-            path: self.path(),
-            doing: "beginning a run",
-        };
+        let attempt = Attempt { path: self.path(), doing: "beginning a run" };
         let claim = self.claim(&header.id)?;
         let facts = pack_header(header)?;
         let planned = sql_number("a plan", header.plan.cells())?;
@@ -59,9 +56,7 @@ impl Store {
                 _ => attempt.failed(error),
             })?;
         let id = transaction.last_insert_rowid();
-        transaction
-            .commit()
-            .map_err(|error| attempt.failed(error))?;
+        transaction.commit().map_err(|error| attempt.failed(error))?;
         Ok(self.ledger(id, &header.id, claim))
     }
 
@@ -71,10 +66,7 @@ impl Store {
     /// [`StoreError::NoSuchRun`]; [`StoreError::RunInUse`] while another process, or another ledger of this one,
     /// writes it; and whatever keeps its row from being written.
     pub fn reopen(&self, run: &str) -> Result<Ledger, StoreError> {
-        let attempt = Attempt {
-            path: self.path(),
-            doing: "reopening a run",
-        };
+        let attempt = Attempt { path: self.path(), doing: "reopening a run" };
         let claim = self.claim(run)?;
         let connection = self.writing();
         let transaction = writer::begin(&connection, attempt)?;
@@ -91,37 +83,21 @@ impl Store {
             drop(connection);
             return Err(self.no_such_run(run));
         };
-        transaction
-            .commit()
-            .map_err(|error| attempt.failed(error))?;
+        transaction.commit().map_err(|error| attempt.failed(error))?;
         Ok(self.ledger(id, run, claim))
     }
 
     fn claim(&self, run: &str) -> Result<Claim, StoreError> {
         match Claim::take(self.path(), run) {
             Ok(Some(claim)) => Ok(claim),
-            Ok(None) => Err(StoreError::RunInUse {
-                run: run.to_owned(),
-                pid: self.writer_of(run),
-            }),
-            Err(error) => Err(StoreError::Open {
-                path: self.path().to_owned(),
-                why: error.to_string(),
-            }),
+            Ok(None) => Err(StoreError::RunInUse { run: run.to_owned(), pid: self.writer_of(run) }),
+            Err(error) => Err(StoreError::Open { path: self.path().to_owned(), why: error.to_string() }),
         }
     }
 
     fn ledger(&self, id: i64, name: &str, claim: Claim) -> Ledger {
-        let run = OpenRun {
-            id,
-            name: name.to_owned(),
-            failed: OnceLock::new(),
-            _claim: claim,
-        };
-        Ledger {
-            run: Arc::new(run),
-            store: self.clone(),
-        }
+        let run = OpenRun { id, name: name.to_owned(), failed: OnceLock::new(), _claim: claim };
+        Ledger { run: Arc::new(run), store: self.clone() }
     }
 }
 
@@ -148,8 +124,7 @@ impl Ledger {
         if records.is_empty() {
             return Ok(());
         }
-        self.hand_over(Work::Append(Box::new(Encoded::new(&records)?)))
-            .await
+        self.hand_over(Work::Append(Box::new(Encoded::new(&records)?))).await
     }
 
     /// Writes how the run ended, behind everything appended before.
@@ -166,11 +141,7 @@ impl Ledger {
         }
         let inbox = self.store.0.inbox().ok_or(StoreError::Closed)?;
         let (done, outcome) = oneshot::channel();
-        let batch = Batch {
-            run: Arc::clone(&self.run),
-            work,
-            done,
-        };
+        let batch = Batch { run: Arc::clone(&self.run), work, done };
         inbox.send(batch).await.map_err(|_| StoreError::Closed)?;
         outcome.await.map_err(|_| StoreError::Closed)?
     }

@@ -28,6 +28,9 @@ mod totals;
 mod url;
 mod writer;
 
+#[cfg(test)]
+mod tests;
+
 pub use account::{PaidCalls, Spending};
 pub use calllog::Reservation;
 pub use error::{LedgerError, StoreError};

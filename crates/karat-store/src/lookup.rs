@@ -12,6 +12,14 @@ use crate::pack::Damage;
 use crate::runs::run_number;
 use crate::{Store, StoreError};
 
+pub(crate) const STEP: &str = "select runs.name, runs.started_at, steps.block, steps.entry from steps
+    join blocks on blocks.seq = steps.block join runs on runs.id = blocks.run where steps.key = ?1";
+pub(crate) const JUDGMENT: &str =
+    "select runs.name, runs.started_at, ordinal, scorer, judge, block, entry from judgments
+    join runs on runs.id = judgments.run where key = ?1 and ok = 1 order by seq desc limit 1";
+pub(crate) const CALLS_OF_RUN: &str = "select seq, log from blocks where run = ?1 order by seq desc";
+const CALLS_OF_ALL_RUNS: &str = "select seq, log from blocks where ?1 is null order by seq desc";
+
 /// A record with the run that made it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stored<T> {
@@ -36,14 +44,8 @@ impl Store {
     pub fn step(&self, key: Key) -> Result<Option<Stored<StepRecord>>, StoreError> {
         self.read("a step's output", |connection| {
             let found = connection
-                .prepare_cached(
-                    "select runs.name, runs.started_at, steps.block, steps.entry from steps
-                     join blocks on blocks.seq = steps.block join runs on runs.id = blocks.run
-                     where steps.key = ?1",
-                )?
-                .query_row(params![key.0], |row| {
-                    Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get::<_, i64>(3)?))
-                })
+                .prepare_cached(STEP)?
+                .query_row(params![key.0], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get::<_, i64>(3)?)))
                 .optional()?;
             let Some((run, started_at, block, entry)) = found else {
                 return Ok(None);
@@ -51,16 +53,10 @@ impl Store {
             let outputs = self.0.cache.section(connection, block, Kind::Outputs)?;
             let entry = entry.unsigned_abs();
             let record = unpack_step(key, outputs.entry(entry)?, |distance| {
-                let output = entry
-                    .checked_sub(distance)
-                    .ok_or_else(|| Damage("its output lies nowhere".to_owned()))?;
+                let output = entry.checked_sub(distance).ok_or_else(|| Damage("its output lies nowhere".to_owned()))?;
                 output_value(outputs.entry(output)?)
             })?;
-            Ok(Some(Stored {
-                record,
-                run,
-                run_started_at: Moment(started_at),
-            }))
+            Ok(Some(Stored { record, run, run_started_at: Moment(started_at) }))
         })
     }
 
@@ -71,11 +67,7 @@ impl Store {
     /// It is there and cannot be read.
     pub fn judgment(&self, key: Key) -> Result<Option<Stored<JudgmentRecord>>, StoreError> {
         self.read("a judgment", |connection| {
-            let mut statement = connection.prepare_cached(
-                "select runs.name, runs.started_at, ordinal, scorer, judge, block, entry from judgments
-                 join runs on runs.id = judgments.run
-                 where key = ?1 and ok = 1 order by seq desc limit 1",
-            )?;
+            let mut statement = connection.prepare_cached(JUDGMENT)?;
             let mut rows = statement.query(params![key.0])?;
             let Some(row) = rows.next()? else { return Ok(None) };
             let place = JudgmentPlace {
@@ -95,11 +87,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::NoSuchRun`], or a call log or the trace cannot be read.
-    pub fn call(
-        &self,
-        run: Option<&str>,
-        key: Key,
-    ) -> Result<Option<Stored<CallRecord>>, StoreError> {
+    pub fn call(&self, run: Option<&str>, key: Key) -> Result<Option<Stored<CallRecord>>, StoreError> {
         self.read("a call", |connection| {
             let own = match run {
                 Some(run) => find_call(connection, Some(run_number(connection, run)?), key)?,
@@ -128,14 +116,10 @@ struct FoundCall {
 }
 
 /// Looks through blocks, newest first, until a successful call is found.
-fn find_call(
-    connection: &Connection,
-    run: Option<i64>,
-    wanted: Key,
-) -> Result<Option<FoundCall>, ReadFailure> {
+fn find_call(connection: &Connection, run: Option<i64>, wanted: Key) -> Result<Option<FoundCall>, ReadFailure> {
     let mut statement = connection.prepare_cached(match run {
-        Some(_) => "select seq, log from blocks where run = ?1 order by seq desc",
-        None => "select seq, log from blocks where ?1 is null order by seq desc",
+        Some(_) => CALLS_OF_RUN,
+        None => CALLS_OF_ALL_RUNS,
     })?;
     let mut rows = statement.query(params![run])?;
     let mut best = None;
@@ -160,11 +144,7 @@ fn find_in_log(block: i64, log: &[u8], wanted: Key) -> Result<Option<FoundCall>,
     for event in calllog::read(log)? {
         if let CallEvent::Ended(call) = event? {
             if call.key == wanted && (call.is_ok || !best.is_some_and(|found| found.is_ok)) {
-                best = Some(FoundCall {
-                    block,
-                    entry,
-                    is_ok: call.is_ok,
-                });
+                best = Some(FoundCall { block, entry, is_ok: call.is_ok });
             }
             entry += 1;
         }

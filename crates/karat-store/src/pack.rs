@@ -1,6 +1,6 @@
 //! The primitives of every stored byte form: LEB128 numbers, length-prefixed bytes, little-endian floats.
 //!
-//! A form begins with a version byte ([`Packer::versioned`]). Its rule: a reader knows every version up to its own and
+//! A form begins with a version byte ([`Unpacker::versioned`]). Its rule: a reader knows every version up to its own and
 //! refuses a newer one; a form of a known version is read to its last byte ([`Unpacker::end`]).
 
 use std::fmt;
@@ -28,12 +28,25 @@ fn ends_early() -> Damage {
 pub(crate) struct Packer(Vec<u8>);
 
 impl Packer {
-    pub fn versioned(version: u8) -> Self {
-        Self(vec![version])
+    /// The bytes that `write` packs.
+    pub fn pack(write: impl FnOnce(&mut Self)) -> Vec<u8> {
+        let mut packer = Self::default();
+        write(&mut packer);
+        packer.0
     }
 
-    pub fn finish(self) -> Vec<u8> {
-        self.0
+    /// The bytes so far.
+    pub fn packed(&self) -> &[u8] {
+        &self.0
+    }
+
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// Bytes as they are, whose length stands elsewhere.
+    pub fn plain(&mut self, bytes: &[u8]) {
+        self.0.extend_from_slice(bytes);
     }
 
     pub fn byte(&mut self, byte: u8) {
@@ -74,9 +87,20 @@ impl Packer {
         self.bytes(text.as_bytes());
     }
 
-    /// A value as its JSON bytes. One that JSON cannot hold is written as `null`; the record types have none.
+    /// A value as its JSON bytes, behind their length.
     pub fn json<T: Serialize + ?Sized>(&mut self, value: &T) {
-        self.bytes(&json_bytes(value));
+        let bytes = Self::pack(|packer| packer.plain_json(value));
+        self.bytes(&bytes);
+    }
+
+    /// A value as its JSON bytes, whose length stands elsewhere. What JSON cannot hold, and the record types have none
+    /// of it, is written as `null`.
+    pub fn plain_json<T: Serialize + ?Sized>(&mut self, value: &T) {
+        let start = self.0.len();
+        if serde_json::to_writer(&mut self.0, value).is_err() {
+            self.0.truncate(start);
+            self.plain(b"null");
+        }
     }
 
     pub fn option<T>(&mut self, value: Option<T>, write: impl FnOnce(&mut Self, T)) {
@@ -92,11 +116,6 @@ impl Packer {
             write(self, item);
         }
     }
-}
-
-/// A value's JSON bytes.
-pub(crate) fn json_bytes<T: Serialize + ?Sized>(value: &T) -> Vec<u8> {
-    serde_json::to_vec(value).unwrap_or_else(|_| b"null".to_vec())
 }
 
 /// Reads a byte form.
@@ -123,11 +142,7 @@ impl<'a> Unpacker<'a> {
 
     /// Nothing may be left.
     pub fn end(self) -> Result<(), Damage> {
-        if self.0.is_empty() {
-            Ok(())
-        } else {
-            Err(Damage(format!("{} bytes are left over", self.0.len())))
-        }
+        if self.0.is_empty() { Ok(()) } else { Err(Damage(format!("{} bytes are left over", self.0.len()))) }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -205,25 +220,14 @@ impl<'a> Unpacker<'a> {
     }
 
     pub fn json<T: DeserializeOwned>(&mut self) -> Result<T, Damage> {
-        serde_json::from_slice(self.bytes()?)
-            .map_err(|error| Damage(format!("its JSON is not readable: {error}")))
+        serde_json::from_slice(self.bytes()?).map_err(|error| Damage(format!("its JSON is not readable: {error}")))
     }
 
-    pub fn option<T>(
-        &mut self,
-        read: impl FnOnce(&mut Self) -> Result<T, Damage>,
-    ) -> Result<Option<T>, Damage> {
-        if self.flag()? {
-            read(self).map(Some)
-        } else {
-            Ok(None)
-        }
+    pub fn option<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, Damage>) -> Result<Option<T>, Damage> {
+        if self.flag()? { read(self).map(Some) } else { Ok(None) }
     }
 
-    pub fn list<T>(
-        &mut self,
-        read: impl Fn(&mut Self) -> Result<T, Damage>,
-    ) -> Result<Vec<T>, Damage> {
+    pub fn list<T>(&mut self, read: impl Fn(&mut Self) -> Result<T, Damage>) -> Result<Vec<T>, Damage> {
         let count = self.number::<usize>()?;
         (0..count).map(|_| read(self)).collect()
     }
@@ -239,15 +243,16 @@ mod tests {
         /// Law 7: whatever is packed comes back, and is read to its last byte.
         #[test]
         fn primitives_round_trip(number: u64, amount: i128, float: f64, text: String, bytes: Vec<u8>, key: [u8; 16]) {
-            let mut packer = Packer::versioned(1);
-            packer.number(number);
-            packer.money(Money(amount));
-            packer.float(float);
-            packer.option(Some(text.as_str()), Packer::text);
-            packer.option(None::<&str>, Packer::text);
-            packer.list(&[key, key], |packer, key| packer.key(Key(*key)));
-            packer.bytes(&bytes);
-            let packed = packer.finish();
+            let packed = Packer::pack(|packer| {
+                packer.byte(1);
+                packer.number(number);
+                packer.money(Money(amount));
+                packer.float(float);
+                packer.option(Some(text.as_str()), Packer::text);
+                packer.option(None::<&str>, Packer::text);
+                packer.list(&[key, key], |packer, key| packer.key(Key(*key)));
+                packer.bytes(&bytes);
+            });
 
             let mut unpacker = Unpacker::versioned(&packed, 1).unwrap();
             prop_assert_eq!(unpacker.number::<u64>().unwrap(), number);
@@ -276,10 +281,7 @@ mod tests {
     #[test]
     fn a_newer_version_is_refused() {
         let error = Unpacker::versioned(&[3, 0], 2).unwrap_err();
-        assert!(
-            error.0.contains("format version 3") && error.0.contains("newer Karat"),
-            "{error}"
-        );
+        assert!(error.0.contains("format version 3") && error.0.contains("newer Karat"), "{error}");
         assert!(Unpacker::versioned(&[], 2).is_err());
         assert!(Unpacker::versioned(&[0], 2).is_err());
     }

@@ -6,8 +6,8 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use karat_types::{CellRow, JudgmentRow, RowError, RunHeader, RunRows, SampleRecord};
-use rusqlite::{Connection, OptionalExtension, Rows, params};
+use karat_types::{CellRow, JudgmentRow, Key, RowError, RunHeader, RunRows, SampleRecord};
+use rusqlite::{Connection, Rows, params};
 
 use crate::cache::{Kind, SectionCache};
 use crate::error::ReadFailure;
@@ -17,16 +17,13 @@ use crate::pack::Damage;
 use crate::runs::find_run;
 use crate::section::Section;
 use crate::{Store, StoreError};
-use karat_types::Key;
 
-pub(crate) const CELLS: &str =
-    "select ordinal, seq, status, facts from cells where run = ?1 order by ordinal";
+pub(crate) const CELLS: &str = "select ordinal, seq, status, facts from cells where run = ?1 order by ordinal";
 pub(crate) const SAMPLES: &str = "select row, facts from samples where run = ?1 order by row";
-pub(crate) const JUDGMENTS: &str =
-    "select ordinal, scorer, judge, seq, block, entry, key from judgments where run = ?1
+pub(crate) const JUDGMENTS: &str = "select ordinal, scorer, judge, seq, block, entry, key from judgments where run = ?1
     order by ordinal, scorer, judge";
-const OUTPUT: &str =
-    "select block, output from cells where run = ?1 and ordinal = ?2 order by seq desc limit 1";
+// A bare column beside max() comes from the row that has the maximum: the latest. Without any row all are null.
+pub(crate) const OUTPUT: &str = "select block, output, max(seq) from cells where run = ?1 and ordinal = ?2";
 
 /// The rows of one stored run.
 #[derive(Debug, Clone)]
@@ -43,11 +40,7 @@ impl Store {
     /// [`StoreError::NoSuchRun`], or its row cannot be read.
     pub fn rows(&self, run: &str) -> Result<StoredRun, StoreError> {
         let known = self.read("a run", |connection| find_run(connection, run))?;
-        Ok(StoredRun {
-            store: self.clone(),
-            id: known.id,
-            header: known.header,
-        })
+        Ok(StoredRun { store: self.clone(), id: known.id, header: known.header })
     }
 }
 
@@ -56,22 +49,15 @@ impl RunRows for StoredRun {
         &self.header
     }
 
-    fn for_each(
-        &self,
-        row: &mut dyn FnMut(CellRow<'_>) -> ControlFlow<()>,
-    ) -> Result<(), RowError> {
+    fn for_each(&self, row: &mut dyn FnMut(CellRow<'_>) -> ControlFlow<()>) -> Result<(), RowError> {
         self.store
-            .read("the rows of a run", |connection| {
-                self.stream(connection, row)
-            })
+            .read("the rows of a run", |connection| self.stream(connection, row))
             .map_err(|error| RowError(error.to_string()))
     }
 
     fn output(&self, ordinal: u64) -> Result<Option<serde_json::Value>, RowError> {
         self.store
-            .read("a cell's output", |connection| {
-                self.find_output(connection, ordinal)
-            })
+            .read("a cell's output", |connection| self.find_output(connection, ordinal))
             .map_err(|error| RowError(error.to_string()))
     }
 }
@@ -83,65 +69,33 @@ impl StoredRun {
         row: &mut dyn FnMut(CellRow<'_>) -> ControlFlow<()>,
     ) -> Result<(), ReadFailure> {
         let snapshot = connection.unchecked_transaction()?;
-        let (mut cells, mut samples, mut judgments) = (
-            snapshot.prepare_cached(CELLS)?,
-            snapshot.prepare_cached(SAMPLES)?,
-            snapshot.prepare_cached(JUDGMENTS)?,
-        );
+        let (mut cells, mut samples, mut judgments) =
+            (snapshot.prepare_cached(CELLS)?, snapshot.prepare_cached(SAMPLES)?, snapshot.prepare_cached(JUDGMENTS)?);
         let mut cells = CellCursor::new(cells.query(params![self.id])?)?;
         let mut samples = SampleCursor::new(samples.query(params![self.id])?);
-        let mut judgments = JudgmentCursor::new(
-            judgments.query(params![self.id])?,
-            &snapshot,
-            &self.store.0.cache,
-        )?;
+        let mut judgments = JudgmentCursor::new(judgments.query(params![self.id])?, &snapshot, &self.store.0.cache)?;
         while let Some(latest) = cells.next()? {
-            let cell = unpack_cell(StoredCell {
-                ordinal: latest.ordinal,
-                status: latest.status,
-                facts: &latest.facts,
-            })
-            .map_err(|damage| Damage(format!("cell {}: {damage}", latest.ordinal)))?;
+            let cell = unpack_cell(StoredCell { ordinal: latest.ordinal, status: latest.status, facts: &latest.facts })
+                .map_err(|damage| Damage(format!("cell {}: {damage}", latest.ordinal)))?;
             let (sample_row, system, trial) = self.header.plan.place(cell.ordinal);
             let sample = samples.at(sample_row)?;
             let judgments = judgments.of(cell.ordinal)?;
-            if row(CellRow {
-                sample,
-                system,
-                trial,
-                cell: &cell,
-                judgments,
-            })
-            .is_break()
-            {
+            if row(CellRow { sample, system, trial, cell: &cell, judgments }).is_break() {
                 break;
             }
         }
         Ok(())
     }
 
-    fn find_output(
-        &self,
-        connection: &Connection,
-        ordinal: u64,
-    ) -> Result<Option<serde_json::Value>, ReadFailure> {
+    fn find_output(&self, connection: &Connection, ordinal: u64) -> Result<Option<serde_json::Value>, ReadFailure> {
         let Ok(ordinal) = i64::try_from(ordinal) else {
             return Ok(None);
         };
-        let found = connection
+        let found: (Option<i64>, Option<i64>) = connection
             .prepare_cached(OUTPUT)?
-            .query_row(params![self.id, ordinal], |row| {
-                Ok((row.get(0)?, row.get::<_, Option<i64>>(1)?))
-            })
-            .optional()?;
-        let Some((block, Some(entry))) = found else {
-            return Ok(None);
-        };
-        let outputs = self
-            .store
-            .0
-            .cache
-            .section(connection, block, Kind::Outputs)?;
+            .query_row(params![self.id, ordinal], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let (Some(block), Some(entry)) = found else { return Ok(None) };
+        let outputs = self.store.0.cache.section(connection, block, Kind::Outputs)?;
         Ok(Some(output_value(outputs.entry(entry.unsigned_abs())?)?))
     }
 }
@@ -212,11 +166,7 @@ impl<'s> SampleCursor<'s> {
     }
 
     fn at(&mut self, wanted: u64) -> Result<&SampleRecord, ReadFailure> {
-        while self
-            .sample
-            .as_ref()
-            .is_none_or(|sample| sample.row < wanted)
-        {
+        while self.sample.as_ref().is_none_or(|sample| sample.row < wanted) {
             let Some(row) = self.rows.next()? else { break };
             let number = row.get::<_, i64>(0)?.unsigned_abs();
             if number >= wanted {
@@ -225,12 +175,7 @@ impl<'s> SampleCursor<'s> {
             }
         }
         let found = self.sample.as_ref().filter(|sample| sample.row == wanted);
-        found.ok_or_else(|| {
-            Damage(format!(
-                "there are cells of row {wanted}, but the row itself is missing"
-            ))
-            .into()
-        })
+        found.ok_or_else(|| Damage(format!("there are cells of row {wanted}, but the row itself is missing")).into())
     }
 }
 
@@ -255,19 +200,8 @@ struct JudgmentCursor<'s> {
 }
 
 impl<'s> JudgmentCursor<'s> {
-    fn new(
-        rows: Rows<'s>,
-        connection: &'s Connection,
-        cache: &'s SectionCache,
-    ) -> Result<Self, ReadFailure> {
-        let mut cursor = Self {
-            rows,
-            connection,
-            cache,
-            ahead: None,
-            section: None,
-            of_cell: Vec::new(),
-        };
+    fn new(rows: Rows<'s>, connection: &'s Connection, cache: &'s SectionCache) -> Result<Self, ReadFailure> {
+        let mut cursor = Self { rows, connection, cache, ahead: None, section: None, of_cell: Vec::new() };
         cursor.ahead = cursor.read()?;
         Ok(cursor)
     }
@@ -304,8 +238,7 @@ impl<'s> JudgmentCursor<'s> {
 
     /// The latest row of the same place, and moves past all of them.
     fn latest_from(&mut self, mut latest: JudgmentColumns) -> Result<JudgmentColumns, ReadFailure> {
-        let position =
-            |row: &JudgmentColumns| (row.place.ordinal, row.place.scorer, row.place.judge);
+        let position = |row: &JudgmentColumns| (row.place.ordinal, row.place.scorer, row.place.judge);
         loop {
             self.ahead = self.read()?;
             match self.ahead {
@@ -322,19 +255,10 @@ impl<'s> JudgmentCursor<'s> {
     fn unpack(&mut self, row: JudgmentColumns) -> Result<JudgmentRow, ReadFailure> {
         let section = match self.section.take() {
             Some((block, section)) if block == row.block => section,
-            _ => self
-                .cache
-                .section(self.connection, row.block, Kind::Judgments)?,
+            _ => self.cache.section(self.connection, row.block, Kind::Judgments)?,
         };
-        let judgment = section
-            .entry(row.entry)
-            .and_then(|entry| unpack_judgment(row.place, entry));
+        let judgment = section.entry(row.entry).and_then(|entry| unpack_judgment(row.place, entry));
         self.section = Some((row.block, section));
-        Ok(judgment.map_err(|damage| {
-            Damage(format!(
-                "a judgment of cell {}: {damage}",
-                row.place.ordinal
-            ))
-        })?)
+        Ok(judgment.map_err(|damage| Damage(format!("a judgment of cell {}: {damage}", row.place.ordinal)))?)
     }
 }

@@ -4,7 +4,7 @@ use karat_types::{Key, Moment, RunHeader, RunStatus};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::error::ReadFailure;
-use crate::pack::{Damage, Packer, Unpacker};
+use crate::pack::{Damage, Unpacker};
 use crate::section::{Entries, Section, SectionWriter};
 use crate::totals::{self, Totals, status_code, status_of};
 use crate::{Store, StoreError};
@@ -36,15 +36,13 @@ pub struct RunSummary {
 }
 
 pub(crate) fn pack_header(header: &RunHeader) -> Result<Vec<u8>, StoreError> {
-    let not_packed =
-        |error: std::io::Error| StoreError::OutOfRange(format!("the run's header: {error}"));
-    let mut packer = Packer::versioned(HEADER_VERSION);
-    packer.json(header);
+    let not_packed = |error: std::io::Error| StoreError::OutOfRange(format!("the run's header: {error}"));
     let mut entries = Entries::default();
-    entries.push(&packer.finish());
-    SectionWriter::new()
-        .and_then(|mut writer| writer.write(&entries))
-        .map_err(not_packed)
+    entries.push(|packer| {
+        packer.byte(HEADER_VERSION);
+        packer.json(header);
+    });
+    SectionWriter::new().and_then(|mut writer| writer.write([&entries])).map_err(not_packed)
 }
 
 fn unpack_header(packed: &[u8]) -> Result<RunHeader, Damage> {
@@ -65,24 +63,17 @@ const RUN_COLUMNS: &str = "id, header, status, started_at, completed_at";
 
 /// Reads [`RUN_COLUMNS`]: columns hold what may change, the header the rest.
 fn known_run(row: &Row<'_>) -> Result<KnownRun, ReadFailure> {
-    let packed = row
-        .get_ref(1)?
-        .as_blob()
-        .map_err(|_| Damage("its header is no blob".to_owned()))?;
+    let packed = row.get_ref(1)?.as_blob().map_err(|_| Damage("its header is no blob".to_owned()))?;
     let mut header = unpack_header(packed)?;
     header.status = status_of(row.get(2)?)?;
     header.started_at = Moment(row.get(3)?);
     header.completed_at = row.get::<_, Option<i64>>(4)?.map(Moment);
-    Ok(KnownRun {
-        id: row.get(0)?,
-        header,
-    })
+    Ok(KnownRun { id: row.get(0)?, header })
 }
 
 /// Finds a run by its exact name.
 pub(crate) fn find_run(connection: &Connection, name: &str) -> Result<KnownRun, ReadFailure> {
-    let mut statement =
-        connection.prepare_cached(&format!("select {RUN_COLUMNS} from runs where name = ?1"))?;
+    let mut statement = connection.prepare_cached(&format!("select {RUN_COLUMNS} from runs where name = ?1"))?;
     let mut rows = statement.query(params![name])?;
     match rows.next()? {
         Some(row) => known_run(row),
@@ -93,25 +84,16 @@ pub(crate) fn find_run(connection: &Connection, name: &str) -> Result<KnownRun, 
 /// Finds a run's number by its exact name.
 pub(crate) fn run_number(connection: &Connection, name: &str) -> Result<i64, ReadFailure> {
     let mut statement = connection.prepare_cached("select id from runs where name = ?1")?;
-    match statement
-        .query_row(params![name], |row| row.get(0))
-        .optional()?
-    {
+    match statement.query_row(params![name], |row| row.get(0)).optional()? {
         Some(id) => Ok(id),
         None => Err(no_such_run(connection, name)?.into()),
     }
 }
 
 fn no_such_run(connection: &Connection, wanted: &str) -> rusqlite::Result<StoreError> {
-    let mut statement =
-        connection.prepare_cached("select name from runs order by id desc limit ?1")?;
-    let nearest = statement
-        .query_map(params![SUGGESTIONS], |row| row.get(0))?
-        .collect::<Result<_, _>>()?;
-    Ok(StoreError::NoSuchRun {
-        wanted: wanted.to_owned(),
-        nearest,
-    })
+    let mut statement = connection.prepare_cached("select name from runs order by id desc limit ?1")?;
+    let nearest = statement.query_map(params![SUGGESTIONS], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    Ok(StoreError::NoSuchRun { wanted: wanted.to_owned(), nearest })
 }
 
 impl Store {
@@ -198,23 +180,14 @@ impl Store {
 
     /// The error that says so, with the newest runs where they can be read.
     pub(crate) fn no_such_run(&self, wanted: &str) -> StoreError {
-        self.read("the list of runs", |connection| {
-            Ok(no_such_run(connection, wanted)?)
-        })
-        .unwrap_or_else(|_| StoreError::NoSuchRun {
-            wanted: wanted.to_owned(),
-            nearest: Vec::new(),
-        })
+        self.read("the list of runs", |connection| Ok(no_such_run(connection, wanted)?))
+            .unwrap_or_else(|_| StoreError::NoSuchRun { wanted: wanted.to_owned(), nearest: Vec::new() })
     }
 
     /// Id of the process that last opened a run to write.
     pub(crate) fn writer_of(&self, run: &str) -> Option<u32> {
         let pid = self.read("a run", |connection| {
-            Ok(connection.query_row(
-                "select pid from runs where name = ?1",
-                params![run],
-                |row| row.get(0),
-            )?)
+            Ok(connection.query_row("select pid from runs where name = ?1", params![run], |row| row.get(0))?)
         });
         pid.ok()
     }

@@ -94,10 +94,7 @@ pub(crate) const VERSION: i64 = MIGRATIONS.len() as i64;
 
 /// Opens the writing connection, and makes or migrates the tables.
 pub(crate) fn open_writer(path: &Path) -> Result<Connection, StoreError> {
-    let attempt = Attempt {
-        path,
-        doing: "opening it",
-    };
+    let attempt = Attempt { path, doing: "opening it" };
     let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     let found = version(&connection, path)?;
     (|| {
@@ -107,11 +104,7 @@ pub(crate) fn open_writer(path: &Path) -> Result<Connection, StoreError> {
         connection.pragma_update(None, "wal_autocheckpoint", 4096)?;
         connection.pragma_update(None, "journal_size_limit", 64 << 20)?;
         connection.pragma_update(None, "cache_size", -(32 << 10))?;
-        if found < VERSION {
-            migrate(&mut connection)
-        } else {
-            Ok(())
-        }
+        if found < VERSION { migrate(&mut connection) } else { Ok(()) }
     })()
     .map_err(|error| attempt.failed(error))?;
     Ok(connection)
@@ -122,56 +115,33 @@ pub(crate) fn open_reader(path: &Path) -> Result<Connection, StoreError> {
     let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     connection
         .pragma_update(None, "cache_size", -(8 << 10))
-        .map_err(|error| {
-            Attempt {
-                path,
-                doing: "opening it to read",
-            }
-            .failed(error)
-        })?;
+        .map_err(|error| Attempt { path, doing: "opening it to read" }.failed(error))?;
     Ok(connection)
 }
 
 fn connect(path: &Path, access: OpenFlags) -> Result<Connection, StoreError> {
-    let attempt = Attempt {
-        path,
-        doing: "opening it",
-    };
+    let attempt = Attempt { path, doing: "opening it" };
     let connection = Connection::open_with_flags(path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)
         .map_err(|error| attempt.failed(error))?;
-    connection
-        .busy_timeout(Duration::from_secs(BUSY_SECONDS))
-        .map_err(|error| attempt.failed(error))?;
+    connection.busy_timeout(Duration::from_secs(BUSY_SECONDS)).map_err(|error| attempt.failed(error))?;
     connection.set_prepared_statement_cache_capacity(32);
     Ok(connection)
 }
 
 /// The file's schema version, once it is clear that the file is Karat's or empty.
 fn version(connection: &Connection, path: &Path) -> Result<i64, StoreError> {
-    let attempt = Attempt {
-        path,
-        doing: "reading its version",
-    };
+    let attempt = Attempt { path, doing: "reading its version" };
     let number = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     let found = number("user_version").map_err(|error| attempt.failed(error))?;
     let application = number("application_id").map_err(|error| attempt.failed(error))?;
     let objects = connection
-        .query_row("select count(*) from sqlite_schema", [], |row| {
-            row.get::<_, i64>(0)
-        })
+        .query_row("select count(*) from sqlite_schema", [], |row| row.get::<_, i64>(0))
         .map_err(|error| attempt.failed(error))?;
     if application != APPLICATION_ID && objects > 0 {
-        return Err(StoreError::Foreign {
-            path: path.to_owned(),
-            why: "it is another program's database".to_owned(),
-        });
+        return Err(StoreError::Foreign { path: path.to_owned(), why: "it is another program's database".to_owned() });
     }
     if found > VERSION {
-        return Err(StoreError::Newer {
-            path: path.to_owned(),
-            found,
-            known: VERSION,
-        });
+        return Err(StoreError::Newer { path: path.to_owned(), found, known: VERSION });
     }
     Ok(found)
 }

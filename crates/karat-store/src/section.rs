@@ -15,27 +15,20 @@ const LEVEL: i32 = 1;
 /// No block is written near this size; a larger one is damage, and memory is not reserved for it.
 const MAX_UNPACKED: usize = 1 << 30;
 
-/// Entries that will be a section.
+/// Entries that will be, or will be part of, a section.
 #[derive(Debug, Default)]
 pub(crate) struct Entries {
     lengths: Vec<u64>,
-    bytes: Vec<u8>,
+    packer: Packer,
 }
 
 impl Entries {
     /// Adds an entry and says its index.
-    pub fn push(&mut self, entry: &[u8]) -> u64 {
-        self.lengths.push(entry.len() as u64);
-        self.bytes.extend_from_slice(entry);
+    pub fn push(&mut self, write: impl FnOnce(&mut Packer)) -> u64 {
+        let start = self.size();
+        write(&mut self.packer);
+        self.lengths.push((self.size() - start) as u64);
         self.len() - 1
-    }
-
-    /// Adds all entries of another, and says the index of the first.
-    pub fn extend(&mut self, other: &Self) -> u64 {
-        let base = self.len();
-        self.lengths.extend_from_slice(&other.lengths);
-        self.bytes.extend_from_slice(&other.bytes);
-        base
     }
 
     pub fn len(&self) -> u64 {
@@ -44,38 +37,43 @@ impl Entries {
 
     /// Size of the entries.
     pub fn size(&self) -> usize {
-        self.bytes.len()
-    }
-
-    fn unpacked(&self) -> Vec<u8> {
-        let mut packer = Packer::default();
-        packer.list(&self.lengths, |packer, length| packer.number(*length));
-        let mut unpacked = packer.finish();
-        unpacked.extend_from_slice(&self.bytes);
-        unpacked
+        self.packer.packed().len()
     }
 }
 
-/// Compresses sections, with one context for all of them.
-pub(crate) struct SectionWriter(zstd::bulk::Compressor<'static>);
+/// Compresses sections, with one context and one buffer for all of them.
+pub(crate) struct SectionWriter {
+    compressor: zstd::bulk::Compressor<'static>,
+    unpacked: Packer,
+}
 
 impl SectionWriter {
     pub fn new() -> std::io::Result<Self> {
         let mut compressor = zstd::bulk::Compressor::new(LEVEL)?;
         compressor.set_parameter(zstd::zstd_safe::CParameter::ChecksumFlag(true))?;
-        Ok(Self(compressor))
+        Ok(Self { compressor, unpacked: Packer::default() })
     }
 
-    pub fn write(&mut self, entries: &Entries) -> std::io::Result<Vec<u8>> {
-        if entries.len() == 0 {
+    /// The section of the entries of these parts, one part behind the other.
+    pub fn write<'e>(&mut self, parts: impl IntoIterator<Item = &'e Entries> + Clone) -> std::io::Result<Vec<u8>> {
+        let count = parts.clone().into_iter().map(Entries::len).sum();
+        if count == 0 {
             return Ok(Vec::new());
         }
-        let unpacked = entries.unpacked();
-        let mut packer = Packer::versioned(VERSION);
-        packer.number(unpacked.len() as u64);
-        let mut section = packer.finish();
-        section.extend_from_slice(&self.0.compress(&unpacked)?);
-        Ok(section)
+        self.unpacked.clear();
+        self.unpacked.number(count);
+        for length in parts.clone().into_iter().flat_map(|part| &part.lengths) {
+            self.unpacked.number(*length);
+        }
+        for part in parts {
+            self.unpacked.plain(part.packer.packed());
+        }
+        let frame = self.compressor.compress(self.unpacked.packed())?;
+        Ok(Packer::pack(|packer| {
+            packer.byte(VERSION);
+            packer.number(self.unpacked.packed().len() as u64);
+            packer.plain(&frame);
+        }))
     }
 }
 
@@ -108,21 +106,14 @@ impl Section {
             end = end.saturating_add(length);
             ends.push(end);
         }
-        if end == bytes.len() {
-            Ok(Self { bytes, ends })
-        } else {
-            Err(Damage("its entries do not fill it".to_owned()))
-        }
+        if end == bytes.len() { Ok(Self { bytes, ends }) } else { Err(Damage("its entries do not fill it".to_owned())) }
     }
 
     /// An entry by its index.
     pub fn entry(&self, index: u64) -> Result<&[u8], Damage> {
         let at = usize::try_from(index).ok();
-        let bounds =
-            at.and_then(|at| Some(*self.ends.get(at)?..*self.ends.get(at.checked_add(1)?)?));
-        bounds
-            .and_then(|bounds| self.bytes.get(bounds))
-            .ok_or_else(|| Damage(format!("it has no entry {index}")))
+        let bounds = at.and_then(|at| Some(*self.ends.get(at)?..*self.ends.get(at.checked_add(1)?)?));
+        bounds.and_then(|bounds| self.bytes.get(bounds)).ok_or_else(|| Damage(format!("it has no entry {index}")))
     }
 
     /// Memory that it takes.
@@ -142,9 +133,9 @@ mod tests {
         fn entries_round_trip(contents: Vec<Vec<u8>>) {
             let mut entries = Entries::default();
             for (at, content) in contents.iter().enumerate() {
-                prop_assert_eq!(entries.push(content), at as u64);
+                prop_assert_eq!(entries.push(|packer| packer.plain(content)), at as u64);
             }
-            let section = Section::read(&SectionWriter::new().unwrap().write(&entries).unwrap()).unwrap();
+            let section = Section::read(&SectionWriter::new().unwrap().write([&entries]).unwrap()).unwrap();
             for (at, content) in contents.iter().enumerate() {
                 prop_assert_eq!(section.entry(at as u64).unwrap(), content.as_slice());
             }
@@ -156,9 +147,9 @@ mod tests {
         fn a_flipped_bit_is_found(contents in prop::collection::vec(any::<Vec<u8>>(), 1..20), at: usize, bit in 0..8_u8) {
             let mut entries = Entries::default();
             for content in &contents {
-                entries.push(content);
+                entries.push(|packer| packer.plain(content));
             }
-            let mut bytes = SectionWriter::new().unwrap().write(&entries).unwrap();
+            let mut bytes = SectionWriter::new().unwrap().write([&entries]).unwrap();
             let at = at % bytes.len();
             bytes[at] ^= 1 << bit;
             if let Ok(section) = Section::read(&bytes) {

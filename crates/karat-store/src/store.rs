@@ -45,10 +45,7 @@ impl Store {
     /// [`StoreError::Busy`] while another process migrates it.
     pub fn open(url: &StoreUrl) -> Result<Self, StoreError> {
         let path = url.path();
-        let not_opened = |why: std::io::Error| StoreError::Open {
-            path: path.to_owned(),
-            why: why.to_string(),
-        };
+        let not_opened = |why: std::io::Error| StoreError::Open { path: path.to_owned(), why: why.to_string() };
         folder::prepare(path).map_err(not_opened)?;
         let writing = Arc::new(Mutex::new(schema::open_writer(path)?));
         let writer = Writer {

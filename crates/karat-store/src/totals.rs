@@ -37,23 +37,14 @@ pub(crate) fn status_code(status: RunStatus) -> i64 {
 }
 
 pub(crate) fn status_of(code: i64) -> Result<RunStatus, Damage> {
-    [
-        RunStatus::Running,
-        RunStatus::Finished,
-        RunStatus::Interrupted,
-        RunStatus::BudgetStopped,
-    ]
-    .into_iter()
-    .find(|status| status_code(*status) == code)
-    .ok_or_else(|| Damage(format!("{code} is no status of a run")))
+    [RunStatus::Running, RunStatus::Finished, RunStatus::Interrupted, RunStatus::BudgetStopped]
+        .into_iter()
+        .find(|status| status_code(*status) == code)
+        .ok_or_else(|| Damage(format!("{code} is no status of a run")))
 }
 
 /// Those kept, else those counted now.
-pub(crate) fn of_run(
-    connection: &Connection,
-    run: i64,
-    kept: Option<Vec<u8>>,
-) -> Result<Totals, ReadFailure> {
+pub(crate) fn of_run(connection: &Connection, run: i64, kept: Option<Vec<u8>>) -> Result<Totals, ReadFailure> {
     match kept {
         Some(packed) => Ok(unpack(&packed)?),
         None => count(connection, run),
@@ -68,13 +59,10 @@ pub(crate) fn finish(
     at: Moment,
     attempt: Attempt<'_>,
 ) -> Result<(), StoreError> {
-    let totals = count(transaction, run.id)
-        .map_err(|failure| failure.of(attempt.path, "the totals of a run"))?;
+    let totals = count(transaction, run.id).map_err(|failure| failure.of(attempt.path, "the totals of a run"))?;
     transaction
         .prepare_cached("update runs set status = ?2, completed_at = ?3, totals = ?4 where id = ?1")
-        .and_then(|mut update| {
-            update.execute(params![run.id, status_code(status), at.0, pack(&totals)])
-        })
+        .and_then(|mut update| update.execute(params![run.id, status_code(status), at.0, pack(&totals)]))
         .map(|_| ())
         .map_err(|error| attempt.failed(error))
 }
@@ -86,21 +74,14 @@ fn count(connection: &Connection, run: i64) -> Result<Totals, ReadFailure> {
            (select status, max(seq) from cells where run = ?1 group by ordinal)
          group by status",
     )?;
-    let mut totals = Totals {
-        spending: Spending::of_run(connection, run)?,
-        ..Totals::default()
-    };
+    let mut totals = Totals { spending: Spending::of_run(connection, run)?, ..Totals::default() };
     let mut rows = statement.query(params![run])?;
     while let Some(row) = rows.next()? {
         let count = row.get::<_, i64>(1)?.unsigned_abs();
         totals.cells += count;
         match row.get::<_, i64>(0)? {
-            code if code == cell_status_code(karat_types::CellStatus::Error) => {
-                totals.errors = count
-            }
-            code if code == cell_status_code(karat_types::CellStatus::Skipped) => {
-                totals.skipped = count
-            }
+            code if code == cell_status_code(karat_types::CellStatus::Error) => totals.errors = count,
+            code if code == cell_status_code(karat_types::CellStatus::Skipped) => totals.skipped = count,
             _ => {}
         }
     }
@@ -108,28 +89,15 @@ fn count(connection: &Connection, run: i64) -> Result<Totals, ReadFailure> {
 }
 
 fn pack(totals: &Totals) -> Vec<u8> {
-    let mut packer = Packer::versioned(VERSION);
-    let Spending {
-        calls,
-        attempts,
-        spent,
-        unpriced,
-        open,
-    } = totals.spending;
-    for number in [
-        totals.cells,
-        totals.errors,
-        totals.skipped,
-        calls,
-        attempts,
-        unpriced,
-        open.calls,
-    ] {
-        packer.number(number);
-    }
-    packer.money(spent);
-    packer.money(open.upper);
-    packer.finish()
+    let Spending { calls, attempts, spent, unpriced, open } = totals.spending;
+    Packer::pack(|packer| {
+        packer.byte(VERSION);
+        for number in [totals.cells, totals.errors, totals.skipped, calls, attempts, unpriced, open.calls] {
+            packer.number(number);
+        }
+        packer.money(spent);
+        packer.money(open.upper);
+    })
 }
 
 fn unpack(packed: &[u8]) -> Result<Totals, Damage> {
@@ -142,10 +110,7 @@ fn unpack(packed: &[u8]) -> Result<Totals, Damage> {
             calls: unpacker.number()?,
             attempts: unpacker.number()?,
             unpriced: unpacker.number()?,
-            open: Reservation {
-                calls: unpacker.number()?,
-                ..Reservation::default()
-            },
+            open: Reservation { calls: unpacker.number()?, ..Reservation::default() },
             spent: unpacker.money()?,
         },
     };

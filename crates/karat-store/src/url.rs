@@ -15,9 +15,7 @@ pub struct StoreUrl {
 impl StoreUrl {
     /// The store of a state folder such as `.karat`.
     pub fn in_folder(folder: impl AsRef<Path>) -> Self {
-        Self {
-            path: folder.as_ref().join("karat.db"),
-        }
+        Self { path: folder.as_ref().join("karat.db") }
     }
 
     /// The database file.
@@ -50,13 +48,9 @@ impl FromStr for StoreUrl {
             _ => text,
         };
         if path.is_empty() {
-            return Err(StoreError::Url(format!(
-                "cannot use the store {text:?}: it has no path. Use sqlite:PATH"
-            )));
+            return Err(StoreError::Url(format!("cannot use the store {text:?}: it has no path. Use sqlite:PATH")));
         }
-        Ok(Self {
-            path: PathBuf::from(path),
-        })
+        Ok(Self { path: PathBuf::from(path) })
     }
 }
 
@@ -78,16 +72,9 @@ mod tests {
             ("k.db", "k.db"),
             ("/tmp/k.db", "/tmp/k.db"),
         ] {
-            assert_eq!(
-                text.parse::<StoreUrl>().unwrap().path(),
-                Path::new(path),
-                "{text}"
-            );
+            assert_eq!(text.parse::<StoreUrl>().unwrap().path(), Path::new(path), "{text}");
         }
-        assert_eq!(
-            StoreUrl::in_folder(".karat").to_string(),
-            "sqlite:.karat/karat.db"
-        );
+        assert_eq!(StoreUrl::in_folder(".karat").to_string(), "sqlite:.karat/karat.db");
     }
 
     #[test]

@@ -19,7 +19,7 @@ use crate::section::{Entries, SectionWriter};
 use crate::{LedgerError, StoreError, calllog, schema, totals};
 
 /// A group is written when it has so many records.
-const GROUP_RECORDS: usize = 256;
+const GROUP_RECORDS: usize = 1024;
 
 /// Or when it has so many bytes, so that a block can be unpacked in little memory.
 const GROUP_BYTES: usize = 4 << 20;
@@ -65,6 +65,14 @@ impl Batch {
     fn size(&self) -> usize {
         self.encoded().map_or(0, Encoded::size)
     }
+
+    /// Tells the waiter. The run is let go before, so that a waiter who gives up its ledger can open the run anew.
+    fn answer(self, outcome: Result<(), LedgerError>) {
+        let Self { run, work: _, done } = self;
+        drop(run);
+        // A waiter that has gone away needs no answer.
+        let _ = done.send(outcome);
+    }
 }
 
 /// Owns the writing side of a store.
@@ -80,15 +88,14 @@ impl Writer {
         while let Some(first) = inbox.blocking_recv() {
             let (group, refused) = gather(first, &mut inbox);
             for (batch, why) in refused {
-                // A waiter that has gone away needs no answer.
-                let _ = batch.done.send(Err(why));
+                batch.answer(Err(why));
             }
             let outcome = self.write(&group).map_err(LedgerError::from);
             for batch in group {
                 if let Err(error) = &outcome {
                     let _ = batch.run.failed.set(error.clone());
                 }
-                let _ = batch.done.send(outcome.clone());
+                batch.answer(outcome.clone());
             }
         }
     }
@@ -97,22 +104,13 @@ impl Writer {
         if group.is_empty() {
             return Ok(());
         }
-        let attempt = Attempt {
-            path: &self.path,
-            doing: "writing records",
-        };
+        let attempt = Attempt { path: &self.path, doing: "writing records" };
         // Compressed before the lock is taken: other processes wait only for the writing itself.
         let blocks = Block::of_runs(group, &mut self.sections)
             .map_err(|error| StoreError::OutOfRange(format!("a block of records: {error}")))?;
-        let connection = self
-            .connection
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
         let transaction = begin(&connection, attempt)?;
-        blocks
-            .iter()
-            .try_for_each(|block| block.insert(&transaction))
-            .map_err(|error| attempt.failed(error))?;
+        blocks.iter().try_for_each(|block| block.insert(&transaction)).map_err(|error| attempt.failed(error))?;
         for batch in group {
             if let Work::Finish { status, at } = &batch.work {
                 totals::finish(&transaction, &batch.run, *status, *at, attempt)?;
@@ -123,10 +121,7 @@ impl Writer {
 }
 
 /// Takes what waits, up to the size of a group, and sets apart what belongs to a run that has failed.
-fn gather(
-    first: Batch,
-    inbox: &mut mpsc::Receiver<Batch>,
-) -> (Vec<Batch>, Vec<(Batch, LedgerError)>) {
+fn gather(first: Batch, inbox: &mut mpsc::Receiver<Batch>) -> (Vec<Batch>, Vec<(Batch, LedgerError)>) {
     let (mut group, mut refused) = (Vec::new(), Vec::new());
     let (mut records, mut size) = (0, 0);
     let mut next = Some(first);
@@ -137,20 +132,13 @@ fn gather(
             None => group.push(batch),
             Some(why) => refused.push((batch, why)),
         }
-        next = if records < GROUP_RECORDS && size < GROUP_BYTES {
-            inbox.try_recv().ok()
-        } else {
-            None
-        };
+        next = if records < GROUP_RECORDS && size < GROUP_BYTES { inbox.try_recv().ok() } else { None };
     }
     (group, refused)
 }
 
 /// Begins a writing transaction; where another process keeps the store locked, the error says which.
-pub(crate) fn begin<'c>(
-    connection: &'c Connection,
-    attempt: Attempt<'_>,
-) -> Result<Transaction<'c>, StoreError> {
+pub(crate) fn begin<'c>(connection: &'c Connection, attempt: Attempt<'_>) -> Result<Transaction<'c>, StoreError> {
     Transaction::new_unchecked(connection, TransactionBehavior::Immediate).map_err(|error| {
         match error.sqlite_error_code() {
             Some(ErrorCode::DatabaseBusy) => StoreError::Busy {
@@ -166,23 +154,12 @@ pub(crate) fn begin<'c>(
 /// Who seems to hold the lock: other processes with an unfinished run. Reading needs no lock.
 fn holder(connection: &Connection) -> String {
     let running = connection
-        .prepare(
-            "select name, pid from runs where status = ?1 and pid <> ?2 order by id desc limit 3",
-        )
+        .prepare("select name, pid from runs where status = ?1 and pid <> ?2 order by id desc limit 3")
         .and_then(|mut statement| {
-            let rows = statement.query_map(
-                params![
-                    totals::status_code(RunStatus::Running),
-                    i64::from(std::process::id())
-                ],
-                |row| {
-                    Ok(format!(
-                        "process {} (run {})",
-                        row.get::<_, i64>(1)?,
-                        row.get::<_, String>(0)?
-                    ))
-                },
-            )?;
+            let rows = statement
+                .query_map(params![totals::status_code(RunStatus::Running), i64::from(std::process::id())], |row| {
+                    Ok(format!("process {} (run {})", row.get::<_, i64>(1)?, row.get::<_, String>(0)?))
+                })?;
             rows.collect::<Result<Vec<_>, _>>()
         });
     match running {
@@ -206,35 +183,20 @@ impl<'a> Block<'a> {
         let mut runs: BTreeMap<i64, (&OpenRun, Vec<&Encoded>)> = BTreeMap::new();
         for batch in group {
             if let Some(encoded) = batch.encoded() {
-                runs.entry(batch.run.id)
-                    .or_insert_with(|| (&batch.run, Vec::new()))
-                    .1
-                    .push(encoded);
+                runs.entry(batch.run.id).or_insert_with(|| (&batch.run, Vec::new())).1.push(encoded);
             }
         }
-        runs.into_values()
-            .map(|(run, parts)| Self::new(run, parts, sections))
-            .collect()
+        runs.into_values().map(|(run, parts)| Self::new(run, parts, sections)).collect()
     }
 
-    fn new(
-        run: &'a OpenRun,
-        parts: Vec<&'a Encoded>,
-        sections: &mut SectionWriter,
-    ) -> std::io::Result<Self> {
-        let mut joined = |of: fn(&Encoded) -> &Entries| {
-            let mut entries = Entries::default();
-            for part in &parts {
-                entries.extend(of(part));
-            }
-            sections.write(&entries)
-        };
+    fn new(run: &'a OpenRun, parts: Vec<&'a Encoded>, sections: &mut SectionWriter) -> std::io::Result<Self> {
+        let mut section = |of: fn(&Encoded) -> &Entries| sections.write(parts.iter().map(|part| of(part)));
         Ok(Self {
             run,
-            log: calllog::join(parts.iter().map(|part| part.log.as_slice())),
-            judgments: joined(|part| &part.judgments)?,
-            outputs: joined(|part| &part.outputs)?,
-            traces: joined(|part| &part.traces)?,
+            log: calllog::join(parts.iter().map(|part| &part.log)),
+            judgments: section(|part| &part.judgments)?,
+            outputs: section(|part| &part.outputs)?,
+            traces: section(|part| &part.traces)?,
             parts,
         })
     }
@@ -251,9 +213,8 @@ impl<'a> Block<'a> {
     }
 
     fn insert_samples(&self, transaction: &Transaction<'_>) -> rusqlite::Result<()> {
-        let mut insert = transaction.prepare_cached(
-            "insert or replace into samples (run, row, facts) values (?1, ?2, ?3)",
-        )?;
+        let mut insert =
+            transaction.prepare_cached("insert or replace into samples (run, row, facts) values (?1, ?2, ?3)")?;
         for (row, facts) in self.parts.iter().flat_map(|part| &part.samples) {
             insert.execute(params![self.run.id, row, facts])?;
         }
@@ -261,9 +222,8 @@ impl<'a> Block<'a> {
     }
 
     fn insert_steps(&self, transaction: &Transaction<'_>, block: i64) -> rusqlite::Result<()> {
-        let mut insert = transaction.prepare_cached(
-            "insert or replace into steps (key, block, entry) values (?1, ?2, ?3)",
-        )?;
+        let mut insert =
+            transaction.prepare_cached("insert or replace into steps (key, block, entry) values (?1, ?2, ?3)")?;
         let mut base = 0;
         for part in &self.parts {
             for (key, entry) in &part.steps {
@@ -282,14 +242,7 @@ impl<'a> Block<'a> {
         for part in &self.parts {
             for cell in &part.cells {
                 let output = cell.output.map(|entry| (base + entry) as i64);
-                insert.execute(params![
-                    self.run.id,
-                    cell.ordinal,
-                    cell.status,
-                    block,
-                    output,
-                    cell.facts
-                ])?;
+                insert.execute(params![self.run.id, cell.ordinal, cell.status, block, output, cell.facts])?;
             }
             base += part.outputs.len();
         }

@@ -8,25 +8,20 @@ use crate::pack::{Damage, Packer, Unpacker};
 
 const VERSION: u8 = 1;
 
-pub(crate) fn pack_call(call: &CallRecord) -> Vec<u8> {
-    let mut packer = Packer::versioned(VERSION);
+pub(crate) fn pack_call(packer: &mut Packer, call: &CallRecord) {
+    packer.byte(VERSION);
     packer.key(call.key);
     packer.text(&call.model);
     packer.bytes(&call.request);
     packer.bytes(&call.response);
-    packer.option(call.status, |packer, status| {
-        packer.number(u64::from(status))
-    });
+    packer.option(call.status, |packer, status| packer.number(u64::from(status)));
     packer.option(call.usage.as_ref(), pack_usage);
     packer.option(call.cost, Packer::money);
     packer.money(call.reserved);
     packer.float(call.latency_ms);
     packer.number(u64::from(call.attempts));
-    packer.option(call.finish, |packer, finish| {
-        packer.byte(finish_code(finish))
-    });
+    packer.option(call.finish, |packer, finish| packer.byte(finish_code(finish)));
     packer.option(call.error.as_ref(), |packer, error| packer.json(error));
-    packer.finish()
 }
 
 pub(crate) fn unpack_call(entry: &[u8]) -> Result<CallRecord, Damage> {

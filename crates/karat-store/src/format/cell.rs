@@ -26,18 +26,17 @@ fn status_of(code: i64) -> Result<CellStatus, Damage> {
 }
 
 /// Packs all but ordinal, status and output, which have columns.
-pub(crate) fn pack_cell(cell: &CellRecord) -> Vec<u8> {
-    let mut packer = Packer::versioned(VERSION);
-    pack_scores(&mut packer, &cell.scores);
+pub(crate) fn pack_cell(packer: &mut Packer, cell: &CellRecord) {
+    packer.byte(VERSION);
+    pack_scores(packer, &cell.scores);
     packer.key(cell.key);
     packer.key(cell.output_hash);
     packer.byte(u8::from(cell.reused));
-    pack_cost(&mut packer, &cell.cost);
+    pack_cost(packer, &cell.cost);
     packer.float(cell.latency_ms);
-    pack_keys(&mut packer, &cell.calls);
-    pack_notes(&mut packer, &cell.notes);
-    pack_error(&mut packer, cell.error.as_ref());
-    packer.finish()
+    pack_keys(packer, &cell.calls);
+    pack_notes(packer, &cell.notes);
+    pack_error(packer, cell.error.as_ref());
 }
 
 /// A row of `cells`.

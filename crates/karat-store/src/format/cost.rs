@@ -27,9 +27,5 @@ pub(super) fn pack_cost(packer: &mut Packer, cost: &CellCost) {
 }
 
 pub(super) fn unpack_cost(unpacker: &mut Unpacker<'_>) -> Result<CellCost, Damage> {
-    Ok(CellCost {
-        usage: unpack_usage(unpacker)?,
-        cost: unpacker.option(Unpacker::money)?,
-        paid: unpacker.money()?,
-    })
+    Ok(CellCost { usage: unpack_usage(unpacker)?, cost: unpacker.option(Unpacker::money)?, paid: unpacker.money()? })
 }

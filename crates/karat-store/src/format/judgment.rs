@@ -24,39 +24,27 @@ pub(crate) fn is_reusable(judgment: &JudgmentRecord) -> bool {
 }
 
 /// Packs all but the place.
-pub(crate) fn pack_judgment(judgment: &JudgmentRecord) -> Vec<u8> {
-    let mut packer = Packer::versioned(VERSION);
-    pack_scores(&mut packer, &judgment.scores);
+pub(crate) fn pack_judgment(packer: &mut Packer, judgment: &JudgmentRecord) {
+    packer.byte(VERSION);
+    pack_scores(packer, &judgment.scores);
     packer.text(&judgment.reasoning);
-    packer.option(
-        Some(&judgment.diagnostics).filter(|map| !map.is_empty()),
-        |packer, map| packer.json(map),
-    );
+    packer.option(Some(&judgment.diagnostics).filter(|map| !map.is_empty()), |packer, map| packer.json(map));
     packer.list(&judgment.caps, |packer, cap| packer.text(cap));
     packer.option(judgment.rung.as_deref(), Packer::text);
     packer.number(judgment.shuffle_seed);
     packer.option(judgment.prompt_version.as_deref(), Packer::text);
     packer.byte(u8::from(judgment.reused));
-    pack_error(&mut packer, judgment.error.as_ref());
-    pack_cost(&mut packer, &judgment.cost);
+    pack_error(packer, judgment.error.as_ref());
+    pack_cost(packer, &judgment.cost);
     packer.float(judgment.latency_ms);
-    pack_keys(&mut packer, &judgment.calls);
-    pack_notes(&mut packer, &judgment.notes);
-    packer.finish()
+    pack_keys(packer, &judgment.calls);
+    pack_notes(packer, &judgment.notes);
 }
 
 /// Reads a judgment back.
-pub(crate) fn unpack_judgment(
-    place: JudgmentPlace,
-    entry: &[u8],
-) -> Result<JudgmentRecord, Damage> {
+pub(crate) fn unpack_judgment(place: JudgmentPlace, entry: &[u8]) -> Result<JudgmentRecord, Damage> {
     let mut unpacker = Unpacker::versioned(entry, VERSION)?;
-    let JudgmentPlace {
-        ordinal,
-        scorer,
-        judge,
-        key,
-    } = place;
+    let JudgmentPlace { ordinal, scorer, judge, key } = place;
     let judgment = JudgmentRecord {
         ordinal,
         key,

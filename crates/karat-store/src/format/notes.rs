@@ -6,16 +6,11 @@ use crate::pack::{Damage, Packer, Unpacker};
 
 /// Notes as JSON, because they are rare and their kinds have names; none is one byte.
 pub(super) fn pack_notes(packer: &mut Packer, notes: &[Note]) {
-    packer.option(
-        Some(notes).filter(|notes| !notes.is_empty()),
-        |packer, notes| packer.json(notes),
-    );
+    packer.option(Some(notes).filter(|notes| !notes.is_empty()), |packer, notes| packer.json(notes));
 }
 
 pub(super) fn unpack_notes(unpacker: &mut Unpacker<'_>) -> Result<Vec<Note>, Damage> {
-    unpacker
-        .option(Unpacker::json)
-        .map(Option::unwrap_or_default)
+    unpacker.option(Unpacker::json).map(Option::unwrap_or_default)
 }
 
 pub(super) fn pack_error(packer: &mut Packer, error: Option<&CellError>) {
@@ -28,10 +23,7 @@ pub(super) fn pack_error(packer: &mut Packer, error: Option<&CellError>) {
 pub(super) fn unpack_error(unpacker: &mut Unpacker<'_>) -> Result<Option<CellError>, Damage> {
     unpacker.option(|unpacker| {
         let code = unpacker.text()?.to_owned();
-        Ok(CellError {
-            code,
-            message: unpacker.text()?.to_owned(),
-        })
+        Ok(CellError { code, message: unpacker.text()?.to_owned() })
     })
 }
 

@@ -6,18 +6,14 @@ use crate::pack::{Damage, Packer, Unpacker};
 
 const VERSION: u8 = 1;
 
-pub(crate) fn pack_sample(sample: &SampleRecord) -> Vec<u8> {
-    let mut packer = Packer::versioned(VERSION);
+pub(crate) fn pack_sample(packer: &mut Packer, sample: &SampleRecord) {
+    packer.byte(VERSION);
     packer.text(&sample.id);
     packer.option(sample.cluster.as_deref(), Packer::text);
     packer.option(sample.date.as_deref(), Packer::text);
-    packer.option(
-        Some(&sample.metadata).filter(|metadata| !metadata.is_empty()),
-        |packer, metadata| {
-            packer.json(metadata);
-        },
-    );
-    packer.finish()
+    packer.option(Some(&sample.metadata).filter(|metadata| !metadata.is_empty()), |packer, metadata| {
+        packer.json(metadata);
+    });
 }
 
 pub(crate) fn unpack_sample(row: u64, facts: &[u8]) -> Result<SampleRecord, Damage> {

@@ -13,17 +13,11 @@ pub(super) fn pack_scores(packer: &mut Packer, scores: &[(u16, Score)]) {
     packer.list(scores, |packer, (metric, score)| {
         packer.number(u64::from(*metric));
         match score {
-            Score::Value {
-                value,
-                reason: None,
-            } => {
+            Score::Value { value, reason: None } => {
                 packer.byte(VALUE);
                 packer.float(*value);
             }
-            Score::Value {
-                value,
-                reason: Some(reason),
-            } => {
+            Score::Value { value, reason: Some(reason) } => {
                 packer.byte(VALUE_WITH_REASON);
                 packer.float(*value);
                 packer.text(reason);
@@ -44,20 +38,10 @@ pub(super) fn unpack_scores(unpacker: &mut Unpacker<'_>) -> Result<Vec<(u16, Sco
     unpacker.list(|unpacker| {
         let metric = unpacker.number()?;
         let score = match unpacker.byte()? {
-            VALUE => Score::Value {
-                value: finite(unpacker)?,
-                reason: None,
-            },
-            VALUE_WITH_REASON => Score::Value {
-                value: finite(unpacker)?,
-                reason: Some(unpacker.text()?.to_owned()),
-            },
-            NOT_APPLICABLE => Score::NotApplicable {
-                na: unpacker.text()?.to_owned(),
-            },
-            UNSCORED => Score::Unscored {
-                unscored: unpacker.text()?.to_owned(),
-            },
+            VALUE => Score::Value { value: finite(unpacker)?, reason: None },
+            VALUE_WITH_REASON => Score::Value { value: finite(unpacker)?, reason: Some(unpacker.text()?.to_owned()) },
+            NOT_APPLICABLE => Score::NotApplicable { na: unpacker.text()?.to_owned() },
+            UNSCORED => Score::Unscored { unscored: unpacker.text()?.to_owned() },
             tag => return Err(Damage(format!("{tag} is no tag of a score"))),
         };
         Ok((metric, score))
@@ -66,9 +50,5 @@ pub(super) fn unpack_scores(unpacker: &mut Unpacker<'_>) -> Result<Vec<(u16, Sco
 
 fn finite(unpacker: &mut Unpacker<'_>) -> Result<f64, Damage> {
     let value = unpacker.float()?;
-    if value.is_finite() {
-        Ok(value)
-    } else {
-        Err(Damage(format!("a score is {value}")))
-    }
+    if value.is_finite() { Ok(value) } else { Err(Damage(format!("a score is {value}"))) }
 }

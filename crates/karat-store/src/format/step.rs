@@ -12,15 +12,14 @@ use crate::pack::{Damage, Packer, Unpacker};
 const VERSION: u8 = 1;
 
 /// Packs all but key and output. `distance` is how many entries before this one the output lies.
-pub(crate) fn pack_step(step: &StepRecord, distance: u64) -> Vec<u8> {
-    let mut packer = Packer::versioned(VERSION);
+pub(crate) fn pack_step(packer: &mut Packer, step: &StepRecord, distance: u64) {
+    packer.byte(VERSION);
     packer.number(distance);
-    pack_notes(&mut packer, &step.notes);
-    pack_usage(&mut packer, &step.usage);
+    pack_notes(packer, &step.notes);
+    pack_usage(packer, &step.usage);
     packer.option(step.cost, Packer::money);
     packer.float(step.latency_ms);
-    pack_keys(&mut packer, &step.calls);
-    packer.finish()
+    pack_keys(packer, &step.calls);
 }
 
 /// Reads a step back; `output` finds the entry that lies so many entries before.

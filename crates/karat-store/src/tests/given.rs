@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use crate::{Store, StoreUrl};
 use bytes::Bytes;
-use karat_store::{Store, StoreUrl};
 use karat_types::*;
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
@@ -22,13 +22,7 @@ pub fn key(name: &str) -> Key {
 }
 
 pub fn plan(name: &str, rows: u64, systems: usize, trials: u32) -> PlanHeader {
-    let systems = (0..systems)
-        .map(|variant| System {
-            model: None,
-            variant,
-            trials,
-        })
-        .collect();
+    let systems = (0..systems).map(|variant| System { model: None, variant, trials }).collect();
     PlanHeader {
         schema: "karat.plan/1".to_owned(),
         suite: name.to_owned(),
@@ -36,13 +30,7 @@ pub fn plan(name: &str, rows: u64, systems: usize, trials: u32) -> PlanHeader {
         suite_hash: "0".repeat(64),
         plan_hash: key(name),
         params: Map::new(),
-        dataset: DatasetHeader {
-            rows,
-            hash: "d".to_owned(),
-            sources: Vec::new(),
-            version: None,
-            clustered: false,
-        },
+        dataset: DatasetHeader { rows, hash: "d".to_owned(), sources: Vec::new(), version: None, clustered: false },
         models: Vec::new(),
         judges: Vec::new(),
         variants: Vec::new(),
@@ -79,11 +67,7 @@ pub fn header(id: &str, rows: u64) -> RunHeader {
 }
 
 pub fn sample(row: u64) -> SampleRecord {
-    SampleRecord {
-        row,
-        id: format!("s{row}"),
-        ..SampleRecord::default()
-    }
+    SampleRecord { row, id: format!("s{row}"), ..SampleRecord::default() }
 }
 
 pub fn call(name: &str) -> CallRecord {
@@ -93,11 +77,7 @@ pub fn call(name: &str) -> CallRecord {
         request: Bytes::from(format!(r#"{{"ask":"{name}"}}"#)),
         response: Bytes::from(format!(r#"{{"answer":"{name}"}}"#)),
         status: Some(200),
-        usage: Some(Usage {
-            input_tokens: 10,
-            output_tokens: 2,
-            ..Usage::default()
-        }),
+        usage: Some(Usage { input_tokens: 10, output_tokens: 2, ..Usage::default() }),
         cost: Some(Money(1_500)),
         reserved: Money(4_000),
         latency_ms: 12.5,
@@ -114,11 +94,7 @@ pub fn failed_call(name: &str) -> CallRecord {
         cost: None,
         attempts: 6,
         finish: None,
-        error: Some(CallError {
-            code: CallErrorCode::Timeout,
-            message: "no answer".to_owned(),
-            status: None,
-        }),
+        error: Some(CallError { code: CallErrorCode::Timeout, message: "no answer".to_owned(), status: None }),
         ..call(name)
     }
 }
@@ -128,11 +104,7 @@ pub fn step(name: &str, output: &Arc<Value>) -> StepRecord {
         key: key(name),
         output: Arc::clone(output),
         notes: Vec::new(),
-        usage: Usage {
-            input_tokens: 10,
-            output_tokens: 2,
-            ..Usage::default()
-        },
+        usage: Usage { input_tokens: 10, output_tokens: 2, ..Usage::default() },
         cost: Some(Money(1_500)),
         latency_ms: 12.5,
         calls: vec![key(name)],
@@ -148,11 +120,7 @@ pub fn cell(ordinal: u64, name: &str, output: &Arc<Value>) -> CellRecord {
         output: Some(Arc::clone(output)),
         output_hash: Key::of("output", output.to_string().as_bytes()),
         scores: vec![(0, Score::value(0.1 + ordinal as f64))],
-        cost: CellCost {
-            usage: Usage::default(),
-            cost: Some(Money(1_500)),
-            paid: Money(1_500),
-        },
+        cost: CellCost { usage: Usage::default(), cost: Some(Money(1_500)), paid: Money(1_500) },
         latency_ms: 12.5,
         calls: vec![key(name)],
         notes: Vec::new(),
@@ -213,13 +181,7 @@ pub fn rows(store: &Store, run: &str) -> Vec<Row> {
         .rows(run)
         .unwrap()
         .for_each(&mut |row| {
-            rows.push((
-                row.sample.clone(),
-                row.system,
-                row.trial,
-                row.cell.clone(),
-                row.judgments.to_vec(),
-            ));
+            rows.push((row.sample.clone(), row.system, row.trial, row.cell.clone(), row.judgments.to_vec()));
             ControlFlow::Continue(())
         })
         .unwrap();
@@ -228,15 +190,9 @@ pub fn rows(store: &Store, run: &str) -> Vec<Row> {
 
 /// The ordinals of a run's rows.
 pub fn ordinals(store: &Store, run: &str) -> Vec<u64> {
-    rows(store, run)
-        .into_iter()
-        .map(|(_, _, _, cell, _)| cell.ordinal)
-        .collect()
+    rows(store, run).into_iter().map(|(_, _, _, cell, _)| cell.ordinal).collect()
 }
 
 pub fn block_on<F: Future>(future: F) -> F::Output {
-    tokio::runtime::Builder::new_current_thread()
-        .build()
-        .unwrap()
-        .block_on(future)
+    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future)
 }

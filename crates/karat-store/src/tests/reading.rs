@@ -5,83 +5,43 @@ use std::sync::Arc;
 use karat_types::*;
 use serde_json::json;
 
-use crate::given::*;
+use super::given::*;
 
 /// Law 8: rows come in plan order, each with its sample, its system and trial, and its judgments by scorer and judge.
 #[test]
 fn rows_come_in_plan_order_with_all_that_belongs_to_them() {
     let folder = folder();
     let store = store_in(&folder);
-    let header = RunHeader {
-        plan: Arc::new(plan("suite", 2, 2, 3)),
-        ..header("r", 0)
-    };
+    let header = RunHeader { plan: Arc::new(plan("suite", 2, 2, 3)), ..header("r", 0) };
     let ledger = store.begin(&header).unwrap();
     block_on(async {
         for row in [1, 0] {
-            ledger
-                .append(vec![Record::Sample(sample(row))])
-                .await
-                .unwrap();
+            ledger.append(vec![Record::Sample(sample(row))]).await.unwrap();
         }
         for ordinal in (0..12).rev() {
             let output = Arc::new(json!(ordinal));
-            ledger
-                .append(vec![Record::Cell(cell(
-                    ordinal,
-                    &ordinal.to_string(),
-                    &output,
-                ))])
-                .await
-                .unwrap();
+            ledger.append(vec![Record::Cell(cell(ordinal, &ordinal.to_string(), &output))]).await.unwrap();
         }
         for (scorer, judge) in [(1, 0), (0, 1), (0, 0)] {
-            ledger
-                .append(vec![Record::Judgment(judgment(7, scorer, judge, "j"))])
-                .await
-                .unwrap();
+            ledger.append(vec![Record::Judgment(judgment(7, scorer, judge, "j"))]).await.unwrap();
         }
-        ledger
-            .finish(RunStatus::Finished, Moment(1_700_000_009_000))
-            .await
-            .unwrap();
+        ledger.finish(RunStatus::Finished, Moment(1_700_000_009_000)).await.unwrap();
     });
 
     let rows = rows(&store, "r");
-    let places: Vec<_> = rows
-        .iter()
-        .map(|(sample, system, trial, cell, _)| (cell.ordinal, sample.row, *system, *trial))
-        .collect();
-    let expected: Vec<_> = (0..12)
-        .map(|n| (n, n / 6, (n / 3 % 2) as usize, (n % 3) as u32))
-        .collect();
+    let places: Vec<_> =
+        rows.iter().map(|(sample, system, trial, cell, _)| (cell.ordinal, sample.row, *system, *trial)).collect();
+    let expected: Vec<_> = (0..12).map(|n| (n, n / 6, (n / 3 % 2) as usize, (n % 3) as u32)).collect();
     assert_eq!(places, expected);
     let (_, _, _, seventh, judgments) = &rows[7];
-    assert_eq!(
-        *seventh,
-        CellRecord {
-            output: None,
-            ..cell(7, "7", &Arc::new(json!(7)))
-        }
-    );
-    assert_eq!(
-        *judgments,
-        [
-            judgment(7, 0, 0, "j"),
-            judgment(7, 0, 1, "j"),
-            judgment(7, 1, 0, "j")
-        ]
-    );
+    assert_eq!(*seventh, CellRecord { output: None, ..cell(7, "7", &Arc::new(json!(7))) });
+    assert_eq!(*judgments, [judgment(7, 0, 0, "j"), judgment(7, 0, 1, "j"), judgment(7, 1, 0, "j")]);
     assert!(rows[6].4.is_empty() && rows[8].4.is_empty());
 
     let run = store.rows("r").unwrap();
     assert_eq!(run.output(7).unwrap(), Some(json!(7)));
     assert_eq!(run.output(12).unwrap(), None);
-    let ended = RunHeader {
-        status: RunStatus::Finished,
-        completed_at: Some(Moment(1_700_000_009_000)),
-        ..header
-    };
+    let ended = RunHeader { status: RunStatus::Finished, completed_at: Some(Moment(1_700_000_009_000)), ..header };
     assert_eq!(*run.header(), ended);
     assert_eq!(store.run("r").unwrap(), ended);
 }

@@ -1,0 +1,330 @@
+//! How fast cells become durable, against a flat file that gets the same bytes.
+//!
+//! `cargo bench -p karat-store --bench ledger -- [CELLS] [IN_FLIGHT] [FOLDER]`. A cell is a sample, a reservation's
+//! share, a call with a trace of about 2 KiB, a step and a row with three scores: what the engine writes for one cell of
+//! one call. `synchronous=FULL`: each commit is on the disk before it is acknowledged.
+
+#![allow(
+    clippy::print_stdout,
+    clippy::expect_used,
+    reason = "a benchmark prints figures and stops at the first trouble"
+)]
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use karat_store::{Store, StoreUrl};
+use karat_types::{
+    CallRecord, CellCost, CellRecord, CellStatus, DatasetHeader, FinishReason, Key, Moment, Money, PlanHeader, Record,
+    RunHeader, RunRows, RunSpec, RunStatus, SampleRecord, Score, StepRecord, System, Usage,
+};
+use serde_json::{Map, Value, json};
+
+/// Cells that are made in memory before they are written, so that making them is not measured.
+const BATCH: u64 = 10_000;
+
+/// Records between two syncs of the flat file.
+const FLAT_GROUP: usize = 256;
+
+fn main() {
+    let mut arguments = std::env::args().skip(1).filter(|argument| !argument.starts_with("--"));
+    let cells = arguments.next().map_or(20_000, |text| text.parse().expect("the number of cells"));
+    let in_flight = arguments.next().map_or(1_024, |text| text.parse().expect("the number of cells in flight"));
+    let folder = arguments.next().map_or_else(|| PathBuf::from("target"), PathBuf::from).join("ledger-bench");
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).expect("a folder to write in");
+
+    let flat = write_flat(&folder.join("flat"), cells);
+    println!("flat file, one fdatasync per {FLAT_GROUP} cells: {flat}");
+    let url = StoreUrl::in_folder(folder.join("store"));
+    let ledger = write_ledger(&url, cells, in_flight);
+    println!("ledger, {in_flight} cells in flight:            {ledger}");
+    println!("ledger / flat file: {:.2} of the speed", flat.wall.as_secs_f64() / ledger.wall.as_secs_f64());
+    read_back(&url, cells);
+    fs::remove_dir_all(&folder).expect("the folder is removed");
+}
+
+/// What was measured.
+struct Measured {
+    cells: u64,
+    wall: Duration,
+    cpu: Duration,
+    bytes: u64,
+}
+
+impl std::fmt::Display for Measured {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let cells = self.cells as f64;
+        write!(
+            f,
+            "{:.0} cells/s, {:.1} µs CPU a cell, {:.0} bytes a cell ({:.2} s)",
+            cells / self.wall.as_secs_f64(),
+            self.cpu.as_secs_f64() * 1e6 / cells,
+            self.bytes as f64 / cells,
+            self.wall.as_secs_f64()
+        )
+    }
+}
+
+/// Adds up the time of the parts that are measured.
+#[derive(Default)]
+struct Watch {
+    wall: Duration,
+    cpu: Duration,
+}
+
+impl Watch {
+    #[allow(clippy::disallowed_methods, reason = "a benchmark measures wall time")]
+    fn measure<T>(&mut self, work: impl FnOnce() -> T) -> T {
+        let (wall, cpu) = (Instant::now(), cpu_time());
+        let result = work();
+        self.wall += wall.elapsed();
+        self.cpu += cpu_time() - cpu;
+        result
+    }
+}
+
+/// CPU time of all threads of this process, from `/proc/self/stat` (in hundredths of a second).
+fn cpu_time() -> Duration {
+    let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let after_name = stat.rsplit(')').next().unwrap_or_default();
+    let ticks: u64 = after_name.split_whitespace().skip(11).take(2).filter_map(|field| field.parse::<u64>().ok()).sum();
+    Duration::from_millis(ticks * 10)
+}
+
+fn write_flat(path: &Path, cells: u64) -> Measured {
+    let mut file = File::create(path).expect("a file");
+    let (mut watch, mut bytes) = (Watch::default(), 0);
+    for from in (0..cells).step_by(BATCH as usize) {
+        let batch: Vec<Vec<u8>> = (from..cells.min(from + BATCH)).map(flat_bytes).collect();
+        bytes += batch.iter().map(|cell| cell.len() as u64).sum::<u64>();
+        watch.measure(|| {
+            for group in batch.chunks(FLAT_GROUP) {
+                file.write_all(&group.concat()).and_then(|()| file.sync_data()).expect("a written group");
+            }
+        });
+    }
+    Measured { cells, wall: watch.wall, cpu: watch.cpu, bytes }
+}
+
+fn flat_bytes(ordinal: u64) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for record in cell(ordinal) {
+        match record {
+            Record::Call(call) => bytes.extend(call.request.iter().chain(&call.response)),
+            Record::Cell(cell) => bytes.extend(serde_json::to_vec(&(cell.scores, cell.output)).expect("JSON")),
+            _ => {}
+        }
+    }
+    bytes
+}
+
+fn write_ledger(url: &StoreUrl, cells: u64, in_flight: u64) -> Measured {
+    let store = Store::open(url).expect("a store");
+    let ledger = store.begin(&header(cells)).expect("a run");
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    let mut watch = Watch::default();
+    for from in (0..cells).step_by(BATCH as usize) {
+        let mut batch: Vec<Vec<Record>> = (from..cells.min(from + BATCH)).map(cell).collect();
+        batch.reverse();
+        watch.measure(|| {
+            runtime.block_on(async {
+                let mut tasks = tokio::task::JoinSet::new();
+                loop {
+                    while tasks.len() < in_flight as usize {
+                        let Some(records) = batch.pop() else { break };
+                        let ledger = ledger.clone();
+                        tasks.spawn(async move { ledger.append(records).await });
+                    }
+                    let Some(done) = tasks.join_next().await else { break };
+                    done.expect("a task").expect("a durable cell");
+                }
+            });
+        });
+    }
+    watch.measure(|| {
+        runtime.block_on(ledger.finish(RunStatus::Finished, Moment(1))).expect("a finished run");
+        drop((ledger, store));
+    });
+    let folder = url.path().parent().expect("a folder");
+    let bytes = fs::read_dir(folder)
+        .expect("the store's folder")
+        .map(|entry| entry.and_then(|entry| entry.metadata()).map_or(0, |metadata| metadata.len()));
+    Measured { cells, wall: watch.wall, cpu: watch.cpu, bytes: bytes.sum() }
+}
+
+fn read_back(url: &StoreUrl, cells: u64) {
+    let mut opening = Watch::default();
+    let store = opening.measure(|| Store::open(url)).expect("a store");
+    println!("open: {:.1} ms", opening.wall.as_secs_f64() * 1e3);
+    let timed = |what: &str, work: &mut dyn FnMut()| {
+        let mut watch = Watch::default();
+        watch.measure(work);
+        println!("{what}: {:.2} s", watch.wall.as_secs_f64());
+    };
+    timed("rows in plan order", &mut || {
+        let (mut rows, mut sum) = (0, 0.0);
+        let read = store.rows("bench").expect("the run").for_each(&mut |row| {
+            rows += 1;
+            sum += row.cell.scores.iter().filter_map(|(_, score)| score.number()).sum::<f64>();
+            ControlFlow::Continue(())
+        });
+        read.expect("all rows");
+        assert!(rows == cells && sum > 0.0, "{rows} rows");
+    });
+    timed("what is finished", &mut || {
+        assert_eq!(store.finished("bench").expect("the run").cells.len(), cells);
+    });
+    timed("paid calls", &mut || assert!(store.paid_calls("bench").expect("the run").is_empty()));
+    timed("10,000 steps by key, in plan order", &mut || {
+        for ordinal in 0..cells.min(10_000) {
+            assert!(store.step(key("step", ordinal)).expect("a step").is_some());
+        }
+    });
+    timed("one call by key", &mut || assert!(store.call(None, key("call", 0)).expect("a call").is_some()));
+    println!("peak memory: {} MiB", peak_memory_kib() / 1024);
+}
+
+/// The largest resident set of this process so far.
+fn peak_memory_kib() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or_default();
+    line.split_whitespace().next().and_then(|kib| kib.parse().ok()).unwrap_or_default()
+}
+
+fn key(domain: &str, ordinal: u64) -> Key {
+    Key::of(domain, &ordinal.to_le_bytes())
+}
+
+/// What the engine writes for one cell of one call. Texts are of words, so that they compress as prose does.
+fn cell(ordinal: u64) -> Vec<Record> {
+    let (call, step) = (key("call", ordinal), key("step", ordinal));
+    let (question, answer) = (words(ordinal, 180), words(!ordinal, 100));
+    let request = json!({"model": "mock-model", "temperature": 0, "messages": [
+        {"role": "system", "content": "Answer the question in a few sentences. Name your sources."},
+        {"role": "user", "content": question},
+    ]});
+    let response = json!({"id": format!("chatcmpl-{call}"), "object": "chat.completion", "model": "mock-model",
+        "choices": [{"index": 0, "message": {"role": "assistant", "content": answer}, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": 240, "completion_tokens": 130, "total_tokens": 370}});
+    let usage = Usage { input_tokens: 240, output_tokens: 130, ..Usage::default() };
+    let cost = Money(500_000 + i128::from(ordinal % 97));
+    let output = Arc::new(Value::String(answer));
+    let mut records = vec![
+        Record::Sample(SampleRecord { row: ordinal, id: format!("q-{ordinal}"), ..SampleRecord::default() }),
+        Record::Call(CallRecord {
+            key: call,
+            model: "mock".to_owned(),
+            request: Bytes::from(request.to_string()),
+            response: Bytes::from(response.to_string()),
+            status: Some(200),
+            usage: Some(usage),
+            cost: Some(cost),
+            reserved: Money(900_000),
+            latency_ms: 100.25,
+            attempts: 1,
+            finish: Some(FinishReason::Stop),
+            error: None,
+        }),
+        Record::Step(StepRecord {
+            key: step,
+            output: Arc::clone(&output),
+            notes: Vec::new(),
+            usage,
+            cost: Some(cost),
+            latency_ms: 100.25,
+            calls: vec![call],
+        }),
+        Record::Cell(CellRecord {
+            ordinal,
+            key: step,
+            status: CellStatus::Ok,
+            reused: false,
+            output: Some(output),
+            output_hash: key("output", ordinal),
+            scores: (0..3).map(|metric| (metric, Score::value((ordinal % 10) as f64 / 10.0))).collect(),
+            cost: CellCost { usage, cost: Some(cost), paid: cost },
+            latency_ms: 100.25,
+            calls: vec![call],
+            notes: Vec::new(),
+            error: None,
+        }),
+    ];
+    if ordinal.is_multiple_of(64) {
+        records.insert(0, Record::Reserved { calls: 64, upper: Money(64 * 900_000) });
+    }
+    records
+}
+
+/// A text of so many pseudo-random words.
+fn words(seed: u64, count: usize) -> String {
+    const SYLLABLES: [&str; 32] = [
+        "ka", "rat", "me", "as", "ure", "lo", "gi", "cal", "test", "in", "ter", "val", "pro", "mpt", "mo", "del", "an",
+        "swer", "ques", "tion", "sc", "ore", "ev", "al", "run", "the", "of", "and", "to", "is", "that", "for",
+    ];
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut draw = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize
+    };
+    let mut text = String::new();
+    for _ in 0..count {
+        for _ in 0..1 + draw() % 3 {
+            text.push_str(SYLLABLES[draw() % SYLLABLES.len()]);
+        }
+        text.push(' ');
+    }
+    text
+}
+
+fn header(cells: u64) -> RunHeader {
+    let plan = PlanHeader {
+        schema: "karat.plan/1".to_owned(),
+        suite: "bench".to_owned(),
+        about: None,
+        suite_hash: String::new(),
+        plan_hash: key("plan", cells),
+        params: Map::new(),
+        dataset: DatasetHeader {
+            rows: cells,
+            hash: String::new(),
+            sources: Vec::new(),
+            version: None,
+            clustered: false,
+        },
+        models: Vec::new(),
+        judges: Vec::new(),
+        variants: Vec::new(),
+        systems: vec![System { model: None, variant: 0, trials: 1 }],
+        trials: 1,
+        scorers: Vec::new(),
+        metrics: Vec::new(),
+        analyses: Vec::new(),
+        run: RunSpec {
+            max_concurrency: 64,
+            timeout_ms: 60_000,
+            cell_timeout_ms: None,
+            retries: 5,
+            budget_usd: None,
+            budget_declared: false,
+            max_calls: None,
+            seed: 0,
+        },
+        tokenizer: "o200k_base".to_owned(),
+    };
+    RunHeader {
+        id: "bench".to_owned(),
+        plan: Arc::new(plan),
+        started_at: Moment(0),
+        completed_at: None,
+        status: RunStatus::Running,
+        version: String::new(),
+        git_commit: None,
+        invocation: Value::Null,
+    }
+}

@@ -1,0 +1,11 @@
+//! The store as the engine, the analyses and the reports use it, and what happens when something breaks.
+
+mod crash;
+mod fixture;
+mod given;
+mod limits;
+mod model;
+mod processes;
+mod reading;
+mod resume;
+mod reuse;

@@ -1,0 +1,116 @@
+//! A process that is gone in the middle of things.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+use karat_types::*;
+
+use super::given::*;
+use crate::{Store, StoreError, StoreUrl};
+
+/// Starts one of this file's ignored tests as a process of its own, and gives it the folder to work in.
+pub fn start(test: &str, folder: &Path) -> (Child, BufReader<ChildStdout>) {
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", test, "--ignored", "--nocapture"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    writeln!(child.stdin.as_mut().unwrap(), "{}", folder.display()).unwrap();
+    let output = BufReader::new(child.stdout.take().unwrap());
+    (child, output)
+}
+
+/// The store in the folder that [`start`] gave.
+pub fn given_store() -> Store {
+    let mut folder = String::new();
+    std::io::stdin().read_line(&mut folder).unwrap();
+    Store::open(&StoreUrl::in_folder(folder.trim_end())).unwrap()
+}
+
+/// Waits for the child to have said something so many times.
+fn heard(output: &mut BufReader<ChildStdout>, times: u64) -> u64 {
+    output.lines().map_while(Result::ok).filter(|line| line.contains("durable")).take(times as usize).count() as u64
+}
+
+#[test]
+#[ignore = "a process of its own: see kill_9_loses_nothing_that_was_acknowledged"]
+fn writes_until_it_is_killed() {
+    let store = given_store();
+    let ledger = store.begin(&header("r", 1_000_000)).or_else(|_| store.reopen("r")).unwrap();
+    let next = store.finished("r").unwrap().cells.len();
+    block_on(async {
+        for ordinal in next..1_000_000 {
+            ledger.append(whole_cell(ordinal)).await.unwrap();
+            println!("durable {ordinal}");
+        }
+    });
+}
+
+/// BY-04: after `kill -9` everything acknowledged is there, whole, in order; the run can be gone on with at once.
+#[test]
+fn kill_9_loses_nothing_that_was_acknowledged() {
+    let folder = folder();
+    let mut acknowledged = 0;
+    for times in [1, 40, 7, 150] {
+        let (mut child, mut output) = start("tests::crash::writes_until_it_is_killed", folder.path());
+        acknowledged += heard(&mut output, times);
+        child.kill().unwrap();
+        // Lines that were printed between the last one read and the kill were acknowledged too.
+        acknowledged += heard(&mut output, u64::MAX >> 1);
+        child.wait().unwrap();
+
+        let store = Store::open(&StoreUrl::in_folder(folder.path())).unwrap();
+        let cells = rows(&store, "r");
+        let count = cells.len() as u64;
+        assert!((acknowledged..=acknowledged + 1).contains(&count), "{count} of {acknowledged} acknowledged");
+        for (ordinal, (_, _, _, cell, _)) in (0..).zip(&cells) {
+            assert_eq!(cell.ordinal, ordinal);
+            assert!(store.step(cell.key).unwrap().is_some() && store.call(Some("r"), cell.calls[0]).unwrap().is_some());
+        }
+        assert!(store.paid_calls("r").unwrap().is_empty());
+        assert_eq!(store.latest_unfinished(key("suite")).unwrap().unwrap().id, "r");
+        acknowledged = count;
+    }
+}
+
+/// Law 5: wherever the log on disk ends, what is read is a prefix of the appends, each of them whole or absent.
+#[test]
+fn a_torn_log_gives_a_prefix_of_whole_appends() {
+    let folder = folder();
+    let store = store_in(&folder);
+    let ledger = store.begin(&header("r", 100)).unwrap();
+    block_on(async {
+        for ordinal in 0..8 {
+            let mut records = whole_cell(ordinal);
+            records.extend((0..3).map(|judge| Record::Judgment(judgment(ordinal, 0, judge, "j"))));
+            ledger.append(records).await.unwrap();
+        }
+    });
+    let database = store.path();
+    let log = fs::read(database.with_file_name("karat.db-wal")).unwrap();
+    let mut seen = Vec::new();
+    for tenth in 0..=60 {
+        let copy = super::given::folder();
+        let url = StoreUrl::in_folder(copy.path());
+        fs::copy(database, url.path()).unwrap();
+        fs::write(copy.path().join("karat.db-wal"), &log[..log.len() * tenth / 60]).unwrap();
+        let torn = Store::open(&url).unwrap();
+        let cells = match torn.run("r") {
+            Err(StoreError::NoSuchRun { .. }) => 0,
+            run => {
+                assert_eq!(run.unwrap().id, "r");
+                let cells = rows(&torn, "r");
+                assert!(cells.iter().all(|(.., judgments)| judgments.len() == 3));
+                assert_eq!(ordinals(&torn, "r"), (0..cells.len() as u64).collect::<Vec<_>>());
+                assert_eq!(torn.spending("r").unwrap().calls, cells.len() as u64);
+                cells.len()
+            }
+        };
+        seen.push(cells);
+    }
+    assert!(seen.is_sorted() && seen.first() == Some(&0) && seen.last() == Some(&8), "{seen:?}");
+}

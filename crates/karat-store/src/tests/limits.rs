@@ -1,0 +1,209 @@
+//! A store that cannot be opened, or takes no more.
+
+use std::error::Error;
+use std::fs;
+use std::time::Duration;
+
+use karat_types::*;
+use rusqlite::Connection;
+
+use super::given::*;
+use crate::{Store, StoreError, StoreUrl, schema};
+
+/// Law 5: when the disk is full, every waiter is told, nothing of the failed commit is there, what was acknowledged
+/// before is, and nothing follows the gap.
+#[test]
+fn a_full_disk_fails_every_waiter_and_all_that_follows() {
+    let folder = folder();
+    let store = store_in(&folder);
+    let ledger = store.begin(&header("r", 100)).unwrap();
+    block_on(ledger.append(whole_cell(0))).unwrap();
+    let pages: i64 = store.writing().pragma_query_value(None, "page_count", |row| row.get(0)).unwrap();
+    let limit = |pages: i64| -> i64 {
+        store.writing().query_row(&format!("pragma max_page_count = {pages}"), [], |row| row.get(0)).unwrap()
+    };
+    limit(pages);
+
+    let noise = |ordinal: u64| CallRecord {
+        response: (0..200_000_u64).map(|n| ((n * n * (ordinal + 7)) >> 7) as u8).collect::<Vec<_>>().into(),
+        ..call(&format!("cell {ordinal}"))
+    };
+    let errors = block_on(async {
+        let tasks: Vec<_> = (1..5)
+            .map(|ordinal| {
+                let ledger = ledger.clone();
+                let mut records = whole_cell(ordinal);
+                records.push(Record::Call(noise(ordinal)));
+                tokio::spawn(async move { ledger.append(records).await })
+            })
+            .collect();
+        let mut errors = Vec::new();
+        for task in tasks {
+            errors.push(task.await.unwrap().unwrap_err());
+        }
+        errors
+    });
+    for error in &errors {
+        assert!(matches!(error.cause(), StoreError::Full { .. }), "{error}");
+        assert!(error.to_string().contains("Free some space, then resume the run"), "{error}");
+        assert!(error.source().is_some());
+    }
+    limit(1 << 30);
+    assert!(block_on(ledger.append(whole_cell(9))).is_err());
+    assert!(block_on(ledger.finish(RunStatus::Finished, Moment(1))).is_err());
+    assert_eq!(ordinals(&store, "r"), [0]);
+    assert_eq!(store.spending("r").unwrap().calls, 1);
+
+    drop(ledger);
+    let ledger = store.reopen("r").unwrap();
+    block_on(ledger.append(whole_cell(1))).unwrap();
+    assert_eq!(ordinals(&store, "r"), [0, 1]);
+}
+
+/// Peers ("database is locked"): a store that stays locked is an error that says for how long, by whom, and what to do.
+#[test]
+fn a_locked_store_is_an_error_that_names_the_holder() {
+    let folder = folder();
+    let store = store_in(&folder);
+    let ledger = store.begin(&header("r", 1)).unwrap();
+    let other = Connection::open(store.path()).unwrap();
+    other
+        .execute_batch(
+            "insert into runs (name, suite, plan_hash, status, started_at, planned, pid, header)
+               values ('other', '', x'', 0, 0, 0, 4711, x'');
+             begin immediate",
+        )
+        .unwrap();
+    store.writing().busy_timeout(Duration::from_millis(20)).unwrap();
+    let error = block_on(ledger.append(whole_cell(0))).unwrap_err().to_string();
+    assert!(error.contains("for 30 seconds; it may be process 4711 (run other)"), "{error}");
+    assert!(error.contains("then resume the run"), "{error}");
+    assert!(store.begin(&header("s", 1)).unwrap_err().to_string().contains("process 4711"));
+}
+
+/// A store that another process has locked is waited for.
+#[test]
+fn a_store_that_is_locked_for_a_moment_is_waited_for() {
+    let folder = folder();
+    let store = store_in(&folder);
+    let ledger = store.begin(&header("r", 1)).unwrap();
+    let other = Connection::open(store.path()).unwrap();
+    other.execute_batch("begin immediate").unwrap();
+    let holder = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(100));
+        other.execute_batch("commit").unwrap();
+    });
+    block_on(ledger.append(whole_cell(0))).unwrap();
+    holder.join().unwrap();
+    assert_eq!(ordinals(&store, "r"), [0]);
+}
+
+/// A folder that cannot be made is an error that says which and what to do.
+#[test]
+fn a_folder_that_cannot_be_made_is_named() {
+    let folder = folder();
+    fs::write(folder.path().join("file"), "").unwrap();
+    let inside_a_file = StoreUrl::in_folder(folder.path().join("file/.karat"));
+    fs::create_dir(folder.path().join("karat.db")).unwrap();
+    for url in [inside_a_file, StoreUrl::in_folder(folder.path())] {
+        let error = Store::open(&url).unwrap_err();
+        assert!(matches!(error, StoreError::Open { .. }), "{error}");
+        let message = error.to_string();
+        assert!(message.contains(&url.path().display().to_string()), "{message}");
+        assert!(message.contains("--store sqlite:PATH"), "{message}");
+    }
+}
+
+/// A store that may only be read says so when it is to be written.
+#[test]
+fn a_read_only_store_says_so() {
+    let folder = folder();
+    let store = store_in(&folder);
+    store.writing().pragma_update(None, "query_only", true).unwrap();
+    let error = store.begin(&header("r", 1)).unwrap_err();
+    assert!(matches!(error, StoreError::ReadOnly { .. }), "{error}");
+    assert!(error.to_string().contains("Change the permissions"), "{error}");
+}
+
+/// Law 7: files of other programs are left alone, and files of a newer Karat are refused by version.
+#[test]
+fn other_files_are_refused() {
+    let folder = folder();
+    let at = |name: &str| folder.path().join(name);
+    fs::write(at("text.db"), "no database ".repeat(1000)).unwrap();
+    Connection::open(at("other.db")).unwrap().execute_batch("create table theirs (x)").unwrap();
+    for name in ["text.db", "other.db"] {
+        let before = fs::read(at(name)).unwrap();
+        let error = Store::open(&format!("sqlite:{}", at(name).display()).parse().unwrap()).unwrap_err();
+        assert!(matches!(error, StoreError::Foreign { .. }), "{error}");
+        assert_eq!(fs::read(at(name)).unwrap(), before);
+    }
+    let url = StoreUrl::in_folder(folder.path().join("newer"));
+    drop(Store::open(&url).unwrap());
+    Connection::open(url.path()).unwrap().pragma_update(None, "user_version", schema::VERSION + 1).unwrap();
+    let error = Store::open(&url).unwrap_err();
+    assert!(matches!(error, StoreError::Newer { found, .. } if found == schema::VERSION + 1), "{error}");
+    assert!(error.to_string().contains("use a newer Karat"));
+}
+
+/// The state folder keeps itself out of git, and its files to their owner. A folder that was there is left as it is.
+#[test]
+fn the_folder_is_private_and_ignored_by_git() {
+    let folder = folder();
+    let store = store_in(&folder);
+    let own = folder.path().join(".karat");
+    assert_eq!(fs::read_to_string(own.join(".gitignore")).unwrap(), "*\n");
+    let _ledger = store.begin(&header("r", 1)).unwrap();
+    #[cfg(unix)]
+    for entry in fs::read_dir(&own).unwrap().map(Result::unwrap).filter(|entry| entry.file_name() != ".gitignore") {
+        let mode = std::os::unix::fs::PermissionsExt::mode(&entry.metadata().unwrap().permissions());
+        assert_eq!(mode & 0o777, 0o600, "{:?}", entry.file_name());
+    }
+    let _plain = Store::open(&StoreUrl::in_folder(folder.path())).unwrap();
+    assert!(!folder.path().join(".gitignore").exists());
+}
+
+/// BY-09: every query that runs over a run or looks something up goes through an index, in the order in which it reads.
+#[test]
+fn queries_go_through_their_indexes() {
+    let folder = folder();
+    let store = store_in(&folder);
+    for query in [
+        crate::rows::CELLS,
+        crate::rows::SAMPLES,
+        crate::rows::JUDGMENTS,
+        crate::rows::OUTPUT,
+        crate::finished::LATEST_CELLS,
+        crate::finished::LATEST_JUDGMENTS,
+        crate::account::LOGS,
+        crate::lookup::STEP,
+        crate::lookup::JUDGMENT,
+        crate::lookup::CALLS_OF_RUN,
+    ] {
+        let connection = store.writing();
+        let mut statement = connection.prepare(&format!("explain query plan {query}")).unwrap();
+        let parameters = vec![1; statement.parameter_count()];
+        let plan: Vec<String> = statement
+            .query_map(rusqlite::params_from_iter(parameters), |row| row.get(3))
+            .unwrap()
+            .map(Result::unwrap)
+            .collect();
+        assert!(plan.iter().all(|line| line.starts_with("SEARCH")), "{query}: {plan:?}");
+    }
+}
+
+/// Law 7: damage is an error that says what cannot be read.
+#[test]
+fn damage_is_told() {
+    let folder = folder();
+    let store = store_in(&folder);
+    let ledger = store.begin(&header("r", 1)).unwrap();
+    block_on(ledger.append(whole_cell(0))).unwrap();
+    store.writing().execute_batch("update cells set facts = x'01ff'; update blocks set outputs = x'01'").unwrap();
+    let read = store.rows("r").unwrap().for_each(&mut |_| std::ops::ControlFlow::Continue(())).unwrap_err();
+    assert!(read.0.contains("the rows of a run") && read.0.contains("cell 0: its bytes end early"), "{read}");
+    assert!(matches!(store.step(key("cell 0")), Err(StoreError::Damaged { .. })));
+    store.writing().execute_batch("update cells set facts = x'02'").unwrap();
+    let newer = store.rows("r").unwrap().for_each(&mut |_| std::ops::ControlFlow::Continue(())).unwrap_err();
+    assert!(newer.0.contains("use a newer Karat"), "{newer}");
+}

@@ -1,0 +1,291 @@
+//! Whatever is written, in whatever order and company, is read: against a model in memory.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use karat_types::*;
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
+
+use super::given::*;
+
+const ROWS: u64 = 6;
+
+fn text() -> impl Strategy<Value = String> {
+    prop_oneof!["[a-z ]{0,12}", any::<String>()]
+}
+
+fn value() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<u64>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        text().prop_map(Value::from),
+    ];
+    leaf.prop_recursive(2, 8, 3, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..3).prop_map(Value::from),
+            prop::collection::vec((text(), inner), 0..3).prop_map(|pairs| Value::Object(pairs.into_iter().collect())),
+        ]
+    })
+}
+
+fn object() -> impl Strategy<Value = Map<String, Value>> {
+    prop::collection::vec((text(), value()), 0..3).prop_map(|pairs| pairs.into_iter().collect())
+}
+
+fn score() -> impl Strategy<Value = Score> {
+    prop_oneof![
+        any::<f64>().prop_map(Score::value),
+        (any::<f64>(), text()).prop_map(|(value, reason)| Score::because(value, reason)),
+        text().prop_map(Score::not_applicable),
+        text().prop_map(Score::unscored),
+    ]
+}
+
+fn scores() -> impl Strategy<Value = Vec<(u16, Score)>> {
+    prop::collection::vec((any::<u16>(), score()), 0..4)
+}
+
+fn keys() -> impl Strategy<Value = Vec<Key>> {
+    prop::collection::vec(any::<[u8; 16]>().prop_map(Key), 0..3)
+}
+
+fn usage() -> impl Strategy<Value = Usage> {
+    any::<[u64; 4]>().prop_map(|[input_tokens, cached_input_tokens, output_tokens, reasoning_tokens]| Usage {
+        input_tokens,
+        cached_input_tokens,
+        output_tokens,
+        reasoning_tokens,
+    })
+}
+
+fn money() -> impl Strategy<Value = Money> {
+    any::<i128>().prop_map(Money)
+}
+
+fn cost() -> impl Strategy<Value = CellCost> {
+    (usage(), prop::option::of(money()), money()).prop_map(|(usage, cost, paid)| CellCost { usage, cost, paid })
+}
+
+fn notes() -> impl Strategy<Value = Vec<Note>> {
+    let kind = prop_oneof![Just(NoteKind::Truncated), Just(NoteKind::Lenient), Just(NoteKind::UsageEstimated)];
+    let note = (kind, text(), any::<u32>()).prop_map(|(kind, text, count)| Note { kind, text, count });
+    prop::collection::vec(note, 0..3)
+}
+
+fn error() -> impl Strategy<Value = Option<CellError>> {
+    prop::option::of((text(), text()).prop_map(|(code, message)| CellError { message, code }))
+}
+
+fn status() -> impl Strategy<Value = CellStatus> {
+    prop_oneof![Just(CellStatus::Ok), Just(CellStatus::Error), Just(CellStatus::Skipped)]
+}
+
+prop_compose! {
+    fn any_cell()(
+        (ordinal, status, reused) in (0..ROWS, status(), any::<bool>()),
+        output in prop::option::of(value().prop_map(Arc::new)),
+        (scores, cost, calls, notes, error) in (scores(), cost(), keys(), notes(), error()),
+        (key, output_hash, latency_ms) in (any::<[u8; 16]>(), any::<[u8; 16]>(), 0.0..1e9_f64),
+    ) -> CellRecord {
+        let (key, output_hash) = (Key(key), Key(output_hash));
+        CellRecord { ordinal, key, status, reused, output, output_hash, scores, cost, latency_ms, calls, notes, error }
+    }
+}
+
+prop_compose! {
+    fn any_judgment()(
+        (ordinal, scorer, judge, key) in (0..ROWS, 0..2_u16, 0..2_u16, 0..8_u8),
+        (reasoning, diagnostics, caps) in (text(), object(), prop::collection::vec(text(), 0..3)),
+        (rung, shuffle_seed, prompt_version) in (prop::option::of(text()), any::<u64>(), prop::option::of(text())),
+        (scores, cost, calls, notes, error) in (scores(), cost(), keys(), notes(), error()),
+        (reused, latency_ms) in (any::<bool>(), 0.0..1e9_f64),
+    ) -> JudgmentRecord {
+        JudgmentRecord {
+            ordinal, key: Key([key; 16]), scorer, judge, scores, reasoning, diagnostics, caps, rung, shuffle_seed,
+            prompt_version, reused, error, cost, latency_ms, calls, notes,
+        }
+    }
+}
+
+prop_compose! {
+    fn any_step()(
+        key in 0..8_u8,
+        output in value().prop_map(Arc::new),
+        (notes, usage, cost, calls, latency_ms) in (notes(), usage(), prop::option::of(money()), keys(), 0.0..1e9_f64),
+    ) -> StepRecord {
+        StepRecord { key: Key([key; 16]), output, notes, usage, cost, latency_ms, calls }
+    }
+}
+
+prop_compose! {
+    fn any_sample()(
+        (row, id, metadata) in (0..ROWS, text(), object()),
+        (cluster, date) in (prop::option::of(text()), prop::option::of(text())),
+    ) -> SampleRecord {
+        SampleRecord { row, id, cluster, date, metadata }
+    }
+}
+
+prop_compose! {
+    fn any_call()(
+        (key, model, request, response) in (any::<[u8; 16]>(), text(), any::<Vec<u8>>(), any::<Vec<u8>>()),
+        (status, usage, cost, attempts) in
+            (prop::option::of(any::<u16>()), prop::option::of(usage()), prop::option::of(0..1_000_i128), 0..9_u32),
+        (reserved, latency_ms, is_ok) in (0..1_000_i128, 0.0..1e9_f64, any::<bool>()),
+    ) -> CallRecord {
+        let error = (!is_ok).then(|| CallError { code: CallErrorCode::Cut, message: "cut".to_owned(), status });
+        CallRecord {
+            key: Key(key), model, request: request.into(), response: response.into(), status, usage,
+            cost: cost.map(Money), reserved: Money(reserved), latency_ms, attempts,
+            finish: is_ok.then_some(FinishReason::Refusal), error,
+        }
+    }
+}
+
+fn record() -> impl Strategy<Value = Record> {
+    prop_oneof![
+        1 => any_sample().prop_map(Record::Sample),
+        2 => any_call().prop_map(Record::Call),
+        2 => any_step().prop_map(Record::Step),
+        4 => any_cell().prop_map(Record::Cell),
+        4 => any_judgment().prop_map(Record::Judgment),
+    ]
+}
+
+/// What a reader must find.
+#[derive(Default)]
+struct Model {
+    samples: BTreeMap<u64, SampleRecord>,
+    cells: BTreeMap<u64, CellRecord>,
+    judgments: BTreeMap<(u64, u16, u16), JudgmentRecord>,
+    sound_judgments: BTreeMap<Key, JudgmentRecord>,
+    steps: BTreeMap<Key, StepRecord>,
+    calls: BTreeMap<Key, CallRecord>,
+}
+
+impl Model {
+    fn write(&mut self, record: &Record) {
+        match record.clone() {
+            Record::Reserved { .. } => {}
+            Record::Sample(sample) => drop(self.samples.insert(sample.row, sample)),
+            Record::Call(call) => drop(self.calls.insert(call.key, call)),
+            Record::Step(step) => drop(self.steps.insert(step.key, step)),
+            Record::Cell(cell) => drop(self.cells.insert(cell.ordinal, cell)),
+            Record::Judgment(judgment) => {
+                if judgment.error.is_none() && !judgment.scores.iter().any(|(_, score)| score.is_unscored()) {
+                    self.sound_judgments.insert(judgment.key, judgment.clone());
+                }
+                self.judgments.insert((judgment.ordinal, judgment.scorer, judgment.judge), judgment);
+            }
+        }
+    }
+
+    fn rows(&self) -> Vec<Row> {
+        let judgments = |ordinal| self.judgments.range((ordinal, 0, 0)..(ordinal + 1, 0, 0)).map(|(_, it)| it.clone());
+        self.cells
+            .values()
+            .map(|cell| {
+                let stored = CellRecord { output: None, ..cell.clone() };
+                (self.samples[&cell.ordinal].clone(), 0, 0, stored, judgments(cell.ordinal).collect())
+            })
+            .collect()
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    /// Law 8, law 9: records written are records read — every field, in plan order, the latest of each place — whether
+    /// they were appended one by one or together, before or after the store was reopened.
+    #[test]
+    fn what_is_written_is_read(
+        appends in prop::collection::vec((prop::collection::vec(record(), 1..6), any::<bool>(), any::<bool>()), 1..8),
+    ) {
+        let folder = folder();
+        let mut model = Model::default();
+        let mut store = store_in(&folder);
+        let mut ledger = store.begin(&header("r", ROWS)).unwrap();
+        for row in 0..ROWS {
+            model.write(&Record::Sample(sample(row)));
+            block_on(ledger.append(vec![Record::Sample(sample(row))])).unwrap();
+        }
+        let mut waiting = Vec::new();
+        for (records, wait, reopen) in appends {
+            records.iter().for_each(|record| model.write(record));
+            waiting.push(records);
+            if wait || reopen {
+                // Polled in order, so handed over in order, so written in order, in one commit or in several.
+                let appended = futures_in_order(&ledger, std::mem::take(&mut waiting));
+                prop_assert!(appended.into_iter().all(|outcome| outcome.is_ok()));
+            }
+            if reopen {
+                drop(ledger);
+                drop(store);
+                store = store_in(&folder);
+                ledger = store.reopen("r").unwrap();
+            }
+        }
+        prop_assert!(futures_in_order(&ledger, waiting).into_iter().all(|outcome| outcome.is_ok()));
+
+        prop_assert_eq!(rows(&store, "r"), model.rows());
+        let run = store.rows("r").unwrap();
+        for ordinal in 0..ROWS {
+            let expected = model.cells.get(&ordinal).and_then(|cell| cell.output.as_deref().cloned());
+            prop_assert_eq!(run.output(ordinal).unwrap(), expected);
+        }
+        for (key, step) in &model.steps {
+            prop_assert_eq!(&store.step(*key).unwrap().unwrap().record, step);
+        }
+        for (key, call) in &model.calls {
+            prop_assert_eq!(&store.call(Some("r"), *key).unwrap().unwrap().record, call);
+        }
+        for name in 0..8 {
+            let found = store.judgment(Key([name; 16])).unwrap().map(|stored| stored.record);
+            prop_assert_eq!(found.as_ref(), model.sound_judgments.get(&Key([name; 16])));
+        }
+        let spending = store.spending("r").unwrap();
+        prop_assert_eq!(spending.calls, model.calls.len() as u64);
+        prop_assert_eq!(spending.spent, model.calls.values().filter_map(|call| call.cost).sum());
+    }
+}
+
+fn futures_in_order(ledger: &crate::Ledger, appends: Vec<Vec<Record>>) -> Vec<Result<(), crate::LedgerError>> {
+    block_on(async {
+        let tasks: Vec<_> = appends
+            .into_iter()
+            .map(|records| {
+                let ledger = ledger.clone();
+                tokio::spawn(async move { ledger.append(records).await })
+            })
+            .collect();
+        let mut outcomes = Vec::new();
+        for task in tasks {
+            outcomes.push(task.await.unwrap());
+        }
+        outcomes
+    })
+}
+
+/// Law 8: floats survive as they are, so an output read from the store is the output that was scored.
+#[test]
+fn every_float_survives() {
+    let folder = folder();
+    let store = store_in(&folder);
+    let ledger = store.begin(&header("r", 1)).unwrap();
+    let floats: Vec<f64> = (0..2_000_u64)
+        .map(|n| f64::from_bits(n.wrapping_mul(0x9e37_79b9_7f4a_7c15)))
+        .filter(|float| float.is_finite())
+        .chain([0.1 + 0.2, f64::MIN_POSITIVE, f64::MAX, -0.0, 5e-324])
+        .collect();
+    let output = Arc::new(json!(floats));
+    block_on(ledger.append(vec![Record::Cell(cell(0, "c", &output))])).unwrap();
+    let read = store.rows("r").unwrap().output(0).unwrap().unwrap();
+    let bits = |value: &Value| -> Vec<u64> {
+        value.as_array().unwrap().iter().map(|float| float.as_f64().unwrap().to_bits()).collect()
+    };
+    assert_eq!(bits(&read), floats.iter().map(|float| float.to_bits()).collect::<Vec<_>>());
+}

@@ -1,0 +1,148 @@
+//! What a resumed run must know.
+
+use crate::{Reservation, Spending, StoreError};
+use karat_types::*;
+
+use super::given::*;
+
+/// BY-04: a reply that was paid for and that no row rests on is there for the resumed run; others are not.
+#[test]
+fn paid_calls_are_those_that_no_row_rests_on() {
+    let folder = folder();
+    let store = store_in(&folder);
+    let ledger = store.begin(&header("r", 9)).unwrap();
+    let other = store.begin(&header("other", 9)).unwrap();
+    block_on(async {
+        ledger.append(whole_cell(0)).await.unwrap();
+        let judgment = judgment(0, 0, 0, "j");
+        ledger.append(vec![Record::Call(call("call of j")), Record::Call(call("call of k"))]).await.unwrap();
+        ledger.append(vec![Record::Judgment(judgment)]).await.unwrap();
+        ledger.append(vec![Record::Call(call("a")), Record::Call(failed_call("b"))]).await.unwrap();
+        other.append(vec![Record::Call(call("z"))]).await.unwrap();
+        // A failed cell used its call up; what `retry` pays after it counts again.
+        ledger.append(vec![Record::Call(call("x")), Record::Cell(failed_cell(5, "x"))]).await.unwrap();
+        ledger.append(vec![Record::Call(call("y")), Record::Cell(failed_cell(6, "y"))]).await.unwrap();
+        ledger.append(vec![Record::Call(CallRecord { attempts: 3, ..call("x") })]).await.unwrap();
+    });
+    drop(ledger);
+
+    let paid = store.paid_calls("r").unwrap();
+    assert_eq!(paid.len(), 3);
+    assert_eq!(paid.get(key("call of k")).unwrap(), Some(call("call of k")));
+    assert_eq!(paid.get(key("a")).unwrap(), Some(call("a")));
+    assert_eq!(paid.get(key("x")).unwrap().unwrap().attempts, 3);
+    for used in ["cell 0", "call of j", "b", "y", "z"] {
+        assert!(!paid.contains(key(used)) && paid.get(key(used)).unwrap().is_none(), "{used}");
+    }
+}
+
+/// BY-05: money and calls add up over all parts of a run; what was reserved and not settled stays open.
+#[test]
+fn spending_adds_up_over_the_parts_of_a_run() {
+    let folder = folder();
+    let store = store_in(&folder);
+    let ledger = store.begin(&header("r", 9)).unwrap();
+    block_on(async {
+        ledger.append(vec![Record::Reserved { calls: 3, upper: Money(12_000) }]).await.unwrap();
+        ledger.append(vec![Record::Call(call("a")), Record::Call(failed_call("b"))]).await.unwrap();
+    });
+    drop(ledger);
+    let ledger = store.reopen("r").unwrap();
+    let free = CallRecord { cost: Some(Money::ZERO), reserved: Money::ZERO, ..call("c") };
+    block_on(async {
+        ledger.append(vec![Record::Reserved { calls: 1, upper: Money::ZERO }]).await.unwrap();
+        ledger.append(vec![Record::Call(free)]).await.unwrap();
+    });
+    let expected = Spending {
+        calls: 3,
+        attempts: 8,
+        spent: Money(1_500),
+        unpriced: 1,
+        open: Reservation { calls: 1, upper: Money(4_000) },
+    };
+    assert_eq!(store.spending("r").unwrap(), expected);
+    assert_eq!(store.open_reservations("r").unwrap(), expected.open);
+    block_on(ledger.finish(RunStatus::Finished, Moment(9))).unwrap();
+    assert_eq!(store.runs(1).unwrap()[0].totals.spending, expected);
+}
+
+/// BY-04: finished cells are known by their ordinals, by the latest row of each.
+#[test]
+fn finished_cells_are_known_by_their_latest_row() {
+    let folder = folder();
+    let store = store_in(&folder);
+    let ledger = store.begin(&header("r", 100)).unwrap();
+    block_on(async {
+        for ordinal in [64, 2, 99] {
+            ledger.append(whole_cell(ordinal)).await.unwrap();
+        }
+        ledger.append(vec![Record::Sample(sample(5)), Record::Cell(failed_cell(5, "x"))]).await.unwrap();
+        ledger.append(vec![Record::Sample(sample(6)), Record::Cell(failed_cell(6, "y"))]).await.unwrap();
+        let skipped = CellRecord { status: CellStatus::Skipped, ..failed_cell(7, "z") };
+        ledger.append(vec![Record::Sample(sample(7)), Record::Cell(skipped)]).await.unwrap();
+        ledger.append(whole_cell(5)).await.unwrap();
+    });
+    let finished = store.finished("r").unwrap();
+    assert_eq!(finished.cells.iter().collect::<Vec<_>>(), [2, 5, 6, 7, 64, 99]);
+    assert_eq!(finished.errors.iter().collect::<Vec<_>>(), [6]);
+    assert_eq!(finished.skipped.iter().collect::<Vec<_>>(), [7]);
+    assert_eq!(ordinals(&store, "r"), [2, 5, 6, 7, 64, 99]);
+    let statuses: Vec<_> = rows(&store, "r").into_iter().map(|row| row.3.status).collect();
+    assert_eq!(statuses.iter().filter(|status| **status == CellStatus::Error).count(), 1);
+    let totals = store.runs(1).unwrap()[0].totals;
+    assert_eq!((totals.cells, totals.errors, totals.skipped), (6, 1, 1));
+}
+
+/// Runs are found by id, by a beginning of it, as the latest, and as the latest unfinished one of a plan.
+#[test]
+fn runs_are_found_by_what_people_type() {
+    let folder = folder();
+    let store = store_in(&folder);
+    assert!(store.resolve("latest").unwrap_err().to_string().contains("which is empty"));
+    for (id, suite) in [("0190-a", "one"), ("0190-b", "two"), ("nightly%", "one")] {
+        let header = RunHeader { plan: plan(suite, 1, 1, 1).into(), ..header(id, 1) };
+        let ledger = store.begin(&header).unwrap();
+        if id == "0190-a" {
+            block_on(ledger.finish(RunStatus::Finished, Moment(1))).unwrap();
+        }
+    }
+    assert_eq!(store.resolve("latest").unwrap(), "nightly%");
+    assert_eq!(store.resolve("nig").unwrap(), "nightly%");
+    assert_eq!(store.resolve("0190-b").unwrap(), "0190-b");
+    let ambiguous = store.resolve("0190").unwrap_err();
+    assert!(matches!(&ambiguous, StoreError::Ambiguous { matches, .. } if matches.len() == 2), "{ambiguous}");
+    for unknown in ["", "%", "x"] {
+        let error = store.resolve(unknown).unwrap_err();
+        assert!(error.to_string().contains("0190-b") && matches!(error, StoreError::NoSuchRun { .. }), "{error}");
+    }
+    assert_eq!(store.latest_unfinished(key("one")).unwrap().unwrap().id, "nightly%");
+    assert_eq!(store.latest_unfinished(key("two")).unwrap().unwrap().id, "0190-b");
+    assert_eq!(store.latest_unfinished(key("three")).unwrap(), None);
+    let listed: Vec<_> = store.runs(2).unwrap().into_iter().map(|run| (run.id, run.suite, run.status)).collect();
+    assert_eq!(
+        listed,
+        [
+            ("nightly%".to_owned(), "one".to_owned(), RunStatus::Running),
+            ("0190-b".to_owned(), "two".to_owned(), RunStatus::Running)
+        ]
+    );
+}
+
+/// A run's name is used once, a run that does not exist is not resumed, and a run has one writer at a time.
+#[test]
+fn a_run_is_begun_once_and_written_by_one() {
+    let folder = folder();
+    let store = store_in(&folder);
+    let ledger = store.begin(&header("r", 1)).unwrap();
+    assert!(matches!(store.reopen("r"), Err(StoreError::RunInUse { pid: Some(pid), .. }) if pid == std::process::id()));
+    drop(ledger);
+    assert!(matches!(store.begin(&header("r", 1)), Err(StoreError::RunExists(id)) if id == "r"));
+    assert!(matches!(store.reopen("s"), Err(StoreError::NoSuchRun { nearest, .. }) if nearest == ["r"]));
+    let ledger = store.reopen("r").unwrap();
+    block_on(ledger.finish(RunStatus::Interrupted, Moment(8))).unwrap();
+    assert_eq!(store.run("r").unwrap().completed_at, Some(Moment(8)));
+    drop(ledger);
+    let _ledger = store.reopen("r").unwrap();
+    let run = store.run("r").unwrap();
+    assert_eq!((run.status, run.completed_at), (RunStatus::Running, None));
+}

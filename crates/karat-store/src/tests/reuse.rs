@@ -1,0 +1,85 @@
+//! What one run made, another takes over by its content key.
+
+use std::sync::Arc;
+
+use crate::Stored;
+use karat_types::*;
+use serde_json::json;
+
+use super::given::*;
+
+/// BY-06: a step's output is found by its content key from any run, with the run that made it; the latest holds.
+#[test]
+fn steps_are_shared_by_runs() {
+    let folder = folder();
+    let store = store_in(&folder);
+    let early = RunHeader { started_at: Moment(5), ..header("early", 1) };
+    let (first, second) = (Arc::new(json!({"text": "a", "x": 0.1 + 0.2})), Arc::new(json!("b")));
+    let noted = StepRecord {
+        notes: vec![Note { kind: NoteKind::Truncated, text: "cut".to_owned(), count: 2 }],
+        ..step("s", &first)
+    };
+    let ledger = store.begin(&early).unwrap();
+    block_on(ledger.append(vec![
+        Record::Cell(cell(3, "elsewhere", &second)),
+        Record::Step(noted.clone()),
+        Record::Cell(cell(0, "s", &first)),
+    ]))
+    .unwrap();
+    let expected = Stored { record: noted, run: "early".to_owned(), run_started_at: Moment(5) };
+    assert_eq!(store.step(key("s")).unwrap(), Some(expected));
+    assert_eq!(store.step(key("other")).unwrap(), None);
+
+    let ledger = store.begin(&header("late", 1)).unwrap();
+    block_on(ledger.append(vec![Record::Step(step("s", &second))])).unwrap();
+    let latest = store.step(key("s")).unwrap().unwrap();
+    assert_eq!((latest.run.as_str(), latest.record), ("late", step("s", &second)));
+}
+
+/// BY-06, law 4: only judgments that failed in nothing are taken over, the latest of them, whoever's run made it.
+#[test]
+fn only_sound_judgments_are_shared() {
+    let folder = folder();
+    let store = store_in(&folder);
+    let ledger = store.begin(&header("r", 9)).unwrap();
+    let sound = judgment(1, 0, 2, "j");
+    let failed = JudgmentRecord { error: Some(CellError::new("parse", "no JSON")), ..judgment(2, 0, 2, "j") };
+    let unscored = JudgmentRecord { scores: vec![(1, Score::unscored("no number"))], ..judgment(3, 0, 2, "j") };
+    let only_failed = JudgmentRecord { error: Some(CellError::new("parse", "no JSON")), ..judgment(4, 0, 0, "f") };
+    block_on(async {
+        for judgment in [&sound, &failed, &unscored, &only_failed] {
+            ledger.append(vec![Record::Judgment(judgment.clone())]).await.unwrap();
+        }
+    });
+    assert_eq!(store.judgment(key("j")).unwrap().unwrap().record, sound);
+    assert_eq!(store.judgment(key("f")).unwrap(), None);
+
+    let finished = store.finished("r").unwrap();
+    assert!([1, 2, 3].iter().all(|ordinal| finished.has_judgment(*ordinal, 0, 2)));
+    assert!(finished.has_judgment(4, 0, 0) && !finished.has_judgment(4, 0, 2));
+    assert!(!finished.is_unscored(1, 0, 2) && finished.is_unscored(2, 0, 2) && finished.is_unscored(3, 0, 2));
+}
+
+/// Law 2: a call is found with its raw bytes; its own run first, then any; an answer before a failure.
+#[test]
+fn calls_are_found_with_their_raw_bytes() {
+    let folder = folder();
+    let store = store_in(&folder);
+    let answered = call("c");
+    let ledger = store.begin(&header("early", 1)).unwrap();
+    block_on(async {
+        ledger.append(vec![Record::Call(call("other")), Record::Call(answered.clone())]).await.unwrap();
+        ledger.append(vec![Record::Call(failed_call("c"))]).await.unwrap();
+    });
+    let later = CallRecord { model: "second".to_owned(), ..call("c") };
+    let ledger = store.begin(&header("late", 1)).unwrap();
+    block_on(ledger.append(vec![Record::Call(later.clone())])).unwrap();
+    store.begin(&header("empty", 1)).unwrap();
+
+    let found = |run| store.call(run, key("c")).unwrap().unwrap();
+    assert_eq!(found(Some("early")).record, answered);
+    assert_eq!(found(Some("late")).record, later);
+    assert_eq!((found(Some("empty")).run.as_str(), found(None).record), ("late", later));
+    assert_eq!(store.call(None, key("never made")).unwrap(), None);
+    assert!(store.call(Some("no run"), key("c")).unwrap_err().to_string().contains("late"));
+}
