@@ -114,6 +114,23 @@ fn contexts_extend_without_changing_their_origin() {
     assert!(Template::compile("{{ chunk.text }}").unwrap().render(&outer).is_err());
 }
 
+/// A context that holds only what a template reads renders the same, and still knows the other names.
+#[test]
+fn what_is_read_is_enough() {
+    let sample =
+        json!({"title": "Tides", "transcript": {"fullText": "The sea.", "segments": [1, 2]}, "tags": [{"n": 1}]});
+    let source = "{{ sample.title }} {{ sample.transcript.fullText }} {{ sample.tags[0].n }}";
+    let template = Template::compile(source).unwrap();
+    let context = Context::new().with_read("sample", sample.as_object().unwrap(), template.reads());
+    assert_eq!(template.render(&context).unwrap(), "Tides The sea. 1");
+    let error = Template::compile("{{ sample.titel }}").unwrap().render(&context).unwrap_err();
+    assert_eq!(error.hint.as_deref(), Some("did you mean `sample.title`?"));
+    assert!(Template::compile("{{ sample.transcript.segments }}").unwrap().render(&context).is_err());
+    let whole = Template::compile("{{ sample['title'] }}").unwrap();
+    let context = Context::new().with_read("sample", sample.as_object().unwrap(), whole.reads());
+    assert_eq!(whole.render(&context).unwrap(), "Tides");
+}
+
 #[test]
 fn compiled_templates_cross_threads() {
     fn crosses<T: Send + Sync + Clone>() {}
