@@ -1,0 +1,197 @@
+//! One judgment before its first call: what is shown, in how many pieces, under which caps.
+
+use std::collections::BTreeMap;
+
+use karat_text::template::{Context, TemplateError};
+use karat_types::{CellError, ChatRequest, KeyBuilder, ReferenceUse, Score};
+use serde_json::Value;
+
+use super::prompt::{Part, Shown};
+use super::setup::Setup;
+use super::shown::{self, Content};
+use super::verdict::{Mode, Verdict};
+use super::{JudgeInput, caps, label, prompt, split};
+
+/// What all calls of a judgment share.
+#[derive(Debug)]
+pub(super) struct Case {
+    pub shuffle_seed: u64,
+    pub mode: Mode,
+    /// Positions of the caps whose condition holds.
+    pub caps: Vec<usize>,
+    pub pieces: Vec<Piece>,
+}
+
+/// One call of a judgment.
+#[derive(Debug)]
+pub(super) struct Piece {
+    pub request: ChatRequest,
+    /// How much of the whole it covers, in any unit.
+    pub weight: f64,
+    /// For each shown list, the original positions of its members in the order shown.
+    pub origins: BTreeMap<String, Vec<usize>>,
+    /// For a routed list, the words of each member shown: what an `all` finding is matched with.
+    pub routed: Vec<Value>,
+}
+
+impl Case {
+    /// Prepares a judgment; the error is a verdict already.
+    pub fn new(setup: &Setup, input: JudgeInput<'_>) -> Result<Self, Box<Verdict>> {
+        let shuffle_seed = shuffle_seed(input);
+        let failed = |error: CellError| Box::new(Verdict { shuffle_seed, ..Verdict::failed(setup.names(), error) });
+        let reference = match setup.rubric.reference {
+            ReferenceUse::Hidden => None,
+            _ => input.sample.reference.as_ref(),
+        };
+        if setup.rubric.reference == ReferenceUse::Required && reference.is_none() {
+            return Err(Box::new(Verdict::uniform(setup.names(), &Score::not_applicable("no reference"))));
+        }
+        let mode = if reference.is_some() { Mode::Paired } else { Mode::Absolute };
+        let context = context(&setup.reads, input);
+        let template = |place: String| move |error: TemplateError| failed_template(&place, &error);
+        let caps = caps::holding(&setup.caps, &context)
+            .map_err(|(id, error)| failed(failed_template(&format!("`when` of the cap `{id}`"), &error)))?;
+        let contents = setup
+            .items
+            .iter()
+            .map(|item| {
+                let place = format!("`show.{}`", item.spec.name);
+                shown::content(item, &context, shuffle_seed).map_err(template(place))
+            })
+            .collect::<Result<Vec<Content>, CellError>>()
+            .map_err(failed)?;
+        let examples = setup.examples.draw(input.seed, &input.sample.id);
+        let fixed = Fixed { setup, context: &context, reference, examples, caps: &caps, shuffle_seed };
+        let pieces = fixed.pieces(contents).map_err(failed)?;
+        Ok(Self { shuffle_seed, mode, caps, pieces })
+    }
+}
+
+/// What is the same in every piece.
+struct Fixed<'a> {
+    setup: &'a Setup,
+    context: &'a Context,
+    reference: Option<&'a Value>,
+    examples: Vec<&'a Value>,
+    caps: &'a [usize],
+    shuffle_seed: u64,
+}
+
+impl Fixed<'_> {
+    fn pieces(&self, contents: Vec<Content>) -> Result<Vec<Piece>, CellError> {
+        let prompt = |contents: &[Content]| self.request(contents, None).map(|request| text_of(&request));
+        let cuts = split::split(self.setup, contents, prompt)?;
+        let count = cuts.len();
+        let piece = |(index, cut): (usize, split::Cut)| {
+            let part = (count > 1).then_some(Part { index, count });
+            let request = self.request(&cut.contents, part)?;
+            self.check_window(&request)?;
+            Ok(Piece {
+                weight: cut.weight,
+                origins: self.origins(&cut.contents),
+                routed: self.routed(&cut.contents),
+                request,
+            })
+        };
+        cuts.into_iter().enumerate().map(piece).collect()
+    }
+
+    fn request(&self, contents: &[Content], part: Option<Part>) -> Result<ChatRequest, CellError> {
+        let sections = self.sections(contents)?;
+        let shown = Shown {
+            sections: &sections,
+            examples: &self.examples,
+            caps: self.caps,
+            part,
+            has_reference: self.reference.is_some(),
+            seed: self.shuffle_seed,
+        };
+        prompt::request(self.setup, &shown).map_err(|error| failed_template("`prompt`", &error))
+    }
+
+    /// Labels and what stands under them; short texts about a document share a section.
+    fn sections(&self, contents: &[Content]) -> Result<Vec<(String, String)>, CellError> {
+        let mut sections: Vec<(String, String)> = Vec::new();
+        for (item, content) in self.setup.items.iter().zip(contents) {
+            let text = shown::write(item, content, self.context)
+                .map_err(|error| failed_template(&format!("`show.{}.line`", item.spec.name), &error))?;
+            let label = item.section.label();
+            let label::Section::Context(_) = item.section else {
+                sections.push((label.to_owned(), text));
+                continue;
+            };
+            let line = format!("{}: {text}", item.spec.name);
+            match sections.iter_mut().find(|(known, _)| known == label) {
+                Some((_, lines)) => *lines = format!("{lines}\n{line}"),
+                None => sections.push((label.to_owned(), line)),
+            }
+        }
+        sections.extend(self.reference.map(|reference| (label::REFERENCE.to_owned(), text(reference))));
+        Ok(sections)
+    }
+
+    fn origins(&self, contents: &[Content]) -> BTreeMap<String, Vec<usize>> {
+        let lists = self.setup.items.iter().zip(contents).filter_map(|(item, content)| match content {
+            Content::List(members) => Some((item.spec.name.clone(), members.iter().map(|it| it.origin).collect())),
+            Content::Text(_) => None,
+        });
+        lists.collect()
+    }
+
+    fn routed(&self, contents: &[Content]) -> Vec<Value> {
+        let routed = self.setup.items.iter().zip(contents).filter(|(item, _)| item.spec.route.is_some());
+        let members = routed.flat_map(|(_, content)| match content {
+            Content::List(members) => members.as_slice(),
+            Content::Text(_) => &[],
+        });
+        members.map(|member| member.value.clone()).collect()
+    }
+
+    /// What does not fit the judge's window is refused, never cut silently (BY-14).
+    fn check_window(&self, request: &ChatRequest) -> Result<(), CellError> {
+        let Some(window) = self.setup.window else { return Ok(()) };
+        let reply = self.setup.reply_tokens();
+        let room = window.saturating_sub(reply) as usize;
+        if split::fits(&text_of(request), room) {
+            return Ok(());
+        }
+        let message = format!(
+            "the judge's prompt has about {} tokens and its reply may have {reply}, but its context window is {window}: \
+             let a shown value be cut with `chunk`, or use a judge with a larger window",
+            split::count(&text_of(request))
+        );
+        Err(CellError::new("context", message))
+    }
+}
+
+fn failed_template(place: &str, error: &TemplateError) -> CellError {
+    CellError::new("template", format!("the rubric's {place} cannot be computed: {error}"))
+}
+
+fn text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+fn text_of(request: &ChatRequest) -> String {
+    request.messages.iter().map(|message| message.content.as_str()).collect::<Vec<_>>().join("\n")
+}
+
+/// The order of lists depends on the run's seed and on what is judged, not on names.
+fn shuffle_seed(input: JudgeInput<'_>) -> u64 {
+    let key = KeyBuilder::new("karat/judge/seed").number(input.seed).json(input.output).finish();
+    key.0.iter().take(8).fold(0, |seed, byte| seed << 8 | u64::from(*byte))
+}
+
+/// What the rubric's templates see: the sample and the output, and nothing about who made it.
+fn context(reads: &[String], input: JudgeInput<'_>) -> Context {
+    let mut context = Context::new().with_read("sample", &input.sample.columns, reads).with("output", input.output);
+    for (name, value) in [("input", &input.sample.input), ("reference", &input.sample.reference)] {
+        if let Some(value) = value {
+            context = context.with(name, value);
+        }
+    }
+    context
+}

@@ -1,0 +1,166 @@
+//! Judges: a rubric becomes a prompt, a reply becomes a verdict.
+//!
+//! [`Judge::new`] compiles a rubric once. [`Judge::machine`] makes, for one sample and output, a machine without I/O that
+//! asks for chat replies and ends with a [`Verdict`]:
+//!
+//! 1. What the rubric shows is rendered, lists are shuffled by a recorded seed, everything is fenced and declared to be
+//!    data, and calibration examples of *other* samples are added. Neither the judged model's name nor the judge's own
+//!    can get in: templates see the sample and the output only.
+//! 2. A value that may be cut is cut where the judge's window is too small; then each piece is a call of its own. What
+//!    does not fit and may not be cut is an error, never silently shortened.
+//! 3. A reply is read through the [JSON ladder](karat_text::ladder) and checked against the rubric. An invalid one is
+//!    asked for again with the error and its JSON pointer; one that stays invalid is *unscored*, never a low score.
+//! 4. Grades of pieces are folded, caps enforced, and the overall is recomputed.
+//!
+//! ```
+//! use karat_scoring::judge::{Judge, JudgeInput};
+//! use karat_scoring::{Completer, drive};
+//! use karat_types::{CallError, ChatRequest, FinishReason, ModelSpec, Reply, RubricScorer, Sample};
+//! use serde_json::json;
+//!
+//! struct Canned;
+//! impl Completer for Canned {
+//!     fn complete(&mut self, request: &ChatRequest) -> Result<Reply, CallError> {
+//!         assert!(request.messages[1].content.contains("<<<OUTPUT"));
+//!         let text = r#"{"clarity": 4, "reasoning": "Short and plain."}"#.to_owned();
+//!         Ok(Reply { text, finish: FinishReason::Stop, usage: None, model: None })
+//!     }
+//! }
+//!
+//! let scorer: RubricScorer = serde_json::from_value(json!({
+//!     "rubric": {
+//!         "id": "clarity", "ask": "Judge how clear a text is.",
+//!         "show": [{"name": "output", "value": "{{ output }}"}],
+//!         "dimensions": [{"name": "clarity", "scale": {"range": {"lo": 1, "hi": 5, "step": 1}}, "weight": 1}],
+//!         "rationale": {}, "invalid": {},
+//!     },
+//!     "judges": [], "consensus": {}, "parameters": {},
+//! }))?;
+//! let model: ModelSpec = serde_json::from_value(json!({"id": "m", "provider": "scripted", "model": "m"}))?;
+//! let sample = Sample {
+//!     row: 0, id: "s1".into(), input: None, reference: None, cluster: None, date: None,
+//!     columns: Default::default(), metadata: Default::default(),
+//! };
+//! let judge = Judge::new(&scorer, &model)?;
+//! let verdict = drive(judge.machine(JudgeInput { sample: &sample, output: &json!("Tides."), seed: 1 }), &mut Canned);
+//! assert_eq!(verdict.scores[0].1.number(), Some(4.0));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod caps;
+mod case;
+mod examples;
+mod fold;
+mod label;
+mod machine;
+mod overall;
+mod prompt;
+pub mod reply;
+mod setup;
+mod shown;
+mod split;
+#[cfg(test)]
+#[allow(clippy::float_cmp, reason = "judges' grades and their means are compared as they were written")]
+mod tests;
+mod verdict;
+
+use std::sync::Arc;
+
+use karat_text::template::TemplateError;
+use karat_types::{Key, KeyBuilder, ModelSpec, ReferenceUse, RubricScorer, Sample};
+use serde_json::Value;
+
+pub use machine::JudgeMachine;
+pub use verdict::{Mode, Verdict};
+
+use setup::Setup;
+
+/// Changes when the same rubric would make another prompt, so that stored judgments are not taken for new ones.
+const PROMPT_VERSION: &str = "karat/judge/1";
+
+/// A rubric made ready for one judge model. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Judge(Arc<Setup>);
+
+/// What one judgment is about.
+#[derive(Debug, Clone, Copy)]
+pub struct JudgeInput<'a> {
+    /// The sample.
+    pub sample: &'a Sample,
+    /// The system's output.
+    pub output: &'a Value,
+    /// The run's seed: of shuffled lists and of the drawn examples.
+    pub seed: u64,
+}
+
+/// A rubric that no judge can be asked with.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RubricError {
+    /// A template or expression does not compile.
+    #[error("the rubric `{rubric}` cannot be used: {place}: {error}")]
+    Template {
+        /// Its id.
+        rubric: String,
+        /// Where the template stands.
+        place: String,
+        /// What is wrong with it.
+        error: Box<TemplateError>,
+    },
+    /// Something does not fit together.
+    #[error("the rubric `{rubric}` cannot be used: {problem}")]
+    Inconsistent {
+        /// Its id.
+        rubric: String,
+        /// What does not fit, and what to do.
+        problem: String,
+    },
+}
+
+impl Judge {
+    /// Compiles a scorer's rubric for one judge model.
+    ///
+    /// # Errors
+    /// A template that does not compile, no dimension, more than one value that may be cut, a `route` that leads
+    /// nowhere, or an own prompt that leaves out what the judge must see.
+    pub fn new(scorer: &RubricScorer, judge: &ModelSpec) -> Result<Self, RubricError> {
+        Setup::new(scorer, judge).map(|setup| Self(Arc::new(setup)))
+    }
+
+    /// The machine that judges one output.
+    pub fn machine(&self, input: JudgeInput<'_>) -> JudgeMachine {
+        JudgeMachine::new(Arc::clone(&self.0), input)
+    }
+
+    /// The names that the rubric's templates and expressions read, and `reference` where it is shown; sorted.
+    pub fn reads(&self) -> &[String] {
+        &self.0.reads
+    }
+
+    /// What of the rubric can change a judgment: its content, the call settings and the examples. The judge model is
+    /// apart from it, as are the output and the columns.
+    pub fn identity(&self) -> Key {
+        self.0.identity
+    }
+
+    /// The names of a verdict's scores, in their order: dimensions, then the overall.
+    pub fn dimensions(&self) -> Vec<&str> {
+        self.0.names()
+    }
+}
+
+fn identity(scorer: &RubricScorer) -> Key {
+    let labels = if scorer.rubric.examples > 0 { scorer.labels.as_slice() } else { &[] };
+    KeyBuilder::new(PROMPT_VERSION).json(&scorer.rubric).json(&scorer.parameters).json(labels).finish()
+}
+
+fn reads(setup_reads: impl IntoIterator<Item = String>, reference: ReferenceUse) -> Vec<String> {
+    const LOCAL: [&str; 2] = ["item", "index"];
+    let mut reads: Vec<String> = setup_reads
+        .into_iter()
+        .filter(|name| !LOCAL.contains(&name.split('.').next().unwrap_or_default()))
+        .chain((reference != ReferenceUse::Hidden).then(|| "reference".to_owned()))
+        .collect();
+    reads.sort_unstable();
+    reads.dedup();
+    reads
+}

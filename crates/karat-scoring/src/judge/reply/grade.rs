@@ -1,0 +1,176 @@
+//! One score: a number on a scale, or a word with a value.
+
+use karat_types::{Absent, Invalid, OutOfRange, Scale};
+use serde_json::Value;
+
+use super::Remarks;
+
+/// How far a number may be from a step or a bound and still count as on it: the error of decimal notation.
+const TOLERANCE: f64 = 1e-9;
+
+/// Reads the scores of one dimension.
+pub(super) struct Grading<'a> {
+    pub name: &'a str,
+    pub scale: &'a Scale,
+    pub invalid: &'a Invalid,
+}
+
+impl Grading<'_> {
+    /// The number of a score; `None` where there is a problem.
+    pub fn read(&self, value: &Value, pointer: &str, remarks: &mut Remarks) -> Option<f64> {
+        match self.number(value, remarks) {
+            Ok(number) => match self.scale {
+                Scale::Range { lo, hi, step } => self.on_scale(number, (*lo, *hi), *step, pointer, remarks),
+                Scale::Choices(_) => Some(number),
+            },
+            Err(message) => {
+                remarks.problem(pointer, format!("`{}` {message}", self.name));
+                None
+            }
+        }
+    }
+
+    /// The number of a score that is not there.
+    pub fn absent(&self, pointer: &str, remarks: &mut Remarks) -> Option<f64> {
+        match self.invalid.absent {
+            Absent::Reject => {
+                remarks.problem(pointer, format!("`{}` is missing", self.name));
+                None
+            }
+            Absent::Lowest => {
+                let (lowest, _) = self.scale.bounds();
+                remarks.lenience(format!("`{}` was missing and counts as {lowest}", self.name));
+                Some(lowest)
+            }
+        }
+    }
+
+    fn number(&self, value: &Value, remarks: &mut Remarks) -> Result<f64, String> {
+        match (self.scale, value) {
+            (Scale::Choices(choices), _) => self.choice(choices, value, remarks),
+            (_, Value::Number(number)) => number
+                .as_f64()
+                .filter(|number| number.is_finite())
+                .ok_or_else(|| format!("is {number}, which is no score")),
+            (_, Value::String(text)) => match self.number_in(text.trim()) {
+                Some(number) => {
+                    remarks.lenience(format!("`{}` was written as {text:?}", self.name));
+                    Ok(number)
+                }
+                None => Err(format!("is {text:?}, which is no number {}", self.wanted())),
+            },
+            (_, other) => Err(format!("is {}, but must be a number {}", kind(other), self.wanted())),
+        }
+    }
+
+    /// A number in a text: plain, or as a share of the scale's highest value where the lowest is no matter.
+    fn number_in(&self, text: &str) -> Option<f64> {
+        let plain = |text: &str| {
+            let text = text.trim();
+            let is_decimal = text.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'.' | b'-' | b'+'));
+            text.parse::<f64>().ok().filter(|number| is_decimal && number.is_finite())
+        };
+        let (lo, hi) = self.scale.bounds();
+        let is = |number: f64, other: f64| (number - other).abs() <= TOLERANCE;
+        if let Some(number) = plain(text) {
+            return Some(number);
+        }
+        if let Some((number, of)) = text.split_once('/').or_else(|| text.split_once(" out of ")) {
+            return plain(number).filter(|_| plain(of).is_some_and(|of| is(of, hi)));
+        }
+        let percent = plain(text.strip_suffix('%')?)?;
+        match (is(lo, 0.0), is(hi, 1.0), is(hi, 100.0)) {
+            (true, true, _) => Some(percent / 100.0),
+            (true, _, true) => Some(percent),
+            _ => None,
+        }
+    }
+
+    fn choice(&self, choices: &[(String, f64)], value: &Value, remarks: &mut Remarks) -> Result<f64, String> {
+        let words = || choices.iter().map(|(word, _)| format!("{word:?}")).collect::<Vec<_>>().join(", ");
+        let wrong = || format!("is {}, but must be one of {}", short(value), words());
+        if let Some((_, worth)) = value.as_str().and_then(|text| choices.iter().find(|(word, _)| word == text)) {
+            return Ok(*worth);
+        }
+        let fitting: Vec<f64> = match value {
+            Value::String(text) => {
+                let text = text.trim().trim_end_matches('.').to_lowercase();
+                choices.iter().filter(|(word, _)| word.to_lowercase() == text).map(|(_, worth)| *worth).collect()
+            }
+            Value::Bool(truth) => {
+                let same: &[&str] = if *truth { &["true", "yes", "pass"] } else { &["false", "no", "fail"] };
+                choices
+                    .iter()
+                    .filter(|(word, _)| same.contains(&word.to_lowercase().as_str()))
+                    .map(|(_, worth)| *worth)
+                    .collect()
+            }
+            Value::Number(number) => {
+                let number = number.as_f64().ok_or_else(wrong)?;
+                let worth = |worth: f64| (worth - number).abs() <= TOLERANCE;
+                choices.iter().filter(|(_, value)| worth(*value)).map(|(_, worth)| *worth).collect()
+            }
+            _ => Vec::new(),
+        };
+        match fitting.as_slice() {
+            [worth] => {
+                remarks.lenience(format!("`{}` was written as {}", self.name, short(value)));
+                Ok(*worth)
+            }
+            _ => Err(wrong()),
+        }
+    }
+
+    fn on_scale(
+        &self,
+        number: f64,
+        (lo, hi): (f64, f64),
+        step: Option<f64>,
+        pointer: &str,
+        remarks: &mut Remarks,
+    ) -> Option<f64> {
+        let inside = (lo - TOLERANCE..=hi + TOLERANCE).contains(&number);
+        let nearest = step.map_or(number, |step| lo + ((number - lo) / step).round() * step).clamp(lo, hi);
+        let fits = inside && (number - nearest).abs() <= TOLERANCE;
+        match (fits, self.invalid.out_of_range) {
+            (true, _) => Some(nearest),
+            (false, OutOfRange::Clamp) => {
+                remarks.lenience(format!("`{}` was {number} and was moved to {nearest}", self.name));
+                Some(nearest)
+            }
+            (false, OutOfRange::Reject) => {
+                remarks
+                    .problem(pointer, format!("`{}` is {number}, but must be a number {}", self.name, self.wanted()));
+                None
+            }
+        }
+    }
+
+    fn wanted(&self) -> String {
+        match self.scale {
+            Scale::Range { lo, hi, step: Some(step) } => format!("from {lo} to {hi} in steps of {step}"),
+            scale => {
+                let (lo, hi) = scale.bounds();
+                format!("from {lo} to {hi}")
+            }
+        }
+    }
+}
+
+pub(super) fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "true or false",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}
+
+fn short(value: &Value) -> String {
+    match value {
+        Value::Array(_) | Value::Object(_) => kind(value).to_owned(),
+        other => other.to_string().chars().take(60).collect(),
+    }
+}

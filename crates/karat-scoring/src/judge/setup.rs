@@ -1,0 +1,184 @@
+//! A rubric, compiled for one judge model.
+
+use std::sync::Arc;
+
+use karat_text::template::{Expression, Template, TemplateError};
+use karat_types::{
+    Cap, FieldType, JsonMode, Key, ModelSpec, Parameters, ReplyFormat, Rubric, RubricPrompt, RubricScorer, ShowItem,
+};
+
+use super::examples::Examples;
+use super::label::{self, Section};
+use super::{RubricError, identity, reads, reply};
+
+/// Tokens that a reply may have where nobody says how many (CL-15).
+const REPLY_TOKENS: u32 = 4000;
+
+/// Everything that stays the same from one judgment to the next.
+#[derive(Debug)]
+pub(super) struct Setup {
+    pub rubric: Rubric,
+    pub items: Vec<Item>,
+    pub caps: Vec<(Cap, Expression)>,
+    pub examples: Examples,
+    pub prompt: Option<OwnPrompt>,
+    pub parameters: Parameters,
+    pub format: ReplyFormat,
+    /// Tokens that request and reply may have together.
+    pub window: Option<u64>,
+    pub reads: Vec<String>,
+    pub identity: Key,
+}
+
+/// One shown value, compiled.
+#[derive(Debug)]
+pub(super) struct Item {
+    pub spec: ShowItem,
+    pub section: Section,
+    pub value: Template,
+    pub line: Option<Template>,
+    /// Whether findings refer to its members by position, so that lines are numbered.
+    pub is_indexed: bool,
+}
+
+/// The rubric's own wording.
+#[derive(Debug)]
+pub(super) struct OwnPrompt {
+    pub system: Template,
+    pub user: Template,
+}
+
+impl Setup {
+    pub fn new(scorer: &RubricScorer, judge: &ModelSpec) -> Result<Self, RubricError> {
+        let rubric = scorer.rubric.clone();
+        check(&rubric)?;
+        let items = items(&rubric)?;
+        let caps = caps(&rubric)?;
+        let names = items
+            .iter()
+            .flat_map(|item| item.value.reads().iter().chain(item.line.iter().flat_map(Template::reads)))
+            .chain(caps.iter().flat_map(|(_, when)| when.reads()));
+        let mut parameters = scorer.parameters.or(&judge.parameters);
+        let limit = judge.max_output.unwrap_or(REPLY_TOKENS).min(REPLY_TOKENS);
+        parameters.max_tokens = parameters.max_tokens.or(Some(limit));
+        Ok(Self {
+            reads: reads(names.cloned(), rubric.reference),
+            examples: Examples::new(&rubric, &items, &scorer.labels),
+            prompt: rubric.prompt.as_ref().map(|prompt| own_prompt(&rubric, prompt)).transpose()?,
+            format: format(&rubric, judge.json_mode),
+            window: judge.context_window,
+            identity: identity(scorer),
+            parameters,
+            items,
+            caps,
+            rubric,
+        })
+    }
+
+    /// The names of a verdict's scores.
+    pub fn names(&self) -> Vec<&str> {
+        let dimensions = self.rubric.dimensions.iter().map(|dimension| dimension.name.as_str());
+        dimensions.chain(self.rubric.overall.iter().map(|overall| overall.id.as_str())).collect()
+    }
+
+    /// Tokens that the reply may have.
+    pub fn reply_tokens(&self) -> u64 {
+        u64::from(self.parameters.max_tokens.unwrap_or(REPLY_TOKENS))
+    }
+
+    /// Position of the value that may be cut.
+    pub fn chunked(&self) -> Option<usize> {
+        self.items.iter().position(|item| item.spec.chunk.is_some())
+    }
+}
+
+fn inconsistent(rubric: &Rubric, problem: impl Into<String>) -> RubricError {
+    RubricError::Inconsistent { rubric: rubric.id.clone(), problem: problem.into() }
+}
+
+fn check(rubric: &Rubric) -> Result<(), RubricError> {
+    if rubric.dimensions.is_empty() {
+        return Err(inconsistent(rubric, "it has no dimension; name at least one under `dimensions`"));
+    }
+    let chunked: Vec<&ShowItem> = rubric.show.iter().filter(|item| item.chunk.is_some()).collect();
+    if let [_, second, ..] = chunked.as_slice() {
+        let problem = format!("`{}` is the second shown value with `chunk`; only one can be cut", second.name);
+        return Err(inconsistent(rubric, problem));
+    }
+    let is_target = |name: &str| chunked.first().is_some_and(|item| item.name == name);
+    match rubric.show.iter().find(|item| item.route.as_deref().is_some_and(|route| !is_target(route))) {
+        Some(lost) => {
+            let problem = format!("`{}` has a `route` to something that is not shown with `chunk`", lost.name);
+            Err(inconsistent(rubric, problem))
+        }
+        None => Ok(()),
+    }
+}
+
+fn uncompiled(rubric: &Rubric, place: String, error: TemplateError) -> RubricError {
+    RubricError::Template { rubric: rubric.id.clone(), place, error: Box::new(error) }
+}
+
+fn compile(rubric: &Rubric, place: impl FnOnce() -> String, source: &str) -> Result<Template, RubricError> {
+    Template::compile(source).map_err(|error| uncompiled(rubric, place(), error))
+}
+
+fn items(rubric: &Rubric) -> Result<Vec<Item>, RubricError> {
+    let values = rubric
+        .show
+        .iter()
+        .map(|item| compile(rubric, || format!("`show.{}`", item.name), &item.value))
+        .collect::<Result<Vec<_>, _>>()?;
+    let reads_output = |item: &ShowItem| {
+        let at = rubric.show.iter().position(|other| std::ptr::eq(other, item));
+        let names = at.and_then(|at| values.get(at)).map(Template::reads).unwrap_or_default();
+        names.iter().any(|name| name == "output" || name.starts_with("output."))
+    };
+    let sections = label::sections(&rubric.show, reads_output);
+    let indexed = |name: &str| {
+        let fields = rubric.diagnostics.iter().flat_map(|diagnostic| &diagnostic.fields);
+        fields.into_iter().any(|(_, kind)| matches!(kind, FieldType::IndexOf(list) if list == name))
+    };
+    let compiled = rubric.show.iter().zip(sections).zip(values.clone()).map(|((spec, section), value)| {
+        let line = spec.line.as_deref();
+        let line = line.map(|line| compile(rubric, || format!("`show.{}.line`", spec.name), line)).transpose()?;
+        Ok(Item { spec: spec.clone(), section, value, line, is_indexed: indexed(&spec.name) })
+    });
+    compiled.collect()
+}
+
+fn caps(rubric: &Rubric) -> Result<Vec<(Cap, Expression)>, RubricError> {
+    let compiled = rubric.caps.iter().map(|cap| match Expression::compile(&cap.when) {
+        Ok(when) => Ok((cap.clone(), when)),
+        Err(error) => Err(uncompiled(rubric, format!("`when` of the cap `{}`", cap.id), error)),
+    });
+    compiled.collect()
+}
+
+fn own_prompt(rubric: &Rubric, prompt: &RubricPrompt) -> Result<OwnPrompt, RubricError> {
+    let own = OwnPrompt {
+        system: compile(rubric, || "`prompt.system`".to_owned(), &prompt.system)?,
+        user: compile(rubric, || "`prompt.user`".to_owned(), &prompt.user)?,
+    };
+    for needed in ["sections", "dimensions", "format"] {
+        let mut names = own.system.reads().iter().chain(own.user.reads());
+        if !names.any(|name| name == needed) {
+            let problem = format!("its own prompt leaves out `{{{{ {needed} }}}}`, which the judge must see");
+            return Err(inconsistent(rubric, problem));
+        }
+    }
+    Ok(own)
+}
+
+fn format(rubric: &Rubric, mode: JsonMode) -> ReplyFormat {
+    match mode {
+        JsonMode::None => ReplyFormat::Text,
+        JsonMode::Object => ReplyFormat::Json,
+        JsonMode::Schema => {
+            let allowed = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
+            let name: String = rubric.id.chars().map(allowed).take(64).collect();
+            let name = if name.is_empty() { "verdict".to_owned() } else { name };
+            ReplyFormat::Schema { name, schema: Arc::new(reply::schema(rubric)) }
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! Judging in pieces.
+
+use karat_text::fence;
+
+use super::*;
+
+/// A transcript of sixty sentences, each with a word of its own.
+fn long_transcript() -> String {
+    let sentences =
+        (0..60).map(|at| format!("In the year {at} the harbour of town{at} counted {at} ships and many birds."));
+    sentences.collect::<Vec<_>>().join(" ")
+}
+
+fn long_claims() -> rubrics::Claims {
+    let mut claims = rubrics::Claims::new();
+    claims.sample.columns["transcript"]["fullText"] = json!(long_transcript());
+    claims.output = json!({"claims": [
+        {"text": "The harbour of town1 counted 1 ships."},
+        {"text": "The harbour of town58 counted 58 ships."},
+        {"text": "Wholly different matters prevail elsewhere."},
+    ]});
+    claims.labels = json!([]);
+    claims.model = json!({"context_window": 2800, "parameters": {"max_tokens": 500}});
+    claims
+}
+
+fn sections(request: &ChatRequest, label: &str) -> String {
+    let found = fence::sections(&request.messages[1].content).into_iter().find(|(known, _)| known == label);
+    found.unwrap().1
+}
+
+fn asks(machine: &mut JudgeMachine) -> Vec<ChatRequest> {
+    let Turn::Ask(asks) = machine.poll(Vec::new()) else { panic!("calls are expected") };
+    let requests = asks.into_iter().map(|ask| match ask.request {
+        Request::Chat(request) => request,
+        Request::File { .. } => panic!("a chat is expected"),
+    });
+    requests.collect()
+}
+
+fn answers(scores: &[[f64; 4]], change: impl Fn(usize, &mut Value)) -> Vec<Result<Arc<Reply>, CallError>> {
+    let replies = scores.iter().enumerate().map(|(at, scores)| {
+        let mut reply = rubrics::claims_reply(*scores);
+        change(at, &mut reply);
+        stop(reply.to_string())
+    });
+    replies.collect()
+}
+
+/// CL-14, BY-14: what is too long for the judge's window is cut at the same places every time; every character and every
+/// claim is judged, a claim by the piece that its words match, one that matches nowhere by all.
+#[test]
+fn a_long_transcript_is_judged_in_pieces() {
+    let claims = long_claims();
+    let requests = asks(&mut claims.machine());
+    assert!(requests.len() >= 2, "{} pieces", requests.len());
+    assert_eq!(requests, asks(&mut claims.machine()));
+    let texts: Vec<String> = requests.iter().map(|request| sections(request, "TRANSCRIPT_TEXT")).collect();
+    let whole = long_transcript();
+    let mut covered = 0;
+    for text in &texts {
+        let start = whole.find(text.as_str()).unwrap();
+        assert!(start <= covered, "a gap before {start}");
+        covered = covered.max(start + text.len());
+    }
+    assert_eq!(covered, whole.len());
+    let shown: Vec<String> = requests.iter().map(|request| sections(request, "CANDIDATE_CLAIMS")).collect();
+    let last = shown.len() - 1;
+    assert!(shown[0].contains("town1 ") && !shown[0].contains("town58 "));
+    assert!(shown[last].contains("town58 ") && !shown[last].contains("town1 "));
+    assert!(shown.iter().all(|claims| claims.contains("Wholly different")));
+    assert!(requests.iter().enumerate().all(|(at, request)| text(request).contains(&format!(
+        "part {} of {}",
+        at + 1,
+        requests.len()
+    ))));
+}
+
+/// CL-14: a transcript that fits is judged whole.
+#[test]
+fn a_transcript_that_fits_is_judged_whole() {
+    let mut claims = long_claims();
+    claims.model = json!({"context_window": 128_000});
+    assert_eq!(asks(&mut claims.machine()).len(), 1);
+    claims.model = json!({});
+    assert_eq!(asks(&mut claims.machine()).len(), 1);
+}
+
+/// CL-14: grades are weighted by length; missing claims are united, equal ones once; a claim is a hallucination only if
+/// every judge that saw it says so.
+#[test]
+fn pieces_are_folded() {
+    let claims = long_claims();
+    let count = asks(&mut claims.machine()).len();
+    let mut scores = vec![[10.0, 4.0, 4.0, 4.0]; count];
+    scores[0][0] = 0.0;
+    let replies = answers(&scores, |at, reply| {
+        reply["missingClaims"] = json!([{"text": "Birds were many."}, {"text": format!("Only {at}.")}]);
+        let own = if at == 0 { "The harbour of town1 counted 1 ships." } else { "Nothing of the sort." };
+        let everywhere = "Wholly different matters prevail elsewhere.";
+        reply["hallucinations"] = if at == 1 { json!([]) } else { json!([{"text": own}, {"text": everywhere}]) };
+    });
+    let driven = Driven::new(claims.machine(), replies);
+    assert_eq!(driven.slots(), (0..count).map(|at| at.to_string()).collect::<Vec<_>>());
+    assert_eq!(driven.number("accuracy"), 4.0);
+    let completeness = driven.number("completeness");
+    assert!(completeness > 0.0 && completeness < 10.0);
+    let overall = (completeness + 12.0) / 4.0;
+    assert!((driven.number("overallScore") - overall).abs() < 1e-12);
+    let missing = driven.verdict.diagnostics["missingClaims"].as_array().unwrap();
+    assert_eq!(missing.iter().filter(|claim| claim["text"] == "Birds were many.").count(), 1);
+    assert_eq!(missing.len(), count + 1);
+    assert_eq!(
+        driven.verdict.diagnostics["hallucinations"],
+        json!([{"text": "The harbour of town1 counted 1 ships."}])
+    );
+    assert!(driven.verdict.reasoning.contains(&format!("[part 2 of {count}]")));
+}
+
+/// One piece that stays invalid leaves the whole unscored, and the others are not asked again.
+#[test]
+fn one_invalid_piece_leaves_the_whole_unscored() {
+    let claims = long_claims();
+    let count = asks(&mut claims.machine()).len();
+    let mut replies = answers(&vec![[5.0; 4]; count], |_, _| {});
+    replies[1] = stop("no");
+    replies.push(stop("still no"));
+    let driven = Driven::new(claims.machine(), replies);
+    assert_eq!(driven.slots().last(), Some(&"1/reask1"));
+    assert_eq!(driven.asked.len(), count + 1);
+    assert!(driven.verdict.scores.iter().all(|(_, score)| score.is_unscored()));
+}
+
+/// SP-03: a long list is split; positions refer to the whole list, `max` keeps the best coverage, and what only one call
+/// missed is not missed.
+#[test]
+fn a_long_list_is_judged_in_pieces() {
+    let judge = Judge::new(&scorer(rubrics::spans(), json!([])), &model(json!({}))).unwrap();
+    let spans: Vec<Value> = (0..5).map(|at| json!({"text": format!("span {at}"), "role": "r"})).collect();
+    let output = json!({"text": "x", "spans": spans});
+    let sample = sample("p", json!({}), None);
+    let reply = |coverage: u32, precision: u32, missed: &[&str], category: Value| {
+        let missed: Vec<Value> = missed.iter().map(|text| json!({"text": text, "severity": "minor"})).collect();
+        stop(
+            json!({
+                "scores": {"coverage": coverage, "precision": precision}, "notes": "n", "missedElements": missed,
+                "falsePositives": [{"spanIndex": 0, "text": "a", "reason": "other"}],
+                "categoryScores": {"shot": {"coverage": category}},
+            })
+            .to_string(),
+        )
+    };
+    let replies =
+        [reply(2, 5, &["dog", "cat"], json!(4)), reply(5, 5, &["Dog"], json!(null)), reply(1, 1, &["dog"], json!(2))];
+    let driven = Driven::new(judge.machine(JudgeInput { sample: &sample, output: &output, seed: 1 }), replies);
+    assert_eq!(driven.number("coverage"), 5.0);
+    assert!((driven.number("precision") - (5.0 * 4.0 + 1.0) / 5.0).abs() < 1e-12);
+    assert_eq!(driven.verdict.diagnostics["missedElements"], json!([{"text": "dog", "severity": "minor"}]));
+    let indexes: Vec<i64> = driven.verdict.diagnostics["falsePositives"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| it["spanIndex"].as_i64().unwrap())
+        .collect();
+    assert_eq!(indexes, [0, 2, 4]);
+    let shot = driven.verdict.diagnostics["categoryScores"]["shot"]["coverage"].as_f64().unwrap();
+    assert!((shot - (4.0 * 2.0 + 2.0) / 3.0).abs() < 1e-12);
+    assert_eq!(driven.verdict.diagnostics["categoryScores"]["audio"]["coverage"], json!(null));
+}
+
+/// BY-14: what does not fit and may not be cut is an error, never silently shortened.
+#[test]
+fn a_prompt_that_does_not_fit_is_unscored() {
+    let mut rubric = rubrics::claims();
+    rubric["show"][3].as_object_mut().unwrap().remove("chunk");
+    rubric["show"][4].as_object_mut().unwrap().remove("route");
+    let mut claims = long_claims();
+    claims.model = json!({"context_window": 1800, "parameters": {"max_tokens": 500}});
+    let judge = Judge::new(&scorer(rubric, json!([])), &model(claims.model.clone())).unwrap();
+    let input = JudgeInput { sample: &claims.sample, output: &claims.output, seed: 1 };
+    let driven = Driven::new(judge.machine(input), []);
+    assert_eq!(driven.verdict.error.as_ref().unwrap().code, "context");
+    assert!(driven.error().contains("its context window is 1800"), "{}", driven.error());
+    let mut tiny = long_claims();
+    tiny.model = json!({"context_window": 900, "parameters": {"max_tokens": 500}});
+    let driven = Driven::new(tiny.machine(), []);
+    assert!(driven.error().contains("leaves no room"), "{}", driven.error());
+}

@@ -1,0 +1,300 @@
+//! What is made of replies.
+
+use karat_text::ladder::Rung;
+
+use super::*;
+
+fn claims(answers: &[&str]) -> Driven {
+    Driven::new(rubrics::Claims::new().machine(), answers.iter().map(|text| stop(*text)))
+}
+
+fn changed(change: impl Fn(&mut Value)) -> String {
+    let mut reply = rubrics::claims_reply([7.0, 8.0, 6.5, 9.0]);
+    change(&mut reply);
+    reply.to_string()
+}
+
+fn briefing(columns: Value, answers: &[&str]) -> Driven {
+    let judge = Judge::new(&scorer(rubrics::briefing(), json!([])), &model(json!({}))).unwrap();
+    let sample = sample("d", columns, None);
+    let machine = judge.machine(JudgeInput { sample: &sample, output: &json!("News."), seed: 1 });
+    Driven::new(machine, answers.iter().map(|text| stop(*text)))
+}
+
+fn with_sources() -> Value {
+    json!({"source_urls": ["https://a.example"], "empty_headings": []})
+}
+
+/// CL-11: the overall is the mean of the dimensions, whatever the reply says it is; its absence costs no retry.
+#[test]
+fn the_overall_is_recomputed() {
+    let driven = claims(&[&changed(|reply| reply["overallScore"] = json!(10))]);
+    assert_eq!(driven.number("overallScore"), (7.0 + 8.0 + 6.5 + 9.0) / 4.0);
+    assert_eq!(driven.slots(), ["0"]);
+    assert_eq!(driven.verdict.rung, Some(Rung::Direct));
+    assert_eq!(driven.verdict.reasoning, "Two of three claims are there.");
+    assert_eq!(driven.verdict.diagnostics["missingClaims"], json!([{"text": "New moon"}]));
+    assert!(driven.verdict.notes.is_empty(), "{:?}", driven.verdict.notes);
+}
+
+/// CL-15, BY-07: an invalid reply is asked for again with the error, its pointer and the reply itself.
+#[test]
+fn an_invalid_reply_is_asked_for_again() {
+    let bad = changed(|reply| reply["accuracy"] = json!(11));
+    let driven = claims(&[&bad, &changed(|_| {})]);
+    assert_eq!(driven.slots(), ["0", "0/reask1"]);
+    let [_, _, assistant, user] = driven.asked[1].1.messages.as_slice() else { panic!("four messages") };
+    assert_eq!((assistant.role, assistant.content.as_str()), (Role::Assistant, bad.as_str()));
+    assert!(
+        user.content.contains("at /accuracy: `accuracy` is 11, but must be a number from 0 to 10"),
+        "{}",
+        user.content
+    );
+    assert_eq!(driven.number("accuracy"), 8.0);
+    assert_eq!(driven.notes(NoteKind::Reasked).len(), 1);
+}
+
+/// BY-07: what stays invalid is unscored, never a low score.
+#[test]
+fn a_reply_that_stays_invalid_is_unscored() {
+    let driven = claims(&["I cannot judge this.", ""]);
+    assert_eq!(driven.verdict.error.as_ref().unwrap().code, "parse");
+    assert!(driven.verdict.scores.iter().all(|(_, score)| score.is_unscored()));
+    assert!(driven.asked[1].1.messages.iter().any(|message| message.content == "I cannot judge this."));
+}
+
+/// An empty reply is not sent back as an empty message, which providers refuse.
+#[test]
+fn an_empty_reply_is_named() {
+    let driven = claims(&["  ", &changed(|_| {})]);
+    assert_eq!(driven.asked[1].1.messages.len(), 3);
+    assert!(driven.asked[1].1.messages[2].content.starts_with("Your reply was empty."));
+}
+
+/// CL-11: out of range, missing or of the wrong type is rejected, each with its pointer.
+#[test]
+fn invalid_replies_name_the_place() {
+    type Change<'a> = &'a dyn Fn(&mut Value);
+    let cases: [(Change<'_>, &str); 14] = [
+        (&|reply| reply["completeness"] = json!(-0.5), "/completeness: `completeness` is -0.5"),
+        (&|reply| reply["completeness"] = json!(10.1), "/completeness: `completeness` is 10.1"),
+        (&|reply| reply["accuracy"] = json!("high"), "/accuracy: `accuracy` is \"high\", which is no number"),
+        (&|reply| reply["accuracy"] = json!("8/12"), "/accuracy"),
+        (&|reply| reply["accuracy"] = json!(true), "/accuracy: `accuracy` is true or false"),
+        (&|reply| reply["accuracy"] = json!("NaN"), "/accuracy"),
+        (&|reply| reply["accuracy"] = json!(null), "/accuracy: `accuracy` is missing"),
+        (&|reply| drop(reply.as_object_mut().unwrap().remove("atomicity")), "/atomicity: `atomicity` is missing"),
+        (
+            &|reply| reply["reasoning"] = json!("short"),
+            "/reasoning: `reasoning` has 5 characters, but needs at least 10",
+        ),
+        (&|reply| reply["reasoning"] = json!({"a": 1}), "/reasoning: `reasoning` is an object"),
+        (&|reply| drop(reply.as_object_mut().unwrap().remove("gapAreas")), "/gapAreas: the list `gapAreas` is missing"),
+        (
+            &|reply| reply["missingClaims"] = json!("none"),
+            "/missingClaims: `missingClaims` is a text, but must be a list",
+        ),
+        (
+            &|reply| reply["hallucinations"] = json!([{"text": "x"}, {"text": 1.5}, {}]),
+            "/hallucinations/2/text: is missing",
+        ),
+        (&|reply| reply["hallucinations"] = json!([{"text": ""}]), "/hallucinations/0/text: is an empty text"),
+    ];
+    for (change, expected) in cases {
+        let bad = changed(change);
+        let driven = claims(&[&bad, &bad]);
+        assert!(driven.error().contains(expected), "{bad}\n{}", driven.error());
+        assert!(driven.verdict.scores.iter().all(|(_, score)| score.is_unscored()));
+    }
+}
+
+/// BY-07: numbers and shapes are read leniently only where there is no doubt, and each lenience is noted.
+#[test]
+fn lenient_readings_are_noted() {
+    type Change<'a> = &'a dyn Fn(&mut Value);
+    let cases: [(Change<'_>, &str); 8] = [
+        (&|reply| reply["accuracy"] = json!("8"), "`accuracy` was written as \"8\""),
+        (&|reply| reply["accuracy"] = json!("8/10"), "`accuracy` was written as \"8/10\""),
+        (&|reply| reply["accuracy"] = json!("8 out of 10"), "`accuracy` was written as \"8 out of 10\""),
+        (&|reply| reply["missingClaims"] = json!(["New moon"]), "an item of `missingClaims` was a bare text"),
+        (&|reply| reply["reasoning"] = json!(["Two of three", "claims are there."]), "`reasoning` was a list of texts"),
+        (&|reply| *reply = json!({"evaluation": reply.clone()}), "the reply stood within `evaluation`"),
+        (
+            &|reply| {
+                let object = reply.as_object_mut().unwrap();
+                let scores = ["completeness", "accuracy", "topicCoverage", "atomicity"]
+                    .map(|name| (name.to_owned(), object.remove(name).unwrap()));
+                object.insert("scores".into(), Value::Object(scores.into_iter().collect()));
+            },
+            "the scores stood at `/scores`",
+        ),
+        (
+            &|reply| {
+                let score = reply.as_object_mut().unwrap().remove("topicCoverage").unwrap();
+                reply["topic_coverage"] = score;
+                reply["accuracy"] = json!({"score": "8", "reason": "Faithful."});
+            },
+            "`accuracy` was written as \"8\"",
+        ),
+    ];
+    for (change, expected) in cases {
+        let lenient = changed(change);
+        let driven = claims(&[&lenient]);
+        assert_eq!((driven.number("accuracy"), driven.number("topicCoverage")), (8.0, 6.5), "{lenient}");
+        assert!(driven.notes(NoteKind::Lenience).contains(&expected), "{lenient}\n{:?}", driven.verdict.notes);
+        assert_eq!(driven.verdict.reasoning.replace('\n', " "), "Two of three claims are there.");
+    }
+}
+
+/// BR-06: fenced first, then a bare object with the axes, prose ignored; a fraction is refused, naming the axis.
+#[test]
+fn briefing_replies() {
+    let good = r#"{"factuality": 4, "novelty": 3, "source_diversity": 2, "signal_density": 5, "coherence": 4, "notes": "Fine."}"#;
+    let fenced = format!("Here {{it}} is:\n```json\n{good}\n```\nAs asked.");
+    let driven = briefing(with_sources(), &[&fenced]);
+    assert_eq!(driven.verdict.rung, Some(Rung::Fenced));
+    assert_eq!(driven.number("composite"), 3.7);
+    assert!(driven.notes(NoteKind::Lenient)[0].contains("fenced"));
+    let embedded = format!("I saw {{\"draft\": true}}. {good}");
+    assert_eq!(briefing(with_sources(), &[&embedded]).verdict.rung, Some(Rung::Embedded));
+    let fraction = good.replace("\"novelty\": 3", "\"novelty\": 3.5");
+    let driven = briefing(with_sources(), &[&fraction, &fraction]);
+    assert!(
+        driven.error().contains("/novelty: `novelty` is 3.5, but must be a number from 1 to 5 in steps of 1"),
+        "{}",
+        driven.error()
+    );
+}
+
+/// BR-03, BR-04: caps lower after parsing, before the composite; the rationale is cut where it is too long.
+#[test]
+fn caps_are_enforced_and_recorded() {
+    let reply = json!({"factuality": 5, "novelty": 5, "source_diversity": 5, "signal_density": 1, "coherence": 5, "notes": "n".repeat(100)});
+    let columns = json!({"source_urls": [], "empty_headings": ["Markets"]});
+    let driven = briefing(columns, &[&reply.to_string()]);
+    assert_eq!(driven.number("factuality"), 2.0);
+    assert_eq!(driven.number("signal_density"), 1.0);
+    assert_eq!(driven.verdict.caps, ["no_source", "empty_headings"]);
+    assert!(
+        serde_json::to_string(driven.score("factuality")).unwrap().contains("lowered from 5 by the cap `no_source`")
+    );
+    assert_eq!(driven.number("composite"), 3.3);
+    assert_eq!(driven.verdict.reasoning.len(), 60);
+    assert_eq!(driven.notes(NoteKind::Lenience), ["`notes` was cut from 100 to 60 characters"]);
+}
+
+/// CL-06, SP-03: a reply that was cut off is never parsed as if it were complete.
+#[test]
+fn a_truncated_reply_is_asked_for_again() {
+    let whole = changed(|_| {});
+    let cut = &whole[..whole.len() - 2];
+    let machine = rubrics::Claims::new().machine();
+    let driven = Driven::new(machine, [reply(cut, FinishReason::Length), stop(whole.clone())]);
+    assert_eq!(driven.notes(NoteKind::Truncated).len(), 1);
+    assert_eq!(driven.number("accuracy"), 8.0);
+    let driven = Driven::new(
+        rubrics::Claims::new().machine(),
+        [reply(cut, FinishReason::Length), reply(cut, FinishReason::Length)],
+    );
+    assert!(driven.error().contains("cut off"), "{}", driven.error());
+}
+
+/// SU-06: a list of scores with reasons; out of range is moved to the bound, absent is lowest, each noted; the overall is
+/// the judge's.
+#[test]
+fn declared_leniences_are_used_and_noted() {
+    let judge = Judge::new(&scorer(rubrics::summary(), json!([])), &model(json!({}))).unwrap();
+    let sample = sample("s", json!({}), None);
+    let run = |reply: Value| {
+        let machine = judge.machine(JudgeInput { sample: &sample, output: &json!({"title": "t"}), seed: 1 });
+        Driven::new(machine, [stop(reply.to_string())])
+    };
+    let driven = run(rubrics::summary_reply());
+    assert_eq!((driven.number("title"), driven.number("overall")), (0.8, 0.85));
+    assert_eq!(serde_json::to_value(driven.score("title")).unwrap(), json!({"value": 0.8, "reason": "Names it."}));
+    let driven = run(
+        json!({"dimensions": [{"dimension": "title", "score": 1.2}], "overall": 0.5, "rationale": "x", "suggestions": ["a", "b", "c"]}),
+    );
+    assert_eq!((driven.number("title"), driven.number("outcome")), (1.0, 0.0));
+    assert_eq!(driven.verdict.diagnostics["suggestions"], json!(["a", "b"]));
+    let notes = [
+        "`title` was 1.2 and was moved to 1",
+        "`outcome` was missing and counts as 0",
+        "`suggestions` had 3 items and was cut to 2",
+    ];
+    assert_eq!(driven.notes(NoteKind::Lenience), notes);
+}
+
+/// Words are worth their values; another case, or a boolean for a plain yes or no, is noted.
+#[test]
+fn words_have_values() {
+    let judge = Judge::new(&scorer(rubrics::answer(), json!([])), &model(json!({}))).unwrap();
+    let sample = sample("s", json!({}), None);
+    let run = |helpful: Value, safe: Value| {
+        let reply = json!({"helpful": helpful, "safe": safe, "reasoning": ""}).to_string();
+        let machine = judge.machine(JudgeInput { sample: &sample, output: &json!("Yes."), seed: 1 });
+        Driven::new(machine, [stop(reply.clone()), stop(reply)])
+    };
+    let driven = run(json!("partly"), json!("fail"));
+    assert_eq!((driven.number("helpful"), driven.number("safe")), (0.5, 0.0));
+    assert!(driven.verdict.notes.is_empty());
+    let driven = run(json!("Partly."), json!(true));
+    assert_eq!((driven.number("helpful"), driven.number("safe")), (0.5, 1.0));
+    assert_eq!(driven.notes(NoteKind::Lenience).len(), 2);
+    assert!(run(json!("maybe"), json!("pass")).error().contains("must be one of \"yes\", \"partly\", \"no\""));
+}
+
+/// SP-02: what can be read counts, what was not graded is unscored, findings are filled; the error is kept beside it.
+#[test]
+fn a_degraded_reply_keeps_what_can_be_read() {
+    let judge = Judge::new(&scorer(rubrics::spans(), json!([])), &model(json!({}))).unwrap();
+    let sample = sample("p", json!({}), None);
+    let output = json!({"text": "x", "spans": [{"text": "a", "role": "r"}]});
+    let reply = json!({
+        "scores": {"coverage": 4}, "notes": "n", "missedElements": ["red coat"],
+        "falsePositives": [{"spanIndex": 7, "text": "a", "reason": "weird"}, {"spanIndex": "0", "text": "b"}],
+        "categoryScores": {"shot": {"coverage": 5}, "audio": null},
+    });
+    let machine = judge.machine(JudgeInput { sample: &sample, output: &output, seed: 1 });
+    let driven = Driven::new(machine, [stop(reply.to_string()), stop(reply.to_string())]);
+    assert_eq!(driven.number("coverage"), 4.0);
+    assert!(driven.score("precision").is_unscored());
+    assert!(driven.score("totalScore").is_unscored());
+    assert_eq!(driven.verdict.diagnostics["missedElements"], json!([{"text": "red coat", "severity": "minor"}]));
+    let found =
+        json!([{"spanIndex": -1, "text": "a", "reason": "other"}, {"spanIndex": 0, "text": "b", "reason": "other"}]);
+    assert_eq!(driven.verdict.diagnostics["falsePositives"], found);
+    assert_eq!(
+        driven.verdict.diagnostics["categoryScores"],
+        json!({"shot": {"coverage": 5.0}, "audio": {"coverage": null}})
+    );
+    assert!(
+        driven
+            .notes(NoteKind::Lenience)
+            .iter()
+            .any(|note| note.starts_with("degraded: /scores/precision: `precision` is missing"))
+    );
+    assert!(driven.verdict.error.is_none());
+}
+
+/// A position refers to the list before it was shuffled.
+#[test]
+fn positions_are_mapped_back() {
+    let mut rubric = rubrics::spans();
+    rubric["show"][1]["shuffle"] = json!(true);
+    rubric["show"][1]["chunk"] = json!({"items": 80});
+    let judge = Judge::new(&scorer(rubric, json!([])), &model(json!({}))).unwrap();
+    let spans: Vec<Value> = (0..9).map(|at| json!({"text": format!("span {at}"), "role": "r"})).collect();
+    let output = json!({"text": "x", "spans": spans});
+    let sample = sample("p", json!({}), None);
+    let input = JudgeInput { sample: &sample, output: &output, seed: 3 };
+    let prompt = text(&request(&mut judge.machine(input)));
+    let first = prompt.lines().find_map(|line| line.strip_prefix("[0] 'span ")?.chars().next()?.to_digit(10)).unwrap();
+    assert_ne!(first, 0, "the seed leaves the first span in place; choose another");
+    let reply = json!({
+        "scores": {"coverage": 4, "precision": 4}, "notes": "n", "missedElements": [], "categoryScores": {},
+        "falsePositives": [{"spanIndex": 0, "text": "a", "reason": "other"}],
+    });
+    let driven = Driven::new(judge.machine(input), [stop(reply.to_string())]);
+    assert_eq!(driven.verdict.diagnostics["falsePositives"][0]["spanIndex"], json!(first));
+}

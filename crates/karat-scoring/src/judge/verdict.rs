@@ -1,0 +1,79 @@
+//! What a judgment ends with.
+
+use karat_text::ladder::Rung;
+use karat_types::{CellError, Note, NoteKind, Score};
+use serde_json::{Map, Value};
+
+/// Whether the judge saw a reference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Mode {
+    /// It judged the output by itself.
+    #[default]
+    Absolute,
+    /// It judged the output beside a reference.
+    Paired,
+}
+
+impl Mode {
+    /// Its name in records.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Absolute => "absolute",
+            Self::Paired => "paired",
+        }
+    }
+}
+
+/// What one judge says of one output.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Verdict {
+    /// A score per dimension, then the overall, in the rubric's order. Complete even when there is an error: then every
+    /// score is *unscored*.
+    pub scores: Vec<(String, Score)>,
+    /// The judge's words.
+    pub reasoning: String,
+    /// Findings by name, and the scores of breakdowns.
+    pub diagnostics: Map<String, Value>,
+    /// Ids of the caps whose condition holds. A score that was lowered by one says so in its reason.
+    pub caps: Vec<String>,
+    /// The rung on which the reply was read; the lowest one of several pieces.
+    pub rung: Option<Rung>,
+    /// Seed of the order in which lists were shown.
+    pub shuffle_seed: u64,
+    /// Whether a reference was shown.
+    pub mode: Mode,
+    /// What a report must not be silent about.
+    pub notes: Vec<Note>,
+    /// Why nothing is scored.
+    pub error: Option<CellError>,
+}
+
+impl Verdict {
+    /// A verdict in which every named score is the same.
+    pub(super) fn uniform<'a>(names: impl IntoIterator<Item = &'a str>, score: &Score) -> Self {
+        let scores = names.into_iter().map(|name| (name.to_owned(), score.clone())).collect();
+        Self { scores, ..Self::default() }
+    }
+
+    /// A verdict without a score, and why.
+    pub(super) fn failed<'a>(names: impl IntoIterator<Item = &'a str>, error: CellError) -> Self {
+        Self { error: Some(error.clone()), ..Self::uniform(names, &Score::unscored(error.message)) }
+    }
+}
+
+/// One note.
+pub(super) fn note(kind: NoteKind, text: impl Into<String>) -> Note {
+    Note { kind, text: text.into(), count: 1 }
+}
+
+/// Notes with equal ones counted instead of repeated.
+pub(super) fn counted(notes: impl IntoIterator<Item = Note>) -> Vec<Note> {
+    let mut counted: Vec<Note> = Vec::new();
+    for note in notes {
+        match counted.iter_mut().find(|known| known.kind == note.kind && known.text == note.text) {
+            Some(known) => known.count += note.count,
+            None => counted.push(note),
+        }
+    }
+    counted
+}

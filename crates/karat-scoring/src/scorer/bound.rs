@@ -1,0 +1,172 @@
+//! A metric bound to a place in the output and to what it is compared with.
+
+use std::borrow::Cow;
+
+use karat_text::ladder::{self, Expectation};
+use karat_text::path::Path;
+use karat_text::template::{Context, Template};
+use karat_types::{Score, ScorerSpec};
+use serde_json::{Map, Value};
+
+use super::registry::{Given, Metric, Needs, Registered};
+use super::{CellView, Scorer};
+
+/// A metric that can score cells.
+pub(super) struct BoundMetric {
+    registered: &'static Registered,
+    metric: Made,
+    output: Path,
+    reference: Reference,
+}
+
+/// A metric, or what is needed to make one for each row.
+enum Made {
+    /// The options are the same for every row.
+    Once(Box<dyn Metric>),
+    /// Options hold templates.
+    PerRow(Vec<(String, Setting)>),
+}
+
+/// An option, or a part of one.
+enum Setting {
+    Fixed(Value),
+    Computed(Template),
+}
+
+/// What the output is compared with.
+enum Reference {
+    /// A literal.
+    Value(Value),
+    /// A literal with `{{ }}`.
+    Computed(Template),
+    /// A place in the row.
+    Column(Path),
+    /// The row's reference.
+    Role,
+}
+
+impl BoundMetric {
+    pub fn new(registered: &'static Registered, spec: &ScorerSpec, with: &Map<String, Value>) -> Result<Self, String> {
+        let path = |text: &str| Path::parse(text).map_err(|error| error.to_string());
+        let reference = match (&spec.value, &spec.reference) {
+            (Some(Value::String(text)), _) if text.contains("{{") => Reference::Computed(compile("value", text)?),
+            (Some(value), _) => Reference::Value(value.clone()),
+            (None, Some(column)) => Reference::Column(path(column)?),
+            (None, None) => Reference::Role,
+        };
+        let literal = match &reference {
+            Reference::Value(value) => Some(value),
+            _ => None,
+        };
+        let metric = if with.values().any(is_computed) {
+            let settings = with.iter().map(|(name, value)| Ok((name.clone(), setting(name, value)?)));
+            Made::PerRow(settings.collect::<Result<_, String>>()?)
+        } else {
+            Made::Once((registered.make)(with.clone(), literal)?)
+        };
+        Ok(Self { registered, metric, output: path(&spec.output)?, reference })
+    }
+
+    fn scored(&self, cell: &CellView<'_>) -> Result<Score, Score> {
+        let null = Value::Null;
+        if self.registered.needs == Needs::Nothing {
+            return self.apply(&Given { output: &null, reference: &null, cell });
+        }
+        let reference = self.reference(cell)?;
+        if self.registered.needs == Needs::Reference && reference.is_none() {
+            return Err(Score::not_applicable("no reference"));
+        }
+        let output = self.output(cell.output).map_err(|reason| Score::because(self.registered.lowest(), reason))?;
+        self.apply(&Given { output: &output, reference: reference.as_deref().unwrap_or(&null), cell })
+    }
+
+    fn apply(&self, given: &Given<'_>) -> Result<Score, Score> {
+        match &self.metric {
+            Made::Once(metric) => Ok(metric.score(given)),
+            Made::PerRow(settings) => {
+                let context = context(given.cell);
+                let with = settings.iter().map(|(name, setting)| match setting {
+                    Setting::Fixed(value) => Ok((name.clone(), value.clone())),
+                    Setting::Computed(template) => match template.value(&context) {
+                        Ok(value) => Ok((name.clone(), value)),
+                        Err(error) => Err(Score::unscored(format!("the option `{name}` cannot be computed: {error}"))),
+                    },
+                });
+                let with = with.collect::<Result<Map<String, Value>, Score>>()?;
+                let metric = (self.registered.make)(with, None).map_err(Score::unscored)?;
+                Ok(metric.score(given))
+            }
+        }
+    }
+
+    /// What the output is compared with; null and absent are the same.
+    fn reference<'a>(&'a self, cell: &CellView<'a>) -> Result<Option<Cow<'a, Value>>, Score> {
+        let found = match &self.reference {
+            Reference::Value(value) => Some(Cow::Borrowed(value)),
+            Reference::Computed(template) => match template.value(&context(cell)) {
+                Ok(value) => Some(Cow::Owned(value)),
+                Err(error) => return Err(Score::unscored(format!("`value` cannot be computed: {error}"))),
+            },
+            Reference::Column(path) if path.is_plural() => {
+                let all: Vec<Value> = path.all_in(&cell.sample.columns).into_iter().cloned().collect();
+                (!all.is_empty()).then_some(Cow::Owned(Value::Array(all)))
+            }
+            Reference::Column(path) => path.first_in(&cell.sample.columns).map(Cow::Borrowed),
+            Reference::Role => cell.sample.reference.as_ref().map(Cow::Borrowed),
+        };
+        Ok(found.filter(|value| !value.is_null()))
+    }
+
+    /// What lies at the output path. A path into a text reads the text as JSON.
+    fn output<'a>(&self, output: &'a Value) -> Result<Cow<'a, Value>, String> {
+        if self.output.is_root() {
+            return Ok(Cow::Borrowed(output));
+        }
+        let document = match output {
+            Value::String(text) => match ladder::read(text, Expectation::Any) {
+                Ok((value, _)) => Cow::Owned(value),
+                Err(error) => return Err(format!("the output is no JSON: {error}")),
+            },
+            other => Cow::Borrowed(other),
+        };
+        let nothing = || format!("the output has nothing at {}", self.output);
+        if self.output.is_plural() {
+            return Ok(Cow::Owned(Value::Array(self.output.all(&document).into_iter().cloned().collect())));
+        }
+        match document {
+            Cow::Borrowed(document) => self.output.first(document).map(Cow::Borrowed).ok_or_else(nothing),
+            Cow::Owned(document) => self.output.first(&document).cloned().map(Cow::Owned).ok_or_else(nothing),
+        }
+    }
+}
+
+impl Scorer for BoundMetric {
+    fn score(&self, cell: &CellView<'_>) -> Vec<Score> {
+        vec![self.scored(cell).unwrap_or_else(|score| score)]
+    }
+}
+
+fn is_computed(value: &Value) -> bool {
+    value.as_str().is_some_and(|text| text.contains("{{"))
+}
+
+fn setting(name: &str, value: &Value) -> Result<Setting, String> {
+    match value {
+        Value::String(text) if is_computed(value) => compile(name, text).map(Setting::Computed),
+        other => Ok(Setting::Fixed(other.clone())),
+    }
+}
+
+fn compile(name: &str, text: &str) -> Result<Template, String> {
+    Template::compile(text).map_err(|error| format!("`{name}` is no template: {error}"))
+}
+
+fn context(cell: &CellView<'_>) -> Context {
+    let mut context = Context::new().with("sample", &cell.sample.columns).with("output", cell.output);
+    for (name, value) in [("input", &cell.sample.input), ("reference", &cell.sample.reference)] {
+        if let Some(value) = value {
+            context = context.with(name, value);
+        }
+    }
+    context
+}

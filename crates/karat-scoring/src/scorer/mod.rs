@@ -1,0 +1,123 @@
+//! Deterministic scorers: a registered metric, bound to a place in the output and to what it is compared with.
+//!
+//! [`catalog`] says which metrics there are and what options each has; [`build`] makes a scorer from a suite's
+//! [`ScorerSpec`]; [`Scorer::score`] gives a cell's raw values. Bounds, `not` and the reduction over trials are the
+//! caller's.
+//!
+//! What a score is when there is nothing to compare (rule 8 of the suite language):
+//!
+//! - no reference: *not applicable*;
+//! - an output that is not there or cannot be read: the scale's lowest, with the reason;
+//! - a reference or option that cannot be used: *unscored*.
+//!
+//! ```
+//! use karat_scoring::scorer::{CellView, build};
+//! use karat_types::{Sample, ScorerSpec, Usage};
+//! use serde_json::json;
+//!
+//! let spec: ScorerSpec = serde_json::from_value(json!({
+//!     "id": "polite", "kind": {"metric": {"metric": "contains", "with": {"ignore_case": true}}},
+//!     "output": "$", "value": "sorry", "reduce": "mean", "aggregate": "mean",
+//! }))?;
+//! let sample = Sample {
+//!     row: 0, id: "s1".into(), input: None, reference: None, cluster: None, date: None,
+//!     columns: Default::default(), metadata: Default::default(),
+//! };
+//! let output = json!("Sorry, that is late.");
+//! let cell = CellView { sample: &sample, output: &output, latency_ms: 12.0, cost: None, usage: Usage::default() };
+//! assert_eq!(build(&spec)?.score(&cell)[0].number(), Some(1.0));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod bound;
+mod registry;
+mod retrieval;
+mod system;
+#[cfg(test)]
+mod tests;
+mod text;
+mod value;
+
+use std::collections::BTreeMap;
+
+use karat_types::{Better, Money, Sample, Score, ScorerKind, ScorerSpec, Usage};
+use serde_json::Value;
+
+use bound::BoundMetric;
+
+/// Scores cells.
+///
+/// Contract: one score per dimension of the catalog's entry, in that order (one where the entry has no dimension); the
+/// same cell gives the same scores; it never fails, but answers *not applicable* or *unscored*.
+pub trait Scorer: Send + Sync {
+    /// The scores of a cell that has an output.
+    fn score(&self, cell: &CellView<'_>) -> Vec<Score>;
+}
+
+/// What a scorer sees of a cell.
+#[derive(Debug, Clone, Copy)]
+pub struct CellView<'a> {
+    /// The sample.
+    pub sample: &'a Sample,
+    /// The output.
+    pub output: &'a Value,
+    /// Time of its calls in milliseconds; of the original calls when they were reused.
+    pub latency_ms: f64,
+    /// What its calls cost; `None` when a price is unknown.
+    pub cost: Option<Money>,
+    /// Tokens of its calls.
+    pub usage: Usage,
+}
+
+/// A registered metric.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MetricEntry {
+    /// One line about it.
+    pub about: &'static str,
+    /// JSON Schema of its `with`. A text property with `"format": "file"` names a file; the plan holds its content.
+    pub options: Value,
+    /// The names of its figures, where it has several.
+    pub dimensions: &'static [&'static str],
+    /// Whether it only takes the values 0 and 1.
+    pub binary: bool,
+    /// Lowest and highest value, where it has them.
+    pub range: Option<(f64, f64)>,
+    /// Direction.
+    pub better: Better,
+    /// Whether it depends on time or price.
+    pub volatile: bool,
+}
+
+/// Every registered metric, by name.
+pub fn catalog() -> BTreeMap<&'static str, MetricEntry> {
+    registry::METRICS.iter().map(|metric| (metric.name, metric.entry())).collect()
+}
+
+/// A scorer that cannot be made.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the scorer `{scorer}` cannot be made: {problem}")]
+pub struct OptionsError {
+    /// Its id.
+    pub scorer: String,
+    /// What is wrong, and what to do.
+    pub problem: String,
+}
+
+/// Makes the scorer of a metric.
+///
+/// # Errors
+/// An unknown metric, options that it does not have, a path or template that cannot be read; a rubric, which is
+/// [`Judge`](crate::judge::Judge)'s.
+pub fn build(spec: &ScorerSpec) -> Result<Box<dyn Scorer>, OptionsError> {
+    let wrong = |problem: String| OptionsError { scorer: spec.id.clone(), problem };
+    let ScorerKind::Metric { metric, with } = &spec.kind else {
+        return Err(wrong("it has a rubric, so a judge grades it".to_owned()));
+    };
+    let registered = registry::METRICS.iter().find(|known| known.name == metric).ok_or_else(|| {
+        let known = registry::METRICS.iter().map(|known| known.name);
+        let hint = karat_text::similar::nearest(metric, known).map(|near| format!("; did you mean `{near}`?"));
+        wrong(format!("there is no metric `{metric}`{}", hint.unwrap_or_default()))
+    })?;
+    let bound = BoundMetric::new(registered, spec, with).map_err(wrong)?;
+    Ok(Box::new(bound))
+}

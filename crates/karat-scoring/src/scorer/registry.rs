@@ -1,0 +1,154 @@
+//! The list of metrics. A new one is a struct of options, a [`Metric`] and a line here.
+
+use karat_types::{Better, Score};
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use super::{CellView, MetricEntry, retrieval, system, text, value};
+
+/// A metric with its options read.
+pub(super) trait Metric: Send + Sync {
+    /// The score of what was found.
+    fn score(&self, given: &Given<'_>) -> Score;
+}
+
+/// What a metric works on.
+pub(super) struct Given<'a> {
+    /// What lies at the output path.
+    pub output: &'a Value,
+    /// What it is compared with; null where there is none and none is needed.
+    pub reference: &'a Value,
+    pub cell: &'a CellView<'a>,
+}
+
+/// What of a cell a metric needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Needs {
+    /// The output, and something to compare it with.
+    Reference,
+    /// The output; a reference where there is one.
+    Output,
+    /// Neither.
+    Nothing,
+}
+
+/// Makes a metric from its options and, where the suite gives one, the literal it compares with.
+pub(super) type Make = fn(Map<String, Value>, Option<&Value>) -> Result<Box<dyn Metric>, String>;
+
+/// A line of the list.
+pub(super) struct Registered {
+    pub name: &'static str,
+    about: &'static str,
+    pub needs: Needs,
+    range: Option<(f64, f64)>,
+    binary: bool,
+    better: Better,
+    volatile: bool,
+    schema: fn() -> Value,
+    pub make: Make,
+}
+
+impl Registered {
+    pub fn entry(&self) -> MetricEntry {
+        MetricEntry {
+            about: self.about,
+            options: (self.schema)(),
+            dimensions: &[],
+            binary: self.binary,
+            range: self.range,
+            better: self.better,
+            volatile: self.volatile,
+        }
+    }
+
+    /// What an output that cannot be read is worth.
+    pub fn lowest(&self) -> f64 {
+        self.range.map_or(0.0, |(lowest, _)| lowest)
+    }
+
+    /// 0 or 1: passed or not.
+    const fn test<M: Options>(name: &'static str, about: &'static str) -> Self {
+        Self { binary: true, ..Self::scale::<M>(name, about, 1.0) }
+    }
+
+    /// A number from 0 to `high`.
+    const fn scale<M: Options>(name: &'static str, about: &'static str, high: f64) -> Self {
+        Self { range: Some((0.0, high)), ..Self::open::<M>(name, about) }
+    }
+
+    /// A number without an upper bound.
+    const fn open<M: Options>(name: &'static str, about: &'static str) -> Self {
+        Self {
+            name,
+            about,
+            needs: M::NEEDS,
+            range: None,
+            binary: false,
+            better: Better::Higher,
+            volatile: false,
+            schema: schema::<M>,
+            make: M::make,
+        }
+    }
+
+    const fn lower_is_better(self) -> Self {
+        Self { better: Better::Lower, ..self }
+    }
+
+    const fn volatile(self) -> Self {
+        Self { volatile: true, ..self }
+    }
+}
+
+/// The options of a metric: one struct, from which `with`'s schema comes.
+pub(super) trait Options: DeserializeOwned + JsonSchema {
+    /// What of a cell the metric needs.
+    const NEEDS: Needs;
+
+    /// The metric with these options.
+    fn metric(self, literal: Option<&Value>) -> Result<Box<dyn Metric>, String>;
+
+    /// Reads the options. A null stands for an option that is not given.
+    fn make(with: Map<String, Value>, literal: Option<&Value>) -> Result<Box<dyn Metric>, String> {
+        let given = with.into_iter().filter(|(_, value)| !value.is_null()).collect();
+        let options: Self = serde_json::from_value(Value::Object(given))
+            .map_err(|error| format!("its options cannot be read: {error}"))?;
+        options.metric(literal)
+    }
+}
+
+fn schema<M: Options>() -> Value {
+    schemars::SchemaGenerator::default().into_root_schema_for::<M>().to_value()
+}
+
+/// Every metric, in the order of the suite reference.
+pub(super) static METRICS: &[Registered] = &[
+    Registered::test::<text::Exact>("exact", "The text equals the reference, or one of several."),
+    Registered::test::<text::Contains>("contains", "The text contains phrases."),
+    Registered::test::<text::Regex>("regex", "A regular expression matches somewhere in the text."),
+    Registered::scale::<text::Levenshtein>("levenshtein", "1 − edit distance / longer length.", 1.0),
+    Registered::scale::<text::Jaccard>("jaccard", "Shared words ÷ all words.", 1.0),
+    Registered::scale::<text::TokenF1>("token_f1", "F1 of shared words, as in SQuAD.", 1.0),
+    Registered::scale::<text::Rouge>("rouge", "ROUGE, as rouge-score computes it.", 1.0),
+    Registered::scale::<text::Bleu>("bleu", "Sentence BLEU, as sacrebleu computes it.", 100.0),
+    Registered::scale::<text::Chrf>("chrf", "chrF, as sacrebleu computes it.", 100.0),
+    Registered::open::<text::Length>("length", "The length of the text."),
+    Registered::test::<value::JsonSchema>("json_schema", "The output satisfies a JSON Schema."),
+    Registered::test::<value::JsonField>("json_field", "The value at the output path equals the reference."),
+    Registered::test::<value::Numeric>("numeric", "A number in the text is the expected one."),
+    Registered::open::<value::Count>("count", "How many members a list has."),
+    Registered::scale::<value::SetF1>("set_f1", "F1, precision or recall of two lists of texts.", 1.0),
+    Registered::test::<value::Label>("label", "The text is the expected label."),
+    Registered::test::<retrieval::HitRate>("hit_rate", "Whether the first k hold a relevant document."),
+    Registered::scale::<retrieval::Recall>("recall", "Relevant documents among the first k ÷ all relevant ones.", 1.0),
+    Registered::scale::<retrieval::Precision>("precision", "Relevant documents among the first k ÷ k.", 1.0),
+    Registered::scale::<retrieval::Mrr>("mrr", "1 ÷ rank of the first relevant document.", 1.0),
+    Registered::scale::<retrieval::Map>("map", "Mean precision at the ranks of relevant documents.", 1.0),
+    Registered::scale::<retrieval::Ndcg>("ndcg", "Discounted gain ÷ that of the ideal ranking.", 1.0),
+    Registered::test::<retrieval::CitationMatch>("citation_match", "A citation agrees with an acceptable one."),
+    Registered::test::<retrieval::QuoteMatch>("quote_match", "The text holds the quote."),
+    Registered::open::<system::Latency>("latency", "Milliseconds of the cell's calls.").lower_is_better().volatile(),
+    Registered::open::<system::Cost>("cost", "US dollars of the cell's calls.").lower_is_better().volatile(),
+    Registered::open::<system::Tokens>("tokens", "Tokens of the cell's calls.").lower_is_better(),
+];

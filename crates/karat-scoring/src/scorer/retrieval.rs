@@ -1,0 +1,292 @@
+//! Metrics of retrieval: ranked lists, citations and quotes.
+//!
+//! A ranking is a list of ids, or of objects with one; an object of such lists has several **spaces**. `space` picks one;
+//! without it a cutoff takes the top k of each, and the relevant documents of all spaces count.
+
+use karat_text::path::Path;
+use karat_text::similar::fold;
+use karat_types::Score;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::registry::{Given, Metric, Needs, Options};
+use super::text::{test, text};
+use crate::metrics::edit;
+use crate::metrics::retrieval::{Cutoff, Gain, Judged, Relevance, top};
+
+/// How documents are ranked and which of them count.
+#[derive(Deserialize, JsonSchema, Default)]
+#[serde(deny_unknown_fields, default)]
+struct Ranked {
+    /// How many places count; all of them without it.
+    k: Option<u32>,
+    /// The space; the union of all without it.
+    space: Option<String>,
+    /// Path of the id within a document that is an object.
+    by: Option<String>,
+}
+
+/// A figure of a ranking.
+struct RankingMetric {
+    cutoff: Cutoff,
+    space: Option<String>,
+    by: Path,
+    figure: Figure,
+}
+
+type Figure = Box<dyn Fn(&Judged, Cutoff) -> f64 + Send + Sync>;
+
+impl Ranked {
+    fn metric(
+        self,
+        figure: impl Fn(&Judged, Cutoff) -> f64 + Send + Sync + 'static,
+    ) -> Result<Box<dyn Metric>, String> {
+        if self.k == Some(0) {
+            return Err("`k` is 0, but at least one place must count".to_owned());
+        }
+        let by = Path::parse(self.by.as_deref().unwrap_or("id")).map_err(|error| error.to_string())?;
+        let cutoff = self.k.and_then(|k| top(k as usize));
+        Ok(Box::new(RankingMetric { cutoff, space: self.space, by, figure: Box::new(figure) }))
+    }
+}
+
+impl RankingMetric {
+    /// The spaces of a value: the one that is wanted, all of an object, or the one list.
+    fn spaces<'a>(&self, value: &'a Value) -> Vec<(&'a str, &'a Value)> {
+        match (value, &self.space) {
+            (Value::Object(spaces), Some(space)) => {
+                spaces.get_key_value(space).map(|(name, list)| (name.as_str(), list)).into_iter().collect()
+            }
+            (Value::Object(spaces), None) if spaces.values().all(|list| list.is_array() || list.is_object()) => {
+                spaces.iter().map(|(name, list)| (name.as_str(), list)).collect()
+            }
+            (value, _) => vec![("", value)],
+        }
+    }
+
+    fn id(&self, document: &Value) -> Option<String> {
+        match document {
+            Value::Object(_) => self.by.first(document).map(|id| text(id).into_owned()),
+            Value::Null | Value::Array(_) => None,
+            id => Some(text(id).into_owned()),
+        }
+    }
+
+    fn ranking(&self, list: &Value) -> Option<Vec<String>> {
+        list.as_array()?.iter().map(|document| self.id(document)).collect()
+    }
+
+    /// Relevant documents: a list of ids (of objects with `grade`, where some matter more), or grades by id.
+    fn relevance(&self, list: &Value) -> Result<Relevance, String> {
+        let unreadable = || "the reference is no list of relevant documents".to_owned();
+        let grades: Vec<(String, f64)> = match list {
+            Value::Object(grades) => {
+                let grades = grades.iter().map(|(id, grade)| Some((id.clone(), grade.as_f64()?)));
+                grades.collect::<Option<_>>().ok_or_else(unreadable)?
+            }
+            Value::Array(documents) => {
+                let grade = |document: &Value| document.get("grade").and_then(Value::as_f64).unwrap_or(1.0);
+                let documents = documents.iter().map(|document| Some((self.id(document)?, grade(document))));
+                documents.collect::<Option<_>>().ok_or_else(unreadable)?
+            }
+            Value::Null => Vec::new(),
+            single => vec![(self.id(single).ok_or_else(unreadable)?, 1.0)],
+        };
+        Relevance::graded(grades).map_err(|error| error.to_string())
+    }
+}
+
+impl Metric for RankingMetric {
+    fn score(&self, given: &Given<'_>) -> Score {
+        let found = self.spaces(given.output);
+        let mut judged: Vec<(Vec<String>, Relevance)> = Vec::new();
+        for (space, relevant) in self.spaces(given.reference) {
+            let relevance = match self.relevance(relevant) {
+                Ok(relevance) => relevance,
+                Err(error) => return Score::unscored(error),
+            };
+            let list = found.iter().find(|(name, _)| *name == space || name.is_empty()).map(|(_, list)| *list);
+            match list.map_or(Some(Vec::new()), |list| self.ranking(list)) {
+                Some(ranking) => judged.push((ranking, relevance)),
+                None => return Score::because(0.0, "the output is no list of documents with an id"),
+            }
+        }
+        match Judged::union(judged.iter().map(|(ranking, relevance)| (ranking.as_slice(), relevance))) {
+            Some(judged) => Score::value((self.figure)(&judged, self.cutoff)),
+            None => Score::not_applicable("no document is relevant"),
+        }
+    }
+}
+
+macro_rules! ranked {
+    ($($(#[$doc:meta])* $name:ident => $figure:expr;)*) => {$(
+        $(#[$doc])*
+        #[derive(Deserialize, JsonSchema, Default)]
+        #[serde(transparent)]
+        pub(super) struct $name(Ranked);
+
+        impl Options for $name {
+            const NEEDS: Needs = Needs::Reference;
+
+            fn metric(self, _: Option<&Value>) -> Result<Box<dyn Metric>, String> {
+                self.0.metric($figure)
+            }
+        }
+    )*};
+}
+
+ranked! {
+    /// Options of `hit_rate`.
+    HitRate => Judged::hit_rate;
+    /// Options of `recall`.
+    Recall => Judged::recall;
+    /// Options of `precision`.
+    Precision => Judged::precision;
+    /// Options of `mrr`.
+    Mrr => Judged::reciprocal_rank;
+    /// Options of `map`.
+    Map => Judged::average_precision;
+}
+
+/// Options of `ndcg`.
+#[derive(Deserialize, JsonSchema, Default)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Ndcg {
+    /// How many places count; all of them without it.
+    k: Option<u32>,
+    /// The space; the union of all without it.
+    space: Option<String>,
+    /// Path of the id within a document that is an object.
+    by: Option<String>,
+    /// How a grade turns into gain.
+    gain: GainOption,
+}
+
+#[derive(Deserialize, JsonSchema, Default, Clone, Copy)]
+#[serde(rename_all = "lowercase")]
+enum GainOption {
+    #[default]
+    Linear,
+    Exponential,
+}
+
+impl Options for Ndcg {
+    const NEEDS: Needs = Needs::Reference;
+
+    fn metric(self, _: Option<&Value>) -> Result<Box<dyn Metric>, String> {
+        let gain = match self.gain {
+            GainOption::Linear => Gain::Linear,
+            GainOption::Exponential => Gain::Exponential,
+        };
+        let ranked = Ranked { k: self.k, space: self.space, by: self.by };
+        ranked.metric(move |judged, cutoff| judged.ndcg(cutoff, gain))
+    }
+}
+
+/// Options of `citation_match`.
+#[derive(Deserialize, JsonSchema, Default)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct CitationMatch {
+    /// The fields that are compared where the reference states them; all that it states without it.
+    keys: Vec<String>,
+    /// Whether one citation must match (any), or every one of the reference's must be cited (all).
+    need: Need,
+}
+
+#[derive(Deserialize, JsonSchema, Default, Clone, Copy, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+enum Need {
+    #[default]
+    Any,
+    All,
+}
+
+impl Options for CitationMatch {
+    const NEEDS: Needs = Needs::Reference;
+
+    fn metric(self, _: Option<&Value>) -> Result<Box<dyn Metric>, String> {
+        Ok(Box::new(self))
+    }
+}
+
+impl CitationMatch {
+    /// Whether a citation agrees with an acceptable one in every field that this one states.
+    fn agrees(&self, citation: &Value, gold: &Value) -> bool {
+        let Some(stated) = gold.as_object() else { return fold(&text(citation)) == fold(&text(gold)) };
+        let compared = |key: &&String| self.keys.is_empty() || self.keys.contains(key);
+        let mut fields = stated.iter().filter(|(key, value)| compared(key) && !value.is_null()).peekable();
+        let same =
+            |(key, value): (&String, &Value)| citation.get(key).is_some_and(|it| fold(&text(it)) == fold(&text(value)));
+        fields.peek().is_some() && fields.all(same)
+    }
+}
+
+impl Metric for CitationMatch {
+    fn score(&self, given: &Given<'_>) -> Score {
+        let list = |value: &Value| value.as_array().cloned().unwrap_or_else(|| vec![value.clone()]);
+        let gold = list(given.reference);
+        if gold.is_empty() {
+            return Score::not_applicable("the reference names no citation");
+        }
+        let Value::Array(citations) = given.output else {
+            return Score::because(0.0, "the output is no list of citations");
+        };
+        if citations.is_empty() {
+            return Score::because(0.0, "there is no citation");
+        }
+        let is_cited = |gold: &Value| citations.iter().any(|citation| self.agrees(citation, gold));
+        let cited = gold.iter().filter(|gold| is_cited(gold)).count();
+        let holds = if self.need == Need::Any { cited > 0 } else { cited == gold.len() };
+        if holds { test(true) } else { Score::because(0.0, format!("{cited} of {} citations are there", gold.len())) }
+    }
+}
+
+/// Options of `quote_match`.
+#[derive(Deserialize, JsonSchema, Default)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct QuoteMatch {
+    /// Similarity in (0, 1] from which a passage counts as the quote; 1 = the words of the quote.
+    similar: Option<f64>,
+}
+
+impl Options for QuoteMatch {
+    const NEEDS: Needs = Needs::Reference;
+
+    fn metric(self, _: Option<&Value>) -> Result<Box<dyn Metric>, String> {
+        let threshold = self.similar.unwrap_or(1.0);
+        if !(threshold > 0.0 && threshold <= 1.0) {
+            return Err(format!("`similar` is {threshold}, but must be above 0 and at most 1"));
+        }
+        Ok(Box::new(Quote { threshold }))
+    }
+}
+
+struct Quote {
+    threshold: f64,
+}
+
+impl Metric for Quote {
+    fn score(&self, given: &Given<'_>) -> Score {
+        let quote = given.reference.get("text").map_or_else(|| text(given.reference), text);
+        let (wanted, said) = (words(&quote), words(&text(given.output)));
+        if wanted.is_empty() {
+            return Score::not_applicable("the quote is empty");
+        }
+        let quote = wanted.join(" ");
+        let passages = said.windows(wanted.len().min(said.len()).max(1));
+        if self.threshold >= 1.0 {
+            return test(passages.into_iter().any(|passage| passage == wanted));
+        }
+        let likeness = passages.map(|passage| edit::indel_ratio(&passage.join(" "), &quote)).fold(0.0, f64::max);
+        let value = if likeness >= self.threshold { 1.0 } else { 0.0 };
+        Score::because(value, format!("the likest passage has similarity {likeness:.3}"))
+    }
+}
+
+/// The words of a text without case and punctuation.
+fn words(text: &str) -> Vec<String> {
+    let bare =
+        |word: &str| word.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect::<String>();
+    text.split_whitespace().map(bare).filter(|word| !word.is_empty()).collect()
+}

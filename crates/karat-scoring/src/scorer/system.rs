@@ -1,0 +1,82 @@
+//! What a cell took: time, money, tokens.
+
+use karat_types::Score;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::registry::{Given, Metric, Needs, Options};
+
+/// `latency` has no options.
+#[derive(Deserialize, JsonSchema, Default)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Latency {}
+
+impl Options for Latency {
+    const NEEDS: Needs = Needs::Nothing;
+
+    fn metric(self, _: Option<&Value>) -> Result<Box<dyn Metric>, String> {
+        Ok(Box::new(self))
+    }
+}
+
+impl Metric for Latency {
+    fn score(&self, given: &Given<'_>) -> Score {
+        Score::value(given.cell.latency_ms)
+    }
+}
+
+/// `cost` has no options.
+#[derive(Deserialize, JsonSchema, Default)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Cost {}
+
+impl Options for Cost {
+    const NEEDS: Needs = Needs::Nothing;
+
+    fn metric(self, _: Option<&Value>) -> Result<Box<dyn Metric>, String> {
+        Ok(Box::new(self))
+    }
+}
+
+impl Metric for Cost {
+    fn score(&self, given: &Given<'_>) -> Score {
+        given.cell.cost.map_or_else(|| Score::not_applicable("the price is unknown"), |cost| Score::value(cost.usd()))
+    }
+}
+
+/// Options of `tokens`.
+#[derive(Deserialize, JsonSchema, Default)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Tokens {
+    /// Which tokens.
+    of: Of,
+}
+
+#[derive(Deserialize, JsonSchema, Default, Clone, Copy)]
+#[serde(rename_all = "lowercase")]
+enum Of {
+    #[default]
+    Total,
+    Input,
+    Output,
+}
+
+impl Options for Tokens {
+    const NEEDS: Needs = Needs::Nothing;
+
+    fn metric(self, _: Option<&Value>) -> Result<Box<dyn Metric>, String> {
+        Ok(Box::new(self))
+    }
+}
+
+impl Metric for Tokens {
+    fn score(&self, given: &Given<'_>) -> Score {
+        let usage = given.cell.usage;
+        Score::value(match self.of {
+            Of::Total => usage.total(),
+            Of::Input => usage.input_tokens,
+            Of::Output => usage.output_tokens,
+        } as f64)
+    }
+}

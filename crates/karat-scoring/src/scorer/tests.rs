@@ -1,0 +1,287 @@
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::*;
+
+fn sample(columns: Value, reference: Option<Value>) -> Sample {
+    let Value::Object(columns) = columns else { panic!("columns are an object") };
+    Sample {
+        row: 0,
+        id: Arc::from("s1"),
+        input: None,
+        reference,
+        cluster: None,
+        date: None,
+        columns,
+        metadata: Default::default(),
+    }
+}
+
+fn spec(scorer: Value) -> ScorerSpec {
+    let with = scorer.get("with").cloned().unwrap_or_else(|| json!({}));
+    let field = |name: &str| scorer.get(name).cloned().unwrap_or(Value::Null);
+    serde_json::from_value(json!({
+        "id": "it", "kind": {"metric": {"metric": scorer["metric"], "with": with}},
+        "output": scorer.get("output").cloned().unwrap_or_else(|| json!("$")),
+        "reference": field("reference"), "value": scorer.get("value"), "reduce": "mean", "aggregate": "mean",
+    }))
+    .unwrap()
+}
+
+fn score_of(scorer: Value, sample: &Sample, output: Value) -> Score {
+    let built = build(&spec(scorer)).unwrap();
+    let usage = Usage { input_tokens: 100, output_tokens: 20, ..Usage::default() };
+    let cell = CellView { sample, output: &output, latency_ms: 12.5, cost: Money::from_usd(0.25), usage };
+    let mut scores = built.score(&cell);
+    assert_eq!(scores.len(), 1);
+    scores.remove(0)
+}
+
+/// The score against a literal.
+fn score(scorer: Value, output: Value) -> Score {
+    score_of(scorer, &sample(json!({}), None), output)
+}
+
+fn number(scorer: Value, output: Value) -> f64 {
+    let found = score(scorer.clone(), output);
+    found.number().unwrap_or_else(|| panic!("{scorer}: {found:?}"))
+}
+
+fn reason(score: &Score) -> &str {
+    match score {
+        Score::Value { reason, .. } => reason.as_deref().unwrap_or_default(),
+        Score::NotApplicable { na } => na,
+        Score::Unscored { unscored } => unscored,
+    }
+}
+
+fn is(value: f64, expected: f64) -> bool {
+    (value - expected).abs() < 1e-9
+}
+
+/// Every metric of the catalogue scores, within its declared range.
+#[test]
+fn every_metric_scores_within_its_range() {
+    let cases = [
+        (json!({"metric": "exact", "value": "a"}), json!("a"), 1.0),
+        (json!({"metric": "exact", "value": ["b", "A"], "with": {"ignore_case": true}}), json!("a"), 1.0),
+        (json!({"metric": "exact", "value": {"a": 1}}), json!({"a": 1.0}), 1.0),
+        (json!({"metric": "contains", "value": "sorry", "with": {"ignore_case": true}}), json!("Sorry!"), 1.0),
+        (json!({"metric": "contains", "with": {"all": ["a", "b"]}}), json!("a c"), 0.0),
+        (json!({"metric": "contains", "with": {"any": ["x", "c"]}}), json!("a c"), 1.0),
+        (json!({"metric": "regex", "value": r"\b4711\b"}), json!("Order 4711."), 1.0),
+        (json!({"metric": "levenshtein", "value": "abcd"}), json!("abcx"), 0.75),
+        (json!({"metric": "jaccard", "value": "a b c"}), json!("b c d"), 0.5),
+        (json!({"metric": "token_f1", "value": "Paris"}), json!("in Paris, France"), 0.5),
+        (
+            json!({"metric": "rouge", "value": "the cat sat down", "with": {"type": "rouge1", "part": "recall"}}),
+            json!("the cat sat"),
+            0.75,
+        ),
+        (json!({"metric": "bleu", "value": "the cat sat on the mat"}), json!("the cat sat on the mat"), 100.0),
+        (json!({"metric": "chrf", "value": "the cat sat"}), json!("the cat sat"), 100.0),
+        (json!({"metric": "length", "with": {"unit": "words"}}), json!("one two"), 2.0),
+        (json!({"metric": "length", "with": {"unit": "tokens"}}), json!("hello world"), 2.0),
+        (
+            json!({"metric": "json_schema", "with": {"schema": {"required": ["a"]}}}),
+            json!("```json\n{\"a\": 1}\n```"),
+            1.0,
+        ),
+        (json!({"metric": "json_schema", "with": {"schema": {"required": ["a"]}}}), json!({}), 0.0),
+        (json!({"metric": "json_field", "value": true, "output": "$.ok"}), json!({"ok": true}), 1.0),
+        (json!({"metric": "json_field", "value": true, "output": "$.ok"}), json!("{\"ok\": false}"), 0.0),
+        (
+            json!({"metric": "numeric", "value": 49.9, "with": {"currency": "EUR"}}),
+            json!("You paid €49.90 twice."),
+            1.0,
+        ),
+        (json!({"metric": "numeric", "value": 9, "with": {"abs": 0.5}}), json!("About 9.4"), 1.0),
+        (json!({"metric": "count", "output": "$.a"}), json!({"a": [1, 2]}), 2.0),
+        (json!({"metric": "count", "output": "$.a[*].b"}), json!({"a": [{"b": 1}, {}]}), 1.0),
+        (
+            json!({"metric": "set_f1", "value": [{"text": "A"}, {"text": "B"}], "with": {"by": "text", "part": "recall"}}),
+            json!([{"text": "a"}]),
+            0.5,
+        ),
+        (json!({"metric": "label", "value": "Yes"}), json!(" yes "), 1.0),
+        (json!({"metric": "hit_rate", "value": ["d7"], "with": {"k": 2}}), json!(["d1", "d7"]), 1.0),
+        (
+            json!({"metric": "recall", "value": ["d7", "d9"], "with": {"k": 2}}),
+            json!([{"id": "d1"}, {"id": "d7"}]),
+            0.5,
+        ),
+        (json!({"metric": "precision", "value": ["d7"], "with": {"k": 2}}), json!(["d1", "d7"]), 0.5),
+        (json!({"metric": "mrr", "value": ["d7"]}), json!(["d1", "d7"]), 0.5),
+        (json!({"metric": "map", "value": ["d7"]}), json!(["d1", "d7"]), 0.5),
+        (json!({"metric": "ndcg", "value": {"d7": 3, "d1": 0}, "with": {"gain": "exponential"}}), json!(["d7"]), 1.0),
+        (
+            json!({"metric": "citation_match", "value": [{"page": 3, "slide": null}], "with": {"keys": ["page", "slide"]}}),
+            json!([{"page": "3"}]),
+            1.0,
+        ),
+        (
+            json!({"metric": "quote_match", "value": {"text": "we are on track"}}),
+            json!("He said: \"We are, on track.\""),
+            1.0,
+        ),
+        (
+            json!({"metric": "quote_match", "value": "we are on track", "with": {"similar": 0.8}}),
+            json!("Yes, we're on track."),
+            1.0,
+        ),
+        (json!({"metric": "latency"}), json!(""), 12.5),
+        (json!({"metric": "cost"}), json!(""), 0.25),
+        (json!({"metric": "tokens"}), json!(""), 120.0),
+        (json!({"metric": "tokens", "with": {"of": "output"}}), json!(""), 20.0),
+    ];
+    let catalog = catalog();
+    for (scorer, output, expected) in &cases {
+        let value = number(scorer.clone(), output.clone());
+        assert!(is(value, *expected), "{scorer}: {value}");
+        let entry = &catalog[scorer["metric"].as_str().unwrap()];
+        assert!(entry.range.is_none_or(|(lo, hi)| (lo..=hi).contains(&value)), "{scorer}: {value}");
+        assert!(!entry.binary || is(value, 0.0) || is(value, 1.0), "{scorer}: {value}");
+    }
+    let missing: Vec<_> =
+        catalog.keys().filter(|name| !cases.iter().any(|(scorer, ..)| scorer["metric"] == **name)).collect();
+    assert!(missing.is_empty(), "no case for {missing:?}");
+}
+
+/// The options of every metric are a schema that refuses unknown ones.
+#[test]
+fn options_are_declared() {
+    for (name, entry) in catalog() {
+        let validator = jsonschema::validator_for(&entry.options).unwrap();
+        assert!(!validator.is_valid(&json!({"no_such_option": 1})), "{name}");
+        assert!(name == "json_schema" || validator.is_valid(&json!({})), "{name}");
+    }
+    assert_eq!(catalog()["json_schema"].options["properties"]["schema"]["format"], "file");
+    assert!(catalog()["latency"].volatile && catalog()["cost"].volatile && !catalog()["exact"].volatile);
+}
+
+/// A missing or null reference is not applicable, whatever the output is.
+#[test]
+fn a_missing_reference_is_not_applicable() {
+    for metric in ["exact", "token_f1", "numeric", "set_f1", "recall", "json_field", "citation_match"] {
+        let plain = sample(json!({"gold": null}), None);
+        assert_eq!(
+            score_of(json!({"metric": metric}), &plain, json!(null)),
+            Score::not_applicable("no reference"),
+            "{metric}"
+        );
+        let by_path = json!({"metric": metric, "reference": "gold.value", "output": "$.nope"});
+        assert_eq!(score_of(by_path, &plain, json!({})), Score::not_applicable("no reference"), "{metric}");
+    }
+    assert!(matches!(score(json!({"metric": "contains"}), json!("x")), Score::NotApplicable { .. }));
+    assert!(matches!(score(json!({"metric": "recall", "value": []}), json!(["d"])), Score::NotApplicable { .. }));
+}
+
+/// The reference comes from a literal, a column or the row's role, and literals may hold templates.
+#[test]
+fn references_are_found() {
+    let row = sample(json!({"gold": {"answers": [{"text": "a"}, {"text": "b"}], "unit": "USD"}}), Some(json!("role")));
+    let from = |scorer: Value, output: Value| score_of(scorer, &row, output).number();
+    assert_eq!(from(json!({"metric": "exact"}), json!("role")), Some(1.0));
+    assert_eq!(from(json!({"metric": "exact", "reference": "gold.answers[1].text"}), json!("b")), Some(1.0));
+    assert_eq!(from(json!({"metric": "exact", "reference": "gold.answers[*].text"}), json!("b")), Some(1.0));
+    assert_eq!(from(json!({"metric": "exact", "value": "{{ sample.gold.unit }}!"}), json!("USD!")), Some(1.0));
+}
+
+/// An output that is not there or cannot be read scores lowest, with the reason.
+#[test]
+fn an_unreadable_output_scores_lowest() {
+    let cases = [
+        (json!({"metric": "exact", "value": "a", "output": "$.b"}), json!({"a": 1}), "nothing at $.b"),
+        (json!({"metric": "json_field", "value": 1, "output": "$.b"}), json!("prose"), "no JSON"),
+        (json!({"metric": "numeric", "value": 1}), json!("none at all"), "no number"),
+        (json!({"metric": "set_f1", "value": ["a"]}), json!("prose"), "no list"),
+        (json!({"metric": "set_f1", "value": ["a"], "with": {"by": "text"}}), json!([{"claim": "a"}]), "no list"),
+        (json!({"metric": "recall", "value": ["a"]}), json!("prose"), "no list"),
+        (json!({"metric": "citation_match", "value": [{"page": 1}]}), json!([]), "no citation"),
+        (
+            json!({"metric": "label", "value": "yes", "with": {"labels": ["yes", "no"]}}),
+            json!("Well, yes and no"),
+            "none of the labels",
+        ),
+        (json!({"metric": "contains", "value": "sorry"}), json!("no"), "\"sorry\" is missing"),
+    ];
+    for (scorer, output, expected) in cases {
+        let found = score(scorer.clone(), output);
+        assert_eq!(found.number(), Some(0.0), "{scorer}");
+        assert!(reason(&found).contains(expected), "{scorer}: {found:?}");
+    }
+}
+
+/// A reference or an option of a row that cannot be used leaves the cell unscored.
+#[test]
+fn an_unusable_reference_is_unscored() {
+    let row = sample(json!({"gold": "no number here", "pattern": "("}), None);
+    for scorer in [
+        json!({"metric": "numeric", "reference": "gold"}),
+        json!({"metric": "regex", "reference": "pattern"}),
+        json!({"metric": "set_f1", "reference": "gold"}),
+        json!({"metric": "numeric", "value": 1, "with": {"rel": "{{ sample.nope }}"}}),
+        json!({"metric": "numeric", "value": 1, "with": {"rel": "{{ sample.gold }}"}}),
+    ] {
+        assert!(score_of(scorer.clone(), &row, json!("1")).is_unscored(), "{scorer}");
+    }
+}
+
+/// RG-05: unit and tolerance of each row come from the row.
+#[test]
+fn options_may_come_from_the_row() {
+    let scorer = json!({
+        "metric": "numeric", "reference": "gold.value",
+        "with": {"unit": "{{ sample.gold.unit }}", "currency": "{{ sample.gold.currency | default(none) }}", "rel": "{{ sample.gold.rel | default(none) }}"},
+    });
+    let row = |gold: Value| sample(json!({"gold": gold}), None);
+    let loose = row(json!({"value": 1200, "unit": "million USD", "rel": 0.01}));
+    assert_eq!(score_of(scorer.clone(), &loose, json!("$1.205bn")).number(), Some(1.0));
+    let strict = row(json!({"value": 1200, "unit": "million USD"}));
+    assert_eq!(score_of(scorer.clone(), &strict, json!("$1.205bn")).number(), Some(0.0));
+    assert!(reason(&score_of(scorer, &strict, json!("€1.2bn"))).contains("unit or currency"));
+}
+
+/// RG-04: one space, or the union of each space's top k.
+#[test]
+fn retrieval_by_space() {
+    let row = sample(json!({"evidence": {"text": ["c1"], "table": ["t1"]}}), None);
+    let candidates = json!({"text": [{"id": "c9"}, {"id": "c1"}], "table": ["t1"], "page": ["p1"]});
+    let run = |metric: &str, with: Value| {
+        score_of(
+            json!({"metric": metric, "output": "$.candidates", "reference": "evidence", "with": with}),
+            &row,
+            json!({"candidates": candidates}),
+        )
+    };
+    assert_eq!(run("hit_rate", json!({"k": 1, "space": "text"})).number(), Some(0.0));
+    assert_eq!(run("hit_rate", json!({"k": 1})).number(), Some(1.0));
+    assert_eq!(run("recall", json!({"k": 1})).number(), Some(0.5));
+    assert_eq!(run("recall", json!({"k": 2})).number(), Some(1.0));
+    assert!(matches!(run("recall", json!({"space": "page"})), Score::NotApplicable { .. }));
+}
+
+/// An unknown price is not free.
+#[test]
+fn an_unknown_price_does_not_apply() {
+    let built = build(&spec(json!({"metric": "cost"}))).unwrap();
+    let row = sample(json!({}), None);
+    let output = json!("");
+    let cell = CellView { sample: &row, output: &output, latency_ms: 1.0, cost: None, usage: Usage::default() };
+    assert_eq!(built.score(&cell), [Score::not_applicable("the price is unknown")]);
+}
+
+#[test]
+fn scorers_that_cannot_be_made_say_why() {
+    let refused = |scorer: Value| build(&spec(scorer)).err().unwrap().to_string();
+    assert!(refused(json!({"metric": "exakt"})).contains("did you mean `exact`?"));
+    assert!(refused(json!({"metric": "exact", "with": {"ignorecase": true}})).contains("ignorecase"));
+    assert!(refused(json!({"metric": "regex", "value": "("})).contains("compiling the pattern"));
+    assert!(refused(json!({"metric": "exact", "output": "a..b"})).contains("no path"));
+    assert!(refused(json!({"metric": "numeric", "value": "no number"})).contains("exactly one number"));
+    assert!(refused(json!({"metric": "set_f1", "with": {"similar": 0}})).contains("`similar` is 0"));
+    assert!(refused(json!({"metric": "recall", "with": {"k": 0}})).contains("`k` is 0"));
+    assert!(refused(json!({"metric": "numeric", "with": {"rel": -1}})).contains("negative"));
+    assert!(refused(json!({"metric": "exact", "with": {"trim": "{{ sample."}})).contains("no template"));
+}

@@ -1,0 +1,281 @@
+//! Metrics of JSON values, numbers, lists and labels.
+
+use std::borrow::Cow;
+
+use karat_text::ladder::{self, Expectation};
+use karat_text::path::Path;
+use karat_types::Score;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::registry::{Given, Metric, Needs, Options};
+use super::text::{Part, test, text};
+use crate::metrics::json;
+use crate::metrics::numeric::{DecimalMark, Pick, Target, Tolerance};
+use crate::metrics::set_f1::SetMatcher;
+use crate::metrics::text::Exact;
+
+/// Violations that a reason names.
+const NAMED_VIOLATIONS: usize = 3;
+
+/// Options of `json_schema`.
+#[derive(Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct JsonSchema {
+    /// The schema.
+    #[schemars(extend("format" = "file"))]
+    schema: Value,
+}
+
+impl Options for JsonSchema {
+    const NEEDS: Needs = Needs::Output;
+
+    fn metric(self, _: Option<&Value>) -> Result<Box<dyn Metric>, String> {
+        let schema = json::JsonSchema::new(&self.schema).map_err(|error| error.to_string())?;
+        Ok(Box::new(schema))
+    }
+}
+
+impl Metric for json::JsonSchema {
+    fn score(&self, given: &Given<'_>) -> Score {
+        let output = match given.output {
+            Value::String(text) => match ladder::read(text, Expectation::Any) {
+                Ok((value, _)) => Cow::Owned(value),
+                Err(_) => Cow::Borrowed(given.output),
+            },
+            other => Cow::Borrowed(other),
+        };
+        let violations = self.violations(&output);
+        if violations.is_empty() {
+            return test(true);
+        }
+        let named: Vec<String> = violations.iter().take(NAMED_VIOLATIONS).map(ToString::to_string).collect();
+        Score::because(0.0, named.join("; "))
+    }
+}
+
+/// `json_field` has no options.
+#[derive(Deserialize, schemars::JsonSchema, Default)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct JsonField {}
+
+impl Options for JsonField {
+    const NEEDS: Needs = Needs::Reference;
+
+    fn metric(self, _: Option<&Value>) -> Result<Box<dyn Metric>, String> {
+        Ok(Box::new(self))
+    }
+}
+
+impl Metric for JsonField {
+    fn score(&self, given: &Given<'_>) -> Score {
+        if json::equal(given.output, given.reference) {
+            return test(true);
+        }
+        let found: String = given.output.to_string().chars().take(80).collect();
+        Score::because(0.0, format!("it is {found}"))
+    }
+}
+
+/// Options of `numeric`.
+#[derive(Deserialize, schemars::JsonSchema, Default)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Numeric {
+    /// Unit of the expected number: a currency, "percent", "bps", "million USD", "count", or a word after the number.
+    unit: Option<String>,
+    /// Currency of the expected number (ISO 4217).
+    currency: Option<String>,
+    /// Allowed share of the expected value: 0.01 is 1 %.
+    rel: Option<f64>,
+    /// Allowed distance in the expected value's unit.
+    abs: Option<f64>,
+    /// Which of several numbers is compared.
+    pick: PickOption,
+    /// How lone groups such as "1.234" are read.
+    decimal: DecimalOption,
+}
+
+#[derive(Deserialize, schemars::JsonSchema, Default, Clone, Copy)]
+#[serde(rename_all = "lowercase")]
+enum PickOption {
+    #[default]
+    Any,
+    First,
+    Last,
+}
+
+#[derive(Deserialize, schemars::JsonSchema, Default, Clone, Copy)]
+#[serde(rename_all = "lowercase")]
+enum DecimalOption {
+    #[default]
+    Auto,
+    Point,
+    Comma,
+}
+
+struct NumericMetric {
+    options: Numeric,
+    tolerance: Tolerance,
+}
+
+impl Options for Numeric {
+    const NEEDS: Needs = Needs::Reference;
+
+    fn metric(self, literal: Option<&Value>) -> Result<Box<dyn Metric>, String> {
+        let tolerance = Tolerance::new(self.rel, self.abs).map_err(|error| error.to_string())?;
+        let metric = NumericMetric { options: self, tolerance };
+        if let Some(literal) = literal {
+            metric.target(literal)?;
+        }
+        Ok(Box::new(metric))
+    }
+}
+
+impl NumericMetric {
+    fn target(&self, reference: &Value) -> Result<Target, String> {
+        let pick = match self.options.pick {
+            PickOption::Any => Pick::Any,
+            PickOption::First => Pick::First,
+            PickOption::Last => Pick::Last,
+        };
+        let mark = match self.options.decimal {
+            DecimalOption::Auto => DecimalMark::Auto,
+            DecimalOption::Point => DecimalMark::Point,
+            DecimalOption::Comma => DecimalMark::Comma,
+        };
+        Target::json(reference)
+            .and_then(|target| target.unit(self.options.unit.as_deref().unwrap_or_default()))
+            .and_then(|target| target.currency(self.options.currency.as_deref().unwrap_or_default()))
+            .map(|target| target.pick(pick).decimal_mark(mark))
+            .map_err(|error| error.to_string())
+    }
+}
+
+impl Metric for NumericMetric {
+    fn score(&self, given: &Given<'_>) -> Score {
+        match self.target(given.reference) {
+            Err(error) => Score::unscored(error),
+            Ok(target) => {
+                let comparison = target.within(&text(given.output), self.tolerance);
+                Score::because(if comparison.passed() { 1.0 } else { 0.0 }, comparison.to_string())
+            }
+        }
+    }
+}
+
+/// `count` has no options.
+#[derive(Deserialize, schemars::JsonSchema, Default)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Count {}
+
+impl Options for Count {
+    const NEEDS: Needs = Needs::Output;
+
+    fn metric(self, _: Option<&Value>) -> Result<Box<dyn Metric>, String> {
+        Ok(Box::new(self))
+    }
+}
+
+impl Metric for Count {
+    fn score(&self, given: &Given<'_>) -> Score {
+        Score::value(match given.output {
+            Value::Array(items) => items.len() as f64,
+            Value::Object(members) => members.len() as f64,
+            Value::Null => 0.0,
+            Value::String(text) if text.trim().is_empty() => 0.0,
+            _ => 1.0,
+        })
+    }
+}
+
+/// Options of `set_f1`.
+#[derive(Deserialize, schemars::JsonSchema, Default)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct SetF1 {
+    /// Path of the text within a member; members that are texts are taken as they are.
+    by: Option<String>,
+    /// Which figure.
+    part: Part,
+    /// Similarity in (0, 1] from which two texts match; 1 = equal up to case and white space.
+    similar: Option<f64>,
+}
+
+struct SetF1Metric {
+    by: Path,
+    part: Part,
+    matcher: SetMatcher,
+}
+
+impl Options for SetF1 {
+    const NEEDS: Needs = Needs::Reference;
+
+    fn metric(self, _: Option<&Value>) -> Result<Box<dyn Metric>, String> {
+        let by = self.by.as_deref().map_or(Ok(Path::root()), Path::parse).map_err(|error| error.to_string())?;
+        let threshold = self.similar.unwrap_or(1.0);
+        if !(threshold > 0.0 && threshold <= 1.0) {
+            return Err(format!("`similar` is {threshold}, but must be above 0 and at most 1"));
+        }
+        Ok(Box::new(SetF1Metric { by, part: self.part, matcher: SetMatcher { threshold, ..SetMatcher::default() } }))
+    }
+}
+
+impl SetF1Metric {
+    fn members<'a>(&self, list: &'a Value) -> Option<Vec<Cow<'a, str>>> {
+        let member = |item: &'a Value| if item.is_string() { Some(text(item)) } else { self.by.first(item).map(text) };
+        list.as_array()?.iter().map(member).collect()
+    }
+}
+
+impl Metric for SetF1Metric {
+    fn score(&self, given: &Given<'_>) -> Score {
+        let Some(reference) = self.members(given.reference) else {
+            return Score::unscored(format!("the reference is no list of members with {}", self.by));
+        };
+        let Some(output) = self.members(given.output) else {
+            return Score::because(0.0, format!("the output is no list of members with {}", self.by));
+        };
+        let score = self.matcher.compare(&output, &reference);
+        let value = match self.part {
+            Part::F1 => Some(score.f1),
+            Part::Precision => score.precision,
+            Part::Recall => score.recall,
+        };
+        value.map_or_else(|| Score::not_applicable("one of the lists is empty"), Score::value)
+    }
+}
+
+/// Options of `label`.
+#[derive(Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Label {
+    /// The labels there are; an output that is none of them cannot be read.
+    labels: Vec<String>,
+    /// Upper and lower case are the same.
+    ignore_case: bool,
+}
+
+impl Default for Label {
+    fn default() -> Self {
+        Self { labels: Vec::new(), ignore_case: true }
+    }
+}
+
+impl Options for Label {
+    const NEEDS: Needs = Needs::Reference;
+
+    fn metric(self, _: Option<&Value>) -> Result<Box<dyn Metric>, String> {
+        Ok(Box::new(self))
+    }
+}
+
+impl Metric for Label {
+    fn score(&self, given: &Given<'_>) -> Score {
+        let exact = Exact { ignore_case: self.ignore_case, trim: true, normalize: true };
+        let (output, reference) = (text(given.output), text(given.reference));
+        if !self.labels.is_empty() && !self.labels.iter().any(|label| exact.matches(&output, label)) {
+            let said: String = output.chars().take(80).collect();
+            return Score::because(0.0, format!("{said:?} is none of the labels"));
+        }
+        test(exact.matches(&output, &reference))
+    }
+}
