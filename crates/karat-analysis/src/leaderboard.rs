@@ -5,7 +5,7 @@ use karat_types::{Better, PlanHeader};
 use serde::Serialize;
 
 use crate::aggregate::Measure;
-use crate::estimate::{self, Observations};
+use crate::estimate::{self, Aggregate, Observations};
 use crate::finding::Finding;
 use crate::groups::{self, Members};
 use crate::table::ScoreTable;
@@ -43,7 +43,8 @@ pub struct Leaderboard {
     pub scored: u64,
     /// What is left out.
     pub gaps: Vec<Gap>,
-    /// The best less the second best, paired: whether the lead is more than chance.
+    /// The best less the second best, paired: whether the lead is more than chance. Only for metrics that are
+    /// aggregated by their mean.
     pub lead: Option<Finding>,
     /// The sample with the worst mean on the shared cells; ties by id.
     pub hardest_sample: Option<Place>,
@@ -161,7 +162,9 @@ impl Board {
             best_first(better, a.finding.value(), b.finding.value()).then_with(|| a.id.cmp(&b.id))
         });
         let lead = match order.as_slice() {
-            [(first, _), (second, _), ..] => self.difference(*first, *second, measure),
+            [(first, _), (second, _), ..] if measure.aggregate == Aggregate::Mean => {
+                self.difference(*first, *second, measure)
+            }
             _ => None,
         };
         Leaderboard {
@@ -180,7 +183,7 @@ impl Board {
         let (first, second) = (self.observed.get(first)?, self.observed.get(second)?);
         let values = first.values.iter().zip(&second.values).map(|(a, b)| a - b).collect();
         let paired = Observations { values, ..first.clone() };
-        estimate::figure(&paired, estimate::Aggregate::Mean, false, measure.level)
+        estimate::figure(&paired, Aggregate::Mean, false, measure.level)
     }
 
     fn hardest(&self, table: &ScoreTable, better: Better) -> Option<Place> {

@@ -199,20 +199,20 @@ fn warnings(findings: &Findings, unknown: &[String]) -> Vec<String> {
     let open = findings.planned.saturating_sub(tally.cells) + tally.stopped;
     if open > 0 {
         warnings.push(format!(
-            "{open} of {} planned cells have no result: figures rest on the others. Resume the run to complete it.",
+            "Planned cells without a result: {open} of {}. Figures rest on the others; resume the run to complete it.",
             findings.planned
         ));
     }
     if tally.errors > 0 || tally.unscored > 0 {
         warnings.push(format!(
-            "{} cells failed and {} have a score that failed: they are left out of the figures, not counted as 0.",
+            "Cells without an output: {}; with a score that failed: {}. They are left out of the figures, not counted as 0.",
             tally.errors, tally.unscored
         ));
     }
     let single = findings.grading().map_or(0, |grading| grading.single_judge_cells);
     if single > 0 {
         warnings.push(format!(
-            "{single} cells were graded by one judge although a consensus was asked for: their single scores stand."
+            "Cells graded by one judge although a consensus was asked for: {single}. Their single scores stand."
         ));
     }
     let clusters: std::collections::BTreeSet<u32> =

@@ -93,7 +93,7 @@ fn best_value(findings: &Findings) -> Option<Recommendation> {
     let left_out = findings.models.len() - ranked.len();
     Some(Recommendation::new(
         format!("{id} gives the most {metric} for the money: {} a dollar.", short(*value)),
-        (left_out > 0).then(|| format!("{left_out} models have no cost, or an unknown one, and are not compared.")),
+        (left_out > 0).then(|| format!("models without a cost, or with an unknown one, are not compared: {left_out}.")),
     ))
 }
 
@@ -110,7 +110,7 @@ fn variants(findings: &Findings) -> Vec<Recommendation> {
                 None => format!("{} against {base} is undecided by {metric} ({figure}).", other.id),
             };
             let caveat = (other.unmatched > 0)
-                .then(|| format!("{} pairs could not be matched because one side has no score.", other.unmatched));
+                .then(|| format!("pairs left out because one side has no score: {}.", other.unmatched));
             Some(Recommendation::new(advice, caveat))
         })
         .collect()
@@ -128,7 +128,7 @@ fn repair(findings: &Findings) -> Option<Recommendation> {
     let named = codes.filter(|codes| !codes.is_empty()).map_or_else(String::new, |codes| format!(" ({codes})"));
     Some(Recommendation::new(
         format!(
-            "Retry what failed before deciding: {} cells without an output, {} with a failed score{named}.",
+            "Retry what failed before deciding: cells without an output {}, with a failed score {}{named}.",
             tally.errors, tally.unscored
         ),
         Some("what failed is left out, so a system that fails on hard samples looks better than it is.".to_owned()),
@@ -139,7 +139,7 @@ fn disagreement(findings: &Findings) -> Option<Recommendation> {
     let grading = findings.grading().filter(|grading| grading.flagged_cells > 0)?;
     Some(Recommendation::new(
         format!(
-            "Read the {} cells on which the judges disagree most before trusting their mean.",
+            "Before trusting the judges' mean, read the cells on which they disagree most ({}).",
             grading.flagged_cells
         ),
         None,

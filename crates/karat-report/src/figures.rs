@@ -63,7 +63,8 @@ pub(crate) fn full_change(metric: &MetricSpec, finding: &Finding) -> String {
         || "no interval".to_owned(),
         |((lo, hi), level)| format!("{} CI {} to {}", percent(level), change(metric, lo), change(metric, hi)),
     );
-    format!("{} ({bounds}, n = {}, {})", change(metric, finding.value()), finding.n(), finding.method())
+    let collapsed = if finding.is_degenerate() { ", all values equal" } else { "" };
+    format!("{} ({bounds}, n = {}, {}{collapsed})", change(metric, finding.value()), finding.n(), finding.method())
 }
 
 /// A share as `95 %`.
@@ -72,12 +73,17 @@ pub(crate) fn percent(share: f64) -> String {
     format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// Dollars: cents from a dollar on, six decimals below; [`NONE`] when unknown.
+/// Dollars: cents from a dollar on, up to six decimals below; [`NONE`] when unknown.
 pub(crate) fn usd(amount: Option<f64>) -> String {
     match amount {
         None => NONE.to_owned(),
         Some(amount) if amount.abs() >= 1.0 => format!("${amount:.2}"),
-        Some(amount) if amount.abs() > 0.0 => format!("${amount:.6}"),
+        Some(amount) if amount.abs() >= 5e-7 => {
+            let text = format!("${amount:.6}");
+            let kept = text.trim_end_matches('0').len().max("$0.00".len());
+            text.get(..kept).unwrap_or(&text).to_owned()
+        }
+        Some(amount) if amount.abs() > 0.0 => "<$0.000001".to_owned(),
         Some(_) => "$0".to_owned(),
     }
 }
@@ -136,10 +142,9 @@ mod tests {
 
     #[test]
     fn unknown_money_is_no_zero() {
-        assert_eq!(
-            [money(None), money(Some(Money::ZERO)), usd(Some(0.001_5)), usd(Some(12.0))],
-            ["n/a", "$0", "$0.001500", "$12.00"]
-        );
+        let written = [None, Some(0.0), Some(0.001_5), Some(0.75), Some(0.5), Some(12.0), Some(1e-9)].map(usd);
+        assert_eq!(written, ["n/a", "$0", "$0.0015", "$0.75", "$0.50", "$12.00", "<$0.000001"]);
+        assert_eq!(money(Some(Money(1_500_000))), "$0.0015");
     }
 
     #[test]

@@ -36,7 +36,7 @@ pub fn render(report: Report<'_>) -> String {
     };
     let tally = findings.run.tally;
     line(format!(
-        "{}: {} of {} cells, {} failed, {} unscored, {} skipped, {} reused",
+        "{}: cells {} of {}, {} failed, {} unscored, {} skipped, {} reused",
         brief(&findings.plan.suite, WIDTH),
         count(tally.cells),
         count(findings.planned),

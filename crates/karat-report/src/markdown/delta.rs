@@ -35,10 +35,11 @@ fn write_delta(page: &mut Page, report: Report<'_>, delta: &Delta) {
     for comparison in &delta.comparisons {
         page.heading(3, Inline::code(&comparison.id));
         page.paragraph(
-            Inline::text(count(comparison.matched))
-                .and(" matched pairs of cells, ")
+            Inline::plain("Matched pairs of cells: ")
+                .and_text(count(comparison.matched))
+                .and("; without a partner: ")
                 .and_text(count(comparison.unmatched))
-                .and(" without a partner."),
+                .and("."),
         );
         changes(page, report, comparison);
         for texts in &comparison.texts {
@@ -100,11 +101,11 @@ fn write_texts(page: &mut Page, texts: &TextDelta) {
             .and_text(count(texts.base))
             .and(" before, ")
             .and_text(count(texts.other))
-            .and(" after; ")
+            .and(" after; distinct texts that appeared: ")
             .and_text(count(texts.n_appeared))
-            .and(" distinct texts appeared, ")
+            .and(", that disappeared: ")
             .and_text(count(texts.n_disappeared))
-            .and(" disappeared."),
+            .and("."),
     );
     let line = |sign: &'static str| {
         move |change: &TextChange| {

@@ -90,14 +90,17 @@ pub(super) fn write_notes(page: &mut Page, report: Report<'_>) {
     let Some(notes) = report.findings.notes() else { return };
     let lenient = notes.rungs.iter().filter(|(rung, _)| rung.as_str() != "direct");
     let lenient: Vec<Inline> = lenient
-        .map(|(rung, n)| Inline::text(count(*n)).and(" judges' replies were read through the rung ").and_code(rung))
+        .map(|(rung, n)| {
+            Inline::plain("Judges' replies read through the rung ").and_code(rung).and(": ").and_text(count(*n))
+        })
         .collect();
     if notes.kinds.is_empty() && lenient.is_empty() {
         return;
     }
     page.heading(2, Inline::plain("Notes"));
     if !notes.kinds.is_empty() {
-        let heads = columns(&["What", "Cells", "Judgments", "Times", "First example"]);
+        let mut heads = columns(&["What", "Cells", "Judgments", "Times"]);
+        heads.push(Column::left(Inline::plain("First example")));
         page.table(&heads, notes.kinds.iter().map(note_row));
     }
     page.list(lenient);

@@ -2,7 +2,7 @@
 
 use karat_analysis::{Agreement, Grading, JudgePair};
 
-use super::page::{Column, Inline, Page, columns};
+use super::page::{Column, Inline, Page};
 use crate::figures::{self, count};
 use crate::report::Report;
 
@@ -26,12 +26,13 @@ pub(super) fn write(page: &mut Page, report: Report<'_>) {
 
 fn write_grading(page: &mut Page, grading: &Grading) {
     page.paragraph(
-        Inline::text(count(grading.shared_cells))
-            .and(" cells were graded by several judges, ")
+        Inline::plain("Cells graded by several judges: ")
+            .and_text(count(grading.shared_cells))
+            .and("; by one although more were asked: ")
             .and_text(count(grading.single_judge_cells))
-            .and(" by one although more were asked, ")
+            .and("; flagged because the judges disagree: ")
             .and_text(count(grading.flagged_cells))
-            .and(" are flagged because the judges disagree."),
+            .and("."),
     );
     let row = |it: &karat_analysis::Flagged| {
         vec![
@@ -41,7 +42,11 @@ fn write_grading(page: &mut Page, grading: &Grading) {
         ]
     };
     if !grading.flagged.is_empty() {
-        let heads = columns(&["Flagged cell", "Widest in", "Variance"]);
+        let heads = [
+            Column::left(Inline::plain("Flagged cell")),
+            Column::left(Inline::plain("Widest in")),
+            Column::right(Inline::plain("Variance")),
+        ];
         page.table(&heads, grading.flagged.iter().take(CELLS).map(row));
     }
 }

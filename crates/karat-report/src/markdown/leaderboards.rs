@@ -53,17 +53,19 @@ fn basis(metric: &MetricSpec, board: &Leaderboard) -> Vec<Inline> {
             .and_text(count(board.shared_samples))
             .and(" samples)."),
     ];
-    let gap = |gap: &karat_analysis::Gap| {
-        if gap.unranked {
-            Inline::code(&gap.id).and(" has no score and is not ranked.")
-        } else {
-            Inline::text(count(gap.not_shared))
-                .and(" scored pairs of ")
-                .and_code(&gap.id)
-                .and(" are left out, because another model has no score there.")
-        }
-    };
-    lines.extend(board.gaps.iter().map(gap));
+    let left_out = board.gaps.iter().filter(|gap| !gap.unranked);
+    let left_out: Vec<Inline> =
+        left_out.map(|gap| Inline::code(&gap.id).and(" ").and_text(count(gap.not_shared))).collect();
+    if !left_out.is_empty() {
+        let why = Inline::plain("Scored pairs left out, because another model has no score there: ");
+        lines.push(why.then(Inline::list(left_out)).and("."));
+    }
+    let unranked: Vec<Inline> = board.gaps.iter().filter(|gap| gap.unranked).map(|gap| Inline::code(&gap.id)).collect();
+    if !unranked.is_empty() {
+        lines.push(
+            Inline::plain("Not ranked, because there is no score at all: ").then(Inline::list(unranked)).and("."),
+        );
+    }
     if let (Some(lead), [first, second, ..]) = (&board.lead, board.places.as_slice()) {
         let verdict = match lead.sign() {
             Some(_) => ": more than chance.",

@@ -14,7 +14,9 @@ pub(super) fn write(page: &mut Page, report: Report<'_>) {
     page.quote(how_made(report));
     page.heading(2, Inline::plain("Executive summary"));
     page.list(summary(report));
-    page.list(findings.warnings.iter().map(|warning| Inline::plain("⚠ ").and_text(warning)));
+    for warning in &findings.warnings {
+        page.paragraph(Inline::plain("⚠ ").and_text(warning));
+    }
 }
 
 fn how_made(report: Report<'_>) -> Inline {
@@ -66,11 +68,10 @@ fn totals(report: Report<'_>) -> Inline {
         .and_text(count(tally.skipped))
         .and(" skipped, ")
         .and_text(count(tally.unscored))
-        .and(" with a failed score; ")
-        .and_text(count(tally.judgments))
-        .and(" judgments");
+        .and(" with a failed score");
     if !report.context.canonical {
-        line = line.and("; ").and_text(count(tally.reused)).and(" cells reused");
+        line = line.and(", ").and_text(count(tally.reused)).and(" reused");
     }
+    line = line.and("; judgments: ").and_text(count(tally.judgments));
     line.and(".")
 }

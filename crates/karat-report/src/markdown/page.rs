@@ -73,14 +73,21 @@ fn escaped(text: &str) -> String {
             ':' if after.starts_with("//") => out.extend(['\\', c]),
             '.' if text.get(..at).is_some_and(|before| before.to_lowercase().ends_with("www")) => out.extend(['\\', c]),
             // What would begin a block, should the text begin a line.
-            '#' | '-' | '+' | '=' if at == 0 => out.extend(['\\', c]),
-            '.' | ')' if at > 0 && text.get(..at).is_some_and(|it| it.bytes().all(|b| b.is_ascii_digit())) => {
-                out.extend(['\\', c]);
-            }
+            '#' | '-' | '+' | '=' if at == 0 && (ends_word(after) || after.starts_with(c)) => out.extend(['\\', c]),
+            '.' | ')' if ends_word(after) && is_number(text.get(..at)) => out.extend(['\\', c]),
             _ => out.push(c),
         }
     }
     out
+}
+
+/// Whether nothing, or white space, follows.
+fn ends_word(after: &str) -> bool {
+    after.chars().next().is_none_or(char::is_whitespace)
+}
+
+fn is_number(before: Option<&str>) -> bool {
+    before.is_some_and(|it| !it.is_empty() && it.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// How a column stands.
@@ -181,7 +188,7 @@ impl Page {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pulldown_cmark::{Event, Options, Parser};
+    use pulldown_cmark::{Event, Options, Parser, Tag};
 
     fn rendered(inline: Inline) -> (String, Vec<Event<'static>>) {
         let mut page = Page::default();
@@ -223,6 +230,28 @@ mod tests {
                 assert!(!acted, "{hostile}: {events:?}");
             }
         }
+    }
+
+    /// CL-19: a text that begins a line begins no block.
+    #[test]
+    fn hostile_texts_begin_no_block() {
+        for hostile in ["# h", "## h", "- x", "+ x", "---", "===", "1. x", "1) x", "12.", "> q", "```", "~~~", "| a |"]
+        {
+            let mut page = Page::default();
+            page.paragraph(Inline::text(hostile));
+            let text = page.finish();
+            let events: Vec<Event<'_>> = Parser::new_ext(&text, Options::ENABLE_GFM | Options::ENABLE_TABLES).collect();
+            let said: String = events
+                .iter()
+                .filter_map(|event| match event {
+                    Event::Text(text) => Some(text.to_string()),
+                    _ => None,
+                })
+                .collect();
+            assert_eq!(said, hostile, "{events:?}");
+            assert!(matches!(events.first(), Some(Event::Start(Tag::Paragraph))), "{events:?}");
+        }
+        assert_eq!(Inline::text("7.75 +1.04 -x 1.5").0, "7.75 +1.04 -x 1.5");
     }
 
     #[test]
