@@ -58,9 +58,7 @@ pub(crate) fn check(
         } else if !roots.contains(&root) && text.contains(&format!("{root} is defined")) {
             // A prompt that several steps share asks before it reads: `chunk.text if chunk is defined else …`.
         } else if !roots.contains(&root) {
-            problems
-                .error(&at, format!("the name `{root}` is not known here"))
-                .maybe_hint(hint_for(root, roots));
+            problems.error(&at, format!("the name `{root}` is not known here")).maybe_hint(hint_for(root, roots));
         } else if !is_defaulted(text, name) {
             pending.push(Pending { name: name.clone(), place: at });
         }
@@ -70,7 +68,9 @@ pub(crate) fn check(
 fn hint_for(root: &str, roots: &[&str]) -> Option<String> {
     match root {
         "chunk" if roots.contains(&"model") => Some("only a step with `chunk` has chunks".to_owned()),
-        "model" | "variant" if roots.contains(&"sample") => Some("a judge does not know who made the output".to_owned()),
+        "model" | "variant" if roots.contains(&"sample") => {
+            Some("a judge does not know who made the output".to_owned())
+        }
         _ => match nearest(root, roots.iter().copied()) {
             Some(name) => Some(format!("did you mean `{name}`?")),
             None if roots.contains(&"sample") => Some(format!("for a column of the dataset write `sample.{root}`")),

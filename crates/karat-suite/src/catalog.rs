@@ -1,0 +1,96 @@
+//! What is registered beyond the language's own grammar: metrics, providers, analyses and readers with their options.
+//! The caller composes it, so this crate does not depend on theirs.
+
+use std::collections::BTreeMap;
+
+use karat_types::Better;
+use serde_json::Value;
+
+use crate::diagnostics::Problems;
+use crate::grammar::Kind;
+use crate::nearest::suggestion;
+use crate::node::Node;
+use crate::unavailable;
+
+/// A registered metric, provider, analysis or reader.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Entry {
+    /// JSON Schema of its `with`. A text property with `"format": "file"` names a file; the plan holds its content.
+    pub options: Value,
+    /// Of a metric with several figures: their names, in the order in which the scorer yields them.
+    pub dimensions: Vec<String>,
+    /// Of a metric: whether it only takes the values 0 and 1.
+    pub binary: bool,
+    /// Of a metric: lowest and highest value, where it has them.
+    pub range: Option<(f64, f64)>,
+    /// Of a metric: direction.
+    pub better: Better,
+    /// Of a metric: whether it depends on time or price.
+    pub volatile: bool,
+}
+
+/// All that is registered, by kind and name.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Catalog {
+    /// Metrics.
+    pub metrics: BTreeMap<String, Entry>,
+    /// Providers.
+    pub providers: BTreeMap<String, Entry>,
+    /// Analyses.
+    pub analyses: BTreeMap<String, Entry>,
+    /// Readers of dataset files.
+    pub readers: BTreeMap<String, Entry>,
+}
+
+impl Catalog {
+    pub(crate) fn members(&self, kind: Kind) -> Option<&BTreeMap<String, Entry>> {
+        match kind {
+            Kind::Metric => Some(&self.metrics),
+            Kind::Provider => Some(&self.providers),
+            Kind::Analysis => Some(&self.analyses),
+            Kind::Free => None,
+        }
+    }
+
+    pub(crate) fn member(&self, kind: Kind, name: &str) -> Option<&Entry> {
+        self.members(kind)?.get(name)
+    }
+
+    /// The member that a node names; an unknown or missing one becomes a problem.
+    pub(crate) fn find(&self, kind: Kind, node: &Node, problems: &mut Problems) -> Option<&Entry> {
+        let name = node.text()?;
+        let found = self.member(kind, name);
+        if found.is_none() {
+            let word = kind.word();
+            if unavailable::is_member(kind, name) {
+                problems.error(&node.place, unavailable::message(&format!("the {word} `{name}`")));
+            } else {
+                let known = self.members(kind).into_iter().flatten().map(|(name, _)| name.as_str());
+                problems.error(&node.place, format!("there is no {word} `{name}`")).maybe_hint(suggestion(name, known));
+            }
+        }
+        found
+    }
+}
+
+impl Kind {
+    /// The key that names a member beside `with`.
+    pub(crate) fn selector(self) -> Option<&'static str> {
+        match self {
+            Self::Metric => Some("metric"),
+            Self::Analysis => Some("analysis"),
+            Self::Provider => Some("provider"),
+            Self::Free => None,
+        }
+    }
+
+    /// The kind in words.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Metric => "metric",
+            Self::Analysis => "analysis",
+            Self::Provider => "provider",
+            Self::Free => "member",
+        }
+    }
+}

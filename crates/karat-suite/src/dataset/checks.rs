@@ -1,0 +1,108 @@
+//! Checks of a dataset as a whole: counts of rows, or of distinct values, within groups, between bounds.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use karat_text::path::Path;
+use karat_text::template::{Context, Expression};
+use serde_json::{Map, Value};
+
+use super::rows::plain;
+use crate::diagnostics::Problems;
+use crate::node::Place;
+
+/// A check and its counts so far.
+pub(crate) struct Check {
+    pub name: String,
+    pub place: Place,
+    pub condition: Option<Expression>,
+    pub by: Option<(String, Path)>,
+    pub distinct: Option<(String, Path)>,
+    pub min: Option<f64>,
+    pub max: Option<f64>,
+    counts: BTreeMap<String, Count>,
+    failure: Option<String>,
+}
+
+#[derive(Default)]
+struct Count {
+    rows: u64,
+    values: BTreeSet<String>,
+    examples: Vec<String>,
+}
+
+/// Most ids that are named in a message.
+const EXAMPLES: usize = 5;
+
+impl Check {
+    pub fn new(name: String, place: Place, condition: Option<Expression>) -> Self {
+        Self {
+            name,
+            place,
+            condition,
+            by: None,
+            distinct: None,
+            min: None,
+            max: None,
+            counts: BTreeMap::new(),
+            failure: None,
+        }
+    }
+
+    /// Counts one row.
+    pub fn see(&mut self, id: &str, row: &Map<String, Value>, whole: &Value) {
+        if let Some(condition) = &self.condition {
+            match condition.is_true(&Context::new().with("sample", row)) {
+                Ok(true) => {}
+                Ok(false) => return,
+                Err(error) => {
+                    self.failure.get_or_insert_with(|| format!("cannot be decided for `{id}`: {}", error.message));
+                    return;
+                }
+            }
+        }
+        let group = match &self.by {
+            Some((_, path)) => path.first(whole).map_or_else(|| "(none)".to_owned(), plain),
+            None => String::new(),
+        };
+        let count = self.counts.entry(group).or_default();
+        count.rows += 1;
+        if let Some((_, path)) = &self.distinct {
+            count.values.extend(path.all(whole).into_iter().map(plain));
+        }
+        if count.examples.len() < EXAMPLES {
+            count.examples.push(id.to_owned());
+        }
+    }
+
+    /// Reports what does not hold.
+    pub fn report(mut self, problems: &mut Problems) {
+        if let Some(failure) = &self.failure {
+            problems.error(&self.place, format!("the check \"{}\" {failure}", self.name));
+            return;
+        }
+        if self.counts.is_empty() && self.by.is_none() {
+            self.counts.insert(String::new(), Count::default());
+        }
+        for (group, count) in &self.counts {
+            let found = if self.distinct.is_some() { count.values.len() as f64 } else { count.rows as f64 };
+            let bound = match (self.min.filter(|min| found < *min), self.max.filter(|max| found > *max)) {
+                (Some(min), _) => format!("at least {min}"),
+                (_, Some(max)) => format!("at most {max}"),
+                _ => continue,
+            };
+            let what = match &self.distinct {
+                Some((column, _)) => format!("different values of `{column}`"),
+                None => "rows".to_owned(),
+            };
+            let within = match &self.by {
+                Some((column, _)) => format!(" where `{column}` is {group:?}"),
+                None => String::new(),
+            };
+            let examples =
+                if count.examples.is_empty() { String::new() } else { format!(": {}", count.examples.join(", ")) };
+            problems
+                .error(&self.place, format!("the check \"{}\" does not hold", self.name))
+                .hint(format!("{bound} {what}{within} are wanted, there are {found}{examples}"));
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Columns that the source does not hold.
+
+use std::sync::Arc;
+
+use karat_text::path::Path;
+use karat_text::template::{Context, Template};
+use rustc_hash::FxHashMap;
+use serde_json::{Map, Value};
+
+use super::DatasetError;
+use super::source::RowPlace;
+use crate::diagnostics::{Diagnostic, Severity};
+use crate::files::Files;
+use crate::jsonl;
+
+/// A column that is made, and what an absent value means.
+pub(crate) struct Column {
+    pub name: String,
+    pub kind: ColumnKind,
+    /// Whether an absent value is null, not an error.
+    pub may_be_empty: bool,
+}
+
+/// How a column is made.
+pub(crate) enum ColumnKind {
+    /// From the row.
+    Value(Template),
+    /// The content of a file, by row.
+    File(Template),
+    /// A row of another file, by a key that both have.
+    Lookup { on: Path, key: String, index: Arc<FxHashMap<String, Value>>, file: String },
+}
+
+impl Column {
+    /// The column's value for a row; `seen` gets the bytes of a file that was read.
+    pub fn value(
+        &self,
+        row: &Map<String, Value>,
+        files: &dyn Files,
+        at: &RowPlace,
+        seen: &mut dyn FnMut(&[u8]),
+    ) -> Result<Value, DatasetError> {
+        match &self.kind {
+            ColumnKind::Value(template) => template.value(&Context::new().with("sample", row)).map_err(|error| {
+                at.problem_with_hint("", format!("the column `{}`: {}", self.name, error.message), error.hint)
+            }),
+            ColumnKind::File(template) => self.file(template, row, files, at, seen),
+            ColumnKind::Lookup { on, key, index, file } => self.lookup(on, key, index, file, row, at),
+        }
+    }
+
+    fn file(
+        &self,
+        template: &Template,
+        row: &Map<String, Value>,
+        files: &dyn Files,
+        at: &RowPlace,
+        seen: &mut dyn FnMut(&[u8]),
+    ) -> Result<Value, DatasetError> {
+        let path = template.render(&Context::new().with("sample", row)).map_err(|error| {
+            at.problem_with_hint("", format!("the path of the column `{}`: {}", self.name, error.message), error.hint)
+        })?;
+        let path = crate::files::join("", &path);
+        let bytes = match files.read(&path) {
+            Ok(bytes) => bytes,
+            Err(_) if self.may_be_empty => return Ok(Value::Null),
+            Err(error) => {
+                let message =
+                    format!("the column `{}` wants the file {path}, which cannot be read: {error}", self.name);
+                let hint = "write the file, or say `missing: empty`";
+                return Err(at.problem_with_hint("", message, Some(hint.to_owned())));
+            }
+        };
+        seen(&bytes);
+        content(&path, bytes).and_then(|value| match is_empty(&value) && !self.may_be_empty {
+            true => {
+                let message = format!("the column `{}` of {}:{} is empty", self.name, at.file, at.line);
+                Err(DatasetError::new(Diagnostic::of_file(Severity::Error, &path, message)))
+            }
+            false => Ok(value),
+        })
+    }
+
+    fn lookup(
+        &self,
+        on: &Path,
+        key: &str,
+        index: &FxHashMap<String, Value>,
+        file: &str,
+        row: &Map<String, Value>,
+        at: &RowPlace,
+    ) -> Result<Value, DatasetError> {
+        let whole = Value::Object(row.clone());
+        let wanted = on.first(&whole).map(super::rows::plain);
+        match wanted.as_ref().and_then(|wanted| index.get(wanted)) {
+            Some(found) => Ok(found.clone()),
+            None if self.may_be_empty => Ok(Value::Null),
+            None => {
+                let message = match wanted {
+                    Some(wanted) => {
+                        format!("the column `{}`: {file} has no row whose `{key}` is {wanted:?}", self.name)
+                    }
+                    None => format!("the column `{}`: this row has no `{key}` to look up", self.name),
+                };
+                Err(at.problem_with_hint(key, message, Some("add the row, or say `missing: empty`".to_owned())))
+            }
+        }
+    }
+}
+
+/// JSON is parsed, anything else is text.
+fn content(path: &str, bytes: Vec<u8>) -> Result<Value, DatasetError> {
+    let Ok(text) = String::from_utf8(bytes) else {
+        let message = format!("the file {path} is not UTF-8 text");
+        return Err(DatasetError::new(Diagnostic::of_file(Severity::Error, path, message)));
+    };
+    if path.ends_with(".json") {
+        return jsonl::document(path, &text).map_err(|problem| DatasetError::new(*problem));
+    }
+    Ok(Value::String(text))
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.trim().is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(map) => map.is_empty(),
+        _ => false,
+    }
+}

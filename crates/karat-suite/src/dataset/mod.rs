@@ -1,0 +1,83 @@
+//! The dataset: where its rows come from, what is added to them, which of them count. Rows are streamed; what is held
+//! does not grow with their number, apart from a hash of each id while they are checked.
+
+pub(crate) mod checks;
+pub(crate) mod columns;
+mod date;
+mod roles;
+mod row_schema;
+mod rows;
+pub(crate) mod scan;
+pub(crate) mod source;
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+
+use karat_text::path::Path;
+use karat_text::template::Expression;
+use karat_types::Sample;
+
+use crate::diagnostics::Diagnostic;
+use crate::files::Files;
+
+pub(crate) use roles::{Role, Roles};
+/// Names that other tools give to a role's column.
+pub(crate) mod aliases {
+    pub(crate) use super::roles::{ID, INPUT, REFERENCE};
+}
+pub(crate) use row_schema::RowSchema;
+pub(crate) use rows::plain;
+pub(crate) use source::Source;
+
+/// A row that cannot be used, with the file and line it stands in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DatasetError {
+    problem: Box<Diagnostic>,
+    /// Position of the row in the planned dataset, where a bad row is reported and does not end the load.
+    pub row: Option<u64>,
+    /// The row's id, where it has one in spite of what is wrong.
+    pub id: Option<Arc<str>>,
+}
+
+impl DatasetError {
+    pub(crate) fn new(problem: Diagnostic) -> Self {
+        Self { problem: Box::new(problem), row: None, id: None }
+    }
+
+    /// What is wrong, and where.
+    pub fn problem(&self) -> &Diagnostic {
+        &self.problem
+    }
+}
+
+impl fmt::Display for DatasetError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.problem.fmt(f)
+    }
+}
+
+impl std::error::Error for DatasetError {}
+
+/// A dataset as the suite declares it, everything compiled.
+pub(crate) struct Dataset {
+    pub files: Arc<dyn Files>,
+    pub source: Source,
+    pub roles: Roles,
+    pub columns: Vec<columns::Column>,
+    pub row_schema: Option<RowSchema>,
+    pub condition: Option<Expression>,
+    pub limit: Option<u64>,
+    /// Ids that are asked for; empty = all.
+    pub only: BTreeSet<String>,
+    /// Whether a bad row becomes an errored sample.
+    pub reports_broken: bool,
+    pub metadata: Vec<(String, Path)>,
+}
+
+impl Dataset {
+    /// The rows that are planned, in order. Every pass gives the same ones.
+    pub fn rows(self: &Arc<Self>) -> Box<dyn Iterator<Item = Result<Sample, DatasetError>> + Send> {
+        Box::new(rows::Rows::new(self.clone()).planned())
+    }
+}

@@ -1,0 +1,61 @@
+//! Roles: which columns are the id, the input, the reference.
+
+use karat_text::path::Path;
+use serde_json::{Map, Value};
+
+use super::DatasetError;
+use super::source::RowPlace;
+
+/// Where a role's value stands.
+#[derive(Debug, Clone)]
+pub(crate) enum Role {
+    /// Where the suite says.
+    Declared(Path),
+    /// In whichever of these columns a row has; two of them in one row are an error.
+    Common(&'static [&'static str]),
+}
+
+/// The roles of a dataset.
+#[derive(Debug, Clone)]
+pub(crate) struct Roles {
+    pub id: Role,
+    pub input: Role,
+    pub reference: Role,
+    pub cluster: Option<Path>,
+    pub date: Option<Path>,
+    pub zone: jiff::tz::TimeZone,
+}
+
+/// Names that other tools give to the id.
+pub(crate) const ID: &[&str] = &["id", "sample_id"];
+/// Names that other tools give to the input.
+pub(crate) const INPUT: &[&str] = &["input", "inputs", "user_input", "question", "prompt"];
+/// Names that other tools give to the reference.
+pub(crate) const REFERENCE: &[&str] =
+    &["reference", "target", "ideal", "expected", "expected_output", "expectedOutput", "expectations"];
+
+impl Role {
+    /// The value of the role in a row.
+    pub fn value<'a>(
+        &self,
+        role: &str,
+        row: &'a Map<String, Value>,
+        whole: &'a Value,
+        at: &RowPlace,
+    ) -> Result<Option<&'a Value>, DatasetError> {
+        match self {
+            Self::Declared(path) => Ok(path.first(whole).filter(|value| !value.is_null())),
+            Self::Common(names) => {
+                let mut found = names.iter().filter_map(|name| row.get_key_value(*name));
+                match (found.next(), found.next()) {
+                    (Some((first, _)), Some((second, _))) => Err(at.problem_with_hint(
+                        second,
+                        format!("both `{first}` and `{second}` could be the {role}"),
+                        Some(format!("say which one: `{role}: {first}` in `dataset`")),
+                    )),
+                    (first, _) => Ok(first.map(|(_, value)| value).filter(|value| !value.is_null())),
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! The one pass over a dataset while a suite is loaded: counts the rows, learns the columns, and finds everything that
+//! is wrong with them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use rustc_hash::{FxHashSet, FxHasher};
+use serde_json::Value;
+
+use super::checks::Check;
+use super::row_schema::Leniency;
+use super::rows::{Kept, Rows};
+use super::{Dataset, DatasetError, Role};
+use crate::decode::Watched;
+use crate::diagnostics::{Diagnostic, Problems, Severity};
+use crate::names::Pending;
+use crate::nearest::{nearest, suggestion};
+use crate::node::Place;
+
+/// Most bad rows that are shown.
+const SHOWN: usize = 20;
+
+/// What a pass over the dataset has found.
+pub(crate) struct Scan {
+    /// Rows that are planned.
+    pub rows: u64,
+    /// Every column of any row.
+    pub columns: BTreeSet<String>,
+    /// Whether a row has an input.
+    pub has_input: bool,
+    /// Whether a row has a reference.
+    pub has_reference: bool,
+    /// Whether a row names a cluster.
+    pub is_clustered: bool,
+    /// Hash over the contents of the files that columns were read from.
+    pub contents: String,
+    /// Whether at least one row could be read.
+    pub is_read: bool,
+}
+
+struct Scanner<'a> {
+    problems: &'a mut Problems,
+    found: Scan,
+    ids: FxHashSet<u64>,
+    shown: usize,
+    bad: u64,
+    kept: u64,
+    wanted: BTreeSet<String>,
+    matched: Vec<bool>,
+}
+
+impl Dataset {
+    /// Passes over the rows: all of them, unless a limit is reached and nothing is left to be learned. `place` is the
+    /// dataset's own, for problems that have no row.
+    pub fn scan(
+        self: &Arc<Self>,
+        place: &Place,
+        mut checks: Vec<Check>,
+        watched: &[Watched],
+        pending: &[Pending],
+        problems: &mut Problems,
+    ) -> Scan {
+        let wanted: BTreeSet<&str> = pending.iter().filter_map(Pending::column).collect();
+        let mut rows = Rows::new(self.clone());
+        let mut scanner = Scanner::new(self, watched, problems);
+        while let Some(row) = rows.next_kept() {
+            match row {
+                Ok(kept) => {
+                    let whole = Value::Object(kept.sample.columns.clone());
+                    checks.iter_mut().for_each(|check| check.see(&kept.sample.id, &kept.sample.columns, &whole));
+                    scanner.see(self, kept, &whole, watched);
+                }
+                Err(error) => scanner.broken(self, error),
+            }
+            if checks.is_empty() && scanner.has_enough(self, &wanted) {
+                break;
+            }
+        }
+        let contents = rows.contents.finalize().to_hex().to_string();
+        let leniencies = rows.leniencies;
+        scanner.finish(self, place, watched, checks, leniencies);
+        Scan { contents, ..scanner.found }
+    }
+
+    /// The first row with an id, for the message about the second one.
+    fn first_with(self: &Arc<Self>, id: &str) -> Option<Kept> {
+        let mut rows = Rows::new(self.clone());
+        std::iter::from_fn(|| rows.next_kept()).filter_map(Result::ok).find(|kept| &*kept.sample.id == id)
+    }
+}
+
+impl<'a> Scanner<'a> {
+    fn new(dataset: &Dataset, watched: &[Watched], problems: &'a mut Problems) -> Self {
+        let mut columns: BTreeSet<String> = dataset.columns.iter().map(|column| column.name.clone()).collect();
+        columns.extend(dataset.row_schema.iter().flat_map(|schema| schema.columns().map(str::to_owned)));
+        Self {
+            problems,
+            found: Scan {
+                rows: 0,
+                columns,
+                has_input: matches!(dataset.roles.input, Role::Declared(_)),
+                has_reference: matches!(dataset.roles.reference, Role::Declared(_)),
+                is_clustered: false,
+                contents: String::new(),
+                is_read: false,
+            },
+            ids: FxHashSet::default(),
+            shown: 0,
+            bad: 0,
+            kept: 0,
+            wanted: dataset.only.clone(),
+            matched: vec![false; watched.len()],
+        }
+    }
+
+    fn see(&mut self, dataset: &Arc<Dataset>, kept: Kept, whole: &Value, watched: &[Watched]) {
+        let Kept { sample, at } = kept;
+        self.kept += 1;
+        self.found.is_read = true;
+        let mut hasher = FxHasher::default();
+        sample.id.hash(&mut hasher);
+        if !self.ids.insert(hasher.finish()) {
+            let first =
+                dataset.first_with(&sample.id).filter(|first| first.at.line != at.line || first.at.file != at.file);
+            if let Some(first) = first {
+                let hint = format!("it stands in {}:{} already; ids must differ", first.at.file, first.at.line);
+                let error =
+                    at.problem_with_hint(&sample.id, format!("the id `{}` stands here twice", sample.id), Some(hint));
+                self.report(error);
+            }
+        }
+        let new = sample.columns.keys().filter(|column| !self.found.columns.contains(*column)).cloned();
+        let new: Vec<String> = new.collect();
+        self.found.columns.extend(new);
+        for (matched, path) in self.matched.iter_mut().zip(watched).filter(|(matched, _)| !**matched) {
+            *matched = path.path.first(whole).is_some_and(|value| !value.is_null());
+        }
+        self.found.has_input |= sample.input.is_some();
+        self.found.has_reference |= sample.reference.is_some();
+        self.found.is_clustered |= sample.cluster.is_some();
+        self.wanted.remove(&*sample.id);
+        if dataset.wants(&sample.id) && dataset.limit.is_none_or(|limit| self.found.rows < limit) {
+            self.found.rows += 1;
+        }
+    }
+
+    /// Whether the limit is reached, every sample that is asked for is found, and so is every column that is read.
+    fn has_enough(&self, dataset: &Dataset, wanted: &BTreeSet<&str>) -> bool {
+        dataset.limit.is_some_and(|limit| self.found.rows >= limit)
+            && self.wanted.is_empty()
+            && self.matched.iter().all(|matched| *matched)
+            && wanted.iter().all(|column| self.found.columns.contains(*column))
+    }
+
+    fn broken(&mut self, dataset: &Dataset, error: DatasetError) {
+        if !dataset.reports_broken {
+            return self.report(error);
+        }
+        let counts = error.id.as_deref().is_none_or(|id| dataset.wants(id));
+        self.found.rows += u64::from(counts && dataset.limit.is_none_or(|limit| self.found.rows < limit));
+        let mut problem = error.problem().clone();
+        problem.severity = Severity::Warning;
+        self.push(problem);
+    }
+
+    fn report(&mut self, error: DatasetError) {
+        self.bad += 1;
+        self.push(error.problem().clone());
+    }
+
+    fn push(&mut self, problem: Diagnostic) {
+        self.shown += 1;
+        if self.shown <= SHOWN {
+            self.problems.push(problem);
+        }
+    }
+
+    fn finish(
+        &mut self,
+        dataset: &Arc<Dataset>,
+        place: &Place,
+        watched: &[Watched],
+        checks: Vec<Check>,
+        leniencies: BTreeMap<Leniency, u64>,
+    ) {
+        if self.shown > SHOWN {
+            self.problems.error(place, format!("{} more rows of the dataset cannot be used", self.shown - SHOWN));
+        }
+        if self.kept == 0 && self.bad == 0 && self.found.rows == 0 {
+            let condition = if dataset.condition.is_some() { " that satisfy `where`" } else { "" };
+            self.problems.error(place, format!("the dataset has no rows{condition}")).hint("nothing could be run");
+            return;
+        }
+        if self.bad == 0 {
+            checks.into_iter().for_each(|check| check.report(self.problems));
+        }
+        for id in std::mem::take(&mut self.wanted) {
+            self.problems
+                .error(place, format!("the dataset has no sample `{id}`"))
+                .maybe_hint(Self::near_id(dataset, &id));
+        }
+        for (_, watched) in self.matched.iter().zip(watched).filter(|(matched, _)| !**matched && self.kept > 0) {
+            let text = self.problems.text(watched.place.file);
+            let written = text.get(watched.place.span.clone()).unwrap_or_default().trim_matches(['"', '\'']).to_owned();
+            let column = written.trim_start_matches("$.").split(['.', '[']).next().unwrap_or_default().to_owned();
+            let hint = suggestion(&column, self.found.columns.iter().map(String::as_str));
+            self.problems.error(&watched.place, format!("`{written}` matches no row of the dataset")).maybe_hint(hint);
+        }
+        for (leniency, times) in leniencies {
+            let often = if times == 1 { "once".to_owned() } else { format!("{times} times") };
+            self.problems.notice(place, format!("{leniency} ({often})"));
+        }
+    }
+
+    fn near_id(dataset: &Arc<Dataset>, id: &str) -> Option<String> {
+        let mut rows = Rows::new(dataset.clone());
+        let ids: Vec<Arc<str>> = std::iter::from_fn(|| rows.next_kept())
+            .filter_map(Result::ok)
+            .take(10_000)
+            .map(|it| it.sample.id)
+            .collect();
+        nearest(id, ids.iter().map(|id| &**id)).map(|near| format!("did you mean `{near}`?"))
+    }
+}

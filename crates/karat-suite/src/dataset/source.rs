@@ -1,0 +1,213 @@
+//! Rows as they stand in their files.
+
+use std::io::{self, BufRead};
+use std::ops::Range;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::DatasetError;
+use crate::diagnostics::Diagnostic;
+use crate::files::Files;
+use crate::jsonl;
+
+/// Form of a dataset's files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Format {
+    Jsonl,
+    Json,
+    Csv,
+}
+
+impl Format {
+    pub const NAMES: &'static [&'static str] = &["jsonl", "json", "csv"];
+
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "jsonl" | "ndjson" => Some(Self::Jsonl),
+            "json" => Some(Self::Json),
+            "csv" => Some(Self::Csv),
+            _ => None,
+        }
+    }
+}
+
+/// Where rows come from.
+#[derive(Debug, Clone)]
+pub(crate) enum Source {
+    /// Files of one form, in order.
+    Files { paths: Vec<String>, format: Format },
+    /// Rows written in the suite, with the line of each.
+    Inline { file: String, rows: Arc<Vec<(usize, Value)>> },
+}
+
+/// A row before anything is added to it.
+#[derive(Debug, Clone)]
+pub(crate) struct RawRow {
+    pub columns: Map<String, Value>,
+    pub at: Arc<RowPlace>,
+}
+
+/// Where a row stands.
+#[derive(Debug, Clone)]
+pub(crate) struct RowPlace {
+    pub file: Arc<str>,
+    pub line: usize,
+    pub text: String,
+}
+
+impl RowPlace {
+    /// A problem of this row; `what` is the part of the row that is pointed at.
+    pub fn problem(&self, what: &str, message: impl Into<String>) -> DatasetError {
+        let span = self.span_of(what);
+        let above = &self.text[..span.start];
+        let line_start = above.rfind('\n').map_or(0, |newline| newline + 1);
+        let line = self.line + above.matches('\n').count();
+        let text = self.text[line_start..].lines().next().unwrap_or_default();
+        let span = span.start - line_start..span.end - line_start;
+        DatasetError::new(Diagnostic::of_line(&self.file, line, text, span, message))
+    }
+
+    /// As [`RowPlace::problem`], and what to do.
+    pub fn problem_with_hint(&self, what: &str, message: impl Into<String>, hint: Option<String>) -> DatasetError {
+        let mut error = self.problem(what, message);
+        error.problem.maybe_hint(hint);
+        error
+    }
+
+    fn span_of(&self, what: &str) -> Range<usize> {
+        let quoted = format!("\"{what}\"");
+        let found = if what.is_empty() { None } else { self.text.find(&quoted) };
+        let first_line = self.text.find('\n').unwrap_or(self.text.len());
+        found.map_or(0..first_line.min(1), |at| at..at + quoted.len())
+    }
+}
+
+type RowResult = Result<RawRow, DatasetError>;
+type RowStream = Box<dyn Iterator<Item = RowResult> + Send>;
+
+impl Source {
+    /// The rows, file after file. A file that cannot be read is one error.
+    pub fn stream(&self, files: &Arc<dyn Files>) -> RowStream {
+        match self {
+            Self::Inline { file, rows } => inline(file, rows.clone()),
+            Self::Files { paths, format } => {
+                let (files, format) = (files.clone(), *format);
+                Box::new(paths.clone().into_iter().flat_map(move |path| one_file(&files, &path, format)))
+            }
+        }
+    }
+}
+
+fn inline(file: &str, rows: Arc<Vec<(usize, Value)>>) -> RowStream {
+    let file: Arc<str> = file.into();
+    let count = rows.len();
+    Box::new((0..count).map(move |index| {
+        let (line, value) = &rows[index];
+        row(value.clone(), RowPlace { file: file.clone(), line: *line, text: value.to_string() })
+    }))
+}
+
+fn one_file(files: &Arc<dyn Files>, path: &str, format: Format) -> RowStream {
+    let opened = match format {
+        Format::Json => files.read(path).map(|bytes| json(path, bytes)),
+        Format::Jsonl => files.open(path).map(|reader| lines(path, reader)),
+        Format::Csv => files.open(path).map(|reader| csv_rows(path, reader)),
+    };
+    opened.unwrap_or_else(|error| Box::new(std::iter::once(Err(unreadable(path, &error)))))
+}
+
+fn unreadable(path: &str, error: &io::Error) -> DatasetError {
+    let message = format!("the dataset's file {path} cannot be read: {error}");
+    DatasetError::new(Diagnostic::of_file(crate::diagnostics::Severity::Error, path, message))
+}
+
+fn lines(path: &str, mut reader: Box<dyn BufRead + Send>) -> RowStream {
+    let file: Arc<str> = path.into();
+    let mut line = 0;
+    let mut is_over = false;
+    Box::new(std::iter::from_fn(move || {
+        while !is_over {
+            let mut bytes = Vec::new();
+            line += 1;
+            match reader.read_until(b'\n', &mut bytes) {
+                Ok(0) => is_over = true,
+                Ok(_) if bytes.iter().all(u8::is_ascii_whitespace) => {}
+                Ok(_) => return Some(json_line(&file, line, &bytes)),
+                Err(error) => {
+                    is_over = true;
+                    return Some(Err(unreadable(&file, &error)));
+                }
+            }
+        }
+        None
+    }))
+}
+
+fn json_line(file: &Arc<str>, line: usize, bytes: &[u8]) -> RowResult {
+    let bytes = if line == 1 { bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes) } else { bytes };
+    let text = String::from_utf8_lossy(bytes).trim_end().to_owned();
+    match serde_json::from_slice(bytes) {
+        Ok(value) => row(value, RowPlace { file: file.clone(), line, text }),
+        Err(error) => Err(DatasetError::new(jsonl::syntax(file, &text, line, &error))),
+    }
+}
+
+fn json(path: &str, bytes: Vec<u8>) -> RowStream {
+    let once = |problem: Diagnostic| -> RowStream { Box::new(std::iter::once(Err(DatasetError::new(problem)))) };
+    let Ok(text) = String::from_utf8(bytes) else {
+        return once(Diagnostic::of_line(path, 1, "", 0..0, "the file is not UTF-8 text"));
+    };
+    let text = text.trim_start_matches('\u{feff}').to_owned();
+    match jsonl::members(path, &text) {
+        Ok(members) => {
+            let file: Arc<str> = path.into();
+            Box::new(members.into_iter().map(move |(line, range)| {
+                let place = RowPlace { file: file.clone(), line, text: text[range.clone()].to_owned() };
+                match serde_json::from_str(&text[range]) {
+                    Ok(value) => row(value, place),
+                    Err(error) => Err(DatasetError::new(jsonl::syntax(&file, &place.text, line, &error))),
+                }
+            }))
+        }
+        Err(problem) => once(*problem),
+    }
+}
+
+fn csv_rows(path: &str, reader: Box<dyn BufRead + Send>) -> RowStream {
+    let file: Arc<str> = path.into();
+    let mut table = csv::ReaderBuilder::new().flexible(false).from_reader(reader);
+    let headers: Vec<String> = match table.headers() {
+        Ok(headers) => headers.iter().map(|name| name.trim_start_matches('\u{feff}').trim().to_owned()).collect(),
+        Err(error) => return Box::new(std::iter::once(Err(csv_error(&file, &error)))),
+    };
+    let mut records = table.into_records();
+    Box::new(std::iter::from_fn(move || {
+        Some(records.next()?.map_err(|error| csv_error(&file, &error)).map(|record| {
+            let line = record.position().map_or(0, |position| position.line() as usize);
+            let cells = headers.iter().zip(record.iter());
+            let columns: Map<String, Value> =
+                cells.map(|(name, cell)| (name.clone(), Value::String(cell.to_owned()))).collect();
+            let text = record.iter().collect::<Vec<_>>().join(",");
+            RawRow { columns, at: Arc::new(RowPlace { file: file.clone(), line, text }) }
+        }))
+    }))
+}
+
+fn csv_error(file: &Arc<str>, error: &csv::Error) -> DatasetError {
+    let line = error.position().map_or(1, |position| position.line() as usize);
+    let message = match error.kind() {
+        csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
+            format!("this row has {len} cells, the header has {expected_len}")
+        }
+        _ => format!("this is no valid CSV: {error}"),
+    };
+    DatasetError::new(Diagnostic::of_line(file, line, "", 0..0, message))
+}
+
+fn row(value: Value, place: RowPlace) -> RowResult {
+    match value {
+        Value::Object(columns) => Ok(RawRow { columns, at: Arc::new(place) }),
+        _ => Err(place.problem("", "a row must be an object with named columns")),
+    }
+}

@@ -1,0 +1,241 @@
+//! `dataset`.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use karat_text::path::Path;
+use karat_text::template::Expression;
+use karat_types::SourceDigest;
+
+use super::Decoder;
+use crate::dataset::checks::Check;
+use crate::dataset::source::Format;
+use crate::dataset::{Dataset, Role, Roles, RowSchema, Source, aliases};
+use crate::files::{folder, join, matches};
+use crate::names;
+use crate::nearest::suggestion;
+use crate::node::{Node, Place};
+use crate::overrides::Overrides;
+use crate::unavailable;
+
+/// A decoded dataset and what is known of it before its rows are read.
+pub(crate) struct Decoded {
+    pub dataset: Arc<Dataset>,
+    pub checks: Vec<Check>,
+    pub sources: Vec<SourceDigest>,
+    pub version: Option<String>,
+    pub place: Place,
+}
+
+impl Decoder<'_> {
+    /// The dataset of a suite; `None` when its source cannot be read.
+    pub fn dataset(&mut self, node: &Node, overrides: &Overrides) -> Option<Decoded> {
+        let source = self.source(node);
+        let columns = self.columns(node.given("columns"));
+        let row_schema = node.given("row_schema").and_then(|file| self.row_schema(file));
+        let condition = node.given("where").and_then(|condition| self.dataset_expression(condition));
+        let roles = self.roles(node);
+        let metadata = node.given("metadata").map(Node::items).unwrap_or_default();
+        let metadata = metadata.iter().filter_map(|item| Some((item.text()?.to_owned(), self.watch(item)?))).collect();
+        let checks = self.checks(node.given("checks"));
+        if let Some(changelog) = node.given("changelog") {
+            self.content(changelog);
+        }
+        if let Some(assert) = node.given("rows").and_then(|rows| rows.items().iter().find_map(|row| row.get("assert")))
+        {
+            self.problems.error(&assert.place, unavailable::message("`assert` (scorers of one row)"));
+        }
+        let (source, sources) = source?;
+        let dataset = Dataset {
+            files: self.files.clone(),
+            source,
+            roles,
+            columns,
+            row_schema,
+            condition,
+            limit: overrides.limit.or_else(|| super::whole(node, "limit")),
+            only: overrides.samples.iter().cloned().collect::<BTreeSet<_>>(),
+            reports_broken: node.text_of("broken") == Some("report"),
+            metadata,
+        };
+        Some(Decoded {
+            dataset: Arc::new(dataset),
+            checks,
+            sources,
+            version: node.text_of("version").map(str::to_owned),
+            place: node.given("source").or_else(|| node.given("rows")).unwrap_or(node).place.clone(),
+        })
+    }
+
+    fn row_schema(&mut self, file: &Node) -> Option<RowSchema> {
+        let schema = self.schema(file)?;
+        self.digests.insert(blake3::hash(schema.to_string().as_bytes()).to_hex().to_string());
+        RowSchema::new(&schema)
+    }
+
+    fn source(&mut self, node: &Node) -> Option<(Source, Vec<SourceDigest>)> {
+        if let Some(rows) = node.given("rows") {
+            return Some(self.inline(rows));
+        }
+        let source = node.given("source")?;
+        let path = self.path(source)?;
+        let paths = self.expand(source, &path)?;
+        let format = self.format(node, source, &paths)?;
+        let written = source.text().unwrap_or(&path);
+        let mut digests = Vec::new();
+        for path in &paths {
+            match self.digest(path) {
+                Ok((blake3, bytes)) => {
+                    let name = if paths.len() == 1 { written.to_owned() } else { file_name(path).to_owned() };
+                    digests.push(SourceDigest { path: name, blake3, bytes });
+                }
+                Err(error) => {
+                    self.unreadable(source, path, &error);
+                    return None;
+                }
+            }
+        }
+        Some((Source::Files { paths, format }, digests))
+    }
+
+    fn inline(&mut self, rows: &Node) -> (Source, Vec<SourceDigest>) {
+        let values: Vec<_> = rows.items().iter().map(|row| (self.problems.line(&row.place), row.json())).collect();
+        let bytes = rows.json().to_string();
+        let digest = SourceDigest {
+            path: "rows".to_owned(),
+            blake3: blake3::hash(bytes.as_bytes()).to_hex().to_string(),
+            bytes: bytes.len() as u64,
+        };
+        let file = self.problems.path(rows.place.file).to_owned();
+        (Source::Inline { file, rows: Arc::new(values) }, vec![digest])
+    }
+
+    /// The files that a source names: itself, or those that match its pattern, by name.
+    fn expand(&mut self, node: &Node, path: &str) -> Option<Vec<String>> {
+        let pattern = file_name(path);
+        if !pattern.contains(['*', '?']) {
+            return Some(vec![path.to_owned()]);
+        }
+        let folder = folder(path);
+        if folder.contains('*') {
+            self.problems.error(&node.place, "a pattern may only stand in the file's name, not in a folder's");
+            return None;
+        }
+        match self.files.list(folder) {
+            Ok(names) => {
+                let mut found: Vec<String> =
+                    names.iter().filter(|name| matches(pattern, name)).map(|name| join(folder, name)).collect();
+                found.sort();
+                if found.is_empty() {
+                    self.problems.error(&node.place, format!("no file matches {path}"));
+                }
+                (!found.is_empty()).then_some(found)
+            }
+            Err(error) => {
+                self.problems.error(&node.place, format!("the folder {folder} cannot be listed: {error}"));
+                None
+            }
+        }
+    }
+
+    fn format(&mut self, node: &Node, source: &Node, paths: &[String]) -> Option<Format> {
+        let (place, name) = match node.given("format") {
+            Some(format) => (format.place.clone(), format.text()?.to_owned()),
+            None => {
+                let name = paths.first().map(|path| file_name(path)).unwrap_or_default();
+                let extension = name.rsplit_once('.').map(|(_, extension)| extension.to_lowercase());
+                let Some(extension) = extension else {
+                    let is_folder = paths.first().is_some_and(|path| self.files.list(path).is_ok());
+                    if is_folder {
+                        self.problems.error(&source.place, unavailable::message("a folder as `source`"));
+                    } else {
+                        self.problems
+                            .error(&source.place, format!("the form of {name} cannot be told from its name"))
+                            .hint("add `format: jsonl`, `json` or `csv`");
+                    }
+                    return None;
+                };
+                (source.place.clone(), extension)
+            }
+        };
+        let format = Format::named(&name);
+        if format.is_none() {
+            if unavailable::is_format(&name) {
+                self.problems.error(&place, unavailable::message(&format!("the format `{name}`")));
+            } else {
+                self.problems
+                    .error(&place, format!("there is no format `{name}`"))
+                    .maybe_hint(suggestion(&name, Format::NAMES.iter().copied()));
+            }
+        }
+        format
+    }
+
+    fn digest(&self, path: &str) -> std::io::Result<(String, u64)> {
+        let mut reader = self.files.open(path)?;
+        let mut hasher = blake3::Hasher::new();
+        let bytes = std::io::copy(&mut reader, &mut hasher)?;
+        Ok((hasher.finalize().to_hex().to_string(), bytes))
+    }
+
+    fn roles(&mut self, node: &Node) -> Roles {
+        let mut declared = |key: &str| self.watch(node.given(key)?);
+        let mut role = |key: &str, common| declared(key).map_or(Role::Common(common), Role::Declared);
+        let id = role("id", aliases::ID);
+        let input = role("input", aliases::INPUT);
+        let reference = role("reference", aliases::REFERENCE);
+        let (cluster, date) = (declared("cluster"), declared("date"));
+        Roles { id, input, reference, cluster, date, zone: self.zone(node) }
+    }
+
+    fn zone(&mut self, node: &Node) -> jiff::tz::TimeZone {
+        let Some((at, name)) = node.given("zone").and_then(|at| Some((at, at.text()?))) else {
+            return jiff::tz::TimeZone::UTC;
+        };
+        match jiff::tz::TimeZone::get(name) {
+            Ok(zone) => zone,
+            Err(_) => {
+                self.problems
+                    .error(&at.place, format!("there is no time zone `{name}`"))
+                    .hint("names look like Europe/Berlin or UTC");
+                jiff::tz::TimeZone::UTC
+            }
+        }
+    }
+
+    fn checks(&mut self, node: Option<&Node>) -> Vec<Check> {
+        let mut checks = Vec::new();
+        for item in node.map(Node::items).unwrap_or_default() {
+            let Some(name) = item.given("name") else { continue };
+            let condition = item.given("where").and_then(|condition| self.dataset_expression(condition));
+            let text = name.text().unwrap_or_default().to_owned();
+            let mut check = Check::new(text, name.place.clone(), condition);
+            check.by = self.check_path(item, "by");
+            check.distinct = self.check_path(item, "distinct");
+            check.min = item.given("min").and_then(Node::number);
+            check.max = item.given("max").and_then(Node::number);
+            if check.min.is_none() && check.max.is_none() {
+                self.problems.error(&item.place, "a check needs `min` or `max`");
+            }
+            checks.push(check);
+        }
+        checks
+    }
+
+    fn check_path(&mut self, node: &Node, key: &str) -> Option<(String, Path)> {
+        let at = node.given(key)?;
+        Some((at.text()?.to_owned(), self.watch(at)?))
+    }
+
+    fn dataset_expression(&mut self, node: &Node) -> Option<Expression> {
+        let text = node.text()?;
+        let inlined = self.params.inline_expression(text, &node.place, &mut self.problems);
+        let expression = Expression::compile(&inlined).ok()?;
+        names::check(expression.reads(), text, &node.place, names::DATASET, &mut self.pending, &mut self.problems);
+        Some(expression)
+    }
+}
+
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}

@@ -1,0 +1,240 @@
+//! From the checked tree to the specs of the plan. What the checker has reported is passed over in silence here; what
+//! only shows when names are resolved and files are read is reported here.
+
+pub(crate) mod columns;
+pub(crate) mod dataset;
+pub(crate) mod gates;
+pub(crate) mod models;
+pub(crate) mod rubric;
+pub(crate) mod run;
+pub(crate) mod scorers;
+pub(crate) mod step;
+pub(crate) mod variants;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use karat_text::path::Path;
+use karat_text::template::{Context, Template};
+use karat_types::Parameters;
+use serde_json::Value;
+
+use crate::catalog::Catalog;
+use crate::diagnostics::Problems;
+use crate::duration;
+use crate::environment;
+use crate::files::{Files, join};
+use crate::names::Pending;
+use crate::node::{Node, Place};
+use crate::params::Params;
+use crate::{jsonl, notation, yaml};
+
+/// What decoding needs and what it gathers.
+pub(crate) struct Decoder<'a> {
+    pub files: Arc<dyn Files>,
+    pub catalog: &'a Catalog,
+    pub params: Params,
+    pub problems: Problems,
+    /// Names that can be judged only when the dataset's columns are known.
+    pub pending: Vec<Pending>,
+    /// Digests of files whose content the header does not hold.
+    pub digests: BTreeSet<String>,
+    /// What identifies each recording, by the path that the step holds.
+    pub recordings: BTreeMap<String, String>,
+    /// Paths into the row that must match at least one row.
+    pub watched: Vec<Watched>,
+}
+
+/// A path into the row that must match at least one row.
+pub(crate) struct Watched {
+    pub path: Path,
+    pub place: Place,
+}
+
+/// A file that was read.
+pub(crate) struct Content {
+    /// Path as resolved.
+    pub path: String,
+    pub bytes: Vec<u8>,
+}
+
+impl<'a> Decoder<'a> {
+    /// A decoder that has gathered nothing yet.
+    pub fn new(files: Arc<dyn Files>, catalog: &'a Catalog) -> Self {
+        Self {
+            files,
+            catalog,
+            params: Params::default(),
+            problems: Problems::default(),
+            pending: Vec::new(),
+            digests: BTreeSet::new(),
+            recordings: BTreeMap::new(),
+            watched: Vec::new(),
+        }
+    }
+
+    /// Demands that the path of a node matches at least one row.
+    pub fn watch(&mut self, node: &Node) -> Option<Path> {
+        let path = Path::parse(node.text()?).ok()?;
+        self.watched.push(Watched { path: path.clone(), place: node.place.clone() });
+        Some(path)
+    }
+
+    /// The path that a node names, once parameters stand in it: as seen from the file it is written in.
+    pub fn path(&mut self, node: &Node) -> Option<String> {
+        let text = node.text().filter(|text| !environment::mentions(text))?;
+        let inlined = self.params.inline_template(text, &node.place, &mut self.problems);
+        let template = Template::compile(&inlined).ok()?;
+        if let Some(name) = template.reads().iter().find(|name| !name.starts_with("params.")) {
+            let place = notation::name_within(&node.place, text, name, &self.problems);
+            self.problems
+                .error(&place, format!("`{name}` is not known here: this path is the same for every row"))
+                .hint("only `params` can stand in it");
+            return None;
+        }
+        let rendered = template.render(&Context::new()).ok()?;
+        Some(self.seen_from(node, text, &rendered))
+    }
+
+    /// A template of a path that is different by row, so written that it stands relative to the working directory.
+    pub fn row_path(&mut self, node: &Node) -> Option<String> {
+        let text = node.text()?;
+        let inlined = self.params.inline_template(text, &node.place, &mut self.problems);
+        if self.params.leads(text) || crate::files::is_rooted(text) {
+            return Some(inlined);
+        }
+        let folder = self.problems.folder(node.place.file);
+        let separator = if folder.is_empty() || folder.ends_with('/') { "" } else { "/" };
+        Some(format!("{}{separator}{inlined}", literal_prefix(folder)))
+    }
+
+    fn seen_from(&self, node: &Node, text: &str, rendered: &str) -> String {
+        if self.params.leads(text) {
+            return join("", rendered);
+        }
+        join(self.problems.folder(node.place.file), rendered)
+    }
+
+    /// The content of the file that a node names; a file that cannot be read becomes a problem.
+    pub fn content(&mut self, node: &Node) -> Option<Content> {
+        let path = self.path(node)?;
+        match self.files.read(&path) {
+            Ok(bytes) => Some(Content { path, bytes }),
+            Err(error) => {
+                self.unreadable(node, &path, &error);
+                None
+            }
+        }
+    }
+
+    /// Records that a file cannot be read.
+    pub fn unreadable(&mut self, node: &Node, path: &str, error: &std::io::Error) {
+        let hint = self.nearest_file(path);
+        let message = match error.kind() {
+            std::io::ErrorKind::NotFound => format!("there is no file {path}"),
+            _ => format!("the file {path} cannot be read: {error}"),
+        };
+        self.problems.error(&node.place, message).maybe_hint(hint);
+    }
+
+    fn nearest_file(&self, path: &str) -> Option<String> {
+        let folder = crate::files::folder(path);
+        let name = path.rsplit('/').next()?;
+        let mut names = self.files.list(folder).ok()?;
+        names.sort();
+        let near = crate::nearest::nearest(name, names.iter().map(String::as_str))?;
+        Some(format!("did you mean `{}`?", join(folder, near)))
+    }
+
+    /// The text of the file that a node names.
+    pub fn text(&mut self, node: &Node) -> Option<(String, String)> {
+        let content = self.content(node)?;
+        match String::from_utf8(content.bytes) {
+            Ok(text) => Some((content.path, text)),
+            Err(_) => {
+                self.problems.error(&node.place, format!("the file {} is not UTF-8 text", content.path));
+                None
+            }
+        }
+    }
+
+    /// The JSON or YAML document in the file that a node names.
+    pub fn document(&mut self, node: &Node) -> Option<Value> {
+        let (path, text) = self.text(node)?;
+        let value = match is_yaml(&path) {
+            true => yaml::value(&text).map_err(|error| format!("{path} is no valid YAML: {error}")),
+            false => match jsonl::document(&path, &text) {
+                Ok(value) => Ok(value),
+                Err(problem) => {
+                    self.problems.push(*problem);
+                    return None;
+                }
+            },
+        };
+        match value {
+            Ok(value) => Some(value),
+            Err(message) => {
+                self.problems.error(&node.place, message);
+                None
+            }
+        }
+    }
+
+    /// The rows of the JSON or JSONL file that a node names.
+    pub fn rows(&mut self, node: &Node) -> Option<Vec<Value>> {
+        let (path, text) = self.text(node)?;
+        let (rows, problems) = jsonl::rows(&path, &text);
+        let broken = !problems.is_empty();
+        problems.into_iter().for_each(|problem| {
+            self.problems.push(problem);
+        });
+        (!broken).then_some(rows)
+    }
+
+    /// A JSON Schema from the file that a node names; a schema that is none becomes a problem.
+    pub fn schema(&mut self, node: &Node) -> Option<Arc<Value>> {
+        let schema = self.document(node)?;
+        if let Err(error) = jsonschema::validator_for(&schema) {
+            let path = self.path(node).unwrap_or_default();
+            self.problems.error(&node.place, format!("{path} is no valid JSON Schema: {error}"));
+            return None;
+        }
+        Some(Arc::new(schema))
+    }
+
+    /// Call settings.
+    pub fn parameters(&mut self, node: Option<&Node>) -> Parameters {
+        node.and_then(|node| serde_json::from_value(node.json()).ok()).unwrap_or_default()
+    }
+
+    /// Milliseconds of the duration under a key.
+    pub fn duration(&self, node: &Node, key: &str) -> Option<u64> {
+        node.text_of(key).and_then(duration::parse)
+    }
+
+    /// The place of a file as a whole, for problems of what stands in it.
+    pub fn register(&mut self, path: &str, text: &str) -> Place {
+        let file = self.problems.source(path, text);
+        Place { file, span: 0..text.len() }
+    }
+}
+
+/// One of the language's words as the type that stands for it.
+pub(crate) fn word<T: serde::de::DeserializeOwned>(node: &Node, key: &str) -> Option<T> {
+    let text = node.text_of(key)?;
+    serde_json::from_value(Value::String(text.to_owned())).ok()
+}
+
+/// The whole number under a key.
+pub(crate) fn whole<T: TryFrom<i64>>(node: &Node, key: &str) -> Option<T> {
+    node.given(key).and_then(Node::integer).and_then(|number| T::try_from(number).ok())
+}
+
+pub(crate) fn is_yaml(path: &str) -> bool {
+    path.ends_with(".yaml") || path.ends_with(".yml")
+}
+
+/// A folder as the beginning of a template: braces in its name must not be read as code.
+fn literal_prefix(folder: &str) -> String {
+    if folder.contains('{') { format!("{{{{ {} }}}}", Value::from(folder)) } else { folder.to_owned() }
+}

@@ -1,0 +1,100 @@
+//! Which models run and which judge.
+
+use karat_types::{ModelSpec, Tier};
+
+use super::Decoder;
+use crate::diagnostics::Problems;
+use crate::grammar::Kind;
+use crate::nearest::suggestion;
+use crate::node::{Node, Place, Tree};
+use crate::registry::{self, EntryContext, Registry};
+use crate::unavailable;
+
+impl Decoder<'_> {
+    /// Adds the entries that a list of models holds to the registry.
+    pub fn own_entries(&mut self, list: Option<&Node>, registry: &mut Registry) {
+        for item in list.map(Node::items).unwrap_or_default().iter().filter(|item| is_entry(item)) {
+            if let Some(model) = registry::model(item, &EntryContext::default(), registry, self) {
+                registry.add(model);
+            }
+        }
+    }
+
+    /// The models that a list names: those of the command line, where there are any.
+    pub fn selected(
+        &mut self,
+        list: Option<&Node>,
+        flag: &str,
+        given: Option<&[String]>,
+        registry: &Registry,
+    ) -> Vec<ModelSpec> {
+        let references: Vec<(String, Place)> = match given {
+            Some(names) => names.iter().map(|name| self.on_command_line(flag, name)).collect(),
+            None => {
+                let items = list.map(Node::items).unwrap_or_default().iter();
+                let named = items.filter_map(|item| Some((item, item.main("id")?.text()?)));
+                // An entry that could not be read has been reported already.
+                let usable = named.filter(|(item, id)| !is_entry(item) || registry.get(id).is_some());
+                usable.map(|(item, id)| (id.to_owned(), item.place.clone())).collect()
+            }
+        };
+        let mut models: Vec<ModelSpec> = Vec::new();
+        for (reference, place) in references {
+            let Some(model) = self.known_model(&reference, &place, registry) else { continue };
+            if models.iter().any(|earlier| earlier.id == model.id) {
+                self.problems.error(&place, format!("the model `{}` stands here twice", model.id));
+                continue;
+            }
+            models.push(model);
+        }
+        models
+    }
+
+    /// Keeps the models of a tier; without models, those of the registry that can be counted on.
+    pub fn of_tier(&mut self, models: Vec<ModelSpec>, tier: Option<Tier>, registry: &Registry) -> Vec<ModelSpec> {
+        let Some(tier) = tier else { return models };
+        let fits = |model: &ModelSpec| model.tier == Some(tier);
+        let found: Vec<ModelSpec> = if models.is_empty() {
+            let stable = |model: &&ModelSpec| model.availability == karat_types::Availability::Stable;
+            registry.models().filter(stable).filter(|model| fits(model)).cloned().collect()
+        } else {
+            models.into_iter().filter(fits).collect()
+        };
+        if found.is_empty() {
+            let (_, place) = self.on_command_line("--tier", &format!("{tier:?}").to_lowercase());
+            self.problems.error(&place, "no model of the suite is of this tier");
+        }
+        found
+    }
+
+    /// The model that a reference means, if its provider is there.
+    pub fn known_model(&mut self, reference: &str, place: &Place, registry: &Registry) -> Option<ModelSpec> {
+        let Some(model) = registry.find(reference) else {
+            registry.report_unknown(reference, place, &mut self.problems);
+            return None;
+        };
+        if self.catalog.member(Kind::Provider, &model.provider).is_none() {
+            let message = unavailable::message(&format!("the provider `{}` of `{}`", model.provider, model.id));
+            self.problems.error(place, message);
+        }
+        Some(model.clone())
+    }
+
+    /// A name that was given on the command line, with a place for what is wrong with it.
+    pub fn on_command_line(&mut self, flag: &str, name: &str) -> (String, Place) {
+        let file = self.problems.command_line(flag, name);
+        (name.to_owned(), Place { file, span: 0..name.len() })
+    }
+}
+
+/// Whether an item of a list of models says more than an id.
+fn is_entry(item: &Node) -> bool {
+    matches!(&item.value, Tree::Map(entries) if entries.iter().any(|entry| entry.key != "id"))
+}
+
+/// Reports a name that is not among the known ones.
+pub(crate) fn unknown(what: &str, name: &str, known: &[&str], place: &Place, problems: &mut Problems) {
+    problems
+        .error(place, format!("the suite has no {what} `{name}`"))
+        .maybe_hint(suggestion(name, known.iter().copied()));
+}

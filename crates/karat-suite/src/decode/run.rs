@@ -1,0 +1,31 @@
+//! `run`.
+
+use karat_types::RunSpec;
+
+use super::whole;
+use crate::duration;
+use crate::node::Node;
+use crate::overrides::Overrides;
+
+/// The default ceiling of a run in dollars.
+const DEFAULT_BUDGET_USD: f64 = 25.0;
+
+/// Execution settings and the number of trials.
+pub(crate) fn decode(node: Option<&Node>, overrides: &Overrides) -> (RunSpec, u32) {
+    let number = |key| node.and_then(|node| whole::<u32>(node, key));
+    let large = |key| node.and_then(|node| whole::<u64>(node, key));
+    let milliseconds = |key| node.and_then(|node| node.text_of(key)).and_then(duration::parse);
+    let budget = node.and_then(|node| node.given("budget_usd")).and_then(Node::number);
+    let declared = overrides.budget_usd.or(budget);
+    let run = RunSpec {
+        max_concurrency: overrides.max_concurrency.or(number("max_concurrency")).unwrap_or(32),
+        timeout_ms: overrides.timeout_ms.or(milliseconds("timeout")).unwrap_or(120_000),
+        cell_timeout_ms: milliseconds("cell_timeout"),
+        retries: overrides.retries.or(number("retries")).unwrap_or(5),
+        budget_usd: Some(declared.unwrap_or(DEFAULT_BUDGET_USD)),
+        budget_declared: declared.is_some(),
+        max_calls: overrides.max_calls.or(large("max_calls")),
+        seed: overrides.seed.or(large("seed")).unwrap_or(1),
+    };
+    (run, overrides.trials.or(number("trials")).unwrap_or(1))
+}

@@ -1,0 +1,244 @@
+//! Scorers and analyses.
+
+use karat_types::{AnalysisSpec, Bound, Consensus, Parameters, RubricScorer, ScorerKind, ScorerSpec};
+use serde_json::{Map, Value};
+
+use super::{Decoder, word};
+use crate::check::share;
+use crate::grammar::{Kind, RUBRIC_ONLY};
+use crate::names;
+use crate::nearest::suggestion;
+use crate::node::{Entry, Node};
+use crate::overrides::Overrides;
+use crate::registry::Registry;
+
+const REDUCERS: &[&str] = &["mean", "median", "min", "max", "majority"];
+const AGGREGATES: &[&str] = &["mean", "median", "min", "max", "sum", "f1"];
+
+impl Decoder<'_> {
+    /// The scorers of a suite. `judges` are the judges of a rubric scorer that names none; a rubric scorer without
+    /// judges is left out by the plan.
+    pub fn scorers(
+        &mut self,
+        node: Option<&Node>,
+        judges: &[String],
+        registry: &Registry,
+        overrides: &Overrides,
+    ) -> Vec<ScorerSpec> {
+        let entries = node.map(Node::entries).unwrap_or_default();
+        entries.iter().filter_map(|entry| self.scorer(entry, judges, registry, overrides)).collect()
+    }
+
+    fn scorer(
+        &mut self,
+        entry: &Entry,
+        judges: &[String],
+        registry: &Registry,
+        overrides: &Overrides,
+    ) -> Option<ScorerSpec> {
+        let node = &entry.node;
+        let kind = match node.given("metric") {
+            Some(metric) => self.metric(node, metric)?,
+            None => self.rubric_scorer(node, &entry.key, judges, registry, overrides)?,
+        };
+        if let Some(reference) = node.given("reference") {
+            self.watch(reference);
+        }
+        Some(ScorerSpec {
+            id: entry.key.clone(),
+            kind,
+            output: node.text_of("output").unwrap_or("$").to_owned(),
+            reference: node.text_of("reference").map(str::to_owned),
+            value: node.get("value").map(Node::json),
+            bound: Bound {
+                min: node.given("min").and_then(share).map(|(number, _)| number),
+                max: node.given("max").and_then(share).map(|(number, _)| number),
+                not: node.given("not").and_then(Node::boolean).unwrap_or(false),
+            },
+            reduce: self.chosen(node, "reduce", "mean", is_reducer),
+            aggregate: self.chosen(node, "aggregate", "mean", is_aggregate),
+            better: word(node, "better"),
+        })
+    }
+
+    fn chosen(&mut self, node: &Node, key: &str, standard: &str, fits: fn(&str) -> bool) -> String {
+        let Some((at, text)) = node.given(key).and_then(|at| Some((at, at.text()?))) else {
+            return standard.to_owned();
+        };
+        if !fits(text) {
+            let known = if key == "reduce" { REDUCERS } else { AGGREGATES };
+            self.problems
+                .error(&at.place, format!("`{key}` cannot be `{text}`"))
+                .maybe_hint(suggestion(text, known.iter().copied()));
+        }
+        text.to_owned()
+    }
+
+    fn metric(&mut self, node: &Node, metric: &Node) -> Option<ScorerKind> {
+        for entry in node.entries().iter().filter(|entry| RUBRIC_ONLY.contains(&entry.key.as_str())) {
+            self.problems.error(&entry.place, format!("`{}` belongs to a scorer with a rubric", entry.key));
+        }
+        let schema = self.catalog.find(Kind::Metric, metric, &mut self.problems)?.options.clone();
+        let with = self.options(node.given("with"), &schema);
+        Some(ScorerKind::Metric { metric: metric.text()?.to_owned(), with })
+    }
+
+    /// Options with parameters written in and with the content of the files that they name.
+    pub fn options(&mut self, node: Option<&Node>, schema: &Value) -> Map<String, Value> {
+        let mut options = Map::new();
+        for entry in node.map(Node::entries).unwrap_or_default() {
+            let is_file = schema
+                .pointer("/properties")
+                .and_then(|properties| properties.get(&entry.key))
+                .and_then(|property| property.get("format"))
+                .is_some_and(|format| format == "file");
+            let value = if is_file && entry.node.text().is_some() {
+                self.file_value(&entry.node)
+            } else {
+                Some(self.option_value(&entry.node))
+            };
+            options.extend(value.map(|value| (entry.key.clone(), value)));
+        }
+        options
+    }
+
+    fn file_value(&mut self, node: &Node) -> Option<Value> {
+        let path = self.path(node)?;
+        if path.ends_with(".json") || super::is_yaml(&path) {
+            return self.document(node);
+        }
+        self.text(node).map(|(_, text)| Value::String(text))
+    }
+
+    fn option_value(&mut self, node: &Node) -> Value {
+        if let Some(text) = node.text().filter(|text| text.contains("{{")) {
+            let inlined = self.params.inline_template(text, &node.place, &mut self.problems);
+            if let Ok(template) = karat_text::template::Template::compile(&inlined) {
+                names::check(template.reads(), text, &node.place, names::STEP, &mut self.pending, &mut self.problems);
+                if template.reads().is_empty() {
+                    let context = karat_text::template::Context::new();
+                    return template.value(&context).unwrap_or(Value::String(inlined));
+                }
+            }
+            return Value::String(inlined);
+        }
+        match &node.value {
+            crate::node::Tree::Map(entries) => {
+                entries.iter().map(|entry| (entry.key.clone(), self.option_value(&entry.node))).collect()
+            }
+            crate::node::Tree::List(items) => items.iter().map(|item| self.option_value(item)).collect(),
+            crate::node::Tree::Scalar { value, .. } => value.clone(),
+        }
+    }
+
+    fn rubric_scorer(
+        &mut self,
+        node: &Node,
+        id: &str,
+        judges: &[String],
+        registry: &Registry,
+        overrides: &Overrides,
+    ) -> Option<ScorerKind> {
+        if let Some(entry) = node.entries().iter().find(|entry| entry.key == "with") {
+            self.problems.error(&entry.place, "`with` belongs to a scorer with a metric");
+        }
+        let decoded = self.rubric(node.given("rubric")?, id)?;
+        let labels = node.given("labels").and_then(|labels| self.rows(labels)).unwrap_or_default();
+        if decoded.rubric.examples > 0 && node.given("labels").is_none() {
+            self.problems
+                .warn(
+                    &node.place,
+                    format!("the rubric asks for {} examples, but there are no labels", decoded.rubric.examples),
+                )
+                .hint("add `labels: FILE` to this scorer");
+        }
+        let parameters = Parameters { max_tokens: overrides.judge_max_tokens, ..Parameters::default() }
+            .or(&self.parameters(node.given("parameters")));
+        let judges = match node.given("judges").filter(|_| overrides.judges.is_none()) {
+            Some(own) => self.own_judges(own, registry),
+            None => judges.to_vec(),
+        };
+        self.enough_judges(node, judges.len());
+        Some(ScorerKind::Rubric(Box::new(RubricScorer {
+            rubric: decoded.rubric,
+            judges,
+            consensus: node.given("consensus").map(consensus).unwrap_or_default(),
+            parameters,
+            timeout_ms: overrides.judge_timeout_ms.or_else(|| self.duration(node, "timeout")),
+            labels,
+            reads: decoded.reads,
+        })))
+    }
+
+    fn own_judges(&mut self, node: &Node, registry: &Registry) -> Vec<String> {
+        let items = node.items().iter();
+        items.filter_map(|item| Some(self.known_model(item.text()?, &item.place, registry)?.id)).collect()
+    }
+
+    /// One judge is fine, unless a consensus was asked for.
+    fn enough_judges(&mut self, node: &Node, judges: usize) {
+        let Some(asked) = node.given("consensus").filter(|_| judges > 0) else { return };
+        let least = super::whole::<usize>(asked, "min_judges").unwrap_or(2);
+        if judges < least {
+            self.problems
+                .warn(
+                    &asked.place,
+                    format!("a consensus is asked for, but there are not {least} judges: there is {judges}"),
+                )
+                .hint("its scores stand alone; name more judges under `judges` or with --judges");
+        }
+    }
+
+    /// The analyses of a suite.
+    pub fn analyses(&mut self, node: Option<&Node>) -> Vec<AnalysisSpec> {
+        let mut analyses: Vec<AnalysisSpec> = Vec::new();
+        for item in node.map(Node::items).unwrap_or_default() {
+            let Some(name) = item.main("analysis") else { continue };
+            let Some(schema) = self.catalog.find(Kind::Analysis, name, &mut self.problems).map(|it| it.options.clone())
+            else {
+                continue;
+            };
+            let analysis = name.text().unwrap_or_default().to_owned();
+            let id = item.text_of("id").unwrap_or(&analysis).to_owned();
+            if analyses.iter().any(|earlier| earlier.id == id) {
+                self.problems
+                    .error(&item.place, format!("two analyses have the id `{id}`"))
+                    .hint("give one of them an `id` of its own");
+            }
+            analyses.push(AnalysisSpec { analysis, id, with: self.options(item.given("with"), &schema) });
+        }
+        analyses
+    }
+}
+
+fn consensus(node: &Node) -> Consensus {
+    let standard = Consensus::default();
+    Consensus {
+        method: word(node, "method").unwrap_or(standard.method),
+        flag_variance: node.given("flag_variance").and_then(Node::number),
+        min_judges: super::whole(node, "min_judges").unwrap_or(standard.min_judges),
+    }
+}
+
+fn is_reducer(text: &str) -> bool {
+    let of_k = ["pass@", "pass^"].iter().find_map(|prefix| text.strip_prefix(prefix));
+    REDUCERS.contains(&text) || of_k.is_some_and(|k| k.parse::<u32>().is_ok_and(|k| k > 0))
+}
+
+fn is_aggregate(text: &str) -> bool {
+    let percentile = text.strip_prefix('p').and_then(|number| number.parse::<f64>().ok());
+    AGGREGATES.contains(&text) || percentile.is_some_and(|number| number > 0.0 && number < 100.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reducers_and_aggregates() {
+        assert!(is_reducer("pass@3") && is_reducer("pass^2") && is_reducer("majority"));
+        assert!(!is_reducer("pass@0") && !is_reducer("p50"));
+        assert!(is_aggregate("p95") && is_aggregate("p99.9") && is_aggregate("f1"));
+        assert!(!is_aggregate("p0") && !is_aggregate("p100") && !is_aggregate("pass"));
+    }
+}

@@ -1,0 +1,290 @@
+//! One step: files read, templates compiled, defaults filled in.
+
+use std::collections::BTreeMap;
+
+use karat_text::template::{Expression, Template};
+use karat_types::{
+    Action, ChunkSize, ChunkSpec, Merge, MergeHow, Message, Missing, ParseAs, ParseSpec, PromptSpec, RecordedSpec,
+    Requires, Role, StepSpec,
+};
+
+use super::{Decoder, whole, word};
+use crate::names;
+use crate::node::{Node, Place};
+use crate::notation;
+use crate::unavailable;
+
+/// Where a step stands in its variant.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Position {
+    /// From 0.
+    pub index: usize,
+    /// Whether a step before it, in a variant that uses this one too, has made an output.
+    pub has_output: bool,
+}
+
+impl Decoder<'_> {
+    /// A step, unless its action cannot be read.
+    pub fn step(&mut self, node: &Node, position: Position) -> Option<StepSpec> {
+        let chunk = node.given("chunk").and_then(|chunk| self.chunk(chunk, position));
+        let mut reads = Vec::new();
+        let action = self.action(node, node.given("chunk").is_some(), position, &mut reads)?;
+        if let Some(chunk) = &chunk {
+            reads.extend(Expression::compile(&chunk.of).map(|of| of.reads().to_vec()).unwrap_or_default());
+        }
+        reads.sort_unstable();
+        reads.dedup();
+        self.beside_the_action(node, &action);
+        Some(StepSpec {
+            id: node.text_of("id").map_or_else(|| position.index.to_string(), str::to_owned),
+            version: node.text_of("version").map(str::to_owned),
+            action,
+            chunk,
+            parse: node.given("parse").and_then(|parse| self.parse(parse)),
+            take: self.take(node),
+            merge: node.given("merge").and_then(merge),
+            requires: requires(node),
+            model: None,
+            parameters: self.parameters(node.given("parameters")),
+            timeout_ms: self.duration(node, "timeout"),
+            retries: whole(node, "retries"),
+            reads,
+        })
+    }
+
+    fn action(&mut self, node: &Node, is_chunked: bool, position: Position, reads: &mut Vec<String>) -> Option<Action> {
+        if let Some(prompt) = node.given("prompt") {
+            let roots = if is_chunked { names::CHUNKED_STEP } else { names::STEP };
+            let messages = self.messages(prompt, roots, position, reads)?;
+            return Some(Action::Prompt(PromptSpec { messages }));
+        }
+        node.given("recorded").and_then(|recorded| self.recorded(recorded, reads)).map(Action::Recorded)
+    }
+
+    fn messages(
+        &mut self,
+        prompt: &Node,
+        roots: &[&str],
+        position: Position,
+        reads: &mut Vec<String>,
+    ) -> Option<Vec<Message>> {
+        let mut message = |this: &mut Self, role: Role, node: &Node| {
+            let content = this.template(node, roots, position, reads)?;
+            Some(Message { role, content })
+        };
+        if let Some(turns) = prompt.given("messages") {
+            let all = turns.items().iter().map(|turn| {
+                let role = word::<Role>(turn, "role")?;
+                message(self, role, turn.given("content")?)
+            });
+            return all.collect();
+        }
+        if let Some(user) = prompt.given("user").filter(|_| prompt.text().is_none()) {
+            let system = prompt.given("system").map(|system| message(self, Role::System, system));
+            let user = message(self, Role::User, user)?;
+            return Some(system.flatten().into_iter().chain([user]).collect());
+        }
+        if let Some(system) = prompt.given("system") {
+            self.problems
+                .error(&system.place, "`system` stands without `user`")
+                .hint("write prompt: { system: …, user: … }");
+        }
+        if let Some(text) = prompt.given("text").filter(|_| prompt.text().is_none()) {
+            return message(self, Role::User, text).map(|message| vec![message]);
+        }
+        let file = prompt.main("file")?;
+        let content = self.template_file(file, roots, position, reads)?;
+        Some(vec![Message { role: Role::User, content }])
+    }
+
+    /// The template of a node, parameters written in, names checked.
+    fn template(&mut self, node: &Node, roots: &[&str], position: Position, reads: &mut Vec<String>) -> Option<String> {
+        let text = node.text()?;
+        self.checked_template(text, &node.place, roots, position, reads)
+    }
+
+    /// The template in the file that a node names.
+    fn template_file(
+        &mut self,
+        node: &Node,
+        roots: &[&str],
+        position: Position,
+        reads: &mut Vec<String>,
+    ) -> Option<String> {
+        let (path, text) = self.text(node)?;
+        let place = self.register(&path, &text);
+        if text.trim().is_empty() {
+            self.problems.error(&node.place, format!("the file {path} is empty"));
+            return None;
+        }
+        if let Err(error) = Template::compile(&text) {
+            notation::report(&error, "template", &text, &place, &mut self.problems);
+            return None;
+        }
+        self.checked_template(&text, &place, roots, position, reads)
+    }
+
+    fn checked_template(
+        &mut self,
+        text: &str,
+        place: &Place,
+        roots: &[&str],
+        position: Position,
+        reads: &mut Vec<String>,
+    ) -> Option<String> {
+        let inlined = self.params.inline_template(text, place, &mut self.problems);
+        let template = Template::compile(&inlined).ok()?;
+        self.names(template.reads(), text, place, roots, position);
+        reads.extend(template.reads().iter().cloned());
+        Some(inlined)
+    }
+
+    fn names(&mut self, reads: &[String], text: &str, place: &Place, roots: &[&str], position: Position) {
+        names::check(reads, text, place, roots, &mut self.pending, &mut self.problems);
+        let output = reads.iter().find(|name| *name == "output" || name.starts_with("output."));
+        if let Some(output) = output.filter(|_| !position.has_output && roots.contains(&"output")) {
+            let at = notation::name_within(place, text, output, &self.problems);
+            self.problems
+                .error(&at, "the first step has no `output` to read")
+                .hint("`output` is what the step before this one made");
+        }
+    }
+
+    fn recorded(&mut self, node: &Node, reads: &mut Vec<String>) -> Option<RecordedSpec> {
+        let missing = word::<Missing>(node, "missing").unwrap_or_default();
+        let column = node.text_of("column").map(str::to_owned);
+        let start = Position { index: 0, has_output: true };
+        let Some(from) = node.main("from") else {
+            let Some(column) = column else {
+                self.problems.error(&node.place, "a recorded step needs `from` or `column`");
+                return None;
+            };
+            if let Some(by) = node.given("by") {
+                self.problems.error(&by.place, "`by` finds a row in a file, so it needs `from`");
+            }
+            if let Some(at) = node.given("column") {
+                self.watch(at);
+            }
+            reads.push(column_name(&column));
+            return Some(RecordedSpec::Column { column, missing });
+        };
+        let template = self.row_path(from)?;
+        let compiled = Template::compile(&template).ok()?;
+        let text = from.text().unwrap_or_default();
+        names::check(compiled.reads(), text, &from.place, names::ROW, &mut self.pending, &mut self.problems);
+        reads.extend(compiled.reads().iter().cloned());
+        let by = match node.given("by") {
+            Some(by) => Some(self.template(by, names::ROW, start, reads)?),
+            None if compiled.reads().is_empty() => {
+                reads.push("sample.id".to_owned());
+                Some("{{ sample.id }}".to_owned())
+            }
+            None => None,
+        };
+        let identity = match compiled.reads().is_empty() {
+            true => self.recording(from, missing)?,
+            false => text.to_owned(),
+        };
+        self.recordings.insert(template.clone(), identity);
+        Some(RecordedSpec::File { from: template, by, column, missing })
+    }
+
+    /// What identifies a recording in one file: its content; the path as written where the file is absent.
+    fn recording(&mut self, from: &Node, missing: Missing) -> Option<String> {
+        let path = self.path(from)?;
+        match self.files.read(&path) {
+            Ok(bytes) => return Some(blake3::hash(&bytes).to_hex().to_string()),
+            Err(_) if self.files.list(&path).is_ok() => {
+                self.problems.error(&from.place, unavailable::message("a folder in `from`"));
+                return None;
+            }
+            Err(error) if missing == Missing::Error => {
+                self.unreadable(from, &path, &error);
+                return None;
+            }
+            Err(_) => {
+                let message = format!("there is no file or folder {path}: every output of this step is missing");
+                self.problems.warn(&from.place, message);
+            }
+        }
+        from.text().map(str::to_owned)
+    }
+
+    fn chunk(&mut self, node: &Node, position: Position) -> Option<ChunkSpec> {
+        let of = node.given("of")?;
+        let inlined = self.params.inline_expression(of.text()?, &of.place, &mut self.problems);
+        let expression = Expression::compile(&inlined).ok()?;
+        self.names(expression.reads(), of.text()?, &of.place, names::STEP, position);
+        let size = match (whole(node, "tokens"), whole(node, "items")) {
+            (Some(_), Some(_)) => {
+                self.problems.error(&node.place, "`tokens` and `items` stand beside each other").hint("one size only");
+                return None;
+            }
+            (Some(tokens), None) => Some(ChunkSize::Tokens(tokens)),
+            (None, Some(items)) => Some(ChunkSize::Items(items)),
+            (None, None) => None,
+        };
+        let overlap = whole(node, "overlap").unwrap_or(0);
+        if let Some(ChunkSize::Tokens(least) | ChunkSize::Items(least)) = size
+            && overlap >= least
+        {
+            let place = node.given("overlap").map_or(&node.place, |overlap| &overlap.place);
+            self.problems.error(place, format!("`overlap` must be smaller than a piece ({least}), not {overlap}"));
+        }
+        Some(ChunkSpec { of: inlined, size, overlap, max: whole(node, "max") })
+    }
+
+    fn parse(&mut self, node: &Node) -> Option<ParseSpec> {
+        let schema = match node.main("schema") {
+            Some(file) => Some(self.schema(file)?),
+            None => None,
+        };
+        let form = word::<ParseAs>(node, "as").unwrap_or_default();
+        Some(ParseSpec {
+            form,
+            schema,
+            into: node.text_of("into").map(str::to_owned),
+            reask: whole(node, "reask").unwrap_or(1),
+        })
+    }
+
+    fn take(&mut self, node: &Node) -> BTreeMap<String, String> {
+        let entries = node.given("take").map(Node::entries).unwrap_or_default();
+        entries.iter().filter_map(|entry| Some((entry.key.clone(), entry.node.text()?.to_owned()))).collect()
+    }
+
+    fn beside_the_action(&mut self, node: &Node, action: &Action) {
+        let calls = matches!(action, Action::Prompt(_));
+        for key in ["model", "parameters", "timeout", "retries", "requires", "chunk"] {
+            if let Some(entry) = node.entries().iter().find(|entry| entry.key == key && !calls) {
+                self.problems
+                    .error(&entry.place, format!("a recorded step calls nothing, so `{key}` means nothing here"));
+            }
+        }
+        let pieces = node.given("chunk").is_some();
+        if let Some(entry) = node.entries().iter().find(|entry| entry.key == "merge" && !pieces) {
+            self.problems.error(&entry.place, "`merge` joins pieces, but this step has no `chunk`");
+        }
+    }
+}
+
+fn merge(node: &Node) -> Option<Merge> {
+    let how = node.main("how")?.text()?;
+    Some(Merge {
+        how: serde_json::from_value::<MergeHow>(how.into()).ok()?,
+        of: node.text_of("of").map(str::to_owned),
+        by: node.text_of("by").map(str::to_owned),
+        similar: node.given("similar").and_then(Node::number),
+    })
+}
+
+fn requires(node: &Node) -> Requires {
+    node.given("requires").and_then(|it| serde_json::from_value(it.json()).ok()).unwrap_or_default()
+}
+
+/// The name under which a path into the row stands among the names that are read.
+fn column_name(path: &str) -> String {
+    let path = path.trim_start_matches("$.").trim_start_matches('$');
+    let column = path.split(['.', '[']).next().unwrap_or_default();
+    if column.is_empty() { "sample".to_owned() } else { format!("sample.{column}") }
+}

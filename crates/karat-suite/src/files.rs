@@ -1,0 +1,145 @@
+//! Where files come from: the disk, or whatever the caller layers over it.
+
+use std::io::{self, BufRead, BufReader, Cursor};
+use std::path::Path;
+
+/// Read access to files by resolved path.
+///
+/// A resolved path is a text: a disk path (absolute, or relative to the working directory) or
+/// `preset:NAME/relative/path`. Separators are `/`.
+pub trait Files: Send + Sync {
+    /// The whole content of a file.
+    ///
+    /// # Errors
+    /// As the operating system says: not found, not readable.
+    fn read(&self, path: &str) -> io::Result<Vec<u8>>;
+
+    /// The names (not paths) of the entries of a folder, in any order.
+    ///
+    /// # Errors
+    /// As the operating system says: not found, not a folder.
+    fn list(&self, dir: &str) -> io::Result<Vec<String>>;
+
+    /// Whether there is a readable file.
+    fn is_file(&self, path: &str) -> bool;
+
+    /// A reader over a file's content, for files that should not be held as a whole.
+    ///
+    /// # Errors
+    /// As [`Files::read`].
+    fn open(&self, path: &str) -> io::Result<Box<dyn BufRead + Send>> {
+        Ok(Box::new(Cursor::new(self.read(path)?)))
+    }
+}
+
+/// The files of this machine.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct DiskFiles;
+
+impl Files for DiskFiles {
+    fn read(&self, path: &str) -> io::Result<Vec<u8>> {
+        std::fs::read(path)
+    }
+
+    fn list(&self, dir: &str) -> io::Result<Vec<String>> {
+        let dir = if dir.is_empty() { "." } else { dir };
+        std::fs::read_dir(dir)?.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect()
+    }
+
+    fn is_file(&self, path: &str) -> bool {
+        Path::new(path).is_file()
+    }
+
+    fn open(&self, path: &str) -> io::Result<Box<dyn BufRead + Send>> {
+        Ok(Box::new(BufReader::new(std::fs::File::open(path)?)))
+    }
+}
+
+/// The folder of a resolved path, without its last separator; empty for a bare file name.
+pub fn folder(path: &str) -> &str {
+    path.rfind('/').map_or("", |at| if at == 0 { "/" } else { &path[..at] })
+}
+
+/// A path as written, seen from a folder. Absolute and `preset:` paths stand for themselves; `.` and `..` are folded.
+pub fn join(folder: &str, path: &str) -> String {
+    if is_rooted(path) || folder.is_empty() {
+        return fold(path);
+    }
+    let separator = if folder.ends_with('/') { "" } else { "/" };
+    fold(&format!("{folder}{separator}{path}"))
+}
+
+/// Whether a path does not depend on the folder it is seen from.
+pub fn is_rooted(path: &str) -> bool {
+    path.starts_with('/')
+        || path.starts_with("preset:")
+        || path.get(1..3).is_some_and(|mark| mark == ":/" || mark == ":\\")
+}
+
+fn fold(path: &str) -> String {
+    let (root, rest) = match path.strip_prefix('/') {
+        Some(rest) => ("/", rest),
+        None => ("", path),
+    };
+    let mut parts: Vec<&str> = Vec::new();
+    for part in rest.split('/') {
+        match part {
+            "" | "." => {}
+            ".." if parts.last().is_some_and(|last| *last != ".." && !last.starts_with("preset:")) => {
+                parts.pop();
+            }
+            other => parts.push(other),
+        }
+    }
+    if parts.is_empty() && root.is_empty() { ".".to_owned() } else { format!("{root}{}", parts.join("/")) }
+}
+
+/// Whether a name matches a pattern in which `*` stands for any run of characters and `?` for one.
+pub fn matches(pattern: &str, name: &str) -> bool {
+    let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
+    let (mut at, mut read, mut star) = (0, 0, None);
+    while read < name.len() {
+        match pattern.get(at) {
+            Some('*') => {
+                star = Some((at, read));
+                at += 1;
+            }
+            Some(expected) if *expected == '?' || *expected == name[read] => {
+                at += 1;
+                read += 1;
+            }
+            _ => match star {
+                Some((position, from)) => {
+                    at = position + 1;
+                    read = from + 1;
+                    star = Some((position, from + 1));
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern[at..].iter().all(|rest| *rest == '*')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_relative_file_is_relative_to_the_file_it_is_written_in() {
+        assert_eq!(join(folder("suites/claims.yaml"), "data/a.json"), "suites/data/a.json");
+        assert_eq!(join(folder("claims.yaml"), "../a.json"), "../a.json");
+        assert_eq!(join("preset:claims", "../../x"), "preset:claims/../../x");
+        assert_eq!(join("suites", "/abs/a"), "/abs/a");
+        assert_eq!(join("a/b", "../c/./d"), "a/c/d");
+        assert_eq!(folder("/x.yaml"), "/");
+    }
+
+    #[test]
+    fn patterns_match_names() {
+        assert!(matches("*.jsonl", "a.jsonl"));
+        assert!(matches("a*b?c", "axxbyc"));
+        assert!(!matches("*.jsonl", "a.json"));
+        assert!(matches("*", ""));
+    }
+}

@@ -1,0 +1,126 @@
+//! The grammar of the suite language as tables: the checker, the decoder's accessors and the published JSON Schema
+//! all read these.
+
+mod dataset;
+mod registry;
+mod rubric;
+mod scorer;
+mod step;
+mod suite;
+
+pub(crate) use registry::{REGISTRY, SEED_SPELLINGS};
+pub(crate) use rubric::RUBRIC;
+pub(crate) use scorer::RUBRIC_ONLY;
+pub(crate) use suite::{POLICY_FILE, SUITE};
+
+/// What a value may be.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Shape {
+    /// Anything.
+    Any,
+    /// A text: a scalar as written.
+    Text,
+    /// One of these words.
+    Words(&'static [&'static str]),
+    /// One of these words, or something else.
+    WordOr(&'static [&'static str], &'static Shape),
+    /// A text with `{{ }}`.
+    Template,
+    /// What stands inside `{{ }}`.
+    Expression,
+    /// A path into one document.
+    Path,
+    /// A file, relative to the file it is written in; may hold `{{ params.x }}`.
+    File,
+    /// True or false.
+    Boolean,
+    /// A whole number of at least this.
+    Integer(i64),
+    /// A number within these bounds.
+    Number(f64, f64),
+    /// A number, or a percentage such as `5%`.
+    Share,
+    /// A duration such as `120s`.
+    Duration,
+    /// Two numbers, the first one lower.
+    Span,
+    /// A list.
+    List(&'static Shape),
+    /// A map whose names the author invents.
+    Map(&'static Shape),
+    /// An object with known keys.
+    Object(&'static Object),
+    /// An object with known keys, or a bare text that stands for its main key.
+    Short(&'static Object, &'static str),
+    /// An object with known keys and any others.
+    Open(&'static Object),
+    /// The options of the registered kind that its neighbour names.
+    With(Kind),
+}
+
+/// A registry of kinds; the key beside `with` names the member.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Metric,
+    Analysis,
+    Provider,
+    /// Options that nothing checks in this version.
+    Free,
+}
+
+/// An object of the language.
+#[derive(Debug)]
+pub(crate) struct Object {
+    /// Name in messages and in the JSON Schema.
+    pub name: &'static str,
+    /// Its keys.
+    pub keys: &'static [Key],
+    /// Keys of which exactly one must stand in it.
+    pub one_of: &'static [&'static str],
+    /// Keys of other tools and what they are called here.
+    pub foreign: &'static [(&'static str, &'static str)],
+}
+
+/// A key of an object.
+#[derive(Debug)]
+pub(crate) struct Key {
+    pub name: &'static str,
+    pub shape: Shape,
+    pub required: bool,
+    pub about: &'static str,
+}
+
+impl Object {
+    pub const fn new(name: &'static str, keys: &'static [Key]) -> Self {
+        Self { name, keys, one_of: &[], foreign: &[] }
+    }
+
+    pub const fn one_of(mut self, keys: &'static [&'static str]) -> Self {
+        self.one_of = keys;
+        self
+    }
+
+    pub const fn foreign(mut self, keys: &'static [(&'static str, &'static str)]) -> Self {
+        self.foreign = keys;
+        self
+    }
+
+    pub fn key(&self, name: &str) -> Option<&'static Key> {
+        self.keys.iter().find(|key| key.name == name)
+    }
+}
+
+/// A key that may be left out.
+const fn may(name: &'static str, shape: Shape, about: &'static str) -> Key {
+    Key { name, shape, required: false, about }
+}
+
+/// A key that must be given.
+const fn must(name: &'static str, shape: Shape, about: &'static str) -> Key {
+    Key { name, shape, required: true, about }
+}
+
+const TEXTS: Shape = Shape::List(&Shape::Text);
+const ANY: Shape = Shape::Map(&Shape::Any);
+const POSITIVE: Shape = Shape::Number(0.0, f64::INFINITY);
+const NUMBER: Shape = Shape::Number(f64::NEG_INFINITY, f64::INFINITY);

@@ -1,0 +1,88 @@
+//! Identities: content, never names of files.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use karat_types::{
+    Action, Key, KeyBuilder, ModelSpec, PlanHeader, RecordedSpec, ScorerKind, ScorerSpec, SourceDigest, VariantSpec,
+};
+use serde_json::Value;
+
+use crate::node::Node;
+
+/// Hash of a suite file as written.
+pub(crate) fn suite(text: &str) -> String {
+    blake3::hash(text.as_bytes()).to_hex().to_string()
+}
+
+/// Hash of a dataset: the content of its sources, of every file that a column comes from, and what is done with them.
+pub(crate) fn dataset(
+    node: &Node,
+    sources: &[SourceDigest],
+    contents: &str,
+    digests: &BTreeSet<String>,
+    selection: &impl serde::Serialize,
+) -> String {
+    let mut declared = node.json();
+    if let Value::Object(map) = &mut declared {
+        let without = ["source", "rows", "row_schema", "checks", "version", "changelog", "metadata", "broken"];
+        map.retain(|key, _| !without.contains(&key.as_str()));
+        let columns = map.get_mut("columns").and_then(Value::as_object_mut);
+        for column in columns.into_iter().flat_map(|columns| columns.values_mut()).filter_map(Value::as_object_mut) {
+            column.retain(|key, _| !["file", "lookup", "fetch"].contains(&key.as_str()));
+        }
+    }
+    let mut key = KeyBuilder::new("karat/dataset/1");
+    for source in sources {
+        key = key.text(&source.blake3);
+    }
+    for digest in digests {
+        key = key.text(digest);
+    }
+    key.text(contents).json(&declared).json(selection).finish().to_string()
+}
+
+/// Hash of everything that fixes cells and judgments. Concurrency, budgets, timeouts, retries, prices, analyses, gates
+/// and words for people are no part of it; nor are the paths of files.
+pub(crate) fn plan(header: &PlanHeader, recordings: &BTreeMap<String, String>) -> Key {
+    let variants: Vec<VariantSpec> = header.variants.iter().map(|variant| bare_variant(variant, recordings)).collect();
+    let scorers: Vec<ScorerSpec> = header.scorers.iter().map(bare_scorer).collect();
+    let mut key = KeyBuilder::new("karat/plan/1")
+        .text(&header.suite)
+        .text(&header.dataset.hash)
+        .number(header.dataset.rows)
+        .json(&variants)
+        .json(&scorers)
+        .json(&header.systems)
+        .number(header.run.seed)
+        .text(&header.tokenizer);
+    for model in header.models.iter().chain(&header.judges) {
+        key = model_key(key, model);
+    }
+    key.finish()
+}
+
+fn model_key(key: KeyBuilder, model: &ModelSpec) -> KeyBuilder {
+    key.text(&model.id).json(&model.identity()).number(model.context_window.unwrap_or(0))
+}
+
+fn bare_variant(variant: &VariantSpec, recordings: &BTreeMap<String, String>) -> VariantSpec {
+    let mut bare = variant.clone();
+    for step in &mut bare.steps {
+        step.timeout_ms = None;
+        step.retries = None;
+        if let Action::Recorded(RecordedSpec::File { from, .. }) = &mut step.action
+            && let Some(identity) = recordings.get(from)
+        {
+            from.clone_from(identity);
+        }
+    }
+    bare
+}
+
+fn bare_scorer(scorer: &ScorerSpec) -> ScorerSpec {
+    let mut bare = scorer.clone();
+    if let ScorerKind::Rubric(rubric) = &mut bare.kind {
+        rubric.timeout_ms = None;
+    }
+    bare
+}

@@ -1,0 +1,51 @@
+//! What the command line, or another caller, changes about a suite.
+
+use crate::environment::Environment;
+use karat_types::Tier;
+
+/// Changes to a suite. Each one stands in for what the suite says; `None` and empty lists change nothing.
+#[derive(Debug, Clone, Default)]
+pub struct Overrides {
+    /// `-p name=value`: parameters. Files are relative to the working directory.
+    pub params: Vec<(String, String)>,
+    /// `--set address=value`; the value is YAML.
+    pub set: Vec<(String, String)>,
+    /// `--sweep address=a,b`; each value is YAML.
+    pub sweep: Vec<(String, String)>,
+    /// `--models`: ids, in any spelling.
+    pub models: Option<Vec<String>>,
+    /// `--tier`: only models of this tier.
+    pub tier: Option<Tier>,
+    /// `--variants`: ids.
+    pub variants: Option<Vec<String>>,
+    /// `--judges`: ids, for every rubric scorer.
+    pub judges: Option<Vec<String>>,
+    /// `--sample`: ids of samples.
+    pub samples: Vec<String>,
+    /// `--limit`: the first so many rows.
+    pub limit: Option<u64>,
+    /// `--trials`.
+    pub trials: Option<u32>,
+    /// `--max-concurrency`.
+    pub max_concurrency: Option<u32>,
+    /// `--budget-usd`.
+    pub budget_usd: Option<f64>,
+    /// `--max-calls`.
+    pub max_calls: Option<u64>,
+    /// `--timeout` of one attempt, in milliseconds.
+    pub timeout_ms: Option<u64>,
+    /// `--retries`.
+    pub retries: Option<u32>,
+    /// `--max-output-tokens` of every step that calls a model.
+    pub max_output_tokens: Option<u32>,
+    /// `--judge-max-tokens`.
+    pub judge_max_tokens: Option<u32>,
+    /// `--judge-timeout`, in milliseconds.
+    pub judge_timeout_ms: Option<u64>,
+    /// `--max-chunks` of every chunked step.
+    pub max_chunks: Option<u32>,
+    /// Seed of everything random.
+    pub seed: Option<u64>,
+    /// Answers `${NAME}` in the paths of parameters; nothing else is resolved while loading.
+    pub environment: Environment,
+}

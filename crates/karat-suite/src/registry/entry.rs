@@ -1,0 +1,284 @@
+//! Entries: from a checked tree to a [`ModelSpec`], with `like`, the seed's spellings and prices.
+
+use std::sync::Arc;
+
+use karat_types::{JsonMode, Limits, ModelSpec, Parameters, Price, Pricing};
+use serde_json::{Value, json};
+
+use super::Registry;
+use super::script;
+use crate::catalog::Catalog;
+use crate::check;
+use crate::decode::{Decoder, whole, word};
+use crate::diagnostics::{Diagnostics, Problems};
+use crate::duration;
+use crate::files::DiskFiles;
+use crate::grammar::{Kind, REGISTRY, SEED_SPELLINGS};
+use crate::node::{Entry, Node, Tree};
+use crate::{unavailable, yaml};
+
+/// What an entry is read within.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct EntryContext {
+    /// Date of every price that has none of its own.
+    pub as_of: Option<String>,
+}
+
+/// The registry that ships with the product, and what is wrong with it: nothing, as a test holds.
+pub(super) fn shipped(text: &str) -> (Registry, Diagnostics) {
+    let catalog = Catalog::default();
+    let mut decoder = Decoder::new(Arc::new(DiskFiles), &catalog);
+    let mut registry = Registry::default();
+    let file = decoder.problems.source("models.yaml", text);
+    if let Some(node) = yaml::read(text, file, &mut decoder.problems) {
+        extend(&node, &mut registry, &mut decoder);
+    }
+    (registry, decoder.problems.into_diagnostics())
+}
+
+/// Reads a registry file and adds its entries.
+pub(crate) fn read_file(file: &Node, registry: &mut Registry, decoder: &mut Decoder<'_>) {
+    let Some((path, text)) = decoder.text(file) else { return };
+    let place = decoder.register(&path, &text);
+    if let Some(node) = yaml::read(&text, place.file, &mut decoder.problems) {
+        extend(&node, registry, decoder);
+    }
+}
+
+fn extend(node: &Node, registry: &mut Registry, decoder: &mut Decoder<'_>) {
+    let mut node = node.clone();
+    modernise(&mut node, &mut decoder.problems);
+    check::check_at(&node, &REGISTRY, &["registry file"], decoder.catalog, &mut decoder.problems);
+    let context = EntryContext { as_of: node.text_of("as_of").map(str::to_owned) };
+    let mut seen: Vec<&str> = Vec::new();
+    for entry in node.given("models").map(Node::items).unwrap_or_default() {
+        if let Some(id) = entry.text_of("id") {
+            if seen.contains(&id) {
+                decoder.problems.error(&entry.place, format!("two entries have the id `{id}`"));
+            }
+            seen.push(id);
+        }
+        if let Some(model) = model(entry, &context, registry, decoder) {
+            registry.add(model);
+        }
+    }
+}
+
+/// Turns the seed's spellings into the language's own, with a notice.
+fn modernise(node: &mut Node, problems: &mut Problems) {
+    let Tree::Map(entries) = &mut node.value else { return };
+    let models = entries.iter_mut().filter(|entry| entry.key == "models").map(|entry| &mut entry.node);
+    for item in
+        models.filter_map(|node| if let Tree::List(items) = &mut node.value { Some(items) } else { None }).flatten()
+    {
+        let Tree::Map(keys) = &mut item.value else { continue };
+        keys.iter_mut().for_each(|entry| rename(entry, problems));
+    }
+}
+
+fn rename(entry: &mut Entry, problems: &mut Problems) {
+    let Some((old, new)) = SEED_SPELLINGS.iter().find(|(old, _)| *old == entry.key) else { return };
+    problems.notice(&entry.place, format!("`{old}` is read as `{new}`"));
+    let value = match *old {
+        "costPer1kTokens" => per_million(&entry.node.json()),
+        "supportsJsonMode" => json!(if entry.node.boolean() == Some(true) { "object" } else { "none" }),
+        _ => {
+            entry.key = (*new).to_owned();
+            return;
+        }
+    };
+    entry.key = (*new).to_owned();
+    entry.node = Node::of_json(&value, &entry.node.place);
+}
+
+/// A price by the thousand as a price by the million; one number counts for input and output.
+fn per_million(value: &Value) -> Value {
+    let million = |value: &Value| value.as_f64().map_or(Value::Null, |price| json!(price * 1000.0));
+    match value {
+        Value::Object(map) => map.iter().map(|(key, value)| (key.clone(), million(value))).collect(),
+        Value::Number(_) => json!({ "input": million(value), "output": million(value) }),
+        other => other.clone(),
+    }
+}
+
+/// One entry, already checked against the grammar.
+pub(crate) fn model(
+    node: &Node,
+    context: &EntryContext,
+    registry: &Registry,
+    decoder: &mut Decoder<'_>,
+) -> Option<ModelSpec> {
+    let id = node.text_of("id")?.to_owned();
+    let base = match node.given("like") {
+        Some(like) => {
+            let reference = like.text()?;
+            match registry.find(reference) {
+                Some(base) => Some(base.clone()),
+                None => {
+                    registry.report_unknown(reference, &like.place, &mut decoder.problems);
+                    return None;
+                }
+            }
+        }
+        None => None,
+    };
+    let provider = provider(node, &id, base.as_ref(), decoder)?;
+    let mut model = base.unwrap_or_else(|| empty(&id));
+    model.id = id;
+    model.provider = provider;
+    overlay(&mut model, node, decoder);
+    model.price = price(node, context, &model);
+    Some(model)
+}
+
+fn provider(node: &Node, id: &str, base: Option<&ModelSpec>, decoder: &mut Decoder<'_>) -> Option<String> {
+    let given = node.given("provider");
+    let name = given.and_then(Node::text).or_else(|| base.map(|base| base.provider.as_str()));
+    let Some(name) = name else {
+        decoder.problems.error(&node.place, format!("the model `{id}` needs `provider` or `like`")).hint(format!(
+            "like: {id} takes what the registry knows; provider: one of {}",
+            unavailable::providers().join(", ")
+        ));
+        return None;
+    };
+    if let Some(at) = given
+        && decoder.catalog.member(Kind::Provider, name).is_none()
+        && !unavailable::providers().contains(&name)
+    {
+        let known = unavailable::providers().iter().copied();
+        decoder
+            .problems
+            .error(&at.place, format!("there is no provider `{name}`"))
+            .maybe_hint(crate::nearest::suggestion(name, known));
+        return None;
+    }
+    let reserved = match id {
+        "stub" => Some(["stub", "scripted"]),
+        _ if id.starts_with("cmd:") => Some(["command", "command"]),
+        _ => None,
+    };
+    if let Some(allowed) = reserved.filter(|allowed| !allowed.contains(&name)) {
+        decoder
+            .problems
+            .error(&node.place, format!("the id `{id}` is reserved for the provider `{}`", allowed[0]))
+            .hint("give the model another id");
+        return None;
+    }
+    Some(name.to_owned())
+}
+
+fn empty(id: &str) -> ModelSpec {
+    ModelSpec {
+        id: id.to_owned(),
+        provider: String::new(),
+        with: Default::default(),
+        model: id.to_owned(),
+        family: None,
+        base_url: None,
+        api_key_env: None,
+        price: Pricing::Unknown,
+        context_window: None,
+        max_output: None,
+        json_mode: JsonMode::None,
+        tier: None,
+        availability: Default::default(),
+        limits: Limits::default(),
+        parameters: Parameters::default(),
+        timeout_ms: None,
+        notes: None,
+        files: Default::default(),
+    }
+}
+
+fn overlay(model: &mut ModelSpec, node: &Node, decoder: &mut Decoder<'_>) {
+    let text = |key: &str| node.text_of(key).map(str::to_owned);
+    if let Some(name) = text("model") {
+        model.model = name;
+    }
+    if let Some(with) = node.given("with") {
+        (model.with, model.files) = script::options(&model.provider, with, decoder);
+    }
+    model.family = text("family").or(model.family.take());
+    model.base_url = text("base_url").or(model.base_url.take());
+    model.api_key_env = text("api_key_env").or(model.api_key_env.take());
+    model.context_window = whole(node, "context_window").or(model.context_window);
+    model.max_output = whole(node, "max_output").or(model.max_output);
+    model.json_mode = word(node, "json_mode").unwrap_or(model.json_mode);
+    model.tier = word(node, "tier").or(model.tier);
+    model.availability = word(node, "availability").unwrap_or(model.availability);
+    if let Some(limits) = node.given("limits").and_then(|limits| serde_json::from_value(limits.json()).ok()) {
+        model.limits = limits;
+    }
+    if let Some(parameters) = node.given("parameters") {
+        model.parameters = decoder.parameters(Some(parameters)).or(&model.parameters);
+    }
+    model.timeout_ms = node.text_of("timeout").and_then(duration::parse).or(model.timeout_ms);
+    model.notes = text("notes").or(model.notes.take());
+}
+
+/// What an entry says of its price; without a word, what runs here is unmetered and everything else keeps what `like`
+/// brought.
+fn price(node: &Node, context: &EntryContext, model: &ModelSpec) -> Pricing {
+    match node.get("price") {
+        Some(price) if price.text() == Some("unmetered") => Pricing::Unmetered,
+        Some(price) if price.is_null() => Pricing::Unknown,
+        Some(price) => {
+            let nano = |key: &str| price.given(key).and_then(Node::number).map(nano_per_million);
+            match nano("input") {
+                Some(input) => Pricing::Known(Price {
+                    input,
+                    output: nano("output").unwrap_or(0),
+                    cached_input: nano("cached_input"),
+                    as_of: price.text_of("as_of").map(str::to_owned).or_else(|| context.as_of.clone()),
+                }),
+                None => Pricing::Unknown,
+            }
+        }
+        None if runs_here(model, node) => Pricing::Unmetered,
+        None => model.price.clone(),
+    }
+}
+
+fn nano_per_million(usd: f64) -> u64 {
+    (usd * 1e9).round() as u64
+}
+
+fn runs_here(model: &ModelSpec, node: &Node) -> bool {
+    let is_local = model.base_url.as_deref().is_some_and(is_loopback) && node.get("base_url").is_some();
+    is_local || ["scripted", "stub", "command"].contains(&model.provider.as_str()) && model.price == Pricing::Unknown
+}
+
+/// Whether an address is on this machine.
+fn is_loopback(url: &str) -> bool {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    let host = match host.strip_prefix('[') {
+        Some(v6) => v6.split(']').next().unwrap_or_default(),
+        None => host.split(':').next().unwrap_or_default(),
+    };
+    let is_v4 = host.parse::<std::net::Ipv4Addr>().is_ok_and(|address| address.is_loopback());
+    let is_v6 = host.parse::<std::net::Ipv6Addr>().is_ok_and(|address| address.is_loopback());
+    host == "localhost" || is_v4 || is_v6
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loopback_addresses() {
+        for url in ["http://127.0.0.1:8099/v1", "http://localhost/v1", "http://[::1]:1/", "http://user@127.9.9.9/"] {
+            assert!(is_loopback(url), "{url}");
+        }
+        for url in ["https://127.0.0.1.evil.example/v1", "http://localhost.example", "https://example.com/127.0.0.1"] {
+            assert!(!is_loopback(url), "{url}");
+        }
+    }
+
+    #[test]
+    fn prices_are_exact() {
+        assert_eq!(nano_per_million(0.1), 100_000_000);
+        assert_eq!(nano_per_million(1.25), 1_250_000_000);
+    }
+}

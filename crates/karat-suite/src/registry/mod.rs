@@ -1,0 +1,94 @@
+//! The model registry: what is known, by id. It runs nothing.
+
+mod entry;
+mod script;
+
+use std::sync::LazyLock;
+
+use karat_types::ModelSpec;
+
+use crate::diagnostics::Problems;
+use crate::nearest::nearest;
+use crate::node::Place;
+
+pub(crate) use entry::{EntryContext, model, read_file};
+
+/// The registry file that ships with the product.
+const BUILTIN: &str = include_str!("../../registry/models.yaml");
+
+/// At most four models that make a good first comparison: the ceiling, a likely default, the cost floor, the longest
+/// context.
+pub const STARTER: [&str; 4] = ["gpt-5", "claude-sonnet-4", "gpt-5-mini", "gemini-2.5-pro"];
+
+/// Known models in order. Ids are unique.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Registry {
+    models: Vec<ModelSpec>,
+}
+
+static SHIPPED: LazyLock<Registry> = LazyLock::new(|| entry::shipped(BUILTIN).0);
+
+impl Registry {
+    /// The models that ship with the product.
+    pub fn builtin() -> Self {
+        SHIPPED.clone()
+    }
+
+    /// The model with exactly this id.
+    pub fn get(&self, id: &str) -> Option<&ModelSpec> {
+        self.models.iter().find(|model| model.id == id)
+    }
+
+    /// The model that a reference means: an id, `provider/model` or `provider:model`, or the provider's own name.
+    pub fn find(&self, reference: &str) -> Option<&ModelSpec> {
+        let by_spelling = || {
+            let (provider, name) = reference.split_once([':', '/'])?;
+            let provider = if provider == "google" { "gemini" } else { provider };
+            self.models.iter().find(|model| model.provider == provider && (model.id == name || model.model == name))
+        };
+        let by_name = || self.models.iter().find(|model| model.model == reference);
+        self.get(reference).or_else(by_spelling).or_else(by_name)
+    }
+
+    /// The id that an unknown reference was most likely meant to be.
+    pub fn nearest(&self, reference: &str) -> Option<&str> {
+        let ids = || self.models.iter().map(|model| model.id.as_str());
+        let name = reference.split_once([':', '/']).map_or(reference, |(_, name)| name);
+        nearest(reference, ids()).or_else(|| nearest(name, ids()))
+    }
+
+    /// The models in order.
+    pub fn models(&self) -> std::slice::Iter<'_, ModelSpec> {
+        self.models.iter()
+    }
+
+    /// Adds a model; one with the same id is replaced where it stands.
+    pub fn add(&mut self, model: ModelSpec) {
+        match self.models.iter_mut().find(|known| known.id == model.id) {
+            Some(known) => *known = model,
+            None => self.models.push(model),
+        }
+    }
+
+    /// Records that a reference names nothing.
+    pub(crate) fn report_unknown(&self, reference: &str, place: &Place, problems: &mut Problems) {
+        let hint = match self.nearest(reference) {
+            Some(id) => format!("did you mean `{id}`? An own model is an entry {{ id, provider, model, price }}"),
+            None => {
+                "list the known ones with `karat models`, or write an entry { id, provider, model, price }".to_owned()
+            }
+        };
+        problems.error(place, format!("there is no model `{reference}` in the registry")).hint(hint);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shipped_file_has_no_problem() {
+        let (_, problems) = entry::shipped(BUILTIN);
+        assert!(problems.is_empty(), "{problems}");
+    }
+}

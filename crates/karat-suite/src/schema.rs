@@ -1,0 +1,180 @@
+//! The published JSON Schema of a suite, made of the same tables that the checker reads. Options of a registered kind
+//! follow from the kind through `if`/`then`; "exactly one of" and the form of durations are left to the checker, so
+//! that an editor's messages stay readable.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value, json};
+
+use crate::catalog::{Catalog, Entry};
+use crate::grammar::{Kind, Object, REGISTRY, RUBRIC, SUITE, Shape};
+
+const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
+
+/// The JSON Schema of a suite file, with the options of everything that is registered.
+pub fn suite_schema(catalog: &Catalog) -> Value {
+    document(&SUITE, "A Karat suite", catalog)
+}
+
+/// The JSON Schema of a rubric file.
+pub fn rubric_schema() -> Value {
+    document(&RUBRIC, "A Karat rubric", &Catalog::default())
+}
+
+/// The JSON Schema of a registry file.
+pub fn registry_schema(catalog: &Catalog) -> Value {
+    document(&REGISTRY, "A Karat model registry", catalog)
+}
+
+fn document(root: &'static Object, title: &str, catalog: &Catalog) -> Value {
+    let mut writer = Writer { catalog, definitions: BTreeMap::new(), begun: BTreeSet::new() };
+    let body = writer.object(root, false);
+    let mut document = Map::new();
+    document.insert("$schema".to_owned(), DIALECT.into());
+    document.insert("title".to_owned(), title.into());
+    if let Value::Object(body) = body {
+        document.extend(body);
+    }
+    let definitions: Map<String, Value> = writer.definitions.into_iter().collect();
+    document.insert("$defs".to_owned(), Value::Object(definitions));
+    Value::Object(document)
+}
+
+struct Writer<'a> {
+    catalog: &'a Catalog,
+    definitions: BTreeMap<String, Value>,
+    begun: BTreeSet<String>,
+}
+
+impl Writer<'_> {
+    fn shape(&mut self, shape: Shape) -> Value {
+        match shape {
+            Shape::Any => json!({}),
+            Shape::Text => json!({ "type": ["string", "number", "boolean"] }),
+            Shape::Template | Shape::Expression | Shape::Path | Shape::File => json!({ "type": "string" }),
+            Shape::Words(words) => json!({ "enum": words }),
+            Shape::WordOr([], other) => self.shape(*other),
+            Shape::WordOr(words, other) => json!({ "anyOf": [{ "enum": words }, self.shape(*other)] }),
+            Shape::Boolean => json!({ "type": "boolean" }),
+            Shape::Integer(least) => json!({ "type": "integer", "minimum": least }),
+            Shape::Number(lo, hi) => number(lo, hi),
+            Shape::Share => json!({ "type": ["number", "string"] }),
+            Shape::Duration => json!({ "type": "string", "examples": ["500ms", "120s", "20m", "24h", "90d"] }),
+            Shape::Span => json!({ "type": "array", "items": { "type": "number" }, "minItems": 2, "maxItems": 2 }),
+            Shape::List(inner) => json!({ "type": "array", "items": self.shape(*inner) }),
+            Shape::Map(inner) => json!({ "type": "object", "additionalProperties": self.shape(*inner) }),
+            Shape::Object(object) => self.reference(object, object.name.to_owned(), false, false),
+            Shape::Open(object) => self.reference(object, object.name.to_owned(), true, false),
+            Shape::Short(object, _) => self.reference(object, format!("{} or text", object.name), false, true),
+            Shape::With(_) => json!({ "type": "object" }),
+        }
+    }
+
+    /// A reference to an object's definition, which is written once.
+    fn reference(&mut self, object: &'static Object, name: String, open: bool, or_text: bool) -> Value {
+        let name = name.replace(' ', "_");
+        if self.begun.insert(name.clone()) {
+            let mut definition = self.object(object, open);
+            if or_text && let Some(definition) = definition.as_object_mut() {
+                definition.insert("type".to_owned(), json!(["string", "object"]));
+            }
+            self.definitions.insert(name.clone(), definition);
+        }
+        json!({ "$ref": format!("#/$defs/{name}") })
+    }
+
+    fn object(&mut self, object: &'static Object, open: bool) -> Value {
+        let mut properties = Map::new();
+        let mut required = Vec::new();
+        let mut cases = Vec::new();
+        for key in object.keys {
+            let mut schema = self.shape(key.shape);
+            if let Some(schema) = schema.as_object_mut() {
+                schema.insert("description".to_owned(), key.about.into());
+            }
+            properties.insert(key.name.to_owned(), schema);
+            if key.required {
+                required.push(key.name);
+            }
+            if let Shape::With(kind) = key.shape {
+                cases = self.cases(kind);
+            }
+        }
+        let mut schema = Map::new();
+        schema.insert("type".to_owned(), "object".into());
+        schema.insert("properties".to_owned(), Value::Object(properties));
+        if !required.is_empty() {
+            schema.insert("required".to_owned(), json!(required));
+        }
+        schema.insert("additionalProperties".to_owned(), open.into());
+        if !cases.is_empty() {
+            schema.insert("allOf".to_owned(), cases.into());
+        }
+        Value::Object(schema)
+    }
+
+    /// For each member of a kind: where it is named, `with` has its options.
+    fn cases(&self, kind: Kind) -> Vec<Value> {
+        let Some((selector, members)) = kind.selector().zip(self.catalog.members(kind)) else { return Vec::new() };
+        let case = |(name, entry): (&String, &Entry)| {
+            json!({
+                "if": { "properties": { selector: { "const": name } }, "required": [selector] },
+                "then": { "properties": { "with": entry.options } },
+            })
+        };
+        members.iter().filter(|(_, entry)| entry.options.is_object()).map(case).collect()
+    }
+}
+
+fn number(lo: f64, hi: f64) -> Value {
+    let mut schema = Map::from_iter([("type".to_owned(), Value::from("number"))]);
+    let bounds = [("minimum", lo), ("maximum", hi)];
+    let finite = bounds.into_iter().filter(|(_, bound)| bound.is_finite());
+    schema.extend(finite.map(|(name, bound)| (name.to_owned(), json!(bound))));
+    Value::Object(schema)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn catalog() -> Catalog {
+        let options =
+            json!({ "type": "object", "properties": { "k": { "type": "integer" } }, "additionalProperties": false });
+        let mut catalog = Catalog::default();
+        catalog.metrics.insert("recall".to_owned(), Entry { options, ..Entry::default() });
+        catalog
+    }
+
+    fn errors(suite: &Value) -> Vec<String> {
+        let validator = jsonschema::validator_for(&suite_schema(&catalog())).unwrap();
+        validator.iter_errors(suite).map(|error| error.instance_path().to_string()).collect()
+    }
+
+    fn suite(scorer: Value) -> Value {
+        json!({
+            "name": "x",
+            "dataset": { "rows": [{ "input": "a" }] },
+            "models": ["gpt-5", { "id": "m", "provider": "openai" }],
+            "variants": { "v": [{ "prompt": "p.md" }, { "prompt": { "text": "t" } }] },
+            "scorers": { "s": scorer },
+        })
+    }
+
+    #[test]
+    fn the_schema_knows_short_forms_and_the_options_of_a_kind() {
+        assert_eq!(errors(&suite(json!({ "metric": "recall", "with": { "k": 3 } }))), Vec::<String>::new());
+        assert_eq!(errors(&suite(json!({ "metric": "recall", "with": { "k": "3" } }))), ["/scorers/s/with/k"]);
+        assert_eq!(errors(&suite(json!({ "metric": "recall", "withs": {} }))), ["/scorers/s"]);
+        assert_eq!(errors(&json!({ "name": "x" })).len(), 2);
+    }
+
+    #[test]
+    fn every_schema_is_valid_and_explains_its_keys() {
+        for schema in [suite_schema(&catalog()), rubric_schema(), registry_schema(&catalog())] {
+            assert!(jsonschema::validator_for(&schema).is_ok());
+            let properties = schema["properties"].as_object().unwrap();
+            assert!(properties.values().all(|property| property["description"].is_string()));
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! A suite: read, changed by the caller, checked, decoded.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use karat_types::{AnalysisSpec, DatasetHeader, ModelSpec, RunSpec, ScorerKind, ScorerSpec, VariantSpec};
+
+use crate::catalog::Catalog;
+use crate::dataset::Dataset;
+use crate::decode::gates::{self, Gate, Policy};
+use crate::decode::models::unknown;
+use crate::decode::{Decoder, run};
+use crate::diagnostics::{Diagnostic, Diagnostics, Severity};
+use crate::files::Files;
+use crate::grammar::{POLICY_FILE, SUITE};
+use crate::node::Node;
+use crate::overrides::Overrides;
+use crate::params::Params;
+use crate::registry::{self, Registry, STARTER};
+use crate::{changes, check, hash, names, yaml};
+
+/// A suite that can be planned.
+pub struct Suite {
+    pub(crate) path: String,
+    pub(crate) name: String,
+    pub(crate) about: Option<String>,
+    pub(crate) suite_hash: String,
+    pub(crate) files: Arc<dyn Files>,
+    pub(crate) registry: Registry,
+    pub(crate) models: Vec<ModelSpec>,
+    pub(crate) variants: Vec<VariantSpec>,
+    pub(crate) scorers: Vec<ScorerSpec>,
+    pub(crate) metrics: Vec<karat_types::MetricSpec>,
+    pub(crate) analyses: Vec<AnalysisSpec>,
+    pub(crate) run: RunSpec,
+    pub(crate) trials: u32,
+    pub(crate) dataset: Arc<Dataset>,
+    pub(crate) dataset_header: DatasetHeader,
+    pub(crate) recordings: BTreeMap<String, String>,
+    pub(crate) notes: Vec<String>,
+    pub(crate) params: serde_json::Map<String, serde_json::Value>,
+    gates: Vec<Gate>,
+    policy: Policy,
+    baseline: Option<String>,
+    warnings: Diagnostics,
+}
+
+impl Suite {
+    /// Reads a suite and everything it names, and passes once over its dataset.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it, not the first; warnings and notices stand among the errors.
+    pub fn load(
+        files: Arc<dyn Files>,
+        path: &str,
+        overrides: &Overrides,
+        catalog: &Catalog,
+        builtin: &Registry,
+    ) -> Result<Self, Diagnostics> {
+        let mut decoder = Decoder::new(files, catalog);
+        let (text, mut node) = read(path, &mut decoder)?;
+        changes::set(&mut node, overrides, &mut decoder.problems);
+        let swept = changes::sweep(&mut node, overrides, &mut decoder.problems);
+        check::check(&node, &SUITE, catalog, &mut decoder.problems);
+        let environment = &overrides.environment;
+        decoder.params = Params::decode(node.given("params"), &overrides.params, environment, &mut decoder.problems);
+
+        let mut known = builtin.clone();
+        for file in node.given("registry").map(Node::items).unwrap_or_default() {
+            registry::read_file(file, &mut known, &mut decoder);
+        }
+        decoder.own_entries(node.given("models"), &mut known);
+        decoder.own_entries(node.given("judges"), &mut known);
+
+        let declared = node.given("dataset").and_then(|node| Some((node, decoder.dataset(node, overrides)?)));
+        let variants = decoder.variants(node.given("variants"), &swept, &known, overrides);
+        let variants = selected_variants(variants, overrides, &mut decoder);
+        let models = decoder.selected(node.given("models"), "--models", overrides.models.as_deref(), &known);
+        let models = decoder.of_tier(models, overrides.tier, &known);
+        needs_models(&node, &variants, &models, &mut decoder);
+        let judges = decoder.selected(node.given("judges"), "--judges", overrides.judges.as_deref(), &known);
+        let judges: Vec<String> = judges.into_iter().map(|judge| judge.id).collect();
+        let scorers = decoder.scorers(node.given("scorers"), &judges, &known, overrides);
+        let analyses = decoder.analyses(node.given("analyses"));
+        let gates = decoder.gates(node.given("gates"));
+        let baseline = node.given("baseline").and_then(|baseline| decoder.path(baseline));
+
+        let scanned = declared.map(|(node, declared)| {
+            let watched = std::mem::take(&mut decoder.watched);
+            let pending = std::mem::take(&mut decoder.pending);
+            let (place, problems) = (&declared.place, &mut decoder.problems);
+            let scan = declared.dataset.scan(place, declared.checks, &watched, &pending, problems);
+            if scan.is_read {
+                names::settle(&pending, &scan.columns, scan.has_input, scan.has_reference, &mut decoder.problems);
+            }
+            let selection = (declared.dataset.limit, &overrides.samples);
+            let hash = hash::dataset(node, &declared.sources, &scan.contents, &decoder.digests, &selection);
+            let header = DatasetHeader {
+                rows: scan.rows,
+                hash,
+                sources: declared.sources,
+                version: declared.version,
+                clustered: scan.is_clustered,
+            };
+            (declared.dataset, header)
+        });
+
+        let recordings = std::mem::take(&mut decoder.recordings);
+        let params = decoder.params.values();
+        let files = decoder.files.clone();
+        let warnings = decoder.problems.into_diagnostics();
+        let (false, Some((dataset, dataset_header))) = (warnings.has_errors(), scanned) else { return Err(warnings) };
+        let (run, trials) = run::decode(node.given("run"), overrides);
+        let (scorers, notes) = judged(scorers);
+        Ok(Self {
+            path: path.to_owned(),
+            name: node.text_of("name").unwrap_or_default().to_owned(),
+            about: node.text_of("about").map(str::to_owned),
+            suite_hash: hash::suite(&text),
+            files,
+            registry: known,
+            models,
+            variants,
+            metrics: crate::metrics::of_scorers(&scorers, catalog),
+            scorers,
+            analyses,
+            run,
+            trials,
+            dataset,
+            dataset_header,
+            recordings,
+            notes,
+            params,
+            gates,
+            policy: gates::policy(node.given("policy")),
+            baseline,
+            warnings,
+        })
+    }
+
+    /// Its gates. A plan does not hold them: they can be changed and applied to a stored run.
+    pub fn gates(&self) -> &[Gate] {
+        &self.gates
+    }
+
+    /// How its gates bind.
+    pub fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// Resolved path of its baseline, where it names one.
+    pub fn baseline(&self) -> Option<&str> {
+        self.baseline.as_deref()
+    }
+
+    /// What is known of models: the registry with the suite's own entries.
+    pub fn registry(&self) -> &Registry {
+        &self.registry
+    }
+
+    /// Warnings and notices.
+    pub fn warnings(&self) -> &Diagnostics {
+        &self.warnings
+    }
+}
+
+/// Reads a policy file: just the keys `gates` and `policy`.
+///
+/// # Errors
+/// Everything that is wrong with it.
+pub fn load_policy(files: Arc<dyn Files>, path: &str) -> Result<(Vec<Gate>, Policy), Diagnostics> {
+    let catalog = Catalog::default();
+    let mut decoder = Decoder::new(files, &catalog);
+    let (_, node) = read(path, &mut decoder)?;
+    check::check_at(&node, &POLICY_FILE, &["policy file"], &catalog, &mut decoder.problems);
+    let gates = decoder.gates(node.given("gates"));
+    let problems = decoder.problems.into_diagnostics();
+    if problems.has_errors() { Err(problems) } else { Ok((gates, gates::policy(node.given("policy")))) }
+}
+
+fn read(path: &str, decoder: &mut Decoder<'_>) -> Result<(String, Node), Diagnostics> {
+    let failed = |message: String| Diagnostics::from(Diagnostic::of_file(Severity::Error, path, message));
+    let bytes = decoder.files.read(path).map_err(|error| failed(format!("the suite cannot be read: {error}")))?;
+    let text = String::from_utf8(bytes).map_err(|_| failed("the suite is not UTF-8 text".to_owned()))?;
+    let file = decoder.problems.source(path, &text);
+    match yaml::read(&text, file, &mut decoder.problems) {
+        Some(node) => Ok((text, node)),
+        None => Err(std::mem::take(&mut decoder.problems).into_diagnostics()),
+    }
+}
+
+/// The variants that run. A swept variant's name stands for all that was made of it.
+fn selected_variants(all: Vec<VariantSpec>, overrides: &Overrides, decoder: &mut Decoder<'_>) -> Vec<VariantSpec> {
+    let Some(wanted) = &overrides.variants else { return all };
+    let is = |variant: &VariantSpec, name: &str| {
+        variant.id == name || variant.id.strip_prefix(name).is_some_and(|rest| rest.starts_with('{'))
+    };
+    for name in wanted.iter().filter(|name| !all.iter().any(|variant| is(variant, name))) {
+        let (_, place) = decoder.on_command_line("--variants", name);
+        let known: Vec<&str> = all.iter().map(|variant| variant.id.as_str()).collect();
+        unknown("variant", name, &known, &place, &mut decoder.problems);
+    }
+    all.into_iter().filter(|variant| wanted.iter().any(|name| is(variant, name))).collect()
+}
+
+fn needs_models(node: &Node, variants: &[VariantSpec], models: &[ModelSpec], decoder: &mut Decoder<'_>) {
+    let calling = variants.iter().find(|variant| variant.calls_matrix_model());
+    let had_any = node.given("models").is_some_and(|list| !list.items().is_empty() || list.text().is_some());
+    match calling {
+        Some(variant) if models.is_empty() && !had_any => {
+            let place = node.given("variants").map_or(&node.place, |variants| &variants.place);
+            decoder
+                .problems
+                .error(place, format!("the variant `{}` calls a model, but no model is named", variant.id))
+                .hint(format!("add `models:`, or give --models; for a first comparison: {}", STARTER.join(",")));
+        }
+        None if !models.is_empty() && !variants.is_empty() && decoder.problems.errors() == 0 => {
+            let place = node.given("models").map_or(&node.place, |models| &models.place);
+            decoder.problems.warn(place, "no variant calls a model, so none of these runs");
+        }
+        _ => {}
+    }
+}
+
+/// Leaves out rubric scorers without judges, and says so.
+fn judged(scorers: Vec<ScorerSpec>) -> (Vec<ScorerSpec>, Vec<String>) {
+    let is_off = |scorer: &ScorerSpec| matches!(&scorer.kind, ScorerKind::Rubric(rubric) if rubric.judges.is_empty());
+    let (off, on): (Vec<_>, Vec<_>) = scorers.into_iter().partition(is_off);
+    let note = |scorer: &ScorerSpec| {
+        format!("the scorer `{}` is off: it has no judge; name one under `judges` or with --judges", scorer.id)
+    };
+    (on, off.iter().map(note).collect())
+}

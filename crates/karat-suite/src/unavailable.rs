@@ -1,0 +1,129 @@
+//! What is part of the suite language but not built yet: the one table of it. A line goes when its feature comes.
+
+use crate::diagnostics::Severity;
+use crate::diagnostics::Severity::{Error, Warning};
+
+/// Address (`*` stands for a name the author invents or a place in a list), how bad it is, and what it is.
+///
+/// An error where the suite would do something else than it says; a warning where it only does less.
+const NOT_YET: &[(&str, Severity, &str)] = &[
+    ("services", Error, "`services`"),
+    ("schedules", Warning, "`schedules`"),
+    ("alerts", Warning, "`alerts`"),
+    ("baseline", Warning, "`baseline`"),
+    ("gates", Warning, "applying `gates` (they are only checked)"),
+    ("policy", Warning, "applying `policy` (it is only checked)"),
+    ("privacy", Warning, "applying `privacy` (it is only checked: nothing is redacted)"),
+    ("run.call_log", Warning, "`call_log`"),
+    ("run.stop_early", Warning, "`stop_early`"),
+    ("dataset.with", Error, "`with` of a dataset"),
+    ("dataset.assert", Error, "`assert` (scorers of one row)"),
+    ("dataset.days", Error, "`days`"),
+    ("dataset.draw", Error, "`draw`"),
+    ("dataset.columns.*.prior", Error, "a `prior` column"),
+    ("dataset.columns.*.resolve", Error, "a `resolve` column"),
+    ("dataset.columns.*.fetch", Warning, "`fetch`"),
+    ("variants.*.*.http", Error, "an `http` step"),
+    ("variants.*.*.command", Error, "a `command` step"),
+    ("variants.*.*.meter", Error, "`meter`"),
+    ("scorers.*.votes", Error, "`votes`"),
+    ("scorers.*.orders", Error, "`orders`"),
+    ("scorers.*.versus", Error, "`versus`"),
+    ("scorers.*.canary", Error, "`canary`"),
+    ("scorers.*.consensus.weights", Error, "`weights` of judges"),
+];
+
+/// Formats of datasets that the language has and this version cannot read.
+const FORMATS: &[&str] = &["dir", "parquet", "traces"];
+
+/// Metrics and analyses of the language's catalogue; those that the caller's catalog lacks are not built yet.
+const METRICS: &[&str] = &[
+    "exact",
+    "contains",
+    "regex",
+    "levenshtein",
+    "jaccard",
+    "token_f1",
+    "rouge",
+    "bleu",
+    "chrf",
+    "length",
+    "json_schema",
+    "json_field",
+    "numeric",
+    "count",
+    "set_f1",
+    "label",
+    "summary",
+    "combine",
+    "hit_rate",
+    "recall",
+    "precision",
+    "mrr",
+    "map",
+    "ndcg",
+    "citation_match",
+    "attribution",
+    "quote_match",
+    "latency",
+    "cost",
+    "tokens",
+    "command",
+    "http",
+];
+const ANALYSES: &[&str] = &[
+    "aggregate",
+    "leaderboards",
+    "cost",
+    "errors",
+    "delta",
+    "agreement",
+    "calibration",
+    "human_anchor",
+    "judge_bias",
+    "drift",
+    "diagnostics",
+    "missing_items",
+    "slices",
+    "balance",
+    "failures",
+    "power",
+    "summary_corpus",
+    "recommendations",
+];
+const PROVIDERS: &[&str] = &["openai", "anthropic", "gemini", "command", "stub", "scripted"];
+
+/// What is not available at an address of the suite.
+pub(crate) fn at(address: &[&str]) -> Option<(Severity, String)> {
+    NOT_YET
+        .iter()
+        .find(|(pattern, ..)| pattern.split('.').eq(address.iter().copied()))
+        .map(|(_, severity, what)| (*severity, message(what)))
+}
+
+/// The message for a feature.
+pub(crate) fn message(what: &str) -> String {
+    format!("{what} is part of the suite language but not available in this version")
+}
+
+/// Whether a format of datasets is only missing, not unknown.
+pub(crate) fn is_format(name: &str) -> bool {
+    FORMATS.contains(&name)
+}
+
+/// Whether a member of a kind is part of the language.
+pub(crate) fn is_member(kind: crate::grammar::Kind, name: &str) -> bool {
+    use crate::grammar::Kind;
+    match kind {
+        Kind::Metric => METRICS,
+        Kind::Analysis => ANALYSES,
+        Kind::Provider => PROVIDERS,
+        Kind::Free => &[],
+    }
+    .contains(&name)
+}
+
+/// The providers of the language.
+pub(crate) fn providers() -> &'static [&'static str] {
+    PROVIDERS
+}

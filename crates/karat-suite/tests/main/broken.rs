@@ -1,0 +1,143 @@
+//! What a user sees of a broken suite: every problem with its place, and what to do.
+
+use karat_suite::Overrides;
+
+use crate::world::World;
+
+const DATA: &str = "{\"id\": \"a\", \"question\": \"2+2?\", \"target\": \"4\", \"topic\": \"sums\"}\n{\"id\": \"b\", \"question\": \"3+3?\", \"target\": \"6\", \"topic\": \"sums\"}\n";
+
+/// A good suite; each test breaks one thing of it.
+const SUITE: &str = r#"name: bench
+dataset: { source: data.jsonl, id: id, input: question, reference: target }
+models: [gpt-5]
+variants:
+  direct:
+    - { id: ask, prompt: { text: "{{ sample.question }}" } }
+scorers: { hit: { metric: contains } }
+"#;
+
+fn world() -> World {
+    World::new(&[("karat.yaml", SUITE), ("data.jsonl", DATA)])
+}
+
+/// The good suite with a part replaced.
+fn broken(part: &str, by: &str) -> World {
+    assert!(SUITE.contains(part), "{part}");
+    world().with("karat.yaml", &SUITE.replacen(part, by, 1))
+}
+
+fn shown(part: &str, by: &str) -> String {
+    broken(part, by).problems(&Overrides::default())
+}
+
+/// A suite with more keys at its end.
+fn with_more(more: &str) -> String {
+    world().with("karat.yaml", &format!("{SUITE}{more}")).problems(&Overrides::default())
+}
+
+macro_rules! snapshots {
+    ($($(#[$about:meta])* $name:ident: $shown:expr;)+) => {
+        $($(#[$about])* #[test] fn $name() { insta::assert_snapshot!($shown); })+
+    };
+}
+
+snapshots! {
+    unknown_key: shown("variants:", "varaints:");
+    unknown_key_of_another_tool: with_more("tests: []\n");
+    unknown_nested_key: shown("input: question", "inputs: question");
+    duplicate_key: with_more("name: again\n");
+    wrong_types: shown("models: [gpt-5]", "models: gpt-5\nrun: { trials: many, timeout: 5, max_concurrency: 0 }");
+    missing_required: shown("name: bench\n", "");
+    no_dataset_source: shown("source: data.jsonl, ", "");
+    two_sources: shown("source: data.jsonl, ", "source: data.jsonl, rows: [{ id: a }], ");
+    missing_file: shown("data.jsonl", "data.json");
+    missing_prompt_file: shown("{ text: \"{{ sample.question }}\" }", "prompts/ask.md");
+    unknown_format: shown("data.jsonl,", "data.jsonl, format: jsnol,");
+    /// CL-03: the nearest id of an unknown model is suggested.
+    unknown_model: shown("[gpt-5]", "[gpt5, openai:gpt-6-mini]");
+    unknown_judge: with_more("judges: [claude-sonet-4]\n");
+    no_model: shown("models: [gpt-5]\n", "");
+    model_twice: shown("[gpt-5]", "[gpt-5, openai/gpt-5]");
+    bad_inline_model: shown("[gpt-5]", "[{ id: mine, provider: openia, contextWindow: 5 }, { id: \"cmd:x\", provider: openai }, { id: other }]");
+    unknown_metric_and_option: shown("metric: contains", "metric: contians }, other: { metric: contains, with: { ignorecase: true, all: x }");
+    bad_template: shown("{{ sample.question }}", "{{ sample.question | uper }} {{ 1 + }}");
+    unquoted_template: shown("\"{{ sample.question }}\"", "{{ sample.question }}");
+    unknown_variable: shown("{{ sample.question }}", "{{ question }} {{ sampel.question }} {{ chunk.text }} {{ output }}");
+    unknown_column: shown("{{ sample.question }}", "{{ sample.questoin }}");
+    defaulted_column_is_no_error_but_an_undeclared_input_is: shown("id: id, input: question", "id: id, where: not (sample.topik is defined), input: qestion");
+    bad_path: shown("metric: contains", "metric: contains, output: \"$.a[\", reference: \"..\"");
+    path_that_matches_no_row: shown("metric: contains", "metric: contains, reference: targte");
+    bad_expression: shown("id: id,", "id: id, where: \"{{ sample.topic }}\",");
+    cyclic_use: shown("scorers:", "  one: [ { use: two } ]\n  two: [ { use: one } ]\nscorers:");
+    unknown_use: shown("scorers:", "  one: [ { use: dircet } ]\nscorers:");
+    two_actions: shown("id: ask,", "id: ask, recorded: { column: target },");
+    no_action: shown("prompt: { text: \"{{ sample.question }}\" }", "version: v1");
+    two_aliases: world()
+        .with("karat.yaml", &SUITE.replace("id: id, input: question, reference: target", "id: id"))
+        .with("data.jsonl", "{\"id\": \"a\", \"question\": \"x\", \"prompt\": \"y\", \"target\": \"4\", \"expected\": \"5\"}\n")
+        .problems(&Overrides::default());
+    duplicate_ids: world().with("data.jsonl", &format!("{DATA}{}", DATA.replace("2+2", "9+9"))).problems(&Overrides::default());
+    broken_json_lines: world().with("data.jsonl", &format!("{DATA}{{\"id\": \"c\", \"question\": }}\n[1]\n")).problems(&Overrides::default());
+    empty_dataset: world().with("data.jsonl", "\n").problems(&Overrides::default());
+    environment_where_it_may_not_be: shown("source: data.jsonl", "source: \"${DATA}/data.jsonl\"");
+    missing_parameter: shown("name: bench", "name: bench\nparams: { style: ~, tone: dry }");
+    unknown_parameter: shown("{{ sample.question }}", "{{ params.stile }} {{ sample.question }}");
+    broken_rubric: with_rubric(RUBRIC);
+    not_available_yet: with_more("services: { demo: { command: [a] } }\nschedules: { n: { cron: x, zone: UTC } }\nbaseline: b.json\n");
+    gates_are_checked: with_more("gates:\n  - { metric: hit, per: sample }\n  - { metric: hit, finding: x, min: 1, decide: maybe }\n  - { id: g, metric: hit, max_drop: lots, against: variant-x }\n");
+}
+
+/// A rubric in which nearly everything is wrong.
+const RUBRIC: &str = r#"schema: karat.rubric/1
+ask: Judge.
+show:
+  answer: "{{ ouput }}"
+  list: { value: "{{ sample.question }}", route: answr, line: "- {{ item }}" }
+dimensions:
+  good: { scale: [5, 1] }
+  fine: { scale: [1, 5], step: 9, anchors: { 7: too high, x: no number } }
+  both: { scale: [0, 1], choices: { a: 1, b: 0 } }
+  fun:  { choices: { only: 1 } }
+diagnostics:
+  spans: { each: { at: { index_of: lists }, why: { one_of: [a, b], default: c }, what: nonsense } }
+caps:
+  - { id: low, when: sample.topc == "x", max: { fien: 2 } }
+overall: { id: fine, method: average }
+invalid: { absent: ignore }
+"#;
+
+fn with_rubric(rubric: &str) -> String {
+    let suite = format!("{SUITE}judges: [gpt-4o]\n")
+        .replace("scorers: {", "scorers: { quality: { rubric: r.yaml, with: { a: 1 } },");
+    world().with("karat.yaml", &suite).with("r.yaml", rubric).problems(&Overrides::default())
+}
+
+/// Every problem is reported at once, each `--set` at its own place.
+#[test]
+fn bad_addresses_of_set() {
+    let set = [
+        ("variants.direct.aks.parameters.temperature", "0"),
+        ("run.max_concurency", "3"),
+        ("run.trials", "none"),
+        ("name.x", "1"),
+    ];
+    let overrides = Overrides {
+        set: set.map(|(address, value)| (address.to_owned(), value.to_owned())).to_vec(),
+        ..Overrides::default()
+    };
+    insta::assert_snapshot!(world().problems(&overrides));
+}
+
+/// CL-05: a wrong variant id fails before anything is spent. CL-21: unknown ids are a clear error.
+#[test]
+fn unknown_names_on_the_command_line() {
+    let overrides = Overrides {
+        models: Some(vec!["gpt-5-mni".to_owned()]),
+        variants: Some(vec!["dirct".to_owned()]),
+        judges: Some(vec!["cmd:cluade".to_owned()]),
+        samples: vec!["aa".to_owned()],
+        params: vec![("x".to_owned(), "1".to_owned())],
+        ..Overrides::default()
+    };
+    insta::assert_snapshot!(world().problems(&overrides));
+}

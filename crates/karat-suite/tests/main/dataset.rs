@@ -1,0 +1,194 @@
+//! Datasets: forms, roles, columns, schemas, checks, selection.
+
+use karat_suite::{Overrides, Severity};
+use karat_types::Sample;
+use serde_json::json;
+
+use crate::world::World;
+
+const CORPUS_SCHEMA: &str = r#"{
+  "type": "object",
+  "required": ["videoId", "title", "expectedClaimDensity"],
+  "properties": {
+    "videoId": { "type": "string", "minLength": 1 },
+    "durationMinutes": { "type": "number" },
+    "expectedClaimDensity": { "enum": ["low", "medium", "high"] },
+    "captionSource": { "enum": ["manual", "auto", "unknown"], "default": "unknown" },
+    "golden": {
+      "properties": {
+        "idealClaims": { "items": { "type": "object", "x-main": "text", "required": ["text"] } }
+      }
+    }
+  }
+}"#;
+
+const CORPUS: &str = r#"[
+  { "videoId": "v1", "title": "One", "durationMinutes": 12, "expectedClaimDensity": "low" },
+  { "videoId": "v2", "title": "Two", "durationMinutes": 95, "expectedClaimDensity": "high", "captionSource": "auto" }
+]"#;
+
+const CLAIMS: &str = r#"name: claims
+params: { corpus: { path: data/corpus.json }, transcripts: { path: data/transcripts } }
+dataset:
+  source: "{{ params.corpus }}"
+  row_schema: schemas/entry.json
+  id: videoId
+  cluster: title
+  metadata: [captionSource, durationMinutes]
+  columns:
+    transcript: { file: "{{ params.transcripts }}/{{ sample.videoId }}.json" }
+    golden: { lookup: data/golden.json, on: videoId, missing: empty }
+    heading: "{{ sample.title | upper }}"
+  checks:
+    - { name: one short video, where: sample.durationMinutes < 30, min: 1 }
+    - { name: no empty transcript, where: sample.transcript.fullText | length == 0, max: 0 }
+variants: { same: [ { recorded: { column: $.transcript.fullText } } ] }
+"#;
+
+fn claims() -> World {
+    World::new(&[
+        ("karat.yaml", CLAIMS),
+        ("schemas/entry.json", CORPUS_SCHEMA),
+        ("data/corpus.json", CORPUS),
+        ("data/golden.json", r#"[{ "videoId": "v1", "idealClaims": ["bare", { "text": "whole" }] }]"#),
+        ("data/transcripts/v1.json", r#"{ "videoId": "v1", "fullText": "aaa" }"#),
+        ("data/transcripts/v2.json", r#"{ "videoId": "v2", "fullText": "bbb" }"#),
+    ])
+}
+
+fn samples(world: &World, overrides: &Overrides) -> Vec<Sample> {
+    world.plan(overrides).rows().collect::<Result<_, _>>().unwrap()
+}
+
+fn minimal(dataset: &str) -> String {
+    format!("name: x\ndataset: {dataset}\nvariants: {{ same: [ {{ recorded: {{ column: $ }} }} ] }}\n")
+}
+
+/// CL-01, CL-02, CL-08: corpus with defaults, transcripts from a folder, golden annotations in their old shape.
+#[test]
+fn a_corpus_with_transcripts_and_annotations() {
+    let samples = samples(&claims(), &Overrides::default());
+    assert_eq!(samples[0].columns["transcript"]["fullText"], "aaa");
+    assert_eq!(samples[0].columns["golden"]["idealClaims"], json!([{ "text": "bare" }, { "text": "whole" }]));
+    assert_eq!(samples[1].columns["golden"], json!(null));
+    assert_eq!(samples[1].columns["heading"], "TWO");
+    assert_eq!(samples[0].metadata["captionSource"], "unknown");
+    assert_eq!(samples[1].cluster.as_deref(), Some("Two"));
+    assert_eq!(samples[0].columns["id"], "v1");
+
+    let warnings = claims().load(&Overrides::default()).unwrap().warnings().clone();
+    assert!(warnings.iter().all(|warning| warning.severity == Severity::Notice));
+    insta::assert_snapshot!(warnings.to_string());
+}
+
+/// CL-01: errors name file, line, field and expectation.
+#[test]
+fn a_bad_field_is_named_with_its_line() {
+    let wrong = CORPUS.replace("\"high\"", "\"huge\"").replace("\"title\": \"One\"", "\"titel\": \"One\"");
+    insta::assert_snapshot!(claims().with("data/corpus.json", &wrong).problems(&Overrides::default()));
+}
+
+/// CL-02: a missing and an empty transcript are errors.
+#[test]
+fn missing_and_empty_transcripts_are_errors() {
+    let world = claims().with("data/transcripts/v1.json", "{}").with("data/transcripts/v2.json", "not json");
+    insta::assert_snapshot!(world.problems(&Overrides::default()));
+}
+
+/// CL-01: corpus rules are checks of the dataset; a selection does not break them.
+#[test]
+fn checks_count_all_rows_whatever_is_selected() {
+    let world = claims().with("karat.yaml", &CLAIMS.replace("where: sample.durationMinutes < 30, min: 1", "min: 3"));
+    insta::assert_snapshot!(world.problems(&Overrides::default()));
+    let one = Overrides { samples: vec!["v2".to_owned()], ..Overrides::default() };
+    assert_eq!(samples(&claims(), &one).iter().map(|sample| &*sample.id).collect::<Vec<_>>(), ["v2"]);
+    let first = Overrides { limit: Some(1), ..Overrides::default() };
+    assert_eq!(samples(&claims(), &first).len(), 1);
+}
+
+/// CL-07: the content of a column's file is part of the dataset's identity, its path is not.
+#[test]
+fn the_dataset_hash_holds_contents() {
+    let hash = |world: &World| world.plan(&Overrides::default()).header.dataset.hash.clone();
+    let base = hash(&claims());
+    assert_ne!(hash(&claims().with("data/transcripts/v2.json", r#"{ "videoId": "v2", "fullText": "ccc" }"#)), base);
+    assert_ne!(hash(&claims().with("data/golden.json", r#"[{ "videoId": "v1", "idealClaims": [] }]"#)), base);
+    let moved = claims()
+        .with(
+            "karat.yaml",
+            &CLAIMS.replace("data/corpus.json", "elsewhere/c.json").replace("data/golden.json", "g.json"),
+        )
+        .with("elsewhere/c.json", CORPUS)
+        .with("g.json", r#"[{ "videoId": "v1", "idealClaims": ["bare", { "text": "whole" }] }]"#);
+    assert_eq!(hash(&moved), base);
+}
+
+#[test]
+fn csv_cells_take_the_types_of_the_schema() {
+    let schema = r#"{ "properties": { "n": { "type": "integer" }, "ok": { "type": "boolean" }, "text": { "type": "string" } } }"#;
+    let world = World::new(&[
+        ("karat.yaml", &minimal("{ source: d.csv, row_schema: s.json, where: sample.n > 1 }")),
+        ("s.json", schema),
+        ("d.csv", "id,n,ok,text\na,1,true,x\nb,2,false,007\nc,3,,\"y, \"\"z\"\"\"\n"),
+    ]);
+    let samples = samples(&world, &Overrides::default());
+    assert_eq!(json!(samples[0].columns), json!({ "id": "b", "n": 2, "ok": false, "text": "007" }));
+    assert_eq!(json!(samples[1].columns), json!({ "id": "c", "n": 3, "text": "y, \"z\"" }));
+    assert_eq!((samples[0].row, samples[1].row), (0, 1));
+    insta::assert_snapshot!(world.with("d.csv", "id,n\na,1\nb\n").problems(&Overrides::default()));
+}
+
+#[test]
+fn rows_without_an_id_are_known_by_their_content() {
+    let world = World::new(&[("karat.yaml", &minimal("{ source: d.jsonl }")), ("d.jsonl", "{\"q\": 1}\n{\"q\": 2}\n")]);
+    let first = samples(&world, &Overrides::default());
+    let swapped = samples(&world.clone().with("d.jsonl", "{\"q\": 2}\n{\"q\": 1}\n"), &Overrides::default());
+    assert_eq!((&first[0].id, &first[1].id), (&swapped[1].id, &swapped[0].id));
+    assert_eq!(first[0].id.len(), 16);
+}
+
+#[test]
+fn inline_rows_patterns_and_dates() {
+    let inline = World::new(&[("karat.yaml", &minimal("{ rows: [{ id: 7, question: a, target: b }] }"))]);
+    let sample = &samples(&inline, &Overrides::default())[0];
+    assert_eq!(
+        (&*sample.id, sample.input.as_ref(), sample.reference.as_ref()),
+        ("7", Some(&json!("a")), Some(&json!("b")))
+    );
+
+    let world = World::new(&[
+        ("karat.yaml", &minimal("{ source: \"logs/*.jsonl\", date: at, zone: Europe/Berlin }")),
+        ("logs/b.jsonl", "{\"id\": \"2\", \"at\": \"2026-03-01T23:30:00Z\"}"),
+        ("logs/a.jsonl", "{\"id\": \"1\", \"at\": \"2026-03-01\"}\n"),
+        ("logs/notes.txt", "no"),
+    ]);
+    let samples = samples(&world, &Overrides::default());
+    let dates: Vec<_> = samples.iter().map(|sample| (&*sample.id, sample.date.as_deref().unwrap())).collect();
+    assert_eq!(dates, [("1", "2026-03-01"), ("2", "2026-03-02")]);
+}
+
+/// BR-10: a bad row is reported, and the rest goes on.
+#[test]
+fn a_broken_row_can_become_an_errored_sample() {
+    let data = "{\"id\": \"a\"}\n{oops\n{\"id\": \"c\"}\n";
+    let world = World::new(&[("karat.yaml", &minimal("{ source: d.jsonl, broken: report }")), ("d.jsonl", data)]);
+    let plan = world.plan(&Overrides::default());
+    assert_eq!(plan.header.dataset.rows, 3);
+    let rows: Vec<_> = plan.rows().collect();
+    assert_eq!(rows[0].as_ref().unwrap().row, 0);
+    let error = rows[1].as_ref().unwrap_err();
+    assert_eq!((error.row, error.problem().line), (Some(1), 2));
+    assert_eq!(rows[2].as_ref().unwrap().row, 2);
+    insta::assert_snapshot!(plan.warnings.plain());
+}
+
+/// Peers 21: memory does not grow with the rows; a hundred thousand of them stream.
+#[test]
+fn many_rows_stream() {
+    let data: String =
+        (0..100_000).map(|index| format!("{{\"id\": \"{index}\", \"question\": \"q{index}\"}}\n")).collect();
+    let world = World::new(&[("karat.yaml", &minimal("{ source: d.jsonl }")), ("d.jsonl", &data)]);
+    let plan = world.plan(&Overrides::default());
+    assert_eq!(plan.header.dataset.rows, 100_000);
+    assert_eq!(plan.rows().nth(99_999).unwrap().unwrap().input, Some(json!("q99999")));
+}

@@ -1,0 +1,12 @@
+//! What users of the crate see: suites in, plans and diagnostics out.
+
+#![allow(clippy::panic, clippy::unwrap_used, reason = "helpers of tests fail like tests")]
+
+mod world;
+
+mod broken;
+mod dataset;
+mod models;
+mod rubrics;
+mod short_form;
+mod suites;

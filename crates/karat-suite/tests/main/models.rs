@@ -1,0 +1,197 @@
+//! The registry, models and systems.
+
+use karat_suite::{Overrides, Registry, STARTER};
+use karat_types::{Availability, JsonMode, Money, Pricing, ScorerKind, Tier};
+
+use crate::world::World;
+
+const SUITE: &str = r#"name: x
+dataset: { rows: [{ id: a, input: q }] }
+registry: [models/own.yaml]
+models: [gpt-5-mini, local, mock]
+variants:
+  plain: [ { prompt: { text: "{{ input }}" } } ]
+  strict: [ { id: ask, prompt: { text: "{{ input }}" }, requires: { json_mode: schema, context_window: 100000 } } ]
+  fixed: [ { prompt: { text: "{{ input }}" }, model: openai:gpt-4o } ]
+  taken: [ { recorded: { column: input } } ]
+run: { trials: 3 }
+"#;
+
+const OWN: &str = r#"schema: karat.models/1
+as_of: 2026-01-31
+models:
+  - { id: local, provider: openai, baseUrl: "http://localhost:1/v1", modelName: llama, contextWindow: 8000, supportsJsonMode: true }
+  - { id: gateway, provider: openai, base_url: "https://gateway.example/v1", costPer1kTokens: 0.002 }
+  - { id: mock, provider: scripted, with: { reply: ../scripts/echo.j2, vars: { loud: true } } }
+  - { id: priced, like: mock, with: { replies: ../scripts/replies.jsonl }, price: { input: 1 } }
+  - { id: gpt-4o, like: gpt-4o, parameters: { temperature: 0 } }
+"#;
+
+fn world() -> World {
+    World::new(&[
+        ("karat.yaml", SUITE),
+        ("models/own.yaml", OWN),
+        ("scripts/echo.j2", "{{ request.user }}"),
+        ("scripts/replies.jsonl", "{\"match\": \"a\", \"reply\": \"b\"}\n"),
+    ])
+}
+
+/// CL-03: eight models over three providers, the seed's candidates and judges, dated prices or none.
+#[test]
+fn the_shipped_registry() {
+    let registry = Registry::builtin();
+    let candidates = [
+        "gpt-5",
+        "gpt-5-mini",
+        "claude-opus-4",
+        "claude-sonnet-4",
+        "gemini-2.5-pro",
+        "gemini-2.5-flash",
+        "llama-4-maverick",
+        "llama-4-scout",
+        "deepseek-r1",
+        "qwen3-235b",
+    ];
+    let judges = ["gpt-4o", "gpt-4.1", "gpt-4o-mini", "claude-haiku-4-5-20251001"];
+    for id in candidates.into_iter().chain(judges).chain(STARTER) {
+        let model = registry.get(id).unwrap_or_else(|| panic!("{id}"));
+        assert!(model.context_window.is_some() && model.max_output.is_some() && model.tier.is_some(), "{id}");
+    }
+    assert_eq!(registry.get("gpt-4o").unwrap().max_output, Some(4096));
+    let embedding = registry.get("text-embedding-3-large").unwrap();
+    assert_eq!(embedding.price.cost(&usage(1_000_000, 0)), Some(Money(130_000_000)));
+    for model in registry.models() {
+        match &model.price {
+            Pricing::Known(price) => assert_eq!(price.as_of.as_deref(), Some("2025-11-01"), "{}", model.id),
+            Pricing::Unmetered => assert!(["command", "stub"].contains(&model.provider.as_str()), "{}", model.id),
+            Pricing::Unknown => assert_eq!(model.availability, Availability::Experimental, "{}", model.id),
+        }
+    }
+    let providers: std::collections::BTreeSet<_> = registry.models().map(|model| &model.provider).collect();
+    assert!(providers.len() >= 3);
+}
+
+fn usage(input_tokens: u64, output_tokens: u64) -> karat_types::Usage {
+    karat_types::Usage { input_tokens, output_tokens, ..Default::default() }
+}
+
+#[test]
+fn references_in_every_spelling() {
+    let registry = Registry::builtin();
+    for reference in ["gpt-5", "openai/gpt-5", "openai:gpt-5"] {
+        assert_eq!(registry.find(reference).unwrap().id, "gpt-5");
+    }
+    assert_eq!(registry.find("anthropic:claude-sonnet-4-20250514").unwrap().id, "claude-sonnet-4");
+    assert_eq!(registry.find("meta-llama/llama-4-scout").unwrap().id, "llama-4-scout");
+    assert_eq!(registry.find("cmd:claude").unwrap().provider, "command");
+    assert_eq!(registry.find("anthropic:gpt-5"), None);
+    assert_eq!(registry.nearest("openai:gpt5"), Some("gpt-5"));
+    assert_eq!(registry.nearest("zzz"), None);
+}
+
+/// CL-03: user files extend and override; the seed's spellings are accepted with a notice.
+#[test]
+fn own_files_extend_and_override() {
+    let suite = world().load(&Overrides::default()).unwrap();
+    let registry = suite.registry();
+    let local = registry.get("local").unwrap();
+    assert_eq!((local.model.as_str(), local.context_window, local.json_mode), ("llama", Some(8000), JsonMode::Object));
+    assert_eq!(local.price, Pricing::Unmetered);
+    let Pricing::Known(gateway) = &registry.get("gateway").unwrap().price else { panic!("no price") };
+    assert_eq!(
+        (gateway.input, gateway.output, gateway.as_of.as_deref()),
+        (2_000_000_000, 2_000_000_000, Some("2026-01-31"))
+    );
+    let mock = registry.get("mock").unwrap();
+    assert_eq!(mock.with["reply"], "{{ request.user }}");
+    assert!(mock.files.contains_key("../scripts/echo.j2"));
+    assert_eq!(mock.price, Pricing::Unmetered);
+    let priced = registry.get("priced").unwrap();
+    assert_eq!(priced.with["replies"][0]["reply"], "b");
+    assert!(matches!(&priced.price, Pricing::Known(price) if price.input == 1_000_000_000));
+    let own = registry.get("gpt-4o").unwrap();
+    assert_eq!((own.parameters.temperature, own.max_output), (Some(0.0), Some(4096)));
+    insta::assert_snapshot!(suite.warnings().to_string());
+}
+
+/// CL-05: systems are models × variants; what a model cannot do is not planned, and said so.
+#[test]
+fn systems_notes_and_trials() {
+    let plan = world().plan(&Overrides::default());
+    let header = &plan.header;
+    let systems: Vec<_> = (0..header.systems.len())
+        .map(|index| {
+            let model = header.system_model(index).map_or("-", |model| model.id.as_str());
+            format!("{model} {} {}", header.system_variant(index), header.systems[index].trials)
+        })
+        .collect();
+    assert_eq!(
+        systems,
+        ["gpt-5-mini plain 3", "local plain 3", "mock plain 3", "gpt-5-mini strict 3", "- fixed 3", "- taken 1"]
+    );
+    assert_eq!(header.models.last().unwrap().id, "gpt-4o");
+    insta::assert_snapshot!(plan.notes.join("\n"));
+}
+
+/// CL-21: models, tier and variants of the command line replace the selection.
+#[test]
+fn selections_replace_the_suites() {
+    let ids = |overrides: Overrides| {
+        let plan = world().plan(&overrides);
+        plan.header.models.iter().map(|model| model.id.clone()).collect::<Vec<_>>()
+    };
+    let plain = Some(vec!["plain".to_owned()]);
+    let models = Some(vec!["openai/gpt-5".to_owned(), "priced".to_owned()]);
+    assert_eq!(ids(Overrides { models, variants: plain.clone(), ..Overrides::default() }), ["gpt-5", "priced"]);
+    assert_eq!(ids(Overrides { tier: Some(Tier::Midtier), variants: plain, ..Overrides::default() }), ["gpt-5-mini"]);
+}
+
+/// GE-01: a sweep makes a variant of each value; the swept variant itself no longer runs.
+#[test]
+fn a_sweep_makes_variants() {
+    let more = "sweep: { variants.strict.ask.requires.context_window: [1000, 300000], variants.strict.ask.parameters.temperature: [0, 0.5] }\n";
+    let plan = world().with("karat.yaml", &format!("{SUITE}{more}")).plan(&Overrides::default());
+    let ids: Vec<_> = plan.header.variants.iter().map(|variant| variant.id.as_str()).collect();
+    assert_eq!(
+        ids,
+        [
+            "plain",
+            "strict{context_window=1000,temperature=0}",
+            "strict{context_window=1000,temperature=0.5}",
+            "strict{context_window=300000,temperature=0}",
+            "strict{context_window=300000,temperature=0.5}",
+            "fixed",
+            "taken"
+        ]
+    );
+    assert_eq!(plan.header.variants[2].steps[0].parameters.temperature, Some(0.5));
+    let swept = Overrides {
+        sweep: vec![("variants.strict.ask.parameters.max_tokens".to_owned(), "5, 6".to_owned())],
+        variants: Some(vec!["strict".to_owned()]),
+        ..Overrides::default()
+    };
+    let plan = world().plan(&swept);
+    let ids: Vec<_> = plan.header.variants.iter().map(|variant| variant.id.as_str()).collect();
+    assert_eq!(ids, ["strict{max_tokens=5}", "strict{max_tokens=6}"]);
+}
+
+/// CL-06, CL-15: limits of the command line reach every step and every judge.
+#[test]
+fn overrides_reach_steps_and_judges() {
+    let more =
+        "judges: [gpt-4o]\nscorers: { good: { rubric: { ask: \"Is it good?\" }, parameters: { max_tokens: 9 } } }\n";
+    let overrides = Overrides {
+        set: vec![("variants.plain.0.chunk".to_owned(), "{ of: input, tokens: 10 }".to_owned())],
+        max_output_tokens: Some(77),
+        max_chunks: Some(4),
+        judge_max_tokens: Some(4000),
+        judge_timeout_ms: Some(5000),
+        ..Overrides::default()
+    };
+    let plan = world().with("karat.yaml", &format!("{SUITE}{more}")).plan(&overrides);
+    let step = &plan.header.variants[0].steps[0];
+    assert_eq!((step.parameters.max_tokens, step.chunk.as_ref().unwrap().max), (Some(77), Some(4)));
+    let ScorerKind::Rubric(rubric) = &plan.header.scorers[0].kind else { panic!("no rubric") };
+    assert_eq!((rubric.parameters.max_tokens, rubric.timeout_ms), (Some(4000), Some(5000)));
+    assert_eq!(plan.header.judges[0].id, "gpt-4o");
+}

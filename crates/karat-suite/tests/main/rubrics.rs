@@ -1,0 +1,119 @@
+//! Rubrics: files, inline ones, the one-question shorthand, and the metrics they make.
+
+use karat_suite::{Overrides, Plan};
+use karat_types::{ReferenceUse, Rubric, Scale, ScorerKind, ShowAs};
+
+use crate::world::World;
+
+const SUITE: &str = r#"name: x
+params: { tone: calm }
+dataset: { rows: [{ id: a, input: q, target: t, sources: [u] }] }
+judges: [gpt-4o, cmd:claude]
+variants: { taken: [ { recorded: { column: input } } ] }
+scorers:
+  quality: { rubric: rubrics/quality.yaml, consensus: { method: median, min_judges: 2 }, labels: labels.jsonl }
+  polite: { rubric: { ask: "Is the reply polite?" }, judges: [openai:gpt-4o] }
+  exact: { metric: exact, min: 95% }
+  sums: { metric: summary }
+"#;
+
+const QUALITY: &str = r#"schema: karat.rubric/1
+id: briefing
+version: v1.10
+ask: Judge it.
+show:
+  text: "{{ output }}"
+  sources: { value: "{{ sample.sources }}", as: lines, line: "{{ index }} {{ item }} {{ params.tone }}", chunk: { items: 5 } }
+  claims: { value: "{{ output }}", as: json, shuffle: true, route: sources }
+reference: optional
+dimensions:
+  fact:  { scale: [1, 5], step: 1, weight: 0.75, anchors: { 5: good, 1: bad } }
+  noise: { scale: [0, 1], weight: 0.25, better: lower }
+overall: { id: composite, method: weighted_mean, round: 2 }
+caps: [ { id: none, when: sample.sources | length == 0, max: { fact: 2 } } ]
+diagnostics:
+  spans: { each: { at: { index_of: sources }, why: { one_of: [a, b], default: b } }, chunks: all, max: 3 }
+  words: { each: text }
+examples: 1
+invalid: { then: degrade }
+"#;
+
+fn plan() -> Plan {
+    World::new(&[
+        ("karat.yaml", SUITE),
+        ("rubrics/quality.yaml", QUALITY),
+        ("labels.jsonl", "{\"sample\": \"a\", \"scores\": {\"fact\": 4}}\n"),
+    ])
+    .plan(&Overrides::default())
+}
+
+fn rubric(plan: &Plan, scorer: usize) -> &Rubric {
+    match &plan.header.scorers[scorer].kind {
+        ScorerKind::Rubric(rubric) => &rubric.rubric,
+        ScorerKind::Metric { .. } => panic!("no rubric"),
+    }
+}
+
+#[test]
+fn a_rubric_file_keeps_its_order_and_its_words() {
+    let plan = plan();
+    let quality = rubric(&plan, 0);
+    assert_eq!(quality.version.as_deref(), Some("v1.10"));
+    assert_eq!(quality.show.iter().map(|item| item.name.as_str()).collect::<Vec<_>>(), ["text", "sources", "claims"]);
+    assert_eq!(quality.show[1].form, ShowAs::Lines);
+    assert_eq!(quality.show[1].line.as_deref(), Some("{{ index }} {{ item }} {{ \"calm\" }}"));
+    assert_eq!(quality.dimensions[0].anchors, [(1.0, "bad".to_owned()), (5.0, "good".to_owned())]);
+    assert!(quality.diagnostics[0].all_chunks && quality.diagnostics[1].fields.is_empty());
+    assert_eq!(quality.reference, ReferenceUse::Optional);
+    let ScorerKind::Rubric(scorer) = &plan.header.scorers[0].kind else { panic!("no rubric") };
+    assert_eq!(scorer.judges, ["gpt-4o", "cmd:claude"]);
+    assert_eq!(scorer.reads, ["output", "reference", "sample.sources"]);
+    assert_eq!(scorer.labels.len(), 1);
+}
+
+#[test]
+fn a_question_alone_is_one_pass_or_fail() {
+    let plan = plan();
+    let polite = rubric(&plan, 1);
+    assert_eq!(polite.id, "polite");
+    let choices = vec![("pass".to_owned(), 1.0), ("fail".to_owned(), 0.0)];
+    assert_eq!((polite.dimensions[0].name.as_str(), &polite.dimensions[0].scale), ("pass", &Scale::Choices(choices)));
+    assert_eq!(polite.show.iter().map(|item| item.value.as_str()).collect::<Vec<_>>(), ["{{ input }}", "{{ output }}"]);
+}
+
+/// The contract: a metric's name is the scorer's id, with `.dimension` where it has several.
+#[test]
+fn metrics_have_the_names_of_the_contract() {
+    let plan = plan();
+    let shown: Vec<_> = plan
+        .header
+        .metrics
+        .iter()
+        .map(|metric| format!("{} {:?} {} {:?}", metric.name, metric.range, metric.binary, metric.better))
+        .collect();
+    insta::assert_snapshot!(shown.join("\n"));
+    assert_eq!(plan.metric(0, "composite"), Some(2));
+    assert_eq!(plan.metric(1, "pass"), Some(3));
+    assert_eq!(plan.metric(0, "nothing"), None);
+    assert_eq!(plan.header.scorers[2].bound.min, Some(0.95));
+}
+
+/// SU-06: without judges a rubric scorer is off, and the plan says so.
+#[test]
+fn without_judges_a_rubric_scorer_is_off() {
+    let world = World::new(&[
+        (
+            "karat.yaml",
+            &SUITE.replace("judges: [gpt-4o, cmd:claude]", "judges: []").replace(", judges: [openai:gpt-4o]", ""),
+        ),
+        ("rubrics/quality.yaml", QUALITY),
+        ("labels.jsonl", "{\"sample\": \"a\"}\n"),
+    ]);
+    let plan = world.plan(&Overrides::default());
+    assert_eq!(plan.header.scorers.iter().map(|scorer| scorer.id.as_str()).collect::<Vec<_>>(), ["exact", "sums"]);
+    assert_eq!(plan.notes.len(), 2);
+    let named = Overrides { judges: Some(vec!["gpt-4o".to_owned()]), ..Overrides::default() };
+    let plan = world.plan(&named);
+    assert_eq!(plan.header.judges.iter().map(|judge| judge.id.as_str()).collect::<Vec<_>>(), ["gpt-4o"]);
+    assert!(plan.warnings.to_string().contains("a consensus is asked for"), "CL-16: {}", plan.warnings);
+}

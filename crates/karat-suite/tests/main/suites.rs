@@ -1,0 +1,69 @@
+//! The language's example suites load as far as this version goes; the shipped presets load as a whole.
+
+use std::sync::Arc;
+
+use karat_suite::{Diagnostics, DiskFiles, Overrides, Registry, Suite};
+use proptest::prelude::*;
+
+use crate::world::{World, catalog};
+
+fn load(path: &str) -> Result<Suite, Diagnostics> {
+    let path = format!("{}/../../{path}", env!("CARGO_MANIFEST_DIR"));
+    Suite::load(Arc::new(DiskFiles), &path, &Overrides::default(), &catalog(), &Registry::builtin())
+}
+
+/// Every example suite parses; what is reported is a feature that is not built yet or a file that is not there.
+#[test]
+fn the_example_suites_only_miss_files_and_features() {
+    for name in ["claims", "summary", "briefing", "rag", "spans", "answers-daily", "support-bot"] {
+        let problems = match load(&format!("fixtures/suites/{name}.yaml")) {
+            Ok(suite) => suite.warnings().clone(),
+            Err(problems) => problems,
+        };
+        for problem in problems.iter() {
+            let expected = ["not available in this version", "there is no file", "cannot be listed"];
+            assert!(expected.iter().any(|text| problem.message.contains(text)), "{name}: {problem}");
+        }
+        assert!(!problems.is_empty(), "{name}");
+    }
+}
+
+/// CL-26: the shipped presets are plans.
+#[test]
+fn the_presets_become_plans() {
+    let claims = load("presets/claims/karat.yaml").unwrap_or_else(|problems| panic!("{}", problems.plain()));
+    let plan = claims.plan().unwrap();
+    assert_eq!((plan.header.dataset.rows, plan.header.systems.len()), (6, 18));
+    assert!(plan.header.metric("quality.overallScore").is_some());
+    let faq = load("presets/faq/karat.yaml").unwrap_or_else(|problems| panic!("{}", problems.plain()));
+    assert_eq!(faq.plan().unwrap().header.systems.len(), 2);
+}
+
+fn any_suite() -> impl Strategy<Value = String> {
+    let good = include_str!("../../../../fixtures/suites/claims.yaml");
+    let cut = (0..good.len(), 0..good.len(), "\\PC{0,12}").prop_map(move |(from, to, by)| {
+        let floor = |mut at: usize| {
+            while !good.is_char_boundary(at) {
+                at -= 1;
+            }
+            at
+        };
+        let (from, to) = (floor(from.min(to)), floor(from.max(to)));
+        format!("{}{by}{}", &good[..from], &good[to..])
+    });
+    prop_oneof!["(?s).{0,200}", "([a-z]{1,8}: ?[\\[\\]{}\"'a-z0-9:, \\n-]{0,40}\\n){0,8}", cut]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whatever the text is, loading it ends in a suite or in diagnostics that can be shown.
+    #[test]
+    fn loading_never_panics(text in any_suite()) {
+        let world = World::new(&[("karat.yaml", &text), ("data/corpus.json", "[{\"videoId\": 1}]")]);
+        if let Err(problems) = world.load(&Overrides::default()) {
+            prop_assert!(problems.has_errors());
+            prop_assert!(!problems.plain().is_empty() && !problems.coloured().is_empty());
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! A folder in memory, and a catalog with everything that the language names.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::Arc;
+
+use karat_suite::{Catalog, Diagnostics, Entry, Files, Overrides, Plan, Registry, Suite, folder};
+use serde_json::json;
+
+/// Files in memory.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct World(BTreeMap<String, Vec<u8>>);
+
+impl World {
+    pub(crate) fn new(files: &[(&str, &str)]) -> Self {
+        Self(files.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())).collect())
+    }
+
+    pub(crate) fn with(mut self, path: &str, text: &str) -> Self {
+        self.0.insert(path.to_owned(), text.as_bytes().to_vec());
+        self
+    }
+
+    pub(crate) fn load(&self, overrides: &Overrides) -> Result<Suite, Diagnostics> {
+        Suite::load(Arc::new(self.clone()), "karat.yaml", overrides, &catalog(), &Registry::builtin())
+    }
+
+    pub(crate) fn plan(&self, overrides: &Overrides) -> Plan {
+        let suite = self.load(overrides).unwrap_or_else(|problems| panic!("{}", problems.plain()));
+        suite.plan().unwrap_or_else(|problems| panic!("{}", problems.plain()))
+    }
+
+    /// The diagnostics of a suite that cannot be used.
+    pub(crate) fn problems(&self, overrides: &Overrides) -> String {
+        match self.load(overrides) {
+            Ok(_) => panic!("the suite can be used"),
+            Err(problems) => problems.plain(),
+        }
+    }
+}
+
+impl Files for World {
+    fn read(&self, path: &str) -> io::Result<Vec<u8>> {
+        self.0.get(path).cloned().ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
+    }
+
+    fn list(&self, dir: &str) -> io::Result<Vec<String>> {
+        let dir = if dir == "." { "" } else { dir };
+        let names: Vec<String> = self
+            .0
+            .keys()
+            .filter(|path| folder(path) == dir)
+            .map(|path| path.rsplit('/').next().unwrap_or_default().to_owned())
+            .collect();
+        if names.is_empty() { Err(io::ErrorKind::NotFound.into()) } else { Ok(names) }
+    }
+
+    fn is_file(&self, path: &str) -> bool {
+        self.0.contains_key(path)
+    }
+}
+
+/// Everything that the language names, with few option schemas.
+pub(crate) fn catalog() -> Catalog {
+    let names = |names: &str| names.split(' ').map(|name| (name.to_owned(), Entry::default())).collect();
+    let mut catalog = Catalog {
+        metrics: names(
+            "exact contains regex levenshtein jaccard token_f1 rouge bleu chrf length json_schema json_field numeric \
+             count set_f1 label summary combine hit_rate recall precision mrr map ndcg citation_match attribution \
+             quote_match latency cost tokens",
+        ),
+        providers: names("openai anthropic gemini command stub scripted"),
+        analyses: names(
+            "delta agreement calibration human_anchor judge_bias drift diagnostics missing_items slices balance \
+             failures power summary_corpus recommendations",
+        ),
+        readers: BTreeMap::new(),
+    };
+    let contains = json!({
+        "type": "object",
+        "additionalProperties": false,
+        "properties": {
+            "ignore_case": { "type": "boolean" },
+            "all": { "type": "array", "items": { "type": "string" } },
+            "any": { "type": "array", "items": { "type": "string" } },
+        },
+    });
+    let entry = Entry { options: contains, binary: true, range: Some((0.0, 1.0)), ..Entry::default() };
+    catalog.metrics.insert("contains".to_owned(), entry);
+    let schema = json!({
+        "type": "object",
+        "required": ["schema"],
+        "properties": { "schema": { "type": ["string", "object"], "format": "file" } },
+    });
+    catalog.metrics.insert("json_schema".to_owned(), Entry { options: schema, binary: true, ..Entry::default() });
+    let dimensions = ["title", "outcome", "overall"].map(str::to_owned).to_vec();
+    catalog.metrics.insert("summary".to_owned(), Entry { dimensions, ..Entry::default() });
+    catalog.metrics.insert("latency".to_owned(), Entry { volatile: true, ..Entry::default() });
+    catalog
+}
