@@ -58,6 +58,8 @@ struct Book {
     received: Vec<Received>,
     seen: HashMap<blake3::Hash, Seen>,
     duplicates: usize,
+    in_flight: usize,
+    peak: usize,
 }
 
 #[derive(Default)]
@@ -133,6 +135,11 @@ impl FakeProvider {
         self.log.book().duplicates
     }
 
+    /// The most requests that were being answered at one time.
+    pub fn peak(&self) -> usize {
+        self.log.book().peak
+    }
+
     /// Serves until the process ends, for use from a shell.
     pub fn join(mut self) {
         if let Some(thread) = self.thread.take() {
@@ -175,6 +182,24 @@ impl Log {
     }
 }
 
+/// A request that is being answered, until its answer is on the way or its client is gone.
+struct InFlight(Arc<Log>);
+
+impl InFlight {
+    fn new(log: &Arc<Log>) -> Self {
+        let mut book = log.book();
+        book.in_flight += 1;
+        book.peak = book.peak.max(book.in_flight);
+        Self(Arc::clone(log))
+    }
+}
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        self.0.book().in_flight -= 1;
+    }
+}
+
 fn identity(path: &str, body: &[u8]) -> blake3::Hash {
     blake3::Hasher::new().update(path.as_bytes()).update(&[0]).update(body).finalize()
 }
@@ -209,6 +234,7 @@ async fn handle(request: Request<Incoming>, script: Script, log: Arc<Log>) -> Re
         return Ok(answer(400, full(Bytes::new())));
     };
     let received = log.enter(path, headers, body.to_bytes());
+    let _in_flight = InFlight::new(&log);
     let Some(protocol) = Protocol::of(&received.path) else {
         return Ok(answer(404, full(r#"{"error":{"message":"unknown path","type":"not_found_error"}}"#)));
     };

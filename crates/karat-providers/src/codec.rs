@@ -1,0 +1,87 @@
+//! The contract of wire protocols.
+
+use bytes::Bytes;
+use karat_types::{CallError, CallErrorCode, ChatRequest, ModelSpec, Reply};
+use reqwest::Url;
+use reqwest::header::{HeaderMap, InvalidHeaderValue};
+
+use crate::hosts;
+use crate::openai::OPENAI;
+
+/// A wire protocol: requests to bytes and bytes to replies, without I/O.
+///
+/// Contract: all methods are pure. `body` writes neither key nor address. `parse` reads what `body`'s server sends with
+/// a 2xx status, and nothing else: a stored body gives the same reply as a live one.
+pub trait Codec: Send + Sync {
+    /// Where chat requests go, below the API root.
+    fn url(&self, base: &Url) -> Url;
+
+    /// The headers of every request. Values that carry the key are marked sensitive.
+    ///
+    /// # Errors
+    /// When the key holds characters that no header may hold.
+    fn headers(&self, key: Option<&str>) -> Result<HeaderMap, InvalidHeaderValue>;
+
+    /// The body of a request to a server of this host name. Settings that the protocol does not have are left out.
+    ///
+    /// # Errors
+    /// When a value cannot be written as JSON.
+    fn body(&self, model: &ModelSpec, host: &str, request: &ChatRequest) -> serde_json::Result<Vec<u8>>;
+
+    /// The reply in a body that came with a 2xx status.
+    ///
+    /// # Errors
+    /// When there is none in it.
+    fn parse(&self, body: &[u8]) -> Result<Reply, Unreadable>;
+}
+
+/// Why a body holds no reply.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unreadable {
+    /// What kind of failure.
+    pub code: CallErrorCode,
+    /// What is wrong, as the end of a sentence that begins with the model and its address.
+    pub what: String,
+}
+
+impl Unreadable {
+    /// A body that is not what the protocol says.
+    pub fn malformed(what: impl Into<String>) -> Self {
+        Self { code: CallErrorCode::Malformed, what: what.into() }
+    }
+
+    /// A body that is no such JSON. Says how it begins, since it is often an HTML page or a sentence.
+    pub(crate) fn json(error: &serde_json::Error, body: &[u8]) -> Self {
+        if body.trim_ascii().is_empty() {
+            return Self::malformed("answered with an empty body");
+        }
+        let begin = crate::failure::quote(body);
+        Self::malformed(format!("answered with something that is no reply ({error}); it begins {begin}"))
+    }
+}
+
+/// The reply in captured response bytes: what a live call does with them, and what resume and replay do.
+///
+/// # Errors
+/// When the provider is unknown, or the bytes hold no reply.
+pub fn parse(model: &ModelSpec, body: &Bytes) -> Result<Reply, CallError> {
+    let codec = codec(&model.provider).ok_or_else(|| CallError {
+        code: CallErrorCode::Unsupported,
+        message: format!("model {}: nothing can read the replies of provider `{}`", model.id, model.provider),
+        status: None,
+    })?;
+    codec.parse(body).map_err(|unreadable| CallError {
+        code: unreadable.code,
+        message: format!("model {}: {}", model.id, unreadable.what),
+        status: None,
+    })
+}
+
+/// The codec of a provider's stored bytes; offline models write in OpenAI's form.
+fn codec(provider: &str) -> Option<&'static dyn Codec> {
+    match hosts::host(provider) {
+        Some(host) => Some(host.codec),
+        None if hosts::OFFLINE.contains(&provider) => Some(&OPENAI),
+        None => None,
+    }
+}

@@ -1,0 +1,352 @@
+//! From a registry entry to a model that can be called; everything that can be wrong is found here, before any call.
+
+use std::net::IpAddr;
+
+use karat_types::{ChatRequest, ModelSpec};
+use reqwest::Url;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use secrecy::{ExposeSecret, SecretString};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use tokio::sync::Semaphore;
+
+use crate::codec::Codec;
+use crate::failure::Place;
+use crate::hosts::{self, Host};
+use crate::options::{HttpOptions, ScriptedOptions, StubOptions};
+use crate::providers::Settings;
+use crate::scripted::Script;
+
+/// A model that cannot be connected.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ProviderError {
+    /// Nothing of this name exists.
+    #[error("model {model}: there is no provider `{provider}`; use one of {known}")]
+    UnknownProvider {
+        /// Registry id.
+        model: String,
+        /// The name.
+        provider: String,
+        /// The names that exist.
+        known: String,
+    },
+    /// The variable with the key is not set.
+    #[error(
+        "model {model}: provider `{provider}` needs a key and {variable} is not set; set {variable} in the environment or in `.env.local`, or leave the model out"
+    )]
+    MissingKey {
+        /// Registry id.
+        model: String,
+        /// The provider.
+        provider: String,
+        /// Name of the environment variable.
+        variable: String,
+    },
+    /// A header cannot hold the value.
+    #[error(
+        "model {model}: the value for {place} holds characters that no HTTP header may hold; check it for line breaks and quotes"
+    )]
+    BadHeader {
+        /// Registry id.
+        model: String,
+        /// The variable or header it was meant for.
+        place: String,
+    },
+    /// A `${NAME}` without value.
+    #[error(
+        "model {model}: `{field}` needs {variable}, which is not set; set it in the environment or write `${{{variable}:-default}}`"
+    )]
+    MissingVariable {
+        /// Registry id.
+        model: String,
+        /// Key of the entry.
+        field: &'static str,
+        /// Name of the environment variable.
+        variable: String,
+    },
+    /// The API root is no address that can be called.
+    #[error("model {model}: {origin} is no API root ({problem}); write it like `https://host/v1`")]
+    BadUrl {
+        /// Registry id.
+        model: String,
+        /// Where the address comes from.
+        origin: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// The options are not those of the provider.
+    #[error("model {model}: `with` is wrong for provider `{provider}`: {problem}")]
+    BadOptions {
+        /// Registry id.
+        model: String,
+        /// The provider.
+        provider: String,
+        /// What is wrong.
+        problem: String,
+    },
+    /// Two different entries have one id.
+    #[error("model {model}: two different entries have this id; rename one of them")]
+    Ambiguous {
+        /// Registry id.
+        model: String,
+    },
+    /// There is no HTTP client to be had.
+    #[error("no HTTP client can be made: {problem}; check HTTPS_PROXY and the system's certificates")]
+    Client {
+        /// What is wrong.
+        problem: String,
+    },
+}
+
+/// A model that can be called.
+pub(crate) struct Connected {
+    /// Its entry, with every `${NAME}` of the model's name replaced.
+    pub spec: ModelSpec,
+    pub backend: Backend,
+    /// One permit for each call that may be in flight.
+    pub permits: Option<Semaphore>,
+}
+
+/// What answers.
+pub(crate) enum Backend {
+    Http(Box<Endpoint>),
+    Scripted(Box<Script>),
+    Stub,
+}
+
+/// An address and everything that is sent to it with each request.
+pub(crate) struct Endpoint {
+    pub codec: &'static dyn Codec,
+    pub url: Url,
+    pub headers: HeaderMap,
+    /// The address for messages: without query.
+    pub address: String,
+    /// The variable whose value was sent as key.
+    pub key_variable: Option<String>,
+}
+
+impl Endpoint {
+    pub fn body(&self, spec: &ModelSpec, request: &ChatRequest) -> serde_json::Result<Vec<u8>> {
+        self.codec.body(spec, self.url.host_str().unwrap_or_default(), request)
+    }
+}
+
+impl Connected {
+    pub fn place(&self) -> Place<'_> {
+        let endpoint = match &self.backend {
+            Backend::Http(endpoint) => Some(endpoint),
+            Backend::Scripted(_) | Backend::Stub => None,
+        };
+        Place {
+            model: &self.spec.id,
+            name: &self.spec.model,
+            address: endpoint.map_or("", |endpoint| &endpoint.address),
+            key_variable: endpoint.and_then(|endpoint| endpoint.key_variable.as_deref()),
+        }
+    }
+}
+
+/// Connects one model. Values that must never be kept are added to `secrets`.
+pub(crate) fn connect(
+    spec: &ModelSpec,
+    settings: &Settings,
+    secrets: &mut Vec<SecretString>,
+) -> Result<Connected, ProviderError> {
+    let desk = Desk { spec, settings };
+    let backend = match (spec.provider.as_str(), hosts::host(&spec.provider)) {
+        (_, Some(host)) => Backend::Http(Box::new(desk.endpoint(host, secrets)?)),
+        (hosts::SCRIPTED, _) => Backend::Scripted(Box::new(desk.script()?)),
+        (hosts::STUB, _) => {
+            let StubOptions {} = desk.options()?;
+            Backend::Stub
+        }
+        _ => return Err(desk.unknown_provider()),
+    };
+    let model = desk.expand("model", &spec.model)?;
+    let permits = spec.limits.concurrency.map(|calls| Semaphore::new(calls.max(1) as usize));
+    Ok(Connected { spec: ModelSpec { model, ..spec.clone() }, backend, permits })
+}
+
+/// One entry and what is needed to connect it.
+struct Desk<'a> {
+    spec: &'a ModelSpec,
+    settings: &'a Settings,
+}
+
+impl Desk<'_> {
+    fn endpoint(&self, host: &Host, secrets: &mut Vec<SecretString>) -> Result<Endpoint, ProviderError> {
+        let HttpOptions { headers: extra } = self.options()?;
+        let (base, origin) = self.base_url(host)?;
+        let key = self.key(host, &base, origin)?;
+        let value = key.as_ref().map(|(_, value)| value.expose_secret());
+        let mut headers = host.codec.headers(value).map_err(|_| self.bad_header(key_name(&key)))?;
+        for (name, template) in &extra {
+            let text = self.expand("with.headers", template)?;
+            let is_secret = text != *template;
+            let (name, mut value) = HeaderName::try_from(name)
+                .ok()
+                .zip(HeaderValue::try_from(&text).ok())
+                .ok_or_else(|| self.bad_header(&format!("header `{name}`")))?;
+            value.set_sensitive(is_secret);
+            headers.insert(name, value);
+            if is_secret {
+                secrets.push(text.into());
+            }
+        }
+        let url = host.codec.url(&base);
+        let mut shown = url.clone();
+        shown.set_query(None);
+        if origin == Origin::Entry && self.spec.base_url.as_ref().is_some_and(|written| written.contains("${")) {
+            secrets.extend(base.query_pairs().map(|(_, value)| value.into_owned().into()));
+        }
+        let (key_variable, value) = key.unzip();
+        secrets.extend(value);
+        Ok(Endpoint { codec: host.codec, url, headers, address: shown.into(), key_variable })
+    }
+
+    /// The API root: the entry's, the environment's, or the provider's own.
+    fn base_url(&self, host: &Host) -> Result<(Url, Origin), ProviderError> {
+        let from_variable = || host.base_url_variable.and_then(|variable| self.settings.lookup(variable));
+        let (text, origin) = match &self.spec.base_url {
+            Some(text) => (self.expand("base_url", text)?, Origin::Entry),
+            None => match from_variable() {
+                Some(text) => (text, Origin::Variable),
+                None => (host.base_url.to_owned(), Origin::Provider),
+            },
+        };
+        let wrong = |problem: String| ProviderError::BadUrl {
+            model: self.spec.id.clone(),
+            origin: match origin {
+                Origin::Variable => host.base_url_variable.unwrap_or_default().to_owned(),
+                Origin::Entry | Origin::Provider => "`base_url`".to_owned(),
+            },
+            problem,
+        };
+        let url = Url::parse(&text).map_err(|error| wrong(error.to_string()))?;
+        if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
+            return Err(wrong(format!("`{}:` is not http or https", url.scheme())));
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(wrong("it holds a user name; name the key's variable in `api_key_env` instead".to_owned()));
+        }
+        Ok((url, origin))
+    }
+
+    /// The key and its variable. A server on this machine needs none, and gets the provider's standard key only when
+    /// it was put in the provider's place by the environment.
+    fn key(&self, host: &Host, base: &Url, origin: Origin) -> Result<Option<(String, SecretString)>, ProviderError> {
+        let is_loopback = is_loopback(base);
+        let variable = match &self.spec.api_key_env {
+            Some(variable) => variable.as_str(),
+            None if is_loopback && origin == Origin::Entry => return Ok(None),
+            None => host.key_variable,
+        };
+        match self.settings.lookup(variable) {
+            Some(value) => Ok(Some((variable.to_owned(), value.into()))),
+            None if is_loopback => Ok(None),
+            None => Err(ProviderError::MissingKey {
+                model: self.spec.id.clone(),
+                provider: self.spec.provider.clone(),
+                variable: variable.to_owned(),
+            }),
+        }
+    }
+
+    fn script(&self) -> Result<Script, ProviderError> {
+        let options: ScriptedOptions = self.options()?;
+        Script::new(options).map_err(|problem| self.bad_options(problem))
+    }
+
+    fn options<T: DeserializeOwned>(&self) -> Result<T, ProviderError> {
+        serde_json::from_value(Value::Object(self.spec.with.clone()))
+            .map_err(|error| self.bad_options(error.to_string()))
+    }
+
+    fn expand(&self, field: &'static str, text: &str) -> Result<String, ProviderError> {
+        expand(text, |name| self.settings.lookup(name)).map_err(|variable| ProviderError::MissingVariable {
+            model: self.spec.id.clone(),
+            field,
+            variable,
+        })
+    }
+
+    fn bad_options(&self, problem: String) -> ProviderError {
+        ProviderError::BadOptions { model: self.spec.id.clone(), provider: self.spec.provider.clone(), problem }
+    }
+
+    fn bad_header(&self, place: &str) -> ProviderError {
+        ProviderError::BadHeader { model: self.spec.id.clone(), place: place.to_owned() }
+    }
+
+    fn unknown_provider(&self) -> ProviderError {
+        let known: Vec<&str> = hosts::HOSTS.iter().map(|host| host.name).chain(hosts::OFFLINE).collect();
+        ProviderError::UnknownProvider {
+            model: self.spec.id.clone(),
+            provider: self.spec.provider.clone(),
+            known: known.join(", "),
+        }
+    }
+}
+
+/// Where an API root comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    Entry,
+    Variable,
+    Provider,
+}
+
+fn key_name(key: &Option<(String, SecretString)>) -> &str {
+    key.as_ref().map_or("the key", |(variable, _)| variable)
+}
+
+/// Whether an address is on this machine.
+fn is_loopback(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    host == "localhost" || host.ends_with(".localhost") || address.is_ok_and(|address| address.is_loopback())
+}
+
+/// Replaces `${NAME}` and `${NAME:-default}`. The error is the name that has no value.
+fn expand(text: &str, lookup: impl Fn(&str) -> Option<String>) -> Result<String, String> {
+    let mut done = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("${") {
+        let Some((inside, behind)) = after.split_once('}') else { break };
+        let (name, default) = match inside.split_once(":-") {
+            Some((name, default)) => (name, Some(default.to_owned())),
+            None => (inside, None),
+        };
+        done.push_str(before);
+        done.push_str(&lookup(name).or(default).ok_or_else(|| name.to_owned())?);
+        rest = behind;
+    }
+    done.push_str(rest);
+    Ok(done)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn placeholders_are_replaced() {
+        let lookup = |name: &str| (name == "HOST").then(|| "h".to_owned());
+        assert_eq!(expand("http://${HOST}:${PORT:-80}/v1", lookup), Ok("http://h:80/v1".to_owned()));
+        assert_eq!(expand("${NONE}", lookup), Err("NONE".to_owned()));
+        assert_eq!(expand("${NONE:-}$x ${", lookup), Ok("$x ${".to_owned()));
+    }
+
+    #[test]
+    fn loopback_is_known_in_every_spelling() {
+        let loopback = |text: &str| is_loopback(&Url::parse(text).unwrap());
+        for url in
+            ["http://localhost:1", "http://127.0.0.1/v1", "http://127.9.9.9", "http://[::1]:80", "http://a.localhost"]
+        {
+            assert!(loopback(url), "{url}");
+        }
+        for url in ["http://10.0.0.1", "http://localhost.example.com", "https://127.0.0.1.nip.io"] {
+            assert!(!loopback(url), "{url}");
+        }
+    }
+}

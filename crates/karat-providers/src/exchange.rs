@@ -1,0 +1,39 @@
+//! One call, as it is asked for and as it comes back.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use karat_types::{CallError, ChatRequest, Reply};
+
+/// One call to a connected model.
+#[derive(Debug, Clone, Copy)]
+pub struct Call<'a> {
+    /// Registry id of the model.
+    pub model: &'a str,
+    /// What is asked, with the settings of step or judge and model already joined.
+    pub request: &'a ChatRequest,
+    /// How long one attempt may take, from its first byte to its last.
+    pub timeout: Duration,
+    /// How many attempts may follow the first.
+    pub retries: u32,
+    /// Seed of the waits between attempts.
+    pub jitter_seed: u64,
+}
+
+/// What a call was and became. Bytes are as sent and as received, but for known secrets.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Exchange {
+    /// The body of the request.
+    pub request: Bytes,
+    /// The body of the last attempt's answer: its first 64 KiB at most when it broke off or is too large, nothing when
+    /// none came.
+    pub response: Bytes,
+    /// HTTP status of the last attempt; `None` when none came, and for models without a server.
+    pub status: Option<u16>,
+    /// Attempts made; 0 when the request could not even be written.
+    pub attempts: u32,
+    /// How long the last attempt took, in milliseconds. Waits are not in it.
+    pub latency_ms: f64,
+    /// The reply, read from `response`, or why there is none.
+    pub outcome: Result<Reply, CallError>,
+}

@@ -1,0 +1,177 @@
+//! From what went wrong to what is said about it.
+
+use std::time::Duration;
+
+use karat_types::{CallError, CallErrorCode};
+use serde_json::Value;
+
+use crate::codec::Unreadable;
+
+/// One attempt that gave no reply.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Failure {
+    pub code: CallErrorCode,
+    pub status: Option<u16>,
+    /// What happened, as the end of a sentence that begins with the model and its address.
+    pub what: String,
+    /// Whether another attempt can help.
+    pub retry: bool,
+    /// How long the provider wants to be left alone.
+    pub retry_after: Option<Duration>,
+}
+
+/// Whose attempt it was, for messages.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place<'a> {
+    /// Registry id of the model.
+    pub model: &'a str,
+    /// The name sent to the provider.
+    pub name: &'a str,
+    /// Where requests go; empty for models without an address.
+    pub address: &'a str,
+    /// The environment variable that holds the key, where one was sent.
+    pub key_variable: Option<&'a str>,
+}
+
+impl Failure {
+    pub fn new(code: CallErrorCode, what: impl Into<String>) -> Self {
+        Self { code, status: None, what: what.into(), retry: code.is_retryable(), retry_after: None }
+    }
+
+    /// An answer whose status is not 2xx.
+    pub fn of_status(status: u16, location: Option<&str>, retry_after: Option<Duration>, body: &[u8]) -> Self {
+        let said = Said::read(body);
+        let code = if said.is_out_of_credit { CallErrorCode::Auth } else { code_of(status) };
+        let what = match location.filter(|_| code == CallErrorCode::Redirect) {
+            Some(location) => format!("answered {status}, a redirect to {}", quote(location.as_bytes())),
+            None => format!("answered {status}{}", said.words.map_or(String::new(), |words| format!(", {words}"))),
+        };
+        Self { status: Some(status), retry_after, ..Self::new(code, what) }
+    }
+
+    /// A 2xx answer without a reply in it.
+    pub fn of_body(status: u16, unreadable: Unreadable) -> Self {
+        Self { status: Some(status), ..Self::new(unreadable.code, unreadable.what) }
+    }
+
+    /// What a caller is told after so many attempts.
+    pub fn error(&self, place: Place<'_>, attempts: u32) -> CallError {
+        let Place { model, address, .. } = place;
+        let at = if address.is_empty() { String::new() } else { format!(" at {address}") };
+        let attempts = if attempts > 1 { format!(", {attempts} attempts") } else { String::new() };
+        let message = format!("model {model}{at}: {}{attempts}; {}", self.what, self.advice(place));
+        CallError { code: self.code, message, status: self.status }
+    }
+
+    fn advice(&self, place: Place<'_>) -> String {
+        let key = match place.key_variable {
+            Some(variable) => format!("the key in {variable}"),
+            None => "`api_key_env`, since no key was sent".to_owned(),
+        };
+        match (self.code, self.status) {
+            (CallErrorCode::Auth, Some(429)) => format!("add credit to the account of {key}"),
+            (CallErrorCode::Auth, Some(403)) => format!("check {key} and that it may use `{}`", place.name),
+            (CallErrorCode::Auth, _) => format!("check {key}"),
+            (CallErrorCode::BadRequest, Some(404)) => {
+                format!("check that `base_url` is the API root and that the provider has a model `{}`", place.name)
+            }
+            (CallErrorCode::BadRequest, _) => {
+                "the request itself was refused, so it was not tried again: check the model's entry and parameters"
+                    .to_owned()
+            }
+            (CallErrorCode::RateLimited, _) => {
+                "lower `run.max_concurrency` or the model's `limits.concurrency`, then run `karat retry`".to_owned()
+            }
+            (CallErrorCode::ServerError, _) => {
+                "the trouble is the provider's: run `karat retry` when it is over".to_owned()
+            }
+            (CallErrorCode::Timeout, _) => "raise `timeout`, or lower `max_tokens`, then run `karat retry`".to_owned(),
+            (CallErrorCode::Connect, _) => {
+                "check `base_url`, the network and that the server is up, then run `karat retry`".to_owned()
+            }
+            (CallErrorCode::Cut, _) => "check the network and the server, then run `karat retry`".to_owned(),
+            (CallErrorCode::Redirect, _) => {
+                "it is not followed, because the key would go with it: put the final address into `base_url`".to_owned()
+            }
+            (CallErrorCode::Malformed, _) => "check that `base_url` is the root of an API of this provider".to_owned(),
+            (CallErrorCode::TooLarge, _) => "check `base_url`, and lower `max_tokens`".to_owned(),
+            (CallErrorCode::Process, _) => "correct the model's `with`".to_owned(),
+            _ => "check the model's registry entry".to_owned(),
+        }
+    }
+}
+
+/// The kind of failure that a status stands for.
+pub(crate) fn code_of(status: u16) -> CallErrorCode {
+    match status {
+        300..=399 => CallErrorCode::Redirect,
+        401 | 403 => CallErrorCode::Auth,
+        408 => CallErrorCode::Timeout,
+        429 => CallErrorCode::RateLimited,
+        // A conflict, and a request that came too early: both pass.
+        409 | 425 | 500..=599 => CallErrorCode::ServerError,
+        400..=499 => CallErrorCode::BadRequest,
+        _ => CallErrorCode::Malformed,
+    }
+}
+
+/// What a provider said about its refusal.
+struct Said {
+    words: Option<String>,
+    /// OpenAI answers 429 here too, but no wait helps.
+    is_out_of_credit: bool,
+}
+
+impl Said {
+    fn read(body: &[u8]) -> Self {
+        if body.is_empty() {
+            return Self { words: None, is_out_of_credit: false };
+        }
+        let json: Value = serde_json::from_slice(body).unwrap_or_default();
+        let error = &json["error"];
+        let words = [&error["message"], error, &json["message"], &json["detail"]].into_iter().find_map(Value::as_str);
+        let is_out_of_credit = ["code", "type"].iter().any(|field| error[field] == "insufficient_quota");
+        Self { words: Some(quote(words.map_or(body, str::as_bytes))), is_out_of_credit }
+    }
+}
+
+/// Characters of foreign text that a message shows.
+const SHOWN: usize = 200;
+
+/// Foreign bytes as a quoted text: cut, control characters made visible.
+pub(crate) fn quote(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(4 * SHOWN)]);
+    let text = text.trim();
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{:?}…", &text[..end]),
+        None => format!("{text:?}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quoted_text_is_cut_and_visible() {
+        assert_eq!(quote(b" a\nb\x1b[0m "), r#""a\nb\u{1b}[0m""#);
+        let long = quote("ä".repeat(1000).as_bytes());
+        assert_eq!(long.chars().count(), SHOWN + 3);
+        assert!(long.ends_with("\"…"));
+    }
+
+    #[test]
+    fn statuses_that_pass_are_tried_again_and_others_never() {
+        let retried: Vec<u16> = (300..600).filter(|status| code_of(*status).is_retryable()).collect();
+        let passing = [408, 409, 425, 429].into_iter().chain(500..600);
+        assert_eq!(retried, passing.collect::<Vec<u16>>());
+    }
+
+    #[test]
+    fn no_wait_helps_an_empty_account() {
+        let body = br#"{"error":{"message":"You exceeded your quota","type":"insufficient_quota"}}"#;
+        let failure = Failure::of_status(429, None, None, body);
+        assert!(!failure.retry);
+        assert_eq!(failure.code, CallErrorCode::Auth);
+    }
+}

@@ -1,0 +1,57 @@
+//! What a registry entry's `with` may hold, by provider.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+/// Options of every provider that is reached over HTTP.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct HttpOptions {
+    /// More headers of every request, by name. A value may hold `${NAME}`, and is a secret then.
+    pub headers: BTreeMap<String, String>,
+}
+
+/// Options of a scripted model: `reply` or `replies`.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct ScriptedOptions {
+    /// Template of the reply. It sees the request and `vars`, nothing else.
+    pub reply: Option<String>,
+    /// What the template finds under `vars`.
+    pub vars: Map<String, Value>,
+    /// Rows `{match, reply}` as JSON Lines, a JSON array, or in place: the first whose `match` stands in the request.
+    #[schemars(schema_with = "text_or_list")]
+    pub replies: Option<Replies>,
+}
+
+/// Written replies.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum Replies {
+    /// A file's content.
+    Text(String),
+    /// In place.
+    Rows(Vec<WrittenReply>),
+}
+
+/// One written reply.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub(crate) struct WrittenReply {
+    /// A text that must stand in the request.
+    #[serde(rename = "match")]
+    pub needle: String,
+    /// The reply: a text, or JSON that becomes one.
+    pub reply: Value,
+}
+
+/// Options of the stub: none.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct StubOptions {}
+
+fn text_or_list(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    schemars::json_schema!({ "type": ["string", "array", "null"] })
+}

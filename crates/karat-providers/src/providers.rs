@@ -1,0 +1,268 @@
+//! The connected models and the one way to call them.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use karat_types::{CallError, CallErrorCode, ChatRequest, Event, ModelSpec, Observer, Reply};
+use rustc_hash::FxHashMap;
+use tokio::time::Instant;
+
+use crate::capture::Secrets;
+use crate::codec::parse;
+use crate::connect::{Backend, Connected, Endpoint, ProviderError, connect};
+use crate::exchange::{Call, Exchange};
+use crate::failure::Failure;
+use crate::openai::{OPENAI, completion};
+use crate::retry::{Backoff, Waits};
+use crate::transport::Transport;
+use crate::{codec::Codec, scripted, stub};
+
+/// Looks a variable of the environment up.
+type Lookup = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
+
+/// How models are reached.
+#[derive(Clone)]
+pub struct Settings {
+    /// Looks a variable of the environment up: keys, API roots, `HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`.
+    pub secret: Lookup,
+    /// Bytes that the body of an answer may have.
+    pub max_response: usize,
+    /// Idle connections that are kept for each server.
+    pub max_connections: usize,
+    /// How waits between attempts grow.
+    pub backoff: Backoff,
+}
+
+impl Settings {
+    /// The defaults, with this environment: 8 MiB, 256 connections, waits from half a second to a minute.
+    pub fn new(secret: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
+        Self {
+            secret: Arc::new(secret),
+            max_response: 8 * 1024 * 1024,
+            max_connections: 256,
+            backoff: Backoff::default(),
+        }
+    }
+
+    /// The value of a variable; one that is empty or blank is not set, and the line break at the end of a value that
+    /// was read from a file is no part of it.
+    pub(crate) fn lookup(&self, name: &str) -> Option<String> {
+        (self.secret)(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
+    }
+}
+
+impl fmt::Debug for Settings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Settings")
+            .field("max_response", &self.max_response)
+            .field("max_connections", &self.max_connections)
+            .field("backoff", &self.backoff)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Bytes that are kept of a body that broke off or is too large.
+const KEPT: usize = 64 * 1024;
+
+/// Models that can be called. Shared by all tasks of a run.
+pub struct Providers {
+    models: FxHashMap<String, Connected>,
+    transport: Option<Transport>,
+    secrets: Secrets,
+    backoff: Backoff,
+}
+
+impl Providers {
+    /// Connects models: reads keys and addresses, compiles scripts, makes no connection yet.
+    ///
+    /// # Errors
+    /// All that is wrong, at most one error for each model.
+    pub fn connect(models: &[ModelSpec], settings: Settings) -> Result<Self, Vec<ProviderError>> {
+        let (mut errors, mut secrets) = (Vec::new(), Vec::new());
+        let mut connected = FxHashMap::default();
+        for (at, spec) in models.iter().enumerate() {
+            match models[..at].iter().find(|earlier| earlier.id == spec.id) {
+                Some(earlier) if earlier == spec => continue,
+                Some(_) => errors.push(ProviderError::Ambiguous { model: spec.id.clone() }),
+                None => match connect(spec, &settings, &mut secrets) {
+                    Ok(model) => drop(connected.insert(spec.id.clone(), model)),
+                    Err(error) => errors.push(error),
+                },
+            }
+        }
+        if !errors.is_empty() {
+            return Err(errors);
+        }
+        let client = |problem: String| vec![ProviderError::Client { problem }];
+        let needs_transport = connected.values().any(|model| matches!(model.backend, Backend::Http(_)));
+        let transport = needs_transport
+            .then(|| Transport::new(&settings))
+            .transpose()
+            .map_err(|error| client(error.to_string()))?;
+        let secrets = Secrets::new(secrets).map_err(|error| client(error.to_string()))?;
+        Ok(Self { models: connected, transport, secrets, backoff: settings.backoff })
+    }
+
+    /// Makes one call, with as many attempts as it may have. Tells the observer of each wait.
+    ///
+    /// It does not fail: what went wrong stands in the exchange. Dropping the future cancels the call.
+    pub async fn call(&self, call: Call<'_>, observer: &dyn Observer) -> Exchange {
+        let Some(model) = self.models.get(call.model) else {
+            return unsent(format!("model {}: it was never connected; this is a bug in karat", call.model));
+        };
+        match (&model.backend, &self.transport) {
+            (Backend::Http(endpoint), Some(transport)) => {
+                let route = Route { model, endpoint, transport, secrets: &self.secrets };
+                route.call(call, Waits::new(self.backoff, call.retries, call.jitter_seed), observer).await
+            }
+            (Backend::Http(_), None) => {
+                unsent(format!("model {}: there is no HTTP client; this is a bug in karat", call.model))
+            }
+            (Backend::Scripted(script), _) => {
+                let _permit = permit(model).await;
+                self.offline(model, &call, |request| script.reply(request))
+            }
+            (Backend::Stub, _) => {
+                let _permit = permit(model).await;
+                self.offline(model, &call, |request| Ok(stub::reply(request)))
+            }
+        }
+    }
+
+    /// A call that is answered in place. Its bytes take the same way as those of a server.
+    fn offline(
+        &self,
+        model: &Connected,
+        call: &Call<'_>,
+        answer: impl Fn(&ChatRequest) -> Result<String, String>,
+    ) -> Exchange {
+        let spec = &model.spec;
+        let start = Instant::now();
+        let request = match OPENAI.body(spec, "", call.request) {
+            Ok(body) => self.secrets.clean(body.into()),
+            Err(error) => return unsent(format!("model {}: the request is no JSON ({error})", spec.id)),
+        };
+        let body = answer(call.request).and_then(|text| {
+            completion(spec, &text, scripted::usage(call.request, &text)).map_err(|error| error.to_string())
+        });
+        let (response, outcome) = match body {
+            Ok(body) => {
+                let response = self.secrets.clean(body);
+                let outcome = parse(spec, &response);
+                (response, outcome)
+            }
+            Err(problem) => {
+                let failure = Failure::new(CallErrorCode::Process, self.secrets.clean_text(problem));
+                (Bytes::new(), Err(failure.error(model.place(), 1)))
+            }
+        };
+        let latency_ms = start.elapsed().as_secs_f64() * 1e3;
+        Exchange { request, response, status: None, attempts: 1, latency_ms, outcome }
+    }
+}
+
+impl fmt::Debug for Providers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Providers").field("models", &self.models.len()).finish_non_exhaustive()
+    }
+}
+
+/// One model behind a server.
+struct Route<'a> {
+    model: &'a Connected,
+    endpoint: &'a Endpoint,
+    transport: &'a Transport,
+    secrets: &'a Secrets,
+}
+
+/// One attempt.
+struct Attempt {
+    response: Bytes,
+    status: Option<u16>,
+    latency: Duration,
+    outcome: Result<Reply, Failure>,
+}
+
+impl Route<'_> {
+    async fn call(&self, call: Call<'_>, mut waits: Waits, observer: &dyn Observer) -> Exchange {
+        let body = match self.endpoint.body(&self.model.spec, call.request) {
+            Ok(body) => Bytes::from(body),
+            Err(error) => return unsent(format!("model {}: the request is no JSON ({error})", call.model)),
+        };
+        let request = self.secrets.clean(body.clone());
+        let mut attempts = 0;
+        loop {
+            attempts += 1;
+            let attempt = self.attempt(body.clone(), call.timeout).await;
+            let outcome = match attempt.outcome {
+                Ok(reply) => Ok(reply),
+                Err(failure) => {
+                    let mut error = failure.error(self.model.place(), attempts);
+                    error.message = self.secrets.clean_text(error.message);
+                    let wait = if failure.retry { waits.next(failure.retry_after) } else { None };
+                    if let Some(wait) = wait {
+                        let delay_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
+                        observer.on(&Event::Retrying { model: call.model, attempt: attempts, delay_ms, error: &error });
+                        tokio::time::sleep(wait).await;
+                        continue;
+                    }
+                    Err(error)
+                }
+            };
+            let latency_ms = attempt.latency.as_secs_f64() * 1e3;
+            let (response, status) = (attempt.response, attempt.status);
+            return Exchange { request, response, status, attempts, latency_ms, outcome };
+        }
+    }
+
+    async fn attempt(&self, body: Bytes, timeout: Duration) -> Attempt {
+        let _permit = permit(self.model).await;
+        let start = Instant::now();
+        let Endpoint { codec, url, headers, .. } = self.endpoint;
+        let (received, end) = self.transport.post(url, headers, body, timeout).await;
+        let latency = start.elapsed();
+        let response = match &end {
+            Ok(()) => self.secrets.clean(received.body),
+            Err(_) => self.broken(received.body),
+        };
+        let outcome = end.and_then(|()| match received.status {
+            Some(status @ 200..=299) => {
+                codec.parse(&response).map_err(|unreadable| Failure::of_body(status, unreadable))
+            }
+            status => {
+                let location = received.location.map(|location| self.secrets.clean_text(location));
+                let status = status.unwrap_or_default();
+                Err(Failure::of_status(status, location.as_deref(), received.retry_after, &response))
+            }
+        });
+        let outcome = outcome.map_err(|failure| Failure { status: received.status, ..failure });
+        Attempt { response, status: received.status, latency, outcome }
+    }
+
+    /// What is kept of a body that did not come to its end.
+    fn broken(&self, body: Bytes) -> Bytes {
+        let mut cleaned = self.secrets.clean_broken(body);
+        cleaned.truncate(KEPT);
+        cleaned
+    }
+}
+
+/// The right to one call in flight, where the model's are limited. A closed semaphore limits nothing.
+async fn permit(model: &Connected) -> Option<tokio::sync::SemaphorePermit<'_>> {
+    model.permits.as_ref()?.acquire().await.ok()
+}
+
+/// A call that could not be made.
+fn unsent(message: String) -> Exchange {
+    let error = CallError { code: CallErrorCode::Unsupported, message, status: None };
+    Exchange {
+        request: Bytes::new(),
+        response: Bytes::new(),
+        status: None,
+        attempts: 0,
+        latency_ms: 0.0,
+        outcome: Err(error),
+    }
+}

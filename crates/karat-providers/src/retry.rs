@@ -1,0 +1,144 @@
+//! When to try again: a pure function of the failures so far.
+
+use std::time::Duration;
+
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+use reqwest::header::{DATE, HeaderMap, HeaderName, RETRY_AFTER};
+
+/// How waits grow: exponentially, with full jitter, within bounds.
+///
+/// The n-th wait is drawn evenly from 0 to min(`most`, `first` · 2ⁿ). Where the provider says how long to wait, the wait
+/// is that, at most `most`, and a draw of the first kind on top, so that callers who were told the same do not come
+/// back together. All waits of a call together stay below `total`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Backoff {
+    /// Upper bound of the first wait.
+    pub first: Duration,
+    /// Upper bound of any wait.
+    pub most: Duration,
+    /// Upper bound of all waits of one call.
+    pub total: Duration,
+}
+
+impl Default for Backoff {
+    fn default() -> Self {
+        Self { first: Duration::from_millis(500), most: Duration::from_secs(60), total: Duration::from_secs(600) }
+    }
+}
+
+/// The waits of one call.
+pub(crate) struct Waits {
+    backoff: Backoff,
+    left: u32,
+    failures: u32,
+    waited: Duration,
+    seed: u64,
+}
+
+impl Waits {
+    pub fn new(backoff: Backoff, retries: u32, seed: u64) -> Self {
+        Self { backoff, left: retries, failures: 0, waited: Duration::ZERO, seed }
+    }
+
+    /// How long to wait before the next attempt; `None` when there shall be none.
+    pub fn next(&mut self, told: Option<Duration>) -> Option<Duration> {
+        self.left = self.left.checked_sub(1)?;
+        let Backoff { first, most, total } = self.backoff;
+        let wait = match told {
+            Some(told) => told.min(most) + self.draw(first),
+            None => self.draw(first.saturating_mul(2_u32.saturating_pow(self.failures)).min(most)),
+        };
+        self.failures += 1;
+        self.waited = self.waited.checked_add(wait).filter(|waited| *waited <= total)?;
+        Some(wait)
+    }
+
+    /// A draw from 0 to `bound`, fixed by the seed and the number of failures.
+    fn draw(&self, bound: Duration) -> Duration {
+        let mut generator = ChaCha8Rng::seed_from_u64(self.seed);
+        generator.set_stream(u64::from(self.failures));
+        bound.mul_f64((generator.next_u64() >> 11) as f64 / (1_u64 << 53) as f64)
+    }
+}
+
+const RETRY_AFTER_MS: HeaderName = HeaderName::from_static("retry-after-ms");
+
+/// How long the provider says to wait: milliseconds in its own header, seconds, or an HTTP date, which is read against
+/// the date of the same answer, so no clock of ours can be wrong.
+pub(crate) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let text = |name| headers.get(name)?.to_str().ok().map(str::trim);
+    let number = |name, unit: f64| {
+        let seconds = text(name)?.parse::<f64>().ok()? * unit;
+        Duration::try_from_secs_f64(seconds).ok()
+    };
+    let date = || {
+        let (until, now) = (moment(text(RETRY_AFTER)?)?, moment(text(DATE)?)?);
+        Some(Duration::try_from(until.duration_since(now)).unwrap_or_default())
+    };
+    number(RETRY_AFTER_MS, 1e-3).or_else(|| number(RETRY_AFTER, 1.0)).or_else(date)
+}
+
+fn moment(date: &str) -> Option<jiff::Timestamp> {
+    jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(date).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use reqwest::header::HeaderValue;
+
+    use super::*;
+
+    fn waits(retries: u32, seed: u64, told: Option<Duration>) -> Vec<Duration> {
+        let mut waits = Waits::new(Backoff::default(), retries, seed);
+        std::iter::from_fn(|| waits.next(told)).collect()
+    }
+
+    #[test]
+    fn waits_are_seeded_jittered_and_bounded() {
+        assert_eq!(waits(5, 7, None), waits(5, 7, None));
+        assert_ne!(waits(5, 7, None), waits(5, 8, None));
+        assert_eq!(waits(5, 7, None).len(), 5);
+        for seed in 0..200 {
+            for (n, wait) in waits(12, seed, None).into_iter().enumerate() {
+                assert!(wait <= Duration::from_millis(500 << n).min(Duration::from_secs(60)), "{n}: {wait:?}");
+            }
+        }
+    }
+
+    /// Peers 27: no number of retries waits for days.
+    #[test]
+    fn all_waits_together_are_bounded() {
+        let told = Some(Duration::from_secs(3600));
+        let all = waits(u32::MAX, 1, told);
+        assert!(all.len() <= 10 && all.iter().sum::<Duration>() <= Duration::from_secs(600), "{all:?}");
+        assert!(all.iter().all(|wait| *wait >= Duration::from_secs(60)));
+        assert!(waits(1_000_000, 1, None).iter().sum::<Duration>() <= Duration::from_secs(600));
+    }
+
+    #[test]
+    fn what_the_provider_says_is_kept_with_a_little_jitter() {
+        let told = Duration::from_secs(3);
+        for wait in waits(5, 1, Some(told)) {
+            assert!(wait >= told && wait <= told + Duration::from_millis(500), "{wait:?}");
+        }
+    }
+
+    #[test]
+    fn retry_after_has_three_forms() {
+        let read = |pairs: &[(&'static str, &'static str)]| {
+            let pairs =
+                pairs.iter().map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)));
+            retry_after(&pairs.collect())
+        };
+        let now = ("date", "Sun, 06 Nov 1994 08:49:30 GMT");
+        assert_eq!(read(&[("retry-after", "2")]), Some(Duration::from_secs(2)));
+        assert_eq!(read(&[("retry-after", "2"), ("retry-after-ms", "150")]), Some(Duration::from_millis(150)));
+        assert_eq!(read(&[("retry-after", "Sun, 06 Nov 1994 08:49:37 GMT"), now]), Some(Duration::from_secs(7)));
+        assert_eq!(read(&[("retry-after", "Sun, 06 Nov 1994 08:49:07 GMT"), now]), Some(Duration::ZERO));
+        assert_eq!(read(&[("retry-after", "Sun, 06 Nov 1994 08:49:37 GMT")]), None);
+        for nonsense in ["-1", "soon", "NaN", "inf", "1e300", ""] {
+            assert_eq!(read(&[("retry-after", nonsense), now]), None, "{nonsense}");
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Scripted models: a reply is a function of the request that a suite writes.
+//!
+//! A script sees the request and its own `vars`, nothing else: neither the model's name nor the sample. So quality that
+//! is planted in data must be found the honest way, and any suite can write a model without touching Rust.
+
+mod functions;
+mod support;
+
+use std::sync::LazyLock;
+
+use karat_text::fence;
+use karat_text::tokens::Tokenizer;
+use karat_types::{ChatRequest, Role, Usage};
+use minijinja::value::Serde;
+use minijinja::{AutoEscape, Environment, Output, State, UndefinedBehavior, context};
+use serde_json::Value;
+
+use crate::options::{Replies, ScriptedOptions, WrittenReply};
+
+/// Instructions that one reply may take: far above any honest script, far below a hang.
+const FUEL: u64 = 5_000_000;
+
+/// Nesting that one reply may have.
+const RECURSION: usize = 100;
+
+/// The name under which an environment knows its one script.
+const NAME: &str = "reply";
+
+/// A scripted model.
+pub(crate) enum Script {
+    /// A template over the request.
+    Template {
+        /// Holds the compiled template.
+        environment: Box<Environment<'static>>,
+        /// What the template finds under `vars`.
+        vars: minijinja::Value,
+    },
+    /// Written replies; the first whose needle stands in the request.
+    Written(Vec<WrittenReply>),
+}
+
+impl Script {
+    /// Compiles a script. The error says what is wrong with the options.
+    pub fn new(options: ScriptedOptions) -> Result<Self, String> {
+        match (options.reply, options.replies) {
+            (Some(source), None) => {
+                let mut environment = BASE.clone();
+                environment
+                    .add_template_owned(NAME, source)
+                    .map_err(|error| format!("`reply` does not compile: {}", describe(&error)))?;
+                let vars = minijinja::Value::from(Serde(&options.vars));
+                Ok(Self::Template { environment: Box::new(environment), vars })
+            }
+            (None, Some(replies)) => rows(replies).map(Self::Written),
+            (Some(_), Some(_)) => Err("it has both `reply` and `replies`; keep one".to_owned()),
+            (None, None) => Err("it has neither `reply` (a template) nor `replies` (rows)".to_owned()),
+        }
+    }
+
+    /// The reply to a request. The error ends a sentence that begins with the model.
+    pub fn reply(&self, request: &ChatRequest) -> Result<String, String> {
+        match self {
+            Self::Template { environment, vars } => render(environment, vars, request),
+            Self::Written(rows) => find(rows, request),
+        }
+    }
+}
+
+/// What a script uses, in tokens of the plan's tokenizer.
+pub(crate) fn usage(request: &ChatRequest, reply: &str) -> Usage {
+    let count = |text: &str| Tokenizer::plan().count(text) as u64;
+    Usage {
+        input_tokens: request.messages.iter().map(|message| count(&message.content)).sum(),
+        output_tokens: count(reply),
+        ..Usage::default()
+    }
+}
+
+fn render(environment: &Environment<'_>, vars: &minijinja::Value, request: &ChatRequest) -> Result<String, String> {
+    let prompt = joined(request, |_| true);
+    let sections: Vec<Value> = fence::sections(&prompt)
+        .into_iter()
+        .map(|(label, content)| serde_json::json!({ "label": label, "content": content }))
+        .collect();
+    let seen = context! {
+        system => joined(request, |role| role == Role::System),
+        user => joined(request, |role| role == Role::User),
+        messages => Serde(&request.messages),
+        sections => Serde(&sections),
+        prompt,
+        vars,
+    };
+    environment
+        .get_template(NAME)
+        .and_then(|template| template.render(seen))
+        .map_err(|error| format!("its script failed: {}", describe(&error)))
+}
+
+fn find(rows: &[WrittenReply], request: &ChatRequest) -> Result<String, String> {
+    let stands = |needle: &str| request.messages.iter().any(|message| message.content.contains(needle));
+    let row = rows.iter().find(|row| stands(&row.needle)).ok_or_else(|| {
+        format!("none of its {} written replies has a `match` that stands in the request", rows.len())
+    })?;
+    Ok(match &row.reply {
+        Value::String(text) => text.clone(),
+        json => json.to_string(),
+    })
+}
+
+/// Rows in place, from a JSON array, or from JSON Lines.
+fn rows(replies: Replies) -> Result<Vec<WrittenReply>, String> {
+    let text = match replies {
+        Replies::Rows(rows) => return Ok(rows),
+        Replies::Text(text) => text,
+    };
+    if text.trim_start().starts_with('[') {
+        return serde_json::from_str(&text).map_err(|error| format!("`replies` is no list of rows: {error}"));
+    }
+    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    lines
+        .map(|(at, line)| {
+            serde_json::from_str(line).map_err(|error| format!("line {} of `replies` is no row: {error}", at + 1))
+        })
+        .collect()
+}
+
+/// The contents of the messages of some roles, with blank lines between.
+fn joined(request: &ChatRequest, of: impl Fn(Role) -> bool) -> String {
+    let contents = request.messages.iter().filter(|message| of(message.role)).map(|message| message.content.as_str());
+    contents.collect::<Vec<_>>().join("\n\n")
+}
+
+/// What went wrong and where, without the source around it.
+fn describe(error: &minijinja::Error) -> String {
+    let words = error.detail().map_or_else(|| error.kind().to_string(), |detail| format!("{}: {detail}", error.kind()));
+    error.line().map_or(words.clone(), |line| format!("{words} (line {line})"))
+}
+
+static BASE: LazyLock<Environment<'static>> = LazyLock::new(|| {
+    let mut environment = Environment::new();
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment.set_auto_escape_callback(|_| AutoEscape::None);
+    environment.set_formatter(write);
+    environment.set_fuel(Some(FUEL));
+    environment.set_recursion_limit(RECURSION);
+    environment.remove_global("debug");
+    functions::register(&mut environment);
+    environment
+});
+
+/// Lists and objects stand in a reply as JSON, like in every other template of a suite.
+fn write(out: &mut Output<'_>, state: &mut State<'_, '_>, value: &minijinja::Value) -> Result<(), minijinja::Error> {
+    use minijinja::value::ValueKind;
+    match value.kind() {
+        ValueKind::Seq | ValueKind::Map | ValueKind::Iterable => {
+            out.write_str(&functions::json(value)?).map_err(Into::into)
+        }
+        ValueKind::None => out.write_str("null").map_err(Into::into),
+        _ => minijinja::escape_formatter(out, state, value),
+    }
+}
+
+#[cfg(test)]
+mod tests;

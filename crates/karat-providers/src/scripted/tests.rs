@@ -1,0 +1,90 @@
+use karat_text::fence::Fence;
+use karat_types::{Message, Parameters, ReplyFormat};
+use serde_json::json;
+
+use super::*;
+
+fn request(messages: &[(Role, &str)]) -> ChatRequest {
+    let messages =
+        messages.iter().map(|(role, content)| Message { role: *role, content: (*content).to_owned() }).collect();
+    ChatRequest { messages, parameters: Parameters::default(), format: ReplyFormat::Text }
+}
+
+fn script(reply: &str, vars: Value) -> Result<Script, String> {
+    let vars = vars.as_object().cloned().unwrap_or_default();
+    Script::new(ScriptedOptions { reply: Some(reply.to_owned()), vars, replies: None })
+}
+
+fn reply(template: &str, vars: Value, prompt: &str) -> Result<String, String> {
+    script(template, vars)?.reply(&request(&[(Role::System, "Be brief."), (Role::User, prompt)]))
+}
+
+#[test]
+fn a_script_sees_the_request_and_its_vars() {
+    let template = "{{ system }}|{{ user }}|{{ prompt }}|{{ messages | length }}|{{ messages[1].role }}|{{ vars.n }}";
+    assert_eq!(reply(template, json!({"n": 2}), "Hi").unwrap(), "Be brief.|Hi|Be brief.\n\nHi|2|user|2");
+}
+
+/// Design: quality planted in data must be found honestly, so nothing but the request is in sight.
+#[test]
+fn a_script_sees_nothing_else() {
+    for name in ["model", "sample", "reference", "variant", "env"] {
+        assert!(reply(&format!("{{{{ {name} }}}}"), json!({}), "Hi").is_err(), "{name}");
+    }
+}
+
+#[test]
+fn fenced_sections_are_found_by_label() {
+    let prompt = format!("Extract.\n{}", Fence::new(1).wrap("transcript", "Oats rose 3 percent. Rye fell."));
+    let claims = r#"{% set claims = fenced("transcript") | sentences | drop_tail(vars.drop | default(0)) %}{{ {"claims": claims} }}"#;
+    let extracted = reply(claims, json!({}), &prompt).unwrap();
+    assert_eq!(extracted, r#"{"claims":["Oats rose 3 percent.","Rye fell."]}"#);
+    assert_eq!(reply(claims, json!({"drop": 0.5}), &prompt).unwrap(), r#"{"claims":["Oats rose 3 percent."]}"#);
+    assert_eq!(reply("{{ sections[0].label }}", json!({}), &prompt).unwrap(), "TRANSCRIPT");
+    assert_eq!(reply(r#"{{ fenced("golden", "[]") | fromjson | length }}"#, json!({}), &prompt).unwrap(), "0");
+    let missing = reply(r#"{{ fenced("golden") }}"#, json!({}), &prompt).unwrap_err();
+    assert!(missing.contains("no section GOLDEN") && missing.contains("TRANSCRIPT"), "{missing}");
+}
+
+#[test]
+fn a_script_that_never_ends_is_stopped() {
+    let endless = "{% for a in range(99999) %}{% for b in range(99999) %}{{ a }}{% endfor %}{% endfor %}";
+    assert!(reply(endless, json!({}), "").unwrap_err().contains("fuel"));
+}
+
+#[test]
+fn a_script_that_does_not_compile_says_where() {
+    let error = script("a\n{{ oops", json!({})).map(drop).unwrap_err();
+    assert!(error.starts_with("`reply` does not compile") && error.ends_with("(line 2)"), "{error}");
+}
+
+#[test]
+fn the_first_written_reply_that_fits_is_given() {
+    let text = "{\"match\": \"oats\", \"reply\": {\"score\": 3}}\n\n{\"match\": \"\", \"reply\": \"else\"}\n";
+    let written = |text: &str| {
+        Script::new(ScriptedOptions { replies: Some(Replies::Text(text.to_owned())), ..ScriptedOptions::default() })
+    };
+    let replies = written(text).unwrap();
+    assert_eq!(replies.reply(&request(&[(Role::User, "On oats.")])).unwrap(), r#"{"score":3}"#);
+    assert_eq!(replies.reply(&request(&[(Role::User, "On rye.")])).unwrap(), "else");
+    let strict = written(r#"[{"match": "oats", "reply": "x"}]"#).unwrap();
+    assert!(strict.reply(&request(&[(Role::User, "rye")])).unwrap_err().contains("none of its 1 written replies"));
+    assert!(written("{\"match\": \"a\"}\n").map(drop).unwrap_err().starts_with("line 1 of `replies`"));
+}
+
+#[test]
+fn a_script_needs_exactly_one_source() {
+    assert!(Script::new(ScriptedOptions::default()).is_err());
+    let both = ScriptedOptions {
+        reply: Some(String::new()),
+        replies: Some(Replies::Rows(Vec::new())),
+        ..ScriptedOptions::default()
+    };
+    assert!(Script::new(both).is_err());
+}
+
+#[test]
+fn usage_counts_prompt_and_reply() {
+    let usage = usage(&request(&[(Role::System, "Be brief."), (Role::User, "Hello world")]), "Hello");
+    assert_eq!((usage.input_tokens, usage.output_tokens), (5, 1));
+}

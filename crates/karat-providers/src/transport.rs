@@ -1,0 +1,187 @@
+//! The one HTTP client: what it refuses to do, and how bodies are read.
+
+use std::error::Error;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use karat_types::CallErrorCode;
+use reqwest::header::{HeaderMap, LOCATION};
+use reqwest::{Body, Client, Method, NoProxy, Proxy, Request, Url, redirect};
+
+use crate::failure::Failure;
+use crate::providers::Settings;
+use crate::retry::retry_after;
+
+/// Making a connection may take this long; the attempt's timeout bounds it too.
+const CONNECT: Duration = Duration::from_secs(15);
+
+/// Hosts that are never reached through a proxy.
+const LOOPBACK: &str = "localhost,127.0.0.0/8,::1";
+
+/// One HTTP client for all models. It follows no redirect, since keys would follow, reads no environment, and reuses
+/// connections.
+pub(crate) struct Transport {
+    client: Client,
+    max_response: usize,
+}
+
+/// What came back of one attempt, complete or not.
+#[derive(Debug, Default)]
+pub(crate) struct Received {
+    pub status: Option<u16>,
+    pub location: Option<String>,
+    pub retry_after: Option<Duration>,
+    pub body: Bytes,
+}
+
+impl Transport {
+    /// Builds the client.
+    ///
+    /// # Errors
+    /// When a proxy's address is wrong or the system's certificates cannot be used.
+    pub fn new(settings: &Settings) -> reqwest::Result<Self> {
+        let builder = Client::builder()
+            .no_proxy()
+            .redirect(redirect::Policy::none())
+            .referer(false)
+            .tcp_nodelay(true)
+            .connect_timeout(CONNECT)
+            .pool_max_idle_per_host(settings.max_connections)
+            .user_agent(concat!("karat/", env!("CARGO_PKG_VERSION")));
+        let builder = proxies(settings)?.into_iter().fold(builder, reqwest::ClientBuilder::proxy);
+        Ok(Self { client: builder.build()?, max_response: settings.max_response })
+    }
+
+    /// Posts a body. The time runs until the last byte has come; what came before it ran out is kept.
+    pub async fn post(
+        &self,
+        url: &Url,
+        headers: &HeaderMap,
+        body: Bytes,
+        timeout: Duration,
+    ) -> (Received, Result<(), Failure>) {
+        let mut request = Request::new(Method::POST, url.clone());
+        *request.headers_mut() = headers.clone();
+        *request.body_mut() = Some(Body::from(body));
+        let mut received = Received::default();
+        let mut pieces = Pieces::default();
+        let exchange = self.exchange(request, &mut received, &mut pieces);
+        let end = tokio::time::timeout(timeout, exchange).await.unwrap_or_else(|_| {
+            Err(Failure::new(CallErrorCode::Timeout, format!("gave no complete answer within {timeout:?}")))
+        });
+        received.body = pieces.into_bytes();
+        (received, end)
+    }
+
+    async fn exchange(&self, request: Request, received: &mut Received, pieces: &mut Pieces) -> Result<(), Failure> {
+        let mut response = self.client.execute(request).await.map_err(unsent)?;
+        let header = |name| response.headers().get(name)?.to_str().ok().map(str::to_owned);
+        received.status = Some(response.status().as_u16());
+        received.location = header(LOCATION);
+        received.retry_after = retry_after(response.headers());
+        let announced = response.content_length().and_then(|length| usize::try_from(length).ok()).unwrap_or(0);
+        if announced > self.max_response {
+            return Err(self.too_large());
+        }
+        while let Some(piece) = response.chunk().await.map_err(cut)? {
+            pieces.push(piece, announced);
+            if pieces.len() > self.max_response {
+                return Err(self.too_large());
+            }
+        }
+        Ok(())
+    }
+
+    fn too_large(&self) -> Failure {
+        let most = self.max_response;
+        Failure::new(CallErrorCode::TooLarge, format!("answered with more than the {most} bytes that a reply may have"))
+    }
+}
+
+/// A body as it comes in. One that comes in one piece, as most do, is never copied.
+#[derive(Default)]
+struct Pieces {
+    first: Bytes,
+    all: BytesMut,
+}
+
+impl Pieces {
+    fn push(&mut self, piece: Bytes, announced: usize) {
+        if self.len() == 0 {
+            self.first = piece;
+            return;
+        }
+        if self.all.is_empty() {
+            self.all.reserve(announced.max(self.first.len() + piece.len()));
+            self.all.extend_from_slice(&self.first);
+        }
+        self.all.extend_from_slice(&piece);
+    }
+
+    fn len(&self) -> usize {
+        self.first.len().max(self.all.len())
+    }
+
+    fn into_bytes(self) -> Bytes {
+        if self.all.is_empty() { self.first } else { self.all.freeze() }
+    }
+}
+
+fn unsent(error: reqwest::Error) -> Failure {
+    if error.is_connect() {
+        Failure::new(CallErrorCode::Connect, format!("cannot be reached ({})", cause(error)))
+    } else {
+        cut(error)
+    }
+}
+
+fn cut(error: reqwest::Error) -> Failure {
+    Failure::new(CallErrorCode::Cut, format!("broke off the answer ({})", cause(error)))
+}
+
+/// The innermost cause, which is the one that says something; never with the address, which stands in the message.
+fn cause(error: reqwest::Error) -> String {
+    let error = error.without_url();
+    let mut cause: &dyn Error = &error;
+    while let Some(inner) = cause.source() {
+        cause = inner;
+    }
+    cause.to_string()
+}
+
+/// The proxies that the settings name, in the variables that every tool knows.
+fn proxies(settings: &Settings) -> reqwest::Result<Vec<Proxy>> {
+    let value = |upper: &str| settings.lookup(upper).or_else(|| settings.lookup(&upper.to_ascii_lowercase()));
+    let except = value("NO_PROXY").map_or(LOOPBACK.to_owned(), |hosts| format!("{hosts},{LOOPBACK}"));
+    let mut proxies = Vec::new();
+    if let Some(address) = value("HTTPS_PROXY") {
+        proxies.push(Proxy::https(address)?);
+    }
+    if let Some(address) = value("HTTP_PROXY") {
+        proxies.push(Proxy::http(address)?);
+    }
+    Ok(proxies.into_iter().map(|proxy| proxy.no_proxy(NoProxy::from_string(&except))).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_body_in_one_piece_is_not_copied() {
+        let whole = Bytes::from(vec![1; 100]);
+        let mut pieces = Pieces::default();
+        pieces.push(whole.clone(), 100);
+        assert_eq!(pieces.into_bytes().as_ptr(), whole.as_ptr());
+    }
+
+    #[test]
+    fn pieces_are_joined_in_order() {
+        let mut pieces = Pieces::default();
+        for piece in ["", "ab", "", "c", "de"] {
+            pieces.push(Bytes::from_static(piece.as_bytes()), 0);
+        }
+        assert_eq!(pieces.len(), 5);
+        assert_eq!(pieces.into_bytes(), "abcde");
+    }
+}

@@ -1,0 +1,208 @@
+//! Each codec through every fault.
+
+use std::time::Duration;
+
+use karat_types::{CallErrorCode, FinishReason, Role};
+use serde_json::{Value, json};
+use testkit::{Behaviour, Echo, Script};
+use tokio::time::Instant;
+
+use crate::bench::{Bench, Waits, request, without_port};
+
+const PROTOCOLS: [&str; 2] = ["openai", "anthropic"];
+
+/// What is wrong, the answers in order, how the model is called, and how many requests may be made.
+struct Fault {
+    name: &'static str,
+    answers: Vec<Behaviour>,
+    set: fn(Bench) -> Bench,
+    code: CallErrorCode,
+    requests: usize,
+}
+
+fn fault(name: &'static str, answer: Behaviour, code: CallErrorCode) -> Fault {
+    let requests = if code.is_retryable() { 3 } else { 1 };
+    Fault { name, answers: vec![answer], set: |bench| bench.retries(2), code, requests }
+}
+
+fn faults() -> Vec<Fault> {
+    let hasty: fn(Bench) -> Bench = |bench| bench.retries(1).timeout(300);
+    let small: fn(Bench) -> Bench = |bench| bench.retries(1).max_response(64 * 1024);
+    vec![
+        fault("rate limited", Behaviour::rate_limited("0"), CallErrorCode::RateLimited),
+        fault("server error", Behaviour::server_error(), CallErrorCode::ServerError),
+        fault("overloaded", Behaviour::overloaded(), CallErrorCode::ServerError),
+        fault("request timeout", Behaviour::status(408, "too slow"), CallErrorCode::Timeout),
+        fault("conflict", Behaviour::status(409, "busy"), CallErrorCode::ServerError),
+        fault("too early", Behaviour::status(425, "not yet"), CallErrorCode::ServerError),
+        fault("bad request", Behaviour::status(400, "`temperature` is not supported"), CallErrorCode::BadRequest),
+        fault("unprocessable", Behaviour::raw(422, r#"{"detail":"no"}"#), CallErrorCode::BadRequest),
+        fault("not found", Behaviour::status(404, "no such model"), CallErrorCode::BadRequest),
+        fault("wrong key", Behaviour::status(401, "Incorrect API key provided"), CallErrorCode::Auth),
+        fault("forbidden", Behaviour::status(403, "no access"), CallErrorCode::Auth),
+        fault("malformed", Behaviour::malformed(), CallErrorCode::Malformed),
+        fault("prose", Behaviour::prose(), CallErrorCode::Malformed),
+        fault("nan", Behaviour::nan(), CallErrorCode::Malformed),
+        fault("empty body", Behaviour::raw(200, ""), CallErrorCode::Malformed),
+        fault("empty object", Behaviour::raw(200, "{}"), CallErrorCode::Malformed),
+        fault("redirect", Behaviour::redirect("http://127.0.0.1:9/elsewhere"), CallErrorCode::Redirect),
+        fault("cut", Behaviour::Cut("a long enough text".to_owned()), CallErrorCode::Cut),
+        fault("dropped", Behaviour::Drop, CallErrorCode::Cut),
+        Fault { set: hasty, requests: 2, ..fault("hang", Behaviour::Hang, CallErrorCode::Timeout) },
+        Fault { set: hasty, requests: 2, ..fault("slow", Behaviour::slow(5_000, "late"), CallErrorCode::Timeout) },
+        Fault { set: hasty, requests: 2, ..fault("endless, out of time", Behaviour::Endless, CallErrorCode::Timeout) },
+        Fault { set: small, ..fault("endless, too large", Behaviour::Endless, CallErrorCode::TooLarge) },
+        fault("huge", Behaviour::Huge(100 * 1024 * 1024), CallErrorCode::TooLarge),
+    ]
+}
+
+/// Peers 7, 27, 28: every fault ends, with the right code, after a bounded number of attempts.
+#[tokio::test]
+async fn every_fault_has_its_code_and_its_number_of_attempts() {
+    for protocol in PROTOCOLS {
+        for Fault { name, answers, set, code, requests } in faults() {
+            let bench = set(Bench::new(protocol, Script::sequence(answers)));
+            let exchange = bench.ask().await;
+            let error = exchange.outcome.clone().expect_err(name);
+            assert_eq!((error.code, exchange.attempts as usize), (code, requests), "{protocol}, {name}: {error}");
+            assert_eq!(bench.server.requests(), requests, "{protocol}, {name}");
+            assert_eq!(exchange.status, error.status, "{protocol}, {name}");
+            assert!(exchange.response.len() <= 64 * 1024, "{protocol}, {name}");
+        }
+    }
+}
+
+/// Law 10: what was attempted, what went wrong, what to do.
+#[tokio::test]
+async fn errors_say_what_happened_and_what_to_do() {
+    let mut messages = Vec::new();
+    for Fault { name, answers, set, .. } in faults() {
+        let bench = set(Bench::new("openai", Script::sequence(answers)));
+        messages.push(format!("{name}: {}", bench.ask().await.outcome.unwrap_err()));
+    }
+    let mut unreachable = Bench::new("openai", Behaviour::Hang);
+    unreachable.spec.base_url = Some("http://127.0.0.1:1/v1".to_owned());
+    messages.push(format!("unreachable: {}", unreachable.ask().await.outcome.unwrap_err()));
+    let mut keyless = Bench::new("openai", Behaviour::status(401, "who are you?"));
+    keyless.spec.api_key_env = None;
+    messages.push(format!("no key: {}", keyless.ask().await.outcome.unwrap_err()));
+    without_port(|| insta::assert_snapshot!(messages.join("\n\n")));
+}
+
+#[tokio::test]
+async fn a_fault_that_passes_leaves_a_good_reply() {
+    for protocol in PROTOCOLS {
+        let passing = [
+            Behaviour::rate_limited("0"),
+            Behaviour::Drop,
+            Behaviour::malformed(),
+            Behaviour::Cut("half".to_owned()),
+            Behaviour::overloaded(),
+            Behaviour::ok("42"),
+        ];
+        let bench = Bench::new(protocol, Script::sequence(passing)).retries(5);
+        let waits = Waits::default();
+        let exchange = bench.observed(&request(&[(Role::User, "?")]), &waits).await;
+        assert_eq!(exchange.outcome.unwrap().text, "42", "{protocol}");
+        assert_eq!((exchange.attempts, exchange.status), (6, Some(200)));
+        let seen = waits.seen();
+        assert_eq!(seen.iter().map(|(attempt, ..)| *attempt).collect::<Vec<_>>(), [1, 2, 3, 4, 5]);
+        let codes: Vec<CallErrorCode> = seen.into_iter().map(|(.., error)| error.code).collect();
+        use CallErrorCode::{Cut, Malformed, RateLimited, ServerError};
+        assert_eq!(codes, [RateLimited, Cut, Malformed, Cut, ServerError]);
+        let bodies = bench.server.bodies();
+        assert!(bodies.iter().all(|body| *body == bodies[0]), "a retry sends the same bytes");
+        assert_eq!(bench.server.duplicates(), 0);
+    }
+}
+
+#[tokio::test]
+async fn the_provider_says_how_long_to_wait_within_bounds() {
+    let answers = [Behaviour::rate_limited("3600"), Behaviour::ok("x")];
+    let mut bench = Bench::new("openai", Script::sequence(answers)).retries(1);
+    bench.settings.backoff.most = Duration::from_millis(120);
+    let (start, waits) = (Instant::now(), Waits::default());
+    assert!(bench.observed(&request(&[(Role::User, "?")]), &waits).await.outcome.is_ok());
+    assert!(waits.seen()[0].1 >= 120 && start.elapsed() >= Duration::from_millis(120));
+    assert!(start.elapsed() < Duration::from_secs(20));
+}
+
+/// Law 13, peers 3: usage that cannot be true is unknown, never a number.
+#[tokio::test]
+async fn wrong_usage_is_no_usage() {
+    let nonsense = |input: &Value| json!({ "prompt_tokens": input, "completion_tokens": 1, "input_tokens": input, "output_tokens": 1 });
+    let wrong = [json!(-5), json!("12"), json!(1e300), json!(999_999_999_999_u64), json!(1.5), json!(null), json!([])];
+    let cases = wrong.iter().map(|input| Some(nonsense(input))).chain([None, Some(json!("many")), Some(json!(7))]);
+    for usage in cases {
+        for protocol in PROTOCOLS {
+            let bench = Bench::new(protocol, Behaviour::Usage("fine".to_owned(), usage.clone()));
+            let reply = bench.ask().await.outcome.unwrap();
+            assert_eq!((reply.text.as_str(), reply.usage), ("fine", None), "{protocol} {usage:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_good_reply_is_read_whatever_its_content_type() {
+    for protocol in PROTOCOLS {
+        let bench = Bench::new(protocol, Behaviour::ContentType("fine".to_owned(), "text/html; charset=utf-8"));
+        let exchange = bench.ask().await;
+        let reply = exchange.outcome.unwrap();
+        assert_eq!((reply.text.as_str(), reply.finish), ("fine", FinishReason::Stop));
+        assert_eq!(reply.model.as_deref(), Some("mock-model"));
+        assert!(reply.usage.unwrap().total() > 0);
+        assert_eq!((exchange.status, exchange.attempts), (Some(200), 1));
+    }
+}
+
+#[tokio::test]
+async fn a_redirect_is_never_followed() {
+    let target = Bench::new("openai", Behaviour::ok("stolen"));
+    let to = format!("{}/chat/completions", target.server.base_url());
+    for status in [301, 302, 303, 307, 308] {
+        let answer = Behaviour::raw(status, "").with_header("location", to.clone());
+        let error = Bench::new("openai", answer).ask().await.outcome.unwrap_err();
+        assert_eq!((error.code, error.status), (CallErrorCode::Redirect, Some(status)));
+    }
+    assert_eq!(target.server.requests(), 0);
+}
+
+#[tokio::test]
+async fn latency_is_that_of_the_last_attempt() {
+    let answers = [Behaviour::slow(5_000, "x"), Behaviour::slow(30, "y")];
+    let bench = Bench::new("openai", Script::sequence(answers)).timeout(800).retries(1);
+    let exchange = bench.ask().await;
+    assert_eq!(exchange.outcome.unwrap().text, "y");
+    assert!((30.0..800.0).contains(&exchange.latency_ms), "{}", exchange.latency_ms);
+}
+
+#[tokio::test]
+async fn no_more_calls_are_in_flight_than_the_model_allows() {
+    let mut bench = Bench::new("openai", Behaviour::slow(100, "x"));
+    bench.spec.limits.concurrency = Some(2);
+    let providers = bench.providers();
+    let ask = request(&[(Role::User, "?")]);
+    let call =
+        karat_providers::Call { model: "mock", request: &ask, timeout: bench.timeout, retries: 0, jitter_seed: 1 };
+    let calls = || providers.call(call, &karat_types::Silent);
+    let all = tokio::join!(calls(), calls(), calls(), calls(), calls(), calls());
+    assert!(all.0.outcome.is_ok() && all.5.outcome.is_ok());
+    assert_eq!((bench.server.requests(), bench.server.peak()), (6, 2));
+}
+
+/// With one attempt in three failing, every call still ends well, and nothing is paid twice.
+#[tokio::test]
+async fn a_bad_day_is_survived() {
+    let echo = Echo { fault_rate: 0.33, ..Echo::default() };
+    let bench = Bench::new("openai", Script::echo(echo)).retries(12);
+    let providers = bench.providers();
+    for n in 0..60 {
+        let ask = request(&[(Role::User, &format!("Say [[{n}]]."))]);
+        let call =
+            karat_providers::Call { model: "mock", request: &ask, timeout: bench.timeout, retries: 12, jitter_seed: n };
+        let reply = providers.call(call, &karat_types::Silent).await.outcome.unwrap();
+        assert_eq!(reply.text, n.to_string());
+    }
+    assert!(bench.server.requests() > 70);
+    assert_eq!(bench.server.duplicates(), 0);
+}

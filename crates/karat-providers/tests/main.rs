@@ -1,0 +1,10 @@
+//! The providers against a fake server that behaves in every way a real one has been seen to.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on must stop")]
+
+mod bench;
+mod connecting;
+mod faults;
+mod offline;
+mod secrets;
+mod wire;
