@@ -146,12 +146,7 @@ pub struct Interval {
 impl Interval {
     /// `centre ± half_width`.
     pub fn around(centre: f64, half_width: f64, level: Level, method: Method) -> Self {
-        Self {
-            lo: centre - half_width,
-            hi: centre + half_width,
-            level,
-            method,
-        }
+        Self { lo: centre - half_width, hi: centre + half_width, level, method }
     }
 
     /// Half of the interval's width.
@@ -166,10 +161,6 @@ impl Interval {
 
     /// The interval cut to the range of its scale. For display only, after all arithmetic.
     pub fn clipped(self, min: f64, max: f64) -> Self {
-        Self {
-            lo: self.lo.max(min).min(max),
-            hi: self.hi.min(max).max(min),
-            ..self
-        }
+        Self { lo: self.lo.max(min).min(max), hi: self.hi.min(max).max(min), ..self }
     }
 }

@@ -19,11 +19,8 @@ pub enum Correction {
 ///
 /// Undefined p-values stay undefined and do not count towards m. Reject where adjusted ≤ α.
 pub fn adjust(p_values: &[Option<f64>], correction: Correction) -> Vec<Option<f64>> {
-    let mut defined: Vec<(usize, f64)> = p_values
-        .iter()
-        .enumerate()
-        .filter_map(|(i, p)| Some((i, (*p)?.clamp(0.0, 1.0))))
-        .collect();
+    let mut defined: Vec<(usize, f64)> =
+        p_values.iter().enumerate().filter_map(|(i, p)| Some((i, (*p)?.clamp(0.0, 1.0)))).collect();
     defined.sort_by(|a, b| a.1.total_cmp(&b.1));
     let m = defined.len() as f64;
     let harmonic: f64 = (1..=defined.len()).map(|j| 1.0 / j as f64).sum();
@@ -73,14 +70,12 @@ mod tests {
 
     #[test]
     fn undefined_values_do_not_count() {
-        assert_eq!(
-            adjust(&[None, Some(0.02), None], Correction::Holm),
-            [None, Some(0.02), None]
-        );
+        assert_eq!(adjust(&[None, Some(0.02), None], Correction::Holm), [None, Some(0.02), None]);
         assert_eq!(adjust(&[], Correction::Holm), []);
     }
 
     proptest! {
+        /// BY-01: Holm and Benjamini-Hochberg adjust without reordering.
         #[test]
         fn adjusting_never_lowers_nor_reorders(p in prop::collection::vec(0.0..=1.0_f64, 1..30)) {
             let raw: Vec<Option<f64>> = p.iter().copied().map(Some).collect();

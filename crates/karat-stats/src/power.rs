@@ -43,8 +43,7 @@ pub fn paired_t_items(dz: f64, power: f64, level: Level, alternative: Alternativ
     if !attainable(power, level) || !towards(dz, alternative) {
         return None;
     }
-    let gap =
-        |n: f64| paired_t_power(dz, n, level, alternative).map_or(-1.0, |reached| reached - power);
+    let gap = |n: f64| paired_t_power(dz, n, level, alternative).map_or(-1.0, |reached| reached - power);
     bracketed(gap, 2.0, 1e12)
 }
 
@@ -54,27 +53,15 @@ pub fn paired_t_effect(n: f64, power: f64, level: Level, alternative: Alternativ
     if !(n > 1.0 && n.is_finite() && attainable(power, level)) {
         return None;
     }
-    let sign = if alternative == Alternative::Smaller {
-        -1.0
-    } else {
-        1.0
-    };
-    let gap = |dz: f64| {
-        paired_t_power(sign * dz, n, level, alternative).map_or(1.0, |reached| reached - power)
-    };
+    let sign = if alternative == Alternative::Smaller { -1.0 } else { 1.0 };
+    let gap = |dz: f64| paired_t_power(sign * dz, n, level, alternative).map_or(1.0, |reached| reached - power);
     bracketed(gap, 0.0, 1e9)
 }
 
 /// Normal approximation of the minimum detectable difference, (z_{1−α/2} + z_{power})·s_d/√n, in
 /// the units of the score. With clusters pass the effective n. `None` unless all are positive and
 /// `power` < 1.
-pub fn detectable_difference(
-    sd: f64,
-    n: f64,
-    level: Level,
-    power: f64,
-    alternative: Alternative,
-) -> Option<f64> {
+pub fn detectable_difference(sd: f64, n: f64, level: Level, power: f64, alternative: Alternative) -> Option<f64> {
     let z = planning_quantile(level, power, alternative)?;
     Some(z * sd / n.sqrt()).filter(|d| *d > 0.0 && d.is_finite())
 }
@@ -171,6 +158,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// BY-16: the power function starts at α.
     #[test]
     fn no_effect_is_detected_with_probability_alpha() {
         let power = paired_t_power(0.0, 25.0, Level::P95, Alternative::TwoSided).unwrap();
@@ -187,31 +175,17 @@ mod tests {
 
     #[test]
     fn impossible_plans_are_undefined() {
-        assert_eq!(
-            paired_t_items(0.0, 0.8, Level::P95, Alternative::TwoSided),
-            None
-        );
-        assert_eq!(
-            paired_t_items(-0.5, 0.8, Level::P95, Alternative::Larger),
-            None
-        );
-        assert_eq!(
-            paired_t_items(0.5, 1.0, Level::P95, Alternative::TwoSided),
-            None
-        );
-        assert_eq!(
-            paired_t_items(0.5, 0.01, Level::P95, Alternative::TwoSided),
-            None
-        );
-        assert_eq!(
-            paired_t_effect(1.0, 0.8, Level::P95, Alternative::TwoSided),
-            None
-        );
+        assert_eq!(paired_t_items(0.0, 0.8, Level::P95, Alternative::TwoSided), None);
+        assert_eq!(paired_t_items(-0.5, 0.8, Level::P95, Alternative::Larger), None);
+        assert_eq!(paired_t_items(0.5, 1.0, Level::P95, Alternative::TwoSided), None);
+        assert_eq!(paired_t_items(0.5, 0.01, Level::P95, Alternative::TwoSided), None);
+        assert_eq!(paired_t_effect(1.0, 0.8, Level::P95, Alternative::TwoSided), None);
         assert_eq!(items_for(0.3, 0.0, Level::P95, 0.8), None);
         assert_eq!(two_rates_items(0.5, 0.5, Level::P95, 0.8), None);
     }
 
     proptest! {
+        /// BY-16: planned items and detectable effects reach exactly the wanted power.
         #[test]
         fn items_and_effect_invert_power(dz in 0.1..1.5_f64, power in 0.5..0.95_f64) {
             for alternative in [Alternative::TwoSided, Alternative::Larger] {

@@ -46,8 +46,7 @@ mod tests {
 
     #[test]
     fn derived_seeds_differ_from_each_other() {
-        let seeds: std::collections::BTreeSet<Seed> =
-            (0..1000).map(|i| Seed(1).derive(i)).collect();
+        let seeds: std::collections::BTreeSet<Seed> = (0..1000).map(|i| Seed(1).derive(i)).collect();
         assert_eq!(seeds.len(), 1000);
     }
 }

@@ -11,19 +11,11 @@ pub fn sum_of(values: impl IntoIterator<Item = f64>) -> f64 {
     let (mut total, mut lost) = (0.0_f64, 0.0_f64);
     for x in values {
         let next = total + x;
-        lost += if total.abs() >= x.abs() {
-            (total - next) + x
-        } else {
-            (x - next) + total
-        };
+        lost += if total.abs() >= x.abs() { (total - next) + x } else { (x - next) + total };
         total = next;
     }
     // An overflowed sum has no meaningful remainder (∞ − ∞).
-    if total.is_finite() {
-        total + lost
-    } else {
-        total
-    }
+    if total.is_finite() { total + lost } else { total }
 }
 
 #[cfg(test)]

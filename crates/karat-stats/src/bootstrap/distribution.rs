@@ -44,20 +44,10 @@ impl Distribution {
         Self::with_undefined(estimate, replicates, 0)
     }
 
-    pub(super) fn with_undefined(
-        estimate: f64,
-        mut replicates: Vec<f64>,
-        undefined: usize,
-    ) -> Option<Self> {
-        let usable = estimate.is_finite()
-            && !replicates.is_empty()
-            && replicates.iter().all(|r| r.is_finite());
+    pub(super) fn with_undefined(estimate: f64, mut replicates: Vec<f64>, undefined: usize) -> Option<Self> {
+        let usable = estimate.is_finite() && !replicates.is_empty() && replicates.iter().all(|r| r.is_finite());
         replicates.sort_unstable_by(f64::total_cmp);
-        usable.then_some(Self {
-            estimate,
-            replicates,
-            undefined,
-        })
+        usable.then_some(Self { estimate, replicates, undefined })
     }
 
     /// The statistic of the data themselves.
@@ -104,29 +94,17 @@ impl Distribution {
     pub fn bca(&self, jackknife: &[f64], level: Level) -> Bca {
         if is_constant(&self.replicates) {
             let interval = self.between(0.0, 1.0, level, Method::Degenerate);
-            return Bca {
-                interval,
-                correction: None,
-            };
+            return Bca { interval, correction: None };
         }
         let correction = self.correction(jackknife, level);
-        let interval =
-            correction.and_then(|c| self.between(c.lower_share, c.upper_share, level, Method::Bca));
-        Bca {
-            interval,
-            correction,
-        }
+        let interval = correction.and_then(|c| self.between(c.lower_share, c.upper_share, level, Method::Bca));
+        Bca { interval, correction }
     }
 
     fn between(&self, lower: f64, upper: f64, level: Level, method: Method) -> Option<Interval> {
         let lo = quantile_of_sorted(&self.replicates, lower)?;
         let hi = quantile_of_sorted(&self.replicates, upper)?;
-        Some(Interval {
-            lo,
-            hi,
-            level,
-            method,
-        })
+        Some(Interval { lo, hi, level, method })
     }
 
     fn correction(&self, jackknife: &[f64], level: Level) -> Option<BcaCorrection> {
@@ -137,12 +115,7 @@ impl Distribution {
             let scale = 1.0 - acceleration * shifted;
             (bias.is_finite() && scale > 0.0).then(|| normal_cdf(bias + shifted / scale))
         };
-        Some(BcaCorrection {
-            bias,
-            acceleration,
-            lower_share: share(-level.z())?,
-            upper_share: share(level.z())?,
-        })
+        Some(BcaCorrection { bias, acceleration, lower_share: share(-level.z())?, upper_share: share(level.z())? })
     }
 
     /// The share of replicates below the estimate, ties counting half. Discrete scores tie often,
@@ -150,12 +123,8 @@ impl Distribution {
     fn share_below_estimate(&self) -> f64 {
         let spread = self.replicates[self.replicates.len() - 1] - self.replicates[0];
         let slack = 1e-12 * spread;
-        let below = self
-            .replicates
-            .partition_point(|r| *r < self.estimate - slack);
-        let up_to = self
-            .replicates
-            .partition_point(|r| *r <= self.estimate + slack);
+        let below = self.replicates.partition_point(|r| *r < self.estimate - slack);
+        let up_to = self.replicates.partition_point(|r| *r <= self.estimate + slack);
         (below + up_to) as f64 / (2 * self.replicates.len()) as f64
     }
 }
@@ -181,13 +150,7 @@ fn acceleration(jackknife: &[f64]) -> Option<f64> {
     }
     let centre = mean(jackknife)?;
     let scale = jackknife.len() as f64 - 1.0;
-    let power = |k: i32| {
-        sum_of(
-            jackknife
-                .iter()
-                .map(|value| (scale * (centre - value)).powi(k)),
-        )
-    };
+    let power = |k: i32| sum_of(jackknife.iter().map(|value| (scale * (centre - value)).powi(k)));
     let squares = power(2);
     Some(power(3) / (6.0 * squares * squares.sqrt())).filter(|a| a.is_finite())
 }

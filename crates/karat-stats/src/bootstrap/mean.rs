@@ -3,7 +3,7 @@
 use super::{
     Distribution,
     binomial::multinomial,
-    draws::Draws,
+    draws::{Draws, width},
     resample::{Resampling, replicate},
 };
 use crate::{describe::mean, sum::sum};
@@ -14,8 +14,8 @@ const MAX_DISTINCT: usize = 32;
 /// Drawing one count costs about as much as drawing this many items.
 const ITEMS_PER_COUNT: usize = 32;
 
-/// Draws are summed in blocks of this many, so that rounding grows with the number of blocks only.
-const BLOCK: usize = 1024;
+/// Batches summed before their total is carried over, so that rounding errors stay short.
+const BLOCK: usize = 256;
 
 /// Bootstraps the mean. `None` for no values or one that is not finite.
 ///
@@ -34,22 +34,15 @@ pub fn bootstrap_mean(values: &[f64], resampling: &Resampling) -> Option<Distrib
 /// Bootstraps the mean of clustered values by drawing whole clusters: the mean of all values drawn
 /// (a ratio, since clusters differ in size). Empty clusters are left out; `None` when none is left
 /// or a value is not finite.
-pub fn bootstrap_clustered_mean(
-    clusters: &[Vec<f64>],
-    resampling: &Resampling,
-) -> Option<Distribution> {
+pub fn bootstrap_clustered_mean(clusters: &[Vec<f64>], resampling: &Resampling) -> Option<Distribution> {
     let filled = clusters.iter().filter(|values| !values.is_empty());
-    let totals: Vec<(f64, f64)> = filled
-        .map(|values| (sum(values), values.len() as f64))
-        .collect();
+    let totals: Vec<(f64, f64)> = filled.map(|values| (sum(values), values.len() as f64)).collect();
     let pooled = |total: (f64, f64)| total.0 / total.1;
     let add = |a: (f64, f64), b: (f64, f64)| (a.0 + b.0, a.1 + b.1);
     let estimate = totals.iter().copied().reduce(add).map(pooled)?;
     let replicates = replicate(resampling, |draws| {
         let mut total = (0.0, 0.0);
-        draws.visit(totals.len(), totals.len(), |index| {
-            total = add(total, totals[index])
-        });
+        draws.visit(totals.len(), totals.len(), |index| total = add(total, totals[index]));
         pooled(total)
     });
     Distribution::new(estimate, replicates)
@@ -57,20 +50,33 @@ pub fn bootstrap_clustered_mean(
 
 /// Σ of as many values as there are, drawn with replacement.
 fn drawn_sum(draws: &mut Draws, values: &[f64]) -> f64 {
-    let mut total = 0.0;
-    let mut left = values.len();
-    while left > 0 {
-        let block = left.min(BLOCK);
-        // Independent lanes, so that additions need not wait for each other.
-        let mut lanes = [0.0; 4];
-        let mut lane = 0;
-        draws.visit(values.len(), block, |index| {
-            lanes[lane & 3] += values[index];
-            lane += 1;
-        });
-        total += (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
-        left -= block;
+    match width(values.len()) {
+        6 => drawn_sum_by::<6>(draws, values),
+        4 => drawn_sum_by::<4>(draws, values),
+        3 => drawn_sum_by::<3>(draws, values),
+        2 => drawn_sum_by::<2>(draws, values),
+        _ => drawn_sum_by::<1>(draws, values),
     }
+}
+
+/// [`drawn_sum`] with `K` indices per random word, each in a lane of its own: additions need not
+/// wait for each other.
+fn drawn_sum_by<const K: usize>(draws: &mut Draws, values: &[f64]) -> f64 {
+    let n = values.len();
+    let mut total = 0.0;
+    let mut batches = n / K;
+    while batches > 0 {
+        let block = batches.min(BLOCK);
+        let mut lanes = [0.0; K];
+        draws.batches::<K>(n, block, |indices| {
+            for (lane, index) in lanes.iter_mut().zip(indices) {
+                *lane += values[index];
+            }
+        });
+        total += lanes.iter().sum::<f64>();
+        batches -= block;
+    }
+    draws.batches::<1>(n, n % K, |[index]| total += values[index]);
     total
 }
 
@@ -84,15 +90,9 @@ impl Tally {
     /// `None` when there are so many distinct values that drawing items is cheaper.
     fn of(values: &[f64]) -> Option<Self> {
         let limit = MAX_DISTINCT.min(values.len() / ITEMS_PER_COUNT);
-        let mut tally = Self {
-            values: Vec::new(),
-            counts: Vec::new(),
-        };
+        let mut tally = Self { values: Vec::new(), counts: Vec::new() };
         for value in values {
-            match tally
-                .values
-                .binary_search_by(|known| known.total_cmp(value))
-            {
+            match tally.values.binary_search_by(|known| known.total_cmp(value)) {
                 Ok(at) => tally.counts[at] += 1,
                 Err(_) if tally.values.len() == limit => return None,
                 Err(at) => {
@@ -107,9 +107,7 @@ impl Tally {
     fn drawn_sum(&self, draws: &mut Draws) -> f64 {
         let n = self.counts.iter().sum();
         let mut total = 0.0;
-        multinomial(draws, n, &self.counts, |category, drawn| {
-            total += drawn as f64 * self.values[category]
-        });
+        multinomial(draws, n, &self.counts, |category, drawn| total += drawn as f64 * self.values[category]);
         total
     }
 }

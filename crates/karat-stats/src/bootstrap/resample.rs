@@ -19,11 +19,7 @@ pub struct Resampling {
 impl Resampling {
     /// The usual 10,000 resamples on one thread.
     pub fn new(seed: Seed) -> Self {
-        Self {
-            resamples: 10_000,
-            seed,
-            threads: NonZeroUsize::MIN,
-        }
+        Self { resamples: 10_000, seed, threads: NonZeroUsize::MIN }
     }
 }
 
@@ -90,9 +86,7 @@ pub fn bootstrap(
     let estimate = statistic(values).filter(|_| !values.is_empty())?;
     let replicates = replicate(resampling, |draws| {
         let mut drawn = Vec::with_capacity(values.len());
-        draws.visit(values.len(), values.len(), |index| {
-            drawn.push(values[index])
-        });
+        draws.visit(values.len(), values.len(), |index| drawn.push(values[index]));
         statistic(&drawn)
     });
     collect(estimate, replicates)

@@ -25,9 +25,7 @@ pub fn effect_sizes(baseline: &[f64], candidate: &[f64]) -> EffectSizes {
     let mean_difference = mean(candidate).zip(mean(baseline)).map(|(c, b)| c - b);
     let cohen_d = standardized(mean_difference, pooled_deviation(baseline, candidate));
     let n = (baseline.len() + candidate.len()) as f64;
-    let glass = variance(baseline)
-        .filter(|_| !is_constant(baseline))
-        .map(f64::sqrt);
+    let glass = variance(baseline).filter(|_| !is_constant(baseline)).map(f64::sqrt);
     let cliffs_delta = cliffs_delta(baseline, candidate);
     EffectSizes {
         mean_difference,
@@ -54,8 +52,7 @@ fn pooled_deviation(a: &[f64], b: &[f64]) -> Option<f64> {
     if a.is_empty() || b.is_empty() || (is_constant(a) && is_constant(b)) {
         return None;
     }
-    let squares =
-        |values: &[f64]| variance(values).map_or(0.0, |v| v * (values.len() as f64 - 1.0));
+    let squares = |values: &[f64]| variance(values).map_or(0.0, |v| v * (values.len() as f64 - 1.0));
     let df = (a.len() + b.len()) as f64 - 2.0;
     Some(((squares(a) + squares(b)) / df).sqrt())
 }
@@ -83,10 +80,7 @@ mod tests {
     #[test]
     fn constant_groups_have_no_standardized_effect() {
         let sizes = effect_sizes(&[0.56; 4], &[0.685; 3]);
-        assert_eq!(
-            (sizes.cohen_d, sizes.glass_delta, sizes.cliffs_delta),
-            (None, None, Some(1.0))
-        );
+        assert_eq!((sizes.cohen_d, sizes.glass_delta, sizes.cliffs_delta), (None, None, Some(1.0)));
         assert_eq!(effect_sizes(&[], &[1.0]).cliffs_delta, None);
     }
 

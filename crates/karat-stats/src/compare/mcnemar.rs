@@ -83,11 +83,7 @@ fn mid_p(b: u64, c: u64) -> f64 {
     if b == c {
         return 1.0 - coin.pmf(b);
     }
-    let below = if smaller == 0 {
-        0.0
-    } else {
-        coin.cdf(smaller - 1)
-    };
+    let below = if smaller == 0 { 0.0 } else { coin.cdf(smaller - 1) };
     2.0 * below + coin.pmf(smaller)
 }
 
@@ -98,38 +94,16 @@ mod tests {
 
     #[test]
     fn without_discordance_p_is_1() {
-        let test = PairedOutcomes {
-            both_pass: 3,
-            both_fail: 2,
-            ..Default::default()
-        }
-        .mcnemar();
-        assert_eq!(
-            (test.p_exact, test.p_mid, test.chi2, test.difference),
-            (1.0, 1.0, None, Some(0.0))
-        );
+        let test = PairedOutcomes { both_pass: 3, both_fail: 2, ..Default::default() }.mcnemar();
+        assert_eq!((test.p_exact, test.p_mid, test.chi2, test.difference), (1.0, 1.0, None, Some(0.0)));
         assert_eq!(PairedOutcomes::default().mcnemar().difference, None);
     }
 
     #[test]
     fn outcomes_are_counted() {
-        let outcomes = [
-            (true, true),
-            (true, false),
-            (false, true),
-            (false, true),
-            (false, false),
-        ];
+        let outcomes = [(true, true), (true, false), (false, true), (false, true), (false, false)];
         let counts = PairedOutcomes::count(outcomes);
-        assert_eq!(
-            (
-                counts.both_pass,
-                counts.only_baseline,
-                counts.only_candidate,
-                counts.both_fail
-            ),
-            (1, 1, 2, 1)
-        );
+        assert_eq!((counts.both_pass, counts.only_baseline, counts.only_candidate, counts.both_fail), (1, 1, 2, 1));
     }
 
     proptest! {

@@ -20,3 +20,6 @@ pub use sign::{SignTest, sign_test};
 pub use sign_flip::{EXACT_UP_TO, SignFlip, sign_flip, sign_flip_exact, sign_flip_sampled};
 pub use verdict::{Verdict, verdict};
 pub use wilcoxon::{SignedRank, WilcoxonZeros, hodges_lehmann, wilcoxon};
+
+#[cfg(test)]
+mod tests;

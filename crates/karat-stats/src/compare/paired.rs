@@ -25,10 +25,7 @@ pub fn pair(baseline: &[Option<f64>], candidate: &[Option<f64>]) -> Result<Paire
     let both = baseline.iter().zip(candidate);
     let differences: Vec<f64> = both.filter_map(|(b, c)| Some((*c)? - (*b)?)).collect();
     let dropped = baseline.len() - differences.len();
-    Ok(Paired {
-        differences,
-        dropped,
-    })
+    Ok(Paired { differences, dropped })
 }
 
 /// The paired t test.
@@ -87,15 +84,8 @@ pub fn paired_t(differences: &[f64], level: Level) -> PairedT {
         p_two_sided: p(StudentT::two_sided),
         p_less: one_sided(p(StudentT::cdf)),
         p_greater: one_sided(p(StudentT::sf)),
-        interval: centre
-            .zip(se)
-            .zip(df)
-            .and_then(|((m, se), df)| t_interval(m, se, df, level)),
-        cohen_dz: centre
-            .zip(sd)
-            .filter(|_| !degenerate)
-            .map(|(m, sd)| m / sd)
-            .filter(|d| d.is_finite()),
+        interval: centre.zip(se).zip(df).and_then(|((m, se), df)| t_interval(m, se, df, level)),
+        cohen_dz: centre.zip(sd).filter(|_| !degenerate).map(|(m, sd)| m / sd).filter(|d| d.is_finite()),
         degenerate,
     }
 }
@@ -118,28 +108,15 @@ mod tests {
 
     #[test]
     fn a_pair_with_a_missing_value_is_dropped_and_counted() {
-        let paired = pair(
-            &[Some(0.5), None, Some(1.0)],
-            &[Some(0.75), Some(1.0), None],
-        )
-        .unwrap();
-        assert_eq!(
-            paired,
-            Paired {
-                differences: vec![0.25],
-                dropped: 2
-            }
-        );
+        let paired = pair(&[Some(0.5), None, Some(1.0)], &[Some(0.75), Some(1.0), None]).unwrap();
+        assert_eq!(paired, Paired { differences: vec![0.25], dropped: 2 });
         assert!(pair(&[None], &[]).is_err());
     }
 
     #[test]
     fn no_difference_at_all_is_p_1_and_degenerate() {
         let test = paired_t(&[0.0; 6], Level::P95);
-        assert_eq!(
-            (test.t, test.p_two_sided, test.p_less),
-            (Some(0.0), Some(1.0), Some(1.0))
-        );
+        assert_eq!((test.t, test.p_two_sided, test.p_less), (Some(0.0), Some(1.0), Some(1.0)));
         assert!(test.degenerate && test.cohen_dz.is_none());
     }
 

@@ -46,10 +46,7 @@ mod tests {
     #[test]
     fn only_zeros_are_p_1() {
         let test = sign_test(&[0.0; 4]).unwrap();
-        assert_eq!(
-            (test.p_two_sided, test.p_greater, test.p_less, test.zero),
-            (1.0, 1.0, 1.0, 4)
-        );
+        assert_eq!((test.p_two_sided, test.p_greater, test.p_less, test.zero), (1.0, 1.0, 1.0, 4));
         assert_eq!(sign_test(&[]), None);
     }
 

@@ -48,12 +48,9 @@ pub fn sign_flip(differences: &[f64], samples: u32, seed: Seed) -> Option<SignFl
 /// patterns take 2^(n/2) steps.
 pub fn sign_flip_exact(differences: &[f64]) -> Option<SignFlip> {
     let n = differences.len();
-    if n == 0 || n > ENUMERABLE || !differences.iter().all(|d| d.is_finite()) {
-        return None;
-    }
+    let (t, slack) = observed(differences).filter(|_| n <= ENUMERABLE)?;
     let (left, right) = differences.split_at(n / 2);
     let (left, right) = (signed_sums(left), signed_sums(right));
-    let (t, slack) = observed(differences);
     let at_least = |limit: f64| pairs_at_least(&left, &right, limit);
     let greater = at_least(t - slack);
     // The distribution is symmetric: T* ≤ T as often as T* ≥ −T.
@@ -74,19 +71,16 @@ pub fn sign_flip_exact(differences: &[f64]) -> Option<SignFlip> {
 /// Samples random patterns: p = (b + 1)/(m + 1) (Phipson & Smyth 2010), never 0.
 /// `None` for no differences or one that is not finite.
 pub fn sign_flip_sampled(differences: &[f64], samples: u32, seed: Seed) -> Option<SignFlip> {
-    if differences.is_empty() || !differences.iter().all(|d| d.is_finite()) {
-        return None;
-    }
-    let (t, slack) = observed(differences);
+    let (t, slack) = observed(differences)?;
     let mut rng = seed.stream(0);
-    let (mut greater, mut less, mut beyond) = (1_u32, 1_u32, 1_u32);
+    let (mut greater, mut less, mut beyond) = (1_u64, 1_u64, 1_u64);
     for _ in 0..samples {
         let flipped = flipped_sum(differences, &mut rng);
-        greater += u32::from(flipped >= t - slack);
-        less += u32::from(flipped <= t + slack);
-        beyond += u32::from(flipped.abs() >= t.abs() - slack);
+        greater += u64::from(flipped >= t - slack);
+        less += u64::from(flipped <= t + slack);
+        beyond += u64::from(flipped.abs() >= t.abs() - slack);
     }
-    let share = |count: u32| f64::from(count) / (f64::from(samples) + 1.0);
+    let share = |count: u64| count as f64 / (f64::from(samples) + 1.0);
     Some(SignFlip {
         permutations: u64::from(samples),
         exact: false,
@@ -96,10 +90,11 @@ pub fn sign_flip_sampled(differences: &[f64], samples: u32, seed: Seed) -> Optio
     })
 }
 
-/// The observed sum and the slack within which sums are tied.
-fn observed(differences: &[f64]) -> (f64, f64) {
+/// The observed sum and the slack within which sums are tied; `None` for no differences or when a
+/// sum of them could overflow.
+fn observed(differences: &[f64]) -> Option<(f64, f64)> {
     let size: f64 = differences.iter().map(|d| d.abs()).sum();
-    (sum(differences), SLACK * size)
+    (size.is_finite() && !differences.is_empty()).then(|| (sum(differences), SLACK * size))
 }
 
 /// Σ ±d with one random bit per difference.
@@ -145,15 +140,7 @@ mod tests {
     #[test]
     fn tied_sums_count_on_both_sides() {
         let test = sign_flip_exact(&[0.75, -0.75, 0.5, 0.5]).unwrap();
-        assert_eq!(
-            (
-                test.permutations,
-                test.p_two_sided,
-                test.p_greater,
-                test.p_less
-            ),
-            (16, 0.625, 0.3125, 0.8125)
-        );
+        assert_eq!((test.permutations, test.p_two_sided, test.p_greater, test.p_less), (16, 0.625, 0.3125, 0.8125));
     }
 
     #[test]
@@ -161,10 +148,7 @@ mod tests {
         let exact = sign_flip_exact(&[0.0; 5]).unwrap();
         let sampled = sign_flip_sampled(&[0.0; 5], 100, Seed(1)).unwrap();
         for test in [exact, sampled] {
-            assert_eq!(
-                (test.p_two_sided, test.p_greater, test.p_less),
-                (1.0, 1.0, 1.0)
-            );
+            assert_eq!((test.p_two_sided, test.p_greater, test.p_less), (1.0, 1.0, 1.0));
         }
         assert_eq!(sign_flip(&[], 10, Seed(1)), None);
     }
@@ -172,10 +156,7 @@ mod tests {
     #[test]
     fn sampling_comes_close_to_enumeration() {
         let d: Vec<f64> = (0..16).map(|i| f64::from(i % 7) - 2.3).collect();
-        let (exact, sampled) = (
-            sign_flip_exact(&d).unwrap(),
-            sign_flip_sampled(&d, 20_000, Seed(5)).unwrap(),
-        );
+        let (exact, sampled) = (sign_flip_exact(&d).unwrap(), sign_flip_sampled(&d, 20_000, Seed(5)).unwrap());
         assert!((exact.p_two_sided - sampled.p_two_sided).abs() < 0.015);
         assert_eq!(sampled, sign_flip_sampled(&d, 20_000, Seed(5)).unwrap());
     }

@@ -36,8 +36,7 @@ pub fn verdict(differences: &[f64], margin: f64, level: Level) -> Verdict {
         if interval.hi < 0.0 {
             return Verdict::Worse;
         }
-        let narrow = Level::from_alpha(2.0 * level.alpha())
-            .and_then(|level| paired_t(differences, level).interval);
+        let narrow = Level::from_alpha(2.0 * level.alpha()).and_then(|level| paired_t(differences, level).interval);
         if narrow.is_some_and(|i| i.lo > -margin && i.hi < margin) {
             return Verdict::Equivalent;
         }
@@ -52,27 +51,21 @@ mod tests {
     use super::*;
 
     fn spread(centre: f64, n: usize) -> Vec<f64> {
-        (0..n)
-            .map(|i| centre + if i % 2 == 0 { 0.1 } else { -0.1 })
-            .collect()
+        (0..n).map(|i| centre + if i % 2 == 0 { 0.1 } else { -0.1 }).collect()
     }
 
+    /// BY-01: better, worse and equivalent are told apart.
     #[test]
     fn clear_differences_are_decided() {
         assert_eq!(verdict(&spread(0.2, 40), 0.02, Level::P95), Verdict::Better);
         assert_eq!(verdict(&spread(-0.2, 40), 0.02, Level::P95), Verdict::Worse);
-        assert_eq!(
-            verdict(&spread(0.0, 40), 0.1, Level::P95),
-            Verdict::Equivalent
-        );
+        assert_eq!(verdict(&spread(0.0, 40), 0.1, Level::P95), Verdict::Equivalent);
     }
 
+    /// BY-01: an undecided comparison says how many items it would take.
     #[test]
     fn an_open_comparison_says_how_many_items_it_needs() {
-        let Verdict::Undecided {
-            items_needed: Some(n),
-        } = verdict(&spread(0.0, 10), 0.02, Level::P95)
-        else {
+        let Verdict::Undecided { items_needed: Some(n) } = verdict(&spread(0.0, 10), 0.02, Level::P95) else {
             panic!("expected an undecided verdict with a plan");
         };
         assert!((190.0..230.0).contains(&n), "{n}");

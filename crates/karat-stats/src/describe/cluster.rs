@@ -44,11 +44,7 @@ pub struct ClusteredMean {
 ///
 /// # Errors
 /// When the lengths differ.
-pub fn clustered_mean<C: Ord>(
-    values: &[f64],
-    clusters: &[C],
-    level: Level,
-) -> Result<ClusteredMean, InputError> {
+pub fn clustered_mean<C: Ord>(values: &[f64], clusters: &[C], level: Level) -> Result<ClusteredMean, InputError> {
     let groups = group(values, clusters)?;
     let (n, n_clusters) = (values.len(), groups.len());
     let (items, g) = (n as f64, n_clusters as f64);
@@ -56,18 +52,12 @@ pub fn clustered_mean<C: Ord>(
     let naive = standard_error(values);
     let deviations = centre.map(|m| Deviations::of(&groups, m));
     let cr0 = deviations.map(|d| d.cluster_squares.sqrt() / items);
-    let se = cr0
-        .filter(|_| n_clusters >= 2)
-        .map(|cr0| cr0 * (g / (g - 1.0)).sqrt());
+    let se = cr0.filter(|_| n_clusters >= 2).map(|cr0| cr0 * (g / (g - 1.0)).sqrt());
     let df = se.map(|_| g - 1.0);
-    let interval = centre.zip(se).zip(df).and_then(|((m, se), df)| {
-        Some(Interval::around(
-            m,
-            level.t(df)? * se,
-            level,
-            Method::ClusterT,
-        ))
-    });
+    let interval = centre
+        .zip(se)
+        .zip(df)
+        .and_then(|((m, se), df)| Some(Interval::around(m, level.t(df)? * se, level, Method::ClusterT)));
     let naive_variance = naive.map(|se| se * se).filter(|_| !is_constant(values));
     let design_effect = se.zip(naive_variance).map(|(se, naive)| se * se / naive);
     Ok(ClusteredMean {
@@ -84,10 +74,7 @@ pub fn clustered_mean<C: Ord>(
         df,
         interval,
         design_effect,
-        effective_n: design_effect
-            .filter(|d| *d > 0.0)
-            .map(|d| items / d)
-            .filter(|n| n.is_finite()),
+        effective_n: design_effect.filter(|d| *d > 0.0).map(|d| items / d).filter(|n| n.is_finite()),
         icc: icc(&groups, values),
     })
 }
@@ -98,10 +85,7 @@ pub fn clustered_mean<C: Ord>(
 /// # Errors
 /// When the lengths differ.
 pub fn cluster_sums<C: Ord>(values: &[f64], clusters: &[C]) -> Result<Vec<f64>, InputError> {
-    Ok(group(values, clusters)?
-        .iter()
-        .map(|values| sum(values))
-        .collect())
+    Ok(group(values, clusters)?.iter().map(|values| sum(values)).collect())
 }
 
 /// The values of each cluster, in the order of the labels.
@@ -126,8 +110,7 @@ struct Deviations {
 impl Deviations {
     fn of(groups: &[Vec<f64>], centre: f64) -> Self {
         let squared_sum = |values: &Vec<f64>| sum_of(values.iter().map(|x| x - centre)).powi(2);
-        let squares =
-            |values: &Vec<f64>| sum_of(values.iter().map(|x| (x - centre) * (x - centre)));
+        let squares = |values: &Vec<f64>| sum_of(values.iter().map(|x| (x - centre) * (x - centre)));
         Self {
             cluster_squares: sum_of(groups.iter().map(squared_sum)),
             item_squares: sum_of(groups.iter().map(squares)),
@@ -146,13 +129,11 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// GE-06: a single cluster has no standard error, rather than one of 0.
     #[test]
     fn a_single_cluster_has_no_standard_error() {
         let one = clustered_mean(&[0.1, 0.5, 0.9], &["a"; 3], Level::P95).unwrap();
-        assert_eq!(
-            (one.n_clusters, one.standard_error, one.interval),
-            (1, None, None)
-        );
+        assert_eq!((one.n_clusters, one.standard_error, one.interval), (1, None, None));
         assert!(one.mean.is_some());
     }
 

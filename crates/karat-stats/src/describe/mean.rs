@@ -34,23 +34,14 @@ pub fn mean_with_normal_interval(values: &[f64], level: Level) -> MeanEstimate {
 
 /// centre ± t_{df}·se; `None` unless `df` is positive.
 pub fn t_interval(centre: f64, se: f64, df: f64, level: Level) -> Option<Interval> {
-    Some(Interval::around(
-        centre,
-        level.t(df)? * se,
-        level,
-        Method::StudentT,
-    ))
+    Some(Interval::around(centre, level.t(df)? * se, level, Method::StudentT))
 }
 
 fn estimate(values: &[f64], level: Level, method: Method) -> MeanEstimate {
     let (mean, se) = (mean(values), standard_error(values));
     let df = se.map(|_| values.len() as f64 - 1.0);
     let half_width = se.zip(df).and_then(|(se, df)| {
-        let factor = if method == Method::Normal {
-            Some(level.z())
-        } else {
-            level.t(df)
-        };
+        let factor = if method == Method::Normal { Some(level.z()) } else { level.t(df) };
         Some(factor? * se)
     });
     MeanEstimate {
@@ -58,9 +49,7 @@ fn estimate(values: &[f64], level: Level, method: Method) -> MeanEstimate {
         mean,
         standard_error: se,
         df,
-        interval: mean
-            .zip(half_width)
-            .map(|(m, half)| Interval::around(m, half, level, method)),
+        interval: mean.zip(half_width).map(|(m, half)| Interval::around(m, half, level, method)),
         degenerate: values.len() > 1 && is_constant(values),
     }
 }
@@ -73,17 +62,14 @@ mod tests {
     #[test]
     fn one_value_gives_no_interval() {
         let one = mean_with_t_interval(&[0.4], Level::P95);
-        assert_eq!(
-            (one.mean, one.interval, one.degenerate),
-            (Some(0.4), None, false)
-        );
+        assert_eq!((one.mean, one.interval, one.degenerate), (Some(0.4), None, false));
     }
 
     #[test]
     fn equal_values_are_marked_degenerate() {
         let estimate = mean_with_t_interval(&[0.1; 7], Level::P95);
         assert!(estimate.degenerate);
-        assert_eq!(estimate.interval.unwrap().half_width(), 0.0);
+        assert_eq!(estimate.interval.map(|i| i.half_width()), Some(0.0));
     }
 
     proptest! {

@@ -10,9 +10,7 @@ pub fn mean(values: &[f64]) -> Option<f64> {
         return Some(min);
     }
     let total = sum(values);
-    total
-        .is_finite()
-        .then(|| (total / values.len() as f64).clamp(min, max))
+    total.is_finite().then(|| (total / values.len() as f64).clamp(min, max))
 }
 
 /// The sample variance (÷ n − 1), exactly 0 when all values are equal.
@@ -84,6 +82,7 @@ mod tests {
         }
     }
 
+    /// GE-06: one value has no standard error, rather than one of 0.
     #[test]
     fn one_value_has_a_mean_and_no_spread() {
         assert_eq!(mean(&[3.0]), Some(3.0));

@@ -26,11 +26,7 @@ pub fn quantile_of_sorted(sorted: &[f64], p: f64) -> Option<f64> {
     let (lo, hi, share) = (sorted[below], sorted[above], position - below as f64);
     // From the nearer end, so that the ends themselves are met exactly; and never through a
     // difference, which could overflow.
-    let value = if lo >= hi {
-        lo
-    } else {
-        lo * (1.0 - share) + hi * share
-    };
+    let value = if lo >= hi { lo } else { lo * (1.0 - share) + hi * share };
     Some(value.clamp(lo, hi))
 }
 
@@ -74,10 +70,7 @@ mod tests {
     fn a_rank_is_that_of_the_decimal() {
         let values: Vec<f64> = (1..=100).map(f64::from).collect();
         for rank in 1..=100_u32 {
-            assert_eq!(
-                nearest_rank(&values, f64::from(rank) / 100.0),
-                Some(f64::from(rank))
-            );
+            assert_eq!(nearest_rank(&values, f64::from(rank) / 100.0), Some(f64::from(rank)));
         }
         assert_eq!(nearest_rank(&values, 0.0), Some(1.0));
         assert_eq!(nearest_rank(&[], 0.5), None);
@@ -86,10 +79,7 @@ mod tests {
     #[test]
     fn the_median_of_an_even_count_is_the_middle_of_two() {
         assert_eq!(median(&[4.0, 1.0, 3.0, 2.0]), Some(2.5));
-        assert_eq!(
-            median_absolute_deviation(&[1.0, 1.0, 2.0, 2.0, 4.0, 6.0, 9.0]),
-            Some(1.0)
-        );
+        assert_eq!(median_absolute_deviation(&[1.0, 1.0, 2.0, 2.0, 4.0, 6.0, 9.0]), Some(1.0));
         assert_eq!(median(&[]), None);
     }
 

@@ -34,14 +34,8 @@ pub fn stratified_mean(strata: &[Stratum]) -> Option<StratifiedMean> {
     }
     let total = sum_of(strata.iter().map(|s| s.population));
     let weights: Vec<f64> = strata.iter().map(|s| s.population / total).collect();
-    let means: Vec<f64> = strata
-        .iter()
-        .map(|s| mean(&s.values))
-        .collect::<Option<_>>()?;
-    let deviations: Option<Vec<f64>> = strata
-        .iter()
-        .map(|s| standard_deviation(&s.values))
-        .collect();
+    let means: Vec<f64> = strata.iter().map(|s| mean(&s.values)).collect::<Option<_>>()?;
+    let deviations: Option<Vec<f64>> = strata.iter().map(|s| standard_deviation(&s.values)).collect();
     let error = |finite: bool| {
         let deviations = deviations.as_ref()?;
         let term = |((s, w), sd): ((&Stratum, &f64), &f64)| {
@@ -70,16 +64,12 @@ mod tests {
     use super::*;
 
     fn stratum(population: f64, values: &[f64]) -> Stratum {
-        Stratum {
-            population,
-            values: values.to_vec(),
-        }
+        Stratum { population, values: values.to_vec() }
     }
 
     #[test]
     fn a_census_has_no_finite_population_error() {
-        let m =
-            stratified_mean(&[stratum(2.0, &[0.0, 1.0]), stratum(3.0, &[1.0, 1.0, 0.0])]).unwrap();
+        let m = stratified_mean(&[stratum(2.0, &[0.0, 1.0]), stratum(3.0, &[1.0, 1.0, 0.0])]).unwrap();
         assert!((m.mean - 0.6).abs() < 1e-12);
         assert_eq!(m.finite_standard_error, Some(0.0));
     }

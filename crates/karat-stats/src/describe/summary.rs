@@ -1,8 +1,6 @@
 //! The descriptive summary of one metric.
 
-use super::{
-    mean, median_absolute_deviation, population_variance, quantile_of_sorted, sorted, variance,
-};
+use super::{mean, median_absolute_deviation, population_variance, quantile_of_sorted, sorted, variance};
 use crate::sum::sum;
 
 /// What a table shows of one metric. Every field is in the units of the values, variances squared.

@@ -40,29 +40,13 @@ impl Anova {
             return None;
         }
         let centre = mean(values)?;
-        let means: Vec<f64> = groups
-            .iter()
-            .map(|group| mean(group))
-            .collect::<Option<_>>()?;
-        let between = sum_of(
-            groups
-                .iter()
-                .zip(&means)
-                .map(|(group, m)| group.len() as f64 * (m - centre).powi(2)),
-        );
-        let within = sum_of(
-            groups
-                .iter()
-                .zip(&means)
-                .flat_map(|(group, m)| group.iter().map(move |x| (x - m).powi(2))),
-        );
+        let means: Vec<f64> = groups.iter().map(|group| mean(group)).collect::<Option<_>>()?;
+        let between = sum_of(groups.iter().zip(&means).map(|(group, m)| group.len() as f64 * (m - centre).powi(2)));
+        let within =
+            sum_of(groups.iter().zip(&means).flat_map(|(group, m)| group.iter().map(move |x| (x - m).powi(2))));
         let sizes = sum_of(groups.iter().map(|group| (group.len() as f64).powi(2)));
-        let anova = Self {
-            groups: g,
-            between: between / (g - 1.0),
-            within: within / (n - g),
-            n0: (n - sizes / n) / (g - 1.0),
-        };
+        let anova =
+            Self { groups: g, between: between / (g - 1.0), within: within / (n - g), n0: (n - sizes / n) / (g - 1.0) };
         (anova.between.is_finite() && anova.within.is_finite()).then_some(anova)
     }
 
@@ -85,9 +69,7 @@ impl Anova {
     /// The standard error to expect from `trials` per question and the same questions:
     /// √((σ²_b + σ²_w/K)/Q). Tells whether to buy more trials or more questions (Miller 2024 §3.1).
     pub fn projected_standard_error(&self, trials: usize) -> Option<f64> {
-        (trials > 0).then(|| {
-            ((self.question_variance() + self.within / trials as f64) / self.groups).sqrt()
-        })
+        (trials > 0).then(|| ((self.question_variance() + self.within / trials as f64) / self.groups).sqrt())
     }
 }
 

@@ -37,10 +37,7 @@ impl Beta {
         if self.cdf(0.5) >= p {
             find_root(|x| self.cdf(x) - p, 0.0, 0.5).unwrap_or(0.5)
         } else {
-            let mirror = Self {
-                a: self.b,
-                b: self.a,
-            };
+            let mirror = Self { a: self.b, b: self.a };
             1.0 - find_root(|y| mirror.sf(y) - p, 0.0, 0.5).unwrap_or(0.5)
         }
     }
@@ -51,16 +48,10 @@ impl Beta {
 /// Continued fraction (modified Lentz; Abramowitz & Stegun 26.5.8) with the density as prefactor.
 pub(super) fn regularized(a: f64, b: f64, x: f64, y: f64) -> Tails {
     if x <= 0.0 {
-        return Tails {
-            lower: 0.0,
-            upper: 1.0,
-        };
+        return Tails { lower: 0.0, upper: 1.0 };
     }
     if y <= 0.0 {
-        return Tails {
-            lower: 1.0,
-            upper: 0.0,
-        };
+        return Tails { lower: 1.0, upper: 0.0 };
     }
     if x > (a + 1.0) / (a + b + 2.0) {
         return regularized_lower(b, a, y, x).swapped();
@@ -72,10 +63,7 @@ fn regularized_lower(a: f64, b: f64, x: f64, y: f64) -> Tails {
     // xᵃ yᵇ / (a B(a,b)) written as a binomial density.
     let front = binomial_density(a, a + b, x, y) * b / (a + b);
     let lower = (front * continued_fraction(a, b, x)).clamp(0.0, 1.0);
-    Tails {
-        lower,
-        upper: 1.0 - lower,
-    }
+    Tails { lower, upper: 1.0 - lower }
 }
 
 fn continued_fraction(a: f64, b: f64, x: f64) -> f64 {

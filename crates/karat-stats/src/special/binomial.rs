@@ -40,10 +40,7 @@ impl Binomial {
 
     fn tails(&self, k: u64) -> Tails {
         if k >= self.n {
-            return Tails {
-                lower: 1.0,
-                upper: 0.0,
-            };
+            return Tails { lower: 1.0, upper: 0.0 };
         }
         let (k, n) = (k as f64, self.n as f64);
         regularized(n - k, k + 1.0, 1.0 - self.p, self.p)

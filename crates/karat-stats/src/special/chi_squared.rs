@@ -37,11 +37,7 @@ impl ChiSquared {
             hi *= 2.0;
         }
         let gap = |x: f64| {
-            if p < 0.5 {
-                self.cdf(x) - p
-            } else {
-                (1.0 - p) - self.sf(x)
-            }
+            if p < 0.5 { self.cdf(x) - p } else { (1.0 - p) - self.sf(x) }
         };
         find_root(gap, 0.0, hi).unwrap_or(hi)
     }
@@ -50,30 +46,18 @@ impl ChiSquared {
 /// P(a, x) and Q(a, x): series below a + 1, continued fraction above (Abramowitz & Stegun 6.5).
 fn regularized(a: f64, x: f64) -> Tails {
     if x <= 0.0 {
-        return Tails {
-            lower: 0.0,
-            upper: 1.0,
-        };
+        return Tails { lower: 0.0, upper: 1.0 };
     }
     if x.is_infinite() {
-        return Tails {
-            lower: 1.0,
-            upper: 0.0,
-        };
+        return Tails { lower: 1.0, upper: 0.0 };
     }
     let density = poisson_density(a, x);
     if x < a + 1.0 {
         let lower = (density * series(a, x)).clamp(0.0, 1.0);
-        return Tails {
-            lower,
-            upper: 1.0 - lower,
-        };
+        return Tails { lower, upper: 1.0 - lower };
     }
     let upper = (density * a * continued_fraction(a, x)).clamp(0.0, 1.0);
-    Tails {
-        lower: 1.0 - upper,
-        upper,
-    }
+    Tails { lower: 1.0 - upper, upper }
 }
 
 /// Σ xʲ / ((a+1)…(a+j)).

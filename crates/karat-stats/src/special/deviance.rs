@@ -7,16 +7,12 @@ use std::f64::consts::PI;
 use statrs::function::gamma::ln_gamma;
 
 /// ln Γ(n+1) − [(n+½) ln n − n + ½ ln 2π], the error of Stirling's formula, for n > 0.
-pub(super) fn stirling_error(n: f64) -> f64 {
+pub(crate) fn stirling_error(n: f64) -> f64 {
     if n > 16.0 {
-        let n2 = n * n;
-        return (1.0 / 12.0
-            - (1.0 / 360.0
-                - (1.0 / 1260.0
-                    - (1.0 / 1680.0 - (1.0 / 1188.0 - 691.0 / 360_360.0 / n2) / n2) / n2)
-                    / n2)
-                / n2)
-            / n;
+        const SERIES: [f64; 6] =
+            [1.0 / 12.0, -1.0 / 360.0, 1.0 / 1260.0, -1.0 / 1680.0, 1.0 / 1188.0, -691.0 / 360_360.0];
+        let x = 1.0 / (n * n);
+        return SERIES.iter().rev().fold(0.0, |sum, term| sum * x + term) / n;
     }
     ln_gamma(n + 1.0) - (n + 0.5) * n.ln() + n - 0.5 * (2.0 * PI).ln()
 }
@@ -59,11 +55,7 @@ pub(super) fn binomial_density(k: f64, n: f64, p: f64, q: f64) -> f64 {
     if r <= 0.0 {
         return (n * log_complement(q, p)).exp();
     }
-    let log = stirling_error(n)
-        - stirling_error(k)
-        - stirling_error(r)
-        - deviance(k, n * p)
-        - deviance(r, n * q);
+    let log = stirling_error(n) - stirling_error(k) - stirling_error(r) - deviance(k, n * p) - deviance(r, n * q);
     (n / (2.0 * PI * k * r)).sqrt() * log.exp()
 }
 

@@ -17,6 +17,7 @@ mod student_t;
 pub use beta::Beta;
 pub use binomial::{Binomial, two_sided_p};
 pub use chi_squared::ChiSquared;
+pub(crate) use deviance::stirling_error;
 pub use fisher_f::FisherF;
 pub use noncentral_t::NoncentralT;
 pub use normal::{normal_cdf, normal_pdf, normal_quantile, normal_sf};
@@ -35,10 +36,7 @@ struct Tails {
 
 impl Tails {
     fn swapped(self) -> Self {
-        Self {
-            lower: self.upper,
-            upper: self.lower,
-        }
+        Self { lower: self.upper, upper: self.lower }
     }
 }
 

@@ -37,11 +37,7 @@ pub fn find_root(f: impl Fn(f64) -> f64, lo: f64, hi: f64) -> Option<f64> {
             last = half;
         }
         (a, fa) = (b, fb);
-        b += if step.abs() > tolerance {
-            step
-        } else {
-            tolerance.copysign(half)
-        };
+        b += if step.abs() > tolerance { step } else { tolerance.copysign(half) };
         fb = f(b);
         if (fb > 0.0) == (fc > 0.0) {
             (c, fc) = (a, fa);
@@ -61,10 +57,7 @@ fn interpolate(a: f64, b: f64, c: f64, fa: f64, fb: f64, fc: f64) -> (f64, f64) 
     } else {
         let q = fa / fc;
         let r = fb / fc;
-        (
-            s * (2.0 * half * q * (q - r) - (b - a) * (r - 1.0)),
-            (q - 1.0) * (r - 1.0) * (s - 1.0),
-        )
+        (s * (2.0 * half * q * (q - r) - (b - a) * (r - 1.0)), (q - 1.0) * (r - 1.0) * (s - 1.0))
     };
     if p > 0.0 { (p, -q) } else { (-p, q) }
 }

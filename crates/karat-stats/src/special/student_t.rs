@@ -25,11 +25,7 @@ impl StudentT {
     /// P(T > t).
     pub fn sf(&self, t: f64) -> f64 {
         let tails = self.tails_of_square(t);
-        if t > 0.0 {
-            0.5 * tails.upper
-        } else {
-            0.5 + 0.5 * tails.lower
-        }
+        if t > 0.0 { 0.5 * tails.upper } else { 0.5 + 0.5 * tails.lower }
     }
 
     /// P(|T| ≥ |t|).
@@ -39,11 +35,7 @@ impl StudentT {
 
     /// The t with P(T ≤ t) = p.
     pub fn quantile(&self, p: f64) -> f64 {
-        if p < 0.5 {
-            -self.upper_quantile(p)
-        } else {
-            self.upper_quantile(1.0 - p)
-        }
+        if p < 0.5 { -self.upper_quantile(p) } else { self.upper_quantile(1.0 - p) }
     }
 
     /// The t with P(T > t) = q.
@@ -71,17 +63,11 @@ impl StudentT {
     /// The lower and upper tail of T² at t².
     fn tails_of_square(&self, t: f64) -> Tails {
         if t.is_infinite() {
-            return Tails {
-                lower: 1.0,
-                upper: 0.0,
-            };
+            return Tails { lower: 1.0, upper: 0.0 };
         }
         if self.df > NORMAL_FROM {
             let upper = 2.0 * normal_sf(t.abs());
-            return Tails {
-                lower: 1.0 - upper,
-                upper,
-            };
+            return Tails { lower: 1.0 - upper, upper };
         }
         // Scale before squaring so that neither t² nor df overflows.
         let r = t.abs() / self.df.sqrt();
