@@ -43,7 +43,8 @@ impl Drop for Claim {
     }
 }
 
-fn guard(database: &Path) -> io::Result<File> {
+/// Waits for the lock of short moments in which processes must not meet.
+pub(crate) fn guard(database: &Path) -> io::Result<File> {
     let file =
         private_file(OpenOptions::new().write(true).create(true).truncate(false), &beside(database, "guard.lock"))?;
     file.lock()?;

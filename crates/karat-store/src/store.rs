@@ -11,7 +11,7 @@ use crate::cache::SectionCache;
 use crate::error::ReadFailure;
 use crate::section::SectionWriter;
 use crate::writer::{Batch, Writer};
-use crate::{StoreError, StoreUrl, folder, schema};
+use crate::{StoreError, StoreUrl, claim, folder, schema};
 
 /// Appends that may wait for the writer; with more, [`crate::Ledger::append`] waits to hand over.
 const WAITING_APPENDS: usize = 512;
@@ -47,7 +47,10 @@ impl Store {
         let path = url.path();
         let not_opened = |why: std::io::Error| StoreError::Open { path: path.to_owned(), why: why.to_string() };
         folder::prepare(path).map_err(not_opened)?;
+        // Of two that make a new file at once, SQLite sends one away instead of letting it wait.
+        let guard = claim::guard(path).map_err(not_opened)?;
         let writing = Arc::new(Mutex::new(schema::open_writer(path)?));
+        drop(guard);
         let writer = Writer {
             path: path.to_owned(),
             connection: Arc::clone(&writing),

@@ -24,8 +24,9 @@ fn a_full_disk_fails_every_waiter_and_all_that_follows() {
     };
     limit(pages);
 
+    // Bytes that do not compress, so that no part of them fits.
     let noise = |ordinal: u64| CallRecord {
-        response: (0..200_000_u64).map(|n| ((n * n * (ordinal + 7)) >> 7) as u8).collect::<Vec<_>>().into(),
+        response: (0..10_000).flat_map(|n| key(&format!("{ordinal} {n}")).0).collect::<Vec<_>>().into(),
         ..call(&format!("cell {ordinal}"))
     };
     let errors = block_on(async {
