@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::calls::{Calls, Tally, Target};
-use crate::flights::Flights;
+use crate::flights::{Flights, Landing};
 use crate::identity::{RowDigests, judgment_key, output_key, recorded_key, seed_of, step_key};
 use crate::steps::{StepEnd, StepInput};
 use crate::stop::Stop;
@@ -78,6 +78,23 @@ pub(crate) struct Made {
     origin: Origin,
 }
 
+/// An output on its way into its cell.
+struct Output<'a> {
+    made: Arc<Made>,
+    /// What was paid now, for this step and those before it.
+    paid: Money,
+    /// Kept until the step is on disk, so that nobody makes it again meanwhile.
+    landing: Option<Landing<'a, StepResult>>,
+}
+
+/// A cell that is made but not on disk yet.
+struct Attempt<'a> {
+    record: CellRecord,
+    /// Its last step, where that is to be recorded with it.
+    step: Option<StepRecord>,
+    landing: Option<Landing<'a, StepResult>>,
+}
+
 /// Where an output came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Origin {
@@ -120,11 +137,12 @@ impl Workshop {
     pub async fn cell(&self, row: &Row, ordinal: u64, before: Before) -> CellDone {
         let (_, system, trial) = self.plan.place(ordinal);
         let system = &self.systems.systems[system];
-        let (record, step) = self.make(row, system, ordinal, trial).await;
+        let Attempt { record, step, landing } = self.make(row, system, ordinal, trial).await;
         let stopped = record.error.as_ref().is_some_and(CellError::is_stop);
         if stopped || !before.recorded && self.record(&record, step).await.is_err() {
             return CellDone { record, unscored: false, left: true };
         }
+        drop(landing);
         let judged = self.judge(row, &record, &before.judgments).await;
         CellDone { unscored: judged.unscored, left: judged.left, record }
     }
@@ -135,15 +153,8 @@ impl Workshop {
         appended.map_err(|error| self.stop.fail(error.to_string()))
     }
 
-    /// The cell, and its last step where that is not on disk yet.
-    async fn make(
-        &self,
-        row: &Row,
-        system: &ReadySystem,
-        ordinal: u64,
-        trial: u32,
-    ) -> (CellRecord, Option<StepRecord>) {
-        let mut unsaved = None;
+    async fn make(&self, row: &Row, system: &ReadySystem, ordinal: u64, trial: u32) -> Attempt<'_> {
+        let (mut unsaved, mut held) = (None, None);
         let deadline = self.plan.run.cell_timeout_ms.map(|limit| Instant::now() + Duration::from_millis(limit));
         let result = self.output(row, system, trial, deadline).await;
         let mut record = CellRecord {
@@ -161,7 +172,8 @@ impl Workshop {
             error: None,
         };
         match result {
-            Ok((made, paid)) => {
+            Ok(Output { made, paid, landing }) => {
+                held = landing;
                 record.key = made.step.key;
                 record.reused = made.origin == Origin::Reused;
                 unsaved = (made.origin == Origin::Unsaved).then(|| made.step.clone());
@@ -188,17 +200,17 @@ impl Workshop {
                 }
             },
         }
-        (record, unsaved)
+        Attempt { record, step: unsaved, landing: held }
     }
 
-    /// The output of the system's last step, and what was paid for it now.
+    /// The output of the system's last step.
     async fn output(
         &self,
         row: &Row,
         system: &ReadySystem,
         trial: u32,
         deadline: Option<Instant>,
-    ) -> Result<(Arc<Made>, Money), Arc<Unmade>> {
+    ) -> Result<Output<'_>, Arc<Unmade>> {
         let mut before = self.systems.root;
         let mut found = None;
         if let Some(step) = &system.recorded {
@@ -214,7 +226,7 @@ impl Workshop {
         let chain = Chain { workshop: self, row, system, keys: &keys, found: found.clone(), deadline };
         match chain.keys.len().checked_sub(1) {
             Some(last) => chain.step(last).await,
-            None => found.map(|made| (made, Money::ZERO)).ok_or_else(|| {
+            None => found.map(|made| Output { made, paid: Money::ZERO, landing: None }).ok_or_else(|| {
                 Arc::new(Unmade::Skipped(format!("variant `{}` has no step", system.variant)))
             }),
         }
@@ -259,16 +271,18 @@ impl Workshop {
 
     async fn judgment(&self, row: &Row, record: &CellRecord, output: &Value, judge: &ReadyJudge) -> Judged {
         let key = judgment_key(judge.identity, record.output_hash, row.digests.get(&self.systems.reads, judge.reads));
-        let (judgment, shared) = self.judgments.join(key, self.judge_once(key, row, output, judge)).await;
+        let (judgment, landing) = self.judgments.join(key, self.judge_once(key, row, output, judge)).await;
         let mut judgment = JudgmentRecord { ordinal: record.ordinal, scorer: judge.scorer, judge: judge.judge, ..(*judgment).clone() };
-        if shared {
+        if landing.is_none() {
             judgment.cost.paid = Money::ZERO;
         }
         if judgment.error.as_ref().is_some_and(CellError::is_stop) {
             return Judged { unscored: true, left: true };
         }
         let unscored = judgment.error.is_some() || judgment.scores.iter().any(|(_, score)| score.is_unscored());
-        match self.ledger.append(vec![Record::Judgment(judgment)]).await {
+        let appended = self.ledger.append(vec![Record::Judgment(judgment)]).await;
+        drop(landing);
+        match appended {
             Ok(()) => Judged { unscored, left: false },
             Err(error) => {
                 self.stop.fail(error.to_string());
@@ -328,8 +342,8 @@ struct Judged {
 }
 
 /// The steps of one cell. A step first looks for its own output, then for that of the step before it.
-struct Chain<'a> {
-    workshop: &'a Workshop,
+struct Chain<'w, 'a> {
+    workshop: &'w Workshop,
     row: &'a Row,
     system: &'a ReadySystem,
     keys: &'a [Key],
@@ -337,9 +351,9 @@ struct Chain<'a> {
     deadline: Option<Instant>,
 }
 
-impl Chain<'_> {
-    /// The output of step `at`, and what was paid now for it and the steps before it.
-    fn step(&self, at: usize) -> BoxFuture<'_, Result<(Arc<Made>, Money), Arc<Unmade>>> {
+impl<'w> Chain<'w, '_> {
+    /// The output of step `at`.
+    fn step(&self, at: usize) -> BoxFuture<'_, Result<Output<'w>, Arc<Unmade>>> {
         async move {
             let mut paid = Money::ZERO;
             let work = async {
@@ -347,8 +361,8 @@ impl Chain<'_> {
                 paid = spent;
                 Ok(made)
             };
-            let (result, _) = self.workshop.steps.join(self.keys[at], work).await;
-            result.map(|made| (made, paid))
+            let (result, landing) = self.workshop.steps.join(self.keys[at], work).await;
+            result.map(|made| Output { made, paid, landing })
         }
         .boxed()
     }
@@ -362,8 +376,8 @@ impl Chain<'_> {
         }
         let (before, paid_before) = match at.checked_sub(1) {
             Some(before) => {
-                let (made, paid) = self.step(before).await?;
-                (Some(made), paid)
+                let output = self.step(before).await?;
+                (Some(output.made), output.paid)
             }
             None => (self.found.clone(), Money::ZERO),
         };

@@ -14,27 +14,42 @@ pub(crate) struct Flights<T> {
     shards: Vec<Mutex<HashMap<Key, Arc<OnceCell<T>>>>>,
 }
 
-impl<T: Clone> Flights<T> {
+/// Held by whoever did the work: the result stays shared until this is dropped. Keep it until the result can be found
+/// elsewhere, or the work may be done again.
+pub(crate) struct Landing<'a, T> {
+    flights: &'a Flights<T>,
+    key: Key,
+}
+
+impl<T> Drop for Landing<'_, T> {
+    fn drop(&mut self) {
+        self.flights.shard(self.key).lock().unwrap_or_else(PoisonError::into_inner).remove(&self.key);
+    }
+}
+
+impl<T> Flights<T> {
     pub fn new() -> Self {
         Self { shards: std::iter::repeat_with(Mutex::default).take(SHARDS).collect() }
     }
 
-    /// Does the work, or waits for whoever is doing it. Says whether the result is shared.
-    pub async fn join(&self, key: Key, work: impl Future<Output = T>) -> (T, bool) {
-        let shard = &self.shards[usize::from(key.0[0]) % SHARDS];
-        let cell = shard.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default().clone();
-        let mut shared = true;
+    fn shard(&self, key: Key) -> &Mutex<HashMap<Key, Arc<OnceCell<T>>>> {
+        &self.shards[usize::from(key.0[0]) % SHARDS]
+    }
+}
+
+impl<T: Clone> Flights<T> {
+    /// Does the work, or waits for whoever is doing it. Who did it gets a [`Landing`].
+    pub async fn join(&self, key: Key, work: impl Future<Output = T>) -> (T, Option<Landing<'_, T>>) {
+        let cell = self.shard(key).lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default().clone();
+        let mut landing = None;
         let result = cell
             .get_or_init(|| async {
-                shared = false;
+                landing = Some(Landing { flights: self, key });
                 work.await
             })
             .await
             .clone();
-        if !shared {
-            shard.lock().unwrap_or_else(PoisonError::into_inner).remove(&key);
-        }
-        (result, shared)
+        (result, landing)
     }
 }
 
@@ -56,7 +71,9 @@ mod tests {
         let key = Key::of("k", b"");
         let (one, other) = tokio::join!(flights.join(key, work()), flights.join(key, work()));
         assert_eq!((one.0, other.0), (0, 0));
-        assert_eq!(u32::from(one.1) + u32::from(other.1), 1);
-        assert_eq!(flights.join(key, work()).await, (1, false));
+        assert!(one.1.is_some() != other.1.is_some());
+        assert_eq!(flights.join(key, work()).await.0, 0);
+        drop((one, other));
+        assert_eq!(flights.join(key, work()).await.0, 1);
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use karat_analysis::{CellScores, Consensus, Spend, united_diagnostics};
-use karat_types::{CellError, CellRow, CellStatus, JudgmentRow, Key, Note, Score, Usage};
+use karat_types::{CellError, CellRow, CellStatus, JudgmentRow, Key, MetricSpec, Note, PlanHeader, Score, Usage};
 use serde::ser::{Error as _, Serialize, SerializeSeq, Serializer};
 use serde_json::{Map, Value};
 
@@ -88,7 +88,7 @@ impl<'a> Cell<'a> {
         let scores = CellScores::of(plan, row);
         let metrics = || report.metrics();
         let named = metrics().filter_map(|(at, metric)| Some((metric.name.as_str(), scores.scores.get(at)?.clone()?)));
-        let agreed = metrics().filter_map(|(at, metric)| Some((metric.name.as_str(), (*scores.consensus.get(at)?)?)));
+        let agreed = metrics().filter_map(|(at, metric)| Some((key(plan, metric), (*scores.consensus.get(at)?)?)));
         let judged: &[JudgmentRow] = row.judgments;
         let (output, output_ref) = output(report, row)?;
         Ok(Self {
@@ -121,7 +121,7 @@ impl<'a> Judgment<'a> {
         let volatile = !report.context.canonical;
         let own = |(at, score): &'a (u16, Score)| {
             let metric = plan.metrics.get(usize::from(*at))?;
-            Some((metric.name.as_str(), score.clone()))
+            Some((dimension(plan, metric), score.clone()))
         };
         Self {
             scorer: plan.scorers.get(usize::from(judgment.scorer)).map_or("", |scorer| &scorer.id),
@@ -141,6 +141,19 @@ impl<'a> Judgment<'a> {
             call_ids: volatile.then_some(&judgment.calls),
         }
     }
+}
+
+/// A metric's dimension: its name without that of its scorer.
+fn dimension<'a>(plan: &'a PlanHeader, metric: &'a MetricSpec) -> &'a str {
+    let own = plan.scorers.get(metric.scorer).and_then(|scorer| metric.name.strip_prefix(scorer.id.as_str()));
+    own.and_then(|rest| rest.strip_prefix('.')).unwrap_or(&metric.name)
+}
+
+/// A metric's key where several scorers stand together: the dimension, unless another scorer has one of that name.
+fn key<'a>(plan: &'a PlanHeader, metric: &'a MetricSpec) -> &'a str {
+    let own = dimension(plan, metric);
+    let taken = plan.metrics.iter().any(|other| other.scorer != metric.scorer && dimension(plan, other) == own);
+    if taken { &metric.name } else { own }
 }
 
 /// The output where it is short, else where to find it.

@@ -134,7 +134,7 @@ fn every_field_of_the_contract_is_there() {
     let cell = &document["cells"][1];
     has(cell, &["sample", "model", "variant", "trial", "status", "output", "scores", "judgments", "consensus"]);
     has(cell, &["usage", "latency_ms", "call_ids"]);
-    has(&cell["consensus"]["quality.accuracy"], &["mean", "variance", "flagged"]);
+    has(&cell["consensus"]["accuracy"], &["mean", "variance", "flagged"]);
     has(&cell["judgments"][0], &["scorer", "judge", "prompt_version", "scores", "reasoning", "diagnostics"]);
     has(&cell["judgments"][0], &["caps", "rung", "fresh", "call_ids"]);
     assert_eq!(document["analyses"]["variant_delta"]["base"], "raw");

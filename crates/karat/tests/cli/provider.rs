@@ -20,7 +20,9 @@ fn reply(received: &Received) -> Behaviour {
         );
     }
     assert!(prompt.contains("claim"));
-    Behaviour::ok(json!({"claims": [{"text": "Oats keep you full."}]}).to_string())
+    // Every sample has an answer of its own, and its edits keep it.
+    let about = if prompt.contains("Tendons") || prompt.contains("tendon") { "Tendons adapt." } else { "Oats keep you full." };
+    Behaviour::ok(json!({"claims": [{"text": about}]}).to_string())
 }
 
 /// CL-26: the same suite on an OpenAI-compatible server by `OPENAI_BASE_URL`; shared steps are called once, keys are
