@@ -204,7 +204,9 @@ fn scores(plan: &PlanHeader, cell: &CellRecord, judgments: &[JudgmentRecord]) ->
     for (metric, score) in cell.scores.iter().chain(judged) {
         by_metric.entry(usize::from(*metric)).or_default().push(score);
     }
-    let named = by_metric.into_iter().filter_map(|(metric, scores)| Some((plan.metrics.get(metric)?.name.clone(), text(&scores))));
+    let named = by_metric
+        .into_iter()
+        .filter_map(|(metric, scores)| Some((plan.metrics.get(metric)?.name.clone(), text(&scores))));
     named.collect()
 }
 

@@ -5,8 +5,8 @@
 
 mod catalog;
 mod error;
-mod invocation;
 mod inspect;
+mod invocation;
 mod load;
 mod preset;
 mod report;

@@ -36,7 +36,13 @@ pub struct Written {
 
 impl App {
     /// Writes the report of a run into a folder.
-    pub fn report_into(&self, run: &str, folder: &Path, formats: &[Format], canonical: bool) -> Result<Written, AppError> {
+    pub fn report_into(
+        &self,
+        run: &str,
+        folder: &Path,
+        formats: &[Format],
+        canonical: bool,
+    ) -> Result<Written, AppError> {
         let stored = self.stored(run)?;
         let findings = findings(&stored)?;
         let mut context = context(&stored, canonical);
@@ -67,7 +73,8 @@ impl App {
             Format::Json => karat_report::json::render(report),
             Format::Cells => {
                 let mut lines = Vec::new();
-                karat_report::json::write_cells(report, "-", &mut lines).map(|_| String::from_utf8_lossy(&lines).into_owned())
+                karat_report::json::write_cells(report, "-", &mut lines)
+                    .map(|_| String::from_utf8_lossy(&lines).into_owned())
             }
         };
         Ok((text.map_err(broken)?, exit(&stored)?))

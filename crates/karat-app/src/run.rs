@@ -6,8 +6,8 @@ use karat_engine::{Estimate, Job, Stop, estimate, execute};
 use karat_providers::{Providers, Settings};
 use karat_store::{Store, StoreError};
 use karat_suite::Plan;
-use serde::{Deserialize, Serialize};
 use karat_types::{Exit, ModelSpec, Money, Observer, PlanHeader, RunHeader, RunStatus};
+use serde::{Deserialize, Serialize};
 
 use crate::{App, AppError, Invocation};
 
@@ -271,8 +271,11 @@ fn allow(plan: &mut Plan, estimate: &Estimate, invocation: &Invocation) -> Resul
     let declared = plan.header.run.budget_declared;
     let (low, high) = estimate.cost();
     if !unpriced.is_empty() && declared {
-        return Err(AppError::budget(format!("the run has a budget, but nobody knows the price of {}", unpriced.join(", ")))
-            .hint("declare `price: { input, output }` for it in the suite, or run without a budget and with `--yes`"));
+        return Err(AppError::budget(format!(
+            "the run has a budget, but nobody knows the price of {}",
+            unpriced.join(", ")
+        ))
+        .hint("declare `price: { input, output }` for it in the suite, or run without a budget and with `--yes`"));
     }
     if !unpriced.is_empty() && !invocation.yes {
         return Err(AppError::budget(format!("nobody knows the price of {}", unpriced.join(", ")))
@@ -281,13 +284,18 @@ fn allow(plan: &mut Plan, estimate: &Estimate, invocation: &Invocation) -> Resul
     let budget = plan.header.run.budget_usd.unwrap_or(DEFAULT_CEILING_USD);
     let limit = Money::from_usd(budget).unwrap_or(Money::ZERO);
     if declared && low > limit {
-        return Err(AppError::budget(format!("the run costs at least ${:.2}, and its budget is ${budget:.2}", low.usd()))
-            .hint("raise `--budget-usd`, or make the run smaller with `--limit`, `--models` or `--variants`"));
+        return Err(AppError::budget(format!(
+            "the run costs at least ${:.2}, and its budget is ${budget:.2}",
+            low.usd()
+        ))
+        .hint("raise `--budget-usd`, or make the run smaller with `--limit`, `--models` or `--variants`"));
     }
     if !declared && !invocation.yes && high > limit {
         let range = format!("${:.2} to ${:.2}", low.usd(), high.usd());
-        return Err(AppError::budget(format!("the run may cost {range}, which is above the default ceiling of ${budget:.2}"))
-            .hint("approve with `--yes`, set `--budget-usd`, or make the run smaller; `karat plan` shows where it goes"));
+        return Err(AppError::budget(format!(
+            "the run may cost {range}, which is above the default ceiling of ${budget:.2}"
+        ))
+        .hint("approve with `--yes`, set `--budget-usd`, or make the run smaller; `karat plan` shows where it goes"));
     }
     if !declared && invocation.yes {
         let header = Arc::make_mut(&mut plan.header);

@@ -24,8 +24,8 @@ use tokio::time::Instant;
 use crate::budget::{Budget, Refusal};
 use crate::files::Library;
 use crate::identity::{call_key, seed_of};
-use crate::stop::Stop;
 use crate::steps::DEFAULT_MAX_TOKENS;
+use crate::stop::Stop;
 
 /// How long a stopped run waits for the answers to calls that are under way.
 const GRACE: Duration = Duration::from_secs(20);

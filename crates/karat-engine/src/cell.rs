@@ -17,7 +17,7 @@ use tokio::time::Instant;
 
 use crate::calls::{Calls, Tally, Target};
 use crate::flights::{Flights, Landing};
-use crate::identity::{RowDigests, judgment_key, output_key, recorded_key, seed_of, step_key};
+use crate::identity::{RowDigests, judgment_key, output_key, recorded_key, step_key};
 use crate::steps::{StepEnd, StepInput};
 use crate::stop::Stop;
 use crate::systems::{ReadyJudge, ReadyStep, ReadySystem, Systems};
@@ -226,9 +226,9 @@ impl Workshop {
         let chain = Chain { workshop: self, row, system, keys: &keys, found: found.clone(), deadline };
         match chain.keys.len().checked_sub(1) {
             Some(last) => chain.step(last).await,
-            None => found.map(|made| Output { made, paid: Money::ZERO, landing: None }).ok_or_else(|| {
-                Arc::new(Unmade::Skipped(format!("variant `{}` has no step", system.variant)))
-            }),
+            None => found
+                .map(|made| Output { made, paid: Money::ZERO, landing: None })
+                .ok_or_else(|| Arc::new(Unmade::Skipped(format!("variant `{}` has no step", system.variant)))),
         }
     }
 
@@ -272,7 +272,8 @@ impl Workshop {
     async fn judgment(&self, row: &Row, record: &CellRecord, output: &Value, judge: &ReadyJudge) -> Judged {
         let key = judgment_key(judge.identity, record.output_hash, row.digests.get(&self.systems.reads, judge.reads));
         let (judgment, landing) = self.judgments.join(key, self.judge_once(key, row, output, judge)).await;
-        let mut judgment = JudgmentRecord { ordinal: record.ordinal, scorer: judge.scorer, judge: judge.judge, ..(*judgment).clone() };
+        let mut judgment =
+            JudgmentRecord { ordinal: record.ordinal, scorer: judge.scorer, judge: judge.judge, ..(*judgment).clone() };
         if landing.is_none() {
             judgment.cost.paid = Money::ZERO;
         }
@@ -298,7 +299,7 @@ impl Workshop {
             let scores = judge.rebase(&known.scores);
             return Arc::new(JudgmentRecord { reused: true, cost, scores, ..known });
         }
-        let seed = seed_of(key);
+        let seed = self.plan.run.seed;
         let machine = judge.machine.machine(JudgeInput { sample: &row.sample, output, seed });
         let target = Target {
             model: judge.model.clone(),
@@ -309,7 +310,8 @@ impl Workshop {
         let mut tally = Tally::default();
         let verdict = self.calls.drive(Box::new(machine), key, Some(&target), &mut tally).await;
         let why = verdict.error.as_ref().map_or("the judge said nothing of it", |error| error.message.as_str());
-        let score = |name: &str| verdict.scores.iter().find(|(scored, _)| scored == name).map(|(_, score)| score.clone());
+        let score =
+            |name: &str| verdict.scores.iter().find(|(scored, _)| scored == name).map(|(_, score)| score.clone());
         let scores = judge.metrics.iter();
         let scores = scores.map(|(name, at)| (*at, score(name).unwrap_or_else(|| Score::unscored(why)))).collect();
         let cost = CellCost { usage: tally.usage, cost: tally.known_cost(), paid: tally.paid };

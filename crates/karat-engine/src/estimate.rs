@@ -243,7 +243,7 @@ impl Walk<'_> {
                 }
             }
             self.estimate.judgments_fresh += 1;
-            sums.push((judge.model.clone(), judge_sum(row, judge, known)));
+            sums.push((judge.model.clone(), judge_sum(row, judge, known, self.plan.header.run.seed)));
         }
         for (judge, sum) in sums {
             self.charge(at, &judge, &sum);
@@ -289,18 +289,17 @@ impl Walk<'_> {
 impl Sum {
     /// Least and most; `None` when the price is unknown.
     fn cost(&self, model: &ModelSpec) -> Option<(Money, Money)> {
-        let cost = |input, output| {
-            model.price.cost(&Usage { input_tokens: input, output_tokens: output, ..Usage::default() })
-        };
+        let cost =
+            |input, output| model.price.cost(&Usage { input_tokens: input, output_tokens: output, ..Usage::default() });
         cost(self.input.0, self.output.0).zip(cost(self.input.1, self.output.1))
     }
 }
 
-fn judge_sum(row: &Row, judge: &ReadyJudge, known: &Known) -> Sum {
+fn judge_sum(row: &Row, judge: &ReadyJudge, known: &Known, seed: u64) -> Sum {
     let output = u64::from(max_tokens(judge.max_tokens, Some(&judge.model)));
     let (calls, input) = match known {
         Known::Output(output) => {
-            let input = JudgeInput { sample: &row.sample, output, seed: 0 };
+            let input = JudgeInput { sample: &row.sample, output, seed };
             match judge.machine.machine(input).poll(Vec::new()) {
                 Turn::Ask(asks) => (asks.len() as u64, asks.iter().map(prompt_tokens).sum()),
                 Turn::Done(_) => (0, 0),

@@ -44,7 +44,9 @@ impl Library {
     pub fn answer(&self, ask: Ask) -> Answer {
         let outcome = match &ask.request {
             Request::File { path, row } => self.get(path, row.as_deref()).map(Arc::new),
-            Request::Chat(_) => Err(failed("a step that calls no model asked for a reply; this is a bug in karat".to_owned())),
+            Request::Chat(_) => {
+                Err(failed("a step that calls no model asked for a reply; this is a bug in karat".to_owned()))
+            }
         };
         Answer { slot: ask.slot, outcome }
     }
@@ -64,7 +66,8 @@ impl Library {
             std::io::ErrorKind::NotFound => not_found(format!("there is no file {path}")),
             _ => failed(format!("reading {path}: {error}")),
         })?;
-        let text = String::from_utf8(bytes).map_err(|_| failed(format!("reading {path}: the file is not UTF-8 text")))?;
+        let text =
+            String::from_utf8(bytes).map_err(|_| failed(format!("reading {path}: the file is not UTF-8 text")))?;
         Ok(Book { text, rows: std::sync::OnceLock::new() })
     }
 }

@@ -91,7 +91,8 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
         judgments: Flights::new(),
         stop: job.stop.clone(),
     });
-    let progress = Arc::new(Progress { observer: job.observer.clone(), done: AtomicU64::new(finished.cells.len()), total });
+    let progress =
+        Arc::new(Progress { observer: job.observer.clone(), done: AtomicU64::new(finished.cells.len()), total });
     let broken = dispatch(&job.plan, &workshop, &progress, &finished).await;
     workshop.calls.release().await;
     let status = match (workshop.calls.budget_stopped(), job.stop.is_set() || broken.is_err()) {

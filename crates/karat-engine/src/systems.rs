@@ -131,7 +131,8 @@ fn ready_system(
             None => matrix_model.clone(),
         }
         .filter(|_| step.calls_model());
-        let timeout = spec.timeout_ms.or(model.as_ref().and_then(|model| model.timeout_ms)).unwrap_or(plan.run.timeout_ms);
+        let timeout =
+            spec.timeout_ms.or(model.as_ref().and_then(|model| model.timeout_ms)).unwrap_or(plan.run.timeout_ms);
         let ready = ReadyStep {
             identity: step_identity(spec, model.as_deref(), &variant.id, plan),
             reads: read_set(reads, &spec.reads),
@@ -168,8 +169,8 @@ fn ready_scorers(plan: &PlanHeader) -> Result<Vec<ReadyScorer>, EngineError> {
     let mut ready = Vec::new();
     for (index, spec) in plan.scorers.iter().enumerate() {
         if let ScorerKind::Metric { .. } = spec.kind {
-            let scorer = scorer::build(spec)
-                .map_err(|error| EngineError::Plan(format!("scorer `{}`: {error}", spec.id)))?;
+            let scorer =
+                scorer::build(spec).map_err(|error| EngineError::Plan(format!("scorer `{}`: {error}", spec.id)))?;
             ready.push(ReadyScorer { scorer, metrics: metrics_of(plan, index).map(|(at, _)| at).collect() });
         }
     }
@@ -182,8 +183,8 @@ fn ready_judges(plan: &PlanHeader, reads: &mut Vec<Reads>) -> Result<Vec<ReadyJu
         let ScorerKind::Rubric(rubric) = &spec.kind else { continue };
         for id in &rubric.judges {
             let found = plan.judges.iter().enumerate().find(|(_, judge)| judge.id == *id);
-            let (at, model) =
-                found.ok_or_else(|| EngineError::Plan(format!("scorer `{}`: judge `{id}` is not in the plan", spec.id)))?;
+            let (at, model) = found
+                .ok_or_else(|| EngineError::Plan(format!("scorer `{}`: judge `{id}` is not in the plan", spec.id)))?;
             let machine = Judge::new(rubric, model)
                 .map_err(|error| EngineError::Plan(format!("scorer `{}`: {error}", spec.id)))?;
             let timeout = rubric.timeout_ms.or(model.timeout_ms).unwrap_or(plan.run.timeout_ms);

@@ -15,13 +15,7 @@ pub(crate) fn suite(text: &str) -> String {
 }
 
 /// Hash of a dataset: the content of its sources, of every file that a column comes from, and what is done with them.
-pub(crate) fn dataset(
-    node: &Node,
-    sources: &[SourceDigest],
-    contents: &str,
-    digests: &BTreeSet<String>,
-    selection: &impl serde::Serialize,
-) -> String {
+pub(crate) fn dataset(node: &Node, sources: &[SourceDigest], contents: &str, digests: &BTreeSet<String>) -> String {
     let mut declared = node.json();
     if let Value::Object(map) = &mut declared {
         let without = ["source", "rows", "row_schema", "checks", "version", "changelog", "metadata", "broken"];
@@ -38,18 +32,23 @@ pub(crate) fn dataset(
     for digest in digests {
         key = key.text(digest);
     }
-    key.text(contents).json(&declared).json(selection).finish().to_string()
+    key.text(contents).json(&declared).finish().to_string()
 }
 
 /// Hash of everything that fixes cells and judgments. Concurrency, budgets, timeouts, retries, prices, analyses, gates
 /// and words for people are no part of it; nor are the paths of files.
-pub(crate) fn plan(header: &PlanHeader, recordings: &BTreeMap<String, String>) -> Key {
+pub(crate) fn plan(
+    header: &PlanHeader,
+    recordings: &BTreeMap<String, String>,
+    selection: &(Option<u64>, Vec<String>),
+) -> Key {
     let variants: Vec<VariantSpec> = header.variants.iter().map(|variant| bare_variant(variant, recordings)).collect();
     let scorers: Vec<ScorerSpec> = header.scorers.iter().map(bare_scorer).collect();
     let mut key = KeyBuilder::new("karat/plan/1")
         .text(&header.suite)
         .text(&header.dataset.hash)
         .number(header.dataset.rows)
+        .json(selection)
         .json(&variants)
         .json(&scorers)
         .json(&header.systems)

@@ -53,9 +53,11 @@ pub(crate) fn members(path: &str, text: &str) -> Result<Vec<(usize, std::ops::Ra
 
 /// A syntax error at its own line and column; `first` is the line at which the text begins.
 pub(crate) fn syntax(path: &str, text: &str, first: usize, error: &serde_json::Error) -> Diagnostic {
-    let index = error.line().saturating_sub(1);
+    // A text that ends too early is wrong at the end of its last line, not behind it.
+    let last = text.lines().count().saturating_sub(1);
+    let index = error.line().saturating_sub(1).min(last);
     let line = text.lines().nth(index).unwrap_or_default();
-    let at = error.column().saturating_sub(1).min(line.len());
+    let at = if error.is_eof() { line.len() } else { error.column().saturating_sub(1).min(line.len()) };
     let reason = error.to_string();
     let reason = reason.split(" at line ").next().unwrap_or(&reason);
     Diagnostic::of_line(

@@ -51,16 +51,19 @@ pub(crate) fn check(
     for name in reads {
         let root = name.split('.').next().unwrap_or(name);
         let at = notation::name_within(place, text, name, problems);
-        if root == "services" {
-            problems.error(&at, crate::unavailable::message("`services`"));
-        } else if root == "params" {
+        match root {
+            "services" => {
+                problems.error(&at, crate::unavailable::message("`services`"));
+            }
             // An unknown parameter is reported where parameters are inlined.
-        } else if !roots.contains(&root) && text.contains(&format!("{root} is defined")) {
-            // A prompt that several steps share asks before it reads: `chunk.text if chunk is defined else …`.
-        } else if !roots.contains(&root) {
-            problems.error(&at, format!("the name `{root}` is not known here")).maybe_hint(hint_for(root, roots));
-        } else if !is_defaulted(text, name) {
-            pending.push(Pending { name: name.clone(), place: at });
+            "params" => {}
+            _ if !roots.contains(&root) && !asks_for(text, root) => {
+                problems.error(&at, format!("the name `{root}` is not known here")).maybe_hint(hint_for(root, roots));
+            }
+            _ if roots.contains(&root) && !is_defaulted(text, name) => {
+                pending.push(Pending { name: name.clone(), place: at });
+            }
+            _ => {}
         }
     }
 }
@@ -79,13 +82,21 @@ fn hint_for(root: &str, roots: &[&str]) -> Option<String> {
     }
 }
 
-/// Whether the author has said what an absent value means: `sample.x | default(…)` or `sample.x is defined`.
+/// Whether the author has said what an absent value means: `sample.x | default(…)`, or a question before it is read.
 fn is_defaulted(text: &str, name: &str) -> bool {
+    let filtered = text.match_indices(name).any(|(at, _)| {
+        let filter = text[at + name.len()..].trim_start().strip_prefix('|');
+        filter.is_some_and(|filter| filter.trim_start().starts_with("default"))
+    });
+    filtered || asks_for(text, name)
+}
+
+/// Whether a text asks for a name before it reads it, as a prompt does that several steps share:
+/// `chunk.text if chunk is defined else …`.
+fn asks_for(text: &str, name: &str) -> bool {
     text.match_indices(name).any(|(at, _)| {
         let rest = text[at + name.len()..].trim_start();
-        rest.strip_prefix('|').is_some_and(|filter| filter.trim_start().starts_with("default"))
-            || rest.starts_with("is defined")
-            || rest.starts_with("is not defined")
+        rest.starts_with("is defined") || rest.starts_with("is not defined")
     })
 }
 

@@ -82,7 +82,7 @@ impl Suite {
             run: self.run.clone(),
             tokenizer: Tokenizer::NAME.to_owned(),
         };
-        header.plan_hash = hash::plan(&header, &self.recordings);
+        header.plan_hash = hash::plan(&header, &self.recordings, &self.selection);
         Ok(Plan {
             header: Arc::new(header),
             notes,

@@ -54,7 +54,10 @@ impl Writer<'_> {
             Shape::Template | Shape::Expression | Shape::Path | Shape::File => json!({ "type": "string" }),
             Shape::Words(words) => json!({ "enum": words }),
             Shape::WordOr([], other) => self.shape(*other),
-            Shape::WordOr(words, other) => json!({ "anyOf": [{ "enum": words }, self.shape(*other)] }),
+            Shape::WordOr(_, Shape::Object(object)) => {
+                self.reference(object, format!("{} or text", object.name), false, true)
+            }
+            Shape::WordOr(_, other) => or_text(self.shape(*other)),
             Shape::Boolean => json!({ "type": "boolean" }),
             Shape::Integer(least) => json!({ "type": "integer", "minimum": least }),
             Shape::Number(lo, hi) => number(lo, hi),
@@ -71,12 +74,12 @@ impl Writer<'_> {
     }
 
     /// A reference to an object's definition, which is written once.
-    fn reference(&mut self, object: &'static Object, name: String, open: bool, or_text: bool) -> Value {
+    fn reference(&mut self, object: &'static Object, name: String, open: bool, is_short: bool) -> Value {
         let name = name.replace(' ', "_");
         if self.begun.insert(name.clone()) {
             let mut definition = self.object(object, open);
-            if or_text && let Some(definition) = definition.as_object_mut() {
-                definition.insert("type".to_owned(), json!(["string", "object"]));
+            if is_short {
+                definition = or_text(definition);
             }
             self.definitions.insert(name.clone(), definition);
         }
@@ -124,6 +127,14 @@ impl Writer<'_> {
         };
         members.iter().filter(|(_, entry)| entry.options.is_object()).map(case).collect()
     }
+}
+
+/// The schema of an object that a bare text may stand for.
+fn or_text(mut schema: Value) -> Value {
+    if let Some(schema) = schema.as_object_mut() {
+        schema.insert("type".to_owned(), json!(["string", "object"]));
+    }
+    schema
 }
 
 fn number(lo: f64, hi: f64) -> Value {

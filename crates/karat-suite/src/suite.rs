@@ -7,6 +7,7 @@ use karat_types::{AnalysisSpec, DatasetHeader, ModelSpec, RunSpec, ScorerKind, S
 
 use crate::catalog::Catalog;
 use crate::dataset::Dataset;
+use crate::decode::dataset::Decoded;
 use crate::decode::gates::{self, Gate, Policy};
 use crate::decode::models::unknown;
 use crate::decode::{Decoder, run};
@@ -36,6 +37,8 @@ pub struct Suite {
     pub(crate) trials: u32,
     pub(crate) dataset: Arc<Dataset>,
     pub(crate) dataset_header: DatasetHeader,
+    /// Limit and ids of samples, as the caller narrowed the dataset.
+    pub(crate) selection: (Option<u64>, Vec<String>),
     pub(crate) recordings: BTreeMap<String, String>,
     pub(crate) notes: Vec<String>,
     pub(crate) params: serde_json::Map<String, serde_json::Value>,
@@ -85,26 +88,7 @@ impl Suite {
         let gates = decoder.gates(node.given("gates"));
         let baseline = node.given("baseline").and_then(|baseline| decoder.path(baseline));
 
-        let scanned = declared.map(|(node, declared)| {
-            let watched = std::mem::take(&mut decoder.watched);
-            let pending = std::mem::take(&mut decoder.pending);
-            let (place, problems) = (&declared.place, &mut decoder.problems);
-            let scan = declared.dataset.scan(place, declared.checks, &watched, &pending, problems);
-            if scan.is_read {
-                names::settle(&pending, &scan.columns, scan.has_input, scan.has_reference, &mut decoder.problems);
-            }
-            let selection = (declared.dataset.limit, &overrides.samples);
-            let hash = hash::dataset(node, &declared.sources, &scan.contents, &decoder.digests, &selection);
-            let header = DatasetHeader {
-                rows: scan.rows,
-                hash,
-                sources: declared.sources,
-                version: declared.version,
-                clustered: scan.is_clustered,
-            };
-            (declared.dataset, header)
-        });
-
+        let scanned = declared.map(|(node, declared)| scanned(node, declared, &mut decoder));
         let recordings = std::mem::take(&mut decoder.recordings);
         let params = decoder.params.values();
         let files = decoder.files.clone();
@@ -128,6 +112,7 @@ impl Suite {
             trials,
             dataset,
             dataset_header,
+            selection: (overrides.limit, overrides.samples.clone()),
             recordings,
             notes,
             params,
@@ -187,6 +172,25 @@ fn read(path: &str, decoder: &mut Decoder<'_>) -> Result<(String, Node), Diagnos
         Some(node) => Ok((text, node)),
         None => Err(std::mem::take(&mut decoder.problems).into_diagnostics()),
     }
+}
+
+/// Passes over the dataset, and settles what only its columns can tell.
+fn scanned(node: &Node, declared: Decoded, decoder: &mut Decoder<'_>) -> (Arc<Dataset>, DatasetHeader) {
+    let watched = std::mem::take(&mut decoder.watched);
+    let pending = std::mem::take(&mut decoder.pending);
+    let (place, problems) = (&declared.place, &mut decoder.problems);
+    let scan = declared.dataset.scan(place, declared.checks, &watched, &pending, problems);
+    if scan.is_read {
+        names::settle(&pending, &scan.columns, scan.has_input, scan.has_reference, problems);
+    }
+    let header = DatasetHeader {
+        rows: scan.rows,
+        hash: hash::dataset(node, &declared.sources, &scan.contents, &decoder.digests),
+        sources: declared.sources,
+        version: declared.version,
+        clustered: scan.is_clustered,
+    };
+    (declared.dataset, header)
 }
 
 /// The variants that run. A swept variant's name stands for all that was made of it.

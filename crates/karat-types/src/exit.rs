@@ -58,7 +58,8 @@ mod tests {
 
     #[test]
     fn precedence_is_that_of_the_contract() {
-        let order = [Exit::Interrupted, Exit::Budget, Exit::HarnessError, Exit::GateFailed, Exit::Undecided, Exit::Drift];
+        let order =
+            [Exit::Interrupted, Exit::Budget, Exit::HarnessError, Exit::GateFailed, Exit::Undecided, Exit::Drift];
         for pair in order.windows(2) {
             assert_eq!(pair[0].worst(pair[1]), pair[0]);
             assert_eq!(pair[1].worst(pair[0]), pair[0]);

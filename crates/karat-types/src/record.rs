@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{CallError, CallErrorCode, FinishReason, Key, Money, Moment, PlanHeader, Score, Usage};
+use crate::{CallError, CallErrorCode, FinishReason, Key, Moment, Money, PlanHeader, Score, Usage};
 
 /// How a run stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -381,4 +381,3 @@ pub enum Then {
     /// What can be read counts; diagnostics are filled with their defaults.
     Degrade,
 }
-

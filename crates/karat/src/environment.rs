@@ -20,7 +20,8 @@ impl Environment {
             }
         }
         #[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
-        let process = std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+        let process =
+            std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
         Self { process: Arc::new(process.collect()), files: Arc::new(files) }
     }
 
@@ -39,7 +40,8 @@ impl Environment {
     fn fill_in_args(&self, command: clap::Command) -> clap::Command {
         command.mut_args(|arg| {
             let name = arg.get_env().and_then(|name| name.to_str()).map(str::to_owned);
-            let value = name.filter(|name| !self.process.contains_key(name)).and_then(|name| self.files.get(&name).cloned());
+            let value =
+                name.filter(|name| !self.process.contains_key(name)).and_then(|name| self.files.get(&name).cloned());
             match value {
                 Some(value) if arg.get_action().takes_values() => arg.default_value(value),
                 _ => arg,

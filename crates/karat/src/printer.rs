@@ -21,7 +21,9 @@ impl Printer {
     /// Data.
     pub fn data(&self, text: &str) {
         let mut out = anstream::stdout().lock();
-        let written = out.write_all(text.as_bytes()).and_then(|()| if text.ends_with('\n') { Ok(()) } else { out.write_all(b"\n") });
+        let written = out
+            .write_all(text.as_bytes())
+            .and_then(|()| if text.ends_with('\n') { Ok(()) } else { out.write_all(b"\n") });
         let _ = written.and_then(|()| out.flush());
     }
 

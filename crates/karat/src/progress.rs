@@ -114,7 +114,8 @@ impl Observer for Bar {
                 }
             }
             Event::Retrying { model, attempt, delay_ms, error } => {
-                let text = format!("{model}: attempt {attempt} failed ({}), next in {delay_ms} ms", error.code.as_str());
+                let text =
+                    format!("{model}: attempt {attempt} failed ({}), next in {delay_ms} ms", error.code.as_str());
                 self.bar.set_message(text);
             }
             Event::Warning(text) => self.bar.suspend(|| self.printer.say(&format!("warning: {text}"))),

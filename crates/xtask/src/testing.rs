@@ -24,7 +24,10 @@ pub fn render(root: &Path) -> Result<String, String> {
         };
         page.push_str(&format!("| {id} | {title} | {cell} |\n"));
     }
-    page.push_str(&format!("\n{held} of {} requirements have tests.\n\n## Tests by crate\n\n| crate | tests |\n|---|---|\n", requirements.len()));
+    page.push_str(&format!(
+        "\n{held} of {} requirements have tests.\n\n## Tests by crate\n\n| crate | tests |\n|---|---|\n",
+        requirements.len()
+    ));
     for (name, count) in &tests.by_crate {
         page.push_str(&format!("| {name} | {count} |\n"));
     }

@@ -104,8 +104,7 @@ fn take(spec: &StepSpec, output: Value) -> Value {
     if spec.take.is_empty() {
         return output;
     }
-    let part = |path: &String| {
-        Path::parse(path).ok().and_then(|path| path.first(&output).cloned()).unwrap_or(Value::Null)
-    };
+    let part =
+        |path: &String| Path::parse(path).ok().and_then(|path| path.first(&output).cloned()).unwrap_or(Value::Null);
     Value::Object(spec.take.iter().map(|(name, path)| (name.clone(), part(path))).collect())
 }

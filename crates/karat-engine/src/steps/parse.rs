@@ -38,7 +38,8 @@ impl ParseFailure {
 impl Parser {
     /// Compiles the schema.
     pub fn new(spec: &ParseSpec) -> Result<Self, StepError> {
-        let validator = |schema| jsonschema::validator_for(schema).map_err(|error| StepError::Schema(error.to_string()));
+        let validator =
+            |schema| jsonschema::validator_for(schema).map_err(|error| StepError::Schema(error.to_string()));
         let schema = spec.schema.as_deref().map(validator).transpose()?;
         Ok(Self { spec: spec.clone(), schema })
     }
@@ -72,7 +73,8 @@ impl Parser {
     }
 
     fn json(&self, text: &str) -> Result<(Value, Option<Note>), ParseFailure> {
-        let (value, rung) = ladder::read(text, Expectation::Any).map_err(|error| ParseFailure::new(error.to_string()))?;
+        let (value, rung) =
+            ladder::read(text, Expectation::Any).map_err(|error| ParseFailure::new(error.to_string()))?;
         let note = (rung == Rung::Repaired).then(|| Note {
             kind: NoteKind::Lenient,
             text: "the reply was no valid JSON and was repaired".to_owned(),
@@ -149,7 +151,8 @@ mod tests {
 
     #[test]
     fn schema_violations_name_their_place() {
-        let schema = json!({"type": "object", "properties": {"claims": {"type": "array", "items": {"required": ["text"]}}}});
+        let schema =
+            json!({"type": "object", "properties": {"claims": {"type": "array", "items": {"required": ["text"]}}}});
         let failure = parser(ParseAs::Json, Some(schema)).read(r#"{"claims": [{"txt": 1}]}"#).unwrap_err();
         assert_eq!(failure.pointer.as_deref(), Some("/claims/0"));
     }

@@ -7,7 +7,7 @@ use karat_text::template::{Expression, Template, TemplateError};
 use karat_text::tokens::Tokenizer;
 use karat_types::{
     Answer, Ask, CellError, ChatRequest, ChunkSize, FinishReason, JsonMode, Machine, Merge, MergeHow, Message, Note,
-    NoteKind, ParseAs, Parameters, PromptSpec, Reply, ReplyFormat, Request, Role, Slot, StepSpec, Turn,
+    NoteKind, Parameters, ParseAs, PromptSpec, Reply, ReplyFormat, Request, Role, Slot, StepSpec, Turn,
 };
 use serde_json::{Value, json};
 
@@ -123,7 +123,10 @@ impl PromptMachine {
                 let kind = kind_of(other);
                 return Err(StepEnd::Failed(CellError::new(
                     "template",
-                    format!("step `{}`: `chunk.of: {}` is {kind}, but only a text or a list can be cut", self.step.id, spec.of),
+                    format!(
+                        "step `{}`: `chunk.of: {}` is {kind}, but only a text or a list can be cut",
+                        self.step.id, spec.of
+                    ),
                 )));
             }
         };
@@ -198,7 +201,9 @@ impl PromptMachine {
             return ReplyFormat::Text;
         };
         match (mode, &parse.schema) {
-            (JsonMode::Schema, Some(schema)) => ReplyFormat::Schema { name: "reply".to_owned(), schema: schema.clone() },
+            (JsonMode::Schema, Some(schema)) => {
+                ReplyFormat::Schema { name: "reply".to_owned(), schema: schema.clone() }
+            }
             (JsonMode::None, _) => ReplyFormat::Text,
             _ => ReplyFormat::Json,
         }

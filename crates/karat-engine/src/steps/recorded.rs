@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use karat_text::path::Path;
 use karat_text::template::Template;
-use karat_types::{Answer, Ask, CallErrorCode, CellError, Machine, Missing, RecordedSpec, Request, Slot, StepSpec, Turn};
+use karat_types::{
+    Answer, Ask, CallErrorCode, CellError, Machine, Missing, RecordedSpec, Request, Slot, StepSpec, Turn,
+};
 use serde_json::Value;
 
 use super::parse::Parser;
@@ -68,7 +70,8 @@ impl RecordedMachine {
             (Some(parser), Value::String(text)) => match parser.read(text) {
                 Ok((value, note)) => (value, note.into_iter().collect()),
                 Err(failure) => {
-                    let message = format!("step `{}`: the recorded output could not be read: {}", spec.id, failure.line());
+                    let message =
+                        format!("step `{}`: the recorded output could not be read: {}", spec.id, failure.line());
                     return StepEnd::Failed(CellError::new("parse", message));
                 }
             },

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use karat_text::path::Path;
 use karat_text::template::{Context, Expression};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::rows::plain;
 use crate::diagnostics::Problems;
@@ -49,7 +49,7 @@ impl Check {
     }
 
     /// Counts one row.
-    pub fn see(&mut self, id: &str, row: &Map<String, Value>, whole: &Value) {
+    pub fn see(&mut self, id: &str, row: &Value) {
         if let Some(condition) = &self.condition {
             match condition.is_true(&Context::new().with("sample", row)) {
                 Ok(true) => {}
@@ -61,13 +61,13 @@ impl Check {
             }
         }
         let group = match &self.by {
-            Some((_, path)) => path.first(whole).map_or_else(|| "(none)".to_owned(), plain),
+            Some((_, path)) => path.first(row).map_or_else(|| "(none)".to_owned(), plain),
             None => String::new(),
         };
         let count = self.counts.entry(group).or_default();
         count.rows += 1;
         if let Some((_, path)) = &self.distinct {
-            count.values.extend(path.all(whole).into_iter().map(plain));
+            count.values.extend(path.all(row).into_iter().map(plain));
         }
         if count.examples.len() < EXAMPLES {
             count.examples.push(id.to_owned());

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use karat_text::path::Path;
 use karat_text::template::{Context, Template};
 use rustc_hash::FxHashMap;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::DatasetError;
 use super::source::RowPlace;
@@ -35,7 +35,7 @@ impl Column {
     /// The column's value for a row; `seen` gets the bytes of a file that was read.
     pub fn value(
         &self,
-        row: &Map<String, Value>,
+        row: &Value,
         files: &dyn Files,
         at: &RowPlace,
         seen: &mut dyn FnMut(&[u8]),
@@ -52,7 +52,7 @@ impl Column {
     fn file(
         &self,
         template: &Template,
-        row: &Map<String, Value>,
+        row: &Value,
         files: &dyn Files,
         at: &RowPlace,
         seen: &mut dyn FnMut(&[u8]),
@@ -87,11 +87,10 @@ impl Column {
         key: &str,
         index: &FxHashMap<String, Value>,
         file: &str,
-        row: &Map<String, Value>,
+        row: &Value,
         at: &RowPlace,
     ) -> Result<Value, DatasetError> {
-        let whole = Value::Object(row.clone());
-        let wanted = on.first(&whole).map(super::rows::plain);
+        let wanted = on.first(row).map(super::rows::plain);
         match wanted.as_ref().and_then(|wanted| index.get(wanted)) {
             Some(found) => Ok(found.clone()),
             None if self.may_be_empty => Ok(Value::Null),

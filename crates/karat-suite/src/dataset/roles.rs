@@ -1,7 +1,7 @@
 //! Roles: which columns are the id, the input, the reference.
 
 use karat_text::path::Path;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::DatasetError;
 use super::source::RowPlace;
@@ -36,17 +36,11 @@ pub(crate) const REFERENCE: &[&str] =
 
 impl Role {
     /// The value of the role in a row.
-    pub fn value<'a>(
-        &self,
-        role: &str,
-        row: &'a Map<String, Value>,
-        whole: &'a Value,
-        at: &RowPlace,
-    ) -> Result<Option<&'a Value>, DatasetError> {
+    pub fn value<'a>(&self, role: &str, row: &'a Value, at: &RowPlace) -> Result<Option<&'a Value>, DatasetError> {
         match self {
-            Self::Declared(path) => Ok(path.first(whole).filter(|value| !value.is_null())),
+            Self::Declared(path) => Ok(path.first(row).filter(|value| !value.is_null())),
             Self::Common(names) => {
-                let mut found = names.iter().filter_map(|name| row.get_key_value(*name));
+                let mut found = names.iter().filter_map(|name| row.as_object()?.get_key_value(*name));
                 match (found.next(), found.next()) {
                     (Some((first, _)), Some((second, _))) => Err(at.problem_with_hint(
                         second,

@@ -62,21 +62,16 @@ impl RowSchema {
     /// Fills, opens and validates a row as it stands in its file.
     pub fn row(
         &self,
-        row: Map<String, Value>,
+        row: &mut Value,
         is_table: bool,
         at: &RowPlace,
         leniencies: &mut BTreeMap<Leniency, u64>,
-    ) -> Result<Map<String, Value>, DatasetError> {
-        let mut value = Value::Object(row);
+    ) -> Result<(), DatasetError> {
         if is_table {
-            type_cells(&mut value, &self.schema);
+            type_cells(row, &self.schema);
         }
-        adapt(&mut value, &self.schema, "", leniencies);
-        check(&self.validator, &value, "", at)?;
-        match value {
-            Value::Object(row) => Ok(row),
-            _ => Err(at.problem("", "a row must be an object with named columns")),
-        }
+        adapt(row, &self.schema, "", leniencies);
+        check(&self.validator, row, "", at)
     }
 
     /// Fills, opens and validates the value of a column that was added to the row, where the schema knows it.

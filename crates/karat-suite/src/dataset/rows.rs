@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::row_schema::Leniency;
 use super::source::{RawRow, RowPlace};
-use super::{Dataset, DatasetError, Source, date};
+use super::{Dataset, DatasetError, Role, Source, date};
 
 /// One pass over a dataset.
 pub(super) struct Rows {
@@ -79,44 +79,45 @@ impl Rows {
     }
 
     fn keep(&mut self, raw: RawRow) -> Result<Option<Kept>, DatasetError> {
+        let RawRow { mut value, at } = raw;
         let dataset = self.dataset.clone();
-        let at = raw.at;
-        let given_id = |error: DatasetError, row: &Map<String, Value>| {
-            let whole = Value::Object(row.clone());
-            let id = dataset.roles.id.value("id", row, &whole, &at).ok().flatten().map(|id| plain(id).into());
-            DatasetError { id, ..error }
-        };
-        let original = raw.columns.clone();
-        let mut columns = match &dataset.row_schema {
-            Some(schema) => schema
-                .row(raw.columns, dataset.is_table(), &at, &mut self.leniencies)
-                .map_err(|error| given_id(error, &original))?,
-            None => raw.columns,
-        };
-        let early = dataset.condition_is_early();
-        if early && !dataset.holds(&columns, &at)? {
-            return Ok(None);
+        let own = dataset.own_id(&value, &at);
+        match self.complete(&mut value, &at) {
+            Ok(true) => dataset.sample(value, own.as_deref(), &at).map(|sample| Some(Kept { sample, at })),
+            Ok(false) => Ok(None),
+            Err(error) => Err(error),
         }
-        self.add_columns(&mut columns, &at).map_err(|error| given_id(error, &original))?;
-        if !early && !dataset.holds(&columns, &at)? {
-            return Ok(None);
-        }
-        let sample = dataset.sample(columns, &original, &at).map_err(|error| given_id(error, &original))?;
-        Ok(Some(Kept { sample, at }))
+        .map_err(|error| DatasetError { id: own.map(Into::into), ..error })
     }
 
-    fn add_columns(&mut self, columns: &mut Map<String, Value>, at: &RowPlace) -> Result<(), DatasetError> {
+    /// Checks a row, adds its columns, and asks whether it counts.
+    fn complete(&mut self, row: &mut Value, at: &RowPlace) -> Result<bool, DatasetError> {
+        let dataset = self.dataset.clone();
+        if let Some(schema) = &dataset.row_schema {
+            schema.row(row, dataset.is_table(), at, &mut self.leniencies)?;
+        }
+        let early = dataset.condition_is_early();
+        if early && !dataset.holds(row, at)? {
+            return Ok(false);
+        }
+        self.add_columns(row, at)?;
+        if early { Ok(true) } else { dataset.holds(row, at) }
+    }
+
+    fn add_columns(&mut self, row: &mut Value, at: &RowPlace) -> Result<(), DatasetError> {
         for column in &self.dataset.columns {
             let contents = &mut self.contents;
             let mut seen = |bytes: &[u8]| {
                 contents.update(&(bytes.len() as u64).to_le_bytes());
                 contents.update(bytes);
             };
-            let mut value = column.value(columns, &*self.dataset.files, at, &mut seen)?;
+            let mut value = column.value(row, &*self.dataset.files, at, &mut seen)?;
             if let Some(schema) = self.dataset.row_schema.as_ref().filter(|_| !value.is_null()) {
                 schema.column(&column.name, &mut value, at, &mut self.leniencies)?;
             }
-            columns.insert(column.name.clone(), value);
+            if let Some(columns) = row.as_object_mut() {
+                columns.insert(column.name.clone(), value);
+            }
         }
         Ok(())
     }
@@ -144,52 +145,59 @@ impl Dataset {
         })
     }
 
-    fn holds(&self, columns: &Map<String, Value>, at: &RowPlace) -> Result<bool, DatasetError> {
+    fn holds(&self, row: &Value, at: &RowPlace) -> Result<bool, DatasetError> {
         let Some(condition) = &self.condition else { return Ok(true) };
-        condition.is_true(&Context::new().with("sample", columns)).map_err(|error| {
+        condition.is_true(&Context::new().with("sample", row)).map_err(|error| {
             at.problem_with_hint("", format!("`where` cannot be decided: {}", error.message), error.hint)
         })
     }
 
-    fn sample(
-        &self,
-        mut columns: Map<String, Value>,
-        original: &Map<String, Value>,
-        at: &RowPlace,
-    ) -> Result<Sample, DatasetError> {
-        let whole = Value::Object(std::mem::take(&mut columns));
-        let Some(row) = whole.as_object() else { return Err(at.problem("", "a row must be an object")) };
-        let roles = &self.roles;
-        let id = match roles.id.value("id", row, &whole, at)? {
+    /// The id that a row has before anything is added to it; of a row in which no column could hold one, its hash.
+    fn own_id(&self, row: &Value, at: &RowPlace) -> Option<String> {
+        match self.roles.id.value("id", row, at) {
+            Ok(Some(id)) => Some(plain(id)),
+            Ok(None) if matches!(self.roles.id, Role::Common(_)) => Some(row_hash(row)),
+            _ => None,
+        }
+    }
+
+    fn sample(&self, row: Value, own: Option<&str>, at: &RowPlace) -> Result<Sample, DatasetError> {
+        let id = match self.roles.id.value("id", &row, at)? {
             Some(id @ (Value::String(_) | Value::Number(_) | Value::Bool(_))) => plain(id),
             Some(other) => return Err(at.problem("id", format!("an id must be a text or a number, this is {other}"))),
-            None if matches!(roles.id, super::Role::Declared(_)) => {
-                let near = Some("the column that `id` names must hold a value in every row".to_owned());
-                return Err(at.problem_with_hint("", "this row has no id", near));
-            }
-            None => row_hash(original),
+            None => own.map(str::to_owned).ok_or_else(|| {
+                let hint = "the column that `id` names must hold a value in every row".to_owned();
+                at.problem_with_hint("", "this row has no id", Some(hint))
+            })?,
         };
         if id.trim().is_empty() {
             return Err(at.problem("id", "the id is empty"));
         }
-        let input = roles.input.value("input", row, &whole, at)?.cloned();
-        let reference = roles.reference.value("reference", row, &whole, at)?.cloned();
-        let value_at = |path: &Path| path.first(&whole).filter(|value| !value.is_null());
-        let date = match roles.date.as_ref().and_then(value_at) {
-            Some(value) => Some(date::day(value, &roles.zone).ok_or_else(|| {
-                let hint = "write 2026-01-31, or 2026-01-31T08:00:00Z".to_owned();
-                at.problem_with_hint("date", format!("{value} is no date"), Some(hint))
-            })?),
-            None => None,
+        let roles = &self.roles;
+        let value_at = |path: &Path| path.first(&row).filter(|value| !value.is_null());
+        let named = |(name, path): &(String, Path)| Some((name.clone(), value_at(path)?.clone()));
+        let mut sample = Sample {
+            row: 0,
+            id: id.into(),
+            input: roles.input.value("input", &row, at)?.cloned(),
+            reference: roles.reference.value("reference", &row, at)?.cloned(),
+            cluster: roles.cluster.as_ref().and_then(value_at).map(plain),
+            date: roles.date.as_ref().and_then(value_at).map(|date| self.day(date, at)).transpose()?,
+            columns: Map::new(),
+            metadata: self.metadata.iter().filter_map(named).collect(),
         };
-        let cluster = roles.cluster.as_ref().and_then(value_at).map(plain);
-        let metadata =
-            self.metadata.iter().filter_map(|(name, path)| Some((name.clone(), value_at(path)?.clone()))).collect();
-        let Value::Object(mut columns) = whole else { return Err(at.problem("", "a row must be an object")) };
-        if !columns.contains_key("id") {
-            columns.insert("id".to_owned(), Value::String(id.clone()));
+        if let Value::Object(columns) = row {
+            sample.columns = columns;
         }
-        Ok(Sample { row: 0, id: id.into(), input, reference, cluster, date, columns, metadata })
+        sample.columns.entry("id").or_insert_with(|| Value::from(&*sample.id));
+        Ok(sample)
+    }
+
+    fn day(&self, value: &Value, at: &RowPlace) -> Result<String, DatasetError> {
+        date::day(value, &self.roles.zone).ok_or_else(|| {
+            let hint = "write 2026-01-31, or 2026-01-31T08:00:00Z".to_owned();
+            at.problem_with_hint("date", format!("{value} is no date"), Some(hint))
+        })
     }
 }
 
@@ -202,9 +210,8 @@ pub(crate) fn plain(value: &Value) -> String {
 }
 
 /// The id of a row that has none: 16 digits of its content's hash.
-fn row_hash(row: &Map<String, Value>) -> String {
-    let bytes = serde_json::to_vec(row).unwrap_or_default();
-    let mut digits = Key::of("karat/row/1", &bytes).to_string();
+fn row_hash(row: &Value) -> String {
+    let mut digits = Key::of("karat/row/1", row.to_string().as_bytes()).to_string();
     digits.truncate(16);
     digits
 }

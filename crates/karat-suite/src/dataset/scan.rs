@@ -48,6 +48,8 @@ struct Scanner<'a> {
     kept: u64,
     wanted: BTreeSet<String>,
     matched: Vec<bool>,
+    /// Columns that may be empty and have been so in every row.
+    empty: BTreeSet<String>,
 }
 
 impl Dataset {
@@ -66,10 +68,10 @@ impl Dataset {
         let mut scanner = Scanner::new(self, watched, problems);
         while let Some(row) = rows.next_kept() {
             match row {
-                Ok(kept) => {
-                    let whole = Value::Object(kept.sample.columns.clone());
-                    checks.iter_mut().for_each(|check| check.see(&kept.sample.id, &kept.sample.columns, &whole));
-                    scanner.see(self, kept, &whole, watched);
+                Ok(mut kept) => {
+                    let row = Value::Object(std::mem::take(&mut kept.sample.columns));
+                    checks.iter_mut().for_each(|check| check.see(&kept.sample.id, &row));
+                    scanner.see(self, &kept, &row, watched);
                 }
                 Err(error) => scanner.broken(self, error),
             }
@@ -111,10 +113,16 @@ impl<'a> Scanner<'a> {
             kept: 0,
             wanted: dataset.only.clone(),
             matched: vec![false; watched.len()],
+            empty: dataset
+                .columns
+                .iter()
+                .filter(|column| column.may_be_empty)
+                .map(|column| column.name.clone())
+                .collect(),
         }
     }
 
-    fn see(&mut self, dataset: &Arc<Dataset>, kept: Kept, whole: &Value, watched: &[Watched]) {
+    fn see(&mut self, dataset: &Arc<Dataset>, kept: &Kept, row: &Value, watched: &[Watched]) {
         let Kept { sample, at } = kept;
         self.kept += 1;
         self.found.is_read = true;
@@ -130,12 +138,13 @@ impl<'a> Scanner<'a> {
                 self.report(error);
             }
         }
-        let new = sample.columns.keys().filter(|column| !self.found.columns.contains(*column)).cloned();
-        let new: Vec<String> = new.collect();
+        let columns = row.as_object().into_iter().flat_map(serde_json::Map::keys);
+        let new: Vec<String> = columns.filter(|column| !self.found.columns.contains(*column)).cloned().collect();
         self.found.columns.extend(new);
         for (matched, path) in self.matched.iter_mut().zip(watched).filter(|(matched, _)| !**matched) {
-            *matched = path.path.first(whole).is_some_and(|value| !value.is_null());
+            *matched = path.path.first(row).is_some_and(|value| !value.is_null());
         }
+        self.empty.retain(|column| row.get(column).is_none_or(Value::is_null));
         self.found.has_input |= sample.input.is_some();
         self.found.has_reference |= sample.reference.is_some();
         self.found.is_clustered |= sample.cluster.is_some();
@@ -204,6 +213,9 @@ impl<'a> Scanner<'a> {
             let text = self.problems.text(watched.place.file);
             let written = text.get(watched.place.span.clone()).unwrap_or_default().trim_matches(['"', '\'']).to_owned();
             let column = written.trim_start_matches("$.").split(['.', '[']).next().unwrap_or_default().to_owned();
+            if self.empty.contains(&column) {
+                continue;
+            }
             let hint = suggestion(&column, self.found.columns.iter().map(String::as_str));
             self.problems.error(&watched.place, format!("`{written}` matches no row of the dataset")).maybe_hint(hint);
         }

@@ -44,7 +44,8 @@ pub(crate) enum Source {
 /// A row before anything is added to it.
 #[derive(Debug, Clone)]
 pub(crate) struct RawRow {
-    pub columns: Map<String, Value>,
+    /// An object.
+    pub value: Value,
     pub at: Arc<RowPlace>,
 }
 
@@ -189,7 +190,7 @@ fn csv_rows(path: &str, reader: Box<dyn BufRead + Send>) -> RowStream {
             let columns: Map<String, Value> =
                 cells.map(|(name, cell)| (name.clone(), Value::String(cell.to_owned()))).collect();
             let text = record.iter().collect::<Vec<_>>().join(",");
-            RawRow { columns, at: Arc::new(RowPlace { file: file.clone(), line, text }) }
+            RawRow { value: Value::Object(columns), at: Arc::new(RowPlace { file: file.clone(), line, text }) }
         }))
     }))
 }
@@ -207,7 +208,7 @@ fn csv_error(file: &Arc<str>, error: &csv::Error) -> DatasetError {
 
 fn row(value: Value, place: RowPlace) -> RowResult {
     match value {
-        Value::Object(columns) => Ok(RawRow { columns, at: Arc::new(place) }),
+        Value::Object(_) => Ok(RawRow { value, at: Arc::new(place) }),
         _ => Err(place.problem("", "a row must be an object with named columns")),
     }
 }

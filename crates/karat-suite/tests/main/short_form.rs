@@ -83,5 +83,7 @@ fn the_plan_hash_is_that_of_the_content() {
     }
     assert_ne!(hash(&world(), &Overrides { seed: Some(2), ..Overrides::default() }), base);
     assert_ne!(hash(&world(), &Overrides { limit: Some(1), ..Overrides::default() }), base);
+    let one = |id: &str| Overrides { samples: vec![id.to_owned()], ..Overrides::default() };
+    assert_ne!(hash(&world(), &one("a")), hash(&world(), &one("b")));
     assert_ne!(hash(&world(), &Overrides { trials: Some(2), ..Overrides::default() }), base);
 }

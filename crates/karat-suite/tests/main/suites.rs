@@ -57,6 +57,16 @@ fn any_suite() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
+    /// Whatever an address is, it is applied or reported.
+    #[test]
+    fn setting_never_panics(address in "(variants|dataset|scorers|run|judges|x)?[a-z0-9.{}é ]{0,24}", value in "\\PC{0,16}") {
+        let overrides = Overrides { set: vec![(address, value)], ..Overrides::default() };
+        let suite = include_str!("../../../../fixtures/suites/support-bot.yaml");
+        if let Err(problems) = World::new(&[("karat.yaml", suite)]).load(&overrides) {
+            prop_assert!(!problems.plain().is_empty());
+        }
+    }
+
     /// Whatever the text is, loading it ends in a suite or in diagnostics that can be shown.
     #[test]
     fn loading_never_panics(text in any_suite()) {

@@ -20,7 +20,9 @@ pub fn check_folder(_edge: &Edge<'_>, output: &OutputArgs) -> Result<(), Failure
     let Some(folder) = output.output_dir.as_deref().filter(|folder| *folder != "-") else { return Ok(()) };
     let probe = Path::new(folder).join(".karat-probe");
     let tried = fs::create_dir_all(folder).and_then(|()| fs::write(&probe, b"")).and_then(|()| fs::remove_file(&probe));
-    tried.map_err(|error| Failure::Edge(format!("`-o {folder}`: the folder cannot be written: {error}. Name another one")))
+    tried.map_err(|error| {
+        Failure::Edge(format!("`-o {folder}`: the folder cannot be written: {error}. Name another one"))
+    })
 }
 
 /// Writes the report of a run where the flags say; the exit code is that of the results.

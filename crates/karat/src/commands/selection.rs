@@ -52,9 +52,9 @@ pub fn execution(execution: &ExecutionArgs) -> Result<Invocation, Failure> {
 
 fn pairs(flag: &str, texts: &[String]) -> Result<Vec<(String, String)>, Failure> {
     let pair = |text: &String| {
-        let (name, value) = text.split_once('=').ok_or_else(|| {
-            Failure::Edge(format!("`{flag} {text}` has no `=`. Write `{flag} name=value`"))
-        })?;
+        let (name, value) = text
+            .split_once('=')
+            .ok_or_else(|| Failure::Edge(format!("`{flag} {text}` has no `=`. Write `{flag} name=value`")))?;
         Ok((name.trim().to_owned(), value.to_owned()))
     };
     texts.iter().map(pair).collect()

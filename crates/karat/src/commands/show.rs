@@ -34,7 +34,10 @@ fn status(wanted: StatusArg) -> CellStatus {
 }
 
 fn head(metrics: &[String]) -> Vec<&str> {
-    ["cell", "sample", "model", "variant", "trial", "status"].into_iter().chain(metrics.iter().map(String::as_str)).collect()
+    ["cell", "sample", "model", "variant", "trial", "status"]
+        .into_iter()
+        .chain(metrics.iter().map(String::as_str))
+        .collect()
 }
 
 fn row(line: &CellLine, metrics: &[String]) -> Vec<String> {

@@ -19,7 +19,8 @@ pub fn trace(edge: &Edge<'_>, args: &TraceArgs) -> Result<Exit, Failure> {
 
 fn text(trace: &Trace) -> String {
     let model = trace.model.as_deref().unwrap_or("no model");
-    let mut text = format!("cell {}: {} × {model} × {} (trial {})\n", trace.cell, trace.sample, trace.variant, trace.trial);
+    let mut text =
+        format!("cell {}: {} × {model} × {} (trial {})\n", trace.cell, trace.sample, trace.variant, trace.trial);
     for call in &trace.calls {
         text.push_str(&part(call));
     }

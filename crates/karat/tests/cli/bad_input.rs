@@ -43,7 +43,9 @@ fn suites_with_problems_are_refused() {
 fn all_problems_are_reported() {
     let place = Place::new();
     place.write("data.jsonl", &questions(2));
-    let broken = suite("http://127.0.0.1:9/v1").replace("metric: contains", "metric: contians").replace("run: {", "run: { retires: 3,");
+    let broken = suite("http://127.0.0.1:9/v1")
+        .replace("metric: contains", "metric: contians")
+        .replace("run: {", "run: { retires: 3,");
     place.write("karat.yaml", &broken);
     refused(&place, &["validate"], &["contians", "retires", "retries"]);
 }

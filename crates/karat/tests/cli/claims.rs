@@ -27,7 +27,8 @@ fn known_quality_is_found() {
     let place = Place::new();
     let said = place.fine(&["run", "claims", "-o", "out"]);
     assert!(said.stderr.contains("[cell 1/"), "{}", said.stderr);
-    let report: Value = serde_json::from_str(&std::fs::read_to_string(place.path().join("out/report.json")).unwrap()).unwrap();
+    let report: Value =
+        serde_json::from_str(&std::fs::read_to_string(place.path().join("out/report.json")).unwrap()).unwrap();
     assert_eq!(report["schema"], "karat.report/1");
     let samples = report["totals"]["samples"].as_u64().unwrap();
     let (models, variants) = (report["models"].as_array().unwrap().len(), report["variants"].as_array().unwrap().len());
@@ -35,13 +36,16 @@ fn known_quality_is_found() {
     assert_eq!(report["summary"]["best_model"], "sim-faithful");
     assert_eq!(by_model(&report, "quality.overallScore")[0].0, "sim-faithful");
     let raw = |metric, model| score_of(&report, metric, model, "raw");
-    for (metric, model) in [("completeness", "sim-forgetful"), ("accuracy", "sim-inventive"), ("atomicity", "sim-merging")] {
+    for (metric, model) in
+        [("completeness", "sim-forgetful"), ("accuracy", "sim-inventive"), ("atomicity", "sim-merging")]
+    {
         let (faulty, faithful) = (raw(metric, model), raw(metric, "sim-faithful"));
         assert!(faulty + 1.0 < faithful, "{model} {metric}: {faulty} against {faithful}");
     }
     let judge = |judge: &str| {
         let cells = report["cells"].as_array().unwrap().iter();
-        let judgments = cells.flat_map(|cell| cell["judgments"].as_array().unwrap()).filter(move |it| it["judge"] == judge);
+        let judgments =
+            cells.flat_map(|cell| cell["judgments"].as_array().unwrap()).filter(move |it| it["judge"] == judge);
         let scores: Vec<f64> = judgments.filter_map(|it| it["scores"]["completeness"]["value"].as_f64()).collect();
         scores.iter().sum::<f64>() / scores.len() as f64
     };
@@ -88,7 +92,8 @@ fn renamed_ids_and_unseen_transcripts_keep_the_ranking() {
         let transcript = serde_json::json!({"videoId": id, "language": "en", "segments": [{"start": 0, "duration": 9, "text": talk}], "fullText": talk});
         place.write(&format!("t/{id}.json"), &transcript.to_string());
     }
-    let arguments = ["run", "claims", "-p", "corpus=corpus.json", "-p", "transcripts=t", "--variants", "raw", "--run-id", "r"];
+    let arguments =
+        ["run", "claims", "-p", "corpus=corpus.json", "-p", "transcripts=t", "--variants", "raw", "--run-id", "r"];
     place.karat(&[&arguments[..], &["--set", "dataset.checks=[]"]].concat());
     let report = place.report("r");
     assert_eq!(report["summary"]["best_model"], "sim-faithful", "{}", report["leaderboards"]);
@@ -116,9 +121,11 @@ fn without_the_transcript_the_scores_collapse() {
 #[test]
 fn unknown_ids_are_refused_with_a_hint() {
     let place = Place::new();
-    for (flag, wrong, near) in
-        [("--models", "sim-faithfull", "sim-faithful"), ("--variants", "rawr", "raw"), ("--judges", "sim-judge-strickt", "sim-judge-strict")]
-    {
+    for (flag, wrong, near) in [
+        ("--models", "sim-faithfull", "sim-faithful"),
+        ("--variants", "rawr", "raw"),
+        ("--judges", "sim-judge-strickt", "sim-judge-strict"),
+    ] {
         let said = place.karat(&["run", "claims", flag, wrong]);
         assert_eq!(said.code, 1, "{}", said.all());
         assert!(said.stderr.contains(near), "{}", said.all());

@@ -20,7 +20,8 @@ fn cells_and_traces_can_be_seen() {
     let trace = place.fine(&["trace", "a", "q1/mock/direct"]).stdout;
     assert!(trace.contains("Question 1: [[answer 1]]") && trace.contains("answer 1"), "{trace}");
     let traced: Value = serde_json::from_str(&place.fine(&["trace", "latest", "1", "--json"]).stdout).unwrap();
-    let sent = provider.bodies().iter().any(|body| traced["calls"][0]["request"].as_str().unwrap().as_bytes() == &body[..]);
+    let sent =
+        provider.bodies().iter().any(|body| traced["calls"][0]["request"].as_str().unwrap().as_bytes() == &body[..]);
     assert!(sent, "the trace holds the bytes that were sent");
     assert!(place.fine(&["ls"]).stdout.contains('a'));
     assert_eq!(place.karat(&["trace", "a", "nope"]).code, 1);
@@ -33,7 +34,8 @@ fn the_registry_is_listed() {
     let place = Place::new();
     let models: Value = serde_json::from_str(&place.fine(&["models", "--json"]).stdout).unwrap();
     let models = models.as_array().unwrap();
-    let providers: std::collections::BTreeSet<&str> = models.iter().filter_map(|model| model["provider"].as_str()).collect();
+    let providers: std::collections::BTreeSet<&str> =
+        models.iter().filter_map(|model| model["provider"].as_str()).collect();
     assert!(models.len() >= 8 && providers.len() >= 3, "{} models, {providers:?}", models.len());
     assert!(place.fine(&["models"]).stdout.contains("gpt-5"));
 }

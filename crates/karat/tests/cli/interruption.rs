@@ -10,11 +10,17 @@ use crate::place::{Place, Said, questions, suite};
 /// CL-04: Ctrl-C says how to resume; what was paid is kept, and resume makes the rest only.
 #[test]
 fn ctrl_c_says_how_to_resume() {
-    let provider = FakeProvider::start(Script::echo(Echo { latency: Duration::from_millis(40), ..Echo::default() })).unwrap();
+    let provider =
+        FakeProvider::start(Script::echo(Echo { latency: Duration::from_millis(40), ..Echo::default() })).unwrap();
     let place = Place::new();
     place.write("data.jsonl", &questions(150));
     place.write("karat.yaml", &suite(&provider.base_url()));
-    let child = place.command(&["run", "--run-id", "a", "-j", "4"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let child = place
+        .command(&["run", "--run-id", "a", "-j", "4"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     while provider.requests() < 8 {
         std::thread::sleep(Duration::from_millis(5));
     }

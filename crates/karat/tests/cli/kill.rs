@@ -12,7 +12,8 @@ const CONCURRENCY: usize = 16;
 /// BY-04: at most (cells + concurrency × kills) calls, and the same canonical report as without a kill.
 #[test]
 fn kill_and_resume_is_as_if_nothing_happened() {
-    let provider = FakeProvider::start(Script::echo(Echo { latency: Duration::from_millis(15), ..Echo::default() })).unwrap();
+    let provider =
+        FakeProvider::start(Script::echo(Echo { latency: Duration::from_millis(15), ..Echo::default() })).unwrap();
     let place = Place::new();
     place.write("data.jsonl", &questions(CELLS));
     place.write("karat.yaml", &suite(&provider.base_url()));

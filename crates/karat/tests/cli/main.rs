@@ -1,5 +1,7 @@
 //! The binary, as its users run it.
 
+#![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods, reason = "a test fails by panicking")]
+
 mod bad_input;
 mod bench;
 mod claims;

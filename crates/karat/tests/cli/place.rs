@@ -34,7 +34,10 @@ impl Place {
         command.args(arguments).current_dir(self.path());
         for (name, _) in std::env::vars_os() {
             let name = name.to_string_lossy().into_owned();
-            if ["KARAT_", "OPENAI_", "ANTHROPIC_", "HTTP", "NO_PROXY", "http"].iter().any(|prefix| name.starts_with(prefix)) {
+            if ["KARAT_", "OPENAI_", "ANTHROPIC_", "HTTP", "NO_PROXY", "http"]
+                .iter()
+                .any(|prefix| name.starts_with(prefix))
+            {
                 command.env_remove(&name);
             }
         }
@@ -77,7 +80,11 @@ impl Said {
 
 /// Questions whose answers the fake provider knows.
 pub fn questions(n: usize) -> String {
-    (0..n).map(|i| format!("{{\"id\":\"q{i}\",\"question\":\"Question {i}: [[answer {i}]]\",\"target\":\"answer {i}\"}}\n")).collect()
+    (0..n)
+        .map(|i| {
+            format!("{{\"id\":\"q{i}\",\"question\":\"Question {i}: [[answer {i}]]\",\"target\":\"answer {i}\"}}\n")
+        })
+        .collect()
 }
 
 /// The short-form suite against a provider.

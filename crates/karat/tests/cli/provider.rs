@@ -21,7 +21,8 @@ fn reply(received: &Received) -> Behaviour {
     }
     assert!(prompt.contains("claim"));
     // Every sample has an answer of its own, and its edits keep it.
-    let about = if prompt.contains("Tendons") || prompt.contains("tendon") { "Tendons adapt." } else { "Oats keep you full." };
+    let about =
+        if prompt.contains("Tendons") || prompt.contains("tendon") { "Tendons adapt." } else { "Oats keep you full." };
     Behaviour::ok(json!({"claims": [{"text": about}]}).to_string())
 }
 
@@ -33,8 +34,22 @@ fn claims_runs_against_openai_base_url() {
     let place = Place::new();
     let key = "sk-planted-4f1c77";
     let arguments = [
-        "run", "claims", "--models", "gpt-4o-mini", "--judges", "gpt-4o", "--sample", "kr-oats-01,kr-tendon-05",
-        "--variants", "raw,editorial-pass-v1,editorial-pass-v2", "--run-id", "r", "-o", "out", "--format", "md,json,cells",
+        "run",
+        "claims",
+        "--models",
+        "gpt-4o-mini",
+        "--judges",
+        "gpt-4o",
+        "--sample",
+        "kr-oats-01,kr-tendon-05",
+        "--variants",
+        "raw,editorial-pass-v1,editorial-pass-v2",
+        "--run-id",
+        "r",
+        "-o",
+        "out",
+        "--format",
+        "md,json,cells",
     ];
     let said = place
         .command(&arguments)

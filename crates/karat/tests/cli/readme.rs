@@ -8,7 +8,9 @@ const README: &str = include_str!("../../../../README.md");
 
 fn block(language: &str, containing: &str) -> String {
     let blocks = README.split("```").skip(1).step_by(2);
-    let found = blocks.filter_map(|block| block.strip_prefix(&format!("{language}\n"))).find(|block| block.contains(containing));
+    let found = blocks
+        .filter_map(|block| block.strip_prefix(&format!("{language}\n")))
+        .find(|block| block.contains(containing));
     found.unwrap_or_else(|| panic!("the README has no {language} block with {containing:?}")).to_owned()
 }
 
@@ -23,7 +25,14 @@ fn the_readme_is_true() {
     let commands = block("sh", "karat validate karat.yaml");
     for line in commands.lines() {
         let words: Vec<&str> = line.split('#').next().unwrap_or_default().split_whitespace().skip(1).collect();
-        let words: Vec<&str> = words.iter().map(|word| match *word { "CELL" => "0", "RUN" => "latest", word => word }).collect();
+        let words: Vec<&str> = words
+            .iter()
+            .map(|word| match *word {
+                "CELL" => "0",
+                "RUN" => "latest",
+                word => word,
+            })
+            .collect();
         let words = if words.ends_with(&["-o", "-"]) { [&words[..], &["--format", "md"]].concat() } else { words };
         place.fine(&words);
     }
