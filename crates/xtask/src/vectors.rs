@@ -134,7 +134,7 @@ fn check_file(stem: &str, file: &Value) -> Result<(Tally, Vec<String>), String> 
     let mut complaints = Vec::new();
     for case in cases {
         let name = case["name"].as_str().unwrap_or("(unnamed)");
-        let problems = check_case(adapter, case);
+        let problems = check_case(stem, adapter, case);
         if problems.is_empty() {
             tally.passed += 1;
             continue;
@@ -148,7 +148,7 @@ fn check_file(stem: &str, file: &Value) -> Result<(Tally, Vec<String>), String> 
     Ok((tally, complaints))
 }
 
-fn check_case(adapter: Adapter, case: &Value) -> Vec<String> {
+fn check_case(stem: &str, adapter: Adapter, case: &Value) -> Vec<String> {
     let (Some(input), Some(expected)) = (case.get("input"), case.get("expected")) else {
         return vec!["skipped: the case lacks input or expected".to_owned()];
     };
@@ -160,9 +160,17 @@ fn check_case(adapter: Adapter, case: &Value) -> Vec<String> {
         Err(problem) => return vec![problem],
     };
     match adapter(input) {
+        Ok(actual) if lacks_oracle(stem, expected, &actual) => Vec::new(),
         Ok(actual) => tolerance.mismatches(expected, &actual),
         Err(problem) => vec![problem],
     }
+}
+
+/// Where the oracle has no value although the statistic is defined. SciPy's noncentral t is NaN for about half of all
+/// arguments in tails below 1e-20, so two-sided powers that are 1 to the last digit stand as null in the vectors.
+fn lacks_oracle(stem: &str, expected: &Value, actual: &Value) -> bool {
+    let is_certain = actual["power"].as_f64().is_some_and(|power| power > 1.0 - 1e-12);
+    stem == "power" && expected.get("power").is_some_and(Value::is_null) && is_certain
 }
 
 #[cfg(test)]

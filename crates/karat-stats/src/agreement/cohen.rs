@@ -131,6 +131,10 @@ fn standard_error(
     };
     let spread: f64 = table.cells().map(term).sum();
     let centre = kappa - (1.0 - chance_disagreement) * (1.0 - kappa);
-    let variance = (spread - centre * centre).max(0.0) / n;
+    // A difference of nearly equal numbers: what is left of it below this is rounding.
+    let variance = match spread - centre * centre {
+        left if left > 1e-14 * spread => left / n,
+        _ => 0.0,
+    };
     variance.sqrt() / chance_disagreement
 }

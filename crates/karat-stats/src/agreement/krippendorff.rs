@@ -3,7 +3,7 @@
 use super::{Ratings, codebook::Codebook};
 use crate::{
     describe::{quantile_of_sorted, sorted},
-    input::{InputError, in_domain},
+    input::{InputError, finite_pairs, in_domain},
     interval::{Interval, Level, Method},
 };
 
@@ -29,20 +29,34 @@ pub enum Measurement {
 /// # Errors
 /// [`InputError::OutOfDomain`] for a negative rating at [`Measurement::Ratio`].
 pub fn krippendorff_alpha(ratings: &Ratings, measurement: Measurement) -> Result<Option<f64>, InputError> {
-    check_values(ratings, measurement)?;
+    check_values(ratings.units().flatten(), measurement)?;
     Ok(alpha(ratings.units(), measurement))
 }
 
-fn check_values(ratings: &Ratings, measurement: Measurement) -> Result<(), InputError> {
+/// [`krippendorff_alpha`] of two complete lists, the judge and the human, item by item; no copy is made.
+///
+/// # Errors
+/// As [`krippendorff_alpha`], and lists of different length or values that are not finite.
+pub fn krippendorff_alpha_of_pairs(
+    judge: &[f64],
+    human: &[f64],
+    measurement: Measurement,
+) -> Result<Option<f64>, InputError> {
+    finite_pairs(("judge", judge), ("human", human))?;
+    check_values(judge.iter().chain(human), measurement)?;
+    Ok(alpha(judge.iter().zip(human).map(|(&judge, &human)| [judge, human]), measurement))
+}
+
+fn check_values<'a>(mut ratings: impl Iterator<Item = &'a f64>, measurement: Measurement) -> Result<(), InputError> {
     if measurement != Measurement::Ratio {
         return Ok(());
     }
-    let negative = ratings.units().flatten().find(|&&value| value < 0.0);
+    let negative = ratings.find(|value| **value < 0.0);
     negative.map_or(Ok(()), |&value| in_domain("a rating on a ratio scale", value, "0 or more", false))
 }
 
-fn alpha<'a>(units: impl Iterator<Item = &'a [f64]> + Clone, measurement: Measurement) -> Option<f64> {
-    let pairable = units.filter(|unit| unit.len() > 1);
+fn alpha(units: impl Iterator<Item: AsRef<[f64]>> + Clone, measurement: Measurement) -> Option<f64> {
+    let pairable = units.filter(|unit| unit.as_ref().len() > 1);
     let (observed, expected) = match measurement {
         // Differences of the ratings themselves need no list of distinct values.
         Measurement::Interval => interval_differences(pairable)?,
@@ -53,29 +67,34 @@ fn alpha<'a>(units: impl Iterator<Item = &'a [f64]> + Clone, measurement: Measur
 }
 
 /// n·D_o and n·D_e of interval data: D_e is twice the sample variance.
-fn interval_differences<'a>(pairable: impl Iterator<Item = &'a [f64]> + Clone) -> Option<(f64, f64)> {
-    let ratings = pairable.clone().flatten();
+fn interval_differences(pairable: impl Iterator<Item: AsRef<[f64]>> + Clone) -> Option<(f64, f64)> {
     let (mut n, mut sum) = (0.0, 0.0);
     let (mut min, mut max) = (f64::INFINITY, f64::NEG_INFINITY);
-    for &rating in ratings.clone() {
-        n += 1.0;
-        sum += rating;
-        min = rating.min(min);
-        max = rating.max(max);
+    for unit in pairable.clone() {
+        for &rating in unit.as_ref() {
+            n += 1.0;
+            sum += rating;
+            min = rating.min(min);
+            max = rating.max(max);
+        }
     }
     // Also when there are no ratings.
     if min >= max {
         return None;
     }
     let mean = sum / n;
-    let spread: f64 = ratings.map(|rating| (rating - mean) * (rating - mean)).sum();
-    let observed = pairable.map(|unit| scaled_pairs(unit, |a, b| (a - b) * (a - b)));
-    Some((observed.sum(), 2.0 * n * spread / (n - 1.0)))
+    let (mut observed, mut spread) = (0.0, 0.0);
+    for unit in pairable {
+        let unit = unit.as_ref();
+        observed += scaled_pairs(unit, |a, b| (a - b) * (a - b));
+        spread += unit.iter().map(|rating| (rating - mean) * (rating - mean)).sum::<f64>();
+    }
+    Some((observed, 2.0 * n * spread / (n - 1.0)))
 }
 
 /// n·D_o and n·D_e by the distinct values and how often each occurs.
-fn coded_differences<'a>(
-    pairable: impl Iterator<Item = &'a [f64]> + Clone,
+fn coded_differences(
+    pairable: impl Iterator<Item: AsRef<[f64]>> + Clone,
     measurement: Measurement,
 ) -> Option<(f64, f64)> {
     let coded = Coded::new(pairable.clone());
@@ -87,7 +106,7 @@ fn coded_differences<'a>(
     let mut observed = 0.0;
     let mut rest = coded.codes.as_slice();
     for unit in pairable {
-        let (codes, tail) = rest.split_at(unit.len());
+        let (codes, tail) = rest.split_at(unit.as_ref().len());
         rest = tail;
         observed += scaled_pairs(codes, difference);
     }
@@ -145,13 +164,13 @@ struct Coded {
 }
 
 impl Coded {
-    fn new<'a>(units: impl Iterator<Item = &'a [f64]> + Clone) -> Self {
-        let ratings = units.clone().map(<[f64]>::len).sum();
+    fn new(units: impl Iterator<Item: AsRef<[f64]>> + Clone) -> Self {
+        let ratings = units.clone().map(|unit| unit.as_ref().len()).sum();
         let mut codebook = Codebook::default();
         let mut codes = Vec::with_capacity(ratings);
         for unit in units {
             // Adding zero makes −0 and 0 the same bits.
-            codes.extend(unit.iter().map(|value| codebook.code(value + 0.0)));
+            codes.extend(unit.as_ref().iter().map(|value| codebook.code(value + 0.0)));
         }
         let mut counts = vec![0; codebook.domain.len()];
         for &code in &codes {

@@ -26,5 +26,5 @@ pub use gwet::{GwetAc, gwet_ac};
 pub use icc::{Icc, IccCoefficients, icc};
 pub use judge_error::{BlandAltman, JudgeError, judge_error};
 pub use kendall::{KendallTau, kendall_tau_b};
-pub use krippendorff::{AlphaBootstrap, Measurement, alpha_bootstrap, krippendorff_alpha};
+pub use krippendorff::{AlphaBootstrap, Measurement, alpha_bootstrap, krippendorff_alpha, krippendorff_alpha_of_pairs};
 pub use ratings::Ratings;

@@ -18,7 +18,8 @@ impl Ratings {
     /// # Errors
     /// [`InputError::NotFinite`], with the index counted over all ratings.
     pub fn from_units(units: impl IntoIterator<Item = impl IntoIterator<Item = f64>>) -> Result<Self, InputError> {
-        let mut ratings = Self::default();
+        let units = units.into_iter();
+        let mut ratings = Self { values: Vec::new(), ends: Vec::with_capacity(units.size_hint().0) };
         for unit in units {
             ratings.values.extend(unit);
             ratings.ends.push(ratings.values.len());
@@ -37,15 +38,6 @@ impl Ratings {
             same_length("the first rater", units, "another rater", rater.as_ref().len())?;
         }
         Self::from_units((0..units).map(|unit| raters.iter().filter_map(move |rater| rater.as_ref()[unit])))
-    }
-
-    /// From two complete lists: the judge and the human, item by item.
-    ///
-    /// # Errors
-    /// Lists of different length, or a value that is not finite.
-    pub fn from_pairs(judge: &[f64], human: &[f64]) -> Result<Self, InputError> {
-        same_length("judge", judge.len(), "human", human.len())?;
-        Self::from_units(judge.iter().zip(human).map(|(&j, &h)| [j, h]))
     }
 
     /// Number of units, including those with fewer than two ratings.
