@@ -42,8 +42,8 @@ pub struct CellLine {
     pub trial: u32,
     /// How it ended.
     pub status: CellStatus,
-    /// Scores as text by metric: a number, `n/a` or `unscored`; the mean of the judges where there are several.
-    pub scores: BTreeMap<String, String>,
+    /// Scores by metric; the mean of the judges where there are several.
+    pub scores: BTreeMap<String, Score>,
     /// Why it has no output.
     pub error: Option<CellError>,
 }
@@ -198,7 +198,7 @@ impl App {
 }
 
 /// Scores by metric name: deterministic ones as they are, judges' as their mean.
-fn scores(plan: &PlanHeader, cell: &CellRecord, judgments: &[JudgmentRecord]) -> BTreeMap<String, String> {
+fn scores(plan: &PlanHeader, cell: &CellRecord, judgments: &[JudgmentRecord]) -> BTreeMap<String, Score> {
     let mut by_metric: BTreeMap<usize, Vec<&Score>> = BTreeMap::new();
     let judged = judgments.iter().flat_map(|judgment| &judgment.scores);
     for (metric, score) in cell.scores.iter().chain(judged) {
@@ -206,16 +206,17 @@ fn scores(plan: &PlanHeader, cell: &CellRecord, judgments: &[JudgmentRecord]) ->
     }
     let named = by_metric
         .into_iter()
-        .filter_map(|(metric, scores)| Some((plan.metrics.get(metric)?.name.clone(), text(&scores))));
+        .filter_map(|(metric, scores)| Some((plan.metrics.get(metric)?.name.clone(), together(&scores))));
     named.collect()
 }
 
-fn text(scores: &[&Score]) -> String {
+/// One score of several judges: the mean of those that have one, else what the first says.
+fn together(scores: &[&Score]) -> Score {
     let values: Vec<f64> = scores.iter().filter_map(|score| score.number()).collect();
     match scores {
-        _ if !values.is_empty() => format!("{:.3}", values.iter().sum::<f64>() / values.len() as f64),
-        [Score::NotApplicable { .. }, ..] => "n/a".to_owned(),
-        _ => "unscored".to_owned(),
+        [only] => (*only).clone(),
+        [first, ..] if values.is_empty() => (*first).clone(),
+        _ => Score::value(values.iter().sum::<f64>() / values.len() as f64),
     }
 }
 

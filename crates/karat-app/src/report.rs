@@ -124,20 +124,26 @@ fn cells(report: Report<'_>, folder: &Path) -> Result<PathBuf, AppError> {
     Ok(folder)
 }
 
-/// The exit code of what a run found: errors, or nothing at all, are harness errors.
+/// The exit code of what a run found: errors, or nothing at all (no output, or not one score), are harness errors.
 fn exit(stored: &StoredRun) -> Result<Exit, AppError> {
-    let (mut ok, mut errors) = (0_u64, 0_u64);
+    let (mut ok, mut errors, mut scored, mut unscored) = (0_u64, 0_u64, 0_u64, 0_u64);
     let read = stored.for_each(&mut |row| {
         match row.cell.status {
             CellStatus::Ok => ok += 1,
             CellStatus::Error => errors += 1,
             CellStatus::Skipped => {}
         }
+        let judged = row.judgments.iter().flat_map(|judgment| &judgment.scores);
+        for (_, score) in row.cell.scores.iter().chain(judged) {
+            scored += u64::from(score.number().is_some());
+            unscored += u64::from(score.is_unscored());
+        }
         std::ops::ControlFlow::Continue(())
     });
     read.map_err(|error| AppError::harness(error.to_string()))?;
     let finished = stored.header().status == RunStatus::Finished;
-    let failed = errors > 0 || (finished && ok == 0);
+    let nothing = ok == 0 || (scored == 0 && unscored > 0);
+    let failed = errors > 0 || (finished && nothing);
     Ok(if failed { Exit::HarnessError } else { Exit::Pass })
 }
 

@@ -283,10 +283,10 @@ fn allow(plan: &mut Plan, estimate: &Estimate, invocation: &Invocation) -> Resul
     }
     let budget = plan.header.run.budget_usd.unwrap_or(DEFAULT_CEILING_USD);
     let limit = Money::from_usd(budget).unwrap_or(Money::ZERO);
-    if declared && low > limit {
+    if declared && estimate.floor() > limit {
         return Err(AppError::budget(format!(
-            "the run costs at least ${:.2}, and its budget is ${budget:.2}",
-            low.usd()
+            "the run costs at least ${:.6}, and its budget is ${budget:.6}",
+            estimate.floor().usd()
         ))
         .hint("raise `--budget-usd`, or make the run smaller with `--limit`, `--models` or `--variants`"));
     }

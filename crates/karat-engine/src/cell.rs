@@ -165,7 +165,7 @@ impl Workshop {
             output: None,
             output_hash: Key::default(),
             scores: Vec::new(),
-            cost: CellCost::default(),
+            cost: CellCost { cost: Some(Money::ZERO), ..CellCost::default() },
             latency_ms: 0.0,
             calls: Vec::new(),
             notes: Vec::new(),

@@ -56,6 +56,8 @@ pub struct ModelEstimate {
     pub output_tokens: (u64, u64),
     /// Cost, at least and at most; `None` when the price is unknown.
     pub cost: Option<(Money, Money)>,
+    /// What it costs even if prompts have half the estimated tokens and replies none.
+    pub floor: Money,
 }
 
 impl Estimate {
@@ -68,6 +70,11 @@ impl Estimate {
     pub fn cost(&self) -> (Money, Money) {
         let known = self.models.iter().filter_map(|model| model.cost);
         known.fold((Money::ZERO, Money::ZERO), |sum, cost| (sum.0 + cost.0, sum.1 + cost.1))
+    }
+
+    /// What the run costs even where every estimate is far too high: only this may refuse a budget beforehand.
+    pub fn floor(&self) -> Money {
+        self.models.iter().map(|model| model.floor).sum()
     }
 
     /// Models that would be called and whose price nobody knows.
@@ -278,6 +285,7 @@ impl Walk<'_> {
                 input_tokens: sum.input,
                 output_tokens: sum.output,
                 cost: sum.cost(spec),
+                floor: sum.floor(spec),
             })
         });
         let models = models.collect();
@@ -287,6 +295,11 @@ impl Walk<'_> {
 }
 
 impl Sum {
+    fn floor(&self, model: &ModelSpec) -> Money {
+        let usage = Usage { input_tokens: self.input.0 / 2, ..Usage::default() };
+        model.price.cost(&usage).unwrap_or_default()
+    }
+
     /// Least and most; `None` when the price is unknown.
     fn cost(&self, model: &ModelSpec) -> Option<(Money, Money)> {
         let cost =

@@ -80,16 +80,16 @@ impl Failure {
                     .to_owned()
             }
             (CallErrorCode::RateLimited, _) => {
-                "lower `run.max_concurrency` or the model's `limits.concurrency`, then run `karat retry`".to_owned()
+                "lower `run.max_concurrency` or the model's `limits.concurrency`, then run the suite again: what succeeded is reused".to_owned()
             }
             (CallErrorCode::ServerError, _) => {
-                "the trouble is the provider's: run `karat retry` when it is over".to_owned()
+                "the trouble is the provider's: run the suite again when it is over: what succeeded is reused".to_owned()
             }
-            (CallErrorCode::Timeout, _) => "raise `timeout`, or lower `max_tokens`, then run `karat retry`".to_owned(),
+            (CallErrorCode::Timeout, _) => "raise `timeout`, or lower `max_tokens`, then run the suite again: what succeeded is reused".to_owned(),
             (CallErrorCode::Connect, _) => {
-                "check `base_url`, the network and that the server is up, then run `karat retry`".to_owned()
+                "check `base_url`, the network and that the server is up, then run the suite again: what succeeded is reused".to_owned()
             }
-            (CallErrorCode::Cut, _) => "check the network and the server, then run `karat retry`".to_owned(),
+            (CallErrorCode::Cut, _) => "check the network and the server, then run the suite again: what succeeded is reused".to_owned(),
             (CallErrorCode::Redirect, _) => {
                 "it is not followed, because the key would go with it: put the final address into `base_url`".to_owned()
             }

@@ -25,7 +25,7 @@ impl StoreUrl {
 
     /// Whether the store exists already; commands that only read need not make one.
     pub fn exists(&self) -> bool {
-        self.path.exists()
+        !matches!(self.path.try_exists(), Ok(false))
     }
 }
 
@@ -47,6 +47,11 @@ impl FromStr for StoreUrl {
             }
             _ => text,
         };
+        if path.starts_with(":memory:") {
+            return Err(StoreError::Url(format!(
+                "cannot use the store {text:?}: results must be on disk before they are used. Use sqlite:PATH"
+            )));
+        }
         if path.is_empty() {
             return Err(StoreError::Url(format!("cannot use the store {text:?}: it has no path. Use sqlite:PATH")));
         }
@@ -79,7 +84,7 @@ mod tests {
 
     #[test]
     fn other_kinds_are_refused_with_what_to_use() {
-        for text in ["postgres://host/db", "mysql://host", "sqlite:", ""] {
+        for text in ["postgres://host/db", "mysql://host", "sqlite:", "sqlite::memory:", ""] {
             let message = text.parse::<StoreUrl>().unwrap_err().to_string();
             assert!(message.contains("Use sqlite:PATH"), "{message}");
         }

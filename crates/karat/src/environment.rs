@@ -15,7 +15,9 @@ impl Environment {
     pub fn read() -> Self {
         let mut files = BTreeMap::new();
         for file in [".env", ".env.local"] {
-            if let Ok(entries) = dotenvy::from_path_iter(file) {
+            if std::path::Path::new(file).is_file()
+                && let Ok(entries) = dotenvy::from_path_iter(file)
+            {
                 files.extend(entries.filter_map(Result::ok));
             }
         }

@@ -1,6 +1,8 @@
 //! stdout is data, stderr is talk. The only place of the binary that prints.
 
-use std::io::{IsTerminal, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
+
+use crate::failure::Failure;
 
 /// Prints. A closed pipe is no error.
 #[derive(Debug, Clone, Copy)]
@@ -18,13 +20,18 @@ impl Printer {
         Self { interactive, colour_err: choice != anstream::ColorChoice::Never }
     }
 
-    /// Data.
-    pub fn data(&self, text: &str) {
+    /// Data. A closed pipe is no error; anything else that keeps it from being written is.
+    pub fn data(&self, text: &str) -> Result<(), Failure> {
         let mut out = anstream::stdout().lock();
         let written = out
             .write_all(text.as_bytes())
             .and_then(|()| if text.ends_with('\n') { Ok(()) } else { out.write_all(b"\n") });
-        let _ = written.and_then(|()| out.flush());
+        match written.and_then(|()| out.flush()) {
+            Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+                Err(Failure::Edge(format!("writing to stdout: {error}")))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Talk.

@@ -4,6 +4,7 @@ use std::{env, io, path::Path, process::ExitCode};
 
 mod generate;
 mod rooms;
+mod soak;
 mod testing;
 mod vectors;
 
@@ -14,6 +15,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let outcome = match words.as_slice() {
         ["vectors", dir] => vectors::run(Path::new(dir), &mut io::stdout().lock()),
+        ["soak", name, sizes @ ..] => soak::run(name, sizes, &mut io::stdout().lock()),
         ["generate"] => generate::run(Path::new("."), false, &mut io::stdout().lock()),
         ["generate", "--check"] => generate::run(Path::new("."), true, &mut io::stdout().lock()),
         _ => Err(USAGE.to_owned()),

@@ -9,7 +9,7 @@ use crate::failure::Failure;
 pub fn ls(edge: &Edge<'_>, args: &LsArgs) -> Result<Exit, Failure> {
     let runs = edge.app.runs(args.limit)?;
     if args.json {
-        edge.json(&runs);
+        edge.json(&runs)?;
         return Ok(Exit::Pass);
     }
     let rows = runs.iter().map(|run| {
@@ -22,6 +22,6 @@ pub fn ls(edge: &Edge<'_>, args: &LsArgs) -> Result<Exit, Failure> {
             run.started_at.clone(),
         ]
     });
-    edge.printer.data(&table(&["run", "suite", "status", "cells", "errors", "started"], rows));
+    edge.printer.data(&table(&["run", "suite", "status", "cells", "errors", "started"], rows))?;
     Ok(Exit::Pass)
 }

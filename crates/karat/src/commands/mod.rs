@@ -43,10 +43,10 @@ impl Edge<'_> {
     }
 
     /// Data as JSON.
-    fn json<T: serde::Serialize>(&self, value: &T) {
+    fn json<T: serde::Serialize>(&self, value: &T) -> Result<(), Failure> {
         match serde_json::to_string_pretty(value) {
             Ok(text) => self.printer.data(&text),
-            Err(error) => self.printer.say(&format!("error: writing JSON: {error}. This is a bug in karat")),
+            Err(error) => Err(Failure::Edge(format!("writing JSON: {error}. This is a bug in karat"))),
         }
     }
 }

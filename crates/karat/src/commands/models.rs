@@ -9,7 +9,7 @@ use crate::failure::Failure;
 pub fn models(edge: &Edge<'_>, args: &ModelsArgs) -> Result<Exit, Failure> {
     let models = edge.app.models(args.suite.as_deref())?;
     if args.json {
-        edge.json(&models);
+        edge.json(&models)?;
         return Ok(Exit::Pass);
     }
     let rows = models.iter().map(|model| {
@@ -27,7 +27,7 @@ pub fn models(edge: &Edge<'_>, args: &ModelsArgs) -> Result<Exit, Failure> {
         ]
     });
     let head = ["id", "provider", "tier", "context", "max output", "$/M in", "$/M out", "price as of", "availability"];
-    edge.printer.data(&table(&head, rows));
+    edge.printer.data(&table(&head, rows))?;
     Ok(Exit::Pass)
 }
 

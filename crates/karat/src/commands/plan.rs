@@ -14,9 +14,9 @@ pub fn plan(edge: &Edge<'_>, suite: &SuiteArgs, execution: &ExecutionArgs, as_js
     edge.notices(&loaded.plan);
     let estimate = edge.app.estimate(&loaded.plan, &invocation)?;
     if as_json {
-        edge.json(&as_value(&loaded.plan.header, &estimate));
+        edge.json(&as_value(&loaded.plan.header, &estimate))?;
     } else {
-        edge.printer.data(&text(&loaded.plan.header, &estimate));
+        edge.printer.data(&text(&loaded.plan.header, &estimate))?;
     }
     Ok(Exit::Pass)
 }
@@ -25,13 +25,13 @@ fn text(plan: &PlanHeader, estimate: &Estimate) -> String {
     let (least, most) = estimate.calls();
     let models: std::collections::BTreeSet<_> = plan.systems.iter().filter_map(|system| system.model).collect();
     let mut text = format!(
-        "{}: {} samples × {} models × {} variants = {} cells ({} systems), {} judges\n",
+        "{}: {} samples × {} systems ({} models, {} variants) × trials = {} cells, {} judges\n",
         plan.suite,
         plan.dataset.rows,
+        plan.systems.len(),
         models.len(),
         plan.variants.len(),
         plan.cells(),
-        plan.systems.len(),
         plan.judges.len()
     );
     text.push_str(&format!(

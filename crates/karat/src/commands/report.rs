@@ -33,7 +33,7 @@ pub fn write(edge: &Edge<'_>, run: &str, output: &OutputArgs, canonical: bool) -
             return Err(Failure::Edge("`-o -` writes one form: add `--format json` or `--format md`".to_owned()));
         };
         let (text, exit) = edge.app.report_text(run, format, canonical)?;
-        edge.printer.data(&text);
+        edge.printer.data(&text)?;
         return Ok(exit);
     }
     let folder = match &output.output_dir {
@@ -41,7 +41,7 @@ pub fn write(edge: &Edge<'_>, run: &str, output: &OutputArgs, canonical: bool) -
         None => edge.app.run_folder(&edge.app.run_id(run)?),
     };
     let written = edge.app.report_into(run, &folder, &formats, canonical)?;
-    edge.printer.data(&written.summary);
+    edge.printer.data(&written.summary)?;
     Ok(written.exit)
 }
 

@@ -40,6 +40,9 @@ fn finish(edge: &Edge<'_>, end: &RunEnd, output: &OutputArgs) -> Result<Exit, Fa
     if let Some(notice) = &end.notice {
         edge.printer.say(notice);
     }
+    if !edge.quiet {
+        edge.printer.say(&format!("run {}: {} calls made, ${:.6} paid", end.run, end.calls, end.spent.usd()));
+    }
     let summary = report::write(edge, &end.run, output, false)?;
     if end.status != RunStatus::Finished {
         let why = match end.status {

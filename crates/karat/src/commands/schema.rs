@@ -11,6 +11,6 @@ pub fn schema(edge: &Edge<'_>, args: &SchemaArgs) -> Result<Exit, Failure> {
         SchemaArg::Suite => karat_app::suite_schema(),
         SchemaArg::Report => karat_app::report_schema(),
     };
-    edge.printer.data(&schema);
+    edge.printer.data(&schema)?;
     Ok(Exit::Pass)
 }

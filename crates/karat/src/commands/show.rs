@@ -1,7 +1,7 @@
 //! `karat show`: cells as a table, TSV or JSON.
 
 use karat_app::CellLine;
-use karat_types::{CellStatus, Exit};
+use karat_types::{CellStatus, Exit, Score};
 
 use super::{Edge, table};
 use crate::args::{RowsArg, ShowArgs, StatusArg};
@@ -14,13 +14,13 @@ pub fn show(edge: &Edge<'_>, args: &ShowArgs) -> Result<Exit, Failure> {
         status && args.sample.as_ref().is_none_or(|sample| line.sample == *sample)
     });
     match args.format {
-        RowsArg::Json => edge.json(&lines),
+        RowsArg::Json => edge.json(&lines)?,
         RowsArg::Tsv => {
             let head = head(&metrics).join("\t");
             let rows = lines.iter().map(|line| row(line, &metrics).join("\t"));
-            edge.printer.data(&std::iter::once(head).chain(rows).collect::<Vec<_>>().join("\n"));
+            edge.printer.data(&std::iter::once(head).chain(rows).collect::<Vec<_>>().join("\n"))?;
         }
-        RowsArg::Table => edge.printer.data(&table(&head(&metrics), lines.iter().map(|line| row(line, &metrics)))),
+        RowsArg::Table => edge.printer.data(&table(&head(&metrics), lines.iter().map(|line| row(line, &metrics))))?,
     }
     Ok(Exit::Pass)
 }
@@ -55,11 +55,24 @@ fn row(line: &CellLine, metrics: &[String]) -> Vec<String> {
         line.trial.to_string(),
         status,
     ];
-    let scores = metrics.iter().map(|metric| line.scores.get(metric).cloned().unwrap_or_default());
+    let scores = metrics.iter().map(|metric| line.scores.get(metric).map(figure).unwrap_or_default());
     fixed.into_iter().chain(scores).map(|text| clean(&text)).collect()
+}
+
+fn figure(score: &Score) -> String {
+    match score {
+        Score::Value { value, .. } => format!("{value:.3}"),
+        Score::NotApplicable { .. } => "n/a".to_owned(),
+        Score::Unscored { .. } => "unscored".to_owned(),
+    }
 }
 
 /// One field: no tab, no line break, no control character.
 fn clean(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    text.chars().map(|c| if c.is_control() || is_bidi(c) { ' ' } else { c }).collect()
+}
+
+/// Marks that turn the direction of text, and so what a reader sees.
+fn is_bidi(c: char) -> bool {
+    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}')
 }

@@ -10,9 +10,9 @@ use crate::failure::Failure;
 pub fn trace(edge: &Edge<'_>, args: &TraceArgs) -> Result<Exit, Failure> {
     let trace = edge.app.trace(&args.run, &args.cell)?;
     if args.json {
-        edge.json(&trace);
+        edge.json(&trace)?;
     } else {
-        edge.printer.data(&text(&trace));
+        edge.printer.data(&text(&trace))?;
     }
     Ok(Exit::Pass)
 }

@@ -19,6 +19,6 @@ pub fn validate(edge: &Edge<'_>, suite: &SuiteArgs) -> Result<Exit, Failure> {
         header.cells(),
         header.scorers.len(),
         header.judges.len()
-    ));
+    ))?;
     Ok(Exit::Pass)
 }

@@ -1,0 +1,123 @@
+//! `cargo xtask soak NAME`: the full sizes of what the tests check in small. Builds nothing: run
+//! `cargo build --release -p karat` first.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use testkit::{Echo, FakeProvider, Memory, Scratch, Script};
+
+const CONCURRENCY: usize = 64;
+
+/// Runs a soak with `NAME=NUMBER` sizes; `Ok(false)` when it found a fault.
+pub fn run(name: &str, sizes: &[&str], out: &mut dyn Write) -> Result<bool, String> {
+    let size = |key: &str, default: usize| {
+        let given = sizes.iter().find_map(|size| size.strip_prefix(key)?.strip_prefix('='));
+        given.map_or(Ok(default), |text| text.parse().map_err(|_| format!("`{key}={text}` is no whole number")))
+    };
+    match name {
+        "kill" => kill(size("kills", 200)?, size("cells", 20_000)?, out),
+        "faults" => faults(size("cells", 20_000)?, out),
+        _ => Err(format!("there is no soak `{name}`; there are: kill (kills=200 cells=20000), faults (cells=20000)")),
+    }
+}
+
+/// BY-04: `kill -9` at many points of one run, then the same canonical report as of an uninterrupted one, with at most
+/// (cells + concurrency × kills) calls.
+fn kill(kills: usize, cells: usize, out: &mut dyn Write) -> Result<bool, String> {
+    let provider = provider(Echo { latency: Duration::from_millis(5), ..Echo::default() })?;
+    let place = place(&provider, cells)?;
+    let mut killed = 0;
+    for round in 0..kills {
+        let mut child = karat(place.path(), &["run", "-q", "--resume", "--run-id", "killed"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|error| format!("starting karat: {error}"))?;
+        // Spread over start-up, dispatch, commits and the report.
+        std::thread::sleep(Duration::from_millis(20 + (round as u64 * 37) % 400));
+        if child.try_wait().map_err(|error| error.to_string())?.is_none() {
+            killed += 1;
+        }
+        let _ = child.kill();
+        let _ = child.wait();
+    }
+    finish(place.path(), &["run", "-q", "--resume", "--run-id", "killed"])?;
+    let calls = provider.requests();
+    let whole = self::place(&provider, cells)?;
+    finish(whole.path(), &["run", "-q", "--run-id", "whole"])?;
+    let same = canonical(place.path(), "killed")? == canonical(whole.path(), "whole")?;
+    let bound = cells + CONCURRENCY * killed;
+    say(
+        out,
+        &format!("{cells} cells, {killed} kills: {calls} calls (bound {bound}), canonical reports equal: {same}"),
+    )?;
+    Ok(same && calls <= bound)
+}
+
+/// A run of which 30 % of all attempts fail in mixed ways completes, and pays nothing twice.
+fn faults(cells: usize, out: &mut dyn Write) -> Result<bool, String> {
+    let provider = provider(Echo { fault_rate: 0.3, ..Echo::default() })?;
+    let place = place(&provider, cells)?;
+    let ended = karat(place.path(), &["run", "-q", "--run-id", "a", "--retries", "10"]).status();
+    let fine = ended.map_err(|error| format!("starting karat: {error}"))?.success();
+    let (calls, twice) = (provider.requests(), provider.duplicates());
+    say(out, &format!("{cells} cells at 30 % faults: {calls} attempts, {twice} paid twice, exit 0: {fine}"))?;
+    Ok(fine && twice == 0)
+}
+
+fn provider(echo: Echo) -> Result<FakeProvider, String> {
+    FakeProvider::start_on(0, Script::echo(echo), Memory::Counts)
+        .map_err(|error| format!("starting the provider: {error}"))
+}
+
+fn place(provider: &FakeProvider, cells: usize) -> Result<Scratch, String> {
+    let place = testkit::scratch().map_err(|error| format!("making a folder: {error}"))?;
+    let rows: String = (0..cells)
+        .map(|i| format!("{{\"id\":\"q{i}\",\"question\":\"[[answer {i}]]\",\"target\":\"answer {i}\"}}\n"))
+        .collect();
+    let suite = format!(
+        "name: soak\ndataset: {{ source: data.jsonl, id: id, input: question, reference: target }}\n\
+         models: [ {{ id: mock, provider: openai, model: m, base_url: \"{}\", price: {{ input: 1.0, output: 2.0 }} }} ]\n\
+         variants: {{ direct: [ {{ prompt: {{ text: \"{{{{ sample.question }}}}\" }} }} ] }}\n\
+         scorers: {{ hit: {{ metric: contains }} }}\n\
+         run: {{ max_concurrency: {CONCURRENCY}, budget_usd: 100000 }}\n",
+        provider.base_url()
+    );
+    place
+        .write("data.jsonl", rows)
+        .and_then(|_| place.write("karat.yaml", suite))
+        .map_err(|error| error.to_string())?;
+    Ok(place)
+}
+
+fn karat(folder: &Path, arguments: &[&str]) -> Command {
+    let binary = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/release/karat");
+    let mut command = Command::new(binary);
+    command.args(arguments).current_dir(folder);
+    command
+}
+
+fn finish(folder: &Path, arguments: &[&str]) -> Result<(), String> {
+    let output = karat(folder, arguments).output().map_err(|error| format!("starting karat: {error}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(format!("karat {} failed: {}", arguments.join(" "), String::from_utf8_lossy(&output.stderr)))
+}
+
+fn canonical(folder: &Path, run: &str) -> Result<Vec<u8>, String> {
+    let reports = folder.join("report");
+    let target = reports.display().to_string();
+    finish(folder, &["report", run, "--canonical", "--format", "json", "-o", &target])?;
+    let mut bytes = Vec::new();
+    for file in ["report.json", "cells.jsonl"] {
+        bytes.extend(std::fs::read(reports.join(file)).unwrap_or_default());
+    }
+    if bytes.is_empty() { Err(format!("no report of {run}")) } else { Ok(bytes) }
+}
+
+fn say(out: &mut dyn Write, line: &str) -> Result<(), String> {
+    writeln!(out, "{line}").map_err(|error| error.to_string())
+}
