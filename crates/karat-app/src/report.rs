@@ -124,9 +124,11 @@ fn cells(report: Report<'_>, folder: &Path) -> Result<PathBuf, AppError> {
     Ok(folder)
 }
 
-/// The exit code of what a run found: errors, or nothing at all (no output, or not one score), are harness errors.
+/// The exit code of what a run found: errors, or nothing at all (no output, or a metric without one score), are harness errors.
 fn exit(stored: &StoredRun) -> Result<Exit, AppError> {
-    let (mut ok, mut errors, mut scored, mut unscored) = (0_u64, 0_u64, 0_u64, 0_u64);
+    let (mut ok, mut errors) = (0_u64, 0_u64);
+    // By metric: whether any cell has a score, and whether any could not be scored.
+    let mut metrics = vec![(false, false); stored.header().plan.metrics.len()];
     let read = stored.for_each(&mut |row| {
         match row.cell.status {
             CellStatus::Ok => ok += 1,
@@ -134,15 +136,17 @@ fn exit(stored: &StoredRun) -> Result<Exit, AppError> {
             CellStatus::Skipped => {}
         }
         let judged = row.judgments.iter().flat_map(|judgment| &judgment.scores);
-        for (_, score) in row.cell.scores.iter().chain(judged) {
-            scored += u64::from(score.number().is_some());
-            unscored += u64::from(score.is_unscored());
+        for (metric, score) in row.cell.scores.iter().chain(judged) {
+            if let Some((scored, unscored)) = metrics.get_mut(usize::from(*metric)) {
+                *scored |= score.number().is_some();
+                *unscored |= score.is_unscored();
+            }
         }
         std::ops::ControlFlow::Continue(())
     });
     read.map_err(|error| AppError::harness(error.to_string()))?;
     let finished = stored.header().status == RunStatus::Finished;
-    let nothing = ok == 0 || (scored == 0 && unscored > 0);
+    let nothing = ok == 0 || metrics.iter().any(|(scored, unscored)| *unscored && !scored);
     let failed = errors > 0 || (finished && nothing);
     Ok(if failed { Exit::HarnessError } else { Exit::Pass })
 }

@@ -1,8 +1,9 @@
 //! How fast cells become durable, against a flat file that gets the same bytes.
 //!
-//! `cargo bench -p karat-store --bench ledger -- [CELLS] [IN_FLIGHT] [FOLDER]`. A cell is a sample, a reservation's
-//! share, a call with a trace of about 2 KiB, a step and a row with three scores: what the engine writes for one cell of
-//! one call. `synchronous=FULL`: each commit is on the disk before it is acknowledged.
+//! `cargo bench -p karat-store --bench ledger -- [CELLS] [IN_FLIGHT] [WORDS] [FOLDER]`. A cell is a sample, a
+//! reservation's share, a call with its trace (a question of so many words, a short answer), a step and a row with three
+//! scores: what the engine writes for one cell of one call. `synchronous=FULL`: each commit is on the disk before it is
+//! acknowledged.
 
 #![allow(
     clippy::print_stdout,
@@ -35,14 +36,15 @@ fn main() {
     let mut arguments = std::env::args().skip(1).filter(|argument| !argument.starts_with("--"));
     let cells = arguments.next().map_or(20_000, |text| text.parse().expect("the number of cells"));
     let in_flight = arguments.next().map_or(1_024, |text| text.parse().expect("the number of cells in flight"));
+    let words = arguments.next().map_or(60, |text| text.parse().expect("the number of words of a question"));
     let folder = arguments.next().map_or_else(|| PathBuf::from("target"), PathBuf::from).join("ledger-bench");
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).expect("a folder to write in");
 
-    let flat = write_flat(&folder.join("flat"), cells);
+    let flat = write_flat(&folder.join("flat"), cells, words);
     println!("flat file, one fdatasync per {FLAT_GROUP} cells: {flat}");
     let url = StoreUrl::in_folder(folder.join("store"));
-    let ledger = write_ledger(&url, cells, in_flight);
+    let ledger = write_ledger(&url, cells, in_flight, words);
     println!("ledger, {in_flight} cells in flight:            {ledger}");
     println!("ledger / flat file: {:.2} of the speed", flat.wall.as_secs_f64() / ledger.wall.as_secs_f64());
     read_back(&url, cells);
@@ -97,11 +99,11 @@ fn cpu_time() -> Duration {
     Duration::from_millis(ticks * 10)
 }
 
-fn write_flat(path: &Path, cells: u64) -> Measured {
+fn write_flat(path: &Path, cells: u64, words: usize) -> Measured {
     let mut file = File::create(path).expect("a file");
     let (mut watch, mut bytes) = (Watch::default(), 0);
     for from in (0..cells).step_by(BATCH as usize) {
-        let batch: Vec<Vec<u8>> = (from..cells.min(from + BATCH)).map(flat_bytes).collect();
+        let batch: Vec<Vec<u8>> = (from..cells.min(from + BATCH)).map(|ordinal| flat_bytes(ordinal, words)).collect();
         bytes += batch.iter().map(|cell| cell.len() as u64).sum::<u64>();
         watch.measure(|| {
             for group in batch.chunks(FLAT_GROUP) {
@@ -112,9 +114,9 @@ fn write_flat(path: &Path, cells: u64) -> Measured {
     Measured { cells, wall: watch.wall, cpu: watch.cpu, bytes }
 }
 
-fn flat_bytes(ordinal: u64) -> Vec<u8> {
+fn flat_bytes(ordinal: u64, words: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
-    for record in cell(ordinal) {
+    for record in cell(ordinal, words) {
         match record {
             Record::Call(call) => bytes.extend(call.request.iter().chain(&call.response)),
             Record::Cell(cell) => bytes.extend(serde_json::to_vec(&(cell.scores, cell.output)).expect("JSON")),
@@ -124,13 +126,13 @@ fn flat_bytes(ordinal: u64) -> Vec<u8> {
     bytes
 }
 
-fn write_ledger(url: &StoreUrl, cells: u64, in_flight: u64) -> Measured {
+fn write_ledger(url: &StoreUrl, cells: u64, in_flight: u64, words: usize) -> Measured {
     let store = Store::open(url).expect("a store");
     let ledger = store.begin(&header(cells)).expect("a run");
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
     let mut watch = Watch::default();
     for from in (0..cells).step_by(BATCH as usize) {
-        let mut batch: Vec<Vec<Record>> = (from..cells.min(from + BATCH)).map(cell).collect();
+        let mut batch: Vec<Vec<Record>> = (from..cells.min(from + BATCH)).map(|ordinal| cell(ordinal, words)).collect();
         batch.reverse();
         watch.measure(|| {
             runtime.block_on(async {
@@ -201,10 +203,13 @@ fn key(domain: &str, ordinal: u64) -> Key {
     Key::of(domain, &ordinal.to_le_bytes())
 }
 
-/// What the engine writes for one cell of one call. Texts are of words, so that they compress as prose does.
-fn cell(ordinal: u64) -> Vec<Record> {
+/// What the engine writes for one cell of one call.
+fn cell(ordinal: u64, words: usize) -> Vec<Record> {
     let (call, step) = (key("call", ordinal), key("step", ordinal));
-    let (question, answer) = (words(ordinal, 180), words(!ordinal, 100));
+    let answer = format!("code-{:.10}", step.to_string());
+    let context = text(ordinal, words);
+    let question =
+        format!("Item {ordinal:06}. Context: {context}. What is the code of this item? Answer with the code only.");
     let request = json!({"model": "mock-model", "temperature": 0, "messages": [
         {"role": "system", "content": "Answer the question in a few sentences. Name your sources."},
         {"role": "user", "content": question},
@@ -262,24 +267,18 @@ fn cell(ordinal: u64) -> Vec<Record> {
 }
 
 /// A text of so many pseudo-random words.
-fn words(seed: u64, count: usize) -> String {
-    const SYLLABLES: [&str; 32] = [
-        "ka", "rat", "me", "as", "ure", "lo", "gi", "cal", "test", "in", "ter", "val", "pro", "mpt", "mo", "del", "an",
-        "swer", "ques", "tion", "sc", "ore", "ev", "al", "run", "the", "of", "and", "to", "is", "that", "for",
+fn text(seed: u64, count: usize) -> String {
+    const WORDS: [&str; 26] = [
+        "system", "report", "value", "market", "signal", "water", "energy", "region", "policy", "model", "record",
+        "sample", "storage", "network", "engine", "review", "history", "library", "planet", "garden", "bridge",
+        "letter", "harbor", "window", "coffee", "evening",
     ];
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut draw = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) as usize
     };
-    let mut text = String::new();
-    for _ in 0..count {
-        for _ in 0..1 + draw() % 3 {
-            text.push_str(SYLLABLES[draw() % SYLLABLES.len()]);
-        }
-        text.push(' ');
-    }
-    text
+    (0..count).map(|_| WORDS[draw() % WORDS.len()]).collect::<Vec<_>>().join(" ")
 }
 
 fn header(cells: u64) -> RunHeader {

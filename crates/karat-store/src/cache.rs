@@ -25,6 +25,22 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
+    /// The kind as the reuse index holds it.
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Judgments => 0,
+            Self::Outputs => 1,
+            Self::Traces => 2,
+        }
+    }
+
+    pub fn of_code(code: u8) -> Result<Self, Damage> {
+        [Self::Judgments, Self::Outputs, Self::Traces]
+            .into_iter()
+            .find(|kind| kind.code() == code)
+            .ok_or_else(|| Damage(format!("{code} is no kind of section")))
+    }
+
     fn query(self) -> &'static str {
         match self {
             Self::Judgments => "select judgments from blocks where seq = ?1",

@@ -52,6 +52,11 @@ impl Encoded {
         Ok(encoder.done)
     }
 
+    /// How many of the records other runs may take over.
+    pub fn reusable(&self) -> usize {
+        self.steps.len() + self.judged.iter().filter(|judged| judged.is_reusable).count()
+    }
+
     /// Bytes that go into sections.
     pub fn size(&self) -> usize {
         self.judgments.size() + self.outputs.size() + self.traces.size()

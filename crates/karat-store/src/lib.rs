@@ -19,6 +19,7 @@ mod format;
 mod ledger;
 mod lookup;
 mod pack;
+mod reuse;
 mod rows;
 mod runs;
 mod schema;

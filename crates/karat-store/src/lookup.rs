@@ -1,22 +1,20 @@
 //! Single things by their content key.
 
 use karat_types::{CallRecord, JudgmentRecord, Key, Moment, StepRecord};
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 use serde_json::Value;
 
 use crate::cache::Kind;
 use crate::calllog::{self, CallEvent};
 use crate::error::ReadFailure;
-use crate::format::{JudgmentPlace, unpack_call, unpack_judgment, unpack_step};
+use crate::format::{unpack_call, unpack_judgment, unpack_step};
 use crate::pack::Damage;
 use crate::runs::run_number;
+use crate::section::Section;
 use crate::{Store, StoreError};
 
-pub(crate) const STEP: &str = "select runs.name, runs.started_at, steps.block, steps.entry from steps
-    join blocks on blocks.seq = steps.block join runs on runs.id = blocks.run where steps.key = ?1";
-pub(crate) const JUDGMENT: &str =
-    "select runs.name, runs.started_at, ordinal, scorer, judge, block, entry from judgments
-    join runs on runs.id = judgments.run where key = ?1 and ok = 1 order by seq desc limit 1";
+pub(crate) const RUN_OF_BLOCK: &str =
+    "select name, started_at from runs where id = (select run from blocks where seq = ?1)";
 pub(crate) const CALLS_OF_RUN: &str = "select seq, log from blocks where run = ?1 order by seq desc";
 const CALLS_OF_ALL_RUNS: &str = "select seq, log from blocks where ?1 is null order by seq desc";
 
@@ -42,21 +40,11 @@ impl Store {
     /// # Errors
     /// It is there and cannot be read.
     pub fn step(&self, key: Key) -> Result<Option<Stored<StepRecord>>, StoreError> {
-        self.read("a step's output", |connection| {
-            let found = connection
-                .prepare_cached(STEP)?
-                .query_row(params![key.0], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get::<_, i64>(3)?)))
-                .optional()?;
-            let Some((run, started_at, block, entry)) = found else {
-                return Ok(None);
-            };
-            let outputs = self.0.cache.section(connection, block, Kind::Outputs)?;
-            let entry = entry.unsigned_abs();
-            let record = unpack_step(key, outputs.entry(entry)?, |distance| {
+        self.reusable("a step's output", key, Kind::Outputs, |outputs, entry| {
+            unpack_step(key, outputs.entry(entry)?, |distance| {
                 let output = entry.checked_sub(distance).ok_or_else(|| Damage("its output lies nowhere".to_owned()))?;
                 output_value(outputs.entry(output)?)
-            })?;
-            Ok(Some(Stored { record, run, run_started_at: Moment(started_at) }))
+            })
         })
     }
 
@@ -66,19 +54,22 @@ impl Store {
     /// # Errors
     /// It is there and cannot be read.
     pub fn judgment(&self, key: Key) -> Result<Option<Stored<JudgmentRecord>>, StoreError> {
-        self.read("a judgment", |connection| {
-            let mut statement = connection.prepare_cached(JUDGMENT)?;
-            let mut rows = statement.query(params![key.0])?;
-            let Some(row) = rows.next()? else { return Ok(None) };
-            let place = JudgmentPlace {
-                ordinal: row.get::<_, i64>(2)?.unsigned_abs(),
-                scorer: row.get(3)?,
-                judge: row.get(4)?,
-                key,
-            };
-            let judgments = self.0.cache.section(connection, row.get(5)?, Kind::Judgments)?;
-            let record = unpack_judgment(place, judgments.entry(row.get::<_, i64>(6)?.unsigned_abs())?)?;
-            Ok(Some(Stored { record, run: row.get(0)?, run_started_at: Moment(row.get(1)?) }))
+        self.reusable("a judgment", key, Kind::Judgments, |judgments, entry| unpack_judgment(judgments.entry(entry)?))
+    }
+
+    fn reusable<T>(
+        &self,
+        what: &'static str,
+        key: Key,
+        kind: Kind,
+        unpack: impl FnOnce(&Section, u64) -> Result<T, Damage>,
+    ) -> Result<Option<Stored<T>>, StoreError> {
+        self.read(what, |connection| {
+            let snapshot = connection.unchecked_transaction()?;
+            let found = self.0.waiting_keys.find(&snapshot, key)?.filter(|place| place.kind == kind);
+            let Some(place) = found else { return Ok(None) };
+            let section = self.0.cache.section(&snapshot, place.block, kind)?;
+            Ok(Some(made_by(&snapshot, place.block, unpack(&section, place.entry)?)?))
         })
     }
 
@@ -98,14 +89,16 @@ impl Store {
             };
             let traces = self.0.cache.section(connection, found.block, Kind::Traces)?;
             let record = unpack_call(traces.entry(found.entry)?)?;
-            let (run, started_at) = connection.query_row(
-                "select name, started_at from runs where id = (select run from blocks where seq = ?1)",
-                params![found.block],
-                |row| Ok((row.get(0)?, row.get(1)?)),
-            )?;
-            Ok(Some(Stored { record, run, run_started_at: Moment(started_at) }))
+            Ok(Some(made_by(connection, found.block, record)?))
         })
     }
+}
+
+/// The record with the run of its block.
+fn made_by<T>(connection: &Connection, block: i64, record: T) -> rusqlite::Result<Stored<T>> {
+    connection
+        .prepare_cached(RUN_OF_BLOCK)?
+        .query_row(params![block], |row| Ok(Stored { record, run: row.get(0)?, run_started_at: Moment(row.get(1)?) }))
 }
 
 #[derive(Debug, Clone, Copy)]

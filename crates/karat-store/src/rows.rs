@@ -6,12 +6,12 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use karat_types::{CellRow, JudgmentRow, Key, RowError, RunHeader, RunRows, SampleRecord};
+use karat_types::{CellRow, JudgmentRow, RowError, RunHeader, RunRows, SampleRecord};
 use rusqlite::{Connection, Rows, params};
 
 use crate::cache::{Kind, SectionCache};
 use crate::error::ReadFailure;
-use crate::format::{JudgmentPlace, StoredCell, unpack_cell, unpack_judgment, unpack_sample};
+use crate::format::{StoredCell, unpack_cell, unpack_judgment, unpack_sample};
 use crate::lookup::output_value;
 use crate::pack::Damage;
 use crate::runs::find_run;
@@ -20,7 +20,7 @@ use crate::{Store, StoreError};
 
 pub(crate) const CELLS: &str = "select ordinal, seq, status, facts from cells where run = ?1 order by ordinal";
 pub(crate) const SAMPLES: &str = "select row, facts from samples where run = ?1 order by row";
-pub(crate) const JUDGMENTS: &str = "select ordinal, scorer, judge, seq, block, entry, key from judgments where run = ?1
+pub(crate) const JUDGMENTS: &str = "select ordinal, scorer, judge, seq, block, entry from judgments where run = ?1
     order by ordinal, scorer, judge";
 // A bare column beside max() comes from the row that has the maximum: the latest. Without any row all are null.
 pub(crate) const OUTPUT: &str = "select block, output, max(seq) from cells where run = ?1 and ordinal = ?2";
@@ -182,7 +182,9 @@ impl<'s> SampleCursor<'s> {
 /// A row of `judgments`, held until its cell comes.
 #[derive(Debug, Clone, Copy)]
 struct JudgmentColumns {
-    place: JudgmentPlace,
+    ordinal: u64,
+    scorer: u16,
+    judge: u16,
     seq: i64,
     block: i64,
     entry: u64,
@@ -210,14 +212,10 @@ impl<'s> JudgmentCursor<'s> {
         let Some(row) = self.rows.next()? else {
             return Ok(None);
         };
-        let place = JudgmentPlace {
+        Ok(Some(JudgmentColumns {
             ordinal: row.get::<_, i64>(0)?.unsigned_abs(),
             scorer: row.get(1)?,
             judge: row.get(2)?,
-            key: Key(row.get(6)?),
-        };
-        Ok(Some(JudgmentColumns {
-            place,
             seq: row.get(3)?,
             block: row.get(4)?,
             entry: row.get::<_, i64>(5)?.unsigned_abs(),
@@ -226,9 +224,9 @@ impl<'s> JudgmentCursor<'s> {
 
     fn of(&mut self, ordinal: u64) -> Result<&[JudgmentRow], ReadFailure> {
         self.of_cell.clear();
-        while let Some(latest) = self.ahead.filter(|ahead| ahead.place.ordinal <= ordinal) {
+        while let Some(latest) = self.ahead.filter(|ahead| ahead.ordinal <= ordinal) {
             let latest = self.latest_from(latest)?;
-            if latest.place.ordinal == ordinal {
+            if latest.ordinal == ordinal {
                 let judgment = self.unpack(latest)?;
                 self.of_cell.push(judgment);
             }
@@ -238,7 +236,7 @@ impl<'s> JudgmentCursor<'s> {
 
     /// The latest row of the same place, and moves past all of them.
     fn latest_from(&mut self, mut latest: JudgmentColumns) -> Result<JudgmentColumns, ReadFailure> {
-        let position = |row: &JudgmentColumns| (row.place.ordinal, row.place.scorer, row.place.judge);
+        let position = |row: &JudgmentColumns| (row.ordinal, row.scorer, row.judge);
         loop {
             self.ahead = self.read()?;
             match self.ahead {
@@ -257,8 +255,8 @@ impl<'s> JudgmentCursor<'s> {
             Some((block, section)) if block == row.block => section,
             _ => self.cache.section(self.connection, row.block, Kind::Judgments)?,
         };
-        let judgment = section.entry(row.entry).and_then(|entry| unpack_judgment(row.place, entry));
+        let judgment = section.entry(row.entry).and_then(unpack_judgment);
         self.section = Some((row.block, section));
-        Ok(judgment.map_err(|damage| Damage(format!("a judgment of cell {}: {damage}", row.place.ordinal)))?)
+        Ok(judgment.map_err(|damage| Damage(format!("a judgment of cell {}: {damage}", row.ordinal)))?)
     }
 }

@@ -3,11 +3,13 @@
 //! ```text
 //! runs       one row a run: its plan, how it stands, its totals once it has ended
 //! samples    what reports need of a dataset row, by run
-//! blocks     one row a commit and run: what its calls mean for money and resume (`log`), then three compressed
-//!            sections: judgments, outputs (of steps and cells), traces (raw requests and responses)
+//! blocks     one row a commit and run: what its calls mean for money and resume (`log`), the keys that later runs may
+//!            look for (`reuse`), then three compressed sections: judgments, outputs (of steps and cells), traces (raw
+//!            requests and responses)
 //! cells      one row a cell: where it stands, its packed facts and scores, where its output lies in the block
 //! judgments  one row a judgment: where it stands, where its facts lie in the block
-//! steps      content key of a step's output → where it lies; runs share it
+//! reuse      content key of a step's output or of a sound judgment → where it lies; runs share it. Lags behind the
+//!            lists in blocks: see [`crate::reuse`]
 //! ```
 //! Rows are only ever added, so a row's `seq` orders the events of a run; where a run has two rows for one place, the
 //! later one holds. Sections come last in `blocks` and in the order in which they are read, because SQLite walks a long
@@ -54,6 +56,7 @@ const MIGRATIONS: &[&str] = &["
         seq integer primary key,
         run integer not null,
         log blob not null,
+        reuse blob not null,
         judgments blob not null,
         outputs blob not null,
         traces blob not null
@@ -77,16 +80,20 @@ const MIGRATIONS: &[&str] = &["
         judge integer not null,
         ok integer not null,
         block integer not null,
-        entry integer not null,
-        key blob not null
+        entry integer not null
     ) strict;
     create index judgments_by_place on judgments (run, ordinal, scorer, judge, ok);
-    create index judgments_by_key on judgments (key) where ok = 1;
-    create table steps (
+    create table reuse (
         key blob primary key,
         block integer not null,
+        kind integer not null,
         entry integer not null
     ) strict, without rowid;
+    create table reuse_state (
+        indexed integer not null,
+        waiting integer not null
+    ) strict;
+    insert into reuse_state (indexed, waiting) values (0, 0);
 "];
 
 /// The schema version that this Karat writes.

@@ -9,6 +9,7 @@ use tokio::sync::mpsc;
 
 use crate::cache::SectionCache;
 use crate::error::ReadFailure;
+use crate::reuse::WaitingKeys;
 use crate::section::SectionWriter;
 use crate::writer::{Batch, Writer};
 use crate::{StoreError, StoreUrl, claim, folder, schema};
@@ -31,6 +32,7 @@ pub(crate) struct Inner {
     url: StoreUrl,
     readers: Mutex<Vec<Connection>>,
     pub cache: SectionCache,
+    pub waiting_keys: WaitingKeys,
     /// The writing connection: the writer's thread locks it for a commit, `begin` and `reopen` for a statement.
     writing: Arc<Mutex<Connection>>,
     inbox: Option<mpsc::Sender<Batch>>,
@@ -65,6 +67,7 @@ impl Store {
             url: url.clone(),
             readers: Mutex::default(),
             cache: SectionCache::default(),
+            waiting_keys: WaitingKeys::default(),
             writing,
             inbox: Some(inbox),
             thread: Some(thread),

@@ -16,10 +16,10 @@ use crate::claim::Claim;
 use crate::encode::Encoded;
 use crate::error::Attempt;
 use crate::section::{Entries, SectionWriter};
-use crate::{LedgerError, StoreError, calllog, schema, totals};
+use crate::{LedgerError, StoreError, calllog, reuse, schema, totals};
 
 /// A group is written when it has so many records.
-const GROUP_RECORDS: usize = 1024;
+const GROUP_RECORDS: usize = 256;
 
 /// Or when it has so many bytes, so that a block can be unpacked in little memory.
 const GROUP_BYTES: usize = 4 << 20;
@@ -111,6 +111,8 @@ impl Writer {
         let connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
         let transaction = begin(&connection, attempt)?;
         blocks.iter().try_for_each(|block| block.insert(&transaction)).map_err(|error| attempt.failed(error))?;
+        let keys = group.iter().filter_map(Batch::encoded).map(Encoded::reusable).sum();
+        reuse::add(&transaction, keys).map_err(|failure| failure.of(&self.path, "the keys of reusable results"))?;
         for batch in group {
             if let Work::Finish { status, at } = &batch.work {
                 totals::finish(&transaction, &batch.run, *status, *at, attempt)?;
@@ -173,6 +175,7 @@ struct Block<'a> {
     run: &'a OpenRun,
     parts: Vec<&'a Encoded>,
     log: Vec<u8>,
+    reuse: Vec<u8>,
     judgments: Vec<u8>,
     outputs: Vec<u8>,
     traces: Vec<u8>,
@@ -194,6 +197,7 @@ impl<'a> Block<'a> {
         Ok(Self {
             run,
             log: calllog::join(parts.iter().map(|part| &part.log)),
+            reuse: reuse::pack_keys(&parts),
             judgments: section(|part| &part.judgments)?,
             outputs: section(|part| &part.outputs)?,
             traces: section(|part| &part.traces)?,
@@ -203,11 +207,12 @@ impl<'a> Block<'a> {
 
     fn insert(&self, transaction: &Transaction<'_>) -> rusqlite::Result<()> {
         transaction
-            .prepare_cached("insert into blocks (run, log, judgments, outputs, traces) values (?1, ?2, ?3, ?4, ?5)")?
-            .execute(params![self.run.id, self.log, self.judgments, self.outputs, self.traces])?;
+            .prepare_cached(
+                "insert into blocks (run, log, reuse, judgments, outputs, traces) values (?1, ?2, ?3, ?4, ?5, ?6)",
+            )?
+            .execute(params![self.run.id, self.log, self.reuse, self.judgments, self.outputs, self.traces])?;
         let block = transaction.last_insert_rowid();
         self.insert_samples(transaction)?;
-        self.insert_steps(transaction, block)?;
         self.insert_cells(transaction, block)?;
         self.insert_judgments(transaction, block)
     }
@@ -217,19 +222,6 @@ impl<'a> Block<'a> {
             transaction.prepare_cached("insert or replace into samples (run, row, facts) values (?1, ?2, ?3)")?;
         for (row, facts) in self.parts.iter().flat_map(|part| &part.samples) {
             insert.execute(params![self.run.id, row, facts])?;
-        }
-        Ok(())
-    }
-
-    fn insert_steps(&self, transaction: &Transaction<'_>, block: i64) -> rusqlite::Result<()> {
-        let mut insert =
-            transaction.prepare_cached("insert or replace into steps (key, block, entry) values (?1, ?2, ?3)")?;
-        let mut base = 0;
-        for part in &self.parts {
-            for (key, entry) in &part.steps {
-                insert.execute(params![key.0, block, (base + entry) as i64])?;
-            }
-            base += part.outputs.len();
         }
         Ok(())
     }
@@ -251,8 +243,7 @@ impl<'a> Block<'a> {
 
     fn insert_judgments(&self, transaction: &Transaction<'_>, block: i64) -> rusqlite::Result<()> {
         let mut insert = transaction.prepare_cached(
-            "insert into judgments (run, ordinal, scorer, judge, ok, block, entry, key)
-             values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+            "insert into judgments (run, ordinal, scorer, judge, ok, block, entry) values (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
         )?;
         for (entry, row) in self.parts.iter().flat_map(|part| &part.judged).enumerate() {
             insert.execute(params![
@@ -262,8 +253,7 @@ impl<'a> Block<'a> {
                 row.judge,
                 row.is_reusable,
                 block,
-                entry as i64,
-                row.key.0
+                entry as i64
             ])?;
         }
         Ok(())

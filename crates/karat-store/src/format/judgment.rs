@@ -1,6 +1,6 @@
 //! Judgments: an entry of a block's judgments.
 
-use karat_types::{JudgmentRecord, Key};
+use karat_types::JudgmentRecord;
 
 use super::cost::{pack_cost, unpack_cost};
 use super::notes::{pack_error, pack_keys, pack_notes, unpack_error, unpack_keys, unpack_notes};
@@ -9,23 +9,17 @@ use crate::pack::{Damage, Packer, Unpacker};
 
 const VERSION: u8 = 1;
 
-/// Where a judgment stands: what the columns of its row say.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct JudgmentPlace {
-    pub ordinal: u64,
-    pub scorer: u16,
-    pub judge: u16,
-    pub key: Key,
-}
-
 /// Whether another run may take it over: it failed in nothing.
 pub(crate) fn is_reusable(judgment: &JudgmentRecord) -> bool {
     judgment.error.is_none() && !judgment.scores.iter().any(|(_, score)| score.is_unscored())
 }
 
-/// Packs all but the place.
 pub(crate) fn pack_judgment(packer: &mut Packer, judgment: &JudgmentRecord) {
     packer.byte(VERSION);
+    packer.number(judgment.ordinal);
+    packer.key(judgment.key);
+    packer.number(u64::from(judgment.scorer));
+    packer.number(u64::from(judgment.judge));
     pack_scores(packer, &judgment.scores);
     packer.text(&judgment.reasoning);
     packer.option(Some(&judgment.diagnostics).filter(|map| !map.is_empty()), |packer, map| packer.json(map));
@@ -42,14 +36,13 @@ pub(crate) fn pack_judgment(packer: &mut Packer, judgment: &JudgmentRecord) {
 }
 
 /// Reads a judgment back.
-pub(crate) fn unpack_judgment(place: JudgmentPlace, entry: &[u8]) -> Result<JudgmentRecord, Damage> {
+pub(crate) fn unpack_judgment(entry: &[u8]) -> Result<JudgmentRecord, Damage> {
     let mut unpacker = Unpacker::versioned(entry, VERSION)?;
-    let JudgmentPlace { ordinal, scorer, judge, key } = place;
     let judgment = JudgmentRecord {
-        ordinal,
-        key,
-        scorer,
-        judge,
+        ordinal: unpacker.number()?,
+        key: unpacker.key()?,
+        scorer: unpacker.number()?,
+        judge: unpacker.number()?,
         scores: unpack_scores(&mut unpacker)?,
         reasoning: unpacker.text()?.to_owned(),
         diagnostics: unpacker.option(Unpacker::json)?.unwrap_or_default(),

@@ -177,8 +177,9 @@ fn queries_go_through_their_indexes() {
         crate::finished::LATEST_CELLS,
         crate::finished::LATEST_JUDGMENTS,
         crate::account::LOGS,
-        crate::lookup::STEP,
-        crate::lookup::JUDGMENT,
+        crate::lookup::RUN_OF_BLOCK,
+        crate::reuse::WAITING,
+        crate::reuse::FIND,
         crate::lookup::CALLS_OF_RUN,
     ] {
         let connection = store.writing();

@@ -68,3 +68,27 @@ fn mixed_faults_are_survived() {
     assert!((100..160).contains(&provider.requests()), "{}", provider.requests());
     assert_eq!(place.report("a")["metrics"]["hit"]["value"], 1.0);
 }
+
+/// Peers 35, CL-15: a run whose judge could never be read is no result.
+#[test]
+fn a_judge_without_one_score_is_exit_1() {
+    let place = Place::new();
+    let arguments = ["run", "claims", "--judges", "sim-faithful", "--sample", "kr-oats-01", "--variants", "raw"];
+    let said = place.karat(
+        &[&arguments[..], &["--set", "scorers.recall_of_ideal={metric: contains, value: x, output: $.nope}"]].concat(),
+    );
+    assert_eq!(said.code, 1, "{}", said.all());
+    let alone = place.karat(&["show", "--format", "json"]);
+    assert!(alone.stdout.contains("unscored"), "{}", alone.all());
+}
+
+/// BY-05: a budget that the run can keep is not refused because of what it might cost.
+#[test]
+fn an_affordable_budget_is_not_refused() {
+    let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();
+    let place = Place::new();
+    place.write("data.jsonl", &questions(20));
+    place.write("karat.yaml", &suite(&provider.base_url()));
+    place.fine(&["run", "--budget-usd", "0.05"]);
+    assert_eq!(provider.requests(), 20);
+}

@@ -1,0 +1,153 @@
+//! What later runs take over: content key → where the output of a step, or a sound judgment, lies.
+//!
+//! Keys are hashes, so in one sorted index each insertion hits a page of its own: measured, this costs more than all
+//! other writing together. So a block only lists its keys, and the index takes them in, sorted, once [`DUE`] keys wait.
+//! A look-up asks the keys that wait (read once from the lists, then kept in memory), then the index.
+
+use std::sync::Mutex;
+
+use karat_types::Key;
+use rusqlite::{Connection, OptionalExtension, Transaction, params};
+use rustc_hash::FxHashMap;
+
+use crate::cache::Kind;
+use crate::encode::Encoded;
+use crate::error::ReadFailure;
+use crate::pack::{Damage, Packer, Unpacker};
+use crate::store::lock;
+
+const VERSION: u8 = 1;
+
+/// So many keys wait at most: more make the index cheaper and the first look-up of a process dearer.
+const DUE: i64 = 65_536;
+
+pub(crate) const STATE: &str = "select indexed, coalesce((select max(seq) from blocks), 0) from reuse_state";
+pub(crate) const WAITING: &str = "select seq, reuse from blocks where seq > ?1 and seq <= ?2 order by seq";
+pub(crate) const FIND: &str = "select block, kind, entry from reuse where key = ?1";
+
+/// Where something that can be reused lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub block: i64,
+    pub kind: Kind,
+    pub entry: u64,
+}
+
+/// The list of a block's keys, in the order in which they were written.
+pub(crate) fn pack_keys(parts: &[&Encoded]) -> Vec<u8> {
+    Packer::pack(|packer| {
+        packer.byte(VERSION);
+        let (mut outputs, mut judgments) = (0, 0);
+        for part in parts {
+            for (key, entry) in &part.steps {
+                pack_key(packer, *key, Kind::Outputs, outputs + entry);
+            }
+            for (judged, entry) in part.judged.iter().zip(judgments..).filter(|(judged, _)| judged.is_reusable) {
+                pack_key(packer, judged.key, Kind::Judgments, entry);
+            }
+            outputs += part.outputs.len();
+            judgments += part.judgments.len();
+        }
+    })
+}
+
+fn pack_key(packer: &mut Packer, key: Key, kind: Kind, entry: u64) {
+    packer.key(key);
+    packer.byte(kind.code());
+    packer.number(entry);
+}
+
+fn unpack_keys(block: i64, list: &[u8], mut each: impl FnMut(Key, Place)) -> Result<(), Damage> {
+    let mut unpacker = Unpacker::versioned(list, VERSION)?;
+    while !unpacker.is_empty() {
+        let key = unpacker.key()?;
+        let kind = Kind::of_code(unpacker.byte()?)?;
+        each(key, Place { block, kind, entry: unpacker.number()? });
+    }
+    Ok(())
+}
+
+/// Counts the keys that a commit adds, and takes all that wait into the index when it is time.
+pub(crate) fn add(transaction: &Transaction<'_>, keys: usize) -> Result<(), ReadFailure> {
+    let waiting: i64 = transaction
+        .prepare_cached("update reuse_state set waiting = waiting + ?1 returning waiting")?
+        .query_row(params![keys as i64], |row| row.get(0))?;
+    if waiting < DUE { Ok(()) } else { index_waiting(transaction) }
+}
+
+fn index_waiting(transaction: &Transaction<'_>) -> Result<(), ReadFailure> {
+    let (indexed, newest) = transaction.prepare_cached(STATE)?.query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let mut waiting = Vec::new();
+    read_waiting(transaction, indexed, newest, |key, place| waiting.push((key, place)))?;
+    // Stable: of two places of one key the later stays the later, and replaces the earlier.
+    waiting.sort_by_key(|(key, _)| *key);
+    let mut insert =
+        transaction.prepare_cached("insert or replace into reuse (key, block, kind, entry) values (?1, ?2, ?3, ?4)")?;
+    for (key, Place { block, kind, entry }) in waiting {
+        insert.execute(params![key.0, block, kind.code(), entry as i64])?;
+    }
+    transaction.prepare_cached("update reuse_state set indexed = ?1, waiting = 0")?.execute(params![newest])?;
+    Ok(())
+}
+
+fn read_waiting(
+    connection: &Connection,
+    after: i64,
+    to: i64,
+    mut each: impl FnMut(Key, Place),
+) -> Result<(), ReadFailure> {
+    let mut statement = connection.prepare_cached(WAITING)?;
+    let mut rows = statement.query(params![after, to])?;
+    while let Some(row) = rows.next()? {
+        unpack_keys(row.get(0)?, row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?, &mut each)?;
+    }
+    Ok(())
+}
+
+/// The keys that wait, as far as this process has read them.
+#[derive(Debug, Default)]
+pub(crate) struct WaitingKeys(Mutex<Waiting>);
+
+#[derive(Debug, Default)]
+struct Waiting {
+    /// The last block that was in the index, and the last whose list was read.
+    indexed: i64,
+    read: i64,
+    places: FxHashMap<Key, Place>,
+}
+
+impl WaitingKeys {
+    /// The latest place of a key. `snapshot` must be a transaction that has not read yet, so that it sees all blocks that
+    /// were read into memory before.
+    pub fn find(&self, snapshot: &Transaction<'_>, key: Key) -> Result<Option<Place>, ReadFailure> {
+        let mut waiting = lock(&self.0);
+        waiting.refresh(snapshot)?;
+        if let Some(place) = waiting.places.get(&key) {
+            return Ok(Some(*place));
+        }
+        drop(waiting);
+        let found = snapshot
+            .prepare_cached(FIND)?
+            .query_row(params![key.0], |row| Ok((row.get(0)?, row.get::<_, u8>(1)?, row.get::<_, i64>(2)?)))
+            .optional()?;
+        let Some((block, kind, entry)) = found else { return Ok(None) };
+        Ok(Some(Place { block, kind: Kind::of_code(kind)?, entry: entry.unsigned_abs() }))
+    }
+}
+
+impl Waiting {
+    fn refresh(&mut self, snapshot: &Transaction<'_>) -> Result<(), ReadFailure> {
+        let (indexed, newest) = snapshot.prepare_cached(STATE)?.query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        if indexed != self.indexed {
+            *self = Self { indexed, read: indexed, places: FxHashMap::default() };
+        }
+        if newest > self.read {
+            let places = &mut self.places;
+            read_waiting(snapshot, self.read, newest, |key, place| {
+                places.insert(key, place);
+            })?;
+            self.read = newest;
+        }
+        Ok(())
+    }
+}
