@@ -17,7 +17,7 @@ const MAX_BYTES: usize = 32 << 20;
 const MAX_SECTIONS: usize = 64;
 
 /// Which section of a block.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Kind {
     Judgments,
     Outputs,

@@ -9,12 +9,13 @@ use crate::calllog::{self, CallEvent};
 use crate::error::ReadFailure;
 use crate::format::{unpack_call, unpack_judgment, unpack_step};
 use crate::pack::Damage;
+use crate::reuse::Place;
 use crate::runs::run_number;
 use crate::section::Section;
 use crate::{Store, StoreError};
 
 pub(crate) const RUN_OF_BLOCK: &str =
-    "select name, started_at from runs where id = (select run from blocks where seq = ?1)";
+    "select name, started_at from blocks join runs on runs.id = blocks.run where blocks.seq = ?1";
 pub(crate) const CALLS_OF_RUN: &str = "select seq, log from blocks where run = ?1 order by seq desc";
 const CALLS_OF_ALL_RUNS: &str = "select seq, log from blocks where ?1 is null order by seq desc";
 
@@ -66,10 +67,11 @@ impl Store {
     ) -> Result<Option<Stored<T>>, StoreError> {
         self.read(what, |connection| {
             let snapshot = connection.unchecked_transaction()?;
-            let found = self.0.waiting_keys.find(&snapshot, key)?.filter(|place| place.kind == kind);
-            let Some(place) = found else { return Ok(None) };
-            let section = self.0.cache.section(&snapshot, place.block, kind)?;
-            Ok(Some(made_by(&snapshot, place.block, unpack(&section, place.entry)?)?))
+            let Some(Place { block, entry }) = self.0.waiting_keys.find(&snapshot, (key, kind))? else {
+                return Ok(None);
+            };
+            let section = self.0.cache.section(&snapshot, block, kind)?;
+            Ok(Some(made_by(&snapshot, block, unpack(&section, entry)?)?))
         })
     }
 

@@ -23,13 +23,15 @@ const DUE: i64 = 65_536;
 
 pub(crate) const STATE: &str = "select indexed, coalesce((select max(seq) from blocks), 0) from reuse_state";
 pub(crate) const WAITING: &str = "select seq, reuse from blocks where seq > ?1 and seq <= ?2 order by seq";
-pub(crate) const FIND: &str = "select block, kind, entry from reuse where key = ?1";
+pub(crate) const FIND: &str = "select block, entry from reuse where key = ?1 and kind = ?2";
 
-/// Where something that can be reused lies.
+/// What can be reused: an output or a judgment, by its content key.
+pub(crate) type ReuseKey = (Key, Kind);
+
+/// Where it lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Place {
     pub block: i64,
-    pub kind: Kind,
     pub entry: u64,
 }
 
@@ -57,12 +59,12 @@ fn pack_key(packer: &mut Packer, key: Key, kind: Kind, entry: u64) {
     packer.number(entry);
 }
 
-fn unpack_keys(block: i64, list: &[u8], mut each: impl FnMut(Key, Place)) -> Result<(), Damage> {
+fn unpack_keys(block: i64, list: &[u8], mut each: impl FnMut(ReuseKey, Place)) -> Result<(), Damage> {
     let mut unpacker = Unpacker::versioned(list, VERSION)?;
     while !unpacker.is_empty() {
         let key = unpacker.key()?;
         let kind = Kind::of_code(unpacker.byte()?)?;
-        each(key, Place { block, kind, entry: unpacker.number()? });
+        each((key, kind), Place { block, entry: unpacker.number()? });
     }
     Ok(())
 }
@@ -75,16 +77,16 @@ pub(crate) fn add(transaction: &Transaction<'_>, keys: usize) -> Result<(), Read
     if waiting < DUE { Ok(()) } else { index_waiting(transaction) }
 }
 
-fn index_waiting(transaction: &Transaction<'_>) -> Result<(), ReadFailure> {
+pub(crate) fn index_waiting(transaction: &Transaction<'_>) -> Result<(), ReadFailure> {
     let (indexed, newest) = transaction.prepare_cached(STATE)?.query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let mut waiting = Vec::new();
     read_waiting(transaction, indexed, newest, |key, place| waiting.push((key, place)))?;
     // Stable: of two places of one key the later stays the later, and replaces the earlier.
     waiting.sort_by_key(|(key, _)| *key);
     let mut insert =
-        transaction.prepare_cached("insert or replace into reuse (key, block, kind, entry) values (?1, ?2, ?3, ?4)")?;
-    for (key, Place { block, kind, entry }) in waiting {
-        insert.execute(params![key.0, block, kind.code(), entry as i64])?;
+        transaction.prepare_cached("insert or replace into reuse (key, kind, block, entry) values (?1, ?2, ?3, ?4)")?;
+    for ((key, kind), Place { block, entry }) in waiting {
+        insert.execute(params![key.0, kind.code(), block, entry as i64])?;
     }
     transaction.prepare_cached("update reuse_state set indexed = ?1, waiting = 0")?.execute(params![newest])?;
     Ok(())
@@ -94,7 +96,7 @@ fn read_waiting(
     connection: &Connection,
     after: i64,
     to: i64,
-    mut each: impl FnMut(Key, Place),
+    mut each: impl FnMut(ReuseKey, Place),
 ) -> Result<(), ReadFailure> {
     let mut statement = connection.prepare_cached(WAITING)?;
     let mut rows = statement.query(params![after, to])?;
@@ -113,25 +115,26 @@ struct Waiting {
     /// The last block that was in the index, and the last whose list was read.
     indexed: i64,
     read: i64,
-    places: FxHashMap<Key, Place>,
+    places: FxHashMap<ReuseKey, Place>,
 }
 
 impl WaitingKeys {
     /// The latest place of a key. `snapshot` must be a transaction that has not read yet, so that it sees all blocks that
     /// were read into memory before.
-    pub fn find(&self, snapshot: &Transaction<'_>, key: Key) -> Result<Option<Place>, ReadFailure> {
+    pub fn find(&self, snapshot: &Transaction<'_>, key: ReuseKey) -> Result<Option<Place>, ReadFailure> {
         let mut waiting = lock(&self.0);
         waiting.refresh(snapshot)?;
         if let Some(place) = waiting.places.get(&key) {
             return Ok(Some(*place));
         }
         drop(waiting);
-        let found = snapshot
+        let (key, kind) = key;
+        Ok(snapshot
             .prepare_cached(FIND)?
-            .query_row(params![key.0], |row| Ok((row.get(0)?, row.get::<_, u8>(1)?, row.get::<_, i64>(2)?)))
-            .optional()?;
-        let Some((block, kind, entry)) = found else { return Ok(None) };
-        Ok(Some(Place { block, kind: Kind::of_code(kind)?, entry: entry.unsigned_abs() }))
+            .query_row(params![key.0, kind.code()], |row| {
+                Ok(Place { block: row.get(0)?, entry: row.get::<_, i64>(1)?.unsigned_abs() })
+            })
+            .optional()?)
     }
 }
 

@@ -84,10 +84,11 @@ const MIGRATIONS: &[&str] = &["
     ) strict;
     create index judgments_by_place on judgments (run, ordinal, scorer, judge, ok);
     create table reuse (
-        key blob primary key,
-        block integer not null,
+        key blob not null,
         kind integer not null,
-        entry integer not null
+        block integer not null,
+        entry integer not null,
+        primary key (key, kind)
     ) strict, without rowid;
     create table reuse_state (
         indexed integer not null,

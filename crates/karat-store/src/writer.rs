@@ -19,7 +19,7 @@ use crate::section::{Entries, SectionWriter};
 use crate::{LedgerError, StoreError, calllog, reuse, schema, totals};
 
 /// A group is written when it has so many records.
-const GROUP_RECORDS: usize = 256;
+const GROUP_RECORDS: usize = 1024;
 
 /// Or when it has so many bytes, so that a block can be unpacked in little memory.
 const GROUP_BYTES: usize = 4 << 20;

@@ -200,10 +200,10 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
     /// Law 8, law 9: records written are records read — every field, in plan order, the latest of each place — whether
-    /// they were appended one by one or together, before or after the store was reopened.
+    /// they were appended one by one or together, before or after the store was reopened or its index brought up to date.
     #[test]
     fn what_is_written_is_read(
-        appends in prop::collection::vec((prop::collection::vec(record(), 1..6), any::<bool>(), any::<bool>()), 1..8),
+        appends in prop::collection::vec((prop::collection::vec(record(), 1..6), any::<[bool; 3]>()), 1..8),
     ) {
         let folder = folder();
         let mut model = Model::default();
@@ -214,13 +214,19 @@ proptest! {
             block_on(ledger.append(vec![Record::Sample(sample(row))])).unwrap();
         }
         let mut waiting = Vec::new();
-        for (records, wait, reopen) in appends {
+        for (records, [wait, reopen, index]) in appends {
             records.iter().for_each(|record| model.write(record));
             waiting.push(records);
-            if wait || reopen {
+            if wait || reopen || index {
                 // Polled in order, so handed over in order, so written in order, in one commit or in several.
                 let appended = futures_in_order(&ledger, std::mem::take(&mut waiting));
                 prop_assert!(appended.into_iter().all(|outcome| outcome.is_ok()));
+            }
+            if index {
+                let connection = store.writing();
+                let transaction = connection.unchecked_transaction().unwrap();
+                crate::reuse::index_waiting(&transaction).unwrap();
+                transaction.commit().unwrap();
             }
             if reopen {
                 drop(ledger);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::Stored;
+use crate::{Store, Stored};
 use karat_types::*;
 use serde_json::json;
 
@@ -34,6 +34,55 @@ fn steps_are_shared_by_runs() {
     block_on(ledger.append(vec![Record::Step(step("s", &second))])).unwrap();
     let latest = store.step(key("s")).unwrap().unwrap();
     assert_eq!((latest.run.as_str(), latest.record), ("late", step("s", &second)));
+}
+
+/// BY-06: what another process writes is found, whether it waits for the index or is in it, and the latest holds.
+#[test]
+fn what_another_process_made_is_found() {
+    let folder = folder();
+    let (store, other) = (store_in(&folder), store_in(&folder));
+    let ledger = store.begin(&header("r", 1)).unwrap();
+    let outputs: Vec<_> = (0..6).map(|n| Arc::new(json!(n))).collect();
+    let found = |store: &Store, name: &str| store.step(key(name)).unwrap().map(|stored| stored.record.output);
+    for (at, output) in outputs.iter().enumerate() {
+        block_on(ledger.append(vec![Record::Step(step("s", output)), Record::Step(step(&at.to_string(), output))]))
+            .unwrap();
+        assert_eq!(found(&other, "s"), Some(output.clone()));
+        if at % 2 == 1 {
+            let connection = store.writing();
+            let transaction = connection.unchecked_transaction().unwrap();
+            crate::reuse::index_waiting(&transaction).unwrap();
+            transaction.commit().unwrap();
+        }
+        for store in [&store, &other] {
+            assert_eq!(found(store, "s"), Some(output.clone()));
+            for (past, output) in outputs[..=at].iter().enumerate() {
+                assert_eq!(found(store, &past.to_string()), Some(output.clone()));
+            }
+            assert_eq!(found(store, "none"), None);
+        }
+    }
+}
+
+/// The index takes the keys in by itself once enough of them wait.
+#[test]
+fn keys_do_not_wait_for_ever() {
+    let folder = folder();
+    let store = store_in(&folder);
+    let ledger = store.begin(&header("r", 1)).unwrap();
+    let output = Arc::new(json!("same"));
+    block_on(async {
+        for round in 0..3 {
+            let steps = (0..30_000).map(|n| Record::Step(step(&format!("{round} {n}"), &output)));
+            ledger.append(steps.collect()).await.unwrap();
+        }
+        ledger.append(vec![Record::Step(step("last", &output))]).await.unwrap();
+    });
+    let count = |query: &str| -> i64 { store.writing().query_row(query, [], |row| row.get(0)).unwrap() };
+    assert_eq!((count("select count(*) from reuse"), count("select waiting from reuse_state")), (90_000, 1));
+    for name in ["0 0", "1 15000", "2 29999", "last"] {
+        assert_eq!(store.step(key(name)).unwrap().unwrap().record.key, key(name));
+    }
 }
 
 /// BY-06, law 4: only judgments that failed in nothing are taken over, the latest of them, whoever's run made it.
