@@ -18,7 +18,7 @@ use crate::error::Attempt;
 use crate::section::{Entries, SectionWriter};
 use crate::{LedgerError, StoreError, calllog, reuse, schema, totals};
 
-/// A group is written when it has so many records.
+/// A group is written when it has so many records: 256 cells of one call each.
 const GROUP_RECORDS: usize = 1024;
 
 /// Or when it has so many bytes, so that a block can be unpacked in little memory.

@@ -9,6 +9,7 @@ use crate::pack::{Damage, Packer, Unpacker};
 const VERSION: u8 = 1;
 
 pub(crate) fn pack_call(packer: &mut Packer, call: &CallRecord) {
+    packer.reserve(call.request.len() + call.response.len() + 128);
     packer.byte(VERSION);
     packer.key(call.key);
     packer.text(&call.model);
