@@ -1,4 +1,5 @@
-//! Files that recorded steps read: each is read once a run, and rows of a large one are found through an index.
+//! Files that recorded steps read: a file of rows is read once a run, and its rows are found through an index; of a folder
+//! only the files that are asked for are read.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -14,10 +15,25 @@ pub(crate) struct Library {
     read: Mutex<HashMap<String, Arc<Result<Book, CallError>>>>,
 }
 
-struct Book {
-    text: String,
-    /// Where each row lies, by its id; made at the first question for a row.
-    rows: std::sync::OnceLock<HashMap<String, Range<usize>>>,
+/// What stands under a path that a step names.
+enum Book {
+    File {
+        text: String,
+        /// What the file's rows are; learned at the first question for one.
+        rows: std::sync::OnceLock<Rows>,
+    },
+    /// A folder with a file for each row, by id.
+    Folder(HashMap<String, String>),
+}
+
+/// The rows of a file.
+enum Rows {
+    /// Lines of a JSONL text, by id.
+    Lines(HashMap<String, Range<usize>>),
+    /// Members of one JSON document, by id.
+    Members(HashMap<String, String>),
+    /// The whole document is every row.
+    Single,
 }
 
 impl Library {
@@ -28,16 +44,23 @@ impl Library {
     /// The text of a file or of one of its rows.
     pub fn get(&self, path: &str, row: Option<&str>) -> Result<Reply, CallError> {
         let book = self.book(path);
-        let book = book.as_ref().as_ref().map_err(Clone::clone)?;
-        let text = match row {
-            None => book.text.as_str(),
-            Some(id) => {
-                let rows = book.rows.get_or_init(|| index(&book.text));
-                let range = rows.get(id).ok_or_else(|| not_found(format!("{path} has no row with id {id:?}")))?;
-                &book.text[range.clone()]
+        let text = match (book.as_ref().as_ref().map_err(Clone::clone)?, row) {
+            (Book::File { text, .. }, None) => text.clone(),
+            (Book::File { text, rows }, Some(id)) => {
+                let rows = rows.get_or_init(|| Rows::of(text));
+                rows.get(text, id).ok_or_else(|| not_found(format!("{path} has no row with id {id:?}")))?
+            }
+            (Book::Folder(_), None) => {
+                return Err(failed(format!("reading {path}: it is a folder; say `by` for its files")));
+            }
+            (Book::Folder(files), Some(id)) => {
+                let file = files.get(id).ok_or_else(|| not_found(format!("{path} has no file of {id:?}")))?;
+                let text = self.text(file)?;
+                // A row is JSON: what is none is a JSON text.
+                if file.ends_with(".json") { text } else { Value::from(text).to_string() }
             }
         };
-        Ok(Reply { text: text.to_owned(), finish: FinishReason::Stop, usage: None, model: None })
+        Ok(Reply { text, finish: FinishReason::Stop, usage: None, model: None })
     }
 
     /// Answers what a step asks of files; anything else is a bug of the step.
@@ -62,14 +85,69 @@ impl Library {
     }
 
     fn open(&self, path: &str) -> Result<Book, CallError> {
+        if !self.files.is_file(path)
+            && let Ok(names) = self.files.list(path)
+        {
+            return Ok(Book::Folder(self.folder(path, &names)));
+        }
+        Ok(Book::File { text: self.text(path)?, rows: std::sync::OnceLock::new() })
+    }
+
+    fn text(&self, path: &str) -> Result<String, CallError> {
         let bytes = self.files.read(path).map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => not_found(format!("there is no file {path}")),
             _ => failed(format!("reading {path}: {error}")),
         })?;
-        let text =
-            String::from_utf8(bytes).map_err(|_| failed(format!("reading {path}: the file is not UTF-8 text")))?;
-        Ok(Book { text, rows: std::sync::OnceLock::new() })
+        String::from_utf8(bytes).map_err(|_| failed(format!("reading {path}: the file is not UTF-8 text")))
     }
+
+    /// The file of each row: `ID.EXTENSION`, or the only file of a folder `ID`. Ids are compared with what is there and
+    /// never become paths. Of two files of one id the first by name counts.
+    fn folder(&self, path: &str, names: &[String]) -> HashMap<String, String> {
+        let mut names: Vec<&String> = names.iter().filter(|name| !name.starts_with('.')).collect();
+        names.sort_unstable();
+        let mut files = HashMap::new();
+        for name in names {
+            let inner = format!("{}/{name}", path.trim_end_matches('/'));
+            if self.files.is_file(&inner) {
+                let id = name.rsplit_once('.').map_or(name.as_str(), |(stem, _)| stem);
+                files.entry(id.to_owned()).or_insert(inner);
+            } else if let Ok([only]) = self.files.list(&inner).as_deref() {
+                files.entry(name.clone()).or_insert(format!("{inner}/{only}"));
+            }
+        }
+        files
+    }
+}
+
+impl Rows {
+    /// JSONL, a JSON list of objects with an `id`, a JSON object of objects by id, or one document.
+    fn of(text: &str) -> Self {
+        match serde_json::from_str::<Value>(text) {
+            Ok(Value::Array(items)) => {
+                let members = items.iter().filter_map(|item| Some((id_of(item)?, item.to_string())));
+                Self::Members(members.collect())
+            }
+            Ok(Value::Object(members)) if !members.is_empty() && members.values().all(Value::is_object) => {
+                Self::Members(members.iter().map(|(id, member)| (id.clone(), member.to_string())).collect())
+            }
+            Ok(row) if id_of(&row).is_none() => Self::Single,
+            _ => Self::Lines(index(text)),
+        }
+    }
+
+    fn get(&self, text: &str, id: &str) -> Option<String> {
+        match self {
+            Self::Lines(lines) => text.get(lines.get(id)?.clone()).map(str::to_owned),
+            Self::Members(members) => members.get(id).cloned(),
+            Self::Single => Some(text.to_owned()),
+        }
+    }
+}
+
+fn id_of(row: &Value) -> Option<String> {
+    let id = ["id", "sample"].iter().find_map(|name| row.get(name))?;
+    Some(id.as_str().map_or_else(|| id.to_string(), str::to_owned))
 }
 
 fn not_found(message: String) -> CallError {
@@ -87,10 +165,7 @@ fn index(text: &str) -> HashMap<String, Range<usize>> {
     for line in text.split_inclusive('\n') {
         let range = start..start + line.trim_end().len();
         start += line.len();
-        if let Ok(row) = serde_json::from_str::<Value>(line)
-            && let Some(id) = ["id", "sample"].iter().find_map(|name| row.get(name))
-        {
-            let id = id.as_str().map_or_else(|| id.to_string(), str::to_owned);
+        if let Some(id) = serde_json::from_str::<Value>(line).ok().as_ref().and_then(id_of) {
             rows.entry(id).or_insert(range);
         }
     }

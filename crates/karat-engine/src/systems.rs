@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use karat_scoring::judge::Judge;
+use karat_scoring::judge::RubricJudge;
 use karat_scoring::scorer::{self, Scorer};
 use karat_types::{Key, KeyBuilder, ModelSpec, PlanHeader, Score, ScorerKind};
 
@@ -45,7 +45,7 @@ pub(crate) struct ReadyScorer {
 pub(crate) struct ReadyJudge {
     pub scorer: u16,
     pub judge: u16,
-    pub machine: Judge,
+    pub machine: RubricJudge,
     pub identity: Key,
     pub reads: usize,
     pub model: Arc<ModelSpec>,
@@ -185,7 +185,7 @@ fn ready_judges(plan: &PlanHeader, reads: &mut Vec<Reads>) -> Result<Vec<ReadyJu
             let found = plan.judges.iter().enumerate().find(|(_, judge)| judge.id == *id);
             let (at, model) = found
                 .ok_or_else(|| EngineError::Plan(format!("scorer `{}`: judge `{id}` is not in the plan", spec.id)))?;
-            let machine = Judge::new(rubric, model)
+            let machine = RubricJudge::new(rubric, model)
                 .map_err(|error| EngineError::Plan(format!("scorer `{}`: {error}", spec.id)))?;
             let timeout = rubric.timeout_ms.or(model.timeout_ms).unwrap_or(plan.run.timeout_ms);
             let prefix = format!("{}.", spec.id);

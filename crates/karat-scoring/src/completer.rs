@@ -2,80 +2,146 @@
 
 use std::sync::Arc;
 
-use karat_types::{Answer, Ask, CallError, CallErrorCode, ChatRequest, Machine, Reply, Request, Turn};
+use karat_types::{
+    Answer, Ask, CallError, CallErrorCode, ChatRequest, FinishReason, Machine, Reply, Request, Role, Turn, Usage,
+};
 
-/// Answers chat requests: the one thing a library user brings.
-pub trait Completer {
-    /// Calls a model and waits for its reply.
-    ///
-    /// # Errors
-    /// The call that gave no reply; a judgment then is unscored with this error.
-    fn complete(&mut self, request: &ChatRequest) -> Result<Reply, CallError>;
+/// What a model is asked.
+#[derive(Debug, Clone, Copy)]
+pub struct Prompt<'a> {
+    /// Messages, call settings, and the form that the reply must have.
+    pub request: &'a ChatRequest,
+    /// What class of model is wanted, such as `haiku`; whoever completes may ignore it.
+    pub model_hint: Option<&'a str>,
+}
 
-    /// The text of a file, or of one row of it. Judges ask for none; without an implementation there is none.
-    ///
-    /// # Errors
-    /// [`NotFound`](CallErrorCode::NotFound) where there is no such file or row.
-    fn file(&mut self, path: &str, row: Option<&str>) -> Result<String, CallError> {
-        let row = row.map(|row| format!(" with a row `{row}`")).unwrap_or_default();
-        let message = format!("there is no file `{path}`{row}: this completer reads no files");
-        Err(CallError { code: CallErrorCode::NotFound, message, status: None })
+impl Prompt<'_> {
+    /// The system messages, one after the other.
+    pub fn system(&self) -> String {
+        self.of(|role| role == Role::System)
+    }
+
+    /// The rest of the conversation.
+    pub fn user(&self) -> String {
+        self.of(|role| role != Role::System)
+    }
+
+    /// Everything, for models that take one text.
+    pub fn text(&self) -> String {
+        self.of(|_| true)
+    }
+
+    fn of(&self, wanted: impl Fn(Role) -> bool) -> String {
+        let messages = self.request.messages.iter().filter(|message| wanted(message.role));
+        messages.map(|message| message.content.as_str()).collect::<Vec<_>>().join("\n\n")
     }
 }
 
-/// Polls a machine until it is done, one request after the other.
-///
-/// ```
-/// use karat_scoring::{Completer, drive};
-/// use karat_types::{Answer, Ask, CallError, ChatRequest, FinishReason, Machine, Reply, Request, Slot, Turn};
-///
-/// /// Asks once and returns the reply's text.
-/// struct Once;
-/// impl Machine for Once {
-///     type Done = String;
-///     fn poll(&mut self, mut answers: Vec<Answer>) -> Turn<String> {
-///         match answers.pop() {
-///             None => Turn::Ask(vec![Ask {
-///                 slot: Slot::new("0"),
-///                 request: Request::Chat(ChatRequest {
-///                     messages: vec![],
-///                     parameters: Default::default(),
-///                     format: Default::default(),
-///                 }),
-///             }]),
-///             Some(answer) => Turn::Done(answer.outcome.map(|reply| reply.text.clone()).unwrap_or_default()),
-///         }
-///     }
-/// }
-///
-/// struct Echo;
-/// impl Completer for Echo {
-///     fn complete(&mut self, _: &ChatRequest) -> Result<Reply, CallError> {
-///         Ok(Reply { text: "hello".into(), finish: FinishReason::Stop, usage: None, model: None })
-///     }
-/// }
-///
-/// assert_eq!(drive(Once, &mut Echo), "hello");
-/// ```
-pub fn drive<M: Machine>(mut machine: M, completer: &mut impl Completer) -> M::Done {
-    let mut answers = Vec::new();
-    loop {
-        match machine.poll(answers) {
-            Turn::Done(done) => return done,
-            Turn::Ask(asks) => answers = asks.into_iter().map(|ask| answer(ask, completer)).collect(),
+/// What a model said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Completion {
+    /// The reply, as it came.
+    pub text: String,
+    /// The model that made it; empty when unknown.
+    pub model_used: String,
+    /// Tokens of the prompt; 0 = unknown.
+    pub prompt_tokens: u64,
+    /// Tokens of the reply; 0 = unknown.
+    pub completion_tokens: u64,
+    /// Why it ends. [`FinishReason::Length`] for a reply that was cut off, so that it is never taken for complete.
+    pub finish: FinishReason,
+}
+
+impl Completion {
+    /// A complete reply of which nothing else is known.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            model_used: String::new(),
+            prompt_tokens: 0,
+            completion_tokens: 0,
+            finish: FinishReason::Stop,
         }
     }
 }
 
-fn answer(ask: Ask, completer: &mut impl Completer) -> Answer {
-    let outcome = match &ask.request {
-        Request::Chat(request) => completer.complete(request),
-        Request::File { path, row } => completer.file(path, row.as_deref()).map(|text| Reply {
+impl From<Completion> for Reply {
+    fn from(completion: Completion) -> Self {
+        let Completion { text, model_used, prompt_tokens, completion_tokens, finish } = completion;
+        let usage = Usage { input_tokens: prompt_tokens, output_tokens: completion_tokens, ..Usage::default() };
+        Self {
             text,
-            finish: karat_types::FinishReason::Stop,
-            usage: None,
-            model: None,
-        }),
+            finish,
+            usage: (usage.total() > 0).then_some(usage),
+            model: (!model_used.is_empty()).then_some(model_used),
+        }
+    }
+}
+
+/// Calls a model: the one thing a library user brings. Keys, retries, limits and transport are the implementor's own; any
+/// `FnMut(&Prompt<'_>) -> Result<Completion, CallError>` is one.
+pub trait Completer {
+    /// Asks a model and waits for what it says.
+    ///
+    /// # Errors
+    /// The call that gave no reply; a judgment then is unscored with this error.
+    fn complete(&mut self, prompt: &Prompt<'_>) -> Result<Completion, CallError>;
+}
+
+impl<F: FnMut(&Prompt<'_>) -> Result<Completion, CallError>> Completer for F {
+    fn complete(&mut self, prompt: &Prompt<'_>) -> Result<Completion, CallError> {
+        self(prompt)
+    }
+}
+
+/// Polls a machine until it is done, one request after the other. Files, which no judge asks for, are not found.
+///
+/// ```
+/// use karat_scoring::judge::{JudgeInput, RubricJudge};
+/// use karat_scoring::{Completion, Prompt, drive};
+/// use karat_types::{ModelSpec, RubricScorer, Sample};
+/// use serde_json::json;
+///
+/// let scorer: RubricScorer = serde_json::from_value(json!({
+///     "rubric": {
+///         "id": "tone", "ask": "Is the answer polite?", "show": [{"name": "answer", "value": "{{ output }}"}],
+///         "dimensions": [{"name": "polite", "scale": {"choices": [["yes", 1], ["no", 0]]}, "weight": 1}],
+///         "rationale": {}, "invalid": {},
+///     },
+///     "judges": [], "consensus": {}, "parameters": {},
+/// }))?;
+/// let judge = RubricJudge::new(&scorer, &ModelSpec::new("mine", "library"))?;
+/// let (sample, output) = (Sample::new("s-01", None), json!("Sorry for the delay."));
+/// let machine = judge.machine(JudgeInput { sample: &sample, output: &output, seed: 1 });
+/// let mut ask = |prompt: &Prompt<'_>| {
+///     assert!(prompt.user().contains("Sorry for the delay."));
+///     Ok(Completion::text(r#"{"polite": "yes", "reasoning": "It apologises."}"#))
+/// };
+/// assert_eq!(drive(machine, &mut ask).scores[0].1.number(), Some(1.0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn drive<M: Machine>(machine: M, completer: &mut impl Completer) -> M::Done {
+    drive_hinted(machine, completer, None)
+}
+
+/// As [`drive`], and every prompt says what class of model is wanted.
+pub fn drive_hinted<M: Machine>(mut machine: M, completer: &mut impl Completer, model_hint: Option<&str>) -> M::Done {
+    let mut answers = Vec::new();
+    loop {
+        match machine.poll(answers) {
+            Turn::Done(done) => return done,
+            Turn::Ask(asks) => answers = asks.into_iter().map(|ask| answer(ask, completer, model_hint)).collect(),
+        }
+    }
+}
+
+fn answer(ask: Ask, completer: &mut impl Completer, model_hint: Option<&str>) -> Answer {
+    let outcome = match &ask.request {
+        Request::Chat(request) => completer.complete(&Prompt { request, model_hint }).map(Reply::from),
+        Request::File { path, .. } => {
+            let message = format!("there is no file `{path}`: a machine without an engine reads no files");
+            Err(CallError { code: CallErrorCode::NotFound, message, status: None })
+        }
     };
     Answer { slot: ask.slot, outcome: outcome.map(Arc::new) }
 }

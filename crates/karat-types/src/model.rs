@@ -117,6 +117,31 @@ pub struct ModelSpec {
 }
 
 impl ModelSpec {
+    /// A model of which only the name is known: no price, no limits, the provider's own settings.
+    pub fn new(id: impl Into<String>, provider: impl Into<String>) -> Self {
+        let id = id.into();
+        Self {
+            model: id.clone(),
+            id,
+            provider: provider.into(),
+            with: Map::new(),
+            family: None,
+            base_url: None,
+            api_key_env: None,
+            price: Pricing::default(),
+            context_window: None,
+            max_output: None,
+            json_mode: JsonMode::default(),
+            tier: None,
+            availability: Availability::default(),
+            limits: Limits::default(),
+            parameters: Parameters::default(),
+            timeout_ms: None,
+            notes: None,
+            files: BTreeMap::new(),
+        }
+    }
+
     /// What of the entry can change an answer: the part of it that identities are made of. Prices, limits, notes and
     /// the registry id are not in it, so renaming or repricing a model re-runs nothing.
     pub fn identity(&self) -> impl Serialize + '_ {

@@ -24,3 +24,19 @@ pub struct Sample {
     /// What the dataset's `metadata` names of it: shown in reports, usable in slices and conditions.
     pub metadata: Map<String, Value>,
 }
+
+impl Sample {
+    /// A row with an id and, where there is one, what is expected of it; everything else is empty.
+    pub fn new(id: impl Into<Arc<str>>, reference: Option<Value>) -> Self {
+        Self {
+            row: 0,
+            id: id.into(),
+            input: None,
+            reference,
+            cluster: None,
+            date: None,
+            columns: Map::new(),
+            metadata: Map::new(),
+        }
+    }
+}

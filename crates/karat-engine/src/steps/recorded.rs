@@ -59,9 +59,14 @@ impl RecordedMachine {
                 "recorded",
                 format!("step `{id}`: {what}. Add it, or say `missing: empty` or `missing: skip`"),
             )),
-            Missing::Empty => self.found(&Value::from("")),
+            Missing::Empty => StepEnd::Output { output: self.nothing(), notes: Vec::new() },
             Missing::Skip => StepEnd::Skipped(format!("step `{id}`: {what}")),
         }
+    }
+
+    /// The output of a row that has none: an empty text, or null where the step would make a value of a text.
+    fn nothing(&self) -> Value {
+        if self.recorded.parser.is_some() { Value::Null } else { Value::from("") }
     }
 
     fn found(&self, value: &Value) -> StepEnd {

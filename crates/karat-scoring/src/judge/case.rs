@@ -47,6 +47,13 @@ impl Case {
             return Err(Box::new(Verdict::uniform(setup.names(), &Score::not_applicable("no reference"))));
         }
         let mode = if reference.is_some() { Mode::Paired } else { Mode::Absolute };
+        if input.output.is_null() && reads_output(setup) {
+            return Err(Box::new(Verdict {
+                shuffle_seed,
+                mode,
+                ..Verdict::lowest(&setup.rubric, "there is no output")
+            }));
+        }
         let context = context(&setup.reads, input);
         let template = |place: String| move |error: TemplateError| failed_template(&place, &error);
         let caps = caps::holding(&setup.caps, &context)
@@ -177,6 +184,11 @@ fn text(value: &Value) -> String {
 
 fn text_of(request: &ChatRequest) -> String {
     request.messages.iter().map(|message| message.content.as_str()).collect::<Vec<_>>().join("\n")
+}
+
+/// Whether the judge sees anything of the output.
+fn reads_output(setup: &Setup) -> bool {
+    setup.reads.iter().any(|name| name == "output" || name.starts_with("output."))
 }
 
 /// The order of lists depends on the run's seed and on what is judged, not on names.

@@ -1,6 +1,6 @@
 //! Judges: a rubric becomes a prompt, a reply becomes a verdict.
 //!
-//! [`Judge::new`] compiles a rubric once. [`Judge::machine`] makes, for one sample and output, a machine without I/O that
+//! [`RubricJudge::new`] compiles a rubric once. [`RubricJudge::machine`] makes, for one sample and output, a machine without I/O that
 //! asks for chat replies and ends with a [`Verdict`]:
 //!
 //! 1. What the rubric shows is rendered, lists are shuffled by a recorded seed, everything is fenced and declared to be
@@ -13,7 +13,7 @@
 //! 4. Grades of pieces are folded, caps enforced, and the overall is recomputed.
 //!
 //! ```
-//! use karat_scoring::judge::{Judge, JudgeInput};
+//! use karat_scoring::judge::{JudgeInput, RubricJudge};
 //! use karat_scoring::{Completer, drive};
 //! use karat_types::{CallError, ChatRequest, FinishReason, ModelSpec, Reply, RubricScorer, Sample};
 //! use serde_json::json;
@@ -41,7 +41,7 @@
 //!     row: 0, id: "s1".into(), input: None, reference: None, cluster: None, date: None,
 //!     columns: Default::default(), metadata: Default::default(),
 //! };
-//! let judge = Judge::new(&scorer, &model)?;
+//! let judge = RubricJudge::new(&scorer, &model)?;
 //! let verdict = drive(judge.machine(JudgeInput { sample: &sample, output: &json!("Tides."), seed: 1 }), &mut Canned);
 //! assert_eq!(verdict.scores[0].1.number(), Some(4.0));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -80,7 +80,7 @@ const PROMPT_VERSION: &str = "karat/judge/1";
 
 /// A rubric made ready for one judge model. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Judge(Arc<Setup>);
+pub struct RubricJudge(Arc<Setup>);
 
 /// What one judgment is about.
 #[derive(Debug, Clone, Copy)]
@@ -116,7 +116,7 @@ pub enum RubricError {
     },
 }
 
-impl Judge {
+impl RubricJudge {
     /// Compiles a scorer's rubric for one judge model.
     ///
     /// # Errors

@@ -119,7 +119,7 @@ fn a_failed_call_is_unscored_with_its_error() {
 fn a_missing_reference_is_not_applicable() {
     let mut rubric = rubrics::summary();
     rubric["reference"] = json!("required");
-    let judge = Judge::new(&scorer(rubric, json!([])), &model(json!({}))).unwrap();
+    let judge = RubricJudge::new(&scorer(rubric, json!([])), &model(json!({}))).unwrap();
     let sample = sample("s", json!({}), None);
     let driven = Driven::new(judge.machine(JudgeInput { sample: &sample, output: &json!({}), seed: 1 }), []);
     assert_eq!(driven.score("title"), &karat_types::Score::not_applicable("no reference"));
@@ -129,7 +129,7 @@ fn a_missing_reference_is_not_applicable() {
 /// SU-06: paired where the row has a reference, absolute where not; the mode is part of the verdict.
 #[test]
 fn an_optional_reference_is_shown_where_there_is_one() {
-    let judge = Judge::new(&scorer(rubrics::summary(), json!([])), &model(json!({}))).unwrap();
+    let judge = RubricJudge::new(&scorer(rubrics::summary(), json!([])), &model(json!({}))).unwrap();
     for (reference, mode) in [(None, Mode::Absolute), (Some(json!("THE-REFERENCE")), Mode::Paired)] {
         let sample = sample("s", json!({}), reference.clone());
         let mut machine = judge.machine(JudgeInput { sample: &sample, output: &json!({"title": "t"}), seed: 1 });
@@ -148,7 +148,7 @@ fn broken_rubrics_are_refused_when_compiled() {
     let refused = |change: &dyn Fn(&mut Value)| {
         let mut rubric = rubrics::claims();
         change(&mut rubric);
-        Judge::new(&scorer(rubric, json!([])), &model(json!({}))).unwrap_err().to_string()
+        RubricJudge::new(&scorer(rubric, json!([])), &model(json!({}))).unwrap_err().to_string()
     };
     assert!(refused(&|rubric| rubric["dimensions"] = json!([])).contains("no dimension"));
     assert!(refused(&|rubric| rubric["show"][0]["value"] = json!("{{ sample.")).contains("`show.title`"));
@@ -175,7 +175,7 @@ fn an_undefined_column_is_unscored() {
 #[test]
 fn identity_is_content() {
     let of = |rubric: Value, labels: Value, judge: Value| {
-        Judge::new(&scorer(rubric, labels), &model(judge)).unwrap().identity()
+        RubricJudge::new(&scorer(rubric, labels), &model(judge)).unwrap().identity()
     };
     let base = of(rubrics::claims(), json!([]), json!({}));
     assert_eq!(base, of(rubrics::claims(), json!([]), json!({"context_window": 8000})));

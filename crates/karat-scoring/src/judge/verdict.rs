@@ -1,8 +1,12 @@
 //! What a judgment ends with.
 
+use std::cmp::Ordering;
+
 use karat_text::ladder::Rung;
-use karat_types::{CellError, Note, NoteKind, Score};
+use karat_types::{CellError, Dimension, Note, NoteKind, Rubric, Score};
 use serde_json::{Map, Value};
+
+use super::overall;
 
 /// Whether the judge saw a reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -53,6 +57,23 @@ impl Verdict {
     pub(super) fn uniform<'a>(names: impl IntoIterator<Item = &'a str>, score: &Score) -> Self {
         let scores = names.into_iter().map(|name| (name.to_owned(), score.clone())).collect();
         Self { scores, ..Self::default() }
+    }
+
+    /// The verdict on an output that is not there: every dimension at its lowest, and the overall accordingly.
+    pub(super) fn lowest(rubric: &Rubric, reason: &str) -> Self {
+        let score = |dimension: &Dimension| Score::because(dimension.scale.bounds().0, reason);
+        let lowest: Vec<Score> = rubric.dimensions.iter().map(score).collect();
+        let graded: Vec<(&Dimension, &Score)> = rubric.dimensions.iter().zip(&lowest).collect();
+        let given = lowest.iter().min_by(|a, b| a.number().partial_cmp(&b.number()).unwrap_or(Ordering::Equal));
+        let overall = rubric.overall.iter().map(|spec| {
+            let score = match overall::overall(spec, &graded, given) {
+                Score::Value { value, .. } => Score::because(value, reason),
+                other => other,
+            };
+            (spec.id.clone(), score)
+        });
+        let named = rubric.dimensions.iter().map(|dimension| dimension.name.clone()).zip(lowest.iter().cloned());
+        Self { scores: named.chain(overall).collect(), ..Self::default() }
     }
 
     /// A verdict without a score, and why.

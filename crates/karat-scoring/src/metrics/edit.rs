@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use rapidfuzz::distance::{indel, lcs_seq, levenshtein};
 
-use super::tokens::{alphanumeric_runs, split_spaces};
+use super::tokens::split_spaces;
+use super::words::Words;
 
 /// The smallest number of insertions, deletions and substitutions that turns `a` into `b`.
 ///
@@ -88,8 +89,7 @@ pub fn jaccard_words(a: &str, b: &str) -> f64 {
 /// ```
 #[must_use]
 pub fn jaccard_alphanumeric(a: &str, b: &str) -> f64 {
-    let (a, b) = (a.to_lowercase(), b.to_lowercase());
-    jaccard(alphanumeric_runs(&a).collect(), alphanumeric_runs(&b).collect())
+    Words::of(a).overlap(&Words::of(b)).jaccard()
 }
 
 fn jaccard(a: BTreeSet<&str>, b: BTreeSet<&str>) -> f64 {

@@ -19,7 +19,7 @@ pub mod edit;
 mod grams;
 pub mod json;
 pub mod numeric;
-mod overlap;
+pub(crate) mod overlap;
 pub mod porter;
 pub mod retrieval;
 pub mod rouge;
@@ -27,5 +27,6 @@ pub mod set_f1;
 pub mod squad;
 pub mod text;
 mod tokens;
+pub(crate) mod words;
 
 pub use overlap::Overlap;

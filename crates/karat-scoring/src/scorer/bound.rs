@@ -67,7 +67,7 @@ impl BoundMetric {
         Ok(Self { registered, metric, output: path(&spec.output)?, reference })
     }
 
-    fn scored(&self, cell: &CellView<'_>) -> Result<Score, Score> {
+    fn scored(&self, cell: &CellView<'_>) -> Result<Vec<Score>, Score> {
         let null = Value::Null;
         if self.registered.needs == Needs::Nothing {
             return self.apply(&Given { output: &null, reference: &null, cell });
@@ -80,9 +80,9 @@ impl BoundMetric {
         self.apply(&Given { output: &output, reference: reference.as_deref().unwrap_or(&null), cell })
     }
 
-    fn apply(&self, given: &Given<'_>) -> Result<Score, Score> {
+    fn apply(&self, given: &Given<'_>) -> Result<Vec<Score>, Score> {
         match &self.metric {
-            Made::Once(metric) => Ok(metric.score(given)),
+            Made::Once(metric) => Ok(metric.scores(given)),
             Made::PerRow(settings) => {
                 let context = context(given.cell);
                 let with = settings.iter().map(|(name, setting)| match setting {
@@ -94,7 +94,7 @@ impl BoundMetric {
                 });
                 let with = with.collect::<Result<Map<String, Value>, Score>>()?;
                 let metric = (self.registered.make)(with, None).map_err(Score::unscored)?;
-                Ok(metric.score(given))
+                Ok(metric.scores(given))
             }
         }
     }
@@ -142,7 +142,7 @@ impl BoundMetric {
 
 impl Scorer for BoundMetric {
     fn score(&self, cell: &CellView<'_>) -> Vec<Score> {
-        vec![self.scored(cell).unwrap_or_else(|score| score)]
+        self.scored(cell).unwrap_or_else(|score| vec![score; self.registered.figures()])
     }
 }
 

@@ -32,6 +32,7 @@
 mod bound;
 mod registry;
 mod retrieval;
+mod summary;
 mod system;
 #[cfg(test)]
 mod tests;
@@ -107,7 +108,7 @@ pub struct OptionsError {
 ///
 /// # Errors
 /// An unknown metric, options that it does not have, a path or template that cannot be read; a rubric, which is
-/// [`Judge`](crate::judge::Judge)'s.
+/// [`RubricJudge`](crate::judge::RubricJudge)'s.
 pub fn build(spec: &ScorerSpec) -> Result<Box<dyn Scorer>, OptionsError> {
     let wrong = |problem: String| OptionsError { scorer: spec.id.clone(), problem };
     let ScorerKind::Metric { metric, with } = &spec.kind else {

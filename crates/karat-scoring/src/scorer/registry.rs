@@ -5,12 +5,17 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::{CellView, MetricEntry, retrieval, system, text, value};
+use super::{CellView, MetricEntry, retrieval, summary, system, text, value};
 
 /// A metric with its options read.
 pub(super) trait Metric: Send + Sync {
-    /// The score of what was found.
+    /// The score of what was found; of a metric with several figures the one that stands for all.
     fn score(&self, given: &Given<'_>) -> Score;
+
+    /// One score a figure, in the order of the registered dimensions.
+    fn scores(&self, given: &Given<'_>) -> Vec<Score> {
+        vec![self.score(given)]
+    }
 }
 
 /// What a metric works on.
@@ -40,6 +45,7 @@ pub(super) type Make = fn(Map<String, Value>, Option<&Value>) -> Result<Box<dyn 
 pub(super) struct Registered {
     pub name: &'static str,
     about: &'static str,
+    dimensions: &'static [&'static str],
     pub needs: Needs,
     range: Option<(f64, f64)>,
     binary: bool,
@@ -54,12 +60,17 @@ impl Registered {
         MetricEntry {
             about: self.about,
             options: (self.schema)(),
-            dimensions: &[],
+            dimensions: self.dimensions,
             binary: self.binary,
             range: self.range,
             better: self.better,
             volatile: self.volatile,
         }
+    }
+
+    /// How many scores it gives.
+    pub fn figures(&self) -> usize {
+        self.dimensions.len().max(1)
     }
 
     /// What an output that cannot be read is worth.
@@ -82,6 +93,7 @@ impl Registered {
         Self {
             name,
             about,
+            dimensions: &[],
             needs: M::NEEDS,
             range: None,
             binary: false,
@@ -90,6 +102,11 @@ impl Registered {
             schema: schema::<M>,
             make: M::make,
         }
+    }
+
+    /// Several figures, each from 0 to 1.
+    const fn profile<M: Options>(name: &'static str, about: &'static str, dimensions: &'static [&'static str]) -> Self {
+        Self { dimensions, ..Self::scale::<M>(name, about, 1.0) }
     }
 
     const fn lower_is_better(self) -> Self {
@@ -140,6 +157,11 @@ pub(super) static METRICS: &[Registered] = &[
     Registered::open::<value::Count>("count", "How many members a list has."),
     Registered::scale::<value::SetF1>("set_f1", "F1, precision or recall of two lists of texts.", 1.0),
     Registered::test::<value::Label>("label", "The text is the expected label."),
+    Registered::profile::<summary::SummaryOptions>(
+        "summary",
+        "How close a structured summary is to its reference, in five dimensions and overall.",
+        summary::FIGURES,
+    ),
     Registered::test::<retrieval::HitRate>("hit_rate", "Whether the first k hold a relevant document."),
     Registered::scale::<retrieval::Recall>("recall", "Relevant documents among the first k ÷ all relevant ones.", 1.0),
     Registered::scale::<retrieval::Precision>("precision", "Relevant documents among the first k ÷ k.", 1.0),

@@ -30,11 +30,12 @@ fn spec(scorer: Value) -> ScorerSpec {
 }
 
 fn score_of(scorer: Value, sample: &Sample, output: Value) -> Score {
+    let figures = catalog()[scorer["metric"].as_str().unwrap()].dimensions.len().max(1);
     let built = build(&spec(scorer)).unwrap();
     let usage = Usage { input_tokens: 100, output_tokens: 20, ..Usage::default() };
     let cell = CellView { sample, output: &output, latency_ms: 12.5, cost: Money::from_usd(0.25), usage };
     let mut scores = built.score(&cell);
-    assert_eq!(scores.len(), 1);
+    assert_eq!(scores.len(), figures);
     scores.remove(0)
 }
 
@@ -105,6 +106,7 @@ fn every_metric_scores_within_its_range() {
             0.5,
         ),
         (json!({"metric": "label", "value": "Yes"}), json!(" yes "), 1.0),
+        (json!({"metric": "summary", "value": {"title": "a b", "seq": 1}}), json!({"title": "b"}), 0.5),
         (json!({"metric": "hit_rate", "value": ["d7"], "with": {"k": 2}}), json!(["d1", "d7"]), 1.0),
         (
             json!({"metric": "recall", "value": ["d7", "d9"], "with": {"k": 2}}),
@@ -284,4 +286,45 @@ fn scorers_that_cannot_be_made_say_why() {
     assert!(refused(json!({"metric": "recall", "with": {"k": 0}})).contains("`k` is 0"));
     assert!(refused(json!({"metric": "numeric", "with": {"rel": -1}})).contains("negative"));
     assert!(refused(json!({"metric": "exact", "with": {"trim": "{{ sample."}})).contains("no template"));
+}
+
+fn summary_scores(with: Value, reference: Value, output: Value) -> Result<Vec<Score>, OptionsError> {
+    let mut spec = json!({"kind": {"metric": {"metric": "summary", "with": with}}, "value": reference});
+    spec.as_object_mut()
+        .unwrap()
+        .extend(json!({"id": "m", "output": "$", "reduce": "mean", "aggregate": "mean"}).as_object().unwrap().clone());
+    let scorer = build(&serde_json::from_value(spec).unwrap())?;
+    let sample = Sample::new("s-01", None);
+    let view = CellView { sample: &sample, output: &output, latency_ms: 0.0, cost: None, usage: Usage::default() };
+    Ok(scorer.score(&view))
+}
+
+/// SU-02, SU-04: five dimensions and the overall; a session without a candidate is all zeros with the reason.
+#[test]
+fn a_summary_has_six_figures() {
+    let reference = json!({"title": "a b", "outcome": "failed"});
+    let names = catalog()["summary"].dimensions;
+    assert_eq!(names, ["title", "summary", "key_actions", "outcome", "aha_moments", "overall"]);
+    let scores = summary_scores(json!({}), reference.clone(), json!({"title": "a", "outcome": "failed"})).unwrap();
+    let numbers: Vec<String> = scores.iter().map(|score| format!("{:.3}", score.number().unwrap())).collect();
+    assert_eq!(numbers, ["0.500", "1.000", "1.000", "1.000", "1.000", "0.900"]);
+    for absent in [json!(null), json!("")] {
+        let scores = summary_scores(json!({}), reference.clone(), absent).unwrap();
+        assert_eq!(scores, vec![Score::because(0.0, "missing_candidate"); 6]);
+    }
+    let unread = summary_scores(json!({}), reference.clone(), json!({"title": 7})).unwrap();
+    assert_eq!(unread.len(), 6);
+    assert!(unread.iter().all(|score| score.number().is_some_and(|value| is(value, 0.0))), "{unread:?}");
+    assert!(summary_scores(json!({}), json!("text"), json!({})).unwrap().iter().all(Score::is_unscored));
+}
+
+/// SU-03: weights that do not sum to 1 are an error, as is a tolerance of nothing.
+#[test]
+fn the_options_of_summary_are_checked() {
+    let refused = |with: Value| summary_scores(with, json!({}), json!({})).unwrap_err().to_string();
+    assert!(refused(json!({"weights": {"title": 0.5}})).contains("sum to 1"));
+    assert!(refused(json!({"weights": {"titel": 0.5}})).contains("titel"));
+    assert!(refused(json!({"tolerance": 3})).contains("overlap: position"));
+    let by_position = json!({"overlap": "position", "tolerance": 3});
+    assert_eq!(summary_scores(by_position, json!({}), json!({})).unwrap().len(), 6);
 }

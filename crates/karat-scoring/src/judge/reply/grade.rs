@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use super::Remarks;
 
-/// How far a number may be from a step or a bound and still count as on it: the error of decimal notation.
-const TOLERANCE: f64 = 1e-9;
+/// How far a number may be from a step or a bound and still count as on it: the error of a judge's own arithmetic.
+const TOLERANCE: f64 = 1e-6;
 
 /// Reads the scores of one dimension.
 pub(super) struct Grading<'a> {

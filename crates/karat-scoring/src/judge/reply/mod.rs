@@ -171,7 +171,7 @@ impl<'a> Reader<'a> {
             _ => {
                 let pointer = self.places.as_ref().map_or_else(|| self.prefix.clone(), Places::pointer);
                 let value = grading.absent(&format!("{pointer}/{}", escape(name)), &mut self.remarks);
-                Grade { value, reason: None }
+                Grade { value, reason: value.map(|_| "the judge left it out".to_owned()) }
             }
         }
     }

@@ -135,7 +135,7 @@ fn one_invalid_piece_leaves_the_whole_unscored() {
 /// missed is not missed.
 #[test]
 fn a_long_list_is_judged_in_pieces() {
-    let judge = Judge::new(&scorer(rubrics::spans(), json!([])), &model(json!({}))).unwrap();
+    let judge = RubricJudge::new(&scorer(rubrics::spans(), json!([])), &model(json!({}))).unwrap();
     let spans: Vec<Value> = (0..5).map(|at| json!({"text": format!("span {at}"), "role": "r"})).collect();
     let output = json!({"text": "x", "spans": spans});
     let sample = sample("p", json!({}), None);
@@ -176,7 +176,7 @@ fn a_prompt_that_does_not_fit_is_unscored() {
     rubric["show"][4].as_object_mut().unwrap().remove("route");
     let mut claims = long_claims();
     claims.model = json!({"context_window": 1800, "parameters": {"max_tokens": 500}});
-    let judge = Judge::new(&scorer(rubric, json!([])), &model(claims.model.clone())).unwrap();
+    let judge = RubricJudge::new(&scorer(rubric, json!([])), &model(claims.model.clone())).unwrap();
     let input = JudgeInput { sample: &claims.sample, output: &claims.output, seed: 1 };
     let driven = Driven::new(judge.machine(input), []);
     assert_eq!(driven.verdict.error.as_ref().unwrap().code, "context");

@@ -127,7 +127,7 @@ fn the_judge_is_blind() {
     for name in ["model", "variant", "provider", "judge"] {
         let mut rubric = rubrics::claims();
         rubric["show"][0]["value"] = json!(format!("{{{{ {name} }}}}"));
-        let judge = Judge::new(&scorer(rubric, json!([])), &model(json!({}))).unwrap();
+        let judge = RubricJudge::new(&scorer(rubric, json!([])), &model(json!({}))).unwrap();
         let machine = judge.machine(JudgeInput { sample: &claims.sample, output: &claims.output, seed: 1 });
         let driven = Driven::new(machine, []);
         assert!(driven.error().contains(&format!("`{name}` is undefined")), "{}", driven.error());
@@ -153,7 +153,7 @@ fn section_nonce(request: &ChatRequest) -> String {
 /// BR-04: caps are told to the judge, and which of them hold here.
 #[test]
 fn caps_are_told() {
-    let judge = Judge::new(&scorer(rubrics::briefing(), json!([])), &model(json!({}))).unwrap();
+    let judge = RubricJudge::new(&scorer(rubrics::briefing(), json!([])), &model(json!({}))).unwrap();
     let sample = sample("d", json!({"source_urls": [], "empty_headings": []}), None);
     let request = request(&mut judge.machine(JudgeInput { sample: &sample, output: &json!("News."), seed: 1 }));
     assert!(request.messages[0].content.contains(
@@ -168,7 +168,7 @@ fn caps_are_told() {
 /// SP-03: members are listed by 0-based position in the rubric's own line, and findings refer to it.
 #[test]
 fn lines_are_numbered_from_zero() {
-    let judge = Judge::new(&scorer(rubrics::spans(), json!([])), &model(json!({}))).unwrap();
+    let judge = RubricJudge::new(&scorer(rubrics::spans(), json!([])), &model(json!({}))).unwrap();
     let output = json!({"text": "A medium\nshot", "spans": [{"text": "medium\nshot", "role": "shot.type"}]});
     let sample = sample("p", json!({}), None);
     let request = request(&mut judge.machine(JudgeInput { sample: &sample, output: &output, seed: 1 }));
@@ -217,7 +217,7 @@ fn an_own_prompt_is_rendered() {
     let claims = rubrics::Claims::new();
     let mut rubric = rubrics::claims();
     rubric["prompt"] = json!({"system": "Own: {{ ask }}\n{{ dimensions }}{{ format }}", "user": "{{ sections }}\n\nLOOK:\n{{ examples }}"});
-    let judge = Judge::new(&scorer(rubric, rubrics::labels()), &model(json!({}))).unwrap();
+    let judge = RubricJudge::new(&scorer(rubric, rubrics::labels()), &model(json!({}))).unwrap();
     let request = request(&mut judge.machine(JudgeInput { sample: &claims.sample, output: &claims.output, seed: 1 }));
     assert!(request.messages[0].content.starts_with("Own: Judge how well"));
     assert!(request.messages[0].content.contains("- atomicity (a number from 0 to 10)"));

@@ -15,7 +15,7 @@ fn changed(change: impl Fn(&mut Value)) -> String {
 }
 
 fn briefing(columns: Value, answers: &[&str]) -> Driven {
-    let judge = Judge::new(&scorer(rubrics::briefing(), json!([])), &model(json!({}))).unwrap();
+    let judge = RubricJudge::new(&scorer(rubrics::briefing(), json!([])), &model(json!({}))).unwrap();
     let sample = sample("d", columns, None);
     let machine = judge.machine(JudgeInput { sample: &sample, output: &json!("News."), seed: 1 });
     Driven::new(machine, answers.iter().map(|text| stop(*text)))
@@ -203,7 +203,7 @@ fn a_truncated_reply_is_asked_for_again() {
 /// the judge's.
 #[test]
 fn declared_leniences_are_used_and_noted() {
-    let judge = Judge::new(&scorer(rubrics::summary(), json!([])), &model(json!({}))).unwrap();
+    let judge = RubricJudge::new(&scorer(rubrics::summary(), json!([])), &model(json!({}))).unwrap();
     let sample = sample("s", json!({}), None);
     let run = |reply: Value| {
         let machine = judge.machine(JudgeInput { sample: &sample, output: &json!({"title": "t"}), seed: 1 });
@@ -228,7 +228,7 @@ fn declared_leniences_are_used_and_noted() {
 /// Words are worth their values; another case, or a boolean for a plain yes or no, is noted.
 #[test]
 fn words_have_values() {
-    let judge = Judge::new(&scorer(rubrics::answer(), json!([])), &model(json!({}))).unwrap();
+    let judge = RubricJudge::new(&scorer(rubrics::answer(), json!([])), &model(json!({}))).unwrap();
     let sample = sample("s", json!({}), None);
     let run = |helpful: Value, safe: Value| {
         let reply = json!({"helpful": helpful, "safe": safe, "reasoning": ""}).to_string();
@@ -247,7 +247,7 @@ fn words_have_values() {
 /// SP-02: what can be read counts, what was not graded is unscored, findings are filled; the error is kept beside it.
 #[test]
 fn a_degraded_reply_keeps_what_can_be_read() {
-    let judge = Judge::new(&scorer(rubrics::spans(), json!([])), &model(json!({}))).unwrap();
+    let judge = RubricJudge::new(&scorer(rubrics::spans(), json!([])), &model(json!({}))).unwrap();
     let sample = sample("p", json!({}), None);
     let output = json!({"text": "x", "spans": [{"text": "a", "role": "r"}]});
     let reply = json!({
@@ -283,7 +283,7 @@ fn positions_are_mapped_back() {
     let mut rubric = rubrics::spans();
     rubric["show"][1]["shuffle"] = json!(true);
     rubric["show"][1]["chunk"] = json!({"items": 80});
-    let judge = Judge::new(&scorer(rubric, json!([])), &model(json!({}))).unwrap();
+    let judge = RubricJudge::new(&scorer(rubric, json!([])), &model(json!({}))).unwrap();
     let spans: Vec<Value> = (0..9).map(|at| json!({"text": format!("span {at}"), "role": "r"})).collect();
     let output = json!({"text": "x", "spans": spans});
     let sample = sample("p", json!({}), None);

@@ -92,8 +92,8 @@ impl Claims {
         }
     }
 
-    pub fn judge(&self) -> Judge {
-        Judge::new(&scorer(claims(), self.labels.clone()), &model(self.model.clone())).unwrap()
+    pub fn judge(&self) -> RubricJudge {
+        RubricJudge::new(&scorer(claims(), self.labels.clone()), &model(self.model.clone())).unwrap()
     }
 
     pub fn machine(&self) -> JudgeMachine {

@@ -1,0 +1,260 @@
+//! Judges of summaries.
+
+use std::fmt;
+use std::sync::Arc;
+
+use karat_types::{CallError, Clock, Consensus, ModelSpec, Moment, Parameters, RubricScorer, Sample};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::fidelity::{DimensionScore, SessionScore};
+use super::rubric::{JudgeOptions, judge_rubric};
+use super::{DIMENSIONS, Summary};
+use crate::judge::{JudgeInput, Mode, RubricError, RubricJudge, Verdict};
+use crate::{Completer, Completion, Prompt, drive_hinted};
+
+/// Judges summaries for what lexical scores cannot see. [`CompleterJudge`] asks a model; any other way to the same result
+/// is as welcome.
+pub trait Judge {
+    /// Judges one candidate: for equivalence with the reference where there is one (paired), on its own merits where not
+    /// (absolute).
+    ///
+    /// # Errors
+    /// No verdict: the call failed, or the reply is none that can be used.
+    fn score(
+        &mut self,
+        name: &str,
+        reference: Option<&Summary>,
+        candidate: &Summary,
+    ) -> Result<JudgeResult, JudgeError>;
+}
+
+/// Why there is no verdict.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("judging `{name}`: {message}")]
+pub struct JudgeError {
+    /// The session's name.
+    pub name: String,
+    /// A short stable word: `parse`, `context`, `rubric`, or the code of a call that failed.
+    pub code: String,
+    /// What went wrong.
+    pub message: String,
+}
+
+/// What a judge says of one session.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct JudgeResult {
+    /// The session's name.
+    pub name: String,
+    /// Whether a reference was shown: `paired` or `absolute`.
+    pub mode: String,
+    /// Scores in 0..=1, in the order of [`DIMENSIONS`]; what the judge left out is 0 and says so.
+    pub dimensions: Vec<DimensionScore>,
+    /// The judge's verdict over all, in 0..=1.
+    pub overall: f64,
+    /// Why, in short.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub rationale: String,
+    /// How the summary could be better.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub suggestions: Vec<String>,
+    /// The model that judged; empty when unknown.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub model_used: String,
+    /// Time from asking to the verdict in milliseconds; 0 without a clock.
+    #[serde(default)]
+    pub duration_ms: u64,
+    /// Tokens of all prompts; 0 = unknown.
+    #[serde(default)]
+    pub prompt_tokens: u64,
+    /// Tokens of all replies; 0 = unknown.
+    #[serde(default)]
+    pub completion_tokens: u64,
+}
+
+impl JudgeResult {
+    /// The same as a session's score, so that judged sessions make a [`CorpusReport`](super::CorpusReport), too. The
+    /// overall is the judge's own; a dimension that is not there is 0.
+    pub fn to_session_score(&self) -> SessionScore {
+        let score = |name: &str| {
+            let absent = || DimensionScore { dimension: name.to_owned(), score: 0.0, reason: "not judged".to_owned() };
+            self.dimensions.iter().find(|score| score.dimension == name).cloned().unwrap_or_else(absent)
+        };
+        SessionScore { name: self.name.clone(), dimensions: DIMENSIONS.map(score).into(), overall: self.overall }
+    }
+}
+
+/// One line: `judgment name="s-01" mode=paired overall=0.900 title=0.900 … model="haiku-4-5" duration_ms=812
+/// prompt_tokens=640 completion_tokens=120`.
+impl fmt::Display for JudgeResult {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "judgment name={:?} mode={} overall={:.3}", self.name, self.mode, self.overall)?;
+        for dimension in &self.dimensions {
+            write!(f, " {}={:.3}", dimension.dimension, dimension.score)?;
+        }
+        write!(
+            f,
+            " model={:?} duration_ms={} prompt_tokens={} completion_tokens={}",
+            self.model_used, self.duration_ms, self.prompt_tokens, self.completion_tokens
+        )
+    }
+}
+
+/// A judge that asks a model through a [`Completer`]. Each judgment is one `tracing` event of the target
+/// `karat_scoring::summary::judge` with the fields of [`JudgeResult`]'s line.
+pub struct CompleterJudge<C> {
+    completer: C,
+    options: JudgeOptions,
+    clock: Option<Arc<dyn Clock>>,
+}
+
+impl<C: Completer> CompleterJudge<C> {
+    /// A judge with the default [`JudgeOptions`].
+    pub fn new(completer: C) -> Self {
+        Self { completer, options: JudgeOptions::default(), clock: None }
+    }
+
+    /// The same with other options.
+    #[must_use]
+    pub fn with_options(self, options: JudgeOptions) -> Self {
+        Self { options, ..self }
+    }
+
+    /// The same, measuring how long a judgment takes.
+    #[must_use]
+    pub fn with_clock(self, clock: Arc<dyn Clock>) -> Self {
+        Self { clock: Some(clock), ..self }
+    }
+
+    fn judge(&self) -> Result<RubricJudge, RubricError> {
+        let scorer = RubricScorer {
+            rubric: judge_rubric(&self.options),
+            judges: Vec::new(),
+            consensus: Consensus::default(),
+            parameters: Parameters::default(),
+            timeout_ms: None,
+            labels: Vec::new(),
+            reads: Vec::new(),
+        };
+        RubricJudge::new(&scorer, &ModelSpec::new("completer", "library"))
+    }
+
+    fn now(&self) -> Moment {
+        self.clock.as_ref().map_or(Moment(0), |clock| clock.now())
+    }
+
+    fn verdict(&mut self, name: &str, reference: Option<Value>, candidate: &Value) -> Result<Judged, JudgeError> {
+        let judge = self.judge().map_err(|error| JudgeError {
+            name: name.to_owned(),
+            code: "rubric".to_owned(),
+            message: error.to_string(),
+        })?;
+        let sample = Sample::new(name, reference);
+        let machine = judge.machine(JudgeInput { sample: &sample, output: candidate, seed: 1 });
+        let mut meter = Meter { completer: &mut self.completer, spent: Spent::default() };
+        let verdict = drive_hinted(machine, &mut meter, self.options.model_hint.as_deref());
+        match &verdict.error {
+            Some(error) => {
+                Err(JudgeError { name: name.to_owned(), code: error.code.clone(), message: error.message.clone() })
+            }
+            None => Ok(Judged { verdict, spent: meter.spent }),
+        }
+    }
+}
+
+impl<C: Completer> Judge for CompleterJudge<C> {
+    fn score(
+        &mut self,
+        name: &str,
+        reference: Option<&Summary>,
+        candidate: &Summary,
+    ) -> Result<JudgeResult, JudgeError> {
+        let before = self.now();
+        let judged = self.verdict(name, reference.map(|summary| json!(summary)), &json!(candidate));
+        let duration_ms = u64::try_from(self.now().0 - before.0).unwrap_or(0);
+        let result = judged.and_then(|judged| judged.result(name, duration_ms));
+        match &result {
+            Ok(result) => tracing::info!(
+                name = result.name,
+                mode = result.mode,
+                overall = result.overall,
+                model = result.model_used,
+                duration_ms,
+                prompt_tokens = result.prompt_tokens,
+                completion_tokens = result.completion_tokens,
+                "judgment"
+            ),
+            Err(error) => tracing::warn!(name, code = error.code, message = error.message, duration_ms, "no judgment"),
+        }
+        result
+    }
+}
+
+/// A verdict and what it took.
+struct Judged {
+    verdict: Verdict,
+    spent: Spent,
+}
+
+/// What the calls of one judgment took.
+#[derive(Debug, Default)]
+struct Spent {
+    model_used: String,
+    prompt_tokens: u64,
+    completion_tokens: u64,
+}
+
+impl Judged {
+    fn result(self, name: &str, duration_ms: u64) -> Result<JudgeResult, JudgeError> {
+        let Self { verdict, spent } = self;
+        let mut scores = Vec::with_capacity(verdict.scores.len());
+        for (dimension, score) in verdict.scores {
+            match score {
+                karat_types::Score::Value { value, reason } => {
+                    scores.push(DimensionScore { dimension, score: value, reason: reason.unwrap_or_default() });
+                }
+                karat_types::Score::NotApplicable { na: message }
+                | karat_types::Score::Unscored { unscored: message } => {
+                    return Err(JudgeError { name: name.to_owned(), code: "parse".to_owned(), message });
+                }
+            }
+        }
+        let is_overall = |score: &DimensionScore| !DIMENSIONS.contains(&score.dimension.as_str());
+        let overall = scores.iter().find(|score| is_overall(score)).map_or(0.0, |score| score.score);
+        scores.retain(|score| !is_overall(score));
+        let suggestions = verdict.diagnostics.get("suggestions").and_then(Value::as_array);
+        let texts = suggestions.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned);
+        Ok(JudgeResult {
+            name: name.to_owned(),
+            mode: mode(verdict.mode),
+            dimensions: scores,
+            overall,
+            rationale: verdict.reasoning,
+            suggestions: texts.collect(),
+            model_used: spent.model_used,
+            duration_ms,
+            prompt_tokens: spent.prompt_tokens,
+            completion_tokens: spent.completion_tokens,
+        })
+    }
+}
+
+fn mode(mode: Mode) -> String {
+    mode.as_str().to_owned()
+}
+
+/// Passes calls on and counts what they take.
+struct Meter<'a, C> {
+    completer: &'a mut C,
+    spent: Spent,
+}
+
+impl<C: Completer> Completer for Meter<'_, C> {
+    fn complete(&mut self, prompt: &Prompt<'_>) -> Result<Completion, CallError> {
+        let completion = self.completer.complete(prompt)?;
+        self.spent.model_used.clone_from(&completion.model_used);
+        self.spent.prompt_tokens += completion.prompt_tokens;
+        self.spent.completion_tokens += completion.completion_tokens;
+        Ok(completion)
+    }
+}
