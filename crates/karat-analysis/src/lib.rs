@@ -8,6 +8,7 @@
 mod aggregate;
 mod analyses;
 mod baseline;
+pub mod compare;
 mod consensus;
 mod cost;
 mod error;

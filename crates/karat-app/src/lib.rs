@@ -4,6 +4,7 @@
 //! back. Nothing here prints, reads the environment or exits.
 
 mod catalog;
+mod compare;
 mod error;
 mod inspect;
 mod invocation;
@@ -18,6 +19,7 @@ use std::sync::Arc;
 use karat_store::Store;
 use karat_types::Clock;
 
+pub use compare::{Comparing, Comparison, Correction, Party};
 pub use error::AppError;
 pub use inspect::{CellLine, RunLine, Trace, TracedCall};
 pub use invocation::Invocation;

@@ -80,13 +80,13 @@ impl App {
         Ok((text.map_err(broken)?, exit(&stored)?))
     }
 
-    fn stored(&self, run: &str) -> Result<StoredRun, AppError> {
+    pub(crate) fn stored(&self, run: &str) -> Result<StoredRun, AppError> {
         let store = self.existing_store()?;
         Ok(store.rows(&store.resolve(run)?)?)
     }
 }
 
-fn findings(stored: &StoredRun) -> Result<Findings, AppError> {
+pub(crate) fn findings(stored: &StoredRun) -> Result<Findings, AppError> {
     analyse(stored, &Options::default()).map_err(|error| AppError::harness(error.to_string()))
 }
 

@@ -1,22 +1,51 @@
 //! Numbers for people: as many digits as the metric's scale deserves, always in the same form.
 
 use karat_analysis::Finding;
+use karat_analysis::compare::ComparedMetric;
 use karat_types::{Better, MetricSpec, Money};
+
+/// Something whose numbers have a scale.
+pub(crate) trait Scaled {
+    /// Lowest and highest possible value, where it has them.
+    fn range(&self) -> Option<(f64, f64)>;
+}
+
+impl Scaled for MetricSpec {
+    fn range(&self) -> Option<(f64, f64)> {
+        self.range
+    }
+}
+
+impl<T: Scaled> Scaled for &T {
+    fn range(&self) -> Option<(f64, f64)> {
+        (**self).range()
+    }
+}
+
+impl Scaled for ComparedMetric {
+    fn range(&self) -> Option<(f64, f64)> {
+        self.range
+    }
+}
 
 /// What stands where there is no number.
 pub(crate) const NONE: &str = "n/a";
 
-/// A value in the metric's own unit.
-pub(crate) fn value(metric: &MetricSpec, value: f64) -> String {
-    let decimals = match metric.range {
+/// Digits behind the point that the scale of a metric deserves.
+pub(crate) fn digits(metric: &impl Scaled, value: f64) -> usize {
+    match metric.range() {
         Some((lo, hi)) if hi - lo >= 5.0 => 2,
         Some(_) => 3,
         None if value.abs() >= 100.0 => 0,
         None if value.abs() >= 1.0 => 2,
         None => 4,
-    };
+    }
+}
+
+/// A number with so many digits behind the point.
+pub(crate) fn to_digits(value: f64, digits: usize) -> String {
     // A value that rounds to zero has no sign.
-    let text = format!("{value:.decimals$}");
+    let text = format!("{value:.digits$}");
     if text.trim_start_matches('-').chars().all(|c| matches!(c, '0' | '.')) {
         text.trim_start_matches('-').to_owned()
     } else {
@@ -24,29 +53,46 @@ pub(crate) fn value(metric: &MetricSpec, value: f64) -> String {
     }
 }
 
+/// A value in the metric's own unit.
+pub(crate) fn value(metric: &impl Scaled, value: f64) -> String {
+    to_digits(value, digits(metric, value))
+}
+
 /// The value, or [`NONE`].
-pub(crate) fn maybe(metric: &MetricSpec, number: Option<f64>) -> String {
+pub(crate) fn maybe(metric: &impl Scaled, number: Option<f64>) -> String {
     number.map_or_else(|| NONE.to_owned(), |number| value(metric, number))
 }
 
 /// A difference in the metric's unit, with its sign.
-pub(crate) fn change(metric: &MetricSpec, difference: f64) -> String {
-    let text = value(metric, difference);
+pub(crate) fn change(metric: &impl Scaled, difference: f64) -> String {
+    signed(&value(metric, difference))
+}
+
+/// The number with its sign, unless it is zero.
+pub(crate) fn signed(text: &str) -> String {
     let unsigned = text.starts_with('−') || text.chars().all(|c| matches!(c, '0' | '.'));
-    if unsigned { text } else { format!("+{text}") }
+    if unsigned { text.to_owned() } else { format!("+{text}") }
 }
 
 /// The interval alone, such as `7.61 to 8.63`, cut to the metric's range; [`NONE`] where there is none.
-pub(crate) fn interval(metric: &MetricSpec, finding: &Finding) -> String {
-    let cut = |bound: f64| metric.range.map_or(bound, |(lo, hi)| bound.max(lo).min(hi));
+pub(crate) fn interval(metric: &impl Scaled, finding: &Finding) -> String {
+    let cut = |bound: f64| metric.range().map_or(bound, |(lo, hi)| bound.max(lo).min(hi));
     match finding.interval() {
         Some((lo, hi)) => format!("{} to {}", value(metric, cut(lo)), value(metric, cut(hi))),
         None => NONE.to_owned(),
     }
 }
 
+/// A figure with its interval: `8.12 (7.61 to 8.63)`.
+pub(crate) fn full_interval(metric: &impl Scaled, finding: &Finding) -> String {
+    match finding.interval() {
+        Some(_) => format!("{} ({})", value(metric, finding.value()), interval(metric, finding)),
+        None => value(metric, finding.value()),
+    }
+}
+
 /// A figure with all that belongs to it: `8.12 (95 % CI 7.61 to 8.63, n = 18, t)`.
-pub(crate) fn full(metric: &MetricSpec, finding: &Finding) -> String {
+pub(crate) fn full(metric: &impl Scaled, finding: &Finding) -> String {
     let seed = finding.seed().map_or_else(String::new, |seed| format!(", seed {seed}"));
     let collapsed = if finding.is_degenerate() { ", all values equal" } else { "" };
     let tail = format!("n = {}, {}{seed}{collapsed}", finding.n(), finding.method());
@@ -58,7 +104,7 @@ pub(crate) fn full(metric: &MetricSpec, finding: &Finding) -> String {
 }
 
 /// A difference with all that belongs to it; its interval is not cut, since differences have their own range.
-pub(crate) fn full_change(metric: &MetricSpec, finding: &Finding) -> String {
+pub(crate) fn full_change(metric: &impl Scaled, finding: &Finding) -> String {
     let bounds = finding.interval().zip(finding.level()).map_or_else(
         || "no interval".to_owned(),
         |((lo, hi), level)| format!("{} CI {} to {}", percent(level), change(metric, lo), change(metric, hi)),

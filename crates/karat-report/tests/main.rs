@@ -1,6 +1,8 @@
 //! Reports of a made-up run with every kind of cell.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
+#[path = "render/comparison.rs"]
+mod comparison;
 #[path = "render/json.rs"]
 mod json;
 #[path = "render/markdown.rs"]

@@ -67,6 +67,10 @@ pub enum Method {
     Jeffreys,
     /// Wald interval of a proportion.
     Wald,
+    /// Inversion of McNemar's mid-p test (test-based).
+    MidP,
+    /// Inversion of the exact sign-flip test.
+    SignFlip,
     /// Percentile bootstrap.
     Percentile,
     /// Basic (reflected) bootstrap.
@@ -107,6 +111,8 @@ impl Method {
             Self::AgrestiCoull => "Agresti-Coull",
             Self::Jeffreys => "Jeffreys",
             Self::Wald => "Wald",
+            Self::MidP => "mid-p, test-based",
+            Self::SignFlip => "sign-flip, inverted",
             Self::Percentile => "percentile bootstrap",
             Self::Basic => "basic bootstrap",
             Self::Bca => "BCa bootstrap",

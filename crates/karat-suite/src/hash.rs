@@ -80,6 +80,7 @@ fn bare_variant(variant: &VariantSpec, recordings: &BTreeMap<String, String>) ->
 
 fn bare_scorer(scorer: &ScorerSpec) -> ScorerSpec {
     let mut bare = scorer.clone();
+    bare.margin = None;
     if let ScorerKind::Rubric(rubric) = &mut bare.kind {
         rubric.timeout_ms = None;
     }

@@ -30,6 +30,9 @@ pub struct ScorerSpec {
     /// Direction, where it is not the metric's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub better: Option<Better>,
+    /// The smallest difference that matters, in the metric's unit: what `compare` calls equivalent lies within it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub margin: Option<f64>,
 }
 
 /// What a scorer is.

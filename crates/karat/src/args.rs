@@ -39,6 +39,8 @@ pub enum Command {
     Resume(ResumeArgs),
     /// Write the report of a stored run again
     Report(ReportArgs),
+    /// Say whether a run, model or variant is better than another, or what it would take to know
+    Compare(CompareArgs),
     /// Show the cells of a stored run
     Show(ShowArgs),
     /// List stored runs
@@ -217,6 +219,59 @@ pub struct ReportArgs {
     /// Leave out what differs between interrupted and uninterrupted runs
     #[arg(long)]
     pub canonical: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct CompareArgs {
+    /// The baseline and the candidate: runs (id, its beginning, `latest`), or models, variants or systems of one run
+    #[arg(value_name = "BASELINE CANDIDATE", num_args = 2)]
+    pub sides: Vec<String>,
+    /// The run that models and variants are compared in [default: latest]
+    #[arg(long, value_name = "RUN", env = "KARAT_COMPARE_RUN")]
+    pub run: Option<String>,
+    /// Model of the baseline, model of the candidate
+    #[arg(long, value_name = "ID", num_args = 2, env = "KARAT_COMPARE_MODELS", value_delimiter = ',')]
+    pub models: Vec<String>,
+    /// Variant of the baseline, variant of the candidate
+    #[arg(long, value_name = "ID", num_args = 2, env = "KARAT_COMPARE_VARIANTS", value_delimiter = ',')]
+    pub variants: Vec<String>,
+    /// These metrics only, such as `quality.*`
+    #[arg(long, value_name = "METRIC,…", env = "KARAT_COMPARE_METRICS", value_delimiter = ',')]
+    pub metrics: Vec<String>,
+    /// How p-values are corrected for the number of metrics
+    #[arg(long, value_name = "RULE", env = "KARAT_COMPARE_CORRECTION", default_value = "holm")]
+    pub correction: CorrectionArg,
+    /// Confidence level of all metrics together
+    #[arg(long, value_name = "SHARE", env = "KARAT_COMPARE_CONFIDENCE", default_value_t = 0.95)]
+    pub confidence: f64,
+    /// The smallest difference of a metric that matters: within it the two are equivalent
+    #[arg(long, value_name = "METRIC=X", env = "KARAT_COMPARE_MARGIN", value_delimiter = ',')]
+    pub margin: Vec<String>,
+    /// Folder of compare.md and compare.json, `-` for stdout [default: a summary on stdout]
+    #[arg(short, long, visible_alias = "output", value_name = "DIR", env = "KARAT_COMPARE_OUTPUT_DIR")]
+    pub output_dir: Option<String>,
+    /// Forms that are written
+    #[arg(long, value_name = "FORM,…", env = "KARAT_COMPARE_FORMAT", value_delimiter = ',')]
+    pub format: Vec<TextFormArg>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum CorrectionArg {
+    /// Holm: no metric is called different by chance
+    Holm,
+    /// Benjamini-Hochberg: few of those called different are so by chance
+    Bh,
+    /// Each metric on its own
+    None,
+}
+
+/// Forms of what is no report of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum TextFormArg {
+    /// Markdown
+    Md,
+    /// JSON
+    Json,
 }
 
 #[derive(Debug, Args)]

@@ -233,7 +233,7 @@ fn refused(spec: &AnalysisSpec, message: impl Into<String>) -> AnalysisError {
 }
 
 /// Whether a metric's name fits a pattern: a name, or a beginning followed by `*`.
-fn fits(pattern: &str, name: &str) -> bool {
+pub(crate) fn fits(pattern: &str, name: &str) -> bool {
     match pattern.strip_suffix('*') {
         Some(beginning) => name.starts_with(beginning),
         None => pattern == name,

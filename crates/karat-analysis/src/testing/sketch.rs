@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use karat_types::{CellError, CellStatus, SampleRecord, Score};
-use serde_json::{Value, json};
+use karat_types::{CellError, CellStatus, Money, SampleRecord, Score};
+use serde_json::{Map, Value, json};
 
 use super::{MemoryCell, MemoryRun, cell, header, model, run_spec};
 
@@ -24,6 +24,9 @@ pub struct Sketch {
     samples: usize,
     trials: u32,
     clusters: Vec<String>,
+    metric: Map<String, Value>,
+    margin: Option<f64>,
+    cost: Option<Money>,
     analyses: Vec<Value>,
     marks: BTreeMap<(usize, usize), Mark>,
 }
@@ -31,8 +34,29 @@ pub struct Sketch {
 impl Sketch {
     /// An empty matrix.
     pub fn new(models: usize, variants: usize, samples: usize) -> Self {
-        let (clusters, analyses, marks) = Default::default();
-        Self { models, variants, samples, trials: 1, clusters, analyses, marks }
+        let (clusters, metric, analyses, marks) = Default::default();
+        Self { models, variants, samples, trials: 1, clusters, metric, margin: None, cost: None, analyses, marks }
+    }
+
+    /// Sets a field of the metric, such as `binary`, `better`, `range`.
+    #[must_use]
+    pub fn metric(mut self, field: &str, value: Value) -> Self {
+        self.metric.insert(field.to_owned(), value);
+        self
+    }
+
+    /// Declares the smallest difference that matters.
+    #[must_use]
+    pub fn margin(mut self, margin: f64) -> Self {
+        self.margin = Some(margin);
+        self
+    }
+
+    /// What each cell costs.
+    #[must_use]
+    pub fn cost(mut self, cost: Money) -> Self {
+        self.cost = Some(cost);
+        self
     }
 
     /// Sets the number of trials; all of a place have the same score.
@@ -129,6 +153,7 @@ impl Sketch {
         let per_row = self.models * self.variants * self.trials as usize;
         let ordinal = sample * per_row + system * self.trials as usize + trial as usize;
         let mut record = cell(ordinal as u64);
+        record.cost.cost = self.cost;
         match mark {
             Mark::Score(score) => record.scores = vec![(0, score.clone())],
             Mark::Skipped => record.status = CellStatus::Skipped,
@@ -145,6 +170,10 @@ impl Sketch {
         let models = (0..self.models).map(|at| model(&format!("model-{}", letter(at)), json!("unmetered")));
         let variant = |at: usize| json!({ "id": format!("variant-{at}"), "steps": [] });
         let systems = (0..self.models).flat_map(|model| (0..self.variants).map(move |variant| (model, variant)));
+        let mut metric = json!({ "name": "quality.overall", "scorer": 0, "range": [0.0, 10.0], "aggregate": "mean" });
+        for (field, value) in &self.metric {
+            metric[field] = value.clone();
+        }
         let system = |(model, variant)| json!({ "model": model, "variant": variant, "trials": self.trials });
         json!({
             "schema": "karat.plan/1",
@@ -161,9 +190,9 @@ impl Sketch {
             "trials": self.trials,
             "scorers": [{
                 "id": "quality", "kind": { "metric": { "metric": "length" } }, "output": "$",
-                "reduce": "mean", "aggregate": "mean"
+                "reduce": "mean", "aggregate": "mean", "margin": self.margin
             }],
-            "metrics": [{ "name": "quality.overall", "scorer": 0, "range": [0.0, 10.0], "aggregate": "mean" }],
+            "metrics": [metric],
             "analyses": self.analyses,
             "run": run_spec(),
             "tokenizer": "o200k_base"

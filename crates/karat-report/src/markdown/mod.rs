@@ -4,6 +4,7 @@
 //! [`page::Inline::text`] or [`page::Inline::code`] and cannot leave its place.
 
 mod baselines;
+mod comparison;
 mod cost;
 mod delta;
 mod failures;
@@ -16,6 +17,7 @@ mod recommendations;
 mod scorecards;
 mod systems;
 
+pub use comparison::comparison;
 use page::Page;
 
 use crate::report::Report;

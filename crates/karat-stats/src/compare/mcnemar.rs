@@ -1,6 +1,9 @@
 //! McNemar's test of two pass rates on the same items.
 
-use crate::special::{Binomial, ChiSquared, two_sided_p};
+use crate::{
+    interval::{Interval, Level, Method},
+    special::{Binomial, ChiSquared, normal_quantile, two_sided_p},
+};
 
 /// How the two systems did on the same pass/fail items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -73,6 +76,22 @@ impl PairedOutcomes {
             difference: (total > 0).then(|| (c as f64 - b as f64) / total as f64),
         }
     }
+
+    /// The test-based interval of the difference of the two rates (Miettinen 1976): d ± z_{1−α/2}·d/z_p, where z_p is
+    /// the normal quantile of the mid-p value. It leaves out 0 exactly where the mid-p is below α.
+    ///
+    /// Without a difference the standard error under the null, √(b + c)/n, stands for d/z_p. `None` for no items.
+    pub fn interval(&self, level: Level) -> Option<Interval> {
+        let test = self.mcnemar();
+        let difference = test.difference?;
+        let total = test.discordant + self.both_pass + self.both_fail;
+        let null_error = (test.discordant as f64).sqrt() / total as f64;
+        let z = -normal_quantile(0.5 * test.p_mid);
+        let implied = difference.abs() / z;
+        let error = if implied > 0.0 && implied.is_finite() { implied } else { null_error };
+        let half = level.z() * error;
+        Some(Interval::around(difference, half, level, Method::MidP))
+    }
 }
 
 fn mid_p(b: u64, c: u64) -> f64 {
@@ -107,6 +126,19 @@ mod tests {
     }
 
     proptest! {
+        /// BY-01: interval and p-value never contradict each other.
+        #[test]
+        fn the_interval_leaves_out_0_where_the_mid_p_is_below_alpha(b in 0..3000_u64, c in 0..3000_u64, rest in 0..500_u64) {
+            let counts = PairedOutcomes { only_baseline: b, only_candidate: c, both_pass: rest, both_fail: 1 };
+            let test = counts.mcnemar();
+            for level in [Level::P90, Level::P95, Level::P99] {
+                prop_assume!((test.p_mid - level.alpha()).abs() > 1e-9);
+                let interval = counts.interval(level).unwrap();
+                prop_assert!(interval.lo.is_finite() && interval.hi.is_finite());
+                prop_assert_eq!(interval.contains(0.0), test.p_mid > level.alpha(), "{:?} {:?}", interval, test);
+            }
+        }
+
         #[test]
         fn the_test_is_symmetric_and_mid_p_is_the_smaller(b in 0..400_u64, c in 0..400_u64) {
             let of = |b, c| PairedOutcomes { only_baseline: b, only_candidate: c, ..Default::default() }.mcnemar();

@@ -17,7 +17,7 @@ pub use equivalence::{NonInferiority, non_inferiority};
 pub use mcnemar::{McNemar, PairedOutcomes};
 pub use paired::{Paired, PairedT, pair, paired_t};
 pub use sign::{SignTest, sign_test};
-pub use sign_flip::{EXACT_UP_TO, SignFlip, sign_flip, sign_flip_exact, sign_flip_sampled};
+pub use sign_flip::{EXACT_UP_TO, SignFlip, sign_flip, sign_flip_exact, sign_flip_interval, sign_flip_sampled};
 pub use verdict::{Verdict, verdict};
 pub use wilcoxon::{SignedRank, WilcoxonZeros, hodges_lehmann, wilcoxon};
 

@@ -5,13 +5,21 @@
 
 use rand_chacha::rand_core::Rng;
 
-use crate::{describe::sorted, seed::Seed, sum::sum};
+use crate::{
+    describe::{is_constant, mean, sorted},
+    interval::{Interval, Level, Method},
+    seed::Seed,
+    sum::sum,
+};
 
 /// The largest number of differences for which [`sign_flip`] enumerates every pattern.
 pub const EXACT_UP_TO: usize = 20;
 
 /// The largest number for which enumeration is possible at all.
 const ENUMERABLE: usize = 40;
+
+/// Halvings that bring the ends of an inverted test to the precision of a double.
+const BISECTIONS: u32 = 60;
 
 /// Sums within this share of Σ|d| of each other count as ties; rounding must not decide.
 const SLACK: f64 = 1e-14;
@@ -90,6 +98,44 @@ pub fn sign_flip_sampled(differences: &[f64], samples: u32, seed: Seed) -> Optio
     })
 }
 
+/// The shifts δ for which the exact test of d − δ is above α: the interval of the mean difference that belongs to
+/// [`sign_flip_exact`]. Equal differences leave only the point.
+///
+/// `None` above 40 differences, and where so few of them can never be below α (2/2ⁿ > α).
+pub fn sign_flip_interval(differences: &[f64], level: Level) -> Option<Interval> {
+    let centre = mean(differences).filter(|_| differences.len() <= ENUMERABLE)?;
+    let tail = 0.5 * level.alpha();
+    if 0.5_f64.powi(differences.len() as i32) > tail {
+        return None;
+    }
+    if is_constant(differences) {
+        return Some(Interval::around(centre, 0.0, level, Method::Degenerate));
+    }
+    // Subset means lie within the differences, so both ends do.
+    let share = |shift: f64, tail: fn(&SignFlip) -> f64| {
+        let shifted: Vec<f64> = differences.iter().map(|d| d - shift).collect();
+        sign_flip_exact(&shifted).map_or(1.0, |test| tail(&test))
+    };
+    let ascending = sorted(differences);
+    let (least, most) = (*ascending.first()?, *ascending.last()?);
+    let lo = boundary(least, centre, |shift| share(shift, |test| test.p_greater) <= tail);
+    let hi = boundary(most, centre, |shift| share(shift, |test| test.p_less) <= tail);
+    Some(Interval { lo, hi, level, method: Method::SignFlip })
+}
+
+/// Where `excluded` stops to hold between `outside`, where it holds, and `inside`: the last excluded number.
+fn boundary(mut outside: f64, mut inside: f64, excluded: impl Fn(f64) -> bool) -> f64 {
+    for _ in 0..BISECTIONS {
+        let middle = 0.5 * outside + 0.5 * inside;
+        if excluded(middle) {
+            outside = middle;
+        } else {
+            inside = middle;
+        }
+    }
+    outside
+}
+
 /// The observed sum and the slack within which sums are tied; `None` for no differences or when a
 /// sum of them could overflow.
 fn observed(differences: &[f64]) -> Option<(f64, f64)> {
@@ -161,7 +207,25 @@ mod tests {
         assert_eq!(sampled, sign_flip_sampled(&d, 20_000, Seed(5)).unwrap());
     }
 
+    #[test]
+    fn too_few_differences_have_no_interval() {
+        assert_eq!(sign_flip_interval(&[0.5, 1.0, 0.25, 0.5, 0.75], Level::P95), None);
+        let six = sign_flip_interval(&[0.5, 1.0, 0.25, 0.5, 0.75, 0.5], Level::P95).unwrap();
+        assert!((six.lo - 0.25).abs() < 1e-12 && (six.hi - 1.0).abs() < 1e-12, "{six:?}");
+        assert_eq!(sign_flip_interval(&[0.5; 7], Level::P95).map(|it| (it.lo, it.hi)), Some((0.5, 0.5)));
+    }
+
     proptest! {
+        /// BY-01: interval and p-value never contradict each other.
+        #[test]
+        fn the_interval_leaves_out_0_where_the_test_is_below_alpha(d in prop::collection::vec(-0.6..1.0_f64, 6..18)) {
+            let test = sign_flip_exact(&d).unwrap();
+            let interval = sign_flip_interval(&d, Level::P95).unwrap();
+            prop_assert!(interval.lo <= interval.hi);
+            let excludes = interval.lo > 0.0 || interval.hi < 0.0;
+            prop_assert_eq!(excludes, test.p_two_sided <= 0.05, "{:?} {:?}", interval, test);
+        }
+
         #[test]
         fn enumeration_agrees_with_listing_every_pattern(d in prop::collection::vec((-8..9_i8).prop_map(|x| f64::from(x) / 10.0), 1..11)) {
             let n = d.len();

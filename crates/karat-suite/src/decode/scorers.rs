@@ -58,7 +58,17 @@ impl Decoder<'_> {
             reduce: self.chosen(node, "reduce", "mean", is_reducer),
             aggregate: self.chosen(node, "aggregate", "mean", is_aggregate),
             better: word(node, "better"),
+            margin: self.margin(node),
         })
+    }
+
+    fn margin(&mut self, node: &Node) -> Option<f64> {
+        let given = node.given("margin")?;
+        let (margin, _) = share(given)?;
+        if margin <= 0.0 {
+            self.problems.error(&given.place, format!("`margin` is {margin}: it has to be above 0"));
+        }
+        Some(margin)
     }
 
     fn chosen(&mut self, node: &Node, key: &str, standard: &str, fits: fn(&str) -> bool) -> String {

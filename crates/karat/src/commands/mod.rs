@@ -1,5 +1,6 @@
 //! One file per command.
 
+mod compare;
 mod completions;
 mod ls;
 mod models;
@@ -9,6 +10,7 @@ mod run;
 mod schema;
 mod selection;
 mod show;
+mod texts;
 mod trace;
 mod validate;
 
@@ -70,6 +72,7 @@ pub fn dispatch(cli: Cli, environment: Environment, printer: &Printer) -> Result
         Command::Plan(args) => plan::plan(&edge, &args.suite, &args.execution, args.json),
         Command::Validate(args) => validate::validate(&edge, &args.suite),
         Command::Report(args) => report::report(&edge, &args),
+        Command::Compare(args) => compare::compare(&edge, &args),
         Command::Show(args) => show::show(&edge, &args),
         Command::Ls(args) => ls::ls(&edge, &args),
         Command::Trace(args) => trace::trace(&edge, &args),

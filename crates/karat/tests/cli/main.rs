@@ -5,6 +5,7 @@
 mod bad_input;
 mod bench;
 mod claims;
+mod compare;
 mod faq;
 mod inspect;
 mod interruption;

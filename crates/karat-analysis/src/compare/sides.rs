@@ -1,0 +1,108 @@
+//! What is compared: some systems of a run against some systems of the same or another run, and which belongs to which.
+
+use std::collections::BTreeMap;
+
+use crate::findings::Findings;
+use crate::groups::system_id;
+
+/// Systems of a run that stand on one side of a comparison.
+#[derive(Debug, Clone)]
+pub struct Side<'a> {
+    /// How the side is called.
+    pub label: String,
+    /// The run.
+    pub findings: &'a Findings,
+    /// Its systems, as indices into the plan.
+    pub systems: Vec<usize>,
+}
+
+impl<'a> Side<'a> {
+    /// The systems of a run that have the model and the variant, where one is named.
+    ///
+    /// # Errors
+    /// The run has no such system; the error says what it has.
+    pub fn of(
+        label: impl Into<String>,
+        findings: &'a Findings,
+        model: Option<&str>,
+        variant: Option<&str>,
+    ) -> Result<Self, NotThere> {
+        let plan = &findings.plan;
+        let has_model = |system: usize| model.is_none_or(|id| plan.system_model(system).is_some_and(|it| it.id == id));
+        let has_variant = |system: usize| variant.is_none_or(|id| plan.system_variant(system) == id);
+        let systems: Vec<usize> =
+            (0..plan.systems.len()).filter(|system| has_model(*system) && has_variant(*system)).collect();
+        if systems.is_empty() {
+            let wanted = [model, variant].into_iter().flatten().collect::<Vec<_>>().join("/");
+            let has = (0..plan.systems.len()).map(|system| system_id(plan, system)).collect();
+            return Err(NotThere { wanted, has });
+        }
+        Ok(Self { label: label.into(), findings, systems })
+    }
+
+    /// Ids of its systems.
+    pub fn ids(&self) -> Vec<String> {
+        self.systems.iter().map(|system| system_id(&self.findings.plan, *system)).collect()
+    }
+
+    fn key(&self, system: usize, by: By) -> String {
+        let plan = &self.findings.plan;
+        match by {
+            By::System => system_id(plan, system),
+            By::Variant => plan.system_variant(system).to_owned(),
+            By::Model => plan.system_model(system).map_or_else(String::new, |model| model.id.clone()),
+            By::Only => String::new(),
+        }
+    }
+}
+
+/// A run without a system that was named.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotThere {
+    /// What was named.
+    pub wanted: String,
+    /// The systems that the run has.
+    pub has: Vec<String>,
+}
+
+/// What two systems must share to belong together.
+#[derive(Debug, Clone, Copy)]
+enum By {
+    System,
+    Variant,
+    Model,
+    /// Nothing: they are the only ones left.
+    Only,
+}
+
+/// Systems that belong together, as (baseline's, candidate's): those with the same model and variant, then those of
+/// the rest that alone share a variant, or a model, then the last one of each side.
+pub(super) fn pairs(baseline: &Side<'_>, candidate: &Side<'_>) -> Vec<(usize, usize)> {
+    let (mut left, mut right) = (baseline.systems.clone(), candidate.systems.clone());
+    let mut pairs = Vec::new();
+    for by in [By::System, By::Variant, By::Model, By::Only] {
+        let (own, others) = (alone(baseline, &left, by), alone(candidate, &right, by));
+        for (key, from) in own {
+            if let Some(to) = others.get(&key) {
+                pairs.push((from, *to));
+                left.retain(|system| *system != from);
+                right.retain(|system| system != to);
+            }
+        }
+    }
+    pairs.sort_unstable();
+    pairs
+}
+
+/// The systems that no other one shares its key with.
+fn alone(side: &Side<'_>, systems: &[usize], by: By) -> BTreeMap<String, usize> {
+    let mut by_key: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for system in systems {
+        by_key.entry(side.key(*system, by)).or_default().push(*system);
+    }
+    let single = |(key, systems): (String, Vec<usize>)| match systems[..] {
+        [only] => Some((key, only)),
+        _ => None,
+    };
+    by_key.into_iter().filter_map(single).collect()
+}

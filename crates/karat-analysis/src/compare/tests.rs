@@ -1,0 +1,213 @@
+use karat_types::Money;
+use serde_json::json;
+
+use super::*;
+use crate::testing::{MemoryRun, Sketch};
+use crate::{Options as Pass, analyse};
+
+fn findings(run: &MemoryRun) -> Findings {
+    analyse(run, &Pass::default()).unwrap()
+}
+
+/// The models of a run with two of them.
+fn models(run: &MemoryRun, options: &Options) -> Compared {
+    let found = findings(run);
+    let side = |model| Side::of(model, &found, Some(model), None).unwrap();
+    compare(&side("model-a"), &side("model-b"), options).unwrap()
+}
+
+/// Two models on `n` samples: the second scores `lead` more, give or take a spread that does not cancel out.
+fn sketch(n: usize, lead: f64, spread: f64) -> Sketch {
+    (0..n).fold(Sketch::new(2, 1, n), |sketch, sample| {
+        let base = 3.0 + (sample % 5) as f64;
+        let shift = spread * (((sample * 7919) % 13) as f64 / 6.0 - 1.0);
+        sketch.value(sample, 0, base).value(sample, 1, base + lead + shift)
+    })
+}
+
+fn only(compared: &Compared) -> &ComparedMetric {
+    let [metric] = compared.metrics.as_slice() else { panic!("one metric, not {}", compared.metrics.len()) };
+    metric
+}
+
+/// BY-01, GE-01: samples are paired by id, and those without a partner are listed.
+#[test]
+fn runs_are_paired_by_sample_id() {
+    let before = sketch(40, 0.0, 0.5).absent(3, 0).absent(3, 1).run();
+    let after = sketch(40, 0.4, 0.5).absent(7, 0).absent(7, 1).absent(8, 0).absent(8, 1).run();
+    let (before, after) = (findings(&before), findings(&after));
+    let side = |findings| Side::of("run", findings, None, None).unwrap();
+    let found = compare(&side(&before), &side(&after), &Options::default()).unwrap();
+    assert_eq!(found.matched, 37);
+    assert_eq!(found.baseline.only, ["sample-7", "sample-8"]);
+    assert_eq!(found.candidate.only, ["sample-3"]);
+    assert_eq!(found.baseline.systems, ["model-a/variant-0", "model-b/variant-0"]);
+    assert_eq!(only(&found).difference.n(), 37);
+}
+
+/// BY-01: 30 scores and more get the paired t test, with the sign-flip test beside it.
+#[test]
+fn many_scores_get_the_t_test() {
+    let found = models(&sketch(40, 0.4, 0.5).run(), &Options::default());
+    let metric = only(&found);
+    assert_eq!((metric.test, metric.verdict), ("paired t", Verdict::Better));
+    assert!(metric.difference.interval().unwrap().0 > 0.0 && metric.p.unwrap() < 0.05);
+    assert_eq!(metric.beside[0].test, "sign-flip");
+    assert!(metric.beside[0].p.is_some() && metric.beside[0].seed == Some(1));
+    assert_eq!((metric.candidate.n(), metric.needed.clone()), (40, None));
+}
+
+/// BY-01: fewer than 30 get the exact sign-flip test, with t and a bootstrap beside it.
+#[test]
+fn few_scores_get_the_exact_test() {
+    let found = models(&sketch(12, 0.4, 0.2).run(), &Options::default());
+    let metric = only(&found);
+    assert_eq!((metric.test, metric.verdict), ("sign-flip, exact", Verdict::Better));
+    assert_eq!(metric.difference.method(), "sign-flip, inverted");
+    let beside: Vec<&str> = metric.beside.iter().map(|it| it.test).collect();
+    assert_eq!(beside, ["paired t", "BCa bootstrap"]);
+}
+
+/// BY-01: pass/fail gets McNemar's mid-p, with the exact p-value and the t interval beside it.
+#[test]
+fn pass_fail_gets_mid_p() {
+    let passes = |wins: usize, losses: usize| {
+        let run = (0..60).fold(Sketch::new(2, 1, 60).metric("binary", json!(true)), |sketch, sample| {
+            let (a, b) = if sample < wins { (0.0, 1.0) } else { (1.0, if sample < wins + losses { 0.0 } else { 1.0 }) };
+            sketch.value(sample, 0, a).value(sample, 1, b)
+        });
+        models(&run.metric("range", json!([0.0, 1.0])).run(), &Options::default())
+    };
+    let found = passes(12, 3);
+    let metric = only(&found);
+    assert_eq!((metric.test, metric.kind, metric.verdict), ("McNemar mid-p", Kind::Binary, Verdict::Better));
+    // scipy: 2 * binom.cdf(2, 15, .5) + binom.pmf(3, 15, .5)
+    assert!((metric.p.unwrap() - 0.021_270_751_953_125).abs() < 1e-12, "{:?}", metric.p);
+    let exact = &metric.beside[0];
+    assert_eq!(exact.test, "McNemar exact");
+    assert!(exact.p > metric.p);
+    assert!(metric.beside[1].ci.is_some());
+    assert_eq!(only(&passes(6, 4)).verdict, Verdict::Undecided);
+}
+
+/// BY-01: where lower is better, more is worse.
+#[test]
+fn the_direction_is_the_metric_s() {
+    let found = models(&sketch(40, 0.4, 0.5).metric("better", json!("lower")).run(), &Options::default());
+    assert_eq!(only(&found).verdict, Verdict::Worse);
+}
+
+/// BY-01: equivalence needs a margin, declared by the scorer or asked for.
+#[test]
+fn equivalent_is_within_a_declared_margin() {
+    let close = sketch(60, 0.01, 0.3);
+    assert_eq!(only(&models(&close.run(), &Options::default())).verdict, Verdict::Undecided);
+    assert_eq!(only(&models(&close.clone().margin(0.2).run(), &Options::default())).verdict, Verdict::Equivalent);
+    let asked =
+        |margin| Options { margins: BTreeMap::from([("quality.overall".to_owned(), margin)]), ..Options::default() };
+    assert_eq!(only(&models(&close.run(), &asked(0.2))).verdict, Verdict::Equivalent);
+    assert_eq!(only(&models(&close.run(), &asked(0.001))).verdict, Verdict::Undecided);
+}
+
+/// BY-01, BY-16: an undecided comparison says how many samples and dollars it would take.
+#[test]
+fn an_undecided_comparison_has_a_price() {
+    let run = sketch(40, 0.02, 0.8).trials(2).margin(0.1).cost(Money(1_000_000)).run();
+    let found = models(&run, &Options::default());
+    let metric = only(&found);
+    assert_eq!(metric.verdict, Verdict::Undecided);
+    let needed = metric.needed.as_ref().unwrap();
+    // (z_{.975} + z_{.8})² s_d² / margin², and two more for t.
+    let sd = metric.difference.se().unwrap() * 40.0_f64.sqrt();
+    assert_eq!(needed.samples, (7.848_879_734_349_087 * sd * sd / 0.01).ceil() as u64 + 2);
+    assert_eq!(needed.more, needed.samples - 40);
+    // Two models, two trials of each, a tenth of a cent each.
+    assert!((needed.cost_usd.unwrap() - 0.004 * needed.more as f64).abs() < 1e-9);
+    assert!(metric.detectable.unwrap() > 0.1);
+    let unpriced = models(&sketch(40, 0.02, 0.8).run(), &Options::default());
+    assert_eq!(only(&unpriced).needed.as_ref().unwrap().cost_usd, None);
+}
+
+/// BY-01: clusters count as what they are worth.
+#[test]
+fn clustered_samples_are_tested_by_cluster() {
+    let names: Vec<String> = (0..40).map(|sample| format!("passage {}", sample / 8)).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let found = models(&sketch(40, 0.4, 0.5).clusters(&names).run(), &Options::default());
+    let metric = only(&found);
+    assert_eq!(metric.test, "paired t, cluster-robust");
+    assert_eq!(metric.difference.method(), "cluster t (CR1)");
+    assert_eq!(metric.beside[0].test, "sign-flip of clusters");
+    assert!(found.warnings.iter().any(|it| it.contains("5 clusters")), "{:?}", found.warnings);
+}
+
+/// House rule: all differences 0 is p = 1 and decides nothing; a constant one is worth its signs.
+#[test]
+fn differences_that_do_not_vary_have_no_t() {
+    let identical = models(&sketch(50, 0.0, 0.0).run(), &Options::default());
+    let metric = only(&identical);
+    assert_eq!((metric.p, metric.verdict, metric.needed.clone()), (Some(1.0), Verdict::Undecided, None));
+    assert!(metric.difference.is_degenerate());
+    let constant = models(&sketch(5, 0.5, 0.0).run(), &Options::default());
+    let metric = only(&constant);
+    assert_eq!((metric.p, metric.verdict), (Some(0.0625), Verdict::Undecided));
+    assert_eq!(metric.difference.interval(), None);
+    assert_eq!(only(&models(&sketch(9, 0.5, 0.0).run(), &Options::default())).verdict, Verdict::Better);
+}
+
+/// BY-01: what is missing on one side is left out, counted and said.
+#[test]
+fn a_score_missing_on_one_side_is_left_out() {
+    let run = sketch(40, 0.4, 0.5).unscored(3, 1).error(4, 0, "timeout").not_applicable(5, 0).run();
+    let found = models(&run, &Options::default());
+    assert_eq!((only(&found).difference.n(), only(&found).left_out), (37, 2));
+    assert!(found.warnings.iter().any(|it| it.contains("up to 2")));
+}
+
+#[test]
+fn what_cannot_be_paired_is_refused_with_what_there_is() {
+    let (two, three) =
+        (findings(&Sketch::new(2, 1, 2).fill(1.0).run()), findings(&Sketch::new(2, 2, 2).fill(1.0).run()));
+    let side = |findings, model, variant| Side::of("s", findings, model, variant);
+    let missing = side(&two, Some("model-z"), None).unwrap_err();
+    assert_eq!(missing.has, ["model-a/variant-0", "model-b/variant-0"]);
+    let (a, b) = (side(&two, None, None).unwrap(), side(&three, None, Some("variant-1")).unwrap());
+    let found = compare(&a, &b, &Options::default()).unwrap();
+    assert_eq!(found.candidate.systems, ["model-a/variant-1", "model-b/variant-1"]);
+    let unknown = Options { metrics: vec!["speed".to_owned()], ..Options::default() };
+    let refused = compare(&a, &b, &unknown).unwrap_err().to_string();
+    assert!(refused.contains("quality.overall") && refused.contains("speed"), "{refused}");
+    let margin = Options { margins: BTreeMap::from([("speed".to_owned(), 1.0)]), ..Options::default() };
+    assert!(compare(&a, &b, &margin).unwrap_err().to_string().contains("speed"));
+}
+
+/// BY-01: verdict, p-value and interval never contradict each other, whatever the kind of scores.
+#[test]
+fn verdict_p_and_interval_agree() {
+    for n in [6, 9, 20, 29, 30, 45] {
+        for step in -8..9 {
+            for binary in [false, true] {
+                let lead = f64::from(step) / 10.0;
+                let run = if binary {
+                    let toss = |sample: usize| (sample * 7919 % 101) as f64 / 101.0;
+                    (0..n).fold(Sketch::new(2, 1, n), |sketch, sample| {
+                        let pass = |share: f64| f64::from(u8::from(toss(sample + n) < share));
+                        sketch.value(sample, 0, pass(0.5)).value(sample, 1, pass(0.5 + lead / 2.0))
+                    })
+                } else {
+                    sketch(n, lead, 1.0)
+                };
+                let found = models(&run.metric("binary", json!(binary)).run(), &Options::default());
+                let metric = only(&found);
+                let sign = metric.difference.interval().map(|(lo, hi)| (lo > 0.0, hi < 0.0));
+                let expected = match metric.verdict {
+                    Verdict::Better => Some((true, false)),
+                    Verdict::Worse => Some((false, true)),
+                    _ => sign.map(|_| (false, false)),
+                };
+                assert_eq!(sign, expected, "n {n} lead {lead} binary {binary}: {metric:?}");
+                assert_eq!(metric.p_adjusted.unwrap() <= 0.05, metric.verdict != Verdict::Undecided);
+            }
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! Comparing stored runs, or the models and variants of one. Makes no call.
+
+use std::collections::BTreeMap;
+
+use karat_analysis::Findings;
+use karat_analysis::compare::{Compared, NotThere, Options, Side};
+use karat_stats::interval::Level;
+use karat_stats::multiplicity::StepRule;
+use karat_stats::seed::Seed;
+use karat_types::{PlanHeader, RunRows};
+
+use crate::report::findings;
+use crate::{App, AppError};
+
+/// One side of a comparison.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Party {
+    /// A run: its id, its beginning, or `latest`.
+    pub run: String,
+    /// The model, where only its systems count.
+    pub model: Option<String>,
+    /// The variant, where only its systems count.
+    pub variant: Option<String>,
+}
+
+/// How p-values are corrected for the number of metrics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Correction {
+    /// Holm.
+    #[default]
+    Holm,
+    /// Benjamini-Hochberg.
+    BenjaminiHochberg,
+    /// None.
+    None,
+}
+
+/// What is asked of a comparison.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Comparing {
+    /// Names of metrics, or their beginnings followed by `*`; all without any.
+    pub metrics: Vec<String>,
+    /// The correction.
+    pub correction: Correction,
+    /// Confidence level of all metrics together, between 0 and 1.
+    pub confidence: f64,
+    /// The smallest difference that matters, by metric.
+    pub margins: BTreeMap<String, f64>,
+}
+
+/// A comparison that was made.
+#[derive(Debug, Clone)]
+pub struct Comparison(Compared);
+
+impl Comparison {
+    /// For a terminal.
+    pub fn terminal(&self) -> String {
+        karat_report::comparison::terminal(&self.0)
+    }
+
+    /// As Markdown.
+    pub fn markdown(&self) -> String {
+        karat_report::markdown::comparison(&self.0)
+    }
+
+    /// As JSON.
+    pub fn json(&self) -> Result<String, AppError> {
+        karat_report::comparison::json(&self.0).map_err(|error| AppError::harness(error.to_string()))
+    }
+}
+
+impl App {
+    /// The sides that two words mean: two runs, or else two models, variants or systems (`model/variant`) of `run`.
+    pub fn parties(&self, words: [&str; 2], run: Option<&str>) -> Result<[Party; 2], AppError> {
+        let store = self.existing_store()?;
+        let runs = words.map(|word| store.resolve(word));
+        if let (None, [Ok(baseline), Ok(candidate)]) = (run, &runs) {
+            return Ok([baseline, candidate].map(|run| Party { run: run.clone(), ..Party::default() }));
+        }
+        let within = run.unwrap_or("latest");
+        let id = store.resolve(within)?;
+        let plan = store.run(&id)?.plan;
+        let [baseline, candidate] = words.map(|word| named(&plan, word));
+        match (baseline, candidate) {
+            (Some(baseline), Some(candidate)) => {
+                Ok([baseline, candidate].map(|party| Party { run: id.clone(), ..party }))
+            }
+            (found, _) => {
+                let unknown = if found.is_none() { words[0] } else { words[1] };
+                let list = |ids: Vec<&str>| if ids.is_empty() { "none".to_owned() } else { ids.join(", ") };
+                Err(AppError::harness(format!("`{unknown}` is no stored run, and no model or variant of run {id}"))
+                    .hint(format!(
+                        "`karat ls` lists the runs; models of this one: {}; variants: {}",
+                        list(plan.models.iter().map(|it| it.id.as_str()).collect()),
+                        list(plan.variants.iter().map(|it| it.id.as_str()).collect())
+                    )))
+            }
+        }
+    }
+
+    /// Compares the candidate with the baseline.
+    pub fn compare(&self, baseline: &Party, candidate: &Party, comparing: &Comparing) -> Result<Comparison, AppError> {
+        if baseline == candidate {
+            return Err(AppError::harness("a run is compared with itself")
+                .hint("name two runs, or two models or variants of one with `--models A B` or `--variants A B`"));
+        }
+        let options = options(comparing)?;
+        let (before, after) = (self.stored(&baseline.run)?, self.stored(&candidate.run)?);
+        let one_run = before.header().id == after.header().id;
+        let before_findings = findings(&before)?;
+        let other_findings = if one_run { None } else { Some(findings(&after)?) };
+        let after_findings = other_findings.as_ref().unwrap_or(&before_findings);
+        let baseline = side(baseline, &before.header().id, &before_findings, one_run)?;
+        let candidate = side(candidate, &after.header().id, after_findings, one_run)?;
+        let compared = karat_analysis::compare::compare(&baseline, &candidate, &options);
+        compared.map(Comparison).map_err(|error| AppError::harness(error.to_string()))
+    }
+}
+
+/// The model, variant or `model/variant` of a plan that a word means.
+fn named(plan: &PlanHeader, word: &str) -> Option<Party> {
+    let model = |id: &str| plan.models.iter().any(|it| it.id == id).then(|| id.to_owned());
+    let variant = |id: &str| plan.variants.iter().any(|it| it.id == id).then(|| id.to_owned());
+    if let Some(model) = model(word) {
+        return Some(Party { model: Some(model), ..Party::default() });
+    }
+    if let Some(variant) = variant(word) {
+        return Some(Party { variant: Some(variant), ..Party::default() });
+    }
+    let (first, second) = word.rsplit_once('/')?;
+    Some(Party { model: Some(model(first)?), variant: Some(variant(second)?), ..Party::default() })
+}
+
+fn side<'a>(party: &Party, run: &str, findings: &'a Findings, one_run: bool) -> Result<Side<'a>, AppError> {
+    let (model, variant) = (party.model.as_deref(), party.variant.as_deref());
+    let within: Vec<&str> = [model, variant].into_iter().flatten().collect();
+    let label = match within.as_slice() {
+        [] => run.to_owned(),
+        parts if one_run => parts.join("/"),
+        parts => format!("{run} {}", parts.join("/")),
+    };
+    Side::of(label, findings, model, variant).map_err(|NotThere { wanted, has }| {
+        AppError::harness(format!("run {run} has no system with `{wanted}`"))
+            .hint(format!("its systems are {}", has.join(", ")))
+    })
+}
+
+fn options(comparing: &Comparing) -> Result<Options, AppError> {
+    let level = Level::new(comparing.confidence).ok_or_else(|| {
+        AppError::harness(format!("`--confidence {}` is no level", comparing.confidence))
+            .hint("give a share between 0 and 1, such as 0.95")
+    })?;
+    if let Some((metric, margin)) = comparing.margins.iter().find(|(_, margin)| !(**margin > 0.0 && margin.is_finite()))
+    {
+        return Err(AppError::harness(format!("`--margin {metric}={margin}` is no margin"))
+            .hint("give the smallest difference that matters, above 0, in the metric's unit"));
+    }
+    Ok(Options {
+        level,
+        correction: match comparing.correction {
+            Correction::Holm => StepRule::Holm,
+            Correction::BenjaminiHochberg => StepRule::BenjaminiHochberg,
+            Correction::None => StepRule::Alone,
+        },
+        metrics: comparing.metrics.clone(),
+        margins: comparing.margins.clone(),
+        seed: Seed(1),
+    })
+}

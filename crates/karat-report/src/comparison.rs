@@ -1,0 +1,215 @@
+//! A comparison for a terminal and as JSON; its Markdown is [`markdown::comparison`](crate::markdown::comparison).
+
+use std::fmt::Write as _;
+
+use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
+use karat_analysis::Finding;
+use karat_analysis::compare::{Compared, ComparedMetric, Needed, PLANNED_POWER, SecondTest, SideSummary, Verdict};
+use serde::Serialize;
+
+use crate::RenderError;
+use crate::figures::{self, NONE, count, percent};
+use crate::visible::brief;
+
+/// Characters of an id or a message on one line.
+const WIDTH: usize = 100;
+
+/// Ids shown of samples without a partner.
+const IDS: usize = 10;
+
+/// The comparison for a terminal. Nothing in it can act on one.
+pub fn terminal(compared: &Compared) -> String {
+    let mut text = String::new();
+    let mut line = |line: String| {
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "{}", line.trim_end());
+    };
+    for (label, side) in [("candidate", &compared.candidate), ("baseline ", &compared.baseline)] {
+        line(format!("{label}  {} ({})", brief(&side.label, WIDTH), brief(&side.systems.join(", "), WIDTH)));
+    }
+    line(matched(compared));
+    for side in [&compared.baseline, &compared.candidate] {
+        unmatched(side).into_iter().for_each(&mut line);
+    }
+    line(String::new());
+    table(compared).lines().for_each(|it| line(it.to_owned()));
+    line(String::new());
+    for metric in &compared.metrics {
+        line(format!("{}: {}", brief(&metric.metric, WIDTH), conclusion(metric)));
+    }
+    compared.warnings.iter().for_each(|it| line(format!("warning: {}", brief(it, 2 * WIDTH))));
+    line(format!("how these numbers were made: {}", how_made(compared)));
+    text
+}
+
+fn table(compared: &Compared) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+    let right = |text: String| Cell::new_owned(text).set_alignment(CellAlignment::Right);
+    let heads = ["metric", "baseline", "candidate", "change", "interval", "p", "verdict"];
+    let head = |(at, head): (usize, &&str)| {
+        if matches!(at, 1..=5) { right((*head).to_owned()) } else { Cell::new(head) }
+    };
+    table.set_header(heads.iter().enumerate().map(head));
+    for metric in &compared.metrics {
+        table.add_row([
+            Cell::new_owned(brief(&metric.metric, WIDTH / 2)),
+            right(figures::value(metric, metric.baseline.value())),
+            right(figures::value(metric, metric.candidate.value())),
+            right(change(metric, metric.difference.value())),
+            right(bounds(metric, &metric.difference)),
+            right(p_value(metric.p_adjusted)),
+            Cell::new(verdict(metric.verdict)),
+        ]);
+    }
+    table
+}
+
+/// The comparison as JSON (`karat.compare/1`).
+///
+/// # Errors
+/// Never for a comparison that [`compare`](karat_analysis::compare::compare) made.
+pub fn json(compared: &Compared) -> Result<String, RenderError> {
+    #[derive(Serialize)]
+    struct Document<'a> {
+        schema: &'static str,
+        #[serde(flatten)]
+        compared: &'a Compared,
+    }
+    let document = Document { schema: "karat.compare/1", compared };
+    let mut text = serde_json::to_string_pretty(&document).map_err(std::io::Error::from)?;
+    text.push('\n');
+    Ok(text)
+}
+
+/// `400 samples in both`.
+pub(crate) fn matched(compared: &Compared) -> String {
+    format!("paired by id: {} samples in both", count(compared.matched))
+}
+
+/// The samples of a side that the other one lacks; `None` where there are none.
+pub(crate) fn unmatched(side: &SideSummary) -> Option<String> {
+    let shown = side.only.iter().take(IDS).map(|id| brief(id, WIDTH / 2)).collect::<Vec<_>>().join(", ");
+    let more = side.n_only.saturating_sub(IDS as u64);
+    let more = if more > 0 { format!(" and {} more", count(more)) } else { String::new() };
+    (side.n_only > 0).then(|| format!("only in {}: {shown}{more}", brief(&side.label, WIDTH)))
+}
+
+/// The word of a verdict.
+pub(crate) fn verdict(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Better => "better",
+        Verdict::Worse => "worse",
+        Verdict::Equivalent => "equivalent",
+        Verdict::Undecided => "undecided",
+    }
+}
+
+/// The ends of a difference's interval.
+pub(crate) fn bounds(metric: &ComparedMetric, difference: &Finding) -> String {
+    match difference.interval() {
+        Some((lo, hi)) => format!("{} to {}", change(metric, lo), change(metric, hi)),
+        None => NONE.to_owned(),
+    }
+}
+
+/// A difference with its sign, in as many digits as its precision deserves.
+pub(crate) fn change(metric: &ComparedMetric, difference: f64) -> String {
+    figures::signed(&figures::to_digits(difference, digits(metric)))
+}
+
+/// A difference without its direction.
+pub(crate) fn size(metric: &ComparedMetric, difference: f64) -> String {
+    figures::to_digits(difference.abs(), digits(metric))
+}
+
+/// Digits behind the point: those of the scale, and more where the standard error would vanish in them.
+fn digits(metric: &ComparedMetric) -> usize {
+    let scale = figures::digits(metric, metric.difference.value());
+    let needed = metric.difference.se().filter(|se| *se > 0.0).map_or(0.0, |se| (1.0 - se.log10()).floor());
+    scale.max(needed.clamp(0.0, 6.0) as usize)
+}
+
+/// Three significant digits; below a thousandth only that.
+pub(crate) fn p_value(p: Option<f64>) -> String {
+    match p {
+        None => NONE.to_owned(),
+        Some(p) if p < 0.001 => "< 0.001".to_owned(),
+        Some(p) if p < 0.01 => format!("{p:.5}"),
+        Some(p) if p < 0.1 => format!("{p:.4}"),
+        Some(p) => format!("{p:.3}"),
+    }
+}
+
+/// A metric's result in one sentence.
+pub(crate) fn conclusion(metric: &ComparedMetric) -> String {
+    let difference = &metric.difference;
+    let level = difference.level().map_or_else(
+        || "no interval".to_owned(),
+        |level| format!("{} CI {}", percent(level), bounds(metric, difference)),
+    );
+    let figure = format!(
+        "{} ({level}, p = {}, n = {} paired, {})",
+        change(metric, difference.value()),
+        p_value(metric.p_adjusted),
+        count(difference.n()),
+        metric.test
+    )
+    .replace("p = <", "p <");
+    let follows = match (metric.verdict, &metric.needed, metric.margin) {
+        (Verdict::Equivalent, _, Some(margin)) => {
+            format!("equivalent, within ±{}", size(metric, margin))
+        }
+        (Verdict::Undecided, Some(needed), _) => format!("undecided; {}", take(metric, needed)),
+        (Verdict::Undecided, None, _) if difference.is_degenerate() && difference.value().abs() <= 0.0 => {
+            "undecided; no sample differs".to_owned()
+        }
+        (Verdict::Undecided, None, _) if difference.is_degenerate() => {
+            "undecided; every sample differs by the same amount".to_owned()
+        }
+        (other, ..) => verdict(other).to_owned(),
+    };
+    format!("{figure}: {follows}")
+}
+
+/// What it would take.
+fn take(metric: &ComparedMetric, needed: &Needed) -> String {
+    let which = if metric.margin.is_some() { "the margin of" } else { "a difference like this one of" };
+    let power = percent(needed.power);
+    let goal = format!("{which} {} with {power} power", size(metric, needed.difference));
+    if needed.more == 0 {
+        return format!("its samples would already detect {goal}");
+    }
+    let cost = match needed.cost_usd {
+        Some(cost) if cost > 0.0 => format!(", about {}", figures::usd(Some(cost))),
+        Some(_) => String::new(),
+        None => ", at an unknown price".to_owned(),
+    };
+    format!("about {} samples ({} more{cost}) would detect {goal}", count(needed.samples), count(needed.more))
+}
+
+/// Another test in a few words.
+pub(crate) fn second(metric: &ComparedMetric, second: &SecondTest) -> String {
+    let p = second.p.map(|p| format!("p = {}", p_value(Some(p))).replace("= <", "<"));
+    let interval = second.ci.map(|(lo, hi)| format!("{} to {}", change(metric, lo), change(metric, hi)));
+    let seed = second.seed.map(|seed| format!("seed {seed}"));
+    let facts: Vec<String> = [p, interval, seed].into_iter().flatten().collect();
+    format!("{} {}", second.test, facts.join(", "))
+}
+
+/// How the numbers came about.
+pub(crate) fn how_made(compared: &Compared) -> String {
+    let correction = match compared.correction {
+        _ if compared.family < 2 => "one metric".to_owned(),
+        "holm" => format!("p-values corrected by Holm over {} metrics", compared.family),
+        "bh" => format!("p-values corrected by Benjamini-Hochberg over {} metrics", compared.family),
+        _ => "p-values not corrected".to_owned(),
+    };
+    let corrected = compared.family > 1 && compared.correction != "none";
+    let each = if corrected { ", each interval at the level its metric is decided at" } else { "" };
+    format!(
+        "candidate − baseline, trials averaged first; {} overall, {correction}{each}; planned for {} power",
+        percent(compared.level),
+        percent(PLANNED_POWER)
+    )
+}

@@ -1,0 +1,78 @@
+//! A comparison of two runs, systems, models or variants.
+
+use karat_analysis::compare::{Compared, ComparedMetric, SideSummary};
+
+use super::page::{Column, Inline, Page};
+use crate::comparison::{bounds, change, conclusion, how_made, matched, p_value, second, size, unmatched, verdict};
+use crate::figures::{self, NONE, count, percent};
+
+/// The comparison as Markdown.
+pub fn comparison(compared: &Compared) -> String {
+    let mut page = Page::default();
+    page.heading(1, Inline::plain("Comparison"));
+    page.list([side("Candidate: ", &compared.candidate), side("Baseline: ", &compared.baseline)]);
+    page.paragraph(Inline::text(matched(compared)).and("."));
+    page.list([&compared.baseline, &compared.candidate].into_iter().filter_map(unmatched).map(Inline::text));
+    results(&mut page, compared);
+    page.heading(2, Inline::plain("In words"));
+    page.list(
+        compared.metrics.iter().map(|metric| Inline::code(&metric.metric).and(": ").and_text(conclusion(metric))),
+    );
+    beside(&mut page, compared);
+    for warning in &compared.warnings {
+        page.quote(Inline::text(warning));
+    }
+    page.paragraph(Inline::plain("How these numbers were made: ").and_text(how_made(compared)).and("."));
+    page.finish()
+}
+
+fn side(role: &'static str, side: &SideSummary) -> Inline {
+    let systems = Inline::list(side.systems.iter().map(Inline::code));
+    Inline::plain(role).and_code(&side.label).and(" (").then(systems).and(")")
+}
+
+fn results(page: &mut Page, compared: &Compared) {
+    let heads = [
+        Column::left(Inline::plain("Metric")),
+        Column::right(Inline::plain("Baseline")),
+        Column::right(Inline::plain("Candidate")),
+        Column::right(Inline::plain("Change")),
+        Column::right(Inline::plain("Interval")),
+        Column::right(Inline::plain("Level")),
+        Column::right(Inline::plain("p")),
+        Column::right(Inline::plain("p corrected")),
+        Column::right(Inline::plain("n")),
+        Column::left(Inline::plain("Test")),
+        Column::left(Inline::plain("Verdict")),
+    ];
+    let row = |metric: &ComparedMetric| {
+        vec![
+            Inline::code(&metric.metric),
+            Inline::text(figures::full_interval(metric, &metric.baseline)),
+            Inline::text(figures::full_interval(metric, &metric.candidate)),
+            Inline::text(change(metric, metric.difference.value())).bold(),
+            Inline::text(bounds(metric, &metric.difference)),
+            Inline::text(metric.difference.level().map_or(NONE.to_owned(), percent)),
+            Inline::text(p_value(metric.p)),
+            Inline::text(p_value(metric.p_adjusted)),
+            Inline::text(count(metric.difference.n())),
+            Inline::plain(metric.test),
+            Inline::plain(verdict(metric.verdict)).bold(),
+        ]
+    };
+    page.table(&heads, compared.metrics.iter().map(row));
+}
+
+fn beside(page: &mut Page, compared: &Compared) {
+    let detectable = |metric: &ComparedMetric| {
+        let least = metric.detectable?;
+        Some(format!("{} samples detect {} or more", count(metric.difference.n()), size(metric, least)))
+    };
+    let line = |metric: &ComparedMetric| {
+        let others = metric.beside.iter().map(|it| second(metric, it)).chain(detectable(metric));
+        Inline::code(&metric.metric).and(": ").and_text(others.collect::<Vec<_>>().join("; "))
+    };
+    let told = |metric: &&ComparedMetric| !metric.beside.is_empty() || metric.detectable.is_some();
+    page.heading(2, Inline::plain("Beside"));
+    page.list(compared.metrics.iter().filter(told).map(line));
+}

@@ -1,0 +1,49 @@
+use std::collections::BTreeMap;
+
+use karat_analysis::compare::{Compared, Options, Side, compare};
+use karat_analysis::testing::{HOSTILE, Sketch};
+use karat_analysis::{Options as Pass, analyse};
+use karat_report::{comparison, markdown};
+use karat_types::Money;
+use pulldown_cmark::{Event, Parser};
+use serde_json::json;
+
+/// A run of one system on `n` samples from the `first` on, with scores `lead` above the base, give or take `spread`.
+fn run(first: usize, n: usize, lead: f64, spread: f64) -> karat_analysis::Findings {
+    let sketch = Sketch::new(1, 1, first + n).metric("better", json!("higher")).cost(Money(2_500_000));
+    let scored = (first..first + n).fold(sketch, |sketch, sample| {
+        let shift = ((sample * 7919) % 13) as f64 / 6.0 - 1.0;
+        sketch.value(sample, 0, 4.0 + (sample % 5) as f64 + lead + spread * shift)
+    });
+    analyse(&scored.run(), &Pass::default()).unwrap()
+}
+
+fn compared(lead: f64, label: &str, margin: Option<f64>) -> Compared {
+    let (before, after) = (run(0, 40, 0.0, 0.0), run(2, 41, lead, 0.4));
+    let side = |label: &str, findings| Side::of(label, findings, None, None).unwrap();
+    let margins = margin.map(|margin| ("quality.overall".to_owned(), margin));
+    let options = Options { margins: BTreeMap::from_iter(margins), ..Options::default() };
+    compare(&side("20261101-before", &before), &side(label, &after), &options).unwrap()
+}
+
+/// BY-01: the comparison for a terminal, as Markdown and as JSON.
+#[test]
+fn a_comparison_in_every_form() {
+    let better = compared(0.3, "20261102-after", None);
+    insta::assert_snapshot!("better_terminal", comparison::terminal(&better));
+    insta::assert_snapshot!("better_markdown", markdown::comparison(&better));
+    insta::assert_snapshot!("better_json", comparison::json(&better).unwrap());
+    insta::assert_snapshot!("undecided_terminal", comparison::terminal(&compared(0.05, "20261102-after", Some(0.04))));
+    insta::assert_snapshot!("equivalent_terminal", comparison::terminal(&compared(0.01, "20261102-after", Some(0.2))));
+}
+
+/// House rule: what comes from outside is shown, not obeyed.
+#[test]
+fn a_hostile_label_stays_a_label() {
+    let hostile = compared(0.3, HOSTILE, None);
+    let text = comparison::terminal(&hostile);
+    assert!(text.chars().all(|c| c == '\n' || !c.is_control()), "{text:?}");
+    let page = markdown::comparison(&hostile);
+    let acted = Parser::new(&page).any(|event| matches!(event, Event::Html(_) | Event::InlineHtml(_)));
+    assert!(!acted, "{page}");
+}

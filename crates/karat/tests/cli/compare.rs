@@ -1,0 +1,100 @@
+//! `karat compare`.
+
+use serde_json::Value;
+use testkit::{Echo, FakeProvider, Script};
+
+use crate::place::{Place, questions, suite};
+
+/// A suite of two recorded variants whose pass rates differ by a lot, and by nothing.
+fn recorded(place: &Place, extra: &str) {
+    let answers = |wrong: fn(usize) -> bool| -> String {
+        let reply = |i: usize| if wrong(i) { "no idea".to_owned() } else { format!("answer {i}") };
+        (0..60).map(|i| format!("{{\"id\":\"q{i}\",\"reply\":\"{}\"}}\n", reply(i))).collect()
+    };
+    place.write("data.jsonl", &questions(60));
+    place.write("old.jsonl", &answers(|i| i % 3 == 0));
+    place.write("new.jsonl", &answers(|i| i % 30 == 1));
+    place.write("same.jsonl", &answers(|i| i % 3 == 0));
+    let step = |name: &str| format!("[ {{ recorded: {{ from: {name}.jsonl, column: reply }} }} ]");
+    let (old, new, same) = (step("old"), step("new"), step("same"));
+    place.write(
+        "karat.yaml",
+        &format!(
+            "name: replies\ndataset: {{ source: data.jsonl, id: id, reference: target }}\n\
+             variants:\n  old: {old}\n  new: {new}\n  same: {same}\n\
+             scorers:\n  hit: {{ metric: contains{extra} }}\n  chars: {{ metric: length, better: lower }}\n"
+        ),
+    );
+    place.fine(&["run", "--run-id", "a"]);
+}
+
+/// BY-01, GE-01: variants of one run, as words, by flag, as JSON; a pass rate is decided by McNemar's mid-p.
+#[test]
+fn variants_of_a_run_are_compared() {
+    let place = Place::new();
+    recorded(&place, "");
+    let said = place.fine(&["compare", "old", "new"]);
+    assert!(said.stdout.contains("better") && said.stdout.contains("McNemar mid-p"), "{}", said.all());
+    let json = place.fine(&["compare", "--variants", "old", "new", "--run", "a", "--format", "json"]).stdout;
+    let found: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!((&found["schema"], &found["matched"]), (&Value::from("karat.compare/1"), &Value::from(60)));
+    let hit = &found["metrics"][0];
+    assert_eq!((&hit["metric"], &hit["verdict"], &hit["kind"]), (&"hit".into(), &"better".into(), &"binary".into()));
+    assert!(hit["p_adjusted"].as_f64().unwrap() >= hit["p"].as_f64().unwrap());
+    assert_eq!(hit["difference"]["n"], 60);
+    let turned = place.fine(&["compare", "new", "old", "--metrics", "hit", "--correction", "none"]).stdout;
+    assert!(turned.contains("worse") && !turned.contains("chars"), "{turned}");
+    let alike = place.fine(&["compare", "old", "same"]).stdout;
+    assert!(alike.contains("no sample differs"), "{alike}");
+}
+
+/// BY-01: a scorer declares the smallest difference that matters; the command line may too.
+#[test]
+fn a_margin_makes_equivalence() {
+    let place = Place::new();
+    recorded(&place, ", margin: 90%");
+    let found = place.fine(&["compare", "new", "old", "--metrics", "hit", "--confidence", "0.9999999999"]).stdout;
+    assert!(found.contains("equivalent"), "{found}");
+    let found = place.fine(&["compare", "new", "old", "--margin", "chars=0.001"]).stdout;
+    assert!(!found.contains("chars: +0.1 equivalent"), "{found}");
+    let wrong = place.karat(&["compare", "old", "new", "--margin", "hit=-1"]);
+    assert!(wrong.code == 1 && wrong.stderr.contains("hit=-1"), "{}", wrong.all());
+}
+
+/// BY-01: two runs are paired by sample id, and what has no partner is listed; files are written where `-o` says.
+#[test]
+fn runs_are_compared_by_sample_id() {
+    let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();
+    let place = Place::new();
+    place.write("data.jsonl", &questions(35));
+    place.write("karat.yaml", &suite(&provider.base_url()));
+    place.fine(&["run", "--run-id", "first", "--limit", "33"]);
+    place.fine(&["run", "--run-id", "second"]);
+    let said = place.fine(&["compare", "fir", "second", "-o", "out"]).stdout;
+    assert!(said.contains("33 samples in both") && said.contains("only in second: q33, q34"), "{said}");
+    let json = std::fs::read_to_string(place.path().join("out/compare.json")).unwrap();
+    let found: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(found["candidate"]["only"], serde_json::json!(["q33", "q34"]));
+    assert!(std::fs::read_to_string(place.path().join("out/compare.md")).unwrap().starts_with("# Comparison"));
+}
+
+/// House rule: bad input says what there is, and is exit 1.
+#[test]
+fn what_cannot_be_compared_is_said() {
+    let place = Place::new();
+    assert!(place.karat(&["compare", "a", "b"]).stderr.contains("no store"));
+    recorded(&place, "");
+    for (arguments, part) in [
+        (&["compare"][..], "karat compare RUN RUN"),
+        (&["compare", "a", "a"], "with itself"),
+        (&["compare", "old", "nwe"], "`nwe`"),
+        (&["compare", "--variants", "old", "nwe"], "a has no system with `nwe`"),
+        (&["compare", "old", "new", "--metrics", "speed"], "speed"),
+        (&["compare", "old", "new", "--confidence", "95"], "0.95"),
+        (&["compare", "old", "new", "--margin", "hit"], "METRIC=X"),
+        (&["compare", "old"], "2"),
+    ] {
+        let said = place.karat(arguments);
+        assert!(said.code == 1 && said.stderr.contains(part), "{arguments:?}: {}", said.all());
+    }
+}
