@@ -27,9 +27,10 @@ mod texts;
 
 pub use aggregate::Spread;
 pub use analyses::{
-    Agreement, AgreementOptions, Analysed, CatalogEntry, Comparison, Delta, DeltaOptions, ErrorKind, Errors, Example,
-    Failure, Failures, FailuresOptions, Flagged, Grading, JudgePair, MetricAgreement, MetricDelta, Mover, NoteCount,
-    Notes, Outcome, Over, Shortfall, Stage, TextChange, TextDelta, catalog,
+    Agreement, AgreementOptions, Analysed, CatalogEntry, Comparison, CorpusDimension, CorpusSession, Delta,
+    DeltaOptions, ErrorKind, Errors, Example, Failure, Failures, FailuresOptions, Flagged, Grading, JudgePair,
+    MetricAgreement, MetricDelta, Mover, NoteCount, Notes, Outcome, Over, Shortfall, Stage, SummaryCorpus,
+    SummaryCorpusOptions, TextChange, TextDelta, catalog,
 };
 pub use baseline::Beside;
 pub use consensus::{CellScores, Consensus, united_diagnostics};

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use karat_suite::{Files, Plan, Registry, Suite};
+use karat_types::{PlanHeader, ScorerKind};
 
 use crate::preset::{SuiteFiles, names, suite_path};
 use crate::{App, AppError, Invocation, catalog};
@@ -21,6 +22,7 @@ impl App {
         let overrides = invocation.overrides(&self.lookup);
         let suite = Suite::load(files, &path, &overrides, &catalog::compose(), &Registry::builtin())?;
         let plan = suite.plan()?;
+        check_scorers(&plan.header)?;
         Ok(Loaded { plan })
     }
 
@@ -33,6 +35,14 @@ impl App {
         let suite = Suite::load(files, &path, &overrides, &catalog::compose(), &Registry::builtin())?;
         Ok(suite.registry().models().cloned().collect())
     }
+}
+
+/// What only the metric itself can say of its options, said before anything is run.
+fn check_scorers(plan: &PlanHeader) -> Result<(), AppError> {
+    for scorer in plan.scorers.iter().filter(|scorer| matches!(scorer.kind, ScorerKind::Metric { .. })) {
+        karat_scoring::scorer::build(scorer).map_err(|error| AppError::harness(error.to_string()))?;
+    }
+    Ok(())
 }
 
 /// A file as given, the `karat.yaml` of a folder, or a preset's name.
@@ -54,4 +64,27 @@ fn find(suite: &str, files: &dyn Files) -> Result<String, AppError> {
         None => format!("name a suite file, or one of the presets: {}", presets.join(", ")),
     };
     Err(AppError::harness(format!("there is no suite file and no preset `{suite}`")).hint(hint))
+}
+
+#[cfg(test)]
+mod tests {
+    use karat_scoring::summary::{JudgeOptions, judge_rubric};
+    use karat_suite::Overrides;
+
+    use super::*;
+
+    /// SU-06: the preset's judge and the library's are asked the same.
+    #[test]
+    fn the_summary_rubric_is_the_librarys() {
+        let overrides = Overrides { judges: Some(vec!["sim-summary-judge".to_owned()]), ..Overrides::default() };
+        let files: Arc<dyn Files> = Arc::new(SuiteFiles);
+        let path = "preset:summary/karat.yaml";
+        let suite = Suite::load(files, path, &overrides, &catalog::compose(), &Registry::builtin()).unwrap();
+        let plan = suite.plan().unwrap();
+        let rubrics = plan.header.scorers.iter().filter_map(|scorer| match &scorer.kind {
+            ScorerKind::Rubric(judged) => Some(&judged.rubric),
+            ScorerKind::Metric { .. } => None,
+        });
+        assert_eq!(rubrics.collect::<Vec<_>>(), [&judge_rubric(&JudgeOptions::default())]);
+    }
 }

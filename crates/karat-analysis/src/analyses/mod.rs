@@ -6,6 +6,7 @@ mod errors;
 mod failures;
 mod grading;
 mod notes;
+mod summary_corpus;
 
 use std::sync::Arc;
 
@@ -20,6 +21,7 @@ pub use errors::{ErrorKind, Errors, Example, Stage};
 pub use failures::{Failure, Failures, FailuresOptions, Shortfall};
 pub use grading::{Flagged, Grading};
 pub use notes::{NoteCount, Notes};
+pub use summary_corpus::{CorpusDimension, CorpusSession, SummaryCorpus, SummaryCorpusOptions};
 
 use crate::AnalysisError;
 use crate::aggregate::Measure;
@@ -66,6 +68,8 @@ pub enum Outcome {
     Notes(Notes),
     /// Of `grading`.
     Grading(Grading),
+    /// Of `summary_corpus`.
+    SummaryCorpus(SummaryCorpus),
 }
 
 /// An outcome under its key in `analyses{}`.
@@ -168,6 +172,13 @@ const REGISTRY: &[Entry] = &[
         about: "what the findings suggest, with caveats",
         options: || schema_for!(NoOptions),
         build: BUILT_IN,
+        always: false,
+    },
+    Entry {
+        name: "summary_corpus",
+        about: "a corpus of sessions by name, every dimension with its reason",
+        options: || schema_for!(SummaryCorpusOptions),
+        build: summary_corpus::build,
         always: false,
     },
 ];

@@ -138,3 +138,8 @@ impl ReferenceSession {
 fn or_empty<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(deserializer: D) -> Result<T, D::Error> {
     Option::deserialize(deserializer).map(Option::unwrap_or_default)
 }
+
+/// The program of the guide, run as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../../docs/guide/library.md")]
+struct Guide;

@@ -12,7 +12,6 @@ use super::{Decoder, whole, word};
 use crate::names;
 use crate::node::{Node, Place};
 use crate::notation;
-use crate::unavailable;
 
 /// Where a step stands in its variant.
 #[derive(Debug, Clone, Copy)]
@@ -189,15 +188,12 @@ impl Decoder<'_> {
         Some(RecordedSpec::File { from: template, by, column, missing })
     }
 
-    /// What identifies a recording in one file: its content; the path as written where the file is absent.
+    /// What identifies a recording in one file or folder: its content; the path as written where it is absent.
     fn recording(&mut self, from: &Node, missing: Missing) -> Option<String> {
         let path = self.path(from)?;
         match self.files.read(&path) {
             Ok(bytes) => return Some(blake3::hash(&bytes).to_hex().to_string()),
-            Err(_) if self.files.list(&path).is_ok() => {
-                self.problems.error(&from.place, unavailable::message("a folder in `from`"));
-                return None;
-            }
+            Err(_) if self.files.list(&path).is_ok() => return Some(self.folder_digest(&path)),
             Err(error) if missing == Missing::Error => {
                 self.unreadable(from, &path, &error);
                 return None;
@@ -208,6 +204,35 @@ impl Decoder<'_> {
             }
         }
         from.text().map(str::to_owned)
+    }
+
+    /// Hash over the names and contents of a folder's files, and of those in folders directly below it.
+    fn folder_digest(&self, path: &str) -> String {
+        let mut hasher = blake3::Hasher::new();
+        let mut add = |name: &str, bytes: &[u8]| {
+            for part in [name.as_bytes(), bytes] {
+                hasher.update(&(part.len() as u64).to_le_bytes());
+                hasher.update(part);
+            }
+        };
+        for (name, file) in self.children(path) {
+            match self.files.read(&file) {
+                Ok(bytes) => add(&name, &bytes),
+                Err(_) => {
+                    for (inner, below) in self.children(&file) {
+                        add(&format!("{name}/{inner}"), &self.files.read(&below).unwrap_or_default());
+                    }
+                }
+            }
+        }
+        hasher.finalize().to_hex().to_string()
+    }
+
+    /// Names and paths of what lies in a folder, in the order of the names; nothing where it is none.
+    fn children(&self, path: &str) -> Vec<(String, String)> {
+        let mut names = self.files.list(path).unwrap_or_default();
+        names.sort_unstable();
+        names.into_iter().map(|name| (name.clone(), format!("{}/{name}", path.trim_end_matches('/')))).collect()
     }
 
     fn chunk(&mut self, node: &Node, position: Position) -> Option<ChunkSpec> {

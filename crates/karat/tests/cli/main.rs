@@ -13,3 +13,4 @@ mod kill;
 mod place;
 mod provider;
 mod readme;
+mod summary;

@@ -1,0 +1,201 @@
+//! `summary_corpus`: a corpus of sessions by name, every dimension with its reason (SU-04).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use karat_types::{AnalysisSpec, CellStatus, PlanHeader, Score};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Analysis, Outcome, ScoredCell, Setting, options, refused};
+use crate::AnalysisError;
+use crate::aggregate::{Spread, spread};
+use crate::finding::Finding;
+use crate::groups::system_id;
+
+/// Sessions that are listed; all are counted.
+const LISTED: usize = 10_000;
+
+/// Options of `summary_corpus`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SummaryCorpusOptions {
+    /// The scorer whose figures are reported: a metric with several dimensions, or a rubric.
+    pub scorer: String,
+}
+
+/// What a corpus of sessions scored.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SummaryCorpus {
+    /// The scorer.
+    pub scorer: String,
+    /// Sessions with an output × systems, those without a candidate among them.
+    pub corpus_size: u64,
+    /// Mean of the overalls; null when nothing is scored.
+    pub overall_mean: Option<f64>,
+    /// The lowest overall.
+    pub overall_min: Option<f64>,
+    /// The highest overall.
+    pub overall_max: Option<f64>,
+    /// The mean with its n, interval and method.
+    pub overall: Option<Finding>,
+    /// Mean by dimension.
+    pub dimension_means: BTreeMap<String, Option<f64>>,
+    /// The first sessions, in plan order.
+    pub sessions: Vec<CorpusSession>,
+}
+
+/// One session.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CorpusSession {
+    /// The sample's id.
+    pub name: String,
+    /// The system, where the run has several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub system: Option<String>,
+    /// Repetition, from 0, where there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trial: Option<u32>,
+    /// Every dimension, in the scorer's order.
+    pub dimensions: Vec<CorpusDimension>,
+    /// The overall; null where it is not applicable or unscored.
+    pub overall: Option<f64>,
+}
+
+/// One dimension of one session.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CorpusDimension {
+    /// Its name.
+    pub dimension: String,
+    /// Its score; null where it is not applicable or unscored.
+    pub score: Option<f64>,
+    /// Why.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+struct Fold {
+    plan: Arc<PlanHeader>,
+    scorer: String,
+    /// Name and metric index of each dimension.
+    dimensions: Vec<(String, usize)>,
+    overall: usize,
+    size: u64,
+    sessions: Vec<CorpusSession>,
+}
+
+pub(super) fn build(spec: &AnalysisSpec, plan: &Arc<PlanHeader>) -> Result<Option<Box<dyn Analysis>>, AnalysisError> {
+    let SummaryCorpusOptions { scorer } = options(spec)?;
+    let Some(at) = plan.scorers.iter().position(|known| known.id == scorer) else {
+        return Err(refused(spec, format!("scorer names {scorer:?}, which is no scorer of this suite")));
+    };
+    let own = plan.metrics.iter().enumerate().filter(|(_, metric)| metric.scorer == at);
+    let mut figures: Vec<(String, usize)> = own
+        .map(|(index, metric)| {
+            let dimension = metric.name.strip_prefix(&scorer).and_then(|rest| rest.strip_prefix('.'));
+            (dimension.unwrap_or(&metric.name).to_owned(), index)
+        })
+        .collect();
+    // The composite is called so, or stands last.
+    let place = figures.iter().position(|(name, _)| name == "overall").or(figures.len().checked_sub(1));
+    let Some((_, overall)) = place.map(|place| figures.remove(place)) else {
+        return Err(refused(
+            spec,
+            format!("the scorer {scorer:?} has no figure in this run; name a judge or another scorer"),
+        ));
+    };
+    let fold = Fold { plan: plan.clone(), scorer, dimensions: figures, overall, size: 0, sessions: Vec::new() };
+    Ok(Some(Box::new(fold)))
+}
+
+impl Fold {
+    fn session(&self, cell: &ScoredCell<'_>) -> CorpusSession {
+        let dimension = |(name, at): &(String, usize)| {
+            let score = cell.scores.scores.get(*at).and_then(Option::as_ref);
+            CorpusDimension {
+                dimension: name.clone(),
+                score: score.and_then(Score::number),
+                reason: score.and_then(reason).map(str::to_owned),
+            }
+        };
+        CorpusSession {
+            name: cell.row.sample.id.clone(),
+            system: (self.plan.systems.len() > 1).then(|| system_id(&self.plan, cell.row.system)),
+            trial: (self.plan.trials > 1).then_some(cell.row.trial),
+            dimensions: self.dimensions.iter().map(dimension).collect(),
+            overall: cell.scores.number(self.overall),
+        }
+    }
+}
+
+fn reason(score: &Score) -> Option<&str> {
+    match score {
+        Score::Value { reason, .. } => reason.as_deref(),
+        Score::NotApplicable { na } => Some(na),
+        Score::Unscored { unscored } => Some(unscored),
+    }
+}
+
+impl Analysis for Fold {
+    fn cell(&mut self, cell: &ScoredCell<'_>) {
+        if cell.row.cell.status != CellStatus::Ok {
+            return;
+        }
+        self.size += 1;
+        if self.sessions.len() < LISTED {
+            let session = self.session(cell);
+            self.sessions.push(session);
+        }
+    }
+
+    fn finish(self: Box<Self>, setting: &Setting<'_>) -> Outcome {
+        let systems: Vec<usize> = (0..setting.plan.systems.len()).collect();
+        let of = |metric: usize| {
+            let measure = setting.measures.get(metric)?;
+            Some(spread(setting.table, metric, *measure, &systems, 0..setting.table.samples()))
+        };
+        let overall = of(self.overall);
+        let mean = |metric: usize| of(metric).as_ref().and_then(Spread::mean);
+        let dimension_means = self.dimensions.iter().map(|(name, at)| (name.clone(), mean(*at))).collect();
+        Outcome::SummaryCorpus(SummaryCorpus {
+            scorer: self.scorer,
+            corpus_size: self.size,
+            overall_mean: overall.as_ref().and_then(Spread::mean),
+            overall_min: overall.as_ref().and_then(Spread::min),
+            overall_max: overall.as_ref().and_then(Spread::max),
+            overall: overall.as_ref().and_then(Spread::figure).cloned(),
+            dimension_means,
+            sessions: self.sessions,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::testing::Sketch;
+    use crate::{AnalysisError, Options, Outcome, analyse};
+
+    fn run(scorer: &str) -> Result<crate::Findings, AnalysisError> {
+        let sketch = Sketch::new(1, 1, 3).value(0, 0, 8.0).value(1, 0, 2.0).error(2, 0, "parse");
+        analyse(&sketch.analysis("summary_corpus", "corpus", json!({"scorer": scorer})).run(), &Options::default())
+    }
+
+    /// SU-04: mean, extremes and every session; a cell that failed is no session of score 0.
+    #[test]
+    fn a_corpus_is_summed_up() {
+        let findings = run("quality").unwrap();
+        let Outcome::SummaryCorpus(corpus) = &findings.analyses[0].outcome else { panic!("no corpus") };
+        assert_eq!((corpus.corpus_size, corpus.overall_mean), (2, Some(5.0)));
+        assert_eq!((corpus.overall_min, corpus.overall_max), (Some(2.0), Some(8.0)));
+        assert_eq!(corpus.overall.as_ref().map(crate::Finding::n), Some(2));
+        let names: Vec<&str> = corpus.sessions.iter().map(|session| session.name.as_str()).collect();
+        assert_eq!(names, ["sample-0", "sample-1"]);
+    }
+
+    #[test]
+    fn an_unknown_scorer_is_refused() {
+        assert!(matches!(run("qualty"), Err(AnalysisError::Options { .. })));
+    }
+}

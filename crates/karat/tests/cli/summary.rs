@@ -1,0 +1,86 @@
+//! The quality gate for session summaries, offline.
+
+use serde_json::{Value, json};
+
+use crate::place::Place;
+
+fn session<'a>(corpus: &'a Value, name: &str) -> &'a Value {
+    corpus["sessions"].as_array().unwrap().iter().find(|session| session["name"] == name).unwrap()
+}
+
+fn dimension(session: &Value, name: &str) -> (f64, String) {
+    let found = session["dimensions"].as_array().unwrap().iter().find(|it| it["dimension"] == name).unwrap();
+    (found["score"].as_f64().unwrap(), found["reason"].as_str().unwrap_or_default().to_owned())
+}
+
+/// SU-02, SU-04, SU-08: the shipped corpus is scored offline, graded candidates in the order of their quality, and what
+/// is missing counts.
+#[test]
+fn candidates_of_known_quality_are_told_apart() {
+    let place = Place::new();
+    place.fine(&["run", "summary", "--run-id", "s"]);
+    let report = place.report("s");
+    let corpus = &report["analyses"]["summary_corpus"];
+    assert!(corpus["corpus_size"].as_u64().unwrap() >= 20);
+    assert_eq!(report["totals"]["errors"], 0);
+    assert_eq!((corpus["overall_min"].as_f64(), corpus["overall_max"].as_f64()), (Some(0.0), Some(1.0)));
+    let mean = corpus["overall_mean"].as_f64().unwrap();
+    assert!((mean - report["metrics"]["fidelity.overall"]["value"].as_f64().unwrap()).abs() < 1e-12);
+    assert_eq!(corpus["dimension_means"].as_object().unwrap().len(), 5);
+    let overall = |name: &str| session(corpus, name)["overall"].as_f64().unwrap();
+    let (copy, paraphrase) = (overall("auth-cookie-loop"), overall("docs-onboarding"));
+    let (truncated, stats, missing) =
+        (overall("incident-disk-full"), overall("ml-label-noise"), overall("vendor-api-sunset"));
+    assert!(copy > paraphrase && paraphrase > truncated && truncated > stats && stats > missing);
+    let wrong = session(corpus, "oauth-token-refresh");
+    assert_eq!(dimension(wrong, "outcome"), (0.0, "\"success\", but the reference says \"failed\"".to_owned()));
+    let missing = session(corpus, "vendor-api-sunset");
+    assert_eq!(dimension(missing, "title"), (0.0, "missing_candidate".to_owned()));
+    let names: Vec<&str> =
+        corpus["sessions"].as_array().unwrap().iter().map(|session| session["name"].as_str().unwrap()).collect();
+    assert!(names.is_sorted(), "{names:?}");
+}
+
+/// SU-06: the judge is off until it is named; then it is paired with the reference, and free of calls for what is
+/// missing.
+#[test]
+fn the_judge_compares_with_the_reference() {
+    let place = Place::new();
+    let samples = "auth-cookie-loop,ml-label-noise,vendor-api-sunset";
+    let said = place.karat(&["run", "summary", "--judges", "sim-summary-judge", "--sample", samples, "--run-id", "s"]);
+    assert!([0, 2].contains(&said.code), "three samples may miss the gate, nothing else: {}", said.all());
+    let report = place.report("s");
+    assert_eq!(report["totals"]["judgments"], 3);
+    let judged = |at: usize| {
+        let judgment = &report["cells"][at]["judgments"][0];
+        (judgment["scores"]["overall"]["value"].as_f64().unwrap(), judgment["call_ids"].as_array().unwrap().len())
+    };
+    assert_eq!((judged(0), judged(2)), ((1.0, 1), (0.0, 0)));
+    assert!(judged(1).0 < 0.5, "{}", judged(1).0);
+}
+
+/// SU-01, SU-03: an own corpus; a broken candidate fails its cell, weights that do not sum to 1 are refused at once.
+#[test]
+fn an_own_corpus() {
+    let place = Place::new();
+    place.write("c/sessions.jsonl", "{\"id\": \"one\"}\n{\"id\": \"two\"}\n");
+    for name in ["one", "two"] {
+        let reference = json!({"name": name, "reference": {"title": "Fix it", "outcome": "success"}});
+        place.write(&format!("c/{name}/reference.json"), &reference.to_string());
+    }
+    place.write("d/one.json", &json!({"title": "Fix it", "outcome": "success"}).to_string());
+    place.write("d/two.json", "{\"title\": ");
+    let arguments = ["run", "summary", "-p", "corpus=c", "-p", "candidates=d", "--run-id", "s"];
+    let said = place.karat(&arguments);
+    assert_eq!(said.code, 1, "{}", said.all());
+    let report = place.report("s");
+    assert_eq!(
+        (&report["totals"]["errors"], &report["analyses"]["summary_corpus"]["corpus_size"]),
+        (&json!(1), &json!(1))
+    );
+    assert_eq!(report["cells"][0]["scores"]["fidelity.overall"]["value"], 1.0);
+    let weights = "scorers.fidelity.with={weights: {title: 0.5}}";
+    let said = place.karat(&["validate", "summary", "--set", weights]);
+    assert_eq!(said.code, 1, "{}", said.all());
+    assert!(said.stderr.contains("must sum to 1"), "{}", said.all());
+}
