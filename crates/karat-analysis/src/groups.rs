@@ -2,7 +2,7 @@
 
 use std::ops::AddAssign;
 
-use karat_types::{CellRow, CellStatus, PlanHeader};
+use karat_types::{CellRow, CellStatus, Moment, PlanHeader};
 use serde::Serialize;
 
 use crate::aggregate::Spread;
@@ -28,6 +28,8 @@ pub struct Tally {
     pub reused: u64,
     /// Judgments.
     pub judgments: u64,
+    /// When the oldest reused output or judgment was made: when the run that made it began.
+    pub oldest_reused: Option<Moment>,
 }
 
 impl Tally {
@@ -44,6 +46,7 @@ impl Tally {
             unscored: is(row.cell.status == CellStatus::Ok && scores.any_unscored()),
             reused: is(row.cell.reused),
             judgments: row.judgments.len() as u64,
+            oldest_reused: row.judgments.iter().filter_map(|it| it.made_at).chain(row.cell.made_at).min(),
         }
     }
 }
@@ -58,6 +61,7 @@ impl AddAssign for Tally {
         self.unscored += other.unscored;
         self.reused += other.reused;
         self.judgments += other.judgments;
+        self.oldest_reused = self.oldest_reused.into_iter().chain(other.oldest_reused).min();
     }
 }
 

@@ -220,7 +220,8 @@ fn together(scores: &[&Score]) -> Score {
     }
 }
 
-fn rfc3339(moment: karat_types::Moment) -> String {
+/// A moment as RFC 3339 in UTC; empty where no calendar holds it.
+pub fn rfc3339(moment: karat_types::Moment) -> String {
     jiff::Timestamp::from_millisecond(moment.0).map_or_else(|_| String::new(), |moment| moment.to_string())
 }
 

@@ -1,7 +1,7 @@
 //! What a suite is run with: stored with the run, so that `resume` needs nothing but the run's id.
 
 use karat_suite::{Environment, Overrides};
-use karat_types::Tier;
+use karat_types::{CachePolicy, Tier};
 use serde::{Deserialize, Serialize};
 
 use crate::Lookup;
@@ -81,6 +81,7 @@ impl Invocation {
             judge_timeout_ms: self.judge_timeout_ms,
             max_chunks: self.max_chunks,
             seed: None,
+            cache: self.no_cache.then_some(CachePolicy::Off),
             environment: Environment::new(move |name| lookup(name)),
         }
     }

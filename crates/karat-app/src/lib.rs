@@ -12,6 +12,7 @@ mod load;
 mod preset;
 mod report;
 mod run;
+mod why;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -21,15 +22,16 @@ use karat_types::Clock;
 
 pub use compare::{Comparing, Comparison, Correction, Party};
 pub use error::AppError;
-pub use inspect::{CellLine, RunLine, Trace, TracedCall};
+pub use inspect::{CellLine, RunLine, Trace, TracedCall, rfc3339};
 pub use invocation::Invocation;
-pub use karat_engine::{Estimate, ModelEstimate, Stop};
+pub use karat_engine::{CellOutlook, Change, Estimate, ModelEstimate, Standing, Stop};
 pub use karat_store::StoreUrl;
 pub use karat_suite::{Diagnostics, Plan, parse_duration as duration_ms};
 pub use load::Loaded;
 pub use preset::names as preset_names;
 pub use report::{Format, Written};
 pub use run::{Execution, RunEnd};
+pub use why::Reasons;
 
 const REPORT_SCHEMA: &str = include_str!("../../../schemas/report.schema.json");
 

@@ -93,7 +93,7 @@ pub(crate) fn findings(stored: &StoredRun) -> Result<Findings, AppError> {
 fn context(stored: &StoredRun, canonical: bool) -> Context {
     let begun: Option<Begun> = serde_json::from_value(stored.header().invocation.clone()).ok();
     let estimate = begun.map(|begun| Estimate { total: begun.estimate, per_cell: begun.estimate_per_cell });
-    Context { estimate, oldest_reused: None, canonical, files: Vec::new() }
+    Context { estimate, canonical, files: Vec::new() }
 }
 
 fn json(report: Report<'_>, folder: &Path) -> Result<Vec<PathBuf>, AppError> {

@@ -6,7 +6,7 @@ use karat_engine::{Estimate, Job, Stop, estimate, execute};
 use karat_providers::{Providers, Settings};
 use karat_store::{Store, StoreError};
 use karat_suite::Plan;
-use karat_types::{Exit, ModelSpec, Money, Observer, PlanHeader, RunHeader, RunStatus};
+use karat_types::{Exit, ModelSpec, Moment, Money, Observer, PlanHeader, RunHeader, RunStatus};
 use serde::{Deserialize, Serialize};
 
 use crate::{App, AppError, Invocation};
@@ -66,9 +66,10 @@ impl RunEnd {
 
 impl App {
     /// Says what a run would do. Makes no call.
-    pub fn estimate(&self, plan: &Plan, invocation: &Invocation) -> Result<Estimate, AppError> {
+    pub fn estimate(&self, plan: &Plan) -> Result<Estimate, AppError> {
         let store = self.open_store()?;
-        Ok(estimate(plan, &store, plan.files(), !invocation.no_cache)?)
+        let oldest = plan.header.run.cache.oldest(self.clock.now());
+        Ok(estimate(plan, &store, plan.files(), Some(oldest))?)
     }
 
     /// Runs a plan.
@@ -140,19 +141,21 @@ impl App {
                 .hint("check `dataset`, `where`, `limit`, `--sample`, `--models` and `--variants`; `karat plan` shows what is left"));
         }
         let files = plan.files();
-        let estimate = estimate(&plan, &store, files.clone(), !invocation.no_cache)?;
+        let started_at = found.header.as_ref().map_or_else(|| self.clock.now(), |header| header.started_at);
+        let oldest = plan.header.run.cache.oldest(started_at);
+        let estimate = estimate(&plan, &store, files.clone(), Some(oldest))?;
         allow(&mut plan, &estimate, invocation)?;
         let providers = Arc::new(self.connect(&plan.header, &estimate)?);
         let ledger = match &found.header {
             Some(header) => store.reopen(&header.id)?,
             None => {
-                let afresh = karat_engine::estimate(&plan, &store, files.clone(), false)?;
+                let afresh = karat_engine::estimate(&plan, &store, files.clone(), None)?;
                 let begun = Begun {
                     invocation: invocation.clone(),
                     estimate: afresh.cost().1,
                     estimate_per_cell: afresh.per_cell,
                 };
-                store.begin(&self.header(&found.id, &plan.header, &begun))?
+                store.begin(&self.header(&found.id, &plan.header, &begun, started_at))?
             }
         };
         let job = Job {
@@ -165,7 +168,7 @@ impl App {
             clock: self.clock.clone(),
             observer: execution.observer,
             stop: execution.stop,
-            reuse: !invocation.no_cache,
+            oldest,
         };
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
@@ -181,11 +184,11 @@ impl App {
         })
     }
 
-    fn header(&self, id: &str, plan: &Arc<PlanHeader>, begun: &Begun) -> RunHeader {
+    fn header(&self, id: &str, plan: &Arc<PlanHeader>, begun: &Begun, started_at: Moment) -> RunHeader {
         RunHeader {
             id: id.to_owned(),
             plan: plan.clone(),
-            started_at: self.clock.now(),
+            started_at,
             completed_at: None,
             status: RunStatus::Running,
             version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -9,15 +9,15 @@ use karat_scoring::scorer::CellView;
 use karat_store::{Ledger, Store};
 use karat_text::template::Context;
 use karat_types::{
-    CellCost, CellError, CellRecord, CellStatus, JudgmentRecord, Key, Money, Note, PlanHeader, Record, Sample, Score,
-    StepRecord,
+    CellCost, CellError, CellRecord, CellStatus, JudgmentRecord, Key, Moment, Money, Note, PlanHeader, Record, Sample,
+    Score, StepRecord,
 };
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::calls::{Calls, Tally, Target};
 use crate::flights::{Flights, Landing};
-use crate::identity::{RowDigests, judgment_key, output_key, recorded_key, step_key};
+use crate::identity::{RowDigests, judgment_key, output_key, recorded_key};
 use crate::steps::{StepEnd, StepInput};
 use crate::stop::Stop;
 use crate::systems::{ReadyJudge, ReadyStep, ReadySystem, Systems};
@@ -32,6 +32,8 @@ pub(crate) struct Workshop {
     pub steps: Flights<StepResult>,
     pub judgments: Flights<Arc<JudgmentRecord>>,
     pub stop: Stop,
+    /// Results are taken over from runs that began at this moment or later.
+    pub oldest: Moment,
 }
 
 /// What all cells of a row share.
@@ -98,8 +100,8 @@ struct Attempt<'a> {
 /// Where an output came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Origin {
-    /// From an earlier run.
-    Reused,
+    /// From an earlier run, that began at this moment.
+    Reused(Moment),
     /// Made now, and on disk under its key.
     Saved,
     /// Made now, needed by this cell only, so that its step is recorded together with the cell.
@@ -162,6 +164,7 @@ impl Workshop {
             key: Key::default(),
             status: CellStatus::Ok,
             reused: false,
+            made_at: None,
             output: None,
             output_hash: Key::default(),
             scores: Vec::new(),
@@ -175,7 +178,9 @@ impl Workshop {
             Ok(Output { made, paid, landing }) => {
                 held = landing;
                 record.key = made.step.key;
-                record.reused = made.origin == Origin::Reused;
+                if let Origin::Reused(made_at) = made.origin {
+                    (record.reused, record.made_at) = (true, Some(made_at));
+                }
                 unsaved = (made.origin == Origin::Unsaved).then(|| made.step.clone());
                 record.output_hash = output_key(&made.step.output);
                 record.cost = CellCost { usage: made.step.usage, cost: made.step.cost, paid };
@@ -218,11 +223,7 @@ impl Workshop {
             before = made.step.key;
             found = Some(made);
         }
-        let mut keys = Vec::with_capacity(system.chain.len());
-        for step in &system.chain {
-            before = step_key(before, step.identity, row.digests.get(&self.systems.reads, step.reads), trial);
-            keys.push(before);
-        }
+        let keys = system.keys(&self.systems, &row.digests, before, trial);
         let chain = Chain { workshop: self, row, system, keys: &keys, found: found.clone(), deadline };
         match chain.keys.len().checked_sub(1) {
             Some(last) => chain.step(last).await,
@@ -293,11 +294,11 @@ impl Workshop {
     }
 
     async fn judge_once(&self, key: Key, row: &Row, output: &Value, judge: &ReadyJudge) -> Arc<JudgmentRecord> {
-        if let Ok(Some(stored)) = self.store.judgment(key) {
-            let known = stored.record;
+        if let Some(stored) = self.store.judgment(key).ok().flatten().filter(|it| it.run_started_at >= self.oldest) {
+            let (made_at, known) = (Some(stored.run_started_at), stored.record);
             let cost = CellCost { paid: Money::ZERO, ..known.cost };
             let scores = judge.rebase(&known.scores);
-            return Arc::new(JudgmentRecord { reused: true, cost, scores, ..known });
+            return Arc::new(JudgmentRecord { reused: true, made_at, cost, scores, ..known });
         }
         let seed = self.plan.run.seed;
         let machine = judge.machine.machine(JudgeInput { sample: &row.sample, output, seed });
@@ -328,6 +329,7 @@ impl Workshop {
             shuffle_seed: verdict.shuffle_seed,
             prompt_version: judge.version.clone(),
             reused: false,
+            made_at: None,
             error: verdict.error,
             cost,
             latency_ms: tally.latency_ms,
@@ -372,9 +374,10 @@ impl<'w> Chain<'w, '_> {
     async fn make(&self, at: usize) -> Result<(Arc<Made>, Money), Arc<Unmade>> {
         let workshop = self.workshop;
         let key = self.keys[at];
-        if let Ok(Some(stored)) = workshop.store.step(key) {
-            let step = stored.record;
-            return Ok((Arc::new(Made { step, origin: Origin::Reused }), Money::ZERO));
+        if let Some(stored) = workshop.store.step(key).ok().flatten().filter(|it| it.run_started_at >= workshop.oldest)
+        {
+            let (step, origin) = (stored.record, Origin::Reused(stored.run_started_at));
+            return Ok((Arc::new(Made { step, origin }), Money::ZERO));
         }
         let (before, paid_before) = match at.checked_sub(1) {
             Some(before) => {

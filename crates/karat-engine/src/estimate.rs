@@ -10,13 +10,13 @@ use std::sync::Arc;
 use karat_scoring::judge::JudgeInput;
 use karat_store::Store;
 use karat_suite::{Files, Plan};
-use karat_types::{Ask, Key, Machine, ModelSpec, Money, Request, Turn, Usage};
+use karat_types::{Ask, Key, Machine, ModelSpec, Moment, Money, Request, Turn, Usage};
 use serde_json::Value;
 
 use crate::EngineError;
 use crate::cell::{Row, step_input};
 use crate::files::Library;
-use crate::identity::{judgment_key, output_key, recorded_key, step_key};
+use crate::identity::{judgment_key, output_key, recorded_key};
 use crate::steps::{DEFAULT_MAX_TOKENS, StepEnd};
 use crate::systems::{ReadyJudge, ReadyStep, ReadySystem, Systems};
 
@@ -83,12 +83,17 @@ impl Estimate {
     }
 }
 
-/// Walks the plan. Without `reuse`, everything counts as fresh.
-pub fn estimate(plan: &Plan, store: &Store, files: Arc<dyn Files>, reuse: bool) -> Result<Estimate, EngineError> {
+/// Walks the plan. Results of runs that began before `oldest` do not count; without it none does.
+pub fn estimate(
+    plan: &Plan,
+    store: &Store,
+    files: Arc<dyn Files>,
+    oldest: Option<Moment>,
+) -> Result<Estimate, EngineError> {
     let mut walk = Walk {
         plan,
-        store: reuse.then_some(store),
-        systems: Arc::new(Systems::new(&plan.header, None)?),
+        store: oldest.map(|oldest| (store, oldest)),
+        systems: Arc::new(Systems::new(&plan.header)?),
         library: Library::new(files),
         planned: HashSet::new(),
         sums: BTreeMap::new(),
@@ -117,7 +122,8 @@ enum Known {
 
 struct Walk<'a> {
     plan: &'a Plan,
-    store: Option<&'a Store>,
+    /// Where results are found, and how old they may be.
+    store: Option<(&'a Store, Moment)>,
     systems: Arc<Systems>,
     library: Library,
     planned: HashSet<Key>,
@@ -141,7 +147,7 @@ impl Walk<'_> {
         let mut known = Known::Nothing;
         let mut before = self.systems.root;
         if let Some(step) = &system.recorded {
-            match self.recorded(row, system, step) {
+            match recorded_output(&self.library, row, system, step) {
                 Some(output) => {
                     before = recorded_key(&output);
                     known = Known::Output(Arc::new(output));
@@ -152,11 +158,7 @@ impl Walk<'_> {
                 }
             }
         }
-        let mut keys = Vec::new();
-        for step in &system.chain {
-            before = step_key(before, step.identity, row.digests.get(&self.systems.reads, step.reads), trial);
-            keys.push(before);
-        }
+        let keys = system.keys(&systems, &row.digests, before, trial);
         let mut first = 0;
         for place in (0..keys.len()).rev() {
             if let Some(step) = self.stored(keys[place])? {
@@ -196,20 +198,8 @@ impl Walk<'_> {
     }
 
     fn stored(&self, key: Key) -> Result<Option<Arc<Value>>, EngineError> {
-        let Some(store) = self.store else { return Ok(None) };
-        Ok(store.step(key)?.map(|stored| stored.record.output))
-    }
-
-    fn recorded(&self, row: &Row, system: &ReadySystem, step: &ReadyStep) -> Option<Value> {
-        let mut machine = step.step.machine(step_input(row, system, None));
-        let mut answers = Vec::new();
-        loop {
-            match machine.poll(std::mem::take(&mut answers)) {
-                Turn::Done(StepEnd::Output { output, .. }) => return Some(output),
-                Turn::Done(_) => return None,
-                Turn::Ask(asks) => answers = asks.into_iter().map(|ask| self.library.answer(ask)).collect(),
-            }
-        }
+        let Some((store, oldest)) = self.store else { return Ok(None) };
+        Ok(store.step(key)?.filter(|stored| stored.run_started_at >= oldest).map(|stored| stored.record.output))
     }
 
     /// Calls of one step and the greatest length of its output; `None` when it skips or fails before any call.
@@ -242,9 +232,10 @@ impl Walk<'_> {
     fn judgments(&mut self, row: &Row, at: usize, known: &Known) -> Result<(), EngineError> {
         let mut sums = Vec::new();
         for judge in &self.systems.clone().judges {
-            if let (Some(store), Known::Output(output)) = (self.store, known) {
+            if let (Some((store, oldest)), Known::Output(output)) = (self.store, known) {
                 let columns = row.digests.get(&self.systems.reads, judge.reads);
-                if store.judgment(judgment_key(judge.identity, output_key(output), columns))?.is_some() {
+                let stored = store.judgment(judgment_key(judge.identity, output_key(output), columns))?;
+                if stored.is_some_and(|stored| stored.run_started_at >= oldest) {
                     self.estimate.judgments_reused += 1;
                     continue;
                 }
@@ -305,6 +296,19 @@ impl Sum {
         let cost =
             |input, output| model.price.cost(&Usage { input_tokens: input, output_tokens: output, ..Usage::default() });
         cost(self.input.0, self.output.0).zip(cost(self.input.1, self.output.1))
+    }
+}
+
+/// The output that a recorded step finds; `None` when it finds none.
+pub(crate) fn recorded_output(library: &Library, row: &Row, system: &ReadySystem, step: &ReadyStep) -> Option<Value> {
+    let mut machine = step.step.machine(step_input(row, system, None));
+    let mut answers = Vec::new();
+    loop {
+        match machine.poll(std::mem::take(&mut answers)) {
+            Turn::Done(StepEnd::Output { output, .. }) => return Some(output),
+            Turn::Done(_) => return None,
+            Turn::Ask(asks) => answers = asks.into_iter().map(|ask| library.answer(ask)).collect(),
+        }
     }
 }
 

@@ -3,10 +3,15 @@
 //! A step's key is a chain: what was read before it, what it is, what it reads of the row, which model answers, which
 //! trial it is. Labels (ids of steps, variants, models, samples) are not in it unless a template shows them to a model.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use karat_types::{Key, KeyBuilder, ModelSpec, PlanHeader, Sample, Slot, StepSpec};
+use karat_types::{Key, KeyBuilder, Sample, Slot};
 use serde_json::Value;
+
+/// Names of the roles among what is read. No column's, since templates reach columns through `sample`.
+const INPUT: &str = "{{ input }}";
+const REFERENCE: &str = "{{ reference }}";
 
 /// What of a cell the templates of a step or rubric look at.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -41,56 +46,66 @@ impl Reads {
         reads
     }
 
+    /// What any of several read sets looks at.
+    pub fn united<'a>(sets: impl IntoIterator<Item = &'a Self>) -> Self {
+        let mut all = Self::default();
+        for set in sets {
+            all.whole_row |= set.whole_row;
+            all.input |= set.input;
+            all.reference |= set.reference;
+            all.columns.extend(set.columns.iter().cloned());
+        }
+        all.columns.sort();
+        all.columns.dedup();
+        all
+    }
+
+    /// Whether something of this name, as [`Self::digests`] gives it, is read.
+    pub fn has(&self, name: &str) -> bool {
+        match name {
+            INPUT => self.input,
+            REFERENCE => self.reference,
+            column => self.whole_row || self.columns.iter().any(|known| known == column),
+        }
+    }
+
     /// The content of what is read of a row.
     pub fn digest(&self, sample: &Sample) -> Key {
-        let absent = Value::Null;
-        let mut key = KeyBuilder::new("karat/row/1");
+        let key = KeyBuilder::new("karat/row/1");
         if self.whole_row {
             return key.json(&sample.columns).finish();
         }
-        if self.input {
-            key = key.text("input").json(sample.input.as_ref().unwrap_or(&absent));
-        }
-        if self.reference {
-            key = key.text("reference").json(sample.reference.as_ref().unwrap_or(&absent));
-        }
-        for column in &self.columns {
-            let value = match (column.as_str(), sample.columns.get(column)) {
-                (_, Some(value)) => value,
-                ("id", None) => &Value::from(&*sample.id),
-                _ => &absent,
-            };
-            key = key.text(column).json(value);
-        }
-        key.finish()
+        self.named(sample).fold(key, |key, (name, value)| key.text(name).json(&*value)).finish()
+    }
+
+    /// The same by name: a digest of each part, and of every column where the whole row is read.
+    pub fn digests(&self, sample: &Sample) -> Vec<(String, Key)> {
+        let unread = sample.columns.iter().filter(|(name, _)| self.whole_row && !self.columns.contains(name));
+        let unread = unread.map(|(name, value)| (name.as_str(), Cow::Borrowed(value)));
+        let digest = |value: &Value| KeyBuilder::new("karat/column/1").json(value).finish();
+        self.named(sample).chain(unread).map(|(name, value)| (name.to_owned(), digest(&value))).collect()
+    }
+
+    /// What is read, by its name: a role's, or a column's.
+    fn named<'a>(&'a self, sample: &'a Sample) -> impl Iterator<Item = (&'a str, Cow<'a, Value>)> {
+        let or_null = |value: Option<&'a Value>| value.map_or(Cow::Owned(Value::Null), Cow::Borrowed);
+        let input = self.input.then(|| (INPUT, or_null(sample.input.as_ref())));
+        let reference = self.reference.then(|| (REFERENCE, or_null(sample.reference.as_ref())));
+        let column = move |name: &'a String| match (name.as_str(), sample.columns.get(name)) {
+            (name @ "id", None) => (name, Cow::Owned(Value::from(&*sample.id))),
+            (name, value) => (name, or_null(value)),
+        };
+        input.into_iter().chain(reference).chain(self.columns.iter().map(column))
     }
 }
 
-/// The constant part of a step's identity for one model: computed once a run.
-pub(crate) fn step_identity(step: &StepSpec, model: Option<&ModelSpec>, variant: &str, plan: &PlanHeader) -> Key {
-    let mut key = KeyBuilder::new("karat/step-spec/1")
-        .json(&step.version)
-        .json(&step.action)
-        .json(&step.chunk)
-        .json(&step.parse)
-        .json(&step.take)
-        .json(&step.merge)
-        .json(&step.parameters);
-    if step.chunk.is_some() {
-        key = key.text(&plan.tokenizer);
+/// What people call something that is read of a row.
+pub(crate) fn name_of_read(name: &str) -> String {
+    match name {
+        INPUT => "input".to_owned(),
+        REFERENCE => "reference".to_owned(),
+        column => format!("column {column}"),
     }
-    if let Some(model) = model {
-        key = key.json(&model.identity());
-    }
-    for name in &step.reads {
-        key = match name.split('.').next() {
-            Some("params") => key.text(name).json(&plan.params),
-            Some("variant") => key.text(variant),
-            Some("model") => key.text(model.map_or("", |model| model.id.as_str())),
-            _ => key,
-        };
-    }
-    key.finish()
 }
 
 /// Key of a step prefix.
@@ -111,11 +126,6 @@ pub(crate) fn output_key(output: &Value) -> Key {
 /// Key of one call of a step or judgment.
 pub(crate) fn call_key(owner: Key, slot: &Slot) -> Key {
     KeyBuilder::new("karat/call/1").key(owner).text(&slot.0).finish()
-}
-
-/// The constant part of a judge's identity: rubric, parameters, examples, and who judges.
-pub(crate) fn judge_identity(rubric: Key, judge: &ModelSpec, seed: u64) -> Key {
-    KeyBuilder::new("karat/judge/1").key(rubric).json(&judge.identity()).number(seed).finish()
 }
 
 /// Key of a judgment.

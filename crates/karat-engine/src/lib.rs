@@ -18,14 +18,19 @@ mod cell;
 mod estimate;
 mod files;
 mod flights;
+mod history;
 mod identity;
+mod parts;
 mod run;
+mod standing;
 mod steps;
 mod stop;
 mod systems;
 
 pub use estimate::{Estimate, ModelEstimate, estimate};
+pub use parts::Change;
 pub use run::{Job, Outcome, execute};
+pub use standing::{CellOutlook, JudgmentOutlook, Standing, outlook};
 pub use stop::Stop;
 
 /// Why a run could not go on. What happens within a cell is never one of these: it is recorded there.

@@ -7,7 +7,8 @@ use karat_providers::Providers;
 use karat_store::{Finished, Ledger, Store};
 use karat_suite::{Files, Plan};
 use karat_types::{
-    CellProgress, CellStatus, Clock, Event, Money, Observer, Record, ReuseLabel, RunStatus, Sample, SampleRecord,
+    CellProgress, CellStatus, Clock, Event, Moment, Money, Observer, Record, ReuseLabel, RunStatus, Sample,
+    SampleRecord,
 };
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
@@ -45,8 +46,8 @@ pub struct Job {
     pub observer: Arc<dyn Observer>,
     /// How it is stopped.
     pub stop: Stop,
-    /// Whether results of earlier runs may be used.
-    pub reuse: bool,
+    /// Results are taken over from runs that began at this moment or later.
+    pub oldest: Moment,
 }
 
 /// How a run, or the part of it that this process did, ended.
@@ -64,8 +65,7 @@ pub struct Outcome {
 pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
     let plan = job.plan.header.clone();
     let finished = job.store.finished(&job.run)?;
-    let salt = (!job.reuse).then_some(job.run.as_str());
-    let systems = Systems::new(&plan, salt)?;
+    let systems = Systems::new(&plan)?;
     let ledger = Arc::new(job.ledger);
     let spending = job.store.spending(&job.run)?;
     let limit = plan.run.budget_usd.and_then(Money::from_usd);
@@ -90,6 +90,7 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
         steps: Flights::new(),
         judgments: Flights::new(),
         stop: job.stop.clone(),
+        oldest: job.oldest,
     });
     let progress =
         Arc::new(Progress { observer: job.observer.clone(), done: AtomicU64::new(finished.cells.len()), total });
@@ -208,6 +209,7 @@ async fn announce(workshop: &Workshop, samples: &[Sample]) -> bool {
             cluster: sample.cluster.clone(),
             date: sample.date.clone(),
             metadata: sample.metadata.clone(),
+            reads: workshop.systems.all_reads.digests(sample),
         })
     });
     match workshop.ledger.append(records.collect()).await {

@@ -3,14 +3,19 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use karat_scoring::judge::RubricJudge;
+use karat_scoring::judge::{PROMPT_VERSION, RubricJudge};
 use karat_scoring::scorer::{self, Scorer};
 use karat_types::{Key, KeyBuilder, ModelSpec, PlanHeader, Score, ScorerKind};
 
 use crate::EngineError;
 use crate::estimate::tokens_of;
-use crate::identity::{Reads, judge_identity, step_identity};
+use crate::identity::{Reads, RowDigests, step_key};
+use crate::parts;
 use crate::steps::CompiledStep;
+
+/// Domains of the constant parts of identities.
+const STEP: &str = "karat/step-spec/2";
+const JUDGE: &str = "karat/judge/2";
 
 /// A step of a system, ready to be keyed and run.
 pub(crate) struct ReadyStep {
@@ -47,6 +52,9 @@ pub(crate) struct ReadyJudge {
     pub judge: u16,
     pub machine: RubricJudge,
     pub identity: Key,
+    /// The names that the rubric reads.
+    pub names: Vec<String>,
+    /// Index into [`Systems::reads`].
     pub reads: usize,
     pub model: Arc<ModelSpec>,
     pub timeout: Duration,
@@ -68,8 +76,22 @@ pub(crate) struct Systems {
     pub judges: Vec<ReadyJudge>,
     /// The distinct sets of names that steps and rubrics read.
     pub reads: Vec<Reads>,
+    /// What any of them reads.
+    pub all_reads: Reads,
     /// Where every chain of keys begins.
     pub root: Key,
+}
+
+impl ReadySystem {
+    /// The keys of the steps that are made, given the key of what was found before them.
+    pub fn keys(&self, systems: &Systems, row: &RowDigests, before: Key, trial: u32) -> Vec<Key> {
+        let mut before = before;
+        let mut next = |step: &ReadyStep| {
+            before = step_key(before, step.identity, row.get(&systems.reads, step.reads), trial);
+            before
+        };
+        self.chain.iter().map(&mut next).collect()
+    }
 }
 
 impl ReadyJudge {
@@ -83,8 +105,8 @@ impl ReadyJudge {
 }
 
 impl Systems {
-    /// Compiles a plan. `salt` separates the keys of a run that must not reuse anything.
-    pub fn new(plan: &PlanHeader, salt: Option<&str>) -> Result<Self, EngineError> {
+    /// Compiles a plan.
+    pub fn new(plan: &PlanHeader) -> Result<Self, EngineError> {
         let mut reads = Vec::new();
         let models: Vec<Arc<ModelSpec>> = plan.models.iter().cloned().map(Arc::new).collect();
         let mut systems = (0..plan.systems.len())
@@ -93,11 +115,8 @@ impl Systems {
         mark_shared(&mut systems);
         let scorers = ready_scorers(plan)?;
         let judges = ready_judges(plan, &mut reads)?;
-        let mut root = KeyBuilder::new("karat/chain/1");
-        if let Some(salt) = salt {
-            root = root.text(salt);
-        }
-        Ok(Self { systems, scorers, judges, reads, root: root.finish() })
+        let all_reads = Reads::united(&reads);
+        Ok(Self { systems, scorers, judges, reads, all_reads, root: KeyBuilder::new("karat/chain/1").finish() })
     }
 }
 
@@ -134,7 +153,7 @@ fn ready_system(
         let timeout =
             spec.timeout_ms.or(model.as_ref().and_then(|model| model.timeout_ms)).unwrap_or(plan.run.timeout_ms);
         let ready = ReadyStep {
-            identity: step_identity(spec, model.as_deref(), &variant.id, plan),
+            identity: parts::of_step(spec, model.as_deref(), &variant.id, plan).key(STEP),
             reads: read_set(reads, &spec.reads),
             timeout: Duration::from_millis(timeout),
             retries: spec.retries.unwrap_or(plan.run.retries),
@@ -171,7 +190,7 @@ fn ready_scorers(plan: &PlanHeader) -> Result<Vec<ReadyScorer>, EngineError> {
         if let ScorerKind::Metric { .. } = spec.kind {
             let scorer =
                 scorer::build(spec).map_err(|error| EngineError::Plan(format!("scorer `{}`: {error}", spec.id)))?;
-            ready.push(ReadyScorer { scorer, metrics: metrics_of(plan, index).map(|(at, _)| at).collect() });
+            ready.push(ReadyScorer { scorer, metrics: metrics_of(plan, index).collect() });
         }
     }
     Ok(ready)
@@ -188,11 +207,11 @@ fn ready_judges(plan: &PlanHeader, reads: &mut Vec<Reads>) -> Result<Vec<ReadyJu
             let machine = RubricJudge::new(rubric, model)
                 .map_err(|error| EngineError::Plan(format!("scorer `{}`: {error}", spec.id)))?;
             let timeout = rubric.timeout_ms.or(model.timeout_ms).unwrap_or(plan.run.timeout_ms);
-            let prefix = format!("{}.", spec.id);
             ready.push(ReadyJudge {
                 scorer: index as u16,
                 judge: at as u16,
-                identity: judge_identity(machine.identity(), model, plan.run.seed),
+                identity: parts::of_judge(rubric, PROMPT_VERSION, model, plan.run.seed).key(JUDGE),
+                names: rubric.reads.clone(),
                 reads: read_set(reads, &rubric.reads),
                 model: Arc::new(model.clone()),
                 timeout: Duration::from_millis(timeout),
@@ -200,9 +219,8 @@ fn ready_judges(plan: &PlanHeader, reads: &mut Vec<Reads>) -> Result<Vec<ReadyJu
                 max_tokens: rubric.parameters.max_tokens,
                 reasks: u64::from(rubric.rubric.invalid.reask),
                 rubric_tokens: serde_json::to_string(&rubric.rubric).map_or(0, |text| tokens_of(&text)),
-                metrics: metrics_of(plan, index)
-                    .map(|(at, name)| (name.strip_prefix(&prefix).unwrap_or(name).to_owned(), at))
-                    .collect(),
+                // A plan lists a rubric's metrics in the order of its scores.
+                metrics: machine.dimensions().into_iter().map(str::to_owned).zip(metrics_of(plan, index)).collect(),
                 machine,
             });
         }
@@ -210,8 +228,7 @@ fn ready_judges(plan: &PlanHeader, reads: &mut Vec<Reads>) -> Result<Vec<ReadyJu
     Ok(ready)
 }
 
-/// Indices and names of a scorer's metrics.
-fn metrics_of(plan: &PlanHeader, scorer: usize) -> impl Iterator<Item = (u16, &str)> {
-    let metrics = plan.metrics.iter().enumerate();
-    metrics.filter(move |(_, metric)| metric.scorer == scorer).map(|(at, metric)| (at as u16, metric.name.as_str()))
+/// Indices of a scorer's metrics.
+fn metrics_of(plan: &PlanHeader, scorer: usize) -> impl Iterator<Item = u16> {
+    plan.metrics.iter().enumerate().filter(move |(_, metric)| metric.scorer == scorer).map(|(at, _)| at as u16)
 }

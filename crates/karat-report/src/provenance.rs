@@ -1,6 +1,6 @@
 //! "How this number was made": what a reader needs to make the figures again, in one line.
 
-use karat_analysis::Findings;
+use karat_analysis::{Findings, Tally};
 use karat_types::{ConsensusMethod, ScorerKind};
 
 use crate::figures::{count, percent};
@@ -17,10 +17,14 @@ pub(crate) fn parts(report: Report<'_>) -> Vec<(&'static str, String)> {
         None => format!("none ({})", figure.method()),
     });
     let reuse = || {
-        let reused = findings.run.tally.reused;
-        let age = context.oldest_reused.map(|moment| age(moment, header.started_at));
+        let tally = findings.run.tally;
+        let age = tally.oldest_reused.map(|moment| age(moment, header.started_at));
         let oldest = age.map_or_else(String::new, |age| format!(", the oldest {age} before the run"));
-        if reused == 0 { "nothing".to_owned() } else { format!("{} cells{oldest}", count(reused)) }
+        match tally {
+            Tally { reused: 0, oldest_reused: None, .. } => "nothing".to_owned(),
+            Tally { reused: 0, .. } => format!("judgments{oldest}"),
+            Tally { reused, .. } => format!("{} cells{oldest}", count(reused)),
+        }
     };
     let mut parts = vec![
         ("suite", plan.suite.clone()),

@@ -3,7 +3,7 @@
 use std::io;
 
 use karat_analysis::Findings;
-use karat_types::{Moment, Money, RowError, RunRows};
+use karat_types::{Money, RowError, RunRows};
 
 /// What the plan expected the run to cost, as if nothing had been stored before.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -19,8 +19,6 @@ pub struct Estimate {
 pub struct Context {
     /// What the plan expected.
     pub estimate: Option<Estimate>,
-    /// When the oldest reused result was made; `None` when nothing was reused.
-    pub oldest_reused: Option<Moment>,
     /// Leave out what differs between an interrupted and an uninterrupted run: run.{id, started_at, completed_at},
     /// latencies, call_ids, cached, actual cost and metrics flagged volatile.
     pub canonical: bool,

@@ -31,7 +31,6 @@ impl Example {
         let findings = analyse(&run, &Options::default()).unwrap();
         let context = Context {
             estimate: Some(Estimate { total: Money(750_000_000), per_cell: vec![Some(Money(12_500_000)); 10] }),
-            oldest_reused: Some(Moment(1_767_261_600_000 - 3 * 86_400_000)),
             canonical: false,
             files: vec![".karat/runs/0198c2f4/report.md".to_owned(), ".karat/runs/0198c2f4/report.json".to_owned()],
         };

@@ -21,8 +21,8 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use karat_store::{Store, StoreUrl};
 use karat_types::{
-    CallRecord, CellCost, CellRecord, CellStatus, DatasetHeader, FinishReason, Key, Moment, Money, PlanHeader, Record,
-    RunHeader, RunRows, RunSpec, RunStatus, SampleRecord, Score, StepRecord, System, Usage,
+    CachePolicy, CallRecord, CellCost, CellRecord, CellStatus, DatasetHeader, FinishReason, Key, Moment, Money,
+    PlanHeader, Record, RunHeader, RunRows, RunSpec, RunStatus, SampleRecord, Score, StepRecord, System, Usage,
 };
 use serde_json::{Map, Value, json};
 
@@ -250,6 +250,7 @@ fn cell(ordinal: u64, words: usize) -> Vec<Record> {
             key: step,
             status: CellStatus::Ok,
             reused: false,
+            made_at: None,
             output: Some(output),
             output_hash: key("output", ordinal),
             scores: (0..3).map(|metric| (metric, Score::value((ordinal % 10) as f64 / 10.0))).collect(),
@@ -313,6 +314,7 @@ fn header(cells: u64) -> RunHeader {
             budget_declared: false,
             max_calls: None,
             seed: 0,
+            cache: CachePolicy::Reuse,
         },
         tokenizer: "o200k_base".to_owned(),
     };

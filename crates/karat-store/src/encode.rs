@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::StoreError;
 use crate::calllog::{Reservation, pack_ended, pack_reserved, pack_used};
-use crate::format::{is_reusable, pack_call, pack_cell, pack_judgment, pack_sample, pack_step, status_code};
+use crate::format::{is_sound, pack_call, pack_cell, pack_judgment, pack_sample, pack_step, status_code};
 use crate::pack::Packer;
 use crate::section::Entries;
 
@@ -27,6 +27,8 @@ pub(crate) struct JudgmentColumns {
     pub ordinal: i64,
     pub scorer: u16,
     pub judge: u16,
+    pub is_sound: bool,
+    /// Whether other runs may take it over from here: one that was itself taken over lies where it was made.
     pub is_reusable: bool,
     pub key: Key,
 }
@@ -117,7 +119,8 @@ impl<'a> Encoder<'a> {
             ordinal: sql_number("an ordinal", judgment.ordinal)?,
             scorer: judgment.scorer,
             judge: judgment.judge,
-            is_reusable: is_reusable(judgment),
+            is_sound: is_sound(judgment),
+            is_reusable: is_sound(judgment) && !judgment.reused,
             key: judgment.key,
         });
         Ok(())

@@ -11,6 +11,6 @@ mod step;
 
 pub(crate) use call::{pack_call, unpack_call};
 pub(crate) use cell::{StoredCell, pack_cell, status_code, unpack_cell};
-pub(crate) use judgment::{is_reusable, pack_judgment, unpack_judgment};
+pub(crate) use judgment::{is_sound, pack_judgment, unpack_judgment};
 pub(crate) use sample::{pack_sample, unpack_sample};
 pub(crate) use step::{pack_step, unpack_step};

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use karat_types::{Key, Money};
+use karat_types::{Key, Moment, Money};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -78,6 +78,10 @@ impl Packer {
         self.wide(((money.0 << 1) ^ (money.0 >> 127)) as u128);
     }
 
+    pub fn moment(&mut self, moment: Moment) {
+        self.money(Money(i128::from(moment.0)));
+    }
+
     pub fn float(&mut self, float: f64) {
         self.0.extend_from_slice(&float.to_le_bytes());
     }
@@ -133,13 +137,18 @@ pub(crate) struct Unpacker<'a>(&'a [u8]);
 impl<'a> Unpacker<'a> {
     /// Opens a form and checks that its version is one of those known.
     pub fn versioned(bytes: &'a [u8], known: u8) -> Result<Self, Damage> {
+        Self::with_version(bytes, known).map(|(unpacker, _)| unpacker)
+    }
+
+    /// Opens a form whose older versions lack something, and says which version it is.
+    pub fn with_version(bytes: &'a [u8], known: u8) -> Result<(Self, u8), Damage> {
         let mut unpacker = Self(bytes);
         match unpacker.byte()? {
             0 => Err(Damage("its version byte is 0".to_owned())),
             version if version > known => Err(Damage(format!(
                 "it has format version {version} and this Karat knows up to {known}: use a newer Karat"
             ))),
-            _ => Ok(unpacker),
+            version => Ok((unpacker, version)),
         }
     }
 
@@ -208,6 +217,11 @@ impl<'a> Unpacker<'a> {
     pub fn money(&mut self) -> Result<Money, Damage> {
         let zigzag = self.wide()?;
         Ok(Money((zigzag >> 1) as i128 ^ -((zigzag & 1) as i128)))
+    }
+
+    pub fn moment(&mut self) -> Result<Moment, Damage> {
+        let moment = self.money()?;
+        i64::try_from(moment.0).map(Moment).map_err(|_| Damage("a moment is out of range".to_owned()))
     }
 
     pub fn float(&mut self) -> Result<f64, Damage> {

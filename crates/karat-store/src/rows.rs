@@ -6,8 +6,8 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use karat_types::{CellRow, JudgmentRow, RowError, RunHeader, RunRows, SampleRecord};
-use rusqlite::{Connection, Rows, params};
+use karat_types::{CellRecord, CellRow, JudgmentRow, RowError, RunHeader, RunRows, SampleRecord};
+use rusqlite::{Connection, OptionalExtension, Rows, params};
 
 use crate::cache::{Kind, SectionCache};
 use crate::error::ReadFailure;
@@ -24,6 +24,16 @@ pub(crate) const JUDGMENTS: &str = "select ordinal, scorer, judge, seq, block, e
     order by ordinal, scorer, judge";
 // A bare column beside max() comes from the row that has the maximum: the latest. Without any row all are null.
 pub(crate) const OUTPUT: &str = "select block, output, max(seq) from cells where run = ?1 and ordinal = ?2";
+
+const CELL: &str = "select status, facts, max(seq) from cells where run = ?1 and ordinal = ?2";
+const JUDGMENTS_OF_CELL: &str = "select scorer, judge, block, entry, max(seq) from judgments
+    where run = ?1 and ordinal = ?2 group by scorer, judge order by scorer, judge";
+const SAMPLE: &str = "select facts from samples where run = ?1 and row = ?2";
+
+/// A place of the plan as SQL compares it: what no column can hold is found nowhere.
+fn sql_ordinal(ordinal: u64) -> i64 {
+    i64::try_from(ordinal).unwrap_or(-1)
+}
 
 /// The rows of one stored run.
 #[derive(Debug, Clone)]
@@ -63,6 +73,67 @@ impl RunRows for StoredRun {
 }
 
 impl StoredRun {
+    /// The cell at a place of the plan, without its output; `None` when it has no row.
+    ///
+    /// # Errors
+    /// Its row cannot be read.
+    pub fn cell(&self, ordinal: u64) -> Result<Option<CellRecord>, StoreError> {
+        self.store.read("a cell", |connection| {
+            let found = connection.prepare_cached(CELL)?.query_row(params![self.id, sql_ordinal(ordinal)], |row| {
+                let status: Option<i64> = row.get(0)?;
+                Ok(status.zip(row.get::<_, Option<Vec<u8>>>(1)?))
+            })?;
+            let Some((status, facts)) = found else { return Ok(None) };
+            Ok(Some(unpack_cell(StoredCell { ordinal, status, facts: &facts })?))
+        })
+    }
+
+    /// The judgments of a cell, by scorer, then judge.
+    ///
+    /// # Errors
+    /// Their rows cannot be read.
+    pub fn judgments(&self, ordinal: u64) -> Result<Vec<JudgmentRow>, StoreError> {
+        self.store.read("the judgments of a cell", |connection| {
+            let mut statement = connection.prepare_cached(JUDGMENTS_OF_CELL)?;
+            let mut rows = statement.query(params![self.id, sql_ordinal(ordinal)])?;
+            let mut judgments = Vec::new();
+            while let Some(row) = rows.next()? {
+                let section = self.store.0.cache.section(connection, row.get(2)?, Kind::Judgments)?;
+                judgments.push(unpack_judgment(section.entry(row.get::<_, i64>(3)?.unsigned_abs())?)?);
+            }
+            Ok(judgments)
+        })
+    }
+
+    /// The sample at a row of the plan; `None` when no cell of it was begun.
+    ///
+    /// # Errors
+    /// Its row cannot be read.
+    pub fn sample(&self, row: u64) -> Result<Option<SampleRecord>, StoreError> {
+        self.store.read("a sample", |connection| {
+            let mut statement = connection.prepare_cached(SAMPLE)?;
+            let facts: Option<Vec<u8>> =
+                statement.query_row(params![self.id, sql_ordinal(row)], |found| found.get(0)).optional()?;
+            Ok(facts.map(|facts| unpack_sample(row, &facts)).transpose()?)
+        })
+    }
+
+    /// Calls `each` with every sample of the run, in plan order.
+    ///
+    /// # Errors
+    /// A row cannot be read.
+    pub fn samples(&self, mut each: impl FnMut(SampleRecord)) -> Result<(), StoreError> {
+        self.store.read("the samples of a run", |connection| {
+            let mut statement = connection.prepare_cached(SAMPLES)?;
+            let mut rows = statement.query(params![self.id])?;
+            while let Some(row) = rows.next()? {
+                let facts = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;
+                each(unpack_sample(row.get::<_, i64>(0)?.unsigned_abs(), facts)?);
+            }
+            Ok(())
+        })
+    }
+
     fn stream(
         &self,
         connection: &Connection,

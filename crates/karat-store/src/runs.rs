@@ -164,6 +164,20 @@ impl Store {
         })
     }
 
+    /// Ids of the newest runs of a suite, newest first.
+    ///
+    /// # Errors
+    /// The rows cannot be read.
+    pub fn runs_of_suite(&self, suite: &str, limit: usize) -> Result<Vec<String>, StoreError> {
+        self.read("the runs of a suite", |connection| {
+            let mut statement =
+                connection.prepare_cached("select name from runs where suite = ?1 order by id desc limit ?2")?;
+            let names =
+                statement.query_map(params![suite, i64::try_from(limit).unwrap_or(i64::MAX)], |row| row.get(0))?;
+            Ok(names.collect::<Result<_, _>>()?)
+        })
+    }
+
     /// The newest run of a plan that is not finished.
     ///
     /// # Errors

@@ -251,7 +251,7 @@ impl<'a> Block<'a> {
                 row.ordinal,
                 row.scorer,
                 row.judge,
-                row.is_reusable,
+                row.is_sound,
                 block,
                 entry as i64
             ])?;

@@ -1,7 +1,7 @@
 //! What the command line, or another caller, changes about a suite.
 
 use crate::environment::Environment;
-use karat_types::Tier;
+use karat_types::{CachePolicy, Tier};
 
 /// Changes to a suite. Each one stands in for what the suite says; `None` and empty lists change nothing.
 #[derive(Debug, Clone, Default)]
@@ -46,6 +46,8 @@ pub struct Overrides {
     pub max_chunks: Option<u32>,
     /// Seed of everything random.
     pub seed: Option<u64>,
+    /// `--no-cache`: which results of earlier runs are taken over.
+    pub cache: Option<CachePolicy>,
     /// Answers `${NAME}` in the paths of parameters; nothing else is resolved while loading.
     pub environment: Environment,
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{Better, Key, ModelSpec, ScorerSpec, VariantSpec};
+use crate::{Better, Key, ModelSpec, Moment, ScorerSpec, VariantSpec};
 
 /// A plan without its rows. It is stored with the run, and a report needs nothing else beside the run's rows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -185,4 +185,32 @@ pub struct RunSpec {
     pub max_calls: Option<u64>,
     /// Seed of everything random.
     pub seed: u64,
+    /// Which results of earlier runs are taken over.
+    #[serde(default)]
+    pub cache: CachePolicy,
+}
+
+/// Which results of earlier runs a run takes over. Whatever it makes, later runs may take over in turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CachePolicy {
+    /// All.
+    #[default]
+    Reuse,
+    /// Those that are at most so many milliseconds older than the run.
+    MaxAge(u64),
+    /// None.
+    Off,
+}
+
+impl CachePolicy {
+    /// A result may be taken over when the run that made it began at this moment or later; `start` is when the run that
+    /// asks began, so that it always finds its own.
+    pub fn oldest(self, start: Moment) -> Moment {
+        match self {
+            Self::Reuse => Moment(i64::MIN),
+            Self::MaxAge(age) => Moment(start.0.saturating_sub_unsigned(age)),
+            Self::Off => start,
+        }
+    }
 }

@@ -84,6 +84,10 @@ pub struct SampleRecord {
     /// What the dataset's `metadata` names.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub metadata: Map<String, Value>,
+    /// Digests of what steps and judges read of the row, by name: `input`, `reference` or a column. They say later
+    /// which of them changed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reads: Vec<(String, Key)>,
 }
 
 /// One request to a provider, all attempts included.
@@ -224,6 +228,8 @@ pub struct CellRecord {
     pub status: CellStatus,
     /// Whether the whole output came from an earlier run.
     pub reused: bool,
+    /// When the run began that made the output, where it came from an earlier one: the output is not older.
+    pub made_at: Option<Moment>,
     /// The output, where it has one.
     pub output: Option<Arc<Value>>,
     /// Content hash of the output.
@@ -274,6 +280,9 @@ pub struct JudgmentRecord {
     pub prompt_version: Option<String>,
     /// Whether it came from an earlier run.
     pub reused: bool,
+    /// When the run began that made it, where it came from an earlier one: it is not older.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made_at: Option<Moment>,
     /// Why it is unscored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<CellError>,

@@ -33,6 +33,8 @@ pub enum Command {
     Run(RunArgs),
     /// Say what a run would do and cost, without a call
     Plan(PlanArgs),
+    /// Say why a cell would be made anew or taken over, and what of it changed
+    Why(WhyArgs),
     /// Check suite, dataset and models, without a call
     Validate(ValidateArgs),
     /// Go on with a run that was interrupted or stopped
@@ -187,6 +189,20 @@ pub struct PlanArgs {
     pub suite: SuiteArgs,
     #[command(flatten)]
     pub execution: ExecutionArgs,
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct WhyArgs {
+    /// The cell: its number in `karat show`, or `sample/model/variant[/trial]`
+    pub cell: String,
+    #[command(flatten)]
+    pub suite: SuiteArgs,
+    /// As `run` would with it
+    #[arg(long, env = "KARAT_NO_CACHE")]
+    pub no_cache: bool,
     /// As JSON
     #[arg(long)]
     pub json: bool,

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use karat_types::{
-    CellCost, CellError, CellStatus, JudgmentRecord, Key, Money, Note, NoteKind, SampleRecord, Score, Usage,
+    CellCost, CellError, CellStatus, JudgmentRecord, Key, Moment, Money, Note, NoteKind, SampleRecord, Score, Usage,
 };
 use serde_json::{Map, Value, json};
 
@@ -48,6 +48,7 @@ fn sample(row: usize, id: &str) -> SampleRecord {
         cluster: None,
         date: None,
         metadata: Map::from_iter([("topic".to_owned(), json!(if row == 2 { HOSTILE } else { "works" }))]),
+        reads: Vec::new(),
     }
 }
 
@@ -59,6 +60,7 @@ fn filled(sample: usize, system: usize) -> MemoryCell {
     record.calls = vec![Key::of("test/call", &ordinal.to_le_bytes())];
     record.latency_ms = 400.0 + 37.0 * ordinal as f64;
     record.reused = sample == 0 && system < 3;
+    record.made_at = record.reused.then_some(Moment(1_767_261_600_000 - 3 * 86_400_000));
     record.cost = cost(model, record.reused, 1_200 + 100 * sample as u64, 300);
     if let Some(code) = missing(sample, model, variant) {
         record.status = if code.is_empty() { CellStatus::Skipped } else { CellStatus::Error };

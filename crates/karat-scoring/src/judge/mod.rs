@@ -76,7 +76,7 @@ pub use verdict::{Mode, Verdict};
 use setup::Setup;
 
 /// Changes when the same rubric would make another prompt, so that stored judgments are not taken for new ones.
-const PROMPT_VERSION: &str = "karat/judge/1";
+pub const PROMPT_VERSION: &str = "karat/judge/1";
 
 /// A rubric made ready for one judge model. Cheap to clone.
 #[derive(Debug, Clone)]

@@ -7,7 +7,8 @@ use super::notes::{pack_error, pack_keys, pack_notes, unpack_error, unpack_keys,
 use super::score::{pack_scores, unpack_scores};
 use crate::pack::{Damage, Packer, Unpacker};
 
-const VERSION: u8 = 1;
+/// 2 adds when a reused output was made.
+const VERSION: u8 = 2;
 
 /// A cell's status as its column holds it.
 pub(crate) fn status_code(status: CellStatus) -> i64 {
@@ -37,6 +38,7 @@ pub(crate) fn pack_cell(packer: &mut Packer, cell: &CellRecord) {
     pack_keys(packer, &cell.calls);
     pack_notes(packer, &cell.notes);
     pack_error(packer, cell.error.as_ref());
+    packer.option(cell.made_at, Packer::moment);
 }
 
 /// A row of `cells`.
@@ -49,9 +51,9 @@ pub(crate) struct StoredCell<'a> {
 
 /// Reads a cell back, without its output.
 pub(crate) fn unpack_cell(row: StoredCell<'_>) -> Result<CellRecord, Damage> {
-    let mut unpacker = Unpacker::versioned(row.facts, VERSION)?;
+    let (mut unpacker, version) = Unpacker::with_version(row.facts, VERSION)?;
     let scores = unpack_scores(&mut unpacker)?;
-    let cell = CellRecord {
+    let mut cell = CellRecord {
         ordinal: row.ordinal,
         key: unpacker.key()?,
         status: status_of(row.status)?,
@@ -64,7 +66,11 @@ pub(crate) fn unpack_cell(row: StoredCell<'_>) -> Result<CellRecord, Damage> {
         calls: unpack_keys(&mut unpacker)?,
         notes: unpack_notes(&mut unpacker)?,
         error: unpack_error(&mut unpacker)?,
+        made_at: None,
     };
+    if version > 1 {
+        cell.made_at = unpacker.option(Unpacker::moment)?;
+    }
     unpacker.end()?;
     Ok(cell)
 }

@@ -7,10 +7,11 @@ use super::notes::{pack_error, pack_keys, pack_notes, unpack_error, unpack_keys,
 use super::score::{pack_scores, unpack_scores};
 use crate::pack::{Damage, Packer, Unpacker};
 
-const VERSION: u8 = 1;
+/// 2 adds when a reused judgment was made.
+const VERSION: u8 = 2;
 
-/// Whether another run may take it over: it failed in nothing.
-pub(crate) fn is_reusable(judgment: &JudgmentRecord) -> bool {
+/// Whether it failed in nothing, so that another run may take it over.
+pub(crate) fn is_sound(judgment: &JudgmentRecord) -> bool {
     judgment.error.is_none() && !judgment.scores.iter().any(|(_, score)| score.is_unscored())
 }
 
@@ -33,12 +34,13 @@ pub(crate) fn pack_judgment(packer: &mut Packer, judgment: &JudgmentRecord) {
     packer.float(judgment.latency_ms);
     pack_keys(packer, &judgment.calls);
     pack_notes(packer, &judgment.notes);
+    packer.option(judgment.made_at, Packer::moment);
 }
 
 /// Reads a judgment back.
 pub(crate) fn unpack_judgment(entry: &[u8]) -> Result<JudgmentRecord, Damage> {
-    let mut unpacker = Unpacker::versioned(entry, VERSION)?;
-    let judgment = JudgmentRecord {
+    let (mut unpacker, version) = Unpacker::with_version(entry, VERSION)?;
+    let mut judgment = JudgmentRecord {
         ordinal: unpacker.number()?,
         key: unpacker.key()?,
         scorer: unpacker.number()?,
@@ -56,7 +58,11 @@ pub(crate) fn unpack_judgment(entry: &[u8]) -> Result<JudgmentRecord, Damage> {
         latency_ms: unpacker.float()?,
         calls: unpack_keys(&mut unpacker)?,
         notes: unpack_notes(&mut unpacker)?,
+        made_at: None,
     };
+    if version > 1 {
+        judgment.made_at = unpacker.option(Unpacker::moment)?;
+    }
     unpacker.end()?;
     Ok(judgment)
 }

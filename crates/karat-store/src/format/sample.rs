@@ -4,7 +4,8 @@ use karat_types::SampleRecord;
 
 use crate::pack::{Damage, Packer, Unpacker};
 
-const VERSION: u8 = 1;
+/// 2 adds the digests of what is read.
+const VERSION: u8 = 2;
 
 pub(crate) fn pack_sample(packer: &mut Packer, sample: &SampleRecord) {
     packer.byte(VERSION);
@@ -14,17 +15,25 @@ pub(crate) fn pack_sample(packer: &mut Packer, sample: &SampleRecord) {
     packer.option(Some(&sample.metadata).filter(|metadata| !metadata.is_empty()), |packer, metadata| {
         packer.json(metadata);
     });
+    packer.list(&sample.reads, |packer, (name, digest)| {
+        packer.text(name);
+        packer.key(*digest);
+    });
 }
 
 pub(crate) fn unpack_sample(row: u64, facts: &[u8]) -> Result<SampleRecord, Damage> {
-    let mut unpacker = Unpacker::versioned(facts, VERSION)?;
-    let sample = SampleRecord {
+    let (mut unpacker, version) = Unpacker::with_version(facts, VERSION)?;
+    let mut sample = SampleRecord {
         row,
         id: unpacker.text()?.to_owned(),
         cluster: unpacker.option(Unpacker::text)?.map(str::to_owned),
         date: unpacker.option(Unpacker::text)?.map(str::to_owned),
         metadata: unpacker.option(Unpacker::json)?.unwrap_or_default(),
+        reads: Vec::new(),
     };
+    if version > 1 {
+        sample.reads = unpacker.list(|unpacker| Ok((unpacker.text()?.to_owned(), unpacker.key()?)))?;
+    }
     unpacker.end()?;
     Ok(sample)
 }

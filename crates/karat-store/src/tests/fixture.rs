@@ -25,6 +25,7 @@ fn old_sample() -> SampleRecord {
         cluster: Some("geography".to_owned()),
         date: Some("2026-01-31".to_owned()),
         metadata: Map::from_iter([("level".to_owned(), json!(2))]),
+        reads: Vec::new(),
     }
 }
 

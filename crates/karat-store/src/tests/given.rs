@@ -48,6 +48,7 @@ pub fn plan(name: &str, rows: u64, systems: usize, trials: u32) -> PlanHeader {
             budget_declared: true,
             max_calls: None,
             seed: u64::MAX,
+            cache: CachePolicy::Reuse,
         },
         tokenizer: "o200k_base".to_owned(),
     }
@@ -117,6 +118,7 @@ pub fn cell(ordinal: u64, name: &str, output: &Arc<Value>) -> CellRecord {
         key: key(name),
         status: CellStatus::Ok,
         reused: false,
+        made_at: None,
         output: Some(Arc::clone(output)),
         output_hash: Key::of("output", output.to_string().as_bytes()),
         scores: vec![(0, Score::value(0.1 + ordinal as f64))],
@@ -152,6 +154,7 @@ pub fn judgment(ordinal: u64, scorer: u16, judge: u16, name: &str) -> JudgmentRe
         shuffle_seed: 3,
         prompt_version: Some("2".to_owned()),
         reused: false,
+        made_at: None,
         error: None,
         cost: CellCost::default(),
         latency_ms: 1.0,

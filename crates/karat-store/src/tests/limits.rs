@@ -205,7 +205,7 @@ fn damage_is_told() {
     let read = store.rows("r").unwrap().for_each(&mut |_| std::ops::ControlFlow::Continue(())).unwrap_err();
     assert!(read.0.contains("the rows of a run") && read.0.contains("cell 0: its bytes end early"), "{read}");
     assert!(matches!(store.step(key("cell 0")), Err(StoreError::Damaged { .. })));
-    store.writing().execute_batch("update cells set facts = x'02'").unwrap();
+    store.writing().execute_batch("update cells set facts = x'7f'").unwrap();
     let newer = store.rows("r").unwrap().for_each(&mut |_| std::ops::ControlFlow::Continue(())).unwrap_err();
     assert!(newer.0.contains("use a newer Karat"), "{newer}");
 }

@@ -80,19 +80,25 @@ fn error() -> impl Strategy<Value = Option<CellError>> {
     prop::option::of((text(), text()).prop_map(|(code, message)| CellError { message, code }))
 }
 
+fn moment() -> impl Strategy<Value = Option<Moment>> {
+    prop::option::of(any::<i64>().prop_map(Moment))
+}
+
 fn status() -> impl Strategy<Value = CellStatus> {
     prop_oneof![Just(CellStatus::Ok), Just(CellStatus::Error), Just(CellStatus::Skipped)]
 }
 
 prop_compose! {
     fn any_cell()(
-        (ordinal, status, reused) in (0..ROWS, status(), any::<bool>()),
+        (ordinal, status, reused, made_at) in (0..ROWS, status(), any::<bool>(), moment()),
         output in prop::option::of(value().prop_map(Arc::new)),
         (scores, cost, calls, notes, error) in (scores(), cost(), keys(), notes(), error()),
         (key, output_hash, latency_ms) in (any::<[u8; 16]>(), any::<[u8; 16]>(), 0.0..1e9_f64),
     ) -> CellRecord {
         let (key, output_hash) = (Key(key), Key(output_hash));
-        CellRecord { ordinal, key, status, reused, output, output_hash, scores, cost, latency_ms, calls, notes, error }
+        CellRecord {
+            ordinal, key, status, reused, made_at, output, output_hash, scores, cost, latency_ms, calls, notes, error,
+        }
     }
 }
 
@@ -102,11 +108,11 @@ prop_compose! {
         (reasoning, diagnostics, caps) in (text(), object(), prop::collection::vec(text(), 0..3)),
         (rung, shuffle_seed, prompt_version) in (prop::option::of(text()), any::<u64>(), prop::option::of(text())),
         (scores, cost, calls, notes, error) in (scores(), cost(), keys(), notes(), error()),
-        (reused, latency_ms) in (any::<bool>(), 0.0..1e9_f64),
+        (reused, made_at, latency_ms) in (any::<bool>(), moment(), 0.0..1e9_f64),
     ) -> JudgmentRecord {
         JudgmentRecord {
             ordinal, key: Key([key; 16]), scorer, judge, scores, reasoning, diagnostics, caps, rung, shuffle_seed,
-            prompt_version, reused, error, cost, latency_ms, calls, notes,
+            prompt_version, reused, made_at, error, cost, latency_ms, calls, notes,
         }
     }
 }
@@ -125,8 +131,9 @@ prop_compose! {
     fn any_sample()(
         (row, id, metadata) in (0..ROWS, text(), object()),
         (cluster, date) in (prop::option::of(text()), prop::option::of(text())),
+        reads in prop::collection::vec((text(), any::<[u8; 16]>().prop_map(Key)), 0..3),
     ) -> SampleRecord {
-        SampleRecord { row, id, cluster, date, metadata }
+        SampleRecord { row, id, cluster, date, metadata, reads }
     }
 }
 
@@ -176,7 +183,8 @@ impl Model {
             Record::Step(step) => drop(self.steps.insert(step.key, step)),
             Record::Cell(cell) => drop(self.cells.insert(cell.ordinal, cell)),
             Record::Judgment(judgment) => {
-                if judgment.error.is_none() && !judgment.scores.iter().any(|(_, score)| score.is_unscored()) {
+                let is_sound = judgment.error.is_none() && !judgment.scores.iter().any(|(_, it)| it.is_unscored());
+                if is_sound && !judgment.reused {
                     self.sound_judgments.insert(judgment.key, judgment.clone());
                 }
                 self.judgments.insert((judgment.ordinal, judgment.scorer, judgment.judge), judgment);

@@ -1,6 +1,6 @@
 //! `run`.
 
-use karat_types::RunSpec;
+use karat_types::{CachePolicy, RunSpec};
 
 use super::whole;
 use crate::duration;
@@ -25,7 +25,17 @@ pub(crate) fn decode(node: Option<&Node>, overrides: &Overrides) -> (RunSpec, u3
         budget_usd: Some(declared.unwrap_or(DEFAULT_BUDGET_USD)),
         budget_declared: declared.is_some(),
         max_calls: overrides.max_calls.or(large("max_calls")),
+        cache: overrides.cache.unwrap_or_else(|| cache(node)),
         seed: overrides.seed.or(large("seed")).unwrap_or(1),
     };
     (run, overrides.trials.or(number("trials")).unwrap_or(1))
+}
+
+fn cache(node: Option<&Node>) -> CachePolicy {
+    let Some(cache) = node.and_then(|node| node.given("cache")) else { return CachePolicy::Reuse };
+    match (cache.text(), cache.text_of("max_age").and_then(duration::parse)) {
+        (Some("off"), _) => CachePolicy::Off,
+        (_, Some(age)) => CachePolicy::MaxAge(age),
+        _ => CachePolicy::Reuse,
+    }
 }

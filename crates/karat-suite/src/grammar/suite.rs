@@ -138,6 +138,11 @@ static RUN: Object = Object::new(
         may("budget_usd", POSITIVE, "Money that the run may spend."),
         may("max_calls", Shape::Integer(0), "Calls that the run may make."),
         may("seed", Shape::Integer(0), "Seed of everything random."),
+        may(
+            "cache",
+            Shape::WordOr(&["reuse", "off"], &Shape::Object(&CACHE)),
+            "Which results of earlier runs are taken over: reuse, off, or { max_age: 7d }.",
+        ),
         may("call_log", Shape::Template, "A file that lists every call."),
         may("stop_early", Shape::Boolean, "Stop as soon as every gate is decided."),
     ],
@@ -148,6 +153,9 @@ static RUN: Object = Object::new(
     ("concurrency", "max_concurrency"),
     ("max_budget", "budget_usd"),
 ]);
+
+static CACHE: Object =
+    Object::new("cache", &[must("max_age", Shape::Duration, "Results may be at most this much older than the run.")]);
 
 static PRIVACY: Object = Object::new(
     "privacy",

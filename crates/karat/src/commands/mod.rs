@@ -13,6 +13,7 @@ mod show;
 mod texts;
 mod trace;
 mod validate;
+mod why;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -63,6 +64,13 @@ fn table(head: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
     table.trim_fmt()
 }
 
+/// Control characters made visible, so that a response cannot write to the terminal.
+fn visible(text: &str) -> String {
+    text.chars()
+        .map(|c| if c.is_control() && c != '\n' && c != '\t' { char::REPLACEMENT_CHARACTER } else { c })
+        .collect()
+}
+
 /// Runs the command that was asked for.
 pub fn dispatch(cli: Cli, environment: Environment, printer: &Printer) -> Result<Exit, Failure> {
     let edge = Edge { app: app(&cli.common, environment)?, printer, quiet: cli.common.quiet };
@@ -70,6 +78,7 @@ pub fn dispatch(cli: Cli, environment: Environment, printer: &Printer) -> Result
         Command::Run(args) => run::run(&edge, args),
         Command::Resume(args) => run::resume(&edge, args),
         Command::Plan(args) => plan::plan(&edge, &args.suite, &args.execution, args.json),
+        Command::Why(args) => why::why(&edge, &args),
         Command::Validate(args) => validate::validate(&edge, &args.suite),
         Command::Report(args) => report::report(&edge, &args),
         Command::Compare(args) => compare::compare(&edge, &args),

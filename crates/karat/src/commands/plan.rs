@@ -1,6 +1,6 @@
 //! `karat plan`, which is `karat run --dry-run`.
 
-use karat_app::Estimate;
+use karat_app::{Estimate, Reasons};
 use karat_types::{Exit, PlanHeader};
 use serde_json::json;
 
@@ -12,16 +12,17 @@ pub fn plan(edge: &Edge<'_>, suite: &SuiteArgs, execution: &ExecutionArgs, as_js
     let invocation = selection::invocation(suite, execution)?;
     let loaded = edge.app.load(&invocation)?;
     edge.notices(&loaded.plan);
-    let estimate = edge.app.estimate(&loaded.plan, &invocation)?;
+    let estimate = edge.app.estimate(&loaded.plan)?;
+    let reasons = edge.app.reasons(&loaded.plan)?;
     if as_json {
-        edge.json(&as_value(&loaded.plan.header, &estimate))?;
+        edge.json(&as_value(&loaded.plan.header, &estimate, &reasons))?;
     } else {
-        edge.printer.data(&text(&loaded.plan.header, &estimate))?;
+        edge.printer.data(&text(&loaded.plan.header, &estimate, &reasons))?;
     }
     Ok(Exit::Pass)
 }
 
-fn text(plan: &PlanHeader, estimate: &Estimate) -> String {
+fn text(plan: &PlanHeader, estimate: &Estimate, reasons: &Reasons) -> String {
     let (least, most) = estimate.calls();
     let models: std::collections::BTreeSet<_> = plan.systems.iter().filter_map(|system| system.model).collect();
     let mut text = format!(
@@ -35,9 +36,21 @@ fn text(plan: &PlanHeader, estimate: &Estimate) -> String {
         plan.judges.len()
     );
     text.push_str(&format!(
-        "cells: {} to make, {} reused, {} left out by conditions\njudgments: {} to make, {} reused\n",
-        estimate.fresh, estimate.reused, estimate.skipped, estimate.judgments_fresh, estimate.judgments_reused
+        "cells: {} to make{}, {} reused, {} left out by conditions\njudgments: {} to make{}, {} reused\n",
+        estimate.fresh,
+        listed(&reasons.outputs),
+        estimate.reused,
+        estimate.skipped,
+        estimate.judgments_fresh,
+        listed(&reasons.judgments),
+        estimate.judgments_reused
     ));
+    if let Some(oldest) = reasons.oldest_reused {
+        text.push_str(&format!("oldest reused result: {}\n", karat_app::rfc3339(oldest)));
+    }
+    if reasons.cells < plan.cells() {
+        text.push_str(&format!("(reasons are those of the first {} cells)\n", reasons.cells));
+    }
     text.push_str(&format!("calls: {}\n", range(least, most)));
     if !estimate.models.is_empty() {
         let rows = estimate.models.iter().map(|model| {
@@ -67,7 +80,7 @@ fn text(plan: &PlanHeader, estimate: &Estimate) -> String {
     text
 }
 
-fn as_value(plan: &PlanHeader, estimate: &Estimate) -> serde_json::Value {
+fn as_value(plan: &PlanHeader, estimate: &Estimate, reasons: &Reasons) -> serde_json::Value {
     let models = estimate.models.iter().map(|model| {
         json!({
             "id": model.id,
@@ -88,10 +101,24 @@ fn as_value(plan: &PlanHeader, estimate: &Estimate) -> serde_json::Value {
         "judges": plan.judges.len(),
         "cells": { "planned": plan.cells(), "fresh": estimate.fresh, "reused": estimate.reused, "skipped": estimate.skipped },
         "judgments": { "fresh": estimate.judgments_fresh, "reused": estimate.judgments_reused },
+        "reasons": {
+            "cells": reasons.cells,
+            "outputs": reasons.outputs,
+            "judgments": reasons.judgments,
+            "oldest_reused": reasons.oldest_reused.map(karat_app::rfc3339),
+        },
         "calls": [least, most],
         "cost_usd": [low.usd(), high.usd()],
         "models": models.collect::<Vec<_>>(),
     })
+}
+
+/// Why results are made, the most frequent reason first.
+fn listed(reasons: &std::collections::BTreeMap<String, u64>) -> String {
+    let mut reasons: Vec<(&String, &u64)> = reasons.iter().collect();
+    reasons.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+    let reasons: Vec<String> = reasons.iter().map(|(reason, count)| format!("{count} {reason}")).collect();
+    if reasons.is_empty() { String::new() } else { format!(" ({})", reasons.join(", ")) }
 }
 
 fn range(low: u64, high: u64) -> String {

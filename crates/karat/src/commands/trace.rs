@@ -3,7 +3,7 @@
 use karat_app::{Trace, TracedCall};
 use karat_types::Exit;
 
-use super::Edge;
+use super::{Edge, visible};
 use crate::args::TraceArgs;
 use crate::failure::Failure;
 
@@ -46,11 +46,4 @@ fn part(call: &TracedCall) -> String {
         visible(&call.request),
         visible(&call.response)
     )
-}
-
-/// Control characters made visible, so that a response cannot write to the terminal.
-fn visible(text: &str) -> String {
-    text.chars()
-        .map(|c| if c.is_control() && c != '\n' && c != '\t' { char::REPLACEMENT_CHARACTER } else { c })
-        .collect()
 }

@@ -13,4 +13,5 @@ mod kill;
 mod place;
 mod provider;
 mod readme;
+mod reuse;
 mod summary;

@@ -1,0 +1,190 @@
+//! The last runs of a suite, as far as one cell is concerned: what a cell was made of when it was last made.
+//!
+//! A plan is stored with its run, and digests of what was read of a row with its sample; so a cell's parts of then can
+//! be laid beside those of now. Only the newest [`RUNS`] runs are looked at, whatever the store holds.
+
+use std::cell::OnceCell;
+use std::collections::HashMap;
+
+use karat_scoring::judge::PROMPT_VERSION;
+use karat_store::{Store, StoreError, StoredRun};
+use karat_types::{
+    Action, CellRecord, CellStatus, JudgmentRecord, Key, PlanHeader, RunRows, SampleRecord, ScorerKind, StepSpec,
+};
+
+use crate::EngineError;
+use crate::identity::{Reads, name_of_read, seed_of};
+use crate::parts::{self, Change, Parts};
+
+/// So many runs are looked through for the last one that made a cell.
+const RUNS: usize = 8;
+
+/// The last runs of a suite, newest first.
+pub(crate) struct History(Vec<Earlier>);
+
+/// One of them.
+pub(crate) struct Earlier {
+    rows: StoredRun,
+    /// Row by a hash of the sample's id; made when rows turn out to stand elsewhere.
+    places: OnceCell<HashMap<u64, u64>>,
+}
+
+/// A cell as an earlier run made it.
+pub(crate) struct Made<'h> {
+    pub earlier: &'h Earlier,
+    pub system: usize,
+    pub sample: SampleRecord,
+    pub cell: CellRecord,
+}
+
+impl History {
+    pub fn of(store: &Store, suite: &str) -> Result<Self, EngineError> {
+        let runs = store.runs_of_suite(suite, RUNS)?;
+        let rows = runs.iter().map(|run| Ok(Earlier { rows: store.rows(run)?, places: OnceCell::new() }));
+        Ok(Self(rows.collect::<Result<_, StoreError>>()?))
+    }
+
+    /// The cell of this sample, model, variant and trial in the newest run that has an output of it, else in the
+    /// newest that has it at all.
+    pub fn last(&self, place: Place<'_>) -> Result<Option<Made<'_>>, EngineError> {
+        let mut failed = None;
+        for earlier in &self.0 {
+            match earlier.find(place)? {
+                Some(made) if made.cell.status == CellStatus::Ok => return Ok(Some(made)),
+                made => failed = failed.or(made),
+            }
+        }
+        Ok(failed)
+    }
+}
+
+/// A cell by the names of what it is made of.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place<'a> {
+    pub row: u64,
+    pub sample: &'a str,
+    pub model: Option<&'a str>,
+    pub variant: &'a str,
+    pub trial: u32,
+}
+
+impl Earlier {
+    /// Id of the run.
+    pub fn run(&self) -> &str {
+        &self.rows.header().id
+    }
+
+    pub fn plan(&self) -> &PlanHeader {
+        &self.rows.header().plan
+    }
+
+    fn find(&self, place: Place<'_>) -> Result<Option<Made<'_>>, EngineError> {
+        let plan = self.plan();
+        let is_it = |at: &usize| {
+            let model = plan.system_model(*at).map(|model| model.id.as_str());
+            model == place.model && plan.system_variant(*at) == place.variant && plan.systems[*at].trials > place.trial
+        };
+        let Some(system) = (0..plan.systems.len()).find(is_it) else { return Ok(None) };
+        let Some(sample) = self.sample(place)? else { return Ok(None) };
+        let before: u64 = plan.systems[..system].iter().map(|system| u64::from(system.trials)).sum();
+        let ordinal = sample.row * plan.cells_per_row() + before + u64::from(place.trial);
+        let cell = self.rows.cell(ordinal)?;
+        Ok(cell.map(|cell| Made { earlier: self, system, sample, cell }))
+    }
+
+    /// The sample of this id: at the same row, as a rule.
+    fn sample(&self, place: Place<'_>) -> Result<Option<SampleRecord>, EngineError> {
+        let here = self.rows.sample(place.row)?.filter(|sample| sample.id == place.sample);
+        if here.is_some() {
+            return Ok(here);
+        }
+        let Some(row) = self.places()?.get(&hash(place.sample)) else { return Ok(None) };
+        Ok(self.rows.sample(*row)?.filter(|sample| sample.id == place.sample))
+    }
+
+    fn places(&self) -> Result<&HashMap<u64, u64>, EngineError> {
+        if self.places.get().is_none() {
+            let mut places = HashMap::new();
+            self.rows.samples(|sample| {
+                places.insert(hash(&sample.id), sample.row);
+            })?;
+            let _ = self.places.set(places);
+        }
+        Ok(self.places.get_or_init(HashMap::new))
+    }
+}
+
+fn hash(id: &str) -> u64 {
+    seed_of(Key::of("karat/sample-id/1", id.as_bytes()))
+}
+
+impl Made<'_> {
+    /// What of the cell's steps is not what it was: of what the plan says, then of what is read of the row.
+    /// `reads` are the digests of the row as it is now.
+    pub fn changes(&self, plan: &PlanHeader, system: usize, reads: &[(String, Key)]) -> Vec<Change> {
+        let then = steps(self.earlier.plan(), self.system);
+        let now = steps(plan, system);
+        let now_steps = now.len();
+        let mut changes = Vec::new();
+        if then.len() != now.len() {
+            let ids = |steps: &[(&StepSpec, Parts)]| {
+                steps.iter().map(|(step, _)| serde_json::Value::from(step.id.as_str())).collect()
+            };
+            changes.push(Change { then: ids(&then), now: ids(&now), ..Change::of("steps") });
+        }
+        for ((_, then), (step, now)) in then.iter().zip(&now) {
+            let named = (now_steps > 1).then(|| step.id.clone());
+            changes.extend(now.changes_since(then).into_iter().map(|change| Change { step: named.clone(), ..change }));
+        }
+        let read = now.iter().flat_map(|(step, _)| &step.reads).map(String::as_str);
+        changes.extend(self.columns(read, reads));
+        changes
+    }
+
+    /// The judgment that a judge gave for a scorer, by their ids.
+    pub fn judgment(&self, scorer: &str, judge: &str) -> Result<Option<JudgmentRecord>, EngineError> {
+        let plan = self.earlier.plan();
+        let judgments = self.earlier.rows.judgments(self.cell.ordinal)?;
+        let is_it = |judgment: &JudgmentRecord| {
+            plan.scorers.get(usize::from(judgment.scorer)).is_some_and(|known| known.id == scorer)
+                && plan.judges.get(usize::from(judgment.judge)).is_some_and(|known| known.id == judge)
+        };
+        Ok(judgments.into_iter().find(is_it))
+    }
+
+    /// The columns and roles among `names` whose content is not what it was.
+    pub fn columns<'a>(&self, names: impl Iterator<Item = &'a str>, now: &[(String, Key)]) -> Vec<Change> {
+        let wanted = Reads::new(names);
+        let then = |name: &str| self.sample.reads.iter().find(|(it, _)| it == name).map(|(_, digest)| *digest);
+        let changed =
+            now.iter().filter(|(name, digest)| wanted.has(name) && then(name).is_some_and(|it| it != *digest));
+        changed.map(|(name, _)| Change::of(name_of_read(name))).collect()
+    }
+
+    /// What of a rubric and judge is not what it was.
+    pub fn judge_changes(&self, plan: &PlanHeader, scorer: &str, judge: &str) -> Vec<Change> {
+        let then = judge_parts(self.earlier.plan(), scorer, judge).unwrap_or_default();
+        judge_parts(plan, scorer, judge).unwrap_or_default().changes_since(&then)
+    }
+}
+
+/// The steps that a system's output is made by, with their parts: a recording makes what stands before it moot.
+fn steps(plan: &PlanHeader, system: usize) -> Vec<(&StepSpec, Parts)> {
+    let variant = &plan.variants[plan.systems[system].variant];
+    let matrix = plan.system_model(system);
+    let from = variant.steps.iter().rposition(|step| matches!(step.action, Action::Recorded(_)));
+    let model = |step: &StepSpec| match &step.model {
+        Some(id) => plan.models.iter().find(|model| model.id == *id),
+        None => matrix,
+    };
+    let steps = variant.steps.iter().skip(from.unwrap_or(0));
+    steps.map(|step| (step, parts::of_step(step, model(step), &variant.id, plan))).collect()
+}
+
+fn judge_parts(plan: &PlanHeader, scorer: &str, judge: &str) -> Option<Parts> {
+    let scorer = plan.scorers.iter().find(|known| known.id == scorer)?;
+    let ScorerKind::Rubric(rubric) = &scorer.kind else { return None };
+    let judge = rubric.judges.iter().find(|known| *known == judge)?;
+    let judge = plan.judges.iter().find(|known| known.id == *judge)?;
+    Some(parts::of_judge(rubric, PROMPT_VERSION, judge, plan.run.seed))
+}

@@ -1,0 +1,174 @@
+//! What identities are made of, by name: one list makes a key, and says later which part of it changed.
+
+use karat_types::{Action, Key, KeyBuilder, ModelSpec, PlanHeader, RubricScorer, StepSpec};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+/// Something that an identity is made of, and that is not the same as it was.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Change {
+    /// What it is: `prompt`, `parameters`, `column question`, `rubric` …
+    pub part: String,
+    /// The step it belongs to, where the variant has several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub step: Option<String>,
+    /// What it was, where that is known; columns are known by their digest only.
+    #[serde(skip_serializing_if = "Value::is_null")]
+    pub then: Value,
+    /// What it is now.
+    #[serde(skip_serializing_if = "Value::is_null")]
+    pub now: Value,
+}
+
+impl Change {
+    /// A change of a part whose values are not known.
+    pub(crate) fn of(part: impl Into<String>) -> Self {
+        Self { part: part.into(), step: None, then: Value::Null, now: Value::Null }
+    }
+}
+
+/// The named parts of an identity. A part that is null says nothing.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Parts(Vec<(String, Value)>);
+
+impl Parts {
+    fn add(&mut self, name: impl Into<String>, value: impl Serialize) {
+        let value = serde_json::to_value(value).unwrap_or_default();
+        if !is_nothing(&value) {
+            self.0.push((name.into(), value));
+        }
+    }
+
+    /// The identity that they make.
+    pub fn key(&self, domain: &str) -> Key {
+        KeyBuilder::new(domain).json(&self.0).finish()
+    }
+
+    /// The parts that are not the same in both, in the order of `self`, then what only `earlier` has.
+    pub fn changes_since(&self, earlier: &Self) -> Vec<Change> {
+        let value = |parts: &Self, name: &str| {
+            parts.0.iter().find(|(known, _)| known == name).map_or(Value::Null, |(_, value)| value.clone())
+        };
+        let gone = earlier.0.iter().filter(|(name, _)| !self.0.iter().any(|(known, _)| known == name));
+        let names = self.0.iter().chain(gone).map(|(name, _)| name);
+        let changes = names.map(|name| Change {
+            part: name.clone(),
+            step: None,
+            then: value(earlier, name),
+            now: value(self, name),
+        });
+        changes.filter(|change| change.then != change.now).collect()
+    }
+}
+
+/// Whether a value is what its absence means.
+fn is_nothing(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Object(map) => map.is_empty(),
+        Value::Array(list) => list.is_empty(),
+        _ => false,
+    }
+}
+
+/// What a step is, whatever it is called: everything of the plan that can change its output.
+pub(crate) fn of_step(step: &StepSpec, model: Option<&ModelSpec>, variant: &str, plan: &PlanHeader) -> Parts {
+    let mut parts = Parts::default();
+    parts.add("version", &step.version);
+    let action = match &step.action {
+        Action::Prompt(_) => "prompt",
+        Action::Recorded(_) => "recording",
+    };
+    parts.add(action, &step.action);
+    parts.add("chunking", &step.chunk);
+    parts.add("parsing", &step.parse);
+    parts.add("taken parts", &step.take);
+    parts.add("merging", &step.merge);
+    parts.add("parameters", &step.parameters);
+    if let Some(chunk) = &step.chunk {
+        parts.add("tokenizer", &plan.tokenizer);
+        if chunk.size.is_none() {
+            parts.add("context window", model.and_then(|model| model.context_window));
+        }
+    }
+    if let Some(model) = model {
+        add_model(&mut parts, "model", model);
+    }
+    for name in &step.reads {
+        let mut path = name.split('.');
+        match path.next() {
+            Some("params") => match path.next() {
+                Some(param) => parts.add(format!("param {param}"), plan.params.get(param)),
+                None => parts.add("params", &plan.params),
+            },
+            Some("variant") => parts.add("variant's name", variant),
+            Some("model") => parts.add("model's names", model.map(|model| json!([model.id, model.family]))),
+            _ => {}
+        }
+    }
+    parts
+}
+
+/// What a judge's grades depend on apart from what is judged. `prompt_version` is that of the way in which rubrics are
+/// put to judges.
+pub(crate) fn of_judge(scorer: &RubricScorer, prompt_version: &str, judge: &ModelSpec, seed: u64) -> Parts {
+    let mut parts = Parts::default();
+    let rubric = serde_json::to_value(&scorer.rubric).unwrap_or_default();
+    let Value::Object(mut rubric) = rubric else { return parts };
+    parts.add("rubric's version", rubric.remove("version"));
+    parts.add("rubric's dimensions", rubric.remove("dimensions"));
+    parts.add("rubric's diagnostics", rubric.remove("diagnostics"));
+    parts.add("rubric's caps", rubric.remove("caps"));
+    parts.add("judge's prompt", take(&mut rubric, &["ask", "prompt", "show"]));
+    parts.add("rubric", Value::Object(rubric));
+    parts.add("judge's prompt version", prompt_version);
+    parts.add("judge's parameters", &scorer.parameters);
+    if scorer.rubric.examples > 0 {
+        parts.add("calibration examples", &scorer.labels);
+    }
+    if scorer.rubric.show.iter().any(|item| item.chunk.is_some()) {
+        parts.add("judge's context window", judge.context_window);
+    }
+    add_model(&mut parts, "judge", judge);
+    parts.add("seed", seed);
+    parts
+}
+
+fn take(from: &mut Map<String, Value>, names: &[&str]) -> Map<String, Value> {
+    names.iter().filter_map(|name| Some(((*name).to_owned(), from.remove(*name)?))).collect()
+}
+
+/// What of a model can change an answer: see [`ModelSpec::identity`].
+fn add_model(parts: &mut Parts, role: &str, model: &ModelSpec) {
+    parts.add(role, json!({ "provider": model.provider, "name": model.model }));
+    parts.add(format!("{role}'s API root"), &model.base_url);
+    parts.add(format!("{role}'s options"), &model.with);
+    parts.add(format!("{role}'s default parameters"), &model.parameters);
+    parts.add(format!("{role}'s greatest reply"), model.max_output);
+    parts.add(format!("{role}'s JSON mode"), model.json_mode);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parts(list: &[(&str, Value)]) -> Parts {
+        let mut parts = Parts::default();
+        list.iter().for_each(|(name, value)| parts.add(*name, value));
+        parts
+    }
+
+    /// BY-06: equal parts make equal keys, and what differs is named with both values.
+    #[test]
+    fn a_change_has_a_name() {
+        let then = parts(&[("prompt", json!("a")), ("model", json!("m")), ("merging", json!("union"))]);
+        let now = parts(&[("version", Value::Null), ("prompt", json!("b")), ("model", json!("m"))]);
+        assert_ne!(then.key("d"), now.key("d"));
+        assert_eq!(now.key("d"), parts(&[("prompt", json!("b")), ("model", json!("m"))]).key("d"));
+        let changes = now.changes_since(&then);
+        let named: Vec<_> = changes.iter().map(|change| (change.part.as_str(), &change.then, &change.now)).collect();
+        let (a, b, union, none) = (json!("a"), json!("b"), json!("union"), Value::Null);
+        assert_eq!(named, [("prompt", &a, &b), ("merging", &union, &none)]);
+        assert_eq!(now.changes_since(&now), []);
+    }
+}

@@ -1,0 +1,315 @@
+//! How cells and judgments stand before a run: which results are taken over, which are made anew, and why.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use karat_store::{Store, Stored};
+use karat_suite::{Files, Plan};
+use karat_types::{Key, Moment, Sample, StepRecord};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::EngineError;
+use crate::cell::Row;
+use crate::estimate::recorded_output;
+use crate::files::Library;
+use crate::history::{History, Made, Place};
+use crate::identity::{judgment_key, output_key, recorded_key};
+use crate::parts::Change;
+use crate::systems::{ReadyJudge, ReadySystem, Systems};
+
+/// How a cell's output, or a judgment, stands.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "standing", rename_all = "snake_case")]
+pub enum Standing {
+    /// It exists and is taken over.
+    Reused {
+        /// Id of the run that made it.
+        run: String,
+        /// When that run began.
+        made_at: Moment,
+    },
+    /// It is found in a file or column: nothing makes it.
+    Recorded,
+    /// None of the suite's last runs has it.
+    New,
+    /// An earlier run has it, but not of what it would be made of now.
+    Stale {
+        /// Id of that run.
+        run: String,
+        /// What is not the same.
+        changes: Vec<Change>,
+    },
+    /// An earlier run tried and failed.
+    Failed {
+        /// Id of that run.
+        run: String,
+        /// The failure's code.
+        code: String,
+    },
+    /// It exists, but the suite's `cache` wants a newer one.
+    TooOld {
+        /// Id of the run that made it.
+        run: String,
+        /// When that run began.
+        made_at: Moment,
+    },
+    /// It exists no more: it was invalidated or pruned.
+    Withdrawn {
+        /// Id of the run that made it.
+        run: String,
+    },
+    /// A condition leaves it out.
+    Skipped,
+    /// It depends on an output that is made first.
+    Follows,
+}
+
+impl Standing {
+    /// In a word or two, for counting: what changed first where something did.
+    pub fn reason(&self) -> String {
+        match self {
+            Self::Reused { .. } => "reused".to_owned(),
+            Self::Recorded => "recorded".to_owned(),
+            Self::New => "never made".to_owned(),
+            Self::Stale { changes, .. } => {
+                changes.first().map_or_else(|| "changed".to_owned(), |change| format!("{} changed", change.part))
+            }
+            Self::Failed { .. } => "failed before".to_owned(),
+            Self::TooOld { .. } => "too old".to_owned(),
+            Self::Withdrawn { .. } => "withdrawn".to_owned(),
+            Self::Skipped => "left out".to_owned(),
+            Self::Follows => "new output".to_owned(),
+        }
+    }
+}
+
+/// One cell before a run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CellOutlook {
+    /// Its place in the plan.
+    pub cell: u64,
+    /// Id of its sample.
+    pub sample: String,
+    /// Registry id of its model.
+    pub model: Option<String>,
+    /// Its variant.
+    pub variant: String,
+    /// Repetition, from 0.
+    pub trial: u32,
+    /// How its output stands.
+    #[serde(flatten)]
+    pub standing: Standing,
+    /// How its judgments stand.
+    pub judgments: Vec<JudgmentOutlook>,
+}
+
+impl CellOutlook {
+    /// `sample/model/variant/trial`, without a model where it has none.
+    pub fn path(&self) -> String {
+        let parts = [Some(self.sample.as_str()), self.model.as_deref(), Some(self.variant.as_str())];
+        format!("{}/{}", parts.into_iter().flatten().collect::<Vec<_>>().join("/"), self.trial)
+    }
+}
+
+/// One judgment before a run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct JudgmentOutlook {
+    /// Id of the scorer.
+    pub scorer: String,
+    /// Registry id of the judge.
+    pub judge: String,
+    /// How it stands.
+    #[serde(flatten)]
+    pub standing: Standing,
+}
+
+/// Says of each cell of a plan how it stands, until `each` breaks. Only cells of samples that are
+/// `wanted`. Results of runs that began before `oldest` are too old.
+///
+/// # Errors
+/// The plan cannot be compiled; rows or the store cannot be read.
+pub fn outlook(
+    plan: &Plan,
+    store: &Store,
+    oldest: Moment,
+    wanted: impl Fn(&Sample) -> bool,
+    each: &mut dyn FnMut(CellOutlook) -> ControlFlow<()>,
+) -> Result<(), EngineError> {
+    let files: Arc<dyn Files> = plan.files();
+    let desk = Desk {
+        plan,
+        store,
+        oldest,
+        systems: Systems::new(&plan.header)?,
+        library: Library::new(files),
+        history: History::of(store, &plan.header.suite)?,
+    };
+    let per_row = plan.header.cells_per_row();
+    for sample in plan.rows() {
+        let sample = sample.map_err(EngineError::Dataset)?;
+        if !wanted(&sample) {
+            continue;
+        }
+        let row = Row::new(sample, &plan.header, desk.systems.reads.len());
+        let reads = desk.systems.all_reads.digests(&row.sample);
+        for ordinal in row.sample.row * per_row..(row.sample.row + 1) * per_row {
+            if each(desk.cell(&row, &reads, ordinal)?).is_break() {
+                return Ok(());
+            }
+        }
+    }
+    Ok(())
+}
+
+struct Desk<'a> {
+    plan: &'a Plan,
+    store: &'a Store,
+    oldest: Moment,
+    systems: Systems,
+    library: Library,
+    history: History,
+}
+
+/// What is known of a cell's output.
+struct Output {
+    standing: Standing,
+    value: Option<Arc<Value>>,
+}
+
+impl Desk<'_> {
+    fn cell(&self, row: &Row, reads: &[(String, Key)], ordinal: u64) -> Result<CellOutlook, EngineError> {
+        let (_, at, trial) = self.plan.header.place(ordinal);
+        let system = &self.systems.systems[at];
+        let model = self.plan.header.system_model(at).map(|model| model.id.as_str());
+        let place = Place { row: row.sample.row, sample: &row.sample.id, model, variant: &system.variant, trial };
+        let last = self.history.last(place)?;
+        let output = self.output(row, reads, at, trial, last.as_ref())?;
+        let judges = if output.standing == Standing::Skipped { &[][..] } else { &self.systems.judges };
+        let judgments =
+            judges.iter().map(|judge| self.judgment(row, reads, judge, output.value.as_deref(), last.as_ref()));
+        Ok(CellOutlook {
+            cell: ordinal,
+            sample: row.sample.id.to_string(),
+            model: model.map(str::to_owned),
+            variant: system.variant.clone(),
+            trial,
+            judgments: judgments.collect::<Result<_, _>>()?,
+            standing: output.standing,
+        })
+    }
+
+    fn output(
+        &self,
+        row: &Row,
+        reads: &[(String, Key)],
+        at: usize,
+        trial: u32,
+        last: Option<&Made<'_>>,
+    ) -> Result<Output, EngineError> {
+        let system: &ReadySystem = &self.systems.systems[at];
+        let mut before = self.systems.root;
+        if let Some(step) = &system.recorded {
+            let Some(found) = recorded_output(&self.library, row, system, step) else {
+                return Ok(Output { standing: Standing::Skipped, value: None });
+            };
+            before = recorded_key(&found);
+            if system.chain.is_empty() {
+                return Ok(Output { standing: Standing::Recorded, value: Some(Arc::new(found)) });
+            }
+        }
+        let keys = system.keys(&self.systems, &row.digests, before, trial);
+        let Some(key) = keys.last() else { return Ok(Output { standing: Standing::Skipped, value: None }) };
+        Ok(match self.store.step(*key)? {
+            Some(stored) if stored.run_started_at >= self.oldest => Output {
+                standing: Standing::Reused { run: stored.run, made_at: stored.run_started_at },
+                value: Some(stored.record.output),
+            },
+            stored => Output { standing: self.missing(*key, reads, at, stored, last), value: None },
+        })
+    }
+
+    /// Why an output has to be made.
+    fn missing(
+        &self,
+        key: Key,
+        reads: &[(String, Key)],
+        at: usize,
+        stored: Option<Stored<StepRecord>>,
+        last: Option<&Made<'_>>,
+    ) -> Standing {
+        if let Some(old) = stored {
+            return Standing::TooOld { run: old.run, made_at: old.run_started_at };
+        }
+        let Some(last) = last else { return Standing::New };
+        let run = last.earlier.run().to_owned();
+        match &last.cell.error {
+            Some(error) => Standing::Failed { run, code: error.code.clone() },
+            None if last.cell.key == key => Standing::Withdrawn { run },
+            None => {
+                let mut changes = last.changes(&self.plan.header, at, reads);
+                if changes.is_empty() {
+                    changes.push(Change::of("recorded output"));
+                }
+                Standing::Stale { run, changes }
+            }
+        }
+    }
+
+    fn judgment(
+        &self,
+        row: &Row,
+        reads: &[(String, Key)],
+        judge: &ReadyJudge,
+        output: Option<&Value>,
+        last: Option<&Made<'_>>,
+    ) -> Result<JudgmentOutlook, EngineError> {
+        let plan = &self.plan.header;
+        let scorer = plan.scorers[usize::from(judge.scorer)].id.clone();
+        let standing = match output {
+            None => Standing::Follows,
+            Some(output) => self.judged(row, reads, judge, &scorer, output, last)?,
+        };
+        Ok(JudgmentOutlook { scorer, judge: judge.model.id.clone(), standing })
+    }
+
+    fn judged(
+        &self,
+        row: &Row,
+        reads: &[(String, Key)],
+        judge: &ReadyJudge,
+        scorer: &str,
+        output: &Value,
+        last: Option<&Made<'_>>,
+    ) -> Result<Standing, EngineError> {
+        let output = output_key(output);
+        let key = judgment_key(judge.identity, output, row.digests.get(&self.systems.reads, judge.reads));
+        let stored = self.store.judgment(key)?;
+        if let Some(stored) = stored {
+            let (run, made_at) = (stored.run, stored.run_started_at);
+            let is_new_enough = made_at >= self.oldest;
+            return Ok(if is_new_enough {
+                Standing::Reused { run, made_at }
+            } else {
+                Standing::TooOld { run, made_at }
+            });
+        }
+        let Some(last) = last else { return Ok(Standing::New) };
+        let Some(judgment) = last.judgment(scorer, &judge.model.id)? else { return Ok(Standing::New) };
+        let run = last.earlier.run().to_owned();
+        if judgment.key == key {
+            let code = judgment.error.map(|error| error.code);
+            let unscored = judgment.scores.iter().any(|(_, score)| score.is_unscored()).then(|| "unscored".to_owned());
+            return Ok(code.or(unscored).map_or_else(
+                || Standing::Withdrawn { run: run.clone() },
+                |code| Standing::Failed { run: run.clone(), code },
+            ));
+        }
+        let mut changes = last.judge_changes(&self.plan.header, scorer, &judge.model.id);
+        if last.cell.output_hash != output {
+            changes.push(Change::of("output"));
+        }
+        changes.extend(last.columns(judge.names.iter().map(String::as_str), reads));
+        Ok(Standing::Stale { run, changes })
+    }
+}
