@@ -13,7 +13,7 @@ mod terminal;
 use karat_analysis::testing::{MemoryRun, example};
 use karat_analysis::{Findings, Options, analyse};
 use karat_report::{Context, Estimate, Report};
-use karat_types::{Moment, Money};
+use karat_types::Money;
 
 /// The example run with its findings.
 struct Example {
