@@ -7,6 +7,7 @@ use karat_types::{CellRow, ConsensusMethod, JudgmentRow, PlanHeader, Score, Scor
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use crate::checks;
 use crate::reduce::majority;
 use crate::texts::{folded, text_of};
 
@@ -35,7 +36,7 @@ impl Consensus {
     }
 }
 
-/// The scores of one cell: one per metric, judges already made one.
+/// The scores of one cell: one per metric, judges already made one, bounds applied, and `pass` of all of them.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct CellScores {
     /// By metric index; `None` where the run holds no score.
@@ -61,6 +62,7 @@ impl CellScores {
                 scores[index] = Some(score_of(&graded, consensus[index]));
             }
         }
+        checks::apply(plan, &mut scores);
         Self { scores, consensus }
     }
 

@@ -8,6 +8,7 @@
 mod aggregate;
 mod analyses;
 mod baseline;
+mod checks;
 pub mod compare;
 mod consensus;
 mod cost;

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use karat_types::{CellError, CellRecord, CellStatus, JudgmentRecord, Key, PlanHeader, RunRows, Score};
+use karat_analysis::CellScores;
+use karat_types::{CellError, CellRow, CellStatus, Key, PlanHeader, RunRows, Score};
 use serde::Serialize;
 
 use crate::{App, AppError};
@@ -123,7 +124,7 @@ impl App {
                 variant: plan.system_variant(row.system).to_owned(),
                 trial: row.trial,
                 status: row.cell.status,
-                scores: scores(&plan, row.cell, row.judgments),
+                scores: scores(&plan, &row),
                 error: row.cell.error.clone(),
             });
             ControlFlow::Continue(())
@@ -197,27 +198,11 @@ impl App {
     }
 }
 
-/// Scores by metric name: deterministic ones as they are, judges' as their mean.
-fn scores(plan: &PlanHeader, cell: &CellRecord, judgments: &[JudgmentRecord]) -> BTreeMap<String, Score> {
-    let mut by_metric: BTreeMap<usize, Vec<&Score>> = BTreeMap::new();
-    let judged = judgments.iter().flat_map(|judgment| &judgment.scores);
-    for (metric, score) in cell.scores.iter().chain(judged) {
-        by_metric.entry(usize::from(*metric)).or_default().push(score);
-    }
-    let named = by_metric
-        .into_iter()
-        .filter_map(|(metric, scores)| Some((plan.metrics.get(metric)?.name.clone(), together(&scores))));
+/// Scores by metric name, as reports count them: judges made one, bounds applied.
+fn scores(plan: &PlanHeader, row: &CellRow<'_>) -> BTreeMap<String, Score> {
+    let scores = CellScores::of(plan, row).scores;
+    let named = plan.metrics.iter().zip(scores).filter_map(|(metric, score)| Some((metric.name.clone(), score?)));
     named.collect()
-}
-
-/// One score of several judges: the mean of those that have one, else what the first says.
-fn together(scores: &[&Score]) -> Score {
-    let values: Vec<f64> = scores.iter().filter_map(|score| score.number()).collect();
-    match scores {
-        [only] => (*only).clone(),
-        [first, ..] if values.is_empty() => (*first).clone(),
-        _ => Score::value(values.iter().sum::<f64>() / values.len() as f64),
-    }
 }
 
 /// A moment as RFC 3339 in UTC; empty where no calendar holds it.

@@ -172,6 +172,7 @@ mod tests {
             better: Better::Higher,
             volatile: false,
             aggregate: "mean".to_owned(),
+            bound: karat_types::Bound::default(),
         }
     }
 

@@ -1,21 +1,62 @@
 //! The metrics that scorers yield: one name for each figure.
 
 use karat_types::{
-    Better, Dimension, MetricSpec, OverallMethod, PlanHeader, Rubric, RubricScorer, Scale, ScorerKind, ScorerSpec,
+    Better, Bound, Dimension, MetricSpec, OverallMethod, PlanHeader, Rubric, RubricScorer, Scale, ScorerKind,
+    ScorerSpec,
 };
 
 use crate::catalog::Catalog;
 
-/// Every metric of a plan's scorers, in their order.
+/// The built-in metric: 1 where all of a cell's pass/fail scores hold. It belongs to no scorer.
+const PASS: &str = "pass";
+
+/// Every metric of a plan's scorers, in their order; then `pass`, where there are several pass/fail scores or a scorer
+/// asks for it by a bound.
 pub(crate) fn of_scorers(scorers: &[ScorerSpec], catalog: &Catalog) -> Vec<MetricSpec> {
-    scorers
-        .iter()
-        .enumerate()
-        .flat_map(|(index, scorer)| match &scorer.kind {
+    let each = scorers.iter().enumerate().flat_map(|(index, scorer)| {
+        let metrics = match &scorer.kind {
             ScorerKind::Metric { metric, .. } => of_metric(index, scorer, metric, catalog),
             ScorerKind::Rubric(rubric) => of_rubric(index, scorer, rubric),
-        })
-        .collect()
+        };
+        bounded(metrics, scorer)
+    });
+    let mut metrics: Vec<MetricSpec> = each.collect();
+    let tests: Vec<&MetricSpec> = metrics.iter().filter(|metric| metric.binary).collect();
+    let asked = tests.len() > 1 || tests.iter().any(|metric| metric.bound.is_some());
+    if asked && metrics.iter().all(|metric| metric.name != PASS) {
+        let volatile = tests.iter().any(|metric| metric.volatile);
+        metrics.push(MetricSpec {
+            name: PASS.to_owned(),
+            scorer: scorers.len(),
+            range: Some((0.0, 1.0)),
+            binary: true,
+            better: Better::Higher,
+            volatile,
+            aggregate: "mean".to_owned(),
+            bound: Bound::default(),
+        });
+    }
+    metrics
+}
+
+/// The metrics of a scorer with its bound: it makes its composite pass/fail, or each figure where it has none.
+fn bounded(mut metrics: Vec<MetricSpec>, scorer: &ScorerSpec) -> Vec<MetricSpec> {
+    if scorer.bound.is_none() {
+        return metrics;
+    }
+    let composite = match &scorer.kind {
+        ScorerKind::Rubric(judged) => judged.rubric.overall.as_ref().map_or("overall", |overall| &overall.id),
+        ScorerKind::Metric { .. } => "overall",
+    };
+    let composite = format!("{}.{composite}", scorer.id);
+    let has_composite = metrics.iter().any(|metric| metric.name == composite);
+    for metric in metrics.iter_mut().filter(|metric| !has_composite || metric.name == composite) {
+        metric.bound = scorer.bound;
+        metric.binary = true;
+        metric.range = Some((0.0, 1.0));
+        metric.better = Better::Higher;
+    }
+    metrics
 }
 
 /// The index, in the plan's metrics, of what a scorer calls by this dimension name: for a rubric its dimensions and its
@@ -40,6 +81,7 @@ fn of_metric(index: usize, scorer: &ScorerSpec, metric: &str, catalog: &Catalog)
         better: scorer.better.unwrap_or(entry.better),
         volatile: entry.volatile,
         aggregate: scorer.aggregate.clone(),
+        bound: Bound::default(),
     };
     if entry.dimensions.is_empty() {
         return vec![spec(scorer.id.clone())];
@@ -58,6 +100,7 @@ fn of_rubric(index: usize, scorer: &ScorerSpec, judged: &RubricScorer) -> Vec<Me
         better: scorer.better.unwrap_or(better),
         volatile: false,
         aggregate: scorer.aggregate.clone(),
+        bound: Bound::default(),
     };
     let of_dimension = |name: String, dimension: &Dimension| {
         spec(name, Some(dimension.scale.bounds()), is_binary(&dimension.scale), dimension.better)

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use karat_types::{AnalysisSpec, DatasetHeader, ModelSpec, RunSpec, ScorerKind, ScorerSpec, VariantSpec};
+use karat_types::{AnalysisSpec, Bound, DatasetHeader, ModelSpec, RunSpec, ScorerKind, ScorerSpec, VariantSpec};
+use serde_json::Map;
 
 use crate::catalog::Catalog;
-use crate::dataset::Dataset;
+use crate::dataset::{Dataset, asserts};
 use crate::decode::dataset::Decoded;
 use crate::decode::gates::{self, Gate, Policy};
 use crate::decode::models::unknown;
@@ -41,7 +42,7 @@ pub struct Suite {
     pub(crate) selection: (Option<u64>, Vec<String>),
     pub(crate) recordings: BTreeMap<String, String>,
     pub(crate) notes: Vec<String>,
-    pub(crate) params: serde_json::Map<String, serde_json::Value>,
+    pub(crate) params: Map<String, serde_json::Value>,
     gates: Vec<Gate>,
     policy: Policy,
     baseline: Option<String>,
@@ -93,9 +94,12 @@ impl Suite {
         let params = decoder.params.values();
         let files = decoder.files.clone();
         let warnings = decoder.problems.into_diagnostics();
-        let (false, Some((dataset, dataset_header))) = (warnings.has_errors(), scanned) else { return Err(warnings) };
+        let (false, Some((dataset, dataset_header, has_asserts))) = (warnings.has_errors(), scanned) else {
+            return Err(warnings);
+        };
         let (run, trials) = run::decode(node.given("run"), overrides);
-        let (scorers, notes) = judged(scorers);
+        let (mut scorers, notes) = judged(scorers);
+        scorers.extend(has_asserts.then(|| row_checks(&dataset, &scorers)).flatten());
         Ok(Self {
             path: path.to_owned(),
             name: node.text_of("name").unwrap_or_default().to_owned(),
@@ -175,7 +179,7 @@ fn read(path: &str, decoder: &mut Decoder<'_>) -> Result<(String, Node), Diagnos
 }
 
 /// Passes over the dataset, and settles what only its columns can tell.
-fn scanned(node: &Node, declared: Decoded, decoder: &mut Decoder<'_>) -> (Arc<Dataset>, DatasetHeader) {
+fn scanned(node: &Node, declared: Decoded, decoder: &mut Decoder<'_>) -> (Arc<Dataset>, DatasetHeader, bool) {
     let watched = std::mem::take(&mut decoder.watched);
     let pending = std::mem::take(&mut decoder.pending);
     let (place, problems) = (&declared.place, &mut decoder.problems);
@@ -190,7 +194,25 @@ fn scanned(node: &Node, declared: Decoded, decoder: &mut Decoder<'_>) -> (Arc<Da
         version: declared.version,
         clustered: scan.is_clustered,
     };
-    (declared.dataset, header)
+    (declared.dataset, header, scan.has_asserts)
+}
+
+/// The scorer of the checks that rows hold for themselves; a scorer of the suite by that name stands before it.
+fn row_checks(dataset: &Dataset, scorers: &[ScorerSpec]) -> Option<ScorerSpec> {
+    let path = dataset.asserts.as_ref()?.path.to_string();
+    let free = scorers.iter().all(|scorer| scorer.id != asserts::COLUMN);
+    free.then(|| ScorerSpec {
+        id: asserts::COLUMN.to_owned(),
+        kind: ScorerKind::Metric { metric: asserts::COLUMN.to_owned(), with: Map::new() },
+        output: "$".to_owned(),
+        reference: Some(path),
+        value: None,
+        bound: Bound::default(),
+        reduce: "mean".to_owned(),
+        aggregate: "mean".to_owned(),
+        better: None,
+        margin: None,
+    })
 }
 
 /// The variants that run. A swept variant's name stands for all that was made of it.

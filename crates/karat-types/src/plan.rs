@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{Better, Key, ModelSpec, Moment, ScorerSpec, VariantSpec};
+use crate::{Better, Bound, Key, ModelSpec, Moment, ScorerSpec, VariantSpec};
 
 /// A plan without its rows. It is stored with the run, and a report needs nothing else beside the run's rows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -148,6 +148,9 @@ pub struct MetricSpec {
     pub volatile: bool,
     /// How samples become one figure.
     pub aggregate: String,
+    /// The bound that makes its scores 0 or 1.
+    #[serde(default, skip_serializing_if = "Bound::is_none")]
+    pub bound: Bound,
 }
 
 /// An analysis asked for.

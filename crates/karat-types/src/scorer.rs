@@ -123,4 +123,34 @@ impl Bound {
     pub fn is_some(&self) -> bool {
         self.min.is_some() || self.max.is_some() || self.not
     }
+
+    /// Whether a score passes: it lies within `min` and `max` (ends included), or without these is at least 1; with
+    /// `not`, whether it does not.
+    pub fn passes(&self, score: f64) -> bool {
+        let holds = if self.min.is_none() && self.max.is_none() {
+            score >= 1.0
+        } else {
+            self.min.is_none_or(|min| score >= min) && self.max.is_none_or(|max| score <= max)
+        };
+        holds != self.not
+    }
+
+    /// Whether there is none, so that a plan need not hold it.
+    pub fn is_none(&self) -> bool {
+        !self.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bound_includes_its_ends_and_not_turns_it() {
+        let bound = |min, max, not| Bound { min, max, not };
+        let between = bound(Some(0.5), Some(0.8), false);
+        assert_eq!([0.4, 0.5, 0.8, 0.9].map(|score| between.passes(score)), [false, true, true, false]);
+        assert_eq!([0.0, 1.0].map(|score| bound(None, None, true).passes(score)), [true, false]);
+        assert!(!bound(Some(0.5), None, true).passes(0.6) && Bound::default().passes(1.0));
+    }
 }

@@ -30,6 +30,7 @@
 //! ```
 
 mod bound;
+mod checklist;
 mod registry;
 mod retrieval;
 mod summary;

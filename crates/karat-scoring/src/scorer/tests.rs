@@ -132,6 +132,11 @@ fn every_metric_scores_within_its_range() {
             json!("Yes, we're on track."),
             1.0,
         ),
+        (
+            json!({"metric": "assert", "value": [{"metric": "contains", "value": "a"}, {"metric": "length", "max": 1}]}),
+            json!("ab"),
+            0.0,
+        ),
         (json!({"metric": "latency"}), json!(""), 12.5),
         (json!({"metric": "cost"}), json!(""), 0.25),
         (json!({"metric": "tokens"}), json!(""), 120.0),

@@ -1,6 +1,7 @@
 //! The dataset: where its rows come from, what is added to them, which of them count. Rows are streamed; what is held
 //! does not grow with their number, apart from a hash of each id while they are checked.
 
+pub(crate) mod asserts;
 pub(crate) mod checks;
 pub(crate) mod columns;
 mod date;
@@ -64,6 +65,7 @@ pub(crate) struct Dataset {
     pub files: Arc<dyn Files>,
     pub source: Source,
     pub roles: Roles,
+    pub asserts: Option<asserts::Asserts>,
     pub columns: Vec<columns::Column>,
     pub row_schema: Option<RowSchema>,
     pub condition: Option<Expression>,

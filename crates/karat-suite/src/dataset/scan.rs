@@ -33,6 +33,8 @@ pub(crate) struct Scan {
     pub has_reference: bool,
     /// Whether a row names a cluster.
     pub is_clustered: bool,
+    /// Whether a row holds checks of its own.
+    pub has_asserts: bool,
     /// Hash over the contents of the files that columns were read from.
     pub contents: String,
     /// Whether at least one row could be read.
@@ -104,6 +106,7 @@ impl<'a> Scanner<'a> {
                 has_input: matches!(dataset.roles.input, Role::Declared(_)),
                 has_reference: matches!(dataset.roles.reference, Role::Declared(_)),
                 is_clustered: false,
+                has_asserts: false,
                 contents: String::new(),
                 is_read: false,
             },
@@ -145,12 +148,22 @@ impl<'a> Scanner<'a> {
             *matched = path.path.first(row).is_some_and(|value| !value.is_null());
         }
         self.empty.retain(|column| row.get(column).is_none_or(Value::is_null));
+        self.asserts(dataset, kept, row);
         self.found.has_input |= sample.input.is_some();
         self.found.has_reference |= sample.reference.is_some();
         self.found.is_clustered |= sample.cluster.is_some();
         self.wanted.remove(&*sample.id);
         if dataset.wants(&sample.id) && dataset.limit.is_none_or(|limit| self.found.rows < limit) {
             self.found.rows += 1;
+        }
+    }
+
+    fn asserts(&mut self, dataset: &Dataset, kept: &Kept, row: &Value) {
+        let Some(asserts) = &dataset.asserts else { return };
+        self.found.has_asserts |= asserts.are_in(row);
+        if let Err((wrong, hint)) = asserts.check(row) {
+            let wrong = format!("{wrong} (sample `{}`)", kept.sample.id);
+            self.report(kept.at.problem_with_hint("assert", wrong, hint));
         }
     }
 

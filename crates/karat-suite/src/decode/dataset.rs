@@ -8,6 +8,7 @@ use karat_text::template::Expression;
 use karat_types::SourceDigest;
 
 use super::Decoder;
+use crate::dataset::asserts::{self, Asserts};
 use crate::dataset::checks::Check;
 use crate::dataset::source::Format;
 use crate::dataset::{Dataset, Role, Roles, RowSchema, Source, aliases};
@@ -41,15 +42,15 @@ impl Decoder<'_> {
         if let Some(changelog) = node.given("changelog") {
             self.content(changelog);
         }
-        if let Some(assert) = node.given("rows").and_then(|rows| rows.items().iter().find_map(|row| row.get("assert")))
-        {
-            self.problems.error(&assert.place, unavailable::message("`assert` (scorers of one row)"));
-        }
+        let asserts =
+            node.given("assert").and_then(|path| self.watch(path)).or_else(|| Path::parse(asserts::COLUMN).ok());
+        let asserts = asserts.map(|path| Asserts::new(path, self.catalog));
         let (source, sources) = source?;
         let dataset = Dataset {
             files: self.files.clone(),
             source,
             roles,
+            asserts,
             columns,
             row_schema,
             condition,

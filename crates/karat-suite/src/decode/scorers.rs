@@ -88,7 +88,14 @@ impl Decoder<'_> {
         for entry in node.entries().iter().filter(|entry| RUBRIC_ONLY.contains(&entry.key.as_str())) {
             self.problems.error(&entry.place, format!("`{}` belongs to a scorer with a rubric", entry.key));
         }
-        let schema = self.catalog.find(Kind::Metric, metric, &mut self.problems)?.options.clone();
+        let entry = self.catalog.find(Kind::Metric, metric, &mut self.problems)?;
+        let (schema, binary) = (entry.options.clone(), entry.binary);
+        let bounded = node.given("min").is_some() || node.given("max").is_some();
+        if let Some(not) = node.given("not").filter(|not| not.boolean() == Some(true) && !binary && !bounded) {
+            self.problems
+                .error(&not.place, format!("`not` turns pass and fail, and `{}` is neither", metric.text()?))
+                .hint("give the scorer a `min` or a `max`");
+        }
         let with = self.options(node.given("with"), &schema);
         Some(ScorerKind::Metric { metric: metric.text()?.to_owned(), with })
     }

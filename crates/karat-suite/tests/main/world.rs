@@ -85,6 +85,9 @@ pub(crate) fn catalog() -> Catalog {
             "any": { "type": "array", "items": { "type": "string" } },
         },
     });
+    for name in ["exact", "regex", "json_field", "numeric", "assert"] {
+        catalog.metrics.insert(name.to_owned(), Entry { binary: true, ..Entry::default() });
+    }
     let entry = Entry { options: contains, binary: true, range: Some((0.0, 1.0)), ..Entry::default() };
     catalog.metrics.insert("contains".to_owned(), entry);
     let schema = json!({

@@ -1,0 +1,94 @@
+//! Pass and fail: bounds make a score 0 or 1, and `pass` says whether all such scores of a cell hold.
+
+use karat_types::{MetricSpec, PlanHeader, Score};
+
+/// The built-in metric, which belongs to no scorer.
+const PASS: &str = "pass";
+
+/// Applies the bounds of the plan's metrics to the scores of a cell, and fills in `pass`.
+pub(crate) fn apply(plan: &PlanHeader, scores: &mut [Option<Score>]) {
+    for (metric, score) in plan.metrics.iter().zip(scores.iter_mut()) {
+        if let (true, Some(Score::Value { value, .. })) = (metric.bound.is_some(), &*score) {
+            *score = Some(held(metric, *value));
+        }
+    }
+    let built_in = |metric: &MetricSpec| metric.name == PASS && metric.scorer >= plan.scorers.len();
+    if let Some(at) = plan.metrics.iter().position(built_in) {
+        let others = plan.metrics.iter().zip(&*scores).filter(|(metric, _)| metric.binary && !built_in(metric));
+        let all = all_of(others);
+        if let Some(place) = scores.get_mut(at) {
+            *place = all;
+        }
+    }
+}
+
+/// 1 where the bound holds, else 0 with the score as the reason.
+fn held(metric: &MetricSpec, value: f64) -> Score {
+    if metric.bound.passes(value) { Score::value(1.0) } else { Score::because(0.0, format!("it is {value}")) }
+}
+
+/// 0 where any score is a fail, naming each; else *unscored* where any is; else 1. A score that is not there yet leaves
+/// the cell open, and where none applies, nothing is said.
+fn all_of<'a>(scores: impl Iterator<Item = (&'a MetricSpec, &'a Option<Score>)>) -> Option<Score> {
+    let (mut failed, mut unscored, mut applies, mut open) = (Vec::new(), None, false, false);
+    for (metric, score) in scores {
+        match score {
+            None => open = true,
+            Some(Score::NotApplicable { .. }) => {}
+            Some(Score::Unscored { unscored: why }) => unscored = unscored.or(Some(format!("{}: {why}", metric.name))),
+            Some(Score::Value { value, .. }) => {
+                applies = true;
+                failed.extend((*value < 1.0).then_some(metric.name.as_str()));
+            }
+        }
+    }
+    match unscored {
+        _ if !failed.is_empty() => Some(Score::because(0.0, format!("failed: {}", failed.join(", ")))),
+        _ if open => None,
+        Some(why) => Some(Score::unscored(why)),
+        None if applies => Some(Score::value(1.0)),
+        None => Some(Score::not_applicable("no pass/fail score applies")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use karat_types::{Better, Bound};
+
+    fn metric(name: &str, binary: bool, bound: Bound) -> MetricSpec {
+        MetricSpec {
+            name: name.to_owned(),
+            scorer: 0,
+            range: None,
+            binary,
+            better: Better::Higher,
+            volatile: false,
+            aggregate: "mean".to_owned(),
+            bound,
+        }
+    }
+
+    fn passed(scores: [Option<Score>; 3]) -> Option<Score> {
+        let specs = ["a", "b", "c"].map(|name| metric(name, true, Bound::default()));
+        all_of(specs.iter().zip(&scores))
+    }
+
+    #[test]
+    fn a_bound_makes_a_score_pass_or_fail_and_keeps_its_number() {
+        let slow = metric("slow", true, Bound { max: Some(3000.0), ..Bound::default() });
+        assert_eq!(held(&slow, 12.0), Score::value(1.0));
+        assert_eq!(held(&slow, 4000.5), Score::because(0.0, "it is 4000.5"));
+    }
+
+    #[test]
+    fn all_checks_must_hold() {
+        let (one, zero) = (|| Some(Score::value(1.0)), || Some(Score::value(0.0)));
+        let (na, unscored) = (|| Some(Score::not_applicable("x")), || Some(Score::unscored("no JSON")));
+        assert_eq!(passed([one(), na(), one()]), one());
+        assert_eq!(passed([zero(), unscored(), zero()]), Some(Score::because(0.0, "failed: a, c")));
+        assert_eq!(passed([one(), unscored(), one()]), Some(Score::unscored("b: no JSON")));
+        assert_eq!(passed([one(), None, one()]), None);
+        assert!(matches!(passed([na(), na(), na()]), Some(Score::NotApplicable { .. })));
+    }
+}
