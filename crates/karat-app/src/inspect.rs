@@ -7,7 +7,7 @@ use karat_analysis::CellScores;
 use karat_types::{CellError, CellRow, CellStatus, Key, PlanHeader, RunRows, Score};
 use serde::Serialize;
 
-use crate::{App, AppError};
+use crate::{App, AppError, address};
 
 /// A stored run in one line.
 #[derive(Debug, Clone, Serialize)]
@@ -141,14 +141,7 @@ impl App {
         let plan = rows.header().plan.clone();
         let mut found = None;
         let read = rows.for_each(&mut |row| {
-            let model = plan.system_model(row.system).map(|model| model.id.clone());
-            let variant = plan.system_variant(row.system).to_owned();
-            let path = [Some(row.sample.id.as_str()), model.as_deref(), Some(variant.as_str())];
-            let path = path.into_iter().flatten().collect::<Vec<_>>().join("/");
-            let is_it = cell == row.cell.ordinal.to_string()
-                || (row.trial == 0 && cell == path)
-                || cell == format!("{path}/{}", row.trial);
-            if !is_it {
+            if !address::is_row(cell, &plan, &row) {
                 return ControlFlow::Continue(());
             }
             let mut keys: Vec<(Option<String>, Key)> = row.cell.calls.iter().map(|key| (None, *key)).collect();
@@ -159,8 +152,8 @@ impl App {
             let trace = Trace {
                 cell: row.cell.ordinal,
                 sample: row.sample.id.clone(),
-                model,
-                variant,
+                model: plan.system_model(row.system).map(|model| model.id.clone()),
+                variant: plan.system_variant(row.system).to_owned(),
                 trial: row.trial,
                 calls: Vec::new(),
                 output: None,

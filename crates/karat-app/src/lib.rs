@@ -3,10 +3,13 @@
 //! The command line (and later the server and bindings) resolve settings, call one function here and print what comes
 //! back. Nothing here prints, reads the environment or exits.
 
+mod address;
+mod again;
 mod catalog;
 mod compare;
 mod error;
 mod inspect;
+mod invalidate;
 mod invocation;
 mod load;
 mod preset;
@@ -20,12 +23,14 @@ use std::sync::Arc;
 use karat_store::Store;
 use karat_types::Clock;
 
+pub use again::Rescoring;
 pub use compare::{Comparing, Comparison, Correction, Party};
 pub use error::AppError;
 pub use inspect::{CellLine, RunLine, Trace, TracedCall, rfc3339};
+pub use invalidate::Invalidation;
 pub use invocation::Invocation;
 pub use karat_engine::{CellOutlook, Change, Estimate, ModelEstimate, Standing, Stop};
-pub use karat_store::StoreUrl;
+pub use karat_store::{Cached, Reusable, StoreUrl, Withdrawal};
 pub use karat_suite::{Diagnostics, Plan, parse_duration as duration_ms};
 pub use load::Loaded;
 pub use preset::names as preset_names;

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use karat_engine::{Estimate, Job, Stop, estimate, execute};
+use karat_engine::{Estimate, Given, Job, Stop, estimate, execute};
 use karat_providers::{Providers, Settings};
-use karat_store::{Store, StoreError};
+use karat_store::{Store, StoreError, StoredRun};
 use karat_suite::Plan;
-use karat_types::{Exit, ModelSpec, Moment, Money, Observer, PlanHeader, RunHeader, RunStatus};
+use karat_types::{Exit, ModelSpec, Moment, Money, Observer, PlanHeader, RunHeader, RunRows, RunStatus};
 use serde::{Deserialize, Serialize};
 
+use crate::again::rescoring;
 use crate::{App, AppError, Invocation};
 
 /// Money that a run may spend when nothing is said.
@@ -24,6 +25,8 @@ pub(crate) struct Begun {
     pub estimate: Money,
     /// The same for one cell, by system; `None` where a price is unknown.
     pub estimate_per_cell: Vec<Option<Money>>,
+    /// The stored run whose outputs it scores, where it makes none.
+    pub score_of: Option<String>,
 }
 
 /// How a run is begun, and who watches it.
@@ -69,7 +72,7 @@ impl App {
     pub fn estimate(&self, plan: &Plan) -> Result<Estimate, AppError> {
         let store = self.open_store()?;
         let oldest = plan.header.run.cache.oldest(self.clock.now());
-        Ok(estimate(plan, &store, plan.files(), Some(oldest))?)
+        Ok(estimate(plan, &store, plan.files(), Given { oldest: Some(oldest), outputs: None })?)
     }
 
     /// Runs a plan.
@@ -92,11 +95,27 @@ impl App {
                 notice: Some("the run is finished: there is nothing to go on with".to_owned()),
             });
         }
-        let invocation = stored_invocation(&header)?.with_execution(later);
-        let plan = self.load(&invocation)?.plan;
-        same_plan(&header, &plan.header)?;
-        let found = Found { id: header.id.clone(), header: Some(header), notice: None };
+        let (plan, invocation, found) = self.reopened(&store, header, later)?;
         self.go(store, plan, &invocation, execution, found)
+    }
+
+    /// The plan of a stored run, made again from its suite, and the run as one to be gone on with.
+    pub(crate) fn reopened(
+        &self,
+        store: &Store,
+        header: RunHeader,
+        later: &Invocation,
+    ) -> Result<(Plan, Invocation, Found), AppError> {
+        let begun = begun(&header)?;
+        let invocation = begun.invocation.with_execution(later);
+        let mut plan = self.load(&invocation)?.plan;
+        let outputs = begun.score_of.map(|source| store.rows(&source)).transpose()?;
+        if let Some(source) = &outputs {
+            rescoring(&mut plan, source.header());
+        }
+        same_plan(&header, &plan.header)?;
+        let found = Found { id: header.id.clone(), header: Some(header), outputs, ..Found::default() };
+        Ok((plan, invocation, found))
     }
 
     fn find_run(&self, store: &Store, plan: &Plan, execution: &Execution) -> Result<Found, AppError> {
@@ -104,31 +123,31 @@ impl App {
             (Some(id), true) => match store.run(id) {
                 Ok(header) => {
                     same_plan(&header, &plan.header)?;
-                    Ok(Found { id: id.clone(), header: Some(header), notice: None })
+                    Ok(Found { id: id.clone(), header: Some(header), ..Found::default() })
                 }
-                Err(StoreError::NoSuchRun { .. }) => Ok(Found { id: check_id(id)?, header: None, notice: None }),
+                Err(StoreError::NoSuchRun { .. }) => Ok(Found { id: check_id(id)?, ..Found::default() }),
                 Err(error) => Err(error.into()),
             },
-            (Some(id), false) => Ok(Found { id: check_id(id)?, header: None, notice: None }),
+            (Some(id), false) => Ok(Found { id: check_id(id)?, ..Found::default() }),
             (None, true) => match store.latest_unfinished(plan.header.plan_hash)? {
-                Some(header) => Ok(Found { id: header.id.clone(), header: Some(header), notice: None }),
+                Some(header) => Ok(Found { id: header.id.clone(), header: Some(header), ..Found::default() }),
                 None => {
                     let notice = "there is no unfinished run of this plan: a new one is begun".to_owned();
-                    Ok(Found { id: self.new_id(&plan.header), header: None, notice: Some(notice) })
+                    Ok(Found { id: self.new_id(&plan.header), notice: Some(notice), ..Found::default() })
                 }
             },
-            (None, false) => Ok(Found { id: self.new_id(&plan.header), header: None, notice: None }),
+            (None, false) => Ok(Found { id: self.new_id(&plan.header), ..Found::default() }),
         }
     }
 
     /// Time, suite and a few random digits: sorts by time and says what it is.
-    fn new_id(&self, plan: &PlanHeader) -> String {
+    pub(crate) fn new_id(&self, plan: &PlanHeader) -> String {
         let moment = jiff::Timestamp::from_millisecond(self.clock.now().0).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
         let unique = uuid::Uuid::now_v7().simple().to_string();
         format!("{}-{}-{}", moment.strftime("%Y%m%d-%H%M%S"), plan.suite, &unique[unique.len() - 4..])
     }
 
-    fn go(
+    pub(crate) fn go(
         &self,
         store: Arc<Store>,
         mut plan: Plan,
@@ -143,17 +162,19 @@ impl App {
         let files = plan.files();
         let started_at = found.header.as_ref().map_or_else(|| self.clock.now(), |header| header.started_at);
         let oldest = plan.header.run.cache.oldest(started_at);
-        let estimate = estimate(&plan, &store, files.clone(), Some(oldest))?;
+        let given = Given { oldest: Some(oldest), outputs: found.outputs.clone() };
+        let estimate = estimate(&plan, &store, files.clone(), given.clone())?;
         allow(&mut plan, &estimate, invocation)?;
         let providers = Arc::new(self.connect(&plan.header, &estimate)?);
         let ledger = match &found.header {
             Some(header) => store.reopen(&header.id)?,
             None => {
-                let afresh = karat_engine::estimate(&plan, &store, files.clone(), None)?;
+                let afresh = karat_engine::estimate(&plan, &store, files.clone(), Given { oldest: None, ..given })?;
                 let begun = Begun {
                     invocation: invocation.clone(),
                     estimate: afresh.cost().1,
                     estimate_per_cell: afresh.per_cell,
+                    score_of: found.outputs.as_ref().map(|run| run.header().id.clone()),
                 };
                 store.begin(&self.header(&found.id, &plan.header, &begun, started_at))?
             }
@@ -169,6 +190,8 @@ impl App {
             observer: execution.observer,
             stop: execution.stop,
             oldest,
+            retry: found.retry,
+            outputs: found.outputs,
         };
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
@@ -216,13 +239,18 @@ impl App {
 }
 
 /// The run that results go to.
-struct Found {
-    id: String,
-    header: Option<RunHeader>,
-    notice: Option<String>,
+#[derive(Default)]
+pub(crate) struct Found {
+    pub id: String,
+    pub header: Option<RunHeader>,
+    pub notice: Option<String>,
+    /// Whether what failed is made again.
+    pub retry: bool,
+    /// The stored run whose outputs are scored, instead of making any.
+    pub outputs: Option<StoredRun>,
 }
 
-fn check_id(id: &str) -> Result<String, AppError> {
+pub(crate) fn check_id(id: &str) -> Result<String, AppError> {
     let fine = !id.is_empty() && id.len() <= 128 && id.chars().all(|c| c.is_ascii_alphanumeric() || "-_.:".contains(c));
     if fine && id != "latest" && !id.starts_with('.') {
         return Ok(id.to_owned());
@@ -231,8 +259,9 @@ fn check_id(id: &str) -> Result<String, AppError> {
         .hint("use up to 128 letters, digits, `-`, `_`, `.` and `:`, and not `latest`"))
 }
 
-fn stored_invocation(header: &RunHeader) -> Result<Invocation, AppError> {
-    serde_json::from_value(header.invocation.clone()).map(|begun: Begun| begun.invocation).map_err(|error| {
+/// What a run remembers of its beginning.
+pub(crate) fn begun(header: &RunHeader) -> Result<Begun, AppError> {
+    serde_json::from_value(header.invocation.clone()).map_err(|error| {
         AppError::harness(format!("run {} does not say what it was started with: {error}", header.id))
             .hint("go on with `karat run SUITE … --resume --run-id ID` and the flags it was started with")
     })

@@ -7,7 +7,7 @@ use karat_engine::{CellOutlook, Standing, outlook};
 use karat_suite::Plan;
 use karat_types::{Moment, Sample};
 
-use crate::{App, AppError};
+use crate::{App, AppError, address};
 
 /// Cells whose reasons are looked up for a plan.
 const EXPLAINED: u64 = 10_000;
@@ -70,7 +70,8 @@ impl App {
         let mut found = None;
         self.outlook(plan, wanted, &mut |outlook| {
             let path = outlook.path();
-            let is_it = Some(outlook.cell) == number || path == cell || path.strip_suffix("/0") == Some(cell);
+            let path = path.rsplit_once('/').map_or(path.as_str(), |(path, _)| path);
+            let is_it = address::is_named(cell, outlook.cell, path, outlook.trial);
             found = is_it.then_some(outlook);
             if found.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;

@@ -17,6 +17,7 @@ use tokio::time::Instant;
 
 use crate::calls::{Calls, Tally, Target};
 use crate::flights::{Flights, Landing};
+use crate::history::{Earlier, Place};
 use crate::identity::{RowDigests, judgment_key, output_key, recorded_key};
 use crate::steps::{StepEnd, StepInput};
 use crate::stop::Stop;
@@ -34,6 +35,10 @@ pub(crate) struct Workshop {
     pub stop: Stop,
     /// Results are taken over from runs that began at this moment or later.
     pub oldest: Moment,
+    /// Whether what failed is made again.
+    pub retry: bool,
+    /// Where outputs are found, instead of being made.
+    pub outputs: Option<Earlier>,
 }
 
 /// What all cells of a row share.
@@ -139,7 +144,10 @@ impl Workshop {
     pub async fn cell(&self, row: &Row, ordinal: u64, before: Before) -> CellDone {
         let (_, system, trial) = self.plan.place(ordinal);
         let system = &self.systems.systems[system];
-        let Attempt { record, step, landing } = self.make(row, system, ordinal, trial).await;
+        let Attempt { record, step, landing } = match &self.outputs {
+            Some(earlier) => self.take(row, system, ordinal, trial, earlier),
+            None => self.make(row, system, ordinal, trial).await,
+        };
         let stopped = record.error.as_ref().is_some_and(CellError::is_stop);
         if stopped || !before.recorded && self.record(&record, step).await.is_err() {
             return CellDone { record, unscored: false, left: true };
@@ -155,25 +163,38 @@ impl Workshop {
         appended.map_err(|error| self.stop.fail(error.to_string()))
     }
 
+    /// The stored output of a cell, with today's scores.
+    fn take(&self, row: &Row, system: &ReadySystem, ordinal: u64, trial: u32, earlier: &Earlier) -> Attempt<'_> {
+        let model = system.model.as_ref().map(|model| model.id.as_str());
+        let place = Place { row: row.sample.row, sample: &row.sample.id, model, variant: &system.variant, trial };
+        let mut record = match earlier.stored(place) {
+            Ok(Some(stored)) => CellRecord { ordinal, scores: Vec::new(), ..stored },
+            Ok(None) => {
+                let why = format!("run {} has no output of this cell", earlier.run());
+                CellRecord {
+                    status: CellStatus::Skipped,
+                    error: Some(CellError::new("not_stored", why)),
+                    ..CellRecord::empty(ordinal)
+                }
+            }
+            Err(error) => CellRecord {
+                status: CellStatus::Error,
+                error: Some(CellError::new("store", error.to_string())),
+                ..CellRecord::empty(ordinal)
+            },
+        };
+        record.cost.paid = Money::ZERO;
+        if let Some(output) = record.output.clone() {
+            record.scores = self.score(row, &record, &output);
+        }
+        Attempt { record, step: None, landing: None }
+    }
+
     async fn make(&self, row: &Row, system: &ReadySystem, ordinal: u64, trial: u32) -> Attempt<'_> {
         let (mut unsaved, mut held) = (None, None);
         let deadline = self.plan.run.cell_timeout_ms.map(|limit| Instant::now() + Duration::from_millis(limit));
         let result = self.output(row, system, trial, deadline).await;
-        let mut record = CellRecord {
-            ordinal,
-            key: Key::default(),
-            status: CellStatus::Ok,
-            reused: false,
-            made_at: None,
-            output: None,
-            output_hash: Key::default(),
-            scores: Vec::new(),
-            cost: CellCost { cost: Some(Money::ZERO), ..CellCost::default() },
-            latency_ms: 0.0,
-            calls: Vec::new(),
-            notes: Vec::new(),
-            error: None,
-        };
+        let mut record = CellRecord::empty(ordinal);
         match result {
             Ok(Output { made, paid, landing }) => {
                 held = landing;

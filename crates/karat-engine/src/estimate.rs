@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use karat_scoring::judge::JudgeInput;
-use karat_store::Store;
+use karat_store::{Store, StoredRun};
 use karat_suite::{Files, Plan};
 use karat_types::{Ask, Key, Machine, ModelSpec, Moment, Money, Request, Turn, Usage};
 use serde_json::Value;
@@ -16,6 +16,7 @@ use serde_json::Value;
 use crate::EngineError;
 use crate::cell::{Row, step_input};
 use crate::files::Library;
+use crate::history::{Earlier, Place};
 use crate::identity::{judgment_key, output_key, recorded_key};
 use crate::steps::{DEFAULT_MAX_TOKENS, StepEnd};
 use crate::systems::{ReadyJudge, ReadyStep, ReadySystem, Systems};
@@ -83,16 +84,21 @@ impl Estimate {
     }
 }
 
-/// Walks the plan. Results of runs that began before `oldest` do not count; without it none does.
-pub fn estimate(
-    plan: &Plan,
-    store: &Store,
-    files: Arc<dyn Files>,
-    oldest: Option<Moment>,
-) -> Result<Estimate, EngineError> {
+/// What need not be made.
+#[derive(Debug, Clone, Default)]
+pub struct Given {
+    /// Results of runs that began at this moment or later; without it there are none.
+    pub oldest: Option<Moment>,
+    /// The outputs of a stored run that is scored again.
+    pub outputs: Option<StoredRun>,
+}
+
+/// Walks the plan.
+pub fn estimate(plan: &Plan, store: &Store, files: Arc<dyn Files>, given: Given) -> Result<Estimate, EngineError> {
     let mut walk = Walk {
         plan,
-        store: oldest.map(|oldest| (store, oldest)),
+        store: given.oldest.map(|oldest| (store, oldest)),
+        outputs: given.outputs.map(Earlier::new),
         systems: Arc::new(Systems::new(&plan.header)?),
         library: Library::new(files),
         planned: HashSet::new(),
@@ -124,6 +130,8 @@ struct Walk<'a> {
     plan: &'a Plan,
     /// Where results are found, and how old they may be.
     store: Option<(&'a Store, Moment)>,
+    /// Where outputs are found, instead of being made.
+    outputs: Option<Earlier>,
     systems: Arc<Systems>,
     library: Library,
     planned: HashSet<Key>,
@@ -144,6 +152,16 @@ impl Walk<'_> {
         let systems = self.systems.clone();
         let system = &systems.systems[at];
         self.by_system[at].1 += 1;
+        if let Some(earlier) = &self.outputs {
+            let model = system.model.as_ref().map(|model| model.id.as_str());
+            let place = Place { row: row.sample.row, sample: &row.sample.id, model, variant: &system.variant, trial };
+            let Some(output) = earlier.stored(place)?.and_then(|cell| cell.output) else {
+                self.estimate.skipped += 1;
+                return Ok(());
+            };
+            self.estimate.reused += 1;
+            return self.judgments(row, at, &Known::Output(output));
+        }
         let mut known = Known::Nothing;
         let mut before = self.systems.root;
         if let Some(step) = &system.recorded {

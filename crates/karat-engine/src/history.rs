@@ -3,8 +3,8 @@
 //! A plan is stored with its run, and digests of what was read of a row with its sample; so a cell's parts of then can
 //! be laid beside those of now. Only the newest [`RUNS`] runs are looked at, whatever the store holds.
 
-use std::cell::OnceCell;
 use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
 
 use karat_scoring::judge::PROMPT_VERSION;
 use karat_store::{Store, StoreError, StoredRun};
@@ -26,7 +26,7 @@ pub(crate) struct History(Vec<Earlier>);
 pub(crate) struct Earlier {
     rows: StoredRun,
     /// Row by a hash of the sample's id; made when rows turn out to stand elsewhere.
-    places: OnceCell<HashMap<u64, u64>>,
+    places: OnceLock<HashMap<u64, u64>>,
 }
 
 /// A cell as an earlier run made it.
@@ -40,7 +40,7 @@ pub(crate) struct Made<'h> {
 impl History {
     pub fn of(store: &Store, suite: &str) -> Result<Self, EngineError> {
         let runs = store.runs_of_suite(suite, RUNS)?;
-        let rows = runs.iter().map(|run| Ok(Earlier { rows: store.rows(run)?, places: OnceCell::new() }));
+        let rows = runs.iter().map(|run| Ok(Earlier::new(store.rows(run)?)));
         Ok(Self(rows.collect::<Result<_, StoreError>>()?))
     }
 
@@ -69,6 +69,18 @@ pub(crate) struct Place<'a> {
 }
 
 impl Earlier {
+    pub fn new(rows: StoredRun) -> Self {
+        Self { rows, places: OnceLock::new() }
+    }
+
+    /// A cell with its output, by the names of what it is made of.
+    pub fn stored(&self, place: Place<'_>) -> Result<Option<CellRecord>, EngineError> {
+        let Some(made) = self.find(place)? else { return Ok(None) };
+        let output = self.rows.output(made.cell.ordinal).map_err(|error| EngineError::Plan(error.to_string()))?;
+        let made_at = made.cell.made_at.or(Some(self.rows.header().started_at));
+        Ok(Some(CellRecord { output: output.map(Arc::new), made_at, reused: true, ..made.cell }))
+    }
+
     /// Id of the run.
     pub fn run(&self) -> &str {
         &self.rows.header().id

@@ -27,7 +27,7 @@ mod steps;
 mod stop;
 mod systems;
 
-pub use estimate::{Estimate, ModelEstimate, estimate};
+pub use estimate::{Estimate, Given, ModelEstimate, estimate};
 pub use parts::Change;
 pub use run::{Job, Outcome, execute};
 pub use standing::{CellOutlook, JudgmentOutlook, Standing, outlook};

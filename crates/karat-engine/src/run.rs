@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use karat_providers::Providers;
-use karat_store::{Finished, Ledger, Store};
+use karat_store::{Finished, Ledger, Store, StoredRun};
 use karat_suite::{Files, Plan};
 use karat_types::{
     CellProgress, CellStatus, Clock, Event, Moment, Money, Observer, Record, ReuseLabel, RunStatus, Sample,
@@ -20,6 +20,7 @@ use crate::calls::Calls;
 use crate::cell::{Before, CellDone, Row, Workshop};
 use crate::files::Library;
 use crate::flights::Flights;
+use crate::history::Earlier;
 use crate::stop::Stop;
 use crate::systems::Systems;
 
@@ -46,6 +47,10 @@ pub struct Job {
     pub observer: Arc<dyn Observer>,
     /// How it is stopped.
     pub stop: Stop,
+    /// Whether cells without an output and judgments without a score are made again.
+    pub retry: bool,
+    /// A stored run whose outputs are scored, instead of making any.
+    pub outputs: Option<StoredRun>,
     /// Results are taken over from runs that began at this moment or later.
     pub oldest: Moment,
 }
@@ -80,7 +85,6 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
         concurrency: plan.run.max_concurrency.max(1) as usize,
     });
     let total = plan.cells();
-    job.observer.on(&Event::Started { run: &job.run, cells: total, done: finished.cells.len() });
     let workshop = Arc::new(Workshop {
         plan: plan.clone(),
         systems,
@@ -91,9 +95,12 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
         judgments: Flights::new(),
         stop: job.stop.clone(),
         oldest: job.oldest,
+        retry: job.retry,
+        outputs: job.outputs.map(Earlier::new),
     });
-    let progress =
-        Arc::new(Progress { observer: job.observer.clone(), done: AtomicU64::new(finished.cells.len()), total });
+    let done = finished.cells.iter().filter(|ordinal| before(&workshop, &finished, *ordinal).is_none()).count() as u64;
+    job.observer.on(&Event::Started { run: &job.run, cells: total, done });
+    let progress = Arc::new(Progress { observer: job.observer.clone(), done: AtomicU64::new(done), total });
     let broken = dispatch(&job.plan, &workshop, &progress, &finished).await;
     workshop.calls.release().await;
     let status = match (workshop.calls.budget_stopped(), job.stop.is_set() || broken.is_err()) {
@@ -226,10 +233,15 @@ fn before(workshop: &Workshop, finished: &Finished, ordinal: u64) -> Option<Befo
     if !finished.cells.contains(ordinal) {
         return Some(Before::default());
     }
+    if workshop.retry && finished.errors.contains(ordinal) {
+        return Some(Before::default());
+    }
     let no_output = finished.errors.contains(ordinal) || finished.skipped.contains(ordinal);
     let judges = workshop.systems.judges.iter().map(|judge| (judge.scorer, judge.judge));
-    let (present, open): (Vec<_>, Vec<_>) =
-        judges.partition(|(scorer, judge)| finished.has_judgment(ordinal, *scorer, *judge));
+    let (present, open): (Vec<_>, Vec<_>) = judges.partition(|(scorer, judge)| {
+        let is_retried = workshop.retry && finished.is_unscored(ordinal, *scorer, *judge);
+        !is_retried && finished.has_judgment(ordinal, *scorer, *judge)
+    });
     (!no_output && !open.is_empty()).then_some(Before { recorded: true, judgments: present })
 }
 

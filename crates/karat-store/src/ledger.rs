@@ -87,7 +87,7 @@ impl Store {
         Ok(self.ledger(id, run, claim))
     }
 
-    fn claim(&self, run: &str) -> Result<Claim, StoreError> {
+    pub(crate) fn claim(&self, run: &str) -> Result<Claim, StoreError> {
         match Claim::take(self.path(), run) {
             Ok(Some(claim)) => Ok(claim),
             Ok(None) => Err(StoreError::RunInUse { run: run.to_owned(), pid: self.writer_of(run) }),

@@ -27,6 +27,7 @@ mod section;
 mod store;
 mod totals;
 mod url;
+mod withdraw;
 mod writer;
 
 #[cfg(test)]
@@ -43,3 +44,4 @@ pub use runs::RunSummary;
 pub use store::Store;
 pub use totals::Totals;
 pub use url::StoreUrl;
+pub use withdraw::{Cached, Reusable, Withdrawal};

@@ -59,7 +59,7 @@ fn pack_key(packer: &mut Packer, key: Key, kind: Kind, entry: u64) {
     packer.number(entry);
 }
 
-fn unpack_keys(block: i64, list: &[u8], mut each: impl FnMut(ReuseKey, Place)) -> Result<(), Damage> {
+pub(crate) fn unpack_keys(block: i64, list: &[u8], mut each: impl FnMut(ReuseKey, Place)) -> Result<(), Damage> {
     let mut unpacker = Unpacker::versioned(list, VERSION)?;
     while !unpacker.is_empty() {
         let key = unpacker.key()?;

@@ -9,3 +9,4 @@ mod processes;
 mod reading;
 mod resume;
 mod reuse;
+mod withdraw;

@@ -248,6 +248,27 @@ pub struct CellRecord {
     pub error: Option<CellError>,
 }
 
+impl CellRecord {
+    /// A cell that has come to nothing yet: `ok`, without an output, at no cost.
+    pub fn empty(ordinal: u64) -> Self {
+        Self {
+            ordinal,
+            key: Key::default(),
+            status: CellStatus::Ok,
+            reused: false,
+            made_at: None,
+            output: None,
+            output_hash: Key::default(),
+            scores: Vec::new(),
+            cost: CellCost { cost: Some(Money::ZERO), ..CellCost::default() },
+            latency_ms: 0.0,
+            calls: Vec::new(),
+            notes: Vec::new(),
+            error: None,
+        }
+    }
+}
+
 /// One judge's scores of one cell.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JudgmentRecord {

@@ -39,6 +39,15 @@ pub enum Command {
     Validate(ValidateArgs),
     /// Go on with a run that was interrupted or stopped
     Resume(ResumeArgs),
+    /// Make again what failed in a run: errors and judgments without a score
+    Retry(ResumeArgs),
+    /// Score the stored outputs of a run with the suite's present scorers; makes no output
+    Score(ScoreArgs),
+    /// Take the results of a run, or of some of its cells, out of reuse
+    Invalidate(InvalidateArgs),
+    /// See and prune the results that later runs may take over
+    #[command(subcommand)]
+    Cache(CacheCommand),
     /// Write the report of a stored run again
     Report(ReportArgs),
     /// Say whether a run, model or variant is better than another, or what it would take to know
@@ -181,6 +190,9 @@ pub struct RunArgs {
     /// The same as `karat plan`
     #[arg(long, env = "KARAT_DRY_RUN")]
     pub dry_run: bool,
+    /// The same as `karat invalidate RUN`: nothing is run
+    #[arg(long, value_name = "RUN")]
+    pub invalidate_run: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -223,6 +235,57 @@ pub struct ResumeArgs {
     pub execution: ExecutionArgs,
     #[command(flatten)]
     pub output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct ScoreArgs {
+    /// Id of the run, its beginning, or `latest`
+    #[arg(default_value = "latest")]
+    pub run: String,
+    /// Suite whose scorers are used [default: the run's own]
+    #[arg(long, value_name = "SUITE")]
+    pub suite: Option<String>,
+    /// Judges, instead of the suite's
+    #[arg(long, visible_alias = "judge-models", value_name = "ID,…", env = "KARAT_JUDGES", value_delimiter = ',')]
+    pub judges: Vec<String>,
+    /// Id of the new run
+    #[arg(long, value_name = "ID", env = "KARAT_RUN_ID")]
+    pub run_id: Option<String>,
+    #[command(flatten)]
+    pub execution: ExecutionArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct InvalidateArgs {
+    /// Id of the run, its beginning, or `latest`
+    pub run: String,
+    /// These cells only: numbers in `karat show`, or `sample/model/variant[/trial]`
+    #[arg(long, value_name = "CELL", num_args = 1..)]
+    pub cell: Vec<String>,
+    /// Say what would go, and change nothing
+    #[arg(long, env = "KARAT_DRY_RUN")]
+    pub dry_run: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum CacheCommand {
+    /// List the runs whose results later runs may take over
+    Ls {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Take results of old runs out of reuse; runs and their reports stay
+    Prune {
+        /// Of runs that began longer ago than this, such as `90d`
+        #[arg(long, value_name = "D")]
+        older_than: String,
+        /// Say how many would go, and change nothing
+        #[arg(long, env = "KARAT_DRY_RUN")]
+        dry_run: bool,
+    },
 }
 
 #[derive(Debug, Args)]

@@ -1,7 +1,9 @@
 //! One file per command.
 
+mod cache;
 mod compare;
 mod completions;
+mod invalidate;
 mod ls;
 mod models;
 mod plan;
@@ -77,6 +79,10 @@ pub fn dispatch(cli: Cli, environment: Environment, printer: &Printer) -> Result
     match cli.command {
         Command::Run(args) => run::run(&edge, args),
         Command::Resume(args) => run::resume(&edge, args),
+        Command::Retry(args) => run::retry(&edge, args),
+        Command::Score(args) => run::score(&edge, args),
+        Command::Invalidate(args) => invalidate::invalidate(&edge, &args.run, &args.cell, args.dry_run),
+        Command::Cache(command) => cache::cache(&edge, &command),
         Command::Plan(args) => plan::plan(&edge, &args.suite, &args.execution, args.json),
         Command::Why(args) => why::why(&edge, &args),
         Command::Validate(args) => validate::validate(&edge, &args.suite),

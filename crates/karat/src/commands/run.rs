@@ -1,14 +1,17 @@
 //! `karat run` and `karat resume`.
 
-use karat_app::{Execution, RunEnd, Stop};
+use karat_app::{Execution, Rescoring, RunEnd, Stop};
 use karat_types::{Exit, RunStatus};
 
-use super::{Edge, plan, report, selection};
-use crate::args::{OutputArgs, ResumeArgs, RunArgs};
+use super::{Edge, invalidate, plan, report, selection};
+use crate::args::{OutputArgs, ResumeArgs, RunArgs, ScoreArgs};
 use crate::failure::Failure;
 use crate::progress;
 
 pub fn run(edge: &Edge<'_>, args: RunArgs) -> Result<Exit, Failure> {
+    if let Some(run) = &args.invalidate_run {
+        return invalidate::invalidate(edge, run, &[], args.dry_run);
+    }
     if args.dry_run {
         return plan::plan(edge, &args.suite, &args.execution, false);
     }
@@ -26,6 +29,21 @@ pub fn resume(edge: &Edge<'_>, args: ResumeArgs) -> Result<Exit, Failure> {
     report::check_folder(edge, &args.output)?;
     let execution = execution(edge, None, true)?;
     let end = edge.app.resume(&args.run, &later, execution)?;
+    finish(edge, &end, &args.output)
+}
+
+pub fn retry(edge: &Edge<'_>, args: ResumeArgs) -> Result<Exit, Failure> {
+    let later = selection::execution(&args.execution)?;
+    report::check_folder(edge, &args.output)?;
+    let end = edge.app.retry(&args.run, &later, execution(edge, None, true)?)?;
+    finish(edge, &end, &args.output)
+}
+
+pub fn score(edge: &Edge<'_>, args: ScoreArgs) -> Result<Exit, Failure> {
+    let execution_settings = selection::execution(&args.execution)?;
+    let rescoring = Rescoring { suite: args.suite, judges: args.judges, execution: execution_settings };
+    report::check_folder(edge, &args.output)?;
+    let end = edge.app.score(&args.run, &rescoring, execution(edge, args.run_id, false)?)?;
     finish(edge, &end, &args.output)
 }
 

@@ -16,3 +16,4 @@ mod provider;
 mod readme;
 mod reuse;
 mod summary;
+mod surgery;

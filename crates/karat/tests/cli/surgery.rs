@@ -1,0 +1,96 @@
+//! Stored runs are changed: invalidated, tried again, scored again.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde_json::Value;
+use testkit::{Behaviour, Echo, FakeProvider, Script};
+
+use crate::place::{Place, questions, suite};
+
+/// CL-23: one cell is made again after its invalidation, the others stay cached; a dry run changes nothing.
+#[test]
+fn a_cell_is_invalidated_alone() {
+    let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();
+    let place = Place::new();
+    place.write("data.jsonl", &questions(5));
+    place.write("karat.yaml", &suite(&provider.base_url()));
+    place.fine(&["run", "--run-id", "a"]);
+    let dry = place.fine(&["invalidate", "a", "--cell", "q3/mock/direct", "--dry-run"]).stdout;
+    assert!(dry.contains("1 outputs and 0 judgments would be taken") && dry.contains("q3/mock/direct/0"), "{dry}");
+    place.fine(&["run", "--run-id", "b"]);
+    assert_eq!(provider.requests(), 5);
+    let kept = place.fine(&["run", "--invalidate-run", "a"]).stdout;
+    assert!(kept.contains("0 outputs") && kept.contains("kept, because others rest on it: 5 outputs"), "{kept}");
+    let refused = place.karat(&["invalidate", "../../etc"]);
+    assert!(refused.code == 1 && refused.stderr.contains("../../etc"), "{}", refused.all());
+    let missing = place.karat(&["invalidate", "a", "--cell", "q9/mock/direct"]);
+    assert!(missing.code == 1 && missing.stderr.contains("no cell `q9/mock/direct`"), "{}", missing.all());
+}
+
+/// CL-23: after the invalidation of a run the next one makes everything anew, and the run's report stays.
+#[test]
+fn an_invalidated_run_is_made_anew() {
+    let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();
+    let place = Place::new();
+    place.write("data.jsonl", &questions(5));
+    place.write("karat.yaml", &suite(&provider.base_url()));
+    place.fine(&["run", "--run-id", "a"]);
+    let before = place.canonical("a");
+    assert!(place.fine(&["invalidate", "a"]).stdout.contains("5 outputs and 0 judgments taken"));
+    let why = place.fine(&["why", "q1/mock/direct"]).stdout;
+    assert!(why.contains("invalidated or pruned"), "{why}");
+    place.fine(&["run", "--run-id", "b"]);
+    assert_eq!((provider.requests(), place.canonical("a")), (10, before));
+    assert!(place.fine(&["cache", "ls"]).stdout.contains('b'));
+    assert!(place.fine(&["cache", "prune", "--older-than", "1ms"]).stdout.starts_with("5 results taken"));
+    assert_eq!(place.fine(&["cache", "ls", "--json"]).stdout.trim(), "[]");
+}
+
+/// `retry` makes again what failed and nothing else; its run is then whole.
+#[test]
+fn only_what_failed_is_tried_again() {
+    static BROKEN: AtomicBool = AtomicBool::new(true);
+    let provider = FakeProvider::start(Script::by(|received| {
+        let is_broken = BROKEN.load(Ordering::Relaxed) && received.json().to_string().contains("Question 3");
+        if is_broken {
+            Behaviour::status(400, "no")
+        } else {
+            Behaviour::ok("answer 0 answer 1 answer 2 answer 3 answer 4")
+        }
+    }))
+    .unwrap();
+    let place = Place::new();
+    place.write("data.jsonl", &questions(5));
+    place.write("karat.yaml", &suite(&provider.base_url()));
+    assert_eq!(place.karat(&["run", "--run-id", "a"]).code, 1);
+    assert!(place.karat(&["resume", "a"]).stderr.contains("nothing to go on with"));
+    assert_eq!((provider.requests(), place.report("a")["totals"]["errors"].clone()), (5, 1.into()));
+    BROKEN.store(false, Ordering::Relaxed);
+    let said = place.fine(&["retry", "a"]);
+    assert!(said.stderr.contains("[cell 5/5]") && !said.stderr.contains("[cell 6/5]"), "{}", said.all());
+    let report = place.report("a");
+    assert_eq!((provider.requests(), &report["totals"]["errors"]), (6, &0.into()));
+    assert_eq!((&report["totals"]["cells"], &report["metrics"]["hit"]["value"]), (&5.into(), &1.0.into()));
+    assert!(place.fine(&["retry", "a"]).stderr.contains("nothing in this run failed"));
+}
+
+/// `score` makes no output, uses today's scorers and keeps those that the suite has lost; its run can be reported.
+#[test]
+fn stored_outputs_are_scored_again() {
+    let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();
+    let place = Place::new();
+    place.write("data.jsonl", &questions(5));
+    let first = suite(&provider.base_url());
+    place.write("karat.yaml", &first);
+    place.fine(&["run", "--run-id", "a"]);
+    let now = first.replace("hit: { metric: contains }", "same: { metric: exact }").replace("sample.question", "input");
+    place.write("karat.yaml", &now);
+    let said = place.fine(&["score", "a", "--run-id", "again"]);
+    assert!(said.stderr.contains("no longer has `hit`"), "{}", said.all());
+    assert_eq!(provider.requests(), 5);
+    let report = place.report("again");
+    let value = |name: &str| -> Value { report["metrics"][name]["value"].clone() };
+    assert_eq!((value("hit"), value("same").as_f64().is_some()), (1.0.into(), true));
+    assert_eq!((&report["totals"]["cells"], &report["totals"]["cached"]), (&5.into(), &5.into()));
+    assert!(place.fine(&["resume", "again"]).stderr.contains("finished"));
+}
