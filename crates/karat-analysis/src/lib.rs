@@ -28,10 +28,12 @@ mod texts;
 
 pub use aggregate::Spread;
 pub use analyses::{
-    Agreement, AgreementOptions, Analysed, CatalogEntry, Comparison, CorpusDimension, CorpusSession, Delta,
-    DeltaOptions, ErrorKind, Errors, Example, Failure, Failures, FailuresOptions, Flagged, Grading, JudgePair,
-    MetricAgreement, MetricDelta, Mover, NoteCount, Notes, Outcome, Over, Shortfall, Stage, SummaryCorpus,
-    SummaryCorpusOptions, TextChange, TextDelta, catalog,
+    Agreement, AgreementOptions, Analysed, BestThreshold, Bucket, Buckets, CatalogEntry, Category, Comparison,
+    Confidence, ConfidenceOptions, Confusion, ConfusionOptions, CorpusDimension, CorpusSession, CurveBin, Delta,
+    DeltaOptions, Diagnostics, DiagnosticsOptions, ErrorKind, Errors, Evaluation, Example, Failure, Failures,
+    FailuresOptions, Flagged, Grading, JudgePair, Latency, MetricAgreement, MetricDelta, Mover, NoteCount, Notes,
+    Offsets, Often, Outcome, Over, Shortfall, SpanFigures, Stage, Stretch, SummaryCorpus, SummaryCorpusOptions,
+    TextChange, TextDelta, catalog,
 };
 pub use baseline::Beside;
 pub use consensus::{CellScores, Consensus, united_diagnostics};

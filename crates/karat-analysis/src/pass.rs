@@ -4,7 +4,8 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use karat_stats::interval::Level;
-use karat_types::{CellRow, PlanHeader, RunRows, ScorerKind};
+use karat_types::{CellRow, CellStatus, PlanHeader, RunRows, ScorerKind};
+use serde_json::Value;
 
 use crate::AnalysisError;
 use crate::aggregate::{Measure, spread};
@@ -49,13 +50,24 @@ pub fn analyse(rows: &dyn RunRows, options: &Options) -> Result<Findings, Analys
         plan.metrics.iter().map(|metric| Measure::of(metric, options.level)).collect::<Result<_, _>>()?;
     let mut pass = Pass::new(&plan)?;
     let mut wrong = None;
-    rows.for_each(&mut |row| match pass.cell(&row) {
-        Ok(()) => ControlFlow::Continue(()),
-        Err(what) => {
-            wrong = Some((row.cell.ordinal, what));
-            ControlFlow::Break(())
+    let mut unread = None;
+    rows.for_each(&mut |row| {
+        let output = match pass.wants_output(&row).then(|| rows.output(row.cell.ordinal)).transpose() {
+            Ok(output) => output.flatten(),
+            Err(source) => {
+                unread = Some(source);
+                return ControlFlow::Break(());
+            }
+        };
+        match pass.cell(&row, output.as_ref()) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(what) => {
+                wrong = Some((row.cell.ordinal, what));
+                ControlFlow::Break(())
+            }
         }
     })
+    .and_then(|()| unread.map_or(Ok(()), Err))
     .map_err(|source| AnalysisError::Rows { run: header.id.clone(), source })?;
     if let Some((ordinal, what)) = wrong {
         return Err(AnalysisError::OutOfPlan { run: header.id.clone(), ordinal, what });
@@ -96,8 +108,12 @@ impl Pass {
         self.tallies.iter().all(|tally| tally.cells == 0)
     }
 
-    /// Takes a row; the error names what the plan does not have.
-    fn cell(&mut self, row: &CellRow<'_>) -> Result<(), String> {
+    fn wants_output(&self, row: &CellRow<'_>) -> bool {
+        row.cell.status == CellStatus::Ok && self.analyses.iter().any(|running| running.analysis.wants_output())
+    }
+
+    /// Takes a row, with its output where that is wanted; the error names what the plan does not have.
+    fn cell(&mut self, row: &CellRow<'_>, output: Option<&Value>) -> Result<(), String> {
         if let Some((metric, _)) = row.cell.scores.iter().find(|(at, _)| usize::from(*at) >= self.plan.metrics.len()) {
             return Err(format!("metric {metric}"));
         }
@@ -110,7 +126,7 @@ impl Pass {
         *sum += spend;
         let sample = self.table.add(row, &scores);
         self.costs.add(sample, spend.cost());
-        let cell = ScoredCell { row: *row, scores: &scores, sample };
+        let cell = ScoredCell { row: *row, scores: &scores, sample, output };
         self.analyses.iter_mut().for_each(|running| running.analysis.cell(&cell));
         Ok(())
     }

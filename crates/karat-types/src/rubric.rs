@@ -268,6 +268,9 @@ pub struct DiagnosticSpec {
     /// True: an item stands only if every chunk's judge names it; false: if any does.
     #[serde(default)]
     pub all_chunks: bool,
+    /// Two fields that must differ: an item in which they are equal is no finding and is dropped, which is recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub differ: Option<(String, String)>,
 }
 
 /// Type of a diagnostic's field.
@@ -276,6 +279,8 @@ pub struct DiagnosticSpec {
 pub enum FieldType {
     /// Non-empty text.
     Text,
+    /// Text; where it is absent or empty, this stands in, and that is recorded.
+    TextOr(String),
     /// A number.
     Number,
     /// A whole number.
@@ -292,6 +297,13 @@ pub enum FieldType {
     },
     /// Position in a shown list, from 0.
     IndexOf(String),
+}
+
+impl FieldType {
+    /// Whether it is any text, so that it says what a finding is about.
+    pub fn is_text(&self) -> bool {
+        matches!(self, Self::Text | Self::TextOr(_))
+    }
 }
 
 /// An upper bound under a condition.

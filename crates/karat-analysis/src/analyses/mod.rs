@@ -2,6 +2,7 @@
 
 mod agreement;
 mod delta;
+mod diagnostics;
 mod errors;
 mod failures;
 mod grading;
@@ -17,6 +18,10 @@ use serde_json::Value;
 
 pub use agreement::{Agreement, AgreementOptions, JudgePair, MetricAgreement};
 pub use delta::{Comparison, Delta, DeltaOptions, MetricDelta, Mover, Over, TextChange, TextDelta};
+pub use diagnostics::{
+    BestThreshold, Bucket, Buckets, Category, Confidence, ConfidenceOptions, Confusion, ConfusionOptions, CurveBin,
+    Diagnostics, DiagnosticsOptions, Evaluation, Latency, Offsets, Often, SpanFigures, Stretch,
+};
 pub use errors::{ErrorKind, Errors, Example, Stage};
 pub use failures::{Failure, Failures, FailuresOptions, Shortfall};
 pub use grading::{Flagged, Grading};
@@ -34,6 +39,8 @@ pub(crate) struct ScoredCell<'a> {
     pub(crate) scores: &'a CellScores,
     /// Index of its sample in the table.
     pub(crate) sample: usize,
+    /// Its output, where an analysis wants outputs and the cell has one.
+    pub(crate) output: Option<&'a Value>,
 }
 
 /// What an analysis may know beside the cells: the plan at the start, the table at the end.
@@ -45,6 +52,11 @@ pub(crate) struct Setting<'a> {
 
 /// An analysis folds the cells of a run, in plan order, into an outcome.
 pub(crate) trait Analysis {
+    /// Whether it reads the outputs of cells, which then are fetched one at a time.
+    fn wants_output(&self) -> bool {
+        false
+    }
+
     /// Takes the next cell.
     fn cell(&mut self, cell: &ScoredCell<'_>);
 
@@ -70,6 +82,8 @@ pub enum Outcome {
     Grading(Grading),
     /// Of `summary_corpus`.
     SummaryCorpus(SummaryCorpus),
+    /// Of `diagnostics`.
+    Diagnostics(Box<Diagnostics>),
 }
 
 /// An outcome under its key in `analyses{}`.
@@ -130,6 +144,13 @@ const REGISTRY: &[Entry] = &[
         about: "paired differences between variants or models",
         options: || schema_for!(DeltaOptions),
         build: delta::build,
+        always: false,
+    },
+    Entry {
+        name: "diagnostics",
+        about: "what judges found wrong with the items of an output, where, and whether confidence predicts it",
+        options: || schema_for!(DiagnosticsOptions),
+        build: diagnostics::build,
         always: false,
     },
     Entry {

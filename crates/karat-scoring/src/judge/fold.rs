@@ -13,6 +13,9 @@ use super::{caps, overall};
 /// Similarity from which two findings of different pieces are one.
 const SAME_FINDING: f64 = 0.85;
 
+/// Under which the diagnostics say why only a part of a reply counts.
+const DEGRADED: &str = "degraded";
+
 /// The verdict of a judgment whose pieces were all read.
 pub(super) fn verdict(setup: &Setup, case: &Case, readings: Vec<Reading>, notes: Vec<Note>) -> Verdict {
     let rubric = &setup.rubric;
@@ -88,7 +91,17 @@ fn reasoning(readings: &[Reading]) -> String {
     }
 }
 
+/// The findings of all readings; where a reply counts only in part, `degraded` says why.
 fn diagnostics(setup: &Setup, pieces: &[Piece], readings: &[Reading]) -> Map<String, Value> {
+    let mut found = findings(setup, pieces, readings);
+    let degraded: Vec<&str> = readings.iter().filter_map(|reading| reading.degraded.as_deref()).collect();
+    if !degraded.is_empty() {
+        found.insert(DEGRADED.to_owned(), degraded.join("; ").into());
+    }
+    found
+}
+
+fn findings(setup: &Setup, pieces: &[Piece], readings: &[Reading]) -> Map<String, Value> {
     if let [only] = readings {
         return only.diagnostics.clone();
     }
@@ -151,7 +164,7 @@ impl Finding {
         let fields = |wanted: fn(&FieldType) -> bool| {
             spec.fields.iter().filter(move |(_, kind)| wanted(kind)).filter_map(|(name, _)| item.get(name))
         };
-        let texts: Vec<String> = fields(|kind| *kind == FieldType::Text).map(words).collect();
+        let texts: Vec<String> = fields(FieldType::is_text).map(words).collect();
         let text = if texts.is_empty() { words(item) } else { texts.join(" | ") };
         let positions = fields(|kind| matches!(kind, FieldType::IndexOf(_) | FieldType::Integer | FieldType::Number));
         Self { text: Folded::new(&text), positions: positions.cloned().collect() }

@@ -157,7 +157,7 @@ impl Progress {
         match read {
             Ok(reading) if setup.rubric.invalid.then == Then::Degrade => {
                 self.notes.push(note(NoteKind::Lenience, format!("degraded: {error}")));
-                Ok(reading)
+                Ok(Reading { degraded: Some(error), ..reading })
             }
             _ => Err(CellError::new("parse", format!("the judge's reply is not as it must be: {error}"))),
         }

@@ -54,6 +54,7 @@ pub fn judge_rubric(options: &JudgeOptions) -> Rubric {
         explain: Some("One concrete way to improve the summary each.".to_owned()),
         max: Some(SUGGESTIONS),
         all_chunks: false,
+        differ: None,
     };
     Rubric {
         id: "session-summary".to_owned(),

@@ -241,9 +241,11 @@ impl Decoder<'_> {
         let entries = node.given("diagnostics").map(Node::entries).unwrap_or_default();
         let decoded = entries.iter().map(|entry| {
             let each = entry.node.given("each").map(Node::entries).unwrap_or_default();
+            let fields: Vec<(String, FieldType)> = each.iter().filter_map(|field| self.field(field, &shown)).collect();
             DiagnosticSpec {
                 name: entry.key.clone(),
-                fields: each.iter().filter_map(|field| self.field(field, &shown)).collect(),
+                differ: self.differ(&entry.node, &fields),
+                fields,
                 explain: entry.node.text_of("explain").map(str::to_owned),
                 max: whole(&entry.node, "max"),
                 all_chunks: entry.node.text_of("chunks") == Some("all"),
@@ -271,18 +273,39 @@ impl Decoder<'_> {
                     .error(&list.place, format!("nothing that is shown is called `{name}`"))
                     .maybe_hint(suggestion(name, shown.iter().map(String::as_str)));
             }
-            self.no_default(node);
+            if node.text_of("default") != Some("-1") {
+                self.no_default(node);
+            }
             FieldType::IndexOf(name.to_owned())
         } else {
-            self.no_default(node);
-            match node.main("type")?.text()? {
-                "number" => FieldType::Number,
-                "integer" => FieldType::Integer,
-                "boolean" => FieldType::Boolean,
-                _ => FieldType::Text,
+            let kind = node.main("type")?.text()?;
+            let default = node.text_of("default").filter(|_| kind == "text");
+            if default.is_none() {
+                self.no_default(node);
+            }
+            match (kind, default) {
+                ("number", _) => FieldType::Number,
+                ("integer", _) => FieldType::Integer,
+                ("boolean", _) => FieldType::Boolean,
+                (_, Some(default)) => FieldType::TextOr(default.to_owned()),
+                (_, None) => FieldType::Text,
             }
         };
         Some((entry.key.clone(), kind))
+    }
+
+    /// The two fields that must differ.
+    fn differ(&mut self, node: &Node, fields: &[(String, FieldType)]) -> Option<(String, String)> {
+        let given = node.given("differ")?;
+        let names = given.texts();
+        let known = |name: &String| fields.iter().any(|(field, _)| field == name);
+        match names.as_slice() {
+            [one, other] if known(one) && known(other) => Some((one.clone(), other.clone())),
+            _ => {
+                self.problems.error(&given.place, "`differ` names two fields of `each`");
+                None
+            }
+        }
     }
 
     fn no_default(&mut self, node: &Node) {

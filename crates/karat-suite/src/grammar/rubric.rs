@@ -94,6 +94,7 @@ static DIAGNOSTIC: Object = Object::new(
             Shape::Words(&["any", "all"]),
             "Whether an item stands if any chunk's judge names it, or only if all do.",
         ),
+        may("differ", TEXTS, "Two fields; an item in which they are equal is dropped."),
     ],
 );
 

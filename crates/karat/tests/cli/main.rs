@@ -15,5 +15,6 @@ mod place;
 mod provider;
 mod readme;
 mod reuse;
+mod spans;
 mod summary;
 mod surgery;

@@ -45,7 +45,8 @@ pub(super) fn read(
         }
         let mut finding = Finding { spec, origins, remarks };
         let read = items.iter().take(kept).enumerate().map(|(at, item)| finding.item(item, &format!("{pointer}/{at}")));
-        (spec.name.clone(), Value::Array(read.collect()))
+        let read: Vec<Value> = read.collect();
+        (spec.name.clone(), Value::Array(finding.keep_different(read)))
     });
     lists.collect()
 }
@@ -84,7 +85,7 @@ impl Finding<'_, '_> {
 
     /// A text where an object is expected: clear when the object has one text, else the other fields are missing.
     fn bare(&mut self, fields: &[(String, FieldType)], text: &str, pointer: &str) -> Value {
-        let first = fields.iter().position(|(_, kind)| *kind == FieldType::Text);
+        let first = fields.iter().position(|(_, kind)| kind.is_text());
         if fields.len() == 1 && first.is_some() {
             self.remarks.lenience(format!("an item of `{}` was a bare text", self.spec.name));
         } else {
@@ -101,6 +102,7 @@ impl Finding<'_, '_> {
     fn field(&mut self, kind: &FieldType, value: Option<&Value>, pointer: &str) -> Value {
         match kind {
             FieldType::Text => self.text(value, pointer),
+            FieldType::TextOr(default) => self.text_or(default, value, pointer),
             FieldType::Number => self.number(value, pointer),
             FieldType::Integer => match value.and_then(integer) {
                 Some(number) => json!(number),
@@ -134,6 +136,33 @@ impl Finding<'_, '_> {
             }
             other => self.wrong(other, pointer, "a text", json!(UNKNOWN)),
         }
+    }
+
+    /// A text for which another stands in where there is none.
+    fn text_or(&mut self, default: &str, value: Option<&Value>, pointer: &str) -> Value {
+        let is_blank = |value: &Value| value.as_str().is_some_and(|text| text.trim().is_empty());
+        if value.is_none_or(is_blank) {
+            self.remarks.lenience(format!("a text of `{}` was missing and became {default:?}", self.spec.name));
+            return json!(default);
+        }
+        self.text(value, pointer)
+    }
+
+    /// The items whose two fields differ, where the rubric says that they must.
+    fn keep_different(&mut self, items: Vec<Value>) -> Vec<Value> {
+        let Some((one, other)) = &self.spec.differ else { return items };
+        let differs = |item: &Value| match (item.get(one), item.get(other)) {
+            (Some(a), Some(b)) => a != b || a.as_str() == Some(UNKNOWN),
+            _ => true,
+        };
+        let (kept, dropped): (Vec<Value>, Vec<Value>) = items.into_iter().partition(differs);
+        for _ in dropped {
+            self.remarks.lenience(format!(
+                "an item of `{}` was dropped because `{one}` and `{other}` are equal",
+                self.spec.name
+            ));
+        }
+        kept
     }
 
     fn number(&mut self, value: Option<&Value>, pointer: &str) -> Value {

@@ -52,7 +52,7 @@ fn item(spec: &DiagnosticSpec) -> String {
     }
     let fields = spec.fields.iter().map(|(name, kind)| {
         let value = match kind {
-            FieldType::Text => "\"<text>\"".to_owned(),
+            FieldType::Text | FieldType::TextOr(_) => "\"<text>\"".to_owned(),
             FieldType::Number => "<number>".to_owned(),
             FieldType::Integer => "<whole number>".to_owned(),
             FieldType::Boolean => "true | false".to_owned(),
@@ -138,7 +138,7 @@ fn finding(spec: &DiagnosticSpec) -> Value {
     }
     let fields = spec.fields.iter().map(|(name, kind)| {
         let schema = match kind {
-            FieldType::Text => json!({"type": "string"}),
+            FieldType::Text | FieldType::TextOr(_) => json!({"type": "string"}),
             FieldType::Number => json!({"type": "number"}),
             FieldType::Integer | FieldType::IndexOf(_) => json!({"type": "integer"}),
             FieldType::Boolean => json!({"type": "boolean"}),

@@ -67,6 +67,8 @@ pub struct Reading {
     pub notes: Vec<Note>,
     /// What is wrong; empty for a valid reply.
     pub problems: Vec<Problem>,
+    /// What was wrong with a reply that counts nevertheless, in one line.
+    pub degraded: Option<String>,
 }
 
 /// Reads a reply. `origins` are the original positions of the members of shown lists, by list.
@@ -157,7 +159,7 @@ impl<'a> Reader<'a> {
             diagnostics.insert(breakdown.name.clone(), members);
         }
         let Remarks { notes, problems } = self.remarks;
-        Reading { grades, overall, rationale, diagnostics, rung: Rung::Direct, notes, problems }
+        Reading { grades, overall, rationale, diagnostics, rung: Rung::Direct, notes, problems, degraded: None }
     }
 
     fn grade(&mut self, rubric: &Rubric, name: &str, scale: &Scale) -> Grade {

@@ -1,0 +1,185 @@
+//! `diagnostics`: what judges found wrong with the items of an output, where, and whether confidence predicts it
+//! (SP-04 to SP-07).
+//!
+//! Nothing here knows a taxonomy: which list of the rubric holds what, which sections a text has and what offsets count
+//! is configuration (SP-10).
+
+mod confidence;
+mod figures;
+mod rubric;
+mod sections;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use karat_text::path::Path;
+use karat_types::{AnalysisSpec, PlanHeader};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+pub use confidence::{BestThreshold, Bucket, Buckets, Confidence, ConfidenceOptions, CurveBin};
+pub use figures::{Category, Confusion, Evaluation, Latency, Often, SpanFigures};
+pub use sections::{Offsets, Stretch};
+
+use super::{Analysis, Outcome, ScoredCell, Setting, options, refused};
+use crate::AnalysisError;
+use crate::groups::system_id;
+use figures::Tally;
+use rubric::Shape;
+use sections::Headers;
+
+/// Options of `diagnostics`.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DiagnosticsOptions {
+    /// The rubric scorer whose diagnostics are read.
+    pub scorer: String,
+    /// Path of the text within the output.
+    #[serde(default = "root")]
+    pub text: String,
+    /// Path of the items within the output: what the diagnostics' positions count. An item's `start` is its offset.
+    pub items: String,
+    /// What offsets count.
+    #[serde(default)]
+    pub offsets: Offsets,
+    /// Regular expressions of the headers that begin a section, by the section's name.
+    #[serde(default)]
+    pub sections: Map<String, Value>,
+    /// The section before the first header.
+    #[serde(default = "main_section")]
+    pub default_section: String,
+    /// Lower edges of the score distribution, ascending.
+    #[serde(default)]
+    pub bands: Vec<f64>,
+    /// The rubric's breakdown that is averaged by category.
+    #[serde(default)]
+    pub breakdown: Option<String>,
+    /// `list.field` of the words that are counted.
+    #[serde(default)]
+    pub reasons: Option<String>,
+    /// Pairs of fields that are counted.
+    #[serde(default)]
+    pub confusions: Option<ConfusionOptions>,
+    /// Lists that are counted by section: the report's name for each, and the list.
+    #[serde(default)]
+    pub by_section: BTreeMap<String, String>,
+    /// Whether confidence predicts errors.
+    #[serde(default)]
+    pub confidence: Option<ConfidenceOptions>,
+}
+
+/// Which pairs of fields are counted.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ConfusionOptions {
+    /// The list.
+    pub of: String,
+    /// Its field with what was said.
+    pub from: String,
+    /// Its field with what should have been said.
+    pub to: String,
+    /// How many pairs are listed.
+    #[serde(default = "ten")]
+    pub top: usize,
+}
+
+fn root() -> String {
+    "$".to_owned()
+}
+
+fn main_section() -> String {
+    "main".to_owned()
+}
+
+fn ten() -> usize {
+    10
+}
+
+/// What was found over all systems, and for each where there are several.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Diagnostics {
+    /// Over all systems.
+    #[serde(flatten)]
+    pub all: SpanFigures,
+    /// By system, where the run has several.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub systems: BTreeMap<String, SpanFigures>,
+}
+
+/// The options, checked against the rubric.
+struct Reading {
+    options: DiagnosticsOptions,
+    text: Path,
+    items: Path,
+    headers: Headers,
+    shape: Shape,
+    confidence: Option<Path>,
+    /// Index of the rubric's composite among the plan's metrics.
+    score: Option<usize>,
+    /// The highest composite, for the name of the last band.
+    highest: Option<f64>,
+}
+
+struct Fold {
+    reading: Reading,
+    plan: Arc<PlanHeader>,
+    all: Tally,
+    /// By system.
+    systems: Vec<Tally>,
+}
+
+pub(super) fn build(spec: &AnalysisSpec, plan: &Arc<PlanHeader>) -> Result<Option<Box<dyn Analysis>>, AnalysisError> {
+    let reading = Reading::new(options(spec)?, plan).map_err(|message| refused(spec, message))?;
+    let several = if plan.systems.len() > 1 { plan.systems.len() } else { 0 };
+    let systems = (0..several).map(|_| Tally::default()).collect();
+    Ok(Some(Box::new(Fold { reading, plan: plan.clone(), all: Tally::default(), systems })))
+}
+
+impl Reading {
+    fn new(options: DiagnosticsOptions, plan: &PlanHeader) -> Result<Self, String> {
+        let path = |text: &str| Path::parse(text).map_err(|error| error.to_string());
+        let shape = Shape::of(plan, &options)?;
+        if !options.bands.is_sorted() {
+            return Err("`bands` are lower edges and must rise".to_owned());
+        }
+        if let Some(confidence) = &options.confidence {
+            confidence.check()?;
+        }
+        let score = shape.score.as_ref().and_then(|name| plan.metric(name));
+        Ok(Self {
+            text: path(&options.text)?,
+            items: path(&options.items)?,
+            headers: Headers::new(options.offsets, &options.default_section, &options.sections)?,
+            confidence: options.confidence.as_ref().map(|it| path(&it.value)).transpose()?,
+            highest: score.and_then(|at| plan.metrics.get(at)?.range).map(|(_, highest)| highest),
+            score,
+            shape,
+            options,
+        })
+    }
+}
+
+impl Analysis for Fold {
+    fn wants_output(&self) -> bool {
+        true
+    }
+
+    fn cell(&mut self, cell: &ScoredCell<'_>) {
+        let system = (self.plan.systems.len() > 1).then(|| system_id(&self.plan, cell.row.system));
+        self.all.add(&self.reading, cell, system.as_deref());
+        if let Some(tally) = self.systems.get_mut(cell.row.system) {
+            tally.add(&self.reading, cell, None);
+        }
+    }
+
+    fn finish(self: Box<Self>, _: &Setting<'_>) -> Outcome {
+        let Self { reading, plan, all, systems } = *self;
+        let named = systems.into_iter().enumerate().map(|(at, tally)| {
+            let figures = tally.figures(&reading);
+            (system_id(&plan, at), SpanFigures { evaluations: Vec::new(), ..figures })
+        });
+        let systems = named.collect();
+        Outcome::Diagnostics(Box::new(Diagnostics { all: all.figures(&reading), systems }))
+    }
+}

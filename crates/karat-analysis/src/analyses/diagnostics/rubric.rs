@@ -1,0 +1,107 @@
+//! What the options name, looked up in the rubric.
+
+use karat_types::{FieldType, PlanHeader, Rubric, ScorerKind};
+
+use super::DiagnosticsOptions;
+
+/// The rubric's part in the analysis.
+pub(super) struct Shape {
+    /// Index of the scorer.
+    pub scorer: usize,
+    /// Name of the composite's metric.
+    pub score: Option<String>,
+    /// The lists that findings come in.
+    pub lists: Vec<List>,
+    /// Members and score names of the breakdown.
+    pub categories: Vec<(String, Vec<String>)>,
+    /// List, field and the words that it may hold.
+    pub reasons: Option<(String, String, Vec<String>)>,
+}
+
+/// One list of findings.
+pub(super) struct List {
+    pub name: String,
+    /// The field that is a position among the items.
+    pub index: Option<String>,
+    /// The field that says what it is about.
+    pub text: Option<String>,
+}
+
+impl Shape {
+    pub fn of(plan: &PlanHeader, options: &DiagnosticsOptions) -> Result<Self, String> {
+        let scorer = plan.scorers.iter().position(|known| known.id == options.scorer);
+        let Some((scorer, spec)) = scorer.and_then(|at| Some((at, plan.scorers.get(at)?))) else {
+            return Err(format!("scorer names {:?}, which is no scorer of this run", options.scorer));
+        };
+        let ScorerKind::Rubric(judged) = &spec.kind else {
+            return Err(format!("the scorer {:?} is no rubric, so it has no diagnostics", options.scorer));
+        };
+        let rubric = &judged.rubric;
+        let shape = Self {
+            scorer,
+            score: rubric.overall.as_ref().map(|overall| format!("{}.{}", spec.id, overall.id)),
+            lists: rubric.diagnostics.iter().map(List::of).collect(),
+            categories: categories(rubric, options)?,
+            reasons: reasons(rubric, options)?,
+        };
+        let confused = options.confusions.as_ref();
+        let in_confidence = options.confidence.iter().flat_map(|it| &it.errors);
+        let named = options.by_section.values().chain(confused.map(|it| &it.of)).chain(in_confidence);
+        named.into_iter().try_for_each(|name| shape.list(name).map(drop).ok_or_else(|| unknown(rubric, name)))?;
+        if let Some(confused) = confused {
+            for field in [&confused.from, &confused.to] {
+                field_of(rubric, &confused.of, field)?;
+            }
+        }
+        Ok(shape)
+    }
+
+    pub fn list(&self, name: &str) -> Option<&List> {
+        self.lists.iter().find(|list| list.name == name)
+    }
+}
+
+impl List {
+    fn of(spec: &karat_types::DiagnosticSpec) -> Self {
+        let field = |wanted: fn(&FieldType) -> bool| {
+            spec.fields.iter().find(|(_, kind)| wanted(kind)).map(|(name, _)| name.clone())
+        };
+        Self {
+            name: spec.name.clone(),
+            index: field(|kind| matches!(kind, FieldType::IndexOf(_))),
+            text: field(FieldType::is_text),
+        }
+    }
+}
+
+fn unknown(rubric: &Rubric, name: &str) -> String {
+    let known: Vec<&str> = rubric.diagnostics.iter().map(|list| list.name.as_str()).collect();
+    format!("{name:?} is no list of the rubric's diagnostics; there are: {}", known.join(", "))
+}
+
+fn field_of<'a>(rubric: &'a Rubric, list: &str, field: &str) -> Result<&'a FieldType, String> {
+    let spec = rubric.diagnostics.iter().find(|spec| spec.name == list).ok_or_else(|| unknown(rubric, list))?;
+    let found = spec.fields.iter().find(|(name, _)| name == field).map(|(_, kind)| kind);
+    found.ok_or_else(|| format!("the list {list:?} of the rubric's diagnostics has no field {field:?}"))
+}
+
+fn categories(rubric: &Rubric, options: &DiagnosticsOptions) -> Result<Vec<(String, Vec<String>)>, String> {
+    let Some(name) = &options.breakdown else { return Ok(Vec::new()) };
+    let Some(spec) = rubric.breakdowns.iter().find(|known| known.name == *name) else {
+        return Err(format!("breakdown names {name:?}, which the rubric does not have"));
+    };
+    let scores: Vec<String> = spec.scores.iter().map(|score| score.name.clone()).collect();
+    Ok(spec.over.iter().map(|member| (member.clone(), scores.clone())).collect())
+}
+
+fn reasons(rubric: &Rubric, options: &DiagnosticsOptions) -> Result<Option<(String, String, Vec<String>)>, String> {
+    let Some(path) = &options.reasons else { return Ok(None) };
+    let Some((list, field)) = path.split_once('.') else {
+        return Err(format!("reasons is {path:?}, but must be `list.field`"));
+    };
+    let words = match field_of(rubric, list, field)? {
+        FieldType::OneOf { words, .. } => words.clone(),
+        _ => Vec::new(),
+    };
+    Ok(Some((list.to_owned(), field.to_owned(), words)))
+}

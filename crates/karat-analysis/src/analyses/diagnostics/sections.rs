@@ -1,0 +1,188 @@
+//! Sections of a text by their headers, and which one an offset lies in (SP-04).
+
+use std::collections::BTreeMap;
+
+use regex::{Regex, RegexBuilder};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// What an offset counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Offsets {
+    /// UTF-16 code units, as JavaScript and Java count.
+    #[default]
+    Utf16,
+    /// Bytes of UTF-8.
+    Bytes,
+    /// Unicode code points, as Python counts.
+    Chars,
+}
+
+impl Offsets {
+    /// The length of a text.
+    pub(super) fn length(self, text: &str) -> u64 {
+        (match self {
+            Self::Utf16 => text.encode_utf16().count(),
+            Self::Bytes => text.len(),
+            Self::Chars => text.chars().count(),
+        }) as u64
+    }
+}
+
+/// Where a section begins, and where it ends (excluded).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Stretch {
+    /// First offset.
+    pub start: u64,
+    /// First offset behind it.
+    pub end: u64,
+}
+
+/// The headers that begin sections.
+pub(super) struct Headers {
+    offsets: Offsets,
+    default: String,
+    /// Name and patterns, in the suite's order.
+    sections: Vec<(String, Vec<Regex>)>,
+}
+
+impl Headers {
+    /// Compiles `{name: [pattern, …]}`; letters match in either case.
+    pub fn new(offsets: Offsets, default: &str, sections: &Map<String, Value>) -> Result<Self, String> {
+        let compiled = sections.iter().map(|(name, patterns)| {
+            let Some(patterns) = patterns.as_array().filter(|patterns| patterns.iter().all(Value::is_string)) else {
+                return Err(format!("the section `{name}` is no list of patterns"));
+            };
+            if name == default {
+                return Err(format!("`{name}` is the default section, which has no header"));
+            }
+            let regexes = patterns.iter().filter_map(Value::as_str).map(|pattern| {
+                let built = RegexBuilder::new(pattern).case_insensitive(true).build();
+                built.map_err(|error| format!("the section `{name}`: {error}"))
+            });
+            Ok((name.clone(), regexes.collect::<Result<_, _>>()?))
+        });
+        Ok(Self { offsets, default: default.to_owned(), sections: compiled.collect::<Result<_, _>>()? })
+    }
+
+    /// The names of all sections, the default one first.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(self.default.as_str()).chain(self.sections.iter().map(|(name, _)| name.as_str()))
+    }
+
+    /// Cuts a text at the first header of each section. A section reaches to the next header; what stands before the
+    /// first one is the default section. Of two headers at one place the first of the suite counts.
+    pub fn cut(&self, text: &str) -> Sections {
+        let first =
+            |patterns: &[Regex]| patterns.iter().filter_map(|it| it.find(text)).map(|found| found.start()).min();
+        let mut starts: Vec<(usize, &str)> =
+            self.sections.iter().filter_map(|(name, patterns)| Some((first(patterns)?, name.as_str()))).collect();
+        starts.sort_by_key(|(start, _)| *start);
+        starts.dedup_by_key(|(start, _)| *start);
+        let length = self.offsets.length(text);
+        let offset = |byte: usize| self.offsets.length(text.get(..byte).unwrap_or(text));
+        let starts: Vec<(u64, &str)> = starts.into_iter().map(|(byte, name)| (offset(byte), name)).collect();
+        let end = |after: usize| starts.get(after).map_or(length, |(start, _)| *start);
+        let main = (self.default.clone(), Stretch { start: 0, end: end(0) });
+        let others = starts
+            .iter()
+            .enumerate()
+            .map(|(at, (start, name))| ((*name).to_owned(), Stretch { start: *start, end: end(at + 1) }));
+        Sections { length, found: std::iter::once(main).chain(others).collect() }
+    }
+
+    /// The stretch of every section by name; `None` for those without a header.
+    pub fn bounds(&self, sections: &Sections) -> BTreeMap<String, Option<Stretch>> {
+        let found = |name: &str| sections.found.iter().find(|(known, _)| known == name).map(|(_, stretch)| *stretch);
+        self.names().map(|name| (name.to_owned(), found(name))).collect()
+    }
+
+    /// The section in which a piece of the text first stands, in either case; the default one where it stands nowhere.
+    pub fn locate<'s>(&self, sections: &'s Sections, text: &str, piece: &str) -> &'s str {
+        let piece = piece.trim();
+        let lower = || {
+            let pattern = RegexBuilder::new(&regex::escape(piece)).case_insensitive(true).build().ok()?;
+            Some(pattern.find(text)?.start())
+        };
+        let found = if piece.is_empty() { None } else { text.find(piece).or_else(lower) };
+        sections.at(found.map_or(0, |byte| self.offsets.length(&text[..byte])))
+    }
+}
+
+/// The sections of one text, by where they begin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Sections {
+    /// Length of the text.
+    pub length: u64,
+    found: Vec<(String, Stretch)>,
+}
+
+impl Sections {
+    /// The section that an offset lies in.
+    pub fn at(&self, offset: u64) -> &str {
+        let inside = self.found.iter().rev().find(|(_, stretch)| stretch.start <= offset);
+        inside.or(self.found.first()).map_or("", |(name, _)| name.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn headers(offsets: Offsets) -> Headers {
+        let sections = json!({
+            "technicalSpecs": [r"\*\*TECHNICAL SPECS\*\*", r"\*\*Technical Specifications\*\*"],
+            "alternatives": [r"\*\*ALTERNATIVE", r"\*\*VARIATIONS\*\*"],
+        });
+        Headers::new(offsets, "main", sections.as_object().unwrap()).unwrap()
+    }
+
+    /// SP-04: main ends at the first header, sections do not overlap, whatever their order and case.
+    #[test]
+    fn headers_cut_a_text() {
+        let headers = headers(Offsets::Utf16);
+        let text = "A dog runs.\n**Alternatives**\nA cat.\n**technical specs**\n24 fps";
+        let bounds = headers.bounds(&headers.cut(text));
+        let technical = text.find("**technical").unwrap() as u64;
+        assert_eq!(bounds["main"], Some(Stretch { start: 0, end: 12 }));
+        assert_eq!(bounds["alternatives"], Some(Stretch { start: 12, end: technical }));
+        assert_eq!(bounds["technicalSpecs"], Some(Stretch { start: technical, end: text.len() as u64 }));
+        let plain = headers.cut("No header.");
+        assert_eq!(headers.bounds(&plain)["alternatives"], None);
+        assert_eq!(plain.at(3), "main");
+    }
+
+    /// SP-04: offsets count UTF-16 code units, bytes or code points; emoji and other scripts tag right.
+    #[test]
+    fn offsets_count_in_their_unit() {
+        let text = "🎬 犬が走る **VARIATIONS** 猫";
+        let byte = text.find("**").unwrap();
+        for (unit, start) in [(Offsets::Utf16, 8), (Offsets::Bytes, byte as u64), (Offsets::Chars, 7)] {
+            let sections = headers(unit).cut(text);
+            assert_eq!((sections.at(start - 1), sections.at(start)), ("main", "alternatives"), "{unit:?}");
+            assert_eq!(sections.length, unit.length(text));
+        }
+    }
+
+    #[test]
+    fn a_piece_is_located_by_its_text() {
+        let headers = headers(Offsets::Chars);
+        let text = "A red coat. **VARIATIONS** A Blue coat.";
+        let sections = headers.cut(text);
+        assert_eq!(headers.locate(&sections, text, "blue coat"), "alternatives");
+        assert_eq!(headers.locate(&sections, text, "red coat"), "main");
+        assert_eq!(headers.locate(&sections, text, "nowhere"), "main");
+    }
+
+    #[test]
+    fn bad_sections_are_refused() {
+        let refused =
+            |sections: Value| Headers::new(Offsets::Chars, "main", sections.as_object().unwrap()).err().unwrap();
+        assert!(refused(json!({"a": ["("]})).contains("`a`"));
+        assert!(refused(json!({"a": "x"})).contains("list"));
+        assert!(refused(json!({"main": ["x"]})).contains("default"));
+    }
+}

@@ -1,0 +1,145 @@
+//! Diagnostics of span labelling, and of another taxonomy by YAML alone.
+
+use serde_json::{Value, json};
+
+use crate::place::Place;
+
+fn judgment<'a>(report: &'a Value, sample: &str) -> &'a Value {
+    let cells = report["cells"].as_array().unwrap();
+    &cells.iter().find(|cell| cell["sample"] == sample).unwrap()["judgments"][0]
+}
+
+/// SP-01, SP-02, SP-04 to SP-07: recorded verdicts become figures under the seed's names; replies that are not as they
+/// must be never count as complete, and never as a made-up score.
+#[test]
+fn recorded_verdicts_become_figures() {
+    let place = Place::new();
+    place.karat(&["run", "spans", "--run-id", "s"]);
+    let report = place.report("s");
+    let spans = &report["analyses"]["spans"];
+    assert!(spans["evaluated"].as_u64().unwrap() >= 20);
+    assert_eq!((&spans["degraded"], &spans["errorCount"]), (&json!(2), &json!(1)));
+    assert_eq!(spans["score"]["n"], 22);
+    let categories = spans["avgCategoryScores"].as_object().unwrap();
+    assert_eq!(categories.len(), 9);
+    assert!(categories["audio"]["n"].as_u64().unwrap() < categories["shot"]["n"].as_u64().unwrap());
+    assert_eq!(spans["falsePositiveReasons"].as_object().unwrap().len(), 6);
+    let top = &spans["topTaxonomyErrors"][0];
+    assert_eq!((&top["assignedRole"], &top["expectedRole"]), (&json!("shot.type"), &json!("camera.movement")));
+    assert_eq!(spans["errorsBySection"]["technicalSpecs"]["missed"], 0);
+    assert!(spans["errorsBySection"]["technicalSpecs"]["falsePositives"].as_u64().unwrap() > 0);
+    let confidence = &spans["confidence"];
+    let total = |bucket: &str| confidence["buckets"][bucket]["total"].as_u64().unwrap();
+    let errors: u64 = spans["evaluations"].as_array().unwrap().iter().map(|it| it["spanCount"].as_u64().unwrap()).sum();
+    let unjudged = spans["evaluations"][8]["spanCount"].as_u64().unwrap();
+    assert_eq!(
+        total("high") + total("medium") + total("low") + confidence["missing"].as_u64().unwrap(),
+        errors - unjudged
+    );
+    assert_eq!(confidence["recommendedThreshold"], 0.6);
+
+    assert_eq!(judgment(&report, "scene-05")["rung"], "fenced");
+    let cut = judgment(&report, "scene-09");
+    assert!(cut["scores"]["totalScore"]["unscored"].is_string(), "{cut}");
+    let basic = judgment(&report, "scene-12");
+    let missed = &basic["diagnostics"]["missedElements"][0];
+    assert_eq!(
+        missed,
+        &json!({"text": "a red enamel kettle", "expectedRole": "unknown", "category": "unknown", "severity": "minor"})
+    );
+    let guessed = &basic["diagnostics"]["falsePositives"][0];
+    assert_eq!((&guessed["spanIndex"], &guessed["reason"]), (&json!(-1), &json!("other")));
+    assert!(basic["diagnostics"]["degraded"].as_str().unwrap().contains("missedElements"));
+    assert_eq!(basic["diagnostics"]["categoryScores"]["shot"]["coverage"], Value::Null);
+    let out_of_bounds = judgment(&report, "scene-15")["diagnostics"]["falsePositives"].as_array().unwrap();
+    assert_eq!(out_of_bounds.last().unwrap()["spanIndex"], -1);
+    let equal = judgment(&report, "scene-18")["diagnostics"]["taxonomyErrors"].as_array().unwrap();
+    assert!(equal.iter().all(|error| error["assignedRole"] != error["expectedRole"]));
+    let beyond = judgment(&report, "scene-20");
+    assert!(
+        beyond["scores"]["taxonomy"]["unscored"].is_string() && beyond["scores"]["totalScore"]["unscored"].is_string()
+    );
+    assert!(beyond["scores"]["coverage"]["value"].is_number());
+    assert!(judgment(&report, "scene-22")["scores"]["totalScore"]["value"].as_f64().unwrap() <= 25.0);
+}
+
+const ENTITIES: &str = r#"
+name: entities
+dataset: { source: notes.jsonl, id: id, input: note }
+registry: [models.yaml]
+judges: [ward]
+variants: { found: [ { recorded: { column: $ }, take: { text: $.note, entities: $.entities } } ] }
+scorers:
+  quality:
+    rubric:
+      ask: Judge the medical entities of a note.
+      show:
+        note: "{{ output.text }}"
+        entities: { value: "{{ output.entities }}", as: lines, line: "[{{ index }}] {{ item.text }} ({{ item.code }})" }
+      dimensions: { recall: { scale: [0, 10] }, coding: { scale: [0, 10] } }
+      overall: { id: total, method: mean }
+      breakdowns: { kinds: { over: [drug, disease], scores: { recall: { scale: [0, 10] } } } }
+      diagnostics:
+        spurious: { each: { at: { index_of: entities }, what: text, why: { one_of: [negated, family_history, other], default: other } } }
+        miscoded: { differ: [given, right], each: { at: { index_of: entities }, what: text, given: text, right: text } }
+      reply: nested
+      invalid: { reask: 0, then: degrade }
+analyses:
+  - analysis: diagnostics
+    id: entities
+    with:
+      scorer: quality
+      text: $.text
+      items: $.entities
+      offsets: chars
+      sections: { history: ['^family history'] , plan: ['^plan'] }
+      default_section: findings
+      breakdown: kinds
+      reasons: spurious.why
+      confusions: { of: miscoded, from: given, to: right }
+      by_section: { spurious: spurious }
+      confidence: { value: score.p, errors: [spurious, miscoded] }
+"#;
+
+/// SP-10: another labelling project brings its own categories, sections, reasons and fields.
+#[test]
+fn another_taxonomy_needs_yaml_only() {
+    let place = Place::new();
+    place.write("suite.yaml", &ENTITIES.replace("'^", "'(?m)^"));
+    let note = "Fièvre 🤒, no cough.\nFamily history: diabetes.\nPlan: aspirin.";
+    let at = |piece: &str| note.chars().collect::<String>().split(piece).next().unwrap().chars().count();
+    let entity =
+        |text: &str, code: &str, p: f64| json!({"text": text, "code": code, "start": at(text), "score": {"p": p}});
+    let row = json!({"id": "n1", "note": note, "entities": [
+        entity("cough", "R05", 0.9), entity("diabetes", "E11", 0.4), entity("aspirin", "B01", 0.95),
+    ]});
+    place.write("notes.jsonl", &format!("{row}\n"));
+    let reply = json!({
+        "scores": {"recall": 8, "coding": 6}, "reasoning": "r", "kinds": {"drug": {"recall": 9}, "disease": {"recall": null}},
+        "spurious": [{"at": 0, "what": "cough", "why": "negated"}, {"at": 1, "what": "diabetes", "why": "family_history"}],
+        "miscoded": [{"at": 2, "what": "aspirin", "given": "B01", "right": "B01.AC06"}, {"at": 2, "what": "aspirin", "given": "x", "right": "x"}],
+    });
+    place.write("replies.jsonl", &format!("{}\n", json!({"match": "Fièvre", "reply": reply})));
+    place.write("models.yaml", "schema: karat.models/1\nas_of: 2026-11-01\nmodels:\n  - { id: ward, provider: scripted, with: { replies: replies.jsonl } }\n");
+    place.fine(&["run", "suite.yaml", "--run-id", "m"]);
+    let report = place.report("m");
+    let found = &report["analyses"]["entities"];
+    assert_eq!(found["avgScore"], 7.0);
+    assert_eq!(
+        found["avgCategoryScores"],
+        json!({"disease": {"recall": null, "n": 0}, "drug": {"recall": 9.0, "n": 1}})
+    );
+    assert_eq!(found["falsePositiveReasons"], json!({"negated": 1, "family_history": 1, "other": 0}));
+    assert_eq!(
+        found["topTaxonomyErrors"],
+        json!([{"given": "B01", "right": "B01.AC06", "count": 1, "examples": ["aspirin"]}])
+    );
+    assert_eq!(
+        found["errorsBySection"],
+        json!({"findings": {"spurious": 1}, "history": {"spurious": 1}, "plan": {"spurious": 0}})
+    );
+    assert_eq!(found["spansBySection"], json!({"findings": 1, "history": 1, "plan": 1}));
+    let buckets = &found["confidence"]["buckets"];
+    assert_eq!((&buckets["high"]["errors"], &buckets["high"]["anyError"]), (&json!(1), &json!(2)));
+    assert_eq!(buckets["medium"]["errorRate"], Value::Null);
+}
