@@ -2,6 +2,7 @@
 
 use std::{env, io, path::Path, process::ExitCode};
 
+mod aa;
 mod generate;
 mod rooms;
 mod soak;

@@ -18,8 +18,11 @@ pub fn run(name: &str, sizes: &[&str], out: &mut dyn Write) -> Result<bool, Stri
     };
     match name {
         "kill" => kill(size("kills", 200)?, size("cells", 20_000)?, out),
+        "aa" => crate::aa::soak(size("runs", 5_000)? as u64, out),
         "faults" => faults(size("cells", 20_000)?, out),
-        _ => Err(format!("there is no soak `{name}`; there are: kill (kills=200 cells=20000), faults (cells=20000)")),
+        _ => Err(format!(
+            "there is no soak `{name}`; there are: aa (runs=5000), kill (kills=200 cells=20000), faults (cells=20000)"
+        )),
     }
 }
 
