@@ -2,8 +2,8 @@
 
 use std::io;
 
-use karat_analysis::Findings;
-use karat_types::{Money, RowError, RunRows};
+use karat_analysis::{Findings, Group};
+use karat_types::{Better, Money, RowError, RunRows};
 
 /// What the plan expected the run to cost, as if nothing had been stored before.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -48,6 +48,19 @@ impl<'a> Report<'a> {
     pub(crate) fn primary(self) -> Option<(usize, &'a karat_types::MetricSpec)> {
         let at = self.findings.primary?;
         Some((at, self.findings.plan.metrics.get(at)?))
+    }
+
+    /// The systems, best by the primary metric first; those without a figure last; ties in plan order.
+    pub(crate) fn ranked(self) -> Vec<&'a Group> {
+        let mut ranked: Vec<&Group> = self.findings.systems.iter().collect();
+        let Some((at, metric)) = self.primary() else { return ranked };
+        let value = |group: &Group| group.metrics.get(at).and_then(|spread| spread.value());
+        ranked.sort_by(|a, b| match (value(a), value(b)) {
+            (Some(a), Some(b)) if metric.better == Better::Higher => b.total_cmp(&a),
+            (Some(a), Some(b)) => a.total_cmp(&b),
+            (a, b) => b.is_some().cmp(&a.is_some()),
+        });
+        ranked
     }
 }
 

@@ -3,8 +3,6 @@
 use std::fmt::Write as _;
 
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
-use karat_analysis::Group;
-use karat_types::Better;
 
 use crate::figures::{self, count};
 use crate::provenance;
@@ -73,7 +71,7 @@ fn table(report: Report<'_>) -> Table {
         1 => right(name.clone()),
         _ => right((*head).to_owned()),
     }));
-    for group in ranked(&report.findings.systems, at, metric.better).into_iter().take(SYSTEMS) {
+    for group in report.ranked().into_iter().take(SYSTEMS) {
         let figure = group.metrics.get(at).and_then(|spread| spread.figure());
         table.add_row([
             Cell::new_owned(brief(&group.id, WIDTH / 2)),
@@ -86,18 +84,6 @@ fn table(report: Report<'_>) -> Table {
         ]);
     }
     table
-}
-
-/// Best first; systems without a figure last; ties in plan order.
-fn ranked(systems: &[Group], metric: usize, better: Better) -> Vec<&Group> {
-    let value = |group: &Group| group.metrics.get(metric).and_then(|spread| spread.value());
-    let mut ranked: Vec<&Group> = systems.iter().collect();
-    ranked.sort_by(|a, b| match (value(a), value(b)) {
-        (Some(a), Some(b)) if better == Better::Higher => b.total_cmp(&a),
-        (Some(a), Some(b)) => a.total_cmp(&b),
-        (a, b) => b.is_some().cmp(&a.is_some()),
-    });
-    ranked
 }
 
 fn verdicts(report: Report<'_>) -> Vec<String> {

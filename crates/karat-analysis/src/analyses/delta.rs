@@ -1,5 +1,5 @@
 //! `delta`: what changed between a base variant (or model) and the others, on matched
-//! (sample, model, judge) triples: per dimension, and in the texts of the diagnostics (CL-10).
+//! (sample, model) pairs, judge by judge: per dimension, and in the texts of the diagnostics (CL-10).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -49,7 +49,7 @@ pub struct DeltaOptions {
 pub struct MetricDelta {
     /// The metric.
     pub metric: String,
-    /// Mean of (other − base) over matched triples; `n` counts those.
+    /// Mean of (other − base) over matched pairs; `n` counts those. The judges of a pair are averaged first.
     pub delta: Finding,
 }
 
@@ -90,8 +90,8 @@ pub struct Mover {
     pub sample: String,
     /// The metric.
     pub metric: String,
-    /// Mean change over its matched triples.
-    pub delta: f64,
+    /// Mean change over its matched pairs.
+    pub delta: Finding,
 }
 
 /// The base against one other.
@@ -126,6 +126,9 @@ pub struct Delta {
 /// Metric and judge; no judge for deterministic metrics.
 type Grade = (usize, Option<u16>);
 
+/// One grade with its metric and judge.
+type Graded = (usize, Option<u16>, Option<f64>);
+
 /// What one system did on the current sample.
 #[derive(Default, Clone)]
 struct Side {
@@ -140,7 +143,7 @@ struct Tracked {
     pairs: Vec<(usize, usize)>,
     matched: u64,
     unmatched: u64,
-    /// By metric: change and sample of each matched triple.
+    /// By metric: change and sample of each matched pair.
     changes: BTreeMap<usize, Vec<(f64, usize)>>,
     texts: BTreeMap<String, TextDelta>,
 }
@@ -221,14 +224,15 @@ impl Fold {
     fn read(&mut self, cell: &ScoredCell<'_>) {
         let Some(side) = self.sides.get_mut(cell.row.system) else { return };
         let steady = |metric: usize| self.plan.metrics.get(metric).is_some_and(|it| !it.volatile);
-        let own = cell.row.cell.scores.iter().map(|(metric, score)| (usize::from(*metric), None, score));
         let judged = cell.row.judgments.iter().flat_map(|judgment| {
-            judgment.scores.iter().map(|(metric, score)| (usize::from(*metric), Some(judgment.judge), score))
+            judgment.scores.iter().map(|(metric, score)| (usize::from(*metric), Some(judgment.judge), score.number()))
         });
-        for (metric, judge, score) in own.chain(judged).filter(|(metric, ..)| steady(*metric)) {
-            if let Some(value) = score.number() {
-                side.grades.entry((metric, judge)).or_default().push(value);
-            }
+        let judged: Vec<Graded> = judged.collect();
+        let by_judges = |metric: usize| judged.iter().any(|(graded, ..)| *graded == metric);
+        let own = (0..self.plan.metrics.len()).map(|metric| (metric, None, cell.scores.number(metric)));
+        let own = own.filter(|(metric, ..)| !by_judges(*metric));
+        for (metric, judge, value) in own.chain(judged.iter().copied()).filter(|(metric, ..)| steady(*metric)) {
+            side.grades.entry((metric, judge)).or_default().extend(value);
         }
         for (name, items) in cell.row.judgments.iter().flat_map(|it| &it.diagnostics) {
             if let (true, Value::Array(items)) = (self.names.contains(name), items) {
@@ -253,13 +257,10 @@ impl Tracked {
         let mut changed: BTreeMap<(&str, bool, &str), (&str, u64)> = BTreeMap::new();
         for (base, other) in &self.pairs {
             let (Some(base), Some(other)) = (sides.get(*base), sides.get(*other)) else { continue };
-            let mut common = false;
-            for (grade, before) in &base.grades {
-                let after = other.grades.get(grade).and_then(|values| mean(values));
-                if let (Some(before), Some(after)) = (mean(before), after) {
-                    self.changes.entry(grade.0).or_default().push((after - before, sample));
-                    common = true;
-                }
+            let changes = matched_changes(base, other);
+            let common = !changes.is_empty();
+            for (metric, change) in changes {
+                self.changes.entry(metric).or_default().push((change, sample));
             }
             self.matched += u64::from(common);
             self.unmatched += u64::from(!common && (!base.grades.is_empty() || !other.grades.is_empty()));
@@ -311,7 +312,8 @@ impl Tracked {
                 delta,
             }));
         }
-        movers.sort_by(|a: &Mover, b: &Mover| b.delta.abs().total_cmp(&a.delta.abs()));
+        let size = |mover: &Mover| mover.delta.value().abs();
+        movers.sort_by(|a, b| size(b).total_cmp(&size(a)));
         movers.truncate(KEPT);
         let mut texts = self.texts;
         let texts = names.iter().filter_map(|name| Some(TextDelta { name: name.clone(), ..texts.remove(name)? }));
@@ -326,13 +328,26 @@ impl Tracked {
     }
 }
 
+/// The change of each metric: that of each judge of both sides, averaged.
+fn matched_changes(base: &Side, other: &Side) -> BTreeMap<usize, f64> {
+    let mut by_metric: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
+    for (grade, before) in &base.grades {
+        let after = other.grades.get(grade).and_then(|values| mean(values));
+        if let (Some(before), Some(after)) = (mean(before), after) {
+            by_metric.entry(grade.0).or_default().push(after - before);
+        }
+    }
+    by_metric.into_iter().filter_map(|(metric, changes)| Some((metric, mean(&changes)?))).collect()
+}
+
 /// Samples whose mean change is at least `limit`.
-fn moved(changes: &[(f64, usize)], limit: f64) -> Vec<(usize, f64)> {
+fn moved(changes: &[(f64, usize)], limit: f64) -> Vec<(usize, Finding)> {
     let of_sample = |chunk: &[(f64, usize)]| {
         let values: Vec<f64> = chunk.iter().map(|(change, _)| *change).collect();
-        Some((chunk.first()?.1, mean(&values)?))
+        Some((chunk.first()?.1, Finding::point(mean(&values)?, values.len(), "mean")?))
     };
-    changes.chunk_by(|a, b| a.1 == b.1).filter_map(of_sample).filter(|(_, delta)| delta.abs() >= limit).collect()
+    let found = changes.chunk_by(|a, b| a.1 == b.1).filter_map(of_sample);
+    found.filter(|(_, delta)| delta.value().abs() >= limit).collect()
 }
 
 impl Analysis for Fold {
@@ -416,6 +431,6 @@ mod tests {
             .run();
         let movers = delta(&run).comparisons[0].movers.clone();
         assert_eq!(movers.len(), 1);
-        assert_eq!((movers[0].sample.as_str(), movers[0].delta), ("sample-1", -3.0));
+        assert_eq!((movers[0].sample.as_str(), movers[0].delta.value(), movers[0].delta.n()), ("sample-1", -3.0, 1));
     }
 }

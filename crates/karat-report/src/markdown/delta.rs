@@ -50,7 +50,7 @@ fn write_delta(page: &mut Page, report: Report<'_>, delta: &Delta) {
             Some(
                 Inline::code(&mover.sample)
                     .and(" moved by ")
-                    .and_text(figures::change(metric, mover.delta))
+                    .and_text(figures::change(metric, mover.delta.value()))
                     .and(" in ")
                     .and_code(&mover.metric),
             )

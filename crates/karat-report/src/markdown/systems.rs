@@ -40,7 +40,7 @@ pub(super) fn write(page: &mut Page, report: Report<'_>) {
             row.push(Inline::text(figures::usd(group.spend.per_cell_usd())));
             row
         };
-    page.table(&heads, report.findings.systems.iter().map(row));
+    page.table(&heads, report.ranked().into_iter().map(row));
     bounds(page, report);
 }
 
