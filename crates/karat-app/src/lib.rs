@@ -34,7 +34,7 @@ pub use karat_store::{Cached, Reusable, StoreUrl, Withdrawal};
 pub use karat_suite::{Diagnostics, Plan, parse_duration as duration_ms};
 pub use load::Loaded;
 pub use preset::names as preset_names;
-pub use report::{Format, Written};
+pub use report::{Format, Layout, Written};
 pub use run::{Execution, RunEnd};
 pub use why::Reasons;
 

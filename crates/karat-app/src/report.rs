@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use karat_analysis::{Findings, Options, analyse};
 use karat_report::{Context, Estimate, Report};
 use karat_store::StoredRun;
-use karat_types::{CellStatus, Exit, RunRows, RunStatus};
+use karat_types::{CellStatus, Exit, RunHeader, RunRows, RunStatus};
+use serde_json::json;
 
 use crate::run::Begun;
 use crate::{App, AppError};
@@ -21,6 +22,37 @@ pub enum Format {
     Json,
     /// `cells/`, one JSON file a cell.
     Cells,
+    /// `report.html`, one page that loads nothing.
+    Html,
+    /// `junit.xml`.
+    Junit,
+    /// `cells.csv`.
+    Csv,
+}
+
+/// Where the files of a report lie within their folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Layout {
+    /// `report.md`, `report.json`, …: a folder a run.
+    #[default]
+    Folder,
+    /// `results/RUN.json`, `reports/RUN.md`, …: many runs in one folder.
+    Flat,
+}
+
+impl Layout {
+    /// The path of a file, relative to the folder.
+    fn path(self, run: &str, name: &str) -> String {
+        let stem = run.replace(':', "_");
+        match (self, name) {
+            (Self::Folder, name) => name.to_owned(),
+            (Self::Flat, "report.json") => format!("results/{stem}.json"),
+            (Self::Flat, "report.md") => format!("reports/{stem}.md"),
+            (Self::Flat, "report.html") => format!("reports/{stem}.html"),
+            (Self::Flat, "junit.xml") => format!("reports/{stem}.junit.xml"),
+            (Self::Flat, name) => format!("results/{stem}.{name}"),
+        }
+    }
 }
 
 /// What was written.
@@ -35,49 +67,45 @@ pub struct Written {
 }
 
 impl App {
-    /// Writes the report of a run into a folder.
+    /// Writes the report of a run into a folder, with a manifest of what was written.
     pub fn report_into(
         &self,
         run: &str,
         folder: &Path,
+        layout: Layout,
         formats: &[Format],
         canonical: bool,
     ) -> Result<Written, AppError> {
         let stored = self.stored(run)?;
         let findings = findings(&stored)?;
         let mut context = context(&stored, canonical);
-        fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
+        let place = Place { folder, layout, run: &stored.header().id };
+        let report = Report { findings: &findings, rows: &stored, context: &context };
         let mut files = Vec::new();
         for format in formats {
-            let report = Report { findings: &findings, rows: &stored, context: &context };
-            match format {
-                Format::Markdown => files.push(file(folder, "report.md", &karat_report::markdown::render(report))?),
-                Format::Json => files.extend(json(report, folder)?),
-                Format::Cells => files.push(cells(report, folder)?),
-            }
+            files.extend(place.write(report, *format)?);
         }
+        files.push(place.manifest(stored.header(), &files)?);
         context.files = files.iter().map(|file| file.display().to_string()).collect();
         let report = Report { findings: &findings, rows: &stored, context: &context };
         let summary = karat_report::terminal::render(report);
         Ok(Written { files, summary, exit: exit(&stored)? })
     }
 
-    /// The report of a run in one form, as text.
-    pub fn report_text(&self, run: &str, format: Format, canonical: bool) -> Result<(String, Exit), AppError> {
+    /// Writes the report of a run in one form as a stream; cells as JSON lines.
+    pub fn export(&self, run: &str, format: Format, canonical: bool, out: &mut dyn Write) -> Result<Exit, AppError> {
         let stored = self.stored(run)?;
         let findings = findings(&stored)?;
         let context = context(&stored, canonical);
-        let report = Report { findings: &findings, rows: &stored, context: &context };
-        let text = match format {
-            Format::Markdown => Ok(karat_report::markdown::render(report)),
-            Format::Json => karat_report::json::render(report),
-            Format::Cells => {
-                let mut lines = Vec::new();
-                karat_report::json::write_cells(report, "-", &mut lines)
-                    .map(|_| String::from_utf8_lossy(&lines).into_owned())
-            }
-        };
-        Ok((text.map_err(broken)?, exit(&stored)?))
+        stream(Report { findings: &findings, rows: &stored, context: &context }, format, out)?;
+        exit(&stored)
+    }
+
+    /// The report of a run in one form, as text.
+    pub fn report_text(&self, run: &str, format: Format, canonical: bool) -> Result<(String, Exit), AppError> {
+        let mut bytes = Vec::new();
+        let exit = self.export(run, format, canonical, &mut bytes)?;
+        Ok((String::from_utf8_lossy(&bytes).into_owned(), exit))
     }
 
     pub(crate) fn stored(&self, run: &str) -> Result<StoredRun, AppError> {
@@ -96,32 +124,106 @@ fn context(stored: &StoredRun, canonical: bool) -> Context {
     Context { estimate, canonical, files: Vec::new() }
 }
 
-fn json(report: Report<'_>, folder: &Path) -> Result<Vec<PathBuf>, AppError> {
-    let target = folder.join("report.json");
-    if karat_report::json::is_inline(report) {
-        return Ok(vec![file(folder, "report.json", &karat_report::json::render(report).map_err(broken)?)?]);
+fn stream(report: Report<'_>, format: Format, mut out: &mut dyn Write) -> Result<(), AppError> {
+    let text = |out: &mut dyn Write, text: String| out.write_all(text.as_bytes()).map_err(Into::into);
+    match format {
+        Format::Markdown => text(out, karat_report::markdown::render(report)),
+        Format::Html => text(out, karat_report::html::render(report)),
+        Format::Json => karat_report::json::write(report, None, out),
+        Format::Cells => karat_report::json::write_cells(report, "-", &mut out).map(|_| ()),
+        Format::Junit => karat_report::junit::write(report, out),
+        Format::Csv => karat_report::csv::write(report, out),
     }
-    let cells = folder.join("cells.jsonl");
-    let mut out = writer(&cells)?;
-    let facts = karat_report::json::write_cells(report, "cells.jsonl", &mut out).map_err(broken)?;
-    out.flush().map_err(|error| unwritable(&cells, &error))?;
-    let mut out = writer(&target)?;
-    karat_report::json::write(report, Some(&facts), &mut out).map_err(broken)?;
-    out.flush().map_err(|error| unwritable(&target, &error))?;
-    Ok(vec![target, cells])
+    .map_err(broken)
 }
 
-/// One JSON file a cell, named by its place in the plan: a dataset's ids never become paths.
-fn cells(report: Report<'_>, folder: &Path) -> Result<PathBuf, AppError> {
-    let folder = folder.join("cells");
-    fs::create_dir_all(&folder).map_err(|error| unwritable(&folder, &error))?;
-    let mut lines = Vec::new();
-    karat_report::json::write_cells(report, "cells.jsonl", &mut lines).map_err(broken)?;
-    for (at, line) in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).enumerate() {
-        let target = folder.join(format!("{at:06}.json"));
-        fs::write(&target, line).map_err(|error| unwritable(&target, &error))?;
+/// The files of one run's report.
+struct Place<'a> {
+    folder: &'a Path,
+    layout: Layout,
+    run: &'a str,
+}
+
+impl Place<'_> {
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(self.layout.path(self.run, name))
     }
-    Ok(folder)
+
+    fn writer(&self, name: &str) -> Result<(PathBuf, std::io::BufWriter<fs::File>), AppError> {
+        let target = self.path(name);
+        let folder = target.parent().unwrap_or(self.folder);
+        fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
+        let file = fs::File::create(&target).map_err(|error| unwritable(&target, &error))?;
+        Ok((target, std::io::BufWriter::new(file)))
+    }
+
+    fn write(&self, report: Report<'_>, format: Format) -> Result<Vec<PathBuf>, AppError> {
+        let name = match format {
+            Format::Json if !karat_report::json::is_inline(report) => return self.json_and_cells(report),
+            Format::Cells => return Ok(vec![self.cells(report)?]),
+            Format::Json => "report.json",
+            Format::Markdown => "report.md",
+            Format::Html => "report.html",
+            Format::Junit => "junit.xml",
+            Format::Csv => "cells.csv",
+        };
+        let (target, mut out) = self.writer(name)?;
+        stream(report, format, &mut out)?;
+        out.flush().map_err(|error| unwritable(&target, &error))?;
+        Ok(vec![target])
+    }
+
+    fn json_and_cells(&self, report: Report<'_>) -> Result<Vec<PathBuf>, AppError> {
+        let (cells, mut out) = self.writer("cells.jsonl")?;
+        let name = cells.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let facts = karat_report::json::write_cells(report, &name, &mut out).map_err(broken)?;
+        out.flush().map_err(|error| unwritable(&cells, &error))?;
+        let (target, mut out) = self.writer("report.json")?;
+        karat_report::json::write(report, Some(&facts), &mut out).map_err(broken)?;
+        out.flush().map_err(|error| unwritable(&target, &error))?;
+        Ok(vec![target, cells])
+    }
+
+    /// One JSON file a cell, named by its place in the plan: a dataset's ids never become paths.
+    fn cells(&self, report: Report<'_>) -> Result<PathBuf, AppError> {
+        let folder = self.path("cells");
+        fs::create_dir_all(&folder).map_err(|error| unwritable(&folder, &error))?;
+        let mut lines = Vec::new();
+        karat_report::json::write_cells(report, "cells.jsonl", &mut lines).map_err(broken)?;
+        for (at, line) in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).enumerate() {
+            let target = folder.join(format!("{at:06}.json"));
+            fs::write(&target, line).map_err(|error| unwritable(&target, &error))?;
+        }
+        Ok(folder)
+    }
+
+    /// manifest.json (`karat.manifest/1`): the run, and each file with its size and BLAKE3.
+    fn manifest(&self, header: &RunHeader, files: &[PathBuf]) -> Result<PathBuf, AppError> {
+        let listed = files.iter().map(|file| {
+            let name = file.strip_prefix(self.folder).unwrap_or(file).display().to_string();
+            if file.is_dir() {
+                let files = fs::read_dir(file).map_err(|error| unwritable(file, &error))?.count();
+                return Ok(json!({ "path": name, "files": files }));
+            }
+            let mut hasher = blake3::Hasher::new();
+            let bytes = fs::File::open(file).and_then(|mut file| std::io::copy(&mut file, &mut hasher));
+            let bytes = bytes.map_err(|error| unwritable(file, &error))?;
+            Ok(json!({ "path": name, "bytes": bytes, "blake3": hasher.finalize().to_hex().as_str() }))
+        });
+        let manifest = json!({
+            "schema": "karat.manifest/1",
+            "run": header.id,
+            "suite": header.plan.suite,
+            "suite_hash": header.plan.suite_hash,
+            "plan_hash": header.plan.plan_hash,
+            "dataset_hash": header.plan.dataset.hash,
+            "karat": header.version,
+            "files": listed.collect::<Result<Vec<_>, AppError>>()?,
+        });
+        let (target, mut out) = self.writer("manifest.json")?;
+        writeln!(out, "{manifest:#}").and_then(|()| out.flush()).map_err(|error| unwritable(&target, &error))?;
+        Ok(target)
+    }
 }
 
 /// The exit code of what a run found: errors, or nothing at all (no output, or a metric without one score), are harness errors.
@@ -149,16 +251,6 @@ fn exit(stored: &StoredRun) -> Result<Exit, AppError> {
     let nothing = ok == 0 || metrics.iter().any(|(scored, unscored)| *unscored && !scored);
     let failed = errors > 0 || (finished && nothing);
     Ok(if failed { Exit::HarnessError } else { Exit::Pass })
-}
-
-fn file(folder: &Path, name: &str, text: &str) -> Result<PathBuf, AppError> {
-    let target = folder.join(name);
-    fs::write(&target, text).map_err(|error| unwritable(&target, &error))?;
-    Ok(target)
-}
-
-fn writer(target: &Path) -> Result<std::io::BufWriter<fs::File>, AppError> {
-    Ok(std::io::BufWriter::new(fs::File::create(target).map_err(|error| unwritable(target, &error))?))
 }
 
 fn unwritable(target: &Path, error: &std::io::Error) -> AppError {

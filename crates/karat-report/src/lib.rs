@@ -5,8 +5,11 @@
 //! hostile until a format's own escaping has passed over them.
 
 pub mod comparison;
+pub mod csv;
 mod figures;
+pub mod html;
 pub mod json;
+pub mod junit;
 pub mod markdown;
 mod moment;
 mod provenance;

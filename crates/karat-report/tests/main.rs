@@ -3,6 +3,8 @@
 
 #[path = "render/comparison.rs"]
 mod comparison;
+#[path = "render/forms.rs"]
+mod forms;
 #[path = "render/json.rs"]
 mod json;
 #[path = "render/markdown.rs"]

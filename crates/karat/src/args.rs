@@ -52,6 +52,8 @@ pub enum Command {
     Report(ReportArgs),
     /// Say whether a run, model or variant is better than another, or what it would take to know
     Compare(CompareArgs),
+    /// Write the cells of a stored run in another tool's form
+    Export(ExportArgs),
     /// Show the cells of a stored run
     Show(ShowArgs),
     /// List stored runs
@@ -152,6 +154,15 @@ pub struct OutputArgs {
     /// Forms of the report
     #[arg(long, value_name = "FORM,…", env = "KARAT_FORMAT", value_delimiter = ',', default_value = "both")]
     pub format: Vec<FormatArg>,
+    /// How files lie in the folder: `flat` = results/RUN.json, reports/RUN.md
+    #[arg(long, value_name = "LAYOUT", env = "KARAT_LAYOUT", default_value = "folder")]
+    pub layout: LayoutArg,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LayoutArg {
+    Folder,
+    Flat,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -162,6 +173,12 @@ pub enum FormatArg {
     Json,
     /// cells/, one JSON file per cell
     Cells,
+    /// report.html, one page that loads nothing
+    Html,
+    /// junit.xml, for CI servers
+    Junit,
+    /// cells.csv, for spreadsheets
+    Csv,
     /// md and json
     Both,
 }
@@ -351,6 +368,28 @@ pub enum TextFormArg {
     Md,
     /// JSON
     Json,
+}
+
+#[derive(Debug, Args)]
+pub struct ExportArgs {
+    /// The form
+    pub kind: ExportArg,
+    /// Id of the run, its beginning, or `latest`
+    #[arg(default_value = "latest")]
+    pub run: String,
+    /// File, `-` for stdout
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    pub output: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ExportArg {
+    /// One JSON object a cell
+    Jsonl,
+    /// One row a cell
+    Csv,
+    /// JUnit XML
+    Junit,
 }
 
 #[derive(Debug, Args)]

@@ -3,6 +3,7 @@
 mod cache;
 mod compare;
 mod completions;
+mod export;
 mod invalidate;
 mod ls;
 mod models;
@@ -88,6 +89,7 @@ pub fn dispatch(cli: Cli, environment: Environment, printer: &Printer) -> Result
         Command::Validate(args) => validate::validate(&edge, &args.suite),
         Command::Report(args) => report::report(&edge, &args),
         Command::Compare(args) => compare::compare(&edge, &args),
+        Command::Export(args) => export::export(&edge, &args),
         Command::Show(args) => show::show(&edge, &args),
         Command::Ls(args) => ls::ls(&edge, &args),
         Command::Trace(args) => trace::trace(&edge, &args),

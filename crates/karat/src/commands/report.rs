@@ -3,11 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use karat_app::Format;
+use karat_app::{Format, Layout};
 use karat_types::Exit;
 
 use super::Edge;
-use crate::args::{FormatArg, OutputArgs, ReportArgs};
+use crate::args::{FormatArg, LayoutArg, OutputArgs, ReportArgs};
 use crate::failure::Failure;
 
 pub fn report(edge: &Edge<'_>, args: &ReportArgs) -> Result<Exit, Failure> {
@@ -40,7 +40,11 @@ pub fn write(edge: &Edge<'_>, run: &str, output: &OutputArgs, canonical: bool) -
         Some(folder) => PathBuf::from(folder),
         None => edge.app.run_folder(&edge.app.run_id(run)?),
     };
-    let written = edge.app.report_into(run, &folder, &formats, canonical)?;
+    let layout = match output.layout {
+        LayoutArg::Folder => Layout::Folder,
+        LayoutArg::Flat => Layout::Flat,
+    };
+    let written = edge.app.report_into(run, &folder, layout, &formats, canonical)?;
     edge.printer.data(&written.summary)?;
     Ok(written.exit)
 }
@@ -52,6 +56,9 @@ fn formats(asked: &[FormatArg]) -> Vec<Format> {
             FormatArg::Md => &[Format::Markdown],
             FormatArg::Json => &[Format::Json],
             FormatArg::Cells => &[Format::Cells],
+            FormatArg::Html => &[Format::Html],
+            FormatArg::Junit => &[Format::Junit],
+            FormatArg::Csv => &[Format::Csv],
             FormatArg::Both => &[Format::Markdown, Format::Json],
         };
         formats.extend(more.iter().filter(|format| !formats.contains(*format)).copied().collect::<Vec<_>>());

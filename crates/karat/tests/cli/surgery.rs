@@ -94,3 +94,32 @@ fn stored_outputs_are_scored_again() {
     assert_eq!((&report["totals"]["cells"], &report["totals"]["cached"]), (&5.into(), &5.into()));
     assert!(place.fine(&["resume", "again"]).stderr.contains("finished"));
 }
+
+/// CL-23, RG-10: every form of the report in one folder with a manifest of it, or flat beside other runs; exports.
+#[test]
+fn every_form_is_written() {
+    let place = Place::new();
+    let forms = "md,json,html,junit,cells,csv";
+    place.fine(&["run", "faq", "--run-id", "a", "-o", "out", "--format", forms]);
+    let read = |name: &str| std::fs::read_to_string(place.path().join(name)).unwrap();
+    let manifest: Value = serde_json::from_str(&read("out/manifest.json")).unwrap();
+    assert_eq!((&manifest["schema"], &manifest["run"]), (&"karat.manifest/1".into(), &"a".into()));
+    let files = manifest["files"].as_array().unwrap();
+    assert_eq!(files.len(), 6);
+    for file in files.iter().filter(|file| file["blake3"].is_string()) {
+        let text = read(&format!("out/{}", file["path"].as_str().unwrap()));
+        assert_eq!(file["bytes"], text.len(), "{file}");
+        assert_eq!(file["blake3"], blake3::hash(text.as_bytes()).to_hex().as_str(), "{file}");
+    }
+    assert!(read("out/junit.xml").contains("<testsuite name=\"faq\""));
+    place.fine(&["report", "a", "--layout", "flat", "-o", "many", "--format", "md,json,junit"]);
+    for name in ["many/results/a.json", "many/reports/a.md", "many/reports/a.junit.xml"] {
+        assert!(!read(name).is_empty(), "{name}");
+    }
+    let lines = place.fine(&["export", "jsonl", "a"]).stdout;
+    let cells = serde_json::from_str::<Value>(&read("out/report.json")).unwrap()["totals"]["cells"].clone();
+    assert_eq!(cells, lines.lines().count());
+    place.fine(&["export", "csv", "a", "-o", "cells.csv"]);
+    assert_eq!(read("cells.csv"), read("out/cells.csv"));
+    assert!(place.fine(&["export", "junit", "a"]).stdout.starts_with("<?xml"));
+}

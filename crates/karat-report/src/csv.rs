@@ -1,0 +1,97 @@
+//! cells.csv: one row a cell, one column a metric, for spreadsheets.
+
+use std::io::Write;
+use std::ops::ControlFlow;
+
+use karat_analysis::CellScores;
+use karat_types::{CellRow, CellStatus, Score};
+
+use crate::report::{RenderError, Report};
+use crate::visible::brief;
+
+/// Characters of an error.
+const MESSAGE: usize = 500;
+
+/// Writes the run's cells as CSV (RFC 4180, UTF-8). An empty field under a metric is *not applicable* or *unscored*:
+/// `unscored` names the latter. Texts that a spreadsheet would compute stand behind an apostrophe.
+///
+/// # Errors
+/// Rows that cannot be read, bytes that cannot be written.
+pub fn write(report: Report<'_>, out: &mut dyn Write) -> Result<(), RenderError> {
+    let mut head = vec!["cell", "sample", "model", "variant", "trial", "status"];
+    head.extend(report.metrics().map(|(_, metric)| metric.name.as_str()));
+    head.extend(["unscored", "input_tokens", "output_tokens", "cost_usd", "error"]);
+    line(head.into_iter().map(text), out)?;
+    let mut failed = None;
+    report.rows.for_each(&mut |row| match line(fields(report, &row).into_iter(), out) {
+        Ok(()) => ControlFlow::Continue(()),
+        Err(error) => {
+            failed = Some(error);
+            ControlFlow::Break(())
+        }
+    })?;
+    failed.map_or(Ok(()), Err)
+}
+
+/// The run's cells as CSV, as text.
+///
+/// # Errors
+/// Rows that cannot be read.
+pub fn render(report: Report<'_>) -> Result<String, RenderError> {
+    let mut bytes = Vec::new();
+    write(report, &mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn fields(report: Report<'_>, row: &CellRow<'_>) -> Vec<String> {
+    let plan = &report.findings.plan;
+    let scores = CellScores::of(plan, row);
+    let status = match row.cell.status {
+        CellStatus::Ok => "ok",
+        CellStatus::Error => "error",
+        CellStatus::Skipped => "skipped",
+    };
+    let mut fields = vec![
+        row.cell.ordinal.to_string(),
+        text(&row.sample.id),
+        text(plan.system_model(row.system).map_or("", |model| &model.id)),
+        text(plan.system_variant(row.system)),
+        row.trial.to_string(),
+        status.to_owned(),
+    ];
+    fields.extend(
+        report.metrics().map(|(at, _)| scores.number(at).map_or_else(String::new, |number| number.to_string())),
+    );
+    let unscored =
+        report.metrics().filter(|(at, _)| matches!(scores.scores.get(*at), Some(Some(Score::Unscored { .. }))));
+    let names: Vec<&str> = unscored.map(|(_, metric)| metric.name.as_str()).collect();
+    let cost = row.cell.cost;
+    fields.extend([
+        text(&names.join(" ")),
+        cost.usage.input_tokens.to_string(),
+        cost.usage.output_tokens.to_string(),
+        cost.cost.map_or_else(String::new, |cost| cost.usd().to_string()),
+        row.cell.error.as_ref().map_or_else(String::new, |error| text(&format!("{}: {}", error.code, error.message))),
+    ]);
+    fields
+}
+
+fn line(fields: impl Iterator<Item = String>, out: &mut dyn Write) -> Result<(), RenderError> {
+    let quoted: Vec<String> = fields.map(|field| quoted(&field)).collect();
+    out.write_all(quoted.join(",").as_bytes())?;
+    Ok(out.write_all(b"\r\n")?)
+}
+
+/// A text from outside, on one line, that no spreadsheet takes for a formula.
+fn text(text: &str) -> String {
+    let text = brief(text, MESSAGE);
+    if text.starts_with(['=', '+', '-', '@']) { format!("'{text}") } else { text }
+}
+
+fn quoted(field: &str) -> String {
+    if field.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", field.replace('"', "\"\""))
+    } else {
+        field.to_owned()
+    }
+}

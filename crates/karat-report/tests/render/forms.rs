@@ -1,0 +1,44 @@
+//! The forms that other tools and browsers read.
+
+use karat_report::{csv, html, junit};
+
+use crate::Example;
+
+/// A failed check, an error, a skipped and an unscored case, with every text from outside escaped.
+#[test]
+fn junit_of_the_example() {
+    let text = junit::render(Example::new().canonical().report()).unwrap();
+    insta::assert_snapshot!(text);
+    assert!(!text.contains("<script") && !text.contains('\u{1b}'));
+    let count = |what: &str| text.matches(what).count();
+    assert_eq!(count("<testcase "), count("</testcase>") + count("\"/>\n") - count("<property "), "{text}");
+    assert!(count("<error ") > 0 && count("<skipped ") > 0);
+}
+
+/// One line a cell, the same columns in each, no field that a spreadsheet would compute.
+#[test]
+fn csv_has_a_line_a_cell() {
+    let example = Example::new();
+    let text = csv::render(example.report()).unwrap();
+    let lines: Vec<&str> = text.split("\r\n").filter(|line| !line.is_empty()).collect();
+    assert_eq!(lines.len(), 1 + example.run.cells.len());
+    assert!(lines[0].starts_with("cell,sample,model,variant,trial,status,"), "{}", lines[0]);
+    assert!(lines.iter().all(|line| !line.contains(",=") && !line.contains(",+") && !line.contains(",@")));
+}
+
+/// RG-15, law 9: the page loads nothing, runs nothing, shows foreign markup as text, and is the same twice.
+#[test]
+fn the_page_stands_alone() {
+    let example = Example::new();
+    let page = html::render(example.report());
+    assert_eq!(page, html::render(example.report()));
+    for forbidden in ["<script", "<img", "<iframe", "<link", "src=", "@import", "url(", "javascript:", "\u{1b}"] {
+        assert!(!page.contains(forbidden), "{forbidden}");
+    }
+    assert!(page.contains("&lt;script&gt;alert(1)"), "foreign markup is shown as text");
+    for part in ["<svg", "<title>claims</title>", "How this number was made", "<h2>Charts</h2>", "</html>"] {
+        assert!(page.contains(part), "{part}");
+    }
+    let opened = page.matches("<table>").count();
+    assert!(opened > 3 && opened == page.matches("</table>").count());
+}

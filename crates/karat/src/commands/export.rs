@@ -1,0 +1,29 @@
+//! `karat export`.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+
+use karat_app::Format;
+use karat_types::Exit;
+
+use super::Edge;
+use crate::args::{ExportArg, ExportArgs};
+use crate::failure::Failure;
+
+pub fn export(edge: &Edge<'_>, args: &ExportArgs) -> Result<Exit, Failure> {
+    let format = match args.kind {
+        ExportArg::Jsonl => Format::Cells,
+        ExportArg::Csv => Format::Csv,
+        ExportArg::Junit => Format::Junit,
+    };
+    if args.output == "-" {
+        edge.printer.data(&edge.app.report_text(&args.run, format, false)?.0)?;
+        return Ok(Exit::Pass);
+    }
+    let unwritable =
+        |error: std::io::Error| Failure::Edge(format!("writing {}: {error}. Name another file", args.output));
+    let mut out = BufWriter::new(File::create(&args.output).map_err(unwritable)?);
+    edge.app.export(&args.run, format, false, &mut out)?;
+    out.flush().map_err(unwritable)?;
+    Ok(Exit::Pass)
+}
