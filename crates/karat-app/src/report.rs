@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use karat_analysis::{Findings, Options, analyse};
+use karat_analysis::{Findings, Options, Outcome, analyse};
 use karat_report::{Context, Estimate, Report};
 use karat_store::StoredRun;
 use karat_types::{CellStatus, Exit, RunHeader, RunRows, RunStatus};
@@ -170,7 +170,25 @@ impl Place<'_> {
         let (target, mut out) = self.writer(name)?;
         stream(report, format, &mut out)?;
         out.flush().map_err(|error| unwritable(&target, &error))?;
-        Ok(vec![target])
+        let drawings = if format == Format::Markdown { self.drawings(report)? } else { Vec::new() };
+        Ok(std::iter::once(target).chain(drawings).collect())
+    }
+
+    /// The drawings that `report.md` names.
+    fn drawings(&self, report: Report<'_>) -> Result<Vec<PathBuf>, AppError> {
+        let drawn = report.findings.analyses.iter().filter_map(|analysed| match &analysed.outcome {
+            Outcome::Diagnostics(found) => Some((&analysed.id, found.all.confidence.as_ref()?)),
+            _ => None,
+        });
+        let write = |(id, confidence): (&String, &karat_analysis::Confidence)| {
+            let (target, mut out) = self.writer(&karat_report::reliability::file_name(id))?;
+            let drawing = karat_report::reliability::svg(confidence);
+            out.write_all(drawing.as_bytes())
+                .and_then(|()| out.flush())
+                .map_err(|error| unwritable(&target, &error))?;
+            Ok(target)
+        };
+        drawn.map(write).collect()
     }
 
     fn json_and_cells(&self, report: Report<'_>) -> Result<Vec<PathBuf>, AppError> {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures::future::{BoxFuture, FutureExt, join_all};
 use karat_scoring::judge::JudgeInput;
-use karat_scoring::scorer::CellView;
+use karat_scoring::scorer::{CellView, ScoresSoFar};
 use karat_store::{Ledger, Store};
 use karat_text::template::Context;
 use karat_types::{
@@ -270,15 +270,19 @@ impl Workshop {
     }
 
     fn score(&self, row: &Row, record: &CellRecord, output: &Value) -> Vec<(u16, Score)> {
-        let view = CellView {
-            sample: &row.sample,
-            output,
-            latency_ms: record.latency_ms,
-            cost: record.cost.cost,
-            usage: record.cost.usage,
-        };
-        let scored = self.systems.scorers.iter();
-        scored.flat_map(|ready| ready.metrics.iter().copied().zip(ready.scorer.score(&view))).collect()
+        let mut scores = Vec::with_capacity(self.plan.metrics.len());
+        for ready in &self.systems.scorers {
+            let found = ready.scorer.score(&CellView {
+                sample: &row.sample,
+                output,
+                latency_ms: record.latency_ms,
+                cost: record.cost.cost,
+                usage: record.cost.usage,
+                so_far: ScoresSoFar { metrics: &self.plan.metrics, scores: &scores },
+            });
+            scores.extend(ready.metrics.iter().copied().zip(found));
+        }
+        scores
     }
 
     async fn judge(&self, row: &Row, record: &CellRecord, present: &[(u16, u16)]) -> Judged {

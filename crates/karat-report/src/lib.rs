@@ -13,6 +13,7 @@ pub mod junit;
 pub mod markdown;
 mod moment;
 mod provenance;
+pub mod reliability;
 mod report;
 pub mod terminal;
 mod visible;

@@ -43,6 +43,9 @@ pub(crate) struct ScoredCell<'a> {
     pub(crate) output: Option<&'a Value>,
 }
 
+#[cfg(any(test, feature = "testing"))]
+pub(crate) use diagnostics::confidence_of;
+
 /// What an analysis may know beside the cells: the plan at the start, the table at the end.
 pub(crate) struct Setting<'a> {
     pub(crate) plan: &'a PlanHeader,

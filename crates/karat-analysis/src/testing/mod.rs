@@ -87,6 +87,11 @@ impl RunRows for MemoryRun {
     }
 }
 
+/// What confidence says of items, each with its confidence and whether it is an error.
+pub fn confidence(items: &[(f64, bool)]) -> crate::Confidence {
+    crate::analyses::confidence_of(items)
+}
+
 /// A cell with an output and nothing else.
 pub fn cell(ordinal: u64) -> CellRecord {
     CellRecord {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use karat_analysis::{Group, Leaderboard, Outcome, Spread};
+use karat_analysis::{Diagnostics, Group, Leaderboard, Outcome, Spread, SummaryCorpus};
 use karat_types::{ScorerKind, SourceDigest};
 use serde::Serialize;
 use serde::ser::{SerializeMap, SerializeSeq, Serializer};
@@ -257,10 +257,21 @@ struct Basis<'a> {
     hardest_sample: Option<&'a karat_analysis::Place>,
 }
 
+/// A corpus with the moment in which its run ended.
+#[derive(Serialize)]
+struct Corpus<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scored_at: Option<String>,
+    #[serde(flatten)]
+    corpus: &'a SummaryCorpus,
+}
+
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Analysis<'a> {
     Outcome(&'a Outcome),
+    Corpus(Corpus<'a>),
+    Diagnostics(Box<Diagnostics>),
     Leaderboards(BTreeMap<&'a str, Basis<'a>>),
     Baselines(&'a [karat_analysis::Beside]),
     Recommendations(&'a [karat_analysis::Recommendation]),
@@ -282,6 +293,20 @@ fn analyses<'a>(report: Report<'a>) -> BTreeMap<&'a str, Analysis<'a>> {
         ("leaderboards", Analysis::Leaderboards(boards)),
         ("recommendations", Analysis::Recommendations(&findings.recommendations)),
     ]);
-    all.extend(findings.analyses.iter().map(|it| (it.id.as_str(), Analysis::Outcome(&it.outcome))));
+    all.extend(findings.analyses.iter().map(|it| (it.id.as_str(), outcome(report, &it.outcome))));
     all
+}
+
+/// An outcome; what depends on time is added, or left out of the canonical form.
+fn outcome<'a>(report: Report<'a>, outcome: &'a Outcome) -> Analysis<'a> {
+    match outcome {
+        Outcome::SummaryCorpus(corpus) => {
+            let ended = report.rows.header().completed_at.filter(|_| !report.context.canonical);
+            Analysis::Corpus(Corpus { scored_at: ended.map(rfc3339), corpus })
+        }
+        Outcome::Diagnostics(found) if report.context.canonical => {
+            Analysis::Diagnostics(Box::new(found.without_times()))
+        }
+        other => Analysis::Outcome(other),
+    }
 }

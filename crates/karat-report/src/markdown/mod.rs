@@ -7,6 +7,7 @@ mod baselines;
 mod comparison;
 mod cost;
 mod delta;
+mod diagnostics;
 mod failures;
 mod judges;
 mod leaderboards;
@@ -33,6 +34,7 @@ pub fn render(report: Report<'_>) -> String {
         leaderboards::write,
         delta::write,
         baselines::write,
+        diagnostics::write,
         judges::write,
         cost::write,
         failures::write,

@@ -20,6 +20,16 @@ pub(super) struct Case {
     /// Positions of the caps whose condition holds.
     pub caps: Vec<usize>,
     pub pieces: Vec<Piece>,
+    /// What halves of a piece are made with; only where a list may be cut.
+    frame: Option<Frame>,
+}
+
+/// What is the same in every piece, kept until the last reply has come.
+#[derive(Debug)]
+struct Frame {
+    context: Context,
+    reference: Option<Value>,
+    examples: Vec<Value>,
 }
 
 /// One call of a judgment.
@@ -32,6 +42,8 @@ pub(super) struct Piece {
     pub origins: BTreeMap<String, Vec<usize>>,
     /// For a routed list, the words of each member shown: what an `all` finding is matched with.
     pub routed: Vec<Value>,
+    /// What it shows, where that may be cut further.
+    contents: Vec<Content>,
 }
 
 impl Case {
@@ -70,7 +82,28 @@ impl Case {
         let examples = setup.examples.draw(input.seed, &input.sample.id);
         let fixed = Fixed { setup, context: &context, reference, examples, caps: &caps, shuffle_seed };
         let pieces = fixed.pieces(contents).map_err(failed)?;
-        Ok(Self { shuffle_seed, mode, caps, pieces })
+        let frame = pieces.iter().any(|piece| !piece.contents.is_empty()).then(|| Frame {
+            reference: reference.cloned(),
+            examples: fixed.examples.into_iter().cloned().collect(),
+            context: context.child(),
+        });
+        Ok(Self { shuffle_seed, mode, caps, pieces, frame })
+    }
+
+    /// The two halves of a piece whose reply did not fit; `None` where it cannot be cut.
+    pub fn halves(&self, setup: &Setup, piece: &Piece) -> Option<[Piece; 2]> {
+        let frame = self.frame.as_ref()?;
+        let fixed = Fixed {
+            setup,
+            context: &frame.context,
+            reference: frame.reference.as_ref(),
+            examples: frame.examples.iter().collect(),
+            caps: &self.caps,
+            shuffle_seed: self.shuffle_seed,
+        };
+        let [first, second] = split::halves(setup, &piece.contents, piece.weight)?;
+        let part = |index, cut| fixed.piece(cut, Some(Part { index, count: 2 })).ok();
+        Some([part(0, first)?, part(1, second)?])
     }
 }
 
@@ -89,18 +122,21 @@ impl Fixed<'_> {
         let prompt = |contents: &[Content]| self.request(contents, None).map(|request| text_of(&request));
         let cuts = split::split(self.setup, contents, prompt)?;
         let count = cuts.len();
-        let piece = |(index, cut): (usize, split::Cut)| {
-            let part = (count > 1).then_some(Part { index, count });
-            let request = self.request(&cut.contents, part)?;
-            self.check_window(&request)?;
-            Ok(Piece {
-                weight: cut.weight,
-                origins: self.origins(&cut.contents),
-                routed: self.routed(&cut.contents),
-                request,
-            })
-        };
-        cuts.into_iter().enumerate().map(piece).collect()
+        let part = |index| (count > 1).then_some(Part { index, count });
+        cuts.into_iter().enumerate().map(|(index, cut)| self.piece(cut, part(index))).collect()
+    }
+
+    fn piece(&self, cut: split::Cut, part: Option<Part>) -> Result<Piece, CellError> {
+        let request = self.request(&cut.contents, part)?;
+        self.check_window(&request)?;
+        let may_be_cut = split::halves(self.setup, &cut.contents, cut.weight).is_some();
+        Ok(Piece {
+            weight: cut.weight,
+            origins: self.origins(&cut.contents),
+            routed: self.routed(&cut.contents),
+            contents: if may_be_cut { cut.contents } else { Vec::new() },
+            request,
+        })
     }
 
     fn request(&self, contents: &[Content], part: Option<Part>) -> Result<ChatRequest, CellError> {

@@ -16,7 +16,8 @@ use super::{JudgeInput, fold};
 /// Problems that are named when a judge is asked again.
 const NAMED_PROBLEMS: usize = 5;
 
-/// A judgment under way. Its slots are `"0"` (`"1"`, … for further pieces) and `"0/reask1"`, ….
+/// A judgment under way. Its slots are `"0"` (`"1"`, … for further pieces), `"0/reask1"`, …, and `"0a"`, `"0b"` for the
+/// halves of a piece whose reply did not fit.
 #[derive(Debug)]
 pub struct JudgeMachine {
     setup: Arc<Setup>,
@@ -34,6 +35,8 @@ enum State {
 /// How far one piece is.
 #[derive(Debug, Default)]
 struct Progress {
+    /// The slot of its first request.
+    slot: String,
     /// What it waits for.
     open: Option<Slot>,
     /// How often it was asked again.
@@ -48,7 +51,8 @@ impl JudgeMachine {
     pub(super) fn new(setup: Arc<Setup>, input: JudgeInput<'_>) -> Self {
         let state = match Case::new(&setup, input) {
             Ok(case) => {
-                let pieces = case.pieces.iter().map(|piece| Progress::new(piece.request.clone())).collect();
+                let pieces = case.pieces.iter().enumerate();
+                let pieces = pieces.map(|(at, piece)| Progress::new(at.to_string(), piece)).collect();
                 State::Judging { case, pieces }
             }
             Err(verdict) => State::Settled(verdict),
@@ -67,15 +71,16 @@ impl Machine for JudgeMachine {
         };
         for answer in answers {
             let waiting = pieces.iter().position(|progress| progress.open.as_ref() == Some(&answer.slot));
-            let place = waiting.and_then(|at| Some((pieces.get_mut(at)?, case.pieces.get(at)?)));
-            if let Some((progress, piece)) = place {
-                progress.take(answer, &self.setup, piece);
+            let Some(at) = waiting else { continue };
+            if !is_cut_off(&answer) || !halve(&self.setup, case, pieces, at) {
+                let place = pieces.get_mut(at).zip(case.pieces.get(at));
+                place.into_iter().for_each(|(progress, piece)| progress.take(answer.clone(), &self.setup, piece));
             }
         }
         // One piece without a grade leaves the whole unscored, so nothing more is spent on the others.
         let hopeless = pieces.iter().any(|progress| matches!(progress.outcome, Some(Err(_))));
         if !hopeless {
-            let asks: Vec<Ask> = pieces.iter_mut().enumerate().filter_map(|(at, progress)| progress.ask(at)).collect();
+            let asks: Vec<Ask> = pieces.iter_mut().filter_map(Progress::ask).collect();
             if !asks.is_empty() {
                 return Turn::Ask(asks);
             }
@@ -101,17 +106,40 @@ impl Machine for JudgeMachine {
     }
 }
 
+fn is_cut_off(answer: &Answer) -> bool {
+    answer.outcome.as_ref().is_ok_and(|reply| reply.finish == FinishReason::Length)
+}
+
+/// Puts two halves in the place of a piece whose reply ran into its limit. False where it cannot be cut: then the judge is
+/// asked again for the whole.
+fn halve(setup: &Setup, case: &mut Case, pieces: &mut Vec<Progress>, at: usize) -> bool {
+    let halves = case.pieces.get(at).and_then(|piece| case.halves(setup, piece));
+    let (Some(halves), Some(whole)) = (halves, pieces.get(at)) else { return false };
+    let slots = ["a", "b"].map(|half| format!("{}{half}", whole.slot));
+    let mut progress: Vec<Progress> =
+        slots.into_iter().zip(&halves).map(|(slot, piece)| Progress::new(slot, piece)).collect();
+    if let Some(first) = progress.first_mut() {
+        first.notes = whole.notes.clone();
+        first
+            .notes
+            .push(note(NoteKind::Truncated, "the judge's reply ran into its limit of tokens, so its list was halved"));
+    }
+    pieces.splice(at..=at, progress);
+    case.pieces.splice(at..=at, halves);
+    true
+}
+
 impl Progress {
-    fn new(request: ChatRequest) -> Self {
-        Self { next: Some(request), ..Self::default() }
+    fn new(slot: String, piece: &Piece) -> Self {
+        Self { slot, next: Some(piece.request.clone()), ..Self::default() }
     }
 
     /// What this piece asks for now.
-    fn ask(&mut self, index: usize) -> Option<Ask> {
+    fn ask(&mut self) -> Option<Ask> {
         let request = self.next.take()?;
         let slot = match self.reasked {
-            0 => Slot::new(index.to_string()),
-            times => Slot::new(format!("{index}/reask{times}")),
+            0 => Slot::new(self.slot.as_str()),
+            times => Slot::new(format!("{}/reask{times}", self.slot)),
         };
         self.open = Some(slot.clone());
         Some(Ask { slot, request: Request::Chat(request) })

@@ -128,6 +128,23 @@ fn by_items(contents: &[Content], at: usize, members: &[Member], size: u32, chun
     cuts.collect()
 }
 
+/// A list cut in the middle, its weight by members; `None` where there is no list with two members to cut.
+pub(super) fn halves(setup: &Setup, contents: &[Content], weight: f64) -> Option<[Cut; 2]> {
+    let at = setup.chunked()?;
+    let Content::List(members) = contents.get(at)? else { return None };
+    let middle = members.len() / 2;
+    if middle == 0 {
+        return None;
+    }
+    let half = |members: &[Member], of: usize| {
+        let mut contents = contents.to_vec();
+        contents[at] = Content::List(members.to_vec());
+        Cut { contents, weight: weight * members.len() as f64 / of as f64 }
+    };
+    let (first, second) = members.split_at(middle);
+    Some([half(first, members.len()), half(second, members.len())])
+}
+
 /// The pieces whose words match a member best; `None` where no piece has half of them.
 fn place(member: &Value, vocabularies: &[HashSet<String>]) -> Option<Vec<usize>> {
     let words = vocabulary(&words_of(member));

@@ -150,7 +150,14 @@ mod tests {
         });
         let spec: ScorerSpec = serde_json::from_value(spec).unwrap();
         let output = json!(output);
-        let cell = CellView { sample: &sample, output: &output, latency_ms: 1.0, cost: None, usage: Usage::default() };
+        let cell = CellView {
+            sample: &sample,
+            output: &output,
+            latency_ms: 1.0,
+            cost: None,
+            usage: Usage::default(),
+            so_far: crate::scorer::ScoresSoFar::default(),
+        };
         build(&spec).unwrap().score(&cell).pop().unwrap()
     }
 

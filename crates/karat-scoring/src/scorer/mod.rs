@@ -24,13 +24,15 @@
 //!     columns: Default::default(), metadata: Default::default(),
 //! };
 //! let output = json!("Sorry, that is late.");
-//! let cell = CellView { sample: &sample, output: &output, latency_ms: 12.0, cost: None, usage: Usage::default() };
+//! let cell = CellView { sample: &sample, output: &output, latency_ms: 12.0, cost: None, usage: Usage::default(),
+//!     so_far: Default::default() };
 //! assert_eq!(build(&spec)?.score(&cell)[0].number(), Some(1.0));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 mod bound;
 mod checklist;
+mod combine;
 mod registry;
 mod retrieval;
 mod summary;
@@ -42,7 +44,7 @@ mod value;
 
 use std::collections::BTreeMap;
 
-use karat_types::{Better, Money, Sample, Score, ScorerKind, ScorerSpec, Usage};
+use karat_types::{Better, MetricSpec, Money, Sample, Score, ScorerKind, ScorerSpec, Usage};
 use serde_json::Value;
 
 use bound::BoundMetric;
@@ -69,6 +71,25 @@ pub struct CellView<'a> {
     pub cost: Option<Money>,
     /// Tokens of its calls.
     pub usage: Usage,
+    /// The scores of the scorers before this one.
+    pub so_far: ScoresSoFar<'a>,
+}
+
+/// Scores that a cell has already, by the name of their metric.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ScoresSoFar<'a> {
+    /// The plan's metrics.
+    pub metrics: &'a [MetricSpec],
+    /// Scores, each with the index of its metric.
+    pub scores: &'a [(u16, Score)],
+}
+
+impl<'a> ScoresSoFar<'a> {
+    /// The score of a metric; `None` where no scorer before gives it.
+    pub fn get(&self, metric: &str) -> Option<&'a Score> {
+        let named = |(at, _): &&(u16, Score)| self.metrics.get(usize::from(*at)).is_some_and(|it| it.name == metric);
+        self.scores.iter().find(named).map(|(_, score)| score)
+    }
 }
 
 /// A registered metric.

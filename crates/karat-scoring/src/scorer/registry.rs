@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::{CellView, MetricEntry, checklist, retrieval, summary, system, text, value};
+use super::{CellView, MetricEntry, checklist, combine, retrieval, summary, system, text, value};
 
 /// A metric with its options read.
 pub(super) trait Metric: Send + Sync {
@@ -171,6 +171,7 @@ pub(super) static METRICS: &[Registered] = &[
     Registered::test::<retrieval::CitationMatch>("citation_match", "A citation agrees with an acceptable one."),
     Registered::test::<retrieval::QuoteMatch>("quote_match", "The text holds the quote."),
     Registered::test::<checklist::Checklist>("assert", "Every check of the row's own list holds."),
+    Registered::open::<combine::Combine>("combine", "One figure from scores that stand before it."),
     Registered::open::<system::Latency>("latency", "Milliseconds of the cell's calls.").lower_is_better().volatile(),
     Registered::open::<system::Cost>("cost", "US dollars of the cell's calls.").lower_is_better().volatile(),
     Registered::open::<system::Tokens>("tokens", "Tokens of the cell's calls.").lower_is_better(),

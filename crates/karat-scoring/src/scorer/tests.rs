@@ -33,7 +33,12 @@ fn score_of(scorer: Value, sample: &Sample, output: Value) -> Score {
     let figures = catalog()[scorer["metric"].as_str().unwrap()].dimensions.len().max(1);
     let built = build(&spec(scorer)).unwrap();
     let usage = Usage { input_tokens: 100, output_tokens: 20, ..Usage::default() };
-    let cell = CellView { sample, output: &output, latency_ms: 12.5, cost: Money::from_usd(0.25), usage };
+    let metrics = ["half", "one", "na", "failed"]
+        .map(|name| serde_json::from_value(json!({"name": name, "scorer": 0, "aggregate": "mean"})).unwrap());
+    let known = [Score::value(0.5), Score::value(1.0), Score::not_applicable("x"), Score::unscored("it broke")];
+    let scores: Vec<(u16, Score)> = (0..).zip(known).collect();
+    let so_far = ScoresSoFar { metrics: &metrics, scores: &scores };
+    let cell = CellView { sample, output: &output, latency_ms: 12.5, cost: Money::from_usd(0.25), usage, so_far };
     let mut scores = built.score(&cell);
     assert_eq!(scores.len(), figures);
     scores.remove(0)
@@ -137,6 +142,9 @@ fn every_metric_scores_within_its_range() {
             json!("ab"),
             0.0,
         ),
+        (json!({"metric": "combine", "with": {"of": ["half", "one"]}}), json!(""), 0.75),
+        (json!({"metric": "combine", "with": {"of": ["half", "one"], "how": "min"}}), json!(""), 0.5),
+        (json!({"metric": "combine", "with": {"of": ["half", "na"], "how": "sum"}}), json!(""), 0.5),
         (json!({"metric": "latency"}), json!(""), 12.5),
         (json!({"metric": "cost"}), json!(""), 0.25),
         (json!({"metric": "tokens"}), json!(""), 120.0),
@@ -161,7 +169,7 @@ fn options_are_declared() {
     for (name, entry) in catalog() {
         let validator = jsonschema::validator_for(&entry.options).unwrap();
         assert!(!validator.is_valid(&json!({"no_such_option": 1})), "{name}");
-        assert!(name == "json_schema" || validator.is_valid(&json!({})), "{name}");
+        assert!(["json_schema", "combine"].contains(&name) || validator.is_valid(&json!({})), "{name}");
     }
     assert_eq!(catalog()["json_schema"].options["properties"]["schema"]["format"], "file");
     assert!(catalog()["latency"].volatile && catalog()["cost"].volatile && !catalog()["exact"].volatile);
@@ -275,7 +283,14 @@ fn an_unknown_price_does_not_apply() {
     let built = build(&spec(json!({"metric": "cost"}))).unwrap();
     let row = sample(json!({}), None);
     let output = json!("");
-    let cell = CellView { sample: &row, output: &output, latency_ms: 1.0, cost: None, usage: Usage::default() };
+    let cell = CellView {
+        sample: &row,
+        output: &output,
+        latency_ms: 1.0,
+        cost: None,
+        usage: Usage::default(),
+        so_far: ScoresSoFar::default(),
+    };
     assert_eq!(built.score(&cell), [Score::not_applicable("the price is unknown")]);
 }
 
@@ -300,7 +315,14 @@ fn summary_scores(with: Value, reference: Value, output: Value) -> Result<Vec<Sc
         .extend(json!({"id": "m", "output": "$", "reduce": "mean", "aggregate": "mean"}).as_object().unwrap().clone());
     let scorer = build(&serde_json::from_value(spec).unwrap())?;
     let sample = Sample::new("s-01", None);
-    let view = CellView { sample: &sample, output: &output, latency_ms: 0.0, cost: None, usage: Usage::default() };
+    let view = CellView {
+        sample: &sample,
+        output: &output,
+        latency_ms: 0.0,
+        cost: None,
+        usage: Usage::default(),
+        so_far: ScoresSoFar::default(),
+    };
     Ok(scorer.score(&view))
 }
 
@@ -332,4 +354,13 @@ fn the_options_of_summary_are_checked() {
     assert!(refused(json!({"tolerance": 3})).contains("overlap: position"));
     let by_position = json!({"overlap": "position", "tolerance": 3});
     assert_eq!(summary_scores(by_position, json!({}), json!({})).unwrap().len(), 6);
+}
+
+/// A combination of what is not there is no score, and says why.
+#[test]
+fn a_combination_needs_its_parts() {
+    let combined = |of: Value| score(json!({"metric": "combine", "with": {"of": of}}), json!(""));
+    assert_eq!(reason(&combined(json!(["half", "later"]))), "no scorer before this one gives `later`");
+    assert_eq!(reason(&combined(json!(["half", "failed"]))), "failed: it broke");
+    assert_eq!(combined(json!(["na"])), Score::not_applicable("none of the scores applies"));
 }

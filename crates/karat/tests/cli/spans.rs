@@ -14,7 +14,10 @@ fn judgment<'a>(report: &'a Value, sample: &str) -> &'a Value {
 #[test]
 fn recorded_verdicts_become_figures() {
     let place = Place::new();
-    place.karat(&["run", "spans", "--run-id", "s"]);
+    place.karat(&["run", "spans", "--run-id", "s", "-o", "out"]);
+    let markdown = std::fs::read_to_string(place.path().join("out/report.md")).unwrap();
+    assert!(markdown.contains("## Diagnostics: `spans`") && markdown.contains("spans-reliability.svg"));
+    assert!(std::fs::read_to_string(place.path().join("out/spans-reliability.svg")).unwrap().contains("<circle"));
     let report = place.report("s");
     let spans = &report["analyses"]["spans"];
     assert!(spans["evaluated"].as_u64().unwrap() >= 20);

@@ -26,6 +26,9 @@ fn candidates_of_known_quality_are_told_apart() {
     assert_eq!((corpus["overall_min"].as_f64(), corpus["overall_max"].as_f64()), (Some(0.0), Some(1.0)));
     let mean = corpus["overall_mean"].as_f64().unwrap();
     assert!((mean - report["metrics"]["fidelity.overall"]["value"].as_f64().unwrap()).abs() < 1e-12);
+    assert_eq!(report["metrics"]["overall"]["value"], report["metrics"]["fidelity.overall"]["value"]);
+    assert!(corpus["scored_at"].is_string());
+    assert!(!place.canonical("s").contains("scored_at"));
     assert_eq!(corpus["dimension_means"].as_object().unwrap().len(), 5);
     let overall = |name: &str| session(corpus, name)["overall"].as_f64().unwrap();
     let (copy, paraphrase) = (overall("auth-cookie-loop"), overall("docs-onboarding"));

@@ -69,6 +69,21 @@ pub struct DiagnosticsOptions {
     pub confidence: Option<ConfidenceOptions>,
 }
 
+/// What confidence says of made-up items.
+#[cfg(any(test, feature = "testing"))]
+pub(crate) fn confidence_of(items: &[(f64, bool)]) -> Confidence {
+    let options = ConfidenceOptions {
+        value: "$".to_owned(),
+        low: 0.0,
+        medium: 0.6,
+        high: 0.8,
+        recommend_above: 0.5,
+        errors: Vec::new(),
+    };
+    let stated = |&(confidence, is_error): &(f64, bool)| confidence::Stated { confidence, is_error, has_any: is_error };
+    options.figures(&items.iter().map(stated).collect::<Vec<_>>(), 0)
+}
+
 /// Which pairs of fields are counted.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -105,6 +120,18 @@ pub struct Diagnostics {
     /// By system, where the run has several.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub systems: BTreeMap<String, SpanFigures>,
+}
+
+impl Diagnostics {
+    /// The same without anything that depends on time.
+    #[must_use]
+    pub fn without_times(&self) -> Self {
+        let mut same = self.clone();
+        for figures in std::iter::once(&mut same.all).chain(same.systems.values_mut()) {
+            figures.latency_ms = None;
+        }
+        same
+    }
 }
 
 /// The options, checked against the rubric.

@@ -186,3 +186,30 @@ fn a_prompt_that_does_not_fit_is_unscored() {
     let driven = Driven::new(tiny.machine(), []);
     assert!(driven.error().contains("leaves no room"), "{}", driven.error());
 }
+
+/// SP-03: a reply that was cut at its limit is never taken for complete: its list is halved, and each half asked for.
+#[test]
+fn a_cut_reply_halves_its_list() {
+    let mut rubric = rubrics::spans();
+    rubric["show"][1]["chunk"] = json!({"items": 80});
+    let judge = RubricJudge::new(&scorer(rubric, json!([])), &model(json!({}))).unwrap();
+    let spans: Vec<Value> = (0..5).map(|at| json!({"text": format!("span {at}"), "role": "r"})).collect();
+    let (output, sample) = (json!({"text": "x", "spans": spans}), sample("p", json!({}), None));
+    let verdict = |precision: u32| {
+        json!({
+            "scores": {"coverage": 4, "precision": precision}, "notes": "n", "missedElements": [],
+            "falsePositives": [{"spanIndex": 0, "text": "a", "reason": "other"}], "categoryScores": {},
+        })
+        .to_string()
+    };
+    let cut = |text: String| reply(text[..40].to_owned(), FinishReason::Length);
+    let replies = [cut(verdict(5)), stop(verdict(5)), cut(verdict(1)), stop(verdict(2)), stop(verdict(3))];
+    let driven = Driven::new(judge.machine(JudgeInput { sample: &sample, output: &output, seed: 1 }), replies);
+    assert_eq!(driven.slots(), ["0", "0a", "0b", "0ba", "0bb"]);
+    assert!((driven.number("precision") - (2.0 * 5.0 + 2.0 + 2.0 * 3.0) / 5.0).abs() < 1e-12);
+    let found = driven.verdict.diagnostics["falsePositives"].as_array().unwrap();
+    let indexes: Vec<i64> = found.iter().map(|item| item["spanIndex"].as_i64().unwrap()).collect();
+    assert_eq!(indexes, [0, 2, 3]);
+    assert_eq!(driven.notes(NoteKind::Truncated).len(), 1);
+    assert!(driven.verdict.error.is_none());
+}

@@ -1,0 +1,70 @@
+//! `combine`: one figure from scores that stand before it.
+
+use karat_types::Score;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::registry::{Given, Metric, Needs, Options};
+
+/// Options of `combine`.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Combine {
+    /// Names of metrics whose scorers stand before this one: `fidelity.overall`. Judges grade later and cannot be named.
+    of: Vec<String>,
+    /// How they become one.
+    #[serde(default)]
+    how: How,
+}
+
+#[derive(Deserialize, JsonSchema, Default, Clone, Copy)]
+#[serde(rename_all = "lowercase")]
+enum How {
+    #[default]
+    Mean,
+    Sum,
+    Product,
+    Min,
+    Max,
+}
+
+impl Options for Combine {
+    const NEEDS: Needs = Needs::Nothing;
+
+    fn metric(self, _: Option<&Value>) -> Result<Box<dyn Metric>, String> {
+        if self.of.is_empty() {
+            return Err("`of` names no metric".to_owned());
+        }
+        Ok(Box::new(self))
+    }
+}
+
+impl Metric for Combine {
+    /// Of the scores that apply; one that is unscored leaves the whole unscored.
+    fn score(&self, given: &Given<'_>) -> Score {
+        let mut values = Vec::with_capacity(self.of.len());
+        for name in &self.of {
+            match given.cell.so_far.get(name) {
+                None => return Score::unscored(format!("no scorer before this one gives `{name}`")),
+                Some(Score::Unscored { unscored }) => return Score::unscored(format!("{name}: {unscored}")),
+                Some(Score::NotApplicable { .. }) => {}
+                Some(Score::Value { value, .. }) => values.push(*value),
+            }
+        }
+        self.how.of(&values).map_or_else(|| Score::not_applicable("none of the scores applies"), Score::value)
+    }
+}
+
+impl How {
+    fn of(self, values: &[f64]) -> Option<f64> {
+        let reduce = |combine: fn(f64, f64) -> f64| values.iter().copied().reduce(combine);
+        match self {
+            Self::Mean => reduce(|a, b| a + b).map(|sum| sum / values.len() as f64),
+            Self::Sum => reduce(|a, b| a + b),
+            Self::Product => reduce(|a, b| a * b),
+            Self::Min => reduce(f64::min),
+            Self::Max => reduce(f64::max),
+        }
+    }
+}
