@@ -35,7 +35,7 @@ pub use karat_suite::{Diagnostics, Plan, parse_duration as duration_ms};
 pub use load::Loaded;
 pub use preset::names as preset_names;
 pub use report::{Format, Layout, Written};
-pub use run::{Execution, RunEnd};
+pub use run::{Execution, RunEnd, Tape};
 pub use why::Reasons;
 
 const REPORT_SCHEMA: &str = include_str!("../../../schemas/report.schema.json");

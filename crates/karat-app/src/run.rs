@@ -1,9 +1,10 @@
 //! Running and resuming.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use karat_engine::{Estimate, Given, Job, Stop, estimate, execute};
-use karat_providers::{Providers, Settings};
+use karat_providers::{Player, Providers, Recorder, Settings, TapeError};
 use karat_store::{Store, StoreError, StoredRun};
 use karat_suite::Plan;
 use karat_types::{Exit, ModelSpec, Moment, Money, Observer, PlanHeader, RunHeader, RunRows, RunStatus};
@@ -39,6 +40,20 @@ pub struct Execution {
     pub observer: Arc<dyn Observer>,
     /// How it is stopped.
     pub stop: Stop,
+    /// A recording that gets its calls, or answers them.
+    pub tape: Tape,
+}
+
+/// What a recording has to do with a run. Either way nothing is taken over from earlier runs.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Tape {
+    /// Nothing.
+    #[default]
+    None,
+    /// It gets every call: `--record`.
+    Record(PathBuf),
+    /// It answers every call: `--replay`.
+    Replay(PathBuf),
 }
 
 /// How a run ended.
@@ -165,7 +180,7 @@ impl App {
         let given = Given { oldest: Some(oldest), outputs: found.outputs.clone() };
         let estimate = estimate(&plan, &store, files.clone(), given.clone())?;
         allow(&mut plan, &estimate, invocation)?;
-        let providers = Arc::new(self.connect(&plan.header, &estimate)?);
+        let (providers, recorder) = self.providers(&plan.header, &estimate, &execution.tape)?;
         let ledger = match &found.header {
             Some(header) => store.reopen(&header.id)?,
             None => {
@@ -184,7 +199,7 @@ impl App {
             run: found.id.clone(),
             store,
             ledger,
-            providers,
+            providers: Arc::new(providers),
             files,
             clock: self.clock.clone(),
             observer: execution.observer,
@@ -198,6 +213,9 @@ impl App {
             .build()
             .map_err(|error| AppError::harness(format!("starting the runtime: {error}")))?;
         let outcome = runtime.block_on(execute(job))?;
+        if let Some(failure) = recorder.and_then(|recorder| recorder.failure()) {
+            return Err(AppError::harness(failure).hint("make room and record again"));
+        }
         Ok(RunEnd {
             run: found.id,
             status: outcome.status,
@@ -217,6 +235,28 @@ impl App {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             git_commit: None,
             invocation: serde_json::to_value(begun).unwrap_or_default(),
+        }
+    }
+
+    /// The models, live or from a recording, and what records them.
+    fn providers(
+        &self,
+        plan: &PlanHeader,
+        estimate: &Estimate,
+        tape: &Tape,
+    ) -> Result<(Providers, Option<Arc<Recorder>>), AppError> {
+        let broken = |error: TapeError| AppError::harness(error.to_string());
+        match tape {
+            Tape::None => Ok((self.connect(plan, estimate)?, None)),
+            Tape::Record(path) => {
+                let providers = self.connect(plan, estimate)?;
+                let recorder = Arc::new(Recorder::create(path).map_err(broken)?);
+                Ok((providers.recorded(recorder.clone()), Some(recorder)))
+            }
+            Tape::Replay(path) => {
+                let models: Vec<ModelSpec> = plan.models.iter().chain(&plan.judges).cloned().collect();
+                Ok((Providers::replayed(&models, Player::open(path).map_err(broken)?), None))
+            }
         }
     }
 

@@ -223,7 +223,9 @@ impl Calls {
         self.made.fetch_add(1, Ordering::Relaxed);
         let (usage, note) = usage_of(&exchange.outcome, request);
         let cost = target.model.price.cost(&usage);
-        let spent = cost.unwrap_or_default();
+        // A replayed call has its price, and nobody pays it.
+        let paid = if exchange.is_replayed { Some(Money::ZERO) } else { cost };
+        let spent = paid.unwrap_or_default();
         self.budget.settle(upper, spent);
         self.spent.fetch_add(u64::try_from(spent.0).unwrap_or(u64::MAX), Ordering::Relaxed);
         let record = CallRecord {
@@ -233,7 +235,7 @@ impl Calls {
             response: exchange.response,
             status: exchange.status,
             usage: Some(usage),
-            cost,
+            cost: paid,
             reserved: upper,
             latency_ms: exchange.latency_ms,
             attempts: exchange.attempts,
@@ -298,6 +300,7 @@ fn timed_out() -> Exchange {
         status: None,
         attempts: 1,
         latency_ms: 0.0,
+        is_replayed: false,
         outcome: Err(CallError { code: CallErrorCode::Timeout, message, status: None }),
     }
 }

@@ -32,6 +32,11 @@ struct Patterns {
 }
 
 impl Secrets {
+    /// Knows none.
+    pub fn none() -> Self {
+        Self { values: Vec::new(), patterns: None }
+    }
+
     /// Knows these values.
     ///
     /// # Errors

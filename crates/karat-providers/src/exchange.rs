@@ -34,6 +34,8 @@ pub struct Exchange {
     pub attempts: u32,
     /// How long the last attempt took, in milliseconds. Waits are not in it.
     pub latency_ms: f64,
+    /// Whether it comes from a recording: nothing was sent, and nothing is paid.
+    pub is_replayed: bool,
     /// The reply, read from `response`, or why there is none.
     pub outcome: Result<Reply, CallError>,
 }

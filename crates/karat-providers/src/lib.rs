@@ -24,6 +24,7 @@ mod providers;
 mod retry;
 mod scripted;
 mod stub;
+mod tape;
 mod transport;
 mod usage;
 
@@ -33,3 +34,4 @@ pub use exchange::{Call, Exchange};
 pub use hosts::catalog;
 pub use providers::{Providers, Settings};
 pub use retry::Backoff;
+pub use tape::{Player, Recorder, TapeError};

@@ -16,6 +16,7 @@ use crate::exchange::{Call, Exchange};
 use crate::failure::Failure;
 use crate::openai::{OPENAI, completion};
 use crate::retry::{Backoff, Waits};
+use crate::tape::{Player, Recorder};
 use crate::transport::Transport;
 use crate::{codec::Codec, scripted, stub};
 
@@ -72,6 +73,17 @@ pub struct Providers {
     transport: Option<Transport>,
     secrets: Secrets,
     backoff: Backoff,
+    tape: Tape,
+}
+
+/// What a recording has to do with the calls.
+enum Tape {
+    /// Nothing.
+    None,
+    /// It gets them.
+    Record(Arc<Recorder>),
+    /// It answers them; nobody else does.
+    Replay(Player, FxHashMap<String, ModelSpec>),
 }
 
 impl Providers {
@@ -102,16 +114,47 @@ impl Providers {
             .transpose()
             .map_err(|error| client(error.to_string()))?;
         let secrets = Secrets::new(secrets).map_err(|error| client(error.to_string()))?;
-        Ok(Self { models: connected, transport, secrets, backoff: settings.backoff })
+        Ok(Self { models: connected, transport, secrets, backoff: settings.backoff, tape: Tape::None })
+    }
+
+    /// The same, with every call written into a recording.
+    #[must_use]
+    pub fn recorded(self, recorder: Arc<Recorder>) -> Self {
+        Self { tape: Tape::Record(recorder), ..self }
+    }
+
+    /// Models whose calls a recording answers. No key is read and no connection is made, not even prepared.
+    pub fn replayed(models: &[ModelSpec], player: Player) -> Self {
+        let specs = models.iter().map(|spec| (spec.id.clone(), spec.clone())).collect();
+        Self {
+            models: FxHashMap::default(),
+            transport: None,
+            secrets: Secrets::none(),
+            backoff: Backoff::default(),
+            tape: Tape::Replay(player, specs),
+        }
     }
 
     /// Makes one call, with as many attempts as it may have. Tells the observer of each wait.
     ///
     /// It does not fail: what went wrong stands in the exchange. Dropping the future cancels the call.
     pub async fn call(&self, call: Call<'_>, observer: &dyn Observer) -> Exchange {
-        let Some(model) = self.models.get(call.model) else {
-            return unsent(format!("model {}: it was never connected; this is a bug in karat", call.model));
-        };
+        match &self.tape {
+            Tape::None => self.live(call, observer).await,
+            Tape::Record(recorder) => {
+                let exchange = self.live(call, observer).await;
+                recorder.write(&call, &exchange);
+                exchange
+            }
+            Tape::Replay(player, specs) => match specs.get(call.model) {
+                Some(spec) => player.answer(spec, &call),
+                None => never_connected(call.model),
+            },
+        }
+    }
+
+    async fn live(&self, call: Call<'_>, observer: &dyn Observer) -> Exchange {
+        let Some(model) = self.models.get(call.model) else { return never_connected(call.model) };
         match (&model.backend, &self.transport) {
             (Backend::Http(endpoint), Some(transport)) => {
                 let route = Route { model, endpoint, transport, secrets: &self.secrets };
@@ -159,7 +202,7 @@ impl Providers {
             }
         };
         let latency_ms = start.elapsed().as_secs_f64() * 1e3;
-        Exchange { request, response, status: None, attempts: 1, latency_ms, outcome }
+        Exchange { request, response, status: None, attempts: 1, latency_ms, is_replayed: false, outcome }
     }
 }
 
@@ -213,7 +256,7 @@ impl Route<'_> {
             };
             let latency_ms = attempt.latency.as_secs_f64() * 1e3;
             let (response, status) = (attempt.response, attempt.status);
-            return Exchange { request, response, status, attempts, latency_ms, outcome };
+            return Exchange { request, response, status, attempts, latency_ms, is_replayed: false, outcome };
         }
     }
 
@@ -254,6 +297,10 @@ async fn permit(model: &Connected) -> Option<tokio::sync::SemaphorePermit<'_>> {
     model.permits.as_ref()?.acquire().await.ok()
 }
 
+fn never_connected(model: &str) -> Exchange {
+    unsent(format!("model {model}: it was never connected; this is a bug in karat"))
+}
+
 /// A call that could not be made.
 fn unsent(message: String) -> Exchange {
     let error = CallError { code: CallErrorCode::Unsupported, message, status: None };
@@ -263,6 +310,7 @@ fn unsent(message: String) -> Exchange {
         status: None,
         attempts: 0,
         latency_ms: 0.0,
+        is_replayed: false,
         outcome: Err(error),
     }
 }

@@ -1,6 +1,6 @@
 //! `karat run` and `karat resume`.
 
-use karat_app::{Execution, Rescoring, RunEnd, Stop};
+use karat_app::{Execution, Rescoring, RunEnd, Stop, Tape};
 use karat_types::{Exit, RunStatus};
 
 use super::{Edge, invalidate, plan, report, selection};
@@ -15,11 +15,17 @@ pub fn run(edge: &Edge<'_>, args: RunArgs) -> Result<Exit, Failure> {
     if args.dry_run {
         return plan::plan(edge, &args.suite, &args.execution, false);
     }
-    let invocation = selection::invocation(&args.suite, &args.execution)?;
+    let tape = match (args.record, args.replay) {
+        (Some(file), _) => Tape::Record(file),
+        (None, Some(file)) => Tape::Replay(file),
+        (None, None) => Tape::None,
+    };
+    let mut invocation = selection::invocation(&args.suite, &args.execution)?;
+    invocation.no_cache |= tape != Tape::None;
     let loaded = edge.app.load(&invocation)?;
     edge.notices(&loaded.plan);
     report::check_folder(edge, &args.output)?;
-    let execution = execution(edge, args.run_id, args.resume)?;
+    let execution = Execution { tape, ..execution(edge, args.run_id, args.resume)? };
     let end = edge.app.run(loaded.plan, &invocation, execution)?;
     finish(edge, &end, &args.output)
 }
@@ -51,7 +57,7 @@ fn execution(edge: &Edge<'_>, run_id: Option<String>, resume: bool) -> Result<Ex
     let stop = Stop::new();
     crate::signals::watch(stop.clone(), *edge.printer);
     let observer = progress::observer(*edge.printer, edge.quiet);
-    Ok(Execution { run_id, resume, observer, stop })
+    Ok(Execution { run_id, resume, observer, stop, tape: Tape::None })
 }
 
 fn finish(edge: &Edge<'_>, end: &RunEnd, output: &OutputArgs) -> Result<Exit, Failure> {

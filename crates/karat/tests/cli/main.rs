@@ -14,6 +14,7 @@ mod kill;
 mod place;
 mod provider;
 mod readme;
+mod recording;
 mod reuse;
 mod spans;
 mod summary;

@@ -1,0 +1,83 @@
+//! Recorded and replayed runs.
+
+use std::io::ErrorKind;
+use std::net::TcpListener;
+
+use testkit::{Echo, FakeProvider, Script};
+
+use crate::place::{Place, Said, questions, suite};
+
+const KEY: &str = "sk-planted-93ac1e55";
+
+fn record(place: &Place, provider: &FakeProvider) -> Said {
+    place.write("data.jsonl", &questions(20));
+    place.write("karat.yaml", &suite(&provider.base_url()));
+    let arguments = ["run", "--run-id", "live", "--trials", "2", "--record", "calls.jsonl"];
+    let said = place.command(&arguments).env("MOCK_KEY", KEY).output().map(Said::of).unwrap();
+    assert_eq!(said.code, 0, "{}", said.all());
+    said
+}
+
+/// CL-25: a replayed run opens no connection, needs no key, pays nothing and ends with the same canonical report and the
+/// same bytes; the recording holds no key.
+#[test]
+fn a_recorded_run_is_replayed_byte_for_byte() {
+    let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();
+    let place = Place::new();
+    record(&place, &provider);
+    let (recording, report) =
+        (std::fs::read_to_string(place.path().join("calls.jsonl")).unwrap(), place.canonical("live"));
+    assert_eq!(recording.lines().count(), 1 + 40);
+    assert!(!recording.contains(KEY));
+    let trace = |place: &Place, run: &str| -> serde_json::Value {
+        let trace: serde_json::Value =
+            serde_json::from_str(&place.fine(&["trace", run, "q7/mock/direct/1", "--json"]).stdout).unwrap();
+        serde_json::json!([trace["calls"][0]["request"], trace["calls"][0]["response"]])
+    };
+
+    let elsewhere = Place::new();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let base_url = format!("http://{}/v1", listener.local_addr().unwrap());
+    elsewhere.write("data.jsonl", &questions(20));
+    elsewhere.write("karat.yaml", &suite(&base_url));
+    elsewhere.write("calls.jsonl", &recording);
+    let said = elsewhere.fine(&["run", "--run-id", "again", "--trials", "2", "--replay", "calls.jsonl"]);
+    assert!(said.stderr.contains("$0.000000 paid"), "{}", said.all());
+    assert_eq!(listener.accept().unwrap_err().kind(), ErrorKind::WouldBlock, "nobody called");
+    let without_hash = |report: &str| -> Vec<String> {
+        report
+            .lines()
+            .filter(|line| !line.contains("_hash\"") && !line.contains("base_url"))
+            .map(str::to_owned)
+            .collect()
+    };
+    assert_eq!(without_hash(&elsewhere.canonical("again")), without_hash(&report));
+    assert_eq!(trace(&elsewhere, "again"), trace(&place, "live"));
+}
+
+/// CL-25: what was not recorded is an error that names the request, and the run says so; a broken file is refused.
+#[test]
+fn a_miss_is_an_error() {
+    let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();
+    let place = Place::new();
+    record(&place, &provider);
+    let requests = provider.requests();
+    place.write("data.jsonl", &questions(21));
+    let said = place.karat(&["run", "--run-id", "more", "--replay", "calls.jsonl"]);
+    assert_eq!((said.code, provider.requests()), (1, requests), "{}", said.all());
+    let report = place.report("more");
+    assert_eq!(report["totals"]["errors"], 1);
+    let cells = report["cells"].as_array().unwrap();
+    let error = cells.iter().find_map(|cell| cell["error"]["message"].as_str()).unwrap();
+    assert!(error.contains("Question 20") && error.contains("calls.jsonl"), "{error}");
+    for (content, why) in
+        [("", "it is empty"), ("{\"schema\":\"karat.recording/2\"}\n", "karat.recording/2"), ("x\n", "is no recording")]
+    {
+        place.write("broken.jsonl", content);
+        let said = place.karat(&["run", "--replay", "broken.jsonl"]);
+        assert!(said.code == 1 && said.stderr.contains(why), "{}", said.all());
+    }
+    let said = place.karat(&["run", "--replay", "absent.jsonl"]);
+    assert!(said.code == 1 && said.stderr.contains("absent.jsonl"), "{}", said.all());
+}
