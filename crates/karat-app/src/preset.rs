@@ -18,6 +18,11 @@ pub(crate) fn suite_path(name: &str) -> Option<String> {
     PRESETS.get_file(&suite).map(|_| format!("preset:{suite}"))
 }
 
+/// The text of a preset's file.
+pub(crate) fn text(path: &str) -> Option<&'static str> {
+    PRESETS.get_file(path)?.contents_utf8()
+}
+
 /// Files of the disk and of the presets.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct SuiteFiles;

@@ -54,6 +54,8 @@ pub enum Command {
     Compare(CompareArgs),
     /// Write the cells of a stored run in another tool's form
     Export(ExportArgs),
+    /// Make a suite of another tool's results
+    Import(ImportArgs),
     /// Show the cells of a stored run
     Show(ShowArgs),
     /// List stored runs
@@ -374,6 +376,23 @@ pub enum TextFormArg {
     Md,
     /// JSON
     Json,
+}
+
+#[derive(Debug, Args)]
+pub struct ImportArgs {
+    /// What the file is
+    pub kind: ImportArg,
+    /// The file
+    pub file: std::path::PathBuf,
+    /// Folder that the suite is written into
+    #[arg(short, long, value_name = "DIR", default_value = "imported")]
+    pub output_dir: std::path::PathBuf,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ImportArg {
+    /// A snapshot of a span evaluation
+    SpanSnapshot,
 }
 
 #[derive(Debug, Args)]

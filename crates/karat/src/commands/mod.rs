@@ -4,6 +4,7 @@ mod cache;
 mod compare;
 mod completions;
 mod export;
+mod import;
 mod invalidate;
 mod ls;
 mod models;
@@ -90,6 +91,7 @@ pub fn dispatch(cli: Cli, environment: Environment, printer: &Printer) -> Result
         Command::Report(args) => report::report(&edge, &args),
         Command::Compare(args) => compare::compare(&edge, &args),
         Command::Export(args) => export::export(&edge, &args),
+        Command::Import(args) => import::import(&edge, &args),
         Command::Show(args) => show::show(&edge, &args),
         Command::Ls(args) => ls::ls(&edge, &args),
         Command::Trace(args) => trace::trace(&edge, &args),

@@ -146,3 +146,44 @@ fn another_taxonomy_needs_yaml_only() {
     assert_eq!((&buckets["high"]["errors"], &buckets["high"]["anyError"]), (&json!(1), &json!(2)));
     assert_eq!(buckets["medium"]["errorRate"], Value::Null);
 }
+
+/// SP-06, SP-09: a snapshot is imported and re-summarised: 0 is not assessed, equal roles are kept and flagged, what an
+/// old one lacks is empty, and a result without a verdict is an error, not a score.
+#[test]
+fn a_snapshot_is_imported() {
+    let place = Place::new();
+    let scores = json!({"coverage": 4, "precision": 3, "granularity": 5, "taxonomy": 2, "technicalSpecs": 1});
+    let span = |text: &str, confidence: f64| json!({"text": text, "role": "shot.type", "confidence": confidence, "start": 0, "end": 4});
+    let snapshot = json!({
+        "timestamp": "2026-01-02T03:04:05Z", "promptCount": 3, "judgeModel": "gpt-4o", "summary": {},
+        "results": [
+            {"promptId": "new", "input": "i", "output": "Wide shot of a dog.", "spans": [span("Wide", 0.9), span("dog", 0.3)], "judgeResult": {
+                "scores": scores, "totalScore": 15, "notes": "n", "missedElements": [], "granularityErrors": [],
+                "falsePositives": [{"spanIndex": 1, "text": "dog", "assignedRole": "shot.type", "reason": "non_visual"}],
+                "taxonomyErrors": [{"spanIndex": 0, "text": "Wide", "assignedRole": "a", "expectedRole": "a"}],
+                "categoryScores": {"shot": {"coverage": 4, "precision": 0}, "audio": {"coverage": 0, "precision": 0}},
+            }},
+            {"promptId": "old", "input": "i", "output": "Wide shot of a dog. It barks.", "spans": [], "judgeResult": {"scores": scores, "totalScore": 15}},
+            {"promptId": "failed", "input": "i", "output": "A cat.", "spans": [], "error": "timeout"},
+        ],
+    });
+    place.write("snapshot.json", &snapshot.to_string());
+    let said = place.fine(&["import", "span-snapshot", "snapshot.json", "-o", "again"]);
+    assert!(said.stderr.contains("3 samples, 1 without a verdict"), "{}", said.all());
+    place.karat(&["run", "again", "--run-id", "i"]);
+    let found = place.report("i")["analyses"]["spans"].clone();
+    assert_eq!((&found["evaluated"], &found["errorCount"], &found["avgScore"]), (&json!(3), &json!(1), &json!(15.0)));
+    assert_eq!((&found["score"]["n"], &found["degraded"]), (&json!(2), &json!(0)));
+    assert_eq!(found["avgCategoryScores"]["shot"], json!({"coverage": 4.0, "precision": null, "n": 1}));
+    assert_eq!(found["avgCategoryScores"]["audio"]["n"], 0);
+    assert_eq!(
+        (&found["topTaxonomyErrors"][0]["equal"], &found["falsePositiveReasons"]["non_visual"]),
+        (&json!(true), &json!(1))
+    );
+    assert_eq!(found["confidence"]["buckets"]["low"]["errors"], 1);
+    let again = place.karat(&["import", "span-snapshot", "snapshot.json", "-o", "again"]);
+    assert_eq!(again.code, 1, "{}", again.all());
+    place.write("other.json", "{}");
+    let other = place.karat(&["import", "span-snapshot", "other.json"]);
+    assert!(other.code == 1 && other.stderr.contains("no list `results`"), "{}", other.all());
+}

@@ -76,6 +76,9 @@ pub struct Confusion {
     /// The two fields under their own names.
     #[serde(flatten)]
     pub fields: Map<String, Value>,
+    /// Whether both fields say the same, so that it is no confusion.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub equal: bool,
     /// How often.
     pub count: u64,
     /// Some of the texts.
@@ -371,6 +374,7 @@ fn top_confusions(confusions: BTreeMap<(String, String), Confused>, reading: &Re
     let mut all: Vec<_> = confusions.into_iter().collect();
     all.sort_by(|(a, left), (b, right)| right.count.cmp(&left.count).then_with(|| a.cmp(b)));
     let confusion = |((from, to), confused): ((String, String), Confused)| Confusion {
+        equal: from == to,
         fields: Map::from_iter([(options.from.clone(), from.into()), (options.to.clone(), to.into())]),
         count: confused.count,
         examples: confused.examples,
