@@ -5,6 +5,7 @@
 //! test of its kind ([`scores`](PairedScores)), the p-values are corrected over the metrics, and each interval has the
 //! level at which its metric is decided: verdict, p-value and interval on one line always say the same.
 
+mod diagnostics;
 mod scores;
 mod sides;
 #[cfg(test)]
@@ -19,6 +20,7 @@ use karat_stats::seed::Seed;
 use karat_types::{Better, MetricSpec, Scale, ScorerKind};
 use serde::Serialize;
 
+pub use diagnostics::{Change, DiagnosticsChange, Moved};
 pub use scores::{Kind, PairedScores, PairedTest, SecondTest, Test};
 pub use sides::{NotThere, Side};
 
@@ -162,6 +164,9 @@ pub struct Compared {
     pub cost_per_sample_usd: Option<f64>,
     /// The metrics, in the plan's order.
     pub metrics: Vec<ComparedMetric>,
+    /// What changed in the diagnostics that both sides have.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub diagnostics: Vec<DiagnosticsChange>,
     /// What the reader must know before trusting a figure.
     pub warnings: Vec<String>,
 }
@@ -250,6 +255,7 @@ pub fn compare(baseline: &Side<'_>, candidate: &Side<'_>, options: &Options) -> 
         },
         family: p_values.iter().flatten().count() as u64,
         cost_per_sample_usd: cost,
+        diagnostics: diagnostics::changes(baseline, candidate),
         warnings: matching.warnings(&tested),
         metrics,
     })

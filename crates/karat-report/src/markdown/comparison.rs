@@ -18,6 +18,7 @@ pub fn comparison(compared: &Compared) -> String {
     page.list(
         compared.metrics.iter().map(|metric| Inline::code(&metric.metric).and(": ").and_text(conclusion(metric))),
     );
+    super::changes::write(&mut page, &compared.diagnostics);
     beside(&mut page, compared);
     for warning in &compared.warnings {
         page.quote(Inline::text(warning));

@@ -4,6 +4,7 @@
 //! [`page::Inline::text`] or [`page::Inline::code`] and cannot leave its place.
 
 mod baselines;
+mod changes;
 mod comparison;
 mod cost;
 mod delta;

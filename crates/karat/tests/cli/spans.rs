@@ -187,3 +187,62 @@ fn a_snapshot_is_imported() {
     let other = place.karat(&["import", "span-snapshot", "other.json"]);
     assert!(other.code == 1 && other.stderr.contains("no list `results`"), "{}", other.all());
 }
+
+/// SP-08: two evaluations are compared by category, confusion, section and prompt; an old one by what it has.
+#[test]
+fn evaluations_are_compared() {
+    let place = Place::new();
+    let scores = |taxonomy: u32, precision: u32| json!({"coverage": 5, "precision": precision, "granularity": 5, "taxonomy": taxonomy, "technicalSpecs": 5});
+    let confusion =
+        |to: &str| json!([{"spanIndex": 0, "text": "Wide", "assignedRole": "shot.type", "expectedRole": to}]);
+    let result = |id: &str, judged: Value| {
+        json!({
+            "promptId": id, "output": format!("{id}: Wide shot."), "judgeResult": judged,
+            "spans": [{"text": "Wide", "role": "shot.type", "confidence": 0.9, "start": 4, "end": 8}],
+        })
+    };
+    let side = |name: &str, results: Vec<Value>| {
+        place.write(&format!("{name}.json"), &json!({"results": results}).to_string());
+        place.fine(&["import", "span-snapshot", &format!("{name}.json"), "-o", name]);
+        place.karat(&["run", name, "--run-id", name]);
+    };
+    let shot = |coverage: u32| json!({"shot": {"coverage": coverage, "precision": 4}});
+    let false_one = json!([{"spanIndex": 0, "text": "Wide", "assignedRole": "shot.type", "reason": "other"}]);
+    side(
+        "before",
+        vec![
+            result(
+                "p1",
+                json!({"scores": scores(5, 5), "taxonomyErrors": confusion("camera.a"), "categoryScores": shot(3)}),
+            ),
+            result("p2", json!({"scores": scores(1, 5), "categoryScores": shot(3)})),
+            json!({"promptId": "p3", "output": "p3: Wide shot.", "spans": [], "error": "timeout"}),
+            result("p4", json!({"scores": scores(5, 5)})),
+        ],
+    );
+    side(
+        "after",
+        vec![
+            result(
+                "p1",
+                json!({"scores": scores(1, 5), "taxonomyErrors": confusion("camera.b"), "falsePositives": false_one, "categoryScores": shot(5)}),
+            ),
+            result("p2", json!({"scores": scores(5, 5), "categoryScores": shot(4)})),
+            result("p3", json!({"scores": scores(5, 5)})),
+            json!({"promptId": "p4", "output": "p4: Wide shot.", "spans": [], "error": "timeout"}),
+        ],
+    );
+    let said = place.fine(&["compare", "before", "after", "--format", "json", "-o", "-"]);
+    let compared: Value = serde_json::from_str(&said.stdout).unwrap();
+    let found = &compared["diagnostics"][0];
+    assert_eq!(found["categories"]["shot"]["coverage"], json!({"before": 3.0, "after": 4.5, "change": 1.5}));
+    assert_eq!(found["newConfusions"], json!([{"assignedRole": "shot.type", "expectedRole": "camera.b"}]));
+    assert_eq!(found["resolvedConfusions"], json!([{"assignedRole": "shot.type", "expectedRole": "camera.a"}]));
+    assert_eq!((&found["regressions"][0]["sample"], &found["regressions"][0]["change"]), (&json!("p1"), &json!(-4.0)));
+    assert_eq!(found["improvements"][0]["sample"], "p2");
+    assert_eq!((&found["newErrors"], &found["fixedErrors"]), (&json!(["p4"]), &json!(["p3"])));
+    assert_eq!(found["sectionErrorRates"]["main"]["falsePositives"]["before"], 0.0);
+    assert!(found["sectionErrorRates"]["main"]["falsePositives"]["change"].as_f64().unwrap() > 0.0);
+    let markdown = place.fine(&["compare", "before", "after", "--format", "md", "-o", "-"]).stdout;
+    assert!(markdown.contains("New confusions: shot.type → camera.b"), "{markdown}");
+}
