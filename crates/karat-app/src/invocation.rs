@@ -1,7 +1,7 @@
 //! What a suite is run with: stored with the run, so that `resume` needs nothing but the run's id.
 
 use karat_suite::{Environment, Overrides};
-use karat_types::{CachePolicy, Tier};
+use karat_types::{CachePolicy, Moment, Tier};
 use serde::{Deserialize, Serialize};
 
 use crate::Lookup;
@@ -30,6 +30,12 @@ pub struct Invocation {
     pub samples: Vec<String>,
     /// `--limit`.
     pub limit: Option<u64>,
+    /// `--sweep`.
+    pub sweep: Vec<(String, String)>,
+    /// `--as-of`; once the run has begun, the day that it is about.
+    pub as_of: Option<String>,
+    /// `--safe`: nothing that runs a program is accepted.
+    pub safe: bool,
     /// `--trials`.
     pub trials: Option<u32>,
     /// `--max-output-tokens`.
@@ -57,19 +63,23 @@ pub struct Invocation {
 }
 
 impl Invocation {
-    pub(crate) fn overrides(&self, lookup: &Lookup) -> Overrides {
+    pub(crate) fn overrides(&self, lookup: &Lookup, now: Moment) -> Overrides {
         let some = |list: &Vec<String>| (!list.is_empty()).then(|| list.clone());
         let lookup = lookup.clone();
         Overrides {
             params: self.params.clone(),
             set: self.set.clone(),
-            sweep: Vec::new(),
+            sweep: self.sweep.clone(),
             models: some(&self.models),
             tier: self.tier,
             variants: some(&self.variants),
             judges: some(&self.judges),
             samples: self.samples.clone(),
             limit: self.limit,
+            as_of: self.as_of.clone(),
+            now: Some(now),
+            safe: self.safe,
+            fetching: false,
             trials: self.trials,
             max_concurrency: self.max_concurrency,
             budget_usd: self.budget_usd,

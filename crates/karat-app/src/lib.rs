@@ -7,13 +7,16 @@ mod address;
 mod again;
 mod catalog;
 mod compare;
+mod doctor;
 mod error;
 mod import;
+mod init;
 mod inspect;
 mod invalidate;
 mod invocation;
 mod load;
 mod preset;
+mod reference;
 mod report;
 mod run;
 mod why;
@@ -26,16 +29,19 @@ use karat_types::Clock;
 
 pub use again::Rescoring;
 pub use compare::{Comparing, Comparison, Correction, Party};
+pub use doctor::{Finding, Health};
 pub use error::AppError;
 pub use import::Imported;
 pub use inspect::{CellLine, RunLine, Trace, TracedCall, rfc3339};
 pub use invalidate::Invalidation;
 pub use invocation::Invocation;
 pub use karat_engine::{CellOutlook, Change, Estimate, ModelEstimate, Standing, Stop};
+pub use karat_providers::end_processes;
 pub use karat_store::{Cached, Reusable, StoreUrl, Withdrawal};
 pub use karat_suite::{Diagnostics, Plan, parse_duration as duration_ms};
 pub use load::Loaded;
 pub use preset::names as preset_names;
+pub use reference::reference;
 pub use report::{Format, Layout, Written};
 pub use run::{Execution, RunEnd, Tape};
 pub use why::Reasons;
@@ -70,6 +76,8 @@ pub struct App {
     pub lookup: Lookup,
     /// What time it is.
     pub clock: Arc<dyn Clock>,
+    /// This program, which a command named `karat` in a suite stands for.
+    pub own_program: Option<PathBuf>,
 }
 
 impl App {

@@ -19,7 +19,7 @@ impl App {
     pub fn load(&self, invocation: &Invocation) -> Result<Loaded, AppError> {
         let files: Arc<dyn Files> = Arc::new(SuiteFiles);
         let path = find(&invocation.suite, &*files)?;
-        let overrides = invocation.overrides(&self.lookup);
+        let overrides = invocation.overrides(&self.lookup, self.clock.now());
         let suite = Suite::load(files, &path, &overrides, &catalog::compose(), &Registry::builtin())?;
         let plan = suite.plan()?;
         check_scorers(&plan.header)?;
@@ -31,7 +31,7 @@ impl App {
         let Some(suite) = suite else { return Ok(Registry::builtin().models().cloned().collect()) };
         let files: Arc<dyn Files> = Arc::new(SuiteFiles);
         let path = find(suite, &*files)?;
-        let overrides = Invocation::default().overrides(&self.lookup);
+        let overrides = Invocation::default().overrides(&self.lookup, self.clock.now());
         let suite = Suite::load(files, &path, &overrides, &catalog::compose(), &Registry::builtin())?;
         Ok(suite.registry().models().cloned().collect())
     }

@@ -1,6 +1,7 @@
 //! The presets that are built in, and the files of a suite: disk, with `preset:NAME/…` layered on top.
 
 use std::io;
+use std::path::{Path, PathBuf};
 
 use include_dir::{Dir, include_dir};
 use karat_suite::{DiskFiles, Files};
@@ -21,6 +22,21 @@ pub(crate) fn suite_path(name: &str) -> Option<String> {
 /// The text of a preset's file.
 pub(crate) fn text(path: &str) -> Option<&'static str> {
     PRESETS.get_file(path)?.contents_utf8()
+}
+
+/// Every file of a preset by its path below it, with its content.
+pub(crate) fn files_of(name: &str) -> Option<Vec<(PathBuf, &'static [u8])>> {
+    fn walk(dir: &'static Dir<'static>, root: &Path, files: &mut Vec<(PathBuf, &'static [u8])>) {
+        for file in dir.files() {
+            let path = file.path().strip_prefix(root).unwrap_or(file.path());
+            files.push((path.to_owned(), file.contents()));
+        }
+        dir.dirs().for_each(|dir| walk(dir, root, files));
+    }
+    let dir = PRESETS.get_dir(name)?;
+    let mut files = Vec::new();
+    walk(dir, dir.path(), &mut files);
+    Some(files)
 }
 
 /// Files of the disk and of the presets.

@@ -87,7 +87,7 @@ impl App {
     pub fn estimate(&self, plan: &Plan) -> Result<Estimate, AppError> {
         let store = self.open_store()?;
         let oldest = plan.header.run.cache.oldest(self.clock.now());
-        Ok(estimate(plan, &store, plan.files(), Given { oldest: Some(oldest), outputs: None })?)
+        Ok(estimate(plan, &store, plan.files(), None, Given { oldest: Some(oldest), outputs: None })?)
     }
 
     /// Runs a plan.
@@ -178,15 +178,17 @@ impl App {
         let started_at = found.header.as_ref().map_or_else(|| self.clock.now(), |header| header.started_at);
         let oldest = plan.header.run.cache.oldest(started_at);
         let given = Given { oldest: Some(oldest), outputs: found.outputs.clone() };
-        let estimate = estimate(&plan, &store, files.clone(), given.clone())?;
+        let run = Some(found.id.as_str());
+        let estimate = estimate(&plan, &store, files.clone(), run, given.clone())?;
         allow(&mut plan, &estimate, invocation)?;
         let (providers, recorder) = self.providers(&plan.header, &estimate, &execution.tape)?;
         let ledger = match &found.header {
             Some(header) => store.reopen(&header.id)?,
             None => {
-                let afresh = karat_engine::estimate(&plan, &store, files.clone(), Given { oldest: None, ..given })?;
+                let given = Given { oldest: None, ..given };
+                let afresh = karat_engine::estimate(&plan, &store, files.clone(), run, given)?;
                 let begun = Begun {
-                    invocation: invocation.clone(),
+                    invocation: Invocation { as_of: plan.header.as_of.clone(), ..invocation.clone() },
                     estimate: afresh.cost().1,
                     estimate_per_cell: afresh.per_cell,
                     score_of: found.outputs.as_ref().map(|run| run.header().id.clone()),
@@ -270,8 +272,8 @@ impl App {
             }
         }
         let lookup = self.lookup.clone();
-        let settings = Settings::new(move |name| lookup(name));
-        Providers::connect(&models, settings).map_err(|errors| {
+        let settings = Settings { own_program: self.own_program.clone(), ..Settings::new(move |name| lookup(name)) };
+        Providers::connect_all(&models, &karat_engine::outside(plan), settings).map_err(|errors| {
             let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
             AppError::harness(lines.join("\n"))
         })

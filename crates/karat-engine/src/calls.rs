@@ -12,11 +12,11 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures::future::join_all;
-use karat_providers::{Call, Exchange, Providers};
+use karat_providers::{Call, Errand, Exchange, Providers};
 use karat_store::{Ledger, PaidCalls};
 use karat_types::{
-    Answer, Ask, CallError, CallErrorCode, CallRecord, ChatRequest, Key, Machine, ModelSpec, Money, Note, NoteKind,
-    Observer, Pricing, Record, Reply, Request, Turn, Usage,
+    Answer, Ask, CallError, CallErrorCode, CallRecord, ChatRequest, Facts, Key, Machine, ModelSpec, Money, Note,
+    NoteKind, Observer, Pricing, Record, Reply, Request, Score, Turn, Usage,
 };
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
@@ -24,16 +24,22 @@ use tokio::time::Instant;
 use crate::budget::{Budget, Refusal};
 use crate::files::Library;
 use crate::identity::{call_key, seed_of};
-use crate::steps::DEFAULT_MAX_TOKENS;
+use crate::steps::{DEFAULT_MAX_TOKENS, Metered};
 use crate::stop::Stop;
+use crate::systems::ReadyScorer;
 
+/// Attempts after the first to get a score from a service or program.
+const SCORER_RETRIES: u32 = 2;
 /// How long a stopped run waits for the answers to calls that are under way.
 const GRACE: Duration = Duration::from_secs(20);
 
 /// Who answers the calls of a machine, and how long it may take.
 #[derive(Clone)]
 pub(crate) struct Target {
-    pub model: Arc<ModelSpec>,
+    /// The step or scorer, for messages.
+    pub who: Arc<str>,
+    /// The model, where one is called.
+    pub model: Option<Arc<ModelSpec>>,
     pub timeout: Duration,
     pub retries: u32,
     pub deadline: Option<Instant>,
@@ -52,9 +58,19 @@ pub(crate) struct Tally {
     pub latency_ms: f64,
     pub calls: Vec<Key>,
     pub notes: Vec<Note>,
+    pub facts: Facts,
 }
 
 impl Tally {
+    /// Adds what an answer says of itself.
+    pub fn meter(&mut self, metered: &Metered) {
+        self.usage += metered.usage;
+        self.cost += metered.cost.unwrap_or_default();
+        self.unpriced |= metered.cost.is_none();
+        self.latency_ms = metered.latency_ms.unwrap_or(self.latency_ms);
+        self.facts = metered.facts.clone();
+    }
+
     pub fn known_cost(&self) -> Option<Money> {
         (!self.unpriced).then_some(self.cost)
     }
@@ -181,16 +197,20 @@ impl Calls {
 
     /// `None` for what needs no call.
     async fn one(&self, owner: Key, ask: &Ask, target: Option<&Target>) -> Option<Made> {
-        let Request::Chat(request) = &ask.request else { return None };
         let target = target?;
+        let bound = match (&ask.request, &target.model) {
+            (Request::File { .. }, _) | (Request::Chat(_), None) => return None,
+            (Request::Chat(request), Some(model)) => upper_bound(request, &model.price),
+            (Request::Http(_) | Request::Command(_), _) => Money::ZERO,
+        };
         let key = call_key(owner, &ask.slot);
         match self.paid.get(key) {
-            Ok(Some(record)) => Some(remembered(record, target)),
-            _ => Some(self.call(key, request, target).await),
+            Ok(Some(record)) => Some(remembered(record, &ask.request, target)),
+            _ => Some(self.call(key, &ask.request, bound, target).await),
         }
     }
 
-    async fn call(&self, key: Key, request: &ChatRequest, target: &Target) -> Made {
+    async fn call(&self, key: Key, request: &Request, upper: Money, target: &Target) -> Made {
         let refused = |code, message: String| Made {
             key,
             outcome: Err(CallError { code, message, status: None }),
@@ -206,23 +226,15 @@ impl Calls {
         if self.stop.is_set() {
             return refused(CallErrorCode::Cancelled, "the run was stopped before this call was made".to_owned());
         }
-        let upper = upper_bound(request, &target.model.price);
         if let Err(refusal) = self.reserve(upper).await {
             return refused(CallErrorCode::Budget, refusal);
         }
-        let call = Call {
-            model: &target.model.id,
-            request,
-            timeout: target.timeout,
-            retries: target.retries,
-            jitter_seed: seed_of(key),
-        };
-        let Some(exchange) = self.exchange(call, target.deadline).await else {
+        let Some(exchange) = self.exchange(key, request, target).await else {
             return refused(CallErrorCode::Cancelled, "the run was stopped while this call was under way".to_owned());
         };
         self.made.fetch_add(1, Ordering::Relaxed);
         let (usage, note) = usage_of(&exchange.outcome, request);
-        let cost = target.model.price.cost(&usage);
+        let cost = target.model.as_ref().map_or(Some(Money::ZERO), |model| model.price.cost(&usage));
         // A replayed call has its price, and nobody pays it.
         let paid = if exchange.is_replayed { Some(Money::ZERO) } else { cost };
         let spent = paid.unwrap_or_default();
@@ -230,7 +242,7 @@ impl Calls {
         self.spent.fetch_add(u64::try_from(spent.0).unwrap_or(u64::MAX), Ordering::Relaxed);
         let record = CallRecord {
             key,
-            model: target.model.id.clone(),
+            model: answering(request, target).to_owned(),
             request: exchange.request,
             response: exchange.response,
             status: exchange.status,
@@ -250,11 +262,28 @@ impl Calls {
         Made { key, outcome: exchange.outcome.map(Arc::new), usage, cost, paid: spent, latency_ms, note }
     }
 
+    /// A score from a service or program. It is no call of the run: it costs nothing and can be made again.
+    pub async fn scored(&self, scorer: &ReadyScorer, request: &Request) -> Score {
+        let errand =
+            Errand { who: &scorer.who, request, timeout: scorer.timeout, retries: SCORER_RETRIES, jitter_seed: 0 };
+        let stopped = async {
+            self.stop.wait().await;
+            tokio::time::sleep(GRACE).await;
+        };
+        tokio::select! {
+            exchange = self.providers.errand(errand, &*self.observer) => match exchange.outcome {
+                Ok(reply) => scorer.scorer.read(&reply.text),
+                Err(error) => Score::unscored(error.message),
+            },
+            () = stopped => Score::unscored("the run was stopped while this score was made"),
+        }
+    }
+
     /// Makes the call. `None` when the run was stopped and the answer did not come within the grace: its reservation
     /// stays open, because it may have been paid.
-    async fn exchange(&self, call: Call<'_>, deadline: Option<Instant>) -> Option<Exchange> {
+    async fn exchange(&self, key: Key, request: &Request, target: &Target) -> Option<Exchange> {
         let out_of_time = async {
-            match deadline {
+            match target.deadline {
                 Some(deadline) => tokio::time::sleep_until(deadline).await,
                 None => std::future::pending().await,
             }
@@ -263,8 +292,22 @@ impl Calls {
             self.stop.wait().await;
             tokio::time::sleep(GRACE).await;
         };
+        let Target { timeout, retries, .. } = *target;
+        let jitter_seed = seed_of(key);
+        let exchange = async {
+            match (request, &target.model) {
+                (Request::Chat(request), Some(model)) => {
+                    let call = Call { model: &model.id, request, timeout, retries, jitter_seed };
+                    self.providers.call(call, &*self.observer).await
+                }
+                _ => {
+                    let errand = Errand { who: &target.who, request, timeout, retries, jitter_seed };
+                    self.providers.errand(errand, &*self.observer).await
+                }
+            }
+        };
         tokio::select! {
-            exchange = self.providers.call(call, &*self.observer) => Some(exchange),
+            exchange = exchange => Some(exchange),
             () = out_of_time => Some(timed_out()),
             () = stopped => None,
         }
@@ -305,11 +348,29 @@ fn timed_out() -> Exchange {
     }
 }
 
+/// Who answered, as the ledger calls it.
+fn answering<'a>(request: &Request, target: &'a Target) -> &'a str {
+    match (request, &target.model) {
+        (Request::Chat(_), Some(model)) => &model.id,
+        (Request::Command(_), _) => "command",
+        _ => "http",
+    }
+}
+
 /// A paid call's answer, read again from its recorded bytes.
-fn remembered(record: CallRecord, target: &Target) -> Made {
+fn remembered(record: CallRecord, request: &Request, target: &Target) -> Made {
+    let outcome = match (request, &target.model, record.error) {
+        (Request::Chat(_), Some(model), _) => karat_providers::parse(model, &record.response),
+        (_, _, Some(error)) => Err(error),
+        (request, _, None) => karat_providers::answer(request, &record.response).map_err(|message| CallError {
+            code: CallErrorCode::Malformed,
+            message,
+            status: None,
+        }),
+    };
     Made {
         key: record.key,
-        outcome: karat_providers::parse(&target.model, &record.response).map(Arc::new),
+        outcome: outcome.map(Arc::new),
         usage: record.usage.unwrap_or_default(),
         cost: record.cost,
         paid: Money::ZERO,
@@ -327,8 +388,8 @@ fn upper_bound(request: &ChatRequest, price: &Pricing) -> Money {
 }
 
 /// The provider's usage, or an estimate of four bytes a token where it said nothing usable.
-fn usage_of(outcome: &Result<Reply, CallError>, request: &ChatRequest) -> (Usage, Option<Note>) {
-    let Ok(reply) = outcome else { return (Usage::default(), None) };
+fn usage_of(outcome: &Result<Reply, CallError>, request: &Request) -> (Usage, Option<Note>) {
+    let (Ok(reply), Request::Chat(request)) = (outcome, request) else { return (Usage::default(), None) };
     if let Some(usage) = reply.usage {
         return (usage, None);
     }

@@ -27,6 +27,8 @@ use crate::systems::{ReadyJudge, ReadyStep, ReadySystem, Systems};
 pub(crate) struct Workshop {
     pub plan: Arc<PlanHeader>,
     pub systems: Systems,
+    /// What templates see of the services: `{ID: {url}}`.
+    pub services: Value,
     pub store: Arc<Store>,
     pub ledger: Arc<Ledger>,
     pub calls: Calls,
@@ -49,7 +51,7 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    pub fn new(sample: Sample, plan: &PlanHeader, read_sets: usize) -> Self {
+    pub fn new(sample: Sample, plan: &PlanHeader, read_sets: usize, services: &Value) -> Self {
         let sample = Arc::new(sample);
         let mut columns = sample.columns.clone();
         columns.entry("id").or_insert_with(|| Value::from(&*sample.id));
@@ -58,7 +60,9 @@ impl Row {
             .with("sample", &Value::Object(columns))
             .with("input", sample.input.as_ref().unwrap_or(&absent))
             .with("reference", sample.reference.as_ref().unwrap_or(&absent))
-            .with("params", &Value::Object(plan.params.clone()));
+            .with("params", &Value::Object(plan.params.clone()))
+            .with("run", &json!({ "date": plan.as_of }))
+            .with("services", services);
         let digests = RowDigests::new(sample.clone(), read_sets);
         Self { sample, digests, context }
     }
@@ -145,7 +149,7 @@ impl Workshop {
         let (_, system, trial) = self.plan.place(ordinal);
         let system = &self.systems.systems[system];
         let Attempt { record, step, landing } = match &self.outputs {
-            Some(earlier) => self.take(row, system, ordinal, trial, earlier),
+            Some(earlier) => self.take(row, system, ordinal, trial, earlier).await,
             None => self.make(row, system, ordinal, trial).await,
         };
         let stopped = record.error.as_ref().is_some_and(CellError::is_stop);
@@ -164,7 +168,7 @@ impl Workshop {
     }
 
     /// The stored output of a cell, with today's scores.
-    fn take(&self, row: &Row, system: &ReadySystem, ordinal: u64, trial: u32, earlier: &Earlier) -> Attempt<'_> {
+    async fn take(&self, row: &Row, system: &ReadySystem, ordinal: u64, trial: u32, earlier: &Earlier) -> Attempt<'_> {
         let model = system.model.as_ref().map(|model| model.id.as_str());
         let place = Place { row: row.sample.row, sample: &row.sample.id, model, variant: &system.variant, trial };
         let mut record = match earlier.stored(place) {
@@ -185,7 +189,7 @@ impl Workshop {
         };
         record.cost.paid = Money::ZERO;
         if let Some(output) = record.output.clone() {
-            record.scores = self.score(row, &record, &output);
+            record.scores = self.score(row, &record, &output).await;
         }
         Attempt { record, step: None, landing: None }
     }
@@ -207,9 +211,10 @@ impl Workshop {
                 record.cost = CellCost { usage: made.step.usage, cost: made.step.cost, paid };
                 record.latency_ms = made.step.latency_ms;
                 record.calls = made.step.calls.clone();
+                record.facts = made.step.facts.clone();
                 record.notes = made.step.notes.clone();
                 record.output = Some(made.step.output.clone());
-                record.scores = self.score(row, &record, &made.step.output);
+                record.scores = self.score(row, &record, &made.step.output).await;
             }
             Err(unmade) => match &*unmade {
                 Unmade::Skipped(reason) => {
@@ -261,25 +266,32 @@ impl Workshop {
         match self.calls.drive(machine, Key::default(), None, &mut tally).await {
             StepEnd::Failed(error) => Err(Arc::new(Unmade::Failed(error, Box::new(tally)))),
             StepEnd::Skipped(reason) => Err(Arc::new(Unmade::Skipped(reason))),
-            StepEnd::Output { output, notes } => {
+            StepEnd::Output { output, notes, metered } => {
                 let key = recorded_key(&output);
-                let step = step_record(key, output, notes, Tally::default());
+                tally.meter(&metered);
+                let step = step_record(key, output, notes, tally);
                 Ok(Arc::new(Made { step, origin: Origin::Recorded }))
             }
         }
     }
 
-    fn score(&self, row: &Row, record: &CellRecord, output: &Value) -> Vec<(u16, Score)> {
+    async fn score(&self, row: &Row, record: &CellRecord, output: &Value) -> Vec<(u16, Score)> {
         let mut scores = Vec::with_capacity(self.plan.metrics.len());
         for ready in &self.systems.scorers {
-            let found = ready.scorer.score(&CellView {
+            let view = CellView {
                 sample: &row.sample,
                 output,
                 latency_ms: record.latency_ms,
+                facts: &record.facts,
                 cost: record.cost.cost,
                 usage: record.cost.usage,
                 so_far: ScoresSoFar { metrics: &self.plan.metrics, scores: &scores },
-            });
+            };
+            let found = match ready.scorer.ask(&view) {
+                None => ready.scorer.score(&view),
+                Some(Err(score)) => vec![score],
+                Some(Ok(request)) => vec![self.calls.scored(ready, &request).await],
+            };
             scores.extend(ready.metrics.iter().copied().zip(found));
         }
         scores
@@ -328,7 +340,8 @@ impl Workshop {
         let seed = self.plan.run.seed;
         let machine = judge.machine.machine(JudgeInput { sample: &row.sample, output, seed });
         let target = Target {
-            model: judge.model.clone(),
+            who: judge.who.clone(),
+            model: Some(judge.model.clone()),
             timeout: judge.timeout,
             retries: self.plan.run.retries,
             deadline: None,
@@ -413,15 +426,16 @@ impl<'w> Chain<'w, '_> {
         };
         let ready = &self.system.chain[at];
         let mut input = step_input(self.row, self.system, before.as_ref().map(|made| &*made.step.output));
-        input.model = ready.model.clone();
-        let target = ready.model.clone().map(|model| Target {
-            model,
+        input.model = ready.model.clone().or(input.model);
+        let target = Target {
+            who: ready.who.clone(),
+            model: ready.model.clone(),
             timeout: ready.timeout,
             retries: ready.retries,
             deadline: self.deadline,
-        });
+        };
         let mut tally = Tally::default();
-        let end = workshop.calls.drive(ready.step.machine(input), key, target.as_ref(), &mut tally).await;
+        let end = workshop.calls.drive(ready.step.machine(input), key, Some(&target), &mut tally).await;
         let paid = paid_before + tally.paid;
         match end {
             StepEnd::Skipped(reason) => Err(Arc::new(Unmade::Skipped(reason))),
@@ -430,7 +444,8 @@ impl<'w> Chain<'w, '_> {
                 tally.paid = paid;
                 Err(Arc::new(Unmade::Failed(error, Box::new(tally))))
             }
-            StepEnd::Output { output, mut notes } => {
+            StepEnd::Output { output, mut notes, metered } => {
+                tally.meter(&metered);
                 absorb(&mut tally, before.as_deref());
                 notes.extend(std::mem::take(&mut tally.notes));
                 let step = step_record(key, output, notes, tally);
@@ -453,6 +468,7 @@ fn absorb(tally: &mut Tally, before: Option<&Made>) {
     tally.cost += made.step.cost.unwrap_or_default();
     tally.unpriced |= made.step.cost.is_none();
     tally.latency_ms += made.step.latency_ms;
+    tally.facts.absorb(&made.step.facts);
     tally.calls = made.step.calls.iter().copied().chain(std::mem::take(&mut tally.calls)).collect();
     tally.notes = made.step.notes.iter().cloned().chain(std::mem::take(&mut tally.notes)).collect();
 }
@@ -466,5 +482,6 @@ fn step_record(key: Key, output: Value, notes: Vec<Note>, tally: Tally) -> StepR
         cost: tally.known_cost(),
         latency_ms: tally.latency_ms,
         calls: tally.calls,
+        facts: tally.facts,
     }
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use karat_scoring::judge::JudgeInput;
 use karat_store::{Store, StoredRun};
 use karat_suite::{Files, Plan};
-use karat_types::{Ask, Key, Machine, ModelSpec, Moment, Money, Request, Turn, Usage};
+use karat_types::{Action, Ask, Key, Machine, ModelSpec, Moment, Money, Request, Turn, Usage};
 use serde_json::Value;
 
 use crate::EngineError;
@@ -20,6 +20,9 @@ use crate::history::{Earlier, Place};
 use crate::identity::{judgment_key, output_key, recorded_key};
 use crate::steps::{DEFAULT_MAX_TOKENS, StepEnd};
 use crate::systems::{ReadyJudge, ReadyStep, ReadySystem, Systems};
+
+/// Tokens that the answer of a service or program is expected to have.
+const UNKNOWN_ANSWER: u64 = 1_000;
 
 /// What a run would do.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -45,7 +48,7 @@ pub struct Estimate {
 /// What a run would ask of one model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelEstimate {
-    /// Registry id.
+    /// Registry id; `http` or `command` for all steps that ask services or programs.
     pub id: String,
     /// Whether it judges.
     pub judge: bool,
@@ -59,6 +62,29 @@ pub struct ModelEstimate {
     pub cost: Option<(Money, Money)>,
     /// What it costs even if prompts have half the estimated tokens and replies none.
     pub floor: Money,
+}
+
+impl ModelEstimate {
+    fn outside(kind: &str, calls: u64) -> Self {
+        Self {
+            id: kind.to_owned(),
+            judge: false,
+            calls: (calls, calls),
+            input_tokens: (0, 0),
+            output_tokens: (0, 0),
+            cost: Some((Money::ZERO, Money::ZERO)),
+            floor: Money::ZERO,
+        }
+    }
+}
+
+/// What a step asks that calls no model.
+fn outside(step: &ReadyStep) -> Option<&'static str> {
+    match step.step.spec.action {
+        Action::Http(_) => Some("http"),
+        Action::Command(_) => Some("command"),
+        Action::Prompt(_) | Action::Recorded(_) => None,
+    }
 }
 
 impl Estimate {
@@ -93,21 +119,34 @@ pub struct Given {
     pub outputs: Option<StoredRun>,
 }
 
-/// Walks the plan.
-pub fn estimate(plan: &Plan, store: &Store, files: Arc<dyn Files>, given: Given) -> Result<Estimate, EngineError> {
+/// Walks the plan of a run that may have begun already (`run` is its id).
+pub fn estimate(
+    plan: &Plan,
+    store: &Store,
+    files: Arc<dyn Files>,
+    run: Option<&str>,
+    given: Given,
+) -> Result<Estimate, EngineError> {
     let mut walk = Walk {
         plan,
         store: given.oldest.map(|oldest| (store, oldest)),
         outputs: given.outputs.map(Earlier::new),
-        systems: Arc::new(Systems::new(&plan.header)?),
+        systems: Arc::new(Systems::new(&plan.header, run.unwrap_or_default())?),
         library: Library::new(files),
         planned: HashSet::new(),
         sums: BTreeMap::new(),
         by_system: vec![(Some(Money::ZERO), 0); plan.header.systems.len()],
+        services: crate::services::unstarted(&plan.header),
+        outside: BTreeMap::new(),
         estimate: Estimate { cells: plan.header.cells(), ..Estimate::default() },
     };
     for row in plan.rows() {
-        let row = Row::new(row.map_err(EngineError::Dataset)?, &plan.header, walk.systems.reads.len());
+        let sample = match row {
+            Ok(sample) => sample,
+            Err(error) if error.row.is_some() => continue,
+            Err(error) => return Err(EngineError::Dataset(error)),
+        };
+        let row = Row::new(sample, &plan.header, walk.systems.reads.len(), &walk.services);
         for at in 0..plan.header.systems.len() {
             for trial in 0..plan.header.systems[at].trials {
                 walk.cell(&row, at, trial)?;
@@ -137,6 +176,9 @@ struct Walk<'a> {
     planned: HashSet<Key>,
     sums: BTreeMap<(bool, String), Sum>,
     by_system: Vec<(Option<Money>, i128)>,
+    services: Value,
+    /// Requests to services and programs.
+    outside: BTreeMap<&'static str, u64>,
     estimate: Estimate,
 }
 
@@ -188,6 +230,13 @@ impl Walk<'_> {
         let mut sums = Vec::new();
         for (step, key) in system.chain.iter().zip(&keys).skip(first) {
             let shared = !self.planned.insert(*key);
+            if let Some(kind) = outside(step).filter(|_| !shared) {
+                *self.outside.entry(kind).or_default() += 1;
+            }
+            if step.model.is_none() {
+                known = Known::Length(UNKNOWN_ANSWER);
+                continue;
+            }
             match self.step(row, system, step, &known) {
                 None => {
                     self.estimate.skipped += 1;
@@ -297,6 +346,7 @@ impl Walk<'_> {
                 floor: sum.floor(spec),
             })
         });
+        let models = models.chain(self.outside.iter().map(|(kind, calls)| ModelEstimate::outside(kind, *calls)));
         let models = models.collect();
         let per_cell = self.by_system.iter().map(|(sum, cells)| sum.map(|sum| Money(sum.0 / (*cells).max(1))));
         Estimate { models, per_cell: per_cell.collect(), ..self.estimate }
@@ -360,7 +410,7 @@ fn max_tokens(asked: Option<u32>, model: Option<&ModelSpec>) -> u32 {
 fn prompt_tokens(ask: &Ask) -> u64 {
     match &ask.request {
         Request::Chat(request) => request.messages.iter().map(|message| 4 + tokens_of(&message.content)).sum(),
-        Request::File { .. } => 0,
+        Request::File { .. } | Request::Http(_) | Request::Command(_) => 0,
     }
 }
 

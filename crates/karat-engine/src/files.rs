@@ -67,9 +67,7 @@ impl Library {
     pub fn answer(&self, ask: Ask) -> Answer {
         let outcome = match &ask.request {
             Request::File { path, row } => self.get(path, row.as_deref()).map(Arc::new),
-            Request::Chat(_) => {
-                Err(failed("a step that calls no model asked for a reply; this is a bug in karat".to_owned()))
-            }
+            _ => Err(failed("a step that calls nobody asked for a reply; this is a bug in karat".to_owned())),
         };
         Answer { slot: ask.slot, outcome }
     }

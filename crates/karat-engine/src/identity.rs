@@ -128,6 +128,12 @@ pub(crate) fn call_key(owner: Key, slot: &Slot) -> Key {
     KeyBuilder::new("karat/call/1").key(owner).text(&slot.0).finish()
 }
 
+/// The identity of something that a program or service without a declared version answers: nothing says what answered, so
+/// only the run itself finds it again.
+pub(crate) fn of_run(identity: Key, run: &str) -> Key {
+    KeyBuilder::new("karat/unknown-v0/1").key(identity).text(run).finish()
+}
+
 /// Key of a judgment.
 pub(crate) fn judgment_key(judge: Key, output: Key, row: Key) -> Key {
     KeyBuilder::new("karat/judgment/1").key(judge).key(output).key(row).finish()

@@ -22,6 +22,7 @@ mod history;
 mod identity;
 mod parts;
 mod run;
+mod services;
 mod standing;
 mod steps;
 mod stop;
@@ -30,6 +31,7 @@ mod systems;
 pub use estimate::{Estimate, Given, ModelEstimate, estimate};
 pub use parts::Change;
 pub use run::{Job, Outcome, execute};
+pub use services::outside;
 pub use standing::{CellOutlook, JudgmentOutlook, Standing, outlook};
 pub use stop::Stop;
 

@@ -1,6 +1,6 @@
 //! What identities are made of, by name: one list makes a key, and says later which part of it changed.
 
-use karat_types::{Action, Key, KeyBuilder, ModelSpec, PlanHeader, RubricScorer, StepSpec};
+use karat_types::{Action, Key, KeyBuilder, ModelSpec, PlanHeader, RubricScorer, ServiceSpec, StepSpec};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -73,13 +73,20 @@ fn is_nothing(value: &Value) -> bool {
 
 /// What a step is, whatever it is called: everything of the plan that can change its output.
 pub(crate) fn of_step(step: &StepSpec, model: Option<&ModelSpec>, variant: &str, plan: &PlanHeader) -> Parts {
+    let step = &step.bare();
     let mut parts = Parts::default();
     parts.add("version", &step.version);
     let action = match &step.action {
         Action::Prompt(_) => "prompt",
+        Action::Http(_) => "request",
+        Action::Command(_) => "command",
         Action::Recorded(_) => "recording",
     };
+    if !step.is_reusable(model) {
+        parts.add("version", "unknown-v0");
+    }
     parts.add(action, &step.action);
+    parts.add("metering", &step.meter);
     parts.add("chunking", &step.chunk);
     parts.add("parsing", &step.parse);
     parts.add("taken parts", &step.take);
@@ -101,6 +108,11 @@ pub(crate) fn of_step(step: &StepSpec, model: Option<&ModelSpec>, variant: &str,
                 Some(param) => parts.add(format!("param {param}"), plan.params.get(param)),
                 None => parts.add("params", &plan.params),
             },
+            Some("run") => parts.add("run's day", &plan.as_of),
+            Some("services") => {
+                let id = path.next().unwrap_or_default();
+                parts.add(format!("service {id}"), plan.services.get(id).map(ServiceSpec::identity));
+            }
             Some("variant") => parts.add("variant's name", variant),
             Some("model") => parts.add("model's names", model.map(|model| json!([model.id, model.family]))),
             _ => {}

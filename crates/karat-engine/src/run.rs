@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use karat_providers::Providers;
+use karat_providers::{Providers, Services};
 use karat_store::{Finished, Ledger, Store, StoredRun};
-use karat_suite::{Files, Plan};
+use karat_suite::{DatasetError, Files, Plan};
 use karat_types::{
-    CellProgress, CellStatus, Clock, Event, Moment, Money, Observer, Record, ReuseLabel, RunStatus, Sample,
-    SampleRecord,
+    CellError, CellProgress, CellRecord, CellStatus, Clock, Event, Moment, Money, Observer, PlanHeader, Record,
+    ReuseLabel, RunStatus, Sample, SampleRecord,
 };
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
@@ -70,12 +70,12 @@ pub struct Outcome {
 pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
     let plan = job.plan.header.clone();
     let finished = job.store.finished(&job.run)?;
-    let systems = Systems::new(&plan)?;
+    let systems = Systems::new(&plan, &job.run)?;
     let ledger = Arc::new(job.ledger);
     let spending = job.store.spending(&job.run)?;
     let limit = plan.run.budget_usd.and_then(Money::from_usd);
     let calls = Calls::new(crate::calls::CallsInit {
-        providers: job.providers,
+        providers: job.providers.clone(),
         ledger: ledger.clone(),
         observer: job.observer.clone(),
         library: Library::new(job.files),
@@ -84,10 +84,15 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
         stop: job.stop.clone(),
         concurrency: plan.run.max_concurrency.max(1) as usize,
     });
+    let services = match &job.outputs {
+        Some(_) => Services::default(),
+        None => start(&job.providers, &plan, &job.stop).await?,
+    };
     let total = plan.cells();
     let workshop = Arc::new(Workshop {
         plan: plan.clone(),
         systems,
+        services: crate::services::seen(services.urls()),
         store: job.store.clone(),
         ledger: ledger.clone(),
         calls,
@@ -103,6 +108,8 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
     let progress = Arc::new(Progress { observer: job.observer.clone(), done: AtomicU64::new(done), total });
     let broken = dispatch(&job.plan, &workshop, &progress, &finished).await;
     workshop.calls.release().await;
+    services.stop().await;
+    job.providers.end().await;
     let status = match (workshop.calls.budget_stopped(), job.stop.is_set() || broken.is_err()) {
         (true, _) => RunStatus::BudgetStopped,
         (false, true) => RunStatus::Interrupted,
@@ -116,6 +123,14 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
     let (calls, spent) = workshop.calls.made();
     job.observer.on(&Event::Finished { status, calls, spent });
     Ok(Outcome { status, calls, spent })
+}
+
+/// Starts the plan's services; none when the run is stopped meanwhile.
+async fn start(providers: &Providers, plan: &PlanHeader, stop: &Stop) -> Result<Services, EngineError> {
+    tokio::select! {
+        services = providers.start(&plan.services) => services.map_err(|error| EngineError::Plan(error.to_string())),
+        () = stop.wait() => Ok(Services::default()),
+    }
 }
 
 /// Counts finished cells and tells the observer.
@@ -141,9 +156,11 @@ async fn dispatch(
     let mut result = Ok(());
     'rows: while rows.recv_many(&mut batch, ROWS_AHEAD).await > 0 {
         let mut samples = Vec::with_capacity(batch.len());
+        let mut broken = Vec::new();
         for row in batch.drain(..) {
             match row {
                 Ok(sample) => samples.push(sample),
+                Err(error) if error.row.is_some() => broken.push(error),
                 Err(error) => {
                     result = Err(EngineError::Dataset(error));
                     workshop.stop.set();
@@ -151,13 +168,16 @@ async fn dispatch(
                 }
             }
         }
+        if !report_broken(workshop, progress, finished, broken).await {
+            break;
+        }
         samples.retain(|sample| !row_is_finished(workshop, finished, sample.row * per_row, per_row));
         if !announce(workshop, &samples).await {
             break;
         }
         for sample in samples {
             let first = sample.row * per_row;
-            let row = Arc::new(Row::new(sample, &workshop.plan, workshop.systems.reads.len()));
+            let row = Arc::new(Row::new(sample, &workshop.plan, workshop.systems.reads.len(), &workshop.services));
             for ordinal in first..first + per_row {
                 let Some(before) = before(workshop, finished, ordinal) else { continue };
                 let slot = tokio::select! {
@@ -171,7 +191,7 @@ async fn dispatch(
                 cells.spawn(async move {
                     let started = Instant::now();
                     let done = workshop.cell(&row, ordinal, before).await;
-                    progress.cell(&workshop, &row, &done, started);
+                    progress.cell(&workshop, &row.sample.id, &done, started);
                     drop(slot);
                 });
                 while cells.try_join_next().is_some() {}
@@ -187,7 +207,7 @@ async fn dispatch(
 }
 
 /// Reads rows on a thread of their own, a bounded number ahead.
-fn read_ahead(plan: &Plan) -> mpsc::Receiver<Result<Sample, karat_suite::DatasetError>> {
+fn read_ahead(plan: &Plan) -> mpsc::Receiver<Result<Sample, DatasetError>> {
     let (sender, receiver) = mpsc::channel(ROWS_AHEAD);
     let rows = plan.rows();
     tokio::task::spawn_blocking(move || {
@@ -198,6 +218,47 @@ fn read_ahead(plan: &Plan) -> mpsc::Receiver<Result<Sample, karat_suite::Dataset
         }
     });
     receiver
+}
+
+/// Records rows that cannot be read as errored samples. `false` when the ledger cannot be written.
+async fn report_broken(
+    workshop: &Workshop,
+    progress: &Progress,
+    finished: &Finished,
+    broken: Vec<DatasetError>,
+) -> bool {
+    let per_row = workshop.plan.cells_per_row();
+    for error in broken {
+        let row = error.row.unwrap_or_default();
+        if row_is_finished(workshop, finished, row * per_row, per_row) {
+            continue;
+        }
+        let id = error.id.as_deref().map_or_else(|| format!("row {}", row + 1), str::to_owned);
+        let sample = SampleRecord { row, id: id.clone(), ..SampleRecord::default() };
+        let cells: Vec<CellRecord> = (row * per_row..(row + 1) * per_row)
+            .filter(|ordinal| !finished.cells.contains(*ordinal))
+            .map(|ordinal| broken_cell(ordinal, &error))
+            .collect();
+        let records = std::iter::once(Record::Sample(sample)).chain(cells.iter().cloned().map(Record::Cell));
+        if let Err(error) = workshop.ledger.append(records.collect()).await {
+            workshop.stop.fail(error.to_string());
+            return false;
+        }
+        for record in cells {
+            let done = CellDone { record, unscored: false, left: false };
+            progress.cell(workshop, &id, &done, Instant::now());
+        }
+    }
+    true
+}
+
+/// The cell of a row that cannot be read.
+fn broken_cell(ordinal: u64, error: &DatasetError) -> CellRecord {
+    CellRecord {
+        status: CellStatus::Error,
+        error: Some(CellError::new("dataset", error.to_string())),
+        ..CellRecord::empty(ordinal)
+    }
 }
 
 fn row_is_finished(workshop: &Workshop, finished: &Finished, first: u64, per_row: u64) -> bool {
@@ -246,7 +307,7 @@ fn before(workshop: &Workshop, finished: &Finished, ordinal: u64) -> Option<Befo
 }
 
 impl Progress {
-    fn cell(&self, workshop: &Workshop, row: &Row, done: &CellDone, started: Instant) {
+    fn cell(&self, workshop: &Workshop, sample: &str, done: &CellDone, started: Instant) {
         if done.left {
             return;
         }
@@ -255,7 +316,7 @@ impl Progress {
         self.observer.on(&Event::CellFinished(CellProgress {
             done: self.done.fetch_add(1, Ordering::Relaxed) + 1,
             total: self.total,
-            sample: &row.sample.id,
+            sample,
             model: system.model.as_ref().map(|model| model.id.as_str()),
             variant: &system.variant,
             trial,

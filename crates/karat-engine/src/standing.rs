@@ -137,21 +137,26 @@ pub fn outlook(
     each: &mut dyn FnMut(CellOutlook) -> ControlFlow<()>,
 ) -> Result<(), EngineError> {
     let files: Arc<dyn Files> = plan.files();
+    let services = crate::services::unstarted(&plan.header);
     let desk = Desk {
         plan,
         store,
         oldest,
-        systems: Systems::new(&plan.header)?,
+        systems: Systems::new(&plan.header, "")?,
         library: Library::new(files),
         history: History::of(store, &plan.header.suite)?,
     };
     let per_row = plan.header.cells_per_row();
     for sample in plan.rows() {
-        let sample = sample.map_err(EngineError::Dataset)?;
+        let sample = match sample {
+            Ok(sample) => sample,
+            Err(error) if error.row.is_some() => continue,
+            Err(error) => return Err(EngineError::Dataset(error)),
+        };
         if !wanted(&sample) {
             continue;
         }
-        let row = Row::new(sample, &plan.header, desk.systems.reads.len());
+        let row = Row::new(sample, &plan.header, desk.systems.reads.len(), &services);
         let reads = desk.systems.all_reads.digests(&row.sample);
         for ordinal in row.sample.row * per_row..(row.sample.row + 1) * per_row {
             if each(desk.cell(&row, &reads, ordinal)?).is_break() {

@@ -9,7 +9,7 @@ use karat_types::{Key, KeyBuilder, ModelSpec, PlanHeader, Score, ScorerKind};
 
 use crate::EngineError;
 use crate::estimate::tokens_of;
-use crate::identity::{Reads, RowDigests, step_key};
+use crate::identity::{Reads, RowDigests, of_run, step_key};
 use crate::parts;
 use crate::steps::CompiledStep;
 
@@ -24,6 +24,8 @@ pub(crate) struct ReadyStep {
     /// Index into [`Systems::reads`].
     pub reads: usize,
     pub model: Option<Arc<ModelSpec>>,
+    /// In messages: `step query`.
+    pub who: Arc<str>,
     pub timeout: Duration,
     pub retries: u32,
     /// Whether another cell of the same row can need this step's output.
@@ -44,6 +46,10 @@ pub(crate) struct ReadySystem {
 pub(crate) struct ReadyScorer {
     pub scorer: Box<dyn Scorer>,
     pub metrics: Vec<u16>,
+    /// In messages: `scorer tone`.
+    pub who: Arc<str>,
+    /// Of one attempt, where somebody outside is asked.
+    pub timeout: Duration,
 }
 
 /// One rubric scorer put to one judge.
@@ -57,6 +63,8 @@ pub(crate) struct ReadyJudge {
     /// Index into [`Systems::reads`].
     pub reads: usize,
     pub model: Arc<ModelSpec>,
+    /// In messages: `scorer quality`.
+    pub who: Arc<str>,
     pub timeout: Duration,
     pub version: Option<String>,
     /// Metric index by dimension.
@@ -105,16 +113,16 @@ impl ReadyJudge {
 }
 
 impl Systems {
-    /// Compiles a plan.
-    pub fn new(plan: &PlanHeader) -> Result<Self, EngineError> {
+    /// Compiles a plan for the run of this id.
+    pub fn new(plan: &PlanHeader, run: &str) -> Result<Self, EngineError> {
         let mut reads = Vec::new();
         let models: Vec<Arc<ModelSpec>> = plan.models.iter().cloned().map(Arc::new).collect();
         let mut systems = (0..plan.systems.len())
-            .map(|at| ready_system(plan, at, &models, &mut reads))
+            .map(|at| ready_system(plan, at, &models, run, &mut reads))
             .collect::<Result<Vec<_>, EngineError>>()?;
         mark_shared(&mut systems);
         let scorers = ready_scorers(plan)?;
-        let judges = ready_judges(plan, &mut reads)?;
+        let judges = ready_judges(plan, run, &mut reads)?;
         let all_reads = Reads::united(&reads);
         Ok(Self { systems, scorers, judges, reads, all_reads, root: KeyBuilder::new("karat/chain/1").finish() })
     }
@@ -135,6 +143,7 @@ fn ready_system(
     plan: &PlanHeader,
     at: usize,
     models: &[Arc<ModelSpec>],
+    run: &str,
     reads: &mut Vec<Reads>,
 ) -> Result<ReadySystem, EngineError> {
     let system = plan.systems[at];
@@ -148,24 +157,28 @@ fn ready_system(
         let model = match &spec.model {
             Some(id) => models.iter().find(|model| model.id == *id).cloned(),
             None => matrix_model.clone(),
-        }
-        .filter(|_| step.calls_model());
+        };
+        let tells = spec.reads.iter().any(|name| name.split('.').next() == Some("model"));
+        let identified = model.clone().filter(|_| step.calls_model() || tells);
+        let model = model.filter(|_| step.calls_model());
         let timeout =
             spec.timeout_ms.or(model.as_ref().and_then(|model| model.timeout_ms)).unwrap_or(plan.run.timeout_ms);
+        let identity = parts::of_step(spec, identified.as_deref(), &variant.id, plan).key(STEP);
         let ready = ReadyStep {
-            identity: parts::of_step(spec, model.as_deref(), &variant.id, plan).key(STEP),
+            identity: if spec.is_reusable(identified.as_deref()) { identity } else { of_run(identity, run) },
             reads: read_set(reads, &spec.reads),
             timeout: Duration::from_millis(timeout),
             retries: spec.retries.unwrap_or(plan.run.retries),
             model,
+            who: format!("step {}", spec.id).into(),
             step: Arc::new(step),
             shared: true,
         };
-        if ready.step.calls_model() {
-            chain.push(ready);
-        } else {
+        if ready.step.is_recorded() {
             chain.clear();
             recorded = Some(ready);
+        } else {
+            chain.push(ready);
         }
     }
     Ok(ReadySystem { recorded, chain, model: matrix_model, variant: variant.id.clone() })
@@ -190,13 +203,18 @@ fn ready_scorers(plan: &PlanHeader) -> Result<Vec<ReadyScorer>, EngineError> {
         if let ScorerKind::Metric { .. } = spec.kind {
             let scorer =
                 scorer::build(spec).map_err(|error| EngineError::Plan(format!("scorer `{}`: {error}", spec.id)))?;
-            ready.push(ReadyScorer { scorer, metrics: metrics_of(plan, index).collect() });
+            ready.push(ReadyScorer {
+                scorer,
+                metrics: metrics_of(plan, index).collect(),
+                who: format!("scorer {}", spec.id).into(),
+                timeout: Duration::from_millis(plan.run.timeout_ms),
+            });
         }
     }
     Ok(ready)
 }
 
-fn ready_judges(plan: &PlanHeader, reads: &mut Vec<Reads>) -> Result<Vec<ReadyJudge>, EngineError> {
+fn ready_judges(plan: &PlanHeader, run: &str, reads: &mut Vec<Reads>) -> Result<Vec<ReadyJudge>, EngineError> {
     let mut ready = Vec::new();
     for (index, spec) in plan.scorers.iter().enumerate() {
         let ScorerKind::Rubric(rubric) = &spec.kind else { continue };
@@ -207,11 +225,13 @@ fn ready_judges(plan: &PlanHeader, reads: &mut Vec<Reads>) -> Result<Vec<ReadyJu
             let machine = RubricJudge::new(rubric, model)
                 .map_err(|error| EngineError::Plan(format!("scorer `{}`: {error}", spec.id)))?;
             let timeout = rubric.timeout_ms.or(model.timeout_ms).unwrap_or(plan.run.timeout_ms);
+            let identity = parts::of_judge(rubric, PROMPT_VERSION, model, plan.run.seed).key(JUDGE);
             ready.push(ReadyJudge {
                 scorer: index as u16,
                 judge: at as u16,
-                identity: parts::of_judge(rubric, PROMPT_VERSION, model, plan.run.seed).key(JUDGE),
+                identity: if rubric.is_reusable(model) { identity } else { of_run(identity, run) },
                 names: rubric.reads.clone(),
+                who: format!("scorer {}", spec.id).into(),
                 reads: read_set(reads, &rubric.reads),
                 model: Arc::new(model.clone()),
                 timeout: Duration::from_millis(timeout),

@@ -21,7 +21,7 @@ const PATH: &str = "/v1/messages";
 const MAX_TOKENS: u32 = 4096;
 
 impl Codec for Anthropic {
-    fn url(&self, base: &Url) -> Url {
+    fn url(&self, base: &Url, _: &str) -> Url {
         let mut url = base.clone();
         let root = base.path().trim_end_matches('/');
         let root = root.strip_suffix("/messages").unwrap_or(root);
@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn addresses_are_built_below_any_root() {
         for base in ["https://h", "https://h/", "https://h/v1", "https://h/v1/", "https://h/v1/messages"] {
-            assert_eq!(Anthropic.url(&Url::parse(base).unwrap()).as_str(), "https://h/v1/messages", "{base}");
+            assert_eq!(Anthropic.url(&Url::parse(base).unwrap(), "m").as_str(), "https://h/v1/messages", "{base}");
         }
     }
 

@@ -13,8 +13,8 @@ use crate::openai::OPENAI;
 /// Contract: all methods are pure. `body` writes neither key nor address. `parse` reads what `body`'s server sends with
 /// a 2xx status, and nothing else: a stored body gives the same reply as a live one.
 pub trait Codec: Send + Sync {
-    /// Where chat requests go, below the API root.
-    fn url(&self, base: &Url) -> Url;
+    /// Where chat requests to the model of this name go, below the API root.
+    fn url(&self, base: &Url, model: &str) -> Url;
 
     /// The headers of every request. Values that carry the key are marked sensitive.
     ///
@@ -55,7 +55,7 @@ impl Unreadable {
         if body.trim_ascii().is_empty() {
             return Self::malformed("answered with an empty body");
         }
-        let begin = crate::failure::quote(body);
+        let begin = crate::failure::quote(body, crate::failure::SHOWN);
         Self::malformed(format!("answered with something that is no reply ({error}); it begins {begin}"))
     }
 }
@@ -65,16 +65,20 @@ impl Unreadable {
 /// # Errors
 /// When the provider is unknown, or the bytes hold no reply.
 pub fn parse(model: &ModelSpec, body: &Bytes) -> Result<Reply, CallError> {
+    if model.provider == hosts::COMMAND {
+        return crate::command::reply(body).map_err(|unreadable| error(model, unreadable));
+    }
     let codec = codec(&model.provider).ok_or_else(|| CallError {
         code: CallErrorCode::Unsupported,
         message: format!("model {}: nothing can read the replies of provider `{}`", model.id, model.provider),
         status: None,
     })?;
-    codec.parse(body).map_err(|unreadable| CallError {
-        code: unreadable.code,
-        message: format!("model {}: {}", model.id, unreadable.what),
-        status: None,
-    })
+    codec.parse(body).map_err(|unreadable| error(model, unreadable))
+}
+
+fn error(model: &ModelSpec, unreadable: Unreadable) -> CallError {
+    let message = format!("model {}: {}", model.id, unreadable.what);
+    CallError { code: unreadable.code, message, status: None }
 }
 
 /// The codec of a provider's stored bytes; offline models write in OpenAI's form.

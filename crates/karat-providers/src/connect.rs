@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 
+use karat_text::gaps;
 use karat_types::{ChatRequest, ModelSpec};
 use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
@@ -11,9 +12,10 @@ use serde_json::Value;
 use tokio::sync::Semaphore;
 
 use crate::codec::Codec;
-use crate::failure::Place;
+use crate::command::CommandModel;
+use crate::failure::{Place, Who};
 use crate::hosts::{self, Host};
-use crate::options::{HttpOptions, ScriptedOptions, StubOptions};
+use crate::options::{CommandOptions, HttpOptions, ScriptedOptions, StubOptions};
 use crate::providers::Settings;
 use crate::scripted::Script;
 
@@ -90,6 +92,16 @@ pub enum ProviderError {
         /// Registry id.
         model: String,
     },
+    /// A step, scorer or service wants a variable that is not set.
+    #[error(
+        "{who}: it needs {variable}, which is not set; set it in the environment or write `${{{variable}:-default}}`"
+    )]
+    MissingGap {
+        /// Whose text it stands in.
+        who: String,
+        /// Name of the environment variable.
+        variable: String,
+    },
     /// There is no HTTP client to be had.
     #[error("no HTTP client can be made: {problem}; check HTTPS_PROXY and the system's certificates")]
     Client {
@@ -110,6 +122,7 @@ pub(crate) struct Connected {
 /// What answers.
 pub(crate) enum Backend {
     Http(Box<Endpoint>),
+    Command(Box<CommandModel>),
     Scripted(Box<Script>),
     Stub,
 }
@@ -135,14 +148,14 @@ impl Connected {
     pub fn place(&self) -> Place<'_> {
         let endpoint = match &self.backend {
             Backend::Http(endpoint) => Some(endpoint),
-            Backend::Scripted(_) | Backend::Stub => None,
+            Backend::Command(_) | Backend::Scripted(_) | Backend::Stub => None,
         };
-        Place {
-            model: &self.spec.id,
+        let who = Who::Model {
+            id: &self.spec.id,
             name: &self.spec.model,
-            address: endpoint.map_or("", |endpoint| &endpoint.address),
             key_variable: endpoint.and_then(|endpoint| endpoint.key_variable.as_deref()),
-        }
+        };
+        Place { who, address: endpoint.map_or("", |endpoint| &endpoint.address) }
     }
 }
 
@@ -155,6 +168,7 @@ pub(crate) fn connect(
     let desk = Desk { spec, settings };
     let backend = match (spec.provider.as_str(), hosts::host(&spec.provider)) {
         (_, Some(host)) => Backend::Http(Box::new(desk.endpoint(host, secrets)?)),
+        (hosts::COMMAND, _) => Backend::Command(Box::new(desk.command()?)),
         (hosts::SCRIPTED, _) => Backend::Scripted(Box::new(desk.script()?)),
         (hosts::STUB, _) => {
             let StubOptions {} = desk.options()?;
@@ -193,7 +207,7 @@ impl Desk<'_> {
                 secrets.push(text.into());
             }
         }
-        let url = host.codec.url(&base);
+        let url = host.codec.url(&base, &self.expand("model", &self.spec.model)?);
         let mut shown = url.clone();
         shown.set_query(None);
         if origin == Origin::Entry && self.spec.base_url.as_ref().is_some_and(|written| written.contains("${")) {
@@ -209,9 +223,17 @@ impl Desk<'_> {
         let from_variable = || host.base_url_variable.and_then(|variable| self.settings.lookup(variable));
         let (text, origin) = match &self.spec.base_url {
             Some(text) => (self.expand("base_url", text)?, Origin::Entry),
-            None => match from_variable() {
-                Some(text) => (text, Origin::Variable),
-                None => (host.base_url.to_owned(), Origin::Provider),
+            None => match (from_variable(), host.base_url) {
+                (Some(text), _) => (text, Origin::Variable),
+                (None, Some(text)) => (text.to_owned(), Origin::Provider),
+                (None, None) => {
+                    let variable = host.base_url_variable.unwrap_or_default().to_owned();
+                    return Err(ProviderError::MissingVariable {
+                        model: self.spec.id.clone(),
+                        field: "base_url",
+                        variable,
+                    });
+                }
             },
         };
         let wrong = |problem: String| ProviderError::BadUrl {
@@ -222,12 +244,17 @@ impl Desk<'_> {
             },
             problem,
         };
-        let url = Url::parse(&text).map_err(|error| wrong(error.to_string()))?;
+        let mut url = Url::parse(&text).map_err(|error| wrong(error.to_string()))?;
         if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
             return Err(wrong(format!("`{}:` is not http or https", url.scheme())));
         }
         if !url.username().is_empty() || url.password().is_some() {
             return Err(wrong("it holds a user name; name the key's variable in `api_key_env` instead".to_owned()));
+        }
+        if let Some(version) = host.version_variable.and_then(|variable| self.settings.lookup(variable))
+            && !url.query_pairs().any(|(name, _)| name == crate::azure::VERSION)
+        {
+            url.query_pairs_mut().append_pair(crate::azure::VERSION, &version);
         }
         Ok((url, origin))
     }
@@ -239,7 +266,11 @@ impl Desk<'_> {
         let variable = match &self.spec.api_key_env {
             Some(variable) => variable.as_str(),
             None if is_loopback && origin == Origin::Entry => return Ok(None),
-            None => host.key_variable,
+            None => host
+                .key_variables
+                .iter()
+                .find(|it| self.settings.lookup(it).is_some())
+                .unwrap_or(&host.key_variables[0]),
         };
         match self.settings.lookup(variable) {
             Some(value) => Ok(Some((variable.to_owned(), value.into()))),
@@ -250,6 +281,12 @@ impl Desk<'_> {
                 variable: variable.to_owned(),
             }),
         }
+    }
+
+    fn command(&self) -> Result<CommandModel, ProviderError> {
+        let options: CommandOptions = self.options()?;
+        let name = self.expand("model", &self.spec.model)?;
+        CommandModel::new(options, &name).map_err(|problem| self.bad_options(problem))
     }
 
     fn script(&self) -> Result<Script, ProviderError> {
@@ -263,11 +300,8 @@ impl Desk<'_> {
     }
 
     fn expand(&self, field: &'static str, text: &str) -> Result<String, ProviderError> {
-        expand(text, |name| self.settings.lookup(name)).map_err(|variable| ProviderError::MissingVariable {
-            model: self.spec.id.clone(),
-            field,
-            variable,
-        })
+        gaps::fill(&gaps::parts(text), |name| self.settings.lookup(name))
+            .map_err(|variable| ProviderError::MissingVariable { model: self.spec.id.clone(), field, variable })
     }
 
     fn bad_options(&self, problem: String) -> ProviderError {
@@ -307,35 +341,9 @@ fn is_loopback(url: &Url) -> bool {
     host == "localhost" || host.ends_with(".localhost") || address.is_ok_and(|address| address.is_loopback())
 }
 
-/// Replaces `${NAME}` and `${NAME:-default}`. The error is the name that has no value.
-fn expand(text: &str, lookup: impl Fn(&str) -> Option<String>) -> Result<String, String> {
-    let mut done = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once("${") {
-        let Some((inside, behind)) = after.split_once('}') else { break };
-        let (name, default) = match inside.split_once(":-") {
-            Some((name, default)) => (name, Some(default.to_owned())),
-            None => (inside, None),
-        };
-        done.push_str(before);
-        done.push_str(&lookup(name).or(default).ok_or_else(|| name.to_owned())?);
-        rest = behind;
-    }
-    done.push_str(rest);
-    Ok(done)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn placeholders_are_replaced() {
-        let lookup = |name: &str| (name == "HOST").then(|| "h".to_owned());
-        assert_eq!(expand("http://${HOST}:${PORT:-80}/v1", lookup), Ok("http://h:80/v1".to_owned()));
-        assert_eq!(expand("${NONE}", lookup), Err("NONE".to_owned()));
-        assert_eq!(expand("${NONE:-}$x ${", lookup), Ok("$x ${".to_owned()));
-    }
 
     #[test]
     fn loopback_is_known_in_every_spelling() {

@@ -23,14 +23,43 @@ pub(crate) struct Failure {
 /// Whose attempt it was, for messages.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place<'a> {
-    /// Registry id of the model.
-    pub model: &'a str,
-    /// The name sent to the provider.
-    pub name: &'a str,
-    /// Where requests go; empty for models without an address.
+    pub who: Who<'a>,
+    /// Where requests go; empty where there is no address.
     pub address: &'a str,
-    /// The environment variable that holds the key, where one was sent.
-    pub key_variable: Option<&'a str>,
+}
+
+/// Who was asked.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Who<'a> {
+    Model {
+        /// Registry id of the model.
+        id: &'a str,
+        /// The name sent to the provider.
+        name: &'a str,
+        /// The environment variable that holds the key, where one was sent.
+        key_variable: Option<&'a str>,
+    },
+    /// The service or program of a step or scorer, in words: `step query`.
+    Outside(&'a str),
+}
+
+impl<'a> Who<'a> {
+    /// The registry id, or the words.
+    pub fn name(self) -> &'a str {
+        match self {
+            Self::Model { id, .. } => id,
+            Self::Outside(who) => who,
+        }
+    }
+}
+
+impl std::fmt::Display for Who<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Model { id, .. } => write!(f, "model {id}"),
+            Self::Outside(who) => f.write_str(who),
+        }
+    }
 }
 
 impl Failure {
@@ -43,7 +72,7 @@ impl Failure {
         let said = Said::read(body);
         let code = if said.is_out_of_credit { CallErrorCode::Auth } else { code_of(status) };
         let what = match location.filter(|_| code == CallErrorCode::Redirect) {
-            Some(location) => format!("answered {status}, a redirect to {}", quote(location.as_bytes())),
+            Some(location) => format!("answered {status}, a redirect to {}", quote(location.as_bytes(), SHOWN)),
             None => format!("answered {status}{}", said.words.map_or(String::new(), |words| format!(", {words}"))),
         };
         Self { status: Some(status), retry_after, ..Self::new(code, what) }
@@ -56,24 +85,52 @@ impl Failure {
 
     /// What a caller is told after so many attempts.
     pub fn error(&self, place: Place<'_>, attempts: u32) -> CallError {
-        let Place { model, address, .. } = place;
+        let Place { who, address } = place;
         let at = if address.is_empty() { String::new() } else { format!(" at {address}") };
         let attempts = if attempts > 1 { format!(", {attempts} attempts") } else { String::new() };
-        let message = format!("model {model}{at}: {}{attempts}; {}", self.what, self.advice(place));
+        let message = format!("{who}{at}: {}{attempts}; {}", self.what, self.advice(who));
         CallError { code: self.code, message, status: self.status }
     }
 
-    fn advice(&self, place: Place<'_>) -> String {
-        let key = match place.key_variable {
+    fn advice(&self, who: Who<'_>) -> String {
+        match who {
+            Who::Model { name, key_variable, .. } => self.advice_on_model(name, key_variable),
+            Who::Outside(_) => self.advice_on_service().to_owned(),
+        }
+    }
+
+    fn advice_on_service(&self) -> &'static str {
+        match self.code {
+            CallErrorCode::Auth => "check its `headers`",
+            CallErrorCode::BadRequest if self.status == Some(404) => "check its `url`",
+            CallErrorCode::BadRequest => "the request itself was refused, so it was not tried again: check its `body`",
+            CallErrorCode::RateLimited => {
+                "lower `run.max_concurrency`, then run the suite again: what succeeded is reused"
+            }
+            CallErrorCode::ServerError => "look at the service's own log, then `karat retry` or run the suite again",
+            CallErrorCode::Timeout => "raise its `timeout`, or look why it is slow",
+            CallErrorCode::Connect => "check its `url` and that the service is up",
+            CallErrorCode::Cut => "check the network and the service",
+            CallErrorCode::Redirect => {
+                "it is not followed, because headers would go with it: put the final address into `url`"
+            }
+            CallErrorCode::TooLarge => "let it answer with less",
+            CallErrorCode::Process => "try the command by hand in the suite's folder",
+            _ => "check what it answers with `karat trace`",
+        }
+    }
+
+    fn advice_on_model(&self, name: &str, key_variable: Option<&str>) -> String {
+        let key = match key_variable {
             Some(variable) => format!("the key in {variable}"),
             None => "`api_key_env`, since no key was sent".to_owned(),
         };
         match (self.code, self.status) {
             (CallErrorCode::Auth, Some(429)) => format!("add credit to the account of {key}"),
-            (CallErrorCode::Auth, Some(403)) => format!("check {key} and that it may use `{}`", place.name),
+            (CallErrorCode::Auth, Some(403)) => format!("check {key} and that it may use `{}`", name),
             (CallErrorCode::Auth, _) => format!("check {key}"),
             (CallErrorCode::BadRequest, Some(404)) => {
-                format!("check that `base_url` is the API root and that the provider has a model `{}`", place.name)
+                format!("check that `base_url` is the API root and that the provider has a model `{}`", name)
             }
             (CallErrorCode::BadRequest, _) => {
                 "the request itself was refused, so it was not tried again: check the model's entry and parameters"
@@ -95,7 +152,7 @@ impl Failure {
             }
             (CallErrorCode::Malformed, _) => "check that `base_url` is the root of an API of this provider".to_owned(),
             (CallErrorCode::TooLarge, _) => "check `base_url`, and lower `max_tokens`".to_owned(),
-            (CallErrorCode::Process, _) => "correct the model's `with`".to_owned(),
+            (CallErrorCode::Process, _) => "try the command by hand, or correct the model's `with`".to_owned(),
             _ => "check the model's registry entry".to_owned(),
         }
     }
@@ -131,18 +188,18 @@ impl Said {
         let error = &json["error"];
         let words = [&error["message"], error, &json["message"], &json["detail"]].into_iter().find_map(Value::as_str);
         let is_out_of_credit = ["code", "type"].iter().any(|field| error[field] == "insufficient_quota");
-        Self { words: Some(quote(words.map_or(body, str::as_bytes))), is_out_of_credit }
+        Self { words: Some(quote(words.map_or(body, str::as_bytes), SHOWN)), is_out_of_credit }
     }
 }
 
 /// Characters of foreign text that a message shows.
-const SHOWN: usize = 200;
+pub(crate) const SHOWN: usize = 200;
 
-/// Foreign bytes as a quoted text: cut, control characters made visible.
-pub(crate) fn quote(bytes: &[u8]) -> String {
-    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(4 * SHOWN)]);
+/// Foreign bytes as a quoted text: cut after so many characters, control characters made visible.
+pub(crate) fn quote(bytes: &[u8], most: usize) -> String {
+    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(4 * most)]);
     let text = text.trim();
-    match text.char_indices().nth(SHOWN) {
+    match text.char_indices().nth(most) {
         Some((end, _)) => format!("{:?}…", &text[..end]),
         None => format!("{text:?}"),
     }
@@ -154,8 +211,8 @@ mod tests {
 
     #[test]
     fn quoted_text_is_cut_and_visible() {
-        assert_eq!(quote(b" a\nb\x1b[0m "), r#""a\nb\u{1b}[0m""#);
-        let long = quote("ä".repeat(1000).as_bytes());
+        assert_eq!(quote(b" a\nb\x1b[0m ", SHOWN), r#""a\nb\u{1b}[0m""#);
+        let long = quote("ä".repeat(1000).as_bytes(), SHOWN);
         assert_eq!(long.chars().count(), SHOWN + 3);
         assert!(long.ends_with("\"…"));
     }

@@ -4,9 +4,11 @@ use schemars::schema_for;
 use serde_json::Value;
 
 use crate::anthropic::Anthropic;
+use crate::azure::Azure;
 use crate::codec::Codec;
+use crate::gemini::Gemini;
 use crate::openai::{MISTRAL, OPENAI};
-use crate::options::{HttpOptions, ScriptedOptions, StubOptions};
+use crate::options::{CommandOptions, HttpOptions, ScriptedOptions, StubOptions};
 
 /// A provider that is reached over HTTP.
 pub(crate) struct Host {
@@ -14,31 +16,50 @@ pub(crate) struct Host {
     pub name: &'static str,
     /// What it speaks.
     pub codec: &'static dyn Codec,
-    /// Its API root.
-    pub base_url: &'static str,
+    /// Its API root; `None` where every customer has one of their own.
+    pub base_url: Option<&'static str>,
     /// Environment variable that replaces the API root.
     pub base_url_variable: Option<&'static str>,
-    /// Environment variable that holds its key.
-    pub key_variable: &'static str,
+    /// Environment variables that hold its key: the first one that is set.
+    pub key_variables: &'static [&'static str],
+    /// Environment variable with the version of the API that is asked for.
+    pub version_variable: Option<&'static str>,
+}
+
+impl Host {
+    /// A provider whose key stands in one variable.
+    const fn new(
+        name: &'static str,
+        codec: &'static dyn Codec,
+        base_url: &'static str,
+        base_url_variable: Option<&'static str>,
+        key_variables: &'static [&'static str],
+    ) -> Self {
+        Self { name, codec, base_url: Some(base_url), base_url_variable, key_variables, version_variable: None }
+    }
 }
 
 #[rustfmt::skip]
-pub(crate) static HOSTS: [Host; 7] = [
-    Host { name: "openai",     codec: &OPENAI,    base_url: "https://api.openai.com/v1",    base_url_variable: Some("OPENAI_BASE_URL"),    key_variable: "OPENAI_API_KEY" },
-    Host { name: "anthropic",  codec: &Anthropic, base_url: "https://api.anthropic.com",    base_url_variable: Some("ANTHROPIC_BASE_URL"), key_variable: "ANTHROPIC_API_KEY" },
-    Host { name: "openrouter", codec: &OPENAI,    base_url: "https://openrouter.ai/api/v1", base_url_variable: None,                       key_variable: "OPENROUTER_API_KEY" },
-    Host { name: "groq",       codec: &OPENAI,    base_url: "https://api.groq.com/openai/v1", base_url_variable: None,                     key_variable: "GROQ_API_KEY" },
-    Host { name: "mistral",    codec: &MISTRAL,   base_url: "https://api.mistral.ai/v1",    base_url_variable: None,                       key_variable: "MISTRAL_API_KEY" },
-    Host { name: "deepseek",   codec: &OPENAI,    base_url: "https://api.deepseek.com/v1",  base_url_variable: None,                       key_variable: "DEEPSEEK_API_KEY" },
-    Host { name: "together",   codec: &OPENAI,    base_url: "https://api.together.xyz/v1",  base_url_variable: None,                       key_variable: "TOGETHER_API_KEY" },
+pub(crate) static HOSTS: [Host; 9] = [
+    Host::new("openai",     &OPENAI,    "https://api.openai.com/v1",      Some("OPENAI_BASE_URL"),    &["OPENAI_API_KEY"]),
+    Host::new("anthropic",  &Anthropic, "https://api.anthropic.com",      Some("ANTHROPIC_BASE_URL"), &["ANTHROPIC_API_KEY"]),
+    Host::new("gemini",     &Gemini,    "https://generativelanguage.googleapis.com/v1beta", Some("GEMINI_BASE_URL"), &["GEMINI_API_KEY", "GOOGLE_API_KEY"]),
+    Host::new("openrouter", &OPENAI,    "https://openrouter.ai/api/v1",   None, &["OPENROUTER_API_KEY"]),
+    Host::new("groq",       &OPENAI,    "https://api.groq.com/openai/v1", None, &["GROQ_API_KEY"]),
+    Host::new("mistral",    &MISTRAL,   "https://api.mistral.ai/v1",      None, &["MISTRAL_API_KEY"]),
+    Host::new("deepseek",   &OPENAI,    "https://api.deepseek.com/v1",    None, &["DEEPSEEK_API_KEY"]),
+    Host::new("together",   &OPENAI,    "https://api.together.xyz/v1",    None, &["TOGETHER_API_KEY"]),
+    Host { name: "azure", codec: &Azure, base_url: None, base_url_variable: Some("AZURE_OPENAI_ENDPOINT"), key_variables: &["AZURE_OPENAI_API_KEY"], version_variable: Some("AZURE_OPENAI_API_VERSION") },
 ];
 
+/// The program that answers.
+pub(crate) const COMMAND: &str = "command";
 /// The model whose replies a suite writes.
 pub(crate) const SCRIPTED: &str = "scripted";
 /// The model that gives a valid reply without meaning.
 pub(crate) const STUB: &str = "stub";
 /// Providers that make no connection.
-pub(crate) const OFFLINE: [&str; 2] = [SCRIPTED, STUB];
+pub(crate) const OFFLINE: [&str; 3] = [COMMAND, SCRIPTED, STUB];
 
 /// The provider of this name that is reached over HTTP.
 pub(crate) fn host(name: &str) -> Option<&'static Host> {
@@ -48,7 +69,11 @@ pub(crate) fn host(name: &str) -> Option<&'static Host> {
 /// Every provider by name, with the JSON Schema of its `with` options.
 pub fn catalog() -> Vec<(&'static str, Value)> {
     let http = schema_for!(HttpOptions).to_value();
-    let offline = [(SCRIPTED, schema_for!(ScriptedOptions).to_value()), (STUB, schema_for!(StubOptions).to_value())];
+    let offline = [
+        (COMMAND, schema_for!(CommandOptions).to_value()),
+        (SCRIPTED, schema_for!(ScriptedOptions).to_value()),
+        (STUB, schema_for!(StubOptions).to_value()),
+    ];
     HOSTS.iter().map(|host| (host.name, http.clone())).chain(offline).collect()
 }
 
@@ -66,7 +91,9 @@ mod tests {
             assert_eq!(options["type"], "object", "{name}");
         }
         for host in &HOSTS {
-            assert_eq!(Url::parse(host.base_url).unwrap().scheme(), "https", "{}", host.name);
+            let root = host.base_url.or(host.base_url_variable.map(|_| "https://own")).unwrap();
+            assert_eq!(Url::parse(root).unwrap().scheme(), "https", "{}", host.name);
+            assert!(!host.key_variables.is_empty(), "{}", host.name);
         }
     }
 }

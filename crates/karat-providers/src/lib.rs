@@ -12,18 +12,26 @@
 //! `stub`) answer with bytes in OpenAI's form, so nothing behind them can tell the difference.
 
 mod anthropic;
+mod azure;
 mod capture;
 mod codec;
+mod command;
 mod connect;
 mod exchange;
 mod failure;
+mod gemini;
 mod hosts;
+mod lines;
 mod openai;
 mod options;
+mod outside;
+mod process;
 mod providers;
 mod retry;
 mod scripted;
+mod services;
 mod stub;
+mod surroundings;
 mod tape;
 mod transport;
 mod usage;
@@ -32,6 +40,10 @@ pub use codec::{Codec, Unreadable, parse};
 pub use connect::ProviderError;
 pub use exchange::{Call, Exchange};
 pub use hosts::catalog;
+pub use outside::{Errand, Outside, answer};
+pub use process::end_processes;
 pub use providers::{Providers, Settings};
 pub use retry::Backoff;
+pub use services::{ServiceError, Services};
+pub use surroundings::{Surroundings, reach, surroundings};
 pub use tape::{Player, Recorder, TapeError};

@@ -28,10 +28,10 @@ pub(crate) struct OpenAi {
 
 const PATH: &str = "/chat/completions";
 /// The one server that refuses `max_tokens`, and any temperature, for reasoning models.
-const OFFICIAL: &str = "api.openai.com";
+pub(crate) const OFFICIAL: &str = "api.openai.com";
 
 impl Codec for OpenAi {
-    fn url(&self, base: &Url) -> Url {
+    fn url(&self, base: &Url, _: &str) -> Url {
         let mut url = base.clone();
         let root = base.path().trim_end_matches('/');
         url.set_path(&format!("{}{PATH}", root.strip_suffix(PATH).unwrap_or(root)));
@@ -213,7 +213,13 @@ fn refused(error: &Value) -> Unreadable {
     let status = error["code"].as_u64().and_then(|code| u16::try_from(code).ok());
     let code = status.map_or(CallErrorCode::Malformed, crate::failure::code_of);
     let words = error["message"].as_str().map_or_else(|| error.to_string(), str::to_owned);
-    Unreadable { code, what: format!("answered 200 with an error inside, {}", crate::failure::quote(words.as_bytes())) }
+    Unreadable {
+        code,
+        what: format!(
+            "answered 200 with an error inside, {}",
+            crate::failure::quote(words.as_bytes(), crate::failure::SHOWN)
+        ),
+    }
 }
 
 #[derive(Deserialize, Default)]
@@ -340,7 +346,7 @@ mod tests {
             ("http://h/v1/chat/completions", "http://h/v1/chat/completions"),
             ("https://h/openai?api-version=1", "https://h/openai/chat/completions?api-version=1"),
         ] {
-            assert_eq!(OPENAI.url(&Url::parse(base).unwrap()).as_str(), url);
+            assert_eq!(OPENAI.url(&Url::parse(base).unwrap(), "m").as_str(), url);
         }
     }
 

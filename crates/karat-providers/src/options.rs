@@ -14,6 +14,19 @@ pub(crate) struct HttpOptions {
     pub headers: BTreeMap<String, String>,
 }
 
+/// Options of a model behind a program.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct CommandOptions {
+    /// The program and its arguments. `{{ model }}` stands for the model's name, `{{ prompt }}` for the prompt; a prompt
+    /// above 100,000 bytes goes to standard input and its argument is left out.
+    pub command: Vec<String>,
+    /// More arguments, before the prompt: a preset's or a user's own flags.
+    pub args: Vec<String>,
+    /// Variables that are taken out of its environment.
+    pub env_remove: Vec<String>,
+}
+
 /// Options of a scripted model: `reply` or `replies`.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]

@@ -25,6 +25,15 @@ pub(crate) struct Transport {
     max_response: usize,
 }
 
+/// A request, ready to be sent as often as needed.
+#[derive(Debug, Clone)]
+pub(crate) struct Letter {
+    pub method: Method,
+    pub url: Url,
+    pub headers: HeaderMap,
+    pub body: Option<Bytes>,
+}
+
 /// What came back of one attempt, complete or not.
 #[derive(Debug, Default)]
 pub(crate) struct Received {
@@ -52,17 +61,11 @@ impl Transport {
         Ok(Self { client: builder.build()?, max_response: settings.max_response })
     }
 
-    /// Posts a body. The time runs until the last byte has come; what came before it ran out is kept.
-    pub async fn post(
-        &self,
-        url: &Url,
-        headers: &HeaderMap,
-        body: Bytes,
-        timeout: Duration,
-    ) -> (Received, Result<(), Failure>) {
-        let mut request = Request::new(Method::POST, url.clone());
-        *request.headers_mut() = headers.clone();
-        *request.body_mut() = Some(Body::from(body));
+    /// Sends a request. The time runs until the last byte has come; what came before it ran out is kept.
+    pub async fn send(&self, letter: &Letter, timeout: Duration) -> (Received, Result<(), Failure>) {
+        let mut request = Request::new(letter.method.clone(), letter.url.clone());
+        *request.headers_mut() = letter.headers.clone();
+        *request.body_mut() = letter.body.clone().map(Body::from);
         let mut received = Received::default();
         let mut pieces = Pieces::default();
         let exchange = self.exchange(request, &mut received, &mut pieces);

@@ -244,6 +244,7 @@ fn cell(ordinal: u64, words: usize) -> Vec<Record> {
             cost: Some(cost),
             latency_ms: 100.25,
             calls: vec![call],
+            facts: Default::default(),
         }),
         Record::Cell(CellRecord {
             ordinal,
@@ -257,6 +258,7 @@ fn cell(ordinal: u64, words: usize) -> Vec<Record> {
             cost: CellCost { usage, cost: Some(cost), paid: cost },
             latency_ms: 100.25,
             calls: vec![call],
+            facts: Default::default(),
             notes: Vec::new(),
             error: None,
         }),
@@ -284,6 +286,8 @@ fn text(seed: u64, count: usize) -> String {
 
 fn header(cells: u64) -> RunHeader {
     let plan = PlanHeader {
+        services: Default::default(),
+        as_of: None,
         schema: "karat.plan/1".to_owned(),
         suite: "bench".to_owned(),
         about: None,

@@ -152,6 +152,11 @@ impl<'a> Unpacker<'a> {
         }
     }
 
+    /// Whether everything is read: what a later version added is not there.
+    pub fn is_over(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Opens bytes whose version stands elsewhere.
     pub fn plain(bytes: &'a [u8]) -> Self {
         Self(bytes)

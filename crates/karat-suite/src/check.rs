@@ -73,6 +73,9 @@ impl Checker<'_> {
             Shape::Open(object) => self.object(node, object, Some(key), true),
             Shape::Short(object, main) => match (&node.value, object.key(main)) {
                 (Tree::Scalar { .. }, Some(key)) if !node.is_null() => self.node(node, key.shape, main, node),
+                (Tree::List(_), Some(key)) if matches!(key.shape, Shape::List(_)) => {
+                    self.node(node, key.shape, main, node);
+                }
                 _ => self.object(node, object, Some(key), false),
             },
             Shape::With(kind) => self.with(node, kind, owner),

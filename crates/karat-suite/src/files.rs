@@ -38,6 +38,7 @@ pub struct DiskFiles;
 
 impl Files for DiskFiles {
     fn read(&self, path: &str) -> io::Result<Vec<u8>> {
+        regular(path)?;
         std::fs::read(path)
     }
 
@@ -51,8 +52,18 @@ impl Files for DiskFiles {
     }
 
     fn open(&self, path: &str) -> io::Result<Box<dyn BufRead + Send>> {
+        regular(path)?;
         Ok(Box::new(BufReader::new(std::fs::File::open(path)?)))
     }
+}
+
+/// Refuses devices, pipes and sockets, also behind a link: they may never end, or wait for ever.
+fn regular(path: &str) -> io::Result<()> {
+    let kind = std::fs::metadata(path)?.file_type();
+    if kind.is_file() || kind.is_dir() {
+        return Ok(());
+    }
+    Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a device, a pipe or a socket, not a file"))
 }
 
 /// The folder of a resolved path, without its last separator; empty for a bare file name.
@@ -133,6 +144,15 @@ mod tests {
         assert_eq!(join("suites", "/abs/a"), "/abs/a");
         assert_eq!(join("a/b", "../c/./d"), "a/c/d");
         assert_eq!(folder("/x.yaml"), "/");
+    }
+
+    /// A dataset that is a link to a device, or a pipe, is refused instead of read for ever.
+    #[cfg(unix)]
+    #[test]
+    fn only_files_are_read() {
+        let error = DiskFiles.read("/dev/zero").unwrap_err();
+        assert!(error.to_string().contains("not a file"), "{error}");
+        assert!(DiskFiles.open("/dev/null").is_err());
     }
 
     #[test]

@@ -9,13 +9,22 @@ use serde_json::Value;
 
 use crate::node::Node;
 
+/// The option that says where a program runs; no part of identity.
+pub(crate) const FOLDER: &str = "folder";
+
 /// Hash of a suite file as written.
 pub(crate) fn suite(text: &str) -> String {
     blake3::hash(text.as_bytes()).to_hex().to_string()
 }
 
 /// Hash of a dataset: the content of its sources, of every file that a column comes from, and what is done with them.
-pub(crate) fn dataset(node: &Node, sources: &[SourceDigest], contents: &str, digests: &BTreeSet<String>) -> String {
+pub(crate) fn dataset(
+    node: &Node,
+    sources: &[SourceDigest],
+    contents: &str,
+    digests: &BTreeSet<String>,
+    days: Option<&(String, String)>,
+) -> String {
     let mut declared = node.json();
     if let Value::Object(map) = &mut declared {
         let without = ["source", "rows", "row_schema", "checks", "version", "changelog", "metadata", "broken"];
@@ -31,6 +40,9 @@ pub(crate) fn dataset(node: &Node, sources: &[SourceDigest], contents: &str, dig
     }
     for digest in digests {
         key = key.text(digest);
+    }
+    if let Some((first, last)) = days {
+        key = key.text(first).text(last);
     }
     key.text(contents).json(&declared).finish().to_string()
 }
@@ -54,6 +66,9 @@ pub(crate) fn plan(
         .json(&header.systems)
         .number(header.run.seed)
         .text(&header.tokenizer);
+    for (id, service) in &header.services {
+        key = key.text(id).json(&service.identity());
+    }
     for model in header.models.iter().chain(&header.judges) {
         key = model_key(key, model);
     }
@@ -67,8 +82,7 @@ fn model_key(key: KeyBuilder, model: &ModelSpec) -> KeyBuilder {
 fn bare_variant(variant: &VariantSpec, recordings: &BTreeMap<String, String>) -> VariantSpec {
     let mut bare = variant.clone();
     for step in &mut bare.steps {
-        step.timeout_ms = None;
-        step.retries = None;
+        *step = step.bare();
         if let Action::Recorded(RecordedSpec::File { from, .. }) = &mut step.action
             && let Some(identity) = recordings.get(from)
         {
@@ -81,8 +95,9 @@ fn bare_variant(variant: &VariantSpec, recordings: &BTreeMap<String, String>) ->
 fn bare_scorer(scorer: &ScorerSpec) -> ScorerSpec {
     let mut bare = scorer.clone();
     bare.margin = None;
-    if let ScorerKind::Rubric(rubric) = &mut bare.kind {
-        rubric.timeout_ms = None;
+    match &mut bare.kind {
+        ScorerKind::Rubric(rubric) => rubric.timeout_ms = None,
+        ScorerKind::Metric { with, .. } => drop(with.remove(FOLDER)),
     }
     bare
 }

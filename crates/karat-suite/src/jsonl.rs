@@ -1,16 +1,96 @@
 //! JSON and JSONL files of moderate size, with the line of whatever is wrong in them.
 
-use serde_json::Value;
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 use crate::diagnostics::Diagnostic;
 
 /// Most problems of one file that are shown.
 const SHOWN: usize = 20;
 
+/// A JSON text in which no object has a key twice: which of the two counts would be a guess.
+///
+/// # Errors
+/// A syntax error, or the second of two equal keys.
+pub(crate) fn strict(text: &str) -> serde_json::Result<Value> {
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let value = Strict.deserialize(&mut deserializer)?;
+    deserializer.end()?;
+    Ok(value)
+}
+
+struct Strict;
+
+impl<'de> DeserializeSeed<'de> for Strict {
+    type Value = Value;
+
+    fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Strict {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(Value::from(value))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(Value::from(value))
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(Value::from(value))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(Value::from(value))
+    }
+
+    fn visit_string<E>(self, value: String) -> Result<Value, E> {
+        Ok(Value::String(value))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut list = Vec::new();
+        while let Some(item) = items.next_element_seed(Self)? {
+            list.push(item);
+        }
+        Ok(Value::Array(list))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
+        let mut map = Map::new();
+        while let Some(name) = members.next_key::<String>()? {
+            let value = members.next_value_seed(Self)?;
+            if map.contains_key(&name) {
+                return Err(A::Error::custom(format!("the key {name:?} stands here twice")));
+            }
+            map.insert(name, value);
+        }
+        Ok(Value::Object(map))
+    }
+}
+
 /// One JSON document.
 pub(crate) fn document(path: &str, text: &str) -> Result<Value, Box<Diagnostic>> {
-    serde_json::from_str(text.trim_start_matches('\u{feff}')).map_err(|error| Box::new(syntax(path, text, 1, &error)))
+    strict(text.trim_start_matches('\u{feff}')).map_err(|error| Box::new(syntax(path, text, 1, &error)))
 }
 
 /// The rows of a JSON list or of a JSONL text.
@@ -25,7 +105,7 @@ pub(crate) fn rows(path: &str, text: &str) -> (Vec<Value>, Vec<Diagnostic>) {
     let mut rows = Vec::new();
     let mut problems = Vec::new();
     for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        match serde_json::from_str(line) {
+        match strict(line) {
             Ok(row) => rows.push(row),
             Err(error) => problems.push(syntax(path, line, index + 1, &error)),
         }
@@ -79,6 +159,16 @@ mod tests {
         let found = members("x.json", text).unwrap();
         assert_eq!(found.iter().map(|(line, _)| *line).collect::<Vec<_>>(), [2, 4]);
         assert_eq!(&text[found[1].1.clone()], "{\"a\": 2}");
+    }
+
+    /// What a JSON row says twice is not read as either.
+    #[test]
+    fn a_key_stands_once() {
+        let error = strict(r#"{"a": {"b": 1, "b": 2}}"#).unwrap_err();
+        assert!(error.to_string().starts_with("the key \"b\" stands here twice"), "{error}");
+        let text = r#"{"a": [1, -2, 0.1, 18446744073709551615, "x", null, true], "b": {}}"#;
+        assert_eq!(strict(text).unwrap(), serde_json::from_str::<Value>(text).unwrap());
+        assert!(strict("{} {}").is_err());
     }
 
     #[test]

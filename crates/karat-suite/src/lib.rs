@@ -34,6 +34,7 @@ mod overrides;
 mod params;
 mod plan;
 mod registry;
+mod safe;
 mod schema;
 mod suite;
 mod unavailable;
@@ -41,6 +42,7 @@ mod yaml;
 
 pub use catalog::{Catalog, Entry};
 pub use dataset::DatasetError;
+pub use decode::dir::dir_options;
 pub use decode::gates::{Against, Correction, Decide, Gate, Policy, Subject, Threshold};
 pub use diagnostics::{Diagnostic, Diagnostics, Severity};
 pub use duration::parse as parse_duration;

@@ -9,6 +9,8 @@ use crate::notation;
 
 /// Names of a step's templates.
 pub(crate) const STEP: &[&str] = &["sample", "input", "reference", "output", "model", "variant", "run"];
+/// Names of a step that asks a service or program.
+pub(crate) const OUTSIDE: &[&str] = &["sample", "input", "reference", "output", "model", "variant", "run", "services"];
 /// Names of a chunked step's templates.
 pub(crate) const CHUNKED_STEP: &[&str] =
     &["sample", "input", "reference", "output", "model", "variant", "run", "chunk"];
@@ -52,8 +54,10 @@ pub(crate) fn check(
         let root = name.split('.').next().unwrap_or(name);
         let at = notation::name_within(place, text, name, problems);
         match root {
-            "services" => {
-                problems.error(&at, crate::unavailable::message("`services`"));
+            "services" if !roots.contains(&"services") => {
+                problems
+                    .error(&at, "the address of a service is not known here")
+                    .hint("only `http` and `command` steps read `services`");
             }
             // An unknown parameter is reported where parameters are inlined.
             "params" => {}

@@ -73,10 +73,10 @@ impl Node {
         }
     }
 
-    /// The text of the main key: of the scalar itself (short form), or of that key in a map.
+    /// The node of the main key: the scalar or list itself (short form), or what stands under that key in a map.
     pub fn main<'a>(&'a self, key: &str) -> Option<&'a Node> {
         match &self.value {
-            Tree::Scalar { .. } => Some(self).filter(|node| !node.is_null()),
+            Tree::Scalar { .. } | Tree::List(_) => Some(self).filter(|node| !node.is_null()),
             _ => self.given(key),
         }
     }

@@ -33,6 +33,13 @@ fn report(error: &ValidationError<'_>, node: &Node, schema: &Value, problems: &m
     let pointer = error.instance_path().to_string();
     let at = node.nearest_at(pointer.split('/').skip(1));
     match error.kind() {
+        ValidationErrorKind::FalseSchema => {
+            let name = pointer.rsplit('/').next().unwrap_or_default();
+            let above = &pointer[..pointer.len() - name.len()];
+            let owner = node.nearest_at(above.split('/').filter(|segment| !segment.is_empty()));
+            let entry = owner.entries().iter().find(|entry| entry.key == name);
+            unknown(entry, owner, name, schema, above.trim_end_matches('/'), problems);
+        }
         ValidationErrorKind::AdditionalProperties { unexpected } => {
             for name in unexpected {
                 let entry = at.entries().iter().find(|entry| &entry.key == name);
@@ -53,8 +60,8 @@ fn report(error: &ValidationError<'_>, node: &Node, schema: &Value, problems: &m
 
 fn unknown(entry: Option<&Entry>, at: &Node, name: &str, schema: &Value, pointer: &str, problems: &mut Problems) {
     let known = if pointer.is_empty() { schema.get("properties").and_then(Value::as_object) } else { None };
-    let names = known.into_iter().flatten().map(|(name, _)| name.as_str());
-    problems
-        .error(entry.map_or(&at.place, |entry| &entry.place), format!("unknown option `{name}`"))
-        .maybe_hint(suggestion(name, names));
+    let names: Vec<&str> = known.into_iter().flatten().map(|(name, _)| name.as_str()).collect();
+    let has_none = pointer.is_empty() && names.is_empty();
+    let hint = if has_none { Some("it has no options".to_owned()) } else { suggestion(name, names.iter().copied()) };
+    problems.error(entry.map_or(&at.place, |entry| &entry.place), format!("unknown option `{name}`")).maybe_hint(hint);
 }

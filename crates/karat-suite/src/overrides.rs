@@ -1,7 +1,7 @@
 //! What the command line, or another caller, changes about a suite.
 
 use crate::environment::Environment;
-use karat_types::{CachePolicy, Tier};
+use karat_types::{CachePolicy, Moment, Tier};
 
 /// Changes to a suite. Each one stands in for what the suite says; `None` and empty lists change nothing.
 #[derive(Debug, Clone, Default)]
@@ -24,6 +24,14 @@ pub struct Overrides {
     pub samples: Vec<String>,
     /// `--limit`: the first so many rows.
     pub limit: Option<u64>,
+    /// `--as-of`: the day that the run is about, YYYY-MM-DD.
+    pub as_of: Option<String>,
+    /// What time it is: without `as_of`, the run is about the day before in the dataset's time zone.
+    pub now: Option<Moment>,
+    /// Whether nothing that runs a program is accepted.
+    pub safe: bool,
+    /// Whether files that `fetch` would make may be absent.
+    pub fetching: bool,
     /// `--trials`.
     pub trials: Option<u32>,
     /// `--max-concurrency`.

@@ -78,9 +78,6 @@ impl Params {
                 .error(&node.place, format!("the parameter `{name}` has no value"))
                 .hint(format!("give one: -p {name}=VALUE"));
         }
-        if node.text().is_some_and(|text| text.contains("{{ services.") || text.contains("{{services.")) {
-            problems.error(&node.place, crate::unavailable::message("a parameter made of `services`"));
-        }
         node.json()
     }
 
@@ -100,6 +97,25 @@ impl Params {
         let name =
             inner.map(|inner| inner.trim_matches(['-', '+', ' '])).and_then(|inner| inner.strip_prefix("params."));
         name.and_then(|name| self.values.get(name)).is_some_and(|param| param.is_path)
+    }
+
+    /// A template in which every `{{ params.x }}` whose value is itself a template or holds `${…}` is replaced by that
+    /// value as it stands: so an address can be a parameter, and the default of that the address of a service.
+    pub fn splice(&self, text: &str) -> String {
+        let mut spliced = String::new();
+        let mut done = 0;
+        for code in code_ranges(text) {
+            let name = text[code.clone()].trim_matches(['-', '+', ' ']).strip_prefix("params.");
+            let value = name.and_then(|name| self.values.get(name)).and_then(|param| param.value.as_str());
+            let Some(value) = value.filter(|value| value.contains("{{") || mentions(value)) else { continue };
+            if text[..code.start].ends_with("{{") && text[code.end..].starts_with("}}") {
+                spliced.push_str(&text[done..code.start - 2]);
+                spliced.push_str(value);
+                done = code.end + 2;
+            }
+        }
+        spliced.push_str(&text[done..]);
+        spliced
     }
 
     /// A template in which every `params.x` is replaced by the value as a literal.
@@ -302,6 +318,16 @@ mod tests {
         assert_eq!(problems.errors(), 0);
         let shown: Vec<_> = params.values.values().map(|param| param.value.to_string()).collect();
         assert_eq!(shown, ["[\"a\",\"b\"]", "5", "\"no\"", "\"1.10\""]);
+    }
+
+    #[test]
+    fn an_address_can_be_a_parameter_that_is_a_template() {
+        let (params, _) = params("endpoint: \"{{ services.demo.url }}\"\nplain: x\n", &[]);
+        assert_eq!(
+            params.splice("{{ params.endpoint }}/q?{{ params.plain }}"),
+            "{{ services.demo.url }}/q?{{ params.plain }}"
+        );
+        assert_eq!(params.splice("{{ params.endpoint ~ 'x' }}"), "{{ params.endpoint ~ 'x' }}");
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! The plan: what will be run, as a value.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use karat_text::tokens::Tokenizer;
-use karat_types::{Action, Key, ModelSpec, PlanHeader, Requires, Sample, ScorerKind, System, VariantSpec};
+use karat_types::{Action, Key, ModelSpec, PlanHeader, Requires, Sample, ScorerKind, ServiceSpec, System, VariantSpec};
 
 use crate::dataset::{Dataset, DatasetError};
 use crate::diagnostics::{Diagnostic, Diagnostics, Severity};
@@ -79,6 +80,8 @@ impl Suite {
             scorers: self.scorers.clone(),
             metrics: self.metrics.clone(),
             analyses: self.analyses.clone(),
+            services: self.used_services(),
+            as_of: self.as_of.clone(),
             run: self.run.clone(),
             tokenizer: Tokenizer::NAME.to_owned(),
         };
@@ -90,6 +93,13 @@ impl Suite {
             dataset: self.dataset.clone(),
             files: self.files.clone(),
         })
+    }
+
+    /// The services whose addresses a step reads.
+    fn used_services(&self) -> BTreeMap<String, ServiceSpec> {
+        let reads = self.variants.iter().flat_map(|variant| &variant.steps).flat_map(|step| &step.reads);
+        let ids = reads.filter_map(|name| name.strip_prefix("services.")?.split('.').next());
+        ids.filter_map(|id| Some((id.to_owned(), self.services.get(id)?.clone()))).collect()
     }
 
     /// The judges of all scorers, in the order in which they are first named.

@@ -57,7 +57,7 @@ impl Writer<'_> {
             Shape::WordOr(_, Shape::Object(object)) => {
                 self.reference(object, format!("{} or text", object.name), false, true)
             }
-            Shape::WordOr(_, other) => or_text(self.shape(*other)),
+            Shape::WordOr(_, other) => or("string", self.shape(*other)),
             Shape::Boolean => json!({ "type": "boolean" }),
             Shape::Integer(least) => json!({ "type": "integer", "minimum": least }),
             Shape::Number(lo, hi) => number(lo, hi),
@@ -68,7 +68,11 @@ impl Writer<'_> {
             Shape::Map(inner) => json!({ "type": "object", "additionalProperties": self.shape(*inner) }),
             Shape::Object(object) => self.reference(object, object.name.to_owned(), false, false),
             Shape::Open(object) => self.reference(object, object.name.to_owned(), true, false),
-            Shape::Short(object, _) => self.reference(object, format!("{} or text", object.name), false, true),
+            Shape::Short(object, main) => {
+                let is_list = object.key(main).is_some_and(|key| matches!(key.shape, Shape::List(_)));
+                let form = if is_list { "list" } else { "text" };
+                self.reference(object, format!("{} or {form}", object.name), false, true)
+            }
             Shape::With(_) => json!({ "type": "object" }),
         }
     }
@@ -79,7 +83,7 @@ impl Writer<'_> {
         if self.begun.insert(name.clone()) {
             let mut definition = self.object(object, open);
             if is_short {
-                definition = or_text(definition);
+                definition = if name.ends_with("_list") { or("array", definition) } else { or("string", definition) };
             }
             self.definitions.insert(name.clone(), definition);
         }
@@ -129,10 +133,10 @@ impl Writer<'_> {
     }
 }
 
-/// The schema of an object that a bare text may stand for.
-fn or_text(mut schema: Value) -> Value {
+/// The schema of an object that a bare text or list may stand for.
+fn or(short: &str, mut schema: Value) -> Value {
     if let Some(schema) = schema.as_object_mut() {
-        schema.insert("type".to_owned(), json!(["string", "object"]));
+        schema.insert("type".to_owned(), json!([short, "object"]));
     }
     schema
 }

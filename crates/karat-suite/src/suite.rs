@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use karat_types::{AnalysisSpec, Bound, DatasetHeader, ModelSpec, RunSpec, ScorerKind, ScorerSpec, VariantSpec};
+use karat_types::{
+    AnalysisSpec, Bound, DatasetHeader, ModelSpec, RunSpec, ScorerKind, ScorerSpec, ServiceSpec, VariantSpec,
+};
 use serde_json::Map;
 
 use crate::catalog::Catalog;
@@ -19,7 +21,7 @@ use crate::node::Node;
 use crate::overrides::Overrides;
 use crate::params::Params;
 use crate::registry::{self, Registry, STARTER};
-use crate::{changes, check, hash, names, yaml};
+use crate::{changes, check, hash, names, safe, yaml};
 
 /// A suite that can be planned.
 pub struct Suite {
@@ -34,8 +36,10 @@ pub struct Suite {
     pub(crate) scorers: Vec<ScorerSpec>,
     pub(crate) metrics: Vec<karat_types::MetricSpec>,
     pub(crate) analyses: Vec<AnalysisSpec>,
+    pub(crate) services: BTreeMap<String, ServiceSpec>,
     pub(crate) run: RunSpec,
     pub(crate) trials: u32,
+    pub(crate) as_of: Option<String>,
     pub(crate) dataset: Arc<Dataset>,
     pub(crate) dataset_header: DatasetHeader,
     /// Limit and ids of samples, as the caller narrowed the dataset.
@@ -66,8 +70,14 @@ impl Suite {
         changes::set(&mut node, overrides, &mut decoder.problems);
         let swept = changes::sweep(&mut node, overrides, &mut decoder.problems);
         check::check(&node, &SUITE, catalog, &mut decoder.problems);
+        if overrides.safe {
+            safe::refuse_keys(&node, &mut decoder.problems);
+        }
         let environment = &overrides.environment;
         decoder.params = Params::decode(node.given("params"), &overrides.params, environment, &mut decoder.problems);
+
+        decoder.environment = environment.clone();
+        decoder.services = decoder.services(node.given("services"));
 
         let mut known = builtin.clone();
         for file in node.given("registry").map(Node::items).unwrap_or_default() {
@@ -76,6 +86,7 @@ impl Suite {
         decoder.own_entries(node.given("models"), &mut known);
         decoder.own_entries(node.given("judges"), &mut known);
 
+        decoder.as_of = overrides.as_of.clone();
         let declared = node.given("dataset").and_then(|node| Some((node, decoder.dataset(node, overrides)?)));
         let variants = decoder.variants(node.given("variants"), &swept, &known, overrides);
         let variants = selected_variants(variants, overrides, &mut decoder);
@@ -85,6 +96,10 @@ impl Suite {
         let judges = decoder.selected(node.given("judges"), "--judges", overrides.judges.as_deref(), &known);
         let judges: Vec<String> = judges.into_iter().map(|judge| judge.id).collect();
         let scorers = decoder.scorers(node.given("scorers"), &judges, &known, overrides);
+        if overrides.safe {
+            let place = node.given("judges").or_else(|| node.given("models")).unwrap_or(&node).place.clone();
+            safe::refuse_models(&models, &variants, &scorers, &known, &place, &mut decoder.problems);
+        }
         let analyses = decoder.analyses(node.given("analyses"));
         let gates = decoder.gates(node.given("gates"));
         let baseline = node.given("baseline").and_then(|baseline| decoder.path(baseline));
@@ -92,6 +107,8 @@ impl Suite {
         let scanned = declared.map(|(node, declared)| scanned(node, declared, &mut decoder));
         let recordings = std::mem::take(&mut decoder.recordings);
         let params = decoder.params.values();
+        let services = std::mem::take(&mut decoder.services);
+        let as_of = decoder.as_of.take();
         let files = decoder.files.clone();
         let warnings = decoder.problems.into_diagnostics();
         let (false, Some((dataset, dataset_header, has_asserts))) = (warnings.has_errors(), scanned) else {
@@ -112,6 +129,8 @@ impl Suite {
             metrics: crate::metrics::of_scorers(&scorers, catalog),
             scorers,
             analyses,
+            services,
+            as_of,
             run,
             trials,
             dataset,
@@ -189,7 +208,7 @@ fn scanned(node: &Node, declared: Decoded, decoder: &mut Decoder<'_>) -> (Arc<Da
     }
     let header = DatasetHeader {
         rows: scan.rows,
-        hash: hash::dataset(node, &declared.sources, &scan.contents, &decoder.digests),
+        hash: hash::dataset(node, &declared.sources, &scan.contents, &decoder.digests, declared.dataset.days.as_ref()),
         sources: declared.sources,
         version: declared.version,
         clustered: scan.is_clustered,

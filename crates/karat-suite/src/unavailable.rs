@@ -7,7 +7,6 @@ use crate::diagnostics::Severity::{Error, Warning};
 ///
 /// An error where the suite would do something else than it says; a warning where it only does less.
 const NOT_YET: &[(&str, Severity, &str)] = &[
-    ("services", Error, "`services`"),
     ("schedules", Warning, "`schedules`"),
     ("alerts", Warning, "`alerts`"),
     ("baseline", Warning, "`baseline`"),
@@ -16,15 +15,8 @@ const NOT_YET: &[(&str, Severity, &str)] = &[
     ("privacy", Warning, "applying `privacy` (it is only checked: nothing is redacted)"),
     ("run.call_log", Warning, "`call_log`"),
     ("run.stop_early", Warning, "`stop_early`"),
-    ("dataset.with", Error, "`with` of a dataset"),
-    ("dataset.days", Error, "`days`"),
-    ("dataset.draw", Error, "`draw`"),
-    ("dataset.columns.*.prior", Error, "a `prior` column"),
     ("dataset.columns.*.resolve", Error, "a `resolve` column"),
     ("dataset.columns.*.fetch", Warning, "`fetch`"),
-    ("variants.*.*.http", Error, "an `http` step"),
-    ("variants.*.*.command", Error, "a `command` step"),
-    ("variants.*.*.meter", Error, "`meter`"),
     ("scorers.*.votes", Error, "`votes`"),
     ("scorers.*.orders", Error, "`orders`"),
     ("scorers.*.versus", Error, "`versus`"),
@@ -33,7 +25,7 @@ const NOT_YET: &[(&str, Severity, &str)] = &[
 ];
 
 /// Formats of datasets that the language has and this version cannot read.
-const FORMATS: &[&str] = &["dir", "parquet", "traces"];
+const FORMATS: &[&str] = &["parquet", "traces"];
 
 /// Metrics and analyses of the language's catalogue; those that the caller's catalog lacks are not built yet.
 const METRICS: &[&str] = &[
@@ -91,7 +83,20 @@ const ANALYSES: &[&str] = &[
     "summary_corpus",
     "recommendations",
 ];
-const PROVIDERS: &[&str] = &["openai", "anthropic", "gemini", "command", "stub", "scripted"];
+const PROVIDERS: &[&str] = &[
+    "openai",
+    "anthropic",
+    "gemini",
+    "azure",
+    "openrouter",
+    "groq",
+    "mistral",
+    "deepseek",
+    "together",
+    "command",
+    "stub",
+    "scripted",
+];
 
 /// What is not available at an address of the suite.
 pub(crate) fn at(address: &[&str]) -> Option<(Severity, String)> {

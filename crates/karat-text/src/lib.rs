@@ -15,6 +15,7 @@
 
 pub mod chunk;
 pub mod fence;
+pub mod gaps;
 pub mod ladder;
 pub mod merge;
 pub mod path;

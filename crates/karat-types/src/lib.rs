@@ -33,10 +33,12 @@ pub use model::{Availability, JsonMode, Limits, ModelSpec, Tier};
 pub use money::{Money, Price, Pricing};
 pub use plan::{AnalysisSpec, CachePolicy, DatasetHeader, MetricSpec, PlanHeader, RunSpec, SourceDigest, System};
 pub use record::{
-    CallRecord, CellCost, CellError, CellRecord, CellStatus, JudgmentRecord, Note, NoteKind, Record, RunHeader,
+    CallRecord, CellCost, CellError, CellRecord, CellStatus, Facts, JudgmentRecord, Note, NoteKind, Record, RunHeader,
     RunStatus, SampleRecord, StepRecord,
 };
-pub use request::{ChatRequest, Message, Parameters, ReplyFormat, Request, Role};
+pub use request::{
+    ChatRequest, CommandRequest, GapText, HttpRequest, Message, Parameters, Part, ReplyFormat, Request, Role,
+};
 pub use rows::{CellRow, JudgmentRow, RowError, RunRows};
 pub use rubric::{
     Absent, Better, BreakdownSpec, Cap, ChunkFold, DiagnosticSpec, Dimension, FieldType, Invalid, OutOfRange, Overall,
@@ -46,6 +48,6 @@ pub use sample::Sample;
 pub use score::Score;
 pub use scorer::{Bound, Consensus, ConsensusMethod, RubricScorer, ScorerKind, ScorerSpec};
 pub use step::{
-    Action, ChunkSize, ChunkSpec, Merge, MergeHow, Missing, ParseAs, ParseSpec, PromptSpec, RecordedSpec, Requires,
-    StepSpec, VariantSpec,
+    Action, ChunkSize, ChunkSpec, CommandSpec, HttpSpec, Merge, MergeHow, MeterSpec, MeteredTokens, Missing, ParseAs,
+    ParseSpec, PromptSpec, Protocol, RecordedSpec, Requires, ServiceSpec, StepSpec, VariantSpec,
 };

@@ -142,6 +142,12 @@ impl ModelSpec {
         }
     }
 
+    /// Whether a program on this machine answers: nothing says which one, so its results are reused by other runs only
+    /// under a declared version.
+    pub fn is_program(&self) -> bool {
+        self.provider == "command"
+    }
+
     /// What of the entry can change an answer: the part of it that identities are made of. Prices, limits, notes and
     /// the registry id are not in it, so renaming or repricing a model re-runs nothing.
     pub fn identity(&self) -> impl Serialize + '_ {

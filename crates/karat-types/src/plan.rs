@@ -1,9 +1,11 @@
 //! The symbolic header of a plan: everything that fixes cells and judgments, rows apart.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{Better, Bound, Key, ModelSpec, Moment, ScorerSpec, VariantSpec};
+use crate::{Better, Bound, Key, ModelSpec, Moment, ScorerSpec, ServiceSpec, VariantSpec};
 
 /// A plan without its rows. It is stored with the run, and a report needs nothing else beside the run's rows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -41,6 +43,12 @@ pub struct PlanHeader {
     /// The analyses asked for.
     #[serde(default)]
     pub analyses: Vec<AnalysisSpec>,
+    /// The services that a step uses, by id.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub services: BTreeMap<String, ServiceSpec>,
+    /// The day that the run is about, YYYY-MM-DD, where one is named or looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub as_of: Option<String>,
     /// Execution settings.
     pub run: RunSpec,
     /// Name of the tokenizer that cuts chunks.

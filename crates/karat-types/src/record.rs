@@ -1,5 +1,6 @@
 //! What the ledger keeps: rows that are the durable events of a run.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -95,7 +96,7 @@ pub struct SampleRecord {
 pub struct CallRecord {
     /// Content identity of the call: its step or judgment, and its slot there.
     pub key: Key,
-    /// Registry id of the model.
+    /// Registry id of the model; `http` or `command` for steps that call none.
     pub model: String,
     /// The body as sent, secrets removed.
     pub request: bytes::Bytes,
@@ -119,6 +120,32 @@ pub struct CallRecord {
     pub error: Option<CallError>,
 }
 
+/// What a step's answer says of itself: facts, not content.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Facts {
+    /// Milliseconds by stage.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub latency_ms: BTreeMap<String, f64>,
+    /// Version of the service that answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+}
+
+impl Facts {
+    /// Whether nothing is known.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// These facts and those of a step before: times of one stage add up, the later version stands.
+    pub fn absorb(&mut self, before: &Self) {
+        for (stage, time) in &before.latency_ms {
+            *self.latency_ms.entry(stage.clone()).or_default() += time;
+        }
+        self.version = self.version.take().or_else(|| before.version.clone());
+    }
+}
+
 /// A step's output under its content key. Only `ok` outputs are recorded.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StepRecord {
@@ -136,6 +163,8 @@ pub struct StepRecord {
     pub latency_ms: f64,
     /// The calls that made it.
     pub calls: Vec<Key>,
+    /// What the answers said of themselves.
+    pub facts: Facts,
 }
 
 /// How a cell ended.
@@ -193,6 +222,8 @@ pub enum NoteKind {
     UsageEstimated,
     /// A score was clamped, filled or cut by a declared lenience.
     Lenience,
+    /// A fact that `meter` names could not be read.
+    Unmetered,
 }
 
 /// Something a report must not be silent about.
@@ -242,6 +273,8 @@ pub struct CellRecord {
     pub latency_ms: f64,
     /// Its calls.
     pub calls: Vec<Key>,
+    /// What the answers said of themselves.
+    pub facts: Facts,
     /// What a report must not be silent about.
     pub notes: Vec<Note>,
     /// Why it has no output, or why it was skipped.
@@ -263,6 +296,7 @@ impl CellRecord {
             cost: CellCost { cost: Some(Money::ZERO), ..CellCost::default() },
             latency_ms: 0.0,
             calls: Vec::new(),
+            facts: Facts::default(),
             notes: Vec::new(),
             error: None,
         }

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::Protocol;
+
 /// Who speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -110,4 +112,66 @@ pub enum Request {
         /// The `id` of the wanted row in a JSONL file or JSON list; `None` = the whole file.
         row: Option<String>,
     },
+    /// A request to a service; the reply's text is the body of a 2xx answer.
+    Http(HttpRequest),
+    /// A program; the reply's text is what it prints.
+    Command(CommandRequest),
+}
+
+/// A text with gaps that only the environment fills, at the last moment: the values never stand in a plan or a store.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub struct GapText(pub Vec<Part>);
+
+/// A part of a [`GapText`].
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Part {
+    /// As it is.
+    Text(String),
+    /// The value of a variable of the environment.
+    Variable {
+        /// Its name.
+        name: String,
+        /// What stands for it where it is not set.
+        default: Option<String>,
+    },
+}
+
+impl GapText {
+    /// The text without values: gaps stand as `${NAME}`. For messages and captured requests.
+    pub fn shown(&self) -> String {
+        let part = |part: &Part| match part {
+            Part::Text(text) => text.clone(),
+            Part::Variable { name, .. } => format!("${{{name}}}"),
+        };
+        self.0.iter().map(part).collect()
+    }
+}
+
+/// One request to a service.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HttpRequest {
+    /// `GET`, `POST`, ….
+    pub method: String,
+    /// The address.
+    pub url: GapText,
+    /// Headers by name.
+    pub headers: Vec<(String, GapText)>,
+    /// The body: a text is sent as it is, anything else as JSON; null = none.
+    pub body: Value,
+}
+
+/// One run of a program, or one line to a program that is running.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CommandRequest {
+    /// The program and its arguments.
+    pub run: Vec<String>,
+    /// What it reads: with [`Protocol::Once`] a text as it is and anything else as JSON (null = nothing), with
+    /// [`Protocol::Jsonl`] the `input` of its line.
+    pub input: Value,
+    /// Variables of its environment, beside the few that every program needs.
+    pub env: Vec<(String, GapText)>,
+    /// How it is spoken to.
+    pub protocol: Protocol,
+    /// The folder it runs in; empty = the working directory.
+    pub folder: String,
 }

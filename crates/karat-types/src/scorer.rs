@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{Better, Parameters, Rubric};
+use crate::{Better, ModelSpec, Parameters, Rubric};
 
 /// One named scorer: a metric by its registered name, or a rubric for judges.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -71,6 +71,13 @@ pub struct RubricScorer {
     /// The names that the rubric's templates and expressions read.
     #[serde(default)]
     pub reads: Vec<String>,
+}
+
+impl RubricScorer {
+    /// Whether other runs may find a judge's grades: those of a program only under a rubric with a version.
+    pub fn is_reusable(&self, judge: &ModelSpec) -> bool {
+        !judge.is_program() || self.rubric.version.is_some()
+    }
 }
 
 /// How several judges become one.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{JsonMode, Message, Parameters, Tier};
+use crate::{JsonMode, Message, ModelSpec, Parameters, Pricing, Tier};
 
 /// A named pipeline under test.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -18,9 +18,11 @@ pub struct VariantSpec {
 }
 
 impl VariantSpec {
-    /// Whether any step calls the matrix's model; without one the variant has no model axis.
+    /// Whether any step calls the matrix's model, or tells a service of it; without one the variant has no model axis.
     pub fn calls_matrix_model(&self) -> bool {
-        self.steps.iter().any(|step| step.model.is_none() && matches!(step.action, Action::Prompt(_)))
+        let calls = |step: &StepSpec| step.model.is_none() && matches!(step.action, Action::Prompt(_));
+        let tells = |step: &StepSpec| step.reads.iter().any(|name| name == "model" || name.starts_with("model."));
+        self.steps.iter().any(|step| calls(step) || tells(step))
     }
 
     /// Whether nothing in it makes a call, so that one trial says it all.
@@ -51,6 +53,9 @@ pub struct StepSpec {
     /// Pieces to one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merge: Option<Merge>,
+    /// Facts that are read from the answer or the row: time, tokens, money, version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub meter: Option<MeterSpec>,
     /// What must hold for the cell to be planned.
     #[serde(default, skip_serializing_if = "Requires::is_empty")]
     pub requires: Requires,
@@ -77,8 +82,152 @@ pub struct StepSpec {
 pub enum Action {
     /// Renders messages and calls a model.
     Prompt(PromptSpec),
+    /// Calls a service.
+    Http(HttpSpec),
+    /// Runs a program.
+    Command(CommandSpec),
     /// Takes an output that exists already.
     Recorded(RecordedSpec),
+}
+
+impl Action {
+    /// Whether it asks somebody outside who is no model: such a step is reused by other runs only where it declares a
+    /// version, because nothing else says what answered.
+    pub fn is_outside(&self) -> bool {
+        matches!(self, Self::Http(_) | Self::Command(_))
+    }
+}
+
+/// The request of an http step. In `url` and `headers`, `${NAME}` and `${NAME:-default}` stand for variables of the
+/// environment, whose values no plan ever holds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HttpSpec {
+    /// `GET`, `POST`, ….
+    pub method: String,
+    /// Template of the address.
+    pub url: String,
+    /// Templates by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<String, String>,
+    /// The body; every text in it is a template, and one that is a lone `{{ }}` keeps its type. A text as a whole is
+    /// sent as text, anything else as JSON. Null = no body.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub body: Value,
+}
+
+/// The program of a command step. It is started without a shell.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CommandSpec {
+    /// Templates of the program and its arguments. With [`Protocol::Jsonl`] they read nothing of the row.
+    pub run: Vec<String>,
+    /// Template of what the program reads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stdin: Option<String>,
+    /// Variables of its environment, beside the few that every program needs; `${NAME}` as in [`HttpSpec`].
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
+    /// How it is spoken to.
+    #[serde(default)]
+    pub protocol: Protocol,
+    /// The folder it runs in: that of the file it is written in. No part of identity.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub folder: String,
+}
+
+/// How a program is spoken to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Protocol {
+    /// One process a cell: what it prints is the output.
+    #[default]
+    Once,
+    /// One process for all cells: a line of JSON in, a line of JSON out.
+    Jsonl,
+}
+
+/// Where the facts of a step stand in its answer, or in the row of a recorded step.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct MeterSpec {
+    /// Paths of times in milliseconds, by stage. `total` is the time of the whole step.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub latency_ms: BTreeMap<String, String>,
+    /// Where tokens stand, by model.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tokens: Vec<MeteredTokens>,
+    /// Path of what the step cost in dollars.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<String>,
+    /// Path of the service's version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// What is known of the prices of the models that may be named. No part of identity.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub prices: BTreeMap<String, Pricing>,
+}
+
+/// Tokens that somebody else's call took.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MeteredTokens {
+    /// Registry id of the model, or (beginning with `$`) the path to it.
+    pub model: String,
+    /// Path of the input tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<String>,
+    /// Path of the output tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<String>,
+}
+
+/// A process that is started for a run and stopped after it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServiceSpec {
+    /// The program and its arguments; `{{ port }}` stands for the port it is to listen on (also in its environment,
+    /// as `PORT`).
+    pub command: Vec<String>,
+    /// Path below its address that answers 2xx when it is ready; without one, that the port accepts connections.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ready: Option<String>,
+    /// Declared version, part of the identity of steps that use it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// Variables of its environment; `${NAME}` as in [`HttpSpec`].
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
+    /// The folder it runs in. No part of identity.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub folder: String,
+}
+
+impl ServiceSpec {
+    /// What of it can change an answer: its version where it declares one, else its command.
+    pub fn identity(&self) -> Value {
+        match &self.version {
+            Some(version) => Value::from(version.as_str()),
+            None => Value::from(self.command.clone()),
+        }
+    }
+}
+
+impl StepSpec {
+    /// Whether other runs may find its output: not that of a program or service without a declared version, because
+    /// nothing says what answered.
+    pub fn is_reusable(&self, model: Option<&ModelSpec>) -> bool {
+        let is_outside = self.action.is_outside() || model.is_some_and(ModelSpec::is_program);
+        !is_outside || self.version.is_some()
+    }
+
+    /// The step without what cannot change its output: times it may take, prices, folders.
+    #[must_use]
+    pub fn bare(&self) -> Self {
+        let mut bare = Self { timeout_ms: None, retries: None, ..self.clone() };
+        if let Some(meter) = &mut bare.meter {
+            meter.prices.clear();
+        }
+        if let Action::Command(command) = &mut bare.action {
+            command.folder.clear();
+        }
+        bare
+    }
 }
 
 /// The messages of a prompt step; each content is a template.

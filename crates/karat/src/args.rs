@@ -22,7 +22,7 @@ pub struct Common {
     #[arg(long, global = true, env = "KARAT_HOME", value_name = "DIR", hide = true)]
     pub home: Option<String>,
     /// Say less: errors and results only
-    #[arg(short, long, global = true, env = "KARAT_QUIET")]
+    #[arg(short, long, global = true, env = "KARAT_QUIET", value_parser = clap::builder::FalseyValueParser::new())]
     pub quiet: bool,
 }
 
@@ -63,6 +63,10 @@ pub enum Command {
     Ls(LsArgs),
     /// Show prompts and raw responses of one cell
     Trace(TraceArgs),
+    /// Write a preset's suite into a folder, to make it your own
+    Init(InitArgs),
+    /// Check store, keys, programs and (with --online) the way to providers
+    Doctor(DoctorArgs),
     /// List the models of the registry
     Models(ModelsArgs),
     /// Print a JSON Schema
@@ -83,6 +87,9 @@ pub struct SuiteArgs {
     /// A value anywhere in the suite, by its address
     #[arg(long, value_name = "ADDRESS=VALUE", env = "KARAT_SET", value_delimiter = ';')]
     pub set: Vec<String>,
+    /// Values of an address, each of which becomes a variant
+    #[arg(long, value_name = "ADDRESS=A,B", env = "KARAT_SWEEP", value_delimiter = ';')]
+    pub sweep: Vec<String>,
     /// Models that run, instead of the suite's
     #[arg(long, value_name = "ID,…", env = "KARAT_MODELS", value_delimiter = ',')]
     pub models: Vec<String>,
@@ -101,6 +108,12 @@ pub struct SuiteArgs {
     /// The first N samples only
     #[arg(long, value_name = "N", env = "KARAT_LIMIT")]
     pub limit: Option<u64>,
+    /// The day that the run is about [default: yesterday in the dataset's time zone]
+    #[arg(long, value_name = "DATE", env = "KARAT_AS_OF")]
+    pub as_of: Option<String>,
+    /// Refuse suites that run programs
+    #[arg(long, env = "KARAT_SAFE", value_parser = clap::builder::FalseyValueParser::new())]
+    pub safe: bool,
     /// Repetitions of each cell
     #[arg(long, value_name = "N", env = "KARAT_TRIALS", value_parser = clap::value_parser!(u32).range(1..))]
     pub trials: Option<u32>,
@@ -134,7 +147,7 @@ pub struct ExecutionArgs {
     #[arg(long, value_name = "X", env = "KARAT_BUDGET_USD")]
     pub budget_usd: Option<f64>,
     /// Go above the default ceiling, or run models of unknown price under it
-    #[arg(long, env = "KARAT_YES")]
+    #[arg(long, env = "KARAT_YES", value_parser = clap::builder::FalseyValueParser::new())]
     pub yes: bool,
     /// Timeout of one attempt, such as `120s`
     #[arg(long, value_name = "D", env = "KARAT_TIMEOUT")]
@@ -143,7 +156,7 @@ pub struct ExecutionArgs {
     #[arg(long, value_name = "N", env = "KARAT_RETRIES")]
     pub retries: Option<u32>,
     /// Use no result of an earlier run
-    #[arg(long, env = "KARAT_NO_CACHE")]
+    #[arg(long, env = "KARAT_NO_CACHE", value_parser = clap::builder::FalseyValueParser::new())]
     pub no_cache: bool,
 }
 
@@ -194,6 +207,9 @@ pub enum TierArg {
 
 #[derive(Debug, Args)]
 pub struct RunArgs {
+    /// Print the run's events as lines of JSON on stdout; everything for people goes to stderr
+    #[arg(long, env = "KARAT_JSON", value_parser = clap::builder::FalseyValueParser::new())]
+    pub json: bool,
     #[command(flatten)]
     pub suite: SuiteArgs,
     #[command(flatten)]
@@ -201,13 +217,13 @@ pub struct RunArgs {
     #[command(flatten)]
     pub output: OutputArgs,
     /// Go on with the latest unfinished run of the same plan, or with `--run-id`
-    #[arg(long, env = "KARAT_RESUME")]
+    #[arg(long, env = "KARAT_RESUME", value_parser = clap::builder::FalseyValueParser::new())]
     pub resume: bool,
     /// Id of the run; must not exist unless `--resume`
     #[arg(long, value_name = "ID", env = "KARAT_RUN_ID")]
     pub run_id: Option<String>,
     /// The same as `karat plan`
-    #[arg(long, env = "KARAT_DRY_RUN")]
+    #[arg(long, env = "KARAT_DRY_RUN", value_parser = clap::builder::FalseyValueParser::new())]
     pub dry_run: bool,
     /// Write every call into a recording; nothing is taken over from earlier runs
     #[arg(long, value_name = "FILE", env = "KARAT_RECORD", conflicts_with = "replay")]
@@ -256,6 +272,9 @@ pub struct ResumeArgs {
     /// Id of the run, its beginning, or `latest`
     #[arg(default_value = "latest")]
     pub run: String,
+    /// Print the run's events as lines of JSON on stdout; everything for people goes to stderr
+    #[arg(long, env = "KARAT_JSON", value_parser = clap::builder::FalseyValueParser::new())]
+    pub json: bool,
     #[command(flatten)]
     pub execution: ExecutionArgs,
     #[command(flatten)]
@@ -463,6 +482,28 @@ pub struct TraceArgs {
     pub run: String,
     /// The cell: its number in `karat show`, or `sample/model/variant[/trial]`
     pub cell: String,
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct InitArgs {
+    /// The preset
+    #[arg(default_value = "faq")]
+    pub preset: String,
+    /// The folder [default: the preset's name]
+    pub dir: Option<String>,
+    /// Replace files that are there
+    #[arg(long)]
+    pub force: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// Also ask the providers whose keys are set whether they answer; no key is sent
+    #[arg(long)]
+    pub online: bool,
     /// As JSON
     #[arg(long)]
     pub json: bool,

@@ -3,6 +3,7 @@
 mod args;
 mod commands;
 mod environment;
+mod events;
 mod failure;
 mod printer;
 mod progress;

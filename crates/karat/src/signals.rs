@@ -41,5 +41,6 @@ async fn interrupted() {
 
 #[expect(clippy::disallowed_methods, reason = "the user asked twice; what was paid is in the ledger")]
 fn end() {
+    karat_app::end_processes();
     std::process::exit(i32::from(Exit::Interrupted.code()))
 }

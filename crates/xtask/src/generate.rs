@@ -7,7 +7,11 @@ use crate::testing;
 
 /// Writes the generated files below `root`; with `check`, says which differ instead. `Ok(false)` when any does.
 pub fn run(root: &Path, check: bool, out: &mut dyn std::io::Write) -> Result<bool, String> {
-    let files = [("docs/testing.md", testing::render(root)?), ("schemas/suite.schema.json", karat_app::suite_schema())];
+    let files = [
+        ("docs/testing.md", testing::render(root)?),
+        ("schemas/suite.schema.json", karat_app::suite_schema()),
+        ("docs/reference.md", karat_app::reference()),
+    ];
     let mut fresh = true;
     for (path, content) in files {
         let target = root.join(path);

@@ -106,6 +106,7 @@ pub fn cell(ordinal: u64) -> CellRecord {
         cost: Default::default(),
         latency_ms: 0.0,
         calls: Vec::new(),
+        facts: Default::default(),
         notes: Vec::new(),
         error: None,
     }

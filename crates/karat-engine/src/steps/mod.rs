@@ -1,5 +1,7 @@
 //! The actions of a step, each a sans-IO machine. A new action is one file here and one arm in [`machine`].
 
+mod meter;
+mod outside;
 mod parse;
 mod prompt;
 mod recorded;
@@ -11,20 +13,24 @@ use karat_text::template::{Context, TemplateError};
 use karat_types::{Action, CellError, Machine, ModelSpec, Note, Sample, StepSpec};
 use serde_json::Value;
 
+use outside::{CompiledOutside, OutsideMachine};
 use prompt::{CompiledPrompt, PromptMachine};
 use recorded::{CompiledRecorded, RecordedMachine};
 
+pub(crate) use meter::Metered;
 pub(crate) use prompt::DEFAULT_MAX_TOKENS;
 
 /// How a step ended.
 #[derive(Debug, Clone, PartialEq)]
-pub enum StepEnd {
+pub(crate) enum StepEnd {
     /// With an output, and what a report must not be silent about.
     Output {
         /// The output.
         output: Value,
         /// Truncations, dropped chunks, lenient readings.
         notes: Vec<Note>,
+        /// What the answer, or the row, says of itself.
+        metered: Box<Metered>,
     },
     /// Without one.
     Failed(CellError),
@@ -34,7 +40,7 @@ pub enum StepEnd {
 
 /// A step that cannot be compiled.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum StepError {
+pub(crate) enum StepError {
     /// A template or expression is wrong.
     #[error(transparent)]
     Template(#[from] TemplateError),
@@ -47,7 +53,7 @@ pub enum StepError {
 }
 
 /// A step with its templates compiled and its schema read: made once a run, used for every cell.
-pub struct CompiledStep {
+pub(crate) struct CompiledStep {
     /// The step.
     pub spec: Arc<StepSpec>,
     action: CompiledAction,
@@ -55,12 +61,13 @@ pub struct CompiledStep {
 
 enum CompiledAction {
     Prompt(Arc<CompiledPrompt>),
+    Outside(Arc<CompiledOutside>),
     Recorded(Arc<CompiledRecorded>),
 }
 
 /// What a machine sees of its cell.
 #[derive(Clone)]
-pub struct StepInput {
+pub(crate) struct StepInput {
     /// Names of the templates: `sample`, `input`, `reference`, `params`, `output`, `variant`, `model`.
     pub context: Context,
     /// The row itself.
@@ -74,6 +81,8 @@ impl CompiledStep {
     pub fn new(spec: &StepSpec) -> Result<Self, StepError> {
         let action = match &spec.action {
             Action::Prompt(prompt) => CompiledAction::Prompt(Arc::new(CompiledPrompt::new(spec, prompt)?)),
+            Action::Http(http) => CompiledAction::Outside(Arc::new(CompiledOutside::http(spec, http)?)),
+            Action::Command(command) => CompiledAction::Outside(Arc::new(CompiledOutside::command(spec, command)?)),
             Action::Recorded(recorded) => CompiledAction::Recorded(Arc::new(CompiledRecorded::new(spec, recorded)?)),
         };
         Ok(Self { spec: Arc::new(spec.clone()), action })
@@ -84,11 +93,17 @@ impl CompiledStep {
         matches!(self.action, CompiledAction::Prompt(_))
     }
 
+    /// Whether its output is found, not made.
+    pub fn is_recorded(&self) -> bool {
+        matches!(self.action, CompiledAction::Recorded(_))
+    }
+
     /// The step as a machine for one cell.
     pub fn machine(&self, input: StepInput) -> Box<dyn Machine<Done = StepEnd>> {
         let spec = self.spec.clone();
         match &self.action {
             CompiledAction::Prompt(action) => Box::new(PromptMachine::new(spec, action.clone(), input)),
+            CompiledAction::Outside(action) => Box::new(OutsideMachine::new(spec, action.clone(), input)),
             CompiledAction::Recorded(action) => Box::new(RecordedMachine::new(spec, action.clone(), input)),
         }
     }

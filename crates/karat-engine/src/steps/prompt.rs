@@ -12,7 +12,7 @@ use karat_types::{
 use serde_json::{Value, json};
 
 use super::parse::{ParseFailure, Parser};
-use super::{StepEnd, StepError, StepInput, take, template_error};
+use super::{Metered, StepEnd, StepError, StepInput, take, template_error};
 
 /// Tokens of a reply where neither step nor model bound it.
 pub(crate) const DEFAULT_MAX_TOKENS: u32 = 4096;
@@ -255,7 +255,8 @@ impl PromptMachine {
             (None, Some(_)) => karat_text::merge::merge(&concat(), values),
             (None, None) => values.into_iter().next().unwrap_or(Value::Null),
         };
-        StepEnd::Output { output: take(&self.step, merged), notes: std::mem::take(&mut self.notes) }
+        let notes = std::mem::take(&mut self.notes);
+        StepEnd::Output { output: take(&self.step, merged), notes, metered: Box::new(Metered::none()) }
     }
 }
 

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use karat_text::path::Path;
 use karat_text::template::Template;
 use karat_types::{
-    Answer, Ask, CallErrorCode, CellError, Machine, Missing, RecordedSpec, Request, Slot, StepSpec, Turn,
+    Answer, Ask, CallErrorCode, CellError, Machine, Missing, Note, RecordedSpec, Request, Slot, StepSpec, Turn,
 };
 use serde_json::Value;
 
+use super::meter::{Meter, Metered};
 use super::parse::Parser;
 use super::{StepEnd, StepError, StepInput, take, template_error};
 
@@ -17,6 +18,7 @@ pub(crate) struct CompiledRecorded {
     source: Source,
     missing: Missing,
     parser: Option<Parser>,
+    meter: Option<Meter>,
 }
 
 enum Source {
@@ -35,7 +37,8 @@ impl CompiledRecorded {
             }
         };
         let parser = spec.parse.as_ref().map(Parser::new).transpose()?;
-        Ok(Self { source, missing, parser })
+        let meter = spec.meter.as_ref().map(Meter::new).transpose()?;
+        Ok(Self { source, missing, parser, meter })
     }
 }
 
@@ -59,19 +62,22 @@ impl RecordedMachine {
                 "recorded",
                 format!("step `{id}`: {what}. Add it, or say `missing: empty` or `missing: skip`"),
             )),
-            Missing::Empty => StepEnd::Output { output: self.nothing(), notes: Vec::new() },
+            Missing::Empty => {
+                let metered = Box::new(Metered::none());
+                StepEnd::Output { output: self.nothing(), notes: Vec::new(), metered }
+            }
             Missing::Skip => StepEnd::Skipped(format!("step `{id}`: {what}")),
         }
     }
 
-    /// The output of a row that has none: an empty text, or null where the step would make a value of a text.
     fn nothing(&self) -> Value {
         if self.recorded.parser.is_some() { Value::Null } else { Value::from("") }
     }
 
-    fn found(&self, value: &Value) -> StepEnd {
+    /// The step's output from what was found, and its facts from the row or document around it.
+    fn found(&self, value: &Value, document: &Value) -> StepEnd {
         let spec = &self.step;
-        let (output, notes) = match (&self.recorded.parser, value) {
+        let (output, mut notes): (Value, Vec<Note>) = match (&self.recorded.parser, value) {
             (Some(parser), Value::String(text)) => match parser.read(text) {
                 Ok((value, note)) => (value, note.into_iter().collect()),
                 Err(failure) => {
@@ -82,7 +88,9 @@ impl RecordedMachine {
             },
             _ => (value.clone(), Vec::new()),
         };
-        StepEnd::Output { output: take(spec, output), notes }
+        let metered = self.recorded.meter.as_ref().map_or_else(Metered::none, |meter| meter.read(document));
+        notes.extend(metered.notes.iter().cloned());
+        StepEnd::Output { output: take(spec, output), notes, metered: Box::new(metered) }
     }
 
     fn first(&mut self) -> Turn<StepEnd> {
@@ -91,7 +99,7 @@ impl RecordedMachine {
                 let row = Value::Object(self.input.sample.columns.clone());
                 Turn::Done(match path.first(&row) {
                     None | Some(Value::Null) => self.absent(&format!("the row has no `{path}`")),
-                    Some(value) => self.found(value),
+                    Some(value) => self.found(value, &row),
                 })
             }
             Source::File { from, by, .. } => {
@@ -121,17 +129,18 @@ impl RecordedMachine {
             _ => return self.absent(&format!("there is no {asked}")),
         };
         let Source::File { by: Some(_), column, .. } = &self.recorded.source else {
-            return self.found(&Value::from(reply.text.clone()));
+            let document = serde_json::from_str(&reply.text).unwrap_or_default();
+            return self.found(&Value::from(reply.text.clone()), &document);
         };
         let row: Value = match serde_json::from_str(&reply.text) {
             Ok(row) => row,
             Err(error) => return StepEnd::Failed(CellError::new("recorded", format!("reading {asked}: {error}"))),
         };
         match column {
-            None => self.found(&row),
+            None => self.found(&row, &row),
             Some(path) => match path.first(&row) {
                 None | Some(Value::Null) => self.absent(&format!("{asked} has no `{path}`")),
-                Some(value) => self.found(value),
+                Some(value) => self.found(value, &row),
             },
         }
     }

@@ -124,5 +124,6 @@ fn said(kind: NoteKind) -> &'static str {
         NoteKind::Reasked => "asked again",
         NoteKind::UsageEstimated => "usage estimated",
         NoteKind::Lenience => "declared lenience used",
+        NoteKind::Unmetered => "a metered fact could not be read",
     }
 }

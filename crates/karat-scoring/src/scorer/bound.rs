@@ -5,11 +5,11 @@ use std::borrow::Cow;
 use karat_text::ladder::{self, Expectation};
 use karat_text::path::Path;
 use karat_text::template::{Context, Template};
-use karat_types::{Score, ScorerSpec};
+use karat_types::{Request, Score, ScorerSpec};
 use serde_json::{Map, Value};
 
 use super::registry::{Given, Metric, Needs, Registered};
-use super::{CellView, Scorer};
+use super::{CellView, Scorer, outside};
 
 /// A metric that can score cells.
 pub(super) struct BoundMetric {
@@ -67,22 +67,23 @@ impl BoundMetric {
         Ok(Self { registered, metric, output: path(&spec.output)?, reference })
     }
 
-    fn scored(&self, cell: &CellView<'_>) -> Result<Vec<Score>, Score> {
+    /// Applies the metric to what it works on in a cell; the error is a score that needs no metric.
+    fn apply<T>(&self, cell: &CellView<'_>, ask: impl Fn(&dyn Metric, &Given<'_>) -> T) -> Result<T, Score> {
         let null = Value::Null;
         if self.registered.needs == Needs::Nothing {
-            return self.apply(&Given { output: &null, reference: &null, cell });
+            return self.with_metric(&Given { output: &null, reference: &null, cell }, ask);
         }
         let reference = self.reference(cell)?;
         if self.registered.needs == Needs::Reference && reference.is_none() {
             return Err(Score::not_applicable("no reference"));
         }
         let output = self.output(cell.output).map_err(|reason| Score::because(self.registered.lowest(), reason))?;
-        self.apply(&Given { output: &output, reference: reference.as_deref().unwrap_or(&null), cell })
+        self.with_metric(&Given { output: &output, reference: reference.as_deref().unwrap_or(&null), cell }, ask)
     }
 
-    fn apply(&self, given: &Given<'_>) -> Result<Vec<Score>, Score> {
+    fn with_metric<T>(&self, given: &Given<'_>, ask: impl Fn(&dyn Metric, &Given<'_>) -> T) -> Result<T, Score> {
         match &self.metric {
-            Made::Once(metric) => Ok(metric.scores(given)),
+            Made::Once(metric) => Ok(ask(&**metric, given)),
             Made::PerRow(settings) => {
                 let context = context(given.cell);
                 let with = settings.iter().map(|(name, setting)| match setting {
@@ -94,7 +95,7 @@ impl BoundMetric {
                 });
                 let with = with.collect::<Result<Map<String, Value>, Score>>()?;
                 let metric = (self.registered.make)(with, None).map_err(Score::unscored)?;
-                Ok(metric.scores(given))
+                Ok(ask(&*metric, given))
             }
         }
     }
@@ -142,7 +143,20 @@ impl BoundMetric {
 
 impl Scorer for BoundMetric {
     fn score(&self, cell: &CellView<'_>) -> Vec<Score> {
-        self.scored(cell).unwrap_or_else(|score| vec![score; self.registered.figures()])
+        self.apply(cell, |metric, given| metric.scores(given))
+            .unwrap_or_else(|score| vec![score; self.registered.figures()])
+    }
+
+    fn ask(&self, cell: &CellView<'_>) -> Option<Result<Request, Score>> {
+        self.registered.is_outside.then(|| self.apply(cell, |metric, given| metric.ask(given))).map(|asked| {
+            asked.and_then(|request| {
+                request.ok_or_else(|| Score::unscored("the metric asks nothing; this is a bug in karat"))
+            })
+        })
+    }
+
+    fn read(&self, answer: &str) -> Score {
+        outside::read(answer)
     }
 }
 

@@ -154,6 +154,7 @@ mod tests {
             sample: &sample,
             output: &output,
             latency_ms: 1.0,
+            facts: &karat_types::Facts::default(),
             cost: None,
             usage: Usage::default(),
             so_far: crate::scorer::ScoresSoFar::default(),

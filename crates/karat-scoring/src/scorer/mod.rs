@@ -12,7 +12,7 @@
 //!
 //! ```
 //! use karat_scoring::scorer::{CellView, build};
-//! use karat_types::{Sample, ScorerSpec, Usage};
+//! use karat_types::{Facts, Sample, ScorerSpec, Usage};
 //! use serde_json::json;
 //!
 //! let spec: ScorerSpec = serde_json::from_value(json!({
@@ -24,8 +24,11 @@
 //!     columns: Default::default(), metadata: Default::default(),
 //! };
 //! let output = json!("Sorry, that is late.");
-//! let cell = CellView { sample: &sample, output: &output, latency_ms: 12.0, cost: None, usage: Usage::default(),
-//!     so_far: Default::default() };
+//! let facts = Facts::default();
+//! let cell = CellView {
+//!     sample: &sample, output: &output, latency_ms: 12.0, facts: &facts, cost: None, usage: Usage::default(),
+//!     so_far: Default::default(),
+//! };
 //! assert_eq!(build(&spec)?.score(&cell)[0].number(), Some(1.0));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -33,6 +36,7 @@
 mod bound;
 mod checklist;
 mod combine;
+mod outside;
 mod registry;
 mod retrieval;
 mod summary;
@@ -44,7 +48,7 @@ mod value;
 
 use std::collections::BTreeMap;
 
-use karat_types::{Better, MetricSpec, Money, Sample, Score, ScorerKind, ScorerSpec, Usage};
+use karat_types::{Better, Facts, MetricSpec, Money, Request, Sample, Score, ScorerKind, ScorerSpec, Usage};
 use serde_json::Value;
 
 use bound::BoundMetric;
@@ -56,6 +60,13 @@ use bound::BoundMetric;
 pub trait Scorer: Send + Sync {
     /// The scores of a cell that has an output.
     fn score(&self, cell: &CellView<'_>) -> Vec<Score>;
+
+    /// What a service or program is asked for the cell's one score, where the scorer does not make it itself; the error
+    /// is the score of a cell about which nothing has to be asked.
+    fn ask(&self, cell: &CellView<'_>) -> Option<Result<Request, Score>>;
+
+    /// The score in the answer to what was asked.
+    fn read(&self, answer: &str) -> Score;
 }
 
 /// What a scorer sees of a cell.
@@ -67,6 +78,8 @@ pub struct CellView<'a> {
     pub output: &'a Value,
     /// Time of its calls in milliseconds; of the original calls when they were reused.
     pub latency_ms: f64,
+    /// What the answers said of themselves: times by stage.
+    pub facts: &'a Facts,
     /// What its calls cost; `None` when a price is unknown.
     pub cost: Option<Money>,
     /// Tokens of its calls.

@@ -1,11 +1,11 @@
 //! The list of metrics. A new one is a struct of options, a [`Metric`] and a line here.
 
-use karat_types::{Better, Score};
+use karat_types::{Better, Request, Score};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::{CellView, MetricEntry, checklist, combine, retrieval, summary, system, text, value};
+use super::{CellView, MetricEntry, checklist, combine, outside, retrieval, summary, system, text, value};
 
 /// A metric with its options read.
 pub(super) trait Metric: Send + Sync {
@@ -15,6 +15,11 @@ pub(super) trait Metric: Send + Sync {
     /// One score a figure, in the order of the registered dimensions.
     fn scores(&self, given: &Given<'_>) -> Vec<Score> {
         vec![self.score(given)]
+    }
+
+    /// What somebody outside is asked, where the metric is not computed here.
+    fn ask(&self, _: &Given<'_>) -> Option<Request> {
+        None
     }
 }
 
@@ -51,6 +56,8 @@ pub(super) struct Registered {
     binary: bool,
     better: Better,
     volatile: bool,
+    /// Whether somebody outside is asked.
+    pub is_outside: bool,
     schema: fn() -> Value,
     pub make: Make,
 }
@@ -99,6 +106,7 @@ impl Registered {
             binary: false,
             better: Better::Higher,
             volatile: false,
+            is_outside: false,
             schema: schema::<M>,
             make: M::make,
         }
@@ -111,6 +119,10 @@ impl Registered {
 
     const fn lower_is_better(self) -> Self {
         Self { better: Better::Lower, ..self }
+    }
+
+    const fn outside(self) -> Self {
+        Self { is_outside: true, ..self }
     }
 
     const fn volatile(self) -> Self {
@@ -175,4 +187,6 @@ pub(super) static METRICS: &[Registered] = &[
     Registered::open::<system::Latency>("latency", "Milliseconds of the cell's calls.").lower_is_better().volatile(),
     Registered::open::<system::Cost>("cost", "US dollars of the cell's calls.").lower_is_better().volatile(),
     Registered::open::<system::Tokens>("tokens", "Tokens of the cell's calls.").lower_is_better(),
+    Registered::open::<outside::Command>("command", "What a program says, line by line.").outside(),
+    Registered::open::<outside::Http>("http", "What a service says.").outside(),
 ];

@@ -7,10 +7,13 @@ use serde_json::Value;
 
 use super::registry::{Given, Metric, Needs, Options};
 
-/// `latency` has no options.
+/// Options of `latency`.
 #[derive(Deserialize, JsonSchema, Default)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct Latency {}
+pub(super) struct Latency {
+    /// A stage that a step's `meter` names; the whole cell without it.
+    stage: Option<String>,
+}
 
 impl Options for Latency {
     const NEEDS: Needs = Needs::Nothing;
@@ -22,7 +25,11 @@ impl Options for Latency {
 
 impl Metric for Latency {
     fn score(&self, given: &Given<'_>) -> Score {
-        Score::value(given.cell.latency_ms)
+        let Some(stage) = &self.stage else { return Score::value(given.cell.latency_ms) };
+        match given.cell.facts.latency_ms.get(stage) {
+            Some(time) => Score::value(*time),
+            None => Score::not_applicable(format!("the answer says nothing of the stage `{stage}`")),
+        }
     }
 }
 

@@ -37,8 +37,16 @@ fn score_of(scorer: Value, sample: &Sample, output: Value) -> Score {
         .map(|name| serde_json::from_value(json!({"name": name, "scorer": 0, "aggregate": "mean"})).unwrap());
     let known = [Score::value(0.5), Score::value(1.0), Score::not_applicable("x"), Score::unscored("it broke")];
     let scores: Vec<(u16, Score)> = (0..).zip(known).collect();
-    let so_far = ScoresSoFar { metrics: &metrics, scores: &scores };
-    let cell = CellView { sample, output: &output, latency_ms: 12.5, cost: Money::from_usd(0.25), usage, so_far };
+    let facts = Facts { latency_ms: [("llm".to_owned(), 7.5)].into(), version: None };
+    let cell = CellView {
+        sample,
+        output: &output,
+        latency_ms: 12.5,
+        facts: &facts,
+        cost: Money::from_usd(0.25),
+        usage,
+        so_far: ScoresSoFar { metrics: &metrics, scores: &scores },
+    };
     let mut scores = built.score(&cell);
     assert_eq!(scores.len(), figures);
     scores.remove(0)
@@ -160,6 +168,7 @@ fn every_metric_scores_within_its_range() {
     }
     let missing: Vec<_> =
         catalog.keys().filter(|name| !cases.iter().any(|(scorer, ..)| scorer["metric"] == **name)).collect();
+    let missing: Vec<_> = missing.into_iter().filter(|name| !["command", "http"].contains(*name)).collect();
     assert!(missing.is_empty(), "no case for {missing:?}");
 }
 
@@ -169,7 +178,8 @@ fn options_are_declared() {
     for (name, entry) in catalog() {
         let validator = jsonschema::validator_for(&entry.options).unwrap();
         assert!(!validator.is_valid(&json!({"no_such_option": 1})), "{name}");
-        assert!(["json_schema", "combine"].contains(&name) || validator.is_valid(&json!({})), "{name}");
+        let has_required = ["json_schema", "combine", "command", "http"].contains(&name);
+        assert!(has_required || validator.is_valid(&json!({})), "{name}");
     }
     assert_eq!(catalog()["json_schema"].options["properties"]["schema"]["format"], "file");
     assert!(catalog()["latency"].volatile && catalog()["cost"].volatile && !catalog()["exact"].volatile);
@@ -287,6 +297,7 @@ fn an_unknown_price_does_not_apply() {
         sample: &row,
         output: &output,
         latency_ms: 1.0,
+        facts: &Facts::default(),
         cost: None,
         usage: Usage::default(),
         so_far: ScoresSoFar::default(),
@@ -319,6 +330,7 @@ fn summary_scores(with: Value, reference: Value, output: Value) -> Result<Vec<Sc
         sample: &sample,
         output: &output,
         latency_ms: 0.0,
+        facts: &Facts::default(),
         cost: None,
         usage: Usage::default(),
         so_far: ScoresSoFar::default(),

@@ -1,14 +1,16 @@
 //! Cells: the facts of a row of `cells`.
 
-use karat_types::{CellRecord, CellStatus};
+use karat_types::{CellRecord, CellStatus, Facts};
 
 use super::cost::{pack_cost, unpack_cost};
-use super::notes::{pack_error, pack_keys, pack_notes, unpack_error, unpack_keys, unpack_notes};
+use super::notes::{
+    pack_error, pack_facts, pack_keys, pack_notes, unpack_error, unpack_facts, unpack_keys, unpack_notes,
+};
 use super::score::{pack_scores, unpack_scores};
 use crate::pack::{Damage, Packer, Unpacker};
 
-/// 2 adds when a reused output was made.
-const VERSION: u8 = 2;
+/// 2 adds when a reused output was made, 3 what answers said of themselves.
+const VERSION: u8 = 3;
 
 /// A cell's status as its column holds it.
 pub(crate) fn status_code(status: CellStatus) -> i64 {
@@ -39,6 +41,7 @@ pub(crate) fn pack_cell(packer: &mut Packer, cell: &CellRecord) {
     pack_notes(packer, &cell.notes);
     pack_error(packer, cell.error.as_ref());
     packer.option(cell.made_at, Packer::moment);
+    pack_facts(packer, &cell.facts);
 }
 
 /// A row of `cells`.
@@ -67,10 +70,12 @@ pub(crate) fn unpack_cell(row: StoredCell<'_>) -> Result<CellRecord, Damage> {
         notes: unpack_notes(&mut unpacker)?,
         error: unpack_error(&mut unpacker)?,
         made_at: None,
+        facts: Facts::default(),
     };
     if version > 1 {
         cell.made_at = unpacker.option(Unpacker::moment)?;
     }
+    cell.facts = unpack_facts(&mut unpacker)?;
     unpacker.end()?;
     Ok(cell)
 }

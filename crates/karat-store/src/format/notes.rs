@@ -1,6 +1,6 @@
-//! What most records lack: notes and errors. Lists of keys.
+//! What most records lack: notes, facts and errors. Lists of keys.
 
-use karat_types::{CellError, Key, Note};
+use karat_types::{CellError, Facts, Key, Note};
 
 use crate::pack::{Damage, Packer, Unpacker};
 
@@ -10,6 +10,19 @@ pub(super) fn pack_notes(packer: &mut Packer, notes: &[Note]) {
 }
 
 pub(super) fn unpack_notes(unpacker: &mut Unpacker<'_>) -> Result<Vec<Note>, Damage> {
+    unpacker.option(Unpacker::json).map(Option::unwrap_or_default)
+}
+
+/// Facts as JSON, because few steps have any.
+pub(super) fn pack_facts(packer: &mut Packer, facts: &Facts) {
+    packer.option(Some(facts).filter(|facts| !facts.is_empty()), |packer, facts| packer.json(facts));
+}
+
+/// The facts at the end of a form; a form of version 1 ends before them.
+pub(super) fn unpack_facts(unpacker: &mut Unpacker<'_>) -> Result<Facts, Damage> {
+    if unpacker.is_over() {
+        return Ok(Facts::default());
+    }
     unpacker.option(Unpacker::json).map(Option::unwrap_or_default)
 }
 

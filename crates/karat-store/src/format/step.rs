@@ -6,10 +6,11 @@ use karat_types::{Key, StepRecord};
 use serde_json::Value;
 
 use super::cost::{pack_usage, unpack_usage};
-use super::notes::{pack_keys, pack_notes, unpack_keys, unpack_notes};
+use super::notes::{pack_facts, pack_keys, pack_notes, unpack_facts, unpack_keys, unpack_notes};
 use crate::pack::{Damage, Packer, Unpacker};
 
-const VERSION: u8 = 1;
+/// 2 added the facts at the end.
+const VERSION: u8 = 2;
 
 /// Packs all but key and output. `distance` is how many entries before this one the output lies.
 pub(crate) fn pack_step(packer: &mut Packer, step: &StepRecord, distance: u64) {
@@ -20,6 +21,7 @@ pub(crate) fn pack_step(packer: &mut Packer, step: &StepRecord, distance: u64) {
     packer.option(step.cost, Packer::money);
     packer.float(step.latency_ms);
     pack_keys(packer, &step.calls);
+    pack_facts(packer, &step.facts);
 }
 
 /// Reads a step back; `output` finds the entry that lies so many entries before.
@@ -38,6 +40,7 @@ pub(crate) fn unpack_step(
         cost: unpacker.option(Unpacker::money)?,
         latency_ms: unpacker.float()?,
         calls: unpack_keys(&mut unpacker)?,
+        facts: unpack_facts(&mut unpacker)?,
     };
     unpacker.end()?;
     Ok(step)

@@ -24,6 +24,8 @@ pub fn key(name: &str) -> Key {
 pub fn plan(name: &str, rows: u64, systems: usize, trials: u32) -> PlanHeader {
     let systems = (0..systems).map(|variant| System { model: None, variant, trials }).collect();
     PlanHeader {
+        services: Default::default(),
+        as_of: None,
         schema: "karat.plan/1".to_owned(),
         suite: name.to_owned(),
         about: None,
@@ -109,6 +111,7 @@ pub fn step(name: &str, output: &Arc<Value>) -> StepRecord {
         cost: Some(Money(1_500)),
         latency_ms: 12.5,
         calls: vec![key(name)],
+        facts: Facts::default(),
     }
 }
 
@@ -125,6 +128,7 @@ pub fn cell(ordinal: u64, name: &str, output: &Arc<Value>) -> CellRecord {
         cost: CellCost { usage: Usage::default(), cost: Some(Money(1_500)), paid: Money(1_500) },
         latency_ms: 12.5,
         calls: vec![key(name)],
+        facts: Facts::default(),
         notes: Vec::new(),
         error: None,
     }

@@ -98,6 +98,7 @@ prop_compose! {
         let (key, output_hash) = (Key(key), Key(output_hash));
         CellRecord {
             ordinal, key, status, reused, made_at, output, output_hash, scores, cost, latency_ms, calls, notes, error,
+            facts: Facts::default(),
         }
     }
 }
@@ -123,7 +124,7 @@ prop_compose! {
         output in value().prop_map(Arc::new),
         (notes, usage, cost, calls, latency_ms) in (notes(), usage(), prop::option::of(money()), keys(), 0.0..1e9_f64),
     ) -> StepRecord {
-        StepRecord { key: Key([key; 16]), output, notes, usage, cost, latency_ms, calls }
+        StepRecord { key: Key([key; 16]), output, notes, usage, cost, latency_ms, calls, facts: Facts::default() }
     }
 }
 

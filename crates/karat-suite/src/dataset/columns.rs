@@ -8,6 +8,7 @@ use rustc_hash::FxHashMap;
 use serde_json::Value;
 
 use super::DatasetError;
+use super::prior::Prior;
 use super::source::RowPlace;
 use crate::diagnostics::{Diagnostic, Severity};
 use crate::files::Files;
@@ -22,6 +23,7 @@ pub(crate) struct Column {
 }
 
 /// How a column is made.
+#[derive(Clone)]
 pub(crate) enum ColumnKind {
     /// From the row.
     Value(Template),
@@ -29,18 +31,25 @@ pub(crate) enum ColumnKind {
     File(Template),
     /// A row of another file, by a key that both have.
     Lookup { on: Path, key: String, index: Arc<FxHashMap<String, Value>>, file: String },
+    /// Values of a column in earlier rows.
+    Prior(Prior),
 }
 
 impl Column {
-    /// The column's value for a row; `seen` gets the bytes of a file that was read.
+    /// The column's value for the row of this number in the source; `seen` gets the bytes of a file that was read.
     pub fn value(
         &self,
         row: &Value,
+        ordinal: u64,
         files: &dyn Files,
         at: &RowPlace,
         seen: &mut dyn FnMut(&[u8]),
     ) -> Result<Value, DatasetError> {
         match &self.kind {
+            ColumnKind::Prior(prior) => prior.value(ordinal, row).ok_or_else(|| {
+                let hint = "a `prior` of `days` needs a date in every row".to_owned();
+                at.problem_with_hint("", format!("the column `{}`: this row has no date", self.name), Some(hint))
+            }),
             ColumnKind::Value(template) => template.value(&Context::new().with("sample", row)).map_err(|error| {
                 at.problem_with_hint("", format!("the column `{}`: {}", self.name, error.message), error.hint)
             }),

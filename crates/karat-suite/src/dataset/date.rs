@@ -6,7 +6,7 @@ use jiff::{Timestamp, Zoned};
 use serde_json::Value;
 
 /// The day, as YYYY-MM-DD, of a date, a local time, or a point in time seen from a zone. `None` for anything else.
-pub(super) fn day(value: &Value, zone: &TimeZone) -> Option<String> {
+pub(crate) fn day(value: &Value, zone: &TimeZone) -> Option<String> {
     let text = value.as_str()?.trim();
     let date = match text.parse::<Timestamp>() {
         Ok(moment) => moment.to_zoned(zone.clone()).date(),

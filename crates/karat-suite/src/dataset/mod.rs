@@ -4,7 +4,11 @@
 pub(crate) mod asserts;
 pub(crate) mod checks;
 pub(crate) mod columns;
-mod date;
+pub(crate) mod date;
+pub(crate) mod dir;
+pub(crate) mod draw;
+pub(crate) mod prior;
+pub(crate) mod readers;
 mod roles;
 mod row_schema;
 mod rows;
@@ -13,11 +17,12 @@ pub(crate) mod source;
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use karat_text::path::Path;
 use karat_text::template::Expression;
 use karat_types::Sample;
+use rustc_hash::FxHashSet;
 
 use crate::diagnostics::Diagnostic;
 use crate::files::Files;
@@ -69,6 +74,11 @@ pub(crate) struct Dataset {
     pub columns: Vec<columns::Column>,
     pub row_schema: Option<RowSchema>,
     pub condition: Option<Expression>,
+    /// First and last day of the rows that count, YYYY-MM-DD.
+    pub days: Option<(String, String)>,
+    pub draw: Option<draw::Draw>,
+    /// The rows that are drawn, by their number among those that count; found out when first asked for.
+    pub drawn: OnceLock<FxHashSet<u64>>,
     pub limit: Option<u64>,
     /// Ids that are asked for; empty = all.
     pub only: BTreeSet<String>,
@@ -78,6 +88,11 @@ pub(crate) struct Dataset {
 }
 
 impl Dataset {
+    /// What a column of earlier values looks back on: all rows of the source.
+    pub fn history(self: &Arc<Self>, column: usize, prior: &prior::Prior) -> prior::History {
+        rows::Rows::new(self.clone()).history(column, prior)
+    }
+
     /// The rows that are planned, in order. Every pass gives the same ones.
     pub fn rows(self: &Arc<Self>) -> Box<dyn Iterator<Item = Result<Sample, DatasetError>> + Send> {
         Box::new(rows::Rows::new(self.clone()).planned())

@@ -8,6 +8,8 @@ use karat_text::template::Context;
 use karat_types::{Key, Sample};
 use serde_json::{Map, Value};
 
+use super::draw::Urn;
+use super::prior::{History, Prior};
 use super::row_schema::Leniency;
 use super::source::{RawRow, RowPlace};
 use super::{Dataset, DatasetError, Role, Source, date};
@@ -16,6 +18,8 @@ use super::{Dataset, DatasetError, Role, Source, date};
 pub(super) struct Rows {
     dataset: Arc<Dataset>,
     raw: Box<dyn Iterator<Item = Result<RawRow, DatasetError>> + Send>,
+    /// Rows of the source so far.
+    ordinal: u64,
     /// What was read leniently in this pass.
     pub leniencies: BTreeMap<Leniency, u64>,
     /// Hash over the files that columns were read from.
@@ -31,18 +35,22 @@ pub(super) struct Kept {
 impl Rows {
     pub fn new(dataset: Arc<Dataset>) -> Self {
         let raw = dataset.source.stream(&dataset.files);
-        Self { dataset, raw, leniencies: BTreeMap::new(), contents: blake3::Hasher::new() }
+        Self { dataset, raw, ordinal: 0, leniencies: BTreeMap::new(), contents: blake3::Hasher::new() }
     }
 
     /// The rows that are planned, numbered.
     pub fn planned(mut self) -> impl Iterator<Item = Result<Sample, DatasetError>> + Send {
         let limit = self.dataset.limit.unwrap_or(u64::MAX);
         let mut row = 0;
+        let mut number = 0;
         let mut is_over = false;
         std::iter::from_fn(move || {
             while row < limit && !is_over {
-                match self.next_kept()? {
-                    Ok(kept) if self.dataset.wants(&kept.sample.id) => {
+                let kept = self.next_kept()?;
+                let is_drawn = kept.is_err() || self.dataset.is_drawn(number);
+                number += u64::from(kept.is_ok());
+                match kept {
+                    Ok(kept) if is_drawn && self.dataset.wants(&kept.sample.id) => {
                         let sample = Sample { row, ..kept.sample };
                         row += 1;
                         return Some(Ok(sample));
@@ -68,10 +76,9 @@ impl Rows {
     /// The next row that the condition lets through.
     pub fn next_kept(&mut self) -> Option<Result<Kept, DatasetError>> {
         loop {
-            let kept = match self.raw.next()? {
-                Ok(raw) => self.keep(raw),
-                Err(error) => Err(error),
-            };
+            let raw = self.raw.next()?;
+            let kept = raw.and_then(|raw| self.keep(raw));
+            self.ordinal += 1;
             if let Some(kept) = kept.transpose() {
                 return Some(kept);
             }
@@ -97,21 +104,37 @@ impl Rows {
             schema.row(row, dataset.is_table(), at, &mut self.leniencies)?;
         }
         let early = dataset.condition_is_early();
-        if early && !dataset.holds(row, at)? {
+        if early && !dataset.counts(row, at)? {
             return Ok(false);
         }
-        self.add_columns(row, at)?;
-        if early { Ok(true) } else { dataset.holds(row, at) }
+        self.add_columns(row, at, dataset.columns.len())?;
+        if early { Ok(true) } else { dataset.counts(row, at) }
     }
 
-    fn add_columns(&mut self, row: &mut Value, at: &RowPlace) -> Result<(), DatasetError> {
-        for column in &self.dataset.columns {
+    /// The values of a column of earlier values over all rows, whether they count or not. Rows that cannot be read have
+    /// none; they are reported where they are planned.
+    pub fn history(mut self, column: usize, prior: &Prior) -> History {
+        let mut history = History::default();
+        while let Some(raw) = self.raw.next() {
+            if let Ok(RawRow { mut value, at }) = raw
+                && self.add_columns(&mut value, &at, column).is_ok()
+            {
+                prior.see(&mut history, self.ordinal, &value);
+            }
+            self.ordinal += 1;
+        }
+        history
+    }
+
+    /// Adds the first so many columns.
+    fn add_columns(&mut self, row: &mut Value, at: &RowPlace, count: usize) -> Result<(), DatasetError> {
+        for column in &self.dataset.columns[..count] {
             let contents = &mut self.contents;
             let mut seen = |bytes: &[u8]| {
                 contents.update(&(bytes.len() as u64).to_le_bytes());
                 contents.update(bytes);
             };
-            let mut value = column.value(row, &*self.dataset.files, at, &mut seen)?;
+            let mut value = column.value(row, self.ordinal, &*self.dataset.files, at, &mut seen)?;
             if let Some(schema) = self.dataset.row_schema.as_ref().filter(|_| !value.is_null()) {
                 schema.column(&column.name, &mut value, at, &mut self.leniencies)?;
             }
@@ -135,6 +158,12 @@ impl Dataset {
 
     /// Whether the condition reads none of the added columns, so that it can be asked before files are read.
     fn condition_is_early(&self) -> bool {
+        let added = |path: &Path| {
+            self.columns.iter().any(|column| path.to_string().trim_start_matches("$.").starts_with(&column.name))
+        };
+        if self.days.is_some() && self.roles.date.as_ref().is_some_and(added) {
+            return false;
+        }
         self.condition.as_ref().is_none_or(|condition| {
             !condition.reads().iter().any(|name| {
                 let mut parts = name.split('.').skip(1);
@@ -143,6 +172,37 @@ impl Dataset {
                     .is_none_or(|column| column == "id" || self.columns.iter().any(|added| added.name == column))
             })
         })
+    }
+
+    /// Whether a row lies in the days that are looked at and the condition holds.
+    fn counts(&self, row: &Value, at: &RowPlace) -> Result<bool, DatasetError> {
+        if let (Some((first, last)), Some(path)) = (&self.days, &self.roles.date) {
+            let value = path.first(row).filter(|value| !value.is_null());
+            let value = value.ok_or_else(|| {
+                let hint = "`days` needs a date in every row".to_owned();
+                at.problem_with_hint("", format!("this row has no date at `{path}`"), Some(hint))
+            })?;
+            let day = self.day(value, at)?;
+            if day < *first || day > *last {
+                return Ok(false);
+            }
+        }
+        self.holds(row, at)
+    }
+
+    /// Whether the row of this number, among those that count, is drawn. Samples that are asked for by id need no luck.
+    pub(super) fn is_drawn(self: &Arc<Self>, number: u64) -> bool {
+        let Some(draw) = self.draw.as_ref().filter(|_| self.only.is_empty()) else { return true };
+        let drawn = self.drawn.get_or_init(|| {
+            let mut urn = Urn::new(draw);
+            let mut rows = Rows::new(self.clone());
+            let kept = std::iter::from_fn(|| rows.next_kept()).filter_map(Result::ok);
+            for (number, kept) in kept.enumerate() {
+                urn.put(number as u64, &kept.sample.id, &Value::Object(kept.sample.columns));
+            }
+            urn.drawn()
+        });
+        drawn.contains(&number)
     }
 
     fn holds(&self, row: &Value, at: &RowPlace) -> Result<bool, DatasetError> {

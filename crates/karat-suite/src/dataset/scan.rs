@@ -153,7 +153,8 @@ impl<'a> Scanner<'a> {
         self.found.has_reference |= sample.reference.is_some();
         self.found.is_clustered |= sample.cluster.is_some();
         self.wanted.remove(&*sample.id);
-        if dataset.wants(&sample.id) && dataset.limit.is_none_or(|limit| self.found.rows < limit) {
+        let is_drawn = dataset.is_drawn(self.kept - 1);
+        if is_drawn && dataset.wants(&sample.id) && dataset.limit.is_none_or(|limit| self.found.rows < limit) {
             self.found.rows += 1;
         }
     }
@@ -211,7 +212,17 @@ impl<'a> Scanner<'a> {
         }
         if self.kept == 0 && self.bad == 0 && self.found.rows == 0 {
             let condition = if dataset.condition.is_some() { " that satisfy `where`" } else { "" };
-            self.problems.error(place, format!("the dataset has no rows{condition}")).hint("nothing could be run");
+            let days = match &dataset.days {
+                Some((first, last)) if first == last => format!(" of {first}"),
+                Some((first, last)) => format!(" of {first} to {last}"),
+                None => String::new(),
+            };
+            let hint = if days.is_empty() {
+                "nothing could be run"
+            } else {
+                "nothing could be run; `--as-of DATE` looks at other days"
+            };
+            self.problems.error(place, format!("the dataset has no rows{days}{condition}")).hint(hint);
             return;
         }
         if self.bad == 0 {

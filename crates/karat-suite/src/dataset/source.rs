@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::DatasetError;
+use super::dir::Dir;
 use crate::diagnostics::Diagnostic;
 use crate::files::Files;
 use crate::jsonl;
@@ -37,6 +38,8 @@ impl Format {
 pub(crate) enum Source {
     /// Files of one form, in order.
     Files { paths: Vec<String>, format: Format },
+    /// Files that are a row each.
+    Dir(Dir),
     /// Rows written in the suite, with the line of each.
     Inline { file: String, rows: Arc<Vec<(usize, Value)>> },
 }
@@ -92,6 +95,10 @@ impl Source {
     pub fn stream(&self, files: &Arc<dyn Files>) -> RowStream {
         match self {
             Self::Inline { file, rows } => inline(file, rows.clone()),
+            Self::Dir(dir) => {
+                let (files, dir) = (files.clone(), dir.clone());
+                Box::new((0..dir.files.len()).map(move |at| dir.row(&*files, &dir.files[at])))
+            }
             Self::Files { paths, format } => {
                 let (files, format) = (files.clone(), *format);
                 Box::new(paths.clone().into_iter().flat_map(move |path| one_file(&files, &path, format)))
@@ -148,7 +155,11 @@ fn lines(path: &str, mut reader: Box<dyn BufRead + Send>) -> RowStream {
 fn json_line(file: &Arc<str>, line: usize, bytes: &[u8]) -> RowResult {
     let bytes = if line == 1 { bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes) } else { bytes };
     let text = String::from_utf8_lossy(bytes).trim_end().to_owned();
-    match serde_json::from_slice(bytes) {
+    let read = match std::str::from_utf8(bytes) {
+        Ok(line) => jsonl::strict(line),
+        Err(_) => serde_json::from_slice(bytes),
+    };
+    match read {
         Ok(value) => row(value, RowPlace { file: file.clone(), line, text }),
         Err(error) => Err(DatasetError::new(jsonl::syntax(file, &text, line, &error))),
     }
@@ -165,7 +176,7 @@ fn json(path: &str, bytes: Vec<u8>) -> RowStream {
             let file: Arc<str> = path.into();
             Box::new(members.into_iter().map(move |(line, range)| {
                 let place = RowPlace { file: file.clone(), line, text: text[range.clone()].to_owned() };
-                match serde_json::from_str(&text[range]) {
+                match jsonl::strict(&text[range]) {
                     Ok(value) => row(value, place),
                     Err(error) => Err(DatasetError::new(jsonl::syntax(&file, &place.text, line, &error))),
                 }
@@ -182,6 +193,18 @@ fn csv_rows(path: &str, reader: Box<dyn BufRead + Send>) -> RowStream {
         Ok(headers) => headers.iter().map(|name| name.trim_start_matches('\u{feff}').trim().to_owned()).collect(),
         Err(error) => return Box::new(std::iter::once(Err(csv_error(&file, &error)))),
     };
+    if let Some(twice) =
+        headers.iter().enumerate().find(|(at, name)| headers[..*at].contains(name)).map(|(_, name)| name)
+    {
+        let message = if twice.is_empty() {
+            "two columns have no name".to_owned()
+        } else {
+            format!("two columns have the name `{twice}`")
+        };
+        let mut problem = Diagnostic::of_line(&file, 1, &headers.join(","), 0..0, message);
+        problem.hint("rename one of them in the first line");
+        return Box::new(std::iter::once(Err(DatasetError::new(problem))));
+    }
     let mut records = table.into_records();
     Box::new(std::iter::from_fn(move || {
         Some(records.next()?.map_err(|error| csv_error(&file, &error)).map(|record| {

@@ -9,18 +9,21 @@ use serde_json::Value;
 
 use super::Decoder;
 use crate::dataset::columns::{Column, ColumnKind};
-use crate::dataset::plain;
+use crate::dataset::prior::{Prior, Window};
+use crate::dataset::{Roles, plain};
 use crate::names;
 use crate::node::{Entry, Node};
 
 impl Decoder<'_> {
     /// The columns, in the suite's order: a later one may read an earlier one.
-    pub fn columns(&mut self, node: Option<&Node>) -> Vec<Column> {
+    ///
+    /// While files are `fetching`, a column that can be fetched may be absent.
+    pub fn columns(&mut self, node: Option<&Node>, roles: &Roles, fetching: bool) -> Vec<Column> {
         let entries = node.map(Node::entries).unwrap_or_default();
-        entries.iter().filter_map(|entry| self.column(entry)).collect()
+        entries.iter().filter_map(|entry| self.column(entry, roles, fetching)).collect()
     }
 
-    fn column(&mut self, entry: &Entry) -> Option<Column> {
+    fn column(&mut self, entry: &Entry, roles: &Roles, fetching: bool) -> Option<Column> {
         let node = &entry.node;
         let kind = if let Some(value) = node.main("value") {
             let text = value.text()?;
@@ -29,13 +32,38 @@ impl Decoder<'_> {
         } else if let Some(file) = node.given("file") {
             let path = self.row_path(file)?;
             ColumnKind::File(self.dataset_template(&path, file)?)
+        } else if let Some(prior) = node.given("prior") {
+            ColumnKind::Prior(self.prior(node, prior, roles)?)
         } else {
             self.lookup(node)?
         };
         if let Some(on) = node.given("on").filter(|_| !matches!(kind, ColumnKind::Lookup { .. })) {
             self.problems.error(&on.place, "`on` belongs to a `lookup`");
         }
-        Some(Column { name: entry.key.clone(), kind, may_be_empty: node.text_of("missing") == Some("empty") })
+        let may_be_empty = node.text_of("missing") == Some("empty") || fetching && node.given("fetch").is_some();
+        Some(Column { name: entry.key.clone(), kind, may_be_empty })
+    }
+
+    /// Earlier values of a column. What they are is found out once all columns are known.
+    fn prior(&mut self, node: &Node, prior: &Node, roles: &Roles) -> Option<Prior> {
+        let column = self.watch(prior)?;
+        let window = match (super::whole::<i64>(node, "days"), super::whole::<usize>(node, "rows")) {
+            (Some(days), None) => Window::Days(days),
+            (None, Some(rows)) => Window::Rows(rows),
+            _ => {
+                self.problems
+                    .error(&prior.place, "a `prior` needs `days` or `rows`, one of them")
+                    .hint("how far back it looks");
+                return None;
+            }
+        };
+        if matches!(window, Window::Days(_)) && roles.date.is_none() {
+            self.problems
+                .error(&prior.place, "a `prior` of `days` needs the dataset's `date`")
+                .hint("name the column with the row's date: `date: COLUMN` in `dataset`");
+            return None;
+        }
+        Some(Prior { column, window, date: roles.date.clone(), zone: roles.zone.clone(), history: Arc::default() })
     }
 
     fn dataset_template(&mut self, text: &str, node: &Node) -> Option<Template> {

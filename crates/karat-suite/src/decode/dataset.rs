@@ -3,13 +3,18 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use jiff::Span;
+use jiff::civil::Date;
 use karat_text::path::Path;
 use karat_text::template::Expression;
-use karat_types::SourceDigest;
+use karat_types::{Moment, SourceDigest};
 
 use super::Decoder;
 use crate::dataset::asserts::{self, Asserts};
 use crate::dataset::checks::Check;
+use crate::dataset::columns::ColumnKind;
+use crate::dataset::draw::Draw;
+use crate::dataset::prior::Prior;
 use crate::dataset::source::Format;
 use crate::dataset::{Dataset, Role, Roles, RowSchema, Source, aliases};
 use crate::files::{folder, join, matches};
@@ -31,11 +36,13 @@ pub(crate) struct Decoded {
 impl Decoder<'_> {
     /// The dataset of a suite; `None` when its source cannot be read.
     pub fn dataset(&mut self, node: &Node, overrides: &Overrides) -> Option<Decoded> {
+        let roles = self.roles(node);
         let source = self.source(node);
-        let columns = self.columns(node.given("columns"));
+        let columns = self.columns(node.given("columns"), &roles, overrides.fetching);
         let row_schema = node.given("row_schema").and_then(|file| self.row_schema(file));
         let condition = node.given("where").and_then(|condition| self.dataset_expression(condition));
-        let roles = self.roles(node);
+        let days = self.days(node, &roles, overrides);
+        let draw = node.given("draw").and_then(|draw| self.draw(draw));
         let metadata = node.given("metadata").map(Node::items).unwrap_or_default();
         let metadata = metadata.iter().filter_map(|item| Some((item.text()?.to_owned(), self.watch(item)?))).collect();
         let checks = self.checks(node.given("checks"));
@@ -46,7 +53,7 @@ impl Decoder<'_> {
             node.given("assert").and_then(|path| self.watch(path)).or_else(|| Path::parse(asserts::COLUMN).ok());
         let asserts = asserts.map(|path| Asserts::new(path, self.catalog));
         let (source, sources) = source?;
-        let dataset = Dataset {
+        let mut dataset = Dataset {
             files: self.files.clone(),
             source,
             roles,
@@ -54,11 +61,21 @@ impl Decoder<'_> {
             columns,
             row_schema,
             condition,
+            days,
+            draw,
+            drawn: Default::default(),
             limit: overrides.limit.or_else(|| super::whole(node, "limit")),
             only: overrides.samples.iter().cloned().collect::<BTreeSet<_>>(),
             reports_broken: node.text_of("broken") == Some("report"),
             metadata,
         };
+        for at in 0..dataset.columns.len() {
+            let ColumnKind::Prior(prior) = dataset.columns[at].kind.clone() else { continue };
+            let so_far = Arc::new(dataset);
+            let history = so_far.history(at, &prior);
+            dataset = Arc::into_inner(so_far)?;
+            dataset.columns[at].kind = ColumnKind::Prior(Prior { history: Arc::new(history), ..prior });
+        }
         Some(Decoded {
             dataset: Arc::new(dataset),
             checks,
@@ -80,6 +97,12 @@ impl Decoder<'_> {
         }
         let source = node.given("source")?;
         let path = self.path(source)?;
+        if node.text_of("format") == Some("dir") || node.given("format").is_none() && self.is_folder(&path) {
+            return self.dir(node, source, &path);
+        }
+        if let Some(with) = node.given("with") {
+            self.problems.error(&with.place, "`with` has the options of `format: dir`; other formats have none");
+        }
         let paths = self.expand(source, &path)?;
         let format = self.format(node, source, &paths)?;
         let written = source.text().unwrap_or(&path);
@@ -146,14 +169,9 @@ impl Decoder<'_> {
                 let name = paths.first().map(|path| file_name(path)).unwrap_or_default();
                 let extension = name.rsplit_once('.').map(|(_, extension)| extension.to_lowercase());
                 let Some(extension) = extension else {
-                    let is_folder = paths.first().is_some_and(|path| self.files.list(path).is_ok());
-                    if is_folder {
-                        self.problems.error(&source.place, unavailable::message("a folder as `source`"));
-                    } else {
-                        self.problems
-                            .error(&source.place, format!("the form of {name} cannot be told from its name"))
-                            .hint("add `format: jsonl`, `json` or `csv`");
-                    }
+                    self.problems
+                        .error(&source.place, format!("the form of {name} cannot be told from its name"))
+                        .hint("add `format: jsonl`, `json`, `csv` or `dir`");
                     return None;
                 };
                 (source.place.clone(), extension)
@@ -204,6 +222,42 @@ impl Decoder<'_> {
         }
     }
 
+    /// The days that count: as many as `days` says, the last one being that of the run.
+    fn days(&mut self, node: &Node, roles: &Roles, overrides: &Overrides) -> Option<(String, String)> {
+        let as_of = match &overrides.as_of {
+            Some(text) => match text.parse::<Date>() {
+                Ok(day) => Some(day),
+                Err(_) => {
+                    let (_, place) = self.on_command_line("--as-of", text);
+                    self.problems.error(&place, format!("`{text}` is no date")).hint("write 2026-01-31");
+                    return None;
+                }
+            },
+            None => overrides.now.and_then(|now| yesterday(now, &roles.zone)),
+        };
+        let days = node.given("days")?;
+        if roles.date.is_none() {
+            self.problems
+                .error(&days.place, "`days` needs `date`")
+                .hint("name the column with the row's date: `date: COLUMN`");
+            return None;
+        }
+        let count: i64 = super::whole(node, "days")?;
+        let Some(last) = as_of else {
+            self.problems.error(&days.place, "which days is not known").hint("say which day is the last: --as-of DATE");
+            return None;
+        };
+        self.as_of = Some(last.to_string());
+        let first = last.checked_sub(Span::new().try_days(count - 1).ok()?).ok()?;
+        Some((first.to_string(), last.to_string()))
+    }
+
+    fn draw(&mut self, node: &Node) -> Option<Draw> {
+        let mut path = |key: &str| self.watch(node.given(key)?);
+        let (per, by) = (path("per"), path("by"));
+        Some(Draw { n: super::whole(node, "n")?, per, by, seed: super::whole(node, "seed").unwrap_or(1) })
+    }
+
     fn checks(&mut self, node: Option<&Node>) -> Vec<Check> {
         let mut checks = Vec::new();
         for item in node.map(Node::items).unwrap_or_default() {
@@ -237,6 +291,12 @@ impl Decoder<'_> {
     }
 }
 
-fn file_name(path: &str) -> &str {
+/// The day before, seen from a zone.
+fn yesterday(now: Moment, zone: &jiff::tz::TimeZone) -> Option<Date> {
+    let now = jiff::Timestamp::from_millisecond(now.0).ok()?;
+    now.to_zoned(zone.clone()).date().yesterday().ok()
+}
+
+pub(super) fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }

@@ -3,8 +3,11 @@
 
 pub(crate) mod columns;
 pub(crate) mod dataset;
+pub(crate) mod dir;
 pub(crate) mod gates;
+pub(crate) mod meter;
 pub(crate) mod models;
+pub(crate) mod outside;
 pub(crate) mod rubric;
 pub(crate) mod run;
 pub(crate) mod scorers;
@@ -16,13 +19,13 @@ use std::sync::Arc;
 
 use karat_text::path::Path;
 use karat_text::template::{Context, Template};
-use karat_types::Parameters;
+use karat_types::{Parameters, ServiceSpec};
 use serde_json::Value;
 
 use crate::catalog::Catalog;
 use crate::diagnostics::Problems;
 use crate::duration;
-use crate::environment;
+use crate::environment::{self, Environment};
 use crate::files::{Files, join};
 use crate::names::Pending;
 use crate::node::{Node, Place};
@@ -34,6 +37,12 @@ pub(crate) struct Decoder<'a> {
     pub files: Arc<dyn Files>,
     pub catalog: &'a Catalog,
     pub params: Params,
+    /// The services of the suite, by id.
+    pub services: BTreeMap<String, ServiceSpec>,
+    /// The day that the run is about, once it is known.
+    pub as_of: Option<String>,
+    /// Answers `${NAME}` where its value is part of identity.
+    pub environment: Environment,
     pub problems: Problems,
     /// Names that can be judged only when the dataset's columns are known.
     pub pending: Vec<Pending>,
@@ -65,6 +74,9 @@ impl<'a> Decoder<'a> {
             files,
             catalog,
             params: Params::default(),
+            services: BTreeMap::new(),
+            as_of: None,
+            environment: Environment::default(),
             problems: Problems::default(),
             pending: Vec::new(),
             digests: BTreeSet::new(),

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use super::{Decoder, word};
 use crate::check::share;
 use crate::grammar::{Kind, RUBRIC_ONLY};
+use crate::hash::FOLDER;
 use crate::names;
 use crate::nearest::suggestion;
 use crate::node::{Entry, Node};
@@ -96,7 +97,10 @@ impl Decoder<'_> {
                 .error(&not.place, format!("`not` turns pass and fail, and `{}` is neither", metric.text()?))
                 .hint("give the scorer a `min` or a `max`");
         }
-        let with = self.options(node.given("with"), &schema);
+        let mut with = self.options(node.given("with"), &schema);
+        if schema.pointer(&format!("/properties/{FOLDER}/format")).is_some_and(|format| format == FOLDER) {
+            with.entry(FOLDER).or_insert_with(|| Value::String(self.program_folder(node)));
+        }
         Some(ScorerKind::Metric { metric: metric.text()?.to_owned(), with })
     }
 

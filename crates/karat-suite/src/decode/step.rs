@@ -12,6 +12,7 @@ use super::{Decoder, whole, word};
 use crate::names;
 use crate::node::{Node, Place};
 use crate::notation;
+use crate::registry::Registry;
 
 /// Where a step stands in its variant.
 #[derive(Debug, Clone, Copy)]
@@ -24,7 +25,7 @@ pub(crate) struct Position {
 
 impl Decoder<'_> {
     /// A step, unless its action cannot be read.
-    pub fn step(&mut self, node: &Node, position: Position) -> Option<StepSpec> {
+    pub fn step(&mut self, node: &Node, position: Position, registry: &Registry) -> Option<StepSpec> {
         let chunk = node.given("chunk").and_then(|chunk| self.chunk(chunk, position));
         let mut reads = Vec::new();
         let action = self.action(node, node.given("chunk").is_some(), position, &mut reads)?;
@@ -34,14 +35,25 @@ impl Decoder<'_> {
         reads.sort_unstable();
         reads.dedup();
         self.beside_the_action(node, &action);
+        let id = node.text_of("id").map_or_else(|| position.index.to_string(), str::to_owned);
+        let version = self.version(node);
+        if action.is_outside() && version.is_none() {
+            self.problems
+                .warn(
+                    &node.place,
+                    format!("the step `{id}` has no `version`, so it counts as `unknown-v0`: only `resume` reuses it"),
+                )
+                .hint("declare the version of what answers: `version: …`");
+        }
         Some(StepSpec {
-            id: node.text_of("id").map_or_else(|| position.index.to_string(), str::to_owned),
-            version: node.text_of("version").map(str::to_owned),
+            id,
+            version,
             action,
             chunk,
             parse: node.given("parse").and_then(|parse| self.parse(parse)),
             take: self.take(node),
             merge: node.given("merge").and_then(merge),
+            meter: node.given("meter").map(|meter| self.meter(meter, registry)),
             requires: requires(node),
             model: None,
             parameters: self.parameters(node.given("parameters")),
@@ -57,7 +69,27 @@ impl Decoder<'_> {
             let messages = self.messages(prompt, roots, position, reads)?;
             return Some(Action::Prompt(PromptSpec { messages }));
         }
+        if let Some(http) = node.given("http") {
+            return self.http(http, position, reads).map(Action::Http);
+        }
+        if let Some(command) = node.given("command") {
+            return self.command(command, position, reads).map(Action::Command);
+        }
         node.given("recorded").and_then(|recorded| self.recorded(recorded, reads)).map(Action::Recorded)
+    }
+
+    /// A declared version. It is part of identity, so `${NAME}` in it is replaced here.
+    pub fn version(&mut self, node: &Node) -> Option<String> {
+        let at = node.given("version")?;
+        match self.environment.expand(at.text()?) {
+            Ok(version) => Some(version),
+            Err(variable) => {
+                self.problems
+                    .error(&at.place, format!("the environment variable {variable} is not set"))
+                    .hint(format!("set it, or write a default: ${{{variable}:-unknown}}"));
+                None
+            }
+        }
     }
 
     fn messages(
@@ -138,7 +170,7 @@ impl Decoder<'_> {
         Some(inlined)
     }
 
-    fn names(&mut self, reads: &[String], text: &str, place: &Place, roots: &[&str], position: Position) {
+    pub(super) fn names(&mut self, reads: &[String], text: &str, place: &Place, roots: &[&str], position: Position) {
         names::check(reads, text, place, roots, &mut self.pending, &mut self.problems);
         let output = reads.iter().find(|name| *name == "output" || name.starts_with("output."));
         if let Some(output) = output.filter(|_| !position.has_output && roots.contains(&"output")) {
@@ -279,12 +311,16 @@ impl Decoder<'_> {
     }
 
     fn beside_the_action(&mut self, node: &Node, action: &Action) {
-        let calls = matches!(action, Action::Prompt(_));
-        for key in ["model", "parameters", "timeout", "retries", "requires", "chunk"] {
-            if let Some(entry) = node.entries().iter().find(|entry| entry.key == key && !calls) {
-                self.problems
-                    .error(&entry.place, format!("a recorded step calls nothing, so `{key}` means nothing here"));
+        let (what, foreign): (&str, &[&str]) = match action {
+            Action::Prompt(_) => ("a prompt step's facts come from its provider", &["meter"]),
+            Action::Http(_) => ("an http step calls no model", &["model", "parameters", "requires", "chunk"]),
+            Action::Command(_) => ("a command step calls no model", &["model", "parameters", "requires", "chunk"]),
+            Action::Recorded(_) => {
+                ("a recorded step calls nothing", &["model", "parameters", "timeout", "retries", "requires", "chunk"])
             }
+        };
+        for entry in node.entries().iter().filter(|entry| foreign.contains(&entry.key.as_str())) {
+            self.problems.error(&entry.place, format!("{what}, so `{}` means nothing here", entry.key));
         }
         let pieces = node.given("chunk").is_some();
         if let Some(entry) = node.entries().iter().find(|entry| entry.key == "merge" && !pieces) {

@@ -7,7 +7,7 @@ pub(super) static STEP: Object = Object::new(
     &[
         may("prompt", Shape::Short(&PROMPT, "file"), "Renders messages and calls a model."),
         may("http", Shape::Short(&HTTP, "url"), "Calls a service."),
-        may("command", Shape::WordOr(&[], &Shape::Any), "Runs a program."),
+        may("command", Shape::Short(&COMMAND, "run"), "Runs a program."),
         may("recorded", Shape::Short(&RECORDED, "from"), "Takes an output that exists already."),
         may("use", Shape::Text, "The steps of another variant."),
         may("id", Shape::Text, "Its address; its position without it."),
@@ -52,7 +52,17 @@ static HTTP: Object = Object::new(
         must("url", Shape::Template, "The address."),
         may("method", Shape::Text, "POST without it."),
         may("headers", Shape::Map(&Shape::Template), "Headers."),
-        may("body", Shape::Any, "The body."),
+        may("body", Shape::Any, "The body; every text in it is a template, a lone `{{ }}` keeps its type."),
+    ],
+);
+
+static COMMAND: Object = Object::new(
+    "command",
+    &[
+        must("run", TEXTS, "The program and its arguments; there is no shell."),
+        may("stdin", Shape::Template, "What it reads; with jsonl the `input` of its line (without it, the row's)."),
+        may("env", Shape::Map(&Shape::Template), "Variables of its environment."),
+        may("protocol", Shape::Words(&["once", "jsonl"]), "One process a cell, or one for all, line by line."),
     ],
 );
 

@@ -6,6 +6,7 @@ mod world;
 
 mod broken;
 mod dataset;
+mod dated;
 mod models;
 mod rubrics;
 mod short_form;

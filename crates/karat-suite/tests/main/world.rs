@@ -1,10 +1,10 @@
 //! A folder in memory, and a catalog with everything that the language names.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::Arc;
 
-use karat_suite::{Catalog, Diagnostics, Entry, Files, Overrides, Plan, Registry, Suite, folder};
+use karat_suite::{Catalog, Diagnostics, Entry, Files, Overrides, Plan, Registry, Suite};
 use serde_json::json;
 
 /// Files in memory.
@@ -46,13 +46,10 @@ impl Files for World {
 
     fn list(&self, dir: &str) -> io::Result<Vec<String>> {
         let dir = if dir == "." { "" } else { dir };
-        let names: Vec<String> = self
-            .0
-            .keys()
-            .filter(|path| folder(path) == dir)
-            .map(|path| path.rsplit('/').next().unwrap_or_default().to_owned())
-            .collect();
-        if names.is_empty() { Err(io::ErrorKind::NotFound.into()) } else { Ok(names) }
+        let below = if dir.is_empty() { String::new() } else { format!("{dir}/") };
+        let names = self.0.keys().filter_map(|path| path.strip_prefix(&below)?.split('/').next());
+        let names: BTreeSet<String> = names.map(str::to_owned).collect();
+        if names.is_empty() { Err(io::ErrorKind::NotFound.into()) } else { Ok(names.into_iter().collect()) }
     }
 
     fn is_file(&self, path: &str) -> bool {

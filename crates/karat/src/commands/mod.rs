@@ -3,8 +3,10 @@
 mod cache;
 mod compare;
 mod completions;
+mod doctor;
 mod export;
 mod import;
+mod init;
 mod invalidate;
 mod ls;
 mod models;
@@ -95,6 +97,8 @@ pub fn dispatch(cli: Cli, environment: Environment, printer: &Printer) -> Result
         Command::Show(args) => show::show(&edge, &args),
         Command::Ls(args) => ls::ls(&edge, &args),
         Command::Trace(args) => trace::trace(&edge, &args),
+        Command::Init(args) => init::init(&edge, &args),
+        Command::Doctor(args) => doctor::doctor(&edge, &args),
         Command::Models(args) => models::models(&edge, &args),
         Command::Schema(args) => schema::schema(&edge, &args),
         Command::Completions(args) => completions::completions(&edge, &args),
@@ -107,7 +111,13 @@ fn app(common: &Common, environment: Environment) -> Result<App, Failure> {
         Some(url) => url.parse().map_err(|error| Failure::Edge(format!("{error}")))?,
         None => karat_app::StoreUrl::in_folder(&home),
     };
-    Ok(App { store, home, lookup: Arc::new(move |name| environment.get(name)), clock: Arc::new(SystemClock) })
+    Ok(App {
+        store,
+        home,
+        lookup: Arc::new(move |name| environment.get(name)),
+        clock: Arc::new(SystemClock),
+        own_program: std::env::current_exe().ok(),
+    })
 }
 
 /// The system's clock: the one place of the binary that reads it.

@@ -11,7 +11,7 @@ use crate::args::{FormatArg, LayoutArg, OutputArgs, ReportArgs};
 use crate::failure::Failure;
 
 pub fn report(edge: &Edge<'_>, args: &ReportArgs) -> Result<Exit, Failure> {
-    write(edge, &args.run, &args.output, args.canonical)?;
+    write(edge, &args.run, &args.output, args.canonical, false)?;
     Ok(Exit::Pass)
 }
 
@@ -25,8 +25,15 @@ pub fn check_folder(_edge: &Edge<'_>, output: &OutputArgs) -> Result<(), Failure
     })
 }
 
-/// Writes the report of a run where the flags say; the exit code is that of the results.
-pub fn write(edge: &Edge<'_>, run: &str, output: &OutputArgs, canonical: bool) -> Result<Exit, Failure> {
+/// Writes the report of a run where the flags say. Gives the exit code of the results and the files. The summary is talk
+/// where stdout belongs to something else.
+pub fn write(
+    edge: &Edge<'_>,
+    run: &str,
+    output: &OutputArgs,
+    canonical: bool,
+    summary_is_talk: bool,
+) -> Result<(Exit, Vec<PathBuf>), Failure> {
     let formats = formats(&output.format);
     if output.output_dir.as_deref() == Some("-") {
         let [format] = formats[..] else {
@@ -34,7 +41,7 @@ pub fn write(edge: &Edge<'_>, run: &str, output: &OutputArgs, canonical: bool) -
         };
         let (text, exit) = edge.app.report_text(run, format, canonical)?;
         edge.printer.data(&text)?;
-        return Ok(exit);
+        return Ok((exit, Vec::new()));
     }
     let folder = match &output.output_dir {
         Some(folder) => PathBuf::from(folder),
@@ -45,8 +52,12 @@ pub fn write(edge: &Edge<'_>, run: &str, output: &OutputArgs, canonical: bool) -
         LayoutArg::Flat => Layout::Flat,
     };
     let written = edge.app.report_into(run, &folder, layout, &formats, canonical)?;
-    edge.printer.data(&written.summary)?;
-    Ok(written.exit)
+    if summary_is_talk {
+        edge.printer.say(&written.summary);
+    } else {
+        edge.printer.data(&written.summary)?;
+    }
+    Ok((written.exit, written.files))
 }
 
 fn formats(asked: &[FormatArg]) -> Vec<Format> {

@@ -5,6 +5,7 @@ use karat_types::{Exit, RunStatus};
 
 use super::{Edge, invalidate, plan, report, selection};
 use crate::args::{OutputArgs, ResumeArgs, RunArgs, ScoreArgs};
+use crate::events;
 use crate::failure::Failure;
 use crate::progress;
 
@@ -25,49 +26,61 @@ pub fn run(edge: &Edge<'_>, args: RunArgs) -> Result<Exit, Failure> {
     let loaded = edge.app.load(&invocation)?;
     edge.notices(&loaded.plan);
     report::check_folder(edge, &args.output)?;
-    let execution = Execution { tape, ..execution(edge, args.run_id, args.resume)? };
+    events_alone(args.json, &args.output)?;
+    let execution = Execution { tape, ..execution(edge, args.run_id, args.resume, args.json)? };
     let end = edge.app.run(loaded.plan, &invocation, execution)?;
-    finish(edge, &end, &args.output)
+    finish(edge, &end, &args.output, args.json)
 }
 
 pub fn resume(edge: &Edge<'_>, args: ResumeArgs) -> Result<Exit, Failure> {
     let later = selection::execution(&args.execution)?;
     report::check_folder(edge, &args.output)?;
-    let execution = execution(edge, None, true)?;
+    events_alone(args.json, &args.output)?;
+    let execution = execution(edge, None, true, args.json)?;
     let end = edge.app.resume(&args.run, &later, execution)?;
-    finish(edge, &end, &args.output)
+    finish(edge, &end, &args.output, args.json)
 }
 
 pub fn retry(edge: &Edge<'_>, args: ResumeArgs) -> Result<Exit, Failure> {
     let later = selection::execution(&args.execution)?;
     report::check_folder(edge, &args.output)?;
-    let end = edge.app.retry(&args.run, &later, execution(edge, None, true)?)?;
-    finish(edge, &end, &args.output)
+    events_alone(args.json, &args.output)?;
+    let end = edge.app.retry(&args.run, &later, execution(edge, None, true, args.json)?)?;
+    finish(edge, &end, &args.output, args.json)
 }
 
 pub fn score(edge: &Edge<'_>, args: ScoreArgs) -> Result<Exit, Failure> {
     let execution_settings = selection::execution(&args.execution)?;
     let rescoring = Rescoring { suite: args.suite, judges: args.judges, execution: execution_settings };
     report::check_folder(edge, &args.output)?;
-    let end = edge.app.score(&args.run, &rescoring, execution(edge, args.run_id, false)?)?;
-    finish(edge, &end, &args.output)
+    let end = edge.app.score(&args.run, &rescoring, execution(edge, args.run_id, false, false)?)?;
+    finish(edge, &end, &args.output, false)
 }
 
-fn execution(edge: &Edge<'_>, run_id: Option<String>, resume: bool) -> Result<Execution, Failure> {
+/// With `--json` stdout belongs to the events.
+fn events_alone(json: bool, output: &OutputArgs) -> Result<(), Failure> {
+    if json && output.output_dir.as_deref() == Some("-") {
+        return Err(Failure::Edge("`--json` and `-o -` both write to stdout: give one of them".to_owned()));
+    }
+    Ok(())
+}
+
+fn execution(edge: &Edge<'_>, run_id: Option<String>, resume: bool, json: bool) -> Result<Execution, Failure> {
     let stop = Stop::new();
     crate::signals::watch(stop.clone(), *edge.printer);
-    let observer = progress::observer(*edge.printer, edge.quiet);
+    let people = progress::observer(*edge.printer, edge.quiet);
+    let observer = if json { events::observer(*edge.printer, people) } else { people };
     Ok(Execution { run_id, resume, observer, stop, tape: Tape::None })
 }
 
-fn finish(edge: &Edge<'_>, end: &RunEnd, output: &OutputArgs) -> Result<Exit, Failure> {
+fn finish(edge: &Edge<'_>, end: &RunEnd, output: &OutputArgs, json: bool) -> Result<Exit, Failure> {
     if let Some(notice) = &end.notice {
         edge.printer.say(notice);
     }
     if !edge.quiet {
         edge.printer.say(&format!("run {}: {} calls made, ${:.6} paid", end.run, end.calls, end.spent.usd()));
     }
-    let summary = report::write(edge, &end.run, output, false)?;
+    let (summary, files) = report::write(edge, &end.run, output, false, json)?;
     if end.status != RunStatus::Finished {
         let why = match end.status {
             RunStatus::BudgetStopped => "the budget or the maximum of calls is used up",
@@ -75,5 +88,10 @@ fn finish(edge: &Edge<'_>, end: &RunEnd, output: &OutputArgs) -> Result<Exit, Fa
         };
         edge.printer.say(&format!("{why}; everything that was paid is kept. Go on with `karat resume {}`", end.run));
     }
-    Ok(end.exit().worst(summary))
+    let exit = end.exit().worst(summary);
+    if json {
+        let line = serde_json::json!({ "event": "end", "run": end.run, "exit": exit.code(), "files": files });
+        edge.printer.data(&line.to_string())?;
+    }
+    Ok(exit)
 }

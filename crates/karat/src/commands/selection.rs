@@ -14,6 +14,9 @@ pub fn invocation(suite: &SuiteArgs, execution: &ExecutionArgs) -> Result<Invoca
         suite: suite.suite.clone(),
         params,
         set: pairs("--set", &suite.set)?,
+        sweep: pairs("--sweep", &suite.sweep)?,
+        as_of: suite.as_of.clone(),
+        safe: suite.safe,
         models: suite.models.clone(),
         tier: suite.tier.map(|tier| match tier {
             TierArg::Frontier => Tier::Frontier,

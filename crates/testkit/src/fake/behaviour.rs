@@ -106,6 +106,15 @@ impl Behaviour {
         self
     }
 
+    /// Whether the answer has the form of a provider's protocol.
+    pub(super) fn speaks(&self) -> bool {
+        match self {
+            Self::Slow(_, then) => then.speaks(),
+            Self::Raw { .. } | Self::Hang | Self::Drop | Self::Huge(_) | Self::Endless => false,
+            _ => true,
+        }
+    }
+
     /// Whether a client gets a complete, correct reply.
     pub fn is_good(&self) -> bool {
         match self {

@@ -235,10 +235,13 @@ async fn handle(request: Request<Incoming>, script: Script, log: Arc<Log>) -> Re
     };
     let received = log.enter(path, headers, body.to_bytes());
     let _in_flight = InFlight::new(&log);
-    let Some(protocol) = Protocol::of(&received.path) else {
-        return Ok(answer(404, full(r#"{"error":{"message":"unknown path","type":"not_found_error"}}"#)));
-    };
     let behaviour = script.decide(&received);
+    let protocol = match Protocol::of(&received.path) {
+        Some(protocol) => protocol,
+        // A service of its own: whatever needs no protocol is done on any path.
+        None if !behaviour.speaks() => Protocol::OpenAi,
+        None => return Ok(answer(404, full(r#"{"error":{"message":"unknown path","type":"not_found_error"}}"#))),
+    };
     let good = behaviour.is_good();
     let response = act(behaviour, protocol, &received).await;
     if good {

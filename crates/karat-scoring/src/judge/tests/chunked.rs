@@ -33,7 +33,7 @@ fn asks(machine: &mut JudgeMachine) -> Vec<ChatRequest> {
     let Turn::Ask(asks) = machine.poll(Vec::new()) else { panic!("calls are expected") };
     let requests = asks.into_iter().map(|ask| match ask.request {
         Request::Chat(request) => request,
-        Request::File { .. } => panic!("a chat is expected"),
+        _ => panic!("a chat is expected"),
     });
     requests.collect()
 }

@@ -1,0 +1,110 @@
+//! Whether this machine has what a run needs. Nothing secret is shown, and nothing is sent unless that is asked for.
+
+use std::fs;
+use std::path::Path;
+
+use karat_providers::{Settings, reach, surroundings};
+use serde::Serialize;
+
+use crate::{App, AppError};
+
+/// How one thing stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Health {
+    /// There, and usable.
+    Fine,
+    /// Not there; only who needs it misses it.
+    Absent,
+    /// There and unusable, or needed by every run.
+    Broken,
+}
+
+/// One thing that was looked at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// What: `store`, `key OPENAI_API_KEY`, `program claude`, `reach openai`.
+    pub what: String,
+    /// How it stands.
+    pub health: Health,
+    /// In words, with what to do; never a secret.
+    pub says: String,
+}
+
+impl App {
+    /// Looks at store, keys and programs; with `online` also at the providers whose keys are there.
+    ///
+    /// # Errors
+    /// When no runtime can be started to reach providers.
+    pub fn doctor(&self, online: bool) -> Result<Vec<Finding>, AppError> {
+        let lookup = self.lookup.clone();
+        let settings = Settings::new(move |name| lookup(name));
+        let mut findings = vec![self.store_health()];
+        let hosts = surroundings(&settings);
+        for host in &hosts {
+            let (health, says) = match (&host.key, &host.base_url) {
+                (Some(variable), Some(_)) => (Health::Fine, format!("{variable} is set")),
+                (Some(variable), None) => {
+                    (Health::Absent, format!("{variable} is set, but {} is not", host.base_url_variable))
+                }
+                (None, _) => (Health::Absent, format!("set {} to use it", host.key_variables.join(" or "))),
+            };
+            findings.push(Finding { what: format!("provider {}", host.name), health, says });
+        }
+        for program in ["claude", "codex", "gemini"] {
+            findings.push(self.program_health(program));
+        }
+        if online {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .map_err(|error| AppError::harness(format!("starting the runtime: {error}")))?;
+            for host in hosts.iter().filter(|host| host.key.is_some()) {
+                let Some(url) = &host.base_url else { continue };
+                let (health, says) = match runtime.block_on(reach(url, &settings)) {
+                    Ok(status) => (Health::Fine, format!("{url} answers (status {status})")),
+                    Err(problem) => (Health::Broken, format!("{url} {problem}; check the network and HTTPS_PROXY")),
+                };
+                findings.push(Finding { what: format!("reach {}", host.name), health, says });
+            }
+        }
+        Ok(findings)
+    }
+
+    fn store_health(&self) -> Finding {
+        let path = self.store.path();
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let says = |health, says| Finding { what: "store".to_owned(), health, says };
+        if self.store.exists() {
+            return match self.open_store() {
+                Ok(_) => says(Health::Fine, format!("{} can be opened", path.display())),
+                Err(error) => says(Health::Broken, format!("{} cannot be opened: {error:?}", path.display())),
+            };
+        }
+        match writable(folder) {
+            Ok(()) => says(Health::Fine, format!("{} will be made by the first run", path.display())),
+            Err(error) => says(
+                Health::Broken,
+                format!("{} cannot be made: {error}; name another place with `--store`", path.display()),
+            ),
+        }
+    }
+
+    fn program_health(&self, program: &str) -> Finding {
+        let path = (self.lookup)("PATH").unwrap_or_default();
+        let found = std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file());
+        let (health, says) = match found {
+            Some(file) => (Health::Fine, format!("{} (judge `cmd:{program}`)", file.display())),
+            None => (Health::Absent, format!("not on PATH; only the judge `cmd:{program}` needs it")),
+        };
+        Finding { what: format!("program {program}"), health, says }
+    }
+}
+
+/// Whether a file can be made in a folder, or in the nearest one above that exists.
+fn writable(folder: &Path) -> std::io::Result<()> {
+    let existing = folder.ancestors().find(|folder| folder.is_dir()).unwrap_or(Path::new("."));
+    let probe = existing.join(".karat-doctor");
+    fs::write(&probe, b"")?;
+    fs::remove_file(&probe)
+}

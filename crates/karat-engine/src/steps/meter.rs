@@ -1,0 +1,182 @@
+//! `meter`: facts that stand in an answer, or in the row of a recorded output.
+
+use std::collections::BTreeMap;
+
+use karat_text::path::{Path, PathError};
+use karat_types::{Facts, MeterSpec, Money, Note, NoteKind, Pricing, Usage};
+use serde_json::Value;
+
+/// A [`MeterSpec`] with its paths compiled.
+pub(crate) struct Meter {
+    latency_ms: Vec<(String, Path)>,
+    tokens: Vec<Tokens>,
+    cost_usd: Option<Path>,
+    version: Option<Path>,
+    prices: BTreeMap<String, Pricing>,
+}
+
+struct Tokens {
+    model: Model,
+    input: Option<Path>,
+    output: Option<Path>,
+}
+
+enum Model {
+    Named(String),
+    At(Path),
+}
+
+/// The stage that stands for the whole step.
+const TOTAL: &str = "total";
+
+/// What a document says of itself.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Metered {
+    /// Times by stage, version.
+    pub facts: Facts,
+    /// Time of the whole step, where it is given.
+    pub latency_ms: Option<f64>,
+    /// Tokens of all models.
+    pub usage: Usage,
+    /// What it cost: zero where nothing is said, `None` where tokens are given and a price is unknown.
+    pub cost: Option<Money>,
+    /// What could not be read.
+    pub notes: Vec<Note>,
+}
+
+impl Metered {
+    /// Of a step that says nothing of itself.
+    pub fn none() -> Self {
+        Self { cost: Some(Money::ZERO), ..Self::default() }
+    }
+}
+
+impl Meter {
+    /// Compiles the paths.
+    pub fn new(spec: &MeterSpec) -> Result<Self, PathError> {
+        let path = |text: &Option<String>| text.as_deref().map(Path::parse).transpose();
+        let stages = spec.latency_ms.iter().map(|(stage, text)| Ok((stage.clone(), Path::parse(text)?)));
+        let tokens = spec.tokens.iter().map(|tokens| {
+            let model = match tokens.model.starts_with('$') {
+                true => Model::At(Path::parse(&tokens.model)?),
+                false => Model::Named(tokens.model.clone()),
+            };
+            Ok(Tokens { model, input: path(&tokens.input)?, output: path(&tokens.output)? })
+        });
+        Ok(Self {
+            latency_ms: stages.collect::<Result<_, PathError>>()?,
+            tokens: tokens.collect::<Result<_, PathError>>()?,
+            cost_usd: path(&spec.cost_usd)?,
+            version: path(&spec.version)?,
+            prices: spec.prices.clone(),
+        })
+    }
+
+    /// Reads a document. What is absent is not known; what cannot be a time, a number of tokens or an amount is noted.
+    pub fn read(&self, document: &Value) -> Metered {
+        let mut metered = Metered::none();
+        for (stage, path) in &self.latency_ms {
+            if let Some(time) = amount(document, path, &mut metered.notes) {
+                if stage == TOTAL {
+                    metered.latency_ms = Some(time);
+                }
+                metered.facts.latency_ms.insert(stage.clone(), time);
+            }
+        }
+        for tokens in &self.tokens {
+            self.tokens(tokens, document, &mut metered);
+        }
+        if let Some(path) = &self.cost_usd
+            && let Some(dollars) = amount(document, path, &mut metered.notes)
+        {
+            metered.cost = Money::from_usd(dollars);
+        }
+        let version = self.version.as_ref().and_then(|path| path.first(document)).filter(|version| !version.is_null());
+        metered.facts.version =
+            version.map(|version| version.as_str().map_or_else(|| version.to_string(), str::to_owned));
+        metered
+    }
+
+    fn tokens(&self, tokens: &Tokens, document: &Value, metered: &mut Metered) {
+        let mut count = |path: &Option<Path>| {
+            let path = path.as_ref()?;
+            amount(document, path, &mut metered.notes).map(|count| count as u64)
+        };
+        let (input, output) = (count(&tokens.input), count(&tokens.output));
+        if input.is_none() && output.is_none() {
+            return;
+        }
+        let usage = Usage {
+            input_tokens: input.unwrap_or_default(),
+            output_tokens: output.unwrap_or_default(),
+            ..Usage::default()
+        };
+        let model = match &tokens.model {
+            Model::Named(id) => Some(id.as_str()),
+            Model::At(path) => path.first(document).and_then(Value::as_str),
+        };
+        let cost = model.and_then(|id| self.prices.get(id)).and_then(|price| price.cost(&usage));
+        metered.cost = metered.cost.zip(cost).map(|(sum, cost)| sum + cost);
+        metered.usage += usage;
+    }
+}
+
+/// A number of zero or more at a path; anything else but nothing is noted.
+fn amount(document: &Value, path: &Path, notes: &mut Vec<Note>) -> Option<f64> {
+    let found = path.first(document).filter(|value| !value.is_null())?;
+    let amount = found.as_f64().filter(|number| number.is_finite() && *number >= 0.0);
+    if amount.is_none() {
+        let text = format!("`meter` found something else than a number at `{path}`");
+        notes.push(Note { kind: NoteKind::Unmetered, text, count: 1 });
+    }
+    amount
+}
+
+#[cfg(test)]
+mod tests {
+    use karat_types::MeteredTokens;
+    use serde_json::json;
+
+    use super::*;
+
+    fn meter(spec: Value) -> Meter {
+        Meter::new(&serde_json::from_value(spec).unwrap()).unwrap()
+    }
+
+    /// RG-09, RG-10: times by stage, the service's version and cost come from the answer.
+    #[test]
+    fn an_answer_says_what_it_took() {
+        let spec = MeterSpec {
+            latency_ms: [("llm".to_owned(), "$.t.llm".to_owned()), ("total".to_owned(), "$.t.all".to_owned())].into(),
+            tokens: vec![MeteredTokens {
+                model: "$.model".to_owned(),
+                input: Some("$.usage.in".to_owned()),
+                output: None,
+            }],
+            version: Some("$.commit".to_owned()),
+            prices: [(
+                "m".to_owned(),
+                serde_json::from_value(json!({"known": {"input": 2_000_000_000_i64, "output": 4_000_000_000_i64}}))
+                    .unwrap(),
+            )]
+            .into(),
+            ..MeterSpec::default()
+        };
+        let answer = json!({"t": {"llm": 12.5, "all": 40}, "model": "m", "usage": {"in": 1_000}, "commit": "a1"});
+        let read = Meter::new(&spec).unwrap().read(&answer);
+        assert_eq!(read.latency_ms, Some(40.0));
+        assert_eq!(read.facts.latency_ms.get("llm"), Some(&12.5));
+        assert_eq!(read.facts.version.as_deref(), Some("a1"));
+        assert_eq!((read.usage.input_tokens, read.cost), (1_000, Money::from_usd(0.002)));
+        let other = Meter::new(&spec).unwrap().read(&json!({"model": "unknown", "usage": {"in": 1}}));
+        assert_eq!(other.cost, None, "an unknown price is not free");
+    }
+
+    #[test]
+    fn nonsense_is_noted_and_not_believed() {
+        let meter = meter(json!({"latency_ms": {"llm": "$.a"}, "cost_usd": "$.b"}));
+        let read = meter.read(&json!({"a": "fast", "b": -1}));
+        assert_eq!((read.notes.len(), read.facts.is_empty(), read.cost), (2, true, Some(Money::ZERO)));
+        assert!(meter.read(&json!({})).notes.is_empty());
+    }
+}

@@ -1,0 +1,191 @@
+//! `http` and `command`: asks a service or a program, and reads what it answers.
+
+use std::sync::Arc;
+
+use karat_text::gaps::GapTemplate;
+use karat_text::template::{Context, Template, TemplateError};
+use karat_types::{
+    Answer, Ask, CellError, CommandRequest, CommandSpec, HttpRequest, HttpSpec, Machine, Protocol, Request, Slot,
+    StepSpec, Turn,
+};
+use serde_json::{Map, Value};
+
+use super::meter::{Meter, Metered};
+use super::parse::Parser;
+use super::{StepEnd, StepError, StepInput, take, template_error};
+
+/// A step that asks somebody outside, with templates compiled.
+pub(crate) struct CompiledOutside {
+    request: CompiledRequest,
+    parser: Option<Parser>,
+    meter: Option<Meter>,
+}
+
+enum CompiledRequest {
+    Http { method: String, url: GapTemplate, headers: Vec<(String, GapTemplate)>, body: Body },
+    Command { run: Vec<Template>, input: Body, env: Vec<(String, GapTemplate)>, protocol: Protocol, folder: String },
+}
+
+/// A value in which every text is a template.
+enum Body {
+    Fixed(Value),
+    Text(Template),
+    List(Vec<Body>),
+    Object(Vec<(String, Body)>),
+}
+
+impl CompiledOutside {
+    pub(crate) fn http(spec: &StepSpec, http: &HttpSpec) -> Result<Self, StepError> {
+        let request = CompiledRequest::Http {
+            method: http.method.clone(),
+            url: GapTemplate::compile(&http.url)?,
+            headers: gaps(&http.headers)?,
+            body: Body::compile(&http.body)?,
+        };
+        Self::new(spec, request)
+    }
+
+    pub(crate) fn command(spec: &StepSpec, command: &CommandSpec) -> Result<Self, StepError> {
+        let input = match (&command.stdin, command.protocol) {
+            (Some(text), _) => Body::Text(Template::compile(text)?),
+            (None, Protocol::Jsonl) => Body::Text(Template::compile("{{ input }}")?),
+            (None, Protocol::Once) => Body::Fixed(Value::Null),
+        };
+        let request = CompiledRequest::Command {
+            run: command.run.iter().map(|word| Template::compile(word)).collect::<Result<_, _>>()?,
+            input,
+            env: gaps(&command.env)?,
+            protocol: command.protocol,
+            folder: command.folder.clone(),
+        };
+        Self::new(spec, request)
+    }
+
+    fn new(spec: &StepSpec, request: CompiledRequest) -> Result<Self, StepError> {
+        let parser = spec.parse.as_ref().map(Parser::new).transpose()?;
+        let meter = spec.meter.as_ref().map(Meter::new).transpose()?;
+        Ok(Self { request, parser, meter })
+    }
+}
+
+fn gaps<'a>(
+    texts: impl IntoIterator<Item = (&'a String, &'a String)>,
+) -> Result<Vec<(String, GapTemplate)>, StepError> {
+    let compiled = texts.into_iter().map(|(name, text)| Ok((name.clone(), GapTemplate::compile(text)?)));
+    compiled.collect()
+}
+
+impl CompiledRequest {
+    fn render(&self, context: &Context) -> Result<Request, TemplateError> {
+        let gaps = |texts: &[(String, GapTemplate)]| {
+            texts
+                .iter()
+                .map(|(name, text)| Ok((name.clone(), text.render(context)?)))
+                .collect::<Result<_, TemplateError>>()
+        };
+        Ok(match self {
+            Self::Http { method, url, headers, body } => Request::Http(HttpRequest {
+                method: method.clone(),
+                url: url.render(context)?,
+                headers: gaps(headers)?,
+                body: body.render(context)?,
+            }),
+            Self::Command { run, input, env, protocol, folder } => Request::Command(CommandRequest {
+                run: run.iter().map(|word| word.render(context)).collect::<Result<_, _>>()?,
+                input: input.render(context)?,
+                env: gaps(env)?,
+                protocol: *protocol,
+                folder: folder.clone(),
+            }),
+        })
+    }
+}
+
+impl Body {
+    fn compile(value: &Value) -> Result<Self, TemplateError> {
+        Ok(match value {
+            Value::String(text) => Self::Text(Template::compile(text)?),
+            Value::Array(items) => Self::List(items.iter().map(Self::compile).collect::<Result<_, _>>()?),
+            Value::Object(map) => Self::Object(
+                map.iter().map(|(name, value)| Ok((name.clone(), Self::compile(value)?))).collect::<Result<_, _>>()?,
+            ),
+            other => Self::Fixed(other.clone()),
+        })
+    }
+
+    fn render(&self, context: &Context) -> Result<Value, TemplateError> {
+        Ok(match self {
+            Self::Fixed(value) => value.clone(),
+            Self::Text(template) => template.value(context)?,
+            Self::List(items) => items.iter().map(|item| item.render(context)).collect::<Result<_, _>>()?,
+            Self::Object(members) => {
+                let members = members.iter().map(|(name, member)| Ok((name.clone(), member.render(context)?)));
+                Value::Object(members.collect::<Result<Map<_, _>, TemplateError>>()?)
+            }
+        })
+    }
+}
+
+pub(super) struct OutsideMachine {
+    step: Arc<StepSpec>,
+    outside: Arc<CompiledOutside>,
+    input: StepInput,
+}
+
+impl OutsideMachine {
+    pub(super) fn new(step: Arc<StepSpec>, outside: Arc<CompiledOutside>, input: StepInput) -> Self {
+        Self { step, outside, input }
+    }
+
+    fn read(&self, text: &str) -> StepEnd {
+        let (document, mut notes) = match &self.outside.parser {
+            Some(parser) => match parser.read(text) {
+                Ok((value, note)) => (value, note.into_iter().collect()),
+                Err(failure) => return self.unreadable(&failure.line()),
+            },
+            None => match self.plain(text) {
+                Ok(document) => (document, Vec::new()),
+                Err(problem) => return self.unreadable(&problem),
+            },
+        };
+        let metered = self.outside.meter.as_ref().map_or_else(Metered::none, |meter| meter.read(&document));
+        notes.extend(metered.notes.iter().cloned());
+        StepEnd::Output { output: take(&self.step, document), notes, metered: Box::new(metered) }
+    }
+
+    /// An answer that the suite says nothing about: JSON where it is an object or a list, else text. Whoever looks
+    /// into it needs JSON.
+    fn plain(&self, text: &str) -> Result<Value, String> {
+        match serde_json::from_str(text) {
+            Ok(document @ (Value::Object(_) | Value::Array(_))) => Ok(document),
+            _ if self.step.take.is_empty() && self.step.meter.is_none() => Ok(Value::from(text)),
+            Ok(_) => Err("it is no JSON object, so `take` and `meter` find nothing in it".to_owned()),
+            Err(error) => {
+                let begin: String = text.trim_start().chars().take(80).collect();
+                Err(format!("it is no JSON ({error}); it begins {begin:?}"))
+            }
+        }
+    }
+
+    fn unreadable(&self, problem: &str) -> StepEnd {
+        StepEnd::Failed(CellError::new(
+            "malformed",
+            format!("step `{}`: the answer cannot be read: {problem}. See it with `karat trace`", self.step.id),
+        ))
+    }
+}
+
+impl Machine for OutsideMachine {
+    type Done = StepEnd;
+
+    fn poll(&mut self, mut answers: Vec<Answer>) -> Turn<StepEnd> {
+        match answers.pop() {
+            None => match self.outside.request.render(&self.input.context) {
+                Ok(request) => Turn::Ask(vec![Ask { slot: Slot::new("0"), request }]),
+                Err(error) => Turn::Done(StepEnd::Failed(template_error(&self.step, &error))),
+            },
+            Some(Answer { outcome: Ok(reply), .. }) => Turn::Done(self.read(&reply.text)),
+            Some(Answer { outcome: Err(error), .. }) => Turn::Done(StepEnd::Failed(error.into())),
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! Services and programs that steps and scorers ask: no models, but captured, cleaned and retried in the same way.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use karat_text::gaps;
+use karat_types::{
+    CallError, CallErrorCode, CommandRequest, FinishReason, GapText, HttpRequest, Observer, Part, Protocol, Reply,
+    Request,
+};
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Method, Url};
+use secrecy::SecretString;
+use serde_json::{Map, Value, json};
+use tokio::time::Instant;
+
+use crate::connect::ProviderError;
+use crate::exchange::Exchange;
+use crate::failure::{Failure, Place, Who};
+use crate::lines;
+use crate::process::{Environment, Program, failed};
+use crate::providers::{Attempt, Providers, Settings, Tries, unsent};
+use crate::retry::Waits;
+use crate::transport::{Letter, Transport};
+
+/// What a run will ask of services and programs.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Outside {
+    /// Whether any of it goes over HTTP.
+    pub http: bool,
+    /// Texts with gaps, and whose they are (`step query`): every gap is tried before the run, and its value never kept.
+    pub texts: Vec<(String, GapText)>,
+}
+
+/// One request to a service or program.
+#[derive(Debug, Clone, Copy)]
+pub struct Errand<'a> {
+    /// Whose it is, for messages: `step query`.
+    pub who: &'a str,
+    /// What is asked.
+    pub request: &'a Request,
+    /// How long one attempt may take.
+    pub timeout: Duration,
+    /// How many attempts may follow the first.
+    pub retries: u32,
+    /// Seed of the waits between attempts.
+    pub jitter_seed: u64,
+}
+
+impl Outside {
+    /// Tries every gap, and gathers the values of those that are set.
+    pub(crate) fn gather(&self, settings: &Settings, secrets: &mut Vec<SecretString>, errors: &mut Vec<ProviderError>) {
+        for (who, text) in &self.texts {
+            for part in &text.0 {
+                let Part::Variable { name, default } = part else { continue };
+                match settings.lookup(name) {
+                    // An address is no secret, and everybody wants to see it in messages.
+                    Some(value) if value.starts_with("http") && !value.contains('@') => {}
+                    Some(value) => secrets.push(value.into()),
+                    None if default.is_some() => {}
+                    None => {
+                        let error = ProviderError::MissingGap { who: who.clone(), variable: name.clone() };
+                        if !errors.contains(&error) {
+                            errors.push(error);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The reply in captured bytes of a service or program: what a live call does with them, and what resume does.
+///
+/// # Errors
+/// A line of a program that answers line by line and says that something went wrong.
+pub fn answer(request: &Request, body: &[u8]) -> Result<Reply, String> {
+    let text = match request {
+        Request::Command(command) if command.protocol == Protocol::Jsonl => lines::read(body)?,
+        Request::Command(_) => String::from_utf8_lossy(body).trim_end().to_owned(),
+        _ => String::from_utf8_lossy(body).into_owned(),
+    };
+    Ok(Reply { text, finish: FinishReason::Stop, usage: None, model: None })
+}
+
+impl Providers {
+    /// Runs one errand, with as many attempts as it may have. It does not fail: what went wrong stands in the exchange.
+    pub async fn errand(&self, errand: Errand<'_>, observer: &dyn Observer) -> Exchange {
+        if self.is_replay() {
+            let message = format!("{}: a replay asks no services and runs no programs", errand.who);
+            let exchange = unsent(String::new());
+            let miss = CallError { code: CallErrorCode::ReplayMiss, message, status: None };
+            return Exchange { outcome: Err(miss), ..exchange };
+        }
+        match errand.request {
+            Request::Http(request) => self.service(&errand, request, observer).await,
+            Request::Command(request) => self.command(&errand, request, observer).await,
+            Request::Chat(_) | Request::File { .. } => {
+                unsent(format!("{}: it asked for a model or a file; this is a bug in karat", errand.who))
+            }
+        }
+    }
+
+    /// Tells programs that answer line by line that nothing more comes, and waits a little for their ends.
+    pub async fn end(&self) {
+        self.lines.end().await;
+    }
+
+    async fn service(&self, errand: &Errand<'_>, request: &HttpRequest, observer: &dyn Observer) -> Exchange {
+        let captured = self.secrets.clean(Bytes::from(captured_http(request).to_string()));
+        let Some(transport) = &self.transport else {
+            return unsent(format!("{}: there is no HTTP client; this is a bug in karat", errand.who));
+        };
+        let letter = match self.letter(request) {
+            Ok(letter) => letter,
+            Err(problem) => {
+                let error = unsent(self.secrets.clean_text(format!("{}: {problem}", errand.who)));
+                return Exchange { request: captured, ..error };
+            }
+        };
+        let mut shown = letter.url.clone();
+        shown.set_query(None);
+        let place = Place { who: Who::Outside(errand.who), address: shown.as_str() };
+        let tries = ServiceTries { providers: self, transport, letter: &letter, errand };
+        let waits = Waits::new(self.backoff, errand.retries, errand.jitter_seed);
+        self.retried(place, captured, waits, observer, &tries).await
+    }
+
+    fn letter(&self, request: &HttpRequest) -> Result<Letter, String> {
+        let fill = |text: &GapText| self.fill(text);
+        let address = fill(&request.url)?;
+        let url = Url::parse(address.trim()).map_err(|error| format!("`{address}` is no address ({error})"))?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(format!("`{address}` is no address of a service: it does not begin with http:// or https://"));
+        }
+        let method = Method::from_bytes(request.method.to_ascii_uppercase().as_bytes())
+            .map_err(|_| format!("`{}` is no HTTP method", request.method))?;
+        let mut headers = HeaderMap::new();
+        let body = match &request.body {
+            Value::Null => None,
+            Value::String(text) => Some(("text/plain; charset=utf-8", Bytes::from(text.clone()))),
+            json => Some(("application/json", Bytes::from(json.to_string()))),
+        };
+        if let Some((form, _)) = &body {
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static(form));
+        }
+        for (name, text) in &request.headers {
+            let value = HeaderValue::try_from(fill(text)?).ok();
+            let (name, mut value) = HeaderName::try_from(name)
+                .ok()
+                .zip(value)
+                .ok_or_else(|| format!("the header `{name}` holds characters that no HTTP header may hold"))?;
+            value.set_sensitive(text.0.iter().any(|part| matches!(part, Part::Variable { .. })));
+            headers.insert(name, value);
+        }
+        Ok(Letter { method, url, headers, body: body.map(|(_, bytes)| bytes) })
+    }
+
+    async fn command(&self, errand: &Errand<'_>, request: &CommandRequest, observer: &dyn Observer) -> Exchange {
+        let captured = self.secrets.clean(Bytes::from(captured_command(request).to_string()));
+        let env = request.env.iter().map(|(name, text)| Ok((name.clone(), self.fill(text)?)));
+        let env = match env.collect::<Result<Vec<_>, String>>() {
+            Ok(env) => env,
+            Err(problem) => return unsent(format!("{}: {problem}", errand.who)),
+        };
+        let program =
+            Program { run: request.run.clone(), environment: Environment::Clean(env), folder: request.folder.clone() };
+        let place = Place { who: Who::Outside(errand.who), address: "" };
+        let tries = ProgramTries { providers: self, program, request, errand };
+        let waits = Waits::new(self.backoff, errand.retries, errand.jitter_seed);
+        self.retried(place, captured, waits, observer, &tries).await
+    }
+
+    fn fill(&self, text: &GapText) -> Result<String, String> {
+        gaps::fill(text, |name| self.settings.lookup(name)).map_err(|name| format!("{name} is not set"))
+    }
+}
+
+/// Attempts to ask a service.
+struct ServiceTries<'a> {
+    providers: &'a Providers,
+    transport: &'a Transport,
+    letter: &'a Letter,
+    errand: &'a Errand<'a>,
+}
+
+impl Tries for ServiceTries<'_> {
+    async fn attempt(&self) -> Attempt {
+        let sent = self.providers.sent(self.transport, self.letter, self.errand.timeout).await;
+        let malformed = |problem| Failure::new(CallErrorCode::Malformed, problem);
+        sent.read(|_, body| answer(self.errand.request, body).map_err(malformed))
+    }
+}
+
+/// Attempts to ask a program.
+struct ProgramTries<'a> {
+    providers: &'a Providers,
+    program: Program,
+    request: &'a CommandRequest,
+    errand: &'a Errand<'a>,
+}
+
+impl Tries for ProgramTries<'_> {
+    async fn attempt(&self) -> Attempt {
+        let Self { providers, program, request, errand } = self;
+        let start = Instant::now();
+        let (printed, end) = match request.protocol {
+            Protocol::Once => program.run(&providers.settings, input(&request.input), errand.timeout).await,
+            Protocol::Jsonl => {
+                match providers.lines.ask(program, &request.input, errand.timeout, &providers.settings).await {
+                    Ok(line) => (line, Ok(())),
+                    Err(failure) => (Bytes::new(), Err(failure)),
+                }
+            }
+        };
+        let response = providers.secrets.clean(printed);
+        let outcome = end.and_then(|()| {
+            let said = |problem| failed(format!("program `{}`: it {problem}", program.name()));
+            answer(errand.request, &response).map_err(said)
+        });
+        Attempt { response, status: None, latency: start.elapsed(), outcome }
+    }
+}
+
+/// What is written to a program that runs once.
+fn input(value: &Value) -> Bytes {
+    match value {
+        Value::Null => Bytes::new(),
+        Value::String(text) => Bytes::from(text.clone()),
+        json => Bytes::from(json.to_string()),
+    }
+}
+
+/// What is kept of a request: everything but the values of gaps.
+fn captured_http(request: &HttpRequest) -> Value {
+    json!({
+        "method": request.method,
+        "url": request.url.shown(),
+        "headers": shown(&request.headers),
+        "body": request.body,
+    })
+}
+
+fn captured_command(request: &CommandRequest) -> Value {
+    json!({ "run": request.run, "input": request.input, "env": shown(&request.env) })
+}
+
+fn shown(texts: &[(String, GapText)]) -> Map<String, Value> {
+    texts.iter().map(|(name, text)| (name.clone(), Value::from(text.shown()))).collect()
+}

@@ -1,0 +1,149 @@
+//! Scorers in any language: a program that answers line by line, or a service.
+//!
+//! Both get `{"output", "reference", "input", "sample"}`: a program as the `input` of a line `{"id", "input"}`, a service
+//! as the body of a POST. They answer with a number (a program as the `output` of its line), with true or false, or with
+//! `{"score": 0.5, "reason": "…"}`, `{"na": "why"}` or `{"unscored": "why"}`; null does not apply.
+
+use std::collections::BTreeMap;
+
+use karat_text::gaps;
+use karat_types::{CommandRequest, GapText, HttpRequest, Protocol, Request, Score};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::registry::{Given, Metric, Needs, Options};
+
+/// Options of `command`.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Command {
+    /// The program and its arguments. It is started once, without a shell, and answers every cell line by line.
+    run: Vec<String>,
+    /// Variables of its environment, beside the few that every program needs. `${NAME}` stands for one of ours.
+    #[serde(default)]
+    env: BTreeMap<String, String>,
+    /// The folder it runs in; the suite's without it.
+    #[serde(default)]
+    #[schemars(extend("format" = "folder"))]
+    folder: String,
+}
+
+/// Options of `http`.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Http {
+    /// Where each cell is posted to. `${NAME}` stands for a variable of the environment.
+    url: String,
+    /// Headers by name; `${NAME}` likewise.
+    #[serde(default)]
+    headers: BTreeMap<String, String>,
+}
+
+/// Somebody outside who is asked.
+struct Outside(Target);
+
+enum Target {
+    Command { run: Vec<String>, env: Vec<(String, GapText)>, folder: String },
+    Http { url: GapText, headers: Vec<(String, GapText)> },
+}
+
+fn parts(texts: BTreeMap<String, String>) -> Vec<(String, GapText)> {
+    texts.into_iter().map(|(name, text)| (name, gaps::parts(&text))).collect()
+}
+
+impl Options for Command {
+    const NEEDS: Needs = Needs::Output;
+
+    fn metric(self, _: Option<&Value>) -> Result<Box<dyn Metric>, String> {
+        if self.run.is_empty() {
+            return Err("`run` names no program".to_owned());
+        }
+        Ok(Box::new(Outside(Target::Command { run: self.run, env: parts(self.env), folder: self.folder })))
+    }
+}
+
+impl Options for Http {
+    const NEEDS: Needs = Needs::Output;
+
+    fn metric(self, _: Option<&Value>) -> Result<Box<dyn Metric>, String> {
+        Ok(Box::new(Outside(Target::Http { url: gaps::parts(&self.url), headers: parts(self.headers) })))
+    }
+}
+
+impl Metric for Outside {
+    fn score(&self, _: &Given<'_>) -> Score {
+        Score::unscored("this metric asks a program or a service, and nobody runs it here")
+    }
+
+    fn ask(&self, given: &Given<'_>) -> Option<Request> {
+        let sample = given.cell.sample;
+        let question = json!({
+            "output": given.output,
+            "reference": given.reference,
+            "input": sample.input,
+            "sample": sample.columns,
+        });
+        Some(match &self.0 {
+            Target::Command { run, env, folder } => Request::Command(CommandRequest {
+                run: run.clone(),
+                input: question,
+                env: env.clone(),
+                protocol: Protocol::Jsonl,
+                folder: folder.clone(),
+            }),
+            Target::Http { url, headers } => Request::Http(HttpRequest {
+                method: "POST".to_owned(),
+                url: url.clone(),
+                headers: headers.clone(),
+                body: question,
+            }),
+        })
+    }
+}
+
+/// The score in an answer.
+pub(super) fn read(answer: &str) -> Score {
+    let unreadable = || {
+        let begin: String = answer.chars().take(80).collect();
+        Score::unscored(format!(
+            "the scorer answered {begin:?}, which is no score: give a number, or an object with `score`, `na` or `unscored`"
+        ))
+    };
+    match serde_json::from_str::<Value>(answer.trim()) {
+        Ok(Value::Bool(passed)) => Score::value(f64::from(u8::from(passed))),
+        Ok(Value::Number(number)) => number.as_f64().map_or_else(unreadable, Score::value),
+        Ok(Value::Null) => Score::not_applicable("the scorer says that it does not apply"),
+        Ok(Value::Object(mut object)) => {
+            if let Some(score) = object.remove("score") {
+                let Some(value) = score.as_f64().or_else(|| score.as_bool().map(|it| f64::from(u8::from(it)))) else {
+                    return unreadable();
+                };
+                return match object.get("reason").and_then(Value::as_str) {
+                    Some(reason) => Score::because(value, reason),
+                    None => Score::value(value),
+                };
+            }
+            serde_json::from_value(Value::Object(object)).unwrap_or_else(|_| unreadable())
+        }
+        _ => unreadable(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// BY-15: a scorer in any language says a number, a verdict, a reason, or that it cannot say.
+    #[test]
+    fn answers_become_scores() {
+        assert_eq!(read("0.5").number(), Some(0.5));
+        assert_eq!(read("true").number(), Some(1.0));
+        assert_eq!(read(r#"{"score": 3, "reason": "short"}"#), Score::because(3.0, "short"));
+        assert_eq!(read(r#"{"na": "no gold"}"#), Score::not_applicable("no gold"));
+        assert_eq!(read(r#"{"unscored": "model down"}"#), Score::unscored("model down"));
+        for nonsense in ["", "good", "[1]", r#"{"score": "high"}"#, r#"{"points": 3}"#] {
+            assert!(read(nonsense).is_unscored(), "{nonsense}");
+        }
+    }
+}

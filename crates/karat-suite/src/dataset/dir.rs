@@ -1,0 +1,227 @@
+//! A folder of files as a dataset: a file a row, columns from its name and from its content.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::DatasetError;
+use super::readers::{ReadError, Reader, Rules};
+use super::source::{RawRow, RowPlace};
+use crate::diagnostics::{Diagnostic, Severity};
+use crate::files::{Files, join};
+use crate::jsonl;
+
+/// The pattern of a dataset's files below its folder: `{name}` binds a column, `*` and `?` stand for anything, `/` goes a
+/// folder down. `{date}` stands for YYYY-MM-DD only.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Pattern {
+    segments: Vec<Vec<Piece>>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Piece {
+    Literal(String),
+    Any,
+    One,
+    Column(String),
+}
+
+impl Pattern {
+    /// Reads a pattern; the error says what is wrong.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let segments =
+            text.split('/').filter(|segment| !segment.is_empty()).map(pieces).collect::<Result<Vec<_>, _>>()?;
+        if segments.is_empty() {
+            return Err("it names no file".to_owned());
+        }
+        Ok(Self { segments })
+    }
+
+    /// The columns that it binds.
+    pub fn columns(&self) -> impl Iterator<Item = &str> {
+        self.segments.iter().flatten().filter_map(|piece| match piece {
+            Piece::Column(name) => Some(name.as_str()),
+            _ => None,
+        })
+    }
+}
+
+fn pieces(segment: &str) -> Result<Vec<Piece>, String> {
+    let mut pieces = Vec::new();
+    let mut rest = segment;
+    while !rest.is_empty() {
+        let at = rest.find(['{', '*', '?']).unwrap_or(rest.len());
+        if at > 0 {
+            pieces.push(Piece::Literal(rest[..at].to_owned()));
+        }
+        rest = &rest[at..];
+        if let Some(inner) = rest.strip_prefix('{') {
+            let (name, behind) = inner.split_once('}').ok_or_else(|| "a `{` is not closed".to_owned())?;
+            let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
+            if !is_name {
+                return Err(format!("`{{{name}}}` is no name of a column"));
+            }
+            pieces.push(Piece::Column(name.to_owned()));
+            rest = behind;
+        } else if let Some(behind) = rest.strip_prefix('*') {
+            pieces.push(Piece::Any);
+            rest = behind;
+        } else if let Some(behind) = rest.strip_prefix('?') {
+            pieces.push(Piece::One);
+            rest = behind;
+        }
+    }
+    Ok(pieces)
+}
+
+/// Whether a name fits; what the columns stand for is appended. A column takes as little as it can.
+fn fits(pieces: &[Piece], name: &str, bound: &mut Vec<(String, String)>) -> bool {
+    let Some((piece, rest)) = pieces.split_first() else { return name.is_empty() };
+    let ends = || name.char_indices().map(|(at, c)| at + c.len_utf8());
+    match piece {
+        Piece::Literal(text) => name.strip_prefix(text.as_str()).is_some_and(|name| fits(rest, name, bound)),
+        Piece::One => ends().next().is_some_and(|end| fits(rest, &name[end..], bound)),
+        Piece::Any => std::iter::once(0).chain(ends()).any(|end| fits(rest, &name[end..], bound)),
+        Piece::Column(column) => ends().any(|end| {
+            if column == "date" && !is_date(&name[..end]) {
+                return false;
+            }
+            let before = bound.len();
+            bound.push((column.clone(), name[..end].to_owned()));
+            let fits = fits(rest, &name[end..], bound);
+            if !fits {
+                bound.truncate(before);
+            }
+            fits
+        }),
+    }
+}
+
+fn is_date(text: &str) -> bool {
+    text.len() == 10 && text.parse::<jiff::civil::Date>().is_ok()
+}
+
+/// A file of the dataset and what its name says.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct File {
+    pub path: String,
+    /// Its path below the dataset's folder.
+    pub name: String,
+    columns: Vec<(String, String)>,
+}
+
+/// The files of a dataset, in order, and how they are read.
+#[derive(Debug, Clone)]
+pub(crate) struct Dir {
+    pub files: Arc<Vec<File>>,
+    pub reader: Reader,
+    pub rules: Arc<Rules>,
+    /// The column that is the id, where a file's name says it: so a broken file has one too.
+    pub id: Option<String>,
+}
+
+/// Finds the files that fit a pattern below a folder, in the order of their names. `skipped` counts folders in which
+/// the rest of the pattern fits nothing.
+pub(crate) fn find(
+    files: &dyn Files,
+    folder: &str,
+    pattern: &Pattern,
+    skipped: &mut u64,
+) -> std::io::Result<Vec<File>> {
+    let mut found = Vec::new();
+    descend(files, folder, "", &pattern.segments, &[], &mut found, skipped)?;
+    Ok(found)
+}
+
+fn descend(
+    files: &dyn Files,
+    folder: &str,
+    prefix: &str,
+    segments: &[Vec<Piece>],
+    bound: &[(String, String)],
+    found: &mut Vec<File>,
+    skipped: &mut u64,
+) -> std::io::Result<()> {
+    let Some((segment, below)) = segments.split_first() else { return Ok(()) };
+    let mut names = files.list(folder)?;
+    names.sort_unstable();
+    for name in names {
+        let mut columns = bound.to_vec();
+        if !fits(segment, &name, &mut columns) {
+            continue;
+        }
+        let (path, shown) = (join(folder, &name), format!("{prefix}{name}"));
+        if below.is_empty() {
+            if files.is_file(&path) {
+                found.push(File { path, name: shown, columns });
+            }
+        } else if !files.is_file(&path) {
+            let before = found.len();
+            // What is no folder, or cannot be listed, holds no file of the dataset.
+            let _ = descend(files, &path, &format!("{shown}/"), below, &columns, found, skipped);
+            *skipped += u64::from(found.len() == before);
+        }
+    }
+    Ok(())
+}
+
+impl File {
+    /// What makes two files of several folders the same row.
+    pub fn identity(&self) -> String {
+        match self.columns.is_empty() {
+            true => self.name.clone(),
+            false => self.columns.iter().map(|(_, value)| value.as_str()).collect::<Vec<_>>().join("\n"),
+        }
+    }
+}
+
+impl Dir {
+    /// The row of a file.
+    pub fn row(&self, files: &dyn Files, file: &File) -> Result<RawRow, DatasetError> {
+        let at = RowPlace { file: file.path.as_str().into(), line: 1, text: String::new() };
+        let id = file.columns.iter().find(|(name, _)| Some(name) == self.id.as_ref());
+        let id = id.map(|(_, value)| Arc::from(value.as_str()));
+        let columns =
+            self.columns(files, file).map_err(|problem| DatasetError { id, ..DatasetError::new(*problem) })?;
+        Ok(RawRow { value: Value::Object(columns), at: Arc::new(at) })
+    }
+
+    fn columns(&self, files: &dyn Files, file: &File) -> Result<Map<String, Value>, Box<Diagnostic>> {
+        let problem = |message: String| Box::new(Diagnostic::of_file(Severity::Error, &file.path, message));
+        let bytes = files.read(&file.path).map_err(|error| problem(format!("the file cannot be read: {error}")))?;
+        let text = String::from_utf8(bytes).map_err(|_| problem("the file is not UTF-8 text".to_owned()))?;
+        let read = self.reader.read(&text, &self.rules).map_err(|error| match error {
+            ReadError::Syntax(error) => Box::new(jsonl::syntax(&file.path, &text, 1, &error)),
+            ReadError::Form(message) => problem(message),
+        })?;
+        let named = file.columns.iter().map(|(name, value)| (name.clone(), Value::from(value.as_str())));
+        let mut columns: Map<String, Value> = named.collect();
+        for (name, value) in read {
+            columns.entry(name).or_insert(value);
+        }
+        Ok(columns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bound(pattern: &str, name: &str) -> Option<Vec<(String, String)>> {
+        let pattern = Pattern::parse(pattern).unwrap();
+        let mut bound = Vec::new();
+        fits(&pattern.segments[0], name, &mut bound).then_some(bound)
+    }
+
+    #[test]
+    fn names_of_files_become_columns() {
+        let pairs = |pairs: &[(&str, &str)]| {
+            Some(pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect::<Vec<_>>())
+        };
+        assert_eq!(bound("{date}-card.json", "2026-03-01-card.json"), pairs(&[("date", "2026-03-01")]));
+        assert_eq!(bound("{date}-card.json", "draft-card.json"), None);
+        assert_eq!(bound("{date}-*.md", "2026-03-01-news.md"), pairs(&[("date", "2026-03-01")]));
+        assert_eq!(bound("{id}-{mode}.md", "a-b-c.md"), pairs(&[("id", "a"), ("mode", "b-c")]));
+        assert!(Pattern::parse("{date-card.json").is_err() && Pattern::parse("/").is_err());
+    }
+}

@@ -1,0 +1,37 @@
+//! Links of a document.
+
+use std::collections::BTreeSet;
+
+/// What ends a link that stands in a text.
+const ENDS: &[char] = &[' ', '\t', '\n', '\r', '"', '\'', '<', '>', ')', ']', '}', '|', '\\', '`'];
+/// What belongs to the sentence around a link, not to it.
+const PUNCTUATION: &[char] = &['.', ',', ';', ':', '!', '?', '*', '_'];
+
+/// The links in a text and beside it, sorted, each once, without those to the publication itself.
+pub(super) fn sources(text: &str, beside: &[String], own_hosts: &[String]) -> Vec<String> {
+    let all: BTreeSet<String> = inline(text).map(str::to_owned).chain(beside.iter().cloned()).collect();
+    all.into_iter().filter(|url| !own_hosts.iter().any(|own| is_below(host(url), own))).collect()
+}
+
+fn inline(text: &str) -> impl Iterator<Item = &str> {
+    let starts = ["https://", "http://"].into_iter().flat_map(|start| text.match_indices(start)).map(|(at, _)| at);
+    starts.filter_map(|at| {
+        let rest = &text[at..];
+        let link = &rest[..rest.find(ENDS).unwrap_or(rest.len())];
+        let link = link.trim_end_matches(PUNCTUATION);
+        (!host(link).is_empty()).then_some(link)
+    })
+}
+
+fn host(url: &str) -> &str {
+    let rest = url.split_once("://").map_or("", |(_, rest)| rest);
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    host.split(':').next().unwrap_or_default()
+}
+
+/// Whether a host is another or lies below it.
+fn is_below(host: &str, own: &str) -> bool {
+    let (host, own) = (host.to_ascii_lowercase(), own.to_ascii_lowercase());
+    host == own || host.strip_suffix(&own).is_some_and(|rest| rest.ends_with('.'))
+}

@@ -1,0 +1,200 @@
+//! Readers: what the content of one file becomes as the columns of a row. A new one is a file here and a line in
+//! [`Reader::NAMES`].
+//!
+//! Documents (text, Markdown, HTML, Adaptive Cards) become blocks first; [`columns`] makes the same columns of all of
+//! them: `title`, `body_text`, `headlines`, `source_urls`, `headings`, `empty_headings`.
+
+mod adaptive_card;
+mod html;
+mod json;
+mod links;
+mod markdown;
+
+use karat_text::path::Path;
+use serde_json::{Map, Value, json};
+
+/// How a file is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reader {
+    Json,
+    Text,
+    Markdown,
+    Html,
+    AdaptiveCard,
+}
+
+/// What of a document counts as what.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Rules {
+    /// How a line begins that is a headline; the prefix stays.
+    pub bullets: Vec<String>,
+    /// Hosts of the publication itself: links to them, and below them, are no sources.
+    pub own_hosts: Vec<String>,
+    /// Columns by path into the document, for `json`; without any, its members.
+    pub columns: Vec<(String, Path)>,
+}
+
+/// A piece of a document that stands alone.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Block {
+    pub text: String,
+    pub is_heading: bool,
+}
+
+/// A document, whatever it was written in.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Document {
+    /// Where the document has a title of its own; else its first block is it.
+    pub title: Option<String>,
+    pub blocks: Vec<Block>,
+    /// Links that stand beside the text.
+    pub links: Vec<String>,
+}
+
+impl Reader {
+    /// The readers by name.
+    pub const NAMES: &'static [(&'static str, Self)] = &[
+        ("json", Self::Json),
+        ("text", Self::Text),
+        ("markdown", Self::Markdown),
+        ("html", Self::Html),
+        ("adaptive_card", Self::AdaptiveCard),
+    ];
+
+    pub fn named(name: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, reader)| *reader)
+    }
+
+    /// The columns of a text; the error says what is wrong with it, and where.
+    pub fn read(self, text: &str, rules: &Rules) -> Result<Map<String, Value>, ReadError> {
+        let text = text.trim_start_matches('\u{feff}');
+        let document = match self {
+            Self::Json => return json::columns(text, rules),
+            Self::Text => plain(text),
+            Self::Markdown => markdown::document(text),
+            Self::Html => html::document(text),
+            Self::AdaptiveCard => adaptive_card::document(text)?,
+        };
+        Ok(columns(&document, rules))
+    }
+}
+
+/// A file that is not what its reader reads.
+#[derive(Debug)]
+pub(crate) enum ReadError {
+    Syntax(serde_json::Error),
+    Form(String),
+}
+
+fn plain(text: &str) -> Document {
+    let blocks = text.split("\n\n").map(str::trim).filter(|block| !block.is_empty());
+    Document {
+        title: text.lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned),
+        blocks: blocks.map(|block| Block { text: block.to_owned(), is_heading: false }).collect(),
+        links: Vec::new(),
+    }
+}
+
+/// The columns that every document has.
+fn columns(document: &Document, rules: &Rules) -> Map<String, Value> {
+    let texts: Vec<&str> = document.blocks.iter().map(|block| block.text.as_str()).collect();
+    let body = texts.join("\n");
+    let first = texts.first().map(|text| text.trim().to_owned());
+    let title = document.title.clone().or(first).unwrap_or_default();
+    let headlines = body.lines().filter(|line| rules.bullets.iter().any(|bullet| line.starts_with(bullet.as_str())));
+    let headlines: Vec<&str> = headlines.collect();
+    let (headings, empty) = headings(document, &title);
+    let sources = links::sources(&body, &document.links, &rules.own_hosts);
+    let members = [
+        ("title", json!(title)),
+        ("headlines", json!(headlines)),
+        ("source_urls", json!(sources)),
+        ("headings", json!(headings)),
+        ("empty_headings", json!(empty)),
+        ("body_text", json!(body)),
+    ];
+    members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// The headings, and those that have no other text before the next; the title at the top is none of them.
+fn headings<'a>(document: &'a Document, title: &str) -> (Vec<&'a str>, Vec<&'a str>) {
+    let is_title = |at: usize, block: &Block| at == 0 && block.text.trim() == title;
+    let blocks: Vec<(usize, &Block)> =
+        document.blocks.iter().enumerate().filter(|(_, block)| !block.text.trim().is_empty()).collect();
+    let (mut all, mut empty) = (Vec::new(), Vec::new());
+    for (position, (at, block)) in blocks.iter().enumerate() {
+        if !block.is_heading || is_title(*at, block) {
+            continue;
+        }
+        all.push(block.text.trim());
+        if blocks.get(position + 1).is_none_or(|(_, next)| next.is_heading) {
+            empty.push(block.text.trim());
+        }
+    }
+    (all, empty)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    pub(super) fn rules() -> Rules {
+        let bullets = vec!["- ".to_owned()];
+        Rules { bullets, own_hosts: vec!["news.example".to_owned()], columns: Vec::new() }
+    }
+
+    fn read(reader: Reader, text: &str) -> Value {
+        Value::Object(reader.read(text, &rules()).unwrap())
+    }
+
+    /// BR-01, BR-04: blocks depth first, headlines by line, links in text and actions, headings without a body.
+    #[test]
+    fn an_adaptive_card_becomes_columns() {
+        let card = r#"{"type": "AdaptiveCard", "body": [
+            {"type": "TextBlock", "size": "Large", "weight": "Bolder", "text": "Morning"},
+            {"type": "Container", "items": [
+                {"type": "TextBlock", "weight": "bolder", "text": "Markets"},
+                {"type": "TextBlock", "text": "- Oil rises 3% (https://a.example/x?y=1).\n- Gold falls\n• not one"},
+                {"type": "TextBlock", "weight": "Bolder", "text": "Weather"}
+            ]},
+            {"type": "TextBlock", "text": 7},
+            {"type": "ColumnSet", "columns": [{"items": [{"type": "TextBlock", "size": "Large", "text": "Sport"}]}]},
+            {"type": "TextBlock", "text": "One game."}],
+            "actions": [{"type": "Action.OpenUrl", "url": "https://b.example/"}, {"type": "Action.OpenUrl", "url": "https://www.news.example/today"}]}"#;
+        let row = read(Reader::AdaptiveCard, card);
+        assert_eq!(row["title"], "Morning");
+        assert_eq!(row["headlines"], json!(["- Oil rises 3% (https://a.example/x?y=1).", "- Gold falls"]));
+        assert_eq!(row["source_urls"], json!(["https://a.example/x?y=1", "https://b.example/"]));
+        assert_eq!(row["headings"], json!(["Markets", "Weather", "Sport"]));
+        assert_eq!(row["empty_headings"], json!(["Weather"]));
+        assert!(row["body_text"].as_str().unwrap().starts_with("Morning\nMarkets\n- Oil"));
+        assert!(Reader::AdaptiveCard.read("[1]", &rules()).is_err());
+    }
+
+    /// BR-19: the same columns from Markdown, HTML and plain text.
+    #[test]
+    fn other_documents_become_the_same_columns() {
+        let markdown =
+            "---\ndate: 2026-01-01\n---\n# News\n\n## Local\n- A [bridge](https://c.example/b) opens\n\n## Sport\n";
+        let html = "<html><head><title>News</title><style>p{}</style></head><body><h1>News</h1><h2>Local</h2><ul><li>A <a href=\"https://c.example/b\">bridge</a> opens</li></ul><h2>Sport &amp; more</h2></body></html>";
+        for (row, last) in [(read(Reader::Markdown, markdown), "Sport"), (read(Reader::Html, html), "Sport & more")] {
+            assert_eq!(row["title"], "News", "{row}");
+            assert_eq!(row["source_urls"], json!(["https://c.example/b"]), "{row}");
+            assert_eq!(row["empty_headings"], json!([last]), "{row}");
+            assert_eq!(row["headlines"].as_array().unwrap().len(), 1, "{row}");
+        }
+        let text = read(Reader::Text, "News\n\n- one\n- two https://d.example.\n");
+        assert_eq!((&text["title"], &text["source_urls"]), (&json!("News"), &json!(["https://d.example"])));
+        assert_eq!(text["headlines"], json!(["- one", "- two https://d.example."]));
+    }
+
+    #[test]
+    fn json_gives_its_members_or_chosen_parts() {
+        assert_eq!(read(Reader::Json, r#"{"name": "s", "reference": {"title": "t"}}"#)["reference"]["title"], "t");
+        let columns = vec![("title".to_owned(), Path::parse("$.head").unwrap())];
+        let row = Reader::Json.read(r#"{"head": "h", "text": "b"}"#, &Rules { columns, ..rules() }).unwrap();
+        assert_eq!(Value::Object(row), json!({"title": "h"}));
+        assert!(matches!(Reader::Json.read("[1]", &rules()), Err(ReadError::Form(_))));
+        assert!(matches!(Reader::Json.read("{", &rules()), Err(ReadError::Syntax(_))));
+    }
+}

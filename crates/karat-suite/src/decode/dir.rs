@@ -1,0 +1,169 @@
+//! `format: dir`: a folder of files, a file a row.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use karat_text::path::Path;
+use karat_types::SourceDigest;
+use serde_json::{Value, json};
+
+use super::Decoder;
+use crate::dataset::Source;
+use crate::dataset::dir::{self, Dir, File, Pattern};
+use crate::dataset::readers::{Reader, Rules};
+use crate::nearest::suggestion;
+use crate::node::Node;
+use crate::options;
+
+/// The options of `format: dir`, as JSON Schema.
+pub fn dir_options() -> Value {
+    let names: Vec<&str> = Reader::NAMES.iter().map(|(name, _)| *name).collect();
+    let texts = json!({ "type": "array", "items": { "type": "string" } });
+    json!({
+        "type": "object",
+        "additionalProperties": false,
+        "required": ["files"],
+        "properties": {
+            "files": { "type": "string", "description": "Names of the files: `{date}-card.json`; `{name}` binds a column, `*` is anything." },
+            "as": { "enum": names, "description": "How a file is read; by its extension without it." },
+            "columns": { "type": "object", "additionalProperties": { "type": "string" }, "description": "With `as: json`: columns by path into the document; its members without it." },
+            "bullets": { "description": "How a line begins that is a headline.", "default": ["- "], "type": "array", "items": { "type": "string" } },
+            "own_hosts": { "description": "Hosts of the publication itself: links to them are no sources.", "type": "array", "items": { "type": "string" } },
+            "more": { "description": "More folders, searched after `source`: the first that has a row wins.", "type": "array", "items": texts["items"] },
+        },
+    })
+}
+
+impl Decoder<'_> {
+    /// Whether a path leads to a folder.
+    pub fn is_folder(&self, path: &str) -> bool {
+        !self.files.is_file(path) && self.files.list(path).is_ok()
+    }
+
+    /// A folder of files.
+    pub fn dir(&mut self, node: &Node, source: &Node, path: &str) -> Option<(Source, Vec<SourceDigest>)> {
+        let Some(with) = node.given("with") else {
+            self.problems
+                .error(&source.place, "a folder needs `with: { files: … }`")
+                .hint("say which files are rows: with: { files: \"{id}.json\" }");
+            return None;
+        };
+        let before = self.problems.errors();
+        options::check(with, &dir_options(), &mut self.problems);
+        if self.problems.errors() > before {
+            return None;
+        }
+        let named = with.given("files")?;
+        let pattern = match Pattern::parse(named.text()?) {
+            Ok(pattern) => pattern,
+            Err(problem) => {
+                self.problems.error(&named.place, format!("this pattern cannot be read: {problem}"));
+                return None;
+            }
+        };
+        let reader = self.reader(with, named)?;
+        let rules = self.rules(with);
+        let mut folders = vec![(source, path.to_owned())];
+        for more in with.given("more").map(Node::items).unwrap_or_default() {
+            folders.push((more, self.path(more)?));
+        }
+        let files = self.files_in(&folders, &pattern)?;
+        if files.is_empty() {
+            self.problems
+                .error(&named.place, format!("no file in {path} fits `{}`", named.text().unwrap_or_default()))
+                .hint("`{name}` binds a column, `{date}` is YYYY-MM-DD, `*` is anything");
+            return None;
+        }
+        let digest = self.dir_digest(source, &files)?;
+        let id = node.text_of("id").map(|id| id.trim_start_matches("$.").to_owned());
+        let id = id.filter(|id| pattern.columns().any(|column| column == id));
+        Some((Source::Dir(Dir { files: Arc::new(files), reader, rules: Arc::new(rules), id }), vec![digest]))
+    }
+
+    fn reader(&mut self, with: &Node, named: &Node) -> Option<Reader> {
+        if let Some(name) = with.text_of("as") {
+            return Reader::named(name);
+        }
+        let extension = named.text()?.rsplit_once('.').map_or("", |(_, extension)| extension);
+        let reader = match extension {
+            "json" => Some(Reader::Json),
+            "txt" => Some(Reader::Text),
+            "md" | "markdown" => Some(Reader::Markdown),
+            "html" | "htm" => Some(Reader::Html),
+            _ => None,
+        };
+        if reader.is_none() {
+            let names = Reader::NAMES.iter().map(|(name, _)| *name);
+            self.problems.error(&named.place, "how these files are read cannot be told from their names").maybe_hint(
+                suggestion("as", names.clone())
+                    .or_else(|| Some(format!("add `as:` {}", names.collect::<Vec<_>>().join(", ")))),
+            );
+        }
+        reader
+    }
+
+    fn rules(&mut self, with: &Node) -> Rules {
+        let texts = |key: &str| with.given(key).map(Node::texts);
+        let columns = with.given("columns").map(Node::entries).unwrap_or_default();
+        let mut paths = Vec::new();
+        for entry in columns {
+            match entry.node.text().map(Path::parse) {
+                Some(Ok(path)) => paths.push((entry.key.clone(), path)),
+                Some(Err(error)) => {
+                    self.problems.error(&entry.node.place, format!("this is no path: {}", error.problem));
+                }
+                None => {}
+            }
+        }
+        Rules {
+            bullets: texts("bullets").unwrap_or_else(|| vec!["- ".to_owned()]),
+            own_hosts: texts("own_hosts").unwrap_or_default(),
+            columns: paths,
+        }
+    }
+
+    /// The files of all folders in the order of their names; of two that are the same row, the earlier folder's.
+    fn files_in(&mut self, folders: &[(&Node, String)], pattern: &Pattern) -> Option<Vec<File>> {
+        let (mut all, mut seen, mut skipped) = (Vec::new(), BTreeSet::new(), 0);
+        for (node, folder) in folders {
+            match dir::find(&*self.files.clone(), folder, pattern, &mut skipped) {
+                Ok(files) => all.extend(files.into_iter().filter(|file| seen.insert(file.identity()))),
+                Err(error) => {
+                    self.problems.error(&node.place, format!("the folder {folder} cannot be listed: {error}"));
+                    return None;
+                }
+            }
+        }
+        if skipped > 0 {
+            let (node, folder) = &folders[0];
+            self.problems
+                .notice(&node.place, format!("{skipped} folders in {folder} hold no such file and are left out"));
+        }
+        if folders.len() > 1 {
+            all.sort_by(|one, other| one.name.cmp(&other.name));
+        }
+        Some(all)
+    }
+
+    /// One digest for all files: their names below the folder and their contents.
+    fn dir_digest(&mut self, source: &Node, files: &[File]) -> Option<SourceDigest> {
+        let mut hasher = blake3::Hasher::new();
+        let mut total = 0;
+        for file in files {
+            let bytes = match self.files.read(&file.path) {
+                Ok(bytes) => bytes,
+                Err(error) => {
+                    self.unreadable(source, &file.path, &error);
+                    return None;
+                }
+            };
+            for part in [file.name.as_bytes(), &bytes] {
+                hasher.update(&(part.len() as u64).to_le_bytes());
+                hasher.update(part);
+            }
+            total += bytes.len() as u64;
+        }
+        let path = source.text().unwrap_or_default().to_owned();
+        Some(SourceDigest { path, blake3: hasher.finalize().to_hex().to_string(), bytes: total })
+    }
+}

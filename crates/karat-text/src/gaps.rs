@@ -1,0 +1,179 @@
+//! `${NAME}` and `${NAME:-default}`: gaps in a text that only the environment fills.
+//!
+//! A plan keeps the name, never the value. So a template with gaps renders to a [`GapText`], whose gaps are filled where
+//! the text is used, and nothing that a row holds can ever open a gap.
+//!
+//! ```
+//! use karat_text::gaps::{GapTemplate, fill};
+//! use karat_text::template::Context;
+//!
+//! let template = GapTemplate::compile("Bearer ${TOKEN:-none} for {{ name }}")?;
+//! let text = template.render(&Context::new().with("name", "${HOME}"))?;
+//! assert_eq!(fill(&text, |name| (name == "TOKEN").then(|| "t".to_owned())), Ok("Bearer t for ${HOME}".to_owned()));
+//! # Ok::<(), karat_text::template::TemplateError>(())
+//! ```
+
+use karat_types::{GapText, Part};
+
+use crate::template::{Context, Template, TemplateError};
+
+/// A reference to a variable of the environment within a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reference<'a> {
+    /// Name of the variable.
+    pub name: &'a str,
+    /// What stands for it where it is not set.
+    pub default: Option<&'a str>,
+    /// Byte at which it begins.
+    pub start: usize,
+    /// Byte behind its end.
+    pub end: usize,
+}
+
+/// The first reference in a text.
+pub fn next(text: &str) -> Option<Reference<'_>> {
+    let mut from = 0;
+    while let Some(found) = text[from..].find("${") {
+        let start = from + found;
+        let end = start + text[start..].find('}')?;
+        let inner = &text[start + 2..end];
+        let (name, default) = match inner.split_once(":-") {
+            Some((name, default)) => (name, Some(default)),
+            None => (inner, None),
+        };
+        let is_name = !name.is_empty()
+            && !name.starts_with(|first: char| first.is_ascii_digit())
+            && name.chars().all(|character| character.is_ascii_alphanumeric() || character == '_');
+        if is_name {
+            return Some(Reference { name, default, start, end: end + 1 });
+        }
+        from = start + 2;
+    }
+    None
+}
+
+/// A text as what it is made of.
+pub fn parts(text: &str) -> GapText {
+    let mut parts = Vec::new();
+    let mut rest = text;
+    while let Some(reference) = next(rest) {
+        push_text(&mut parts, &rest[..reference.start]);
+        let default = reference.default.map(str::to_owned);
+        parts.push(Part::Variable { name: reference.name.to_owned(), default });
+        rest = &rest[reference.end..];
+    }
+    push_text(&mut parts, rest);
+    GapText(parts)
+}
+
+fn push_text(parts: &mut Vec<Part>, text: &str) {
+    if !text.is_empty() {
+        parts.push(Part::Text(text.to_owned()));
+    }
+}
+
+/// The text with its gaps filled. An empty value counts as unset.
+///
+/// # Errors
+/// The name of a variable that is unset and has no default.
+pub fn fill(text: &GapText, lookup: impl Fn(&str) -> Option<String>) -> Result<String, String> {
+    let mut filled = String::new();
+    for part in &text.0 {
+        match part {
+            Part::Text(text) => filled.push_str(text),
+            Part::Variable { name, default } => {
+                let value = lookup(name).filter(|value| !value.is_empty());
+                filled.push_str(&value.or_else(|| default.clone()).ok_or_else(|| name.clone())?);
+            }
+        }
+    }
+    Ok(filled)
+}
+
+/// A template whose text may have gaps. A gap stands beside `{{ }}` and `{% %}`, never within them.
+#[derive(Debug, Clone)]
+pub struct GapTemplate {
+    pieces: Vec<Piece>,
+    reads: Vec<String>,
+}
+
+#[derive(Debug, Clone)]
+enum Piece {
+    Template(Template),
+    Gap(Part),
+}
+
+impl GapTemplate {
+    /// Compiles the text between the gaps.
+    ///
+    /// # Errors
+    /// A part that is no template by itself.
+    pub fn compile(source: &str) -> Result<Self, TemplateError> {
+        let pieces = parts(source).0.into_iter().map(|part| match part {
+            Part::Text(text) => Template::compile(&text).map(Piece::Template),
+            gap @ Part::Variable { .. } => Ok(Piece::Gap(gap)),
+        });
+        let pieces = pieces.collect::<Result<Vec<_>, TemplateError>>()?;
+        let mut reads: Vec<String> = pieces.iter().flat_map(Piece::reads).cloned().collect();
+        reads.sort_unstable();
+        reads.dedup();
+        Ok(Self { pieces, reads })
+    }
+
+    /// The names that it may read, sorted.
+    pub fn reads(&self) -> &[String] {
+        &self.reads
+    }
+
+    /// The text for one context, its gaps still open.
+    ///
+    /// # Errors
+    /// As [`Template::render`].
+    pub fn render(&self, context: &Context) -> Result<GapText, TemplateError> {
+        let parts = self.pieces.iter().map(|piece| match piece {
+            Piece::Template(template) => template.render(context).map(Part::Text),
+            Piece::Gap(gap) => Ok(gap.clone()),
+        });
+        parts.collect::<Result<_, _>>().map(GapText)
+    }
+}
+
+impl Piece {
+    fn reads(&self) -> &[String] {
+        match self {
+            Self::Template(template) => template.reads(),
+            Self::Gap(_) => &[],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filled(text: &str) -> Result<String, String> {
+        fill(&parts(text), |name| (name == "HOME").then(|| "/h".to_owned()))
+    }
+
+    #[test]
+    fn gaps_are_filled_or_named() {
+        assert_eq!(filled("${HOME}/x/${DIR:-data}").as_deref(), Ok("/h/x/data"));
+        assert_eq!(filled("${DIR}"), Err("DIR".to_owned()));
+        assert_eq!(filled("$HOME ${not a name} ${"), Ok("$HOME ${not a name} ${".to_owned()));
+        assert_eq!(parts("a ${B:-} c").shown(), "a ${B} c");
+    }
+
+    /// RG-15: what stands in a row never reads the environment.
+    #[test]
+    fn rendered_content_opens_no_gap() {
+        let template = GapTemplate::compile("{{ a }} ${HOME}").unwrap();
+        let text = template.render(&Context::new().with("a", "${HOME}")).unwrap();
+        assert_eq!(text.0.len(), 3);
+        assert_eq!(fill(&text, |_| Some("/h".to_owned())), Ok("${HOME} /h".to_owned()));
+    }
+
+    #[test]
+    fn a_gap_within_code_is_no_template() {
+        assert!(GapTemplate::compile("{{ a ~ '${HOME}' }}").is_err());
+    }
+}

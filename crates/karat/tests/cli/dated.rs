@@ -1,0 +1,179 @@
+//! Dated documents through the binary: judges that are programs, days, broken cards, events.
+
+use serde_json::{Value, json};
+
+use crate::place::{Place, Said};
+
+fn card(text: &str) -> String {
+    json!({"body": [{"type": "TextBlock", "size": "Large", "text": "Day"}, {"type": "TextBlock", "text": text}]})
+        .to_string()
+}
+
+const SUITE: &str = r#"name: daily
+dataset:
+  source: cards
+  format: dir
+  with: { files: "{date}-card.json", as: adaptive_card }
+  id: date
+  date: date
+  broken: report
+  columns: { prior_headlines: { prior: headlines, days: 7 } }
+judges: ["cmd:claude"]
+variants: { published: [ { recorded: { column: body_text } } ] }
+scorers:
+  quality: { rubric: { ask: Is it good?, version: v1, invalid: { reask: 0 }, show: { text: "{{ output }}", before: { value: "{{ sample.prior_headlines }}", as: lines } }, dimensions: { good: { scale: [1, 5] } } } }
+"#;
+
+fn place() -> Place {
+    let place = Place::new();
+    place.write("karat.yaml", SUITE);
+    for day in ["2026-03-01", "2026-03-02", "2026-03-03"] {
+        place.write(&format!("cards/{day}-card.json"), &card(&format!("- headline of {day}")));
+    }
+    place
+}
+
+/// A program named `claude` that is first on PATH.
+#[cfg(unix)]
+fn fake_claude(place: &Place, script: &str) -> String {
+    use std::os::unix::fs::PermissionsExt;
+    let path = place.write("bin/claude", &format!("#!/bin/sh\n{script}\n"));
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    format!("{}:{}", place.path().join("bin").display(), std::env::var("PATH").unwrap_or_default())
+}
+
+#[cfg(unix)]
+fn run(place: &Place, path: &str, arguments: &[&str]) -> Said {
+    let mut command = place.command(&[&["run"], arguments].concat());
+    command.env("PATH", path).env("CLAUDECODE", "1").env("CLAUDE_CODE", "1").env_remove("EVAL_JUDGE_MODEL");
+    Said::of(command.output().unwrap())
+}
+
+/// BR-05, BR-06: `claude -p --model M PROMPT` without a shell and without its own marks in the environment; the reply is
+/// found in its fence.
+#[cfg(unix)]
+#[test]
+fn a_program_judges() {
+    let place = place();
+    let path = fake_claude(
+        &place,
+        r#"printf '%s|' "$1" "$2" "$3" "${CLAUDECODE-none}" "${CLAUDE_CODE-none}" >> "$PWD/seen"; echo >> "$PWD/seen"
+printf '%s' "$4" > "$PWD/prompt"
+printf 'Sure.\n```json\n{"good": 4, "reasoning": "Clear and well sourced."}\n```\n'"#,
+    );
+    let said = run(&place, &path, &["--run-id", "r", "--limit", "2"]);
+    assert_eq!(said.code, 0, "{}", said.all());
+    assert_eq!(place.report("r")["metrics"]["quality"]["value"], 4.0);
+    let seen = std::fs::read_to_string(place.path().join("seen")).unwrap();
+    assert_eq!(seen.lines().collect::<Vec<_>>(), ["-p|--model|claude-haiku-4-5-20251001|none|none|"; 2], "{seen}");
+    assert!(std::fs::read_to_string(place.path().join("prompt")).unwrap().contains("headline of"));
+    // The rubric has a version, so another run finds the judgments.
+    assert_eq!(run(&place, &path, &["--limit", "2"]).code, 0);
+    assert_eq!(std::fs::read_to_string(place.path().join("seen")).unwrap().lines().count(), 2);
+}
+
+/// BR-05: a judge that fails or is not installed leaves the judgment unscored, says why, and is not tried again.
+#[cfg(unix)]
+#[test]
+fn a_judge_that_fails_is_unscored_and_says_why() {
+    let place = place();
+    let path = fake_claude(&place, "echo once >> \"$PWD/seen\"; echo 'please log in first' >&2; exit 2");
+    let said = run(&place, &path, &["--run-id", "r", "--limit", "1"]);
+    assert_ne!(said.code, 0, "{}", said.all());
+    let report = place.report("r").to_string();
+    assert!(report.contains("please log in first") && report.contains("exit status 2"), "{report}");
+    assert_eq!(std::fs::read_to_string(place.path().join("seen")).unwrap(), "once\n");
+    let said = run(&place, "/nowhere", &["--run-id", "s", "--limit", "1", "--no-cache"]);
+    assert_ne!(said.code, 0);
+    assert!(place.report("s").to_string().contains("is not installed, or not on PATH"), "{}", said.all());
+}
+
+/// BR-10: a broken card is an errored sample, the others are judged, and the exit code says that something failed.
+#[cfg(unix)]
+#[test]
+fn a_broken_card_fails_alone() {
+    let place = place();
+    place.write("cards/2026-03-02-card.json", "{ broken");
+    let path = fake_claude(&place, r#"echo '{"good": 3, "reasoning": "Good enough."}'"#);
+    let said = run(&place, &path, &["--run-id", "r", "--max-calls", "50"]);
+    assert_eq!(said.code, 1, "{}", said.all());
+    let report = place.report("r");
+    assert_eq!((&report["totals"]["errors"], &report["metrics"]["quality"]["n"]), (&json!(1), &json!(2)));
+    let broken = report["cells"].as_array().unwrap().iter().find(|cell| cell["status"] == "error").unwrap().clone();
+    assert_eq!((&broken["sample"], &broken["error"]["code"]), (&json!("2026-03-02"), &json!("dataset")));
+}
+
+/// GE-07: `--as-of` says which day a run is about, and a resumed run keeps it.
+#[test]
+fn a_run_is_about_a_day() {
+    let place = place();
+    let text = SUITE.replace("  broken: report\n", "  days: 1\n").replace("judges: [\"cmd:claude\"]\n", "judges: []\n");
+    place.write("karat.yaml", &text.replace("scorers:", "scorers:\n  size: { metric: length }"));
+    place.fine(&["run", "--as-of", "2026-03-02", "--run-id", "r"]);
+    let report = place.report("r");
+    assert_eq!((&report["totals"]["samples"], &report["samples"][0]["id"]), (&json!(1), &json!("2026-03-02")));
+    assert!(place.fine(&["resume", "r"]).stderr.contains("finished"));
+    let said = place.karat(&["run", "--as-of", "2026-04-01"]);
+    assert_eq!(said.code, 1);
+    assert!(said.stderr.contains("no rows of 2026-04-01"), "{}", said.all());
+}
+
+/// `--json`: every line of stdout is an event, people are talked to on stderr.
+#[test]
+fn events_are_lines_of_json() {
+    let place = Place::new();
+    let said = place.fine(&["run", "faq", "--run-id", "f", "--json"]);
+    let events: Vec<Value> = said.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let count = |kind: &str| events.iter().filter(|event| event["event"] == kind).count();
+    assert_eq!((count("started"), count("cell"), count("finished"), count("end")), (1, 24, 1, 1));
+    assert_eq!(events.last().unwrap()["exit"], 0);
+    assert!(events.last().unwrap()["files"][0].as_str().unwrap().contains("report"));
+    assert!(said.stderr.contains("how these numbers were made"), "{}", said.stderr);
+}
+
+/// `init` writes a suite that runs, and never over what is there.
+#[test]
+fn a_preset_becomes_a_suite_of_ones_own() {
+    let place = Place::new();
+    let said = place.fine(&["init", "faq", "mine"]);
+    assert!(said.stdout.starts_with("mine/karat.yaml"), "{}", said.stdout);
+    place.fine(&["run", "mine", "--run-id", "m"]);
+    let said = place.karat(&["init", "faq", "mine"]);
+    assert_eq!(said.code, 1);
+    assert!(said.stderr.contains("would be replaced") && said.stderr.contains("--force"), "{}", said.all());
+    place.fine(&["init", "faq", "mine", "--force"]);
+    assert!(place.karat(&["init", "fqa"]).stderr.contains("did you mean `faq`?"));
+}
+
+/// `doctor` says what is there and shows no key.
+#[test]
+fn doctor_shows_no_key() {
+    let place = Place::new();
+    let output = place.command(&["doctor"]).env("OPENAI_API_KEY", "sk-planted-77aa").output().unwrap();
+    let said = Said::of(output);
+    assert_eq!(said.code, 0, "{}", said.all());
+    assert!(said.stdout.contains("OPENAI_API_KEY is set") && !said.all().contains("planted"), "{}", said.all());
+    assert!(said.stdout.contains("will be made by the first run"), "{}", said.all());
+}
+
+/// BY-15: `--safe` refuses a suite that would run a program, wherever it stands; environment twins can say no.
+#[test]
+fn a_safe_run_starts_no_program() {
+    let place = place();
+    let said = place.karat(&["run", "--safe"]);
+    assert_eq!(said.code, 1);
+    assert!(said.stderr.contains("the model `cmd:claude` runs a program, which --safe refuses"), "{}", said.all());
+    let text = SUITE
+        .replace("judges: [\"cmd:claude\"]", "judges: []\nservices: { s: { command: [x] } }")
+        .replace("published:", "other: [ { command: [x] } ]\n  published:")
+        .replace("variants: {", "variants:\n ")
+        .replace("column: body_text } } ] }", "column: body_text } } ]")
+        .replace("scorers:", "scorers:\n  mine: { metric: command, with: { run: [x] } }");
+    place.write("karat.yaml", &text);
+    let said = place.karat(&["validate", "--safe"]);
+    for what in ["a service", "a `command` step", "the metric `command`"] {
+        assert!(said.stderr.contains(&format!("{what} runs a program")), "{what}: {}", said.all());
+    }
+    let output = place.command(&["validate"]).env("KARAT_SAFE", "0").output().unwrap();
+    assert!(!Said::of(output).stderr.contains("--safe refuses"));
+}
