@@ -31,6 +31,8 @@ pub struct SummaryCorpus {
     pub scorer: String,
     /// Sessions with an output × systems, those without a candidate among them.
     pub corpus_size: u64,
+    /// Sessions to which the scorer does not apply, such as those without a reference; they are in no other figure.
+    pub not_curated: u64,
     /// Mean of the overalls; null when nothing is scored.
     pub overall_mean: Option<f64>,
     /// The lowest overall.
@@ -81,6 +83,7 @@ struct Fold {
     dimensions: Vec<(String, usize)>,
     overall: usize,
     size: u64,
+    not_curated: u64,
     sessions: Vec<CorpusSession>,
 }
 
@@ -104,7 +107,15 @@ pub(super) fn build(spec: &AnalysisSpec, plan: &Arc<PlanHeader>) -> Result<Optio
             format!("the scorer {scorer:?} has no figure in this run; name a judge or another scorer"),
         ));
     };
-    let fold = Fold { plan: plan.clone(), scorer, dimensions: figures, overall, size: 0, sessions: Vec::new() };
+    let fold = Fold {
+        plan: plan.clone(),
+        scorer,
+        dimensions: figures,
+        overall,
+        size: 0,
+        not_curated: 0,
+        sessions: Vec::new(),
+    };
     Ok(Some(Box::new(fold)))
 }
 
@@ -141,6 +152,10 @@ impl Analysis for Fold {
         if cell.row.cell.status != CellStatus::Ok {
             return;
         }
+        if matches!(cell.scores.scores.get(self.overall), Some(Some(Score::NotApplicable { .. }))) {
+            self.not_curated += 1;
+            return;
+        }
         self.size += 1;
         if self.sessions.len() < LISTED {
             let session = self.session(cell);
@@ -160,6 +175,7 @@ impl Analysis for Fold {
         Outcome::SummaryCorpus(SummaryCorpus {
             scorer: self.scorer,
             corpus_size: self.size,
+            not_curated: self.not_curated,
             overall_mean: overall.as_ref().and_then(Spread::mean),
             overall_min: overall.as_ref().and_then(Spread::min),
             overall_max: overall.as_ref().and_then(Spread::max),
@@ -178,16 +194,17 @@ mod tests {
     use crate::{AnalysisError, Options, Outcome, analyse};
 
     fn run(scorer: &str) -> Result<crate::Findings, AnalysisError> {
-        let sketch = Sketch::new(1, 1, 3).value(0, 0, 8.0).value(1, 0, 2.0).error(2, 0, "parse");
+        let sketch = Sketch::new(1, 1, 4).value(0, 0, 8.0).value(1, 0, 2.0).error(2, 0, "parse").not_applicable(3, 0);
         analyse(&sketch.analysis("summary_corpus", "corpus", json!({"scorer": scorer})).run(), &Options::default())
     }
 
-    /// SU-04: mean, extremes and every session; a cell that failed is no session of score 0.
+    /// SU-01, SU-04: mean, extremes and every session; neither a cell that failed nor one that is not curated is a session
+    /// of score 0.
     #[test]
     fn a_corpus_is_summed_up() {
         let findings = run("quality").unwrap();
         let Outcome::SummaryCorpus(corpus) = &findings.analyses[0].outcome else { panic!("no corpus") };
-        assert_eq!((corpus.corpus_size, corpus.overall_mean), (2, Some(5.0)));
+        assert_eq!((corpus.corpus_size, corpus.not_curated, corpus.overall_mean), (2, 1, Some(5.0)));
         assert_eq!((corpus.overall_min, corpus.overall_max), (Some(2.0), Some(8.0)));
         assert_eq!(corpus.overall.as_ref().map(crate::Finding::n), Some(2));
         let names: Vec<&str> = corpus.sessions.iter().map(|session| session.name.as_str()).collect();

@@ -87,3 +87,27 @@ fn an_own_corpus() {
     assert_eq!(said.code, 1, "{}", said.all());
     assert!(said.stderr.contains("must sum to 1"), "{}", said.all());
 }
+
+/// SU-01, SU-06: a session without a reference is not curated, which is no error, and is judged on its own merits; a
+/// broken reference is an error with its place.
+#[test]
+fn what_is_not_curated_is_told_from_what_is_broken() {
+    let place = Place::new();
+    place.write("c/sessions.jsonl", "{\"id\": \"one\"}\n");
+    place.write(
+        "d/one.json",
+        &json!({"title": "Fix the login", "summary": "It looped.", "outcome": "success"}).to_string(),
+    );
+    let arguments =
+        ["run", "summary", "-p", "corpus=c", "-p", "candidates=d", "--judges", "sim-summary-judge", "--run-id", "s"];
+    place.karat(&arguments);
+    let report = place.report("s");
+    let corpus = &report["analyses"]["summary_corpus"];
+    assert_eq!((&corpus["corpus_size"], &corpus["not_curated"]), (&json!(0), &json!(1)));
+    let cell = &report["cells"][0];
+    assert!(cell["scores"]["fidelity.overall"]["na"].is_string(), "{cell}");
+    assert_eq!(cell["judgments"][0]["reasoning"], "Judged by itself.");
+    place.write("c/one/reference.json", "{\"reference\": ");
+    let said = place.karat(&["validate", "summary", "-p", "corpus=c", "-p", "candidates=d"]);
+    assert!(said.code == 1 && said.stderr.contains("reference.json"), "{}", said.all());
+}
