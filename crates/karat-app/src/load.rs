@@ -46,7 +46,7 @@ fn check_scorers(plan: &PlanHeader) -> Result<(), AppError> {
 }
 
 /// A file as given, the `karat.yaml` of a folder, or a preset's name.
-fn find(suite: &str, files: &dyn Files) -> Result<String, AppError> {
+pub(crate) fn find(suite: &str, files: &dyn Files) -> Result<String, AppError> {
     let in_folder = format!("{}/karat.yaml", suite.trim_end_matches('/'));
     if files.is_file(suite) {
         return Ok(suite.to_owned());

@@ -9,6 +9,7 @@ use karat_types::{
 use serde_json::Map;
 
 use crate::catalog::Catalog;
+use crate::dataset::fetch::Fetch;
 use crate::dataset::{Dataset, asserts};
 use crate::decode::dataset::Decoded;
 use crate::decode::gates::{self, Gate, Policy};
@@ -164,6 +165,12 @@ impl Suite {
     /// What is known of models: the registry with the suite's own entries.
     pub fn registry(&self) -> &Registry {
         &self.registry
+    }
+
+    /// The files that columns with `fetch` want and that are not there. Load the suite with `fetching`, or their absence
+    /// is an error.
+    pub fn absent(&self) -> Vec<Fetch> {
+        self.dataset.absent()
     }
 
     /// Warnings and notices.

@@ -16,7 +16,6 @@ const NOT_YET: &[(&str, Severity, &str)] = &[
     ("run.call_log", Warning, "`call_log`"),
     ("run.stop_early", Warning, "`stop_early`"),
     ("dataset.columns.*.resolve", Error, "a `resolve` column"),
-    ("dataset.columns.*.fetch", Warning, "`fetch`"),
     ("scorers.*.votes", Error, "`votes`"),
     ("scorers.*.orders", Error, "`orders`"),
     ("scorers.*.versus", Error, "`versus`"),

@@ -63,6 +63,11 @@ pub enum Command {
     Ls(LsArgs),
     /// Show prompts and raw responses of one cell
     Trace(TraceArgs),
+    /// Work on a suite's dataset
+    Dataset {
+        #[command(subcommand)]
+        command: DatasetCommand,
+    },
     /// Write a preset's suite into a folder, to make it your own
     Init(InitArgs),
     /// Check store, keys, programs and (with --online) the way to providers
@@ -485,6 +490,12 @@ pub struct TraceArgs {
     /// As JSON
     #[arg(long)]
     pub json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum DatasetCommand {
+    /// Make the absent files of columns with `fetch`; files that are there stay as they are
+    Fetch(SuiteArgs),
 }
 
 #[derive(Debug, Args)]

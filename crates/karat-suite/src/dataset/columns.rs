@@ -8,6 +8,7 @@ use rustc_hash::FxHashMap;
 use serde_json::Value;
 
 use super::DatasetError;
+use super::fetch::Maker;
 use super::prior::Prior;
 use super::source::RowPlace;
 use crate::diagnostics::{Diagnostic, Severity};
@@ -20,6 +21,8 @@ pub(crate) struct Column {
     pub kind: ColumnKind,
     /// Whether an absent value is null, not an error.
     pub may_be_empty: bool,
+    /// How `dataset fetch` makes an absent file.
+    pub fetch: Option<Maker>,
 }
 
 /// How a column is made.

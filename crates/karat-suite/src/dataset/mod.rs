@@ -7,6 +7,7 @@ pub(crate) mod columns;
 pub(crate) mod date;
 pub(crate) mod dir;
 pub(crate) mod draw;
+pub(crate) mod fetch;
 pub(crate) mod prior;
 pub(crate) mod readers;
 mod roles;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use karat_text::gaps::GapTemplate;
 use karat_text::path::Path;
 use karat_text::template::Template;
 use rustc_hash::FxHashMap;
@@ -9,6 +10,7 @@ use serde_json::Value;
 
 use super::Decoder;
 use crate::dataset::columns::{Column, ColumnKind};
+use crate::dataset::fetch::Maker;
 use crate::dataset::prior::{Prior, Window};
 use crate::dataset::{Roles, plain};
 use crate::names;
@@ -41,7 +43,37 @@ impl Decoder<'_> {
             self.problems.error(&on.place, "`on` belongs to a `lookup`");
         }
         let may_be_empty = node.text_of("missing") == Some("empty") || fetching && node.given("fetch").is_some();
-        Some(Column { name: entry.key.clone(), kind, may_be_empty })
+        let fetch = node.given("fetch").and_then(|fetch| self.maker(fetch, &kind));
+        Some(Column { name: entry.key.clone(), kind, may_be_empty, fetch })
+    }
+
+    /// How an absent file of a column is made.
+    fn maker(&mut self, node: &Node, kind: &ColumnKind) -> Option<Maker> {
+        if !matches!(kind, ColumnKind::File(_)) {
+            self.problems.error(&node.place, "`fetch` makes absent files, so it stands beside `file`");
+            return None;
+        }
+        if let Some(command) = node.given("command") {
+            let words = command.items().iter().map(|word| {
+                let inlined = self.params.inline_template(word.text()?, &word.place, &mut self.problems);
+                self.dataset_template(&inlined, word)
+            });
+            let run: Option<Vec<Template>> = words.collect();
+            return Some(Maker::Command { run: run?, folder: self.program_folder(node) });
+        }
+        let http = node.given("http")?;
+        let gaps = |this: &mut Self, at: &Node| {
+            let inlined = this.params.inline_template(&this.params.splice(at.text()?), &at.place, &mut this.problems);
+            let template = GapTemplate::compile(&inlined).ok()?;
+            let written = at.text().unwrap_or_default();
+            names::check(template.reads(), written, &at.place, names::DATASET, &mut this.pending, &mut this.problems);
+            Some(template)
+        };
+        let url = gaps(self, http.main("url")?)?;
+        let headers = http.given("headers").map(Node::entries).unwrap_or_default();
+        let headers = headers.iter().filter_map(|entry| Some((entry.key.clone(), gaps(self, &entry.node)?))).collect();
+        let method = http.text_of("method").filter(|_| http.text().is_none()).unwrap_or("GET").to_owned();
+        Some(Maker::Http { method, url, headers })
     }
 
     /// Earlier values of a column. What they are is found out once all columns are known.

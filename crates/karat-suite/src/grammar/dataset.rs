@@ -1,5 +1,6 @@
 //! `dataset`.
 
+use super::step::HTTP;
 use super::{ANY, Kind, NUMBER, Object, Shape, TEXTS, may, must};
 
 pub(super) static DATASET: Object = Object::new(
@@ -65,7 +66,10 @@ static COLUMN: Object = Object::new(
 
 static FETCH: Object = Object::new(
     "fetch",
-    &[may("command", TEXTS, "The program and its arguments."), may("http", Shape::Any, "A request.")],
+    &[
+        may("command", TEXTS, "The program and its arguments."),
+        may("http", Shape::Short(&HTTP, "url"), "A request; GET without `method`."),
+    ],
 )
 .one_of(&["command", "http"]);
 

@@ -46,7 +46,7 @@ static MESSAGE: Object = Object::new(
     ],
 );
 
-static HTTP: Object = Object::new(
+pub(super) static HTTP: Object = Object::new(
     "http",
     &[
         must("url", Shape::Template, "The address."),

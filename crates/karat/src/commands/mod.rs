@@ -3,6 +3,7 @@
 mod cache;
 mod compare;
 mod completions;
+mod dataset;
 mod doctor;
 mod export;
 mod import;
@@ -27,7 +28,7 @@ use std::sync::Arc;
 use karat_app::App;
 use karat_types::{Clock, Exit, Moment};
 
-use crate::args::{Cli, Command, Common};
+use crate::args::{Cli, Command, Common, DatasetCommand};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -97,6 +98,7 @@ pub fn dispatch(cli: Cli, environment: Environment, printer: &Printer) -> Result
         Command::Show(args) => show::show(&edge, &args),
         Command::Ls(args) => ls::ls(&edge, &args),
         Command::Trace(args) => trace::trace(&edge, &args),
+        Command::Dataset { command: DatasetCommand::Fetch(args) } => dataset::fetch(&edge, &args),
         Command::Init(args) => init::init(&edge, &args),
         Command::Doctor(args) => doctor::doctor(&edge, &args),
         Command::Models(args) => models::models(&edge, &args),

@@ -10,6 +10,9 @@ pub fn validate(edge: &Edge<'_>, suite: &SuiteArgs) -> Result<Exit, Failure> {
     let invocation = selection::invocation(suite, &ExecutionArgs::default())?;
     let loaded = edge.app.load(&invocation)?;
     edge.notices(&loaded.plan);
+    for missing in edge.app.readiness(&loaded.plan).iter().filter(|_| !edge.quiet) {
+        edge.printer.say(&format!("warning: {missing}"));
+    }
     let header = &loaded.plan.header;
     edge.printer.data(&format!(
         "{}: fine. {} samples, {} systems, {} cells, {} scorers, {} judges",

@@ -177,3 +177,47 @@ fn a_safe_run_starts_no_program() {
     let output = place.command(&["validate"]).env("KARAT_SAFE", "0").output().unwrap();
     assert!(!Said::of(output).stderr.contains("--safe refuses"));
 }
+
+/// CL-02: `dataset fetch` makes what is absent, leaves what is there, and says what failed.
+#[cfg(unix)]
+#[test]
+fn absent_files_are_fetched_once() {
+    let place = Place::new();
+    place.write(
+        "karat.yaml",
+        "name: x\ndataset:\n  rows: [{ id: a }, { id: b }, { id: bad }]\n  columns:\n    transcript: { file: \"texts/{{ sample.id }}.txt\", fetch: { command: [sh, ./ingest.sh, \"{{ sample.id }}\"] } }\nvariants: { same: [ { recorded: { column: transcript } } ] }\n",
+    );
+    place.write("ingest.sh", "[ \"$1\" = bad ] && { echo no captions >&2; exit 4; }; echo \"text of $1\"");
+    let said = place.karat(&["dataset", "fetch"]);
+    assert_eq!(said.code, 1, "{}", said.all());
+    assert!(said.stderr.contains("there is no folder texts"), "{}", said.all());
+    place.write("texts/a.txt", "already here");
+    let said = place.karat(&["dataset", "fetch"]);
+    assert_eq!((said.code, said.stdout.trim()), (1, "1 files fetched, 1 failed"), "{}", said.all());
+    assert!(said.stderr.contains("no captions"), "{}", said.all());
+    let text = |name: &str| std::fs::read_to_string(place.path().join("texts").join(name)).unwrap();
+    assert_eq!((text("a.txt").as_str(), text("b.txt").as_str()), ("already here", "text of b\n"));
+    assert!(!place.path().join("texts/bad.txt").exists());
+    assert_eq!(place.karat(&["validate"]).code, 1, "a file is still missing");
+}
+
+/// `validate` says what a run would stumble over: a key that is not set, a price that nobody knows.
+#[test]
+fn validate_says_what_is_missing_to_run() {
+    let place = Place::new();
+    place.write(
+        "karat.yaml",
+        "name: x\ndataset: { rows: [{ id: a, q: hi }] }\nmodels: [ { id: mine, provider: groq, model: m } ]\nvariants: { ask: [ { prompt: { text: \"{{ sample.q }}\" } } ] }\n",
+    );
+    let output = place.command(&["validate"]).env_remove("GROQ_API_KEY").output().unwrap();
+    let said = Said::of(output);
+    assert_eq!(said.code, 0, "{}", said.all());
+    assert!(
+        said.stderr.contains("GROQ_API_KEY is not set") && said.stderr.contains("nobody knows its price"),
+        "{}",
+        said.all()
+    );
+    place.write("karat.yaml", "name: x\ndataset: { rows: [{ id: a, q: hi }] }\nmodels: [gpt-4o]\nvariants: { ask: [ { prompt: { text: \"{{ sample.question }}\" } } ] }\n");
+    let said = place.karat(&["validate"]);
+    assert!(said.code == 1 && said.stderr.contains("the dataset has no column `question`"), "{}", said.all());
+}

@@ -1,0 +1,31 @@
+//! What a run of a valid suite would stumble over on this machine: keys that are not set, prices that nobody knows.
+
+use karat_providers::{Providers, Settings};
+use karat_suite::Plan;
+use karat_types::{ModelSpec, Pricing};
+
+use crate::App;
+
+impl App {
+    /// What is missing to run a plan, a sentence each; empty when nothing is. Makes no call.
+    pub fn readiness(&self, plan: &Plan) -> Vec<String> {
+        let header = &plan.header;
+        let mut models: Vec<ModelSpec> = Vec::new();
+        for spec in header.models.iter().chain(&header.judges) {
+            if !models.iter().any(|known| known.id == spec.id) {
+                models.push(spec.clone());
+            }
+        }
+        let lookup = self.lookup.clone();
+        let settings = Settings::new(move |name| lookup(name));
+        let connected = Providers::connect_all(&models, &karat_engine::outside(header), settings);
+        let mut missing: Vec<String> = connected.err().unwrap_or_default().iter().map(ToString::to_string).collect();
+        for model in models.iter().filter(|model| model.price == Pricing::Unknown) {
+            let id = &model.id;
+            missing.push(format!(
+                "model {id}: nobody knows its price, so a budget refuses it; declare `price: {{ input, output }}`, or run with `--yes`"
+            ));
+        }
+        missing
+    }
+}
