@@ -60,6 +60,8 @@ pub struct Invocation {
     pub yes: bool,
     /// `--no-cache`.
     pub no_cache: bool,
+    /// `--output-dir`.
+    pub output_dir: Option<String>,
 }
 
 impl Invocation {

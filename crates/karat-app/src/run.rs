@@ -133,6 +133,12 @@ impl App {
         Ok((plan, invocation, found))
     }
 
+    /// Where the reports of a stored run were asked for when it was begun.
+    pub fn output_dir(&self, run: &str) -> Result<Option<String>, AppError> {
+        let store = self.existing_store()?;
+        Ok(begun(&store.run(&store.resolve(run)?)?)?.invocation.output_dir)
+    }
+
     fn find_run(&self, store: &Store, plan: &Plan, execution: &Execution) -> Result<Found, AppError> {
         match (&execution.run_id, execution.resume) {
             (Some(id), true) => match store.run(id) {

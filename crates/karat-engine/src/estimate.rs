@@ -127,6 +127,7 @@ pub fn estimate(
     run: Option<&str>,
     given: Given,
 ) -> Result<Estimate, EngineError> {
+    store.catch_up()?;
     let mut walk = Walk {
         plan,
         store: given.oldest.map(|oldest| (store, oldest)),

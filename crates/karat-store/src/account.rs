@@ -128,7 +128,7 @@ impl PaidCalls {
             return Ok(None);
         };
         self.store.read("a paid call", |connection| {
-            let traces = self.store.0.cache.section(connection, block, Kind::Traces)?;
+            let traces = &self.store.0.cache.section(connection, block, Kind::Traces)?.section;
             Ok(Some(unpack_call(traces.entry(entry)?)?))
         })
     }

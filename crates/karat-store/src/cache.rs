@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
+use karat_types::Moment;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::error::ReadFailure;
@@ -41,13 +42,27 @@ impl Kind {
             .ok_or_else(|| Damage(format!("{code} is no kind of section")))
     }
 
-    fn query(self) -> &'static str {
+    pub(crate) fn query(self) -> &'static str {
         match self {
-            Self::Judgments => "select judgments from blocks where seq = ?1",
-            Self::Outputs => "select outputs from blocks where seq = ?1",
-            Self::Traces => "select traces from blocks where seq = ?1",
+            Self::Judgments => {
+                "select judgments, name, started_at from blocks join runs on runs.id = blocks.run where blocks.seq = ?1"
+            }
+            Self::Outputs => {
+                "select outputs, name, started_at from blocks join runs on runs.id = blocks.run where blocks.seq = ?1"
+            }
+            Self::Traces => {
+                "select traces, name, started_at from blocks join runs on runs.id = blocks.run where blocks.seq = ?1"
+            }
         }
     }
+}
+
+/// A section with the run of its block.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    pub section: Section,
+    pub run: String,
+    pub run_started_at: Moment,
 }
 
 /// The least recently used goes first. Blocks never change, so nothing is ever stale.
@@ -57,13 +72,13 @@ pub(crate) struct SectionCache(Mutex<Kept>);
 #[derive(Debug, Default)]
 struct Kept {
     /// Most recently used first.
-    sections: VecDeque<(i64, Kind, Arc<Section>)>,
+    sections: VecDeque<(i64, Kind, Arc<Loaded>)>,
     bytes: usize,
 }
 
 impl SectionCache {
     /// A section, from memory or through the connection.
-    pub fn section(&self, connection: &Connection, block: i64, kind: Kind) -> Result<Arc<Section>, ReadFailure> {
+    pub fn section(&self, connection: &Connection, block: i64, kind: Kind) -> Result<Arc<Loaded>, ReadFailure> {
         if let Some(section) = lock(&self.0).find(block, kind) {
             return Ok(section);
         }
@@ -73,17 +88,18 @@ impl SectionCache {
     }
 }
 
-fn read(connection: &Connection, block: i64, kind: Kind) -> Result<Section, ReadFailure> {
+fn read(connection: &Connection, block: i64, kind: Kind) -> Result<Loaded, ReadFailure> {
     let mut statement = connection.prepare_cached(kind.query())?;
-    let section = statement
-        .query_row(params![block], |row| Ok(row.get_ref(0)?.as_blob().map(Section::read)))
+    let (section, run, started_at) = statement
+        .query_row(params![block], |row| Ok((row.get_ref(0)?.as_blob().map(Section::read), row.get(1)?, row.get(2)?)))
         .optional()?
         .ok_or_else(|| Damage(format!("block {block} is missing")))?;
-    Ok(section.map_err(|_| Damage(format!("block {block} holds no bytes")))??)
+    let section = section.map_err(|_| Damage(format!("block {block} holds no bytes")))??;
+    Ok(Loaded { section, run, run_started_at: Moment(started_at) })
 }
 
 impl Kept {
-    fn find(&mut self, block: i64, kind: Kind) -> Option<Arc<Section>> {
+    fn find(&mut self, block: i64, kind: Kind) -> Option<Arc<Loaded>> {
         let at = self.sections.iter().position(|(seq, of, _)| *seq == block && *of == kind)?;
         let found = self.sections.remove(at)?;
         let section = Arc::clone(&found.2);
@@ -91,17 +107,17 @@ impl Kept {
         Some(section)
     }
 
-    fn keep(&mut self, block: i64, kind: Kind, section: &Arc<Section>) {
-        if section.size() > MAX_BYTES {
+    fn keep(&mut self, block: i64, kind: Kind, section: &Arc<Loaded>) {
+        if section.section.size() > MAX_BYTES {
             return;
         }
-        self.bytes += section.size();
+        self.bytes += section.section.size();
         self.sections.push_front((block, kind, Arc::clone(section)));
         while self.bytes > MAX_BYTES || self.sections.len() > MAX_SECTIONS {
             let Some((_, _, gone)) = self.sections.pop_back() else {
                 break;
             };
-            self.bytes -= gone.size();
+            self.bytes -= gone.section.size();
         }
     }
 }
@@ -111,10 +127,11 @@ mod tests {
     use super::*;
     use crate::section::{Entries, SectionWriter};
 
-    fn section(size: usize) -> Arc<Section> {
+    fn section(size: usize) -> Arc<Loaded> {
         let mut entries = Entries::default();
         entries.push(|packer| packer.plain(&vec![7; size]));
-        Arc::new(Section::read(&SectionWriter::new().unwrap().write([&entries]).unwrap()).unwrap())
+        let section = Section::read(&SectionWriter::new().unwrap().write([&entries]).unwrap()).unwrap();
+        Arc::new(Loaded { section, run: "r".to_owned(), run_started_at: Moment(0) })
     }
 
     /// Law 8: what is kept is bounded in bytes and in number, and the least recently used goes first.
@@ -135,6 +152,6 @@ mod tests {
             kept.keep(block, Kind::Outputs, &small);
         }
         assert_eq!(kept.sections.len(), MAX_SECTIONS);
-        assert_eq!(kept.bytes, kept.sections.iter().map(|(_, _, section)| section.size()).sum::<usize>());
+        assert_eq!(kept.bytes, kept.sections.iter().map(|(_, _, kept)| kept.section.size()).sum::<usize>());
     }
 }

@@ -24,7 +24,7 @@ impl Claim {
     /// Takes the right to write a run; `None` when another process, or another ledger of this one, has it.
     pub fn take(database: &Path, run: &str) -> io::Result<Option<Self>> {
         let _guard = guard(database)?;
-        let path = beside(database, &format!("run-{}.lock", Key::of("karat/run-lock/1", run.as_bytes())));
+        let path = lock_file(database, run);
         let lock = private_file(OpenOptions::new().write(true).create(true).truncate(false), &path)?;
         match lock.try_lock() {
             Ok(()) => Ok(Some(Self { database: database.to_owned(), path, _lock: lock })),
@@ -32,6 +32,16 @@ impl Claim {
             Err(TryLockError::Error(error)) => Err(error),
         }
     }
+}
+
+/// Whether somebody has the right to write a run at this moment.
+pub(crate) fn is_held(database: &Path, run: &str) -> bool {
+    let lock = File::open(lock_file(database, run));
+    lock.is_ok_and(|lock| matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock)))
+}
+
+fn lock_file(database: &Path, run: &str) -> PathBuf {
+    beside(database, &format!("run-{}.lock", Key::of("karat/run-lock/1", run.as_bytes())))
 }
 
 impl Drop for Claim {
@@ -69,8 +79,10 @@ mod tests {
         let database = folder.path().join("karat.db");
         let claim = Claim::take(&database, "a/b").unwrap().unwrap();
         assert!(Claim::take(&database, "a/b").unwrap().is_none());
+        assert!(is_held(&database, "a/b") && !is_held(&database, "other"));
         assert!(Claim::take(&database, "other").unwrap().is_some());
         drop(claim);
+        assert!(!is_held(&database, "a/b"));
         assert!(Claim::take(&database, "a/b").unwrap().is_some());
         let left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(left, ["karat.db-guard.lock"]);

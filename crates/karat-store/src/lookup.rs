@@ -4,7 +4,7 @@ use karat_types::{CallRecord, JudgmentRecord, Key, Moment, StepRecord};
 use rusqlite::{Connection, params};
 use serde_json::Value;
 
-use crate::cache::Kind;
+use crate::cache::{Kind, Loaded};
 use crate::calllog::{self, CallEvent};
 use crate::error::ReadFailure;
 use crate::format::{unpack_call, unpack_judgment, unpack_step};
@@ -14,8 +14,6 @@ use crate::runs::run_number;
 use crate::section::Section;
 use crate::{Store, StoreError};
 
-pub(crate) const RUN_OF_BLOCK: &str =
-    "select name, started_at from blocks join runs on runs.id = blocks.run where blocks.seq = ?1";
 pub(crate) const CALLS_OF_RUN: &str = "select seq, log from blocks where run = ?1 order by seq desc";
 const CALLS_OF_ALL_RUNS: &str = "select seq, log from blocks where ?1 is null order by seq desc";
 
@@ -66,12 +64,11 @@ impl Store {
         unpack: impl FnOnce(&Section, u64) -> Result<T, Damage>,
     ) -> Result<Option<Stored<T>>, StoreError> {
         self.read(what, |connection| {
-            let snapshot = connection.unchecked_transaction()?;
-            let Some(Place { block, entry }) = self.0.waiting_keys.find(&snapshot, (key, kind))? else {
+            let Some(Place { block, entry }) = self.0.known_keys.find(connection, (key, kind))? else {
                 return Ok(None);
             };
-            let section = self.0.cache.section(&snapshot, block, kind)?;
-            Ok(Some(made_by(&snapshot, block, unpack(&section, entry)?)?))
+            let loaded = self.0.cache.section(connection, block, kind)?;
+            Ok(Some(loaded.stored(unpack(&loaded.section, entry)?)))
         })
     }
 
@@ -89,18 +86,17 @@ impl Store {
             let Some(found) = own.map_or_else(|| find_call(connection, None, key), |found| Ok(Some(found)))? else {
                 return Ok(None);
             };
-            let traces = self.0.cache.section(connection, found.block, Kind::Traces)?;
-            let record = unpack_call(traces.entry(found.entry)?)?;
-            Ok(Some(made_by(connection, found.block, record)?))
+            let loaded = self.0.cache.section(connection, found.block, Kind::Traces)?;
+            Ok(Some(loaded.stored(unpack_call(loaded.section.entry(found.entry)?)?)))
         })
     }
 }
 
-/// The record with the run of its block.
-fn made_by<T>(connection: &Connection, block: i64, record: T) -> rusqlite::Result<Stored<T>> {
-    connection
-        .prepare_cached(RUN_OF_BLOCK)?
-        .query_row(params![block], |row| Ok(Stored { record, run: row.get(0)?, run_started_at: Moment(row.get(1)?) }))
+impl Loaded {
+    /// A record of this section with the run that made it.
+    fn stored<T>(&self, record: T) -> Stored<T> {
+        Stored { record, run: self.run.clone(), run_started_at: self.run_started_at }
+    }
 }
 
 #[derive(Debug, Clone, Copy)]

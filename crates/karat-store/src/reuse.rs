@@ -2,9 +2,12 @@
 //!
 //! Keys are hashes, so in one sorted index each insertion hits a page of its own: measured, this costs more than all
 //! other writing together. So a block only lists its keys, and the index takes them in, sorted, once [`DUE`] keys wait.
-//! A look-up asks the keys that wait (read once from the lists, then kept in memory), then the index.
+//! A look-up asks the keys that wait (read once from the lists, then kept in memory), then the index. It looks for new
+//! lists only when this process has committed something since: what other processes write in the meantime is seen then,
+//! or by [`Store::catch_up`].
 
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use karat_types::Key;
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
@@ -15,6 +18,7 @@ use crate::encode::Encoded;
 use crate::error::ReadFailure;
 use crate::pack::{Damage, Packer, Unpacker};
 use crate::store::lock;
+use crate::{Store, StoreError};
 
 const VERSION: u8 = 1;
 
@@ -106,30 +110,60 @@ fn read_waiting(
     Ok(())
 }
 
-/// The keys that wait, as far as this process has read them.
+/// What this process knows of the keys that wait and of the index.
 #[derive(Debug, Default)]
-pub(crate) struct WaitingKeys(Mutex<Waiting>);
+pub(crate) struct KnownKeys {
+    known: Mutex<Known>,
+    /// Commits of this process.
+    commits: AtomicU64,
+}
 
 #[derive(Debug, Default)]
-struct Waiting {
+struct Known {
+    /// Commits of this process that were seen; `None` before the first look.
+    commits: Option<u64>,
     /// The last block that was in the index, and the last whose list was read.
     indexed: i64,
     read: i64,
-    places: FxHashMap<ReuseKey, Place>,
+    waiting: FxHashMap<ReuseKey, Place>,
 }
 
-impl WaitingKeys {
-    /// The latest place of a key. `snapshot` must be a transaction that has not read yet, so that it sees all blocks that
-    /// were read into memory before.
-    pub fn find(&self, snapshot: &Transaction<'_>, key: ReuseKey) -> Result<Option<Place>, ReadFailure> {
-        let mut waiting = lock(&self.0);
-        waiting.refresh(snapshot)?;
-        if let Some(place) = waiting.places.get(&key) {
-            return Ok(Some(*place));
-        }
-        drop(waiting);
+impl Store {
+    /// Looks for results that other processes have written. Look-ups do so after every commit of this process; a run
+    /// that begins, and whoever reads without writing, asks for it.
+    ///
+    /// # Errors
+    /// The lists of new results cannot be read.
+    pub fn catch_up(&self) -> Result<(), StoreError> {
+        self.read("the keys of reusable results", |connection| lock(&self.0.known_keys.known).refresh(connection))
+    }
+}
+
+impl KnownKeys {
+    /// Says that this process has committed something.
+    pub fn committed(&self) {
+        self.commits.fetch_add(1, Ordering::Release);
+    }
+
+    /// The latest place of a key. Most keys are new, and nearly always that is known without asking SQLite.
+    pub fn find(&self, connection: &Connection, key: ReuseKey) -> Result<Option<Place>, ReadFailure> {
+        let is_indexed = {
+            let commits = self.commits.load(Ordering::Acquire);
+            let mut known = lock(&self.known);
+            if known.commits != Some(commits) {
+                known.refresh(connection)?;
+                known.commits = Some(commits);
+            }
+            if let Some(place) = known.waiting.get(&key) {
+                return Ok(Some(*place));
+            }
+            known.indexed > 0
+        };
         let (key, kind) = key;
-        Ok(snapshot
+        if !is_indexed {
+            return Ok(None);
+        }
+        Ok(connection
             .prepare_cached(FIND)?
             .query_row(params![key.0, kind.code()], |row| {
                 Ok(Place { block: row.get(0)?, entry: row.get::<_, i64>(1)?.unsigned_abs() })
@@ -138,16 +172,18 @@ impl WaitingKeys {
     }
 }
 
-impl Waiting {
-    fn refresh(&mut self, snapshot: &Transaction<'_>) -> Result<(), ReadFailure> {
+impl Known {
+    /// Reads the lists that are new, in one snapshot.
+    fn refresh(&mut self, connection: &Connection) -> Result<(), ReadFailure> {
+        let snapshot = connection.unchecked_transaction()?;
         let (indexed, newest) = snapshot.prepare_cached(STATE)?.query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
         if indexed != self.indexed {
-            *self = Self { indexed, read: indexed, places: FxHashMap::default() };
+            *self = Self { indexed, read: indexed, ..Self::default() };
         }
         if newest > self.read {
-            let places = &mut self.places;
-            read_waiting(snapshot, self.read, newest, |key, place| {
-                places.insert(key, place);
+            let waiting = &mut self.waiting;
+            read_waiting(&snapshot, self.read, newest, |key, place| {
+                waiting.insert(key, place);
             })?;
             self.read = newest;
         }

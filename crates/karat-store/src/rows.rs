@@ -4,21 +4,22 @@
 //! and nothing grows with the run.
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use karat_types::{CellRecord, CellRow, JudgmentRow, RowError, RunHeader, RunRows, SampleRecord};
 use rusqlite::{Connection, OptionalExtension, Rows, params};
 
-use crate::cache::{Kind, SectionCache};
+use crate::cache::{Kind, Loaded, SectionCache};
 use crate::error::ReadFailure;
 use crate::format::{StoredCell, unpack_cell, unpack_judgment, unpack_sample};
 use crate::lookup::output_value;
 use crate::pack::Damage;
 use crate::runs::find_run;
-use crate::section::Section;
+use crate::store::lock;
 use crate::{Store, StoreError};
 
-pub(crate) const CELLS: &str = "select ordinal, seq, status, facts from cells where run = ?1 order by ordinal";
+pub(crate) const CELLS: &str =
+    "select ordinal, seq, status, facts, block, output from cells where run = ?1 order by ordinal";
 pub(crate) const SAMPLES: &str = "select row, facts from samples where run = ?1 order by row";
 pub(crate) const JUDGMENTS: &str = "select ordinal, scorer, judge, seq, block, entry from judgments where run = ?1
     order by ordinal, scorer, judge";
@@ -41,6 +42,15 @@ pub struct StoredRun {
     store: Store,
     id: i64,
     header: RunHeader,
+    /// Where the output of the row lies that is being shown: whoever sees a row asks for that one.
+    shown: Arc<Mutex<Option<Shown>>>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Shown {
+    ordinal: u64,
+    /// Block and entry, where the cell has an output.
+    output: Option<(i64, u64)>,
 }
 
 impl Store {
@@ -50,7 +60,13 @@ impl Store {
     /// [`StoreError::NoSuchRun`], or its row cannot be read.
     pub fn rows(&self, run: &str) -> Result<StoredRun, StoreError> {
         let known = self.read("a run", |connection| find_run(connection, run))?;
-        Ok(StoredRun { store: self.clone(), id: known.id, header: known.header })
+        let status = self.present_status(run, known.header.status);
+        Ok(StoredRun {
+            store: self.clone(),
+            id: known.id,
+            header: RunHeader { status, ..known.header },
+            shown: Arc::default(),
+        })
     }
 }
 
@@ -99,7 +115,7 @@ impl StoredRun {
             let mut judgments = Vec::new();
             while let Some(row) = rows.next()? {
                 let section = self.store.0.cache.section(connection, row.get(2)?, Kind::Judgments)?;
-                judgments.push(unpack_judgment(section.entry(row.get::<_, i64>(3)?.unsigned_abs())?)?);
+                judgments.push(unpack_judgment(section.section.entry(row.get::<_, i64>(3)?.unsigned_abs())?)?);
             }
             Ok(judgments)
         })
@@ -151,23 +167,34 @@ impl StoredRun {
             let (sample_row, system, trial) = self.header.plan.place(cell.ordinal);
             let sample = samples.at(sample_row)?;
             let judgments = judgments.of(cell.ordinal)?;
+            *lock(&self.shown) = Some(Shown { ordinal: cell.ordinal, output: latest.output });
             if row(CellRow { sample, system, trial, cell: &cell, judgments }).is_break() {
                 break;
             }
         }
+        *lock(&self.shown) = None;
         Ok(())
     }
 
     fn find_output(&self, connection: &Connection, ordinal: u64) -> Result<Option<serde_json::Value>, ReadFailure> {
+        let shown = lock(&self.shown).filter(|shown| shown.ordinal == ordinal);
+        let place = match shown {
+            Some(shown) => shown.output,
+            None => self.output_place(connection, ordinal)?,
+        };
+        let Some((block, entry)) = place else { return Ok(None) };
+        let loaded = self.store.0.cache.section(connection, block, Kind::Outputs)?;
+        Ok(Some(output_value(loaded.section.entry(entry)?)?))
+    }
+
+    fn output_place(&self, connection: &Connection, ordinal: u64) -> Result<Option<(i64, u64)>, ReadFailure> {
         let Ok(ordinal) = i64::try_from(ordinal) else {
             return Ok(None);
         };
-        let found: (Option<i64>, Option<i64>) = connection
+        let (block, entry): (Option<i64>, Option<i64>) = connection
             .prepare_cached(OUTPUT)?
             .query_row(params![self.id, ordinal], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        let (Some(block), Some(entry)) = found else { return Ok(None) };
-        let outputs = self.store.0.cache.section(connection, block, Kind::Outputs)?;
-        Ok(Some(output_value(outputs.entry(entry.unsigned_abs())?)?))
+        Ok(block.zip(entry.map(i64::unsigned_abs)))
     }
 }
 
@@ -178,6 +205,8 @@ struct CellColumns {
     seq: i64,
     status: i64,
     facts: Vec<u8>,
+    /// Block and entry of its output, where it has one.
+    output: Option<(i64, u64)>,
 }
 
 /// Yields the latest row of each cell.
@@ -202,6 +231,7 @@ impl<'s> CellCursor<'s> {
             seq: row.get(1)?,
             status: row.get(2)?,
             facts: row.get(3)?,
+            output: Some(row.get(4)?).zip(row.get::<_, Option<i64>>(5)?.map(i64::unsigned_abs)),
         }))
     }
 
@@ -268,7 +298,7 @@ struct JudgmentCursor<'s> {
     cache: &'s SectionCache,
     ahead: Option<JudgmentColumns>,
     /// The section that was read last: the next judgment is likely in it.
-    section: Option<(i64, Arc<Section>)>,
+    section: Option<(i64, Arc<Loaded>)>,
     of_cell: Vec<JudgmentRow>,
 }
 
@@ -326,7 +356,7 @@ impl<'s> JudgmentCursor<'s> {
             Some((block, section)) if block == row.block => section,
             _ => self.cache.section(self.connection, row.block, Kind::Judgments)?,
         };
-        let judgment = section.entry(row.entry).and_then(unpack_judgment);
+        let judgment = section.section.entry(row.entry).and_then(unpack_judgment);
         self.section = Some((row.block, section));
         Ok(judgment.map_err(|damage| Damage(format!("a judgment of cell {}: {damage}", row.ordinal)))?)
     }

@@ -7,7 +7,7 @@ use crate::error::ReadFailure;
 use crate::pack::{Damage, Unpacker};
 use crate::section::{Entries, Section, SectionWriter};
 use crate::totals::{self, Totals, status_code, status_of};
-use crate::{Store, StoreError};
+use crate::{Store, StoreError, claim};
 
 const HEADER_VERSION: u8 = 1;
 
@@ -102,7 +102,14 @@ impl Store {
     /// # Errors
     /// [`StoreError::NoSuchRun`], or its row cannot be read.
     pub fn run(&self, id: &str) -> Result<RunHeader, StoreError> {
-        self.read("a run", |connection| Ok(find_run(connection, id)?.header))
+        let header = self.read("a run", |connection| Ok(find_run(connection, id)?.header))?;
+        Ok(RunHeader { status: self.present_status(id, header.status), ..header })
+    }
+
+    /// A run that nobody writes any more is not running, whatever its row says: its process was killed.
+    pub(crate) fn present_status(&self, run: &str, stored: RunStatus) -> RunStatus {
+        let is_dead = stored == RunStatus::Running && !claim::is_held(self.path(), run);
+        if is_dead { RunStatus::Interrupted } else { stored }
     }
 
     /// The newest runs, newest first.
@@ -110,7 +117,7 @@ impl Store {
     /// # Errors
     /// The rows cannot be read.
     pub fn runs(&self, limit: usize) -> Result<Vec<RunSummary>, StoreError> {
-        self.read("the list of runs", |connection| {
+        let mut runs = self.read("the list of runs", |connection| {
             let mut statement = connection.prepare_cached(
                 "select id, name, suite, plan_hash, status, started_at, completed_at, planned, totals
                  from runs order by id desc limit ?1",
@@ -130,7 +137,9 @@ impl Store {
                 });
             }
             Ok(runs)
-        })
+        })?;
+        runs.iter_mut().for_each(|run: &mut RunSummary| run.status = self.present_status(&run.id, run.status));
+        Ok(runs)
     }
 
     /// The id of the run that is meant: its id, the beginning of it, or `latest`.

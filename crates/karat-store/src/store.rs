@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 
 use crate::cache::SectionCache;
 use crate::error::ReadFailure;
-use crate::reuse::WaitingKeys;
+use crate::reuse::KnownKeys;
 use crate::section::SectionWriter;
 use crate::writer::{Batch, Writer};
 use crate::{StoreError, StoreUrl, claim, folder, schema};
@@ -32,7 +32,7 @@ pub(crate) struct Inner {
     url: StoreUrl,
     readers: Mutex<Vec<Connection>>,
     pub cache: SectionCache,
-    pub waiting_keys: WaitingKeys,
+    pub known_keys: Arc<KnownKeys>,
     /// The writing connection: the writer's thread locks it for a commit, `begin` and `reopen` for a statement.
     writing: Arc<Mutex<Connection>>,
     inbox: Option<mpsc::Sender<Batch>>,
@@ -53,8 +53,10 @@ impl Store {
         let guard = claim::guard(path).map_err(not_opened)?;
         let writing = Arc::new(Mutex::new(schema::open_writer(path)?));
         drop(guard);
+        let known_keys = Arc::<KnownKeys>::default();
         let writer = Writer {
             path: path.to_owned(),
+            known_keys: Arc::clone(&known_keys),
             connection: Arc::clone(&writing),
             sections: SectionWriter::new().map_err(not_opened)?,
         };
@@ -67,7 +69,7 @@ impl Store {
             url: url.clone(),
             readers: Mutex::default(),
             cache: SectionCache::default(),
-            waiting_keys: WaitingKeys::default(),
+            known_keys,
             writing,
             inbox: Some(inbox),
             thread: Some(thread),

@@ -97,6 +97,7 @@ impl Store {
         })()
         .map_err(|failure: ReadFailure| failure.of(self.path(), "reusable results"))?;
         transaction.commit().map_err(|error| attempt.failed(error))?;
+        self.0.known_keys.committed();
         Ok(withdrawal)
     }
 
@@ -118,6 +119,7 @@ impl Store {
         .map_err(|failure: ReadFailure| failure.of(self.path(), "reusable results"))?;
         if apply {
             transaction.commit().map_err(|error| attempt.failed(error))?;
+            self.0.known_keys.committed();
         }
         Ok(pruned)
     }
@@ -202,7 +204,7 @@ impl Store {
         for ((key, kind), candidate) in &candidates.all {
             if *kind == Kind::Outputs {
                 let section = self.0.cache.section(connection, candidate.place.block, Kind::Outputs)?;
-                let step = unpack_step(*key, section.entry(candidate.place.entry)?, |_| Ok(Value::Null))?;
+                let step = unpack_step(*key, section.section.entry(candidate.place.entry)?, |_| Ok(Value::Null))?;
                 if let Some(last) = step.calls.last() {
                     by_call.entry(*last).or_default().push(*key);
                 }
@@ -221,7 +223,7 @@ impl Store {
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
             let section = self.0.cache.section(connection, row.get(3)?, Kind::Judgments)?;
-            let judgment = unpack_judgment(section.entry(row.get::<_, i64>(4)?.unsigned_abs())?)?;
+            let judgment = unpack_judgment(section.section.entry(row.get::<_, i64>(4)?.unsigned_abs())?)?;
             let user = User { run: row.get(0)?, name: row.get(1)?, ordinal: row.get::<_, i64>(2)?.unsigned_abs() };
             candidates.used((judgment.key, Kind::Judgments), &user, is_wanted);
         }

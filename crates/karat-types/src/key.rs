@@ -18,9 +18,16 @@ impl Key {
     }
 }
 
+const DIGITS: &[u8; 16] = b"0123456789abcdef";
+
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        let mut digits = [0; 32];
+        for (pair, byte) in digits.chunks_exact_mut(2).zip(self.0) {
+            pair[0] = DIGITS[usize::from(byte >> 4)];
+            pair[1] = DIGITS[usize::from(byte & 15)];
+        }
+        f.write_str(str::from_utf8(&digits).unwrap_or_default())
     }
 }
 

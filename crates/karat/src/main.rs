@@ -17,6 +17,11 @@ use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
+/// A run makes and drops small texts by the million, and drops many in another thread than it makes them in: the system's
+/// allocator takes a fifth of a run's time, this one a third of that.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let printer = Printer::new();
     let environment = Environment::read();

@@ -34,9 +34,10 @@ impl Printer {
         }
     }
 
-    /// Talk.
+    /// Talk. One write a line: runs talk once a cell, and asking the terminal each time costs more than the line.
     pub fn say(&self, text: &str) {
-        let mut err = anstream::stderr().lock();
-        let _ = writeln!(err, "{text}");
+        let choice = if self.colour_err { anstream::ColorChoice::AlwaysAnsi } else { anstream::ColorChoice::Never };
+        let mut err = anstream::AutoStream::new(std::io::stderr().lock(), choice);
+        let _ = err.write_all(format!("{text}\n").as_bytes());
     }
 }

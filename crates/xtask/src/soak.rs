@@ -3,27 +3,33 @@
 
 use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
 use testkit::{Echo, FakeProvider, Memory, Scratch, Script};
+
+use crate::measure::{binary, took};
 
 const CONCURRENCY: usize = 64;
 
 /// Runs a soak with `NAME=NUMBER` sizes; `Ok(false)` when it found a fault.
 pub fn run(name: &str, sizes: &[&str], out: &mut dyn Write) -> Result<bool, String> {
-    let size = |key: &str, default: usize| {
-        let given = sizes.iter().find_map(|size| size.strip_prefix(key)?.strip_prefix('='));
-        given.map_or(Ok(default), |text| text.parse().map_err(|_| format!("`{key}={text}` is no whole number")))
-    };
+    let size = |key, default| size(sizes, key, default);
     match name {
-        "kill" => kill(size("kills", 200)?, size("cells", 20_000)?, out),
+        "kill" => kill(size("kills", 1000)?, size("cells", 20_000)?, out),
         "aa" => crate::aa::soak(size("runs", 5_000)? as u64, out),
         "faults" => faults(size("cells", 20_000)?, out),
+        "scale" => scale(size("cells", 1_000_000)?, out),
         _ => Err(format!(
-            "there is no soak `{name}`; there are: aa (runs=5000), kill (kills=200 cells=20000), faults (cells=20000)"
+            "there is no soak `{name}`; there are: aa (runs=5000), kill (kills=1000 cells=20000), faults (cells=20000), scale (cells=1000000)"
         )),
     }
+}
+
+/// The number that `key=` gives among the sizes, or the default.
+pub fn size(sizes: &[&str], key: &str, default: usize) -> Result<usize, String> {
+    let given = sizes.iter().find_map(|size| size.strip_prefix(key)?.strip_prefix('='));
+    given.map_or(Ok(default), |text| text.parse().map_err(|_| format!("`{key}={text}` is no whole number")))
 }
 
 /// BY-04: `kill -9` at many points of one run, then the same canonical report as of an uninterrupted one, with at most
@@ -33,7 +39,7 @@ fn kill(kills: usize, cells: usize, out: &mut dyn Write) -> Result<bool, String>
     let place = place(&provider, cells)?;
     let mut killed = 0;
     for round in 0..kills {
-        let mut child = karat(place.path(), &["run", "-q", "--resume", "--run-id", "killed"])
+        let mut child = binary("karat", place.path(), &["run", "-q", "--resume", "--run-id", "killed"])?
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
@@ -63,11 +69,33 @@ fn kill(kills: usize, cells: usize, out: &mut dyn Write) -> Result<bool, String>
 fn faults(cells: usize, out: &mut dyn Write) -> Result<bool, String> {
     let provider = provider(Echo { fault_rate: 0.3, ..Echo::default() })?;
     let place = place(&provider, cells)?;
-    let ended = karat(place.path(), &["run", "-q", "--run-id", "a", "--retries", "10"]).status();
+    let ended = binary("karat", place.path(), &["run", "-q", "--run-id", "a", "--retries", "10"])?.status();
     let fine = ended.map_err(|error| format!("starting karat: {error}"))?.success();
     let (calls, twice) = (provider.requests(), provider.duplicates());
     say(out, &format!("{cells} cells at 30 % faults: {calls} attempts, {twice} paid twice, exit 0: {fine}"))?;
     Ok(fine && twice == 0)
+}
+
+/// BY-09: memory does not grow with the run: 300 MiB are enough for a million cells, and their report takes seconds.
+fn scale(cells: usize, out: &mut dyn Write) -> Result<bool, String> {
+    let provider = provider(Echo::default())?;
+    let place = place(&provider, cells)?;
+    let run = took(binary("karat", place.path(), &["run", "-q", "--run-id", "a", "--format", "md"])?)?;
+    let report = took(binary("karat", place.path(), &["report", "a", "--format", "both"])?)?;
+    let store = place.path().join(".karat").join("karat.db");
+    let disk = std::fs::metadata(store).map_or(0, |of| of.len()) >> 20;
+    let peak = run.peak.max(report.peak) / 1024;
+    say(
+        out,
+        &format!(
+            "{cells} cells: {:.0} cells/s, {:.3} ms CPU a cell, peak {peak} MiB, store {disk} MiB; md and json in {:.2} s ({:.2} s CPU)",
+            cells as f64 / run.wall.as_secs_f64(),
+            run.cpu.as_secs_f64() * 1e3 / cells as f64,
+            report.wall.as_secs_f64(),
+            report.cpu.as_secs_f64()
+        ),
+    )?;
+    Ok(peak < 300 && provider.requests() == cells)
 }
 
 fn provider(echo: Echo) -> Result<FakeProvider, String> {
@@ -95,15 +123,8 @@ fn place(provider: &FakeProvider, cells: usize) -> Result<Scratch, String> {
     Ok(place)
 }
 
-fn karat(folder: &Path, arguments: &[&str]) -> Command {
-    let binary = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/release/karat");
-    let mut command = Command::new(binary);
-    command.args(arguments).current_dir(folder);
-    command
-}
-
 fn finish(folder: &Path, arguments: &[&str]) -> Result<(), String> {
-    let output = karat(folder, arguments).output().map_err(|error| format!("starting karat: {error}"))?;
+    let output = binary("karat", folder, arguments)?.output().map_err(|error| format!("starting karat: {error}"))?;
     if output.status.success() {
         return Ok(());
     }

@@ -5,12 +5,12 @@
 
 mod cells;
 mod document;
+mod lines;
 mod money;
 
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 
 use serde::Serialize;
-use serde_json::ser::PrettyFormatter;
 
 use crate::report::{RenderError, Report};
 
@@ -45,11 +45,17 @@ pub fn is_inline(report: Report<'_>) -> bool {
 /// # Errors
 /// Rows that cannot be read, bytes that cannot be written.
 pub fn write(report: Report<'_>, cells: Option<&CellsFile>, out: &mut dyn Write) -> Result<(), RenderError> {
-    let document = document::Document { report, cells };
-    let mut serializer = serde_json::Serializer::with_formatter(&mut *out, PrettyFormatter::with_indent(b" "));
-    document.serialize(&mut serializer).map_err(failure)?;
+    lay_out(&document::Document { report, cells }, out).map_err(failure)?;
     out.write_all(b"\n")?;
     Ok(())
+}
+
+/// Writes a document in the layout of report.json: the outer levels in lines of their own, what lies deeper in one.
+///
+/// # Errors
+/// What keeps the value from being serialised, or bytes that cannot be written.
+pub fn lay_out<T: Serialize>(document: &T, out: &mut dyn Write) -> serde_json::Result<()> {
+    document.serialize(&mut serde_json::Serializer::with_formatter(out, lines::Lines::default()))
 }
 
 /// report.json with its cells, as text.
@@ -67,16 +73,36 @@ pub fn render(report: Report<'_>) -> Result<String, RenderError> {
 /// # Errors
 /// Rows that cannot be read, bytes that cannot be written.
 pub fn write_cells(report: Report<'_>, path: &str, out: &mut dyn Write) -> Result<CellsFile, RenderError> {
-    let mut hasher = blake3::Hasher::new();
+    let mut out = BufWriter::with_capacity(HASHED_AT_ONCE, Hashed { out, hasher: blake3::Hasher::new() });
     let mut n = 0;
     cells::each(report, &mut |cell| {
-        let mut line = serde_json::to_vec(&cell).map_err(failure)?;
-        line.push(b'\n');
-        hasher.update(&line);
+        serde_json::to_writer(&mut out, &cell).map_err(failure)?;
         n += 1;
-        Ok(out.write_all(&line)?)
+        Ok(out.write_all(b"\n")?)
     })?;
-    Ok(CellsFile { path: path.to_owned(), n, blake3: hasher.finalize().to_hex().to_string() })
+    let hashed = out.into_inner().map_err(|error| RenderError::Write(error.into_error()))?;
+    Ok(CellsFile { path: path.to_owned(), n, blake3: hashed.hasher.finalize().to_hex().to_string() })
+}
+
+/// BLAKE3 is eight times as fast on large pieces as on lines.
+const HASHED_AT_ONCE: usize = 128 * 1024;
+
+/// Hashes what is written.
+struct Hashed<'a> {
+    out: &'a mut dyn Write,
+    hasher: blake3::Hasher,
+}
+
+impl Write for Hashed<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.out.write(bytes)?;
+        self.hasher.update(&bytes[..written]);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
 }
 
 /// Serialising fails for I/O, or for what a row source said while it was read.

@@ -31,8 +31,7 @@ fn export_parse_export_is_identical() {
     let first = json::render(Example::new().report()).unwrap();
     let value: Value = serde_json::from_str(&first).unwrap();
     let mut second = Vec::new();
-    let formatter = serde_json::ser::PrettyFormatter::with_indent(b" ");
-    serde::Serialize::serialize(&value, &mut serde_json::Serializer::with_formatter(&mut second, formatter)).unwrap();
+    json::lay_out(&value, &mut second).unwrap();
     assert_eq!(first.trim_end(), String::from_utf8(second).unwrap());
 }
 

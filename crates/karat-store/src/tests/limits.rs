@@ -177,7 +177,7 @@ fn queries_go_through_their_indexes() {
         crate::finished::LATEST_CELLS,
         crate::finished::LATEST_JUDGMENTS,
         crate::account::LOGS,
-        crate::lookup::RUN_OF_BLOCK,
+        crate::cache::Kind::Outputs.query(),
         crate::reuse::WAITING,
         crate::reuse::FIND,
         crate::lookup::CALLS_OF_RUN,

@@ -93,7 +93,8 @@ fn finished_cells_are_known_by_their_latest_row() {
     assert_eq!((totals.cells, totals.errors, totals.skipped), (6, 1, 1));
 }
 
-/// Runs are found by id, by a beginning of it, as the latest, and as the latest unfinished one of a plan.
+/// Runs are found by id, by a beginning of it, as the latest, and as the latest unfinished one of a plan. What nobody
+/// writes any more is not running.
 #[test]
 fn runs_are_found_by_what_people_type() {
     let folder = folder();
@@ -122,8 +123,8 @@ fn runs_are_found_by_what_people_type() {
     assert_eq!(
         listed,
         [
-            ("nightly%".to_owned(), "one".to_owned(), RunStatus::Running),
-            ("0190-b".to_owned(), "two".to_owned(), RunStatus::Running)
+            ("nightly%".to_owned(), "one".to_owned(), RunStatus::Interrupted),
+            ("0190-b".to_owned(), "two".to_owned(), RunStatus::Interrupted)
         ]
     );
 }

@@ -48,12 +48,14 @@ fn what_another_process_made_is_found() {
     for (at, output) in outputs.iter().enumerate() {
         block_on(ledger.append(vec![Record::Step(step("s", output)), Record::Step(step(&at.to_string(), output))]))
             .unwrap();
+        other.catch_up().unwrap();
         assert_eq!(found(&other, "s"), Some(output.clone()));
         if at % 2 == 1 {
             let connection = store.writing();
             let transaction = connection.unchecked_transaction().unwrap();
             crate::reuse::index_waiting(&transaction).unwrap();
             transaction.commit().unwrap();
+            store.catch_up().unwrap();
         }
         for store in [&store, &other] {
             assert_eq!(found(store, "s"), Some(output.clone()));

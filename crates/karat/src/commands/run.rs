@@ -23,6 +23,7 @@ pub fn run(edge: &Edge<'_>, args: RunArgs) -> Result<Exit, Failure> {
     };
     let mut invocation = selection::invocation(&args.suite, &args.execution)?;
     invocation.no_cache |= tape != Tape::None;
+    invocation.output_dir.clone_from(&args.output.output_dir);
     let loaded = edge.app.load(&invocation)?;
     edge.notices(&loaded.plan);
     report::check_folder(edge, &args.output)?;
@@ -32,8 +33,11 @@ pub fn run(edge: &Edge<'_>, args: RunArgs) -> Result<Exit, Failure> {
     finish(edge, &end, &args.output, args.json)
 }
 
-pub fn resume(edge: &Edge<'_>, args: ResumeArgs) -> Result<Exit, Failure> {
+pub fn resume(edge: &Edge<'_>, mut args: ResumeArgs) -> Result<Exit, Failure> {
     let later = selection::execution(&args.execution)?;
+    if args.output.output_dir.is_none() {
+        args.output.output_dir = edge.app.output_dir(&args.run)?;
+    }
     report::check_folder(edge, &args.output)?;
     events_alone(args.json, &args.output)?;
     let execution = execution(edge, None, true, args.json)?;

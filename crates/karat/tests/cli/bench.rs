@@ -56,16 +56,16 @@ fn a_provider_that_is_down_is_exit_1() {
     assert_eq!(said.code, 1, "{}", said.all());
 }
 
-/// CL-15, peers 27: with a tenth of all attempts failing in mixed ways the run completes within its retries.
+/// CL-15, peers 27: with a third of all attempts failing in mixed ways the run completes within its retries.
 #[test]
 fn mixed_faults_are_survived() {
-    let provider = FakeProvider::start(Script::echo(Echo { fault_rate: 0.1, ..Echo::default() })).unwrap();
+    let provider = FakeProvider::start(Script::echo(Echo { fault_rate: 0.3, ..Echo::default() })).unwrap();
     let place = Place::new();
     place.write("data.jsonl", &questions(100));
     place.write("karat.yaml", &suite(&provider.base_url()));
-    place.fine(&["run", "--run-id", "a"]);
+    place.fine(&["run", "--run-id", "a", "--retries", "10"]);
     assert_eq!(provider.duplicates(), 0);
-    assert!((100..160).contains(&provider.requests()), "{}", provider.requests());
+    assert!((110..220).contains(&provider.requests()), "{}", provider.requests());
     assert_eq!(place.report("a")["metrics"]["hit"]["value"], 1.0);
 }
 

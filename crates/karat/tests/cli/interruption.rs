@@ -7,16 +7,27 @@ use testkit::{Echo, FakeProvider, Script};
 
 use crate::place::{Place, Said, questions, suite};
 
-/// CL-04: Ctrl-C says how to resume; what was paid is kept, and resume makes the rest only.
+/// CL-04: Ctrl-C says how to resume; what was paid is kept, and resume makes the rest only, where the first part would
+/// have written its report.
 #[test]
 fn ctrl_c_says_how_to_resume() {
+    interrupted_by("-INT");
+}
+
+/// CL-04: a service manager's signal is as good as Ctrl-C.
+#[test]
+fn a_signal_to_end_is_as_good_as_ctrl_c() {
+    interrupted_by("-TERM");
+}
+
+fn interrupted_by(signal: &str) {
     let provider =
         FakeProvider::start(Script::echo(Echo { latency: Duration::from_millis(40), ..Echo::default() })).unwrap();
     let place = Place::new();
     place.write("data.jsonl", &questions(150));
     place.write("karat.yaml", &suite(&provider.base_url()));
     let child = place
-        .command(&["run", "--run-id", "a", "-j", "4"])
+        .command(&["run", "--run-id", "a", "-j", "4", "-o", "reports"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -24,12 +35,14 @@ fn ctrl_c_says_how_to_resume() {
     while provider.requests() < 8 {
         std::thread::sleep(Duration::from_millis(5));
     }
-    Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
     let said = Said::of(child.wait_with_output().unwrap());
     assert_eq!(said.code, 130, "{}", said.all());
     assert!(said.stderr.contains("karat resume a"), "{}", said.stderr);
     assert!(provider.requests() < 150);
+    std::fs::remove_dir_all(place.path().join("reports")).unwrap();
     place.fine(&["resume", "a"]);
+    assert!(place.path().join("reports/report.md").exists());
     assert_eq!((provider.requests(), provider.duplicates()), (150, 0));
 }
 
@@ -50,4 +63,24 @@ fn a_run_is_gone_on_with_under_its_own_plan_only() {
     assert!(changed.stderr.contains("dataset"), "{}", changed.stderr);
     let fresh = place.fine(&["run", "--resume"]);
     assert!(fresh.stderr.contains("no unfinished run"), "{}", fresh.stderr);
+}
+
+/// BY-04: two runs at once on one store share what they make, and neither harms the other.
+#[test]
+fn two_runs_share_a_store() {
+    let provider =
+        FakeProvider::start(Script::echo(Echo { latency: Duration::from_millis(5), ..Echo::default() })).unwrap();
+    let place = Place::new();
+    place.write("data.jsonl", &questions(200));
+    place.write("karat.yaml", &suite(&provider.base_url()));
+    let start = |run| {
+        let mut command = place.command(&["run", "-q", "--run-id", run]);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    for child in [start("a"), start("b")] {
+        let said = Said::of(child.wait_with_output().unwrap());
+        assert_eq!(said.code, 0, "{}", said.all());
+    }
+    assert_eq!(place.canonical("a"), place.canonical("b"));
+    assert!((200..=400).contains(&provider.requests()));
 }

@@ -6,8 +6,9 @@ use testkit::{Echo, FakeProvider, Script};
 
 use crate::place::{Place, questions, suite};
 
-const CELLS: usize = 120;
+const CELLS: usize = 600;
 const CONCURRENCY: usize = 16;
+const KILLS: u64 = 20;
 
 /// BY-04: at most (cells + concurrency × kills) calls, and the same canonical report as without a kill.
 #[test]
@@ -18,7 +19,9 @@ fn kill_and_resume_is_as_if_nothing_happened() {
     place.write("data.jsonl", &questions(CELLS));
     place.write("karat.yaml", &suite(&provider.base_url()));
     let mut kills = 0;
-    for delay in [60, 75, 90, 105, 120, 135] {
+    for round in 0..KILLS {
+        // Spread over start-up, dispatch and commits.
+        let delay = 40 + round * 37 % 110;
         let arguments = ["run", "--run-id", "killed", "--resume", "-q"];
         let mut child = place.command(&arguments).stdout(std::process::Stdio::null()).spawn().unwrap();
         std::thread::sleep(Duration::from_millis(delay));
@@ -28,6 +31,8 @@ fn kill_and_resume_is_as_if_nothing_happened() {
         child.kill().unwrap();
         child.wait().unwrap();
     }
+    let listed = place.fine(&["ls"]).stdout;
+    assert!(listed.contains("interrupted") || listed.contains("finished"), "{listed}");
     place.fine(&["run", "--run-id", "killed", "--resume"]);
     let bound = CELLS + CONCURRENCY * kills;
     assert!(kills > 0 && provider.requests() <= bound, "{} calls, {kills} kills", provider.requests());

@@ -18,6 +18,7 @@ mod provider;
 mod readme;
 mod recording;
 mod reuse;
+mod scale;
 mod spans;
 mod summary;
 mod surgery;
