@@ -23,6 +23,7 @@ fn recorded_verdicts_become_figures() {
     assert!(spans["evaluated"].as_u64().unwrap() >= 20);
     assert_eq!((&spans["degraded"], &spans["errorCount"]), (&json!(2), &json!(1)));
     assert_eq!(spans["score"]["n"], 22);
+    assert_eq!(spans["latencyMs"]["p50"], 1118.0);
     let categories = spans["avgCategoryScores"].as_object().unwrap();
     assert_eq!(categories.len(), 9);
     assert!(categories["audio"]["n"].as_u64().unwrap() < categories["shot"]["n"].as_u64().unwrap());

@@ -66,7 +66,6 @@ fn the_judge_compares_with_the_reference() {
 #[test]
 fn an_own_corpus() {
     let place = Place::new();
-    place.write("c/sessions.jsonl", "{\"id\": \"one\"}\n{\"id\": \"two\"}\n");
     for name in ["one", "two"] {
         let reference = json!({"name": name, "reference": {"title": "Fix it", "outcome": "success"}});
         place.write(&format!("c/{name}/reference.json"), &reference.to_string());
@@ -88,26 +87,28 @@ fn an_own_corpus() {
     assert!(said.stderr.contains("must sum to 1"), "{}", said.all());
 }
 
-/// SU-01, SU-06: a session without a reference is not curated, which is no error, and is judged on its own merits; a
-/// broken reference is an error with its place.
+/// SU-01, SU-06: a session without a reference is judged on its own merits and is in no figure of the corpus; a folder
+/// without one is no session, and a broken one is an error with its place.
 #[test]
 fn what_is_not_curated_is_told_from_what_is_broken() {
     let place = Place::new();
-    place.write("c/sessions.jsonl", "{\"id\": \"one\"}\n");
     place.write(
         "d/one.json",
         &json!({"title": "Fix the login", "summary": "It looped.", "outcome": "success"}).to_string(),
     );
-    let arguments =
-        ["run", "summary", "-p", "corpus=c", "-p", "candidates=d", "--judges", "sim-summary-judge", "--run-id", "s"];
-    place.karat(&arguments);
+    let absolute = ["--set", "dataset={rows: [{id: one}]}", "--judges", "sim-summary-judge", "--run-id", "s"];
+    place.karat(&[&["run", "summary", "-p", "candidates=d"], &absolute[..]].concat());
     let report = place.report("s");
     let corpus = &report["analyses"]["summary_corpus"];
     assert_eq!((&corpus["corpus_size"], &corpus["not_curated"]), (&json!(0), &json!(1)));
     let cell = &report["cells"][0];
     assert!(cell["scores"]["fidelity.overall"]["na"].is_string(), "{cell}");
     assert_eq!(cell["judgments"][0]["reasoning"], "Judged by itself.");
-    place.write("c/one/reference.json", "{\"reference\": ");
+    place.write("c/one/reference.json", &json!({"reference": {"title": "Fix the login"}}).to_string());
+    place.write("c/uncurated/notes.txt", "");
+    let said = place.fine(&["validate", "summary", "-p", "corpus=c", "-p", "candidates=d"]);
+    assert!(said.stdout.contains("1 samples"), "{}", said.all());
+    place.write("c/two/reference.json", "{\"reference\": ");
     let said = place.karat(&["validate", "summary", "-p", "corpus=c", "-p", "candidates=d"]);
     assert!(said.code == 1 && said.stderr.contains("reference.json"), "{}", said.all());
 }
