@@ -256,6 +256,10 @@ impl App {
         let broken = |error: TapeError| AppError::harness(error.to_string());
         match tape {
             Tape::None => Ok((self.connect(plan, estimate)?, None)),
+            Tape::Record(_) if !plan.privacy.is_open() => {
+                Err(AppError::harness("`--record` writes calls as they are, and this suite has `privacy` rules")
+                    .hint("record a suite without `privacy`, on data that may be kept"))
+            }
             Tape::Record(path) => {
                 let providers = self.connect(plan, estimate)?;
                 let recorder = Arc::new(Recorder::create(path).map_err(broken)?);

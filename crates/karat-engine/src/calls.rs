@@ -24,6 +24,7 @@ use tokio::time::Instant;
 use crate::budget::{Budget, Refusal};
 use crate::files::Library;
 use crate::identity::{call_key, seed_of};
+use crate::privacy::Privacy;
 use crate::steps::{DEFAULT_MAX_TOKENS, Metered};
 use crate::stop::Stop;
 use crate::systems::ReadyScorer;
@@ -86,6 +87,7 @@ pub(crate) struct Calls {
     budget: Budget,
     paid: PaidCalls,
     stop: Stop,
+    privacy: Privacy,
     /// Money of durable reservation blocks that no call has drawn yet, in nano-dollars.
     block_credit: AtomicI64,
     block_calls: u64,
@@ -113,6 +115,7 @@ pub(crate) struct CallsInit {
     pub budget: Budget,
     pub paid: PaidCalls,
     pub stop: Stop,
+    pub privacy: Privacy,
     pub concurrency: usize,
 }
 
@@ -127,6 +130,7 @@ impl Calls {
             budget: init.budget,
             paid: init.paid,
             stop: init.stop,
+            privacy: init.privacy,
             block_credit: AtomicI64::new(0),
             block_calls: init.concurrency as u64,
             made: AtomicU64::new(0),
@@ -205,7 +209,8 @@ impl Calls {
         };
         let key = call_key(owner, &ask.slot);
         match self.paid.get(key) {
-            Ok(Some(record)) => Some(remembered(record, &ask.request, target)),
+            // A reply whose content was not kept cannot be used again.
+            Ok(Some(record)) if self.privacy.keeps_content() => Some(remembered(record, &ask.request, target)),
             _ => Some(self.call(key, &ask.request, bound, target).await),
         }
     }
@@ -232,6 +237,7 @@ impl Calls {
         let Some(exchange) = self.exchange(key, request, target).await else {
             return refused(CallErrorCode::Cancelled, "the run was stopped while this call was under way".to_owned());
         };
+        let exchange = self.redacted(exchange, request, target);
         self.made.fetch_add(1, Ordering::Relaxed);
         let (usage, note) = usage_of(&exchange.outcome, request);
         let cost = target.model.as_ref().map_or(Some(Money::ZERO), |model| model.price.cost(&usage));
@@ -255,7 +261,7 @@ impl Calls {
             error: exchange.outcome.as_ref().err().cloned(),
         };
         let latency_ms = exchange.latency_ms;
-        if let Err(error) = self.ledger.append(vec![Record::Call(record)]).await {
+        if let Err(error) = self.ledger.append(vec![Record::Call(self.privacy.call(record))]).await {
             self.stop.fail(error.to_string());
             return refused(CallErrorCode::Cancelled, error.to_string());
         }
@@ -277,6 +283,17 @@ impl Calls {
             },
             () = stopped => Score::unscored("the run was stopped while this score was made"),
         }
+    }
+
+    /// The exchange without what must not be kept; its reply is read from what is left.
+    fn redacted(&self, exchange: Exchange, request: &Request, target: &Target) -> Exchange {
+        let response = self.privacy.body(exchange.response.clone());
+        let outcome = match exchange.outcome {
+            Ok(_) if response != exchange.response => parsed(request, target, &response),
+            Ok(reply) => Ok(reply),
+            Err(error) => Err(CallError { message: self.privacy.text(error.message), ..error }),
+        };
+        Exchange { request: self.privacy.body(exchange.request), response, outcome, ..exchange }
     }
 
     /// Makes the call. `None` when the run was stopped and the answer did not come within the grace: its reservation
@@ -359,15 +376,7 @@ fn answering<'a>(request: &Request, target: &'a Target) -> &'a str {
 
 /// A paid call's answer, read again from its recorded bytes.
 fn remembered(record: CallRecord, request: &Request, target: &Target) -> Made {
-    let outcome = match (request, &target.model, record.error) {
-        (Request::Chat(_), Some(model), _) => karat_providers::parse(model, &record.response),
-        (_, _, Some(error)) => Err(error),
-        (request, _, None) => karat_providers::answer(request, &record.response).map_err(|message| CallError {
-            code: CallErrorCode::Malformed,
-            message,
-            status: None,
-        }),
-    };
+    let outcome = record.error.map_or_else(|| parsed(request, target, &record.response), Err);
     Made {
         key: record.key,
         outcome: outcome.map(Arc::new),
@@ -376,6 +385,18 @@ fn remembered(record: CallRecord, request: &Request, target: &Target) -> Made {
         paid: Money::ZERO,
         latency_ms: record.latency_ms,
         note: None,
+    }
+}
+
+/// What an answer's bytes say.
+fn parsed(request: &Request, target: &Target, response: &Bytes) -> Result<Reply, CallError> {
+    match (request, &target.model) {
+        (Request::Chat(_), Some(model)) => karat_providers::parse(model, response),
+        (request, _) => karat_providers::answer(request, response).map_err(|message| CallError {
+            code: CallErrorCode::Malformed,
+            message,
+            status: None,
+        }),
     }
 }
 

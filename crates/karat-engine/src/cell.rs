@@ -46,13 +46,16 @@ pub(crate) struct Workshop {
 /// What all cells of a row share.
 pub(crate) struct Row {
     pub sample: Arc<Sample>,
+    /// The row as scorers and judges see it: what must not be kept is blacked out.
+    pub shown: Arc<Sample>,
     pub digests: RowDigests,
     pub context: Context,
 }
 
 impl Row {
-    pub fn new(sample: Sample, plan: &PlanHeader, read_sets: usize, services: &Value) -> Self {
+    pub fn new(sample: Sample, plan: &PlanHeader, systems: &Systems, services: &Value) -> Self {
         let sample = Arc::new(sample);
+        let shown = systems.privacy.row(&sample).map_or_else(|| sample.clone(), Arc::new);
         let mut columns = sample.columns.clone();
         columns.entry("id").or_insert_with(|| Value::from(&*sample.id));
         let absent = Value::Null;
@@ -63,8 +66,8 @@ impl Row {
             .with("params", &Value::Object(plan.params.clone()))
             .with("run", &json!({ "date": plan.as_of }))
             .with("services", services);
-        let digests = RowDigests::new(sample.clone(), read_sets);
-        Self { sample, digests, context }
+        let digests = RowDigests::new(sample.clone(), systems.reads.len());
+        Self { sample, shown, digests, context }
     }
 }
 
@@ -162,7 +165,9 @@ impl Workshop {
     }
 
     async fn record(&self, record: &CellRecord, step: Option<StepRecord>) -> Result<(), ()> {
-        let records = step.map(Record::Step).into_iter().chain([Record::Cell(record.clone())]).collect();
+        let privacy = &self.systems.privacy;
+        let step = step.filter(|_| privacy.keeps_content()).map(Record::Step);
+        let records = step.into_iter().chain([Record::Cell(privacy.cell(record.clone()))]).collect();
         let appended = self.ledger.append(records).await;
         appended.map_err(|error| self.stop.fail(error.to_string()))
     }
@@ -267,6 +272,7 @@ impl Workshop {
             StepEnd::Failed(error) => Err(Arc::new(Unmade::Failed(error, Box::new(tally)))),
             StepEnd::Skipped(reason) => Err(Arc::new(Unmade::Skipped(reason))),
             StepEnd::Output { output, notes, metered } => {
+                let output = self.systems.privacy.output(output);
                 let key = recorded_key(&output);
                 tally.meter(&metered);
                 let step = step_record(key, output, notes, tally);
@@ -279,7 +285,7 @@ impl Workshop {
         let mut scores = Vec::with_capacity(self.plan.metrics.len());
         for ready in &self.systems.scorers {
             let view = CellView {
-                sample: &row.sample,
+                sample: &row.shown,
                 output,
                 latency_ms: record.latency_ms,
                 facts: &record.facts,
@@ -319,7 +325,7 @@ impl Workshop {
             return Judged { unscored: true, left: true };
         }
         let unscored = judgment.error.is_some() || judgment.scores.iter().any(|(_, score)| score.is_unscored());
-        let appended = self.ledger.append(vec![Record::Judgment(judgment)]).await;
+        let appended = self.ledger.append(vec![Record::Judgment(self.systems.privacy.judgment(judgment))]).await;
         drop(landing);
         match appended {
             Ok(()) => Judged { unscored, left: false },
@@ -338,7 +344,7 @@ impl Workshop {
             return Arc::new(JudgmentRecord { reused: true, made_at, cost, scores, ..known });
         }
         let seed = self.plan.run.seed;
-        let machine = judge.machine.machine(JudgeInput { sample: &row.sample, output, seed });
+        let machine = judge.machine.machine(JudgeInput { sample: &row.shown, output, seed });
         let target = Target {
             who: judge.who.clone(),
             model: Some(judge.model.clone()),
@@ -448,8 +454,9 @@ impl<'w> Chain<'w, '_> {
                 tally.meter(&metered);
                 absorb(&mut tally, before.as_deref());
                 notes.extend(std::mem::take(&mut tally.notes));
-                let step = step_record(key, output, notes, tally);
-                if !ready.shared {
+                let privacy = &workshop.systems.privacy;
+                let step = step_record(key, privacy.output(output), notes, tally);
+                if !ready.shared || !privacy.keeps_content() {
                     return Ok((Arc::new(Made { step, origin: Origin::Unsaved }), paid));
                 }
                 if let Err(error) = workshop.ledger.append(vec![Record::Step(step.clone())]).await {

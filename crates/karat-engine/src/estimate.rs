@@ -147,7 +147,7 @@ pub fn estimate(
             Err(error) if error.row.is_some() => continue,
             Err(error) => return Err(EngineError::Dataset(error)),
         };
-        let row = Row::new(sample, &plan.header, walk.systems.reads.len(), &walk.services);
+        let row = Row::new(sample, &plan.header, &walk.systems, &walk.services);
         for at in 0..plan.header.systems.len() {
             for trial in 0..plan.header.systems[at].trials {
                 walk.cell(&row, at, trial)?;
@@ -208,7 +208,7 @@ impl Walk<'_> {
         let mut known = Known::Nothing;
         let mut before = self.systems.root;
         if let Some(step) = &system.recorded {
-            match recorded_output(&self.library, row, system, step) {
+            match recorded_output(&systems, &self.library, row, system, step) {
                 Some(output) => {
                     before = recorded_key(&output);
                     known = Known::Output(Arc::new(output));
@@ -369,12 +369,18 @@ impl Sum {
 }
 
 /// The output that a recorded step finds; `None` when it finds none.
-pub(crate) fn recorded_output(library: &Library, row: &Row, system: &ReadySystem, step: &ReadyStep) -> Option<Value> {
+pub(crate) fn recorded_output(
+    systems: &Systems,
+    library: &Library,
+    row: &Row,
+    system: &ReadySystem,
+    step: &ReadyStep,
+) -> Option<Value> {
     let mut machine = step.step.machine(step_input(row, system, None));
     let mut answers = Vec::new();
     loop {
         match machine.poll(std::mem::take(&mut answers)) {
-            Turn::Done(StepEnd::Output { output, .. }) => return Some(output),
+            Turn::Done(StepEnd::Output { output, .. }) => return Some(systems.privacy.output(output)),
             Turn::Done(_) => return None,
             Turn::Ask(asks) => answers = asks.into_iter().map(|ask| library.answer(ask)).collect(),
         }
@@ -385,7 +391,7 @@ fn judge_sum(row: &Row, judge: &ReadyJudge, known: &Known, seed: u64) -> Sum {
     let output = u64::from(max_tokens(judge.max_tokens, Some(&judge.model)));
     let (calls, input) = match known {
         Known::Output(output) => {
-            let input = JudgeInput { sample: &row.sample, output, seed };
+            let input = JudgeInput { sample: &row.shown, output, seed };
             match judge.machine.machine(input).poll(Vec::new()) {
                 Turn::Ask(asks) => (asks.len() as u64, asks.iter().map(prompt_tokens).sum()),
                 Turn::Done(_) => (0, 0),

@@ -198,5 +198,5 @@ fn judge_parts(plan: &PlanHeader, scorer: &str, judge: &str) -> Option<Parts> {
     let ScorerKind::Rubric(rubric) = &scorer.kind else { return None };
     let judge = rubric.judges.iter().find(|known| *known == judge)?;
     let judge = plan.judges.iter().find(|known| known.id == *judge)?;
-    Some(parts::of_judge(rubric, PROMPT_VERSION, judge, plan.run.seed))
+    Some(parts::of_judge(rubric, PROMPT_VERSION, judge, plan))
 }

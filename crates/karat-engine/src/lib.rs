@@ -21,6 +21,7 @@ mod flights;
 mod history;
 mod identity;
 mod parts;
+mod privacy;
 mod run;
 mod services;
 mod standing;

@@ -1,6 +1,6 @@
 //! What identities are made of, by name: one list makes a key, and says later which part of it changed.
 
-use karat_types::{Action, Key, KeyBuilder, ModelSpec, PlanHeader, RubricScorer, ServiceSpec, StepSpec};
+use karat_types::{Action, Key, KeyBuilder, ModelSpec, PlanHeader, PrivacySpec, RubricScorer, ServiceSpec, StepSpec};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -92,6 +92,7 @@ pub(crate) fn of_step(step: &StepSpec, model: Option<&ModelSpec>, variant: &str,
     parts.add("taken parts", &step.take);
     parts.add("merging", &step.merge);
     parts.add("parameters", &step.parameters);
+    add_redaction(&mut parts, &plan.privacy);
     if let Some(chunk) = &step.chunk {
         parts.add("tokenizer", &plan.tokenizer);
         if chunk.size.is_none() {
@@ -123,7 +124,7 @@ pub(crate) fn of_step(step: &StepSpec, model: Option<&ModelSpec>, variant: &str,
 
 /// What a judge's grades depend on apart from what is judged. `prompt_version` is that of the way in which rubrics are
 /// put to judges.
-pub(crate) fn of_judge(scorer: &RubricScorer, prompt_version: &str, judge: &ModelSpec, seed: u64) -> Parts {
+pub(crate) fn of_judge(scorer: &RubricScorer, prompt_version: &str, judge: &ModelSpec, plan: &PlanHeader) -> Parts {
     let mut parts = Parts::default();
     let rubric = serde_json::to_value(&scorer.rubric).unwrap_or_default();
     let Value::Object(mut rubric) = rubric else { return parts };
@@ -142,8 +143,15 @@ pub(crate) fn of_judge(scorer: &RubricScorer, prompt_version: &str, judge: &Mode
         parts.add("judge's context window", judge.context_window);
     }
     add_model(&mut parts, "judge", judge);
-    parts.add("seed", seed);
+    parts.add("seed", plan.run.seed);
+    add_redaction(&mut parts, &plan.privacy);
     parts
+}
+
+fn add_redaction(parts: &mut Parts, privacy: &PrivacySpec) {
+    if !(privacy.redact.is_empty() && privacy.patterns.is_empty()) {
+        parts.add("redaction", json!([privacy.redact, privacy.patterns]));
+    }
 }
 
 fn take(from: &mut Map<String, Value>, names: &[&str]) -> Map<String, Value> {

@@ -82,6 +82,7 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
         budget: Budget::new(limit, plan.run.max_calls, spending.spent + spending.open.upper, spending.calls),
         paid: job.store.paid_calls(&job.run)?,
         stop: job.stop.clone(),
+        privacy: systems.privacy.clone(),
         concurrency: plan.run.max_concurrency.max(1) as usize,
     });
     let services = match &job.outputs {
@@ -177,7 +178,7 @@ async fn dispatch(
         }
         for sample in samples {
             let first = sample.row * per_row;
-            let row = Arc::new(Row::new(sample, &workshop.plan, workshop.systems.reads.len(), &workshop.services));
+            let row = Arc::new(Row::new(sample, &workshop.plan, &workshop.systems, &workshop.services));
             for ordinal in first..first + per_row {
                 let Some(before) = before(workshop, finished, ordinal) else { continue };
                 let slot = tokio::select! {
@@ -276,7 +277,7 @@ async fn announce(workshop: &Workshop, samples: &[Sample]) -> bool {
             id: sample.id.to_string(),
             cluster: sample.cluster.clone(),
             date: sample.date.clone(),
-            metadata: sample.metadata.clone(),
+            metadata: workshop.systems.privacy.row(sample).map_or_else(|| sample.metadata.clone(), |row| row.metadata),
             reads: workshop.systems.all_reads.digests(sample),
         })
     });

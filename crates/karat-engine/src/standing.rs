@@ -156,7 +156,7 @@ pub fn outlook(
         if !wanted(&sample) {
             continue;
         }
-        let row = Row::new(sample, &plan.header, desk.systems.reads.len(), &services);
+        let row = Row::new(sample, &plan.header, &desk.systems, &services);
         let reads = desk.systems.all_reads.digests(&row.sample);
         for ordinal in row.sample.row * per_row..(row.sample.row + 1) * per_row {
             if each(desk.cell(&row, &reads, ordinal)?).is_break() {
@@ -215,7 +215,7 @@ impl Desk<'_> {
         let system: &ReadySystem = &self.systems.systems[at];
         let mut before = self.systems.root;
         if let Some(step) = &system.recorded {
-            let Some(found) = recorded_output(&self.library, row, system, step) else {
+            let Some(found) = recorded_output(&self.systems, &self.library, row, system, step) else {
                 return Ok(Output { standing: Standing::Skipped, value: None });
             };
             before = recorded_key(&found);

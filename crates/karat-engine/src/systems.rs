@@ -11,6 +11,7 @@ use crate::EngineError;
 use crate::estimate::tokens_of;
 use crate::identity::{Reads, RowDigests, of_run, step_key};
 use crate::parts;
+use crate::privacy::Privacy;
 use crate::steps::CompiledStep;
 
 /// Domains of the constant parts of identities.
@@ -88,6 +89,8 @@ pub(crate) struct Systems {
     pub all_reads: Reads,
     /// Where every chain of keys begins.
     pub root: Key,
+    /// How content is kept.
+    pub privacy: Privacy,
 }
 
 impl ReadySystem {
@@ -124,7 +127,15 @@ impl Systems {
         let scorers = ready_scorers(plan)?;
         let judges = ready_judges(plan, run, &mut reads)?;
         let all_reads = Reads::united(&reads);
-        Ok(Self { systems, scorers, judges, reads, all_reads, root: KeyBuilder::new("karat/chain/1").finish() })
+        Ok(Self {
+            systems,
+            scorers,
+            judges,
+            reads,
+            all_reads,
+            root: KeyBuilder::new("karat/chain/1").finish(),
+            privacy: Privacy::new(&plan.privacy)?,
+        })
     }
 }
 
@@ -225,7 +236,7 @@ fn ready_judges(plan: &PlanHeader, run: &str, reads: &mut Vec<Reads>) -> Result<
             let machine = RubricJudge::new(rubric, model)
                 .map_err(|error| EngineError::Plan(format!("scorer `{}`: {error}", spec.id)))?;
             let timeout = rubric.timeout_ms.or(model.timeout_ms).unwrap_or(plan.run.timeout_ms);
-            let identity = parts::of_judge(rubric, PROMPT_VERSION, model, plan.run.seed).key(JUDGE);
+            let identity = parts::of_judge(rubric, PROMPT_VERSION, model, plan).key(JUDGE);
             ready.push(ReadyJudge {
                 scorer: index as u16,
                 judge: at as u16,

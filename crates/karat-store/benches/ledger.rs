@@ -22,7 +22,8 @@ use bytes::Bytes;
 use karat_store::{Store, StoreUrl};
 use karat_types::{
     CachePolicy, CallRecord, CellCost, CellRecord, CellStatus, DatasetHeader, FinishReason, Key, Moment, Money,
-    PlanHeader, Record, RunHeader, RunRows, RunSpec, RunStatus, SampleRecord, Score, StepRecord, System, Usage,
+    PlanHeader, PrivacySpec, Record, RunHeader, RunRows, RunSpec, RunStatus, SampleRecord, Score, StepRecord, System,
+    Usage,
 };
 use serde_json::{Map, Value, json};
 
@@ -321,6 +322,7 @@ fn header(cells: u64) -> RunHeader {
             cache: CachePolicy::Reuse,
         },
         tokenizer: "o200k_base".to_owned(),
+        privacy: PrivacySpec::default(),
     };
     RunHeader {
         id: "bench".to_owned(),

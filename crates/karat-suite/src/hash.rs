@@ -69,6 +69,9 @@ pub(crate) fn plan(
     for (id, service) in &header.services {
         key = key.text(id).json(&service.identity());
     }
+    if !header.privacy.is_open() {
+        key = key.json(&header.privacy);
+    }
     for model in header.models.iter().chain(&header.judges) {
         key = model_key(key, model);
     }

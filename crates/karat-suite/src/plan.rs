@@ -84,6 +84,7 @@ impl Suite {
             as_of: self.as_of.clone(),
             run: self.run.clone(),
             tokenizer: Tokenizer::NAME.to_owned(),
+            privacy: self.privacy.clone(),
         };
         header.plan_hash = hash::plan(&header, &self.recordings, &self.selection);
         Ok(Plan {

@@ -48,6 +48,7 @@ pub struct Suite {
     pub(crate) recordings: BTreeMap<String, String>,
     pub(crate) notes: Vec<String>,
     pub(crate) params: Map<String, serde_json::Value>,
+    pub(crate) privacy: karat_types::PrivacySpec,
     gates: Vec<Gate>,
     policy: Policy,
     baseline: Option<String>,
@@ -103,6 +104,7 @@ impl Suite {
         }
         let analyses = decoder.analyses(node.given("analyses"));
         let gates = decoder.gates(node.given("gates"));
+        let privacy = decoder.privacy(node.given("privacy"));
         let baseline = node.given("baseline").and_then(|baseline| decoder.path(baseline));
 
         let scanned = declared.map(|(node, declared)| scanned(node, declared, &mut decoder));
@@ -140,6 +142,7 @@ impl Suite {
             recordings,
             notes,
             params,
+            privacy,
             gates,
             policy: gates::policy(node.given("policy")),
             baseline,

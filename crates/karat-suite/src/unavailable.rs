@@ -12,7 +12,6 @@ const NOT_YET: &[(&str, Severity, &str)] = &[
     ("baseline", Warning, "`baseline`"),
     ("gates", Warning, "applying `gates` (they are only checked)"),
     ("policy", Warning, "applying `policy` (it is only checked)"),
-    ("privacy", Warning, "applying `privacy` (it is only checked: nothing is redacted)"),
     ("run.call_log", Warning, "`call_log`"),
     ("run.stop_early", Warning, "`stop_early`"),
     ("dataset.columns.*.resolve", Error, "a `resolve` column"),

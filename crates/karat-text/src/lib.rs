@@ -11,6 +11,7 @@
 //! | [`fence`] | how untrusted text is shown to a model so that it cannot pass for instructions |
 //! | [`ladder`] | which JSON value a model meant |
 //! | [`merge`] | how the outputs of pieces become one |
+//! | [`redact`] | a text without personal data and keys |
 //! | [`similar`] | how alike two texts are |
 
 pub mod chunk;
@@ -19,6 +20,7 @@ pub mod gaps;
 pub mod ladder;
 pub mod merge;
 pub mod path;
+pub mod redact;
 pub mod similar;
 pub mod template;
 pub mod tokens;

@@ -31,7 +31,9 @@ pub use key::{Key, KeyBuilder, ParseKeyError};
 pub use machine::{Answer, Ask, Machine, Slot, Turn};
 pub use model::{Availability, JsonMode, Limits, ModelSpec, Tier};
 pub use money::{Money, Price, Pricing};
-pub use plan::{AnalysisSpec, CachePolicy, DatasetHeader, MetricSpec, PlanHeader, RunSpec, SourceDigest, System};
+pub use plan::{
+    AnalysisSpec, CachePolicy, DatasetHeader, MetricSpec, PlanHeader, PrivacySpec, RunSpec, SourceDigest, System,
+};
 pub use record::{
     CallRecord, CellCost, CellError, CellRecord, CellStatus, Facts, JudgmentRecord, Note, NoteKind, Record, RunHeader,
     RunStatus, SampleRecord, StepRecord,

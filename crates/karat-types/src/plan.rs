@@ -53,6 +53,35 @@ pub struct PlanHeader {
     pub run: RunSpec,
     /// Name of the tokenizer that cuts chunks.
     pub tokenizer: String,
+    /// What is blacked out, and whether content is kept at all.
+    #[serde(default, skip_serializing_if = "PrivacySpec::is_open")]
+    pub privacy: PrivacySpec,
+}
+
+/// What must not be kept of a dataset's content.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PrivacySpec {
+    /// Built-in rules by name: `email`, `phone`, `card`, `iban`, `api_key`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub redact: Vec<String>,
+    /// Own rules: name to regular expression.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub patterns: BTreeMap<String, String>,
+    /// Whether prompts, replies, outputs and judges' words are kept at all.
+    pub keep_content: bool,
+}
+
+impl Default for PrivacySpec {
+    fn default() -> Self {
+        Self { redact: Vec::new(), patterns: BTreeMap::new(), keep_content: true }
+    }
+}
+
+impl PrivacySpec {
+    /// Whether nothing is blacked out and everything kept.
+    pub fn is_open(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 impl PlanHeader {

@@ -53,6 +53,7 @@ pub fn plan(name: &str, rows: u64, systems: usize, trials: u32) -> PlanHeader {
             cache: CachePolicy::Reuse,
         },
         tokenizer: "o200k_base".to_owned(),
+        privacy: PrivacySpec::default(),
     }
 }
 

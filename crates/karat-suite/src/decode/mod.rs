@@ -8,6 +8,7 @@ pub(crate) mod gates;
 pub(crate) mod meter;
 pub(crate) mod models;
 pub(crate) mod outside;
+pub(crate) mod privacy;
 pub(crate) mod rubric;
 pub(crate) mod run;
 pub(crate) mod scorers;

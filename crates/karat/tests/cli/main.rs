@@ -14,6 +14,7 @@ mod interruption;
 mod kill;
 mod outside;
 mod place;
+mod privacy;
 mod provider;
 mod readme;
 mod recording;

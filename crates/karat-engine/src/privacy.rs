@@ -1,0 +1,84 @@
+//! What is kept of content: the one place that blacks it out before it is stored or shown to a judge.
+//!
+//! The model under test gets the row as it is. What it answers is blacked out before it is parsed, so live and resumed
+//! runs read the same; scorers and judges get the row blacked out too, so that both sides of a comparison are alike.
+
+use bytes::Bytes;
+use karat_text::redact::Redactor;
+use karat_types::{CallRecord, CellRecord, JudgmentRecord, PrivacySpec, Sample};
+use serde_json::{Map, Value};
+
+use crate::EngineError;
+
+/// How content is kept.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Privacy {
+    redactor: Option<Redactor>,
+    drops_content: bool,
+}
+
+impl Privacy {
+    pub fn new(spec: &PrivacySpec) -> Result<Self, EngineError> {
+        let has_rules = !(spec.redact.is_empty() && spec.patterns.is_empty());
+        let redactor = has_rules.then(|| Redactor::of(spec)).transpose().map_err(|(name, problem)| {
+            EngineError::Plan(format!("the pattern `{name}` of `privacy` is no regular expression: {problem}"))
+        })?;
+        Ok(Self { redactor, drops_content: !spec.keep_content })
+    }
+
+    /// Whether outputs may be stored, and so be taken over by others.
+    pub fn keeps_content(&self) -> bool {
+        !self.drops_content
+    }
+
+    /// A body; the same bytes, shared, where nothing is found.
+    pub fn body(&self, bytes: Bytes) -> Bytes {
+        self.redactor.as_ref().and_then(|redactor| redactor.body(&bytes)).map_or(bytes, Bytes::from)
+    }
+
+    /// A message.
+    pub fn text(&self, text: String) -> String {
+        match &self.redactor {
+            Some(redactor) => redactor.text(&text).into_owned(),
+            None => text,
+        }
+    }
+
+    /// An output.
+    pub fn output(&self, mut output: Value) -> Value {
+        if let Some(redactor) = &self.redactor {
+            redactor.value(&mut output);
+        }
+        output
+    }
+
+    /// The row as scorers, judges and reports get it; `None` when it is the row itself.
+    pub fn row(&self, sample: &Sample) -> Option<Sample> {
+        let redactor = self.redactor.as_ref()?;
+        let mut row = sample.clone();
+        let columns = row.columns.values_mut().chain(row.metadata.values_mut());
+        columns.chain(row.input.iter_mut()).chain(row.reference.iter_mut()).for_each(|value| redactor.value(value));
+        Some(row)
+    }
+
+    /// A call as it is stored.
+    pub fn call(&self, record: CallRecord) -> CallRecord {
+        if self.drops_content {
+            return CallRecord { request: Bytes::new(), response: Bytes::new(), ..record };
+        }
+        record
+    }
+
+    /// A cell as it is stored.
+    pub fn cell(&self, record: CellRecord) -> CellRecord {
+        if self.drops_content { CellRecord { output: None, ..record } } else { record }
+    }
+
+    /// A judgment as it is stored.
+    pub fn judgment(&self, record: JudgmentRecord) -> JudgmentRecord {
+        if self.drops_content {
+            return JudgmentRecord { reasoning: String::new(), diagnostics: Map::new(), ..record };
+        }
+        record
+    }
+}

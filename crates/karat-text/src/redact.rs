@@ -1,0 +1,282 @@
+//! What must not be kept is blacked out: personal data and keys in texts.
+//!
+//! Rules are strict rather than eager, so that amounts, dates and ids stay what they are: cards pass Luhn, IBANs their
+//! checksum, a phone number has a country code or the form of one, and nothing beside a currency sign is touched. In JSON
+//! only string values are looked at; numbers are never changed.
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use karat_types::PrivacySpec;
+use regex::{Captures, Regex};
+use serde_json::Value;
+
+/// What a built-in rule finds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// An e-mail address.
+    Email,
+    /// A telephone number with a country code, or in the usual form of one.
+    Phone,
+    /// A payment card number: 13 to 19 digits that pass Luhn.
+    Card,
+    /// An international bank account number whose checksum holds.
+    Iban,
+    /// Keys of well-known services, bearer tokens, JSON web tokens, private keys.
+    ApiKey,
+}
+
+impl Kind {
+    /// Every kind, in the order in which they are applied.
+    pub const ALL: [Self; 5] = [Self::ApiKey, Self::Email, Self::Iban, Self::Card, Self::Phone];
+
+    /// Its name in suites, and between brackets in texts.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Email => "email",
+            Self::Phone => "phone",
+            Self::Card => "card",
+            Self::Iban => "iban",
+            Self::ApiKey => "api_key",
+        }
+    }
+}
+
+/// Blacks out texts. Made once, used for everything; cheap to share.
+#[derive(Debug, Clone)]
+pub struct Redactor {
+    kinds: Vec<Kind>,
+    own: Vec<(String, Regex)>,
+}
+
+type Rule = LazyLock<Option<Regex>>;
+
+static EMAIL: Rule =
+    LazyLock::new(|| Regex::new(r"[A-Za-z0-9._%+\-]+@[A-Za-z0-9\-]+(?:\.[A-Za-z0-9\-]+)*\.[A-Za-z]{2,}").ok());
+static PHONE: Rule = LazyLock::new(|| {
+    Regex::new(r"\+\d{1,3}[ /\-]?(?:\(\d{1,4}\)[ /\-]?)?\d{1,4}(?:[ /\-]?\d{2,4}){2,4}|\(\d{3}\) ?\d{3}[ .\-]\d{4}|\b\d{3}[.\-]\d{3}[.\-]\d{4}").ok()
+});
+static CARD: Rule = LazyLock::new(|| Regex::new(r"[2-6]\d{3}(?:[ \-]?\d){9,15}").ok());
+static IBAN: Rule = LazyLock::new(|| Regex::new(r"[A-Z]{2}\d{2}(?: ?[A-Z0-9]){11,30}").ok());
+static API_KEY: Rule = LazyLock::new(|| {
+    Regex::new(concat!(
+        r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)-----END [A-Z ]*PRIVATE KEY-----",
+        r"|\b(?:sk|pk|rk)[\-_](?:[A-Za-z0-9]+[\-_])*[A-Za-z0-9]{16,}",
+        r"|\bAKIA[0-9A-Z]{16}|\bgh[pousr]_[A-Za-z0-9]{30,}|\bxox[baprs]-[A-Za-z0-9\-]{10,}|\bAIza[0-9A-Za-z_\-]{35}",
+        r"|\beyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]{8,}",
+    ))
+    .ok()
+});
+
+impl Redactor {
+    /// The rules of a plan.
+    ///
+    /// # Errors
+    /// As [`Redactor::new`].
+    pub fn of(privacy: &PrivacySpec) -> Result<Self, (String, String)> {
+        let kinds = Kind::ALL.into_iter().filter(|kind| privacy.redact.iter().any(|name| name == kind.as_str()));
+        Self::new(kinds, privacy.patterns.iter().map(|(name, pattern)| (name.as_str(), pattern.as_str())))
+    }
+
+    /// Rules by kind, and own patterns by name.
+    ///
+    /// # Errors
+    /// The name of a pattern that is no regular expression, and what is wrong with it.
+    pub fn new<'a>(
+        kinds: impl IntoIterator<Item = Kind>,
+        own: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Result<Self, (String, String)> {
+        let kinds: Vec<Kind> = kinds.into_iter().collect();
+        let compiled = own.into_iter().map(|(name, pattern)| match Regex::new(pattern) {
+            Ok(regex) => Ok((name.to_owned(), regex)),
+            Err(error) => Err((name.to_owned(), error.to_string())),
+        });
+        Ok(Self {
+            kinds: Kind::ALL.into_iter().filter(|kind| kinds.contains(kind)).collect(),
+            own: compiled.collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// The text without what the rules find; the same text where they find nothing.
+    pub fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let mut done = Cow::Borrowed(text);
+        for kind in &self.kinds {
+            if let Some(changed) = replace(*kind, &done) {
+                done = Cow::Owned(changed);
+            }
+        }
+        for (name, regex) in &self.own {
+            let found = regex.replace_all(&done, regex::NoExpand(&format!("[{name}]"))).into_owned();
+            if found != *done {
+                done = Cow::Owned(found);
+            }
+        }
+        done
+    }
+
+    /// Every string value, wherever it stands; names of fields and numbers stay.
+    pub fn value(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => {
+                if let Cow::Owned(changed) = self.text(text) {
+                    *text = changed;
+                }
+            }
+            Value::Array(items) => items.iter_mut().for_each(|item| self.value(item)),
+            Value::Object(map) => map.values_mut().for_each(|item| self.value(item)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    /// A body: its string values where it is JSON, else its text. `None` where nothing changes.
+    pub fn body(&self, bytes: &[u8]) -> Option<Vec<u8>> {
+        match serde_json::from_slice::<Value>(bytes) {
+            Ok(value) => {
+                let mut changed = value.clone();
+                self.value(&mut changed);
+                if changed == value { None } else { serde_json::to_vec(&changed).ok() }
+            }
+            Err(_) => {
+                let text = String::from_utf8_lossy(bytes);
+                match self.text(&text) {
+                    Cow::Owned(changed) => Some(changed.into_bytes()),
+                    Cow::Borrowed(_) => None,
+                }
+            }
+        }
+    }
+}
+
+fn replace(kind: Kind, text: &str) -> Option<String> {
+    let rule = match kind {
+        Kind::Email => &EMAIL,
+        Kind::Phone => &PHONE,
+        Kind::Card => &CARD,
+        Kind::Iban => &IBAN,
+        Kind::ApiKey => &API_KEY,
+    };
+    let regex = rule.as_ref()?;
+    if !regex.is_match(text) {
+        return None;
+    }
+    let replaced = regex.replace_all(text, |found: &Captures<'_>| {
+        let whole = found.get(0).map_or(0..0, |found| found.range());
+        let candidate = &text[whole.clone()];
+        let length = match kind {
+            Kind::Email | Kind::ApiKey => Some(candidate.len()),
+            Kind::Phone => (stands_alone(text, &whole) && digits(candidate).len() >= 9).then_some(candidate.len()),
+            Kind::Card => (stands_alone(text, &whole) && luhn(&digits(candidate))).then_some(candidate.len()),
+            Kind::Iban => iban(candidate).filter(|_| !text[..whole.start].ends_with(char::is_alphanumeric)),
+        };
+        match length {
+            Some(length) => format!("[{}]{}", kind.as_str(), &candidate[length..]),
+            None => candidate.to_owned(),
+        }
+    });
+    Some(replaced.into_owned()).filter(|replaced| replaced != text)
+}
+
+fn digits(text: &str) -> Vec<u32> {
+    text.chars().filter_map(|c| c.to_digit(10)).collect()
+}
+
+/// Whether a number is no part of a longer one, and no amount: nothing of a currency or a share stands beside it.
+fn stands_alone(text: &str, at: &std::ops::Range<usize>) -> bool {
+    let before = text[..at.start].trim_end_matches(' ');
+    let after = &text[at.end..];
+    let continues = after.strip_prefix(['.', ',']).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    let after = after.trim_start_matches(' ');
+    let is_sign = |c: char| "$€£¥₹%".contains(c);
+    let code = |word: &str| ["USD", "EUR", "GBP", "JPY", "CHF", "CNY", "INR", "AUD", "CAD"].contains(&word);
+    let next: String = after.chars().take(3).collect();
+    let last: String = before.chars().rev().take(3).collect::<Vec<_>>().into_iter().rev().collect();
+    !continues
+        && !text[..at.start].ends_with(|c: char| c.is_alphanumeric() || ".,".contains(c))
+        && !text[at.end..].starts_with(char::is_alphanumeric)
+        && !before.ends_with(is_sign)
+        && !after.starts_with(is_sign)
+        && !code(&next)
+        && !code(&last)
+}
+
+/// The Luhn checksum of ISO/IEC 7812.
+fn luhn(digits: &[u32]) -> bool {
+    let doubled = |at: usize, digit: u32| if at % 2 == 1 { digit * 2 - if digit > 4 { 9 } else { 0 } } else { digit };
+    let sum: u32 = digits.iter().rev().enumerate().map(|(at, digit)| doubled(at, *digit)).sum();
+    (13..=19).contains(&digits.len()) && sum.is_multiple_of(10)
+}
+
+/// Bytes of the longest beginning that is an IBAN (ISO 13616: 15 to 34 characters, remainder 1 modulo 97).
+fn iban(candidate: &str) -> Option<usize> {
+    (15..=candidate.len()).rev().find(|end| {
+        let begins = &candidate[..*end];
+        let compact: String = begins.chars().filter(|c| *c != ' ').collect();
+        let (head, rest) = compact.split_at(4);
+        let ends_word = !candidate[*end..].starts_with(|c: char| c.is_ascii_alphanumeric());
+        let remainder = rest.chars().chain(head.chars()).filter_map(|c| c.to_digit(36)).fold(0, |remainder, digit| {
+            if digit > 9 { (remainder * 100 + digit) % 97 } else { (remainder * 10 + digit) % 97 }
+        });
+        (15..=34).contains(&compact.len()) && !begins.ends_with(' ') && ends_word && remainder == 1
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn redactor() -> Redactor {
+        Redactor::new(Kind::ALL, [("ticket", r"TCK-\d+")]).unwrap()
+    }
+
+    /// RG-15: each kind is found in the forms in which it is written.
+    #[test]
+    fn personal_data_is_blacked_out() {
+        for (text, expected) in [
+            ("Mail ann.o'hara+x@mail.example.co.uk now", "Mail ann.o'[email] now"),
+            ("call +49 (30) 1234 5678 or (555) 123-4567", "call [phone] or [phone]"),
+            ("call 555-123-4567.", "call [phone]."),
+            ("+44 20 7946 0958, please", "[phone], please"),
+            ("card 4242 4242 4242 4242 ok", "card [card] ok"),
+            ("5500-0055-5555-5559", "[card]"),
+            ("to DE89 3704 0044 0532 0130 00 AND more", "to [iban] AND more"),
+            ("GB82WEST12345698765432", "[iban]"),
+            ("key sk-proj-abcdefghijklmnop1234 and AKIAIOSFODNN7EXAMPLE", "key [api_key] and [api_key]"),
+            ("-----BEGIN RSA PRIVATE KEY-----\nab\n-----END RSA PRIVATE KEY-----", "[api_key]"),
+            ("see TCK-4711", "see [ticket]"),
+        ] {
+            assert_eq!(redactor().text(text), expected);
+        }
+    }
+
+    /// RG-15: amounts, dates, shares, ids and numbers that only look alike stay.
+    #[test]
+    fn amounts_stay_intact() {
+        for text in [
+            "revenue of 4,242,424,242,424,242 and $4242424242424242",
+            "4242 4242 4242 4242 EUR",
+            "4242424242424241",
+            "+12.5 % in 2026-11-21, +1 234 567.89",
+            "net 1 234 567 890 USD",
+            "3.14159265358979 and 299792458",
+            "DE00 3704 0044 0532 0130 00",
+            "a@b, @handle, 12:30:45.123",
+            "EUR +491234567890",
+        ] {
+            assert_eq!(redactor().text(text), text);
+        }
+    }
+
+    /// Law 2: only string values of JSON change; numbers and names of fields stay.
+    #[test]
+    fn only_string_values_change() {
+        let body = json!({"a@b.example": 4242424242424242_u64, "to": ["a@b.example"], "n": 1.10}).to_string();
+        let done = redactor().body(body.as_bytes()).unwrap();
+        let expected = json!({"a@b.example": 4242424242424242_u64, "to": ["[email]"], "n": 1.10});
+        assert_eq!(serde_json::from_slice::<Value>(&done).unwrap(), expected);
+        assert_eq!(redactor().body(br#"{ "n": 1.10 }"#), None);
+        assert_eq!(redactor().body(b"x a@b.example").unwrap(), b"x [email]");
+        assert!(Redactor::new([], [("x", "(")]).is_err());
+    }
+}

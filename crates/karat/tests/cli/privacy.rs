@@ -1,0 +1,157 @@
+//! What must not be kept is nowhere: not in files, not in streams, not in what a judge is sent.
+
+use serde_json::Value;
+use testkit::{Behaviour, FakeProvider, Script};
+
+use crate::place::{Place, Said};
+
+const PERSONAL: [&str; 5] = [
+    "ann@mail.example",
+    "+49 30 1234 5678",
+    "4242 4242 4242 4242",
+    "DE89 3704 0044 0532 0130 00",
+    "sk-live-abcdefghijklmnop12",
+];
+const AMOUNTS: &str = "a rise of 12.5 % to $4242424242424242 and 1,234,567.89 EUR";
+
+fn provider() -> FakeProvider {
+    FakeProvider::start(Script::by(|received| {
+        if received.json()["model"] == "judge-model" {
+            return Behaviour::ok(r#"{"good": 4, "reasoning": "Ann wrote from ann@mail.example."}"#);
+        }
+        Behaviour::ok(format!("Reply to {} about {AMOUNTS}", PERSONAL.join(" and ")))
+    }))
+    .unwrap()
+}
+
+fn place(provider: &FakeProvider, privacy: &str) -> Place {
+    let place = Place::new();
+    let row = serde_json::json!({"id": "s1", "q": format!("Who is {}?", PERSONAL.join(", ")), "a": PERSONAL[0], "total": 4242424242424242_u64});
+    place.write("d.jsonl", &format!("{row}\n"));
+    place.write(
+        "karat.yaml",
+        &format!(
+            r#"name: t
+dataset: {{ source: d.jsonl, id: id, input: q, reference: a, metadata: [q] }}
+models: [ {{ id: m, provider: openai, model: mock-model, base_url: "{url}", price: {{ input: 1, output: 1 }} }} ]
+judges: [ {{ id: j, provider: openai, model: judge-model, base_url: "{url}", price: {{ input: 1, output: 1 }} }} ]
+variants: {{ direct: [ {{ prompt: {{ text: "{{{{ sample.q }}}}" }} }} ] }}
+scorers:
+  has: {{ metric: contains }}
+  q: {{ rubric: {{ id: r, ask: "Is it good?", reference: required, dimensions: {{ good: {{ scale: [1, 5] }} }}, show: {{ output: "{{{{ output }}}}", question: "{{{{ sample.q }}}}" }} }} }}
+privacy: {privacy}
+"#,
+            url = provider.base_url()
+        ),
+    );
+    place
+}
+
+/// Everything that the place holds and says of a run.
+fn everything(place: &Place, said: &Said) -> String {
+    let mut all = vec![said.all()];
+    for arguments in [
+        &["trace", "a", "0", "--json"][..],
+        &["report", "a", "--format", "json", "-o", "-"],
+        &["report", "a", "--format", "md", "-o", "-"],
+        &["report", "a", "--format", "html", "-o", "-"],
+        &["export", "jsonl", "a"],
+        &["show", "a", "--format", "json"],
+        &["why", "s1/m/direct"],
+    ] {
+        all.push(place.fine(arguments).all());
+    }
+    let mut folders = vec![place.path().join(".karat")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                all.push(String::from_utf8_lossy(&std::fs::read(path).unwrap()).into_owned());
+            }
+        }
+    }
+    all.join("\n")
+}
+
+/// RG-15, law 2: the model gets the row as it is; stores, reports and judges get it blacked out, with amounts intact.
+#[test]
+fn personal_data_is_neither_stored_nor_judged() {
+    let provider = provider();
+    let place = place(&provider, "{ redact: [email, phone, card, iban, api_key], patterns: { who: 'Ann' } }");
+    let said = place.fine(&["run", "--run-id", "a"]);
+    let received = provider.received();
+    let (asked, judged): (Vec<_>, Vec<_>) = received.iter().partition(|it| it.json()["model"] == "mock-model");
+    assert_eq!((asked.len(), judged.len()), (1, 1));
+    let all = everything(&place, &said);
+    for secret in PERSONAL {
+        assert!(asked[0].json().to_string().contains(secret), "the model gets {secret}");
+        assert!(!judged[0].json().to_string().contains(secret), "the judge gets {secret}");
+        assert!(!all.contains(secret), "{secret} is kept");
+    }
+    assert!(judged[0].json().to_string().contains(AMOUNTS), "amounts stay intact");
+    assert!(all.contains("[email]") && all.contains("[who] wrote") && !all.contains("Ann wrote"));
+    assert_eq!(place.report("a")["metrics"]["has"]["value"], 1.0, "both sides of a comparison are blacked out");
+    let refused = place.karat(&["run", "--record", "calls.jsonl"]);
+    assert!(refused.code == 1 && refused.stderr.contains("privacy"), "{}", refused.all());
+}
+
+/// RG-15: a sensitive dataset keeps no content at all, and is scored and judged all the same.
+#[test]
+fn sensitive_content_is_not_kept() {
+    let provider = provider();
+    let place = place(&provider, "{ sensitive: true }");
+    let said = place.fine(&["run", "--run-id", "a"]);
+    let all = everything(&place, &said);
+    for text in PERSONAL.iter().chain(&["Reply to", "wrote from"]) {
+        assert!(!all.contains(text), "{text} is kept");
+    }
+    let report = place.report("a");
+    assert_eq!((&report["metrics"]["q"]["value"], &report["totals"]["errors"]), (&4.0.into(), &0.into()));
+    let trace: Value = serde_json::from_str(&place.fine(&["trace", "a", "0", "--json"]).stdout).unwrap();
+    assert_eq!((&trace["calls"][0]["request"], &trace["output"]), (&"".into(), &Value::Null));
+}
+
+/// RG-15: keys of every kind — the provider's, a header's, a query's — are sent and kept nowhere, though the provider
+/// repeats them in replies and errors.
+#[test]
+fn keys_are_kept_nowhere() {
+    let secrets = ["sk-planted-0a1b2c3d", "header-planted-4e5f6a7b", "query-planted-8c9d0e1f"];
+    let provider = FakeProvider::start(Script::by(move |received| {
+        let says = format!("{} and {secrets:?}", received.header("authorization").unwrap_or_default());
+        if received.json().to_string().contains("bad") { Behaviour::status(400, &says) } else { Behaviour::ok(says) }
+    }))
+    .unwrap();
+    let place = Place::new();
+    place.write("d.jsonl", "{\"id\":\"s1\",\"q\":\"good\"}\n{\"id\":\"s2\",\"q\":\"bad\"}\n");
+    place.write(
+        "karat.yaml",
+        &format!(
+            r#"name: t
+dataset: {{ source: d.jsonl, id: id, input: q }}
+models: [ {{ id: m, provider: openai, model: mock-model, base_url: "{}?key=${{QUERY_KEY}}", api_key_env: MOCK_KEY, price: {{ input: 1, output: 1 }}, with: {{ headers: {{ x-tenant: "${{HEADER_KEY}}" }} }} }} ]
+variants: {{ direct: [ {{ prompt: {{ text: "{{{{ sample.q }}}}" }} }} ] }}
+scorers: {{ len: {{ metric: length }} }}
+"#,
+            provider.base_url()
+        ),
+    );
+    let mut command = place.command(&["run", "--run-id", "a", "--record", ".karat-calls.jsonl"]);
+    command.env("MOCK_KEY", secrets[0]).env("HEADER_KEY", secrets[1]).env("QUERY_KEY", secrets[2]);
+    let said = Said::of(command.output().unwrap());
+    assert_eq!(said.code, 1, "one cell is an error: {}", said.all());
+    assert!(provider.received().iter().any(|it| it.header("x-tenant") == Some(secrets[1])));
+    let mut all = everything_of(&place, &said);
+    all.push_str(&std::fs::read_to_string(place.path().join(".karat-calls.jsonl")).unwrap());
+    for secret in secrets {
+        assert!(!all.contains(secret), "{secret} is kept");
+    }
+    assert!(all.contains("[secret removed]"));
+}
+
+/// [`everything`], where commands need the keys' variables to be set.
+fn everything_of(place: &Place, said: &Said) -> String {
+    let trace = place.fine(&["trace", "a", "1", "--json"]);
+    format!("{}\n{}\n{}", said.all(), trace.all(), place.fine(&["report", "a", "--format", "json", "-o", "-"]).all())
+}
