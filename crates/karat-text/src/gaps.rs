@@ -168,7 +168,7 @@ mod tests {
     fn rendered_content_opens_no_gap() {
         let template = GapTemplate::compile("{{ a }} ${HOME}").unwrap();
         let text = template.render(&Context::new().with("a", "${HOME}")).unwrap();
-        assert_eq!(text.0.len(), 3);
+        assert_eq!(text.0.len(), 2);
         assert_eq!(fill(&text, |_| Some("/h".to_owned())), Ok("${HOME} /h".to_owned()));
     }
 
