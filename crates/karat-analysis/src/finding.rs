@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use karat_stats::interval::Interval;
+use karat_stats::seed::Seed;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 /// A statistic together with how it was made: value, n, interval, method and seed never part.
@@ -45,6 +46,24 @@ impl Finding {
             self.level = found.level.get();
             self.method = Cow::Borrowed(found.method.as_str());
         }
+        self
+    }
+
+    /// The same with an interval whose method stands beside the statistic's own name.
+    #[must_use]
+    pub(crate) fn bounded(mut self, interval: Option<Interval>) -> Self {
+        if let Some((found, lo, hi)) = interval.and_then(|it| Some((it, finite(it.lo)?, finite(it.hi)?))) {
+            self.interval = Some((lo, hi));
+            self.level = found.level.get();
+            self.method = Cow::Owned(format!("{}, {}", self.method, found.method.as_str()));
+        }
+        self
+    }
+
+    /// The same, made with a seed.
+    #[must_use]
+    pub(crate) fn seeded(mut self, seed: Seed) -> Self {
+        self.seed = Some(seed.0);
         self
     }
 

@@ -6,6 +6,8 @@
 //! crate only as a [`Finding`] or as a [`Spread`] around one.
 
 mod aggregate;
+pub mod agree;
+mod agreement;
 mod analyses;
 mod baseline;
 mod checks;
@@ -19,6 +21,7 @@ mod findings;
 mod groups;
 mod leaderboard;
 mod pass;
+pub mod power;
 mod recommend;
 mod reduce;
 mod table;
@@ -27,13 +30,13 @@ pub mod testing;
 mod texts;
 
 pub use aggregate::Spread;
+pub use agreement::{JudgePair, MetricAgreement};
 pub use analyses::{
     Agreement, AgreementOptions, Analysed, BestThreshold, Bucket, Buckets, CatalogEntry, Category, Comparison,
     Confidence, ConfidenceOptions, Confusion, ConfusionOptions, CorpusDimension, CorpusSession, CurveBin, Delta,
     DeltaOptions, Diagnostics, DiagnosticsOptions, ErrorKind, Errors, Evaluation, Example, Failure, Failures,
-    FailuresOptions, Flagged, Grading, JudgePair, Latency, MetricAgreement, MetricDelta, Mover, NoteCount, Notes,
-    Offsets, Often, Outcome, Over, Shortfall, SpanFigures, Stage, Stretch, SummaryCorpus, SummaryCorpusOptions,
-    TextChange, TextDelta, catalog,
+    FailuresOptions, Flagged, Grading, Latency, MetricDelta, Mover, NoteCount, Notes, Offsets, Often, Outcome, Over,
+    Shortfall, SpanFigures, Stage, Stretch, SummaryCorpus, SummaryCorpusOptions, TextChange, TextDelta, catalog,
 };
 pub use baseline::Beside;
 pub use consensus::{CellScores, Consensus, united_diagnostics};
@@ -43,5 +46,5 @@ pub use finding::Finding;
 pub use findings::{Findings, SampleFindings, Summary};
 pub use groups::{Group, Tally, system_id};
 pub use leaderboard::{Gap, Leaderboard, Place};
-pub use pass::{Options, analyse};
+pub use pass::{Options, analyse, primary};
 pub use recommend::Recommendation;

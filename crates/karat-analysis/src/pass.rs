@@ -183,8 +183,9 @@ fn figures(table: &ScoreTable, measures: &[Measure], systems: &[usize]) -> Vec<c
     measures.iter().enumerate().map(figure).collect()
 }
 
-/// The metric that stands for the run.
-fn primary(plan: &PlanHeader) -> Option<usize> {
+/// The metric that stands for the run: a rubric's composite, else one named `overall`, else the first that depends on
+/// neither time nor price.
+pub fn primary(plan: &PlanHeader) -> Option<usize> {
     let composite = plan.scorers.iter().find_map(|scorer| match &scorer.kind {
         ScorerKind::Rubric(rubric) => plan.metric(&format!("{}.{}", scorer.id, rubric.rubric.overall.as_ref()?.id)),
         ScorerKind::Metric { .. } => None,

@@ -5,6 +5,7 @@
 
 mod address;
 mod again;
+mod agree;
 mod catalog;
 mod compare;
 mod doctor;
@@ -16,6 +17,7 @@ mod inspect;
 mod invalidate;
 mod invocation;
 mod load;
+mod power;
 mod preset;
 mod readiness;
 mod reference;
@@ -30,6 +32,7 @@ use karat_store::Store;
 use karat_types::Clock;
 
 pub use again::Rescoring;
+pub use agree::{Agreeing, Agreement};
 pub use compare::{Comparing, Comparison, Correction, Party};
 pub use doctor::{Finding, Health};
 pub use error::AppError;
@@ -38,11 +41,13 @@ pub use import::Imported;
 pub use inspect::{CellLine, RunLine, Trace, TracedCall, rfc3339};
 pub use invalidate::Invalidation;
 pub use invocation::Invocation;
+pub use karat_analysis::power::MetricPower;
 pub use karat_engine::{CellOutlook, Change, Estimate, ModelEstimate, Standing, Stop};
 pub use karat_providers::end_processes;
 pub use karat_store::{Cached, Reusable, StoreUrl, Withdrawal};
 pub use karat_suite::{Diagnostics, Plan, parse_duration as duration_ms};
 pub use load::Loaded;
+pub use power::{PlanPower, Wanted};
 pub use preset::names as preset_names;
 pub use reference::reference;
 pub use report::{Format, Layout, Written};

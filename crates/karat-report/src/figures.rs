@@ -1,6 +1,7 @@
 //! Numbers for people: as many digits as the metric's scale deserves, always in the same form.
 
 use karat_analysis::Finding;
+use karat_analysis::agree::MetricRaters;
 use karat_analysis::compare::ComparedMetric;
 use karat_types::{Better, MetricSpec, Money};
 
@@ -19,6 +20,12 @@ impl Scaled for MetricSpec {
 impl<T: Scaled> Scaled for &T {
     fn range(&self) -> Option<(f64, f64)> {
         (**self).range()
+    }
+}
+
+impl Scaled for MetricRaters {
+    fn range(&self) -> Option<(f64, f64)> {
+        self.range
     }
 }
 

@@ -4,6 +4,7 @@
 //! [`Finding`](karat_analysis::Finding). Texts that come from datasets, models and providers are
 //! hostile until a format's own escaping has passed over them.
 
+pub mod agreement;
 pub mod comparison;
 pub mod csv;
 mod figures;

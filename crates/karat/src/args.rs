@@ -56,6 +56,8 @@ pub enum Command {
     Export(ExportArgs),
     /// Make a suite of another tool's results
     Import(ImportArgs),
+    /// Say how far judges agree with each other, and with people's labels
+    Agree(AgreeArgs),
     /// Show the cells of a stored run
     Show(ShowArgs),
     /// List stored runs
@@ -247,6 +249,9 @@ pub struct PlanArgs {
     pub suite: SuiteArgs,
     #[command(flatten)]
     pub execution: ExecutionArgs,
+    /// Also say how many samples and dollars it takes to detect this difference: `X`, or `METRIC=X`
+    #[arg(long, value_name = "X", env = "KARAT_MDE", value_delimiter = ',')]
+    pub mde: Vec<String>,
     /// As JSON
     #[arg(long)]
     pub json: bool,
@@ -347,6 +352,28 @@ pub struct ReportArgs {
     /// Leave out what differs between interrupted and uninterrupted runs
     #[arg(long)]
     pub canonical: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct AgreeArgs {
+    /// Id of the run, its beginning, or `latest`
+    #[arg(default_value = "latest")]
+    pub run: String,
+    /// This scorer only
+    #[arg(long, value_name = "ID", env = "KARAT_AGREE_SCORER")]
+    pub scorer: Option<String>,
+    /// These raters only: judges, annotators, `labels`
+    #[arg(long, value_name = "ID,…", env = "KARAT_AGREE_BETWEEN", value_delimiter = ',')]
+    pub between: Vec<String>,
+    /// People's scores: JSON lines `{sample, model?, variant?, annotator?, scores{}}`
+    #[arg(long, value_name = "FILE", env = "KARAT_AGREE_LABELS")]
+    pub labels: Option<String>,
+    /// Folder of agree.md and agree.json, `-` for stdout [default: a summary on stdout]
+    #[arg(short, long, visible_alias = "output", value_name = "DIR", env = "KARAT_AGREE_OUTPUT_DIR")]
+    pub output_dir: Option<String>,
+    /// Forms that are written
+    #[arg(long, value_name = "FORM,…", env = "KARAT_AGREE_FORMAT", value_delimiter = ',')]
+    pub format: Vec<TextFormArg>,
 }
 
 #[derive(Debug, Args)]

@@ -3,15 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use karat_stats::agreement::{Measurement, Ratings, icc, krippendorff_alpha};
 use karat_types::{AnalysisSpec, PlanHeader, ScorerKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Analysis, Outcome, ScoredCell, Setting, options, refused};
 use crate::AnalysisError;
-use crate::estimate::{self, Aggregate, Observations};
-use crate::finding::Finding;
+use crate::agreement::{Graded, MetricAgreement, Panel, agreement};
+use crate::compare::scale;
 
 /// Options of `agreement`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, JsonSchema)]
@@ -23,42 +22,12 @@ pub struct AgreementOptions {
     pub between: Option<Vec<String>>,
 }
 
-/// Two judges in one metric.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct JudgePair {
-    /// The judges' ids.
-    pub judges: (String, String),
-    /// Mean of |a − b| over shared cells, in the metric's unit.
-    pub mean_abs_difference: Finding,
-    /// Mean of a − b: whether one is stricter.
-    pub bias: Finding,
-}
-
-/// Judges in one metric.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct MetricAgreement {
-    /// Cells that at least two of the judges graded.
-    pub n: u64,
-    /// ICC(2,1), absolute agreement of a single judge, on the cells that all judges graded.
-    pub icc: Option<Finding>,
-    /// Krippendorff's α with interval distances; cells may lack judges.
-    pub alpha: Option<Finding>,
-    /// Each two judges.
-    pub pairs: Vec<JudgePair>,
-}
-
 /// Agreement by metric.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[serde(transparent)]
 pub struct Agreement {
     /// By the metric's name; only metrics that two judges share a cell in.
     pub metrics: BTreeMap<String, MetricAgreement>,
-}
-
-/// Grades of one cell, by judge.
-struct Graded {
-    sample: usize,
-    grades: Vec<Option<f64>>,
 }
 
 struct Fold {
@@ -99,62 +68,22 @@ impl Analysis for Fold {
         }
         for (metric, grades) in rows {
             if grades.iter().flatten().count() >= 2 {
-                self.cells.entry(metric).or_default().push(Graded { sample: cell.sample, grades });
+                self.cells.entry(metric).or_default().push(Graded { cluster: cell.sample as u32, grades });
             }
         }
     }
 
     fn finish(self: Box<Self>, setting: &Setting<'_>) -> Outcome {
-        let ids: Vec<&str> = self.judges.iter().map(|(_, id)| id.as_str()).collect();
-        let named = |metric: usize| setting.plan.metrics.get(metric).map(|it| it.name.clone());
-        let metrics = self
-            .cells
-            .iter()
-            .filter_map(|(metric, cells)| Some((named(*metric)?, agreement(*metric, cells, &ids, setting))));
-        Outcome::Agreement(Agreement { metrics: metrics.collect() })
+        let raters: Vec<String> = self.judges.iter().map(|(_, id)| id.clone()).collect();
+        let found = self.cells.into_iter().filter_map(|(at, mut cells)| {
+            let (metric, measure) = (setting.plan.metrics.get(at)?, setting.measures.get(at)?);
+            // The table knows the clusters of all samples only now.
+            cells.iter_mut().for_each(|cell| cell.cluster = setting.table.cluster(cell.cluster as usize));
+            let panel = Panel { raters: &raters, scale: scale(setting.plan, metric), level: measure.level };
+            Some((metric.name.clone(), agreement(&cells, &panel)))
+        });
+        Outcome::Agreement(Agreement { metrics: found.collect() })
     }
-}
-
-fn agreement(metric: usize, cells: &[Graded], judges: &[&str], setting: &Setting<'_>) -> MetricAgreement {
-    let level = setting.measures.get(metric).map(|measure| measure.level);
-    let complete: Vec<Vec<f64>> =
-        cells.iter().filter_map(|cell| cell.grades.iter().copied().collect::<Option<Vec<f64>>>()).collect();
-    let icc = level.and_then(|level| icc(&complete, level).ok().flatten()).and_then(|found| {
-        let point = Finding::point(found.coefficients.single_absolute?, complete.len(), "ICC(2,1)")?;
-        Some(point.with(found.single_absolute_interval, None))
-    });
-    let units = Ratings::from_units(cells.iter().map(|cell| cell.grades.iter().copied().flatten())).ok();
-    let alpha = units.and_then(|units| krippendorff_alpha(&units, Measurement::Interval).ok().flatten());
-    let pairs = (0..judges.len()).flat_map(|a| (a + 1..judges.len()).map(move |b| (a, b)));
-    MetricAgreement {
-        n: cells.len() as u64,
-        icc,
-        alpha: alpha.and_then(|value| Finding::point(value, cells.len(), "Krippendorff's alpha (interval)")),
-        pairs: pairs.filter_map(|(a, b)| pair(cells, (a, b), judges, metric, setting)).collect(),
-    }
-}
-
-fn pair(
-    cells: &[Graded],
-    (a, b): (usize, usize),
-    judges: &[&str],
-    metric: usize,
-    setting: &Setting<'_>,
-) -> Option<JudgePair> {
-    let grade = |cell: &Graded, judge: usize| cell.grades.get(judge).copied().flatten();
-    let shared = || cells.iter().filter_map(|cell| Some((grade(cell, a)? - grade(cell, b)?, cell.sample)));
-    let figure = |change: &dyn Fn(f64) -> f64| {
-        let mut observed = Observations::default();
-        shared().for_each(|(gap, sample)| observed.push(change(gap), 0, setting.table.cluster(sample)));
-        observed.clustered =
-            observed.clusters.windows(2).any(|pair| pair[0] == pair[1]) || setting.table.is_clustered();
-        estimate::figure(&observed, Aggregate::Mean, false, setting.measures.get(metric)?.level)
-    };
-    Some(JudgePair {
-        judges: ((*judges.get(a)?).to_owned(), (*judges.get(b)?).to_owned()),
-        mean_abs_difference: figure(&f64::abs)?,
-        bias: figure(&|gap| gap)?,
-    })
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ mod errors;
 mod failures;
 mod grading;
 mod notes;
+mod power;
 mod summary_corpus;
 
 use std::sync::Arc;
@@ -16,7 +17,7 @@ use schemars::{JsonSchema, Schema, schema_for};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-pub use agreement::{Agreement, AgreementOptions, JudgePair, MetricAgreement};
+pub use agreement::{Agreement, AgreementOptions};
 pub use delta::{Comparison, Delta, DeltaOptions, MetricDelta, Mover, Over, TextChange, TextDelta};
 pub use diagnostics::{
     BestThreshold, Bucket, Buckets, Category, Confidence, ConfidenceOptions, Confusion, ConfusionOptions, CurveBin,
@@ -26,6 +27,7 @@ pub use errors::{ErrorKind, Errors, Example, Stage};
 pub use failures::{Failure, Failures, FailuresOptions, Shortfall};
 pub use grading::{Flagged, Grading};
 pub use notes::{NoteCount, Notes};
+pub use power::{Power, PowerOptions};
 pub use summary_corpus::{CorpusDimension, CorpusSession, SummaryCorpus, SummaryCorpusOptions};
 
 use crate::AnalysisError;
@@ -83,6 +85,8 @@ pub enum Outcome {
     Notes(Notes),
     /// Of `grading`.
     Grading(Grading),
+    /// Of `power`.
+    Power(Power),
     /// Of `summary_corpus`.
     SummaryCorpus(SummaryCorpus),
     /// Of `diagnostics`.
@@ -190,6 +194,13 @@ const REGISTRY: &[Entry] = &[
         options: || schema_for!(NoOptions),
         build: notes::build,
         always: true,
+    },
+    Entry {
+        name: "power",
+        about: "which differences the samples detect, and what a wanted one takes",
+        options: || schema_for!(PowerOptions),
+        build: power::build,
+        always: false,
     },
     Entry {
         name: "recommendations",

@@ -17,7 +17,7 @@ use karat_stats::interval::Level;
 use karat_stats::multiplicity::{StepRule, local_levels};
 use karat_stats::power::{Alternative, items_for, paired_t_effect, paired_t_items};
 use karat_stats::seed::Seed;
-use karat_types::{Better, MetricSpec, Scale, ScorerKind};
+use karat_types::{Better, MetricSpec, PlanHeader, Scale, ScorerKind};
 use serde::Serialize;
 
 pub use diagnostics::{Change, DiagnosticsChange, Moved};
@@ -35,6 +35,9 @@ pub const PLANNED_POWER: f64 = 0.8;
 
 /// Below so many clusters a cluster-robust interval needs caution.
 const FEW_CLUSTERS: usize = 8;
+
+/// A scale with more steps counts as continuous.
+const MOST_STEPS: f64 = 100.0;
 
 /// Ids of samples without a partner that are kept; all are counted.
 const KEPT: usize = 1_000;
@@ -351,7 +354,7 @@ impl<'a> Matching<'a> {
                 left_out += u64::from(self.applies(place, *own, *other));
             }
         }
-        let kind = kind(self.candidate.findings, place.spec);
+        let kind = kind(&self.candidate.findings.plan, place.spec);
         let test = scores.test(kind);
         (test.n() > 0).then(|| Tested {
             spec: place.spec,
@@ -426,21 +429,36 @@ impl<'a> Matching<'a> {
 }
 
 /// What kind of numbers a metric gives: by its flag, else by the scale of the rubric's dimension.
-fn kind(findings: &Findings, metric: &MetricSpec) -> Kind {
-    if metric.binary {
-        return Kind::Binary;
+fn kind(plan: &PlanHeader, metric: &MetricSpec) -> Kind {
+    match scale(plan, metric) {
+        _ if metric.binary => Kind::Binary,
+        Some(_) => Kind::Ordinal,
+        None => Kind::Score,
     }
-    let Some(ScorerKind::Rubric(judged)) = findings.plan.scorers.get(metric.scorer).map(|it| &it.kind) else {
-        return Kind::Score;
-    };
+}
+
+/// The values that a metric can take, ascending, where its scale declares steps.
+pub(crate) fn scale(plan: &PlanHeader, metric: &MetricSpec) -> Option<Vec<f64>> {
+    if metric.binary {
+        return Some(vec![0.0, 1.0]);
+    }
+    let ScorerKind::Rubric(judged) = &plan.scorers.get(metric.scorer)?.kind else { return None };
     let is_it = |dimension: &str| match metric.name.rsplit_once('.') {
         Some((_, last)) => last == dimension,
         None => judged.rubric.dimensions.len() == 1,
     };
-    let dimension = judged.rubric.dimensions.iter().find(|it| is_it(&it.name));
-    match dimension.map(|it| &it.scale) {
-        Some(Scale::Choices(_) | Scale::Range { step: Some(_), .. }) => Kind::Ordinal,
-        _ => Kind::Score,
+    match &judged.rubric.dimensions.iter().find(|it| is_it(&it.name))?.scale {
+        Scale::Choices(choices) => {
+            let mut values: Vec<f64> = choices.iter().map(|(_, value)| *value).collect();
+            values.sort_by(f64::total_cmp);
+            values.dedup();
+            Some(values)
+        }
+        Scale::Range { lo, hi, step: Some(step) } if *step > 0.0 => {
+            let steps = ((hi - lo) / step).round();
+            (steps <= MOST_STEPS).then(|| (0..=steps as u32).map(|at| lo + f64::from(at) * step).collect())
+        }
+        Scale::Range { .. } => None,
     }
 }
 

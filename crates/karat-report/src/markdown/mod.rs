@@ -3,6 +3,7 @@
 //! Everything that comes from a suite, a dataset, a model or a provider goes through
 //! [`page::Inline::text`] or [`page::Inline::code`] and cannot leave its place.
 
+mod agreement;
 mod baselines;
 mod changes;
 mod comparison;
@@ -19,6 +20,7 @@ mod recommendations;
 mod scorecards;
 mod systems;
 
+pub use agreement::agreement;
 pub use comparison::comparison;
 use page::Page;
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use karat_app::{Comparing, Comparison, Correction, Party};
 use karat_types::Exit;
 
-use super::{Edge, texts};
+use super::{Edge, number, texts};
 use crate::args::{CompareArgs, CorrectionArg, TextFormArg};
 use crate::failure::Failure;
 
@@ -68,13 +68,4 @@ fn margins(texts: &[String]) -> Result<BTreeMap<String, f64>, Failure> {
         Ok((name.to_owned(), value))
     };
     texts.iter().map(margin).collect()
-}
-
-/// A number, or a percentage as a share.
-fn number(text: &str) -> Option<f64> {
-    let text = text.trim();
-    match text.strip_suffix('%') {
-        Some(share) => share.trim().parse::<f64>().ok().map(|percent| percent / 100.0),
-        None => text.parse().ok(),
-    }
 }

@@ -1,5 +1,6 @@
 //! One file per command.
 
+mod agree;
 mod cache;
 mod compare;
 mod completions;
@@ -12,6 +13,7 @@ mod invalidate;
 mod ls;
 mod models;
 mod plan;
+mod power;
 mod report;
 mod run;
 mod schema;
@@ -78,6 +80,15 @@ fn visible(text: &str) -> String {
         .collect()
 }
 
+/// A number, or a percentage as a share.
+fn number(text: &str) -> Option<f64> {
+    let text = text.trim();
+    match text.strip_suffix('%') {
+        Some(share) => share.trim().parse::<f64>().ok().map(|percent| percent / 100.0),
+        None => text.parse().ok(),
+    }
+}
+
 /// Runs the command that was asked for.
 pub fn dispatch(cli: Cli, environment: Environment, printer: &Printer) -> Result<Exit, Failure> {
     let edge = Edge { app: app(&cli.common, environment)?, printer, quiet: cli.common.quiet };
@@ -88,10 +99,11 @@ pub fn dispatch(cli: Cli, environment: Environment, printer: &Printer) -> Result
         Command::Score(args) => run::score(&edge, args),
         Command::Invalidate(args) => invalidate::invalidate(&edge, &args.run, &args.cell, args.dry_run),
         Command::Cache(command) => cache::cache(&edge, &command),
-        Command::Plan(args) => plan::plan(&edge, &args.suite, &args.execution, args.json),
+        Command::Plan(args) => plan::plan(&edge, &args.suite, &args.execution, &args.mde, args.json),
         Command::Why(args) => why::why(&edge, &args),
         Command::Validate(args) => validate::validate(&edge, &args.suite),
         Command::Report(args) => report::report(&edge, &args),
+        Command::Agree(args) => agree::agree(&edge, &args),
         Command::Compare(args) => compare::compare(&edge, &args),
         Command::Export(args) => export::export(&edge, &args),
         Command::Import(args) => import::import(&edge, &args),

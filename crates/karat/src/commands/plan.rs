@@ -4,20 +4,33 @@ use karat_app::{Estimate, Reasons};
 use karat_types::{Exit, PlanHeader};
 use serde_json::json;
 
-use super::{Edge, selection, table};
+use super::{Edge, power, selection, table};
 use crate::args::{ExecutionArgs, SuiteArgs};
 use crate::failure::Failure;
 
-pub fn plan(edge: &Edge<'_>, suite: &SuiteArgs, execution: &ExecutionArgs, as_json: bool) -> Result<Exit, Failure> {
+pub fn plan(
+    edge: &Edge<'_>,
+    suite: &SuiteArgs,
+    execution: &ExecutionArgs,
+    mde: &[String],
+    as_json: bool,
+) -> Result<Exit, Failure> {
     let invocation = selection::invocation(suite, execution)?;
     let loaded = edge.app.load(&invocation)?;
     edge.notices(&loaded.plan);
     let estimate = edge.app.estimate(&loaded.plan)?;
     let reasons = edge.app.reasons(&loaded.plan)?;
+    let power = power::of(edge, &loaded.plan, mde)?;
     if as_json {
-        edge.json(&as_value(&loaded.plan.header, &estimate, &reasons))?;
+        let mut value = as_value(&loaded.plan.header, &estimate, &reasons);
+        if let Some(power) = &power {
+            value["power"] = json!({ "run": power.run, "metrics": power.metrics });
+        }
+        edge.json(&value)?;
     } else {
-        edge.printer.data(&text(&loaded.plan.header, &estimate, &reasons))?;
+        let plan = text(&loaded.plan.header, &estimate, &reasons);
+        let power = power.as_ref().map_or_else(String::new, |power| format!("\n{}", power::text(power)));
+        edge.printer.data(&format!("{plan}{power}"))?;
     }
     Ok(Exit::Pass)
 }

@@ -14,7 +14,7 @@ pub fn run(edge: &Edge<'_>, args: RunArgs) -> Result<Exit, Failure> {
         return invalidate::invalidate(edge, run, &[], args.dry_run);
     }
     if args.dry_run {
-        return plan::plan(edge, &args.suite, &args.execution, false);
+        return plan::plan(edge, &args.suite, &args.execution, &[], false);
     }
     let tape = match (args.record, args.replay) {
         (Some(file), _) => Tape::Record(file),

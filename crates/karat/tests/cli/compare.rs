@@ -98,3 +98,31 @@ fn what_cannot_be_compared_is_said() {
         assert!(said.code == 1 && said.stderr.contains(part), "{arguments:?}: {}", said.all());
     }
 }
+
+/// BY-16: `plan --mde` says how many samples and dollars a difference takes, from a stored run once there is one.
+#[test]
+fn a_plan_says_what_a_difference_takes() {
+    let place = Place::new();
+    let power = |arguments: &[&str]| -> Value {
+        let said = place.fine(&[&["plan", "--json"], arguments].concat());
+        serde_json::from_str::<Value>(&said.stdout).unwrap()["power"].clone()
+    };
+    place.write("data.jsonl", &questions(60));
+    recorded(&place, "");
+    let measured = power(&["--mde", "hit=5%"]);
+    assert_eq!((&measured["run"], &measured["metrics"][0]["metric"]), (&Value::from("a"), &Value::from("hit")));
+    let deviation = &measured["metrics"][0]["deviation"];
+    assert!(deviation["n"].as_u64() == Some(120) && deviation["value"].as_f64().unwrap() < 0.5, "{measured}");
+    assert!(measured["metrics"][0]["needed"]["samples"].as_u64().unwrap() > 60, "{measured}");
+    let suite = std::fs::read_to_string(place.path().join("karat.yaml")).unwrap();
+    place.write("karat.yaml", &suite.replace("name: replies", "name: others"));
+    let assumed = power(&["--mde", "0.1"]);
+    assert!(assumed["run"].is_null(), "{assumed}");
+    // The worst case of pass/fail: s_d = 0.5, so (1.96 + 0.84)² · 25 and two for t.
+    assert_eq!(assumed["metrics"][0]["needed"]["samples"], 199);
+    assert!(place.fine(&["plan", "--mde", "0.1"]).stdout.contains("0.100 takes 199 samples"));
+    let unknown = place.karat(&["plan", "--mde", "chars=1"]);
+    assert!(unknown.code == 1 && unknown.stderr.contains("no range"), "{}", unknown.all());
+    let wrong = place.karat(&["plan", "--mde", "hit=much"]);
+    assert!(wrong.code == 1 && wrong.stderr.contains("METRIC=0.02"), "{}", wrong.all());
+}

@@ -1,0 +1,245 @@
+//! Judges with each other and with people's labels, from a stored run (CL-16, BR-18).
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use karat_stats::interval::Level;
+use karat_types::{CellRow, CellStatus, PlanHeader, RunRows, ScorerKind};
+use serde::{Deserialize, Serialize};
+
+use crate::AnalysisError;
+use crate::agreement::{Graded, MetricAgreement, Panel, agreement};
+use crate::compare::scale;
+
+/// Name of the rater of labels that name no annotator.
+const PEOPLE: &str = "labels";
+
+/// What is compared.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Options {
+    /// The scorer; every one with judges without it.
+    pub scorer: Option<String>,
+    /// Names of the raters that are compared; all without any.
+    pub between: Vec<String>,
+    /// Confidence level of all intervals.
+    pub level: Level,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { scorer: None, between: Vec::new(), level: Level::P95 }
+    }
+}
+
+/// One person's scores of a sample's outputs.
+#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
+pub struct Label {
+    /// Id of the sample.
+    pub sample: String,
+    /// The model whose output was scored; any without it.
+    #[serde(default)]
+    pub model: Option<String>,
+    /// The variant whose output was scored; any without it.
+    #[serde(default)]
+    pub variant: Option<String>,
+    /// Who scored; all labels without a name are one rater.
+    #[serde(default, alias = "rater")]
+    pub annotator: Option<String>,
+    /// By metric, or by its last part.
+    pub scores: BTreeMap<String, f64>,
+}
+
+/// Agreement by metric.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Agreed {
+    /// The run.
+    pub run: String,
+    /// The raters.
+    pub raters: Vec<String>,
+    /// Labels that no cell of the run fits.
+    pub unmatched_labels: u64,
+    /// By the metric's name, in the plan's order; only metrics in which two raters share an item.
+    pub metrics: Vec<MetricRaters>,
+}
+
+/// One metric.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct MetricRaters {
+    /// The metric.
+    pub metric: String,
+    /// Lowest and highest possible value, where it has them.
+    pub range: Option<(f64, f64)>,
+    /// What was found.
+    #[serde(flatten)]
+    pub agreement: MetricAgreement,
+}
+
+/// Reads a run once and says how far its raters agree.
+///
+/// # Errors
+/// Rows that cannot be read, a scorer or rater that the run does not have.
+pub fn agree(rows: &dyn RunRows, labels: &[Label], options: &Options) -> Result<Agreed, AnalysisError> {
+    let header = rows.header();
+    let plan = header.plan.clone();
+    let mut gathering = Gathering::new(&plan, labels, options)?;
+    rows.for_each(&mut |row| {
+        gathering.add(&row);
+        ControlFlow::Continue(())
+    })
+    .map_err(|source| AnalysisError::Rows { run: header.id.clone(), source })?;
+    let unmatched_labels = gathering.used.iter().filter(|used| !**used).count() as u64;
+    let metrics = plan.metrics.iter().enumerate().filter_map(|(at, metric)| {
+        let items = gathering.items.get(&at)?;
+        let panel = Panel { raters: &gathering.raters, scale: scale(&plan, metric), level: options.level };
+        Some(MetricRaters { metric: metric.name.clone(), range: metric.range, agreement: agreement(items, &panel) })
+    });
+    Ok(Agreed {
+        run: header.id.clone(),
+        metrics: metrics.filter(|it| !it.agreement.pairs.is_empty()).collect(),
+        unmatched_labels,
+        raters: gathering.raters,
+    })
+}
+
+/// What accumulates cell by cell.
+struct Gathering<'a> {
+    plan: &'a PlanHeader,
+    labels: BTreeMap<&'a str, Vec<(usize, &'a Label)>>,
+    used: Vec<bool>,
+    raters: Vec<String>,
+    scorers: Vec<usize>,
+    clusters: BTreeMap<String, u32>,
+    /// By metric.
+    items: BTreeMap<usize, Vec<Graded>>,
+}
+
+impl<'a> Gathering<'a> {
+    fn new(plan: &'a PlanHeader, labels: &'a [Label], options: &Options) -> Result<Self, AnalysisError> {
+        let wanted = |id: &str| options.scorer.as_deref().is_none_or(|scorer| scorer == id);
+        let judged = plan.scorers.iter().enumerate().filter(|(_, it)| matches!(it.kind, ScorerKind::Rubric(_)));
+        let scorers: Vec<usize> = judged.filter(|(_, it)| wanted(&it.id)).map(|(at, _)| at).collect();
+        let mut all: Vec<String> = plan.judges.iter().map(|judge| judge.id.clone()).collect();
+        for label in labels {
+            let name = rater(label);
+            if !all.iter().any(|known| known == name) {
+                all.push(name.to_owned());
+            }
+        }
+        let refused =
+            |message: String| AnalysisError::Options { id: "agree".to_owned(), analysis: "agree".to_owned(), message };
+        if let (Some(scorer), true) = (&options.scorer, scorers.is_empty()) {
+            return Err(refused(format!("scorer is {scorer:?}, which is no scorer with judges in this run")));
+        }
+        if let Some(unknown) = options.between.iter().find(|name| !all.contains(name)) {
+            return Err(refused(format!("{unknown:?} is no rater of this run; there are {}", all.join(", "))));
+        }
+        all.retain(|name| options.between.is_empty() || options.between.contains(name));
+        let mut by_sample: BTreeMap<&str, Vec<(usize, &Label)>> = BTreeMap::new();
+        for (at, label) in labels.iter().enumerate() {
+            by_sample.entry(label.sample.as_str()).or_default().push((at, label));
+        }
+        Ok(Self {
+            plan,
+            labels: by_sample,
+            used: vec![false; labels.len()],
+            raters: all,
+            scorers,
+            clusters: BTreeMap::new(),
+            items: BTreeMap::new(),
+        })
+    }
+
+    fn add(&mut self, row: &CellRow<'_>) {
+        if row.cell.status != CellStatus::Ok {
+            return;
+        }
+        let mut grades: BTreeMap<usize, Vec<Option<f64>>> = BTreeMap::new();
+        let raters = self.raters.len();
+        let mut set = |metric: usize, name: &str, grade: Option<f64>| {
+            let place = self.raters.iter().position(|rater| rater == name);
+            let row = grades.entry(metric).or_insert_with(|| vec![None; raters]);
+            if let (Some(slot), Some(_)) = (place.and_then(|place| row.get_mut(place)), grade) {
+                *slot = grade;
+            }
+        };
+        for judgment in row.judgments.iter().filter(|it| self.scorers.contains(&usize::from(it.scorer))) {
+            let Some(judge) = self.plan.judges.get(usize::from(judgment.judge)) else { continue };
+            for (metric, score) in &judgment.scores {
+                set(usize::from(*metric), &judge.id, score.number());
+            }
+        }
+        for (at, label) in self.labels.get(row.sample.id.as_str()).into_iter().flatten() {
+            if !fits(self.plan, row.system, label) {
+                continue;
+            }
+            for (name, score) in &label.scores {
+                for metric in self.named(name) {
+                    set(metric, rater(label), score.is_finite().then_some(*score));
+                    if let Some(used) = self.used.get_mut(*at) {
+                        *used = true;
+                    }
+                }
+            }
+        }
+        let cluster = row.sample.cluster.as_deref().unwrap_or(&row.sample.id);
+        let next = self.clusters.len() as u32;
+        let cluster = *self.clusters.entry(cluster.to_owned()).or_insert(next);
+        for (metric, grades) in grades {
+            if grades.iter().flatten().count() >= 2 {
+                self.items.entry(metric).or_default().push(Graded { cluster, grades });
+            }
+        }
+    }
+
+    /// The compared metrics that a label's name means: its whole name, or its last part.
+    fn named(&self, name: &str) -> Vec<usize> {
+        let is_it = |full: &str| full == name || full.rsplit_once('.').is_some_and(|(_, last)| last == name);
+        let metrics = self.plan.metrics.iter().enumerate();
+        let metrics = metrics.filter(|(_, metric)| self.scorers.contains(&metric.scorer) && is_it(&metric.name));
+        metrics.map(|(at, _)| at).collect()
+    }
+}
+
+fn rater(label: &Label) -> &str {
+    label.annotator.as_deref().unwrap_or(PEOPLE)
+}
+
+fn fits(plan: &PlanHeader, system: usize, label: &Label) -> bool {
+    let model = label.model.as_ref().is_none_or(|id| plan.system_model(system).is_some_and(|it| it.id == *id));
+    model && label.variant.as_ref().is_none_or(|id| plan.system_variant(system) == id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::example;
+
+    /// BR-18, CL-16: judges, and people's labels beside them, in every form.
+    #[test]
+    fn labels_are_raters_like_judges() {
+        let run = example();
+        let sample = run.samples[0].id.clone();
+        let scores = BTreeMap::from([("accuracy".to_owned(), 7.0), ("speed".to_owned(), 1.0)]);
+        let labels = [
+            Label { sample, scores: scores.clone(), ..Label::default() },
+            Label { sample: "elsewhere".to_owned(), scores, ..Label::default() },
+        ];
+        let found = agree(&run, &labels, &Options::default()).unwrap();
+        assert_eq!(found.raters, ["judge-strict", "judge-lenient", "labels"]);
+        assert_eq!(found.unmatched_labels, 1);
+        let accuracy = &found.metrics.iter().find(|it| it.metric == "quality.accuracy").unwrap().agreement;
+        assert_eq!(accuracy.pairs.len(), 3);
+        let judges = &accuracy.pairs[0];
+        assert!(judges.bias.interval().is_some() && judges.exact.method() == "Wilson");
+        assert!(judges.spearman.as_ref().unwrap().value() <= 1.0 && judges.limits.is_some());
+        let other = found.metrics.iter().find(|it| it.metric == "quality.completeness").unwrap();
+        assert_eq!(other.agreement.pairs.len(), 1);
+    }
+
+    #[test]
+    fn an_unknown_rater_is_refused_with_those_that_there_are() {
+        let options = Options { between: vec!["nobody".to_owned()], ..Options::default() };
+        let refused = agree(&example(), &[], &options).unwrap_err().to_string();
+        assert!(refused.contains("judge-strict, judge-lenient"), "{refused}");
+    }
+}

@@ -1,0 +1,279 @@
+//! Agreement of raters, judges or people, on the items that they share: every form that says something, each with its
+//! interval where it has one (CL-16, BR-18).
+//!
+//! | form | for | interval |
+//! |---|---|---|
+//! | bias, mean absolute difference | any two raters | t, cluster-robust over samples |
+//! | share equal; within one step of 1 | any two; scales with steps | Wilson |
+//! | limits of agreement, concordance (CCC) | two raters | t; none |
+//! | Cohen's κ, quadratic on a scale, and Gwet's AC1 or AC2 | two raters on declared steps | large-sample normal; t |
+//! | Pearson, Spearman, Kendall τ-b | two raters | Fisher z for Pearson |
+//! | Krippendorff's α | any number, items may lack some | percentile bootstrap of items |
+//! | ICC(2,1) of one rater, ICC(2,k) of the panel's mean | items that all rated | F |
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use karat_stats::agreement::{
+    Contingency, CountTable, Measurement, Ratings, Weighting, cohen_kappa, gwet_ac, icc, judge_error, kendall_tau_b,
+    krippendorff_alpha, pearson, score_indices, spearman,
+};
+use karat_stats::bootstrap::{Distribution, Resampling, bootstrap_indices};
+use karat_stats::describe::Proportion;
+use karat_stats::interval::{Interval, Level, Method};
+use karat_stats::seed::Seed;
+use serde::Serialize;
+
+use crate::estimate::{self, Aggregate, Observations};
+use crate::finding::Finding;
+
+/// Above so many items α has no bootstrap.
+const BOOTSTRAP_UP_TO: usize = 10_000;
+
+/// Below so many samples (or clusters of them) a bootstrap says too little.
+const BOOTSTRAP_FROM: usize = 10;
+
+/// Resamples of α.
+const RESAMPLES: usize = 1_000;
+
+/// Seed of the resamples.
+const SEED: Seed = Seed(1);
+
+/// Below so many items κ has no large-sample interval.
+const KAPPA_FROM: usize = 50;
+
+/// One item with its grades, by rater.
+#[derive(Debug, Clone)]
+pub(crate) struct Graded {
+    /// What it is not independent within: its sample, or its sample's cluster.
+    pub(crate) cluster: u32,
+    pub(crate) grades: Vec<Option<f64>>,
+}
+
+/// What is graded, and how.
+pub(crate) struct Panel<'a> {
+    /// Names of the raters.
+    pub(crate) raters: &'a [String],
+    /// The values of the scale, where it has steps.
+    pub(crate) scale: Option<Vec<f64>>,
+    pub(crate) level: Level,
+}
+
+/// Two raters in one metric. Differences are first − second, in the metric's unit.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct JudgePair {
+    /// The raters.
+    pub judges: (String, String),
+    /// Mean of |a − b| over shared items.
+    pub mean_abs_difference: Finding,
+    /// Mean of a − b: whether one is more lenient.
+    pub bias: Finding,
+    /// Root of the mean squared difference.
+    pub rms_difference: Finding,
+    /// Share of items with equal grades.
+    pub exact: Finding,
+    /// Share of items whose grades differ by at most 1; where the scale has steps and more than two.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub within_one: Option<Finding>,
+    /// Bland & Altman's limits: nearly all differences lie between them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limits: Option<(Finding, Finding)>,
+    /// Lin's concordance correlation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub concordance: Option<Finding>,
+    /// Cohen's κ.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kappa: Option<Finding>,
+    /// Gwet's AC1 (two values) or AC2.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ac: Option<Finding>,
+    /// Pearson's correlation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pearson: Option<Finding>,
+    /// Spearman's rank correlation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spearman: Option<Finding>,
+    /// Kendall's τ-b.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kendall: Option<Finding>,
+}
+
+/// Raters in one metric.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct MetricAgreement {
+    /// Items that at least two of the raters graded.
+    pub n: u64,
+    /// ICC(2,1), absolute agreement of a single rater, on the items that all graded.
+    pub icc: Option<Finding>,
+    /// ICC(2,k), absolute agreement of the mean of all raters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub icc_panel: Option<Finding>,
+    /// Krippendorff's α; items may lack raters.
+    pub alpha: Option<Finding>,
+    /// Each two raters.
+    pub pairs: Vec<JudgePair>,
+}
+
+/// How far the raters agree on the items.
+pub(crate) fn agreement(items: &[Graded], panel: &Panel<'_>) -> MetricAgreement {
+    let complete: Vec<Vec<f64>> =
+        items.iter().filter_map(|item| item.grades.iter().copied().collect::<Option<Vec<f64>>>()).collect();
+    let found = icc(&complete, panel.level).ok().flatten();
+    let coefficient = |value: Option<f64>, interval: Option<Interval>, name: &'static str| {
+        Some(Finding::point(value?, complete.len(), name)?.bounded(interval))
+    };
+    let raters = panel.raters.len();
+    let pairs = (0..raters).flat_map(|a| (a + 1..raters).map(move |b| (a, b)));
+    MetricAgreement {
+        n: items.len() as u64,
+        icc: found.and_then(|it| coefficient(it.coefficients.single_absolute, it.single_absolute_interval, "ICC(2,1)")),
+        icc_panel: found
+            .and_then(|it| coefficient(it.coefficients.average_absolute, it.average_absolute_interval, "ICC(2,k)")),
+        alpha: alpha(items, panel),
+        pairs: pairs.filter_map(|pair| self::pair(items, pair, panel)).collect(),
+    }
+}
+
+fn alpha(items: &[Graded], panel: &Panel<'_>) -> Option<Finding> {
+    let (measurement, name) = match &panel.scale {
+        Some(scale) if scale.len() == 2 => (Measurement::Nominal, "Krippendorff's alpha (nominal)"),
+        Some(_) => (Measurement::Ordinal, "Krippendorff's alpha (ordinal)"),
+        None => (Measurement::Interval, "Krippendorff's alpha (interval)"),
+    };
+    let units = Ratings::from_units(items.iter().map(|item| item.grades.iter().copied().flatten())).ok()?;
+    let value = krippendorff_alpha(&units, measurement).ok().flatten()?;
+    let point = Finding::point(value, items.len(), name)?;
+    let drawn = resampled(items, measurement).filter(|_| items.len() <= BOOTSTRAP_UP_TO);
+    let Some(interval) = drawn.and_then(|drawn| drawn.percentile(panel.level)) else { return Some(point) };
+    Some(point.bounded(Some(interval)).seeded(SEED))
+}
+
+/// α of resampled clusters of items.
+fn resampled(items: &[Graded], measurement: Measurement) -> Option<Distribution> {
+    let mut clusters: BTreeMap<u32, Vec<&Graded>> = BTreeMap::new();
+    items.iter().for_each(|item| clusters.entry(item.cluster).or_default().push(item));
+    let clusters: Vec<Vec<&Graded>> = clusters.into_values().collect();
+    let resampling = Resampling { resamples: RESAMPLES, ..Resampling::new(SEED) };
+    let alpha = |drawn: &[usize]| {
+        let items = drawn.iter().filter_map(|at| clusters.get(*at)).flatten();
+        let units = Ratings::from_units(items.map(|item| item.grades.iter().copied().flatten())).ok()?;
+        krippendorff_alpha(&units, measurement).ok().flatten()
+    };
+    bootstrap_indices(clusters.len(), alpha, &resampling).filter(|_| clusters.len() >= BOOTSTRAP_FROM)
+}
+
+fn pair(items: &[Graded], (a, b): (usize, usize), panel: &Panel<'_>) -> Option<JudgePair> {
+    let grade = |item: &Graded, rater: usize| item.grades.get(rater).copied().flatten();
+    let shared: Vec<(f64, f64, u32)> =
+        items.iter().filter_map(|item| Some((grade(item, a)?, grade(item, b)?, item.cluster))).collect();
+    let first: Vec<f64> = shared.iter().map(|(first, ..)| *first).collect();
+    let second: Vec<f64> = shared.iter().map(|(_, second, _)| *second).collect();
+    let n = shared.len();
+    let figure = |change: fn(f64) -> f64| {
+        let mut observed = Observations::default();
+        shared.iter().for_each(|(first, second, cluster)| observed.push(change(first - second), 0, *cluster));
+        let distinct: BTreeSet<u32> = observed.clusters.iter().copied().collect();
+        observed.clustered = distinct.len() < n;
+        estimate::figure(&observed, Aggregate::Mean, false, panel.level)
+    };
+    let share = |share: f64| {
+        let proportion = Proportion::new((share * n as f64).round(), n as f64)?;
+        Some(Finding::point(share, n, "share")?.with(Some(proportion.wilson(panel.level)), None))
+    };
+    let errors = judge_error(&first, &second, panel.level).ok().flatten()?;
+    let steps = panel.scale.as_deref().and_then(|scale| steps(&first, &second, scale, panel.level));
+    let (kappa, ac) = steps.unwrap_or_default();
+    let pearson = pearson(&first, &second, panel.level).ok().flatten();
+    let correlation = |value: f64, name: &'static str| Finding::point(value, n, name);
+    Some(JudgePair {
+        judges: (panel.raters.get(a)?.clone(), panel.raters.get(b)?.clone()),
+        mean_abs_difference: figure(f64::abs)?,
+        bias: figure(|gap| gap)?,
+        rms_difference: Finding::point(errors.root_mean_square_error, n, "root mean square")?,
+        exact: share(errors.exact_agreement)?,
+        within_one: panel.scale.as_ref().filter(|scale| scale.len() > 2).and_then(|_| share(errors.within_one)),
+        limits: errors.limits.and_then(|limits| {
+            let limit = |value, interval| Some(Finding::point(value, n, "Bland-Altman limit")?.bounded(Some(interval)));
+            Some((limit(limits.lower, limits.lower_interval)?, limit(limits.upper, limits.upper_interval)?))
+        }),
+        concordance: errors.concordance.and_then(|value| Finding::point(value, n, "concordance (CCC)")),
+        kappa,
+        ac,
+        pearson: pearson.and_then(|it| Some(correlation(it.correlation.value, "Pearson")?.bounded(it.interval))),
+        spearman: spearman(&first, &second).ok().flatten().and_then(|it| correlation(it.value, "Spearman")),
+        kendall: kendall_tau_b(&first, &second).ok().flatten().and_then(|it| correlation(it.tau_b, "Kendall τ-b")),
+    })
+}
+
+/// Cohen's κ and Gwet's AC on the steps of a scale; `None` when a grade stands between two steps.
+fn steps(first: &[f64], second: &[f64], scale: &[f64], level: Level) -> Option<(Option<Finding>, Option<Finding>)> {
+    let (weighting, kappa_name, ac_name) = if scale.len() == 2 {
+        (Weighting::Identity, "Cohen's kappa", "Gwet's AC1")
+    } else {
+        (Weighting::Quadratic, "Cohen's kappa (quadratic)", "Gwet's AC2 (quadratic)")
+    };
+    let a = score_indices("first rater", first, scale).ok()?;
+    let b = score_indices("second rater", second, scale).ok()?;
+    let n = first.len();
+    let table = Contingency::from_indices(&a, &b, scale.len()).ok()?;
+    let kappa = cohen_kappa(&table, weighting).and_then(|found| {
+        let interval = found.interval(level).filter(|_| n >= KAPPA_FROM);
+        Some(Finding::point(found.kappa, n, kappa_name)?.bounded(interval))
+    });
+    let counts = CountTable::from_ratings(a.iter().zip(&b).map(|(a, b)| [*a, *b]), scale.len()).ok();
+    let ac = counts.and_then(|counts| gwet_ac(&counts, weighting)).and_then(|found| {
+        let half = found.standard_error.zip(level.t(n as f64 - 1.0)).map(|(se, t)| se * t);
+        let interval =
+            half.map(|half| Interval::around(found.coefficient, half, level, Method::StudentT).clipped(-1.0, 1.0));
+        Some(Finding::point(found.coefficient, n, ac_name)?.bounded(interval))
+    });
+    Some((kappa, ac))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn panel<'a>(raters: &'a [String], scale: Option<Vec<f64>>) -> Panel<'a> {
+        Panel { raters, scale, level: Level::P95 }
+    }
+
+    fn items(rows: &[[f64; 2]]) -> Vec<Graded> {
+        let item = |(at, row): (usize, &[f64; 2])| Graded { cluster: at as u32, grades: row.map(Some).to_vec() };
+        rows.iter().enumerate().map(item).collect()
+    }
+
+    /// CL-16: on a scale with steps, κ is quadratic and AC2 and the share within one step stand beside it.
+    #[test]
+    fn a_scale_with_steps_has_kappa_and_ac() {
+        let raters = ["a".to_owned(), "b".to_owned()];
+        let rows: Vec<[f64; 2]> =
+            (0..60).map(|at| [1.0 + f64::from(at % 5), 1.0 + f64::from((at + u32::from(at % 7 == 0)) % 5)]).collect();
+        let found = agreement(&items(&rows), &panel(&raters, Some(vec![1.0, 2.0, 3.0, 4.0, 5.0])));
+        let pair = &found.pairs[0];
+        assert!(pair.kappa.as_ref().unwrap().interval().is_some());
+        assert_eq!(pair.kappa.as_ref().unwrap().method(), "Cohen's kappa (quadratic), normal");
+        assert!(pair.ac.as_ref().unwrap().value() > pair.kappa.as_ref().unwrap().value() - 0.2);
+        assert!(pair.within_one.as_ref().unwrap().value() >= pair.exact.value());
+        assert_eq!((found.alpha.as_ref().unwrap().seed(), found.n), (Some(1), 60));
+        assert!(found.alpha.unwrap().method().starts_with("Krippendorff's alpha (ordinal), percentile"));
+    }
+
+    /// House rule: no variation, no coefficient; the share of equal grades is still said.
+    #[test]
+    fn without_variation_only_shares_are_said() {
+        let raters = ["a".to_owned(), "b".to_owned()];
+        let found = agreement(&items(&[[1.0, 1.0]; 12]), &panel(&raters, Some(vec![0.0, 1.0])));
+        let pair = &found.pairs[0];
+        assert_eq!((pair.exact.value(), &pair.kappa, &found.alpha, &pair.pearson), (1.0, &None, &None, &None));
+        assert!(pair.within_one.is_none() && pair.ac.is_some());
+    }
+
+    /// A grade between two steps leaves the step-wise coefficients out, not the others.
+    #[test]
+    fn off_the_scale_there_is_no_kappa() {
+        let raters = ["a".to_owned(), "b".to_owned()];
+        let found =
+            agreement(&items(&[[1.0, 1.5], [2.0, 2.0], [3.0, 2.0]]), &panel(&raters, Some(vec![1.0, 2.0, 3.0])));
+        assert!(found.pairs[0].kappa.is_none() && found.pairs[0].pearson.is_some());
+    }
+}

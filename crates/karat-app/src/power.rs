@@ -1,0 +1,83 @@
+//! How many samples and dollars a difference takes, before a run is made (BY-16).
+
+use karat_analysis::power::{MetricPower, power, spreads};
+use karat_engine::Given;
+use karat_suite::Plan;
+
+use crate::report::findings;
+use crate::{App, AppError};
+
+/// A difference that should be detected.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Wanted {
+    /// The metric; the one that stands for the run without it.
+    pub metric: Option<String>,
+    /// The difference, in the metric's own unit.
+    pub difference: f64,
+}
+
+/// What the plan's samples can tell.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlanPower {
+    /// The metrics that were asked for.
+    pub metrics: Vec<MetricPower>,
+    /// The stored run that says how much differences vary; `None` where there is none of this suite.
+    pub run: Option<String>,
+}
+
+impl App {
+    /// Plans for the differences that are wanted: with the spread and the cost of the latest stored run of this suite,
+    /// else with the worst case and the estimate. Makes no call.
+    pub fn power(&self, plan: &Plan, wanted: &[Wanted]) -> Result<PlanPower, AppError> {
+        let header = &plan.header;
+        let runs = if self.store.exists() { self.open_store()?.runs_of_suite(&header.suite, 1)? } else { Vec::new() };
+        let run = runs.first().cloned();
+        let stored = run.as_deref().map(|run| findings(&self.stored(run)?)).transpose()?;
+        let measured = stored.as_ref().and_then(|found| {
+            let samples = found.samples() as f64;
+            Some(found.run.spend.cost()?.usd() / samples).filter(|cost| cost.is_finite())
+        });
+        let cost = match measured {
+            Some(cost) => Some(cost),
+            None => self.estimated_cost(plan)?,
+        };
+        let spreads = spreads(header, stored.as_ref());
+        let mut metrics = Vec::new();
+        for Wanted { metric, difference } in wanted {
+            let at = match metric {
+                Some(name) => header.metric(name),
+                None => karat_analysis::primary(header),
+            };
+            let (Some(spec), Some(spread)) =
+                (at.and_then(|at| header.metrics.get(at)), at.and_then(|at| spreads.get(at)))
+            else {
+                return Err(unknown(metric.as_deref(), plan));
+            };
+            let spread = spread.as_ref().ok_or_else(|| {
+                AppError::harness(format!(
+                    "nothing says how much {} varies: it has no range, and no run of this suite is stored",
+                    spec.name
+                ))
+                .hint("run a few samples first (`--limit 20`), then plan again")
+            })?;
+            metrics.push(power(spec, spread, header.dataset.rows, Some(*difference), cost));
+        }
+        Ok(PlanPower { metrics, run })
+    }
+
+    /// Dollars of one sample under all systems, judges included, on the estimate's upper side.
+    fn estimated_cost(&self, plan: &Plan) -> Result<Option<f64>, AppError> {
+        let (store, afresh) = (self.open_store()?, Given { oldest: None, outputs: None });
+        let estimate = karat_engine::estimate(plan, &store, plan.files(), afresh)?;
+        let trials = plan.header.systems.iter().map(|system| f64::from(system.trials));
+        let each = estimate.per_cell.iter().zip(trials).map(|(cost, trials)| Some(cost.as_ref()?.usd() * trials));
+        Ok(each.sum())
+    }
+}
+
+fn unknown(metric: Option<&str>, plan: &Plan) -> AppError {
+    let known: Vec<&str> = plan.header.metrics.iter().map(|metric| metric.name.as_str()).collect();
+    let what =
+        metric.map_or_else(|| "this suite has no metric".to_owned(), |name| format!("there is no metric `{name}`"));
+    AppError::harness(format!("`--mde`: {what}")).hint(format!("there are {}", known.join(", ")))
+}

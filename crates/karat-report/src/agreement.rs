@@ -1,0 +1,89 @@
+//! How far raters agree, for a terminal and as JSON; its Markdown is [`markdown::agreement`](crate::markdown::agreement).
+
+use std::fmt::Write as _;
+
+use karat_analysis::agree::{Agreed, MetricRaters};
+use karat_analysis::{Finding, JudgePair};
+use serde::Serialize;
+
+use crate::RenderError;
+use crate::figures::{self, count, percent};
+use crate::visible::brief;
+
+/// Characters of an id on one line.
+const WIDTH: usize = 100;
+
+/// The agreement for a terminal. Nothing in it can act on one.
+pub fn terminal(agreed: &Agreed) -> String {
+    let mut text = format!("run {}; raters: {}\n", brief(&agreed.run, WIDTH), brief(&agreed.raters.join(", "), WIDTH));
+    for metric in &agreed.metrics {
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "\n{}: {}", brief(&metric.metric, WIDTH), panel(metric));
+        for pair in &metric.agreement.pairs {
+            let _ = writeln!(text, "  {}", brief(&sentence(metric, pair), 4 * WIDTH));
+        }
+    }
+    unmatched(agreed).into_iter().for_each(|line| text.push_str(&format!("\n{line}\n")));
+    text
+}
+
+/// The agreement as JSON (`karat.agree/1`).
+///
+/// # Errors
+/// Never for an agreement that [`agree`](karat_analysis::agree::agree) made.
+pub fn json(agreed: &Agreed) -> Result<String, RenderError> {
+    #[derive(Serialize)]
+    struct Document<'a> {
+        schema: &'static str,
+        #[serde(flatten)]
+        agreed: &'a Agreed,
+    }
+    let document = Document { schema: "karat.agree/1", agreed };
+    let mut text = serde_json::to_string_pretty(&document).map_err(std::io::Error::from)?;
+    text.push('\n');
+    Ok(text)
+}
+
+/// What is said of labels that fit nothing.
+pub(crate) fn unmatched(agreed: &Agreed) -> Option<String> {
+    let n = agreed.unmatched_labels;
+    (n > 0).then(|| format!("labels that fit no cell and metric of the run: {}", count(n)))
+}
+
+/// What all raters together say.
+pub(crate) fn panel(metric: &MetricRaters) -> String {
+    let found = &metric.agreement;
+    let all = [("α", &found.alpha), ("ICC(2,1)", &found.icc), ("ICC(2,k)", &found.icc_panel)];
+    let known = all.iter().filter_map(|(name, finding)| Some(format!("{name} {}", coefficient(finding.as_ref()?))));
+    let known: Vec<String> = known.chain([format!("n = {}", count(found.n))]).collect();
+    known.join(", ")
+}
+
+/// Two raters in one sentence.
+pub(crate) fn sentence(metric: &MetricRaters, pair: &JudgePair) -> String {
+    let share = |finding: &Finding| percent(finding.value());
+    let mut parts = vec![format!("{} equal", share(&pair.exact))];
+    parts.extend(pair.within_one.as_ref().map(|within| format!("{} within 1", share(within))));
+    parts.extend(pair.kappa.as_ref().map(|kappa| format!("κ {}", coefficient(kappa))));
+    parts.extend(pair.ac.as_ref().map(|ac| format!("AC {}", coefficient(ac))));
+    parts.extend(pair.pearson.as_ref().map(|it| format!("r {}", coefficient(it))));
+    parts.extend(pair.spearman.as_ref().map(|it| format!("ρ {}", coefficient(it))));
+    parts.extend(pair.kendall.as_ref().map(|it| format!("τ {}", coefficient(it))));
+    parts.extend(pair.concordance.as_ref().map(|it| format!("CCC {}", coefficient(it))));
+    let (first, second) = &pair.judges;
+    format!(
+        "{first} and {second}: {}; {first} is {} against {second}, mean absolute difference {}",
+        parts.join(", "),
+        figures::full_change(metric, &pair.bias),
+        figures::value(metric, pair.mean_abs_difference.value())
+    )
+}
+
+/// A coefficient with its interval.
+pub(crate) fn coefficient(finding: &Finding) -> String {
+    match finding.interval() {
+        Some((lo, hi)) => format!("{:.2} ({lo:.2} to {hi:.2})", finding.value()),
+        None => format!("{:.2}", finding.value()),
+    }
+    .replace('-', "−")
+}

@@ -1,0 +1,23 @@
+//! `karat agree`.
+
+use karat_app::{Agreeing, Agreement};
+use karat_types::Exit;
+
+use super::{Edge, texts};
+use crate::args::{AgreeArgs, TextFormArg};
+use crate::failure::Failure;
+
+pub fn agree(edge: &Edge<'_>, args: &AgreeArgs) -> Result<Exit, Failure> {
+    let asked = Agreeing { scorer: args.scorer.clone(), between: args.between.clone(), labels: args.labels.clone() };
+    let found = edge.app.agree(&args.run, &asked)?;
+    texts::write(edge, "agree", args.output_dir.as_deref(), &args.format, &|form| text(&found, form))?;
+    Ok(Exit::Pass)
+}
+
+fn text(found: &Agreement, form: Option<TextFormArg>) -> Result<String, Failure> {
+    match form {
+        None => Ok(found.terminal()),
+        Some(TextFormArg::Md) => Ok(found.markdown()),
+        Some(TextFormArg::Json) => Ok(found.json()?),
+    }
+}

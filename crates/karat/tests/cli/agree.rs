@@ -1,0 +1,45 @@
+//! `karat agree`.
+
+use serde_json::Value;
+
+use crate::place::Place;
+
+/// BR-18, CL-16: judges with each other, as words, Markdown and JSON; with people's labels where there are some.
+#[test]
+fn judges_are_compared_with_each_other_and_with_people() {
+    let place = Place::new();
+    place.fine(&["run", "claims", "-q", "--run-id", "a", "--limit", "4"]);
+    let said = place.fine(&["agree", "a"]).stdout;
+    assert!(said.contains("sim-judge-strict and sim-judge-lenient") && said.contains("ICC(2,1)"), "{said}");
+    let json = place.fine(&["agree", "--format", "json"]).stdout;
+    let found: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(found["schema"], "karat.agree/1");
+    let first = &found["metrics"][0];
+    assert!(first["pairs"][0]["bias"]["ci"].is_array() && first["alpha"]["n"].is_u64(), "{first}");
+    let samples: Value = serde_json::from_str(&place.fine(&["show", "a", "--format", "json"]).stdout).unwrap();
+    let sample = samples[0]["sample"].as_str().unwrap();
+    let label =
+        |metric: &str| format!("{{\"sample\":\"{sample}\",\"annotator\":\"ann\",\"scores\":{{\"{metric}\":7}}}}\n");
+    place.write("labels.jsonl", &format!("{}{}", label("accuracy"), label("nothing")));
+    let arguments = ["agree", "a", "--labels", "labels.jsonl", "--between", "ann,sim-judge-strict", "-o", "out"];
+    let said = place.fine(&arguments).stdout;
+    assert!(
+        said.contains("sim-judge-strict and ann") && said.contains("fit no cell and metric of the run: 1"),
+        "{said}"
+    );
+    assert!(place.path().join("out/agree.md").exists() && place.path().join("out/agree.json").exists());
+}
+
+/// House rule: what cannot be compared is said, with the raters that there are.
+#[test]
+fn one_rater_has_nobody_to_agree_with() {
+    let place = Place::new();
+    place.fine(&["run", "claims", "-q", "--limit", "1", "--judges", "sim-judge-strict"]);
+    let alone = place.karat(&["agree"]);
+    assert!(alone.code == 1 && alone.stderr.contains("raters of this run: sim-judge-strict"), "{}", alone.all());
+    let unknown = place.karat(&["agree", "--between", "nobody"]);
+    assert!(unknown.code == 1 && unknown.stderr.contains("no rater of this run"), "{}", unknown.all());
+    place.write("labels.jsonl", "{\"sample\": 1}\n");
+    let broken = place.karat(&["agree", "--labels", "labels.jsonl"]);
+    assert!(broken.code == 1 && broken.stderr.contains("labels.jsonl:1"), "{}", broken.all());
+}
