@@ -36,7 +36,8 @@ pub use analyses::{
     Confidence, ConfidenceOptions, Confusion, ConfusionOptions, CorpusDimension, CorpusSession, CurveBin, Delta,
     DeltaOptions, Diagnostics, DiagnosticsOptions, ErrorKind, Errors, Evaluation, Example, Failure, Failures,
     FailuresOptions, Flagged, Grading, Latency, MetricDelta, Mover, NoteCount, Notes, Offsets, Often, Outcome, Over,
-    Shortfall, SpanFigures, Stage, Stretch, SummaryCorpus, SummaryCorpusOptions, TextChange, TextDelta, catalog,
+    Power, PowerOptions, Shortfall, Slice, Slices, SlicesOptions, SpanFigures, Stage, Stretch, SummaryCorpus,
+    SummaryCorpusOptions, TextChange, TextDelta, catalog,
 };
 pub use baseline::Beside;
 pub use consensus::{CellScores, Consensus, united_diagnostics};

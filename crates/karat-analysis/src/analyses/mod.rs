@@ -8,6 +8,7 @@ mod failures;
 mod grading;
 mod notes;
 mod power;
+mod slices;
 mod summary_corpus;
 
 use std::sync::Arc;
@@ -28,6 +29,7 @@ pub use failures::{Failure, Failures, FailuresOptions, Shortfall};
 pub use grading::{Flagged, Grading};
 pub use notes::{NoteCount, Notes};
 pub use power::{Power, PowerOptions};
+pub use slices::{Slice, Slices, SlicesOptions};
 pub use summary_corpus::{CorpusDimension, CorpusSession, SummaryCorpus, SummaryCorpusOptions};
 
 use crate::AnalysisError;
@@ -87,6 +89,8 @@ pub enum Outcome {
     Grading(Grading),
     /// Of `power`.
     Power(Power),
+    /// Of `slices`.
+    Slices(Slices),
     /// Of `summary_corpus`.
     SummaryCorpus(SummaryCorpus),
     /// Of `diagnostics`.
@@ -207,6 +211,13 @@ const REGISTRY: &[Entry] = &[
         about: "what the findings suggest, with caveats",
         options: || schema_for!(NoOptions),
         build: BUILT_IN,
+        always: false,
+    },
+    Entry {
+        name: "slices",
+        about: "figures of parts of the dataset",
+        options: || schema_for!(SlicesOptions),
+        build: slices::build,
         always: false,
     },
     Entry {
