@@ -68,7 +68,7 @@ impl App {
     /// Dollars of one sample under all systems, judges included, on the estimate's upper side.
     fn estimated_cost(&self, plan: &Plan) -> Result<Option<f64>, AppError> {
         let (store, afresh) = (self.open_store()?, Given { oldest: None, outputs: None });
-        let estimate = karat_engine::estimate(plan, &store, plan.files(), afresh)?;
+        let estimate = karat_engine::estimate(plan, &store, plan.files(), None, afresh)?;
         let trials = plan.header.systems.iter().map(|system| f64::from(system.trials));
         let each = estimate.per_cell.iter().zip(trials).map(|(cost, trials)| Some(cost.as_ref()?.usd() * trials));
         Ok(each.sum())

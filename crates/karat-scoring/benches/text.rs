@@ -59,11 +59,14 @@ fn sentence(seed: usize, noise: usize) -> String {
     format!("{}.", (0..WORDS).map(word).collect::<Vec<_>>().join(" "))
 }
 
+/// What is measured, its name in the script's reply, its goal in pairs a second, and the score of (candidate, reference).
+type Row<'a> = (&'a str, &'a str, f64, &'a dyn Fn(&str, &str) -> f64);
+
 fn main() {
     let pairs: Vec<(String, String)> = (0..PAIRS).map(|at| (sentence(at, 0), sentence(at, 1 + at % 5))).collect();
     let rouge = Rouge { stem: true, ..Rouge::default() };
     let (bleu, chrf) = (Bleu::default(), Chrf::default());
-    let rows: [(&str, &str, f64, &dyn Fn(&str, &str) -> f64); 3] = [
+    let rows: [Row<'_>; 3] = [
         ("ROUGE-1, 2 and L, stemmed", "rouge", 100_000.0, &|candidate, reference| {
             let found = rouge.scores([RougeType::One, RougeType::Two, RougeType::L], candidate, reference);
             found.iter().map(|overlap| overlap.f1).sum()
