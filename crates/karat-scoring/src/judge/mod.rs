@@ -14,18 +14,14 @@
 //!
 //! ```
 //! use karat_scoring::judge::{JudgeInput, RubricJudge};
-//! use karat_scoring::{Completer, drive};
-//! use karat_types::{CallError, ChatRequest, FinishReason, ModelSpec, Reply, RubricScorer, Sample};
+//! use karat_scoring::{Completion, Prompt, drive};
+//! use karat_types::{ModelSpec, RubricScorer, Sample};
 //! use serde_json::json;
 //!
-//! struct Canned;
-//! impl Completer for Canned {
-//!     fn complete(&mut self, request: &ChatRequest) -> Result<Reply, CallError> {
-//!         assert!(request.messages[1].content.contains("<<<OUTPUT"));
-//!         let text = r#"{"clarity": 4, "reasoning": "Short and plain."}"#.to_owned();
-//!         Ok(Reply { text, finish: FinishReason::Stop, usage: None, model: None })
-//!     }
-//! }
+//! let mut canned = |prompt: &Prompt| {
+//!     assert!(prompt.user().contains("<<<OUTPUT"));
+//!     Ok(Completion::text(r#"{"clarity": 4, "reasoning": "Short and plain."}"#))
+//! };
 //!
 //! let scorer: RubricScorer = serde_json::from_value(json!({
 //!     "rubric": {
@@ -42,7 +38,7 @@
 //!     columns: Default::default(), metadata: Default::default(),
 //! };
 //! let judge = RubricJudge::new(&scorer, &model)?;
-//! let verdict = drive(judge.machine(JudgeInput { sample: &sample, output: &json!("Tides."), seed: 1 }), &mut Canned);
+//! let verdict = drive(judge.machine(JudgeInput { sample: &sample, output: &json!("Tides."), seed: 1 }), &mut canned);
 //! assert_eq!(verdict.scores[0].1.number(), Some(4.0));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
