@@ -1,7 +1,6 @@
 //! How many samples and dollars a difference takes, before a run is made (BY-16).
 
 use karat_analysis::power::{MetricPower, power, spreads};
-use karat_engine::Given;
 use karat_suite::Plan;
 
 use crate::report::findings;
@@ -67,10 +66,9 @@ impl App {
 
     /// Dollars of one sample under all systems, judges included, on the estimate's upper side.
     fn estimated_cost(&self, plan: &Plan) -> Result<Option<f64>, AppError> {
-        let (store, afresh) = (self.open_store()?, Given { oldest: None, outputs: None });
-        let estimate = karat_engine::estimate(plan, &store, plan.files(), None, afresh)?;
+        let per_cell = self.estimate(plan)?.afresh.per_cell;
         let trials = plan.header.systems.iter().map(|system| f64::from(system.trials));
-        let each = estimate.per_cell.iter().zip(trials).map(|(cost, trials)| Some(cost.as_ref()?.usd() * trials));
+        let each = per_cell.iter().zip(trials).map(|(cost, trials)| Some(cost.as_ref()?.usd() * trials));
         Ok(each.sum())
     }
 }

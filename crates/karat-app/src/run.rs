@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use karat_engine::{Estimate, Given, Job, Stop, estimate, execute};
+use karat_engine::{Afresh, Estimate, Given, Job, Lengths, Stop, estimate, execute};
 use karat_providers::{Player, Providers, Recorder, Settings, TapeError};
 use karat_store::{Store, StoreError, StoredRun};
 use karat_suite::Plan;
@@ -87,7 +87,13 @@ impl App {
     pub fn estimate(&self, plan: &Plan) -> Result<Estimate, AppError> {
         let store = self.open_store()?;
         let oldest = plan.header.run.cache.oldest(self.clock.now());
-        Ok(estimate(plan, &store, plan.files(), None, Given { oldest: Some(oldest), outputs: None })?)
+        let given = Given {
+            oldest: Some(oldest),
+            outputs: None,
+            afresh: known_estimate(&store, &plan.header)?,
+            lengths: known_lengths(&store, &plan.header)?,
+        };
+        Ok(estimate(plan, &store, plan.files(), None, given)?)
     }
 
     /// Runs a plan.
@@ -183,20 +189,19 @@ impl App {
         let files = plan.files();
         let started_at = found.header.as_ref().map_or_else(|| self.clock.now(), |header| header.started_at);
         let oldest = plan.header.run.cache.oldest(started_at);
-        let given = Given { oldest: Some(oldest), outputs: found.outputs.clone() };
-        let run = Some(found.id.as_str());
-        let estimate = estimate(&plan, &store, files.clone(), run, given.clone())?;
+        let afresh = if found.outputs.is_none() { known_estimate(&store, &plan.header)? } else { None };
+        let lengths = known_lengths(&store, &plan.header)?;
+        let given = Given { oldest: Some(oldest), outputs: found.outputs.clone(), afresh, lengths };
+        let estimate = estimate(&plan, &store, files.clone(), Some(&found.id), given)?;
         allow(&mut plan, &estimate, invocation)?;
         let (providers, recorder) = self.providers(&plan.header, &estimate, &execution.tape)?;
         let ledger = match &found.header {
             Some(header) => store.reopen(&header.id)?,
             None => {
-                let given = Given { oldest: None, ..given };
-                let afresh = karat_engine::estimate(&plan, &store, files.clone(), run, given)?;
                 let begun = Begun {
                     invocation: Invocation { as_of: plan.header.as_of.clone(), ..invocation.clone() },
-                    estimate: afresh.cost().1,
-                    estimate_per_cell: afresh.per_cell,
+                    estimate: estimate.afresh.total,
+                    estimate_per_cell: estimate.afresh.per_cell.clone(),
                     score_of: found.outputs.as_ref().map(|run| run.header().id.clone()),
                 };
                 store.begin(&self.header(&found.id, &plan.header, &begun, started_at))?
@@ -317,6 +322,29 @@ pub(crate) fn begun(header: &RunHeader) -> Result<Begun, AppError> {
         AppError::harness(format!("run {} does not say what it was started with: {error}", header.id))
             .hint("go on with `karat run SUITE … --resume --run-id ID` and the flags it was started with")
     })
+}
+
+/// What an earlier run of the plan was expected to cost from the beginning, as this version of Karat would say it.
+fn known_estimate(store: &Store, plan: &PlanHeader) -> Result<Option<Afresh>, AppError> {
+    // Prices are no part of a plan's hash.
+    let same = |header: &RunHeader| {
+        header.version == env!("CARGO_PKG_VERSION")
+            && header.plan.models == plan.models
+            && header.plan.judges == plan.judges
+    };
+    let header = store.latest_of_plan(plan.plan_hash)?.filter(same);
+    let begun = header.and_then(|header| serde_json::from_value::<Begun>(header.invocation).ok());
+    Ok(begun
+        .filter(|begun| begun.estimate_per_cell.len() == plan.systems.len())
+        .map(|begun| Afresh { total: begun.estimate, per_cell: begun.estimate_per_cell }))
+}
+
+/// How long replies were in the latest finished run of the suite.
+fn known_lengths(store: &Store, plan: &PlanHeader) -> Result<Lengths, AppError> {
+    match store.latest_finished(&plan.suite)? {
+        Some(run) => Ok(Lengths::of(&store.rows(&run)?)?),
+        None => Ok(Lengths::default()),
+    }
 }
 
 /// A run is gone on with only under the plan that it was begun with.

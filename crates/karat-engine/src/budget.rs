@@ -84,6 +84,26 @@ impl Budget {
         self.settled.notify_waiters();
     }
 
+    /// Takes a reservation back whose call was not made.
+    pub fn withdraw(&self, upper: Money) {
+        {
+            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            state.calls = state.calls.saturating_sub(1);
+        }
+        self.settle(upper, Money::ZERO);
+    }
+
+    #[cfg(test)]
+    fn committed(&self) -> Money {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.spent + state.reserved
+    }
+
+    #[cfg(test)]
+    fn in_flight(&self) -> u64 {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).in_flight
+    }
+
     /// Whether a reservation was refused.
     pub fn stopped(&self) -> bool {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).stopped
@@ -94,7 +114,50 @@ impl Budget {
 mod tests {
     use std::sync::Arc;
 
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        /// BY-05, law 13: with 256 calls at once, what is spent and what is reserved never exceed the budget together, and
+        /// it is given up only when nothing is in flight.
+        #[test]
+        fn spending_stays_within_the_budget(
+            limit in 0..20_000_i128,
+            calls in prop::collection::vec((1..500_i128, 0..=100_i128), 1..600),
+        ) {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+            let budget = Arc::new(Budget::new(Some(Money(limit)), None, Money::ZERO, 0));
+            let slots = Arc::new(tokio::sync::Semaphore::new(256));
+            let (spent, made) = runtime.block_on(async {
+                let tasks = calls.iter().enumerate().map(|(at, (upper, share))| {
+                    let (budget, slots, upper, cost) = (budget.clone(), slots.clone(), Money(*upper), upper * share / 100);
+                    tokio::spawn(async move {
+                        let _slot = slots.acquire().await;
+                        if budget.reserve(upper).await.is_err() {
+                            assert_eq!(budget.in_flight(), 0);
+                            return 0;
+                        }
+                        assert!(budget.committed().0 <= limit);
+                        tokio::time::sleep(std::time::Duration::from_millis(at as u64 * 7 % 50)).await;
+                        budget.settle(upper, Money(cost));
+                        cost
+                    })
+                });
+                let (mut spent, mut made) = (0, 0);
+                for task in tasks.collect::<Vec<_>>() {
+                    let cost = task.await.unwrap();
+                    spent += cost;
+                    made += usize::from(cost > 0);
+                }
+                (spent, made)
+            });
+            prop_assert!(spent <= limit && made <= calls.len());
+            prop_assert_eq!(budget.committed(), Money(spent));
+        }
+    }
 
     /// BY-05: a reservation that does not fit waits for settlements and is refused only with nothing in flight.
     #[tokio::test]

@@ -7,25 +7,25 @@
 //! 4. The answer is parsed from the recorded bytes, so a resumed run reads what the first one read.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures::future::join_all;
-use karat_providers::{Call, Errand, Exchange, Providers};
+use karat_providers::{Call, Errand, Exchange, Gate, Held, Providers};
 use karat_store::{Ledger, PaidCalls};
 use karat_types::{
-    Answer, Ask, CallError, CallErrorCode, CallRecord, ChatRequest, Facts, Key, Machine, ModelSpec, Money, Note,
-    NoteKind, Observer, Pricing, Record, Reply, Request, Score, Turn, Usage,
+    Answer, Ask, CallError, CallErrorCode, CallRecord, Facts, Key, Machine, ModelSpec, Money, Note, Observer, Record,
+    Reply, Request, Score, Turn, Usage,
 };
-use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
+use crate::bounds::{breach, upper_bound, usage_of};
 use crate::budget::{Budget, Refusal};
 use crate::files::Library;
 use crate::identity::{call_key, seed_of};
 use crate::privacy::Privacy;
-use crate::steps::{DEFAULT_MAX_TOKENS, Metered};
+use crate::steps::Metered;
 use crate::stop::Stop;
 use crate::systems::ReadyScorer;
 
@@ -83,7 +83,7 @@ pub(crate) struct Calls {
     ledger: Arc<Ledger>,
     observer: Arc<dyn Observer>,
     library: Library,
-    slots: Semaphore,
+    gate: Gate,
     budget: Budget,
     paid: PaidCalls,
     stop: Stop,
@@ -103,7 +103,7 @@ struct Made {
     cost: Option<Money>,
     paid: Money,
     latency_ms: f64,
-    note: Option<Note>,
+    notes: Vec<Note>,
 }
 
 /// What [`Calls`] is made of.
@@ -126,7 +126,7 @@ impl Calls {
             ledger: init.ledger,
             observer: init.observer,
             library: init.library,
-            slots: Semaphore::new(init.concurrency),
+            gate: Gate::new(init.concurrency),
             budget: init.budget,
             paid: init.paid,
             stop: init.stop,
@@ -186,7 +186,7 @@ impl Calls {
                 tally.cost += made.cost.unwrap_or_default();
                 tally.unpriced |= made.cost.is_none();
                 tally.paid += made.paid;
-                tally.notes.extend(made.note.clone());
+                tally.notes.extend(made.notes.iter().cloned());
                 tally.calls.push(made.key);
                 slowest = slowest.max(made.latency_ms);
             }
@@ -216,36 +216,30 @@ impl Calls {
     }
 
     async fn call(&self, key: Key, request: &Request, upper: Money, target: &Target) -> Made {
-        let refused = |code, message: String| Made {
-            key,
-            outcome: Err(CallError { code, message, status: None }),
-            usage: Usage::default(),
-            cost: Some(Money::ZERO),
-            paid: Money::ZERO,
-            latency_ms: 0.0,
-            note: None,
+        let reservation = Reservation { calls: self, upper, is_open: AtomicBool::new(false) };
+        let (exchange, _slot) = match self.exchange(key, request, reservation.reserve(), target).await {
+            Ok(Some(held)) => held,
+            Ok(None) => {
+                // Its reservation stays open: it may have been paid.
+                reservation.leave_open();
+                let message = "the run was stopped while this call was under way";
+                return refused(key, CallErrorCode::Cancelled, message.to_owned());
+            }
+            Err(refusal) => return refused(key, CallErrorCode::Budget, refusal),
         };
-        let Ok(_slot) = self.slots.acquire().await else {
-            return refused(CallErrorCode::Cancelled, "the run is being stopped".to_owned());
-        };
-        if self.stop.is_set() {
-            return refused(CallErrorCode::Cancelled, "the run was stopped before this call was made".to_owned());
+        if let Err(CallError { code: CallErrorCode::Cancelled, message, .. }) = &exchange.outcome {
+            return refused(key, CallErrorCode::Cancelled, message.clone());
         }
-        if let Err(refusal) = self.reserve(upper).await {
-            return refused(CallErrorCode::Budget, refusal);
-        }
-        let Some(exchange) = self.exchange(key, request, target).await else {
-            return refused(CallErrorCode::Cancelled, "the run was stopped while this call was under way".to_owned());
-        };
         let exchange = self.redacted(exchange, request, target);
         self.made.fetch_add(1, Ordering::Relaxed);
-        let (usage, note) = usage_of(&exchange.outcome, request);
+        let (usage, mut notes) = usage_of(&exchange.outcome, request);
         let cost = target.model.as_ref().map_or(Some(Money::ZERO), |model| model.price.cost(&usage));
         // A replayed call has its price, and nobody pays it.
         let paid = if exchange.is_replayed { Some(Money::ZERO) } else { cost };
         let spent = paid.unwrap_or_default();
-        self.budget.settle(upper, spent);
+        let reserved = reservation.settle(spent);
         self.spent.fetch_add(u64::try_from(spent.0).unwrap_or(u64::MAX), Ordering::Relaxed);
+        notes.extend(target.model.as_ref().and_then(|model| breach(model, spent, upper)));
         let record = CallRecord {
             key,
             model: answering(request, target).to_owned(),
@@ -254,7 +248,7 @@ impl Calls {
             status: exchange.status,
             usage: Some(usage),
             cost: paid,
-            reserved: upper,
+            reserved,
             latency_ms: exchange.latency_ms,
             attempts: exchange.attempts,
             finish: exchange.outcome.as_ref().ok().map(|reply| reply.finish),
@@ -263,9 +257,9 @@ impl Calls {
         let latency_ms = exchange.latency_ms;
         if let Err(error) = self.ledger.append(vec![Record::Call(self.privacy.call(record))]).await {
             self.stop.fail(error.to_string());
-            return refused(CallErrorCode::Cancelled, error.to_string());
+            return refused(key, CallErrorCode::Cancelled, error.to_string());
         }
-        Made { key, outcome: exchange.outcome.map(Arc::new), usage, cost, paid: spent, latency_ms, note }
+        Made { key, outcome: exchange.outcome.map(Arc::new), usage, cost, paid: spent, latency_ms, notes }
     }
 
     /// A score from a service or program. It is no call of the run: it costs nothing and can be made again.
@@ -296,9 +290,14 @@ impl Calls {
         Exchange { request: self.privacy.body(exchange.request), response, outcome, ..exchange }
     }
 
-    /// Makes the call. `None` when the run was stopped and the answer did not come within the grace: its reservation
-    /// stays open, because it may have been paid.
-    async fn exchange(&self, key: Key, request: &Request, target: &Target) -> Option<Exchange> {
+    /// Makes the call. `None` when the run was stopped and the answer did not come within the grace.
+    async fn exchange(
+        &self,
+        key: Key,
+        request: &Request,
+        reserved: impl Future<Output = Result<(), String>>,
+        target: &Target,
+    ) -> Result<Option<Held<'_>>, String> {
         let out_of_time = async {
             match target.deadline {
                 Some(deadline) => tokio::time::sleep_until(deadline).await,
@@ -307,26 +306,29 @@ impl Calls {
         };
         let stopped = async {
             self.stop.wait().await;
+            self.gate.shut();
             tokio::time::sleep(GRACE).await;
         };
         let Target { timeout, retries, .. } = *target;
         let jitter_seed = seed_of(key);
-        let exchange = async {
+        let (providers, gate, observer) = (&self.providers, &self.gate, &*self.observer);
+        let held = async {
             match (request, &target.model) {
                 (Request::Chat(request), Some(model)) => {
                     let call = Call { model: &model.id, request, timeout, retries, jitter_seed };
-                    self.providers.call(call, &*self.observer).await
+                    providers.call_within(call, gate, reserved, observer).await
                 }
                 _ => {
                     let errand = Errand { who: &target.who, request, timeout, retries, jitter_seed };
-                    self.providers.errand(errand, &*self.observer).await
+                    providers.errand_within(errand, gate, reserved, observer).await
                 }
             }
         };
         tokio::select! {
-            exchange = exchange => Some(exchange),
-            () = out_of_time => Some(timed_out()),
-            () = stopped => None,
+            biased;
+            held = held => held.map(Some),
+            () = out_of_time => Ok(Some((timed_out(), None))),
+            () = stopped => Ok(None),
         }
     }
 
@@ -336,7 +338,7 @@ impl Calls {
             Refusal::Money => "the next call does not fit the run's budget. Raise `--budget-usd` and resume".to_owned(),
             Refusal::Calls => "the run has made as many calls as it may. Raise `--max-calls` and resume".to_owned(),
         })?;
-        let upper = i64::try_from(upper.0).unwrap_or(i64::MAX);
+        let upper = nanos(upper);
         if upper == 0 || self.block_credit.fetch_sub(upper, Ordering::AcqRel) >= upper {
             return Ok(());
         }
@@ -348,6 +350,65 @@ impl Calls {
         }
         self.block_credit.fetch_add(block, Ordering::AcqRel);
         Ok(())
+    }
+
+    /// Takes a reservation back whose call was never answered and cost nothing.
+    fn withdraw(&self, upper: Money) {
+        self.block_credit.fetch_add(nanos(upper), Ordering::AcqRel);
+        self.budget.withdraw(upper);
+    }
+}
+
+fn nanos(money: Money) -> i64 {
+    i64::try_from(money.0).unwrap_or(i64::MAX)
+}
+
+/// What is reserved for one call: given back when the call is not made after all.
+struct Reservation<'a> {
+    calls: &'a Calls,
+    upper: Money,
+    is_open: AtomicBool,
+}
+
+impl Reservation<'_> {
+    async fn reserve(&self) -> Result<(), String> {
+        self.calls.reserve(self.upper).await?;
+        self.is_open.store(true, Ordering::Release);
+        Ok(())
+    }
+
+    /// Settles what was reserved, and says how much that was: nothing when time was up before the call could be made.
+    fn settle(&self, spent: Money) -> Money {
+        if !self.is_open.swap(false, Ordering::AcqRel) {
+            return Money::ZERO;
+        }
+        self.calls.budget.settle(self.upper, spent);
+        self.upper
+    }
+
+    fn leave_open(&self) {
+        self.is_open.store(false, Ordering::Release);
+    }
+}
+
+impl Drop for Reservation<'_> {
+    fn drop(&mut self) {
+        if self.is_open.swap(false, Ordering::AcqRel) {
+            self.calls.withdraw(self.upper);
+        }
+    }
+}
+
+/// A call that was not made, or whose answer nobody may use.
+fn refused(key: Key, code: CallErrorCode, message: String) -> Made {
+    Made {
+        key,
+        outcome: Err(CallError { code, message, status: None }),
+        usage: Usage::default(),
+        cost: Some(Money::ZERO),
+        paid: Money::ZERO,
+        latency_ms: 0.0,
+        notes: Vec::new(),
     }
 }
 
@@ -384,7 +445,7 @@ fn remembered(record: CallRecord, request: &Request, target: &Target) -> Made {
         cost: record.cost,
         paid: Money::ZERO,
         latency_ms: record.latency_ms,
-        note: None,
+        notes: Vec::new(),
     }
 }
 
@@ -398,28 +459,4 @@ fn parsed(request: &Request, target: &Target, response: &Bytes) -> Result<Reply,
             status: None,
         }),
     }
-}
-
-/// What a call can cost at the most: one token a byte of the request, and every token the reply may have.
-fn upper_bound(request: &ChatRequest, price: &Pricing) -> Money {
-    let bytes: usize = request.messages.iter().map(|message| message.content.len() + 64).sum();
-    let output = request.parameters.max_tokens.unwrap_or(DEFAULT_MAX_TOKENS);
-    let usage = Usage { input_tokens: bytes as u64 + 512, output_tokens: u64::from(output), ..Usage::default() };
-    price.cost(&usage).unwrap_or_default()
-}
-
-/// The provider's usage, or an estimate of four bytes a token where it said nothing usable.
-fn usage_of(outcome: &Result<Reply, CallError>, request: &Request) -> (Usage, Option<Note>) {
-    let (Ok(reply), Request::Chat(request)) = (outcome, request) else { return (Usage::default(), None) };
-    if let Some(usage) = reply.usage {
-        return (usage, None);
-    }
-    let bytes: usize = request.messages.iter().map(|message| message.content.len()).sum();
-    let usage = Usage {
-        input_tokens: bytes.div_ceil(4) as u64,
-        output_tokens: reply.text.len().div_ceil(4) as u64,
-        ..Usage::default()
-    };
-    let text = "the provider reported no usable token counts; cost is estimated at four bytes a token".to_owned();
-    (usage, Some(Note { kind: NoteKind::UsageEstimated, text, count: 1 }))
 }

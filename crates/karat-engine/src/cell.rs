@@ -1,6 +1,7 @@
 //! One cell: its steps, its deterministic scores, its judgments.
 
-use std::sync::Arc;
+use std::borrow::Cow;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use futures::future::{BoxFuture, FutureExt, join_all};
@@ -12,7 +13,7 @@ use karat_types::{
     CellCost, CellError, CellRecord, CellStatus, JudgmentRecord, Key, Moment, Money, Note, PlanHeader, Record, Sample,
     Score, StepRecord,
 };
-use serde_json::{Value, json};
+use serde_json::{Map, Value};
 use tokio::time::Instant;
 
 use crate::calls::{Calls, Tally, Target};
@@ -27,8 +28,6 @@ use crate::systems::{ReadyJudge, ReadyStep, ReadySystem, Systems};
 pub(crate) struct Workshop {
     pub plan: Arc<PlanHeader>,
     pub systems: Systems,
-    /// What templates see of the services: `{ID: {url}}`.
-    pub services: Value,
     pub store: Arc<Store>,
     pub ledger: Arc<Ledger>,
     pub calls: Calls,
@@ -49,37 +48,52 @@ pub(crate) struct Row {
     /// The row as scorers and judges see it: what must not be kept is blacked out.
     pub shown: Arc<Sample>,
     pub digests: RowDigests,
-    pub context: Context,
+    /// What templates see of the row: made when the first of them is rendered, for reused cells never.
+    context: OnceLock<Context>,
 }
 
 impl Row {
-    pub fn new(sample: Sample, plan: &PlanHeader, systems: &Systems, services: &Value) -> Self {
+    pub fn new(sample: Sample, systems: &Systems) -> Self {
         let sample = Arc::new(sample);
         let shown = systems.privacy.row(&sample).map_or_else(|| sample.clone(), Arc::new);
-        let mut columns = sample.columns.clone();
-        columns.entry("id").or_insert_with(|| Value::from(&*sample.id));
-        let absent = Value::Null;
-        let context = Context::new()
-            .with("sample", &Value::Object(columns))
-            .with("input", sample.input.as_ref().unwrap_or(&absent))
-            .with("reference", sample.reference.as_ref().unwrap_or(&absent))
-            .with("params", &Value::Object(plan.params.clone()))
-            .with("run", &json!({ "date": plan.as_of }))
-            .with("services", services);
         let digests = RowDigests::new(sample.clone(), systems.reads.len());
-        Self { sample, shown, digests, context }
+        Self { sample, shown, digests, context: OnceLock::new() }
+    }
+
+    fn context(&self, reads: &[String]) -> &Context {
+        self.context.get_or_init(|| {
+            let columns = with_id(&self.sample);
+            let role = |name, value: &Option<Value>| match value {
+                Some(value) if is_read(name, reads) => value.clone(),
+                _ => Value::Null,
+            };
+            Context::new()
+                .with_read("sample", &columns, reads)
+                .with("input", &role("input", &self.sample.input))
+                .with("reference", &role("reference", &self.sample.reference))
+        })
     }
 }
 
+/// A row's columns, its id among them.
+fn with_id(sample: &Sample) -> Cow<'_, Map<String, Value>> {
+    if sample.columns.contains_key("id") {
+        return Cow::Borrowed(&sample.columns);
+    }
+    let mut columns = sample.columns.clone();
+    columns.insert("id".to_owned(), Value::from(&*sample.id));
+    Cow::Owned(columns)
+}
+
+/// Whether any of the names is this one or a part of it.
+fn is_read(name: &str, reads: &[String]) -> bool {
+    reads.iter().any(|read| read.split(['.', '[']).next() == Some(name))
+}
+
 /// What the steps of a system see of a row.
-pub(crate) fn step_input(row: &Row, system: &ReadySystem, output: Option<&Value>) -> StepInput {
-    let mut context = row.context.child().with("variant", &Value::from(system.variant.as_str()));
-    if let Some(model) = &system.model {
-        context = context.with("model", &json!({ "id": model.id, "name": model.model, "family": model.family }));
-    }
-    if let Some(output) = output {
-        context = context.with("output", output);
-    }
+pub(crate) fn step_input(row: &Row, systems: &Systems, system: &ReadySystem, output: Option<&Value>) -> StepInput {
+    let context = row.context(&systems.names).over(&system.context);
+    let context = output.into_iter().fold(context, |context, output| context.with("output", output));
     StepInput { context, sample: row.sample.clone(), model: system.model.clone() }
 }
 
@@ -266,7 +280,7 @@ impl Workshop {
 
     /// A recorded output. It is read anew for every cell and never stored for reuse: reading it costs nothing.
     async fn found(&self, row: &Row, system: &ReadySystem, step: &ReadyStep) -> StepResult {
-        let machine = step.step.machine(step_input(row, system, None));
+        let machine = step.step.machine(step_input(row, &self.systems, system, None));
         let mut tally = Tally::default();
         match self.calls.drive(machine, Key::default(), None, &mut tally).await {
             StepEnd::Failed(error) => Err(Arc::new(Unmade::Failed(error, Box::new(tally)))),
@@ -431,7 +445,8 @@ impl<'w> Chain<'w, '_> {
             None => (self.found.clone(), Money::ZERO),
         };
         let ready = &self.system.chain[at];
-        let mut input = step_input(self.row, self.system, before.as_ref().map(|made| &*made.step.output));
+        let output = before.as_ref().map(|made| &*made.step.output);
+        let mut input = step_input(self.row, &workshop.systems, self.system, output);
         input.model = ready.model.clone().or(input.model);
         let target = Target {
             who: ready.who.clone(),

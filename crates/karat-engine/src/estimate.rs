@@ -1,23 +1,25 @@
 //! What a run would do: cells, calls, tokens and money, found by walking the plan without making a call.
 //!
 //! A step whose input is known is polled once, so its calls and prompts are exact. What depends on outputs that do not
-//! exist yet is bounded: one call a later step, inputs as long as the replies before may be, replies between a tenth
-//! and the whole of `max_tokens`.
+//! exist yet is bounded: one call a later step, inputs as long as the replies before may be. Replies are as long as they
+//! were in an earlier run of the suite ([`Lengths`]); where there is none, between a tenth and the whole of `max_tokens`.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use karat_scoring::judge::JudgeInput;
 use karat_store::{Store, StoredRun};
 use karat_suite::{Files, Plan};
 use karat_types::{Action, Ask, Key, Machine, ModelSpec, Moment, Money, Request, Turn, Usage};
+use rustc_hash::FxHashSet;
 use serde_json::Value;
 
 use crate::EngineError;
 use crate::cell::{Row, step_input};
 use crate::files::Library;
-use crate::history::{Earlier, Place};
-use crate::identity::{judgment_key, output_key, recorded_key};
+use crate::history::{self, Earlier};
+use crate::identity::{judgment_key, output_key, recorded_key, seed_of};
+use crate::lengths::Lengths;
 use crate::steps::{DEFAULT_MAX_TOKENS, StepEnd};
 use crate::systems::{ReadyJudge, ReadyStep, ReadySystem, Systems};
 
@@ -41,7 +43,17 @@ pub struct Estimate {
     pub judgments_reused: u64,
     /// By model, the matrix's first, then judges.
     pub models: Vec<ModelEstimate>,
-    /// The most that a cell of a system is expected to cost on average, by system; `None` where a price is unknown.
+    /// What the plan would cost if nothing of it were there.
+    pub afresh: Afresh,
+}
+
+/// What a plan is expected to cost if nothing of it is there, on conservative assumptions. The same for every run of
+/// the plan.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Afresh {
+    /// The whole plan, where prices are known.
+    pub total: Money,
+    /// A cell on average, by system; `None` where a price is unknown.
     pub per_cell: Vec<Option<Money>>,
 }
 
@@ -117,6 +129,10 @@ pub struct Given {
     pub oldest: Option<Moment>,
     /// The outputs of a stored run that is scored again.
     pub outputs: Option<StoredRun>,
+    /// What an earlier run of the plan has found of its cost; without it, it is found again.
+    pub afresh: Option<Afresh>,
+    /// How long replies were in an earlier run of the suite.
+    pub lengths: Lengths,
 }
 
 /// Walks the plan of a run that may have begun already (`run` is its id).
@@ -128,18 +144,22 @@ pub fn estimate(
     given: Given,
 ) -> Result<Estimate, EngineError> {
     store.catch_up()?;
+    let systems = plan.header.systems.len();
+    let afresh = AfreshSums { sums: Sums::default(), by_system: vec![Some(Money::ZERO); systems] };
     let mut walk = Walk {
         plan,
         store: given.oldest.map(|oldest| (store, oldest)),
         outputs: given.outputs.map(Earlier::new),
         systems: Arc::new(Systems::new(&plan.header, run.unwrap_or_default())?),
         library: Library::new(files),
-        planned: HashSet::new(),
-        sums: BTreeMap::new(),
-        by_system: vec![(Some(Money::ZERO), 0); plan.header.systems.len()],
-        services: crate::services::unstarted(&plan.header),
-        outside: BTreeMap::new(),
-        estimate: Estimate { cells: plan.header.cells(), ..Estimate::default() },
+        lengths: given.lengths,
+        now: Sums::default(),
+        afresh: given.afresh.is_none().then_some(afresh),
+        estimate: Estimate {
+            cells: plan.header.cells(),
+            afresh: given.afresh.unwrap_or_default(),
+            ..Estimate::default()
+        },
     };
     for row in plan.rows() {
         let sample = match row {
@@ -147,8 +167,8 @@ pub fn estimate(
             Err(error) if error.row.is_some() => continue,
             Err(error) => return Err(EngineError::Dataset(error)),
         };
-        let row = Row::new(sample, &plan.header, &walk.systems, &walk.services);
-        for at in 0..plan.header.systems.len() {
+        let row = Row::new(sample, &walk.systems);
+        for at in 0..systems {
             for trial in 0..plan.header.systems[at].trials {
                 walk.cell(&row, at, trial)?;
             }
@@ -158,6 +178,7 @@ pub fn estimate(
 }
 
 /// What is known of an output that a judge or later step will read.
+#[derive(Clone)]
 enum Known {
     Output(Arc<Value>),
     /// There is none yet, and the next step is the first.
@@ -174,100 +195,163 @@ struct Walk<'a> {
     outputs: Option<Earlier>,
     systems: Arc<Systems>,
     library: Library,
-    planned: HashSet<Key>,
-    sums: BTreeMap<(bool, String), Sum>,
-    by_system: Vec<(Option<Money>, i128)>,
-    services: Value,
-    /// Requests to services and programs.
-    outside: BTreeMap<&'static str, u64>,
+    lengths: Lengths,
+    now: Sums,
+    afresh: Option<AfreshSums>,
     estimate: Estimate,
 }
 
+/// What is asked of each model. Step outputs that several cells share count once.
 #[derive(Default)]
+struct Sums {
+    /// Beginnings of the keys that count already.
+    planned: FxHashSet<u64>,
+    models: BTreeMap<(bool, String), Sum>,
+    /// Requests to services and programs.
+    outside: BTreeMap<&'static str, u64>,
+}
+
+struct AfreshSums {
+    sums: Sums,
+    by_system: Vec<Option<Money>>,
+}
+
+/// Calls that a cell needs: of which step or judge, and how much.
+struct Needed {
+    /// Key of the step; judgments are never shared.
+    key: Option<Key>,
+    who: Who,
+    sum: Sum,
+    /// Output tokens that it took in an earlier run.
+    likely: Option<(u64, u64)>,
+}
+
+/// Who is asked.
+enum Who {
+    Model(Arc<ModelSpec>),
+    /// Services or programs.
+    Outside(&'static str),
+}
+
+impl Needed {
+    /// Replies are taken to be as long as they were, instead of as long as they may be.
+    fn expect_what_is_likely(&mut self) {
+        if let Some((least, most)) = self.likely.filter(|_| self.sum.calls.0 > 0) {
+            self.sum.output = (least.min(self.sum.output.1), most.min(self.sum.output.1));
+        }
+    }
+}
+
+#[derive(Clone, Default)]
 struct Sum {
     calls: (u64, u64),
     input: (u64, u64),
     output: (u64, u64),
 }
 
+/// A cell as the walk sees it.
+struct Place<'a> {
+    row: &'a Row,
+    system: &'a ReadySystem,
+    keys: &'a [Key],
+}
+
 impl Walk<'_> {
     fn cell(&mut self, row: &Row, at: usize, trial: u32) -> Result<(), EngineError> {
         let systems = self.systems.clone();
         let system = &systems.systems[at];
-        self.by_system[at].1 += 1;
-        if let Some(earlier) = &self.outputs {
-            let model = system.model.as_ref().map(|model| model.id.as_str());
-            let place = Place { row: row.sample.row, sample: &row.sample.id, model, variant: &system.variant, trial };
-            let Some(output) = earlier.stored(place)?.and_then(|cell| cell.output) else {
-                self.estimate.skipped += 1;
-                return Ok(());
-            };
-            self.estimate.reused += 1;
-            return self.judgments(row, at, &Known::Output(output));
-        }
-        let mut known = Known::Nothing;
-        let mut before = self.systems.root;
-        if let Some(step) = &system.recorded {
-            match recorded_output(&systems, &self.library, row, system, step) {
-                Some(output) => {
-                    before = recorded_key(&output);
-                    known = Known::Output(Arc::new(output));
-                }
-                None => {
-                    self.estimate.skipped += 1;
-                    return Ok(());
-                }
+        let Some(start) = self.start(row, system, trial)? else {
+            self.estimate.skipped += 1;
+            return Ok(());
+        };
+        let keys = match &self.outputs {
+            Some(_) => Vec::new(),
+            None => {
+                let before = if let Known::Output(output) = &start { recorded_key(output) } else { systems.root };
+                system.keys(&systems, &row.digests, before, trial)
             }
-        }
-        let keys = system.keys(&systems, &row.digests, before, trial);
-        let mut first = 0;
-        for place in (0..keys.len()).rev() {
-            if let Some(step) = self.stored(keys[place])? {
-                known = Known::Output(step);
-                first = place + 1;
-                break;
-            }
-        }
-        let mut sums = Vec::new();
-        for (step, key) in system.chain.iter().zip(&keys).skip(first) {
-            let shared = !self.planned.insert(*key);
-            if let Some(kind) = outside(step).filter(|_| !shared) {
-                *self.outside.entry(kind).or_default() += 1;
-            }
-            if step.model.is_none() {
-                known = Known::Length(UNKNOWN_ANSWER);
-                continue;
-            }
-            match self.step(row, system, step, &known) {
-                None => {
-                    self.estimate.skipped += 1;
-                    return Ok(());
-                }
-                Some((sum, length)) => {
-                    known = Known::Length(length);
-                    if let Some(model) = &step.model {
-                        sums.push((shared, model.clone(), sum));
-                    }
-                }
-            }
-        }
-        if first < keys.len() {
+        };
+        let place = Place { row, system, keys: &keys };
+        let (made, known) = self.made(&keys, &start)?;
+        let Some((mut needed, known)) = self.steps(&place, made, known) else {
+            self.estimate.skipped += 1;
+            return Ok(());
+        };
+        if made < keys.len() {
             self.estimate.fresh += 1;
         } else {
             self.estimate.reused += 1;
         }
-        for (shared, model, sum) in sums {
-            self.charge(at, &model, &sum);
-            if !shared {
-                self.add(false, model.id.clone(), sum);
-            }
+        let steps = needed.len();
+        self.judgments(row, &known, &mut needed)?;
+        let is_afresh = made == 0 && needed.len() - steps == systems.judges.len();
+        let afresh = (self.afresh.is_some() && !is_afresh).then(|| self.all(&place, start));
+        if let Some(sums) = &mut self.afresh {
+            sums.add(at, afresh.as_ref().unwrap_or(&needed));
         }
-        self.judgments(row, at, &known)
+        needed.iter_mut().for_each(Needed::expect_what_is_likely);
+        self.now.add(&needed);
+        Ok(())
     }
 
-    fn stored(&self, key: Key) -> Result<Option<Arc<Value>>, EngineError> {
-        let Some((store, oldest)) = self.store else { return Ok(None) };
-        Ok(store.step(key)?.filter(|stored| stored.run_started_at >= oldest).map(|stored| stored.record.output))
+    /// What the first step that is made begins with: a found output, or nothing. `None` where nothing was found.
+    fn start(&self, row: &Row, system: &ReadySystem, trial: u32) -> Result<Option<Known>, EngineError> {
+        if let Some(earlier) = &self.outputs {
+            let model = system.model.as_ref().map(|model| model.id.as_str());
+            let (row, sample) = (row.sample.row, &*row.sample.id);
+            let place = history::Place { row, sample, model, variant: &system.variant, trial };
+            return Ok(earlier.stored(place)?.and_then(|cell| cell.output).map(Known::Output));
+        }
+        let Some(step) = &system.recorded else { return Ok(Some(Known::Nothing)) };
+        let found = recorded_output(&self.systems, &self.library, row, system, step);
+        Ok(found.map(|output| Known::Output(Arc::new(output))))
+    }
+
+    /// How many steps of a cell need not be made, and what is known of the output of the last of them.
+    fn made(&self, keys: &[Key], start: &Known) -> Result<(usize, Known), EngineError> {
+        let Some((store, oldest)) = self.store else { return Ok((0, start.clone())) };
+        for (at, key) in keys.iter().enumerate().rev() {
+            let is_read = at + 1 < keys.len() || !self.systems.judges.is_empty();
+            if !is_read && store.has_step(*key, oldest)? {
+                return Ok((at + 1, Known::Nothing));
+            }
+            let stored = if is_read { store.step(*key)? } else { None };
+            if let Some(stored) = stored.filter(|stored| stored.run_started_at >= oldest) {
+                return Ok((at + 1, Known::Output(stored.record.output)));
+            }
+        }
+        Ok((0, start.clone()))
+    }
+
+    /// The calls of the steps from `first` on, and what is then known of the output. `None` when a step skips the cell
+    /// or fails before any call.
+    fn steps(&self, place: &Place<'_>, first: usize, mut known: Known) -> Option<(Vec<Needed>, Known)> {
+        let mut needed = Vec::with_capacity(place.keys.len() + self.systems.judges.len());
+        for (step, key) in place.system.chain.iter().zip(place.keys).skip(first) {
+            let (who, sum, length) = match (&step.model, outside(step)) {
+                (Some(model), _) => {
+                    let (sum, length) = self.step(place.row, place.system, step, &known)?;
+                    (Who::Model(model.clone()), sum, length)
+                }
+                (None, Some(kind)) => (Who::Outside(kind), Sum::default(), UNKNOWN_ANSWER),
+                (None, None) => continue,
+            };
+            known = Known::Length(length);
+            needed.push(Needed { key: Some(*key), who, sum, likely: None });
+        }
+        // What is known of is all steps together, so it helps where there is one.
+        if let ([only], [_]) = (&mut needed[..], place.keys) {
+            let model = place.system.model.as_ref().map(|model| model.id.as_str());
+            only.likely = self.lengths.of_system(model, &place.system.variant);
+        }
+        Some((needed, known))
+    }
+
+    /// The calls of a cell of which nothing is there.
+    fn all(&self, place: &Place<'_>, start: Known) -> Vec<Needed> {
+        let Some((mut needed, known)) = self.steps(place, 0, start) else { return Vec::new() };
+        needed.extend(self.systems.judges.iter().map(|judge| self.judgment(place.row, &known, judge)));
+        needed
     }
 
     /// Calls of one step and the greatest length of its output; `None` when it skips or fails before any call.
@@ -279,7 +363,7 @@ impl Walk<'_> {
             Known::Length(length) => (1, 500 + length),
             Known::Output(_) | Known::Nothing => {
                 let output = if let Known::Output(output) = known { Some(&**output) } else { None };
-                let mut input = step_input(row, system, output);
+                let mut input = step_input(row, &self.systems, system, output);
                 input.model = step.model.clone();
                 match step.step.machine(input).poll(Vec::new()) {
                     Turn::Done(_) => return None,
@@ -297,67 +381,95 @@ impl Walk<'_> {
         Some((sum, output))
     }
 
-    fn judgments(&mut self, row: &Row, at: usize, known: &Known) -> Result<(), EngineError> {
-        let mut sums = Vec::new();
+    /// Adds the calls of the judgments that are not there.
+    fn judgments(&mut self, row: &Row, known: &Known, needed: &mut Vec<Needed>) -> Result<(), EngineError> {
         for judge in &self.systems.clone().judges {
             if let (Some((store, oldest)), Known::Output(output)) = (self.store, known) {
                 let columns = row.digests.get(&self.systems.reads, judge.reads);
-                let stored = store.judgment(judgment_key(judge.identity, output_key(output), columns))?;
-                if stored.is_some_and(|stored| stored.run_started_at >= oldest) {
+                if store.has_judgment(judgment_key(judge.identity, output_key(output), columns), oldest)? {
                     self.estimate.judgments_reused += 1;
                     continue;
                 }
             }
             self.estimate.judgments_fresh += 1;
-            sums.push((judge.model.clone(), judge_sum(row, judge, known, self.plan.header.run.seed)));
-        }
-        for (judge, sum) in sums {
-            self.charge(at, &judge, &sum);
-            self.add(true, judge.id.clone(), sum);
+            needed.push(self.judgment(row, known, judge));
         }
         Ok(())
     }
 
-    fn charge(&mut self, system: usize, model: &ModelSpec, sum: &Sum) {
-        let cost = sum.cost(model).map(|(_, most)| most);
-        let charged = &mut self.by_system[system].0;
-        *charged = charged.zip(cost).map(|(sum, cost)| sum + cost);
-    }
-
-    fn add(&mut self, judge: bool, model: String, more: Sum) {
-        let sum = self.sums.entry((judge, model)).or_default();
-        let add = |sum: &mut (u64, u64), more: (u64, u64)| *sum = (sum.0 + more.0, sum.1 + more.1);
-        add(&mut sum.calls, more.calls);
-        add(&mut sum.input, more.input);
-        add(&mut sum.output, more.output);
+    fn judgment(&self, row: &Row, known: &Known, judge: &ReadyJudge) -> Needed {
+        let sum = judge_sum(row, judge, known, self.plan.header.run.seed);
+        let scorer = self.plan.header.scorers.get(usize::from(judge.scorer)).map_or("", |scorer| scorer.id.as_str());
+        let likely = self.lengths.of_judgment(scorer, &judge.model.id);
+        Needed { key: None, who: Who::Model(judge.model.clone()), sum, likely }
     }
 
     fn finish(self) -> Estimate {
         let header = &self.plan.header;
         let specs = header.models.iter().map(|spec| (false, spec)).chain(header.judges.iter().map(|spec| (true, spec)));
-        let models = specs.filter_map(|(judge, spec)| {
-            let sum = self.sums.get(&(judge, spec.id.clone()))?;
-            Some(ModelEstimate {
-                id: spec.id.clone(),
-                judge,
-                calls: sum.calls,
-                input_tokens: sum.input,
-                output_tokens: sum.output,
-                cost: sum.cost(spec),
-                floor: sum.floor(spec),
-            })
-        });
-        let models = models.chain(self.outside.iter().map(|(kind, calls)| ModelEstimate::outside(kind, *calls)));
-        let models = models.collect();
-        let per_cell = self.by_system.iter().map(|(sum, cells)| sum.map(|sum| Money(sum.0 / (*cells).max(1))));
-        Estimate { models, per_cell: per_cell.collect(), ..self.estimate }
+        let models = |sums: &Sums| -> Vec<ModelEstimate> {
+            let known = specs
+                .clone()
+                .filter_map(|(judge, spec)| Some((judge, spec, sums.models.get(&(judge, spec.id.clone()))?)));
+            let outside = sums.outside.iter().map(|(kind, calls)| ModelEstimate::outside(kind, *calls));
+            known.map(|(judge, spec, sum)| sum.estimate(judge, spec)).chain(outside).collect()
+        };
+        let mut estimate = Estimate { models: models(&self.now), ..self.estimate };
+        if let Some(AfreshSums { sums, by_system }) = &self.afresh {
+            let total = models(sums).iter().filter_map(|model| model.cost).map(|(_, most)| most).sum();
+            let cells = header.systems.iter().map(|system| i128::from(header.dataset.rows) * i128::from(system.trials));
+            let per_cell = by_system.iter().zip(cells).map(|(sum, cells)| sum.map(|sum| Money(sum.0 / cells.max(1))));
+            estimate.afresh = Afresh { total, per_cell: per_cell.collect() };
+        }
+        estimate
+    }
+}
+
+impl Sums {
+    fn add(&mut self, needed: &[Needed]) {
+        for Needed { key, who, sum, .. } in needed {
+            if key.is_some_and(|key| !self.planned.insert(seed_of(key))) {
+                continue;
+            }
+            match who {
+                Who::Model(model) => self.models.entry((key.is_none(), model.id.clone())).or_default().add(sum),
+                Who::Outside(kind) => *self.outside.entry(kind).or_default() += 1,
+            }
+        }
+    }
+}
+
+impl AfreshSums {
+    fn add(&mut self, system: usize, needed: &[Needed]) {
+        self.sums.add(needed);
+        let charged = &mut self.by_system[system];
+        for Needed { who, sum, .. } in needed {
+            if let Who::Model(model) = who {
+                *charged = charged.zip(sum.cost(model)).map(|(charged, (_, most))| charged + most);
+            }
+        }
     }
 }
 
 impl Sum {
-    fn floor(&self, model: &ModelSpec) -> Money {
-        let usage = Usage { input_tokens: self.input.0 / 2, ..Usage::default() };
-        model.price.cost(&usage).unwrap_or_default()
+    fn add(&mut self, more: &Self) {
+        let add = |sum: &mut (u64, u64), more: (u64, u64)| *sum = (sum.0 + more.0, sum.1 + more.1);
+        add(&mut self.calls, more.calls);
+        add(&mut self.input, more.input);
+        add(&mut self.output, more.output);
+    }
+
+    fn estimate(&self, judge: bool, model: &ModelSpec) -> ModelEstimate {
+        let floor = Usage { input_tokens: self.input.0 / 2, ..Usage::default() };
+        ModelEstimate {
+            id: model.id.clone(),
+            judge,
+            calls: self.calls,
+            input_tokens: self.input,
+            output_tokens: self.output,
+            cost: self.cost(model),
+            floor: model.price.cost(&floor).unwrap_or_default(),
+        }
     }
 
     /// Least and most; `None` when the price is unknown.
@@ -376,7 +488,7 @@ pub(crate) fn recorded_output(
     system: &ReadySystem,
     step: &ReadyStep,
 ) -> Option<Value> {
-    let mut machine = step.step.machine(step_input(row, system, None));
+    let mut machine = step.step.machine(step_input(row, systems, system, None));
     let mut answers = Vec::new();
     loop {
         match machine.poll(std::mem::take(&mut answers)) {

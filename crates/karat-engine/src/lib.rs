@@ -12,6 +12,7 @@
 //!
 //! The engine reads no clock but tokio's, no environment and no random source, and it prints nothing.
 
+mod bounds;
 mod budget;
 mod calls;
 mod cell;
@@ -20,6 +21,7 @@ mod files;
 mod flights;
 mod history;
 mod identity;
+mod lengths;
 mod parts;
 mod privacy;
 mod run;
@@ -29,7 +31,8 @@ mod steps;
 mod stop;
 mod systems;
 
-pub use estimate::{Estimate, Given, ModelEstimate, estimate};
+pub use estimate::{Afresh, Estimate, Given, ModelEstimate, estimate};
+pub use lengths::Lengths;
 pub use parts::Change;
 pub use run::{Job, Outcome, execute};
 pub use services::outside;

@@ -92,8 +92,7 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
     let total = plan.cells();
     let workshop = Arc::new(Workshop {
         plan: plan.clone(),
-        systems,
-        services: crate::services::seen(services.urls()),
+        systems: systems.serving(&crate::services::seen(services.urls())),
         store: job.store.clone(),
         ledger: ledger.clone(),
         calls,
@@ -178,7 +177,7 @@ async fn dispatch(
         }
         for sample in samples {
             let first = sample.row * per_row;
-            let row = Arc::new(Row::new(sample, &workshop.plan, &workshop.systems, &workshop.services));
+            let row = Arc::new(Row::new(sample, &workshop.systems));
             for ordinal in first..first + per_row {
                 let Some(before) = before(workshop, finished, ordinal) else { continue };
                 let slot = tokio::select! {

@@ -137,7 +137,6 @@ pub fn outlook(
     each: &mut dyn FnMut(CellOutlook) -> ControlFlow<()>,
 ) -> Result<(), EngineError> {
     let files: Arc<dyn Files> = plan.files();
-    let services = crate::services::unstarted(&plan.header);
     let desk = Desk {
         plan,
         store,
@@ -156,7 +155,7 @@ pub fn outlook(
         if !wanted(&sample) {
             continue;
         }
-        let row = Row::new(sample, &plan.header, &desk.systems, &services);
+        let row = Row::new(sample, &desk.systems);
         let reads = desk.systems.all_reads.digests(&row.sample);
         for ordinal in row.sample.row * per_row..(row.sample.row + 1) * per_row {
             if each(desk.cell(&row, &reads, ordinal)?).is_break() {

@@ -1,17 +1,21 @@
 //! The plan's systems, compiled once a run: steps, identities, scorers and judges.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use karat_scoring::judge::{PROMPT_VERSION, RubricJudge};
 use karat_scoring::scorer::{self, Scorer};
+use karat_text::template::Context;
 use karat_types::{Key, KeyBuilder, ModelSpec, PlanHeader, Score, ScorerKind};
+use serde_json::{Value, json};
 
 use crate::EngineError;
 use crate::estimate::tokens_of;
 use crate::identity::{Reads, RowDigests, of_run, step_key};
 use crate::parts;
 use crate::privacy::Privacy;
+use crate::services::unstarted;
 use crate::steps::CompiledStep;
 
 /// Domains of the constant parts of identities.
@@ -41,6 +45,9 @@ pub(crate) struct ReadySystem {
     pub chain: Vec<ReadyStep>,
     pub model: Option<Arc<ModelSpec>>,
     pub variant: String,
+    /// What its templates see that is the same for all rows: `params`, `variant`, `model`, `run`,
+    /// `services`.
+    pub context: Context,
 }
 
 /// A deterministic scorer and where its scores stand.
@@ -87,6 +94,8 @@ pub(crate) struct Systems {
     pub reads: Vec<Reads>,
     /// What any of them reads.
     pub all_reads: Reads,
+    /// Every name that a step reads.
+    pub names: Vec<String>,
     /// Where every chain of keys begins.
     pub root: Key,
     /// How content is kept.
@@ -116,7 +125,8 @@ impl ReadyJudge {
 }
 
 impl Systems {
-    /// Compiles a plan for the run of this id.
+    /// Compiles a plan for the run of this id. Its services are not started: templates that read their addresses can be
+    /// rendered, and nobody answers there.
     pub fn new(plan: &PlanHeader, run: &str) -> Result<Self, EngineError> {
         let mut reads = Vec::new();
         let models: Vec<Arc<ModelSpec>> = plan.models.iter().cloned().map(Arc::new).collect();
@@ -127,15 +137,27 @@ impl Systems {
         let scorers = ready_scorers(plan)?;
         let judges = ready_judges(plan, run, &mut reads)?;
         let all_reads = Reads::united(&reads);
-        Ok(Self {
+        let steps = plan.variants.iter().flat_map(|variant| &variant.steps);
+        let names: BTreeSet<&String> = steps.flat_map(|step| &step.reads).collect();
+        let systems = Self {
             systems,
             scorers,
             judges,
             reads,
             all_reads,
+            names: names.into_iter().cloned().collect(),
             root: KeyBuilder::new("karat/chain/1").finish(),
             privacy: Privacy::new(&plan.privacy)?,
-        })
+        };
+        Ok(systems.serving(&unstarted(plan)))
+    }
+
+    /// The same with services at these addresses: `{ID: {url}}`.
+    pub fn serving(mut self, services: &Value) -> Self {
+        for system in &mut self.systems {
+            system.context = system.context.child().with("services", services);
+        }
+        self
     }
 }
 
@@ -192,7 +214,18 @@ fn ready_system(
             chain.push(ready);
         }
     }
-    Ok(ReadySystem { recorded, chain, model: matrix_model, variant: variant.id.clone() })
+    let context = system_context(plan, &variant.id, matrix_model.as_deref());
+    Ok(ReadySystem { recorded, chain, model: matrix_model, variant: variant.id.clone(), context })
+}
+
+fn system_context(plan: &PlanHeader, variant: &str, model: Option<&ModelSpec>) -> Context {
+    let context = Context::new()
+        .with("params", &plan.params)
+        .with("variant", variant)
+        .with("run", &json!({ "date": plan.as_of }));
+    model.into_iter().fold(context, |context, model| {
+        context.with("model", &json!({ "id": model.id, "name": model.model, "family": model.family }))
+    })
 }
 
 /// A system's last step is its own unless another system begins with the same steps; earlier steps count as shared.

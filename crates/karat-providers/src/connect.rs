@@ -1,6 +1,7 @@
 //! From a registry entry to a model that can be called; everything that can be wrong is found here, before any call.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use karat_text::gaps;
 use karat_types::{ChatRequest, ModelSpec};
@@ -9,12 +10,12 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use tokio::sync::Semaphore;
 
 use crate::codec::Codec;
 use crate::command::CommandModel;
 use crate::failure::{Place, Who};
 use crate::hosts::{self, Host};
+use crate::limiter::Limiter;
 use crate::options::{CommandOptions, HttpOptions, ScriptedOptions, StubOptions};
 use crate::providers::Settings;
 use crate::scripted::Script;
@@ -115,8 +116,8 @@ pub(crate) struct Connected {
     /// Its entry, with every `${NAME}` of the model's name replaced.
     pub spec: ModelSpec,
     pub backend: Backend,
-    /// One permit for each call that may be in flight.
-    pub permits: Option<Semaphore>,
+    /// How fast it may be called.
+    pub limiter: Arc<Limiter>,
 }
 
 /// What answers.
@@ -145,6 +146,13 @@ impl Endpoint {
 }
 
 impl Connected {
+    /// Whether a provider counts the calls of both together: one address, key and model name, and the same limits.
+    pub fn shares_limits(&self, other: &Self) -> bool {
+        let (Backend::Http(mine), Backend::Http(theirs)) = (&self.backend, &other.backend) else { return false };
+        (&mine.address, &mine.key_variable) == (&theirs.address, &theirs.key_variable)
+            && (&self.spec.model, self.spec.limits) == (&other.spec.model, other.spec.limits)
+    }
+
     pub fn place(&self) -> Place<'_> {
         let endpoint = match &self.backend {
             Backend::Http(endpoint) => Some(endpoint),
@@ -177,8 +185,7 @@ pub(crate) fn connect(
         _ => return Err(desk.unknown_provider()),
     };
     let model = desk.expand("model", &spec.model)?;
-    let permits = spec.limits.concurrency.map(|calls| Semaphore::new(calls.max(1) as usize));
-    Ok(Connected { spec: ModelSpec { model, ..spec.clone() }, backend, permits })
+    Ok(Connected { spec: ModelSpec { model, ..spec.clone() }, backend, limiter: Limiter::new(spec.limits) })
 }
 
 /// One entry and what is needed to connect it.

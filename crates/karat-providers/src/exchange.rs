@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use karat_types::{CallError, ChatRequest, Reply};
+use karat_types::{CallError, CallErrorCode, ChatRequest, Reply};
+
+use crate::limiter::Slot;
 
 /// One call to a connected model.
 #[derive(Debug, Clone, Copy)]
@@ -38,4 +40,21 @@ pub struct Exchange {
     pub is_replayed: bool,
     /// The reply, read from `response`, or why there is none.
     pub outcome: Result<Reply, CallError>,
+}
+
+/// An exchange, and the slot that it holds until it is on disk; none where nothing was sent.
+pub type Held<'a> = (Exchange, Option<Slot<'a>>);
+
+/// A call that could not be made.
+pub(crate) fn unsent(message: String) -> Exchange {
+    let error = CallError { code: CallErrorCode::Unsupported, message, status: None };
+    Exchange {
+        request: Bytes::new(),
+        response: Bytes::new(),
+        status: None,
+        attempts: 0,
+        latency_ms: 0.0,
+        is_replayed: false,
+        outcome: Err(error),
+    }
 }

@@ -1,5 +1,4 @@
-//! Models behind one call: wire codecs, one transport, capture, redaction, retries, concurrency limits, and offline
-//! models.
+//! Models behind one call: wire codecs, one transport, capture, redaction, retries, limits, and offline models.
 //!
 //! A call goes this way, live and in replay alike:
 //!
@@ -12,6 +11,7 @@
 //! `stub`) answer with bytes in OpenAI's form, so nothing behind them can tell the difference.
 
 mod anthropic;
+mod attempts;
 mod azure;
 mod capture;
 mod codec;
@@ -21,6 +21,7 @@ mod exchange;
 mod failure;
 mod gemini;
 mod hosts;
+mod limiter;
 mod lines;
 mod openai;
 mod options;
@@ -38,8 +39,9 @@ mod usage;
 
 pub use codec::{Codec, Unreadable, parse};
 pub use connect::ProviderError;
-pub use exchange::{Call, Exchange};
+pub use exchange::{Call, Exchange, Held};
 pub use hosts::catalog;
+pub use limiter::{Gate, Slot};
 pub use outside::{Errand, Outside, answer};
 pub use process::end_processes;
 pub use providers::{Providers, Settings};

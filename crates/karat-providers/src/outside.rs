@@ -14,12 +14,14 @@ use secrecy::SecretString;
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
+use crate::attempts::{Attempt, Quest, Tries};
 use crate::connect::ProviderError;
-use crate::exchange::Exchange;
+use crate::exchange::{Exchange, Held, unsent};
 use crate::failure::{Failure, Place, Who};
+use crate::limiter::{Gate, Way};
 use crate::lines;
 use crate::process::{Environment, Program, failed};
-use crate::providers::{Attempt, Providers, Settings, Tries, unsent};
+use crate::providers::{Providers, Settings, free};
 use crate::retry::Waits;
 use crate::transport::{Letter, Transport};
 
@@ -84,19 +86,36 @@ pub fn answer(request: &Request, body: &[u8]) -> Result<Reply, String> {
 }
 
 impl Providers {
-    /// Runs one errand, with as many attempts as it may have. It does not fail: what went wrong stands in the exchange.
+    /// Runs one errand by itself, as [`Providers::errand_within`] does.
     pub async fn errand(&self, errand: Errand<'_>, observer: &dyn Observer) -> Exchange {
+        let gate = Gate::new(1);
+        let Ok((exchange, _)) = self.errand_within(errand, &gate, free(), observer).await;
+        exchange
+    }
+
+    /// Runs one errand behind a gate, as [`Providers::call_within`] makes a call.
+    ///
+    /// # Errors
+    /// That of `reserved`: then nothing was asked.
+    pub async fn errand_within<'a, E>(
+        &'a self,
+        errand: Errand<'_>,
+        gate: &'a Gate,
+        reserved: impl Future<Output = Result<(), E>>,
+        observer: &dyn Observer,
+    ) -> Result<Held<'a>, E> {
         if self.is_replay() {
             let message = format!("{}: a replay asks no services and runs no programs", errand.who);
-            let exchange = unsent(String::new());
             let miss = CallError { code: CallErrorCode::ReplayMiss, message, status: None };
-            return Exchange { outcome: Err(miss), ..exchange };
+            return Ok((Exchange { outcome: Err(miss), ..unsent(String::new()) }, None));
         }
+        let way = Way { gate, limiter: None, tokens: 0 };
         match errand.request {
-            Request::Http(request) => self.service(&errand, request, observer).await,
-            Request::Command(request) => self.command(&errand, request, observer).await,
+            Request::Http(request) => self.service(&errand, request, way, reserved, observer).await,
+            Request::Command(request) => self.command(&errand, request, way, reserved, observer).await,
             Request::Chat(_) | Request::File { .. } => {
-                unsent(format!("{}: it asked for a model or a file; this is a bug in karat", errand.who))
+                let problem = format!("{}: it asked for a model or a file; this is a bug in karat", errand.who);
+                Ok((unsent(problem), None))
             }
         }
     }
@@ -106,16 +125,23 @@ impl Providers {
         self.lines.end().await;
     }
 
-    async fn service(&self, errand: &Errand<'_>, request: &HttpRequest, observer: &dyn Observer) -> Exchange {
+    async fn service<'a, E>(
+        &self,
+        errand: &Errand<'_>,
+        request: &HttpRequest,
+        way: Way<'a>,
+        reserved: impl Future<Output = Result<(), E>>,
+        observer: &dyn Observer,
+    ) -> Result<Held<'a>, E> {
         let captured = self.secrets.clean(Bytes::from(captured_http(request).to_string()));
         let Some(transport) = &self.transport else {
-            return unsent(format!("{}: there is no HTTP client; this is a bug in karat", errand.who));
+            return Ok((unsent(format!("{}: there is no HTTP client; this is a bug in karat", errand.who)), None));
         };
         let letter = match self.letter(request) {
             Ok(letter) => letter,
             Err(problem) => {
                 let error = unsent(self.secrets.clean_text(format!("{}: {problem}", errand.who)));
-                return Exchange { request: captured, ..error };
+                return Ok((Exchange { request: captured, ..error }, None));
             }
         };
         let mut shown = letter.url.clone();
@@ -123,7 +149,8 @@ impl Providers {
         let place = Place { who: Who::Outside(errand.who), address: shown.as_str() };
         let tries = ServiceTries { providers: self, transport, letter: &letter, errand };
         let waits = Waits::new(self.backoff, errand.retries, errand.jitter_seed);
-        self.retried(place, captured, waits, observer, &tries).await
+        let quest = Quest { place, request: captured, waits };
+        self.retried(quest, way, reserved, observer, &tries).await
     }
 
     fn letter(&self, request: &HttpRequest) -> Result<Letter, String> {
@@ -156,19 +183,27 @@ impl Providers {
         Ok(Letter { method, url, headers, body: body.map(|(_, bytes)| bytes) })
     }
 
-    async fn command(&self, errand: &Errand<'_>, request: &CommandRequest, observer: &dyn Observer) -> Exchange {
+    async fn command<'a, E>(
+        &self,
+        errand: &Errand<'_>,
+        request: &CommandRequest,
+        way: Way<'a>,
+        reserved: impl Future<Output = Result<(), E>>,
+        observer: &dyn Observer,
+    ) -> Result<Held<'a>, E> {
         let captured = self.secrets.clean(Bytes::from(captured_command(request).to_string()));
         let env = request.env.iter().map(|(name, text)| Ok((name.clone(), self.fill(text)?)));
         let env = match env.collect::<Result<Vec<_>, String>>() {
             Ok(env) => env,
-            Err(problem) => return unsent(format!("{}: {problem}", errand.who)),
+            Err(problem) => return Ok((unsent(format!("{}: {problem}", errand.who)), None)),
         };
         let program =
             Program { run: request.run.clone(), environment: Environment::Clean(env), folder: request.folder.clone() };
         let place = Place { who: Who::Outside(errand.who), address: "" };
         let tries = ProgramTries { providers: self, program, request, errand };
         let waits = Waits::new(self.backoff, errand.retries, errand.jitter_seed);
-        self.retried(place, captured, waits, observer, &tries).await
+        let quest = Quest { place, request: captured, waits };
+        self.retried(quest, way, reserved, observer, &tries).await
     }
 
     fn fill(&self, text: &GapText) -> Result<String, String> {
@@ -188,7 +223,7 @@ impl Tries for ServiceTries<'_> {
     async fn attempt(&self) -> Attempt {
         let sent = self.providers.sent(self.transport, self.letter, self.errand.timeout).await;
         let malformed = |problem| Failure::new(CallErrorCode::Malformed, problem);
-        sent.read(|_, body| answer(self.errand.request, body).map_err(malformed))
+        Attempt::read(sent, |_, body| answer(self.errand.request, body).map_err(malformed))
     }
 }
 
@@ -218,7 +253,7 @@ impl Tries for ProgramTries<'_> {
             let said = |problem| failed(format!("program `{}`: it {problem}", program.name()));
             answer(errand.request, &response).map_err(said)
         });
-        Attempt { response, status: None, latency: start.elapsed(), outcome }
+        Attempt { response, status: None, latency: start.elapsed(), exhausted: None, room: None, outcome }
     }
 }
 

@@ -1,22 +1,25 @@
 //! The connected models and the one way to call them.
 
+use std::convert::Infallible;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use karat_types::{CallError, CallErrorCode, ChatRequest, Event, ModelSpec, Observer, Reply};
+use karat_types::{CallErrorCode, ChatRequest, ModelSpec, Observer};
 use reqwest::Method;
 use rustc_hash::FxHashMap;
 use tokio::time::Instant;
 
+use crate::attempts::{Attempt, Quest, Tries, shut_out};
 use crate::capture::Secrets;
 use crate::codec::parse;
 use crate::command::CommandModel;
 use crate::connect::{Backend, Connected, Endpoint, ProviderError, connect};
-use crate::exchange::{Call, Exchange};
-use crate::failure::{Failure, Place};
+use crate::exchange::{Call, Exchange, Held, unsent};
+use crate::failure::Failure;
+use crate::limiter::{Gate, Way};
 use crate::lines::Lines;
 use crate::openai::{OPENAI, completion};
 use crate::outside::Outside;
@@ -35,6 +38,8 @@ pub struct Settings {
     pub secret: Lookup,
     /// Bytes that the body of an answer may have.
     pub max_response: usize,
+    /// Bytes that large answers, above 64 KiB, may take together until they are on disk.
+    pub max_in_memory: usize,
     /// Idle connections that are kept for each server.
     pub max_connections: usize,
     /// How waits between attempts grow.
@@ -44,11 +49,13 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The defaults, with this environment: 8 MiB, 256 connections, waits from half a second to a minute.
+    /// The defaults, with this environment: 8 MiB an answer, 64 MiB together, 256 connections, waits from half a second
+    /// to a minute.
     pub fn new(secret: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
         Self {
             secret: Arc::new(secret),
             max_response: 8 * 1024 * 1024,
+            max_in_memory: 64 * 1024 * 1024,
             max_connections: 256,
             backoff: Backoff::default(),
             own_program: None,
@@ -66,14 +73,12 @@ impl fmt::Debug for Settings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Settings")
             .field("max_response", &self.max_response)
+            .field("max_in_memory", &self.max_in_memory)
             .field("max_connections", &self.max_connections)
             .field("backoff", &self.backoff)
             .finish_non_exhaustive()
     }
 }
-
-/// Bytes that are kept of a body that broke off or is too large.
-const KEPT: usize = 64 * 1024;
 
 /// Models that can be called. Shared by all tasks of a run.
 pub struct Providers {
@@ -121,7 +126,12 @@ impl Providers {
                 Some(earlier) if earlier == spec => continue,
                 Some(_) => errors.push(ProviderError::Ambiguous { model: spec.id.clone() }),
                 None => match connect(spec, &settings, &mut secrets) {
-                    Ok(model) => drop(connected.insert(spec.id.clone(), model)),
+                    Ok(mut model) => {
+                        if let Some(known) = connected.values().find(|known: &&Connected| known.shares_limits(&model)) {
+                            model.limiter = known.limiter.clone();
+                        }
+                        connected.insert(spec.id.clone(), model);
+                    }
                     Err(error) => errors.push(error),
                 },
             }
@@ -167,64 +177,100 @@ impl Providers {
         matches!(self.tape, Tape::Replay(..))
     }
 
+    /// Makes one call by itself, as [`Providers::call_within`] does.
+    pub async fn call(&self, call: Call<'_>, observer: &dyn Observer) -> Exchange {
+        let gate = Gate::new(1);
+        let Ok((exchange, _)) = self.call_within(call, &gate, free(), observer).await;
+        exchange
+    }
+
     /// Makes one call, with as many attempts as it may have. Tells the observer of each wait.
     ///
-    /// It does not fail: what went wrong stands in the exchange. Dropping the future cancels the call.
-    pub async fn call(&self, call: Call<'_>, observer: &dyn Observer) -> Exchange {
+    /// Each attempt waits until the model's limits and the gate let it pass, and gives its slot back before it waits for
+    /// the next. `reserved` is awaited once, when the first attempt has passed. The slot of the last attempt comes with
+    /// the exchange: hold it as long as the exchange is not on disk. Dropping the future cancels the call.
+    ///
+    /// # Errors
+    /// That of `reserved`: then nothing was sent. What goes wrong with the call itself stands in the exchange.
+    pub async fn call_within<'a, E>(
+        &'a self,
+        call: Call<'_>,
+        gate: &'a Gate,
+        reserved: impl Future<Output = Result<(), E>>,
+        observer: &dyn Observer,
+    ) -> Result<Held<'a>, E> {
         match &self.tape {
-            Tape::None => self.live(call, observer).await,
+            Tape::None => self.live(call, gate, reserved, observer).await,
             Tape::Record(recorder) => {
-                let exchange = self.live(call, observer).await;
-                recorder.write(&call, &exchange);
-                exchange
+                let (exchange, slot) = self.live(call, gate, reserved, observer).await?;
+                if slot.is_some() {
+                    recorder.write(&call, &exchange);
+                }
+                Ok((exchange, slot))
             }
-            Tape::Replay(player, specs) => match specs.get(call.model) {
-                Some(spec) => player.answer(spec, &call),
-                None => never_connected(call.model),
-            },
+            Tape::Replay(..) if gate.is_shut() => Ok((shut_out(call.model, 0), None)),
+            Tape::Replay(player, specs) => {
+                reserved.await?;
+                let spec = specs.get(call.model);
+                Ok((spec.map_or_else(|| never_connected(call.model), |spec| player.answer(spec, &call)), None))
+            }
         }
     }
 
-    async fn live(&self, call: Call<'_>, observer: &dyn Observer) -> Exchange {
-        let Some(model) = self.models.get(call.model) else { return never_connected(call.model) };
+    async fn live<'a, E>(
+        &'a self,
+        call: Call<'_>,
+        gate: &'a Gate,
+        reserved: impl Future<Output = Result<(), E>>,
+        observer: &dyn Observer,
+    ) -> Result<Held<'a>, E> {
+        let Some(model) = self.models.get(call.model) else { return Ok((never_connected(call.model), None)) };
+        let way = Way { gate, limiter: Some(&model.limiter), tokens: expected_tokens(call.request) };
         match &model.backend {
-            Backend::Http(endpoint) => self.over_http(model, endpoint, call, observer).await,
-            Backend::Command(program) => self.program(model, program, &call).await,
+            Backend::Http(endpoint) => self.over_http(model, endpoint, call, way, reserved, observer).await,
+            Backend::Command(program) => {
+                self.once(call.model, way, reserved, self.program(model, program, &call)).await
+            }
             Backend::Scripted(script) => {
-                let _permit = permit(model).await;
-                self.offline(model, &call, |request| script.reply(request))
+                let made = async { self.offline(model, &call, |request| script.reply(request)) };
+                self.once(call.model, way, reserved, made).await
             }
             Backend::Stub => {
-                let _permit = permit(model).await;
-                self.offline(model, &call, |request| Ok(stub::reply(request)))
+                let made = async { self.offline(model, &call, |request| Ok(stub::reply(request))) };
+                self.once(call.model, way, reserved, made).await
             }
         }
     }
 
-    async fn over_http(
+    async fn over_http<'a, E>(
         &self,
         model: &Connected,
         endpoint: &Endpoint,
         call: Call<'_>,
+        way: Way<'a>,
+        reserved: impl Future<Output = Result<(), E>>,
         observer: &dyn Observer,
-    ) -> Exchange {
+    ) -> Result<Held<'a>, E> {
         let Some(transport) = &self.transport else {
-            return unsent(format!("model {}: there is no HTTP client; this is a bug in karat", call.model));
+            return Ok((
+                unsent(format!("model {}: there is no HTTP client; this is a bug in karat", call.model)),
+                None,
+            ));
         };
         let body = match endpoint.body(&model.spec, call.request) {
             Ok(body) => Bytes::from(body),
-            Err(error) => return unsent(format!("model {}: the request is no JSON ({error})", call.model)),
+            Err(error) => return Ok((unsent(format!("model {}: the request is no JSON ({error})", call.model)), None)),
         };
         let request = self.secrets.clean(body.clone());
         let Endpoint { codec, url, headers, .. } = endpoint;
         let letter = Letter { method: Method::POST, url: url.clone(), headers: headers.clone(), body: Some(body) };
-        let tries = ModelTries { providers: self, transport, model, codec: *codec, letter, timeout: call.timeout };
+        let tries = ModelTries { providers: self, transport, codec: *codec, letter, timeout: call.timeout };
         let waits = Waits::new(self.backoff, call.retries, call.jitter_seed);
-        self.retried(model.place(), request, waits, observer, &tries).await
+        let quest = Quest { place: model.place(), request, waits };
+        self.retried(quest, way, reserved, observer, &tries).await
     }
 
     async fn program(&self, model: &Connected, program: &CommandModel, call: &Call<'_>) -> Exchange {
-        let _permit = permit(model).await;
         let (program, input) = program.program(call.request);
         let request = match OPENAI.body(&model.spec, "", call.request) {
             Ok(body) => self.secrets.clean(body.into()),
@@ -239,73 +285,6 @@ impl Providers {
             Err(failure) => Err(self.told(&failure, model.place(), 1)),
         };
         Exchange { request, response, status: None, attempts: 1, latency_ms, is_replayed: false, outcome }
-    }
-
-    /// What a caller is told of a failure.
-    pub(crate) fn told(&self, failure: &Failure, place: Place<'_>, attempts: u32) -> CallError {
-        let mut error = failure.error(place, attempts);
-        error.message = self.secrets.clean_text(error.message);
-        error
-    }
-
-    /// Attempts until one succeeds, none can help, or no wait is left.
-    pub(crate) async fn retried(
-        &self,
-        place: Place<'_>,
-        request: Bytes,
-        mut waits: Waits,
-        observer: &dyn Observer,
-        tries: &impl Tries,
-    ) -> Exchange {
-        let mut attempts = 0;
-        loop {
-            attempts += 1;
-            let Attempt { response, status, latency, outcome } = tries.attempt().await;
-            let outcome = match outcome {
-                Ok(reply) => Ok(reply),
-                Err(failure) => {
-                    let error = self.told(&failure, place, attempts);
-                    let wait = if failure.retry { waits.next(failure.retry_after) } else { None };
-                    if let Some(wait) = wait {
-                        let delay_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
-                        let who = place.who.name();
-                        observer.on(&Event::Retrying { model: who, attempt: attempts, delay_ms, error: &error });
-                        tokio::time::sleep(wait).await;
-                        continue;
-                    }
-                    Err(error)
-                }
-            };
-            let latency_ms = latency.as_secs_f64() * 1e3;
-            return Exchange { request, response, status, attempts, latency_ms, is_replayed: false, outcome };
-        }
-    }
-
-    /// One attempt over HTTP: what came of it, and the status where it is 2xx.
-    pub(crate) async fn sent(&self, transport: &Transport, letter: &Letter, timeout: Duration) -> Sent {
-        let start = Instant::now();
-        let (received, end) = transport.send(letter, timeout).await;
-        let latency = start.elapsed();
-        let response = match &end {
-            Ok(()) => self.secrets.clean(received.body),
-            Err(_) => self.broken(received.body),
-        };
-        let end = end.and_then(|()| match received.status {
-            Some(status @ 200..=299) => Ok(status),
-            status => {
-                let location = received.location.map(|location| self.secrets.clean_text(location));
-                let status = status.unwrap_or_default();
-                Err(Failure::of_status(status, location.as_deref(), received.retry_after, &response))
-            }
-        });
-        Sent { response, status: received.status, latency, end }
-    }
-
-    /// What is kept of a body that did not come to its end.
-    fn broken(&self, body: Bytes) -> Bytes {
-        let mut cleaned = self.secrets.clean_broken(body);
-        cleaned.truncate(KEPT);
-        cleaned
     }
 
     /// A call that is answered in place. Its bytes take the same way as those of a server.
@@ -346,17 +325,10 @@ impl fmt::Debug for Providers {
     }
 }
 
-/// What can be tried again.
-pub(crate) trait Tries: Sync {
-    /// One attempt.
-    fn attempt(&self) -> impl Future<Output = Attempt> + Send;
-}
-
 /// Attempts to call a model behind a server.
 struct ModelTries<'a> {
     providers: &'a Providers,
     transport: &'a Transport,
-    model: &'a Connected,
     codec: &'a dyn Codec,
     letter: Letter,
     timeout: Duration,
@@ -364,56 +336,24 @@ struct ModelTries<'a> {
 
 impl Tries for ModelTries<'_> {
     async fn attempt(&self) -> Attempt {
-        let _permit = permit(self.model).await;
         let sent = self.providers.sent(self.transport, &self.letter, self.timeout).await;
-        sent.read(|status, body| self.codec.parse(body).map_err(|unreadable| Failure::of_body(status, unreadable)))
+        Attempt::read(sent, |status, body| {
+            self.codec.parse(body).map_err(|unreadable| Failure::of_body(status, unreadable))
+        })
     }
 }
 
-/// An attempt over HTTP whose answer is not read yet.
-pub(crate) struct Sent {
-    response: Bytes,
-    status: Option<u16>,
-    latency: Duration,
-    end: Result<u16, Failure>,
+/// No money is needed.
+pub(crate) fn free() -> std::future::Ready<Result<(), Infallible>> {
+    std::future::ready(Ok(()))
 }
 
-impl Sent {
-    /// Reads the body of a 2xx answer.
-    pub fn read(self, read: impl FnOnce(u16, &[u8]) -> Result<Reply, Failure>) -> Attempt {
-        let Self { response, status, latency, end } = self;
-        let outcome = end.and_then(|code| read(code, &response)).map_err(|failure| Failure { status, ..failure });
-        Attempt { response, status, latency, outcome }
-    }
-}
-
-/// One attempt.
-pub(crate) struct Attempt {
-    pub response: Bytes,
-    pub status: Option<u16>,
-    pub latency: Duration,
-    pub outcome: Result<Reply, Failure>,
-}
-
-/// The right to one call in flight, where the model's are limited. A closed semaphore limits nothing.
-async fn permit(model: &Connected) -> Option<tokio::sync::SemaphorePermit<'_>> {
-    model.permits.as_ref()?.acquire().await.ok()
+/// Tokens that a call may need: four bytes a token of what is sent, and the longest reply.
+fn expected_tokens(request: &ChatRequest) -> u64 {
+    let bytes: usize = request.messages.iter().map(|message| message.content.len()).sum();
+    (bytes / 4) as u64 + u64::from(request.parameters.max_tokens.unwrap_or_default())
 }
 
 fn never_connected(model: &str) -> Exchange {
     unsent(format!("model {model}: it was never connected; this is a bug in karat"))
-}
-
-/// A call that could not be made.
-pub(crate) fn unsent(message: String) -> Exchange {
-    let error = CallError { code: CallErrorCode::Unsupported, message, status: None };
-    Exchange {
-        request: Bytes::new(),
-        response: Bytes::new(),
-        status: None,
-        attempts: 0,
-        latency_ms: 0.0,
-        is_replayed: false,
-        outcome: Err(error),
-    }
 }

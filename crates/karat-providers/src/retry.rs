@@ -73,10 +73,15 @@ pub(crate) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
         Duration::try_from_secs_f64(seconds).ok()
     };
     let date = || {
-        let (until, now) = (moment(text(RETRY_AFTER)?)?, moment(text(DATE)?)?);
+        let (until, now) = (moment(text(RETRY_AFTER)?)?, moment_of(headers)?);
         Some(Duration::try_from(until.duration_since(now)).unwrap_or_default())
     };
     number(RETRY_AFTER_MS, 1e-3).or_else(|| number(RETRY_AFTER, 1.0)).or_else(date)
+}
+
+/// When an answer was sent, by its own clock.
+pub(crate) fn moment_of(headers: &HeaderMap) -> Option<jiff::Timestamp> {
+    moment(headers.get(DATE)?.to_str().ok()?.trim())
 }
 
 fn moment(date: &str) -> Option<jiff::Timestamp> {

@@ -1,19 +1,27 @@
 //! The one HTTP client: what it refuses to do, and how bodies are read.
 
 use std::error::Error;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use karat_types::CallErrorCode;
 use reqwest::header::{HeaderMap, LOCATION};
 use reqwest::{Body, Client, Method, NoProxy, Proxy, Request, Url, redirect};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::failure::Failure;
+use crate::limiter::exhausted;
 use crate::providers::Settings;
 use crate::retry::retry_after;
 
 /// Making a connection may take this long; the attempt's timeout bounds it too.
 const CONNECT: Duration = Duration::from_secs(15);
+
+/// Answers up to this size need no room of their own: all calls in flight together take little.
+const SMALL: usize = 64 * KIB;
+
+const KIB: usize = 1024;
 
 /// Hosts that are never reached through a proxy.
 const LOOPBACK: &str = "localhost,127.0.0.0/8,::1";
@@ -23,6 +31,8 @@ const LOOPBACK: &str = "localhost,127.0.0.0/8,::1";
 pub(crate) struct Transport {
     client: Client,
     max_response: usize,
+    /// Room for the answers that are larger than [`SMALL`], in KiB.
+    room: Arc<Semaphore>,
 }
 
 /// A request, ready to be sent as often as needed.
@@ -40,7 +50,11 @@ pub(crate) struct Received {
     pub status: Option<u16>,
     pub location: Option<String>,
     pub retry_after: Option<Duration>,
+    /// How long nothing is left of the provider's limits.
+    pub exhausted: Option<Duration>,
     pub body: Bytes,
+    /// What a large body takes of the memory for answers; given back when it is dropped.
+    pub room: Option<OwnedSemaphorePermit>,
 }
 
 impl Transport {
@@ -58,7 +72,8 @@ impl Transport {
             .pool_max_idle_per_host(settings.max_connections)
             .user_agent(concat!("karat/", env!("CARGO_PKG_VERSION")));
         let builder = proxies(settings)?.into_iter().fold(builder, reqwest::ClientBuilder::proxy);
-        Ok(Self { client: builder.build()?, max_response: settings.max_response })
+        let room = Arc::new(Semaphore::new(settings.max_in_memory.max(settings.max_response).div_ceil(KIB)));
+        Ok(Self { client: builder.build()?, max_response: settings.max_response, room })
     }
 
     /// Sends a request. The time runs until the last byte has come; what came before it ran out is kept.
@@ -82,17 +97,31 @@ impl Transport {
         received.status = Some(response.status().as_u16());
         received.location = header(LOCATION);
         received.retry_after = retry_after(response.headers());
+        received.exhausted = exhausted(response.headers());
         let announced = response.content_length().and_then(|length| usize::try_from(length).ok()).unwrap_or(0);
         if announced > self.max_response {
             return Err(self.too_large());
         }
         while let Some(piece) = response.chunk().await.map_err(cut)? {
-            pieces.push(piece, announced);
-            if pieces.len() > self.max_response {
+            let size = pieces.len() + piece.len();
+            if size > self.max_response {
                 return Err(self.too_large());
             }
+            if size > SMALL && received.room.is_none() {
+                received.room = self.make_room(announced).await;
+            }
+            pieces.push(piece, announced);
         }
         Ok(())
+    }
+
+    /// Waits for room for a whole answer at once: those that hold some of it never wait for more, so somebody can always
+    /// go on. An answer that does not say its size may become as large as any.
+    async fn make_room(&self, announced: usize) -> Option<OwnedSemaphorePermit> {
+        let size = if announced == 0 { self.max_response } else { announced };
+        // A closed semaphore bounds nothing; this one is never closed.
+        let kib = u32::try_from(size.div_ceil(KIB)).unwrap_or(u32::MAX);
+        self.room.clone().acquire_many_owned(kib).await.ok()
     }
 
     fn too_large(&self) -> Failure {

@@ -47,6 +47,31 @@ impl Store {
         })
     }
 
+    /// Whether there is an output of a step, made by a run that began at `oldest` or later.
+    ///
+    /// # Errors
+    /// It is there and cannot be read.
+    pub fn has_step(&self, key: Key, oldest: Moment) -> Result<bool, StoreError> {
+        self.has("a step's output", key, Kind::Outputs, oldest)
+    }
+
+    /// Whether there is a judgment under a key that failed in nothing, made by a run that began at `oldest` or later.
+    ///
+    /// # Errors
+    /// It is there and cannot be read.
+    pub fn has_judgment(&self, key: Key, oldest: Moment) -> Result<bool, StoreError> {
+        self.has("a judgment", key, Kind::Judgments, oldest)
+    }
+
+    fn has(&self, what: &'static str, key: Key, kind: Kind, oldest: Moment) -> Result<bool, StoreError> {
+        self.read(what, |connection| {
+            let Some(place) = self.0.known_keys.find(connection, (key, kind))? else { return Ok(false) };
+            // Most often any age will do, and then the block need not be read.
+            Ok(oldest == Moment(i64::MIN)
+                || self.0.cache.section(connection, place.block, kind)?.run_started_at >= oldest)
+        })
+    }
+
     /// The latest judgment under a key that failed in nothing, made by any run. Ordinal, scorer and judge are those of
     /// that run.
     ///

@@ -201,6 +201,33 @@ impl Store {
         })
     }
 
+    /// Id of the newest finished run of a suite.
+    ///
+    /// # Errors
+    /// The list of runs cannot be read.
+    pub fn latest_finished(&self, suite: &str) -> Result<Option<String>, StoreError> {
+        self.read("the list of runs", |connection| {
+            let mut statement = connection
+                .prepare_cached("select name from runs where suite = ?1 and status = ?2 order by id desc limit 1")?;
+            let found = statement.query_row(params![suite, status_code(RunStatus::Finished)], |row| row.get(0));
+            Ok(found.optional()?)
+        })
+    }
+
+    /// The newest run of a plan, however it stands.
+    ///
+    /// # Errors
+    /// Its row cannot be read.
+    pub fn latest_of_plan(&self, plan_hash: Key) -> Result<Option<RunHeader>, StoreError> {
+        self.read("the runs of a plan", |connection| {
+            let mut statement = connection.prepare_cached(&format!(
+                "select {RUN_COLUMNS} from runs where plan_hash = ?1 order by id desc limit 1"
+            ))?;
+            let mut rows = statement.query(params![plan_hash.0])?;
+            rows.next()?.map(|row| Ok(known_run(row)?.header)).transpose()
+        })
+    }
+
     /// The error that says so, with the newest runs where they can be read.
     pub(crate) fn no_such_run(&self, wanted: &str) -> StoreError {
         self.read("the list of runs", |connection| Ok(no_such_run(connection, wanted)?))

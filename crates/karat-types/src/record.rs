@@ -220,6 +220,8 @@ pub enum NoteKind {
     Reasked,
     /// The provider reported no usage, so it was estimated.
     UsageEstimated,
+    /// The provider counted more than a call can have used.
+    Breach,
     /// A score was clamped, filled or cut by a declared lenience.
     Lenience,
     /// A fact that `meter` names could not be read.

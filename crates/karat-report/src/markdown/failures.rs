@@ -123,6 +123,7 @@ fn said(kind: NoteKind) -> &'static str {
         NoteKind::Lenient => "reply read leniently",
         NoteKind::Reasked => "asked again",
         NoteKind::UsageEstimated => "usage estimated",
+        NoteKind::Breach => "usage above what was reserved",
         NoteKind::Lenience => "declared lenience used",
         NoteKind::Unmetered => "a metered fact could not be read",
     }

@@ -43,6 +43,13 @@ impl Context {
         self.bind(name, part(members, &within))
     }
 
+    /// The names of this context above those of another one. Values are shared, not converted again.
+    #[must_use]
+    pub fn over(&self, below: &Self) -> Self {
+        let own: Vec<&Binding> = self.bindings().collect();
+        own.into_iter().rev().fold(below.clone(), |context, binding| context.bind(&binding.name, binding.value.clone()))
+    }
+
     /// A context that starts out with everything of this one.
     #[must_use]
     pub fn child(&self) -> Self {

@@ -138,3 +138,11 @@ fn compiled_templates_cross_threads() {
     crosses::<Expression>();
     crosses::<Context>();
 }
+
+#[test]
+fn a_context_goes_over_another_one() {
+    let below = Context::new().with("sample", &json!({"a": "hidden"})).with("model", &json!({"id": "m"}));
+    let row = Context::new().with("input", &json!("i")).with("sample", &json!({"a": "seen"}));
+    let text = Template::compile("{{ sample.a }} {{ input }} {{ model.id }}").unwrap();
+    assert_eq!(text.render(&row.over(&below)).unwrap(), "seen i m");
+}

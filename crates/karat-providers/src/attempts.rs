@@ -1,0 +1,183 @@
+//! Attempts: each passes the limits of who is asked and the gate of the run, and what may help is tried again.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use karat_types::{CallError, CallErrorCode, Event, Observer, Reply};
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::Instant;
+
+use crate::exchange::{Exchange, Held, unsent};
+use crate::failure::{Failure, Place};
+use crate::limiter::{Ended, Way};
+use crate::providers::Providers;
+use crate::retry::Waits;
+use crate::transport::{Letter, Received, Transport};
+
+/// Bytes that are kept of a body that broke off or is too large.
+const KEPT: usize = 64 * 1024;
+
+/// What can be tried again.
+pub(crate) trait Tries: Sync {
+    /// One attempt.
+    fn attempt(&self) -> impl Future<Output = Attempt> + Send;
+}
+
+/// One attempt.
+#[derive(Debug)]
+pub(crate) struct Attempt {
+    pub response: Bytes,
+    pub status: Option<u16>,
+    pub latency: Duration,
+    /// How long nothing is left of the provider's limits.
+    pub exhausted: Option<Duration>,
+    /// What a large body takes of the memory for answers.
+    pub room: Option<OwnedSemaphorePermit>,
+    pub outcome: Result<Reply, Failure>,
+}
+
+/// An attempt over HTTP whose body is not read yet: it ended with a status that is 2xx, or failed.
+pub(crate) type Sent = (Received, Duration, Result<u16, Failure>);
+
+impl Attempt {
+    /// What became of a request over HTTP; `read` reads the body of a 2xx answer.
+    pub fn read(sent: Sent, read: impl FnOnce(u16, &[u8]) -> Result<Reply, Failure>) -> Self {
+        let (received, latency, end) = sent;
+        let Received { body: response, status, exhausted, room, .. } = received;
+        let outcome = end.and_then(|code| read(code, &response)).map_err(|failure| Failure { status, ..failure });
+        Self { response, status, latency, exhausted, room, outcome }
+    }
+}
+
+/// What is asked, as often as it takes.
+pub(crate) struct Quest<'a> {
+    /// Who is asked, for messages.
+    pub place: Place<'a>,
+    /// What is kept of the request.
+    pub request: Bytes,
+    pub waits: Waits,
+}
+
+impl Providers {
+    /// Attempts until one succeeds, none can help, or no wait is left. `reserved` is awaited once, when the first
+    /// attempt may be made; slots are given back before a wait.
+    ///
+    /// # Errors
+    /// That of `reserved`: then nothing was sent.
+    pub(crate) async fn retried<'a, E>(
+        &self,
+        quest: Quest<'_>,
+        way: Way<'a>,
+        reserved: impl Future<Output = Result<(), E>>,
+        observer: &dyn Observer,
+        tries: &impl Tries,
+    ) -> Result<Held<'a>, E> {
+        let Quest { place, request, mut waits } = quest;
+        let who = place.who.name();
+        let Some(mut passed) = way.pass().await else { return Ok((shut_out(who, 0), None)) };
+        reserved.await?;
+        let mut attempts = 0;
+        loop {
+            attempts += 1;
+            let (mut slot, admission) = passed;
+            let Attempt { response, status, latency, exhausted, room, outcome } = tries.attempt().await;
+            slot.keep(room);
+            if let Some(admission) = admission {
+                admission.end(self.ended(&outcome), exhausted.map(|time| time.min(self.backoff.most)));
+            }
+            let outcome = match outcome {
+                Ok(reply) => Ok(reply),
+                Err(failure) => {
+                    let error = self.told(&failure, place, attempts);
+                    let wait = if failure.retry { waits.next(failure.retry_after) } else { None };
+                    if let Some(wait) = wait {
+                        drop(slot);
+                        let delay_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
+                        observer.on(&Event::Retrying { model: who, attempt: attempts, delay_ms, error: &error });
+                        passed = match way.pass_after(wait).await {
+                            Some(passed) => passed,
+                            None => return Ok((shut_out(who, attempts), None)),
+                        };
+                        continue;
+                    }
+                    Err(error)
+                }
+            };
+            let latency_ms = latency.as_secs_f64() * 1e3;
+            let exchange = Exchange { request, response, status, attempts, latency_ms, is_replayed: false, outcome };
+            return Ok((exchange, Some(slot)));
+        }
+    }
+
+    /// The only attempt of what is never tried again.
+    ///
+    /// # Errors
+    /// That of `reserved`: then nothing was done.
+    pub(crate) async fn once<'a, E>(
+        &self,
+        who: &str,
+        way: Way<'a>,
+        reserved: impl Future<Output = Result<(), E>>,
+        made: impl Future<Output = Exchange>,
+    ) -> Result<Held<'a>, E> {
+        let Some((slot, admission)) = way.pass().await else { return Ok((shut_out(who, 0), None)) };
+        reserved.await?;
+        let exchange = made.await;
+        if let Some(admission) = admission {
+            let used = exchange.outcome.as_ref().ok().map(|reply| reply.usage.map(|usage| usage.total()));
+            admission.end(used.map_or(Ended::Badly, Ended::Well), None);
+        }
+        Ok((exchange, Some(slot)))
+    }
+
+    /// One attempt over HTTP.
+    pub(crate) async fn sent(&self, transport: &Transport, letter: &Letter, timeout: Duration) -> Sent {
+        let start = Instant::now();
+        let (mut received, end) = transport.send(letter, timeout).await;
+        let latency = start.elapsed();
+        received.body = match &end {
+            Ok(()) => self.secrets.clean(received.body),
+            Err(_) => self.broken(received.body),
+        };
+        let end = end.and_then(|()| match received.status {
+            Some(status @ 200..=299) => Ok(status),
+            status => {
+                let location = received.location.take().map(|location| self.secrets.clean_text(location));
+                let status = status.unwrap_or_default();
+                Err(Failure::of_status(status, location.as_deref(), received.retry_after, &received.body))
+            }
+        });
+        (received, latency, end)
+    }
+
+    /// What a caller is told of a failure.
+    pub(crate) fn told(&self, failure: &Failure, place: Place<'_>, attempts: u32) -> CallError {
+        let mut error = failure.error(place, attempts);
+        error.message = self.secrets.clean_text(error.message);
+        error
+    }
+
+    fn ended(&self, outcome: &Result<Reply, Failure>) -> Ended {
+        match outcome {
+            Ok(reply) => Ended::Well(reply.usage.map(|usage| usage.total())),
+            Err(failure) if failure.code == CallErrorCode::RateLimited => {
+                Ended::Refused(failure.retry_after.map(|told| told.min(self.backoff.most)))
+            }
+            Err(_) => Ended::Badly,
+        }
+    }
+
+    /// What is kept of a body that did not come to its end.
+    fn broken(&self, body: Bytes) -> Bytes {
+        let mut cleaned = self.secrets.clean_broken(body);
+        cleaned.truncate(KEPT);
+        cleaned
+    }
+}
+
+/// A call that was given up before its next attempt, because nobody waits for it any more.
+pub(crate) fn shut_out(who: &str, attempts: u32) -> Exchange {
+    let message = format!("{who}: the run was stopped before this call was answered");
+    let error = CallError { code: CallErrorCode::Cancelled, message, status: None };
+    Exchange { attempts, outcome: Err(error), ..unsent(String::new()) }
+}

@@ -1,0 +1,99 @@
+//! What providers say of their limits in headers.
+
+use std::time::Duration;
+
+use reqwest::header::HeaderMap;
+
+use crate::retry::moment_of;
+
+/// Names of what is left and when it is whole again: OpenAI's, which many copy, and Anthropic's.
+const LEFT: [(&str, &str); 4] = [
+    ("x-ratelimit-remaining-requests", "x-ratelimit-reset-requests"),
+    ("x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens"),
+    ("anthropic-ratelimit-requests-remaining", "anthropic-ratelimit-requests-reset"),
+    ("anthropic-ratelimit-tokens-remaining", "anthropic-ratelimit-tokens-reset"),
+];
+
+/// No provider counts over a longer time; what says more is not believed.
+const MOST: Duration = Duration::from_secs(120);
+
+/// How long nothing is left, where an answer says so.
+pub(crate) fn exhausted(headers: &HeaderMap) -> Option<Duration> {
+    let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
+    LEFT.iter()
+        .filter(|(left, _)| text(left) == Some("0"))
+        .filter_map(|(_, reset)| time(text(reset)?, headers))
+        .filter(|time| !time.is_zero())
+        .max()
+        .map(|time| time.min(MOST))
+}
+
+/// `1s`, `6m0s`, `20ms`, seconds, or a moment, which is read against the date of the same answer.
+fn time(text: &str, headers: &HeaderMap) -> Option<Duration> {
+    if let Ok(seconds) = text.parse::<f64>() {
+        return Duration::try_from_secs_f64(seconds).ok();
+    }
+    if let Ok(until) = text.parse::<jiff::Timestamp>() {
+        let now = moment_of(headers)?;
+        return Some(Duration::try_from(until.duration_since(now)).unwrap_or_default());
+    }
+    parts(text)
+}
+
+/// A number and a unit, one behind the other.
+fn parts(mut text: &str) -> Option<Duration> {
+    let mut sum = 0.0;
+    while !text.is_empty() {
+        let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+        let (number, rest) = text.split_at(digits);
+        let end = rest.find(|c: char| c.is_ascii_digit()).unwrap_or(rest.len());
+        let (unit, rest) = rest.split_at(end);
+        let seconds = match unit {
+            "ms" => 1e-3,
+            "s" => 1.0,
+            "m" => 60.0,
+            "h" => 3600.0,
+            _ => return None,
+        };
+        sum += number.parse::<f64>().ok()? * seconds;
+        text = rest;
+    }
+    Duration::try_from_secs_f64(sum).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use reqwest::header::{HeaderName, HeaderValue};
+
+    use super::*;
+
+    fn read(pairs: &[(&'static str, &'static str)]) -> Option<Duration> {
+        let pairs = pairs.iter().map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)));
+        exhausted(&pairs.collect())
+    }
+
+    #[test]
+    fn both_dialects_are_read() {
+        let requests = |reset| read(&[("x-ratelimit-remaining-requests", "0"), ("x-ratelimit-reset-requests", reset)]);
+        assert_eq!(requests("1s"), Some(Duration::from_secs(1)));
+        assert_eq!(requests("1m0.5s"), Some(Duration::from_millis(60_500)));
+        assert_eq!(requests("20ms"), Some(Duration::from_millis(20)));
+        assert_eq!(requests("7"), Some(Duration::from_secs(7)));
+        assert_eq!(requests("9h"), Some(MOST));
+        for nonsense in ["soon", "1x", "-3", "s", "NaN"] {
+            assert_eq!(requests(nonsense), None, "{nonsense}");
+        }
+        let anthropic = read(&[
+            ("date", "Sun, 06 Nov 1994 08:49:30 GMT"),
+            ("anthropic-ratelimit-tokens-remaining", "0"),
+            ("anthropic-ratelimit-tokens-reset", "1994-11-06T08:49:37Z"),
+        ]);
+        assert_eq!(anthropic, Some(Duration::from_secs(7)));
+    }
+
+    #[test]
+    fn what_is_left_slows_nothing() {
+        assert_eq!(read(&[("x-ratelimit-remaining-requests", "1"), ("x-ratelimit-reset-requests", "1s")]), None);
+        assert_eq!(read(&[]), None);
+    }
+}

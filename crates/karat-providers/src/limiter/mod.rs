@@ -1,0 +1,204 @@
+//! How fast a model may be called.
+//!
+//! 1. Declared limits (`rpm`, `tpm`, `concurrency`) are kept from the first call on. Requests and tokens flow into a
+//!    bucket each at the declared rate; a call waits until both hold what it needs. Tokens are reserved on an estimate,
+//!    prompt and longest reply, and what the reply did not need goes back when its usage is known.
+//! 2. What is not declared is found out: a 429 halves the number of calls that may be in flight, once for all calls that
+//!    were on their way, and everybody waits as long as the provider says. Each success then opens the window again, at
+//!    first by one, beyond the half where it went wrong by one for a whole window (as TCP does it).
+//! 3. A provider that says that nothing is left until some moment is believed before it has to refuse.
+//!
+//! Nothing is slowed down before there is a reason: without declared limits and without a 429 the window is open.
+//! Calls pass in the order in which they came. Models of one account share nothing but what providers count together:
+//! address, key and model name.
+
+mod headers;
+mod state;
+#[cfg(test)]
+mod tests;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use karat_types::Limits;
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, SemaphorePermit};
+use tokio::time::Instant;
+
+pub(crate) use headers::exhausted;
+use state::{State, Wait};
+
+/// The limits of one model of one account.
+pub(crate) struct Limiter {
+    state: Mutex<State>,
+    /// Who stands first waits for the state; all others wait for their turn.
+    turn: tokio::sync::Mutex<()>,
+    changed: Notify,
+}
+
+/// A call that may be made now. Dropped, it is over.
+pub(crate) struct Admission<'a> {
+    limiter: &'a Limiter,
+    tokens: f64,
+    at: Instant,
+}
+
+/// How an admitted call ended, as far as limits are concerned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// With a reply that used so many tokens, where the provider said how many.
+    Well(Option<u64>),
+    /// Refused for its rate; the provider may have said for how long.
+    Refused(Option<Duration>),
+    /// In any other way: what it used is unknown.
+    Badly,
+}
+
+impl Limiter {
+    /// A limiter that keeps these limits.
+    pub fn new(limits: Limits) -> Arc<Self> {
+        let state = Mutex::new(State::new(limits, Instant::now()));
+        Arc::new(Self { state, turn: tokio::sync::Mutex::default(), changed: Notify::new() })
+    }
+
+    /// Waits until a call of about so many tokens may be made.
+    pub async fn admit(&self, tokens: u64) -> Admission<'_> {
+        let tokens = tokens as f64;
+        let _turn = self.turn.lock().await;
+        loop {
+            let now = Instant::now();
+            let wait = match self.state().admit(now, tokens) {
+                Ok(()) => return Admission { limiter: self, tokens, at: now },
+                Err(wait) => wait,
+            };
+            match wait {
+                Wait::Until(moment) => tokio::select! {
+                    () = tokio::time::sleep_until(moment) => {}
+                    () = self.changed.notified() => {}
+                },
+                Wait::ForOthers => self.changed.notified().await,
+            }
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Admission<'_> {
+    /// Says how the call ended, and for how long the provider says that nothing is left.
+    pub fn end(&self, ended: Ended, exhausted: Option<Duration>) {
+        let now = Instant::now();
+        let mut state = self.limiter.state();
+        if let Some(time) = exhausted {
+            state.pause(now + time);
+        }
+        match ended {
+            Ended::Well(used) => {
+                state.succeeded();
+                if let Some(used) = used {
+                    state.give_back(self.tokens - used as f64);
+                }
+            }
+            Ended::Refused(told) => {
+                state.refused(self.at, now);
+                state.give_back(self.tokens);
+                if let Some(told) = told {
+                    state.pause(now + told);
+                }
+            }
+            Ended::Badly => state.give_back(self.tokens),
+        }
+    }
+}
+
+impl Drop for Admission<'_> {
+    fn drop(&mut self) {
+        self.limiter.state().leave();
+        self.limiter.changed.notify_one();
+    }
+}
+
+/// What all models of a run pass: so many calls in flight, and none once it is shut.
+pub struct Gate {
+    slots: Semaphore,
+    /// Never has a permit; closed when the gate is shut, which wakes everybody who waits.
+    shut: Semaphore,
+}
+
+/// The right to have one call in flight, and its answer in memory. Hold it until the call's record is on disk.
+#[derive(Debug)]
+pub struct Slot<'a> {
+    _call: SemaphorePermit<'a>,
+    room: Option<OwnedSemaphorePermit>,
+}
+
+impl Slot<'_> {
+    /// Keeps the room that a large answer takes.
+    pub(crate) fn keep(&mut self, room: Option<OwnedSemaphorePermit>) {
+        self.room = room;
+    }
+}
+
+impl Gate {
+    /// A gate for so many calls in flight.
+    pub fn new(calls: usize) -> Self {
+        Self { slots: Semaphore::new(calls.clamp(1, Semaphore::MAX_PERMITS)), shut: Semaphore::new(0) }
+    }
+
+    /// Lets nobody pass any more. Calls that wait here, for their model's limits or for another attempt, end; calls in
+    /// flight do not.
+    pub fn shut(&self) {
+        self.shut.close();
+        self.slots.close();
+    }
+
+    /// Whether it is shut.
+    pub fn is_shut(&self) -> bool {
+        self.slots.is_closed()
+    }
+
+    async fn unless_shut<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+        tokio::select! {
+            biased;
+            done = work => Some(done),
+            _ = self.shut.acquire() => None,
+        }
+    }
+}
+
+/// What an attempt passes: the limits of who is called, then the gate of the run, so that calls which wait for a slow
+/// model keep no slot from the others.
+#[derive(Clone, Copy)]
+pub(crate) struct Way<'a> {
+    pub gate: &'a Gate,
+    /// The model's limits; what is no model has none.
+    pub limiter: Option<&'a Limiter>,
+    /// Tokens that the call may need.
+    pub tokens: u64,
+}
+
+/// The right to make one attempt.
+pub(crate) type Passed<'a> = (Slot<'a>, Option<Admission<'a>>);
+
+impl<'a> Way<'a> {
+    /// Waits its turn. `None` once the gate is shut.
+    pub async fn pass(&self) -> Option<Passed<'a>> {
+        self.gate
+            .unless_shut(async {
+                let admission = match self.limiter {
+                    Some(limiter) => Some(limiter.admit(self.tokens).await),
+                    None => None,
+                };
+                let call = self.gate.slots.acquire().await.ok()?;
+                Some((Slot { _call: call, room: None }, admission))
+            })
+            .await?
+    }
+
+    /// Waits so long, and then its turn. `None` once the gate is shut.
+    pub async fn pass_after(&self, wait: Duration) -> Option<Passed<'a>> {
+        self.gate.unless_shut(tokio::time::sleep(wait)).await?;
+        self.pass().await
+    }
+}

@@ -1,0 +1,166 @@
+//! Limits in virtual time.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::*;
+
+/// Makes calls of `tokens` one after the other as fast as they may pass; returns when each began, in seconds.
+async fn starts(limiter: &Arc<Limiter>, calls: usize, tokens: u64, took: Duration) -> Vec<f64> {
+    let begun = Instant::now();
+    let tasks = (0..calls).map(|_| {
+        let limiter = limiter.clone();
+        tokio::spawn(async move {
+            let admission = limiter.admit(tokens).await;
+            let at = begun.elapsed().as_secs_f64();
+            tokio::time::sleep(took).await;
+            admission.end(Ended::Well(Some(tokens)), None);
+            at
+        })
+    });
+    let mut starts = Vec::new();
+    for task in tasks.collect::<Vec<_>>() {
+        starts.push(task.await.unwrap());
+    }
+    starts.sort_by(f64::total_cmp);
+    starts
+}
+
+fn way<'a>(gate: &'a Gate, limiter: &'a Limiter) -> Way<'a> {
+    Way { gate, limiter: Some(limiter), tokens: 1 }
+}
+
+fn within_a_minute(starts: &[f64]) -> usize {
+    let from = |first: f64| starts.iter().filter(|at| (first..first + 60.0).contains(*at)).count();
+    starts.iter().map(|first| from(*first)).max().unwrap_or(0)
+}
+
+/// CL-15: no minute has more requests than declared.
+#[tokio::test(start_paused = true)]
+async fn requests_a_minute_are_kept() {
+    let limiter = Limiter::new(Limits { rpm: Some(120), ..Limits::default() });
+    let starts = starts(&limiter, 300, 10, Duration::from_millis(100)).await;
+    assert!(within_a_minute(&starts) <= 120, "{}", within_a_minute(&starts));
+    // And it is used: 300 requests at 2 a second.
+    assert!((145.0..155.0).contains(starts.last().unwrap()), "{:?}", starts.last());
+}
+
+/// CL-15: tokens are reserved on an estimate and what was not used goes back.
+#[tokio::test(start_paused = true)]
+async fn tokens_a_minute_are_settled_on_usage() {
+    let limits = Limits { tpm: Some(60_000), ..Limits::default() };
+    let whole = starts(&Limiter::new(limits), 120, 1000, Duration::ZERO).await;
+    assert!((115.0..122.0).contains(whole.last().unwrap()), "{:?}", whole.last());
+
+    let limiter = Limiter::new(limits);
+    let begun = Instant::now();
+    for _ in 0..120 {
+        limiter.admit(1000).await.end(Ended::Well(Some(100)), None);
+    }
+    let took = begun.elapsed().as_secs_f64();
+    assert!((10.0..14.0).contains(&took), "{took}");
+}
+
+/// A call larger than a minute's tokens waits for a full bucket instead of for ever.
+#[tokio::test(start_paused = true)]
+async fn a_call_above_the_limit_passes_in_the_end() {
+    let limiter = Limiter::new(Limits { tpm: Some(60), ..Limits::default() });
+    let starts = starts(&limiter, 2, 1000, Duration::ZERO).await;
+    assert!(starts[0] < 1.0 && (900.0..1100.0).contains(&starts[1]), "{starts:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn concurrency_is_kept() {
+    let limiter = Limiter::new(Limits { concurrency: Some(3), ..Limits::default() });
+    let (now, peak) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let tasks = (0..50).map(|_| {
+        let (limiter, now, peak) = (limiter.clone(), now.clone(), peak.clone());
+        tokio::spawn(async move {
+            let _admission = limiter.admit(1).await;
+            peak.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            now.fetch_sub(1, Ordering::SeqCst);
+        })
+    });
+    for task in tasks.collect::<Vec<_>>() {
+        task.await.unwrap();
+    }
+    assert_eq!(peak.load(Ordering::SeqCst), 3);
+}
+
+/// A server that has room for `room` calls at once and refuses the rest: refusals die out, calls go on.
+#[tokio::test(start_paused = true)]
+async fn an_undeclared_limit_is_found() {
+    const ROOM: usize = 10;
+    let limiter = Limiter::new(Limits::default());
+    let (busy, refused, served) =
+        (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let tasks = (0..64).map(|_| {
+        let (limiter, busy, refused, served) = (limiter.clone(), busy.clone(), refused.clone(), served.clone());
+        tokio::spawn(async move {
+            while served.load(Ordering::SeqCst) < 3000 {
+                let admission = limiter.admit(1).await;
+                let fits = busy.fetch_add(1, Ordering::SeqCst) < ROOM;
+                tokio::time::sleep(Duration::from_millis(if fits { 100 } else { 1 })).await;
+                busy.fetch_sub(1, Ordering::SeqCst);
+                if fits {
+                    served.fetch_add(1, Ordering::SeqCst);
+                    admission.end(Ended::Well(None), None);
+                } else {
+                    refused.fetch_add(1, Ordering::SeqCst);
+                    admission.end(Ended::Refused(Some(Duration::from_millis(200))), None);
+                }
+            }
+        })
+    });
+    let begun = Instant::now();
+    for task in tasks.collect::<Vec<_>>() {
+        task.await.unwrap();
+    }
+    let (refused, took) = (refused.load(Ordering::SeqCst), begun.elapsed().as_secs_f64());
+    assert!(refused < 300, "{refused}");
+    // The ideal is 3000 calls of 0.1 s, ten at a time.
+    assert!(took < 60.0, "{took}");
+}
+
+/// Everybody waits as long as the provider says, not only who was told.
+#[tokio::test(start_paused = true)]
+async fn a_pause_holds_for_all() {
+    let limiter = Limiter::new(Limits::default());
+    limiter.admit(1).await.end(Ended::Refused(Some(Duration::from_secs(7))), None);
+    let begun = Instant::now();
+    drop(limiter.admit(1).await);
+    assert_eq!(begun.elapsed(), Duration::from_secs(7));
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_a_reason_nothing_is_slowed() {
+    let starts = starts(&Limiter::new(Limits::default()), 1000, 1_000_000, Duration::from_secs(1)).await;
+    assert!(starts.iter().all(|at| *at < 1e-6));
+}
+
+/// BY-05: a slow model keeps no slot from a fast one.
+#[tokio::test(start_paused = true)]
+async fn calls_that_wait_for_their_model_hold_no_slot() {
+    let gate = Arc::new(Gate::new(2));
+    let slow = Limiter::new(Limits { rpm: Some(1), ..Limits::default() });
+    let waiting = (0..10).map(|_| {
+        let (gate, slow) = (gate.clone(), slow.clone());
+        tokio::spawn(async move { way(&gate, &slow).pass().await.map(drop) })
+    });
+    let waiting: Vec<_> = waiting.collect();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let fast = Limiter::new(Limits::default());
+    let begun = Instant::now();
+    for _ in 0..100 {
+        let _passed = way(&gate, &fast).pass().await.unwrap();
+    }
+    assert!(begun.elapsed() < Duration::from_millis(1));
+    gate.shut();
+    for task in waiting.into_iter().skip(1) {
+        assert!(task.await.unwrap().is_none());
+    }
+    assert!(
+        way(&gate, &fast).pass().await.is_none()
+            && way(&gate, &fast).pass_after(Duration::from_secs(1)).await.is_none()
+    );
+}
