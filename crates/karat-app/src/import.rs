@@ -5,8 +5,14 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
+use karat_analysis::Outcome;
+
 use crate::preset;
+use crate::report::findings;
 use crate::{App, AppError};
+
+/// The analysis of the preset `spans` that has a snapshot's summary figures.
+const FIGURES: &str = "spans";
 
 /// What an import has written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,6 +80,71 @@ impl App {
     }
 }
 
+/// A snapshot's own summary beside the figures that a run of its rows gave.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Recomputed {
+    /// Figures that both have and that agree to the digits which the snapshot gives.
+    pub same: usize,
+    /// Figures that differ, in words.
+    pub differing: Vec<String>,
+}
+
+impl App {
+    /// Compares what a snapshot says in its `summary` with what the run found. Figures that only one side has are left
+    /// out.
+    ///
+    /// # Errors
+    /// A file or a run that cannot be read.
+    pub fn recomputed(&self, file: &Path, run: &str) -> Result<Recomputed, AppError> {
+        let snapshot = read(file)?;
+        let findings = findings(&self.stored(run)?)?;
+        let mut found = Recomputed::default();
+        for analysed in findings.analyses.iter().filter(|analysed| analysed.id == FIGURES) {
+            if let (Outcome::Diagnostics(figures), Some(summary)) = (&analysed.outcome, snapshot.get("summary")) {
+                let again = serde_json::to_value(figures).map_err(|error| AppError::harness(error.to_string()))?;
+                found.figure("", summary, &again);
+            }
+        }
+        Ok(found)
+    }
+}
+
+impl Recomputed {
+    /// Goes into objects and lists, by what the snapshot has.
+    fn figure(&mut self, place: &str, own: &Value, again: &Value) {
+        let inner = |name: &str| if place.is_empty() { name.to_owned() } else { format!("{place}.{name}") };
+        match (own, again) {
+            (Value::Object(own), Value::Object(again)) => {
+                for (name, value) in own {
+                    if let Some(other) = again.get(name) {
+                        self.figure(&inner(name), value, other);
+                    }
+                }
+            }
+            (Value::Array(own), Value::Array(again)) => {
+                for (at, (value, other)) in own.iter().zip(again).enumerate() {
+                    self.figure(&format!("{place}[{at}]"), value, other);
+                }
+            }
+            _ if agree(own, again) => self.same += 1,
+            // What was never assessed is 0 in a snapshot, and no number here.
+            _ if again.is_null() && own.as_f64().is_some_and(|own| own <= 0.0) => self.same += 1,
+            _ => self.differing.push(format!("{place} is {own} in the snapshot and {again} here")),
+        }
+    }
+}
+
+/// Whether two values are the same to the digits of the first.
+fn agree(own: &Value, again: &Value) -> bool {
+    match (own.as_f64(), again.as_f64()) {
+        (Some(own_number), Some(again)) => {
+            let decimals = own.to_string().split_once('.').map_or(0, |(_, decimals)| decimals.len().min(12) as i32);
+            (own_number - again).abs() <= 0.5 * 10_f64.powi(-decimals) + 1e-9
+        }
+        _ => own == again,
+    }
+}
+
 fn read(file: &Path) -> Result<Value, AppError> {
     let bytes = fs::read(file).map_err(|error| AppError::harness(format!("reading {}: {error}", file.display())))?;
     serde_json::from_slice(&bytes).map_err(|error| AppError::harness(format!("{} is no JSON: {error}", file.display())))
@@ -123,4 +194,32 @@ fn write(folder: &Path, name: &str, text: &str) -> Result<(), AppError> {
     let unwritable = |error: std::io::Error| AppError::harness(format!("writing {}: {error}", path.display()));
     path.parent().map_or(Ok(()), fs::create_dir_all).map_err(unwritable)?;
     fs::write(&path, text).map_err(unwritable)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// SP-09: figures agree to the digits that the snapshot gives; what only one side has says nothing.
+    #[test]
+    fn figures_are_compared_to_the_digits_given() {
+        let own = json!({
+            "avgScore": 20.23, "errorCount": 1, "old": 3, "avgCategoryScores": {"audio": {"coverage": 0}, "shot": {"coverage": 4.5}},
+            "topTaxonomyErrors": [{"assignedRole": "a", "count": 2}, {"assignedRole": "b", "count": 1}],
+        });
+        let again = json!({
+            "avgScore": 20.2272, "errorCount": 2, "new": 1, "avgCategoryScores": {"audio": {"coverage": null}, "shot": {"coverage": 4.4}},
+            "topTaxonomyErrors": [{"assignedRole": "a", "count": 2}],
+        });
+        let mut found = Recomputed::default();
+        found.figure("", &own, &again);
+        assert_eq!(found.same, 4);
+        assert_eq!(
+            found.differing,
+            [
+                "errorCount is 1 in the snapshot and 2 here",
+                "avgCategoryScores.shot.coverage is 4.5 in the snapshot and 4.4 here"
+            ]
+        );
+    }
 }

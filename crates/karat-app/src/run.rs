@@ -167,6 +167,16 @@ impl App {
         }
     }
 
+    /// The id, where it may name a new run: it is well formed and no run has it.
+    pub fn free_run_id(&self, wanted: &str) -> Result<Option<String>, AppError> {
+        let Ok(id) = check_id(wanted) else { return Ok(None) };
+        match self.open_store()?.run(&id) {
+            Ok(_) => Ok(None),
+            Err(StoreError::NoSuchRun { .. }) => Ok(Some(id)),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// Time, suite and a few random digits: sorts by time and says what it is.
     pub(crate) fn new_id(&self, plan: &PlanHeader) -> String {
         let moment = jiff::Timestamp::from_millisecond(self.clock.now().0).unwrap_or(jiff::Timestamp::UNIX_EPOCH);

@@ -37,6 +37,8 @@ pub fn terminal(compared: &Compared) -> String {
     for metric in &compared.metrics {
         line(format!("{}: {}", brief(&metric.metric, WIDTH), conclusion(metric)));
     }
+    let changes = compared.diagnostics.iter().flat_map(|found| crate::changes::lines(found, compared.level));
+    changes.for_each(|it| line(brief(&it, 3 * WIDTH)));
     compared.warnings.iter().for_each(|it| line(format!("warning: {}", brief(it, 2 * WIDTH))));
     line(format!("how these numbers were made: {}", how_made(compared)));
     text

@@ -35,6 +35,16 @@ impl Scaled for ComparedMetric {
     }
 }
 
+/// Numbers of no declared scale.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Unscaled;
+
+impl Scaled for Unscaled {
+    fn range(&self) -> Option<(f64, f64)> {
+        None
+    }
+}
+
 /// What stands where there is no number.
 pub(crate) const NONE: &str = "n/a";
 

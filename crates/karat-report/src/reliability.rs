@@ -10,7 +10,7 @@ const PLOT: f64 = SIZE - 2.0 * MARGIN;
 /// The largest dot, for the bin with the most items.
 const DOT: f64 = 9.0;
 
-/// A drawing of its own, without scripts, styles or fonts from elsewhere. A dot lies on the diagonal where confidence is
+/// A drawing of its own, without scripts, style sheets or fonts from elsewhere. A dot lies on the diagonal where confidence is
 /// what it says; its area is the number of items.
 pub fn svg(confidence: &Confidence) -> String {
     let points: Vec<Point> = confidence.reliability.iter().filter_map(Point::of).collect();
@@ -95,7 +95,7 @@ fn line(out: &mut String, from: (f64, f64), to: (f64, f64), stroke: &str) {
 }
 
 fn text(out: &mut String, x: f64, y: f64, words: &str) {
-    let _ = writeln!(out, "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"middle\" fill=\"#333\">{words}</text>");
+    let _ = writeln!(out, "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"middle\" style=\"fill:#333\">{words}</text>");
 }
 
 #[cfg(test)]

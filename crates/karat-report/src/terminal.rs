@@ -1,5 +1,7 @@
 //! The summary that a person sees when a run ends: at most [`LINES`] lines, good without colour.
 
+mod analyses;
+
 use std::fmt::Write as _;
 
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
@@ -50,6 +52,7 @@ pub fn render(report: Report<'_>) -> String {
     }
     line(String::new());
     verdicts(report).into_iter().for_each(&mut line);
+    analyses::lines(report).into_iter().for_each(&mut line);
     findings.warnings.iter().take(WARNINGS).for_each(|it| line(format!("warning: {}", brief(it, 2 * WIDTH))));
     line(cost(report));
     line(how_made(report));
@@ -94,9 +97,10 @@ fn verdicts(report: Report<'_>) -> Vec<String> {
         let place = place?;
         Some(format!("{label} {}: {}", brief(&place.id, WIDTH / 2), figures::full(metric, &place.finding)))
     };
-    let worst = board.places.last().filter(|_| board.places.len() > 1);
+    let ranked = board.places.len() > 1;
+    let worst = board.places.last().filter(|_| ranked);
     [
-        line("best   ", board.places.first()),
+        line(if ranked { "best   " } else { "score  " }, board.places.first()),
         line("worst  ", worst),
         line("hardest", board.hardest_sample.as_ref()),
         (board.shared < board.scored).then(|| {

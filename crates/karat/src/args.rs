@@ -435,9 +435,12 @@ pub struct ImportArgs {
     pub kind: ImportArg,
     /// The file
     pub file: std::path::PathBuf,
-    /// Folder that the suite is written into
-    #[arg(short, long, value_name = "DIR", default_value = "imported")]
-    pub output_dir: std::path::PathBuf,
+    /// Folder that the suite is written into [default: imported/NAME, after the file]
+    #[arg(short, long, value_name = "DIR")]
+    pub output_dir: Option<std::path::PathBuf>,
+    /// Id of the run that holds the results [default: the file's name, where no run has it]
+    #[arg(long, value_name = "ID", env = "KARAT_RUN_ID")]
+    pub run_id: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -500,6 +503,12 @@ pub enum StatusArg {
 
 #[derive(Debug, Args)]
 pub struct LsArgs {
+    /// How this metric is distributed in each run that has it
+    #[arg(long, value_name = "NAME")]
+    pub metric: Option<String>,
+    /// Only runs of this suite
+    #[arg(long, value_name = "NAME")]
+    pub suite: Option<String>,
     /// At most so many
     #[arg(short = 'n', long, default_value_t = 20)]
     pub limit: usize,

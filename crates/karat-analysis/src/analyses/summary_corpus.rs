@@ -1,6 +1,5 @@
 //! `summary_corpus`: a corpus of sessions by name, every dimension with its reason (SU-04).
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use karat_types::{AnalysisSpec, CellStatus, PlanHeader, Score};
@@ -12,6 +11,7 @@ use crate::AnalysisError;
 use crate::aggregate::{Spread, spread};
 use crate::finding::Finding;
 use crate::groups::system_id;
+use crate::named::Named;
 
 /// Sessions that are listed; all are counted.
 const LISTED: usize = 10_000;
@@ -41,10 +41,21 @@ pub struct SummaryCorpus {
     pub overall_max: Option<f64>,
     /// The mean with its n, interval and method.
     pub overall: Option<Finding>,
-    /// Mean by dimension.
-    pub dimension_means: BTreeMap<String, Option<f64>>,
+    /// Mean by dimension, in the scorer's order.
+    pub dimension_means: Named<Option<f64>>,
     /// The first sessions, in plan order.
     pub sessions: Vec<CorpusSession>,
+}
+
+impl SummaryCorpus {
+    /// The sessions with the lowest overalls, the lowest first, those without one before all; ties by name.
+    pub fn worst(&self, limit: usize) -> Vec<&CorpusSession> {
+        let mut worst: Vec<&CorpusSession> = self.sessions.iter().collect();
+        let overall = |session: &CorpusSession| session.overall.unwrap_or(f64::NEG_INFINITY);
+        worst.sort_by(|a, b| overall(a).total_cmp(&overall(b)).then_with(|| a.name.cmp(&b.name)));
+        worst.truncate(limit);
+        worst
+    }
 }
 
 /// One session.

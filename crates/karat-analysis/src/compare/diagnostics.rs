@@ -2,20 +2,22 @@
 
 use std::collections::BTreeMap;
 
+use karat_stats::describe::mean;
+use karat_stats::interval::Level;
+use karat_stats::multiplicity::local_levels;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::Side;
+use super::{Kind, Options, PairedScores, PairedTest, Side};
 use crate::analyses::{Evaluation, Outcome, SpanFigures};
-use crate::finding::finite;
+use crate::finding::{Finding, finite};
+use crate::named::Named;
 
-/// A composite that moved by at least this much is a regression or an improvement.
-const NOTABLE: f64 = 3.0;
 /// Samples that are listed of each kind; all are counted.
 const LISTED: usize = 50;
 
 /// Two numbers and their difference; null where a side has none.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct Change {
     /// Of the baseline.
     pub before: Option<f64>,
@@ -23,6 +25,20 @@ pub struct Change {
     pub after: Option<f64>,
     /// `after − before`.
     pub change: Option<f64>,
+}
+
+/// A figure of both sides, and the paired test of the samples that both have it for.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct TestedChange {
+    /// The figures.
+    #[serde(flatten)]
+    pub figure: Change,
+    /// Mean difference of the shared samples, its interval at the level at which it is decided; null without any.
+    pub paired: Option<Finding>,
+    /// Two-sided p-value of no difference.
+    pub p: Option<f64>,
+    /// The same, corrected over all categories and sections of the analysis.
+    pub p_adjusted: Option<f64>,
 }
 
 /// A sample whose composite moved.
@@ -43,17 +59,19 @@ pub struct DiagnosticsChange {
     pub id: String,
     /// Mean of the composite. Whether the change is more than chance is said by the metric's own test.
     pub avg_score: Change,
-    /// By category and score, over what both sides assessed.
-    pub categories: BTreeMap<String, BTreeMap<String, Change>>,
+    /// By category and score: the means of each side over what it assessed.
+    pub categories: Named<Named<TestedChange>>,
     /// Confusions among the candidate's top ones only.
     pub new_confusions: Vec<Map<String, Value>>,
     /// Confusions among the baseline's top ones only.
     pub resolved_confusions: Vec<Map<String, Value>>,
-    /// By section and kind: findings for each item of the section.
-    pub section_error_rates: BTreeMap<String, BTreeMap<String, Change>>,
-    /// Samples that lost at least 3 points, the worst first.
+    /// By section and kind: findings for each item of the section; tested are the rates of the samples with such items.
+    pub section_error_rates: Named<Named<TestedChange>>,
+    /// How far the composite of a sample must move to be listed.
+    pub notable: f64,
+    /// Samples that lost so much, the worst first.
     pub regressions: Vec<Moved>,
-    /// Samples that gained at least 3 points, the best first.
+    /// Samples that gained so much, the best first.
     pub improvements: Vec<Moved>,
     /// Samples with a score before and none after.
     pub new_errors: Vec<String>,
@@ -62,71 +80,196 @@ pub struct DiagnosticsChange {
 }
 
 /// Every `diagnostics` analysis that both sides have under one id.
-pub(super) fn changes(baseline: &Side<'_>, candidate: &Side<'_>) -> Vec<DiagnosticsChange> {
+pub(super) fn changes(baseline: &Side<'_>, candidate: &Side<'_>, options: &Options) -> Vec<DiagnosticsChange> {
     let ids = candidate.findings.analyses.iter().map(|it| it.id.as_str());
-    ids.filter_map(|id| Some(change_of(id, &view(baseline, id)?, &view(candidate, id)?))).collect()
+    ids.filter_map(|id| {
+        let (before, after) = (View::of(baseline, id)?, View::of(candidate, id)?);
+        Some(Both { before, after }.change(id, options))
+    })
+    .collect()
 }
 
 /// The figures and evaluations of a side: of all its run's systems, or of one.
 struct View<'a> {
     figures: &'a SpanFigures,
     evaluations: Vec<&'a Evaluation>,
+    /// The cluster of each of the run's samples, those without an evaluation too.
+    clusters: BTreeMap<&'a str, u32>,
+    notable: f64,
 }
 
-/// The analysis as a side has it; `None` for several, but not all, systems: there are no figures for these together.
-fn view<'a>(side: &Side<'a>, id: &str) -> Option<View<'a>> {
-    let Outcome::Diagnostics(found) = &side.findings.analyses.iter().find(|it| it.id == id)?.outcome else {
-        return None;
-    };
-    let ids = side.ids();
-    let of_side = |it: &&Evaluation| it.system.as_ref().is_none_or(|system| ids.contains(system));
-    let figures = if side.systems.len() == side.findings.plan.systems.len() {
-        &found.all
-    } else {
-        let [only] = ids.as_slice() else { return None };
-        found.systems.get(only)?
-    };
-    Some(View { figures, evaluations: found.all.evaluations.iter().filter(of_side).collect() })
+impl<'a> View<'a> {
+    /// The analysis as a side has it; `None` for several, but not all, systems: there are no figures for these together.
+    fn of(side: &Side<'a>, id: &str) -> Option<Self> {
+        let Outcome::Diagnostics(found) = &side.findings.analyses.iter().find(|it| it.id == id)?.outcome else {
+            return None;
+        };
+        let ids = side.ids();
+        let of_side = |it: &&Evaluation| it.system.as_ref().is_none_or(|system| ids.contains(system));
+        let figures = if side.systems.len() == side.findings.plan.systems.len() {
+            &found.all
+        } else {
+            let [only] = ids.as_slice() else { return None };
+            found.systems.get(only)?
+        };
+        let evaluations = found.all.evaluations.iter().filter(of_side).collect();
+        let samples = 0..side.findings.samples();
+        let cluster = |at: usize| (side.findings.sample_id(at), side.findings.table.cluster(at));
+        Some(Self { figures, evaluations, clusters: samples.map(cluster).collect(), notable: found.notable })
+    }
+
+    /// The mean of a number by sample; `None` where no evaluation has it.
+    fn by_sample(&self, number: impl Fn(&Evaluation) -> Option<f64>) -> BTreeMap<&'a str, Option<f64>> {
+        let mut numbers: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+        for evaluation in &self.evaluations {
+            numbers.entry(&evaluation.sample).or_default().extend(number(evaluation));
+        }
+        numbers.into_iter().map(|(sample, numbers)| (sample, mean(&numbers))).collect()
+    }
+
+    fn scores(&self) -> BTreeMap<&'a str, Option<f64>> {
+        self.by_sample(|evaluation| evaluation.score)
+    }
+
+    /// Findings for each item of a section.
+    fn rate(&self, section: &str, kind: &str) -> Option<f64> {
+        let errors = self.figures.errors_by_section.get(section)?.get(kind)?;
+        finite(*errors as f64 / *self.figures.spans_by_section.get(section)? as f64)
+    }
 }
 
 fn change(before: Option<f64>, after: Option<f64>) -> Change {
     Change { before, after, change: before.zip(after).and_then(|(before, after)| finite(after - before)) }
 }
 
-fn change_of(id: &str, before: &View<'_>, after: &View<'_>) -> DiagnosticsChange {
-    let mut moved = moved(before, after);
-    moved.sort_by(|a, b| {
-        a.score.change.unwrap_or(0.0).total_cmp(&b.score.change.unwrap_or(0.0)).then_with(|| a.sample.cmp(&b.sample))
-    });
-    let by = |moved: &Moved| moved.score.change.unwrap_or(0.0);
-    let regressions = moved.iter().filter(|it| by(it) <= -NOTABLE).take(LISTED).cloned().collect();
-    let improvements = moved.iter().rev().filter(|it| by(it) >= NOTABLE).take(LISTED).cloned().collect();
-    DiagnosticsChange {
-        id: id.to_owned(),
-        avg_score: change(before.figures.avg_score, after.figures.avg_score),
-        categories: categories(before.figures, after.figures),
-        new_confusions: confusions_only_in(after.figures, before.figures),
-        resolved_confusions: confusions_only_in(before.figures, after.figures),
-        section_error_rates: sections(before.figures, after.figures),
-        regressions,
-        improvements,
-        new_errors: without_score(after, before),
-        fixed_errors: without_score(before, after),
+/// One analysis of two sides.
+struct Both<'a> {
+    before: View<'a>,
+    after: View<'a>,
+}
+
+/// A figure before the correction over all.
+struct Pending {
+    group: String,
+    name: String,
+    figure: Change,
+    test: PairedTest,
+}
+
+impl Both<'_> {
+    fn change(&self, id: &str, options: &Options) -> DiagnosticsChange {
+        let (before, after) = (self.before.figures, self.after.figures);
+        let (categories, sections) = (self.categories(), self.sections());
+        let of_categories = categories.len();
+        let mut tested = decided(categories.into_iter().chain(sections).collect(), options);
+        let sections = tested.split_off(of_categories);
+        let (regressions, improvements) = self.moved();
+        DiagnosticsChange {
+            id: id.to_owned(),
+            avg_score: change(before.avg_score, after.avg_score),
+            categories: grouped(tested),
+            new_confusions: confusions_only_in(after, before),
+            resolved_confusions: confusions_only_in(before, after),
+            section_error_rates: grouped(sections),
+            notable: self.after.notable,
+            regressions,
+            improvements,
+            new_errors: without_score(&self.after, &self.before),
+            fixed_errors: without_score(&self.before, &self.after),
+        }
+    }
+
+    /// Every score of every category that both sides know.
+    fn categories(&self) -> Vec<Pending> {
+        let mut all = Vec::new();
+        for (category, old) in self.before.figures.avg_category_scores.iter() {
+            let Some(new) = self.after.figures.avg_category_scores.get(category) else { continue };
+            for (name, value) in old.scores.iter() {
+                let figure = change(*value, new.scores.get(name).copied().flatten());
+                let number = |it: &Evaluation| *it.category_scores.get(category)?.get(name)?;
+                all.push(self.pending(category, name, figure, number));
+            }
+        }
+        all
+    }
+
+    /// Every kind of finding in every section that the candidate knows.
+    fn sections(&self) -> Vec<Pending> {
+        let mut all = Vec::new();
+        for (section, kinds) in self.after.figures.errors_by_section.iter() {
+            for kind in kinds.names() {
+                let figure = change(self.before.rate(section, kind), self.after.rate(section, kind));
+                let rate = |it: &Evaluation| {
+                    let errors = it.errors_by_section.get(section)?.get(kind)?;
+                    finite(*errors as f64 / *it.spans_by_section.get(section)? as f64)
+                };
+                all.push(self.pending(section, kind, figure, rate));
+            }
+        }
+        all
+    }
+
+    fn pending(
+        &self,
+        group: &str,
+        name: &str,
+        figure: Change,
+        number: impl Fn(&Evaluation) -> Option<f64> + Copy,
+    ) -> Pending {
+        let (before, after) = (self.before.by_sample(number), self.after.by_sample(number));
+        let mut scores = PairedScores::default();
+        for (sample, old) in before {
+            if let (Some(old), Some(Some(new)), Some(cluster)) =
+                (old, after.get(sample), self.before.clusters.get(sample))
+            {
+                scores.push(old, *new, *cluster);
+            }
+        }
+        Pending { group: group.to_owned(), name: name.to_owned(), figure, test: scores.test(Kind::Score) }
+    }
+
+    /// Samples whose composite fell and rose by a notable amount, the farthest first.
+    fn moved(&self) -> (Vec<Moved>, Vec<Moved>) {
+        let (before, after) = (self.before.scores(), self.after.scores());
+        let both = before.iter().filter_map(|(sample, old)| Some((sample, (*old)?, (*after.get(sample)?)?)));
+        let mut moved: Vec<(f64, Moved)> = both
+            .map(|(sample, old, new)| {
+                (new - old, Moved { sample: (*sample).to_owned(), score: change(Some(old), Some(new)) })
+            })
+            .collect();
+        moved.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+        let notable = self.after.notable;
+        let kept = |(_, moved): &(f64, Moved)| moved.clone();
+        (
+            moved.iter().filter(|(by, _)| *by <= -notable).take(LISTED).map(kept).collect(),
+            moved.iter().rev().filter(|(by, _)| *by >= notable).take(LISTED).map(kept).collect(),
+        )
     }
 }
 
-fn categories(before: &SpanFigures, after: &SpanFigures) -> BTreeMap<String, BTreeMap<String, Change>> {
-    let both = before
-        .avg_category_scores
-        .iter()
-        .filter_map(|(name, old)| Some((name, old, after.avg_category_scores.get(name)?)));
-    let scores = both.map(|(name, old, new)| {
-        let score = |(score, value): (&String, &Option<f64>)| {
-            (score.clone(), change(*value, new.scores.get(score).copied().flatten()))
-        };
-        (name.clone(), old.scores.iter().map(score).collect())
-    });
-    scores.collect()
+/// The tests, corrected over all of them, each with the interval at its own level.
+fn decided(pending: Vec<Pending>, options: &Options) -> Vec<(String, String, TestedChange)> {
+    let p_values: Vec<Option<f64>> = pending.iter().map(|it| it.test.p()).collect();
+    let adjusted = options.correction.adjust(&p_values);
+    let levels = local_levels(&p_values, options.correction, options.level.alpha());
+    let each = pending.into_iter().zip(p_values).zip(adjusted).zip(levels);
+    each.map(|(((it, p), p_adjusted), alpha)| {
+        let level = Level::from_alpha(alpha).unwrap_or(options.level);
+        let plain = it.test.mean().and_then(|mean| Finding::point(mean, it.test.n(), it.test.test().as_str()));
+        let paired = plain.map(|plain| {
+            plain.with(it.test.interval(level), it.test.standard_error()).degenerate_if(it.test.is_degenerate())
+        });
+        (it.group, it.name, TestedChange { figure: it.figure, paired, p, p_adjusted })
+    })
+    .collect()
+}
+
+fn grouped(changes: Vec<(String, String, TestedChange)>) -> Named<Named<TestedChange>> {
+    let mut groups: Named<Named<TestedChange>> = Named::default();
+    for (group, name, change) in changes {
+        *groups.entry(&group).entry(&name) = change;
+    }
+    groups
 }
 
 fn confusions_only_in(one: &SpanFigures, other: &SpanFigures) -> Vec<Map<String, Value>> {
@@ -134,37 +277,11 @@ fn confusions_only_in(one: &SpanFigures, other: &SpanFigures) -> Vec<Map<String,
     one.top_taxonomy_errors.iter().map(|it| &it.fields).filter(is_new).cloned().collect()
 }
 
-fn sections(before: &SpanFigures, after: &SpanFigures) -> BTreeMap<String, BTreeMap<String, Change>> {
-    let rate = |figures: &SpanFigures, section: &str, kind: &str| {
-        let errors = figures.errors_by_section.get(section)?.get(kind)?;
-        let items = figures.spans_by_section.get(section)?;
-        finite(*errors as f64 / *items as f64)
-    };
-    let of = |section: &String, kinds: &BTreeMap<String, u64>| {
-        let of_kind = |kind: &String| (kind.clone(), change(rate(before, section, kind), rate(after, section, kind)));
-        kinds.keys().map(of_kind).collect()
-    };
-    after.errors_by_section.iter().map(|(section, kinds)| (section.clone(), of(section, kinds))).collect()
-}
-
-/// The mean composite by sample; `None` where nothing scored it.
-fn by_sample<'a>(view: &View<'a>) -> BTreeMap<&'a str, Option<f64>> {
-    let mut scores: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
-    for evaluation in &view.evaluations {
-        scores.entry(&evaluation.sample).or_default().extend(evaluation.score);
-    }
-    scores.into_iter().map(|(sample, scores)| (sample, karat_stats::describe::mean(&scores))).collect()
-}
-
-fn moved(before: &View<'_>, after: &View<'_>) -> Vec<Moved> {
-    let (before, after) = (by_sample(before), by_sample(after));
-    let both = before.iter().filter_map(|(sample, old)| Some((sample, (*old)?, (*after.get(sample)?)?)));
-    both.map(|(sample, old, new)| Moved { sample: (*sample).to_owned(), score: change(Some(old), Some(new)) }).collect()
-}
-
 /// Samples of both that have no score in `one` but in `other`.
 fn without_score(one: &View<'_>, other: &View<'_>) -> Vec<String> {
-    let (one, other) = (by_sample(one), by_sample(other));
-    let lost = one.iter().filter(|(sample, score)| score.is_none() && other.get(*sample).is_some_and(Option::is_some));
-    lost.take(LISTED).map(|(sample, _)| (*sample).to_owned()).collect()
+    let (scores, others) = (one.scores(), other.scores());
+    let is_lost = |sample: &&&str| {
+        scores.get(**sample).copied().flatten().is_none() && others.get(**sample).copied().flatten().is_some()
+    };
+    one.clusters.keys().filter(is_lost).take(LISTED).map(|sample| (*sample).to_owned()).collect()
 }

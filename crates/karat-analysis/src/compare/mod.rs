@@ -20,7 +20,7 @@ use karat_stats::seed::Seed;
 use karat_types::{Better, MetricSpec, PlanHeader, Scale, ScorerKind};
 use serde::Serialize;
 
-pub use diagnostics::{Change, DiagnosticsChange, Moved};
+pub use diagnostics::{Change, DiagnosticsChange, Moved, TestedChange};
 pub use scores::{Kind, PairedScores, PairedTest, SecondTest, Test};
 pub use sides::{NotThere, Side};
 
@@ -258,7 +258,7 @@ pub fn compare(baseline: &Side<'_>, candidate: &Side<'_>, options: &Options) -> 
         },
         family: p_values.iter().flatten().count() as u64,
         cost_per_sample_usd: cost,
-        diagnostics: diagnostics::changes(baseline, candidate),
+        diagnostics: diagnostics::changes(baseline, candidate, options),
         warnings: matching.warnings(&tested),
         metrics,
     })

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use karat_analysis::{Finding, Group};
+use karat_analysis::{Finding, Group, Outcome};
 use karat_types::{Better, MetricSpec};
 
 use super::escape;
@@ -20,11 +20,24 @@ const BARS: f64 = 420.0;
 const FIGURES: f64 = 190.0;
 const ROW: f64 = 26.0;
 
-/// A chart for each metric with figures of at least one system.
+/// A chart for each metric with figures of at least one system, then the reliability curves.
 pub(super) fn all(report: Report<'_>) -> String {
-    let charts: Vec<String> =
-        report.metrics().take(METRICS).filter_map(|(at, metric)| chart(report, at, metric)).collect();
+    let of_metrics = report.metrics().take(METRICS).filter_map(|(at, metric)| chart(report, at, metric));
+    let charts: Vec<String> = of_metrics.chain(curves(report)).collect();
     if charts.is_empty() { String::new() } else { format!("<h2>Charts</h2>\n{}", charts.concat()) }
+}
+
+/// The reliability curve of each analysis that has one.
+fn curves(report: Report<'_>) -> impl Iterator<Item = String> {
+    report.findings.analyses.iter().filter_map(|analysed| {
+        let Outcome::Diagnostics(found) = &analysed.outcome else { return None };
+        let drawing = crate::reliability::svg(found.all.confidence.as_ref()?);
+        let id = escape(&brief(&analysed.id, 80));
+        Some(format!(
+            "<figure>\n{drawing}<figcaption><code>{id}</code>: stated confidence against the share that is \
+             right.</figcaption>\n</figure>\n"
+        ))
+    })
 }
 
 fn chart(report: Report<'_>, at: usize, metric: &MetricSpec) -> Option<String> {

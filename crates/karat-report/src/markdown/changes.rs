@@ -1,46 +1,64 @@
-//! What changed in the diagnostics of two sides.
+//! What changed in the diagnostics of two sides (SP-08).
 
-use karat_analysis::compare::{Change, DiagnosticsChange, Moved};
-use serde_json::Value;
+use karat_analysis::Named;
+use karat_analysis::compare::{Change, DiagnosticsChange, TestedChange};
 
-use super::page::{Inline, Page, columns};
-use crate::figures::NONE;
+use super::page::{Column, Inline, Page};
+use crate::changes::{lists, paired};
+use crate::comparison::p_value;
+use crate::figures::{self, Unscaled, count};
 
 pub(super) fn write(page: &mut Page, changes: &[DiagnosticsChange]) {
     for found in changes {
         page.heading(2, Inline::plain("Diagnostics: ").and_code(&found.id));
-        let score = ("mean score".to_owned(), found.avg_score);
-        let categories = found.categories.iter().flat_map(|(category, scores)| {
-            scores.iter().map(move |(score, change)| (format!("{category} {score}"), *change))
-        });
-        let sections = found.section_error_rates.iter().flat_map(|(section, kinds)| {
-            kinds.iter().map(move |(kind, change)| (format!("{kind} an item of {section}"), *change))
-        });
-        let rows = std::iter::once(score).chain(categories).chain(sections).map(|(name, change)| row(&name, change));
-        page.table(&columns(&["Figure", "Baseline", "Candidate", "Change"]), rows);
-        let pair = |fields: &serde_json::Map<String, Value>| {
-            Inline::text(fields.values().filter_map(Value::as_str).collect::<Vec<_>>().join(" → "))
-        };
-        let moved = |moved: &Moved| Inline::code(&moved.sample).and(" ").and_text(signed(moved.score.change));
-        let lists = [
-            ("New confusions: ", found.new_confusions.iter().map(pair).collect::<Vec<_>>()),
-            ("Resolved confusions: ", found.resolved_confusions.iter().map(pair).collect()),
-            ("Worse by 3 or more: ", found.regressions.iter().map(moved).collect()),
-            ("Better by 3 or more: ", found.improvements.iter().map(moved).collect()),
-            ("New errors: ", found.new_errors.iter().map(Inline::code).collect()),
-            ("Fixed errors: ", found.fixed_errors.iter().map(Inline::code).collect()),
-        ];
-        let filled = lists.into_iter().filter(|(_, items)| !items.is_empty());
-        page.list(filled.map(|(head, items)| Inline::plain(head).then(Inline::list(items))));
+        page.paragraph(Inline::plain("Mean score: ").then(before_after(found.avg_score)).and(
+            "; whether that is more than chance is said above. Paired differences and p-values below are over the \
+                      samples that both sides assessed, corrected over all rows of both tables.",
+        ));
+        table(page, "Category", &found.categories);
+        table(page, "Findings an item, by section", &found.section_error_rates);
+        page.list(
+            lists(found)
+                .into_iter()
+                .map(|(head, items)| Inline::text(head).and(": ").then(Inline::list(items.iter().map(Inline::text)))),
+        );
     }
 }
 
-fn row(name: &str, change: Change) -> Vec<Inline> {
-    let number =
-        |value: Option<f64>| Inline::text(value.map_or_else(|| NONE.to_owned(), |value| format!("{value:.3}")));
-    vec![Inline::text(name), number(change.before), number(change.after), Inline::text(signed(change.change))]
+fn before_after(change: Change) -> Inline {
+    let number = |value: Option<f64>| figures::maybe(&Unscaled, value);
+    Inline::text(format!("{} before, {} after", number(change.before), number(change.after)))
 }
 
-fn signed(change: Option<f64>) -> String {
-    change.map_or_else(|| NONE.to_owned(), |change| format!("{change:+.3}"))
+fn table(page: &mut Page, head: &'static str, groups: &Named<Named<TestedChange>>) {
+    if groups.is_empty() {
+        return;
+    }
+    let right = |name: &'static str| Column::right(Inline::plain(name));
+    let heads = [
+        Column::left(Inline::plain(head)),
+        right("Baseline"),
+        right("Candidate"),
+        right("Change"),
+        right("Paired"),
+        right("n"),
+        right("p corrected"),
+    ];
+    let number = |value: Option<f64>| Inline::text(figures::maybe(&Unscaled, value));
+    let row = |group: &str, name: &str, it: &TestedChange| {
+        vec![
+            Inline::code(group).and(" ").and_text(name),
+            number(it.figure.before),
+            number(it.figure.after),
+            Inline::text(crate::changes::signed(it.figure.change)),
+            Inline::text(paired(it)),
+            Inline::text(count(it.paired.as_ref().map_or(0, |found| found.n()))),
+            Inline::text(p_value(it.p_adjusted)),
+        ]
+    };
+    // What neither side has is no row.
+    let has_any = |it: &TestedChange| it.figure.before.is_some() || it.figure.after.is_some();
+    let named = groups.iter().flat_map(|(group, named)| named.iter().map(move |(name, it)| (group, name, it)));
+    let rows = named.filter(|(.., it)| has_any(it)).map(|(group, name, it)| row(group, name, it));
+    page.table(&heads, rows);
 }

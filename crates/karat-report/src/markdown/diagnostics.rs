@@ -1,122 +1,213 @@
-//! What judges found wrong with the items of outputs, and corpora of sessions.
+//! What judges found wrong with the items of outputs (SP-06, SP-07).
 
-use karat_analysis::{Confidence, Diagnostics, Outcome, SummaryCorpus};
-use serde_json::Value;
+use karat_analysis::{Confidence, Diagnostics, Evaluation, Often, Outcome, SpanFigures};
+use serde_json::{Map, Value};
 
 use super::page::{Column, Inline, Page, columns};
-use crate::figures::{NONE, count};
+use crate::figures::{self, NONE, Unscaled, count, percent};
 use crate::report::Report;
 use crate::visible::brief;
 
-/// Sessions that are listed; `report.json` has all.
-const SESSIONS: usize = 40;
+/// Evaluations that are listed as the worst.
+const WORST: usize = 10;
+/// Texts listed for each kind of finding.
+const COMMON: usize = 5;
+/// Characters of a text.
+const TEXT: usize = 60;
 
 pub(super) fn write(page: &mut Page, report: Report<'_>) {
     for analysed in &report.findings.analyses {
-        match &analysed.outcome {
-            Outcome::Diagnostics(found) => diagnostics(page, &analysed.id, found),
-            Outcome::SummaryCorpus(corpus) => sessions(page, corpus),
-            _ => {}
+        if let Outcome::Diagnostics(found) = &analysed.outcome {
+            diagnostics(page, &analysed.id, found);
         }
     }
-}
-
-fn number(value: Option<f64>) -> Inline {
-    Inline::text(value.map_or_else(|| NONE.to_owned(), |value| format!("{value:.3}")))
-}
-
-fn sessions(page: &mut Page, corpus: &SummaryCorpus) {
-    page.heading(2, Inline::plain("Sessions"));
-    page.paragraph(
-        Inline::text(count(corpus.corpus_size))
-            .and(" sessions; overall mean ")
-            .then(number(corpus.overall_mean))
-            .and(", lowest ")
-            .then(number(corpus.overall_min))
-            .and(", highest ")
-            .then(number(corpus.overall_max))
-            .and("."),
-    );
-    let names = corpus.dimension_means.keys().map(|name| Column::right(Inline::code(name)));
-    let heads: Vec<Column> = [Column::left(Inline::plain("Session")), Column::right(Inline::plain("Overall"))]
-        .into_iter()
-        .chain(names)
-        .collect();
-    let mut worst: Vec<_> = corpus.sessions.iter().collect();
-    worst.sort_by(|a, b| {
-        a.overall.unwrap_or(0.0).total_cmp(&b.overall.unwrap_or(0.0)).then_with(|| a.name.cmp(&b.name))
-    });
-    let rows = worst.into_iter().take(SESSIONS).map(|session| {
-        let score = |name: &String| session.dimensions.iter().find(|it| it.dimension == *name).and_then(|it| it.score);
-        let scores = corpus.dimension_means.keys().map(|name| number(score(name)));
-        [Inline::code(&session.name), number(session.overall).bold()].into_iter().chain(scores).collect()
-    });
-    page.table(&heads, rows);
 }
 
 fn diagnostics(page: &mut Page, id: &str, found: &Diagnostics) {
     let all = &found.all;
     page.heading(2, Inline::plain("Diagnostics: ").and_code(id));
-    page.paragraph(
-        Inline::text(count(all.evaluated))
-            .and(" evaluated, mean score ")
-            .then(number(all.avg_score))
-            .and(", mean number of items ")
-            .then(number(all.avg_span_count))
-            .and("; without a verdict or an output: ")
-            .and_text(count(all.error_count))
-            .and(", verdicts of which only a part counts: ")
-            .and_text(count(all.degraded))
-            .and("."),
-    );
-    counts(page, "Reason", all.false_positive_reasons.iter());
-    if !all.top_taxonomy_errors.is_empty() {
-        let rows = all.top_taxonomy_errors.iter().map(|it| {
-            let said = it.fields.values().filter_map(Value::as_str).collect::<Vec<_>>().join(" → ");
-            let examples = it.examples.iter().map(|text| Inline::text(brief(text, 60)));
-            vec![Inline::text(said), Inline::text(count(it.count)), Inline::list(examples)]
-        });
-        page.table(&columns(&["Confusion", "Count", "Examples"]), rows);
-    }
-    let rows = all.errors_by_section.iter().map(|(section, errors)| {
-        let errors = errors.iter().map(|(name, n)| Inline::code(name).and(" ").and_text(count(*n)));
-        let items = all.spans_by_section.get(section).copied().unwrap_or(0);
-        vec![Inline::code(section), Inline::text(count(items)), Inline::list(errors)]
-    });
-    page.table(&columns(&["Section", "Items", "Findings"]), rows);
+    page.paragraph(overview(all));
+    distribution(page, &all.score_distribution);
+    categories(page, all);
+    reasons(page, &all.false_positive_reasons);
+    confusions(page, all);
+    sections(page, all);
+    common(page, all);
     if let Some(confidence) = &all.confidence {
         write_confidence(page, id, confidence);
     }
+    worst(page, all);
 }
 
-fn counts<'a>(page: &mut Page, head: &'static str, counts: impl Iterator<Item = (&'a String, &'a Value)>) {
-    let rows: Vec<Vec<Inline>> =
-        counts.map(|(name, n)| vec![Inline::code(name), Inline::text(count(n.as_u64().unwrap_or(0)))]).collect();
-    if !rows.is_empty() {
-        page.table(&columns(&[head, "Count"]), rows);
+fn overview(all: &SpanFigures) -> Inline {
+    let score = all.score.as_ref().map_or_else(|| NONE.to_owned(), |score| figures::full(&Unscaled, score));
+    let line = Inline::text(count(all.evaluated))
+        .and(" outputs with ")
+        .and_text(figures::maybe(&Unscaled, all.avg_span_count))
+        .and(" items on average; mean score ")
+        .and_text(score)
+        .and(". Without a verdict or an output: ")
+        .and_text(count(all.error_count))
+        .and("; with a verdict of which only a part counts: ")
+        .and_text(count(all.degraded))
+        .and(".");
+    let Some(latency) = all.latency_ms else { return line };
+    let milliseconds = |value: f64| format!("{} ms", figures::value(&Unscaled, value));
+    line.and(" Latency: mean ")
+        .and_text(milliseconds(latency.avg))
+        .and(", p50 ")
+        .and_text(milliseconds(latency.p50))
+        .and(", p95 ")
+        .and_text(milliseconds(latency.p95))
+        .and(", p99 ")
+        .and_text(milliseconds(latency.p99))
+        .and(".")
+}
+
+fn counted(counts: &Map<String, Value>) -> impl Iterator<Item = (&String, u64)> {
+    counts.iter().map(|(name, n)| (name, n.as_u64().unwrap_or(0)))
+}
+
+fn distribution(page: &mut Page, bands: &Map<String, Value>) {
+    let total: u64 = counted(bands).map(|(_, n)| n).sum();
+    if total == 0 {
+        return;
+    }
+    page.heading(3, Inline::plain("Distribution of scores"));
+    let rows = counted(bands).map(|(band, n)| {
+        vec![Inline::text(band), Inline::text(count(n)), Inline::text(percent(n as f64 / total as f64))]
+    });
+    page.table(&columns(&["Score", "Outputs", "Share"]), rows);
+}
+
+fn categories(page: &mut Page, all: &SpanFigures) {
+    let Some((_, first)) = all.avg_category_scores.iter().next() else { return };
+    page.heading(3, Inline::plain("Categories"));
+    let heads: Vec<Column> = std::iter::once(Column::left(Inline::plain("Category")))
+        .chain(first.scores.names().map(|name| Column::right(Inline::code(name))))
+        .chain([Column::right(Inline::plain("Assessed"))])
+        .collect();
+    let rows = all.avg_category_scores.iter().map(|(category, of)| {
+        let scores = of.scores.iter().map(|(_, score)| Inline::text(figures::maybe(&Unscaled, *score)));
+        std::iter::once(Inline::code(category)).chain(scores).chain([Inline::text(count(of.n))]).collect()
+    });
+    page.table(&heads, rows);
+}
+
+fn reasons(page: &mut Page, reasons: &Map<String, Value>) {
+    if !reasons.is_empty() {
+        page.heading(3, Inline::plain("Reasons"));
+        let rows = counted(reasons).map(|(reason, n)| vec![Inline::code(reason), Inline::text(count(n))]);
+        page.table(&columns(&["Reason", "Count"]), rows);
+    }
+}
+
+fn confusions(page: &mut Page, all: &SpanFigures) {
+    if all.top_taxonomy_errors.is_empty() {
+        return;
+    }
+    page.heading(3, Inline::plain("Confusions"));
+    let heads = [
+        Column::left(Inline::plain("Said → right")),
+        Column::right(Inline::plain("Count")),
+        Column::left(Inline::plain("Examples")),
+    ];
+    let rows = all.top_taxonomy_errors.iter().map(|it| {
+        let said = it.fields.values().filter_map(Value::as_str).collect::<Vec<_>>().join(" → ");
+        let said = if it.equal { format!("{said} (the same: no confusion)") } else { said };
+        let examples = it.examples.iter().map(|text| Inline::text(brief(text, TEXT)));
+        vec![Inline::text(said), Inline::text(count(it.count)), Inline::list(examples)]
+    });
+    page.table(&heads, rows);
+}
+
+fn sections(page: &mut Page, all: &SpanFigures) {
+    let Some((_, labels)) = all.errors_by_section.iter().next() else { return };
+    page.heading(3, Inline::plain("Errors by section"));
+    let heads: Vec<Column> = [Column::left(Inline::plain("Section")), Column::right(Inline::plain("Items"))]
+        .into_iter()
+        .chain(labels.names().map(|label| Column::right(Inline::code(label).and(" (an item)"))))
+        .collect();
+    let rows = all.errors_by_section.iter().map(|(section, errors)| {
+        let items = all.spans_by_section.get(section).copied().unwrap_or(0);
+        let rate = |n: u64| if items == 0 { NONE.to_owned() } else { format!("{:.3}", n as f64 / items as f64) };
+        let errors = errors.iter().map(|(_, n)| Inline::text(format!("{} ({})", count(*n), rate(*n))));
+        [Inline::code(section), Inline::text(count(items))].into_iter().chain(errors).collect()
+    });
+    page.table(&heads, rows);
+}
+
+fn common(page: &mut Page, all: &SpanFigures) {
+    let often = |it: &Often| Inline::text(brief(&it.text, TEXT)).and(" × ").and_text(count(it.count));
+    let named = all.common.iter().filter(|(_, texts)| !texts.is_empty());
+    let lines: Vec<Inline> = named
+        .map(|(list, texts)| Inline::code(list).and(": ").then(Inline::list(texts.iter().take(COMMON).map(often))))
+        .collect();
+    if !lines.is_empty() {
+        page.heading(3, Inline::plain("Named most often"));
+        page.list(lines);
     }
 }
 
 fn write_confidence(page: &mut Page, id: &str, confidence: &Confidence) {
-    let buckets =
-        [("high", confidence.buckets.high), ("medium", confidence.buckets.medium), ("low", confidence.buckets.low)];
-    let rows = buckets.map(|(name, bucket)| {
+    page.heading(3, Inline::plain("Does confidence predict errors?"));
+    let rows = confidence.buckets.named().map(|(name, bucket)| {
         let (from, to) = bucket.range;
         vec![
-            Inline::plain(name).and_text(format!(" {from} to {to}")),
+            Inline::text(format!("{name}, {from} to {to}")),
             Inline::text(count(bucket.total)),
             Inline::text(count(bucket.errors)),
-            number(bucket.error_rate),
+            Inline::text(bucket.error_rate.map_or_else(|| NONE.to_owned(), percent)),
             Inline::text(count(bucket.any_error)),
         ]
     });
     page.table(&columns(&["Confidence", "Items", "Errors", "Error rate", "Any finding"]), rows);
-    page.paragraph(
-        Inline::text(brief(&confidence.notes, 300))
-            .and(". Without a confidence: ")
-            .and_text(count(confidence.missing))
-            .and(". The curve of stated confidence against the share that is right lies beside this report in the file that ends in ")
-            .and_code(crate::reliability::file_name(id))
-            .and("."),
-    );
+    let mut lines = vec![Inline::text(brief(&confidence.notes, 300)).and(".")];
+    if let Some(best) = confidence.best_threshold {
+        lines.push(
+            Inline::plain("Best F1 of keeping right items: ")
+                .and_text(format!("{:.3}", best.f1))
+                .and(" by keeping the ")
+                .and_text(count(best.kept))
+                .and(" from ")
+                .and_text(best.threshold.to_string())
+                .and(" on."),
+        );
+    }
+    if let Some(ece) = &confidence.ece {
+        lines.push(
+            Inline::plain("Expected calibration error: ")
+                .and_text(figures::full(&Unscaled, ece))
+                .and("; the reliability curve is in ")
+                .and_code(crate::reliability::file_name(id))
+                .and("."),
+        );
+    }
+    lines.push(Inline::plain("Items without a confidence: ").and_text(count(confidence.missing)).and("."));
+    page.list(lines);
+}
+
+fn worst(page: &mut Page, all: &SpanFigures) {
+    let worst = all.worst(WORST);
+    let Some(first) = worst.first() else { return };
+    page.heading(3, Inline::plain("Worst performers"));
+    let heads: Vec<Column> = [
+        Column::left(Inline::plain("Sample")),
+        Column::right(Inline::plain("Score")),
+        Column::right(Inline::plain("Items")),
+    ]
+    .into_iter()
+    .chain(first.findings.names().map(|name| Column::right(Inline::code(name))))
+    .collect();
+    let rows = worst.iter().map(|it| {
+        let findings = it.findings.iter().map(|(_, n)| Inline::text(count(*n)));
+        let score = Inline::text(figures::maybe(&Unscaled, it.score)).bold();
+        [sample(it), score, Inline::text(count(it.span_count))].into_iter().chain(findings).collect()
+    });
+    page.table(&heads, rows);
+}
+
+fn sample(evaluation: &Evaluation) -> Inline {
+    let sample = Inline::code(&evaluation.sample);
+    evaluation.system.as_ref().map_or(sample.clone(), |system| sample.and(" × ").and_code(system))
 }

@@ -8,6 +8,10 @@ use crate::figures::{self, count};
 use crate::report::Report;
 
 pub(super) fn write(page: &mut Page, report: Report<'_>) {
+    // One system has nothing to be ranked against; its figures stand above.
+    if report.findings.systems.len() < 2 {
+        return;
+    }
     page.heading(2, Inline::plain("Leaderboards"));
     for (at, metric) in report.metrics() {
         if let Some(board) = report.findings.leaderboards.get(at) {

@@ -18,6 +18,7 @@ mod overview;
 mod page;
 mod recommendations;
 mod scorecards;
+mod sessions;
 mod systems;
 
 pub use agreement::agreement;
@@ -38,6 +39,7 @@ pub fn render(report: Report<'_>) -> String {
         delta::write,
         baselines::write,
         diagnostics::write,
+        sessions::write,
         judges::write,
         cost::write,
         failures::write,

@@ -36,20 +36,21 @@ fn summary(report: Report<'_>) -> Vec<Inline> {
             let figure = figures::full(metric, &place.finding);
             Some(Inline::plain(label).and_code(&place.id).and(", ").and_code(&metric.name).and(" ").and_text(figure))
         };
-        lines.extend(place("**Best:** ", board.places.first()));
-        lines.extend(place("**Worst:** ", board.places.last().filter(|_| board.places.len() > 1)));
+        let ranked = board.places.len() > 1;
+        lines.extend(place(if ranked { "**Best:** " } else { "**Score:** " }, board.places.first()));
+        lines.extend(place("**Worst:** ", board.places.last().filter(|_| ranked)));
         lines.extend(place("**Hardest sample:** ", board.hardest_sample.as_ref()));
-        if let Some(figure) = findings.run.metrics.get(at).and_then(|spread| spread.figure()) {
+        let of_all = findings.run.metrics.get(at).and_then(|spread| spread.figure());
+        if let Some(figure) = of_all.filter(|_| findings.systems.len() > 1) {
             let figure = figures::full(metric, figure);
             lines.push(Inline::plain("**Overall** (equal-weight mean over systems): ").and_text(figure));
         }
-        lines.push(
-            Inline::plain("Compared on ")
-                .and_text(count(summary.shared))
-                .and(" of ")
-                .and_text(count(summary.scored))
-                .and(" scored sample × variant pairs: those that all ranked models share."),
-        );
+        let compared = Inline::plain("Compared on ")
+            .and_text(count(summary.shared))
+            .and(" of ")
+            .and_text(count(summary.scored))
+            .and(" scored sample × variant pairs: those that all ranked models share.");
+        lines.extend(ranked.then_some(compared));
     }
     lines.push(totals(report));
     lines

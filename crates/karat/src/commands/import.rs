@@ -1,20 +1,58 @@
 //! `karat import`.
 
+use std::path::Path;
+
+use karat_app::Invocation;
 use karat_types::Exit;
 
-use super::Edge;
-use crate::args::{ImportArg, ImportArgs};
+use super::{Edge, run};
+use crate::args::{FormatArg, ImportArg, ImportArgs, LayoutArg, OutputArgs};
 use crate::failure::Failure;
 
+/// Differing figures that are named.
+const NAMED: usize = 10;
+
 pub fn import(edge: &Edge<'_>, args: &ImportArgs) -> Result<Exit, Failure> {
-    let imported = match args.kind {
-        ImportArg::SpanSnapshot => edge.app.import_span_snapshot(&args.file, &args.output_dir)?,
+    match args.kind {
+        ImportArg::SpanSnapshot => span_snapshot(edge, args),
+    }
+}
+
+/// The suite, then its run: all of its answers are recorded, so it costs nothing.
+fn span_snapshot(edge: &Edge<'_>, args: &ImportArgs) -> Result<Exit, Failure> {
+    let name = args.file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let folder = args.output_dir.clone().unwrap_or_else(|| Path::new("imported").join(&name));
+    let run_id = match &args.run_id {
+        Some(id) => Some(id.clone()),
+        None => edge.app.free_run_id(&name)?,
     };
-    let suite = imported.suite.display();
+    let imported = edge.app.import_span_snapshot(&args.file, &folder)?;
+    let suite = imported.suite.display().to_string();
     edge.printer.say(&format!(
-        "{} samples, {} without a verdict. `karat run {suite}` computes their figures.",
+        "{suite}: {} samples, {} without a verdict; `karat run {suite}` computes their figures again",
         imported.samples, imported.without_verdict
     ));
-    edge.printer.data(&suite.to_string())?;
-    Ok(Exit::Pass)
+    let invocation = Invocation { suite, ..Invocation::default() };
+    let loaded = edge.app.load(&invocation)?;
+    let end = edge.app.run(loaded.plan, &invocation, run::execution(edge, run_id, false, false)?)?;
+    let output = OutputArgs { output_dir: None, format: vec![FormatArg::Both], layout: LayoutArg::Folder };
+    run::finish(edge, &end, &output, false)?;
+    compared(edge, &args.file, &end.run)?;
+    Ok(end.exit())
+}
+
+/// Says how the figures stand to those of the snapshot's own summary.
+fn compared(edge: &Edge<'_>, file: &Path, run: &str) -> Result<(), Failure> {
+    let found = edge.app.recomputed(file, run)?;
+    let all = found.same + found.differing.len();
+    if all > 0 {
+        edge.printer.say(&format!("{} of {all} figures of the snapshot's summary come out the same", found.same));
+    }
+    for difference in found.differing.iter().take(NAMED) {
+        edge.printer.say(&format!("note: {difference}"));
+    }
+    if let Some(more) = found.differing.len().checked_sub(NAMED).filter(|more| *more > 0) {
+        edge.printer.say(&format!("note: and {more} more; `karat report {run} -o -` has every figure"));
+    }
+    Ok(())
 }

@@ -1,5 +1,6 @@
 //! `karat ls`.
 
+use karat_app::MetricLine;
 use karat_types::Exit;
 
 use super::{Edge, table};
@@ -7,7 +8,12 @@ use crate::args::LsArgs;
 use crate::failure::Failure;
 
 pub fn ls(edge: &Edge<'_>, args: &LsArgs) -> Result<Exit, Failure> {
-    let runs = edge.app.runs(args.limit)?;
+    if let Some(metric) = &args.metric {
+        return of_metric(edge, metric, args);
+    }
+    let mut runs = edge.app.runs(if args.suite.is_some() { usize::MAX } else { args.limit })?;
+    runs.retain(|run| args.suite.as_ref().is_none_or(|suite| *suite == run.suite));
+    runs.truncate(args.limit);
     if args.json {
         edge.json(&runs)?;
         return Ok(Exit::Pass);
@@ -24,4 +30,29 @@ pub fn ls(edge: &Edge<'_>, args: &LsArgs) -> Result<Exit, Failure> {
     });
     edge.printer.data(&table(&["run", "suite", "status", "cells", "errors", "started"], rows))?;
     Ok(Exit::Pass)
+}
+
+/// One metric over the runs.
+fn of_metric(edge: &Edge<'_>, metric: &str, args: &LsArgs) -> Result<Exit, Failure> {
+    let lines = edge.app.metric_history(metric, args.suite.as_deref(), args.limit)?;
+    if args.json {
+        edge.json(&lines)?;
+        return Ok(Exit::Pass);
+    }
+    let heads = ["run", "started", "n", metric, "interval", "min", "median", "max", "sd"];
+    edge.printer.data(&table(&heads, lines.iter().map(row)))?;
+    Ok(Exit::Pass)
+}
+
+fn row(line: &MetricLine) -> Vec<String> {
+    let spread = &line.spread;
+    let number = |value: Option<f64>| value.map_or_else(|| "n/a".to_owned(), |value| format!("{value:.3}"));
+    let interval = spread.figure().and_then(|figure| figure.interval());
+    let interval = interval.map_or_else(|| "n/a".to_owned(), |(lo, hi)| format!("{lo:.3} to {hi:.3}"));
+    let run = if line.finished { line.id.clone() } else { format!("{} (unfinished)", line.id) };
+    let numbers = [spread.min(), spread.median(), spread.max(), spread.stddev()].map(number);
+    [run, line.started_at.clone(), spread.n().to_string(), number(spread.value()), interval]
+        .into_iter()
+        .chain(numbers)
+        .collect()
 }

@@ -69,7 +69,12 @@ fn events_alone(json: bool, output: &OutputArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-fn execution(edge: &Edge<'_>, run_id: Option<String>, resume: bool, json: bool) -> Result<Execution, Failure> {
+pub(super) fn execution(
+    edge: &Edge<'_>,
+    run_id: Option<String>,
+    resume: bool,
+    json: bool,
+) -> Result<Execution, Failure> {
     let stop = Stop::new();
     crate::signals::watch(stop.clone(), *edge.printer);
     let people = progress::observer(*edge.printer, edge.quiet);
@@ -77,7 +82,7 @@ fn execution(edge: &Edge<'_>, run_id: Option<String>, resume: bool, json: bool) 
     Ok(Execution { run_id, resume, observer, stop, tape: Tape::None })
 }
 
-fn finish(edge: &Edge<'_>, end: &RunEnd, output: &OutputArgs, json: bool) -> Result<Exit, Failure> {
+pub(super) fn finish(edge: &Edge<'_>, end: &RunEnd, output: &OutputArgs, json: bool) -> Result<Exit, Failure> {
     if let Some(notice) = &end.notice {
         edge.printer.say(notice);
     }

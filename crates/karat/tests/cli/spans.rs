@@ -9,14 +9,21 @@ fn judgment<'a>(report: &'a Value, sample: &str) -> &'a Value {
     &cells.iter().find(|cell| cell["sample"] == sample).unwrap()["judgments"][0]
 }
 
-/// SP-01, SP-02, SP-04 to SP-07: recorded verdicts become figures under the seed's names; replies that are not as they
+/// SP-01, SP-02, SP-04, SP-05, SP-06, SP-07: recorded verdicts become figures under the seed's names; replies that are not as they
 /// must be never count as complete, and never as a made-up score.
 #[test]
 fn recorded_verdicts_become_figures() {
     let place = Place::new();
-    place.karat(&["run", "spans", "--run-id", "s", "-o", "out"]);
+    let said = place.fine(&["run", "spans", "--run-id", "s", "--format", "md,json,html", "-o", "out"]);
+    let lines: Vec<&str> =
+        said.stdout.lines().skip_while(|line| !line.starts_with("spans: 24 outputs")).take(7).collect();
+    insta::assert_snapshot!("spans_terminal", lines.join("\n"));
+    let html = std::fs::read_to_string(place.path().join("out/report.html")).unwrap();
+    assert!(html.contains("aria-label=\"Reliability curve\"") && html.contains("Worst performers"));
     let markdown = std::fs::read_to_string(place.path().join("out/report.md")).unwrap();
-    assert!(markdown.contains("## Diagnostics: `spans`") && markdown.contains("spans-reliability.svg"));
+    assert!(markdown.contains("spans-reliability.svg"));
+    let from = markdown.find("## Diagnostics: `spans`").unwrap();
+    insta::assert_snapshot!("spans_diagnostics", &markdown[from..markdown.find("## Cost").unwrap()]);
     assert!(std::fs::read_to_string(place.path().join("out/spans-reliability.svg")).unwrap().contains("<circle"));
     let report = place.report("s");
     let spans = &report["analyses"]["spans"];
@@ -32,6 +39,12 @@ fn recorded_verdicts_become_figures() {
     assert_eq!((&top["assignedRole"], &top["expectedRole"]), (&json!("shot.type"), &json!("camera.movement")));
     assert_eq!(spans["errorsBySection"]["technicalSpecs"]["missed"], 0);
     assert!(spans["errorsBySection"]["technicalSpecs"]["falsePositives"].as_u64().unwrap() > 0);
+    let first = &spans["evaluations"][0];
+    assert_eq!(first["promptLength"], 433);
+    assert_eq!(first["sections"]["main"], json!({"start": 0, "end": 319}));
+    assert_eq!(first["sections"]["technicalSpecs"], json!({"start": 386, "end": 433}));
+    assert_eq!(first["spansBySection"], json!({"main": 9, "technicalSpecs": 4, "alternatives": 1}));
+    assert_eq!(spans["evaluations"][1]["sections"]["alternatives"], Value::Null);
     let confidence = &spans["confidence"];
     let total = |bucket: &str| confidence["buckets"][bucket]["total"].as_u64().unwrap();
     let errors: u64 = spans["evaluations"].as_array().unwrap().iter().map(|it| it["spanCount"].as_u64().unwrap()).sum();
@@ -148,6 +161,41 @@ fn another_taxonomy_needs_yaml_only() {
     assert_eq!(buckets["medium"]["errorRate"], Value::Null);
 }
 
+/// SP-03: a list too long for one call is judged in pieces, each numbered from 0; in the verdict positions count in the
+/// whole list, what only one piece missed is not missed, and every call is on record.
+#[test]
+fn a_long_list_is_judged_in_several_calls() {
+    let place = Place::new();
+    let suite = ENTITIES
+        .replace("as: lines, line:", "as: lines, chunk: { items: 4 }, line:")
+        .replace("recall: { scale: [0, 10] }, coding", "recall: { scale: [0, 10], chunks: max }, coding")
+        .replace("spurious: { each", "absent: { chunks: all, each: text }\n        spurious: { each");
+    place.write("suite.yaml", &suite);
+    let entities: Vec<Value> = (0..10)
+        .map(|at| json!({"text": format!("drug-{at}"), "code": "A", "start": at, "score": {"p": 0.9}}))
+        .collect();
+    place.write("notes.jsonl", &format!("{}\n", json!({"id": "n", "note": "0123456789", "entities": entities})));
+    let reply = |from: u32, recall: u32, absent: Value| {
+        let reply = json!({
+            "scores": {"recall": recall, "coding": 5}, "reasoning": "r", "absent": absent,
+            "kinds": {"drug": {"recall": 5}, "disease": {"recall": null}},
+            "spurious": [{"at": 0, "what": format!("drug-{from}"), "why": "other"}], "miscoded": [],
+        });
+        format!("{}\n", json!({"match": format!("[0] drug-{from} "), "reply": reply}))
+    };
+    let replies = [reply(0, 4, json!(["a", "b"])), reply(4, 9, json!(["b"])), reply(8, 2, json!(["b", "c"]))];
+    place.write("replies.jsonl", &replies.concat());
+    place.write("models.yaml", "schema: karat.models/1\nas_of: 2026-11-01\nmodels:\n  - { id: ward, provider: scripted, with: { replies: replies.jsonl } }\n");
+    place.fine(&["run", "suite.yaml", "--run-id", "long"]);
+    let report = place.report("long");
+    let judged = judgment(&report, "n");
+    assert_eq!(judged["call_ids"].as_array().unwrap().len(), 3);
+    let at: Vec<&Value> = judged["diagnostics"]["spurious"].as_array().unwrap().iter().map(|it| &it["at"]).collect();
+    assert_eq!(at, [0, 4, 8]);
+    assert_eq!((&judged["diagnostics"]["absent"], &judged["scores"]["recall"]["value"]), (&json!(["b"]), &json!(9.0)));
+    assert_eq!(report["analyses"]["entities"]["confidence"]["buckets"]["high"]["errors"], 3);
+}
+
 /// SP-06, SP-09: a snapshot is imported and re-summarised: 0 is not assessed, equal roles are kept and flagged, what an
 /// old one lacks is empty, and a result without a verdict is an error, not a score.
 #[test]
@@ -156,7 +204,8 @@ fn a_snapshot_is_imported() {
     let scores = json!({"coverage": 4, "precision": 3, "granularity": 5, "taxonomy": 2, "technicalSpecs": 1});
     let span = |text: &str, confidence: f64| json!({"text": text, "role": "shot.type", "confidence": confidence, "start": 0, "end": 4});
     let snapshot = json!({
-        "timestamp": "2026-01-02T03:04:05Z", "promptCount": 3, "judgeModel": "gpt-4o", "summary": {},
+        "timestamp": "2026-01-02T03:04:05Z", "promptCount": 3, "judgeModel": "gpt-4o",
+        "summary": {"avgScore": 15.0, "errorCount": 1, "avgSpanCount": 0.67, "falsePositiveReasons": {"non_visual": 2}},
         "results": [
             {"promptId": "new", "input": "i", "output": "Wide shot of a dog.", "spans": [span("Wide", 0.9), span("dog", 0.3)], "judgeResult": {
                 "scores": scores, "totalScore": 15, "notes": "n", "missedElements": [], "granularityErrors": [],
@@ -171,8 +220,12 @@ fn a_snapshot_is_imported() {
     place.write("snapshot.json", &snapshot.to_string());
     let said = place.fine(&["import", "span-snapshot", "snapshot.json", "-o", "again"]);
     assert!(said.stderr.contains("3 samples, 1 without a verdict"), "{}", said.all());
-    place.karat(&["run", "again", "--run-id", "i"]);
-    let found = place.report("i")["analyses"]["spans"].clone();
+    assert!(said.stderr.contains("3 of 4 figures of the snapshot's summary come out the same"), "{}", said.all());
+    assert!(said.stderr.contains("falsePositiveReasons.non_visual is 2 in the snapshot and 1 here"), "{}", said.all());
+    assert!(said.stdout.contains("spans: 3 outputs"), "{}", said.all());
+    let found = place.report("snapshot")["analyses"]["spans"].clone();
+    place.fine(&["run", "again", "--run-id", "i"]);
+    assert_eq!(found["falsePositiveReasons"], place.report("i")["analyses"]["spans"]["falsePositiveReasons"]);
     assert_eq!((&found["evaluated"], &found["errorCount"], &found["avgScore"]), (&json!(3), &json!(1), &json!(15.0)));
     assert_eq!((&found["score"]["n"], &found["degraded"]), (&json!(2), &json!(0)));
     assert_eq!(found["avgCategoryScores"]["shot"], json!({"coverage": 4.0, "precision": null, "n": 1}));
@@ -204,8 +257,7 @@ fn evaluations_are_compared() {
     };
     let side = |name: &str, results: Vec<Value>| {
         place.write(&format!("{name}.json"), &json!({"results": results}).to_string());
-        place.fine(&["import", "span-snapshot", &format!("{name}.json"), "-o", name]);
-        place.karat(&["run", name, "--run-id", name]);
+        place.fine(&["import", "span-snapshot", &format!("{name}.json")]);
     };
     let shot = |coverage: u32| json!({"shot": {"coverage": coverage, "precision": 4}});
     let false_one = json!([{"spanIndex": 0, "text": "Wide", "assignedRole": "shot.type", "reason": "other"}]);
@@ -236,7 +288,15 @@ fn evaluations_are_compared() {
     let said = place.fine(&["compare", "before", "after", "--format", "json", "-o", "-"]);
     let compared: Value = serde_json::from_str(&said.stdout).unwrap();
     let found = &compared["diagnostics"][0];
-    assert_eq!(found["categories"]["shot"]["coverage"], json!({"before": 3.0, "after": 4.5, "change": 1.5}));
+    let coverage = &found["categories"]["shot"]["coverage"];
+    assert_eq!((&coverage["before"], &coverage["after"], &coverage["change"]), (&json!(3.0), &json!(4.5), &json!(1.5)));
+    // Two prompts, both better: the exact sign-flip test has p = 2/4.
+    assert_eq!(
+        (&coverage["p"], &coverage["paired"]["value"], &coverage["paired"]["n"]),
+        (&json!(0.5), &json!(1.5), &json!(2))
+    );
+    assert!(coverage["p_adjusted"].as_f64() >= Some(0.5));
+    assert_eq!(found["categories"]["audio"]["coverage"]["paired"], Value::Null);
     assert_eq!(found["newConfusions"], json!([{"assignedRole": "shot.type", "expectedRole": "camera.b"}]));
     assert_eq!(found["resolvedConfusions"], json!([{"assignedRole": "shot.type", "expectedRole": "camera.a"}]));
     assert_eq!((&found["regressions"][0]["sample"], &found["regressions"][0]["change"]), (&json!("p1"), &json!(-4.0)));
@@ -246,4 +306,8 @@ fn evaluations_are_compared() {
     assert!(found["sectionErrorRates"]["main"]["falsePositives"]["change"].as_f64().unwrap() > 0.0);
     let markdown = place.fine(&["compare", "before", "after", "--format", "md", "-o", "-"]).stdout;
     assert!(markdown.contains("New confusions: shot.type → camera.b"), "{markdown}");
+    assert!(markdown.contains("| `shot` coverage | 3.00 | 4.50 | +1.50 | +1.50 | 2 | 1.000 |"), "{markdown}");
+    assert!(!markdown.contains("`audio` coverage"), "what neither side has is no row: {markdown}");
+    let terminal = place.fine(&["compare", "before", "after"]).stdout;
+    assert!(terminal.contains("spans, worse by 3 or more: p1 −4.00"), "{terminal}");
 }

@@ -18,7 +18,13 @@ fn dimension(session: &Value, name: &str) -> (f64, String) {
 #[test]
 fn candidates_of_known_quality_are_told_apart() {
     let place = Place::new();
-    place.fine(&["run", "summary", "--run-id", "s"]);
+    let said = place.karat(&["run", "summary", "--run-id", "s", "-o", "out"]);
+    let terminal: Vec<&str> =
+        said.stdout.lines().skip_while(|line| !line.starts_with("summary_corpus")).take(3).collect();
+    insta::assert_snapshot!("summary_terminal", terminal.join("\n"));
+    let markdown = std::fs::read_to_string(place.path().join("out/report.md")).unwrap();
+    let from = markdown.find("## Sessions").unwrap();
+    insta::assert_snapshot!("summary_sessions", &markdown[from..markdown.find("## Cost").unwrap()]);
     let report = place.report("s");
     let corpus = &report["analyses"]["summary_corpus"];
     assert!(corpus["corpus_size"].as_u64().unwrap() >= 20);
@@ -111,4 +117,23 @@ fn what_is_not_curated_is_told_from_what_is_broken() {
     place.write("c/two/reference.json", "{\"reference\": ");
     let said = place.karat(&["validate", "summary", "-p", "corpus=c", "-p", "candidates=d"]);
     assert!(said.code == 1 && said.stderr.contains("reference.json"), "{}", said.all());
+}
+
+/// SU-08: how a metric is distributed is tracked over the runs of the store, the newest first.
+#[test]
+fn a_distribution_is_tracked_over_runs() {
+    let place = Place::new();
+    place.karat(&["run", "summary", "--run-id", "all"]);
+    place.karat(&["run", "summary", "--run-id", "some", "--limit", "4"]);
+    let table = place.fine(&["ls", "--metric", "fidelity.overall"]).stdout;
+    let lines: Vec<&str> = table.lines().collect();
+    assert!(lines[0].contains("median") && lines[1].contains("some") && lines[2].contains("all"), "{table}");
+    let json: Value =
+        serde_json::from_str(&place.fine(&["ls", "--metric", "fidelity.title", "--json"]).stdout).unwrap();
+    let of = |at: usize, field: &str| json[at][field].clone();
+    assert_eq!((of(0, "n"), of(0, "median"), of(1, "n")), (json!(4), json!(1.0), json!(24)));
+    assert!(of(1, "min").as_f64() < of(1, "mean").as_f64() && of(1, "ci").is_array(), "{json}");
+    assert_eq!(place.fine(&["ls", "--metric", "overall", "--suite", "summary", "-n", "1"]).stdout.lines().count(), 2);
+    let said = place.karat(&["ls", "--metric", "fidelity.titel"]);
+    assert!(said.code == 1 && said.stderr.contains("fidelity.title"), "{}", said.all());
 }

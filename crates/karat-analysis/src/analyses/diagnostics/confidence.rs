@@ -91,6 +91,13 @@ pub struct Buckets {
     pub low: Bucket,
 }
 
+impl Buckets {
+    /// Each with its name, the most confident first.
+    pub fn named(&self) -> [(&'static str, Bucket); 3] {
+        [("high", self.high), ("medium", self.medium), ("low", self.low)]
+    }
+}
+
 /// One bin of the reliability curve.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -190,15 +197,16 @@ impl ConfidenceOptions {
         let raise = |name: &str, bucket: &Bucket| {
             let rate = bucket.error_rate.unwrap_or_default() * 100.0;
             let notes = format!(
-                "{rate:.0} % of the items in `{name}` are errors (above {limit}): keep those from {} on",
+                "{rate:.0} % of the items with {name} confidence are errors (above {limit}): keep those from {} on",
                 bucket.range.1
             );
             (Some(bucket.range.1), notes)
         };
         match () {
-            () if is_bad(&buckets.high) => {
-                (None, format!("no threshold helps: even in `high` more than {limit} of the items are errors"))
-            }
+            () if is_bad(&buckets.high) => (
+                None,
+                format!("no threshold helps: even of the items with high confidence more than {limit} are errors"),
+            ),
             () if is_bad(&buckets.medium) => raise("medium", &buckets.medium),
             () if is_bad(&buckets.low) => raise("low", &buckets.low),
             () => (None, format!("no threshold is needed: no bucket has more than {limit} errors")),

@@ -8,6 +8,7 @@ mod confidence;
 mod figures;
 mod rubric;
 mod sections;
+mod tally;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,10 +25,11 @@ pub use sections::{Offsets, Stretch};
 
 use super::{Analysis, Outcome, ScoredCell, Setting, options, refused};
 use crate::AnalysisError;
+use crate::aggregate::spread;
 use crate::groups::system_id;
-use figures::Tally;
 use rubric::Shape;
 use sections::Headers;
+use tally::Tally;
 
 /// Options of `diagnostics`.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
@@ -67,6 +69,9 @@ pub struct DiagnosticsOptions {
     /// Whether confidence predicts errors.
     #[serde(default)]
     pub confidence: Option<ConfidenceOptions>,
+    /// A composite that moves by so much between two runs is a regression or an improvement of its sample.
+    #[serde(default = "three")]
+    pub notable: f64,
 }
 
 /// What confidence says of made-up items.
@@ -107,6 +112,10 @@ fn main_section() -> String {
     "main".to_owned()
 }
 
+fn three() -> f64 {
+    3.0
+}
+
 fn ten() -> usize {
     10
 }
@@ -120,6 +129,9 @@ pub struct Diagnostics {
     /// By system, where the run has several.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub systems: BTreeMap<String, SpanFigures>,
+    /// By how much the composite of a sample must move to be listed by a comparison.
+    #[serde(skip)]
+    pub notable: f64,
 }
 
 impl Diagnostics {
@@ -170,6 +182,9 @@ impl Reading {
         if !options.bands.is_sorted() {
             return Err("`bands` are lower edges and must rise".to_owned());
         }
+        if !(options.notable > 0.0 && options.notable.is_finite()) {
+            return Err(format!("`notable` is {}, but must be above 0", options.notable));
+        }
         if let Some(confidence) = &options.confidence {
             confidence.check()?;
         }
@@ -200,13 +215,19 @@ impl Analysis for Fold {
         }
     }
 
-    fn finish(self: Box<Self>, _: &Setting<'_>) -> Outcome {
+    fn finish(self: Box<Self>, setting: &Setting<'_>) -> Outcome {
         let Self { reading, plan, all, systems } = *self;
+        let score = |systems: &[usize]| {
+            let (at, samples) = (reading.score?, 0..setting.table.samples());
+            spread(setting.table, at, *setting.measures.get(at)?, systems, samples).figure().cloned()
+        };
         let named = systems.into_iter().enumerate().map(|(at, tally)| {
-            let figures = tally.figures(&reading);
+            let figures = tally.figures(&reading, score(&[at]));
             (system_id(&plan, at), SpanFigures { evaluations: Vec::new(), ..figures })
         });
         let systems = named.collect();
-        Outcome::Diagnostics(Box::new(Diagnostics { all: all.figures(&reading), systems }))
+        let every: Vec<usize> = (0..plan.systems.len()).collect();
+        let (all, notable) = (all.figures(&reading, score(&every)), reading.options.notable);
+        Outcome::Diagnostics(Box::new(Diagnostics { all, systems, notable }))
     }
 }

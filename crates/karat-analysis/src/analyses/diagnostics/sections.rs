@@ -1,11 +1,11 @@
 //! Sections of a text by their headers, and which one an offset lies in (SP-04).
 
-use std::collections::BTreeMap;
-
 use regex::{Regex, RegexBuilder};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+
+use crate::named::Named;
 
 /// What an offset counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
@@ -94,7 +94,7 @@ impl Headers {
     }
 
     /// The stretch of every section by name; `None` for those without a header.
-    pub fn bounds(&self, sections: &Sections) -> BTreeMap<String, Option<Stretch>> {
+    pub fn bounds(&self, sections: &Sections) -> Named<Option<Stretch>> {
         let found = |name: &str| sections.found.iter().find(|(known, _)| known == name).map(|(_, stretch)| *stretch);
         self.names().map(|name| (name.to_owned(), found(name))).collect()
     }
@@ -147,11 +147,11 @@ mod tests {
         let text = "A dog runs.\n**Alternatives**\nA cat.\n**technical specs**\n24 fps";
         let bounds = headers.bounds(&headers.cut(text));
         let technical = text.find("**technical").unwrap() as u64;
-        assert_eq!(bounds["main"], Some(Stretch { start: 0, end: 12 }));
-        assert_eq!(bounds["alternatives"], Some(Stretch { start: 12, end: technical }));
-        assert_eq!(bounds["technicalSpecs"], Some(Stretch { start: technical, end: text.len() as u64 }));
+        assert_eq!(bounds.get("main"), Some(&Some(Stretch { start: 0, end: 12 })));
+        assert_eq!(bounds.get("alternatives"), Some(&Some(Stretch { start: 12, end: technical })));
+        assert_eq!(bounds.get("technicalSpecs"), Some(&Some(Stretch { start: technical, end: text.len() as u64 })));
         let plain = headers.cut("No header.");
-        assert_eq!(headers.bounds(&plain)["alternatives"], None);
+        assert_eq!(headers.bounds(&plain).get("alternatives"), Some(&None));
         assert_eq!(plain.at(3), "main");
     }
 

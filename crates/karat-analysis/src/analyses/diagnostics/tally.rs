@@ -1,0 +1,267 @@
+//! What accumulates cell by cell.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use karat_stats::describe::mean;
+use karat_types::CellStatus;
+use serde_json::{Map, Value};
+
+use super::Reading;
+use super::confidence::Stated;
+use super::figures::{self, Evaluation, Often, SpanFigures};
+use super::sections::Sections;
+use crate::analyses::ScoredCell;
+use crate::consensus::united_diagnostics;
+use crate::finding::Finding;
+use crate::named::Named;
+use crate::texts::{excerpt, text_of};
+
+/// Evaluations that are listed; all are counted.
+const LISTED: usize = 10_000;
+/// Examples of a confusion.
+const EXAMPLES: usize = 3;
+/// Characters of a text that is listed.
+const EXCERPT: usize = 120;
+
+/// What accumulates.
+#[derive(Default)]
+pub(super) struct Tally {
+    evaluated: u64,
+    degraded: u64,
+    errors: u64,
+    scores: Vec<f64>,
+    spans: Vec<f64>,
+    latencies: Vec<f64>,
+    categories: Named<Assessed>,
+    reasons: BTreeMap<String, u64>,
+    confusions: BTreeMap<(String, String), Confused>,
+    by_section: Named<Named<u64>>,
+    spans_by_section: Named<u64>,
+    /// List → text in lower case.
+    common: Named<BTreeMap<String, Often>>,
+    stated: Vec<Stated>,
+    unstated: u64,
+    evaluations: Vec<Evaluation>,
+}
+
+/// A category as it was assessed.
+#[derive(Default)]
+pub(super) struct Assessed {
+    /// Values by score.
+    pub values: Named<Vec<f64>>,
+    /// Cells in which any score was given.
+    pub n: u64,
+}
+
+/// A pair of words that were confused.
+#[derive(Default)]
+pub(super) struct Confused {
+    pub count: u64,
+    pub examples: Vec<String>,
+}
+
+impl Tally {
+    /// Takes the next cell.
+    pub fn add(&mut self, reading: &Reading, cell: &ScoredCell<'_>, system: Option<&str>) {
+        let (CellStatus::Ok, Some(output)) = (cell.row.cell.status, cell.output) else {
+            self.errors += u64::from(cell.row.cell.status == CellStatus::Error);
+            return;
+        };
+        let case = Case::of(reading, cell, output);
+        let score = reading.score.and_then(|at| cell.scores.number(at));
+        self.evaluated += 1;
+        self.errors += u64::from(!case.is_judged);
+        self.scores.extend(score);
+        self.latencies.extend((cell.row.cell.latency_ms > 0.0).then_some(cell.row.cell.latency_ms));
+        let evaluation = case.evaluation(cell.row.sample.id.clone(), system.map(str::to_owned), score);
+        self.count(&evaluation);
+        if case.is_judged {
+            self.lists(reading, &case);
+            self.confidence(reading, &case);
+        }
+        if self.evaluations.len() < LISTED {
+            self.evaluations.push(evaluation);
+        }
+    }
+
+    /// What an evaluation says in numbers.
+    fn count(&mut self, evaluation: &Evaluation) {
+        self.degraded += u64::from(evaluation.degraded.is_some());
+        self.spans.push(evaluation.span_count as f64);
+        for (section, count) in evaluation.spans_by_section.iter() {
+            *self.spans_by_section.entry(section) += count;
+        }
+        for (section, labels) in evaluation.errors_by_section.iter() {
+            labels.iter().for_each(|(label, count)| *self.by_section.entry(section).entry(label) += count);
+        }
+        for (category, scores) in evaluation.category_scores.iter() {
+            let assessed = self.categories.entry(category);
+            assessed.n += u64::from(scores.iter().any(|(_, score)| score.is_some()));
+            scores.iter().for_each(|(name, score)| assessed.values.entry(name).extend(*score));
+        }
+    }
+
+    fn lists(&mut self, reading: &Reading, case: &Case<'_>) {
+        for list in &reading.shape.lists {
+            let common = self.common.entry(&list.name);
+            for text in case.findings(&list.name).iter().map(text_of).filter(|text| !text.is_empty()) {
+                let first = || Often { text: excerpt(&text, EXCERPT), count: 0 };
+                common.entry(text.to_lowercase()).or_insert_with(first).count += 1;
+            }
+        }
+        if let Some((list, field, _)) = &reading.shape.reasons {
+            for word in case.findings(list).iter().filter_map(|item| item.get(field)?.as_str()) {
+                *self.reasons.entry(word.to_owned()).or_default() += 1;
+            }
+        }
+        if let Some(pair) = &reading.options.confusions {
+            for item in case.findings(&pair.of) {
+                let side = |field: &str| item.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
+                let confused = self.confusions.entry((side(&pair.from), side(&pair.to))).or_default();
+                confused.count += 1;
+                let text = excerpt(&text_of(item), EXCERPT);
+                if confused.examples.len() < EXAMPLES && !confused.examples.contains(&text) {
+                    confused.examples.push(text);
+                }
+            }
+        }
+    }
+
+    fn confidence(&mut self, reading: &Reading, case: &Case<'_>) {
+        let (Some(path), Some(options)) = (&reading.confidence, &reading.options.confidence) else { return };
+        let named = |list: &String| case.positions(list);
+        let errors = options.errors.first().map(named).unwrap_or_default();
+        let any: BTreeSet<usize> = options.errors.iter().flat_map(named).collect();
+        for (at, item) in case.items.iter().enumerate() {
+            match path.first(item).and_then(Value::as_f64).filter(|value| (0.0..=1.0).contains(value)) {
+                Some(confidence) => {
+                    let (is_error, has_any) = (errors.contains(&at), any.contains(&at));
+                    self.stated.push(Stated { confidence, is_error, has_any });
+                }
+                None => self.unstated += 1,
+            }
+        }
+    }
+
+    /// The figures; `score` is the composite's, with its interval.
+    pub fn figures(self, reading: &Reading, score: Option<Finding>) -> SpanFigures {
+        let options = &reading.options;
+        let confidence = options.confidence.as_ref().map(|it| it.figures(&self.stated, self.unstated));
+        let common = self.common.iter().map(|(list, texts)| (list.to_owned(), figures::most_often(texts)));
+        SpanFigures {
+            evaluated: self.evaluated,
+            degraded: self.degraded,
+            error_count: self.errors,
+            avg_score: mean(&self.scores),
+            score,
+            avg_span_count: mean(&self.spans),
+            score_distribution: figures::distribution(&self.scores, &options.bands, reading.highest),
+            avg_category_scores: figures::categories(&self.categories),
+            false_positive_reasons: figures::reasons(&self.reasons, reading),
+            top_taxonomy_errors: figures::top_confusions(self.confusions, reading),
+            errors_by_section: self.by_section,
+            spans_by_section: self.spans_by_section,
+            common: common.collect(),
+            latency_ms: figures::latency(&self.latencies),
+            confidence,
+            evaluations: self.evaluations,
+        }
+    }
+}
+
+/// One cell, read by the options.
+struct Case<'a> {
+    reading: &'a Reading,
+    text: &'a str,
+    items: &'a [Value],
+    sections: Sections,
+    /// Whether any judgment holds.
+    is_judged: bool,
+    found: Map<String, Value>,
+}
+
+impl<'a> Case<'a> {
+    fn of(reading: &'a Reading, cell: &ScoredCell<'_>, output: &'a Value) -> Self {
+        let own = cell.row.judgments.iter().filter(|it| usize::from(it.scorer) == reading.shape.scorer);
+        let judged: Vec<_> = own.filter(|judgment| judgment.error.is_none()).cloned().collect();
+        let text = reading.text.first(output).and_then(Value::as_str).unwrap_or_default();
+        let items = reading.items.first(output).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        let (sections, found) = (reading.headers.cut(text), united_diagnostics(&judged));
+        Self { reading, text, items, sections, is_judged: !judged.is_empty(), found }
+    }
+
+    fn evaluation(&self, sample: String, system: Option<String>, score: Option<f64>) -> Evaluation {
+        let lists = self.reading.shape.lists.iter().filter(|_| self.is_judged);
+        Evaluation {
+            sample,
+            system,
+            score,
+            prompt_length: self.sections.length,
+            sections: self.reading.headers.bounds(&self.sections),
+            spans_by_section: self.items_by_section(),
+            span_count: self.items.len() as u64,
+            findings: lists.map(|it| (it.name.clone(), self.findings(&it.name).len() as u64)).collect(),
+            category_scores: self.category_scores(),
+            errors_by_section: self.findings_by_section(),
+            degraded: self.found.get("degraded").and_then(Value::as_str).map(str::to_owned),
+        }
+    }
+
+    /// Every section, zeros too.
+    fn items_by_section(&self) -> Named<u64> {
+        let mut counts: Named<u64> = self.reading.headers.names().map(|name| (name.to_owned(), 0)).collect();
+        self.items.iter().for_each(|item| *counts.entry(self.section_of(item)) += 1);
+        counts
+    }
+
+    /// Every section with every label, zeros too.
+    fn findings_by_section(&self) -> Named<Named<u64>> {
+        let labels = &self.reading.options.by_section;
+        let none = || labels.keys().map(|label| (label.clone(), 0)).collect();
+        let mut counts: Named<Named<u64>> =
+            self.reading.headers.names().map(|section| (section.to_owned(), none())).collect();
+        for (label, list) in labels {
+            for finding in self.findings(list) {
+                *counts.entry(&self.section_of_finding(list, finding)).entry(label) += 1;
+            }
+        }
+        counts
+    }
+
+    /// Every category with every score; none of a cell without a verdict.
+    fn category_scores(&self) -> Named<Named<Option<f64>>> {
+        let table = self.reading.options.breakdown.as_ref().and_then(|name| self.found.get(name));
+        let value = |category: &str, name: &str| table?.get(category)?.get(name)?.as_f64();
+        let of = |(category, names): &(String, Vec<String>)| {
+            let scores = names.iter().map(|name| (name.clone(), value(category, name))).collect();
+            (category.clone(), scores)
+        };
+        self.reading.shape.categories.iter().map(of).collect()
+    }
+
+    fn findings(&self, list: &str) -> &[Value] {
+        self.found.get(list).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+    }
+
+    /// The positions that a list names, each once.
+    fn positions(&self, list: &str) -> BTreeSet<usize> {
+        let field = self.reading.shape.list(list).and_then(|list| list.index.as_deref());
+        let position = |item: &Value| usize::try_from(item.get(field?)?.as_i64()?).ok();
+        self.findings(list).iter().filter_map(position).filter(|at| *at < self.items.len()).collect()
+    }
+
+    fn section_of(&self, item: &Value) -> &str {
+        self.sections.at(item.get("start").and_then(Value::as_u64).unwrap_or(0))
+    }
+
+    /// Through the item that a finding names; else where its text stands.
+    fn section_of_finding(&self, list: &str, finding: &Value) -> String {
+        let list = self.reading.shape.list(list);
+        let position = list.and_then(|list| finding.get(list.index.as_ref()?)?.as_u64());
+        if let Some(item) = position.and_then(|at| self.items.get(usize::try_from(at).ok()?)) {
+            return self.section_of(item).to_owned();
+        }
+        let piece = list.and_then(|list| finding.get(list.text.as_ref()?)?.as_str()).unwrap_or_default();
+        self.reading.headers.locate(&self.sections, self.text, piece).to_owned()
+    }
+}

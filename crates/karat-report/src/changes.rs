@@ -1,0 +1,58 @@
+//! What changed in the diagnostics of two sides, in words.
+
+use karat_analysis::compare::{DiagnosticsChange, Moved, TestedChange};
+use serde_json::{Map, Value};
+
+use crate::figures::{self, NONE, Unscaled};
+
+/// Items shown of one list on a terminal.
+const SHOWN: usize = 5;
+
+/// The lists that are not empty, each with its heading.
+pub(crate) fn lists(found: &DiagnosticsChange) -> Vec<(String, Vec<String>)> {
+    let pair = |fields: &Map<String, Value>| fields.values().filter_map(Value::as_str).collect::<Vec<_>>().join(" → ");
+    let moved = |moved: &Moved| format!("{} {}", moved.sample, signed(moved.score.change));
+    let lists: [(String, Vec<String>); 6] = [
+        ("New confusions".to_owned(), found.new_confusions.iter().map(pair).collect()),
+        ("Resolved confusions".to_owned(), found.resolved_confusions.iter().map(pair).collect()),
+        (format!("Worse by {} or more", found.notable), found.regressions.iter().map(moved).collect()),
+        (format!("Better by {} or more", found.notable), found.improvements.iter().map(moved).collect()),
+        ("New errors".to_owned(), found.new_errors.clone()),
+        ("Fixed errors".to_owned(), found.fixed_errors.clone()),
+    ];
+    lists.into_iter().filter(|(_, items)| !items.is_empty()).collect()
+}
+
+/// A difference with its sign; [`NONE`] where a side has no figure.
+pub(crate) fn signed(change: Option<f64>) -> String {
+    change.map_or_else(|| NONE.to_owned(), |change| figures::change(&Unscaled, change))
+}
+
+/// The mean difference of the shared samples with its interval.
+pub(crate) fn paired(change: &TestedChange) -> String {
+    let Some(found) = &change.paired else { return NONE.to_owned() };
+    let mean = signed(Some(found.value()));
+    match found.interval() {
+        Some((lo, hi)) => format!("{mean} ({} to {})", signed(Some(lo)), signed(Some(hi))),
+        None => mean,
+    }
+}
+
+/// The lines of a terminal: what is decided, and the lists.
+pub(crate) fn lines(found: &DiagnosticsChange, level: f64) -> Vec<String> {
+    let decided = |it: &TestedChange| it.p_adjusted.is_some_and(|p| p <= 1.0 - level);
+    let named = [&found.categories, &found.section_error_rates].into_iter().flat_map(|groups| groups.iter());
+    let moved: Vec<String> = named
+        .flat_map(|(group, of)| of.iter().map(move |(name, it)| (group, name, it)))
+        .filter(|(.., it)| decided(it))
+        .map(|(group, name, it)| format!("{group} {name} {}", paired(it)))
+        .collect();
+    let decided = ("more than chance".to_owned(), if moved.is_empty() { vec!["nothing".to_owned()] } else { moved });
+    let line = |(head, items): (String, Vec<String>)| {
+        let more = items.len().saturating_sub(SHOWN);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let head = head.to_lowercase();
+        format!("{}, {head}: {}{more}", found.id, items.into_iter().take(SHOWN).collect::<Vec<_>>().join("; "))
+    };
+    std::iter::once(decided).chain(lists(found)).map(line).collect()
+}

@@ -1,0 +1,61 @@
+//! A corpus of sessions (SU-04).
+
+use karat_analysis::{Outcome, SummaryCorpus};
+
+use super::page::{Column, Inline, Page};
+use crate::figures::{NONE, Unscaled, count, full};
+use crate::report::Report;
+
+/// Sessions that are listed; `report.json` has all.
+const SESSIONS: usize = 40;
+
+pub(super) fn write(page: &mut Page, report: Report<'_>) {
+    for analysed in &report.findings.analyses {
+        if let Outcome::SummaryCorpus(corpus) = &analysed.outcome {
+            sessions(page, corpus);
+        }
+    }
+}
+
+fn number(value: Option<f64>) -> Inline {
+    Inline::text(value.map_or_else(|| NONE.to_owned(), |value| format!("{value:.3}")))
+}
+
+fn sessions(page: &mut Page, corpus: &SummaryCorpus) {
+    page.heading(2, Inline::plain("Sessions"));
+    page.paragraph(overview(corpus));
+    let names = corpus.dimension_means.names().map(|name| Column::right(Inline::code(name)));
+    let heads: Vec<Column> = [Column::left(Inline::plain("Session")), Column::right(Inline::plain("Overall"))]
+        .into_iter()
+        .chain(names)
+        .collect();
+    let means = corpus.dimension_means.iter().map(|(_, mean)| number(*mean));
+    let mean = [Inline::plain("*mean*"), number(corpus.overall_mean).bold()].into_iter().chain(means).collect();
+    let rows = corpus.worst(SESSIONS).into_iter().map(|session| {
+        let scores = session.dimensions.iter().map(|it| number(it.score));
+        let name = Inline::code(&session.name);
+        let name = session.system.as_ref().map_or(name.clone(), |system| name.and(" × ").and_code(system));
+        [name, number(session.overall).bold()].into_iter().chain(scores).collect()
+    });
+    page.table(&heads, std::iter::once(mean).chain(rows));
+    if corpus.sessions.len() > SESSIONS {
+        page.paragraph(
+            Inline::plain("The ").and_text(count(SESSIONS as u64)).and(" lowest; `report.json` has every session."),
+        );
+    }
+}
+
+fn overview(corpus: &SummaryCorpus) -> Inline {
+    let overall = corpus.overall.as_ref().map_or_else(|| NONE.to_owned(), |overall| full(&Unscaled, overall));
+    let line = Inline::text(count(corpus.corpus_size))
+        .and(" sessions, the lowest first; overall mean ")
+        .and_text(overall)
+        .and(", lowest ")
+        .then(number(corpus.overall_min))
+        .and(", highest ")
+        .then(number(corpus.overall_max));
+    match corpus.not_curated {
+        0 => line.and("."),
+        n => line.and("; not curated, and in no figure: ").and_text(count(n)).and("."),
+    }
+}

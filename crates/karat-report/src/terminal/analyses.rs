@@ -1,0 +1,117 @@
+//! Diagnostics and corpora of sessions in a few lines each.
+
+use karat_analysis::{Diagnostics, Outcome, SpanFigures, SummaryCorpus};
+use serde_json::Value;
+
+use crate::figures::{self, NONE, Unscaled, count, percent};
+use crate::report::Report;
+use crate::visible::brief;
+
+/// Things named on one line.
+const NAMED: usize = 3;
+/// Characters of an id or a text.
+const TEXT: usize = 40;
+/// Characters of one line.
+const LINE: usize = 180;
+
+/// The lines of every analysis that has a face here; none of a run without such.
+pub(super) fn lines(report: Report<'_>) -> Vec<String> {
+    let mut lines = Vec::new();
+    for analysed in &report.findings.analyses {
+        let (head, parts) = match &analysed.outcome {
+            Outcome::Diagnostics(found) => (overview(found), diagnostics(&found.all)),
+            Outcome::SummaryCorpus(corpus) => (sessions(corpus), worst_sessions(corpus)),
+            _ => continue,
+        };
+        lines.push(format!("{}: {head}", brief(&analysed.id, TEXT)));
+        let width = parts.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+        lines.extend(parts.into_iter().map(|(name, text)| format!("  {name:width$}  {}", brief(&text, LINE))));
+    }
+    lines
+}
+
+fn overview(found: &Diagnostics) -> String {
+    let all = &found.all;
+    format!(
+        "{} outputs, {} items on average, {} without a verdict, {} judged in part",
+        count(all.evaluated),
+        figures::maybe(&Unscaled, all.avg_span_count),
+        count(all.error_count),
+        count(all.degraded)
+    )
+}
+
+/// Names and texts of the lines that say something.
+fn diagnostics(all: &SpanFigures) -> Vec<(&'static str, String)> {
+    let parts = [
+        ("scores", distribution(all)),
+        ("confused", confusions(all)),
+        ("sections", sections(all)),
+        ("confidence", confidence(all)),
+        ("advice", all.confidence.as_ref().map(|it| it.notes.clone()).unwrap_or_default()),
+        ("worst", worst(all)),
+    ];
+    parts.into_iter().filter(|(_, text)| !text.is_empty()).collect()
+}
+
+fn joined(parts: impl Iterator<Item = String>) -> String {
+    parts.collect::<Vec<_>>().join(" · ")
+}
+
+fn distribution(all: &SpanFigures) -> String {
+    joined(all.score_distribution.iter().map(|(band, n)| format!("{band}: {n}")))
+}
+
+fn confusions(all: &SpanFigures) -> String {
+    joined(all.top_taxonomy_errors.iter().take(NAMED).map(|it| {
+        let said = it.fields.values().filter_map(Value::as_str).collect::<Vec<_>>().join(" → ");
+        let example = it.examples.first().map(|text| format!(" ({})", brief(text, TEXT / 2))).unwrap_or_default();
+        format!("{} × {}{example}", count(it.count), brief(&said, 2 * TEXT))
+    }))
+}
+
+fn sections(all: &SpanFigures) -> String {
+    joined(all.errors_by_section.iter().map(|(section, errors)| {
+        let items = all.spans_by_section.get(section).copied().unwrap_or(0);
+        let errors: Vec<String> = errors.iter().map(|(label, n)| format!("{} {label}", count(*n))).collect();
+        format!("{section}: {} of {} items", errors.join(", "), count(items))
+    }))
+}
+
+fn confidence(all: &SpanFigures) -> String {
+    let buckets = all.confidence.iter().flat_map(|it| it.buckets.named());
+    joined(buckets.map(|(name, bucket)| {
+        let rate = bucket.error_rate.map_or_else(|| NONE.to_owned(), percent);
+        format!("{name}: {} of {} wrong ({rate})", count(bucket.errors), count(bucket.total))
+    }))
+}
+
+fn worst(all: &SpanFigures) -> String {
+    joined(all.worst(NAMED).into_iter().map(|it| {
+        let findings: u64 = it.findings.iter().map(|(_, n)| n).sum();
+        let score = figures::maybe(&Unscaled, it.score);
+        format!("{} {score} ({} findings)", brief(&it.sample, TEXT), count(findings))
+    }))
+}
+
+fn number(value: Option<f64>) -> String {
+    value.map_or_else(|| NONE.to_owned(), |value| format!("{value:.3}"))
+}
+
+fn sessions(corpus: &SummaryCorpus) -> String {
+    format!(
+        "{} sessions, overall mean {}, lowest {}, highest {}, {} not curated",
+        count(corpus.corpus_size),
+        number(corpus.overall_mean),
+        number(corpus.overall_min),
+        number(corpus.overall_max),
+        count(corpus.not_curated)
+    )
+}
+
+fn worst_sessions(corpus: &SummaryCorpus) -> Vec<(&'static str, String)> {
+    let means = corpus.dimension_means.iter().map(|(name, mean)| format!("{name} {}", number(*mean)));
+    let worst = corpus.worst(NAMED).into_iter();
+    let worst = worst.map(|session| format!("{} {}", brief(&session.name, TEXT), number(session.overall)));
+    vec![("means", joined(means)), ("worst", joined(worst))]
+}
