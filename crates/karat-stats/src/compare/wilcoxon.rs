@@ -21,7 +21,7 @@ pub struct SignedRank {
     pub w_plus: f64,
     /// Sum of the ranks of the negative differences.
     pub w_minus: f64,
-    /// Exact p-value, min(1, 2·smaller tail); `None` above [`EXACT_UP_TO`] non-zero differences.
+    /// Exact p-value, min(1, 2·smaller tail); `None` above 60 non-zero differences.
     pub p_exact_two_sided: Option<f64>,
     /// P(W⁺ ≤ w): against the candidate being lower.
     pub p_exact_less: Option<f64>,
