@@ -6,6 +6,14 @@ use karat_types::RowError;
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AnalysisError {
+    /// A gate that cannot be applied to the run.
+    #[error("the gate `{gate}` cannot be applied: {what}")]
+    Gate {
+        /// The gate's id.
+        gate: String,
+        /// What is wrong, and what to do.
+        what: String,
+    },
     /// The run holds no cell.
     #[error(
         "nothing to analyse: run {run} of suite {suite} holds none of its {planned} cells; \

@@ -74,6 +74,29 @@ impl Finding {
         self
     }
 
+    /// The same under another name of its method.
+    #[must_use]
+    pub(crate) fn named(mut self, method: &'static str) -> Self {
+        self.method = Cow::Borrowed(method);
+        self
+    }
+
+    /// Reads what [`Serialize`] wrote. `None` where that is no finding.
+    pub(crate) fn read(written: &serde_json::Value) -> Option<Self> {
+        let number = |key: &str| written.get(key)?.as_f64();
+        let bound = |at: usize| written.get("ci")?.get(at)?.as_f64();
+        let method = written.get("method").and_then(serde_json::Value::as_str).unwrap_or("finding");
+        let n = written.get("n").and_then(serde_json::Value::as_u64).unwrap_or_default();
+        let point = Self::point(number("value")?, n as usize, method.to_owned())?;
+        Some(Self {
+            se: number("se"),
+            interval: bound(0).zip(bound(1)),
+            level: number("level").unwrap_or_default(),
+            seed: written.get("seed").and_then(serde_json::Value::as_u64),
+            ..point
+        })
+    }
+
     /// The figure, in the metric's own unit.
     pub fn value(&self) -> f64 {
         self.value

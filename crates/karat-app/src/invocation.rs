@@ -4,7 +4,7 @@ use karat_suite::{Environment, Overrides};
 use karat_types::{CachePolicy, Moment, Tier};
 use serde::{Deserialize, Serialize};
 
-use crate::Lookup;
+use crate::{GateFlags, Lookup};
 
 /// A suite and every change to it that the command line asks for.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -60,6 +60,8 @@ pub struct Invocation {
     pub yes: bool,
     /// `--no-cache`.
     pub no_cache: bool,
+    /// What the command line says of gates.
+    pub gates: GateFlags,
     /// `--output-dir`.
     pub output_dir: Option<String>,
 }

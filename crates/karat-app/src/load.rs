@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use karat_analysis::gate;
 use karat_suite::{Files, Plan, Registry, Suite};
 use karat_types::{PlanHeader, ScorerKind};
 
@@ -23,6 +24,7 @@ impl App {
         let suite = Suite::load(files, &path, &overrides, &catalog::compose(), &Registry::builtin())?;
         let plan = suite.plan()?;
         check_scorers(&plan.header)?;
+        gate::check(&plan.header, &plan.rules).map_err(|error| AppError::harness(error.to_string()))?;
         Ok(Loaded { plan })
     }
 

@@ -4,12 +4,13 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use karat_analysis::{Findings, Options, Outcome, analyse};
+use karat_analysis::{Findings, Options, Outcome, Verdicts, analyse};
 use karat_report::{Context, Estimate, Report};
 use karat_store::StoredRun;
-use karat_types::{CellStatus, Exit, RunHeader, RunRows, RunStatus};
+use karat_types::{Exit, RunHeader, RunRows};
 use serde_json::json;
 
+use crate::gates::{exit, unjudged};
 use crate::run::Begun;
 use crate::{App, AppError};
 
@@ -78,7 +79,7 @@ impl App {
     ) -> Result<Written, AppError> {
         let stored = self.stored(run)?;
         let findings = findings(&stored)?;
-        let mut context = context(&stored, canonical);
+        let (mut context, exit) = self.context(&stored, &findings, canonical)?;
         let place = Place { folder, layout, run: &stored.header().id };
         let report = Report { findings: &findings, rows: &stored, context: &context };
         let mut files = Vec::new();
@@ -89,16 +90,16 @@ impl App {
         context.files = files.iter().map(|file| file.display().to_string()).collect();
         let report = Report { findings: &findings, rows: &stored, context: &context };
         let summary = karat_report::terminal::render(report);
-        Ok(Written { files, summary, exit: exit(&stored)? })
+        Ok(Written { files, summary, exit })
     }
 
     /// Writes the report of a run in one form as a stream; cells as JSON lines.
     pub fn export(&self, run: &str, format: Format, canonical: bool, out: &mut dyn Write) -> Result<Exit, AppError> {
         let stored = self.stored(run)?;
         let findings = findings(&stored)?;
-        let context = context(&stored, canonical);
+        let (context, exit) = self.context(&stored, &findings, canonical)?;
         stream(Report { findings: &findings, rows: &stored, context: &context }, format, out)?;
-        exit(&stored)
+        Ok(exit)
     }
 
     /// The report of a run in one form, as text.
@@ -106,6 +107,21 @@ impl App {
         let mut bytes = Vec::new();
         let exit = self.export(run, format, canonical, &mut bytes)?;
         Ok((String::from_utf8_lossy(&bytes).into_owned(), exit))
+    }
+
+    /// What is said beside the findings, and the exit code that follows from both.
+    fn context(&self, stored: &StoredRun, findings: &Findings, canonical: bool) -> Result<(Context, Exit), AppError> {
+        let header = stored.header();
+        let begun: Option<Begun> = serde_json::from_value(header.invocation.clone()).ok();
+        let (rules, flags) =
+            begun.as_ref().map(|begun| (begun.rules.clone(), begun.invocation.gates.clone())).unwrap_or_default();
+        let verdict_note = unjudged(header, &rules);
+        let verdicts =
+            if verdict_note.is_none() { self.decided(stored, findings, &rules)? } else { Verdicts::default() };
+        let exit = exit(header, findings, &rules, &verdicts, &flags);
+        let verdicts = if canonical { verdicts.steady(&findings.plan) } else { verdicts };
+        let estimate = begun.map(|begun| Estimate { total: begun.estimate, per_cell: begun.estimate_per_cell });
+        Ok((Context { estimate, canonical, verdicts, verdict_note, files: Vec::new() }, exit))
     }
 
     pub(crate) fn stored(&self, run: &str) -> Result<StoredRun, AppError> {
@@ -116,12 +132,6 @@ impl App {
 
 pub(crate) fn findings(stored: &StoredRun) -> Result<Findings, AppError> {
     analyse(stored, &Options::default()).map_err(|error| AppError::harness(error.to_string()))
-}
-
-fn context(stored: &StoredRun, canonical: bool) -> Context {
-    let begun: Option<Begun> = serde_json::from_value(stored.header().invocation.clone()).ok();
-    let estimate = begun.map(|begun| Estimate { total: begun.estimate, per_cell: begun.estimate_per_cell });
-    Context { estimate, canonical, files: Vec::new() }
 }
 
 fn stream(report: Report<'_>, format: Format, mut out: &mut dyn Write) -> Result<(), AppError> {
@@ -242,33 +252,6 @@ impl Place<'_> {
         writeln!(out, "{manifest:#}").and_then(|()| out.flush()).map_err(|error| unwritable(&target, &error))?;
         Ok(target)
     }
-}
-
-/// The exit code of what a run found: errors, or nothing at all (no output, or a metric without one score), are harness errors.
-fn exit(stored: &StoredRun) -> Result<Exit, AppError> {
-    let (mut ok, mut errors) = (0_u64, 0_u64);
-    // By metric: whether any cell has a score, and whether any could not be scored.
-    let mut metrics = vec![(false, false); stored.header().plan.metrics.len()];
-    let read = stored.for_each(&mut |row| {
-        match row.cell.status {
-            CellStatus::Ok => ok += 1,
-            CellStatus::Error => errors += 1,
-            CellStatus::Skipped => {}
-        }
-        let judged = row.judgments.iter().flat_map(|judgment| &judgment.scores);
-        for (metric, score) in row.cell.scores.iter().chain(judged) {
-            if let Some((scored, unscored)) = metrics.get_mut(usize::from(*metric)) {
-                *scored |= score.number().is_some();
-                *unscored |= score.is_unscored();
-            }
-        }
-        std::ops::ControlFlow::Continue(())
-    });
-    read.map_err(|error| AppError::harness(error.to_string()))?;
-    let finished = stored.header().status == RunStatus::Finished;
-    let nothing = ok == 0 || metrics.iter().any(|(scored, unscored)| *unscored && !scored);
-    let failed = errors > 0 || (finished && nothing);
-    Ok(if failed { Exit::HarnessError } else { Exit::Pass })
 }
 
 fn unwritable(target: &Path, error: &std::io::Error) -> AppError {

@@ -7,7 +7,7 @@ use karat_engine::{Afresh, Estimate, Given, Job, Lengths, Stop, estimate, execut
 use karat_providers::{Player, Providers, Recorder, Settings, TapeError};
 use karat_store::{Store, StoreError, StoredRun};
 use karat_suite::Plan;
-use karat_types::{Exit, ModelSpec, Moment, Money, Observer, PlanHeader, RunHeader, RunRows, RunStatus};
+use karat_types::{Exit, ModelSpec, Moment, Money, Observer, PlanHeader, Rules, RunHeader, RunRows, RunStatus};
 use serde::{Deserialize, Serialize};
 
 use crate::again::rescoring;
@@ -26,6 +26,8 @@ pub(crate) struct Begun {
     pub estimate: Money,
     /// The same for one cell, by system; `None` where a price is unknown.
     pub estimate_per_cell: Vec<Option<Money>>,
+    /// What it is held to.
+    pub rules: Rules,
     /// The stored run whose outputs it scores, where it makes none.
     pub score_of: Option<String>,
 }
@@ -196,6 +198,10 @@ impl App {
             return Err(AppError::harness("nothing to run: the plan has no cell")
                 .hint("check `dataset`, `where`, `limit`, `--sample`, `--models` and `--variants`; `karat plan` shows what is left"));
         }
+        let rules = match &found.header {
+            Some(header) => begun(header)?.rules,
+            None => invocation.gates.applied(plan.rules.clone(), &plan.header)?,
+        };
         let files = plan.files();
         let started_at = found.header.as_ref().map_or_else(|| self.clock.now(), |header| header.started_at);
         let oldest = plan.header.run.cache.oldest(started_at);
@@ -212,6 +218,7 @@ impl App {
                     invocation: Invocation { as_of: plan.header.as_of.clone(), ..invocation.clone() },
                     estimate: estimate.afresh.total,
                     estimate_per_cell: estimate.afresh.per_cell.clone(),
+                    rules,
                     score_of: found.outputs.as_ref().map(|run| run.header().id.clone()),
                 };
                 store.begin(&self.header(&found.id, &plan.header, &begun, started_at))?

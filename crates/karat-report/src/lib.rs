@@ -18,6 +18,7 @@ mod provenance;
 pub mod reliability;
 mod report;
 pub mod terminal;
+pub mod verdict;
 mod visible;
 
 pub use report::{Context, Estimate, RenderError, Report};

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use karat_analysis::{Findings, Group};
+use karat_analysis::{Findings, Group, Verdicts};
 use karat_types::{Better, Money, RowError, RunRows};
 
 /// What the plan expected the run to cost, as if nothing had been stored before.
@@ -22,6 +22,10 @@ pub struct Context {
     /// Leave out what differs between an interrupted and an uninterrupted run: run.{id, started_at, completed_at},
     /// latencies, call_ids, cached, actual cost and metrics flagged volatile.
     pub canonical: bool,
+    /// What the gates say.
+    pub verdicts: Verdicts,
+    /// Why there is no verdict, where there is none.
+    pub verdict_note: Option<String>,
     /// Paths of the report's files, for the terminal.
     pub files: Vec<String>,
 }

@@ -14,8 +14,15 @@ use crate::visible::brief;
 /// Most lines that [`render`] makes.
 pub const LINES: usize = 40;
 
-/// Systems shown, the best by the primary metric first.
+/// Systems shown, the best by the primary metric first; fewer where gates need the room.
 const SYSTEMS: usize = 15;
+const SYSTEMS_BESIDE_GATES: usize = 8;
+
+/// Gates shown that did not pass.
+const GATES: usize = 4;
+
+/// Notes shown on gates.
+const NOTES: usize = 2;
 
 /// Warnings shown.
 const WARNINGS: usize = 4;
@@ -47,11 +54,16 @@ pub fn render(report: Report<'_>) -> String {
     ));
     line(String::new());
     table(report).lines().for_each(|it| line(it.trim_end().to_owned()));
-    if findings.systems.len() > SYSTEMS {
-        line(format!("… and {} more systems in the report", findings.systems.len() - SYSTEMS));
+    let left = findings.systems.len().saturating_sub(systems(report));
+    if left > 0 {
+        line(format!("… and {left} more systems in the report"));
     }
     line(String::new());
-    verdicts(report).into_iter().for_each(&mut line);
+    crate::verdict::lines(&report.context.verdicts, GATES, NOTES).into_iter().for_each(&mut line);
+    if let Some(note) = &report.context.verdict_note {
+        line(format!("no verdict: {}", brief(note, 2 * WIDTH)));
+    }
+    ranking(report).into_iter().for_each(&mut line);
     analyses::lines(report).into_iter().for_each(&mut line);
     findings.warnings.iter().take(WARNINGS).for_each(|it| line(format!("warning: {}", brief(it, 2 * WIDTH))));
     line(cost(report));
@@ -60,6 +72,11 @@ pub fn render(report: Report<'_>) -> String {
         line(format!("report: {}", brief(file, 3 * WIDTH)));
     }
     text
+}
+
+/// How many systems are shown.
+fn systems(report: Report<'_>) -> usize {
+    if report.context.verdicts.decisions.is_empty() { SYSTEMS } else { SYSTEMS_BESIDE_GATES }
 }
 
 fn table(report: Report<'_>) -> Table {
@@ -74,7 +91,7 @@ fn table(report: Report<'_>) -> Table {
         1 => right(name.clone()),
         _ => right((*head).to_owned()),
     }));
-    for group in report.ranked().into_iter().take(SYSTEMS) {
+    for group in report.ranked().into_iter().take(systems(report)) {
         let figure = group.metrics.get(at).and_then(|spread| spread.figure());
         table.add_row([
             Cell::new_owned(brief(&group.id, WIDTH / 2)),
@@ -89,7 +106,7 @@ fn table(report: Report<'_>) -> Table {
     table
 }
 
-fn verdicts(report: Report<'_>) -> Vec<String> {
+fn ranking(report: Report<'_>) -> Vec<String> {
     let (Some((_, metric)), Some(board)) = (report.primary(), report.findings.primary_board()) else {
         return Vec::new();
     };

@@ -33,8 +33,8 @@ impl Example {
         let findings = analyse(&run, &Options::default()).unwrap();
         let context = Context {
             estimate: Some(Estimate { total: Money(750_000_000), per_cell: vec![Some(Money(12_500_000)); 10] }),
-            canonical: false,
             files: vec![".karat/runs/0198c2f4/report.md".to_owned(), ".karat/runs/0198c2f4/report.json".to_owned()],
+            ..Context::default()
         };
         Self { run, findings, context }
     }

@@ -44,7 +44,6 @@ pub use catalog::{Catalog, Entry};
 pub use dataset::DatasetError;
 pub use dataset::fetch::Fetch;
 pub use decode::dir::dir_options;
-pub use decode::gates::{Against, Correction, Decide, Gate, Policy, Subject, Threshold};
 pub use diagnostics::{Diagnostic, Diagnostics, Severity};
 pub use duration::parse as parse_duration;
 pub use environment::Environment;

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use karat_text::tokens::Tokenizer;
-use karat_types::{Action, Key, ModelSpec, PlanHeader, Requires, Sample, ScorerKind, ServiceSpec, System, VariantSpec};
+use karat_types::{
+    Action, Key, ModelSpec, PlanHeader, Requires, Rules, Sample, ScorerKind, ServiceSpec, System, VariantSpec,
+};
 
 use crate::dataset::{Dataset, DatasetError};
 use crate::diagnostics::{Diagnostic, Diagnostics, Severity};
@@ -17,6 +19,8 @@ use crate::suite::Suite;
 pub struct Plan {
     /// The header.
     pub header: Arc<PlanHeader>,
+    /// The suite's gates. No part of the plan's identity: they can be changed and applied to a stored run.
+    pub rules: Rules,
     /// What is not planned, and why.
     pub notes: Vec<String>,
     /// Warnings and notices of the suite.
@@ -89,6 +93,7 @@ impl Suite {
         header.plan_hash = hash::plan(&header, &self.recordings, &self.selection);
         Ok(Plan {
             header: Arc::new(header),
+            rules: self.rules().clone(),
             notes,
             warnings: self.warnings().clone(),
             dataset: self.dataset.clone(),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use karat_types::{
-    AnalysisSpec, Bound, DatasetHeader, ModelSpec, RunSpec, ScorerKind, ScorerSpec, ServiceSpec, VariantSpec,
+    AnalysisSpec, Bound, DatasetHeader, ModelSpec, Rules, RunSpec, ScorerKind, ScorerSpec, ServiceSpec, VariantSpec,
 };
 use serde_json::Map;
 
@@ -12,7 +12,7 @@ use crate::catalog::Catalog;
 use crate::dataset::fetch::Fetch;
 use crate::dataset::{Dataset, asserts};
 use crate::decode::dataset::Decoded;
-use crate::decode::gates::{self, Gate, Policy};
+use crate::decode::gates;
 use crate::decode::models::unknown;
 use crate::decode::{Decoder, run};
 use crate::diagnostics::{Diagnostic, Diagnostics, Severity};
@@ -49,9 +49,7 @@ pub struct Suite {
     pub(crate) notes: Vec<String>,
     pub(crate) params: Map<String, serde_json::Value>,
     pub(crate) privacy: karat_types::PrivacySpec,
-    gates: Vec<Gate>,
-    policy: Policy,
-    baseline: Option<String>,
+    rules: Rules,
     warnings: Diagnostics,
 }
 
@@ -89,7 +87,7 @@ impl Suite {
         decoder.own_entries(node.given("judges"), &mut known);
 
         decoder.as_of = overrides.as_of.clone();
-        let declared = node.given("dataset").and_then(|node| Some((node, decoder.dataset(node, overrides)?)));
+        let mut declared = node.given("dataset").and_then(|node| Some((node, decoder.dataset(node, overrides)?)));
         let variants = decoder.variants(node.given("variants"), &swept, &known, overrides);
         let variants = selected_variants(variants, overrides, &mut decoder);
         let models = decoder.selected(node.given("models"), "--models", overrides.models.as_deref(), &known);
@@ -105,6 +103,9 @@ impl Suite {
         let analyses = decoder.analyses(node.given("analyses"));
         let gates = decoder.gates(node.given("gates"));
         let privacy = decoder.privacy(node.given("privacy"));
+        if let Some((_, declared)) = &mut declared {
+            declared.dataset.keep(gates::columns(&gates));
+        }
         let baseline = node.given("baseline").and_then(|baseline| decoder.path(baseline));
 
         let scanned = declared.map(|(node, declared)| scanned(node, declared, &mut decoder));
@@ -143,26 +144,14 @@ impl Suite {
             notes,
             params,
             privacy,
-            gates,
-            policy: gates::policy(node.given("policy")),
-            baseline,
+            rules: Rules { gates, policy: gates::policy(node.given("policy")), baseline },
             warnings,
         })
     }
 
-    /// Its gates. A plan does not hold them: they can be changed and applied to a stored run.
-    pub fn gates(&self) -> &[Gate] {
-        &self.gates
-    }
-
-    /// How its gates bind.
-    pub fn policy(&self) -> &Policy {
-        &self.policy
-    }
-
-    /// Resolved path of its baseline, where it names one.
-    pub fn baseline(&self) -> Option<&str> {
-        self.baseline.as_deref()
+    /// Its gates and how they bind. A plan does not hold them: they can be changed and applied to a stored run.
+    pub fn rules(&self) -> &Rules {
+        &self.rules
     }
 
     /// What is known of models: the registry with the suite's own entries.
@@ -186,14 +175,17 @@ impl Suite {
 ///
 /// # Errors
 /// Everything that is wrong with it.
-pub fn load_policy(files: Arc<dyn Files>, path: &str) -> Result<(Vec<Gate>, Policy), Diagnostics> {
+pub fn load_policy(files: Arc<dyn Files>, path: &str) -> Result<Rules, Diagnostics> {
     let catalog = Catalog::default();
     let mut decoder = Decoder::new(files, &catalog);
     let (_, node) = read(path, &mut decoder)?;
     check::check_at(&node, &POLICY_FILE, &["policy file"], &catalog, &mut decoder.problems);
     let gates = decoder.gates(node.given("gates"));
     let problems = decoder.problems.into_diagnostics();
-    if problems.has_errors() { Err(problems) } else { Ok((gates, gates::policy(node.given("policy")))) }
+    if problems.has_errors() {
+        return Err(problems);
+    }
+    Ok(Rules { gates, policy: gates::policy(node.given("policy")), baseline: None })
 }
 
 fn read(path: &str, decoder: &mut Decoder<'_>) -> Result<(String, Node), Diagnostics> {
@@ -212,18 +204,19 @@ fn scanned(node: &Node, declared: Decoded, decoder: &mut Decoder<'_>) -> (Arc<Da
     let watched = std::mem::take(&mut decoder.watched);
     let pending = std::mem::take(&mut decoder.pending);
     let (place, problems) = (&declared.place, &mut decoder.problems);
-    let scan = declared.dataset.scan(place, declared.checks, &watched, &pending, problems);
+    let dataset = Arc::new(declared.dataset);
+    let scan = dataset.scan(place, declared.checks, &watched, &pending, problems);
     if scan.is_read {
         names::settle(&pending, &scan.columns, scan.has_input, scan.has_reference, problems);
     }
     let header = DatasetHeader {
         rows: scan.rows,
-        hash: hash::dataset(node, &declared.sources, &scan.contents, &decoder.digests, declared.dataset.days.as_ref()),
+        hash: hash::dataset(node, &declared.sources, &scan.contents, &decoder.digests, dataset.days.as_ref()),
         sources: declared.sources,
         version: declared.version,
         clustered: scan.is_clustered,
     };
-    (declared.dataset, header, scan.has_asserts)
+    (dataset, header, scan.has_asserts)
 }
 
 /// The scorer of the checks that rows hold for themselves; a scorer of the suite by that name stands before it.

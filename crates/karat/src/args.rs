@@ -1,6 +1,9 @@
 //! The command line as types. Every flag has a `KARAT_*` twin in the environment.
 
+mod gate;
+
 use clap::{Args, Parser, Subcommand, ValueEnum};
+pub use gate::{BaselineCommand, BindArgs, GateArgs, GateCommandArgs};
 
 /// Tells you whether your LLM system got better, worse, or whether you cannot know yet.
 #[derive(Debug, Parser)]
@@ -21,6 +24,9 @@ pub struct Common {
     /// Folder of the state, instead of `.karat` here
     #[arg(long, global = true, env = "KARAT_HOME", value_name = "DIR", hide = true)]
     pub home: Option<String>,
+    /// Exit code for failed gates and regressions, instead of 2
+    #[arg(long, global = true, env = "KARAT_FAIL_EXIT_CODE", value_name = "N")]
+    pub fail_exit_code: Option<u8>,
     /// Say less: errors and results only
     #[arg(short, long, global = true, env = "KARAT_QUIET", value_parser = clap::builder::FalseyValueParser::new())]
     pub quiet: bool,
@@ -30,9 +36,16 @@ pub struct Common {
 pub enum Command {
     /// Run a suite: make, score and judge every cell that is not there yet, then report
     #[command(visible_alias = "eval")]
-    Run(RunArgs),
+    Run(Box<RunArgs>),
     /// Say what a run would do and cost, without a call
     Plan(PlanArgs),
+    /// Hold a stored run against its gates, or those of a policy file; no call is made
+    Gate(GateCommandArgs),
+    /// Pin a run as the baseline that gates compare with
+    Baseline {
+        #[command(subcommand)]
+        command: BaselineCommand,
+    },
     /// Say why a cell would be made anew or taken over, and what of it changed
     Why(WhyArgs),
     /// Check suite, dataset and models, without a call
@@ -221,6 +234,10 @@ pub struct RunArgs {
     pub suite: SuiteArgs,
     #[command(flatten)]
     pub execution: ExecutionArgs,
+    #[command(flatten)]
+    pub gates: GateArgs,
+    #[command(flatten)]
+    pub bind: BindArgs,
     #[command(flatten)]
     pub output: OutputArgs,
     /// Go on with the latest unfinished run of the same plan, or with `--run-id`

@@ -12,6 +12,7 @@ mod signals;
 use std::process::ExitCode;
 
 use clap::FromArgMatches;
+use karat_types::Exit;
 
 use crate::environment::Environment;
 use crate::failure::Failure;
@@ -25,8 +26,13 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> ExitCode {
     let printer = Printer::new();
     let environment = Environment::read();
-    let exit = parse(&environment).and_then(|cli| commands::dispatch(cli, environment, &printer));
-    match exit {
+    let cli = match parse(&environment) {
+        Ok(cli) => cli,
+        Err(failure) => return failure.print(&printer),
+    };
+    let failed_gate = cli.common.fail_exit_code;
+    match commands::dispatch(cli, environment, &printer) {
+        Ok(exit) if exit == Exit::GateFailed => ExitCode::from(failed_gate.unwrap_or(exit.code())),
         Ok(exit) => ExitCode::from(exit.code()),
         Err(failure) => failure.print(&printer),
     }

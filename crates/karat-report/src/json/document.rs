@@ -39,9 +39,7 @@ impl Serialize for Document<'_> {
         }
         map.serialize_entry("leaderboards", &leaderboards(report))?;
         map.serialize_entry("cost", &RunCost::of(report))?;
-        map.serialize_entry("gates", &[(); 0])?;
-        map.serialize_entry("verdict", &None::<&str>)?;
-        map.serialize_entry("verdict_note", "no gate was evaluated")?;
+        verdict(report, &mut map)?;
         map.serialize_entry("analyses", &analyses(report))?;
         match self.cells {
             Some(file) => map.serialize_entry("cells_file", file)?,
@@ -49,6 +47,25 @@ impl Serialize for Document<'_> {
         }
         map.end()
     }
+}
+
+/// `gates`, `gates_left_out`, `gate_notes`, `verdict` and, where there is none, why: `verdict_note`.
+fn verdict<M: SerializeMap>(report: Report<'_>, map: &mut M) -> Result<(), M::Error> {
+    let verdicts = &report.context.verdicts;
+    let (gates, left_out) = crate::verdict::inline(verdicts);
+    map.serialize_entry("gates", &gates)?;
+    if let Some(left_out) = left_out {
+        map.serialize_entry("gates_left_out", &left_out)?;
+    }
+    if !verdicts.notes.is_empty() {
+        map.serialize_entry("gate_notes", &verdicts.notes)?;
+    }
+    map.serialize_entry("verdict", &verdicts.verdict())?;
+    if verdicts.decisions.is_empty() {
+        let note = report.context.verdict_note.as_deref().unwrap_or("no gate was evaluated");
+        map.serialize_entry("verdict_note", note)?;
+    }
+    Ok(())
 }
 
 /// The run without what the canonical form leaves out.

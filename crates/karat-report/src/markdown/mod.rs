@@ -11,6 +11,7 @@ mod cost;
 mod delta;
 mod diagnostics;
 mod failures;
+mod gates;
 mod judges;
 mod leaderboards;
 mod matrix;
@@ -23,6 +24,7 @@ mod systems;
 
 pub use agreement::agreement;
 pub use comparison::comparison;
+pub use gates::gates;
 use page::Page;
 
 use crate::report::Report;
@@ -32,6 +34,7 @@ pub fn render(report: Report<'_>) -> String {
     let mut page = Page::default();
     for section in [
         overview::write,
+        gates::write,
         systems::write,
         matrix::write,
         scorecards::write,

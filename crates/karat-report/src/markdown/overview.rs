@@ -29,7 +29,7 @@ fn how_made(report: Report<'_>) -> Inline {
 
 fn summary(report: Report<'_>) -> Vec<Inline> {
     let (findings, summary) = (report.findings, &report.findings.summary);
-    let mut lines = Vec::new();
+    let mut lines: Vec<Inline> = super::gates::verdict(&report.context.verdicts).into_iter().collect();
     if let (Some((at, metric)), Some(board)) = (report.primary(), findings.primary_board()) {
         let place = |label: &'static str, place: Option<&karat_analysis::Place>| {
             let place = place?;

@@ -94,6 +94,15 @@ impl Dataset {
         rows::Rows::new(self.clone()).history(column, prior)
     }
 
+    /// Keeps columns with the results too, because something that is applied to stored runs reads them.
+    pub fn keep(&mut self, columns: impl IntoIterator<Item = String>) {
+        for column in columns {
+            if let (Ok(path), false) = (Path::parse(&column), self.metadata.iter().any(|(name, _)| *name == column)) {
+                self.metadata.push((column, path));
+            }
+        }
+    }
+
     /// The rows that are planned, in order. Every pass gives the same ones.
     pub fn rows(self: &Arc<Self>) -> Box<dyn Iterator<Item = Result<Sample, DatasetError>> + Send> {
         Box::new(rows::Rows::new(self.clone()).planned())

@@ -26,7 +26,7 @@ use crate::unavailable;
 
 /// A decoded dataset and what is known of it before its rows are read.
 pub(crate) struct Decoded {
-    pub dataset: Arc<Dataset>,
+    pub dataset: Dataset,
     pub checks: Vec<Check>,
     pub sources: Vec<SourceDigest>,
     pub version: Option<String>,
@@ -78,7 +78,7 @@ impl Decoder<'_> {
             dataset.columns[at].kind = ColumnKind::Prior(Prior { history: Arc::new(history), ..prior });
         }
         Some(Decoded {
-            dataset: Arc::new(dataset),
+            dataset,
             checks,
             sources,
             version: node.text_of("version").map(str::to_owned),

@@ -1,6 +1,9 @@
-//! Gates and their policy, decoded. They are applied by later parts of the product; the plan does not hold them.
+//! Gates and their policy, decoded. A plan does not hold them: they are applied to a stored run.
 
-use serde::Serialize;
+use std::collections::BTreeSet;
+
+use karat_text::template::Expression;
+use karat_types::{Against, Correction, Decide, Gate, Policy, Subject, Threshold};
 
 use super::Decoder;
 use crate::check::share;
@@ -8,127 +11,22 @@ use crate::names;
 use crate::nearest::suggestion;
 use crate::node::Node;
 
-/// A bound of a gate.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Threshold {
-    /// The number; a percentage as a share.
-    pub value: f64,
-    /// Whether it was written as a percentage. Of `max_drop` and `max_rise` such a bound is relative to the baseline.
-    pub percent: bool,
-}
+/// What a gate is evaluated per, beside columns.
+const UNITS: &[&str] = &["system", "run", "sample"];
 
-/// What a gate compares with.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Against {
-    /// The pinned baseline.
-    Baseline,
-    /// The run before.
-    Previous,
-    /// A variant of the same run.
-    Variant(String),
-    /// A model of the same run.
-    Model(String),
-    /// A stored run.
-    Run(String),
-}
-
-/// Whether a gate decides by the figure or by its interval.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Decide {
-    /// By the figure.
-    #[default]
-    Point,
-    /// By its interval.
-    Interval,
-}
-
-/// What a gate looks at.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Subject {
-    /// A metric, or several by `*`.
-    Metric(String),
-    /// A path under `analyses`.
-    Finding(String),
-}
-
-/// A rule over findings.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Gate {
-    /// Its id; the name of its subject without one.
-    pub id: String,
-    /// What it looks at.
-    pub subject: Subject,
-    /// Expression over `sample`, `model` and `variant`: which rows.
-    pub condition: Option<String>,
-    /// `system`, `run`, `sample`, or a column.
-    pub per: String,
-    /// What it compares with.
-    pub against: Option<Against>,
-    /// At least this.
-    pub min: Option<Threshold>,
-    /// At most this.
-    pub max: Option<Threshold>,
-    /// At most this much lower than what it compares with.
-    pub max_drop: Option<Threshold>,
-    /// At most this much higher than what it compares with.
-    pub max_rise: Option<Threshold>,
-    /// How it decides.
-    pub decide: Decide,
-    /// Whether only human-anchored judgments count.
-    pub human_anchor: bool,
-    /// Whether a failure is only a review.
-    pub review: bool,
-    /// Whether an open question fails, where it is not the policy's affair.
-    pub undecided_fails: Option<bool>,
-}
-
-/// A correction for many comparisons.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Correction {
-    /// Holm's step-down.
-    #[default]
-    Holm,
-    /// Benjamini and Hochberg.
-    Bh,
-    /// None.
-    None,
-}
-
-/// How gates bind.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Policy {
-    /// Whether gates bind only with `--gate`.
-    pub on_request: bool,
-    /// Whether an open question fails.
-    pub undecided_fails: bool,
-    /// Share of judgments that may be unscored.
-    pub max_unscored: f64,
-    /// Share of a system's cells that may be errors.
-    pub max_errors: f64,
-    /// Confidence of intervals.
-    pub confidence: f64,
-    /// Correction for many comparisons.
-    pub correction: Correction,
-    /// Whether a review fails.
-    pub strict: bool,
-}
-
-impl Default for Policy {
-    fn default() -> Self {
-        Self {
-            on_request: false,
-            undecided_fails: false,
-            max_unscored: 0.05,
-            max_errors: 0.0,
-            confidence: 0.95,
-            correction: Correction::Holm,
-            strict: false,
+/// The columns that gates read: they are kept with a run's results.
+pub(crate) fn columns(gates: &[Gate]) -> BTreeSet<String> {
+    let first = |name: &str| name.split(['.', '[']).next().unwrap_or(name).to_owned();
+    let mut columns = BTreeSet::new();
+    for gate in gates {
+        if !UNITS.contains(&gate.per.as_str()) {
+            columns.insert(first(&gate.per));
         }
+        let condition = gate.condition.as_deref().and_then(|text| Expression::compile(text).ok());
+        let reads = condition.iter().flat_map(|it| it.reads()).filter_map(|name| name.strip_prefix("sample."));
+        columns.extend(reads.map(first).filter(|column| column != "id"));
     }
+    columns
 }
 
 impl Decoder<'_> {
@@ -158,6 +56,7 @@ impl Decoder<'_> {
             let (value, percent) = node.given(key).and_then(share)?;
             Some(Threshold { value, percent })
         };
+        self.gate_column(node);
         let gate = Gate {
             id: node.text_of("id").unwrap_or(name).to_owned(),
             condition: self.gate_condition(node),
@@ -179,11 +78,19 @@ impl Decoder<'_> {
         Some(gate)
     }
 
+    /// Demands the column that a gate is evaluated per.
+    fn gate_column(&mut self, node: &Node) {
+        let Some(per) = node.given("per") else { return };
+        if let Some(column) = per.text().filter(|text| !UNITS.contains(text)) {
+            self.pending.push(names::Pending { name: format!("sample.{column}"), place: per.place.clone() });
+        }
+    }
+
     fn gate_condition(&mut self, node: &Node) -> Option<String> {
         let condition = node.given("where")?;
         let text = condition.text()?;
         let inlined = self.params.inline_expression(text, &condition.place, &mut self.problems);
-        let expression = karat_text::template::Expression::compile(&inlined).ok()?;
+        let expression = Expression::compile(&inlined).ok()?;
         names::check(expression.reads(), text, &condition.place, names::GATE, &mut self.pending, &mut self.problems);
         Some(inlined)
     }

@@ -7,6 +7,7 @@ mod completions;
 mod dataset;
 mod doctor;
 mod export;
+mod gate;
 mod import;
 mod init;
 mod invalidate;
@@ -93,13 +94,15 @@ fn number(text: &str) -> Option<f64> {
 pub fn dispatch(cli: Cli, environment: Environment, printer: &Printer) -> Result<Exit, Failure> {
     let edge = Edge { app: app(&cli.common, environment)?, printer, quiet: cli.common.quiet };
     match cli.command {
-        Command::Run(args) => run::run(&edge, args),
+        Command::Run(args) => run::run(&edge, *args),
         Command::Resume(args) => run::resume(&edge, args),
         Command::Retry(args) => run::retry(&edge, args),
         Command::Score(args) => run::score(&edge, args),
         Command::Invalidate(args) => invalidate::invalidate(&edge, &args.run, &args.cell, args.dry_run),
         Command::Cache(command) => cache::cache(&edge, &command),
         Command::Plan(args) => plan::plan(&edge, &args.suite, &args.execution, &args.mde, args.json),
+        Command::Gate(args) => gate::gate(&edge, &args),
+        Command::Baseline { command } => gate::baseline(&edge, &command),
         Command::Why(args) => why::why(&edge, &args),
         Command::Validate(args) => validate::validate(&edge, &args.suite),
         Command::Report(args) => report::report(&edge, &args),

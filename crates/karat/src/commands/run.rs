@@ -3,7 +3,7 @@
 use karat_app::{Execution, Rescoring, RunEnd, Stop, Tape};
 use karat_types::{Exit, RunStatus};
 
-use super::{Edge, invalidate, plan, report, selection};
+use super::{Edge, gate, invalidate, plan, report, selection};
 use crate::args::{OutputArgs, ResumeArgs, RunArgs, ScoreArgs};
 use crate::events;
 use crate::failure::Failure;
@@ -23,6 +23,7 @@ pub fn run(edge: &Edge<'_>, args: RunArgs) -> Result<Exit, Failure> {
     };
     let mut invocation = selection::invocation(&args.suite, &args.execution)?;
     invocation.no_cache |= tape != Tape::None;
+    invocation.gates = gate::flags(&args.gates, &args.bind)?;
     invocation.output_dir.clone_from(&args.output.output_dir);
     let loaded = edge.app.load(&invocation)?;
     edge.notices(&loaded.plan);

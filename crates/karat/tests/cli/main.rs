@@ -10,6 +10,7 @@ mod claims;
 mod compare;
 mod dated;
 mod faq;
+mod gates;
 mod inspect;
 mod interruption;
 mod kill;

@@ -29,6 +29,11 @@ impl Place {
         self.0.write(name, content).unwrap()
     }
 
+    /// The content of a file.
+    pub fn text(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path().join(name)).unwrap()
+    }
+
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_karat"));
         command.args(arguments).current_dir(self.path());

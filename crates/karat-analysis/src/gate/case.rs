@@ -1,0 +1,156 @@
+//! A gate's cases: metric × unit × bound.
+
+use karat_types::{Gate, PlanHeader, Subject, Threshold};
+use serde_json::Value;
+
+use super::{fits, scope::Scope, subject};
+use crate::{AnalysisError, Findings};
+
+/// Which bound of a gate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    Min,
+    Max,
+    MaxDrop,
+    MaxRise,
+}
+
+impl Side {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Min => "min",
+            Self::Max => "max",
+            Self::MaxDrop => "max_drop",
+            Self::MaxRise => "max_rise",
+        }
+    }
+
+    /// Whether it bounds a change rather than a figure.
+    pub(super) fn is_change(self) -> bool {
+        matches!(self, Self::MaxDrop | Self::MaxRise)
+    }
+}
+
+/// What a case looks at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Target<'a> {
+    /// A metric, by index.
+    Metric(usize),
+    /// A path under `analyses`.
+    Finding(&'a str),
+}
+
+/// The cells of a case.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Unit {
+    /// Systems, by index.
+    pub(super) systems: Vec<usize>,
+    /// Label of the system; `None` for the whole run.
+    pub(super) system: Option<String>,
+    /// The one sample, where it is evaluated per sample.
+    pub(super) sample: Option<usize>,
+    /// The group, where it is evaluated per column.
+    pub(super) group: Option<(u32, Value)>,
+}
+
+/// One thing to decide.
+#[derive(Debug, Clone)]
+pub(super) struct Case<'a> {
+    pub(super) gate: &'a Gate,
+    pub(super) scope: &'a Scope,
+    pub(super) target: Target<'a>,
+    pub(super) unit: Unit,
+    pub(super) side: Side,
+    pub(super) threshold: Threshold,
+}
+
+/// The cases of a gate.
+///
+/// # Errors
+/// A metric that the run does not have.
+pub(super) fn of<'a>(findings: &Findings, gate: &'a Gate, scope: &'a Scope) -> Result<Vec<Case<'a>>, AnalysisError> {
+    let sides =
+        [(Side::Min, gate.min), (Side::Max, gate.max), (Side::MaxDrop, gate.max_drop), (Side::MaxRise, gate.max_rise)];
+    let bounds: Vec<(Side, Threshold)> = sides.into_iter().filter_map(|(side, bound)| Some((side, bound?))).collect();
+    let (targets, units) = match &gate.subject {
+        Subject::Finding(path) => (vec![Target::Finding(path.as_str())], vec![Unit::default()]),
+        Subject::Metric(_) => (metrics(&findings.plan, gate)?, units(findings, gate, scope)),
+    };
+    let mut cases = Vec::new();
+    for unit in &units {
+        for target in &targets {
+            cases.extend(bounds.iter().map(|(side, threshold)| Case {
+                gate,
+                scope,
+                target: *target,
+                unit: unit.clone(),
+                side: *side,
+                threshold: *threshold,
+            }));
+        }
+    }
+    Ok(cases)
+}
+
+fn metrics<'a>(plan: &PlanHeader, gate: &Gate) -> Result<Vec<Target<'a>>, AnalysisError> {
+    let pattern = subject(gate);
+    let names = plan.metrics.iter().enumerate();
+    let found: Vec<Target<'_>> =
+        names.filter(|(_, metric)| fits(pattern, &metric.name)).map(|(at, _)| Target::Metric(at)).collect();
+    if found.is_empty() {
+        let known: Vec<&str> = plan.metrics.iter().map(|metric| metric.name.as_str()).collect();
+        return Err(AnalysisError::Gate {
+            gate: gate.id.clone(),
+            what: format!("the run has no metric `{pattern}`; it has: {}", known.join(", ")),
+        });
+    }
+    Ok(found)
+}
+
+/// The units of a gate, without those that its condition leaves empty.
+fn units(findings: &Findings, gate: &Gate, scope: &Scope) -> Vec<Unit> {
+    let samples = findings.samples();
+    let all = || (0..samples).flat_map(|sample| findings.run.systems.iter().map(move |system| (sample, *system)));
+    if gate.per == "run" {
+        let unit = Unit { systems: findings.run.systems.clone(), ..Unit::default() };
+        return if all().any(|(sample, system)| scope.holds(sample, system)) { vec![unit] } else { Vec::new() };
+    }
+    let mut units = Vec::new();
+    for group in &findings.systems {
+        let Some(&system) = group.systems.first() else { continue };
+        let unit = Unit { systems: vec![system], system: Some(group.id.clone()), ..Unit::default() };
+        let mut held = (0..samples).filter(|sample| scope.holds(*sample, system)).peekable();
+        match (gate.per.as_str(), &scope.groups) {
+            ("sample", _) => units.extend(held.map(|sample| Unit { sample: Some(sample), ..unit.clone() })),
+            (_, Some((of, values))) => {
+                let here: std::collections::BTreeSet<u32> = held.filter_map(|sample| of.get(sample).copied()).collect();
+                let groups = here.into_iter().filter_map(|at| Some((at, values.get(at as usize)?.clone())));
+                units.extend(groups.map(|group| Unit { group: Some(group), ..unit.clone() }));
+            }
+            _ if held.peek().is_some() => units.push(unit),
+            _ => {}
+        }
+    }
+    units
+}
+
+/// Whether a run of this plan has what a gate names.
+///
+/// # Errors
+/// A metric, variant or model that it does not have.
+pub(super) fn check(plan: &PlanHeader, gate: &Gate) -> Result<(), AnalysisError> {
+    use karat_types::Against::{Model, Variant};
+    if matches!(gate.subject, Subject::Metric(_)) {
+        metrics(plan, gate)?;
+    }
+    let (kind, id, known): (_, _, Vec<&str>) = match &gate.against {
+        Some(Variant(id)) => ("variant", id, plan.variants.iter().map(|it| it.id.as_str()).collect()),
+        Some(Model(id)) => ("model", id, plan.models.iter().map(|it| it.id.as_str()).collect()),
+        _ => return Ok(()),
+    };
+    if known.contains(&id.as_str()) {
+        return Ok(());
+    }
+    let what = format!("it compares with the {kind} `{id}`, which the run does not have; it has: {}", known.join(", "));
+    Err(AnalysisError::Gate { gate: gate.id.clone(), what })
+}

@@ -1,0 +1,279 @@
+//! Decisions, and what they come to.
+
+use karat_stats::interval::Level;
+use karat_types::{Decide, Exit, PlanHeader, Policy};
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+use super::case::{Case, Side, Target};
+use super::evidence::{Basis, Court};
+use super::subject;
+use crate::finding::Finding;
+
+/// What a gate says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// The bound is kept.
+    Pass,
+    /// It is not, and somebody should look at it (`on_fail: review`).
+    Review,
+    /// It cannot be known from these results.
+    Undecided,
+    /// The bound is not kept.
+    Fail,
+}
+
+impl Verdict {
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Review => "review",
+            Self::Undecided => "undecided",
+            Self::Fail => "fail",
+        }
+    }
+}
+
+/// One case of a gate, decided.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Decision {
+    /// The gate's id.
+    pub id: String,
+    /// The metric, or the path of the finding.
+    pub subject: String,
+    /// Whether the subject is a metric.
+    pub is_metric: bool,
+    /// The system, where it is evaluated per system.
+    pub system: Option<String>,
+    /// The sample, where it is evaluated per sample.
+    pub sample: Option<String>,
+    /// Column and value, where it is evaluated per column.
+    pub group: Option<(String, serde_json::Value)>,
+    /// `min`, `max`, `max_drop` or `max_rise`.
+    pub bound: &'static str,
+    /// The bound, in the metric's unit; `None` where it is relative to something unknown.
+    pub threshold: Option<f64>,
+    /// What is decided.
+    pub verdict: Verdict,
+    /// The figure now.
+    pub observed: Option<f64>,
+    /// What it is compared with.
+    pub reference: Option<f64>,
+    /// What is held against the bound: the figure, or the change.
+    pub finding: Option<Finding>,
+    /// Whether the interval decides.
+    pub by_interval: bool,
+    /// In words, with the numbers.
+    pub reason: String,
+    /// Whether an open question fails.
+    undecided_fails: bool,
+}
+
+/// `{id, metric, finding?, system?, sample?, group?, bound, threshold, verdict, observed, reference?, change?, interval,
+/// level?, method?, n, decide, reason}`; `metric` is the path of a finding, too.
+impl Serialize for Decision {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("id", &self.id)?;
+        map.serialize_entry("metric", &self.subject)?;
+        if !self.is_metric {
+            map.serialize_entry("finding", &self.subject)?;
+        }
+        if let Some(system) = &self.system {
+            map.serialize_entry("system", system)?;
+        }
+        if let Some(sample) = &self.sample {
+            map.serialize_entry("sample", sample)?;
+        }
+        if let Some((column, value)) = &self.group {
+            map.serialize_entry("group", &serde_json::json!({ column: value }))?;
+        }
+        map.serialize_entry("verdict", &self.verdict)?;
+        map.serialize_entry("observed", &self.observed)?;
+        map.serialize_entry("bound", self.bound)?;
+        map.serialize_entry("threshold", &self.threshold)?;
+        let finding = self.finding.as_ref();
+        if let Some(reference) = self.reference {
+            map.serialize_entry("reference", &reference)?;
+            map.serialize_entry("change", &finding.map(Finding::value))?;
+        }
+        map.serialize_entry("interval", &finding.and_then(Finding::interval))?;
+        map.serialize_entry("level", &finding.and_then(Finding::level))?;
+        map.serialize_entry("method", &finding.map(Finding::method))?;
+        map.serialize_entry("n", &finding.map_or(0, Finding::n))?;
+        map.serialize_entry("decide", if self.by_interval { "interval" } else { "point" })?;
+        map.serialize_entry("reason", &self.reason)?;
+        map.end()
+    }
+}
+
+/// What all gates of a run say.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Verdicts {
+    /// Every case, in the gates' order.
+    pub decisions: Vec<Decision>,
+    /// What the reader must know.
+    pub notes: Vec<String>,
+    strict: bool,
+}
+
+impl Verdicts {
+    pub(super) fn new(decisions: Vec<Decision>, notes: Vec<String>, policy: &Policy) -> Self {
+        Self { decisions, notes, strict: policy.strict }
+    }
+
+    /// Without the checks of volatile metrics, which differ between two runs of one plan.
+    #[must_use]
+    pub fn steady(mut self, plan: &PlanHeader) -> Self {
+        let volatile = |decision: &Decision| plan.metrics.iter().any(|it| it.volatile && it.name == decision.subject);
+        self.decisions.retain(|decision| !decision.is_metric || !volatile(decision));
+        self
+    }
+
+    /// The verdict on the run; `None` without gates. A review counts as a pass unless the policy is strict.
+    pub fn verdict(&self) -> Option<Verdict> {
+        let worst = self.decisions.iter().map(|decision| match decision.verdict {
+            Verdict::Review if self.strict => Verdict::Fail,
+            Verdict::Review => Verdict::Pass,
+            verdict => verdict,
+        });
+        worst.max_by_key(|verdict| *verdict as u8)
+    }
+
+    /// How many cases have a verdict.
+    pub fn count(&self, verdict: Verdict) -> usize {
+        self.decisions.iter().filter(|decision| decision.verdict == verdict).count()
+    }
+
+    /// The exit code where gates bind.
+    pub fn exit(&self) -> Exit {
+        let open = |decision: &Decision| decision.verdict == Verdict::Undecided && decision.undecided_fails;
+        match self.verdict() {
+            Some(Verdict::Fail) => Exit::GateFailed,
+            _ if self.decisions.iter().any(open) => Exit::Undecided,
+            _ => Exit::Pass,
+        }
+    }
+}
+
+/// The number that the finding is held against. Of changes it is the change itself that is bounded: a drop of at most
+/// 0.5 is a change of at least −0.5.
+pub(super) fn bound(case: &Case<'_>, reference: Option<f64>) -> Option<f64> {
+    let size = allowed(case, reference)?;
+    Some(if case.side == Side::MaxDrop { -size } else { size })
+}
+
+/// The bound as the gate says it, a relative one resolved.
+fn allowed(case: &Case<'_>, reference: Option<f64>) -> Option<f64> {
+    if case.side.is_change() && case.threshold.percent {
+        return Some(case.threshold.value * reference?.abs());
+    }
+    Some(case.threshold.value)
+}
+
+/// Decides one case with an interval of a level.
+pub(super) fn decide(court: &Court<'_>, case: &Case<'_>, level: Level) -> Decision {
+    let evidence = court.hear(case);
+    let finding = evidence.basis.at(level);
+    let limit = bound(case, evidence.reference);
+    let by_interval = case.gate.decide == Decide::Interval;
+    let (mut verdict, mut reason) = match (&finding, limit) {
+        (Some(finding), Some(limit)) => judge(case, finding, limit, by_interval),
+        _ => (Verdict::Undecided, why_nothing(&evidence.basis)),
+    };
+    if let Some(remark) = &evidence.remark {
+        reason = format!("{reason} ({remark})");
+    }
+    if verdict == Verdict::Pass && evidence.unscored > court.policy.max_unscored {
+        verdict = Verdict::Undecided;
+        reason = format!(
+            "{reason}; but {:.1} % could not be scored, and the policy allows {:.1} %",
+            evidence.unscored * 100.0,
+            court.policy.max_unscored * 100.0
+        );
+    }
+    if verdict == Verdict::Fail && case.gate.review {
+        verdict = Verdict::Review;
+    }
+    let subject = match case.target {
+        Target::Metric(metric) => court.findings.plan.metrics.get(metric).map_or("", |metric| metric.name.as_str()),
+        Target::Finding(path) => path,
+    };
+    Decision {
+        id: case.gate.id.clone(),
+        subject: subject.to_owned(),
+        is_metric: matches!(case.target, Target::Metric(_)),
+        system: case.unit.system.clone(),
+        sample: case.unit.sample.map(|sample| court.findings.sample_id(sample).to_owned()),
+        group: case.unit.group.as_ref().map(|(_, value)| (case.gate.per.clone(), value.clone())),
+        bound: case.side.name(),
+        threshold: allowed(case, evidence.reference),
+        verdict,
+        observed: evidence.observed,
+        reference: evidence.reference,
+        finding,
+        by_interval,
+        reason,
+        undecided_fails: case.gate.undecided_fails.unwrap_or(court.policy.undecided_fails),
+    }
+}
+
+fn why_nothing(basis: &Basis) -> String {
+    match basis {
+        Basis::Missing(why) => why.clone(),
+        _ => "there is nothing to decide on".to_owned(),
+    }
+}
+
+fn judge(case: &Case<'_>, finding: &Finding, limit: f64, by_interval: bool) -> (Verdict, String) {
+    let least = matches!(case.side, Side::Min | Side::MaxDrop);
+    // Sums of decimal fractions miss the bound by the last digits: 7.3 - 8.3 is a drop of exactly 1.
+    let slack = 1e-9 * limit.abs().max(1.0);
+    let keeps = |value: f64| if least { value >= limit - slack } else { value <= limit + slack };
+    let value = finding.value();
+    if !by_interval {
+        let verdict = if keeps(value) { Verdict::Pass } else { Verdict::Fail };
+        return (verdict, words(case, value, limit, verdict == Verdict::Pass));
+    }
+    let Some((lo, hi)) = finding.interval() else {
+        let n = finding.n();
+        return (
+            Verdict::Undecided,
+            format!("{} has no interval (n = {n}), and the gate decides by it", figure(value)),
+        );
+    };
+    let level = finding.level().unwrap_or_default() * 100.0;
+    let shown =
+        format!("{} ({level:.4} % interval {} to {})", figure(value), figure(lo), figure(hi)).replace(".0000 %", " %");
+    match (keeps(lo), keeps(hi)) {
+        (true, true) => (Verdict::Pass, format!("{shown} keeps {}", rule(case, limit))),
+        (false, false) => (Verdict::Fail, format!("{shown} breaks {}", rule(case, limit))),
+        _ => (Verdict::Undecided, format!("{shown} holds the threshold of {}", rule(case, limit))),
+    }
+}
+
+fn rule(case: &Case<'_>, limit: f64) -> String {
+    format!("{} {}", case.side.name(), figure(limit.abs().max(if case.side.is_change() { 0.0 } else { limit })))
+}
+
+fn words(case: &Case<'_>, value: f64, limit: f64, kept: bool) -> String {
+    let name = subject(case.gate);
+    let limit = if case.side.is_change() { limit.abs() } else { limit };
+    let (value, limit) = (if case.side == Side::MaxDrop { -value } else { value }, figure(limit));
+    let (value, at_most) = (figure(value), if kept { "within" } else { "above" });
+    match (case.side, kept) {
+        (Side::Min, true) => format!("{value} ≥ {limit}"),
+        (Side::Min, false) => format!("{name} {value} < gate {limit}"),
+        (Side::Max, true) => format!("{value} ≤ {limit}"),
+        (Side::Max, false) => format!("{name} {value} > gate {limit}"),
+        (Side::MaxDrop, _) => format!("a drop of {value} is {at_most} the {limit} that is allowed"),
+        (Side::MaxRise, _) => format!("a rise of {value} is {at_most} the {limit} that is allowed"),
+    }
+}
+
+/// A number as a reader wants it: three decimals, more where it is small.
+fn figure(value: f64) -> String {
+    let value = value + 0.0;
+    if value != 0.0 && value.abs() < 0.001 { format!("{value:.2e}") } else { format!("{value:.3}") }
+}

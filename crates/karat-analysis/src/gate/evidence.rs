@@ -1,0 +1,329 @@
+//! What a case rests on: the observations behind its finding, kept until the level of its interval is known.
+
+use karat_stats::describe::t_interval;
+use karat_stats::interval::Level;
+use karat_types::{Against, Policy};
+
+use super::References;
+use super::case::{Case, Side, Target};
+use super::path;
+use crate::aggregate::Measure;
+use crate::estimate::{self, Aggregate, Observations};
+use crate::finding::Finding;
+use crate::findings::Findings;
+use crate::pinned::{Pinned, PinnedMetric};
+use crate::table::State;
+
+/// Everything that decisions look at.
+pub(super) struct Court<'a> {
+    pub(super) findings: &'a Findings,
+    pub(super) references: &'a References,
+    pub(super) policy: &'a Policy,
+}
+
+/// The evidence of one case.
+#[derive(Debug, Default)]
+pub(super) struct Evidence {
+    /// The figure now.
+    pub(super) observed: Option<f64>,
+    /// What it is compared with.
+    pub(super) reference: Option<f64>,
+    /// The share of what could be scored and was not.
+    pub(super) unscored: f64,
+    /// What is held against the threshold.
+    pub(super) basis: Basis,
+    /// Something that the reader should know.
+    pub(super) remark: Option<String>,
+}
+
+/// What is held against the threshold.
+#[derive(Debug, Default)]
+pub(super) enum Basis {
+    /// Nothing, and why.
+    #[default]
+    None,
+    /// Why there is nothing.
+    Missing(String),
+    /// Observations that become a figure.
+    Observed(Observations, Aggregate, bool),
+    /// A figure as it is, without an interval that could be made wider.
+    Point(Finding),
+    /// The difference of two figures of unrelated samples.
+    Apart(PinnedMetric, PinnedMetric),
+}
+
+impl Basis {
+    /// The finding with an interval of a level.
+    pub(super) fn at(&self, level: Level) -> Option<Finding> {
+        match self {
+            Self::None | Self::Missing(_) => None,
+            Self::Observed(observed, aggregate, binary) => estimate::figure(observed, *aggregate, *binary, level),
+            Self::Point(finding) => Some(finding.clone()),
+            Self::Apart(now, before) => apart(now, before, level),
+        }
+    }
+}
+
+/// The difference of two means of unrelated samples, with Welch's interval.
+fn apart(now: &PinnedMetric, before: &PinnedMetric, level: Level) -> Option<Finding> {
+    let difference = Finding::point(now.value? - before.value?, now.n as usize, "difference of two means")?;
+    let (Some(a), Some(b)) = (now.se, before.se) else { return Some(difference) };
+    let (a, b) = (a * a, b * b);
+    let se = (a + b).sqrt();
+    let freedom =
+        (a + b).powi(2) / (a * a / now.n.saturating_sub(1) as f64 + b * b / before.n.saturating_sub(1) as f64);
+    let interval = if freedom.is_finite() { t_interval(difference.value(), se, freedom, level) } else { None };
+    Some(difference.with(interval, Some(se)).named("Welch t"))
+}
+
+/// What a system is compared with.
+enum Partner<'a> {
+    Pinned(&'a Pinned, usize),
+    System(usize),
+}
+
+impl Court<'_> {
+    /// The evidence of a case.
+    pub(super) fn hear(&self, case: &Case<'_>) -> Evidence {
+        if case.gate.human_anchor {
+            return self.anchored(case);
+        }
+        match case.target {
+            Target::Finding(name) => self.finding(case, name),
+            Target::Metric(metric) if case.side.is_change() => self.change(case, metric),
+            Target::Metric(metric) => self.figure(case, metric),
+        }
+    }
+
+    /// Samples of a case, as (sample, system).
+    fn cells<'c>(&'c self, case: &'c Case<'_>) -> impl Iterator<Item = (usize, usize)> + 'c {
+        let samples = match case.unit.sample {
+            Some(sample) => sample..sample + 1,
+            None => 0..self.findings.samples(),
+        };
+        let in_group = move |sample: usize| match (&case.unit.group, &case.scope.groups) {
+            (Some((group, _)), Some((of, _))) => of.get(sample) == Some(group),
+            _ => true,
+        };
+        samples
+            .filter(move |sample| in_group(*sample))
+            .flat_map(|sample| case.unit.systems.iter().map(move |system| (sample, *system)))
+            .filter(|(sample, system)| case.scope.holds(*sample, *system))
+    }
+
+    fn observations(&self, case: &Case<'_>, metric: usize) -> (Observations, f64) {
+        let table = &self.findings.table;
+        let mut observed = Observations { clustered: table.is_clustered(), ..Observations::default() };
+        let mut unscored = 0_usize;
+        for (sample, system) in self.cells(case) {
+            unscored += usize::from(table.state(metric, sample, system) == State::Unscored);
+            if let Some(value) = table.value(metric, sample, system) {
+                observed.push(value, system, table.cluster(sample));
+            }
+        }
+        let scorable = unscored + observed.len();
+        let share = if scorable == 0 { 0.0 } else { unscored as f64 / scorable as f64 };
+        (observed, share)
+    }
+
+    fn measure(&self, metric: usize) -> Option<Measure> {
+        self.findings.measures.get(metric).copied()
+    }
+
+    fn figure(&self, case: &Case<'_>, metric: usize) -> Evidence {
+        let Some(measure) = self.measure(metric) else { return Evidence::default() };
+        let (observed, unscored) = self.observations(case, metric);
+        let figure = estimate::figure(&observed, measure.aggregate, measure.binary, measure.level);
+        let basis = match &figure {
+            None => Basis::Missing("no cell has a score".to_owned()),
+            Some(_) => Basis::Observed(observed, measure.aggregate, measure.binary),
+        };
+        Evidence { observed: figure.map(|it| it.value()), unscored, basis, ..Evidence::default() }
+    }
+
+    /// The change from what the gate compares with: paired by sample where at least half of the samples have a partner.
+    fn change(&self, case: &Case<'_>, metric: usize) -> Evidence {
+        let Some(measure) = self.measure(metric) else { return Evidence::default() };
+        let name = self.findings.plan.metrics.get(metric).map_or("", |metric| metric.name.as_str());
+        let (observed, unscored) = self.observations(case, metric);
+        let figure = estimate::figure(&observed, measure.aggregate, measure.binary, measure.level);
+        let evidence = Evidence { observed: figure.as_ref().map(Finding::value), unscored, ..Evidence::default() };
+        let missing = |why: String, evidence: Evidence| Evidence { basis: Basis::Missing(why), ..evidence };
+        let Some(now) = figure else { return missing("no cell has a score".to_owned(), evidence) };
+        let mut partners = Vec::new();
+        for &system in &case.unit.systems {
+            match self.partner(case, system) {
+                Ok(partner) => partners.push((system, partner)),
+                Err(why) if case.unit.systems.len() == 1 => return missing(why, evidence),
+                Err(_) => {}
+            }
+        }
+        let pairs = self.pairs(case, metric, name, &partners);
+        if pairs.len() * 2 >= observed.len() && !pairs.is_empty() {
+            let remark = (pairs.len() < observed.len())
+                .then(|| format!("on the {} of {} results that both have", pairs.len(), observed.len()));
+            return pairs.evidence(measure, Evidence { remark, ..evidence });
+        }
+        let reference = match &partners[..] {
+            _ if case.unit.sample.is_some() || case.unit.group.is_some() => None,
+            [(_, Partner::Pinned(pinned, at))] => pinned.metric(*at, name).cloned(),
+            [(_, Partner::Pinned(pinned, _)), ..] => pinned.overall(name).cloned(),
+            _ => None,
+        };
+        match reference {
+            Some(before) if before.value.is_some() => {
+                let now = PinnedMetric::figure(Some(now.value()), now.n(), now.se(), Vec::new());
+                let remark = Some("the samples are others: compared unpaired".to_owned());
+                let remark = if before.has_values() { remark } else { None };
+                Evidence { reference: before.value, basis: Basis::Apart(now, before), remark, ..evidence }
+            }
+            _ => missing(format!("{} has no result of this", self.compared(case)), evidence),
+        }
+    }
+
+    fn pairs(&self, case: &Case<'_>, metric: usize, name: &str, partners: &[(usize, Partner<'_>)]) -> Pairs {
+        let table = &self.findings.table;
+        let mut pairs = Pairs::new(table.is_clustered());
+        for (sample, system) in self.cells(case) {
+            let Some((_, partner)) = partners.iter().find(|(own, _)| *own == system) else { continue };
+            let before = match partner {
+                Partner::Pinned(pinned, at) => pinned.value(*at, name, self.findings.sample_id(sample)),
+                Partner::System(other) => table.value(metric, sample, *other),
+            };
+            if let (Some(now), Some(before)) = (table.value(metric, sample, system), before) {
+                pairs.push(now, before, system, table.cluster(sample));
+            }
+        }
+        pairs
+    }
+
+    fn compared(&self, case: &Case<'_>) -> String {
+        match &case.gate.against {
+            None | Some(Against::Baseline) => "the baseline".to_owned(),
+            Some(Against::Previous) => "the run before".to_owned(),
+            Some(Against::Run(id)) => format!("run {id}"),
+            Some(Against::Variant(id)) => format!("variant {id}"),
+            Some(Against::Model(id)) => format!("model {id}"),
+        }
+    }
+
+    /// What a system is compared with, or why there is nothing.
+    fn partner(&self, case: &Case<'_>, system: usize) -> Result<Partner<'_>, String> {
+        let plan = &self.findings.plan;
+        let pinned = |pinned: Option<&'_ Pinned>, none: &str| match pinned {
+            None => Err(none.to_owned()),
+            Some(_) => Ok(()),
+        };
+        let found = match &case.gate.against {
+            None | Some(Against::Baseline) => {
+                pinned(
+                    self.references.baseline.as_ref(),
+                    "there is no baseline: pin one with `karat baseline pin`, or give --baseline",
+                )?;
+                self.references.baseline.as_ref()
+            }
+            Some(Against::Previous) => {
+                pinned(self.references.previous.as_ref(), "there is no earlier finished run of this suite")?;
+                self.references.previous.as_ref()
+            }
+            Some(Against::Run(id)) => self.references.runs.get(id),
+            Some(Against::Variant(id)) => {
+                let model = plan.systems.get(system).and_then(|it| it.model);
+                let other = plan.systems.iter().position(|it| {
+                    it.model == model && plan.variants.get(it.variant).is_some_and(|variant| variant.id == *id)
+                });
+                return other.map(Partner::System).ok_or_else(|| format!("variant {id} does not run on this model"));
+            }
+            Some(Against::Model(id)) => {
+                let variant = plan.systems.get(system).map(|it| it.variant);
+                let other = plan.systems.iter().position(|it| {
+                    Some(it.variant) == variant
+                        && it.model.and_then(|at| plan.models.get(at)).is_some_and(|model| model.id == *id)
+                });
+                return other.map(Partner::System).ok_or_else(|| format!("model {id} does not run this variant"));
+            }
+        };
+        let pinned = found.ok_or_else(|| format!("{} could not be read", self.compared(case)))?;
+        let id = crate::system_id(plan, system);
+        let at = pinned.system(&id).ok_or_else(|| format!("{} does not have the system {id}", self.compared(case)))?;
+        Ok(Partner::Pinned(pinned, at))
+    }
+
+    fn finding(&self, case: &Case<'_>, name: &str) -> Evidence {
+        let found = match path::finding(self.findings, name) {
+            Ok(found) => found,
+            Err(why) => return Evidence { basis: Basis::Missing(why), ..Evidence::default() },
+        };
+        if case.side.is_change() {
+            let why = "a finding has no baseline: use `min` or `max`".to_owned();
+            return Evidence { observed: Some(found.value()), basis: Basis::Missing(why), ..Evidence::default() };
+        }
+        Evidence { observed: Some(found.value()), basis: Basis::Point(found), ..Evidence::default() }
+    }
+
+    /// The human-anchored figure of the metric, as the analysis `human_anchor` found it.
+    fn anchored(&self, case: &Case<'_>) -> Evidence {
+        let missing = |why: &str| Evidence { basis: Basis::Missing(why.to_owned()), ..Evidence::default() };
+        if matches!(case.side, Side::MaxDrop | Side::MaxRise) {
+            return missing("a human-anchored figure has no baseline: use `min` or `max`");
+        }
+        let Target::Metric(metric) = case.target else { return missing("only metrics are human-anchored") };
+        let name = self.findings.plan.metrics.get(metric).map_or("", |metric| metric.name.as_str());
+        let system = case.unit.system.as_deref();
+        match path::anchored(self.findings, name, system) {
+            Some(found) => {
+                Evidence { observed: Some(found.value()), basis: Basis::Point(found), ..Evidence::default() }
+            }
+            None => {
+                missing("there is no human-anchored figure of this: it needs the analysis `human_anchor` and labels")
+            }
+        }
+    }
+}
+
+/// Results on the same samples, now and before.
+struct Pairs {
+    now: Observations,
+    before: Observations,
+    differences: Observations,
+}
+
+impl Pairs {
+    fn new(clustered: bool) -> Self {
+        let empty = Observations { clustered, ..Observations::default() };
+        Self { now: empty.clone(), before: empty.clone(), differences: empty }
+    }
+
+    fn push(&mut self, now: f64, before: f64, system: usize, cluster: u32) {
+        self.now.push(now, system, cluster);
+        self.before.push(before, system, cluster);
+        self.differences.push(now - before, system, cluster);
+    }
+
+    fn len(&self) -> usize {
+        self.differences.len()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Means differ by the mean difference; other figures by their own difference, which has no interval.
+    fn evidence(self, measure: Measure, evidence: Evidence) -> Evidence {
+        let figure =
+            |observed: &Observations| estimate::figure(observed, measure.aggregate, measure.binary, measure.level);
+        let (now, before) = (figure(&self.now), figure(&self.before));
+        let n = self.len();
+        let reference = before.as_ref().map(Finding::value);
+        let observed = now.as_ref().map(Finding::value);
+        let basis = if measure.aggregate == Aggregate::Mean {
+            Basis::Observed(self.differences, Aggregate::Mean, false)
+        } else {
+            let change = now.zip(before).and_then(|(now, before)| {
+                Finding::point(now.value() - before.value(), n, format!("difference of {}", now.method()))
+            });
+            change.map_or(Basis::None, Basis::Point)
+        };
+        Evidence { observed, reference, basis, ..evidence }
+    }
+}

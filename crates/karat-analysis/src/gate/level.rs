@@ -1,0 +1,113 @@
+//! The confidence level of each decision by an interval, so that all of them together keep the policy's.
+//!
+//! A case's p-value is that of its own interval, inverted: the α at which the interval of level 1 − α just touches the
+//! threshold. Whatever method makes the interval, the p-value and the interval on the screen can therefore not
+//! disagree. Over the m cases that are decided by intervals, ascending by p:
+//!
+//! - Holm: the j-th is decided while p₍ⱼ₎ ≤ α/(m − j + 1), at level 1 − α/(m − j + 1); from the first that is not, all
+//!   are undecided and show that one's level.
+//! - Benjamini–Hochberg: with R the largest j with p₍ⱼ₎ ≤ jα/m, the first R are decided; all show the level
+//!   1 − α·max(R, 1)/m (intervals with false coverage rate α, Benjamini & Yekutieli 2005).
+//! - none: all at level 1 − α.
+
+use karat_stats::interval::Level;
+use karat_types::{Correction, Decide};
+
+use super::case::Case;
+use super::decision::bound;
+use super::evidence::{Basis, Court};
+
+/// The smallest p-value that is told apart from 0.
+const SMALLEST: f64 = 1e-15;
+
+/// By case; the policy's own level for those that are decided by their figure.
+pub(super) fn levels(court: &Court<'_>, cases: &[Case<'_>]) -> Vec<Level> {
+    let alpha = 1.0 - court.policy.confidence;
+    let plain = Level::from_alpha(alpha).unwrap_or(Level::P95);
+    let mut levels = vec![plain; cases.len()];
+    let by_interval = cases.iter().enumerate().filter(|(_, case)| case.gate.decide == Decide::Interval);
+    let mut tests: Vec<(usize, f64)> = by_interval
+        .filter_map(|(at, case)| {
+            let evidence = court.hear(case);
+            let threshold = bound(case, evidence.reference)?;
+            Some((at, p_value(&evidence.basis, threshold)?))
+        })
+        .collect();
+    tests.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let p: Vec<f64> = tests.iter().map(|(_, p)| *p).collect();
+    for ((at, _), alpha) in tests.iter().zip(alphas(&p, alpha, court.policy.correction)) {
+        if let (Some(slot), Some(level)) = (levels.get_mut(*at), Level::from_alpha(alpha)) {
+            *slot = level;
+        }
+    }
+    levels
+}
+
+/// The α of each test, for ascending p-values.
+fn alphas(p: &[f64], alpha: f64, correction: Correction) -> Vec<f64> {
+    let m = p.len() as f64;
+    match correction {
+        Correction::None => vec![alpha; p.len()],
+        Correction::Holm => {
+            let step = |at: usize| alpha / (m - at as f64);
+            let first_open = p.iter().enumerate().position(|(at, p)| *p > step(at)).unwrap_or(p.len());
+            (0..p.len()).map(|at| step(at.min(first_open))).collect()
+        }
+        Correction::Bh => {
+            let decided = p.iter().enumerate().rposition(|(at, p)| *p <= alpha * (at + 1) as f64 / m);
+            vec![alpha * decided.map_or(1, |at| at + 1) as f64 / m; p.len()]
+        }
+    }
+}
+
+/// The α at which the interval touches the threshold; 1 where the figure is on it. `None` without an interval.
+pub(super) fn p_value(basis: &Basis, threshold: f64) -> Option<f64> {
+    let holds = |alpha: f64| {
+        let (lo, hi) = basis.at(Level::from_alpha(alpha)?)?.interval()?;
+        Some(lo <= threshold && threshold <= hi)
+    };
+    let (mut inside, mut outside) = (SMALLEST.ln(), 0.0_f64);
+    if !holds(SMALLEST)? {
+        return Some(SMALLEST);
+    }
+    for _ in 0..60 {
+        let middle = 0.5 * (inside + outside);
+        match holds(middle.exp()) {
+            Some(true) => inside = middle,
+            _ => outside = middle,
+        }
+    }
+    Some(inside.exp())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::estimate::{Aggregate, Observations};
+    use karat_stats::compare::paired_t;
+
+    fn basis(values: &[f64]) -> Basis {
+        let mut observed = Observations::default();
+        values.iter().enumerate().for_each(|(at, value)| observed.push(*value, 0, at as u32));
+        Basis::Observed(observed, Aggregate::Mean, false)
+    }
+
+    #[test]
+    fn the_inverted_interval_is_the_t_test() {
+        let values = [0.4, -0.1, 0.9, 0.3, 0.2, 0.7, -0.3, 0.5];
+        let expected = paired_t(&values, Level::P95).p_two_sided.unwrap();
+        assert!((p_value(&basis(&values), 0.0).unwrap() - expected).abs() < 1e-9);
+        assert!(p_value(&basis(&values), 0.325).unwrap() > 0.999);
+        assert_eq!(p_value(&basis(&[1.0]), 0.0), None);
+    }
+
+    #[test]
+    fn holm_stops_at_the_first_that_is_open() {
+        let close = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-12);
+        assert!(close(&alphas(&[0.001, 0.03, 0.04], 0.06, Correction::Holm), &[0.02, 0.03, 0.06]));
+        assert!(close(&alphas(&[0.001, 0.04, 0.05], 0.06, Correction::Holm), &[0.02, 0.03, 0.03]));
+        assert!(close(&alphas(&[0.001, 0.04, 0.5], 0.06, Correction::Bh), &[0.04; 3]));
+        assert!(close(&alphas(&[0.9, 0.95], 0.06, Correction::Bh), &[0.03; 2]));
+        assert!(alphas(&[], 0.05, Correction::Holm).is_empty());
+    }
+}

@@ -1,0 +1,130 @@
+//! Gates: rules over the findings of a stored run. Nothing is called and nothing is read but the run's rows and what
+//! it is compared with, so a gate can be changed and applied again at no cost.
+//!
+//! A gate becomes *cases*: each metric that it names × each unit that it is evaluated per × each of its bounds. A case
+//! has a finding — the figure itself for `min` and `max`, the change from what the gate compares with for `max_drop`
+//! and `max_rise`, paired by sample wherever both sides have the samples — and a threshold.
+//!
+//! | `decide` | pass | fail | undecided |
+//! |---|---|---|---|
+//! | `point` | the finding keeps the bound | it does not | there is no finding, nothing to compare with, or too much is unscored |
+//! | `interval` | its whole interval keeps the bound | its whole interval does not | the interval holds the threshold; or as above |
+//!
+//! Decisions by intervals are corrected together: see [`level`].
+
+mod case;
+mod decision;
+mod evidence;
+mod level;
+mod path;
+mod scope;
+
+use std::collections::BTreeMap;
+
+use karat_types::{Gate, PlanHeader, Policy, Rules, RunRows, Subject};
+
+use crate::{AnalysisError, Findings, Pinned};
+pub use decision::{Decision, Verdict, Verdicts};
+use evidence::Court;
+use scope::Scope;
+
+/// What gates compare with.
+#[derive(Debug, Clone, Default)]
+pub struct References {
+    /// The pinned baseline or golden set.
+    pub baseline: Option<Pinned>,
+    /// The run before this one.
+    pub previous: Option<Pinned>,
+    /// Stored runs, by the name that gates use.
+    pub runs: BTreeMap<String, Pinned>,
+}
+
+/// Applies gates to a run. Gates that a `where` or a `per` column concerns read the run's rows once more.
+///
+/// # Errors
+/// A gate that names a metric, variant or model the run does not have, a condition that cannot be evaluated, a column
+/// that the run's rows do not hold, rows that cannot be read.
+pub fn decide(
+    findings: &Findings,
+    rows: &dyn RunRows,
+    rules: &Rules,
+    references: &References,
+) -> Result<Verdicts, AnalysisError> {
+    check(&findings.plan, rules)?;
+    let scopes = Scope::read(findings, rows, &rules.gates)?;
+    let mut cases = Vec::new();
+    for (gate, scope) in rules.gates.iter().zip(&scopes) {
+        cases.extend(case::of(findings, gate, scope)?);
+    }
+    let court = Court { findings, references, policy: &rules.policy };
+    let levels = level::levels(&court, &cases);
+    let decisions = cases.iter().zip(levels).map(|(case, level)| decision::decide(&court, case, level)).collect();
+    Ok(Verdicts::new(decisions, notes(findings, rules, references), &rules.policy))
+}
+
+/// Whether a run of this plan has all that its gates name, so that nothing is paid for a run that cannot be judged.
+///
+/// # Errors
+/// A gate that names a metric, variant or model that it does not have.
+pub fn check(plan: &PlanHeader, rules: &Rules) -> Result<(), AnalysisError> {
+    rules.gates.iter().try_for_each(|gate| case::check(plan, gate))
+}
+
+/// Systems of which more cells failed than the policy allows, with their share.
+pub fn too_many_errors(findings: &Findings, policy: &Policy) -> Vec<(String, f64)> {
+    let share = |group: &crate::Group| {
+        let asked = group.tally.ok + group.tally.errors;
+        (asked > 0).then(|| (group.id.clone(), group.tally.errors as f64 / asked as f64))
+    };
+    findings.systems.iter().filter_map(share).filter(|(_, share)| *share > policy.max_errors).collect()
+}
+
+/// What the reader of the verdicts must know: systems and samples without a partner, other judges.
+fn notes(findings: &Findings, rules: &Rules, references: &References) -> Vec<String> {
+    let compares = |gate: &Gate| {
+        matches!(gate.against, None | Some(karat_types::Against::Baseline))
+            && (gate.max_drop.is_some() || gate.max_rise.is_some())
+    };
+    let Some(baseline) = references.baseline.as_ref().filter(|_| rules.gates.iter().any(compares)) else {
+        return Vec::new();
+    };
+    let mut notes = baseline.differences(&findings.plan);
+    let ours: Vec<&str> = findings.systems.iter().map(|system| system.id.as_str()).collect();
+    let theirs: Vec<&str> = baseline.systems().collect();
+    let gone: Vec<&str> = theirs.iter().filter(|id| !ours.contains(*id)).copied().collect();
+    let new: Vec<&str> = ours.iter().filter(|id| !theirs.is_empty() && !theirs.contains(*id)).copied().collect();
+    if !gone.is_empty() {
+        notes.push(format!("systems of the baseline that this run does not have: {}", gone.join(", ")));
+    }
+    if !new.is_empty() {
+        notes.push(format!("systems that the baseline does not have: {}", new.join(", ")));
+    }
+    let known: std::collections::HashSet<&str> = baseline.samples().collect();
+    let unmatched = (0..findings.samples()).filter(|at| !known.contains(findings.sample_id(*at))).count();
+    if !known.is_empty() && unmatched > 0 {
+        notes.push(format!("samples that the baseline does not have: {unmatched} of {}", findings.samples()));
+    }
+    notes
+}
+
+/// The name of what a gate looks at.
+fn subject(gate: &Gate) -> &str {
+    let (Subject::Metric(name) | Subject::Finding(name)) = &gate.subject;
+    name
+}
+
+/// Whether a name fits a pattern in which `*` stands for anything.
+fn fits(pattern: &str, name: &str) -> bool {
+    let Some((first, rest)) = pattern.split_once('*') else { return pattern == name };
+    let Some(mut left) = name.strip_prefix(first) else { return false };
+    let mut parts: Vec<&str> = rest.split('*').collect();
+    let last = parts.pop().unwrap_or_default();
+    for part in parts {
+        let Some(at) = left.find(part) else { return false };
+        left = left.get(at + part.len()..).unwrap_or_default();
+    }
+    left.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,149 @@
+//! Which cells a gate looks at, and the groups of its `per` column.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use karat_text::path::Path;
+use karat_text::template::{Context, Expression};
+use karat_types::{CellRow, Gate, RunRows, SampleRecord};
+use serde_json::{Map, Value, json};
+
+use crate::{AnalysisError, Findings};
+
+/// Units that are no column.
+const UNITS: [&str; 3] = ["system", "run", "sample"];
+
+/// The cells of one gate: sample × system.
+#[derive(Debug, Default)]
+pub(super) struct Scope {
+    systems: usize,
+    /// By sample × system, where the gate has a condition.
+    chosen: Option<Vec<bool>>,
+    /// Group of each sample and the groups' values, where the gate is evaluated per column.
+    pub(super) groups: Option<(Vec<u32>, Vec<Value>)>,
+}
+
+impl Scope {
+    /// Whether the gate looks at a sample of a system.
+    pub(super) fn holds(&self, sample: usize, system: usize) -> bool {
+        let chosen = self.chosen.as_ref();
+        chosen.is_none_or(|chosen| chosen.get(sample * self.systems + system).copied().unwrap_or(false))
+    }
+
+    /// One scope a gate; a pass over the rows where any gate needs what only they know.
+    pub(super) fn read(findings: &Findings, rows: &dyn RunRows, gates: &[Gate]) -> Result<Vec<Self>, AnalysisError> {
+        let mut readers = gates.iter().map(|gate| Reader::new(findings, gate)).collect::<Result<Vec<_>, _>>()?;
+        if readers.iter().all(Reader::is_idle) {
+            return Ok(readers.into_iter().map(|reader| reader.scope).collect());
+        }
+        let mut sample = None;
+        let mut position = 0_usize;
+        let mut wrong = None;
+        let read = rows.for_each(&mut |row| {
+            if sample.replace(row.sample.row).is_some_and(|earlier| earlier != row.sample.row) {
+                position += 1;
+            }
+            match readers.iter_mut().try_for_each(|reader| reader.row(position, &row, findings)) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(error) => {
+                    wrong = Some(error);
+                    ControlFlow::Break(())
+                }
+            }
+        });
+        read.map_err(|source| AnalysisError::Rows { run: rows.header().id.clone(), source })?;
+        match wrong {
+            Some(error) => Err(error),
+            None => Ok(readers.into_iter().map(|reader| reader.scope).collect()),
+        }
+    }
+}
+
+/// Fills a [`Scope`].
+struct Reader<'a> {
+    gate: &'a Gate,
+    condition: Option<Expression>,
+    column: Option<Path>,
+    known: BTreeMap<String, u32>,
+    scope: Scope,
+}
+
+impl<'a> Reader<'a> {
+    fn new(findings: &Findings, gate: &'a Gate) -> Result<Self, AnalysisError> {
+        let wrong = |what: String| AnalysisError::Gate { gate: gate.id.clone(), what };
+        let condition = gate.condition.as_deref().map(Expression::compile).transpose();
+        let column = (!UNITS.contains(&gate.per.as_str())).then(|| Path::parse(&gate.per)).transpose();
+        let condition = condition.map_err(|error| wrong(error.message))?;
+        let column = column.map_err(|error| wrong(format!("`per: {}` is no path: {error}", gate.per)))?;
+        let systems = findings.plan.systems.len();
+        let scope = Scope {
+            systems,
+            chosen: condition.is_some().then(|| vec![false; findings.samples() * systems]),
+            groups: column.is_some().then(|| (vec![0; findings.samples()], Vec::new())),
+        };
+        Ok(Self { gate, condition, column, known: BTreeMap::new(), scope })
+    }
+
+    fn is_idle(&self) -> bool {
+        self.condition.is_none() && self.column.is_none()
+    }
+
+    fn row(&mut self, sample: usize, row: &CellRow<'_>, findings: &Findings) -> Result<(), AnalysisError> {
+        let wrong = |what: String| AnalysisError::Gate { gate: self.gate.id.clone(), what };
+        if let (Some(path), Some((groups, values))) = (&self.column, &mut self.scope.groups) {
+            let value = path.first_in(&columns(row.sample)).cloned().ok_or_else(|| {
+                wrong(format!(
+                    "`per: {}`: sample `{}` has no such column in the stored run; list it under the dataset's `metadata` and run again",
+                    self.gate.per, row.sample.id
+                ))
+            })?;
+            let fresh = values.len() as u32;
+            let group = *self.known.entry(value.to_string()).or_insert(fresh);
+            if group == fresh {
+                values.push(value);
+            }
+            if let Some(slot) = groups.get_mut(sample) {
+                *slot = group;
+            }
+        }
+        if let (Some(condition), Some(chosen)) = (&self.condition, &mut self.scope.chosen) {
+            let holds = condition.is_true(&context(row, findings)).map_err(|error| {
+                let hint = error
+                    .hint
+                    .as_deref()
+                    .unwrap_or("columns that conditions read are listed under the dataset's `metadata`");
+                wrong(format!(
+                    "`where: {}` on sample `{}`: {} ({hint})",
+                    condition.source(),
+                    row.sample.id,
+                    error.message
+                ))
+            })?;
+            if let Some(slot) = chosen.get_mut(sample * self.scope.systems + row.system) {
+                *slot = holds;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What is stored of a sample, as its columns.
+fn columns(sample: &SampleRecord) -> Map<String, Value> {
+    let mut columns = sample.metadata.clone();
+    columns.insert("id".to_owned(), json!(sample.id));
+    for (name, value) in [("cluster", &sample.cluster), ("date", &sample.date)] {
+        if let (Some(value), false) = (value, columns.contains_key(name)) {
+            columns.insert(name.to_owned(), json!(value));
+        }
+    }
+    columns
+}
+
+fn context(row: &CellRow<'_>, findings: &Findings) -> Context {
+    let plan = &findings.plan;
+    let context = Context::new().with("sample", &columns(row.sample)).with("variant", plan.system_variant(row.system));
+    match plan.system_model(row.system) {
+        Some(model) => context.with("model", &json!({ "id": model.id, "name": model.model, "family": model.family })),
+        None => context.with("model", &json!({ "id": null, "name": null, "family": null })),
+    }
+}

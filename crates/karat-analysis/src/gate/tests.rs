@@ -1,0 +1,198 @@
+use karat_types::{Against, Decide, Exit, Gate, Policy, Rules, Threshold};
+use proptest::prelude::*;
+
+use super::*;
+use crate::testing::{MemoryRun, Sketch};
+use crate::{Options, analyse};
+
+const METRIC: &str = "quality.overall";
+
+fn at(value: f64) -> Option<Threshold> {
+    Some(Threshold { value, percent: false })
+}
+
+fn gate(change: impl FnOnce(&mut Gate)) -> Gate {
+    let mut gate = Gate::on(METRIC);
+    change(&mut gate);
+    gate
+}
+
+fn findings_of(run: &MemoryRun) -> Findings {
+    analyse(run, &Options::default()).unwrap()
+}
+
+fn pinned(run: &MemoryRun) -> References {
+    References { baseline: Some(Pinned::of(&run.header, &findings_of(run))), ..References::default() }
+}
+
+fn say(run: &MemoryRun, gates: Vec<Gate>, policy: Policy, references: &References) -> Verdicts {
+    decide(&findings_of(run), run, &Rules { gates, policy, baseline: None }, references).unwrap()
+}
+
+fn words(verdicts: &Verdicts) -> Vec<(String, &'static str)> {
+    let word = |it: &Decision| (it.system.clone().unwrap_or_default(), it.verdict.as_str());
+    verdicts.decisions.iter().map(word).collect()
+}
+
+/// Two systems on four samples: the first has 8 everywhere, the second the given values.
+fn two(second: [f64; 4]) -> MemoryRun {
+    let start = Sketch::new(2, 1, 4).fill(8.0);
+    second.iter().enumerate().fold(start, |sketch, (sample, value)| sketch.value(sample, 1, *value)).run()
+}
+
+/// CL-24, SU-05: an absolute minimum holds for each system; the bound itself passes.
+#[test]
+fn one_system_cannot_hide_behind_another() {
+    let verdicts = say(&two([7.0; 4]), vec![gate(|it| it.min = at(8.0))], Policy::default(), &References::default());
+    assert_eq!(words(&verdicts), [("model-a/variant-0".to_owned(), "pass"), ("model-b/variant-0".to_owned(), "fail")]);
+    assert_eq!((verdicts.verdict(), verdicts.exit()), (Some(Verdict::Fail), Exit::GateFailed));
+    assert_eq!(verdicts.decisions[1].reason, "quality.overall 7.000 < gate 8.000");
+    let over_all = gate(|it| {
+        it.per = "run".to_owned();
+        it.min = at(7.5);
+    });
+    assert_eq!(say(&two([7.0; 4]), vec![over_all], Policy::default(), &References::default()).exit(), Exit::Pass);
+}
+
+/// CL-24: a drop of exactly the tolerance passes, though 7.3 - 8.3 is not -1 in binary; the next one fails.
+#[test]
+fn a_drop_of_exactly_the_tolerance_passes() {
+    let before = Sketch::new(1, 1, 4).fill(8.3).run();
+    for (now, exit) in [(7.3, Exit::Pass), (7.299, Exit::GateFailed), (9.9, Exit::Pass)] {
+        let run = Sketch::new(1, 1, 4).fill(now).run();
+        let verdicts = say(&run, vec![gate(|it| it.max_drop = at(1.0))], Policy::default(), &pinned(&before));
+        assert_eq!(verdicts.exit(), exit, "{now}: {:?}", verdicts.decisions);
+    }
+}
+
+/// A percentage is relative to the baseline, a number is in the metric's unit.
+#[test]
+fn relative_bounds_follow_the_baseline() {
+    let before = Sketch::new(1, 1, 4).fill(5.0).run();
+    let percent = |value| gate(|it| it.max_drop = Some(Threshold { value, percent: true }));
+    for (now, value, exit) in [(4.75, 0.05, Exit::Pass), (4.7, 0.05, Exit::GateFailed), (4.7, 0.1, Exit::Pass)] {
+        let run = Sketch::new(1, 1, 4).fill(now).run();
+        let verdicts = say(&run, vec![percent(value)], Policy::default(), &pinned(&before));
+        assert_eq!(verdicts.exit(), exit, "{now} {value}");
+        assert_eq!(verdicts.decisions[0].threshold, Some(value * 5.0));
+    }
+    let rise = gate(|it| it.max_rise = at(0.5));
+    let run = Sketch::new(1, 1, 4).fill(5.6).run();
+    assert_eq!(say(&run, vec![rise], Policy::default(), &pinned(&before)).exit(), Exit::GateFailed);
+}
+
+/// Without a baseline, or without this system in it, nothing is known; only a policy makes that a failure.
+#[test]
+fn no_baseline_is_undecided() {
+    let run = two([8.0; 4]);
+    let rule = || vec![gate(|it| it.max_drop = at(1.0))];
+    let verdicts = say(&run, rule(), Policy::default(), &References::default());
+    assert_eq!((verdicts.verdict(), verdicts.exit()), (Some(Verdict::Undecided), Exit::Pass));
+    let binding = Policy { undecided_fails: true, ..Policy::default() };
+    assert_eq!(say(&run, rule(), binding, &References::default()).exit(), Exit::Undecided);
+    let verdicts = say(&run, rule(), binding, &pinned(&Sketch::new(1, 1, 4).fill(8.0).run()));
+    assert_eq!(words(&verdicts)[1], ("model-b/variant-0".to_owned(), "undecided"));
+    assert!(verdicts.notes.iter().any(|note| note.contains("model-b/variant-0")), "{:?}", verdicts.notes);
+}
+
+/// BY-02: the interval decides three ways, and three policies on one stored run end with three exit codes.
+#[test]
+fn an_interval_that_holds_the_threshold_decides_nothing() {
+    let run = two([6.0, 7.0, 8.0, 9.0]);
+    let by = |min: f64, decide: Decide| {
+        gate(|it| {
+            it.min = at(min);
+            it.decide = decide;
+        })
+    };
+    let second = |min: f64, policy: Policy| {
+        let verdicts = say(&run, vec![by(min, Decide::Interval)], policy, &References::default());
+        (verdicts.decisions[1].verdict, verdicts.exit())
+    };
+    let strict = Policy { undecided_fails: true, ..Policy::default() };
+    assert_eq!(second(7.4, Policy::default()), (Verdict::Undecided, Exit::Pass));
+    assert_eq!(second(7.4, strict), (Verdict::Undecided, Exit::Undecided));
+    assert_eq!(second(4.0, strict), (Verdict::Pass, Exit::Pass));
+    let point = say(&run, vec![by(7.6, Decide::Point)], strict, &References::default());
+    assert_eq!(point.exit(), Exit::GateFailed);
+}
+
+/// BY-02: what could not be scored can never pass, and can still fail.
+#[test]
+fn too_much_without_a_score_never_passes() {
+    let run = Sketch::new(1, 1, 4).fill(9.0).unscored(0, 0).run();
+    let with = |max_unscored, min| {
+        let policy = Policy { max_unscored, ..Policy::default() };
+        let verdicts = say(&run, vec![gate(|it| it.min = at(min))], policy, &References::default());
+        verdicts.decisions[0].verdict
+    };
+    assert_eq!((with(0.25, 8.0), with(0.24, 8.0), with(0.0, 9.5)), (Verdict::Pass, Verdict::Undecided, Verdict::Fail));
+}
+
+/// RG-11: a review is a warning, and a failure where the policy is strict.
+#[test]
+fn a_review_fails_only_under_a_strict_policy() {
+    let review = || {
+        gate(|it| {
+            it.max = at(7.0);
+            it.review = true;
+        })
+    };
+    let verdicts = say(&two([8.0; 4]), vec![review()], Policy::default(), &References::default());
+    assert_eq!((verdicts.count(Verdict::Review), verdicts.exit()), (2, Exit::Pass));
+    let strict = Policy { strict: true, ..Policy::default() };
+    assert_eq!(say(&two([8.0; 4]), vec![review()], strict, &References::default()).exit(), Exit::GateFailed);
+}
+
+/// Gates per sample, under a condition, and against another model of the same run.
+#[test]
+fn units_conditions_and_partners() {
+    let run = two([8.0, 8.0, 3.0, 8.0]);
+    let none = References::default();
+    let of = |change: fn(&mut Gate)| say(&run, vec![gate(change)], Policy::default(), &none);
+    let each = of(|it| {
+        it.per = "sample".to_owned();
+        it.min = at(5.0);
+    });
+    let failed: Vec<_> = each.decisions.iter().filter(|it| it.verdict == Verdict::Fail).collect();
+    assert_eq!((each.decisions.len(), failed.len()), (8, 1));
+    assert_eq!(failed[0].sample.as_deref(), Some("sample-2"));
+    let narrowed = of(|it| {
+        it.condition = Some("sample.id != 'sample-2' and model.id != 'model-a'".to_owned());
+        it.min = at(5.0);
+    });
+    assert_eq!(words(&narrowed), [("model-b/variant-0".to_owned(), "pass")]);
+    let against = of(|it| {
+        it.against = Some(Against::Model("model-a".to_owned()));
+        it.max_drop = at(1.0);
+    });
+    let other = against.decisions.iter().find(|it| it.system.as_deref() == Some("model-b/variant-0")).unwrap();
+    assert_eq!((other.verdict, other.reference), (Verdict::Fail, Some(8.0)));
+}
+
+/// What a gate names must be there, and the message says what is.
+#[test]
+fn an_unknown_metric_is_an_error_before_anything_is_decided() {
+    let run = two([8.0; 4]);
+    let rules = Rules { gates: vec![Gate { min: at(1.0), ..Gate::on("quality.overal") }], ..Rules::default() };
+    let error = check(&run.header.plan, &rules).unwrap_err().to_string();
+    assert!(error.contains("quality.overal") && error.contains(METRIC), "{error}");
+    let pattern = Rules { gates: vec![Gate { min: at(1.0), ..Gate::on("quality.*") }], ..Rules::default() };
+    check(&run.header.plan, &pattern).unwrap();
+}
+
+proptest! {
+    /// A gate never passes on a worse run and fails on a better one, by point and by interval.
+    #[test]
+    fn better_is_never_judged_worse(values in proptest::array::uniform4(0.0_f64..10.0), min in 0.0_f64..10.0, gain in 0.0_f64..3.0) {
+        let better = values.map(|value| value + gain);
+        for decide in [Decide::Point, Decide::Interval] {
+            let verdict = |values: [f64; 4]| {
+                let gate = gate(|it| { it.min = at(min); it.decide = decide; });
+                say(&two(values), vec![gate], Policy::default(), &References::default()).decisions[1].verdict
+            };
+            let rank = |verdict: Verdict| match verdict { Verdict::Fail => 0, Verdict::Undecided => 1, _ => 2 };
+            prop_assert!(rank(verdict(better)) >= rank(verdict(values)));
+        }
+    }
+}

@@ -1,0 +1,296 @@
+//! Pinned results: what gates compare with. A pinned run is a file of its own (`karat.baseline/1`); a `report.json`
+//! serves as one too, and so does a golden set.
+
+use std::collections::{BTreeMap, HashMap};
+
+use karat_types::{PlanHeader, RunHeader, ScorerKind};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::aggregate::Spread;
+use crate::findings::Findings;
+use crate::groups::Group;
+
+/// Version of the format of pinned runs.
+pub const BASELINE_SCHEMA: &str = "karat.baseline/1";
+
+/// The name of a pinned system that stands for every system: results that were pinned by sample only.
+pub(crate) const ANY_SYSTEM: &str = "*";
+
+/// The results of a run, pinned: one figure a system and metric, and the value of each sample, so that a later run is
+/// compared sample by sample.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Pinned {
+    schema: String,
+    /// Which run was pinned.
+    pub run: PinnedRun,
+    /// Ids of the samples, in plan order.
+    samples: Vec<String>,
+    /// Equal-weight means over systems, by metric.
+    overall: BTreeMap<String, PinnedMetric>,
+    systems: Vec<PinnedSystem>,
+    #[serde(skip)]
+    index: HashMap<String, usize>,
+}
+
+/// Where pinned results come from.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PinnedRun {
+    /// The run's id.
+    pub id: String,
+    /// Its suite.
+    pub suite: String,
+    /// Its plan.
+    pub plan_hash: String,
+    /// Its dataset.
+    pub dataset_hash: String,
+    /// Its judges.
+    pub judges: Vec<String>,
+    /// Version of each rubric, by scorer.
+    pub rubrics: BTreeMap<String, String>,
+}
+
+/// A pinned system.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct PinnedSystem {
+    id: String,
+    metrics: BTreeMap<String, PinnedMetric>,
+}
+
+/// A pinned metric of a system.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct PinnedMetric {
+    pub(crate) value: Option<f64>,
+    pub(crate) n: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) se: Option<f64>,
+    /// By sample; empty where only the figure is known.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    values: Vec<Option<f64>>,
+}
+
+impl Pinned {
+    /// The results of a run.
+    pub fn of(header: &RunHeader, findings: &Findings) -> Self {
+        let samples: Vec<String> = (0..findings.samples()).map(|at| findings.sample_id(at).to_owned()).collect();
+        let metrics = |group: &Group, values: &dyn Fn(usize) -> Vec<Option<f64>>| {
+            let each = findings.plan.metrics.iter().zip(&group.metrics).enumerate();
+            each.map(|(at, (metric, spread))| (metric.name.clone(), PinnedMetric::of(spread, values(at)))).collect()
+        };
+        let system = |group: &Group| {
+            let values = |metric: usize| {
+                let of = |sample| group.systems.first().and_then(|it| findings.table.value(metric, sample, *it));
+                (0..findings.samples()).map(of).collect()
+            };
+            PinnedSystem { id: group.id.clone(), metrics: metrics(group, &values) }
+        };
+        Self {
+            schema: BASELINE_SCHEMA.to_owned(),
+            run: PinnedRun::of(header),
+            overall: metrics(&findings.run, &|_| Vec::new()),
+            systems: findings.systems.iter().map(system).collect(),
+            index: HashMap::new(),
+            samples,
+        }
+        .indexed()
+    }
+
+    /// Results by sample that hold for every system: a golden set.
+    pub fn by_sample(run: PinnedRun, values: BTreeMap<String, BTreeMap<String, f64>>) -> Self {
+        let samples: Vec<String> = values.keys().cloned().collect();
+        let mut metrics = BTreeMap::<String, PinnedMetric>::new();
+        for (at, of_sample) in values.values().enumerate() {
+            for (metric, value) in of_sample {
+                let pinned = metrics.entry(metric.clone()).or_default();
+                pinned.values.resize(samples.len(), None);
+                if let Some(slot) = pinned.values.get_mut(at) {
+                    *slot = Some(*value);
+                }
+            }
+        }
+        for pinned in metrics.values_mut() {
+            let known: Vec<f64> = pinned.values.iter().flatten().copied().collect();
+            pinned.value = karat_stats::describe::mean(&known);
+            pinned.n = known.len() as u64;
+            pinned.se = karat_stats::describe::standard_error(&known);
+        }
+        Self {
+            schema: BASELINE_SCHEMA.to_owned(),
+            run,
+            samples,
+            overall: metrics.clone(),
+            systems: vec![PinnedSystem { id: ANY_SYSTEM.to_owned(), metrics }],
+            index: HashMap::new(),
+        }
+        .indexed()
+    }
+
+    /// Reads a pinned run or a `report.json`.
+    ///
+    /// # Errors
+    /// Another schema, or a document that is not of its schema; the text says which and what to do.
+    pub fn read(text: &str) -> Result<Self, String> {
+        let document: Value = serde_json::from_str(text).map_err(|error| format!("it is no JSON: {error}"))?;
+        match document.get("schema").and_then(Value::as_str) {
+            Some(BASELINE_SCHEMA) => {
+                let pinned: Self = serde_json::from_value(document)
+                    .map_err(|error| format!("it is not as {BASELINE_SCHEMA} says: {error}"))?;
+                Ok(pinned.indexed())
+            }
+            Some("karat.report/1") => Ok(crate::pinned_report::read(&document).indexed()),
+            Some(other) => Err(format!(
+                "its schema is `{other}`, and a baseline is `{BASELINE_SCHEMA}` (from `karat baseline pin`) or `karat.report/1`"
+            )),
+            None => Err(format!(
+                "it has no `schema`: a baseline is `{BASELINE_SCHEMA}` (from `karat baseline pin`) or a report.json"
+            )),
+        }
+    }
+
+    pub(crate) fn from_parts(
+        run: PinnedRun,
+        samples: Vec<String>,
+        overall: BTreeMap<String, PinnedMetric>,
+        systems: Vec<(String, BTreeMap<String, PinnedMetric>)>,
+    ) -> Self {
+        let systems = systems.into_iter().map(|(id, metrics)| PinnedSystem { id, metrics }).collect();
+        Self { schema: BASELINE_SCHEMA.to_owned(), run, samples, overall, systems, index: HashMap::new() }
+    }
+
+    fn indexed(mut self) -> Self {
+        self.index = self.samples.iter().enumerate().map(|(at, id)| (id.clone(), at)).collect();
+        self
+    }
+
+    /// Ids of its systems; none where it holds for every one.
+    pub fn systems(&self) -> impl Iterator<Item = &str> {
+        self.systems.iter().map(|system| system.id.as_str()).filter(|id| *id != ANY_SYSTEM)
+    }
+
+    /// Ids of its samples.
+    pub fn samples(&self) -> impl Iterator<Item = &str> {
+        self.samples.iter().map(String::as_str)
+    }
+
+    /// Position of a system, by id.
+    pub(crate) fn system(&self, id: &str) -> Option<usize> {
+        self.systems.iter().position(|system| system.id == id || system.id == ANY_SYSTEM)
+    }
+
+    /// A metric of a system.
+    pub(crate) fn metric(&self, system: usize, metric: &str) -> Option<&PinnedMetric> {
+        self.systems.get(system)?.metrics.get(metric)
+    }
+
+    /// A metric over all systems.
+    pub(crate) fn overall(&self, metric: &str) -> Option<&PinnedMetric> {
+        self.overall.get(metric)
+    }
+
+    /// A metric of a system on a sample.
+    pub(crate) fn value(&self, system: usize, metric: &str, sample: &str) -> Option<f64> {
+        let at = *self.index.get(sample)?;
+        *self.metric(system, metric)?.values.get(at)?
+    }
+
+    /// What makes these results and a run's differ that is not the systems: other judges, other rubrics.
+    pub fn differences(&self, plan: &PlanHeader) -> Vec<String> {
+        let mut differences = Vec::new();
+        let judges: Vec<String> = plan.judges.iter().map(|judge| judge.id.clone()).collect();
+        if !self.run.judges.is_empty() && !judges.is_empty() && self.run.judges != judges {
+            differences.push(format!(
+                "the baseline was judged by {}, this run by {}",
+                self.run.judges.join(", "),
+                judges.join(", ")
+            ));
+        }
+        for (scorer, version) in rubrics(plan) {
+            if let Some(pinned) = self.run.rubrics.get(&scorer).filter(|pinned| **pinned != version) {
+                differences.push(format!(
+                    "the baseline was judged with version {pinned} of the rubric of `{scorer}`, this run with {version}"
+                ));
+            }
+        }
+        differences
+    }
+}
+
+impl PinnedRun {
+    /// Of a stored run.
+    pub fn of(header: &RunHeader) -> Self {
+        let plan = &header.plan;
+        Self {
+            id: header.id.clone(),
+            suite: plan.suite.clone(),
+            plan_hash: plan.plan_hash.to_string(),
+            dataset_hash: plan.dataset.hash.clone(),
+            judges: plan.judges.iter().map(|judge| judge.id.clone()).collect(),
+            rubrics: rubrics(plan).collect(),
+        }
+    }
+}
+
+fn rubrics(plan: &PlanHeader) -> impl Iterator<Item = (String, String)> {
+    plan.scorers.iter().filter_map(|scorer| match &scorer.kind {
+        ScorerKind::Rubric(rubric) => Some((scorer.id.clone(), rubric.rubric.version.clone()?)),
+        ScorerKind::Metric { .. } => None,
+    })
+}
+
+impl PinnedMetric {
+    fn of(spread: &Spread, values: Vec<Option<f64>>) -> Self {
+        let se = spread.figure().and_then(crate::Finding::se);
+        Self { value: spread.value(), n: spread.n(), se, values }
+    }
+
+    pub(crate) fn figure(value: Option<f64>, n: u64, se: Option<f64>, values: Vec<Option<f64>>) -> Self {
+        Self { value, n, se, values }
+    }
+
+    pub(crate) fn has_values(&self) -> bool {
+        self.values.iter().any(Option::is_some)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::example;
+    use crate::{Options, analyse};
+
+    /// CL-24, law 7: a pinned run is read back as it was written.
+    #[test]
+    fn a_pinned_run_survives_its_file() {
+        let run = example();
+        let pinned = Pinned::of(&run.header, &analyse(&run, &Options::default()).unwrap());
+        let text = serde_json::to_string(&pinned).unwrap();
+        assert_eq!(Pinned::read(&text).unwrap(), pinned);
+        let system = pinned.system("atlas-large/raw").unwrap();
+        assert!(pinned.value(system, "quality.accuracy", "bridges").is_some());
+        assert_eq!(pinned.value(system, "quality.accuracy", "nowhere"), None);
+    }
+
+    #[test]
+    fn another_document_is_refused_with_what_is_expected() {
+        for (text, word) in [
+            ("{}", "schema"),
+            ("[", "JSON"),
+            (r#"{"schema":"x/1"}"#, "x/1"),
+            (r#"{"schema":"karat.baseline/1"}"#, "missing"),
+        ] {
+            let error = Pinned::read(text).unwrap_err();
+            assert!(error.contains(word), "{error}");
+        }
+    }
+
+    #[test]
+    fn results_by_sample_hold_for_every_system() {
+        let values = BTreeMap::from([("a".to_owned(), BTreeMap::from([("q".to_owned(), 3.5)]))]);
+        let pinned = Pinned::by_sample(PinnedRun::default(), values);
+        let system = pinned.system("whatever/model").unwrap();
+        assert_eq!(pinned.value(system, "q", "a"), Some(3.5));
+        assert_eq!(pinned.systems().count(), 0);
+    }
+}

@@ -1,0 +1,292 @@
+//! What a run is held to, and what its gates say. Everything here reads the store and files; no connection is opened.
+
+use std::path::Path;
+
+use karat_analysis::gate::{check, decide, too_many_errors};
+use karat_analysis::{Findings, Pinned, References, Verdicts, primary};
+use karat_store::StoredRun;
+use karat_suite::{Files, load_policy};
+use karat_types::{Against, Exit, Gate, PlanHeader, Rules, RunHeader, RunRows, RunStatus, Threshold};
+use serde::{Deserialize, Serialize};
+
+use crate::preset::SuiteFiles;
+use crate::report::findings;
+use crate::run::begun;
+use crate::{App, AppError};
+
+/// What the command line says of gates, on top of the suite's.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct GateFlags {
+    /// `--gate` (true) and `--no-gate` (false): whether gates bind, whatever the policy says.
+    pub binds: Option<bool>,
+    /// `--baseline`: a pinned run or a report.json.
+    pub baseline: Option<String>,
+    /// `--min`: the least of a metric.
+    pub min: Vec<(String, Threshold)>,
+    /// `--max-drop`: the largest drop of a metric; without a metric of every gate on a drop.
+    pub max_drop: Vec<(Option<String>, Threshold)>,
+    /// `--gate-threshold`: the least of the primary metric.
+    pub threshold: Option<Threshold>,
+}
+
+/// What is asked of `karat gate`.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Gating {
+    /// A file with the gates and the policy, instead of the run's own.
+    pub policy: Option<String>,
+    /// What the command line says beside.
+    pub flags: GateFlags,
+}
+
+/// Gates that were applied to a run.
+#[derive(Debug, Clone)]
+pub struct Gated {
+    run: String,
+    verdicts: Verdicts,
+    /// The exit code: gates always bind here.
+    pub exit: Exit,
+}
+
+impl Gated {
+    /// For a terminal.
+    pub fn terminal(&self) -> String {
+        karat_report::verdict::terminal(&self.run, &self.verdicts)
+    }
+
+    /// As Markdown.
+    pub fn markdown(&self) -> String {
+        karat_report::markdown::gates(&self.run, &self.verdicts)
+    }
+
+    /// As JSON.
+    pub fn json(&self) -> Result<String, AppError> {
+        karat_report::verdict::json(&self.run, &self.verdicts).map_err(|error| AppError::harness(error.to_string()))
+    }
+}
+
+impl GateFlags {
+    /// The rules with what the flags change of them.
+    pub(crate) fn applied(&self, mut rules: Rules, plan: &PlanHeader) -> Result<Rules, AppError> {
+        if let Some(baseline) = &self.baseline {
+            if !Path::new(baseline).exists() {
+                return Err(AppError::harness(format!("reading the baseline {baseline}: there is no such file"))
+                    .hint(format!("`karat baseline pin RUN -o {baseline}` makes one of a stored run")));
+            }
+            rules.baseline = Some(baseline.clone());
+        }
+        let primary = || primary(plan).and_then(|at| plan.metrics.get(at)).map(|metric| metric.name.as_str());
+        for (metric, threshold) in &self.min {
+            bound(&mut rules.gates, metric, |gate| &mut gate.min, *threshold);
+        }
+        if let (Some(threshold), Some(metric)) = (self.threshold, primary()) {
+            bound(&mut rules.gates, metric, |gate| &mut gate.min, threshold);
+        }
+        for (metric, threshold) in &self.max_drop {
+            let mut drops = rules.gates.iter_mut().filter(|gate| gate.max_drop.is_some()).peekable();
+            match (metric, primary()) {
+                (Some(metric), _) => bound(&mut rules.gates, metric, |gate| &mut gate.max_drop, *threshold),
+                (None, Some(metric)) if drops.peek().is_none() => {
+                    bound(&mut rules.gates, metric, |gate| &mut gate.max_drop, *threshold);
+                }
+                (None, _) => drops.for_each(|gate| gate.max_drop = Some(*threshold)),
+            }
+        }
+        check(plan, &rules).map_err(impossible)?;
+        if let Some(path) = rules.baseline.as_deref().filter(|_| wants_baseline(&rules))
+            && let Ok(bytes) = SuiteFiles.read(path)
+        {
+            pinned(path, &bytes)?;
+        }
+        Ok(rules)
+    }
+}
+
+/// Sets a bound of the gates on a metric, or adds a gate where none has such a bound.
+fn bound(gates: &mut Vec<Gate>, metric: &str, side: fn(&mut Gate) -> &mut Option<Threshold>, threshold: Threshold) {
+    let mut found = false;
+    for gate in gates.iter_mut().filter(|gate| gate.is_on(metric)) {
+        if let Some(bound) = side(gate) {
+            *bound = threshold;
+            found = true;
+        }
+    }
+    if !found {
+        let mut gate = Gate::on(metric);
+        *side(&mut gate) = Some(threshold);
+        gates.push(gate);
+    }
+}
+
+impl App {
+    /// Applies gates to a stored run.
+    pub fn gate(&self, run: &str, gating: &Gating) -> Result<Gated, AppError> {
+        let stored = self.stored(run)?;
+        let header = stored.header();
+        if header.status != RunStatus::Finished {
+            return Err(AppError::harness(format!("run {} is not finished, and gates judge whole runs", header.id))
+                .hint(format!("`karat resume {}` finishes it", header.id)));
+        }
+        let rules = self.rules_of(header, gating)?;
+        if rules.gates.is_empty() {
+            return Err(AppError::harness(format!("run {} has no gates: its suite declares none", header.id))
+                .hint("name them with `--policy FILE`, `--min METRIC=X` or `--max-drop X`"));
+        }
+        let findings = findings(&stored)?;
+        let verdicts = self.decided(&stored, &findings, &rules)?;
+        let exit = harness_exit(header, &findings, &rules).worst(verdicts.exit());
+        Ok(Gated { run: header.id.clone(), verdicts, exit })
+    }
+
+    /// Writes the results of a run as a baseline: into `output`, or where its suite expects one. Gives the path and the
+    /// id of the run that was pinned there before.
+    pub fn pin(&self, run: &str, output: Option<&str>) -> Result<(String, Option<String>), AppError> {
+        let stored = self.stored(run)?;
+        let header = stored.header();
+        if header.status != RunStatus::Finished {
+            return Err(AppError::harness(format!("run {} is not finished, and a baseline is a whole run", header.id))
+                .hint(format!("`karat resume {}` finishes it", header.id)));
+        }
+        let declared = begun(header)?.rules.baseline.filter(|path| !path.starts_with("preset:"));
+        let path = output.map(str::to_owned).or(declared).ok_or_else(|| {
+            AppError::harness("nothing says where the baseline is kept").hint("name a file with `-o baseline.json`")
+        })?;
+        let replaced = SuiteFiles.read(&path).ok().and_then(|bytes| pinned(&path, &bytes).ok());
+        let text = serde_json::to_string(&Pinned::of(header, &findings(&stored)?))
+            .map_err(|error| AppError::harness(format!("writing the baseline: {error}. This is a bug in karat")))?;
+        write_whole(Path::new(&path), text.as_bytes())?;
+        Ok((path, replaced.map(|pinned| pinned.run.id)))
+    }
+
+    fn rules_of(&self, header: &RunHeader, gating: &Gating) -> Result<Rules, AppError> {
+        let own = begun(header)?.rules;
+        let rules = match &gating.policy {
+            None => own,
+            Some(path) => {
+                let policy = load_policy(std::sync::Arc::new(SuiteFiles), path)?;
+                Rules { baseline: own.baseline, ..policy }
+            }
+        };
+        gating.flags.applied(rules, &header.plan)
+    }
+
+    /// What the gates of a run say; nothing where it has none, or is not finished.
+    pub(crate) fn decided(&self, stored: &StoredRun, findings: &Findings, rules: &Rules) -> Result<Verdicts, AppError> {
+        if rules.gates.is_empty() {
+            return Ok(Verdicts::default());
+        }
+        let mut notes = Vec::new();
+        let references = self.references(stored, rules, &mut notes)?;
+        let mut verdicts = decide(findings, stored, rules, &references).map_err(impossible)?;
+        verdicts.notes.splice(0..0, notes);
+        Ok(verdicts)
+    }
+
+    /// The runs that the gates compare with.
+    fn references(&self, stored: &StoredRun, rules: &Rules, notes: &mut Vec<String>) -> Result<References, AppError> {
+        let mut references = References::default();
+        if let (true, Some(path)) = (wants_baseline(rules), &rules.baseline) {
+            match SuiteFiles.read(path) {
+                Ok(bytes) => {
+                    let baseline = pinned(path, &bytes)?;
+                    notes.push(format!("the baseline is run {}, from {path}", baseline.run.id));
+                    references.baseline = Some(baseline);
+                }
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => notes
+                    .push(format!("nothing is pinned at {path} yet: `karat baseline pin RUN -o {path}` pins a run")),
+                Err(error) => return Err(AppError::harness(format!("reading the baseline {path}: {error}"))),
+            }
+        }
+        for against in changes(rules).filter_map(|gate| gate.against.as_ref()) {
+            match against {
+                Against::Previous if references.previous.is_none() => references.previous = self.previous(stored)?,
+                Against::Run(id) if !references.runs.contains_key(id) => {
+                    let run = self.stored(id)?;
+                    references.runs.insert(id.clone(), Pinned::of(run.header(), &findings(&run)?));
+                }
+                _ => {}
+            }
+        }
+        Ok(references)
+    }
+
+    /// The newest finished run of the same suite that began before this one.
+    fn previous(&self, stored: &StoredRun) -> Result<Option<Pinned>, AppError> {
+        let header = stored.header();
+        let store = self.existing_store()?;
+        for id in store.runs_of_suite(&header.plan.suite, RECENT)? {
+            let run = store.run(&id)?;
+            let earlier = run.id != header.id && run.started_at <= header.started_at;
+            if earlier && run.status == RunStatus::Finished {
+                let rows = store.rows(&id)?;
+                return Ok(Some(Pinned::of(rows.header(), &findings(&rows)?)));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The gates that bound a change.
+fn changes(rules: &Rules) -> impl Iterator<Item = &Gate> {
+    rules.gates.iter().filter(|gate| gate.max_drop.is_some() || gate.max_rise.is_some())
+}
+
+fn wants_baseline(rules: &Rules) -> bool {
+    changes(rules).any(|gate| matches!(gate.against, None | Some(Against::Baseline)))
+}
+
+/// Runs that are looked through for the previous one.
+const RECENT: usize = 1_000;
+
+fn pinned(path: &str, bytes: &[u8]) -> Result<Pinned, AppError> {
+    let text = std::str::from_utf8(bytes).map_err(|_| "it is not UTF-8 text".to_owned());
+    text.and_then(Pinned::read).map_err(|what| {
+        AppError::harness(format!("reading the baseline {path}: {what}"))
+            .hint(format!("`karat baseline pin RUN -o {path}` makes a new one"))
+    })
+}
+
+fn impossible(error: karat_analysis::AnalysisError) -> AppError {
+    AppError::harness(error.to_string())
+}
+
+/// Why a run that has gates has no verdict.
+pub(crate) fn unjudged(header: &RunHeader, rules: &Rules) -> Option<String> {
+    let open = !rules.gates.is_empty() && header.status != RunStatus::Finished;
+    open.then(|| "the run is not finished, and gates judge whole runs".to_owned())
+}
+
+/// The exit code of what a run found, gates apart: more errors than the policy allows, or nothing at all (no output, or
+/// a metric without one score), are harness errors.
+pub(crate) fn harness_exit(header: &RunHeader, findings: &Findings, rules: &Rules) -> Exit {
+    let finished = header.status == RunStatus::Finished;
+    let silent = || findings.run.metrics.iter().any(|spread| spread.n() == 0 && spread.n_unscored() > 0);
+    let nothing = findings.run.tally.ok == 0 || silent();
+    let failed = !too_many_errors(findings, &rules.policy).is_empty() || (finished && nothing);
+    if failed { Exit::HarnessError } else { Exit::Pass }
+}
+
+/// The exit code of what a run found.
+pub(crate) fn exit(
+    header: &RunHeader,
+    findings: &Findings,
+    rules: &Rules,
+    verdicts: &Verdicts,
+    flags: &GateFlags,
+) -> Exit {
+    let binds = flags.binds.unwrap_or(!rules.policy.on_request);
+    let gates = if binds { verdicts.exit() } else { Exit::Pass };
+    harness_exit(header, findings, rules).worst(gates)
+}
+
+/// Writes a file so that either the old content or the new one is there, never a part.
+pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), AppError> {
+    let broken = |error: std::io::Error| {
+        AppError::harness(format!("writing {}: {error}", path.display())).hint("name another file with `-o`")
+    };
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    std::fs::create_dir_all(folder).map_err(broken)?;
+    let mut part = path.as_os_str().to_owned();
+    part.push(".part");
+    std::fs::write(&part, bytes).and_then(|()| std::fs::rename(&part, path)).map_err(broken)
+}

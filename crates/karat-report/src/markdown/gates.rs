@@ -1,0 +1,59 @@
+//! What the gates say.
+
+use karat_analysis::{Verdict, Verdicts};
+
+use super::page::{Column, Inline, Page};
+use crate::figures::count;
+use crate::report::Report;
+use crate::verdict::{SHOWN, concerns, headline, worst_first};
+
+/// The verdict alone, for the executive summary; `None` without gates.
+pub(super) fn verdict(verdicts: &Verdicts) -> Option<Inline> {
+    headline(verdicts).map(|text| Inline::plain("**Verdict:** ").and_text(text))
+}
+
+pub(super) fn write(page: &mut Page, report: Report<'_>) {
+    section(page, &report.context.verdicts);
+}
+
+/// The verdicts on a run, as a document of its own.
+pub fn gates(run: &str, verdicts: &Verdicts) -> String {
+    let mut page = Page::default();
+    page.heading(1, Inline::plain("Gates of run ").and_code(run));
+    match verdict(verdicts) {
+        Some(line) => page.paragraph(line),
+        None => page.paragraph(Inline::plain("No gate was evaluated.")),
+    }
+    section(&mut page, verdicts);
+    page.finish()
+}
+
+fn section(page: &mut Page, verdicts: &Verdicts) {
+    if verdicts.decisions.is_empty() {
+        return;
+    }
+    page.heading(2, Inline::plain("Gates"));
+    let rows = worst_first(verdicts).into_iter().take(SHOWN).map(|decision| {
+        let word = Inline::plain(decision.verdict.as_str());
+        let word = if decision.verdict == Verdict::Pass { word } else { word.bold() };
+        vec![word, Inline::text(concerns(decision)), Inline::text(&decision.reason), Inline::text(n(decision))]
+    });
+    let columns = vec![
+        Column::left(Inline::plain("verdict")),
+        Column::left(Inline::plain("gate")),
+        Column::left(Inline::plain("why")),
+        Column::right(Inline::plain("n")),
+    ];
+    page.table(&columns, rows);
+    let more = verdicts.decisions.len().saturating_sub(SHOWN);
+    if more > 0 {
+        page.paragraph(
+            Inline::plain("… and ").and_text(count(more as u64)).and(" more, none worse than the last one shown."),
+        );
+    }
+    page.list(verdicts.notes.iter().map(Inline::text));
+}
+
+fn n(decision: &karat_analysis::Decision) -> String {
+    decision.finding.as_ref().map_or_else(|| "0".to_owned(), |finding| count(finding.n()))
+}

@@ -1,0 +1,166 @@
+//! Gates as a suite or a policy file declares them. A run keeps those that it was begun with, and others can be
+//! applied to it later.
+
+use serde::{Deserialize, Serialize};
+
+/// Gates and how they bind.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Rules {
+    /// The gates.
+    pub gates: Vec<Gate>,
+    /// How they bind.
+    pub policy: Policy,
+    /// Path of the baseline, where one is declared: a pinned run, or a folder with one pinned file a sample.
+    pub baseline: Option<String>,
+}
+
+/// A bound of a gate.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Threshold {
+    /// The number; a percentage as a share.
+    pub value: f64,
+    /// Whether it was written as a percentage. Of `max_drop` and `max_rise` such a bound is relative to the baseline.
+    pub percent: bool,
+}
+
+/// What a gate compares with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Against {
+    /// The pinned baseline.
+    Baseline,
+    /// The run before.
+    Previous,
+    /// A variant of the same run.
+    Variant(String),
+    /// A model of the same run.
+    Model(String),
+    /// A stored run.
+    Run(String),
+}
+
+/// Whether a gate decides by the figure or by its interval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Decide {
+    /// By the figure.
+    #[default]
+    Point,
+    /// By its interval.
+    Interval,
+}
+
+/// What a gate looks at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Subject {
+    /// A metric, or several by `*`.
+    Metric(String),
+    /// A path under `analyses`.
+    Finding(String),
+}
+
+/// A rule over findings.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Gate {
+    /// Its id; the name of its subject without one.
+    pub id: String,
+    /// What it looks at.
+    pub subject: Subject,
+    /// Expression over `sample`, `model` and `variant`: which rows.
+    pub condition: Option<String>,
+    /// `system`, `run`, `sample`, or a column.
+    pub per: String,
+    /// What it compares with.
+    pub against: Option<Against>,
+    /// At least this.
+    pub min: Option<Threshold>,
+    /// At most this.
+    pub max: Option<Threshold>,
+    /// At most this much lower than what it compares with.
+    pub max_drop: Option<Threshold>,
+    /// At most this much higher than what it compares with.
+    pub max_rise: Option<Threshold>,
+    /// How it decides.
+    pub decide: Decide,
+    /// Whether only human-anchored judgments count.
+    pub human_anchor: bool,
+    /// Whether a failure is only a review.
+    pub review: bool,
+    /// Whether an open question fails, where it is not the policy's affair.
+    pub undecided_fails: Option<bool>,
+}
+
+impl Gate {
+    /// A gate on a metric, per system, still without a bound.
+    pub fn on(metric: &str) -> Self {
+        Self {
+            id: metric.to_owned(),
+            subject: Subject::Metric(metric.to_owned()),
+            condition: None,
+            per: "system".to_owned(),
+            against: None,
+            min: None,
+            max: None,
+            max_drop: None,
+            max_rise: None,
+            decide: Decide::Point,
+            human_anchor: false,
+            review: false,
+            undecided_fails: None,
+        }
+    }
+
+    /// Whether it looks at this metric, under exactly this name.
+    pub fn is_on(&self, metric: &str) -> bool {
+        matches!(&self.subject, Subject::Metric(name) if name == metric)
+    }
+}
+
+/// A correction for many comparisons.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Correction {
+    /// Holm's step-down.
+    #[default]
+    Holm,
+    /// Benjamini and Hochberg.
+    Bh,
+    /// None.
+    None,
+}
+
+/// How gates bind.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Policy {
+    /// Whether gates bind only with `--gate`.
+    pub on_request: bool,
+    /// Whether an open question fails.
+    pub undecided_fails: bool,
+    /// Share of judgments that may be unscored.
+    pub max_unscored: f64,
+    /// Share of a system's cells that may be errors.
+    pub max_errors: f64,
+    /// Confidence of intervals.
+    pub confidence: f64,
+    /// Correction for many comparisons.
+    pub correction: Correction,
+    /// Whether a review fails.
+    pub strict: bool,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            on_request: false,
+            undecided_fails: false,
+            max_unscored: 0.05,
+            max_errors: 0.0,
+            confidence: 0.95,
+            correction: Correction::Holm,
+            strict: false,
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Gates on runs: what is said, with which exit code, and that nothing is called.
+
+use serde_json::{Value, json};
+use testkit::{Echo, FakeProvider, Script};
+
+use crate::place::{Place, Said};
+
+/// Two recorded systems, of which `short` answers in fewer words.
+const SUITE: &str = r#"name: gated
+dataset:
+  id: id
+  metadata: [kind]
+  rows:
+    - { id: a, kind: easy, long: "one two three four", short: "one two" }
+    - { id: b, kind: easy, long: "one two three four five", short: "one" }
+    - { id: c, kind: hard, long: "one two three four", short: "one two three" }
+    - { id: d, kind: hard, long: "one two three four five six", short: "one two" }
+variants:
+  long: [ { recorded: { column: long } } ]
+  short: [ { recorded: { column: short } } ]
+scorers:
+  words: { metric: length, with: { unit: words } }
+"#;
+
+fn place(gates: &str) -> Place {
+    let place = Place::new();
+    place.write("karat.yaml", &format!("{SUITE}{gates}\n"));
+    place
+}
+
+fn verdicts(place: &Place, run: &str) -> Vec<Value> {
+    place.report(run)["gates"].as_array().unwrap().clone()
+}
+
+/// BY-02, CL-24: three policies on one stored run end with three exit codes; its own gates stay what they are.
+#[test]
+fn three_policies_three_exit_codes() {
+    let place = place("gates: [ { metric: words, min: 1 } ]");
+    place.fine(&["run", "--run-id", "r"]);
+    let policy = |decide: &str, min: f64| {
+        format!("gates: [ {{ metric: words, min: {min}, decide: {decide} }} ]\npolicy: {{ undecided: fail }}\n")
+    };
+    place.write("pass.yaml", &policy("point", 2.0));
+    place.write("fail.yaml", &policy("point", 2.5));
+    place.write("open.yaml", &policy("interval", 2.0));
+    let codes =
+        ["pass.yaml", "fail.yaml", "open.yaml"].map(|policy| place.karat(&["gate", "r", "--policy", policy]).code);
+    assert_eq!(codes, [0, 2, 4]);
+    assert_eq!(place.karat(&["gate", "r"]).code, 0);
+    assert_eq!(place.karat(&["gate", "r", "--policy", "fail.yaml", "--fail-exit-code", "7"]).code, 7);
+    let said = place.karat(&["gate", "r", "--policy", "fail.yaml", "--format", "json"]);
+    let document: Value = serde_json::from_str(&said.stdout).unwrap();
+    assert_eq!((&document["schema"], &document["verdict"]), (&json!("karat.gate/1"), &json!("fail")));
+    let failed: Vec<&Value> =
+        document["gates"].as_array().unwrap().iter().filter(|it| it["verdict"] == "fail").collect();
+    assert_eq!(failed.len(), 1);
+    assert_eq!(
+        (&failed[0]["system"], &failed[0]["observed"], &failed[0]["threshold"]),
+        (&json!("short"), &json!(2.0), &json!(2.5))
+    );
+}
+
+/// CL-24, law 6: a failed gate decides how a run ends, `--no-gate` prints the same, and the policy may wait for `--gate`.
+#[test]
+fn gates_bind_a_run_unless_told_otherwise() {
+    let bound = place("gates: [ { metric: words, min: 3 } ]");
+    let said = bound.karat(&["run", "--run-id", "r"]);
+    assert_eq!(said.code, 2, "{}", said.all());
+    assert!(
+        said.stdout.contains("words 2.000 < gate 3.000") && said.stdout.contains("verdict fail"),
+        "{}",
+        said.stdout
+    );
+    let observed = bound.karat(&["run", "--no-gate"]);
+    assert!(observed.code == 0 && observed.stdout.contains("words 2.000 < gate 3.000"), "{}", observed.all());
+    assert_eq!(bound.report("r")["verdict"], "fail");
+    let on_request = place("gates: [ { metric: words, min: 3 } ]\npolicy: { enforce: on_request }");
+    assert_eq!((on_request.karat(&["run"]).code, on_request.karat(&["run", "--gate"]).code), (0, 2));
+    assert_eq!(on_request.karat(&["gate"]).code, 2);
+}
+
+/// CL-24: a pinned run is what later ones are held to; a drop of exactly the tolerance passes; what has no partner is listed.
+#[test]
+fn a_regression_beyond_the_tolerance_fails() {
+    let place = place("baseline: pinned.json\ngates: [ { metric: words, max_drop: 0.5 } ]");
+    let first = place.karat(&["run", "--run-id", "first"]);
+    assert!(first.code == 0 && first.stdout.contains("nothing is pinned"), "{}", first.all());
+    assert!(verdicts(&place, "first").iter().all(|it| it["verdict"] == "undecided"));
+    place.fine(&["baseline", "pin", "first"]);
+    assert_eq!(place.karat(&["gate", "first"]).code, 0);
+    // Half a word less on average: exactly the tolerance. Then one word less in one more place.
+    place.write("karat.yaml", &place.text("karat.yaml").replace("one two three four five six", "one two three four"));
+    let within = place.karat(&["run", "--run-id", "within"]);
+    assert_eq!(within.code, 0, "{}", within.all());
+    place.write("karat.yaml", &place.text("karat.yaml").replace("one two three four five\"", "one two three four\""));
+    let beyond = place.karat(&["run", "--run-id", "beyond"]);
+    assert_eq!(beyond.code, 2, "{}", beyond.all());
+    let failed: Vec<Value> = verdicts(&place, "beyond").into_iter().filter(|it| it["verdict"] == "fail").collect();
+    assert_eq!((failed.len(), &failed[0]["system"], &failed[0]["change"]), (1, &json!("long"), &json!(-0.75)));
+    for (variable, value, code) in
+        [("KARAT_MAX_DROP", "1", 0), ("KARAT_MAX_DROP", "words=0.1", 2), ("KARAT_MIN", "words=3", 2)]
+    {
+        let said = place.command(&["gate", "beyond"]).env(variable, value).output().map(Said::of).unwrap();
+        assert_eq!(said.code, code, "{variable}={value}: {}", said.all());
+    }
+    assert_eq!(place.karat(&["gate", "within", "--baseline", ".karat/runs/first/report.json"]).code, 0);
+}
+
+/// Per column, per sample, under a condition, against another variant, and against the run before.
+#[test]
+fn units_and_partners() {
+    let place = place("");
+    place.fine(&["run", "--run-id", "r"]);
+    let gate = |rule: &str| {
+        place.write("p.yaml", &format!("gates: [ {{ metric: words, {rule} }} ]\n"));
+        let said = place.karat(&["gate", "r", "--policy", "p.yaml", "--format", "json"]);
+        let document: Value = serde_json::from_str(&said.stdout).unwrap_or_else(|_| panic!("{rule}: {}", said.all()));
+        let count =
+            |word: &str| document["gates"].as_array().unwrap().iter().filter(|it| it["verdict"] == word).count();
+        (said.code, count("pass"), count("fail"))
+    };
+    assert_eq!(gate("min: 2, per: kind"), (2, 3, 1));
+    assert_eq!(gate("min: 2, per: sample"), (2, 7, 1));
+    assert_eq!(gate("min: 2, per: sample, where: \"sample.kind == 'hard'\""), (0, 4, 0));
+    assert_eq!(gate("max_drop: 1, against: 'variant:long', where: \"variant == 'short'\""), (2, 0, 1));
+    assert_eq!(gate("min: 3, per: run"), (0, 1, 0));
+    place.write("p.yaml", "gates: [ { metric: words, max_drop: 0, against: previous } ]\n");
+    let said = place.karat(&["gate", "r", "--policy", "p.yaml"]);
+    assert!(said.code == 0 && said.stdout.contains("undecided"), "{}", said.all());
+    place.fine(&["run", "--run-id", "s"]);
+    let said = place.karat(&["gate", "s", "--policy", "p.yaml"]);
+    assert!(said.code == 0 && said.stdout.contains("2 passed"), "{}", said.all());
+}
+
+/// Errors are no matter of gates: more than the policy allows in one system is a harness error, fewer are not.
+#[test]
+fn errors_are_counted_by_system() {
+    let broken = SUITE.replace(", short: \"one\"", "");
+    let place = Place::new();
+    place.write("karat.yaml", &format!("{broken}\n"));
+    let strict = place.karat(&["run"]);
+    place.write("karat.yaml", &format!("{broken}policy: {{ max_errors: 25% }}\n"));
+    let lenient = place.karat(&["run"]);
+    assert_eq!((strict.code, lenient.code), (1, 0), "{}{}", strict.all(), lenient.all());
+}
+
+/// What cannot be applied is said before anything is run, with what there is.
+#[test]
+fn bad_gates_are_refused_with_a_hint() {
+    let place = place("gates: [ { metric: wrods, min: 3 } ]");
+    let said = place.karat(&["run"]);
+    assert!(said.code == 1 && said.stderr.contains("wrods") && said.stderr.contains("words"), "{}", said.all());
+    assert!(!place.path().join(".karat/runs").exists());
+    place.write("karat.yaml", SUITE);
+    place.fine(&["run", "--run-id", "r"]);
+    place.write("empty.yaml", "policy: { strict: true }\n");
+    place.write("broken.yaml", "gates: [ { metric: words, mni: 3 } ]\n");
+    place.write("other.json", "{\"schema\": \"x/1\"}");
+    for (arguments, part) in [
+        (&["gate", "r"][..], "--policy"),
+        (&["gate", "r", "--policy", "empty.yaml"], "no gates"),
+        (&["gate", "r", "--policy", "broken.yaml"], "`min`"),
+        (&["gate", "r", "--policy", "nowhere.yaml"], "nowhere.yaml"),
+        (&["gate", "r", "--min", "5"], "METRIC"),
+        (&["gate", "r", "--min", "words=many"], "no number"),
+        (&["gate", "r", "--min", "words=nan"], "no number"),
+        (&["gate", "r", "--max-drop", "1", "--baseline", "nowhere.json"], "baseline pin"),
+        (&["gate", "r", "--max-drop", "1", "--baseline", "other.json"], "x/1"),
+        (&["gate", "nowhere", "--min", "words=1"], "nowhere"),
+        (&["baseline", "pin", "r"], "-o"),
+        (&["run", "--gate", "--no-gate"], "cannot be used with"),
+    ] {
+        let said = place.karat(arguments);
+        assert!(said.code == 1 && said.stderr.contains(part), "{arguments:?}: {}", said.all());
+    }
+}
+
+/// BY-02: a gate opens no connection: the provider hears nothing, and its key is not needed.
+#[test]
+fn a_gate_calls_nobody() {
+    let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();
+    let place = Place::new();
+    place.write("data.jsonl", &crate::place::questions(3));
+    place.write("karat.yaml", &crate::place::suite(&provider.base_url()));
+    place.fine(&["run", "--run-id", "r"]);
+    let heard = provider.received().len();
+    drop(provider);
+    assert!(heard > 0);
+    let metric = place.report("r")["gates"].as_array().map(Vec::len);
+    assert_eq!(metric, Some(0));
+    let name = place.report("r")["metrics"].as_object().unwrap().keys().next().unwrap().clone();
+    let said = place.karat(&["gate", "r", "--min", &format!("{name}=0")]);
+    assert_eq!(said.code, 0, "{}", said.all());
+}
