@@ -20,13 +20,14 @@ pub struct Rescoring {
 }
 
 impl App {
-    /// Makes again what a run could not make: cells without an output and judgments without a score. What is left of an
-    /// unfinished run is made too.
+    /// Makes again what a run could not make: cells without an output, and scores and judgments that are unscored. What
+    /// is left of an unfinished run is made too.
     pub fn retry(&self, run: &str, later: &Invocation, execution: Execution) -> Result<RunEnd, AppError> {
         let store = Arc::new(self.existing_store()?);
         let header = store.run(&store.resolve(run)?)?;
         let finished = store.finished(&header.id)?;
-        let unscored = finished.judgments.values().any(|judged| !judged.unscored.is_empty());
+        let unscored = finished.judgments.values().any(|judged| !judged.unscored.is_empty())
+            || !store.unscored(&header.id)?.is_empty();
         if header.status == RunStatus::Finished && finished.errors.is_empty() && !unscored {
             return Ok(RunEnd {
                 run: header.id,

@@ -16,6 +16,7 @@ use karat_types::{
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 
+use crate::EngineError;
 use crate::calls::{Calls, Tally, Target};
 use crate::flights::{Flights, Landing};
 use crate::history::{Earlier, Place};
@@ -40,6 +41,8 @@ pub(crate) struct Workshop {
     pub retry: bool,
     /// Where outputs are found, instead of being made.
     pub outputs: Option<Earlier>,
+    /// The run itself, where what failed of it is made again.
+    pub own: Option<Earlier>,
 }
 
 /// What all cells of a row share.
@@ -154,10 +157,22 @@ pub(crate) struct CellDone {
 /// What an earlier part of the run has recorded of a cell.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Before {
-    /// The cell itself. Its output is found again by its content.
-    pub recorded: bool,
+    /// How far the cell itself is.
+    pub stage: Stage,
     /// Judgments by scorer and judge.
     pub judgments: Vec<(u16, u16)>,
+}
+
+/// How far a cell is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Stage {
+    /// Nothing is there, or nothing that counts.
+    #[default]
+    New,
+    /// It has its output, and its scores are made again.
+    Made,
+    /// It is recorded. Its output is found again by its content.
+    Recorded,
 }
 
 impl Workshop {
@@ -165,12 +180,13 @@ impl Workshop {
     pub async fn cell(&self, row: &Row, ordinal: u64, before: Before) -> CellDone {
         let (_, system, trial) = self.plan.place(ordinal);
         let system = &self.systems.systems[system];
-        let Attempt { record, step, landing } = match &self.outputs {
-            Some(earlier) => self.take(row, system, ordinal, trial, earlier).await,
-            None => self.make(row, system, ordinal, trial).await,
+        let Attempt { record, step, landing } = match (&self.outputs, &self.own) {
+            (Some(earlier), _) => self.take(row, system, ordinal, trial, earlier).await,
+            (None, Some(own)) if before.stage == Stage::Made => self.score_again(row, ordinal, own).await,
+            (None, _) => self.make(row, system, ordinal, trial).await,
         };
         let stopped = record.error.as_ref().is_some_and(CellError::is_stop);
-        if stopped || !before.recorded && self.record(&record, step).await.is_err() {
+        if stopped || before.stage != Stage::Recorded && self.record(&record, step).await.is_err() {
             return CellDone { record, unscored: false, left: true };
         }
         drop(landing);
@@ -200,13 +216,21 @@ impl Workshop {
                     ..CellRecord::empty(ordinal)
                 }
             }
-            Err(error) => CellRecord {
-                status: CellStatus::Error,
-                error: Some(CellError::new("store", error.to_string())),
-                ..CellRecord::empty(ordinal)
-            },
+            Err(error) => unreadable(ordinal, &error),
         };
         record.cost.paid = Money::ZERO;
+        if let Some(output) = record.output.clone() {
+            record.scores = self.score(row, &record, &output).await;
+        }
+        Attempt { record, step: None, landing: None }
+    }
+
+    /// A cell of this run whose scores are made again; nothing else of it changes.
+    async fn score_again(&self, row: &Row, ordinal: u64, own: &Earlier) -> Attempt<'_> {
+        let mut record = match own.as_it_stands(ordinal) {
+            Ok(found) => found.unwrap_or_else(|| CellRecord::empty(ordinal)),
+            Err(error) => unreadable(ordinal, &error),
+        };
         if let Some(output) = record.output.clone() {
             record.scores = self.score(row, &record, &output).await;
         }
@@ -394,6 +418,15 @@ impl Workshop {
             calls: tally.calls,
             notes: verdict.notes.into_iter().chain(tally.notes).collect(),
         })
+    }
+}
+
+/// A cell whose stored form cannot be read.
+fn unreadable(ordinal: u64, error: &EngineError) -> CellRecord {
+    CellRecord {
+        status: CellStatus::Error,
+        error: Some(CellError::new("store", error.to_string())),
+        ..CellRecord::empty(ordinal)
     }
 }
 

@@ -81,6 +81,13 @@ impl Earlier {
         Ok(Some(CellRecord { output: output.map(Arc::new), made_at, reused: true, ..made.cell }))
     }
 
+    /// A cell of the run, with its output.
+    pub fn as_it_stands(&self, ordinal: u64) -> Result<Option<CellRecord>, EngineError> {
+        let Some(cell) = self.rows.cell(ordinal)? else { return Ok(None) };
+        let output = self.rows.output(ordinal).map_err(|error| EngineError::Plan(error.to_string()))?;
+        Ok(Some(CellRecord { output: output.map(Arc::new), ..cell }))
+    }
+
     /// Id of the run.
     pub fn run(&self) -> &str {
         &self.rows.header().id

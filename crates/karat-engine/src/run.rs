@@ -17,7 +17,7 @@ use tokio::time::Instant;
 use crate::EngineError;
 use crate::budget::Budget;
 use crate::calls::Calls;
-use crate::cell::{Before, CellDone, Row, Workshop};
+use crate::cell::{Before, CellDone, Row, Stage, Workshop};
 use crate::files::Library;
 use crate::flights::Flights;
 use crate::history::Earlier;
@@ -47,7 +47,7 @@ pub struct Job {
     pub observer: Arc<dyn Observer>,
     /// How it is stopped.
     pub stop: Stop,
-    /// Whether cells without an output and judgments without a score are made again.
+    /// Whether cells without an output, and scores and judgments that are unscored, are made again.
     pub retry: bool,
     /// A stored run whose outputs are scored, instead of making any.
     pub outputs: Option<StoredRun>,
@@ -69,7 +69,10 @@ pub struct Outcome {
 /// Runs a plan, or what is left of it.
 pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
     let plan = job.plan.header.clone();
-    let finished = job.store.finished(&job.run)?;
+    let mut finished = job.store.finished(&job.run)?;
+    if job.retry {
+        finished.unscored = job.store.unscored(&job.run)?;
+    }
     let systems = Systems::new(&plan, &job.run)?;
     let ledger = Arc::new(job.ledger);
     let spending = job.store.spending(&job.run)?;
@@ -102,6 +105,7 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
         oldest: job.oldest,
         retry: job.retry,
         outputs: job.outputs.map(Earlier::new),
+        own: job.retry.then(|| job.store.rows(&job.run).map(Earlier::new)).transpose()?,
     });
     let done = finished.cells.iter().filter(|ordinal| before(&workshop, &finished, *ordinal).is_none()).count() as u64;
     job.observer.on(&Event::Started { run: &job.run, cells: total, done });
@@ -297,13 +301,15 @@ fn before(workshop: &Workshop, finished: &Finished, ordinal: u64) -> Option<Befo
     if workshop.retry && finished.errors.contains(ordinal) {
         return Some(Before::default());
     }
+    let is_unscored = workshop.retry && finished.unscored.contains(ordinal);
     let no_output = finished.errors.contains(ordinal) || finished.skipped.contains(ordinal);
     let judges = workshop.systems.judges.iter().map(|judge| (judge.scorer, judge.judge));
     let (present, open): (Vec<_>, Vec<_>) = judges.partition(|(scorer, judge)| {
         let is_retried = workshop.retry && finished.is_unscored(ordinal, *scorer, *judge);
         !is_retried && finished.has_judgment(ordinal, *scorer, *judge)
     });
-    (!no_output && !open.is_empty()).then_some(Before { recorded: true, judgments: present })
+    let stage = if is_unscored { Stage::Made } else { Stage::Recorded };
+    (is_unscored || !no_output && !open.is_empty()).then_some(Before { stage, judgments: present })
 }
 
 impl Progress {

@@ -21,8 +21,9 @@ use crate::failure::{Failure, Place, Who};
 use crate::limiter::{Gate, Way};
 use crate::lines;
 use crate::process::{Environment, Program, failed};
-use crate::providers::{Providers, Settings, free};
+use crate::providers::{Providers, Settings, Tape, free, replayed};
 use crate::retry::Waits;
+use crate::tape::Asked;
 use crate::transport::{Letter, Transport};
 
 /// What a run will ask of services and programs.
@@ -104,19 +105,61 @@ impl Providers {
         reserved: impl Future<Output = Result<(), E>>,
         observer: &dyn Observer,
     ) -> Result<Held<'a>, E> {
-        if self.is_replay() {
-            let message = format!("{}: a replay asks no services and runs no programs", errand.who);
-            let miss = CallError { code: CallErrorCode::ReplayMiss, message, status: None };
-            return Ok((Exchange { outcome: Err(miss), ..unsent(String::new()) }, None));
-        }
-        let way = Way { gate, limiter: None, tokens: 0 };
-        match errand.request {
-            Request::Http(request) => self.service(&errand, request, way, reserved, observer).await,
-            Request::Command(request) => self.command(&errand, request, way, reserved, observer).await,
+        let (kind, captured) = match errand.request {
+            Request::Http(request) => ("http", captured_http(request)),
+            Request::Command(request) => ("command", captured_command(request)),
             Request::Chat(_) | Request::File { .. } => {
                 let problem = format!("{}: it asked for a model or a file; this is a bug in karat", errand.who);
-                Ok((unsent(problem), None))
+                return Ok((unsent(problem), None));
             }
+        };
+        let asked = || Asked::outside(kind, &captured, errand.jitter_seed);
+        match &self.tape {
+            Tape::Replay(player, _) => {
+                let read = |body: &Bytes| answer(errand.request, body).map_err(malformed);
+                replayed(errand.who, gate, reserved, || player.answer(&asked(), read)).await
+            }
+            Tape::Record(recorder) => {
+                let held = self.live_errand(&errand, &captured, gate, reserved, observer).await?;
+                recorder.write(&asked(), &held.0);
+                Ok(held)
+            }
+            Tape::None => self.live_errand(&errand, &captured, gate, reserved, observer).await,
+        }
+    }
+
+    async fn live_errand<'a, E>(
+        &'a self,
+        errand: &Errand<'_>,
+        captured: &Value,
+        gate: &'a Gate,
+        reserved: impl Future<Output = Result<(), E>>,
+        observer: &dyn Observer,
+    ) -> Result<Held<'a>, E> {
+        let way = Way { gate, limiter: None, tokens: 0 };
+        let captured = self.secrets.clean(Bytes::from(captured.to_string()));
+        let waits = Waits::new(self.backoff, errand.retries, errand.jitter_seed);
+        let quest = |place| Quest { place, request: captured.clone(), waits };
+        match errand.request {
+            Request::Command(request) => match self.program_tries(errand, request) {
+                Ok(tries) => {
+                    let place = Place { who: Who::Outside(errand.who), address: "" };
+                    self.retried(quest(place), way, reserved, observer, &tries).await
+                }
+                Err(problem) => Ok((unsent(format!("{}: {problem}", errand.who)), None)),
+            },
+            request => match self.service_tries(errand, request) {
+                Ok(tries) => {
+                    let mut shown = tries.letter.url.clone();
+                    shown.set_query(None);
+                    let place = Place { who: Who::Outside(errand.who), address: shown.as_str() };
+                    self.retried(quest(place), way, reserved, observer, &tries).await
+                }
+                Err(problem) => {
+                    let error = unsent(self.secrets.clean_text(format!("{}: {problem}", errand.who)));
+                    Ok((Exchange { request: captured, ..error }, None))
+                }
+            },
         }
     }
 
@@ -125,32 +168,11 @@ impl Providers {
         self.lines.end().await;
     }
 
-    async fn service<'a, E>(
-        &self,
-        errand: &Errand<'_>,
-        request: &HttpRequest,
-        way: Way<'a>,
-        reserved: impl Future<Output = Result<(), E>>,
-        observer: &dyn Observer,
-    ) -> Result<Held<'a>, E> {
-        let captured = self.secrets.clean(Bytes::from(captured_http(request).to_string()));
-        let Some(transport) = &self.transport else {
-            return Ok((unsent(format!("{}: there is no HTTP client; this is a bug in karat", errand.who)), None));
+    fn service_tries<'a>(&'a self, errand: &'a Errand<'a>, request: &Request) -> Result<ServiceTries<'a>, String> {
+        let (Some(transport), Request::Http(request)) = (&self.transport, request) else {
+            return Err("there is no HTTP client; this is a bug in karat".to_owned());
         };
-        let letter = match self.letter(request) {
-            Ok(letter) => letter,
-            Err(problem) => {
-                let error = unsent(self.secrets.clean_text(format!("{}: {problem}", errand.who)));
-                return Ok((Exchange { request: captured, ..error }, None));
-            }
-        };
-        let mut shown = letter.url.clone();
-        shown.set_query(None);
-        let place = Place { who: Who::Outside(errand.who), address: shown.as_str() };
-        let tries = ServiceTries { providers: self, transport, letter: &letter, errand };
-        let waits = Waits::new(self.backoff, errand.retries, errand.jitter_seed);
-        let quest = Quest { place, request: captured, waits };
-        self.retried(quest, way, reserved, observer, &tries).await
+        Ok(ServiceTries { providers: self, transport, letter: self.letter(request)?, errand })
     }
 
     fn letter(&self, request: &HttpRequest) -> Result<Letter, String> {
@@ -183,27 +205,15 @@ impl Providers {
         Ok(Letter { method, url, headers, body: body.map(|(_, bytes)| bytes) })
     }
 
-    async fn command<'a, E>(
-        &self,
-        errand: &Errand<'_>,
-        request: &CommandRequest,
-        way: Way<'a>,
-        reserved: impl Future<Output = Result<(), E>>,
-        observer: &dyn Observer,
-    ) -> Result<Held<'a>, E> {
-        let captured = self.secrets.clean(Bytes::from(captured_command(request).to_string()));
+    fn program_tries<'a>(
+        &'a self,
+        errand: &'a Errand<'a>,
+        request: &'a CommandRequest,
+    ) -> Result<ProgramTries<'a>, String> {
         let env = request.env.iter().map(|(name, text)| Ok((name.clone(), self.fill(text)?)));
-        let env = match env.collect::<Result<Vec<_>, String>>() {
-            Ok(env) => env,
-            Err(problem) => return Ok((unsent(format!("{}: {problem}", errand.who)), None)),
-        };
-        let program =
-            Program { run: request.run.clone(), environment: Environment::Clean(env), folder: request.folder.clone() };
-        let place = Place { who: Who::Outside(errand.who), address: "" };
-        let tries = ProgramTries { providers: self, program, request, errand };
-        let waits = Waits::new(self.backoff, errand.retries, errand.jitter_seed);
-        let quest = Quest { place, request: captured, waits };
-        self.retried(quest, way, reserved, observer, &tries).await
+        let environment = Environment::Clean(env.collect::<Result<_, String>>()?);
+        let program = Program { run: request.run.clone(), environment, folder: request.folder.clone() };
+        Ok(ProgramTries { providers: self, program, request, errand })
     }
 
     fn fill(&self, text: &GapText) -> Result<String, String> {
@@ -215,13 +225,13 @@ impl Providers {
 struct ServiceTries<'a> {
     providers: &'a Providers,
     transport: &'a Transport,
-    letter: &'a Letter,
+    letter: Letter,
     errand: &'a Errand<'a>,
 }
 
 impl Tries for ServiceTries<'_> {
     async fn attempt(&self) -> Attempt {
-        let sent = self.providers.sent(self.transport, self.letter, self.errand.timeout).await;
+        let sent = self.providers.sent(self.transport, &self.letter, self.errand.timeout).await;
         let malformed = |problem| Failure::new(CallErrorCode::Malformed, problem);
         Attempt::read(sent, |_, body| answer(self.errand.request, body).map_err(malformed))
     }
@@ -264,6 +274,11 @@ fn input(value: &Value) -> Bytes {
         Value::String(text) => Bytes::from(text.clone()),
         json => Bytes::from(json.to_string()),
     }
+}
+
+/// An answer that was captured and says that something went wrong.
+fn malformed(message: String) -> CallError {
+    CallError { code: CallErrorCode::Malformed, message, status: None }
 }
 
 /// What is kept of a request: everything but the values of gaps.

@@ -24,7 +24,7 @@ use crate::lines::Lines;
 use crate::openai::{OPENAI, completion};
 use crate::outside::Outside;
 use crate::retry::{Backoff, Waits};
-use crate::tape::{Player, Recorder};
+use crate::tape::{Asked, Player, Recorder};
 use crate::transport::{Letter, Transport};
 use crate::{codec::Codec, scripted, stub};
 
@@ -88,11 +88,11 @@ pub struct Providers {
     pub(crate) backoff: Backoff,
     pub(crate) settings: Settings,
     pub(crate) lines: Lines,
-    tape: Tape,
+    pub(crate) tape: Tape,
 }
 
 /// What a recording has to do with the calls.
-enum Tape {
+pub(crate) enum Tape {
     /// Nothing.
     None,
     /// It gets them.
@@ -172,11 +172,6 @@ impl Providers {
         }
     }
 
-    /// Whether a recording answers, so that nobody else may be asked.
-    pub(crate) fn is_replay(&self) -> bool {
-        matches!(self.tape, Tape::Replay(..))
-    }
-
     /// Makes one call by itself, as [`Providers::call_within`] does.
     pub async fn call(&self, call: Call<'_>, observer: &dyn Observer) -> Exchange {
         let gate = Gate::new(1);
@@ -202,17 +197,16 @@ impl Providers {
         match &self.tape {
             Tape::None => self.live(call, gate, reserved, observer).await,
             Tape::Record(recorder) => {
-                let (exchange, slot) = self.live(call, gate, reserved, observer).await?;
-                if slot.is_some() {
-                    recorder.write(&call, &exchange);
-                }
-                Ok((exchange, slot))
+                let held = self.live(call, gate, reserved, observer).await?;
+                recorder.write(&Asked::of_model(&call), &held.0);
+                Ok(held)
             }
-            Tape::Replay(..) if gate.is_shut() => Ok((shut_out(call.model, 0), None)),
             Tape::Replay(player, specs) => {
-                reserved.await?;
-                let spec = specs.get(call.model);
-                Ok((spec.map_or_else(|| never_connected(call.model), |spec| player.answer(spec, &call)), None))
+                let answer = || match specs.get(call.model) {
+                    Some(spec) => player.answer(&Asked::of_model(&call), |body| parse(spec, body)),
+                    None => never_connected(call.model),
+                };
+                replayed(call.model, gate, reserved, answer).await
             }
         }
     }
@@ -341,6 +335,20 @@ impl Tries for ModelTries<'_> {
             self.codec.parse(body).map_err(|unreadable| Failure::of_body(status, unreadable))
         })
     }
+}
+
+/// What a recording answers, once there is money for it.
+pub(crate) async fn replayed<'a, E>(
+    who: &str,
+    gate: &Gate,
+    reserved: impl Future<Output = Result<(), E>>,
+    answer: impl FnOnce() -> Exchange,
+) -> Result<Held<'a>, E> {
+    if gate.is_shut() {
+        return Ok((shut_out(who, 0), None));
+    }
+    reserved.await?;
+    Ok((answer(), None))
 }
 
 /// No money is needed.

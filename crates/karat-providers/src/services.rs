@@ -15,7 +15,7 @@ use tokio::time::Instant;
 
 use crate::failure::quote;
 use crate::process::{Environment, Program, Running, complaint};
-use crate::providers::Providers;
+use crate::providers::{Providers, Tape};
 use crate::transport::Letter;
 
 /// How long a service may take until it is ready.
@@ -24,6 +24,9 @@ const READY_WITHIN: Duration = Duration::from_secs(60);
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 /// How long it may take to stop.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Where a service is that was never started.
+const NOWHERE: &str = "http://127.0.0.1:0";
 
 /// A service that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -66,13 +69,18 @@ async fn stop_all(running: Vec<(Running, JoinHandle<Vec<u8>>)>) {
 }
 
 impl Providers {
-    /// Starts services and waits until each is ready.
+    /// Starts services and waits until each is ready. A replay starts none and sees them where they were.
     ///
     /// # Errors
     /// The first that cannot be started, ends, or is not ready in time; those that run already are ended.
     pub async fn start(&self, specs: &BTreeMap<String, ServiceSpec>) -> Result<Services, ServiceError> {
         let mut services = Services::default();
-        for (id, spec) in specs.iter().filter(|_| !self.is_replay()) {
+        if let Tape::Replay(player, _) = &self.tape {
+            let at = |id: &String| player.service(id).unwrap_or(NOWHERE).to_owned();
+            services.urls = specs.keys().map(|id| (id.clone(), at(id))).collect();
+            return Ok(services);
+        }
+        for (id, spec) in specs {
             let failed = |problem: String| ServiceError { id: id.clone(), problem: self.secrets.clean_text(problem) };
             let port = free_port().map_err(|error| failed(format!("no port is free for it ({error})")))?;
             let program = self.service_program(spec, port).map_err(failed)?;
@@ -86,6 +94,9 @@ impl Providers {
                     tokio::time::timeout(PATIENCE, complaints).await.ok().and_then(Result::ok).unwrap_or_default();
                 let said = if said.is_empty() { String::new() } else { format!("; it said {}", quote(&said, 400)) };
                 return Err(failed(format!("{problem}{said}. Try its `command` by hand in the suite's folder")));
+            }
+            if let Tape::Record(recorder) = &self.tape {
+                recorder.service(id, &url);
             }
             services.urls.insert(id.clone(), url);
             services.running.push((running, complaints));

@@ -1,24 +1,28 @@
 //! Recordings (CL-25): calls with their raw bytes in a file, and runs that are answered from it without a connection.
 //!
 //! A recording is JSON lines. The first line is the header `{"schema": "karat.recording/1"}`; every other line is one
-//! [`Entry`], written when its call has ended. The rule of the format: a reader refuses another major version, ignores
-//! fields it does not know, and a last line that was cut off counts as not written.
+//! [`Entry`], written when its call has ended, or the address of a [service](ServiceAt). The rule of the format: a reader
+//! refuses another major version, ignores fields it does not know, and a last line that was cut off counts as not
+//! written.
 //!
-//! A call is found by what was asked: model id and [`ChatRequest`], whatever codec and server stood behind it. Where the
-//! same was asked several times (trials), the entry of the same call is taken, else the recorded ones in their order.
+//! A call is found by what was asked: model id and [`ChatRequest`](karat_types::ChatRequest), whatever codec and server
+//! stood behind it, or the request to a service or program without the values of its gaps. Where the same was asked
+//! several times (trials), the entry of the same call is taken, else the recorded ones in their order. A replayed run
+//! starts no service, so it sees the addresses at which they were.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
-use karat_types::{CallError, CallErrorCode, Key, KeyBuilder, ModelSpec};
+use karat_types::{CallError, CallErrorCode, Key, KeyBuilder, Reply};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use crate::codec::parse;
 use crate::exchange::{Call, Exchange};
 
 const SCHEMA: &str = "karat.recording/1";
@@ -56,12 +60,50 @@ struct Header<'a> {
     schema: Cow<'a, str>,
 }
 
+/// Where a service of the suite was while it was recorded.
+#[derive(Serialize, Deserialize)]
+struct ServiceAt<'a> {
+    service: Cow<'a, str>,
+    url: Cow<'a, str>,
+}
+
+/// What a recording knows a call by.
+#[derive(Debug, Clone)]
+pub(crate) struct Asked<'a> {
+    /// Registry id of the model; `http` or `command` for what is asked of services and programs.
+    pub who: &'a str,
+    /// Hash of who is asked and what.
+    pub key: Key,
+    /// Which call asks: tells repetitions of one request apart.
+    pub call: u64,
+    /// What is asked, for messages.
+    pub content: Cow<'a, str>,
+}
+
+impl<'a> Asked<'a> {
+    /// A call of a model.
+    pub fn of_model(call: &Call<'a>) -> Self {
+        let content = call.request.messages.last().map_or("", |message| message.content.as_str());
+        let key = key(call.model).json(call.request).finish();
+        Self { who: call.model, key, call: call.jitter_seed, content: content.into() }
+    }
+
+    /// A request to a service or program, as it is kept.
+    pub fn outside(kind: &'a str, captured: &Value, call: u64) -> Self {
+        let key = key(kind).json(captured).finish();
+        Self { who: kind, key, call, content: captured.to_string().into() }
+    }
+}
+
+fn key(who: &str) -> KeyBuilder {
+    KeyBuilder::new(SCHEMA).text(who)
+}
+
 /// One recorded call. Bodies are texts; one that is no UTF-8 stands in hexadecimal under `request_hex`, `response_hex`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 struct Entry {
-    /// What was asked: hash of model id and request.
+    /// See [`Asked`].
     key: Key,
-    /// Which call asked: tells repetitions of one request apart.
     call: u64,
     model: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -78,11 +120,6 @@ struct Entry {
     latency_ms: f64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     error: Option<CallError>,
-}
-
-/// What is asked, whoever answers.
-fn key_of(call: &Call<'_>) -> Key {
-    KeyBuilder::new(SCHEMA).text(call.model).json(call.request).finish()
 }
 
 /// Writes calls as they end.
@@ -112,16 +149,16 @@ impl Recorder {
     }
 
     /// Writes one call. A call that was never made (no attempt) is not written.
-    pub(crate) fn write(&self, call: &Call<'_>, exchange: &Exchange) {
+    pub(crate) fn write(&self, asked: &Asked<'_>, exchange: &Exchange) {
         if exchange.attempts == 0 {
             return;
         }
         let (request, request_hex) = texts(&exchange.request);
         let (response, response_hex) = texts(&exchange.response);
         let entry = Entry {
-            key: key_of(call),
-            call: call.jitter_seed,
-            model: call.model.to_owned(),
+            key: asked.key,
+            call: asked.call,
+            model: asked.who.to_owned(),
             request,
             request_hex,
             response,
@@ -131,7 +168,16 @@ impl Recorder {
             latency_ms: exchange.latency_ms,
             error: exchange.outcome.as_ref().err().cloned(),
         };
-        let line = serde_json::to_string(&entry).map(|line| line + "\n");
+        self.line(&entry);
+    }
+
+    /// Writes where a service is.
+    pub(crate) fn service(&self, id: &str, url: &str) {
+        self.line(&ServiceAt { service: id.into(), url: url.into() });
+    }
+
+    fn line(&self, content: &impl Serialize) {
+        let line = serde_json::to_string(content).map(|line| line + "\n");
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         if let Ok(open) = &mut *file {
             let written = line.map_err(io::Error::from).and_then(|line| open.write_all(line.as_bytes()));
@@ -148,6 +194,7 @@ pub struct Player {
     path: PathBuf,
     file: Mutex<File>,
     places: FxHashMap<Key, Mutex<Takes>>,
+    services: BTreeMap<String, String>,
 }
 
 /// The entries of one request.
@@ -159,11 +206,16 @@ struct Takes {
     taken: usize,
 }
 
-/// What the index needs of an entry.
+/// What the index needs of a line.
 #[derive(Deserialize)]
-struct Place {
-    key: Key,
-    call: u64,
+#[serde(untagged)]
+enum Line<'a> {
+    Call {
+        key: Key,
+        call: u64,
+    },
+    #[serde(borrow)]
+    Service(ServiceAt<'a>),
 }
 
 impl Player {
@@ -177,6 +229,7 @@ impl Player {
         let unreadable = |line, problem: String| TapeError::Unreadable { path: shown.clone(), line, problem };
         let mut lines = BufReader::new(File::open(path).map_err(failed)?);
         let mut places: FxHashMap<Key, Mutex<Takes>> = FxHashMap::default();
+        let mut services = BTreeMap::new();
         let (mut text, mut offset) = (Vec::new(), 0);
         for number in 1.. {
             text.clear();
@@ -191,10 +244,15 @@ impl Player {
                     return Err(unreadable(1, format!("its schema is `{}`, not `{SCHEMA}`", header.schema)));
                 }
             } else {
-                let Place { key, call } =
-                    serde_json::from_slice(&text).map_err(|error| unreadable(number, error.to_string()))?;
-                let takes = places.entry(key).or_default();
-                takes.get_mut().unwrap_or_else(PoisonError::into_inner).entries.push((call, offset));
+                match serde_json::from_slice(&text).map_err(|error| unreadable(number, error.to_string()))? {
+                    Line::Service(ServiceAt { service, url }) => {
+                        services.insert(service.into_owned(), url.into_owned());
+                    }
+                    Line::Call { key, call } => {
+                        let takes = places.entry(key).or_default().get_mut();
+                        takes.unwrap_or_else(PoisonError::into_inner).entries.push((call, offset));
+                    }
+                }
             }
             offset += length as u64;
         }
@@ -202,21 +260,26 @@ impl Player {
             return Err(unreadable(1, "it is empty".to_owned()));
         }
         let file = Mutex::new(File::open(path).map_err(failed)?);
-        Ok(Self { path: path.to_owned(), file, places })
+        Ok(Self { path: path.to_owned(), file, places, services })
     }
 
-    /// The recorded answer, parsed from its bytes as a live one is.
-    pub(crate) fn answer(&self, spec: &ModelSpec, call: &Call<'_>) -> Exchange {
-        match self.find(call).map(|offset| self.read(offset)) {
-            Some(Ok(entry)) => entry.exchange(spec),
+    /// Where a service was.
+    pub(crate) fn service(&self, id: &str) -> Option<&str> {
+        self.services.get(id).map(String::as_str)
+    }
+
+    /// The recorded answer, its reply read from its bytes as that of a live one is.
+    pub(crate) fn answer(&self, asked: &Asked<'_>, read: impl FnOnce(&Bytes) -> Result<Reply, CallError>) -> Exchange {
+        match self.find(asked).map(|offset| self.read(offset)) {
+            Some(Ok(entry)) => entry.exchange(read),
             Some(Err(error)) => self.failed(CallErrorCode::Process, format!("{}: {error}", self.path.display())),
-            None => self.failed(CallErrorCode::ReplayMiss, self.miss(call)),
+            None => self.failed(CallErrorCode::ReplayMiss, self.miss(asked)),
         }
     }
 
-    fn find(&self, call: &Call<'_>) -> Option<u64> {
-        let mut takes = self.places.get(&key_of(call))?.lock().unwrap_or_else(PoisonError::into_inner);
-        let same = takes.entries.iter().find(|(known, _)| *known == call.jitter_seed);
+    fn find(&self, asked: &Asked<'_>) -> Option<u64> {
+        let mut takes = self.places.get(&asked.key)?.lock().unwrap_or_else(PoisonError::into_inner);
+        let same = takes.entries.iter().find(|(known, _)| *known == asked.call);
         if let Some((_, offset)) = same {
             return Some(*offset);
         }
@@ -234,15 +297,13 @@ impl Player {
         Ok(serde_json::from_slice(&line)?)
     }
 
-    fn miss(&self, call: &Call<'_>) -> String {
-        let asked = call.request.messages.last().map_or("", |message| message.content.as_str());
-        let quoted: String = asked.chars().take(QUOTED).flat_map(char::escape_debug).collect();
+    fn miss(&self, asked: &Asked<'_>) -> String {
+        let Asked { who, key, content, .. } = asked;
+        let quoted: String = content.chars().take(QUOTED).flat_map(char::escape_debug).collect();
+        let path = self.path.display();
         format!(
-            "{} holds no call of model {} that asks \"{quoted}\" (request {}). Record it with `--record`, or undo what \
-             changed the request",
-            self.path.display(),
-            call.model,
-            key_of(call)
+            "{path} holds no call of {who} that asks \"{quoted}\" (request {key}). Record it with `--record`, or undo \
+             what changed the request"
         )
     }
 
@@ -260,11 +321,11 @@ impl Player {
 }
 
 impl Entry {
-    fn exchange(self, spec: &ModelSpec) -> Exchange {
+    fn exchange(self, read: impl FnOnce(&Bytes) -> Result<Reply, CallError>) -> Exchange {
         let response = bytes_of(self.response, &self.response_hex);
         let outcome = match self.error {
             Some(error) => Err(error),
-            None => parse(spec, &response),
+            None => read(&response),
         };
         Exchange {
             request: bytes_of(self.request, &self.request_hex),
@@ -299,9 +360,10 @@ fn bytes_of(text: String, hex: &str) -> Bytes {
 mod tests {
     use std::time::Duration;
 
-    use karat_types::{ChatRequest, Message, Parameters, ReplyFormat, Role};
+    use karat_types::{ChatRequest, Message, ModelSpec, Parameters, ReplyFormat, Role};
 
     use super::*;
+    use crate::codec::parse;
 
     fn fixture() -> PathBuf {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/recordings/v1.jsonl")
@@ -315,8 +377,8 @@ mod tests {
         }
     }
 
-    fn call(request: &ChatRequest, jitter_seed: u64) -> Call<'_> {
-        Call { model: "mock", request, timeout: Duration::from_secs(1), retries: 0, jitter_seed }
+    fn call(request: &ChatRequest, jitter_seed: u64) -> Asked<'_> {
+        Asked::of_model(&Call { model: "mock", request, timeout: Duration::from_secs(1), retries: 0, jitter_seed })
     }
 
     fn exchange(text: &str) -> Exchange {
@@ -359,14 +421,15 @@ mod tests {
         let spec: ModelSpec =
             serde_json::from_str(r#"{"id":"mock","provider":"openai","model":"mock-model"}"#).unwrap();
         let request = request();
-        let text = |seed| player.answer(&spec, &call(&request, seed)).outcome.map(|reply| reply.text);
+        let answer = |asked: Asked<'_>| player.answer(&asked, |body| parse(&spec, body));
+        let text = |seed| answer(call(&request, seed)).outcome.map(|reply| reply.text);
         assert_eq!((text(8), text(7)), (Ok("Paris!".to_owned()), Ok("Paris".to_owned())));
         assert_eq!((text(100), text(101)), (Ok("Paris".to_owned()), Ok("Paris!".to_owned())));
         assert_eq!(text(9).unwrap_err().code, CallErrorCode::Cut);
-        let found = player.answer(&spec, &call(&request, 7));
+        let found = answer(call(&request, 7));
         assert_eq!((found.response, found.status), (exchange("Paris").response, Some(200)));
         let other = ChatRequest { messages: Vec::new(), ..request };
-        assert_eq!(player.answer(&spec, &call(&other, 7)).outcome.unwrap_err().code, CallErrorCode::ReplayMiss);
+        assert_eq!(answer(call(&other, 7)).outcome.unwrap_err().code, CallErrorCode::ReplayMiss);
     }
 
     #[test]

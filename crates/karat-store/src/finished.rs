@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use karat_types::CellStatus;
 use rusqlite::params;
 
-use crate::format::status_code;
+use crate::format::{StoredCell, status_code, unpack_cell};
 use crate::runs::run_number;
 use crate::{Store, StoreError};
 
@@ -78,6 +78,9 @@ pub struct Finished {
     pub errors: OrdinalSet,
     /// Those of them that a condition left out.
     pub skipped: OrdinalSet,
+    /// Those of them that have a deterministic score which is unscored: empty unless it was asked for
+    /// ([`Store::unscored`]), because it takes a look into every cell.
+    pub unscored: OrdinalSet,
     /// Judgments by scorer and judge.
     pub judgments: BTreeMap<(u16, u16), Judged>,
 }
@@ -99,7 +102,32 @@ pub(crate) const LATEST_CELLS: &str = "select ordinal, status, max(seq) from cel
 pub(crate) const LATEST_JUDGMENTS: &str = "select ordinal, scorer, judge, ok, max(seq) from judgments where run = ?1
     group by ordinal, scorer, judge";
 
+pub(crate) const LATEST_SCORES: &str =
+    "select ordinal, status, facts, max(seq) from cells where run = ?1 group by ordinal";
+
 impl Store {
+    /// The cells of a run with an output and a deterministic score that is unscored.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`], or the rows cannot be read.
+    pub fn unscored(&self, run: &str) -> Result<OrdinalSet, StoreError> {
+        self.read("the scores of a run", |connection| {
+            let id = run_number(connection, run)?;
+            let mut statement = connection.prepare_cached(LATEST_SCORES)?;
+            let mut rows = statement.query(params![id])?;
+            let mut unscored = OrdinalSet::default();
+            while let Some(row) = rows.next()? {
+                let ordinal = row.get::<_, i64>(0)?.unsigned_abs();
+                let facts = row.get_ref(2)?.as_blob().map_err(rusqlite::Error::from)?;
+                let cell = unpack_cell(StoredCell { ordinal, status: row.get(1)?, facts })?;
+                if cell.status == CellStatus::Ok && cell.scores.iter().any(|(_, score)| score.is_unscored()) {
+                    unscored.insert(ordinal);
+                }
+            }
+            Ok(unscored)
+        })
+    }
+
     /// Which cells and judgments of a run have their row.
     ///
     /// # Errors

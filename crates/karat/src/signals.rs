@@ -1,4 +1,5 @@
-//! Ctrl-C and SIGTERM: the first one stops the run in order, the second one ends the process at once.
+//! Ctrl-C and SIGTERM: the first one stops the run in order, the second one ends the process at once. A file that may
+//! not grow ends nothing.
 
 use karat_app::Stop;
 use karat_types::Exit;
@@ -10,6 +11,7 @@ pub fn watch(stop: Stop, printer: Printer) {
     let watching = move || {
         let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
         runtime.block_on(async {
+            outlive_full_files();
             interrupted().await;
             stop.set();
             printer.say("stopping: calls under way are awaited and kept; once more to end at once");
@@ -20,6 +22,19 @@ pub fn watch(stop: Stop, printer: Printer) {
     // Without the thread Ctrl-C ends the process at once, which is safe, only less orderly.
     let _ = std::thread::Builder::new().name("signals".to_owned()).spawn(watching);
 }
+
+/// A file that may not grow (`ulimit -f`) is an error of the write, which the ledger knows what to do with; without a
+/// handler the system ends the process.
+#[cfg(unix)]
+fn outlive_full_files() {
+    use tokio::signal::unix::{SignalKind, signal};
+    const SIGXFSZ: i32 = 25;
+    // Once there is a handler it stays; where there can be none, a full file ends the process, and `resume` goes on.
+    let _ = signal(SignalKind::from_raw(SIGXFSZ));
+}
+
+#[cfg(not(unix))]
+fn outlive_full_files() {}
 
 #[cfg(unix)]
 async fn interrupted() {

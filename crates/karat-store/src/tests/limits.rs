@@ -175,6 +175,7 @@ fn queries_go_through_their_indexes() {
         crate::rows::JUDGMENTS,
         crate::rows::OUTPUT,
         crate::finished::LATEST_CELLS,
+        crate::finished::LATEST_SCORES,
         crate::finished::LATEST_JUDGMENTS,
         crate::account::LOGS,
         crate::cache::Kind::Outputs.query(),

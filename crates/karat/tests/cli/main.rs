@@ -11,6 +11,7 @@ mod compare;
 mod dated;
 mod faq;
 mod gates;
+mod faults;
 mod inspect;
 mod interruption;
 mod kill;

@@ -295,6 +295,43 @@ fn a_service_is_started_for_the_run_and_stopped_after_it() {
     assert!(place.fine(&["plan"]).stdout.contains("2 reused"), "{}", place.fine(&["plan"]).stdout);
 }
 
+/// CL-25: what services, programs and scorers answered is recorded too. Its replay starts no service and no program, asks
+/// nobody, and ends with the same scores; the recording holds no secret.
+#[cfg(unix)]
+#[test]
+fn services_and_programs_are_replayed() {
+    let (place, elsewhere) = (Place::new(), Place::new());
+    let program = std::env::current_exe().unwrap();
+    let services = |command: &str| {
+        format!(
+            "  by_program: {{ metric: command, with: {{ run: [sh, length.sh] }} }}\n\
+             services:\n  demo: {{ command: [{command}], ready: /healthz, env: {{ KARAT_TEST_SERVICE: \"1\" }} }}\n"
+        )
+    };
+    let at_service = |text: String| text.replace("\"http://127.0.0.1:1\"", "\"{{ services.demo.url }}\"");
+    place.write(
+        "length.sh",
+        r#"while read -r line; do id=${line#*:}; id=${id%%,*}; echo "{\"id\":$id,\"output\":0.25}"; done"#,
+    );
+    for (place, command) in [
+        (&place, format!("{}, \"outside::as_service\", --exact", program.display())),
+        (&elsewhere, "\"false\"".to_owned()),
+    ] {
+        place.write("data.jsonl", ROWS);
+        place.write("karat.yaml", &at_service(suite("", &services(&command))));
+    }
+    let mut live = place.command(&["run", "--run-id", "live", "--record", "calls.jsonl"]);
+    let said = crate::place::Said::of(live.env("SERVICE_TOKEN", "token-9f8e7d6c").output().unwrap());
+    assert_eq!(said.code, 0, "{}", said.all());
+    let recording = std::fs::read_to_string(place.path().join("calls.jsonl")).unwrap();
+    assert!(!recording.contains("token-9f8e7d6c") && recording.contains("\"service\":\"demo\""), "{recording}");
+    elsewhere.write("calls.jsonl", &recording);
+    elsewhere.fine(&["run", "--run-id", "again", "--replay", "calls.jsonl"]);
+    let metrics = |place: &Place, run: &str| place.report(run)["metrics"].clone();
+    assert_eq!(metrics(&elsewhere, "again"), metrics(&place, "live"));
+    assert_eq!(metrics(&elsewhere, "again")["by_program"]["value"], 0.25);
+}
+
 /// A service that ends at once is named with what it said.
 #[cfg(unix)]
 #[test]

@@ -1,0 +1,69 @@
+//! What goes wrong outside the provider: the disk, the machine, a scorer.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde_json::json;
+use testkit::{Behaviour, Echo, FakeProvider, Script};
+
+use crate::place::{Place, Said, questions, suite};
+
+/// Law 5, BY-04: when the disk is full, the run stops with what was recorded, says so and how to go on; after that it ends
+/// with the report of a run that had room, and no more than the calls in flight were made twice.
+#[cfg(unix)]
+#[test]
+fn a_full_disk_stops_the_run_and_loses_nothing() {
+    const CELLS: usize = 3000;
+    let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();
+    let place = Place::new();
+    place.write("data.jsonl", &questions(CELLS));
+    place.write("karat.yaml", &suite(&provider.base_url()));
+    let limited = |arguments: &[&str]| {
+        let karat = place.command(arguments);
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-c", "ulimit -f 300 && exec \"$0\" \"$@\""]).arg(karat.get_program()).args(arguments);
+        Said::of(shell.current_dir(place.path()).output().unwrap())
+    };
+    let said = limited(&["run", "--run-id", "full", "-q"]);
+    assert_eq!(said.code, 1, "{}", said.all());
+    assert!(said.stderr.contains("make room, then `karat resume`"), "{}", said.all());
+    let before = provider.requests();
+    assert!(before < CELLS, "the file never grew to its limit: {before} calls");
+    place.fine(&["resume", "full", "-q"]);
+    assert!(provider.requests() <= CELLS + 16, "{} calls", provider.requests());
+    let whole = Place::new();
+    whole.write("data.jsonl", &questions(CELLS));
+    whole.write("karat.yaml", &suite(&provider.base_url()));
+    whole.fine(&["run", "--run-id", "whole", "-q"]);
+    assert!(place.canonical("full") == whole.canonical("whole"), "the reports differ");
+}
+
+/// `retry` scores again what a scorer that failed has left unscored: no output is made again, nothing is paid again.
+#[test]
+fn scores_that_failed_are_made_again() {
+    static BROKEN: AtomicBool = AtomicBool::new(true);
+    let scorer = FakeProvider::start(Script::by(|received| {
+        match BROKEN.load(Ordering::Relaxed) && received.json().to_string().contains("Question 2") {
+            true => Behaviour::status(400, "not now"),
+            false => Behaviour::raw(200, json!({"score": 0.5}).to_string()),
+        }
+    }))
+    .unwrap();
+    let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();
+    let place = Place::new();
+    place.write("data.jsonl", &questions(4));
+    let outside =
+        format!("hit: {{ metric: contains }}, far: {{ metric: http, with: {{ url: \"{}\" }} }}", scorer.url());
+    place.write("karat.yaml", &suite(&provider.base_url()).replace("hit: { metric: contains }", &outside));
+    place.karat(&["run", "--run-id", "a"]);
+    let report = place.report("a");
+    assert_eq!((&report["metrics"]["far"]["n"], provider.requests()), (&json!(3), 4), "{}", report["metrics"]);
+    let paid = report["cost"]["actual_cost_usd"].clone();
+    BROKEN.store(false, Ordering::Relaxed);
+    place.fine(&["retry", "a"]);
+    let report = place.report("a");
+    assert_eq!((&report["metrics"]["far"]["n"], provider.requests()), (&json!(4), 4));
+    assert_eq!((&report["totals"]["cells"], &report["totals"]["cached"]), (&json!(4), &json!(0)));
+    assert_eq!(report["cost"]["actual_cost_usd"], paid);
+    assert_eq!(scorer.requests(), 5, "three were scored already");
+    assert!(place.fine(&["retry", "a"]).stderr.contains("nothing in this run failed"));
+}
