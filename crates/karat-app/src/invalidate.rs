@@ -1,6 +1,6 @@
 //! Results that no later run shall take over.
 
-use karat_store::{Cached, OrdinalSet, Withdrawal};
+use karat_store::{Cached, OrdinalSet, Pruned, Withdrawal};
 use karat_types::{Moment, RunRows};
 
 use crate::{App, AppError, address};
@@ -41,10 +41,11 @@ impl App {
         Ok(if self.store.exists() { self.open_store()?.cached()? } else { Vec::new() })
     }
 
-    /// Takes results out of reuse that were made by runs of more than this age; how many there were.
-    pub fn prune(&self, older_than_ms: u64, dry_run: bool) -> Result<u64, AppError> {
+    /// Takes results out of reuse that were made by runs of more than this age, removes their requests and responses where
+    /// `traces` says so, and makes the store smaller.
+    pub fn prune(&self, older_than_ms: u64, traces: bool, dry_run: bool) -> Result<Pruned, AppError> {
         let before = Moment(self.clock.now().0.saturating_sub_unsigned(older_than_ms));
-        Ok(self.existing_store()?.prune(before, !dry_run)?)
+        Ok(self.existing_store()?.prune(before, traces, !dry_run)?)
     }
 
     fn ordinals(&self, rows: &karat_store::StoredRun, cells: &[String]) -> Result<OrdinalSet, AppError> {

@@ -97,7 +97,8 @@ impl Store {
         })
     }
 
-    /// The latest call under a key, a successful one before a failed one: of this run where it has one, else of any.
+    /// The latest call under a key, a successful one before a failed one: of this run where it has one, else of any. There
+    /// is none where its bytes were pruned.
     /// A search through the call logs, for people who look at one call; machines use [`Store::paid_calls`].
     ///
     /// # Errors
@@ -112,6 +113,9 @@ impl Store {
                 return Ok(None);
             };
             let loaded = self.0.cache.section(connection, found.block, Kind::Traces)?;
+            if loaded.section.is_empty() {
+                return Ok(None);
+            }
             Ok(Some(loaded.stored(unpack_call(loaded.section.entry(found.entry)?)?)))
         })
     }

@@ -116,6 +116,11 @@ impl Section {
         bounds.and_then(|bounds| self.bytes.get(bounds)).ok_or_else(|| Damage(format!("it has no entry {index}")))
     }
 
+    /// Whether it has no entries at all.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
     /// Memory that it takes.
     pub fn size(&self) -> usize {
         self.bytes.len() + self.ends.len() * size_of::<usize>()

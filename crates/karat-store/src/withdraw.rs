@@ -1,4 +1,4 @@
-//! Taking results out of reuse: those of one run or of some of its cells, or all that are older than a moment.
+//! Taking results out of reuse: those of one run or of some of its cells.
 //!
 //! Only the index of reusable results changes. Rows are never removed: a run keeps its report, and a run that took a
 //! result over keeps its copy of it. Where an earlier run made the same result, that one can be taken over again.
@@ -99,29 +99,6 @@ impl Store {
         transaction.commit().map_err(|error| attempt.failed(error))?;
         self.0.known_keys.committed();
         Ok(withdrawal)
-    }
-
-    /// Takes every result out of reuse that a run made which began before a moment; how many there were. With
-    /// `apply: false` it only counts.
-    ///
-    /// # Errors
-    /// The index cannot be read or written.
-    pub fn prune(&self, before: Moment, apply: bool) -> Result<u64, StoreError> {
-        let attempt = Attempt { path: self.path(), doing: "pruning reusable results" };
-        let connection = self.writing();
-        let transaction = writer::begin(&connection, attempt)?;
-        let pruned = (|| {
-            reuse::index_waiting(&transaction)?;
-            let old = "delete from reuse where block in
-                (select seq from blocks join runs on runs.id = blocks.run where runs.started_at < ?1)";
-            Ok(transaction.execute(old, params![before.0])? as u64)
-        })()
-        .map_err(|failure: ReadFailure| failure.of(self.path(), "reusable results"))?;
-        if apply {
-            transaction.commit().map_err(|error| attempt.failed(error))?;
-            self.0.known_keys.committed();
-        }
-        Ok(pruned)
     }
 
     /// What later runs may take over, by the run that made it, newest first. Runs without any are left out.

@@ -348,11 +348,14 @@ pub enum CacheCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Take results of old runs out of reuse; runs and their reports stay
+    /// Take results of old runs out of reuse and make the store smaller; runs and their reports stay
     Prune {
         /// Of runs that began longer ago than this, such as `90d`
         #[arg(long, value_name = "D")]
         older_than: String,
+        /// Remove their requests and responses too: most of the disk, and what `karat trace` shows
+        #[arg(long)]
+        traces: bool,
         /// Say how many would go, and change nothing
         #[arg(long, env = "KARAT_DRY_RUN")]
         dry_run: bool,

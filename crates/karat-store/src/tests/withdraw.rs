@@ -102,9 +102,9 @@ fn old_results_are_pruned() {
     };
     let both = [("new".to_owned(), 1, 0), ("old".to_owned(), 3, 2)];
     assert_eq!(counts(&store), both);
-    assert_eq!(store.prune(Moment(1_750_000_000_000), false).unwrap(), 5);
-    assert_eq!(counts(&store), both);
-    assert_eq!(store.prune(Moment(1_750_000_000_000), true).unwrap(), 5);
+    let prune = |apply| store.prune(Moment(1_750_000_000_000), false, apply).unwrap().results;
+    assert_eq!((prune(false), counts(&store)), (5, both.to_vec()));
+    assert_eq!(prune(true), 5);
     assert_eq!(counts(&store), both[..1]);
     assert_eq!(has(&store), [false; 5]);
     assert_eq!(rows(&store, "old").len(), 2);

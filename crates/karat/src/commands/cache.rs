@@ -10,7 +10,7 @@ use crate::failure::Failure;
 pub fn cache(edge: &Edge<'_>, command: &CacheCommand) -> Result<Exit, Failure> {
     match command {
         CacheCommand::Ls { json } => ls(edge, *json)?,
-        CacheCommand::Prune { older_than, dry_run } => prune(edge, older_than, *dry_run)?,
+        CacheCommand::Prune { older_than, traces, dry_run } => prune(edge, older_than, *traces, *dry_run)?,
     }
     Ok(Exit::Pass)
 }
@@ -31,11 +31,19 @@ fn ls(edge: &Edge<'_>, as_json: bool) -> Result<(), Failure> {
     edge.printer.data(&table(&["run", "started", "outputs", "judgments"], rows))
 }
 
-fn prune(edge: &Edge<'_>, older_than: &str, dry_run: bool) -> Result<(), Failure> {
+fn prune(edge: &Edge<'_>, older_than: &str, traces: bool, dry_run: bool) -> Result<(), Failure> {
     let Some(age) = karat_app::duration_ms(older_than) else {
         return Err(Failure::Edge(format!("`--older-than {older_than}` is no duration. Write `90d`, `24h` or `20m`")));
     };
-    let pruned = edge.app.prune(age, dry_run)?;
-    let verb = if dry_run { "would be taken" } else { "taken" };
-    edge.printer.data(&format!("{pruned} results {verb} out of reuse; runs and their reports stay"))
+    let pruned = edge.app.prune(age, traces, dry_run)?;
+    let (taken, removed) = if dry_run { ("would be taken", "would be removed") } else { ("taken", "removed") };
+    let kib = |bytes: u64| bytes.div_ceil(1024);
+    let mut said = format!("{} results {taken} out of reuse; runs and their reports stay", pruned.results);
+    if traces {
+        said.push_str(&format!("; {} KiB of requests and responses {removed}", kib(pruned.trace_bytes)));
+    }
+    if !dry_run {
+        said.push_str(&format!("; {} KiB of disk freed", kib(pruned.freed)));
+    }
+    edge.printer.data(&said)
 }

@@ -32,7 +32,7 @@ fn a_cell_is_invalidated_alone() {
 fn an_invalidated_run_is_made_anew() {
     let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();
     let place = Place::new();
-    place.write("data.jsonl", &questions(5));
+    place.write("data.jsonl", &questions(5).replace("Question", &"Question ".repeat(20_000)));
     place.write("karat.yaml", &suite(&provider.base_url()));
     place.fine(&["run", "--run-id", "a"]);
     let before = place.canonical("a");
@@ -44,6 +44,15 @@ fn an_invalidated_run_is_made_anew() {
     assert!(place.fine(&["cache", "ls"]).stdout.contains('b'));
     assert!(place.fine(&["cache", "prune", "--older-than", "1ms"]).stdout.starts_with("5 results taken"));
     assert_eq!(place.fine(&["cache", "ls", "--json"]).stdout.trim(), "[]");
+    let (before, report) = (size_of_store(&place), place.canonical("b"));
+    let said = place.fine(&["cache", "prune", "--older-than", "1ms", "--traces"]).stdout;
+    assert!(said.contains("of requests and responses removed") && size_of_store(&place) < before, "{said}");
+    assert_eq!(place.canonical("b"), report);
+    assert!(!place.fine(&["trace", "b", "q1/mock/direct"]).stdout.contains("Question 1"));
+}
+
+fn size_of_store(place: &Place) -> u64 {
+    std::fs::metadata(place.path().join(".karat/karat.db")).unwrap().len()
 }
 
 /// `retry` makes again what failed and nothing else; its run is then whole.

@@ -1,0 +1,73 @@
+//! Making room: results of old runs go out of reuse, on request their requests and responses go for good, and the file
+//! becomes smaller by what is free in it.
+
+use karat_types::{Moment, RunStatus};
+use rusqlite::{Connection, params};
+
+use crate::error::{Attempt, ReadFailure};
+use crate::totals::status_code;
+use crate::{Store, StoreError, reuse, writer};
+
+const RESULTS: &str = "delete from reuse where block in
+    (select seq from blocks join runs on runs.id = blocks.run where runs.started_at < ?1)";
+
+/// A run that is not finished needs the calls that it has paid.
+const TRACES: &str = "update blocks set traces = x'' where length(traces) > 0
+    and run in (select id from runs where started_at < ?1 and status = ?2)";
+
+const TRACE_BYTES: &str = "select coalesce(sum(length(traces)), 0) from blocks
+    where run in (select id from runs where started_at < ?1 and status = ?2)";
+
+/// What a pruning took, or would take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Pruned {
+    /// Results that no later run takes over any more.
+    pub results: u64,
+    /// Bytes that requests and responses took on disk.
+    pub trace_bytes: u64,
+    /// Bytes by which the store became smaller; 0 where nothing was changed.
+    pub freed: u64,
+}
+
+impl Store {
+    /// Takes every result out of reuse that a run made which began before a moment; with `traces`, removes the requests
+    /// and responses of those of these runs that are finished. Then the file is made as small as its content, for which
+    /// as much room again is needed meanwhile. With `apply: false` it only counts.
+    ///
+    /// # Errors
+    /// The store cannot be read or written.
+    pub fn prune(&self, before: Moment, traces: bool, apply: bool) -> Result<Pruned, StoreError> {
+        let attempt = Attempt { path: self.path(), doing: "pruning old results" };
+        let connection = self.writing();
+        let transaction = writer::begin(&connection, attempt)?;
+        let mut pruned = (|| {
+            reuse::index_waiting(&transaction)?;
+            let results = transaction.execute(RESULTS, params![before.0])? as u64;
+            let trace_bytes = if traces { remove_traces(&transaction, before)? } else { 0 };
+            Ok(Pruned { results, trace_bytes, freed: 0 })
+        })()
+        .map_err(|failure: ReadFailure| failure.of(self.path(), "old results"))?;
+        if apply {
+            transaction.commit().map_err(|error| attempt.failed(error))?;
+            self.0.known_keys.committed();
+            pruned.freed = shrink(&connection).map_err(|error| attempt.failed(error))?;
+        }
+        Ok(pruned)
+    }
+}
+
+/// How many bytes went.
+fn remove_traces(connection: &Connection, before: Moment) -> rusqlite::Result<u64> {
+    let which = params![before.0, status_code(RunStatus::Finished)];
+    let bytes: i64 = connection.query_row(TRACE_BYTES, which, |row| row.get(0))?;
+    connection.execute(TRACES, which)?;
+    Ok(bytes.unsigned_abs())
+}
+
+/// By how many bytes the file became smaller.
+fn shrink(connection: &Connection) -> rusqlite::Result<u64> {
+    let number = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    let (size, before) = (number("page_size")?, number("page_count")?);
+    connection.execute_batch("vacuum; pragma wal_checkpoint(truncate)")?;
+    Ok((before - number("page_count")?).max(0).unsigned_abs() * size.unsigned_abs())
+}
