@@ -75,14 +75,14 @@ impl Reads {
         if self.whole_row {
             return key.json(&sample.columns).finish();
         }
-        self.named(sample).fold(key, |key, (name, value)| key.text(name).json(&*value)).finish()
+        self.named(sample).fold(key, |key, (name, value)| key.text(name).value(&value)).finish()
     }
 
     /// The same by name: a digest of each part, and of every column where the whole row is read.
     pub fn digests(&self, sample: &Sample) -> Vec<(String, Key)> {
         let unread = sample.columns.iter().filter(|(name, _)| self.whole_row && !self.columns.contains(name));
         let unread = unread.map(|(name, value)| (name.as_str(), Cow::Borrowed(value)));
-        let digest = |value: &Value| KeyBuilder::new("karat/column/1").json(value).finish();
+        let digest = |value: &Value| KeyBuilder::new("karat/column/1").value(value).finish();
         self.named(sample).chain(unread).map(|(name, value)| (name.to_owned(), digest(&value))).collect()
     }
 
@@ -115,12 +115,12 @@ pub(crate) fn step_key(before: Key, identity: Key, row: Key, trial: u32) -> Key 
 
 /// Key of an output that was not made but found.
 pub(crate) fn recorded_key(output: &Value) -> Key {
-    KeyBuilder::new("karat/recorded/1").json(output).finish()
+    KeyBuilder::new("karat/recorded/1").value(output).finish()
 }
 
 /// Content of an output.
 pub(crate) fn output_key(output: &Value) -> Key {
-    KeyBuilder::new("karat/output/1").json(output).finish()
+    KeyBuilder::new("karat/output/1").value(output).finish()
 }
 
 /// Key of one call of a step or judgment.

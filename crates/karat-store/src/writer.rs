@@ -29,9 +29,9 @@ const GROUP_BYTES: usize = 4 << 20;
 /// After a commit of so many records more of them are on their way.
 const BUSY_RECORDS: usize = 16;
 
-/// So long they are waited for then. A commit costs the same for one record as for a hundred, so under load this halves
-/// what recording costs; a caller waits longer by less than one commit, and where there is no load nobody waits.
-const LINGER: Duration = Duration::from_micros(500);
+/// So long they are waited for then. A commit costs nearly the same for one record as for a hundred, so under load this
+/// halves what recording costs; a caller waits longer by about one commit, and where there is no load nobody waits.
+const LINGER: Duration = Duration::from_millis(1);
 
 /// A run as its writer knows it.
 #[derive(Debug)]

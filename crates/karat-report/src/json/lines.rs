@@ -1,5 +1,5 @@
-//! The layout of report.json: the outer levels stand in lines of their own, what lies deeper in one line. So a person
-//! can read it, a diff shows one line a cell, and ten thousand cells take half the space.
+//! The layout of report.json: the outer levels stand in lines of their own, what lies deeper in one line without spaces.
+//! So a person can read it, a diff shows one line a cell, and ten thousand cells take less than half the space.
 
 use std::io::{self, Write};
 
@@ -34,7 +34,7 @@ impl Lines {
     fn member<W: Write + ?Sized>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
         match (first, self.depth <= BROKEN) {
             (true, false) => Ok(()),
-            (false, false) => out.write_all(b", "),
+            (false, false) => out.write_all(b","),
             (true, true) => self.line(out),
             (false, true) => out.write_all(b",").and_then(|()| self.line(out)),
         }
@@ -77,7 +77,7 @@ impl Formatter for Lines {
     }
 
     fn begin_object_value<W: Write + ?Sized>(&mut self, out: &mut W) -> io::Result<()> {
-        out.write_all(b": ")
+        out.write_all(if self.depth <= BROKEN { b": " } else { b":" })
     }
 
     fn end_object_value<W: Write + ?Sized>(&mut self, _: &mut W) -> io::Result<()> {
@@ -101,7 +101,7 @@ mod tests {
         let text = String::from_utf8(bytes).unwrap();
         assert_eq!(
             text,
-            "{\n \"run\": {\n  \"id\": \"a\"\n },\n \"cells\": [\n  {\"n\": 1, \"of\": [1, 2]},\n  {\"n\": 2}\n ],\n \
+            "{\n \"run\": {\n  \"id\": \"a\"\n },\n \"cells\": [\n  {\"n\":1,\"of\":[1,2]},\n  {\"n\":2}\n ],\n \
              \"gates\": [],\n \"empty\": {}\n}"
         );
         assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), value);
