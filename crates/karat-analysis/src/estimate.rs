@@ -202,6 +202,7 @@ mod tests {
         assert!((lo - 0.445_739_743_239_121_2).abs() < 1e-9 && (hi - 4.554_260_256_760_879).abs() < 1e-9);
     }
 
+    /// PE-11: a pass rate has an interval, also where everything passes.
     #[test]
     fn a_rate_gets_wilson_which_does_not_collapse() {
         let found = figure(&one(&[1.0; 12]), Aggregate::Mean, true, Level::P95).unwrap();

@@ -146,32 +146,47 @@ fn disagreement(findings: &Findings) -> Option<Recommendation> {
     ))
 }
 
+/// Value and bounds with the same number of decimals.
 fn with_interval(finding: &Finding) -> String {
     match (finding.interval(), finding.level()) {
-        (Some((lo, hi)), Some(level)) => format!(
-            "{} ({} % CI {} to {}, n = {})",
-            signed(finding.value()),
-            short(100.0 * level),
-            signed(lo),
-            signed(hi),
-            finding.n()
-        ),
+        (Some((lo, hi)), Some(level)) => {
+            let decimals =
+                decimals([finding.value(), lo, hi].into_iter().fold(0.0, |most: f64, it| most.max(it.abs())));
+            let number = |value: f64| with_sign(value, format!("{:.decimals$}", value.abs()));
+            format!(
+                "{} ({} % CI {} to {}, n = {})",
+                number(finding.value()),
+                short(100.0 * level),
+                number(lo),
+                number(hi),
+                finding.n()
+            )
+        }
         _ => format!("{} (no interval, n = {})", signed(finding.value()), finding.n()),
     }
 }
 
 fn signed(value: f64) -> String {
-    let text = short(value.abs());
+    with_sign(value, short(value.abs()))
+}
+
+/// The size of a number with its sign, unless it is zero.
+fn with_sign(value: f64, text: String) -> String {
     let is_zero = text.chars().all(|c| matches!(c, '0' | '.'));
     if is_zero { text } else { format!("{}{text}", if value < 0.0 { '−' } else { '+' }) }
 }
 
 /// Three significant digits, without trailing zeros.
 fn short(value: f64) -> String {
-    let magnitude = if value.abs() > 0.0 { value.abs().log10().floor() as i32 } else { 0 };
-    let decimals = (2 - magnitude).clamp(0, 6) as usize;
+    let decimals = decimals(value);
     let text = format!("{value:.decimals$}");
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+/// Decimals that show three significant digits.
+fn decimals(value: f64) -> usize {
+    let magnitude = if value.abs() > 0.0 { value.abs().log10().floor() as i32 } else { 0 };
+    (2 - magnitude).clamp(0, 6) as usize
 }
 
 #[cfg(test)]

@@ -72,6 +72,7 @@ mod tests {
         }
     }
 
+    /// PE-10: trials are reduced by the declared rule.
     #[test]
     fn trials_become_one_value() {
         let trials = [0.0, 1.0, 1.0];

@@ -111,7 +111,7 @@ mod tests {
         }
     }
 
-    /// Peers 27: no number of retries waits for days.
+    /// PE-27: no number of retries waits for days.
     #[test]
     fn all_waits_together_are_bounded() {
         let told = Some(Duration::from_secs(3600));

@@ -56,7 +56,7 @@ fn faults() -> Vec<Fault> {
     ]
 }
 
-/// Peers 7, 27, 28: every fault ends, with the right code, after a bounded number of attempts.
+/// PE-07, PE-27, PE-28: every fault ends, with the right code, after a bounded number of attempts.
 #[tokio::test]
 async fn every_fault_has_its_code_and_its_number_of_attempts() {
     for protocol in PROTOCOLS {
@@ -127,7 +127,7 @@ async fn the_provider_says_how_long_to_wait_within_bounds() {
     assert!(start.elapsed() < Duration::from_secs(20));
 }
 
-/// Law 13, peers 3: usage that cannot be true is unknown, never a number.
+/// PE-03, law 13: usage that cannot be true is unknown, never a number.
 #[tokio::test]
 async fn wrong_usage_is_no_usage() {
     let nonsense = |input: &Value| json!({ "prompt_tokens": input, "completion_tokens": 1, "input_tokens": input, "output_tokens": 1 });
@@ -167,6 +167,7 @@ async fn a_redirect_is_never_followed() {
     assert_eq!(target.server.requests(), 0);
 }
 
+/// PE-34: neither waiting nor failed attempts are latency.
 #[tokio::test]
 async fn latency_is_that_of_the_last_attempt() {
     let answers = [Behaviour::slow(5_000, "x"), Behaviour::slow(30, "y")];
@@ -176,6 +177,7 @@ async fn latency_is_that_of_the_last_attempt() {
     assert!((30.0..800.0).contains(&exchange.latency_ms), "{}", exchange.latency_ms);
 }
 
+/// PE-24: calls beyond the limit wait, and all of them end.
 #[tokio::test]
 async fn no_more_calls_are_in_flight_than_the_model_allows() {
     let mut bench = Bench::new("openai", Behaviour::slow(100, "x"));

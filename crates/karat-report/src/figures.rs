@@ -55,6 +55,7 @@ pub(crate) fn digits(metric: &impl Scaled, value: f64) -> usize {
         Some(_) => 3,
         None if value.abs() >= 100.0 => 0,
         None if value.abs() >= 1.0 => 2,
+        None if value.abs() >= 0.01 || value.abs() <= 0.0 => 3,
         None => 4,
     }
 }

@@ -73,7 +73,7 @@ impl Score {
 mod tests {
     use super::*;
 
-    /// Peers 3, 4: an undefined number can never enter a mean.
+    /// PE-03, PE-04: an undefined number can never enter a mean.
     #[test]
     fn nan_becomes_unscored() {
         assert!(Score::value(f64::NAN).is_unscored());

@@ -128,7 +128,7 @@ impl Observer for Bar {
 mod tests {
     use super::*;
 
-    /// CL-04: the seed's line.
+    /// PE-28, CL-04: the seed's line.
     #[test]
     fn a_cell_is_one_line() {
         let cell = CellProgress {

@@ -68,7 +68,7 @@ fn few_scores_get_the_exact_test() {
     assert_eq!(beside, ["paired t", "BCa bootstrap"]);
 }
 
-/// BY-01: pass/fail gets McNemar's mid-p, with the exact p-value and the t interval beside it.
+/// PE-13, BY-01: pass/fail gets McNemar's mid-p, with the exact p-value and the t interval beside it.
 #[test]
 fn pass_fail_gets_mid_p() {
     let passes = |wins: usize, losses: usize| {
@@ -128,7 +128,7 @@ fn an_undecided_comparison_has_a_price() {
     assert_eq!(only(&unpriced).needed.as_ref().unwrap().cost_usd, None);
 }
 
-/// BY-01: clusters count as what they are worth.
+/// PE-12, BY-01: clusters count as what they are worth.
 #[test]
 fn clustered_samples_are_tested_by_cluster() {
     let names: Vec<String> = (0..40).map(|sample| format!("passage {}", sample / 8)).collect();

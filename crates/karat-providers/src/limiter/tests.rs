@@ -34,7 +34,7 @@ fn within_a_minute(starts: &[f64]) -> usize {
     starts.iter().map(|first| from(*first)).max().unwrap_or(0)
 }
 
-/// CL-15: no minute has more requests than declared.
+/// PE-30, CL-15: no minute has more requests than declared.
 #[tokio::test(start_paused = true)]
 async fn requests_a_minute_are_kept() {
     let limiter = Limiter::new(Limits { rpm: Some(120), ..Limits::default() });
@@ -44,7 +44,7 @@ async fn requests_a_minute_are_kept() {
     assert!((145.0..155.0).contains(starts.last().unwrap()), "{:?}", starts.last());
 }
 
-/// CL-15: tokens are reserved on an estimate and what was not used goes back.
+/// PE-30, CL-15: tokens are reserved on an estimate and what was not used goes back.
 #[tokio::test(start_paused = true)]
 async fn tokens_a_minute_are_settled_on_usage() {
     let limits = Limits { tpm: Some(60_000), ..Limits::default() };

@@ -1,6 +1,7 @@
 //! Tokens, money, and what a score costs (CL-22).
 
 use karat_analysis::{Bill, Group};
+use karat_types::Money;
 
 use super::page::{Inline, Page, columns};
 use crate::figures::{self, count};
@@ -10,15 +11,22 @@ pub(super) fn write(page: &mut Page, report: Report<'_>) {
     let findings = report.findings;
     let spend = findings.run.spend;
     page.heading(2, Inline::plain("Cost"));
+    let tokens = spend.extraction.usage.total() + spend.judging.usage.total();
+    if findings.models.is_empty() && tokens == 0 && spend.cost() == Some(Money::ZERO) {
+        page.paragraph(Inline::plain("No model was called, and nothing was paid."));
+        return;
+    }
     page.list(totals(report));
     let heads = columns(&["Calls", "Input tokens", "Output tokens", "Cost"]);
     let row = |name: &'static str, bill: &Bill| {
-        let unknown = if bill.unpriced > 0 { format!(" ({} unpriced)", count(bill.unpriced)) } else { String::new() };
+        let cost = Inline::text(figures::money(bill.cost()));
+        let cost =
+            if bill.unpriced > 0 { cost.and(" (").and_text(count(bill.unpriced)).and(" unpriced)") } else { cost };
         vec![
             Inline::plain(name),
             Inline::text(count(bill.usage.input_tokens)),
             Inline::text(count(bill.usage.output_tokens)),
-            Inline::text(figures::money(bill.cost())).and_text(unknown),
+            cost,
         ]
     };
     page.table(&heads, [row("systems", &spend.extraction), row("judges", &spend.judging)]);

@@ -109,9 +109,9 @@ fn write_texts(page: &mut Page, texts: &TextDelta) {
     );
     let line = |sign: &'static str| {
         move |change: &TextChange| {
-            let times = if change.times > 1 { format!(" (×{})", change.times) } else { String::new() };
             let text = brief(&change.text, 160);
-            Inline::plain(sign).and_code(&change.sample).and(": ").and_text(text).and_text(times)
+            let line = Inline::plain(sign).and_code(&change.sample).and(": ").and_text(text);
+            if change.times > 1 { line.and(" (×").and_text(count(change.times)).and(")") } else { line }
         }
     };
     let appeared = texts.appeared.iter().take(TEXTS).map(line("appeared in "));

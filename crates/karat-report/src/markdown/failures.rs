@@ -26,12 +26,10 @@ pub(super) fn write(page: &mut Page, report: Report<'_>) {
     if failures.worst.is_empty() {
         return;
     }
-    let heads = [
-        Column::left(Inline::plain("Sample")),
-        Column::left(Inline::plain("System")),
-        Column::left(Inline::plain("Fell short in")),
-        Column::left(Inline::plain("Why")),
-    ];
+    let mut heads = ["Sample", "System", "Fell short in"].map(|head| Column::left(Inline::plain(head))).to_vec();
+    if failures.worst.iter().any(|failure| failure.why.is_some()) {
+        heads.push(Column::left(Inline::plain("Why")));
+    }
     page.table(&heads, failures.worst.iter().map(|failure| row(report, failure)));
     if (failures.worst.len() as u64) < failures.cells {
         let shown = count(failures.worst.len() as u64);

@@ -13,21 +13,23 @@ pub(super) fn write(page: &mut Page, report: Report<'_>) {
         return;
     }
     page.heading(2, Inline::plain("Leaderboards"));
+    let ranked = if report.findings.models.is_empty() { "Variant" } else { "Model" };
     for (at, metric) in report.metrics() {
         if let Some(board) = report.findings.leaderboards.get(at) {
             page.heading(3, Inline::code(&metric.name));
-            write_board(page, metric, board);
+            write_board(page, metric, board, ranked);
         }
     }
 }
 
-fn write_board(page: &mut Page, metric: &MetricSpec, board: &Leaderboard) {
+/// `ranked` is what the places are.
+fn write_board(page: &mut Page, metric: &MetricSpec, board: &Leaderboard, ranked: &'static str) {
     if board.places.is_empty() {
         page.paragraph(Inline::plain("No sample × variant pair is scored for all models, so none is ranked."));
     } else {
         let heads = [
             Column::right(Inline::plain("#")),
-            Column::left(Inline::plain("Model")),
+            Column::left(Inline::plain(ranked)),
             Column::right(Inline::plain("Score")),
             Column::right(Inline::plain("Interval")),
             Column::right(Inline::plain("n")),

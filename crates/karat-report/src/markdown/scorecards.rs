@@ -16,7 +16,7 @@ pub(super) fn write(page: &mut Page, report: Report<'_>) {
     page.heading(2, Inline::plain("Scorecards"));
     for group in groups {
         page.heading(3, Inline::code(&group.id));
-        page.paragraph(profile(report, group));
+        profile(report, group).into_iter().for_each(|words| page.paragraph(words));
         let heads = columns(&["Metric", "Figure", "Interval", "Median", "Min", "Max", "SD", "n", "Left out"]);
         page.table(&heads, report.metrics().filter_map(|(at, metric)| Some(row(metric, group.metrics.get(at)?))));
     }
@@ -60,7 +60,8 @@ fn standings<'a>(report: Report<'a>, group: &Group) -> Vec<Standing<'a>> {
     all
 }
 
-fn profile(report: Report<'_>, group: &Group) -> Inline {
+/// `None` where there is no dimension beside the primary metric.
+fn profile(report: Report<'_>, group: &Group) -> Option<Inline> {
     let standings = standings(report, group);
     let said = |it: &Standing<'_>| {
         Inline::code(&it.metric.name)
@@ -70,8 +71,8 @@ fn profile(report: Report<'_>, group: &Group) -> Inline {
             .and(word(it.share))
             .and(")")
     };
-    match standings.as_slice() {
-        [] => Inline::plain("No dimensions to compare."),
+    let words = match standings.as_slice() {
+        [] => return None,
         [only] => Inline::plain("One dimension: ").then(said(only)).and("."),
         [best, .., worst] if best.share - worst.share < EVEN => {
             Inline::plain("Even over its dimensions: from ").then(said(worst)).and(" to ").then(said(best)).and(".")
@@ -81,7 +82,8 @@ fn profile(report: Report<'_>, group: &Group) -> Inline {
             let between = Inline::list(middle.iter().map(said));
             if middle.is_empty() { line.and(".") } else { line.and("; between them ").then(between).and(".") }
         }
-    }
+    };
+    Some(words)
 }
 
 /// Where on the range a value stands, in a word.

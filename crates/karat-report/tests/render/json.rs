@@ -35,7 +35,7 @@ fn export_parse_export_is_identical() {
     assert_eq!(first.trim_end(), String::from_utf8(second).unwrap());
 }
 
-/// Law 9: rendering one stored run twice is byte-identical.
+/// PE-15, law 9: rendering one stored run twice is byte-identical.
 #[test]
 fn rendering_twice_is_byte_identical() {
     let render = || json::render(Example::new().report()).unwrap();
@@ -147,6 +147,7 @@ fn a_long_output_is_referred_to_and_a_short_one_shown() {
     assert_eq!(document["cells"][1]["output"]["claims"][0]["text"], "iron iron iron iron");
 }
 
+/// PE-23: the report of a large run stays small.
 #[test]
 fn cells_of_a_large_run_stand_in_a_file_of_their_own() {
     let example = Example::of(Sketch::new(1, 1, 10_001).fill(5.0).run());

@@ -171,7 +171,7 @@ fn an_undefined_column_is_unscored() {
     assert!(driven.error().contains("sample.channelName"), "{}", driven.error());
 }
 
-/// CL-17: identity is content: the judge model is apart, labels count only where they are shown.
+/// PE-17, CL-17: identity is content: the judge model is apart, labels count only where they are shown.
 #[test]
 fn identity_is_content() {
     let of = |rubric: Value, labels: Value, judge: Value| {

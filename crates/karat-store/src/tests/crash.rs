@@ -50,7 +50,8 @@ fn writes_until_it_is_killed() {
     });
 }
 
-/// BY-04: after `kill -9` everything acknowledged is there, whole, in order; the run can be gone on with at once.
+/// PE-20, PE-25, BY-04: after `kill -9` everything acknowledged is there, whole, in order; the run can be gone on with
+/// at once.
 #[test]
 fn kill_9_loses_nothing_that_was_acknowledged() {
     let folder = folder();

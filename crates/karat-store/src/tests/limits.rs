@@ -61,7 +61,8 @@ fn a_full_disk_fails_every_waiter_and_all_that_follows() {
     assert_eq!(ordinals(&store, "r"), [0, 1]);
 }
 
-/// Peers ("database is locked"): a store that stays locked is an error that says for how long, by whom, and what to do.
+/// PE-25: peers ("database is locked"): a store that stays locked is an error that says for how long, by whom, and what
+/// to do.
 #[test]
 fn a_locked_store_is_an_error_that_names_the_holder() {
     let folder = folder();
@@ -82,7 +83,7 @@ fn a_locked_store_is_an_error_that_names_the_holder() {
     assert!(store.begin(&header("s", 1)).unwrap_err().to_string().contains("process 4711"));
 }
 
-/// A store that another process has locked is waited for.
+/// PE-25: a store that another process has locked is waited for.
 #[test]
 fn a_store_that_is_locked_for_a_moment_is_waited_for() {
     let folder = folder();
@@ -164,7 +165,8 @@ fn the_folder_is_private_and_ignored_by_git() {
     assert!(!folder.path().join(".gitignore").exists());
 }
 
-/// BY-09: every query that runs over a run or looks something up goes through an index, in the order in which it reads.
+/// PE-22, BY-09: every query that runs over a run or looks something up goes through an index, in the order in which it
+/// reads.
 #[test]
 fn queries_go_through_their_indexes() {
     let folder = folder();

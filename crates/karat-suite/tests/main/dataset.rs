@@ -182,7 +182,7 @@ fn a_broken_row_can_become_an_errored_sample() {
     insta::assert_snapshot!(plan.warnings.plain());
 }
 
-/// Peers 21: memory does not grow with the rows; a hundred thousand of them stream.
+/// PE-21: memory does not grow with the rows; a hundred thousand of them stream.
 #[test]
 fn many_rows_stream() {
     let data: String =

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::place::Place;
 
-/// BR-18, CL-16: judges with each other, as words, Markdown and JSON; with people's labels where there are some.
+/// PE-10, BR-18, CL-16: judges with each other, as words, Markdown and JSON; with people's labels where there are some.
 #[test]
 fn judges_are_compared_with_each_other_and_with_people() {
     let place = Place::new();

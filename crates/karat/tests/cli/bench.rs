@@ -22,7 +22,7 @@ fn every_call_is_made_once() {
     assert_eq!(place.canonical("a"), place.canonical("b"));
 }
 
-/// CL-22: the budget holds, and stopping because of it is exit 5; raising it goes on where it stopped.
+/// PE-32, CL-22: the budget holds, and stopping because of it is exit 5; raising it goes on where it stopped.
 #[test]
 fn budgets_and_call_limits_stop_the_run() {
     let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();
@@ -41,7 +41,7 @@ fn budgets_and_call_limits_stop_the_run() {
     assert_eq!(provider.requests(), 40);
 }
 
-/// Peers 35: nothing ran, or everything errored, is never exit 0.
+/// PE-28, PE-35: nothing ran, or everything errored, is never exit 0.
 #[test]
 fn a_provider_that_is_down_is_exit_1() {
     let place = Place::new();
@@ -56,7 +56,7 @@ fn a_provider_that_is_down_is_exit_1() {
     assert_eq!(said.code, 1, "{}", said.all());
 }
 
-/// CL-15, peers 27: with a third of all attempts failing in mixed ways the run completes within its retries.
+/// PE-27, PE-29, CL-15: with a third of all attempts failing in mixed ways the run completes within its retries.
 #[test]
 fn mixed_faults_are_survived() {
     let provider = FakeProvider::start(Script::echo(Echo { fault_rate: 0.3, ..Echo::default() })).unwrap();
@@ -69,7 +69,7 @@ fn mixed_faults_are_survived() {
     assert_eq!(place.report("a")["metrics"]["hit"]["value"], 1.0);
 }
 
-/// Peers 35, CL-15: a run whose judge could never be read is no result.
+/// PE-35, CL-15: a run whose judge could never be read is no result.
 #[test]
 fn a_judge_without_one_score_is_exit_1() {
     let place = Place::new();

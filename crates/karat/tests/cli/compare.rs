@@ -61,7 +61,8 @@ fn a_margin_makes_equivalence() {
     assert!(wrong.code == 1 && wrong.stderr.contains("hit=-1"), "{}", wrong.all());
 }
 
-/// BY-01: two runs are paired by sample id, and what has no partner is listed; files are written where `-o` says.
+/// PE-12, BY-01: two runs are paired by sample id, and what has no partner is listed; files are written where `-o`
+/// says.
 #[test]
 fn runs_are_compared_by_sample_id() {
     let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();

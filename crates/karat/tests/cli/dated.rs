@@ -72,7 +72,7 @@ printf 'Sure.\n```json\n{"good": 4, "reasoning": "Clear and well sourced."}\n```
     assert_eq!(std::fs::read_to_string(place.path().join("seen")).unwrap().lines().count(), 2);
 }
 
-/// BR-05: a judge that fails or is not installed leaves the judgment unscored, says why, and is not tried again.
+/// PE-03, BR-05: a judge that fails or is not installed leaves the judgment unscored, says why, and is not tried again.
 #[cfg(unix)]
 #[test]
 fn a_judge_that_fails_is_unscored_and_says_why() {
@@ -156,7 +156,7 @@ fn doctor_shows_no_key() {
     assert!(said.stdout.contains("will be made by the first run"), "{}", said.all());
 }
 
-/// BY-15: `--safe` refuses a suite that would run a program, wherever it stands; environment twins can say no.
+/// PE-38, BY-15: `--safe` refuses a suite that would run a program, wherever it stands; environment twins can say no.
 #[test]
 fn a_safe_run_starts_no_program() {
     let place = place();

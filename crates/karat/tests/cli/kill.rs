@@ -10,7 +10,8 @@ const CELLS: usize = 600;
 const CONCURRENCY: usize = 16;
 const KILLS: u64 = 20;
 
-/// BY-04: at most (cells + concurrency × kills) calls, and the same canonical report as without a kill.
+/// PE-08, PE-18, PE-20, BY-04: at most (cells + concurrency × kills) calls, and the same canonical report as without a
+/// kill.
 #[test]
 fn kill_and_resume_is_as_if_nothing_happened() {
     let provider =

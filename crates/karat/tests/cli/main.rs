@@ -16,6 +16,7 @@ mod inspect;
 mod interruption;
 mod kill;
 mod outside;
+mod peers;
 mod place;
 mod privacy;
 mod provider;

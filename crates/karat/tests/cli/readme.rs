@@ -14,7 +14,7 @@ fn block(language: &str, containing: &str) -> String {
     found.unwrap_or_else(|| panic!("the README has no {language} block with {containing:?}")).to_owned()
 }
 
-/// The suite of the README runs as it stands, and so do the commands below it.
+/// PE-36: the suite of the README runs as it stands, and so do the commands below it.
 #[test]
 fn the_readme_is_true() {
     let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();

@@ -18,8 +18,8 @@ fn record(place: &Place, provider: &FakeProvider) -> Said {
     said
 }
 
-/// CL-25: a replayed run opens no connection, needs no key, pays nothing and ends with the same canonical report and the
-/// same bytes; the recording holds no key.
+/// PE-15, CL-25: a replayed run opens no connection, needs no key, pays nothing and ends with the same canonical report
+/// and the same bytes; the recording holds no key.
 #[test]
 fn a_recorded_run_is_replayed_byte_for_byte() {
     let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();

@@ -102,7 +102,7 @@ fn reuse_is_a_policy() {
     assert_eq!(cached("e"), 6);
 }
 
-/// BY-06: trials never share an entry: three trials of a cell are three calls, and the next run makes none.
+/// PE-34, BY-06: trials never share an entry: three trials of a cell are three calls, and the next run makes none.
 #[test]
 fn trials_never_share() {
     let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();

@@ -11,7 +11,7 @@ const CELLS: usize = 20_000;
 /// Peak of resident memory that such a run may take, in KiB.
 const MOST: u64 = 150 * 1024;
 
-/// BY-09: memory is bounded, and above ten thousand cells they stand in a file of their own.
+/// PE-21, PE-24, BY-09: memory is bounded, and above ten thousand cells they stand in a file of their own.
 #[test]
 fn many_cells_take_little_memory() {
     let provider = FakeProvider::start_on(0, Script::echo(Echo::default()), Memory::Counts).unwrap();

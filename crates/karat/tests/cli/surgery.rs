@@ -55,7 +55,7 @@ fn size_of_store(place: &Place) -> u64 {
     std::fs::metadata(place.path().join(".karat/karat.db")).unwrap().len()
 }
 
-/// `retry` makes again what failed and nothing else; its run is then whole.
+/// PE-19: `retry` makes again what failed and nothing else; its run is then whole.
 #[test]
 fn only_what_failed_is_tried_again() {
     static BROKEN: AtomicBool = AtomicBool::new(true);
@@ -83,7 +83,8 @@ fn only_what_failed_is_tried_again() {
     assert!(place.fine(&["retry", "a"]).stderr.contains("nothing in this run failed"));
 }
 
-/// `score` makes no output, uses today's scorers and keeps those that the suite has lost; its run can be reported.
+/// PE-05, PE-19: `score` makes no output, uses today's scorers and keeps those that the suite has lost; its run can be
+/// reported.
 #[test]
 fn stored_outputs_are_scored_again() {
     let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();

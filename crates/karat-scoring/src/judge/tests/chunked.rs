@@ -47,8 +47,8 @@ fn answers(scores: &[[f64; 4]], change: impl Fn(usize, &mut Value)) -> Vec<Resul
     replies.collect()
 }
 
-/// CL-14, BY-14: what is too long for the judge's window is cut at the same places every time; every character and every
-/// claim is judged, a claim by the piece that its words match, one that matches nowhere by all.
+/// PE-06, CL-14, BY-14: what is too long for the judge's window is cut at the same places every time; every character
+/// and every claim is judged, a claim by the piece that its words match, one that matches nowhere by all.
 #[test]
 fn a_long_transcript_is_judged_in_pieces() {
     let claims = long_claims();
@@ -187,7 +187,8 @@ fn a_prompt_that_does_not_fit_is_unscored() {
     assert!(driven.error().contains("leaves no room"), "{}", driven.error());
 }
 
-/// SP-03: a reply that was cut at its limit is never taken for complete: its list is halved, and each half asked for.
+/// PE-02, SP-03: a reply that was cut at its limit is never taken for complete: its list is halved, and each half asked
+/// for.
 #[test]
 fn a_cut_reply_halves_its_list() {
     let mut rubric = rubrics::spans();

@@ -134,7 +134,7 @@ fn the_judge_is_blind() {
     }
 }
 
-/// CL-12: untrusted text cannot close its fence.
+/// PE-09, CL-12: untrusted text cannot close its fence.
 #[test]
 fn an_injection_stays_inside_its_fence() {
     let mut claims = rubrics::Claims::new();

@@ -25,7 +25,7 @@ fn stopped() -> FinishReason {
     FinishReason::Stop
 }
 
-/// CL-15, BY-07: each reply is read on its rung with its scores, or is unscored; none is counted as a fail.
+/// PE-01, CL-15, BY-07: each reply is read on its rung with its scores, or is unscored; none is counted as a fail.
 #[test]
 fn every_reply_of_the_corpus_ends_as_expected() {
     let rows: Vec<Row> = CORPUS.lines().map(|line| serde_json::from_str(line).unwrap()).collect();

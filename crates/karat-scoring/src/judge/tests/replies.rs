@@ -37,7 +37,7 @@ fn the_overall_is_recomputed() {
     assert!(driven.verdict.notes.is_empty(), "{:?}", driven.verdict.notes);
 }
 
-/// CL-15, BY-07: an invalid reply is asked for again with the error, its pointer and the reply itself.
+/// PE-07, CL-15, BY-07: an invalid reply is asked for again with the error, its pointer and the reply itself.
 #[test]
 fn an_invalid_reply_is_asked_for_again() {
     let bad = changed(|reply| reply["accuracy"] = json!(11));
@@ -54,7 +54,7 @@ fn an_invalid_reply_is_asked_for_again() {
     assert_eq!(driven.notes(NoteKind::Reasked).len(), 1);
 }
 
-/// BY-07: what stays invalid is unscored, never a low score.
+/// PE-01, BY-07: what stays invalid is unscored, never a low score.
 #[test]
 fn a_reply_that_stays_invalid_is_unscored() {
     let driven = claims(&["I cannot judge this.", ""]);
@@ -183,7 +183,7 @@ fn caps_are_enforced_and_recorded() {
     assert_eq!(driven.notes(NoteKind::Lenience), ["`notes` was cut from 100 to 60 characters"]);
 }
 
-/// CL-06, SP-03: a reply that was cut off is never parsed as if it were complete.
+/// PE-02, CL-06, SP-03: a reply that was cut off is never parsed as if it were complete.
 #[test]
 fn a_truncated_reply_is_asked_for_again() {
     let whole = changed(|_| {});
