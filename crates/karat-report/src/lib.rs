@@ -7,6 +7,7 @@
 pub mod agreement;
 mod changes;
 pub mod comparison;
+mod corpus;
 pub mod csv;
 mod figures;
 pub mod html;

@@ -274,13 +274,14 @@ struct Basis<'a> {
     hardest_sample: Option<&'a karat_analysis::Place>,
 }
 
-/// A corpus with the moment in which its run ended.
+/// A corpus with the moment in which its run ended, and the gates on its means that failed.
 #[derive(Serialize)]
 struct Corpus<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     scored_at: Option<String>,
     #[serde(flatten)]
     corpus: &'a SummaryCorpus,
+    gates_failed: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -319,7 +320,8 @@ fn outcome<'a>(report: Report<'a>, outcome: &'a Outcome) -> Analysis<'a> {
     match outcome {
         Outcome::SummaryCorpus(corpus) => {
             let ended = report.rows.header().completed_at.filter(|_| !report.context.canonical);
-            Analysis::Corpus(Corpus { scored_at: ended.map(rfc3339), corpus })
+            let gates_failed = crate::corpus::gates_failed(report, corpus);
+            Analysis::Corpus(Corpus { scored_at: ended.map(rfc3339), corpus, gates_failed })
         }
         Outcome::Diagnostics(found) if report.context.canonical => {
             Analysis::Diagnostics(Box::new(found.without_times()))

@@ -12,7 +12,7 @@ const SESSIONS: usize = 40;
 pub(super) fn write(page: &mut Page, report: Report<'_>) {
     for analysed in &report.findings.analyses {
         if let Outcome::SummaryCorpus(corpus) = &analysed.outcome {
-            sessions(page, corpus);
+            sessions(page, report, corpus);
         }
     }
 }
@@ -21,9 +21,14 @@ fn number(value: Option<f64>) -> Inline {
     Inline::text(value.map_or_else(|| NONE.to_owned(), |value| format!("{value:.3}")))
 }
 
-fn sessions(page: &mut Page, corpus: &SummaryCorpus) {
+fn sessions(page: &mut Page, report: Report<'_>, corpus: &SummaryCorpus) {
     page.heading(2, Inline::plain("Sessions"));
     page.paragraph(overview(corpus));
+    page.list(
+        crate::corpus::gates_failed(report, corpus)
+            .into_iter()
+            .map(|failed| Inline::plain("**Gate failed:** ").and_code(failed)),
+    );
     let names = corpus.dimension_means.names().map(|name| Column::right(Inline::code(name)));
     let heads: Vec<Column> = [Column::left(Inline::plain("Session")), Column::right(Inline::plain("Overall"))]
         .into_iter()

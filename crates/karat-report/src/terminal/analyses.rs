@@ -20,7 +20,7 @@ pub(super) fn lines(report: Report<'_>) -> Vec<String> {
     for analysed in &report.findings.analyses {
         let (head, parts) = match &analysed.outcome {
             Outcome::Diagnostics(found) => (overview(found), diagnostics(&found.all)),
-            Outcome::SummaryCorpus(corpus) => (sessions(corpus), worst_sessions(corpus)),
+            Outcome::SummaryCorpus(corpus) => (sessions(corpus), of_sessions(report, corpus)),
             _ => continue,
         };
         lines.push(format!("{}: {head}", brief(&analysed.id, TEXT)));
@@ -109,9 +109,11 @@ fn sessions(corpus: &SummaryCorpus) -> String {
     )
 }
 
-fn worst_sessions(corpus: &SummaryCorpus) -> Vec<(&'static str, String)> {
+fn of_sessions(report: Report<'_>, corpus: &SummaryCorpus) -> Vec<(&'static str, String)> {
     let means = corpus.dimension_means.iter().map(|(name, mean)| format!("{name} {}", number(*mean)));
     let worst = corpus.worst(NAMED).into_iter();
     let worst = worst.map(|session| format!("{} {}", brief(&session.name, TEXT), number(session.overall)));
-    vec![("means", joined(means)), ("worst", joined(worst))]
+    let failed = crate::corpus::gates_failed(report, corpus);
+    let parts = [("means", joined(means)), ("worst", joined(worst)), ("gates", joined(failed.into_iter()))];
+    parts.into_iter().filter(|(_, text)| !text.is_empty()).collect()
 }

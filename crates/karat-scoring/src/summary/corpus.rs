@@ -6,6 +6,7 @@ use karat_types::Moment;
 use serde::{Deserialize, Serialize};
 
 use super::fidelity::{Fidelity, SessionScore};
+use super::gates::Gates;
 use super::{DIMENSIONS, ReferenceSession, Summary};
 
 /// Why every dimension of a session without a candidate is 0.
@@ -28,6 +29,9 @@ pub struct CorpusReport {
     pub dimension_means: BTreeMap<String, f64>,
     /// The sessions, in the corpus's order.
     pub sessions: Vec<SessionScore>,
+    /// What [`held_to`](Self::held_to) found too low; empty without gates.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gates_failed: Vec<String>,
 }
 
 impl Fidelity {
@@ -64,7 +68,15 @@ impl CorpusReport {
                 .filter_map(|name| Some(((*name).to_owned(), of_dimension(name)?)))
                 .collect(),
             sessions,
+            gates_failed: Vec::new(),
         }
+    }
+
+    /// The same with the gates that it does not pass.
+    #[must_use]
+    pub fn held_to(mut self, gates: &Gates) -> Self {
+        self.gates_failed = gates.failed(&self);
+        self
     }
 }
 

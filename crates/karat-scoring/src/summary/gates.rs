@@ -24,6 +24,7 @@ pub struct Gates {
 
 /// A gate that could never fail or never pass.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum GateError {
     /// There is no such dimension.
     #[error("a gate names the dimension `{0}`; the dimensions are title, summary, key_actions, outcome, aha_moments")]
