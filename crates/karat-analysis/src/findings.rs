@@ -7,7 +7,7 @@ use karat_types::{Money, PlanHeader};
 use serde::Serialize;
 
 use crate::aggregate::{Measure, Spread, spread};
-use crate::analyses::{Agreement, Analysed, Delta, Errors, Failures, Grading, Notes, Outcome};
+use crate::analyses::{Agreement, Analysed, Calibration, Delta, Errors, Failures, Grading, Notes, Outcome};
 use crate::baseline::{Beside, on_sample};
 use crate::finding::Finding;
 use crate::groups::Group;
@@ -170,6 +170,14 @@ impl Findings {
     pub fn agreement(&self) -> Option<&Agreement> {
         self.analyses.iter().find_map(|it| match &it.outcome {
             Outcome::Agreement(found) => Some(found),
+            _ => None,
+        })
+    }
+
+    /// The first `calibration` that ran.
+    pub fn calibration(&self) -> Option<&Calibration> {
+        self.analyses.iter().find_map(|it| match &it.outcome {
+            Outcome::Calibration(found) => Some(found),
             _ => None,
         })
     }

@@ -78,6 +78,7 @@ impl Invocation {
             tier: self.tier,
             variants: some(&self.variants),
             judges: some(&self.judges),
+            scorers: None,
             samples: self.samples.clone(),
             limit: self.limit,
             as_of: self.as_of.clone(),

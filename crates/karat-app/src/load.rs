@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use karat_analysis::gate;
-use karat_suite::{Files, Plan, Registry, Suite};
+use karat_suite::{Files, Overrides, Plan, Registry, Suite};
 use karat_types::{PlanHeader, ScorerKind};
 
 use crate::preset::{SuiteFiles, names, suite_path};
@@ -18,14 +18,33 @@ pub struct Loaded {
 impl App {
     /// Reads a suite, checks it and its dataset, and plans it. Makes no call.
     pub fn load(&self, invocation: &Invocation) -> Result<Loaded, AppError> {
-        let files: Arc<dyn Files> = Arc::new(SuiteFiles);
+        self.load_with(invocation, Arc::new(SuiteFiles), |_| {})
+    }
+
+    /// The same, with other files and further changes.
+    pub(crate) fn load_with(
+        &self,
+        invocation: &Invocation,
+        files: Arc<dyn Files>,
+        change: impl FnOnce(&mut Overrides),
+    ) -> Result<Loaded, AppError> {
         let path = find(&invocation.suite, &*files)?;
-        let overrides = invocation.overrides(&self.lookup, self.clock.now());
+        let mut overrides = invocation.overrides(&self.lookup, self.clock.now());
+        change(&mut overrides);
         let suite = Suite::load(files, &path, &overrides, &catalog::compose(), &Registry::builtin())?;
         let plan = suite.plan()?;
         check_scorers(&plan.header)?;
         gate::check(&plan.header, &plan.rules).map_err(|error| AppError::harness(error.to_string()))?;
         Ok(Loaded { plan })
+    }
+
+    /// What the checks of a suite's dataset counted; all of them hold.
+    pub fn dataset_checks(&self, invocation: &Invocation) -> Result<(u64, Vec<karat_suite::Checked>), AppError> {
+        let files: Arc<dyn Files> = Arc::new(SuiteFiles);
+        let path = find(&invocation.suite, &*files)?;
+        let overrides = invocation.overrides(&self.lookup, self.clock.now());
+        let suite = Suite::load(files, &path, &overrides, &catalog::compose(), &Registry::builtin())?;
+        Ok((suite.plan()?.header.dataset.rows, suite.checks().to_vec()))
     }
 
     /// The models of the registry, extended by a suite's registry files.
@@ -70,10 +89,8 @@ pub(crate) fn find(suite: &str, files: &dyn Files) -> Result<String, AppError> {
 
 #[cfg(test)]
 mod tests {
-    use karat_scoring::summary::{JudgeOptions, judge_rubric};
-    use karat_suite::Overrides;
-
     use super::*;
+    use karat_scoring::summary::{JudgeOptions, judge_rubric};
 
     /// SU-06: the preset's judge and the library's are asked the same.
     #[test]

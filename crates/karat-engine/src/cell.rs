@@ -11,7 +11,7 @@ use karat_store::{Ledger, Store};
 use karat_text::template::Context;
 use karat_types::{
     CellCost, CellError, CellRecord, CellStatus, JudgmentRecord, Key, Moment, Money, Note, PlanHeader, Record, Sample,
-    Score, StepRecord,
+    Score, StepRecord, output_key,
 };
 use serde_json::{Map, Value};
 use tokio::time::Instant;
@@ -20,7 +20,7 @@ use crate::EngineError;
 use crate::calls::{Calls, Tally, Target};
 use crate::flights::{Flights, Landing};
 use crate::history::{Earlier, Place};
-use crate::identity::{RowDigests, judgment_key, output_key, recorded_key};
+use crate::identity::{RowDigests, judgment_key, recorded_key};
 use crate::steps::{StepEnd, StepInput};
 use crate::stop::Stop;
 use crate::systems::{ReadyJudge, ReadyStep, ReadySystem, Systems};

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use karat_scoring::judge::JudgeInput;
 use karat_store::{Store, StoredRun};
 use karat_suite::{Files, Plan};
-use karat_types::{Action, Ask, Key, Machine, ModelSpec, Moment, Money, Request, Turn, Usage};
+use karat_types::{Action, Ask, Key, Machine, ModelSpec, Moment, Money, Request, Turn, Usage, output_key};
 use rustc_hash::FxHashSet;
 use serde_json::Value;
 
@@ -18,7 +18,7 @@ use crate::EngineError;
 use crate::cell::{Row, step_input};
 use crate::files::Library;
 use crate::history::{self, Earlier};
-use crate::identity::{judgment_key, output_key, recorded_key, seed_of};
+use crate::identity::{judgment_key, recorded_key, seed_of};
 use crate::lengths::Lengths;
 use crate::steps::{DEFAULT_MAX_TOKENS, StepEnd};
 use crate::systems::{ReadyJudge, ReadyStep, ReadySystem, Systems};

@@ -118,11 +118,6 @@ pub(crate) fn recorded_key(output: &Value) -> Key {
     KeyBuilder::new("karat/recorded/1").value(output).finish()
 }
 
-/// Content of an output.
-pub(crate) fn output_key(output: &Value) -> Key {
-    KeyBuilder::new("karat/output/1").value(output).finish()
-}
-
 /// Key of one call of a step or judgment.
 pub(crate) fn call_key(owner: Key, slot: &Slot) -> Key {
     KeyBuilder::new("karat/call/1").key(owner).text(&slot.0).finish()

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use karat_store::{Store, Stored};
 use karat_suite::{Files, Plan};
-use karat_types::{Key, Moment, Sample, StepRecord};
+use karat_types::{Key, Moment, Sample, StepRecord, output_key};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -14,7 +14,7 @@ use crate::cell::Row;
 use crate::estimate::recorded_output;
 use crate::files::Library;
 use crate::history::{History, Made, Place};
-use crate::identity::{judgment_key, output_key, recorded_key};
+use crate::identity::{judgment_key, recorded_key};
 use crate::parts::Change;
 use crate::systems::{ReadyJudge, ReadySystem, Systems};
 

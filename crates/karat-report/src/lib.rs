@@ -5,6 +5,7 @@
 //! hostile until a format's own escaping has passed over them.
 
 pub mod agreement;
+pub mod calibration;
 mod changes;
 pub mod comparison;
 mod corpus;

@@ -32,6 +32,9 @@ pub trait Files: Send + Sync {
     }
 }
 
+/// How the path of a file begins that holds labelled outputs: it is made of labels and lies on no disk.
+pub const LABELLED: &str = "labelled:";
+
 /// The files of this machine.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct DiskFiles;
@@ -84,6 +87,7 @@ pub fn join(folder: &str, path: &str) -> String {
 pub fn is_rooted(path: &str) -> bool {
     path.starts_with('/')
         || path.starts_with("preset:")
+        || path.starts_with(LABELLED)
         || path.get(1..3).is_some_and(|mark| mark == ":/" || mark == ":\\")
 }
 

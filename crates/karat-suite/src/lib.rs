@@ -42,12 +42,13 @@ mod yaml;
 
 pub use catalog::{Catalog, Entry};
 pub use dataset::DatasetError;
+pub use dataset::checks::Checked;
 pub use dataset::fetch::Fetch;
 pub use decode::dir::dir_options;
 pub use diagnostics::{Diagnostic, Diagnostics, Severity};
 pub use duration::parse as parse_duration;
 pub use environment::Environment;
-pub use files::{DiskFiles, Files, folder, is_rooted, join};
+pub use files::{DiskFiles, Files, LABELLED, folder, is_rooted, join};
 pub use metrics::index_of as metric_index;
 pub use nearest::nearest;
 pub use overrides::Overrides;

@@ -20,6 +20,8 @@ pub struct Overrides {
     pub variants: Option<Vec<String>>,
     /// `--judges`: ids, for every rubric scorer.
     pub judges: Option<Vec<String>>,
+    /// Ids of the scorers that score, instead of all.
+    pub scorers: Option<Vec<String>>,
     /// `--sample`: ids of samples.
     pub samples: Vec<String>,
     /// `--limit`: the first so many rows.

@@ -9,6 +9,7 @@ use karat_types::{
 use serde_json::Map;
 
 use crate::catalog::Catalog;
+use crate::dataset::checks::Checked;
 use crate::dataset::fetch::Fetch;
 use crate::dataset::{Dataset, asserts};
 use crate::decode::dataset::Decoded;
@@ -43,6 +44,7 @@ pub struct Suite {
     pub(crate) as_of: Option<String>,
     pub(crate) dataset: Arc<Dataset>,
     pub(crate) dataset_header: DatasetHeader,
+    checks: Vec<Checked>,
     /// Limit and ids of samples, as the caller narrowed the dataset.
     pub(crate) selection: (Option<u64>, Vec<String>),
     pub(crate) recordings: BTreeMap<String, String>,
@@ -115,11 +117,14 @@ impl Suite {
         let as_of = decoder.as_of.take();
         let files = decoder.files.clone();
         let warnings = decoder.problems.into_diagnostics();
-        let (false, Some((dataset, dataset_header, has_asserts))) = (warnings.has_errors(), scanned) else {
+        let (false, Some((dataset, dataset_header, has_asserts, checks))) = (warnings.has_errors(), scanned) else {
             return Err(warnings);
         };
         let (run, trials) = run::decode(node.given("run"), overrides);
         let (mut scorers, notes) = judged(scorers);
+        if let Some(wanted) = &overrides.scorers {
+            scorers.retain(|scorer| wanted.contains(&scorer.id));
+        }
         scorers.extend(has_asserts.then(|| row_checks(&dataset, &scorers)).flatten());
         Ok(Self {
             path: path.to_owned(),
@@ -139,6 +144,7 @@ impl Suite {
             trials,
             dataset,
             dataset_header,
+            checks,
             selection: (overrides.limit, overrides.samples.clone()),
             recordings,
             notes,
@@ -163,6 +169,11 @@ impl Suite {
     /// is an error.
     pub fn absent(&self) -> Vec<Fetch> {
         self.dataset.absent()
+    }
+
+    /// What the checks of its dataset counted; all of them hold.
+    pub fn checks(&self) -> &[Checked] {
+        &self.checks
     }
 
     /// Warnings and notices.
@@ -200,7 +211,11 @@ fn read(path: &str, decoder: &mut Decoder<'_>) -> Result<(String, Node), Diagnos
 }
 
 /// Passes over the dataset, and settles what only its columns can tell.
-fn scanned(node: &Node, declared: Decoded, decoder: &mut Decoder<'_>) -> (Arc<Dataset>, DatasetHeader, bool) {
+fn scanned(
+    node: &Node,
+    declared: Decoded,
+    decoder: &mut Decoder<'_>,
+) -> (Arc<Dataset>, DatasetHeader, bool, Vec<Checked>) {
     let watched = std::mem::take(&mut decoder.watched);
     let pending = std::mem::take(&mut decoder.pending);
     let (place, problems) = (&declared.place, &mut decoder.problems);
@@ -216,7 +231,7 @@ fn scanned(node: &Node, declared: Decoded, decoder: &mut Decoder<'_>) -> (Arc<Da
         version: declared.version,
         clustered: scan.is_clustered,
     };
-    (dataset, header, scan.has_asserts)
+    (dataset, header, scan.has_asserts, scan.checks)
 }
 
 /// The scorer of the checks that rows hold for themselves; a scorer of the suite by that name stands before it.

@@ -33,7 +33,8 @@ pub struct Piece {
 /// before; pieces beyond `max` are dropped and counted.
 ///
 /// A piece ends after a sentence where one ends in its last fifth, else before white space there, else between two
-/// tokens, and never within a character. Tokens are counted in the whole text. An empty text has no piece.
+/// tokens, and never within a character. It begins after a sentence where one ends in what it repeats, else before white
+/// space. Tokens are counted in the whole text. An empty text has no piece.
 pub fn by_tokens(text: &str, size: u32, overlap: u32, max: Option<u32>) -> Chunks {
     if text.is_empty() {
         return Chunks { pieces: Vec::new(), dropped: 0 };
@@ -90,6 +91,9 @@ impl Cutter<'_> {
     /// Where the piece after `from..to` begins: before `to`, so that nothing is left out, and after `from`.
     fn resume(&self, from: usize, to: usize, overlap: usize) -> usize {
         let earliest = to.saturating_sub(overlap).max(from + 1);
+        if let Some(sentence) = (earliest..to).find(|place| self.is_sentence_end(*place)) {
+            return sentence;
+        }
         let word = (earliest..=to.min(earliest + overlap / 5)).find(|place| self.is_word_end(*place));
         word.or_else(|| (earliest..=to).find(|place| self.is_character_end(*place))).unwrap_or(to)
     }

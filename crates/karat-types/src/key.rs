@@ -149,6 +149,11 @@ fn is_plain(text: &str) -> bool {
     text.as_bytes().chunks(64).all(|piece| !piece.iter().fold(false, |found, byte| found | is_escaped(byte)))
 }
 
+/// Content of an output.
+pub fn output_key(output: &Value) -> Key {
+    KeyBuilder::new("karat/output/1").value(output).finish()
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;

@@ -29,7 +29,7 @@ pub use clock::{Clock, FixedClock, Moment};
 pub use event::{CellProgress, Event, Observer, ReuseLabel, Silent};
 pub use exit::Exit;
 pub use gate::{Against, Correction, Decide, Gate, Policy, Rules, Subject, Threshold};
-pub use key::{Key, KeyBuilder, ParseKeyError};
+pub use key::{Key, KeyBuilder, ParseKeyError, output_key};
 pub use machine::{Answer, Ask, Machine, Slot, Turn};
 pub use model::{Availability, JsonMode, Limits, ModelSpec, Tier};
 pub use money::{Money, Price, Pricing};
@@ -45,8 +45,9 @@ pub use request::{
 };
 pub use rows::{CellRow, JudgmentRow, RowError, RunRows};
 pub use rubric::{
-    Absent, Better, BreakdownSpec, Cap, ChunkFold, DiagnosticSpec, Dimension, FieldType, Invalid, OutOfRange, Overall,
-    OverallMethod, Rationale, ReferenceUse, ReplyShape, Rubric, RubricPrompt, Scale, ShowAs, ShowChunk, ShowItem, Then,
+    Absent, Better, BreakdownSpec, Cap, ChunkFold, DiagnosticSpec, Dimension, FieldType, FindingFold, Invalid,
+    OutOfRange, Overall, OverallMethod, Rationale, ReferenceUse, ReplyShape, Rubric, RubricPrompt, Scale, ShowAs,
+    ShowChunk, ShowItem, Then,
 };
 pub use sample::Sample;
 pub use score::Score;

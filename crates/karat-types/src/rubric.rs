@@ -70,6 +70,10 @@ pub struct ShowItem {
     /// Whether it may be cut into pieces, each judged by a call of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chunk: Option<ShowChunk>,
+    /// Template of when each stretch of it was said: a list of `{start, duration, text}` in seconds. Routed members with
+    /// a `startMs` are placed by it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub times: Option<String>,
 }
 
 /// How a shown value is written.
@@ -86,7 +90,7 @@ pub enum ShowAs {
 }
 
 /// How a shown value is cut.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ShowChunk {
     /// Tokens of a piece; without it, as large as the judge's window allows.
@@ -98,6 +102,9 @@ pub struct ShowChunk {
     /// Tokens (members) that the next piece repeats.
     #[serde(default)]
     pub overlap: u32,
+    /// Share of the judge's window, 0 to 1, that prompt and reply may fill before a text is cut; 0.8 without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<f64>,
 }
 
 /// Whether the judge sees the reference.
@@ -184,6 +191,10 @@ pub enum ChunkFold {
     /// Mean weighted by length.
     #[default]
     Weighted,
+    /// Mean weighted by the routed members that a piece judges.
+    Members,
+    /// Not graded by pieces: one more call sees everything but the value that is cut.
+    Once,
     /// The lowest.
     Min,
     /// The highest.
@@ -252,7 +263,27 @@ impl Default for Rationale {
     }
 }
 
-/// Whether an item of chunked diagnostics stands if one chunk's judge says so, or only if all do.
+/// Which findings of several pieces stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FindingFold {
+    /// Those that any piece's judge names.
+    #[default]
+    Any,
+    /// Those that every piece's judge names that could see what they are about.
+    All,
+    /// Those of the one more call that sees everything but the value that is cut.
+    Once,
+}
+
+impl FindingFold {
+    /// Whether it is the usual one, so that a plan need not hold it.
+    pub fn is_any(&self) -> bool {
+        *self == Self::Any
+    }
+}
+
+/// A typed list of findings that the judge returns.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DiagnosticSpec {
     /// Field of the reply.
@@ -265,12 +296,32 @@ pub struct DiagnosticSpec {
     /// At most so many items are kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max: Option<u32>,
-    /// True: an item stands only if every chunk's judge names it; false: if any does.
-    #[serde(default)]
-    pub all_chunks: bool,
+    /// Which findings stand where a value was cut.
+    #[serde(
+        default,
+        skip_serializing_if = "FindingFold::is_any",
+        alias = "all_chunks",
+        deserialize_with = "finding_fold"
+    )]
+    pub chunks: FindingFold,
     /// Two fields that must differ: an item in which they are equal is no finding and is dropped, which is recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub differ: Option<(String, String)>,
+}
+
+/// Reads a fold; plans of the first version say `true` for `all` and `false` for `any`.
+fn finding_fold<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<FindingFold, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Written {
+        First(bool),
+        Now(FindingFold),
+    }
+    Ok(match Written::deserialize(deserializer)? {
+        Written::First(true) => FindingFold::All,
+        Written::First(false) => FindingFold::Any,
+        Written::Now(fold) => fold,
+    })
 }
 
 /// Type of a diagnostic's field.

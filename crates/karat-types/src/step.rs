@@ -308,6 +308,9 @@ pub struct ParseSpec {
     /// Form of the text.
     #[serde(rename = "as")]
     pub form: ParseAs,
+    /// Heading of the Markdown section that is read; the whole text where it has none of that name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub section: Option<String>,
     /// JSON Schema that the value must satisfy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<Arc<Value>>,

@@ -1,11 +1,13 @@
 //! The analyses that a suite can name: one file each, one line each in [`REGISTRY`].
 
 mod agreement;
+mod calibration;
 mod delta;
 mod diagnostics;
 mod errors;
 mod failures;
 mod grading;
+mod missing_items;
 mod notes;
 mod power;
 mod slices;
@@ -19,6 +21,9 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 pub use agreement::{Agreement, AgreementOptions};
+pub use calibration::{
+    CalibratedDimension, CalibratedJudge, Calibration, CalibrationForm, CalibrationOptions, ThresholdDecision,
+};
 pub use delta::{Comparison, Delta, DeltaOptions, MetricDelta, Mover, Over, TextChange, TextDelta};
 pub use diagnostics::{
     BestThreshold, Bucket, Buckets, Category, Confidence, ConfidenceOptions, Confusion, ConfusionOptions, CurveBin,
@@ -27,6 +32,7 @@ pub use diagnostics::{
 pub use errors::{ErrorKind, Errors, Example, Stage};
 pub use failures::{Failure, Failures, FailuresOptions, Shortfall};
 pub use grading::{Flagged, Grading};
+pub use missing_items::{MissingGroup, MissingItem, MissingItems, MissingItemsOptions};
 pub use notes::{NoteCount, Notes};
 pub use power::{Power, PowerOptions};
 pub use slices::{Slice, Slices, SlicesOptions};
@@ -79,10 +85,14 @@ pub enum Outcome {
     Delta(Delta),
     /// Of `agreement`.
     Agreement(Agreement),
+    /// Of `calibration`.
+    Calibration(Calibration),
     /// Of `failures`.
     Failures(Failures),
     /// Of `errors`.
     Errors(Errors),
+    /// Of `missing_items`.
+    MissingItems(MissingItems),
     /// Of `notes`.
     Notes(Notes),
     /// Of `grading`.
@@ -144,6 +154,13 @@ const REGISTRY: &[Entry] = &[
         always: false,
     },
     Entry {
+        name: "calibration",
+        about: "how far judges agree with people's labels, and whether that is enough",
+        options: || schema_for!(CalibrationOptions),
+        build: calibration::build,
+        always: false,
+    },
+    Entry {
         name: "cost",
         about: "tokens and money",
         options: || schema_for!(NoOptions),
@@ -190,6 +207,13 @@ const REGISTRY: &[Entry] = &[
         about: "rankings on shared cells",
         options: || schema_for!(NoOptions),
         build: BUILT_IN,
+        always: false,
+    },
+    Entry {
+        name: "missing_items",
+        about: "what the outputs of some variants hold and those of the others lack",
+        options: || schema_for!(MissingItemsOptions),
+        build: missing_items::build,
         always: false,
     },
     Entry {

@@ -51,6 +51,7 @@ impl Parser {
 
     /// Reads a text.
     pub fn read(&self, text: &str) -> Result<(Value, Option<Note>), ParseFailure> {
+        let text = self.spec.section.as_deref().and_then(|heading| section(text, heading)).unwrap_or(text);
         let (value, note) = match self.spec.form {
             ParseAs::Json => self.json(text)?,
             ParseAs::Text => (Value::from(text.trim()), None),
@@ -82,6 +83,25 @@ impl Parser {
         });
         Ok((value, note))
     }
+}
+
+/// What stands under a Markdown heading, up to the next one of its level or above; case does not matter.
+fn section<'a>(text: &'a str, heading: &str) -> Option<&'a str> {
+    let (mut from, mut level, mut at) = (None, 0, 0);
+    for line in text.split_inclusive('\n') {
+        let marks = line.bytes().take_while(|byte| *byte == b'#').count();
+        let title = line.get(marks..).unwrap_or_default().trim();
+        let is_heading = (1..=6).contains(&marks) && line.as_bytes().get(marks).is_some_and(u8::is_ascii_whitespace);
+        match from {
+            Some(from) if is_heading && marks <= level => return text.get(from..at),
+            None if is_heading && title.eq_ignore_ascii_case(heading.trim()) => {
+                (from, level) = (Some(at + line.len()), marks);
+            }
+            _ => {}
+        }
+        at += line.len();
+    }
+    text.get(from?..)
 }
 
 fn lines(text: &str) -> Value {
@@ -139,7 +159,7 @@ mod tests {
     use super::*;
 
     fn parser(form: ParseAs, schema: Option<Value>) -> Parser {
-        Parser::new(&ParseSpec { form, schema: schema.map(Into::into), into: None, reask: 1 }).unwrap()
+        Parser::new(&ParseSpec { form, section: None, schema: schema.map(Into::into), into: None, reask: 1 }).unwrap()
     }
 
     #[test]
@@ -147,6 +167,24 @@ mod tests {
         let text = "Claims:\n- one\n  goes on\n* two\n3. three\n\nWhat I excluded: ads.";
         let read = parser(ParseAs::Bullets, None).read(text).unwrap().0;
         assert_eq!(read, json!([{"text": "one goes on"}, {"text": "two"}, {"text": "three"}]));
+    }
+
+    /// CL-09: of an answer with several sections only the one that is asked for is read.
+    #[test]
+    fn a_section_is_read_alone() {
+        let text = "---\ndate: x\n---\n# Claims\n- one\n## more\n- two\n# What I excluded and why\n- an ad\n";
+        assert_eq!(section(text, "claims"), Some("- one\n## more\n- two\n"));
+        assert_eq!(section(text, "what i excluded and why"), Some("- an ad\n"));
+        assert_eq!(section(text, "Summary"), None);
+        let spec = ParseSpec {
+            form: ParseAs::Bullets,
+            section: Some("Claims".to_owned()),
+            schema: None,
+            into: Some("claims".to_owned()),
+            reask: 0,
+        };
+        let read = Parser::new(&spec).unwrap().read(text).unwrap().0;
+        assert_eq!(read, json!({"claims": [{"text": "one"}, {"text": "two"}]}));
     }
 
     #[test]

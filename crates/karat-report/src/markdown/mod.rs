@@ -5,6 +5,7 @@
 
 mod agreement;
 mod baselines;
+mod calibration;
 mod changes;
 mod comparison;
 mod cost;
@@ -15,6 +16,7 @@ mod gates;
 mod judges;
 mod leaderboards;
 mod matrix;
+mod missing_items;
 mod overview;
 mod page;
 mod recommendations;
@@ -23,6 +25,7 @@ mod sessions;
 mod systems;
 
 pub use agreement::agreement;
+pub use calibration::calibration;
 pub use comparison::comparison;
 pub use gates::gates;
 use page::Page;
@@ -41,9 +44,11 @@ pub fn render(report: Report<'_>) -> String {
         leaderboards::write,
         delta::write,
         baselines::write,
+        missing_items::write,
         diagnostics::write,
         sessions::write,
         judges::write,
+        calibration::write,
         cost::write,
         failures::write,
         failures::write_errors,

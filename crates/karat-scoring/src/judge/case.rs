@@ -1,14 +1,16 @@
 //! One judgment before its first call: what is shown, in how many pieces, under which caps.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use karat_text::template::{Context, TemplateError};
 use karat_types::{CellError, ChatRequest, KeyBuilder, ReferenceUse, Score};
 use serde_json::Value;
 
 use super::prompt::{Part, Shown};
-use super::setup::Setup;
+use super::setup::{Aspect, Setup, View};
 use super::shown::{self, Content};
+use super::split::Weight;
 use super::verdict::{Mode, Verdict};
 use super::{JudgeInput, caps, label, prompt, split};
 
@@ -36,8 +38,11 @@ struct Frame {
 #[derive(Debug)]
 pub(super) struct Piece {
     pub request: ChatRequest,
-    /// How much of the whole it covers, in any unit.
-    pub weight: f64,
+    /// What of the rubric it is asked for.
+    pub aspect: Aspect,
+    pub weight: Weight,
+    /// The bytes of the document that it shows, where a document is cut.
+    pub span: Option<Range<usize>>,
     /// For each shown list, the original positions of its members in the order shown.
     pub origins: BTreeMap<String, Vec<usize>>,
     /// For a routed list, the words of each member shown: what an `all` finding is matched with.
@@ -79,9 +84,11 @@ impl Case {
             })
             .collect::<Result<Vec<Content>, CellError>>()
             .map_err(failed)?;
+        let times = setup.times.as_ref().map(|times| times.value(&context)).transpose();
+        let times = times.map_err(template("`times`".to_owned())).map_err(failed)?.unwrap_or_default();
         let examples = setup.examples.draw(input.seed, &input.sample.id);
         let fixed = Fixed { setup, context: &context, reference, examples, caps: &caps, shuffle_seed };
-        let pieces = fixed.pieces(contents).map_err(failed)?;
+        let pieces = fixed.pieces(contents, &times).map_err(failed)?;
         let frame = pieces.iter().any(|piece| !piece.contents.is_empty()).then(|| Frame {
             reference: reference.cloned(),
             examples: fixed.examples.into_iter().cloned().collect(),
@@ -102,7 +109,7 @@ impl Case {
             shuffle_seed: self.shuffle_seed,
         };
         let [first, second] = split::halves(setup, &piece.contents, piece.weight)?;
-        let part = |index, cut| fixed.piece(cut, Some(Part { index, count: 2 })).ok();
+        let part = |index, cut| fixed.piece(cut, Some(Part::Piece { index, count: 2 })).ok();
         Some([part(0, first)?, part(1, second)?])
     }
 }
@@ -118,20 +125,28 @@ struct Fixed<'a> {
 }
 
 impl Fixed<'_> {
-    fn pieces(&self, contents: Vec<Content>) -> Result<Vec<Piece>, CellError> {
-        let prompt = |contents: &[Content]| self.request(contents, None).map(|request| text_of(&request));
-        let cuts = split::split(self.setup, contents, prompt)?;
-        let count = cuts.len();
-        let part = |index| (count > 1).then_some(Part { index, count });
-        cuts.into_iter().enumerate().map(|(index, cut)| self.piece(cut, part(index))).collect()
+    fn pieces(&self, contents: Vec<Content>, times: &Value) -> Result<Vec<Piece>, CellError> {
+        let prompt = |contents: &[Content]| {
+            self.request(contents, self.setup.view(Aspect::Full), None).map(|request| text_of(&request))
+        };
+        let cuts = split::split(self.setup, contents, times, prompt)?;
+        let count = cuts.iter().filter(|cut| cut.aspect != Aspect::Once).count();
+        let part = |index, cut: &split::Cut| match cut.aspect {
+            Aspect::Once => Some(Part::Beside),
+            _ => (count > 1).then_some(Part::Piece { index, count }),
+        };
+        let numbered = cuts.into_iter().enumerate().map(|(index, cut)| (part(index, &cut), cut));
+        numbered.map(|(part, cut)| self.piece(cut, part)).collect()
     }
 
     fn piece(&self, cut: split::Cut, part: Option<Part>) -> Result<Piece, CellError> {
-        let request = self.request(&cut.contents, part)?;
+        let request = self.request(&cut.contents, self.setup.view(cut.aspect), part)?;
         self.check_window(&request)?;
         let may_be_cut = split::halves(self.setup, &cut.contents, cut.weight).is_some();
         Ok(Piece {
+            aspect: cut.aspect,
             weight: cut.weight,
+            span: cut.span,
             origins: self.origins(&cut.contents),
             routed: self.routed(&cut.contents),
             contents: if may_be_cut { cut.contents } else { Vec::new() },
@@ -139,13 +154,14 @@ impl Fixed<'_> {
         })
     }
 
-    fn request(&self, contents: &[Content], part: Option<Part>) -> Result<ChatRequest, CellError> {
+    fn request(&self, contents: &[Content], view: &View, part: Option<Part>) -> Result<ChatRequest, CellError> {
         let sections = self.sections(contents)?;
         let shown = Shown {
             sections: &sections,
             examples: &self.examples,
             caps: self.caps,
             part,
+            view,
             has_reference: self.reference.is_some(),
             seed: self.shuffle_seed,
         };
@@ -155,7 +171,8 @@ impl Fixed<'_> {
     /// Labels and what stands under them; short texts about a document share a section.
     fn sections(&self, contents: &[Content]) -> Result<Vec<(String, String)>, CellError> {
         let mut sections: Vec<(String, String)> = Vec::new();
-        for (item, content) in self.setup.items.iter().zip(contents) {
+        let shown = self.setup.items.iter().zip(contents).filter(|(_, content)| **content != Content::Absent);
+        for (item, content) in shown {
             let text = shown::write(item, content, self.context)
                 .map_err(|error| failed_template(&format!("`show.{}.line`", item.spec.name), &error))?;
             let label = item.section.label();
@@ -176,7 +193,7 @@ impl Fixed<'_> {
     fn origins(&self, contents: &[Content]) -> BTreeMap<String, Vec<usize>> {
         let lists = self.setup.items.iter().zip(contents).filter_map(|(item, content)| match content {
             Content::List(members) => Some((item.spec.name.clone(), members.iter().map(|it| it.origin).collect())),
-            Content::Text(_) => None,
+            Content::Text(_) | Content::Absent => None,
         });
         lists.collect()
     }
@@ -185,7 +202,7 @@ impl Fixed<'_> {
         let routed = self.setup.items.iter().zip(contents).filter(|(item, _)| item.spec.route.is_some());
         let members = routed.flat_map(|(_, content)| match content {
             Content::List(members) => members.as_slice(),
-            Content::Text(_) => &[],
+            Content::Text(_) | Content::Absent => &[],
         });
         members.map(|member| member.value.clone()).collect()
     }

@@ -1,17 +1,14 @@
 //! From the readings of all pieces to one verdict.
 
-use karat_text::similar::Folded;
-use karat_types::{Cap, ChunkFold, DiagnosticSpec, Dimension, FieldType, Note, Score};
+use karat_types::{Cap, ChunkFold, Dimension, Note, Score};
 use serde_json::{Map, Value};
 
 use super::case::{Case, Piece};
 use super::reply::{Grade, Reading};
-use super::setup::Setup;
+use super::setup::{Aspect, Setup};
+use super::split::Weight;
 use super::verdict::{Verdict, counted};
-use super::{caps, overall};
-
-/// Similarity from which two findings of different pieces are one.
-const SAME_FINDING: f64 = 0.85;
+use super::{caps, coverage, overall, unite};
 
 /// Under which the diagnostics say why only a part of a reply counts.
 const DEGRADED: &str = "degraded";
@@ -20,20 +17,20 @@ const DEGRADED: &str = "degraded";
 pub(super) fn verdict(setup: &Setup, case: &Case, readings: Vec<Reading>, notes: Vec<Note>) -> Verdict {
     let rubric = &setup.rubric;
     let holding: Vec<&Cap> = case.caps.iter().filter_map(|at| setup.caps.get(*at)).map(|(cap, _)| cap).collect();
-    let weights: Vec<f64> = case.pieces.iter().map(|piece| piece.weight).collect();
     let graded: Vec<Score> = rubric
         .dimensions
         .iter()
-        .enumerate()
-        .map(|(at, dimension)| {
-            let grades: Vec<&Grade> = readings.iter().filter_map(|reading| reading.grades.get(at)).collect();
-            caps::enforce(holding.iter().copied(), &dimension.name, grade(dimension.chunks, &grades, &weights))
+        .map(|dimension| {
+            let grades = grades(setup, &case.pieces, &readings, &dimension.name);
+            caps::enforce(holding.iter().copied(), &dimension.name, grade(dimension.chunks, &grades))
         })
         .collect();
     let by_dimension: Vec<(&Dimension, &Score)> = rubric.dimensions.iter().zip(&graded).collect();
     let composite = rubric.overall.as_ref().map(|spec| {
-        let given: Vec<&Grade> = readings.iter().filter_map(|reading| reading.overall.as_ref()).collect();
-        let given = (!given.is_empty()).then(|| grade(ChunkFold::Weighted, &given, &weights));
+        let weighed = readings.iter().zip(&case.pieces);
+        let given: Vec<(&Grade, Weight)> =
+            weighed.filter_map(|(reading, piece)| Some((reading.overall.as_ref()?, piece.weight))).collect();
+        let given = (!given.is_empty()).then(|| grade(ChunkFold::Weighted, &given));
         let score = overall::overall(spec, &by_dimension, given.as_ref());
         (spec.id.clone(), caps::enforce(holding.iter().copied(), &spec.id, score))
     });
@@ -44,24 +41,37 @@ pub(super) fn verdict(setup: &Setup, case: &Case, readings: Vec<Reading>, notes:
         rung: readings.iter().map(|reading| reading.rung).max(),
         shuffle_seed: case.shuffle_seed,
         mode: case.mode,
-        reasoning: reasoning(&readings),
+        reasoning: reasoning(&case.pieces, &readings),
         notes: counted(notes.into_iter().chain(readings.into_iter().flat_map(|reading| reading.notes))),
         scores: names.zip(graded).chain(composite).collect(),
         error: None,
     }
 }
 
+/// What was graded under a dimension's name, with the weight of each piece.
+fn grades<'a>(setup: &Setup, pieces: &[Piece], readings: &'a [Reading], dimension: &str) -> Vec<(&'a Grade, Weight)> {
+    let graded = pieces.iter().zip(readings).filter_map(|(piece, reading)| {
+        let asked = &setup.view(piece.aspect).rubric.dimensions;
+        let at = asked.iter().position(|known| known.name == dimension)?;
+        Some((reading.grades.get(at)?, piece.weight))
+    });
+    graded.collect()
+}
+
 /// One score of the grades of all pieces. A piece without a number leaves the whole without one.
-fn grade(fold: ChunkFold, grades: &[&Grade], weights: &[f64]) -> Score {
-    let Some(values) = grades.iter().map(|grade| grade.value).collect::<Option<Vec<f64>>>() else {
+fn grade(fold: ChunkFold, grades: &[(&Grade, Weight)]) -> Score {
+    let Some(values) = grades.iter().map(|(grade, _)| grade.value).collect::<Option<Vec<f64>>>() else {
         return Score::unscored("the judge's reply holds no valid score for it");
     };
+    let by = |weight: fn(&Weight) -> f64| -> Vec<f64> { grades.iter().map(|(_, it)| weight(it)).collect() };
+    let lengths = by(|weight| weight.length);
     let value = match fold {
-        ChunkFold::Weighted => weighted(&values, weights),
+        ChunkFold::Weighted | ChunkFold::Once => weighted(&values, &lengths),
+        ChunkFold::Members => weighted(&values, &by(|weight| weight.members)).or_else(|| weighted(&values, &lengths)),
         ChunkFold::Min => values.iter().copied().reduce(f64::min),
         ChunkFold::Max => values.iter().copied().reduce(f64::max),
     };
-    let reasons: Vec<&str> = grades.iter().filter_map(|grade| grade.reason.as_deref()).collect();
+    let reasons: Vec<&str> = grades.iter().filter_map(|(grade, _)| grade.reason.as_deref()).collect();
     match value {
         None => Score::unscored("the judge graded nothing"),
         Some(value) if reasons.is_empty() => Score::value(value),
@@ -79,16 +89,16 @@ fn weighted(values: &[f64], weights: &[f64]) -> Option<f64> {
     (total > 0.0).then_some(sum / total)
 }
 
-fn reasoning(readings: &[Reading]) -> String {
-    match readings {
-        [only] => only.rationale.clone(),
-        several => {
-            let parts = several.iter().enumerate();
-            let parts =
-                parts.map(|(at, reading)| format!("[part {} of {}] {}", at + 1, several.len(), reading.rationale));
-            parts.collect::<Vec<_>>().join("\n")
-        }
+fn reasoning(pieces: &[Piece], readings: &[Reading]) -> String {
+    if let [only] = readings {
+        return only.rationale.clone();
     }
+    let count = pieces.iter().filter(|piece| piece.aspect != Aspect::Once).count();
+    let parts = pieces.iter().zip(readings).enumerate().map(|(at, (piece, reading))| match piece.aspect {
+        Aspect::Once => format!("[beside the parts] {}", reading.rationale),
+        _ => format!("[part {} of {count}] {}", at + 1, reading.rationale),
+    });
+    parts.collect::<Vec<_>>().join("\n")
 }
 
 /// The findings of all readings; where a reply counts only in part, `degraded` says why.
@@ -98,6 +108,9 @@ fn diagnostics(setup: &Setup, pieces: &[Piece], readings: &[Reading]) -> Map<Str
     if !degraded.is_empty() {
         found.insert(DEGRADED.to_owned(), degraded.join("; ").into());
     }
+    if let Some(coverage) = coverage::of(setup, pieces, readings) {
+        found.entry(coverage::NAME).or_insert(coverage);
+    }
     found
 }
 
@@ -106,82 +119,24 @@ fn findings(setup: &Setup, pieces: &[Piece], readings: &[Reading]) -> Map<String
         return only.diagnostics.clone();
     }
     let lists = setup.rubric.diagnostics.iter().map(|spec| {
-        let found: Vec<&[Value]> = readings
+        let asked = |piece: &Piece| setup.view(piece.aspect).rubric.diagnostics.iter().any(|it| it.name == spec.name);
+        let found: Vec<(&Piece, &[Value])> = pieces
             .iter()
-            .map(|reading| reading.diagnostics.get(&spec.name).and_then(Value::as_array).map_or(&[][..], Vec::as_slice))
+            .zip(readings)
+            .filter(|(piece, _)| asked(piece))
+            .map(|(piece, reading)| {
+                let items = reading.diagnostics.get(&spec.name).and_then(Value::as_array);
+                (piece, items.map_or(&[][..], Vec::as_slice))
+            })
             .collect();
-        (spec.name.clone(), Value::Array(unite(spec, pieces, &found)))
+        (spec.name.clone(), Value::Array(unite::unite(spec, &found)))
     });
     let breakdowns = setup.rubric.breakdowns.iter().map(|spec| {
         let tables: Vec<&Value> = readings.iter().filter_map(|reading| reading.diagnostics.get(&spec.name)).collect();
-        let weights: Vec<f64> = pieces.iter().map(|piece| piece.weight).collect();
+        let weights: Vec<f64> = pieces.iter().map(|piece| piece.weight.length).collect();
         (spec.name.clone(), mean_table(&tables, &weights))
     });
     lists.chain(breakdowns).collect()
-}
-
-/// The findings of all pieces, equal ones once. An `all` finding stands only where every piece that could see it names it:
-/// a claim that was sent to some pieces only is judged by those.
-fn unite(spec: &DiagnosticSpec, pieces: &[Piece], found: &[&[Value]]) -> Vec<Value> {
-    let read: Vec<Vec<Finding>> =
-        found.iter().map(|items| items.iter().map(|item| Finding::new(spec, item)).collect()).collect();
-    let routed: Vec<Vec<Folded>> =
-        pieces.iter().map(|piece| piece.routed.iter().map(|item| Folded::new(&words(item))).collect()).collect();
-    let names = |piece: usize, finding: &Finding| {
-        read.get(piece).is_some_and(|known| known.iter().any(|other| other.is(finding)))
-    };
-    let sees = |piece: usize, finding: &Finding| {
-        routed.get(piece).is_some_and(|shown| shown.iter().any(|it| it.is_similar(&finding.text, SAME_FINDING)))
-    };
-    let mut kept: Vec<&Finding> = Vec::new();
-    let mut united = Vec::new();
-    for (items, findings) in found.iter().zip(&read) {
-        for (item, finding) in items.iter().zip(findings) {
-            let known = kept.iter().any(|other| other.is(finding));
-            let sent: Vec<usize> = (0..found.len()).filter(|piece| sees(*piece, finding)).collect();
-            let judges = if sent.is_empty() { (0..found.len()).collect() } else { sent };
-            let stands = !spec.all_chunks || judges.into_iter().all(|piece| names(piece, finding));
-            if !known && stands {
-                kept.push(finding);
-                united.push(item.clone());
-            }
-        }
-    }
-    match spec.max {
-        Some(max) => united.into_iter().take(max as usize).collect(),
-        None => united,
-    }
-}
-
-/// A finding as it is compared: its texts by similarity, positions in lists exactly, words such as a severity not at all.
-struct Finding {
-    text: Folded,
-    positions: Vec<Value>,
-}
-
-impl Finding {
-    fn new(spec: &DiagnosticSpec, item: &Value) -> Self {
-        let fields = |wanted: fn(&FieldType) -> bool| {
-            spec.fields.iter().filter(move |(_, kind)| wanted(kind)).filter_map(|(name, _)| item.get(name))
-        };
-        let texts: Vec<String> = fields(FieldType::is_text).map(words).collect();
-        let text = if texts.is_empty() { words(item) } else { texts.join(" | ") };
-        let positions = fields(|kind| matches!(kind, FieldType::IndexOf(_) | FieldType::Integer | FieldType::Number));
-        Self { text: Folded::new(&text), positions: positions.cloned().collect() }
-    }
-
-    fn is(&self, other: &Self) -> bool {
-        self.positions == other.positions && self.text.is_similar(&other.text, SAME_FINDING)
-    }
-}
-
-/// All texts and numbers of a value.
-fn words(item: &Value) -> String {
-    match item {
-        Value::Object(members) => members.values().map(words).collect::<Vec<_>>().join(" | "),
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    }
 }
 
 /// The weighted mean of each number; a null (not applicable) is left out.

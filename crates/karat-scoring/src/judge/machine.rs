@@ -158,7 +158,7 @@ impl Progress {
         if reply.finish == FinishReason::Length {
             self.notes.push(note(NoteKind::Truncated, "the judge's reply ran into its limit of tokens"));
         }
-        let read = reply::read(&setup.rubric, &reply, &piece.origins);
+        let read = reply::read(&setup.view(piece.aspect).rubric, &reply, &piece.origins);
         let problems = match &read {
             Ok(reading) => reading.problems.clone(),
             Err(problem) => vec![problem.clone()],

@@ -6,8 +6,8 @@
 //! 1. What the rubric shows is rendered, lists are shuffled by a recorded seed, everything is fenced and declared to be
 //!    data, and calibration examples of *other* samples are added. Neither the judged model's name nor the judge's own
 //!    can get in: templates see the sample and the output only.
-//! 2. A value that may be cut is cut where the judge's window is too small; then each piece is a call of its own. What
-//!    does not fit and may not be cut is an error, never silently shortened.
+//! 2. A value that may be cut is cut where the judge's window is too small; then each piece is a call of its own, and what
+//!    is judged once gets one more call. What does not fit and may not be cut is an error, never silently shortened.
 //! 3. A reply is read through the [JSON ladder](karat_text::ladder) and checked against the rubric. An invalid one is
 //!    asked for again with the error and its JSON pointer; one that stays invalid is *unscored*, never a low score.
 //! 4. Grades of pieces are folded, caps enforced, and the overall is recomputed.
@@ -45,11 +45,13 @@
 
 mod caps;
 mod case;
+mod coverage;
 mod examples;
 mod fold;
 mod label;
 mod machine;
 mod overall;
+mod place;
 mod prompt;
 pub mod reply;
 mod setup;
@@ -58,6 +60,7 @@ mod split;
 #[cfg(test)]
 #[allow(clippy::float_cmp, reason = "judges' grades and their means are compared as they were written")]
 mod tests;
+mod unite;
 mod verdict;
 
 use std::sync::Arc;

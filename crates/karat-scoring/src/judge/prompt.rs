@@ -9,7 +9,7 @@ use karat_types::{ChatRequest, DiagnosticSpec, Dimension, FieldType, Message, Ro
 use serde_json::Value;
 
 use super::label::{self, Section};
-use super::setup::{Item, Setup};
+use super::setup::{Item, Setup, View};
 use super::{caps, reply};
 
 /// What differs from one call to the next.
@@ -20,15 +20,41 @@ pub(super) struct Shown<'a> {
     /// Positions of the caps that hold.
     pub caps: &'a [usize],
     pub part: Option<Part>,
+    /// The rubric as this call sees it.
+    pub view: &'a View,
     pub has_reference: bool,
     pub seed: u64,
 }
 
-/// Which of several pieces a call is about.
+/// Which of several calls one is.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Part {
-    pub index: usize,
-    pub count: usize,
+pub(super) enum Part {
+    /// About a piece.
+    Piece {
+        /// From 0.
+        index: usize,
+        /// Of so many.
+        count: usize,
+    },
+    /// About everything but the value that was cut.
+    Beside,
+}
+
+impl Part {
+    fn sentence(self) -> String {
+        match self {
+            Self::Piece { index, count } => format!(
+                "This is part {} of {count}: you see one stretch of a longer whole. Judge it by what this part holds; what \
+                 may stand in the other parts is judged there.",
+                index + 1
+            ),
+            Self::Beside => {
+                "The text itself is judged elsewhere and not shown here. Judge what you are asked by what you \
+                             see."
+                    .to_owned()
+            }
+        }
+    }
 }
 
 /// The request of one call.
@@ -44,7 +70,7 @@ pub(super) fn request(setup: &Setup, shown: &Shown<'_>) -> Result<ChatRequest, T
     Ok(ChatRequest {
         messages: vec![message(Role::System, system), message(Role::User, user)],
         parameters: setup.parameters.clone(),
-        format: setup.format.clone(),
+        format: shown.view.format.clone(),
     })
 }
 
@@ -55,19 +81,19 @@ impl super::setup::OwnPrompt {
 }
 
 fn context(setup: &Setup, shown: &Shown<'_>, own_examples: bool) -> Context {
-    let fenced = Fenced::new(shown);
+    let (fenced, rubric) = (Fenced::new(shown), &shown.view.rubric);
     let sections = fenced.text(setup, shown, !own_examples);
     let examples = fenced.examples.map(|examples| fenced.fence.wrap(label::EXAMPLES, &examples)).unwrap_or_default();
     Context::new()
-        .with("ask", setup.rubric.ask.trim())
+        .with("ask", rubric.ask.trim())
         .with("sections", &sections)
-        .with("dimensions", &[dimensions(&setup.rubric), limits(&setup.rubric), findings(&setup.rubric)].concat())
-        .with("format", &format(&setup.rubric))
+        .with("dimensions", &[dimensions(rubric), limits(rubric), findings(rubric)].concat())
+        .with("format", &format(rubric))
         .with("examples", &examples)
 }
 
 fn system(setup: &Setup, shown: &Shown<'_>) -> String {
-    let rubric = &setup.rubric;
+    let rubric = &shown.view.rubric;
     [
         format!("You are a careful, fair and strict judge.\n\nTASK\n{}\n\n", rubric.ask.trim()),
         sources(setup, shown),
@@ -104,12 +130,7 @@ impl Fenced {
             self.fence.nonce()
         )];
         if let Some(part) = shown.part {
-            parts.push(format!(
-                "This is part {} of {}: you see one stretch of a longer whole. Judge it by what this part holds; what may \
-                 stand in the other parts is judged there.",
-                part.index + 1,
-                part.count
-            ));
+            parts.push(part.sentence());
         }
         parts.extend(shown.sections.iter().map(|(label, content)| self.fence.wrap(label, content)));
         if let Some(examples) = self.examples.as_ref().filter(|_| with_examples) {
@@ -132,6 +153,9 @@ fn sources(setup: &Setup, shown: &Shown<'_>) -> String {
     let mut labels: Vec<&str> = Vec::new();
     for item in &setup.items {
         let label = item.section.label();
+        if !shown.sections.iter().any(|(known, _)| known == label) {
+            continue;
+        }
         if !labels.contains(&label) {
             labels.push(label);
             text.push_str(&format!("- {label}: {}\n", explain(setup, item)));

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use karat_text::template::{Expression, Template, TemplateError};
 use karat_types::{
-    Cap, FieldType, JsonMode, Key, ModelSpec, Parameters, ReplyFormat, Rubric, RubricPrompt, RubricScorer, ShowItem,
+    Cap, ChunkFold, FieldType, FindingFold, JsonMode, Key, ModelSpec, Parameters, ReplyFormat, Rubric, RubricPrompt,
+    RubricScorer, ShowItem,
 };
 
 use super::examples::Examples;
@@ -14,16 +15,56 @@ use super::{RubricError, identity, reads, reply};
 /// Tokens that a reply may have where nobody says how many (CL-15).
 const REPLY_TOKENS: u32 = 4000;
 
+/// What of a rubric a call is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Aspect {
+    /// All of it.
+    Full,
+    /// What is judged by pieces.
+    Parts,
+    /// What is judged once, beside the pieces.
+    Once,
+}
+
+/// A rubric as one call sees it.
+#[derive(Debug)]
+pub(super) struct View {
+    pub rubric: Rubric,
+    pub format: ReplyFormat,
+}
+
+impl View {
+    fn new(rubric: Rubric, mode: JsonMode) -> Self {
+        Self { format: format(&rubric, mode), rubric }
+    }
+
+    /// The part of a rubric that is judged once, or all but that part.
+    fn of(rubric: &Rubric, once: bool, mode: JsonMode) -> Self {
+        let mut rubric = rubric.clone();
+        rubric.dimensions.retain(|dimension| (dimension.chunks == ChunkFold::Once) == once);
+        rubric.diagnostics.retain(|diagnostic| (diagnostic.chunks == FindingFold::Once) == once);
+        if once {
+            rubric.breakdowns.clear();
+            rubric.overall = None;
+        }
+        Self::new(rubric, mode)
+    }
+}
+
 /// Everything that stays the same from one judgment to the next.
 #[derive(Debug)]
 pub(super) struct Setup {
     pub rubric: Rubric,
+    full: View,
+    /// What is judged by pieces, and what once; where the rubric says `once` anywhere.
+    apart: Option<(View, View)>,
+    /// When each stretch of the document was said.
+    pub times: Option<Template>,
     pub items: Vec<Item>,
     pub caps: Vec<(Cap, Expression)>,
     pub examples: Examples,
     pub prompt: Option<OwnPrompt>,
     pub parameters: Parameters,
-    pub format: ReplyFormat,
     /// Tokens that request and reply may have together.
     pub window: Option<u64>,
     pub reads: Vec<String>,
@@ -54,9 +95,13 @@ impl Setup {
         check(&rubric)?;
         let items = items(&rubric)?;
         let caps = caps(&rubric)?;
+        let times = rubric.show.iter().find_map(|item| Some((item, item.times.as_deref()?)));
+        let times = times.map(|(item, times)| compile(&rubric, || format!("`show.{}.times`", item.name), times));
+        let times = times.transpose()?;
         let names = items
             .iter()
             .flat_map(|item| item.value.reads().iter().chain(item.line.iter().flat_map(Template::reads)))
+            .chain(times.iter().flat_map(Template::reads))
             .chain(caps.iter().flat_map(|(_, when)| when.reads()));
         let mut parameters = scorer.parameters.or(&judge.parameters);
         let limit = judge.max_output.unwrap_or(REPLY_TOKENS).min(REPLY_TOKENS);
@@ -65,7 +110,12 @@ impl Setup {
             reads: reads(names.cloned(), rubric.reference),
             examples: Examples::new(&rubric, &items, &scorer.labels),
             prompt: rubric.prompt.as_ref().map(|prompt| own_prompt(&rubric, prompt)).transpose()?,
-            format: format(&rubric, judge.json_mode),
+            full: View::new(rubric.clone(), judge.json_mode),
+            apart: has_once(&rubric).then(|| {
+                let of = |once| View::of(&rubric, once, judge.json_mode);
+                (of(false), of(true))
+            }),
+            times,
             window: judge.context_window,
             identity: identity(scorer),
             parameters,
@@ -81,6 +131,20 @@ impl Setup {
         dimensions.chain(self.rubric.overall.iter().map(|overall| overall.id.as_str())).collect()
     }
 
+    /// The rubric as a call with this aspect sees it.
+    pub fn view(&self, aspect: Aspect) -> &View {
+        match (aspect, &self.apart) {
+            (Aspect::Parts, Some((parts, _))) => parts,
+            (Aspect::Once, Some((_, once))) => once,
+            _ => &self.full,
+        }
+    }
+
+    /// What the pieces of a cut document are asked for.
+    pub fn aspect_of_pieces(&self) -> Aspect {
+        if self.apart.is_some() { Aspect::Parts } else { Aspect::Full }
+    }
+
     /// Tokens that the reply may have.
     pub fn reply_tokens(&self) -> u64 {
         u64::from(self.parameters.max_tokens.unwrap_or(REPLY_TOKENS))
@@ -90,6 +154,12 @@ impl Setup {
     pub fn chunked(&self) -> Option<usize> {
         self.items.iter().position(|item| item.spec.chunk.is_some())
     }
+}
+
+/// Whether anything is judged once, beside the pieces of a document.
+fn has_once(rubric: &Rubric) -> bool {
+    rubric.dimensions.iter().any(|dimension| dimension.chunks == ChunkFold::Once)
+        || rubric.diagnostics.iter().any(|diagnostic| diagnostic.chunks == FindingFold::Once)
 }
 
 fn inconsistent(rubric: &Rubric, problem: impl Into<String>) -> RubricError {
@@ -104,6 +174,10 @@ fn check(rubric: &Rubric) -> Result<(), RubricError> {
     if let [_, second, ..] = chunked.as_slice() {
         let problem = format!("`{}` is the second shown value with `chunk`; only one can be cut", second.name);
         return Err(inconsistent(rubric, problem));
+    }
+    let cuts_text = chunked.iter().any(|item| item.chunk.is_some_and(|chunk| chunk.items.is_none()));
+    if has_once(rubric) && !cuts_text {
+        return Err(inconsistent(rubric, "it judges something `once`, but shows no text with `chunk`"));
     }
     let is_target = |name: &str| chunked.first().is_some_and(|item| item.name == name);
     match rubric.show.iter().find(|item| item.route.as_deref().is_some_and(|route| !is_target(route))) {

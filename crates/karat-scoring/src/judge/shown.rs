@@ -13,6 +13,8 @@ pub(super) enum Content {
     Text(String),
     /// A list in the order in which it is shown.
     List(Vec<Member>),
+    /// Nothing: a call that sees everything but this.
+    Absent,
 }
 
 /// A member of a shown list.
@@ -54,6 +56,7 @@ fn shuffle(members: &mut [Member], seed: u64, list: &str) {
 pub(super) fn write(item: &Item, content: &Content, context: &Context) -> Result<String, TemplateError> {
     match content {
         Content::Text(text) => Ok(text.clone()),
+        Content::Absent => Ok(String::new()),
         Content::List(members) if item.spec.form == ShowAs::Json => Ok(json_list(members)),
         Content::List(members) => {
             let lines = members.iter().enumerate().map(|(index, member)| line(item, index, &member.value, context));

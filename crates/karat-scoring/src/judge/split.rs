@@ -1,50 +1,62 @@
 //! Cutting what a judge sees into pieces, each judged by a call of its own (CL-14, BY-14).
 //!
 //! Where one value may be cut and the judge's window is too small for all of it, it is cut; members of a list with a
-//! `route` go to the piece that their words match best, and those that match nowhere to every piece. Every character of
-//! a document and every member of a list stands in at least one piece.
+//! `route` go to the pieces that hold their evidence ([`super::place`]), and those that have none anywhere to every piece. Every
+//! character of a document and every member of a list stands in at least one piece; an overlap is weighed once. What the
+//! rubric judges `once` gets a call of its own, which sees everything but the value that was cut.
 
-use std::collections::HashSet;
+use std::ops::Range;
 
 use karat_text::chunk;
-use karat_text::similar::Folded;
 use karat_text::tokens::Tokenizer;
 use karat_types::{CellError, ShowChunk};
 use serde_json::Value;
 
-use super::setup::Setup;
+use super::place::Evidence;
+use super::setup::{Aspect, Setup};
 use super::shown::{Content, Member};
 
-/// Share of the judge's window that prompt and reply may fill before a document is cut.
+/// Share of the judge's window that prompt and reply may fill before a document is cut, where the rubric names none.
 const WINDOW_SHARE: f64 = 0.8;
 
 /// A document is not cut into pieces with fewer tokens: no judge could grade them.
 const SMALLEST_PIECE: u64 = 200;
 
-/// Share of its words that a routed member must have in common with a piece to be placed there.
-const PLACED: f64 = 0.5;
-
 /// What one call shows.
 #[derive(Debug)]
 pub(super) struct Cut {
     pub contents: Vec<Content>,
-    /// How much of the cut value it covers: bytes or members.
-    pub weight: f64,
+    /// What of the rubric it is asked for.
+    pub aspect: Aspect,
+    pub weight: Weight,
+    /// The bytes of the document that it shows, where a document is cut.
+    pub span: Option<Range<usize>>,
 }
 
-/// The contents of each call. `prompt` is the text of a prompt with the given contents.
+/// How much a call weighs among all. Over all calls, either adds up to what there is to judge.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Weight {
+    /// Of the cut value: bytes or members that no call before it shows.
+    pub length: f64,
+    /// Of routed members: one that is shown in `k` pieces counts `1/k` in each.
+    pub members: f64,
+}
+
+/// The contents of each call. `times` says when each stretch of the document was said; `prompt` is the text of a prompt
+/// with the given contents.
 pub(super) fn split(
     setup: &Setup,
     contents: Vec<Content>,
+    times: &Value,
     prompt: impl Fn(&[Content]) -> Result<String, CellError>,
 ) -> Result<Vec<Cut>, CellError> {
     let chunked = setup.chunked().and_then(|at| Some((at, setup.items.get(at)?.spec.chunk?)));
     let Some((at, chunk)) = chunked else { return Ok(vec![whole(contents)]) };
     match contents.get(at) {
         Some(Content::Text(text)) => {
-            let room = room(setup, &contents, at, text, prompt)?;
+            let room = room(setup, &contents, (at, text), chunk, prompt)?;
             match room.into_iter().chain(chunk.tokens).min() {
-                Some(size) if !fits(text, size as usize) => Ok(by_tokens(setup, &contents, at, size, chunk)),
+                Some(size) if !fits(text, size as usize) => by_tokens(setup, &contents, at, size, times),
                 _ => Ok(vec![whole(contents)]),
             }
         }
@@ -52,12 +64,12 @@ pub(super) fn split(
             Some(items) if members.len() > items as usize => Ok(by_items(&contents, at, members, items, chunk)),
             _ => Ok(vec![whole(contents)]),
         },
-        None => Ok(vec![whole(contents)]),
+        Some(Content::Absent) | None => Ok(vec![whole(contents)]),
     }
 }
 
 fn whole(contents: Vec<Content>) -> Cut {
-    Cut { contents, weight: 1.0 }
+    Cut { contents, aspect: Aspect::Full, weight: Weight { length: 1.0, members: 1.0 }, span: None }
 }
 
 /// Tokens that the text at `at` may have beside everything else; `None` when the judge's window sets no bound: it is not
@@ -65,8 +77,8 @@ fn whole(contents: Vec<Content>) -> Cut {
 fn room(
     setup: &Setup,
     contents: &[Content],
-    at: usize,
-    text: &str,
+    (at, text): (usize, &str),
+    chunk: ShowChunk,
     prompt: impl Fn(&[Content]) -> Result<String, CellError>,
 ) -> Result<Option<u32>, CellError> {
     let Some(window) = setup.window else { return Ok(None) };
@@ -75,7 +87,7 @@ fn room(
         *content = Content::Text(String::new());
     }
     let (rest, reply) = (prompt(&rest)?, setup.reply_tokens());
-    let share = (window as f64 * WINDOW_SHARE) as u64;
+    let share = (window as f64 * chunk.window.unwrap_or(WINDOW_SHARE)) as u64;
     if (rest.len() + text.len()) as u64 + reply <= share {
         return Ok(None);
     }
@@ -91,30 +103,60 @@ fn room(
     Ok(Some(u32::try_from(room).unwrap_or(u32::MAX)))
 }
 
-fn by_tokens(setup: &Setup, contents: &[Content], at: usize, size: u32, chunk: ShowChunk) -> Vec<Cut> {
-    let Some(Content::Text(text)) = contents.get(at) else { return Vec::new() };
-    let pieces = chunk::by_tokens(text, size, chunk.overlap, None).pieces;
-    let vocabularies: Vec<HashSet<String>> = pieces.iter().map(|piece| vocabulary(&piece.text)).collect();
-    let name = setup.items.get(at).map(|item| item.spec.name.as_str());
+fn by_tokens(setup: &Setup, contents: &[Content], at: usize, size: u32, times: &Value) -> Result<Vec<Cut>, CellError> {
+    let Some((Content::Text(text), item)) = contents.get(at).zip(setup.items.get(at)) else { return Ok(Vec::new()) };
+    let overlap = item.spec.chunk.map_or(0, |chunk| chunk.overlap);
+    let pieces = chunk::by_tokens(text, size, overlap, None).pieces;
+    let spans: Vec<Range<usize>> = pieces.iter().map(|piece| piece.start..piece.end).collect();
+    let lengths = new_bytes(text, &spans)?;
     let mut cuts: Vec<Cut> = pieces
-        .iter()
-        .map(|piece| Cut { contents: contents.to_vec(), weight: (piece.end - piece.start) as f64 })
+        .into_iter()
+        .zip(lengths)
+        .map(|(piece, length)| {
+            let mut contents = contents.to_vec();
+            contents[at] = Content::Text(piece.text);
+            let (aspect, weight) = (setup.aspect_of_pieces(), Weight { length: length as f64, members: 0.0 });
+            Cut { contents, aspect, weight, span: Some(piece.start..piece.end) }
+        })
         .collect();
-    for (cut, piece) in cuts.iter_mut().zip(&pieces) {
-        cut.contents[at] = Content::Text(piece.text.clone());
-    }
-    let routed = setup.items.iter().enumerate().filter(|(_, item)| item.spec.route.as_deref() == name);
+    let evidence = Evidence::new(text, &spans, times);
+    let routed = setup.items.iter().enumerate().filter(|(_, it)| it.spec.route.as_ref() == Some(&item.spec.name));
     for (list, _) in routed {
         let Some(Content::List(members)) = contents.get(list) else { continue };
-        let placed: Vec<Option<Vec<usize>>> =
-            members.iter().map(|member| place(&member.value, &vocabularies)).collect();
+        let placed: Vec<Vec<usize>> = members.iter().map(|member| evidence.pieces_of(&member.value)).collect();
         for (index, cut) in cuts.iter_mut().enumerate() {
-            let stays = |place: &Option<Vec<usize>>| place.as_ref().is_none_or(|pieces| pieces.contains(&index));
-            let kept = members.iter().zip(&placed).filter(|(_, place)| stays(place)).map(|(member, _)| member.clone());
-            cut.contents[list] = Content::List(kept.collect());
+            let shown = members.iter().zip(&placed).filter(|(_, pieces)| pieces.contains(&index));
+            cut.weight.members += shown.clone().map(|(_, pieces)| 1.0 / pieces.len() as f64).sum::<f64>();
+            cut.contents[list] = Content::List(shown.map(|(member, _)| member.clone()).collect());
         }
     }
-    cuts
+    if setup.aspect_of_pieces() == Aspect::Parts {
+        let mut contents = contents.to_vec();
+        contents[at] = Content::Absent;
+        cuts.push(Cut { contents, aspect: Aspect::Once, weight: Weight { length: 0.0, members: 0.0 }, span: None });
+    }
+    Ok(cuts)
+}
+
+/// For each span, the bytes that none before it covers. The accounting of BY-14: together they are the whole text.
+///
+/// # Errors
+/// Where a character stands in no span.
+fn new_bytes(text: &str, spans: &[Range<usize>]) -> Result<Vec<usize>, CellError> {
+    let (mut covered, mut lengths) = (0, Vec::with_capacity(spans.len()));
+    for span in spans {
+        if span.start > covered {
+            return Err(uncovered(covered, span.start));
+        }
+        lengths.push(span.end.saturating_sub(covered));
+        covered = covered.max(span.end);
+    }
+    if covered == text.len() { Ok(lengths) } else { Err(uncovered(covered, text.len())) }
+}
+
+fn uncovered(from: usize, to: usize) -> CellError {
+    let message = format!("cutting the document left bytes {from} to {to} to no judge; this is a bug in karat");
+    CellError::new("coverage", message)
 }
 
 fn by_items(contents: &[Content], at: usize, members: &[Member], size: u32, chunk: ShowChunk) -> Vec<Cut> {
@@ -123,13 +165,14 @@ fn by_items(contents: &[Content], at: usize, members: &[Member], size: u32, chun
     let cuts = pieces.iter().map(|piece| {
         let mut contents = contents.to_vec();
         contents[at] = Content::List(members[piece.start..piece.end].to_vec());
-        Cut { contents, weight: piece.items.len() as f64 }
+        let members = piece.items.len() as f64;
+        Cut { contents, aspect: Aspect::Full, weight: Weight { length: members, members }, span: None }
     });
     cuts.collect()
 }
 
 /// A list cut in the middle, its weight by members; `None` where there is no list with two members to cut.
-pub(super) fn halves(setup: &Setup, contents: &[Content], weight: f64) -> Option<[Cut; 2]> {
+pub(super) fn halves(setup: &Setup, contents: &[Content], weight: Weight) -> Option<[Cut; 2]> {
     let at = setup.chunked()?;
     let Content::List(members) = contents.get(at)? else { return None };
     let middle = members.len() / 2;
@@ -139,34 +182,12 @@ pub(super) fn halves(setup: &Setup, contents: &[Content], weight: f64) -> Option
     let half = |members: &[Member], of: usize| {
         let mut contents = contents.to_vec();
         contents[at] = Content::List(members.to_vec());
-        Cut { contents, weight: weight * members.len() as f64 / of as f64 }
+        let share = members.len() as f64 / of as f64;
+        let weight = Weight { length: weight.length * share, members: weight.members * share };
+        Cut { contents, aspect: Aspect::Full, weight, span: None }
     };
     let (first, second) = members.split_at(middle);
     Some([half(first, members.len()), half(second, members.len())])
-}
-
-/// The pieces whose words match a member best; `None` where no piece has half of them.
-fn place(member: &Value, vocabularies: &[HashSet<String>]) -> Option<Vec<usize>> {
-    let words = vocabulary(&words_of(member));
-    let shares: Vec<usize> =
-        vocabularies.iter().map(|known| words.iter().filter(|word| known.contains(*word)).count()).collect();
-    let best = shares.iter().copied().max().filter(|best| *best as f64 >= PLACED * words.len() as f64 && *best > 0)?;
-    Some(shares.iter().enumerate().filter(|(_, share)| **share == best).map(|(piece, _)| piece).collect())
-}
-
-fn vocabulary(text: &str) -> HashSet<String> {
-    let folded = Folded::new(text);
-    folded.words().filter(|word| word.chars().any(char::is_alphanumeric)).map(str::to_owned).collect()
-}
-
-/// All texts within a value.
-fn words_of(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Array(items) => items.iter().map(words_of).collect::<Vec<_>>().join(" "),
-        Value::Object(members) => members.values().map(words_of).collect::<Vec<_>>().join(" "),
-        _ => String::new(),
-    }
 }
 
 /// Whether a text has at most so many tokens of the plan's tokenizer.

@@ -3,6 +3,8 @@
 mod chunked;
 mod contract;
 mod corpus;
+mod injections;
+mod planted;
 mod replies;
 mod rubrics;
 

@@ -1,8 +1,8 @@
 //! What a judge of summaries is asked.
 
 use karat_types::{
-    Absent, Better, ChunkFold, DiagnosticSpec, Dimension, Invalid, OutOfRange, Overall, OverallMethod, Rationale,
-    ReferenceUse, ReplyShape, Rubric, Scale, ShowAs, ShowItem, Then,
+    Absent, Better, ChunkFold, DiagnosticSpec, Dimension, FindingFold, Invalid, OutOfRange, Overall, OverallMethod,
+    Rationale, ReferenceUse, ReplyShape, Rubric, Scale, ShowAs, ShowItem, Then,
 };
 
 /// Most suggestions that a judge is asked for.
@@ -53,7 +53,7 @@ pub fn judge_rubric(options: &JudgeOptions) -> Rubric {
         fields: Vec::new(),
         explain: Some("One concrete way to improve the summary each.".to_owned()),
         max: Some(SUGGESTIONS),
-        all_chunks: false,
+        chunks: FindingFold::Any,
         differ: None,
     };
     Rubric {
@@ -71,6 +71,7 @@ pub fn judge_rubric(options: &JudgeOptions) -> Rubric {
             shuffle: false,
             route: None,
             chunk: None,
+            times: None,
         }],
         reference: ReferenceUse::Optional,
         dimensions: DEFINITIONS.into_iter().map(dimension).collect(),

@@ -30,6 +30,19 @@ struct Count {
     examples: Vec<String>,
 }
 
+/// What a check of the dataset has counted.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Checked {
+    /// Its name.
+    pub name: String,
+    /// What was counted: rows, or different values, by group; the only group has no name.
+    pub counts: Vec<(String, u64)>,
+    /// At least so many are wanted in each group.
+    pub min: Option<f64>,
+    /// At most so many are wanted in each group.
+    pub max: Option<f64>,
+}
+
 /// Most ids that are named in a message.
 const EXAMPLES: usize = 5;
 
@@ -72,6 +85,17 @@ impl Check {
         if count.examples.len() < EXAMPLES {
             count.examples.push(id.to_owned());
         }
+    }
+
+    /// What it has counted.
+    pub fn counted(&self) -> Checked {
+        let found = |count: &Count| if self.distinct.is_some() { count.values.len() as u64 } else { count.rows };
+        let mut counts: Vec<(String, u64)> =
+            self.counts.iter().map(|(group, count)| (group.clone(), found(count))).collect();
+        if counts.is_empty() {
+            counts.push((String::new(), 0));
+        }
+        Checked { name: self.name.clone(), counts, min: self.min, max: self.max }
     }
 
     /// Reports what does not hold.

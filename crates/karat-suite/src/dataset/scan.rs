@@ -8,7 +8,7 @@ use std::sync::Arc;
 use rustc_hash::{FxHashSet, FxHasher};
 use serde_json::Value;
 
-use super::checks::Check;
+use super::checks::{Check, Checked};
 use super::row_schema::Leniency;
 use super::rows::{Kept, Rows};
 use super::{Dataset, DatasetError, Role};
@@ -39,6 +39,8 @@ pub(crate) struct Scan {
     pub contents: String,
     /// Whether at least one row could be read.
     pub is_read: bool,
+    /// What each check counted.
+    pub checks: Vec<Checked>,
 }
 
 struct Scanner<'a> {
@@ -83,6 +85,7 @@ impl Dataset {
         }
         let contents = rows.contents.finalize().to_hex().to_string();
         let leniencies = rows.leniencies;
+        scanner.found.checks = checks.iter().map(Check::counted).collect();
         scanner.finish(self, place, watched, checks, leniencies);
         Scan { contents, ..scanner.found }
     }
@@ -109,6 +112,7 @@ impl<'a> Scanner<'a> {
                 has_asserts: false,
                 contents: String::new(),
                 is_read: false,
+                checks: Vec::new(),
             },
             ids: FxHashSet::default(),
             shown: 0,

@@ -7,7 +7,7 @@ use karat_types::{
 };
 
 use super::{Decoder, whole, word};
-use crate::check;
+use crate::check::{self, share};
 use crate::grammar::RUBRIC;
 use crate::names;
 use crate::nearest::suggestion;
@@ -174,9 +174,18 @@ impl Decoder<'_> {
         if let Some(chunk) = chunk.filter(|it| it.given("tokens").is_some() && it.given("items").is_some()) {
             self.problems.error(&chunk.place, "`tokens` and `items` stand beside each other").hint("one size only");
         }
+        let times = match node.given("times") {
+            Some(times) => Some(self.rubric_template(times, names::RUBRIC, reads)?),
+            None => None,
+        };
+        if let Some(at) = node.given("times").filter(|_| chunk.is_none()) {
+            self.problems
+                .error(&at.place, "`times` says where the pieces of a cut text were said, so it needs `chunk`");
+        }
         Some(ShowItem {
             name: entry.key.clone(),
             value,
+            times,
             form,
             line,
             shuffle: node.given("shuffle").and_then(Node::boolean).unwrap_or(false),
@@ -185,8 +194,19 @@ impl Decoder<'_> {
                 tokens: whole(chunk, "tokens"),
                 items: whole(chunk, "items"),
                 overlap: whole(chunk, "overlap").unwrap_or(0),
+                window: self.window(chunk),
             }),
         })
+    }
+
+    /// The share of the judge's window that may be filled before a text is cut.
+    fn window(&mut self, chunk: &Node) -> Option<f64> {
+        let node = chunk.given("window")?;
+        let (share, _) = share(node)?;
+        if share <= 0.0 || share > 1.0 {
+            self.problems.error(&node.place, "`window` is a share of the judge's window").hint("such as 80%");
+        }
+        Some(share)
     }
 
     /// Without `show`, a judge sees the input and the output.
@@ -248,7 +268,7 @@ impl Decoder<'_> {
                 fields,
                 explain: entry.node.text_of("explain").map(str::to_owned),
                 max: whole(&entry.node, "max"),
-                all_chunks: entry.node.text_of("chunks") == Some("all"),
+                chunks: word(&entry.node, "chunks").unwrap_or_default(),
             }
         });
         decoded.collect()
@@ -370,6 +390,28 @@ impl Decoder<'_> {
         Some(RubricPrompt { system: system?, user: user? })
     }
 
+    /// `once` needs a text that may be cut, `members` a list that is routed to it.
+    fn folds(&mut self, node: &Node, rubric: &Rubric) {
+        let cut_text = rubric.show.iter().any(|item| item.chunk.is_some_and(|chunk| chunk.items.is_none()));
+        let routed = rubric.show.iter().any(|item| item.route.is_some());
+        let lists = ["dimensions", "diagnostics"].into_iter().filter_map(|key| node.given(key));
+        for at in lists.flat_map(Node::entries).filter_map(|entry| entry.node.given("chunks")) {
+            match at.text() {
+                Some("once") if !cut_text => {
+                    self.problems
+                        .error(&at.place, "`once` judges beside the pieces of a text, and no shown text has `chunk`")
+                        .hint("let a text under `show` be cut with `chunk`");
+                }
+                Some("members") if !routed => {
+                    self.problems
+                        .error(&at.place, "`members` weighs by routed members, and nothing shown has a `route`")
+                        .hint("give a list under `show` a `route`");
+                }
+                _ => {}
+            }
+        }
+    }
+
     fn consistency(&mut self, node: &Node, rubric: &Rubric) {
         for entry in node.given("show").map(Node::entries).unwrap_or_default() {
             let Some(route) = entry.node.given("route") else { continue };
@@ -382,6 +424,7 @@ impl Decoder<'_> {
                     .maybe_hint(suggestion(name, chunked));
             }
         }
+        self.folds(node, rubric);
         let weights: f64 = rubric.dimensions.iter().map(|dimension| dimension.weight).sum();
         if let Some(overall) = node.given("overall") {
             let weighted = rubric.overall.as_ref().is_some_and(|it| it.method == OverallMethod::WeightedMean);
@@ -407,6 +450,7 @@ fn plain(name: &str) -> ShowItem {
         shuffle: false,
         route: None,
         chunk: None,
+        times: None,
     }
 }
 

@@ -299,6 +299,7 @@ impl Decoder<'_> {
         let form = word::<ParseAs>(node, "as").unwrap_or_default();
         Some(ParseSpec {
             form,
+            section: node.text_of("section").map(str::to_owned),
             schema,
             into: node.text_of("into").map(str::to_owned),
             reask: whole(node, "reask").unwrap_or(1),

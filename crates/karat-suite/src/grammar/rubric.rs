@@ -34,6 +34,7 @@ static SHOWN: Object = Object::new(
         may("shuffle", Shape::Boolean, "Whether a list's order is shuffled."),
         may("route", Shape::Text, "The chunked value whose pieces each member is sent to."),
         may("chunk", Shape::Object(&CHUNK), "May be cut into pieces."),
+        may("times", Shape::Template, "When each stretch was said: a list of `{start, duration, text}`, in seconds."),
     ],
 );
 
@@ -43,6 +44,7 @@ static CHUNK: Object = Object::new(
         may("tokens", Shape::Integer(1), "Tokens of a piece; as large as the judge's window allows without it."),
         may("items", Shape::Integer(1), "List members of a piece."),
         may("overlap", Shape::Integer(0), "How much the next piece repeats."),
+        may("window", Shape::Share, "Share of the judge's window to fill before it is cut; 80 % without it."),
     ],
 );
 
@@ -56,7 +58,11 @@ static DIMENSION: Object = Object::new(
         may("weight", POSITIVE, "Weight in a weighted mean."),
         may("anchors", Shape::Map(&Shape::Text), "What certain values look like."),
         may("better", Shape::Words(&["higher", "lower"]), "Direction."),
-        may("chunks", Shape::Words(&["weighted", "min", "max"]), "How the grades of chunks become one."),
+        may(
+            "chunks",
+            Shape::Words(&["weighted", "members", "once", "min", "max"]),
+            "How the grades of chunks become one.",
+        ),
     ],
 )
 .one_of(&["scale", "choices"]);
@@ -91,8 +97,8 @@ static DIAGNOSTIC: Object = Object::new(
         may("max", Shape::Integer(1), "At most so many items."),
         may(
             "chunks",
-            Shape::Words(&["any", "all"]),
-            "Whether an item stands if any chunk's judge names it, or only if all do.",
+            Shape::Words(&["any", "all", "once"]),
+            "Whether an item stands if any chunk's judge names it, only if all do, or if the judge of the whole does.",
         ),
         may("differ", TEXTS, "Two fields; an item in which they are equal is dropped."),
     ],

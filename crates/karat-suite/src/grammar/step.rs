@@ -92,6 +92,11 @@ static PARSE: Object = Object::new(
     &[
         may("schema", Shape::File, "JSON Schema that the value must satisfy."),
         may("as", Shape::Words(&["json", "text", "lines", "bullets", "yaml", "csv"]), "Form of the text."),
+        may(
+            "section",
+            Shape::Text,
+            "Heading of the Markdown section that is read, where the text has one of that name.",
+        ),
         may("into", Shape::Text, "Wraps the value in an object under this name."),
         may("reask", Shape::Integer(0), "How often the model is asked again with the validation error."),
     ],

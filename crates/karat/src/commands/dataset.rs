@@ -6,6 +6,26 @@ use super::{Edge, selection};
 use crate::args::{ExecutionArgs, SuiteArgs};
 use crate::failure::Failure;
 
+/// Checks a suite's dataset, and says what each of its rules counted.
+pub fn check(edge: &Edge<'_>, suite: &SuiteArgs) -> Result<Exit, Failure> {
+    let invocation = selection::invocation(suite, &ExecutionArgs::default())?;
+    let (rows, checks) = edge.app.dataset_checks(&invocation)?;
+    for check in &checks {
+        let bounds = [("at least", check.min), ("at most", check.max)];
+        let wanted: Vec<String> =
+            bounds.iter().filter_map(|(word, bound)| Some(format!("{word} {}", (*bound)?))).collect();
+        let counts: Vec<String> = check
+            .counts
+            .iter()
+            .map(|(group, n)| if group.is_empty() { n.to_string() } else { format!("{group} {n}") })
+            .collect();
+        let line = format!("ok  {}: {} ({})", check.name, counts.join(", "), wanted.join(", "));
+        edge.printer.data(&super::visible(&line))?;
+    }
+    edge.printer.data(&format!("{rows} rows, {} rules: all hold", checks.len()))?;
+    Ok(Exit::Pass)
+}
+
 /// Makes the absent files of a suite's columns.
 pub fn fetch(edge: &Edge<'_>, suite: &SuiteArgs) -> Result<Exit, Failure> {
     let invocation = selection::invocation(suite, &ExecutionArgs::default())?;

@@ -15,13 +15,14 @@ const NAMED: usize = 10;
 pub fn import(edge: &Edge<'_>, args: &ImportArgs) -> Result<Exit, Failure> {
     match args.kind {
         ImportArg::SpanSnapshot => span_snapshot(edge, args),
+        ImportArg::ManualBaseline => manual_baseline(edge, args),
     }
 }
 
 /// The suite, then its run: all of its answers are recorded, so it costs nothing.
 fn span_snapshot(edge: &Edge<'_>, args: &ImportArgs) -> Result<Exit, Failure> {
     let name = args.file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let folder = args.output_dir.clone().unwrap_or_else(|| Path::new("imported").join(&name));
+    let folder = folder(args);
     let run_id = match &args.run_id {
         Some(id) => Some(id.clone()),
         None => edge.app.free_run_id(&name)?,
@@ -39,6 +40,26 @@ fn span_snapshot(edge: &Edge<'_>, args: &ImportArgs) -> Result<Exit, Failure> {
     run::finish(edge, &end, &output, false)?;
     compared(edge, &args.file, &end.run)?;
     Ok(end.exit())
+}
+
+/// The folder that a suite is written into: named, or after what is imported.
+fn folder(args: &ImportArgs) -> std::path::PathBuf {
+    let name = args.file.file_stem().unwrap_or_default();
+    args.output_dir.clone().unwrap_or_else(|| Path::new("imported").join(name))
+}
+
+/// The suite only: its judges may cost something.
+fn manual_baseline(edge: &Edge<'_>, args: &ImportArgs) -> Result<Exit, Failure> {
+    let imported = edge.app.import_manual_baseline(&args.file, &folder(args))?;
+    let suite = imported.suite.display();
+    edge.printer.say(&format!(
+        "{} snapshots with {} claims: {}. `karat run {suite}` scores them beside the harness.",
+        imported.snapshots,
+        imported.claims,
+        imported.variants.join(", ")
+    ));
+    edge.printer.data(&suite.to_string())?;
+    Ok(Exit::Pass)
 }
 
 /// Says how the figures stand to those of the snapshot's own summary.

@@ -1,7 +1,9 @@
 //! One file per command.
 
 mod agree;
+mod annotate;
 mod cache;
+mod calibrate;
 mod compare;
 mod completions;
 mod dataset;
@@ -107,6 +109,7 @@ pub fn dispatch(cli: Cli, environment: Environment, printer: &Printer) -> Result
         Command::Validate(args) => validate::validate(&edge, &args.suite),
         Command::Report(args) => report::report(&edge, &args),
         Command::Agree(args) => agree::agree(&edge, &args),
+        Command::Calibrate(args) => calibrate::calibrate(&edge, &args),
         Command::Compare(args) => compare::compare(&edge, &args),
         Command::Export(args) => export::export(&edge, &args),
         Command::Import(args) => import::import(&edge, &args),
@@ -114,6 +117,8 @@ pub fn dispatch(cli: Cli, environment: Environment, printer: &Printer) -> Result
         Command::Ls(args) => ls::ls(&edge, &args),
         Command::Trace(args) => trace::trace(&edge, &args),
         Command::Dataset { command: DatasetCommand::Fetch(args) } => dataset::fetch(&edge, &args),
+        Command::Dataset { command: DatasetCommand::Check(args) } => dataset::check(&edge, &args),
+        Command::Annotate(command) => annotate::annotate(&edge, &command),
         Command::Init(args) => init::init(&edge, &args),
         Command::Doctor(args) => doctor::doctor(&edge, &args),
         Command::Models(args) => models::models(&edge, &args),

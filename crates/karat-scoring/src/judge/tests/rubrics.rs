@@ -19,8 +19,7 @@ pub fn claims() -> Value {
         let anchors = json!([[0.0, anchors[0]], [5.0, anchors[1]], [10.0, anchors[2]]]);
         json!({"name": name, "definition": definition, "scale": range(0.0, 10.0, None), "weight": 1.0, "anchors": anchors})
     };
-    let list =
-        |name: &str, field: &str, all: bool| json!({"name": name, "fields": [[field, "text"]], "all_chunks": all});
+    let list = |name: &str, field: &str, all: bool| json!({"name": name, "fields": [[field, "text"]], "chunks": if all { "all" } else { "any" }});
     json!({
         "id": "claim-set",
         "version": "v1",
@@ -151,7 +150,7 @@ pub fn spans() -> Value {
         "overall": {"id": "totalScore", "method": "sum"},
         "breakdowns": [{"name": "categoryScores", "over": ["shot", "audio"], "scores": [dimension("coverage", range(1.0, 5.0, None), 1.0)]}],
         "diagnostics": [
-            {"name": "missedElements", "all_chunks": true, "fields": [["text", "text"], ["severity", one_of(&["critical", "minor"], "minor")]]},
+            {"name": "missedElements", "chunks": "all", "fields": [["text", "text"], ["severity", one_of(&["critical", "minor"], "minor")]]},
             {"name": "falsePositives", "fields": [["spanIndex", {"index_of": "spans"}], ["text", "text"], ["reason", one_of(&["non_visual", "other"], "other")]]},
         ],
         "rationale": {"field": "notes"}, "reply": "nested",

@@ -1,0 +1,360 @@
+//! `calibration`: how far each judge agrees with people's labels, by dimension, and whether that is enough (CL-13).
+//!
+//! A label belongs to the cells of its sample whose output is the labelled one. Several people's scores of one output
+//! count by their mean.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use karat_stats::interval::Level;
+use karat_types::{AnalysisSpec, Key, PlanHeader, RubricScorer, ScorerKind, output_key};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Analysis, Outcome, ScoredCell, Setting, options, refused};
+use crate::AnalysisError;
+use crate::agreement::{Graded, Panel, agreement};
+use crate::compare::scale;
+use crate::estimate::{self, Aggregate, Observations};
+use crate::finding::Finding;
+
+/// Below so many sets α speaks for a dimension where ICC is asked for.
+const ICC_FROM: u64 = 20;
+
+/// Name of the people among the raters.
+const PEOPLE: &str = "people";
+
+/// Which figure is held against the threshold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CalibrationForm {
+    /// 1 − mean |judge − people| / range of the scale: the share of the scale within which they agree.
+    #[default]
+    WithinShare,
+    /// ICC(2,1); Krippendorff's α below 20 sets.
+    Icc,
+    /// Krippendorff's α.
+    Alpha,
+}
+
+/// A threshold that people settled on for one dimension, and why.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ThresholdDecision {
+    /// Agreement must be above it.
+    pub threshold: f64,
+    /// Why it is not the usual one.
+    pub reason: String,
+}
+
+/// Options of `calibration`.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct CalibrationOptions {
+    /// The scorer; the first with judges and labels without it.
+    pub scorer: Option<String>,
+    /// Which figure is held against the threshold.
+    pub agreement: CalibrationForm,
+    /// Agreement must be above it in every labelled dimension.
+    pub threshold: f64,
+    /// Other thresholds by dimension, each with its reason.
+    pub decisions: BTreeMap<String, ThresholdDecision>,
+}
+
+impl Default for CalibrationOptions {
+    fn default() -> Self {
+        Self { scorer: None, agreement: CalibrationForm::default(), threshold: 0.7, decisions: BTreeMap::new() }
+    }
+}
+
+/// How far the judges of one scorer agree with people.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Calibration {
+    /// The scorer.
+    pub scorer: String,
+    /// Declared version of its rubric.
+    pub prompt_version: Option<String>,
+    /// Which figure is held against the threshold.
+    pub agreement: CalibrationForm,
+    /// Labelled outputs that are cells of this run.
+    pub sets: u64,
+    /// Samples that they belong to.
+    pub samples: u64,
+    /// Labelled outputs that are no cell of this run.
+    pub unmatched: u64,
+    /// Whether every judge passes.
+    pub passed: bool,
+    /// By judge, in the plan's order.
+    pub judges: Vec<CalibratedJudge>,
+}
+
+/// One judge beside people.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CalibratedJudge {
+    /// Its id.
+    pub judge: String,
+    /// Whether it agrees enough in every dimension.
+    pub passed: bool,
+    /// By dimension, in the rubric's order.
+    pub dimensions: Vec<CalibratedDimension>,
+}
+
+/// One dimension of one judge. Differences are judge − people.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CalibratedDimension {
+    /// Its name.
+    pub dimension: String,
+    /// Labelled sets that the judge left without a score here.
+    pub unscored: u64,
+    /// 1 − mean |judge − people| / range.
+    pub within_share: Option<Finding>,
+    /// ICC(2,1) of judge and people.
+    pub icc: Option<Finding>,
+    /// Krippendorff's α of judge and people.
+    pub alpha: Option<Finding>,
+    /// Mean of judge − people.
+    pub bias: Option<Finding>,
+    /// Mean of |judge − people|.
+    pub mean_abs_difference: Option<Finding>,
+    /// What agreement had to exceed.
+    pub threshold: f64,
+    /// Why the threshold is not the usual one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Whether it did.
+    pub passed: bool,
+}
+
+impl CalibratedDimension {
+    /// The figure that is held against the threshold.
+    pub fn decisive(&self, form: CalibrationForm) -> Option<&Finding> {
+        let by_icc = || match &self.icc {
+            Some(icc) if icc.n() >= ICC_FROM => Some(icc),
+            _ => self.alpha.as_ref(),
+        };
+        match form {
+            CalibrationForm::WithinShare => self.within_share.as_ref(),
+            CalibrationForm::Icc => by_icc(),
+            CalibrationForm::Alpha => self.alpha.as_ref(),
+        }
+    }
+}
+
+/// What people gave one output: sum and number of the scores, by dimension.
+#[derive(Debug, Default)]
+struct Labelled {
+    scores: BTreeMap<String, (f64, u32)>,
+    seen: bool,
+}
+
+/// One labelled output in one dimension.
+struct Grades {
+    /// Index of its sample in the table.
+    sample: usize,
+    /// What the judge gave, where it gave a number.
+    judge: Option<f64>,
+    /// Mean of what people gave.
+    people: f64,
+}
+
+struct Fold {
+    plan: Arc<PlanHeader>,
+    scorer: usize,
+    id: String,
+    prompt_version: Option<String>,
+    judges: Vec<String>,
+    options: CalibrationOptions,
+    /// By sample and output.
+    labels: BTreeMap<(String, Key), Labelled>,
+    /// By judge and metric.
+    grades: BTreeMap<(usize, usize), Vec<Grades>>,
+    samples: BTreeSet<usize>,
+}
+
+pub(super) fn build(spec: &AnalysisSpec, plan: &Arc<PlanHeader>) -> Result<Option<Box<dyn Analysis>>, AnalysisError> {
+    let options: CalibrationOptions = options(spec)?;
+    let rubrics = plan.scorers.iter().enumerate().filter_map(|(at, scorer)| match &scorer.kind {
+        ScorerKind::Rubric(rubric) => Some((at, &scorer.id, rubric)),
+        ScorerKind::Metric { .. } => None,
+    });
+    let wanted = |id: &str, rubric: &RubricScorer| match &options.scorer {
+        Some(wanted) => wanted == id,
+        None => !rubric.labels.is_empty(),
+    };
+    let found = rubrics.clone().find(|(_, id, rubric)| wanted(id, rubric));
+    let Some((at, id, rubric)) = found else {
+        return match &options.scorer {
+            // A judge that is off in this run is no mistake.
+            Some(off) if rubrics.clone().next().is_some() => {
+                Err(refused(spec, format!("scorer is {off:?}, which is no scorer with judges in this suite")))
+            }
+            _ => Ok(None),
+        };
+    };
+    if !(0.0..1.0).contains(&options.threshold) {
+        return Err(refused(spec, format!("threshold is {}, and agreement is at most 1", options.threshold)));
+    }
+    let dimensions = &rubric.rubric.dimensions;
+    for (dimension, decision) in &options.decisions {
+        if !dimensions.iter().any(|known| known.name == *dimension) {
+            return Err(refused(spec, format!("decisions names {dimension:?}, which is no dimension of `{id}`")));
+        }
+        if decision.reason.trim().is_empty() {
+            return Err(refused(spec, format!("the decision on {dimension:?} has no reason")));
+        }
+    }
+    Ok(Some(Box::new(Fold {
+        plan: plan.clone(),
+        scorer: at,
+        id: id.clone(),
+        prompt_version: rubric.rubric.version.clone(),
+        judges: rubric.judges.clone(),
+        labels: labels(rubric),
+        options,
+        grades: BTreeMap::new(),
+        samples: BTreeSet::new(),
+    })))
+}
+
+/// People's scores by what they are about. Rows without an output or scores say nothing.
+fn labels(rubric: &RubricScorer) -> BTreeMap<(String, Key), Labelled> {
+    let mut labels: BTreeMap<(String, Key), Labelled> = BTreeMap::new();
+    for row in &rubric.labels {
+        let (Some(sample), Some(output), Some(scores)) =
+            (row.get("sample"), row.get("output"), row.get("scores").and_then(Value::as_object))
+        else {
+            continue;
+        };
+        let sample = sample.as_str().map_or_else(|| sample.to_string(), str::to_owned);
+        let labelled = labels.entry((sample, output_key(output))).or_default();
+        for (name, score) in scores.iter().filter_map(|(name, score)| Some((name, score.as_f64()?))) {
+            let (sum, n) = labelled.scores.entry(name.clone()).or_default();
+            *sum += score;
+            *n += 1;
+        }
+    }
+    labels
+}
+
+impl Fold {
+    /// Dimensions that somebody labelled: place among the metrics and name, in the rubric's order.
+    fn labelled(&self) -> Vec<(usize, String)> {
+        let of_scorer = self.plan.metrics.iter().enumerate().filter(|(_, metric)| metric.scorer == self.scorer);
+        let named = of_scorer.map(|(at, metric)| (at, dimension(&metric.name).to_owned()));
+        named.filter(|(_, name)| self.labels.values().any(|label| label.scores.contains_key(name))).collect()
+    }
+
+    fn dimension(&self, setting: &Setting<'_>, judge: usize, (at, name): &(usize, String)) -> CalibratedDimension {
+        let grades = self.grades.get(&(judge, *at)).map_or(&[][..], Vec::as_slice);
+        let scored: Vec<(u32, f64, f64)> =
+            grades.iter().filter_map(|it| Some((setting.table.cluster(it.sample), it.judge?, it.people))).collect();
+        let decision = self.options.decisions.get(name);
+        let level = setting.measures.get(*at).map_or(Level::P95, |measure| measure.level);
+        let items: Vec<Graded> = scored
+            .iter()
+            .map(|(cluster, judged, people)| Graded { cluster: *cluster, grades: vec![Some(*judged), Some(*people)] })
+            .collect();
+        let metric = setting.plan.metrics.get(*at);
+        let raters = [self.judge_id(judge), PEOPLE.to_owned()];
+        let steps = metric.and_then(|metric| scale(setting.plan, metric));
+        let found = agreement(&items, &Panel { raters: &raters, scale: steps, level });
+        let range = metric.and_then(|metric| metric.range).map_or(1.0, |(lo, hi)| hi - lo);
+        let pair = found.pairs.into_iter().next();
+        let mut dimension = CalibratedDimension {
+            dimension: name.clone(),
+            unscored: (grades.len() - scored.len()) as u64,
+            within_share: within_share(&scored, range, level),
+            icc: found.icc,
+            alpha: found.alpha,
+            bias: pair.as_ref().map(|pair| pair.bias.clone()),
+            mean_abs_difference: pair.map(|pair| pair.mean_abs_difference),
+            threshold: decision.map_or(self.options.threshold, |it| it.threshold),
+            reason: decision.map(|it| it.reason.clone()),
+            passed: false,
+        };
+        let decisive = dimension.decisive(self.options.agreement).map(Finding::value);
+        dimension.passed = decisive.is_some_and(|value| value > dimension.threshold);
+        dimension
+    }
+
+    fn judge_id(&self, judge: usize) -> String {
+        self.plan.judges.get(judge).map(|judge| judge.id.clone()).unwrap_or_default()
+    }
+}
+
+/// The last part of a metric's name.
+fn dimension(metric: &str) -> &str {
+    metric.rsplit_once('.').map_or(metric, |(_, last)| last)
+}
+
+/// 1 − mean |judge − people| / range, with an interval that is robust to samples with several sets.
+fn within_share(scored: &[(u32, f64, f64)], range: f64, level: Level) -> Option<Finding> {
+    let mut observed = Observations::default();
+    for (cluster, judged, people) in scored.iter().filter(|_| range > 0.0) {
+        observed.push(1.0 - (judged - people).abs() / range, 0, *cluster);
+    }
+    observed.clustered = true;
+    estimate::figure(&observed, Aggregate::Mean, false, level)
+}
+
+impl Analysis for Fold {
+    fn cell(&mut self, cell: &ScoredCell<'_>) {
+        let place = (cell.row.sample.id.clone(), cell.row.cell.output_hash);
+        let dimensions = self.labelled();
+        let Some(labelled) = self.labels.get_mut(&place) else { return };
+        if labelled.seen {
+            return;
+        }
+        labelled.seen = true;
+        self.samples.insert(cell.sample);
+        for judgment in cell.row.judgments.iter().filter(|it| usize::from(it.scorer) == self.scorer) {
+            for (at, name) in &dimensions {
+                let Some((sum, n)) = labelled.scores.get(name) else { continue };
+                let given = judgment.scores.iter().find(|(metric, _)| usize::from(*metric) == *at);
+                let judge = given.and_then(|(_, score)| score.number());
+                let grades = self.grades.entry((usize::from(judgment.judge), *at)).or_default();
+                grades.push(Grades { sample: cell.sample, judge, people: sum / f64::from(*n) });
+            }
+        }
+    }
+
+    fn finish(self: Box<Self>, setting: &Setting<'_>) -> Outcome {
+        let dimensions = self.labelled();
+        let own = self.plan.judges.iter().enumerate().filter(|(_, judge)| self.judges.contains(&judge.id));
+        let judges: Vec<CalibratedJudge> = own
+            .map(|(at, judge)| {
+                let dimensions: Vec<CalibratedDimension> =
+                    dimensions.iter().map(|dimension| self.dimension(setting, at, dimension)).collect();
+                let passed = !dimensions.is_empty() && dimensions.iter().all(|dimension| dimension.passed);
+                CalibratedJudge { judge: judge.id.clone(), passed, dimensions }
+            })
+            .collect();
+        let sets = self.labels.values().filter(|label| label.seen).count() as u64;
+        Outcome::Calibration(Calibration {
+            scorer: self.id.clone(),
+            prompt_version: self.prompt_version.clone(),
+            agreement: self.options.agreement,
+            sets,
+            samples: self.samples.len() as u64,
+            unmatched: self.labels.len() as u64 - sets,
+            passed: !judges.is_empty() && judges.iter().all(|judge| judge.passed),
+            judges,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// CL-13: 1 − mean |Δ| / range; a constant shift of 3 on 0 to 10 is 0.7, which is not above 0.7.
+    #[test]
+    fn the_share_of_the_scale_is_exact() {
+        let scored: Vec<(u32, f64, f64)> = (0..6).map(|at| (at, f64::from(at) + 3.0, f64::from(at))).collect();
+        let found = within_share(&scored, 10.0, Level::P95).unwrap();
+        assert!((found.value() - 0.7).abs() < 1e-12 && found.value() <= 0.7 + 1e-12);
+        assert_eq!((found.n(), dimension("quality.accuracy"), dimension("pass")), (6, "accuracy", "pass"));
+        assert!(within_share(&[], 10.0, Level::P95).is_none());
+    }
+}

@@ -1,0 +1,130 @@
+//! Rounds of calibration, for a terminal and as JSON; their Markdown is
+//! [`markdown::calibration`](crate::markdown::calibration).
+
+use std::fmt::Write as _;
+
+use karat_analysis::{Agreement, CalibratedDimension, CalibratedJudge, Calibration, Finding};
+use karat_types::Moment;
+use serde::Serialize;
+
+use crate::RenderError;
+use crate::agreement::coefficient;
+use crate::figures::{NONE, count, signed, to_digits};
+use crate::moment::rfc3339;
+use crate::visible::brief;
+
+/// Characters of an id on one line.
+const WIDTH: usize = 100;
+
+/// One round: judges beside people, and beside each other.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Round {
+    /// Its run.
+    pub run: String,
+    /// When it began.
+    #[serde(serialize_with = "as_rfc3339")]
+    pub started_at: Moment,
+    /// Judges beside people.
+    pub calibration: Calibration,
+    /// Judges beside each other, where there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub judges: Option<Agreement>,
+}
+
+fn as_rfc3339<S: serde::Serializer>(moment: &Moment, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&rfc3339(*moment))
+}
+
+/// The rounds for a terminal: a line each, the last one in full. Nothing in it can act on one.
+pub fn terminal(rounds: &[Round]) -> String {
+    let mut text = String::new();
+    let Some((last, before)) = rounds.split_last() else { return text };
+    for (at, round) in before.iter().enumerate() {
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "round {}: {}", at + 1, brief(&line(round), 4 * WIDTH));
+    }
+    let _ = writeln!(text, "round {}: {}", rounds.len(), brief(&line(last), 4 * WIDTH));
+    for judge in &last.calibration.judges {
+        let _ = writeln!(text, "\n{}: {}", brief(&judge.judge, WIDTH), verdict(judge));
+        for dimension in &judge.dimensions {
+            let _ = writeln!(text, "  {}", brief(&sentence(&last.calibration, dimension), 4 * WIDTH));
+        }
+    }
+    text
+}
+
+/// The rounds as JSON (`karat.calibration/1`), the oldest first.
+///
+/// # Errors
+/// Never for rounds of stored runs.
+pub fn json(rounds: &[Round]) -> Result<String, RenderError> {
+    #[derive(Serialize)]
+    struct Document<'a> {
+        schema: &'static str,
+        rounds: &'a [Round],
+    }
+    let mut text = serde_json::to_string_pretty(&Document { schema: "karat.calibration/1", rounds })
+        .map_err(std::io::Error::from)?;
+    text.push('\n');
+    Ok(text)
+}
+
+/// A round in one line.
+pub(crate) fn line(round: &Round) -> String {
+    let found = &round.calibration;
+    let judges: Vec<String> = found.judges.iter().map(|judge| format!("{} {}", judge.judge, verdict(judge))).collect();
+    format!(
+        "{} {} of {}, prompt version {}, {} sets of {} samples: {}",
+        rfc3339(round.started_at),
+        round.run,
+        found.scorer,
+        found.prompt_version.as_deref().unwrap_or("none"),
+        count(found.sets),
+        count(found.samples),
+        judges.join("; ")
+    )
+}
+
+/// Whether a judge passes, and in what it does not.
+pub(crate) fn verdict(judge: &CalibratedJudge) -> String {
+    let failed: Vec<&str> =
+        judge.dimensions.iter().filter(|it| !it.passed).map(|dimension| dimension.dimension.as_str()).collect();
+    match (judge.passed, failed.is_empty()) {
+        (true, _) => "passes".to_owned(),
+        (false, true) => "fails: no labelled set is graded".to_owned(),
+        (false, false) => format!("fails in {}", failed.join(", ")),
+    }
+}
+
+fn sentence(of: &Calibration, dimension: &CalibratedDimension) -> String {
+    let decisive = dimension.decisive(of.agreement).map_or_else(|| NONE.to_owned(), coefficient);
+    let mark = if dimension.passed { "ok  " } else { "FAIL" };
+    let reason = dimension.reason.as_ref().map(|why| format!(" (decided: {why})")).unwrap_or_default();
+    let unscored = match dimension.unscored {
+        0 => String::new(),
+        n => format!(", {} unscored", count(n)),
+    };
+    format!(
+        "{mark} {}: agreement {decisive}, must exceed {}{reason}; bias {}; ICC(2,1) {}; α {}{unscored}",
+        dimension.dimension,
+        dimension.threshold,
+        bias(dimension.bias.as_ref()),
+        maybe(dimension.icc.as_ref()),
+        maybe(dimension.alpha.as_ref()),
+    )
+}
+
+/// A coefficient with its interval, or that there is none.
+pub(crate) fn maybe(finding: Option<&Finding>) -> String {
+    finding.map_or_else(|| NONE.to_owned(), coefficient)
+}
+
+/// A signed difference with its interval.
+pub(crate) fn bias(finding: Option<&Finding>) -> String {
+    let Some(finding) = finding else { return NONE.to_owned() };
+    let number = |value: f64| signed(&to_digits(value, 2));
+    match finding.interval() {
+        Some((lo, hi)) => format!("{} ({} to {})", number(finding.value()), number(lo), number(hi)),
+        None => number(finding.value()),
+    }
+}

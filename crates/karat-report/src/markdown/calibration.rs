@@ -1,0 +1,97 @@
+//! How far judges agree with people (CL-13).
+
+use karat_analysis::Calibration;
+
+use super::page::{Column, Inline, Page, columns};
+use crate::calibration::{Round, bias, line, maybe, verdict};
+use crate::figures::count;
+use crate::report::Report;
+
+/// Rounds of calibration as Markdown, the newest last.
+pub fn calibration(rounds: &[Round]) -> String {
+    let mut page = Page::default();
+    page.heading(1, Inline::plain("Calibration"));
+    page.list(rounds.iter().map(|round| Inline::text(line(round))));
+    for (at, round) in rounds.iter().enumerate() {
+        page.heading(2, Inline::plain("Round ").and_text((at + 1).to_string()));
+        tables(&mut page, &round.calibration, 3);
+        between_judges(&mut page, round);
+    }
+    page.paragraph(Inline::plain(
+        "How these numbers were made: each judge graded every labelled output afresh, with examples from other samples \
+         only; agreement is 1 − mean |judge − people| / range of the scale, with a t interval over clusters of samples; \
+         differences are judge less people; ICC has its F interval, α a percentile bootstrap (1,000, seed 1).",
+    ));
+    page.finish()
+}
+
+pub(super) fn write(page: &mut Page, report: Report<'_>) {
+    let Some(found) = report.findings.calibration().filter(|found| found.sets > 0) else { return };
+    page.heading(2, Inline::plain("Calibration"));
+    tables(page, found, 3);
+}
+
+fn tables(page: &mut Page, found: &Calibration, level: usize) {
+    page.paragraph(
+        Inline::plain("Scorer ")
+            .and_code(&found.scorer)
+            .and(", prompt version ")
+            .and_text(found.prompt_version.as_deref().unwrap_or("none"))
+            .and("; labelled sets graded: ")
+            .and_text(count(found.sets))
+            .and(", of samples: ")
+            .and_text(count(found.samples))
+            .and("; labels without a cell: ")
+            .and_text(count(found.unmatched))
+            .and("."),
+    );
+    let heads = [
+        Column::left(Inline::plain("Dimension")),
+        Column::right(Inline::plain("1 − mean abs. difference / range")),
+        Column::right(Inline::plain("ICC(2,1)")),
+        Column::right(Inline::plain("α")),
+        Column::right(Inline::plain("Bias (judge less people)")),
+        Column::right(Inline::plain("Unscored")),
+        Column::right(Inline::plain("Must exceed")),
+        Column::left(Inline::plain("Verdict")),
+    ];
+    for judge in &found.judges {
+        page.heading(level, Inline::code(&judge.judge).and(": ").and_text(verdict(judge)));
+        let rows = judge.dimensions.iter().map(|it| {
+            vec![
+                Inline::code(&it.dimension),
+                Inline::text(maybe(it.within_share.as_ref())),
+                Inline::text(maybe(it.icc.as_ref())),
+                Inline::text(maybe(it.alpha.as_ref())),
+                Inline::text(bias(it.bias.as_ref())),
+                Inline::text(count(it.unscored)),
+                Inline::text(it.threshold.to_string()),
+                Inline::plain(if it.passed { "pass" } else { "**fail**" }),
+            ]
+        });
+        page.table(&heads, rows);
+        let decided = judge.dimensions.iter().filter_map(|it| Some((it, it.reason.as_ref()?)));
+        page.list(decided.map(|(it, reason)| {
+            Inline::plain("The threshold of ").and_code(&it.dimension).and(" was decided: ").and_text(reason)
+        }));
+    }
+}
+
+/// The second table: judges beside each other.
+fn between_judges(page: &mut Page, round: &Round) {
+    let Some(judges) = round.judges.as_ref().filter(|found| !found.metrics.is_empty()) else { return };
+    page.heading(3, Inline::plain("Judges beside each other"));
+    let rows = judges.metrics.iter().flat_map(|(metric, found)| {
+        found.pairs.iter().map(move |pair| {
+            vec![
+                Inline::code(metric).and(": ").and_code(&pair.judges.0).and(" and ").and_code(&pair.judges.1),
+                Inline::text(bias(Some(&pair.bias))),
+                Inline::text(maybe(Some(&pair.mean_abs_difference))),
+                Inline::text(maybe(found.icc.as_ref())),
+                Inline::text(maybe(found.alpha.as_ref())),
+                Inline::text(count(pair.bias.n())),
+            ]
+        })
+    });
+    page.table(&columns(&["Judges", "Bias (first less second)", "Mean abs. difference", "ICC(2,1)", "α", "n"]), rows);
+}

@@ -1,0 +1,90 @@
+//! `karat calibrate`.
+
+use serde_json::Value;
+
+use crate::place::Place;
+
+fn rounds(place: &Place) -> Value {
+    serde_json::from_str(&place.fine(&["calibrate", "claims", "--rounds", "--format", "json"]).stdout).unwrap()
+}
+
+/// CL-13: a judge that grades like people passes; one with a bias fails, with the dimension named; rounds are listed.
+#[test]
+fn a_good_judge_passes_and_a_biased_one_fails() {
+    let place = Place::new();
+    let good = place.fine(&["calibrate", "claims", "--judges", "sim-judge-strict", "-q"]).stdout;
+    assert!(good.contains("sim-judge-strict: passes") && good.contains("bias"), "{good}");
+    let biased = place.karat(&["calibrate", "claims", "--judges", "sim-judge-biased", "-q"]);
+    assert_eq!(biased.code, 2, "{}", biased.all());
+    assert!(biased.stdout.contains("sim-judge-biased: fails in accuracy\n"), "{}", biased.stdout);
+    let rounds = rounds(&place);
+    assert_eq!(rounds["schema"], "karat.calibration/1");
+    let found: Vec<(bool, &Value)> = rounds["rounds"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|round| (round["calibration"]["passed"].as_bool().unwrap(), &round["calibration"]["prompt_version"]))
+        .collect();
+    assert_eq!(found, [(true, &Value::from("v1")), (false, &Value::from("v1"))]);
+    let accuracy = &rounds["rounds"][1]["calibration"]["judges"][0]["dimensions"][1];
+    assert_eq!(accuracy["dimension"], "accuracy");
+    assert!(accuracy["bias"]["value"].as_f64().unwrap() < -3.0 && accuracy["bias"]["ci"].is_array(), "{accuracy}");
+    place.fine(&["calibrate", "claims", "--rounds", "-o", "out", "-q"]);
+    let markdown = std::fs::read_to_string(place.path().join("out/calibration.md")).unwrap();
+    assert!(markdown.contains("## Round 2") && markdown.contains("**fail**"), "{markdown}");
+}
+
+/// CL-13: a threshold moves with a reason only, and the round says so.
+#[test]
+fn a_threshold_is_decided_with_a_reason() {
+    let place = Place::new();
+    let biased = ["calibrate", "claims", "--sample", "kr-oats-01,kr-tendon-05", "--judges", "sim-judge-biased", "-q"];
+    let silent = place.karat(&[&biased[..], &["--threshold", "accuracy=0.1"]].concat());
+    assert!(silent.code == 1 && silent.stderr.contains("--reason"), "{}", silent.all());
+    let why = ["--threshold", "accuracy=0.1", "--reason", "accuracy is read by people here"];
+    place.fine(&[&biased[..], &why].concat());
+    let round = &rounds(&place)["rounds"][0]["calibration"];
+    let accuracy = &round["judges"][0]["dimensions"][1];
+    assert_eq!(accuracy["reason"], "accuracy is read by people here");
+    assert!(round["passed"] == true && accuracy["threshold"].as_f64() == Some(0.1), "{accuracy}");
+    for (wrong, said) in [("speed=0.5", "speed"), ("2", "no agreement"), ("accuracy=high", "no agreement")] {
+        let refused = place.karat(&[&biased[..], &["--threshold", wrong, "--reason", "x"]].concat());
+        assert!(refused.code == 1 && refused.stderr.contains(said), "{wrong}: {}", refused.all());
+    }
+}
+
+/// CL-13, CL-12: judges are asked afresh each time, two of them beside each other; no label of a video is shown to who grades it.
+#[test]
+fn judges_are_asked_afresh_and_see_no_label_of_the_video() {
+    let place = Place::new();
+    let both = [
+        "calibrate",
+        "claims",
+        "--sample",
+        "kr-oats-01,kr-tendon-05",
+        "--judges",
+        "sim-judge-strict,sim-judge-lenient",
+        "--run-id",
+    ];
+    let first = place.fine(&[&both[..], &["one"]].concat());
+    let again = place.fine(&[&both[..], &["two"]].concat());
+    for said in [&first, &again] {
+        assert!(said.stderr.contains(": 28 calls made"), "{}", said.stderr);
+    }
+    let json: Value =
+        serde_json::from_str(&place.fine(&["calibrate", "claims", "--rounds", "--format", "json"]).stdout).unwrap();
+    assert!(json["rounds"][1]["judges"]["quality.accuracy"]["pairs"].is_array(), "{json}");
+    let trace = place.fine(&["trace", "one", "1", "--json"]);
+    let shown = trace.stdout.split("CALIBRATION_EXAMPLES").nth(2).unwrap_or_default().to_owned();
+    assert!(!shown.is_empty() && !shown.contains("fasting glucose in 252 amateur cyclists"), "{shown}");
+}
+
+/// House rule: a suite without labels says what to add.
+#[test]
+fn without_labels_there_is_nothing_to_calibrate() {
+    let place = Place::new();
+    let said = place.karat(&["calibrate", "faq"]);
+    assert!(said.code == 1 && said.stderr.contains("labels: FILE"), "{}", said.all());
+    let none = place.karat(&["calibrate", "claims", "--rounds"]);
+    assert!(none.code == 1, "{}", none.all());
+}
