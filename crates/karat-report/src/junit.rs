@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::ops::ControlFlow;
 
-use karat_analysis::CellScores;
+use karat_analysis::{CellScores, Verdict};
 use karat_types::{CellRow, CellStatus, MetricSpec, PlanHeader, Score};
 
 use crate::report::{RenderError, Report};
@@ -63,7 +63,36 @@ pub fn write(report: Report<'_>, out: &mut dyn Write) -> Result<(), RenderError>
         })?;
         writeln!(out, "  </testsuite>")?;
     }
+    gates(report, out)?;
     writeln!(out, "</testsuites>")?;
+    Ok(())
+}
+
+/// The gates as a test suite of their own: what is undecided is skipped, a review passes and says why.
+fn gates(report: Report<'_>, out: &mut dyn Write) -> Result<(), RenderError> {
+    let verdicts = &report.context.verdicts;
+    if verdicts.decisions.is_empty() {
+        return Ok(());
+    }
+    let class = xml(&format!("{}.gates", report.findings.plan.suite));
+    let (shown, _) = crate::verdict::inline(verdicts);
+    let count = |verdict: Verdict| shown.iter().filter(|decision| decision.verdict == verdict).count();
+    let (tests, failures, skipped) = (shown.len(), count(Verdict::Fail), count(Verdict::Undecided));
+    writeln!(
+        out,
+        "  <testsuite name=\"{class}\" tests=\"{tests}\" failures=\"{failures}\" errors=\"0\" skipped=\"{skipped}\">"
+    )?;
+    for decision in shown {
+        let (name, why) = (xml(&crate::verdict::concerns(decision)), xml(&decision.reason));
+        write!(out, "    <testcase classname=\"{class}\" name=\"{name}\"")?;
+        match decision.verdict {
+            Verdict::Pass => writeln!(out, "/>")?,
+            Verdict::Fail => writeln!(out, "><failure message=\"{why}\"/></testcase>")?,
+            Verdict::Undecided => writeln!(out, "><skipped message=\"{why}\"/></testcase>")?,
+            Verdict::Review => writeln!(out, "><system-out>review: {why}</system-out></testcase>")?,
+        }
+    }
+    writeln!(out, "  </testsuite>")?;
     Ok(())
 }
 

@@ -5,6 +5,8 @@
 mod comparison;
 #[path = "render/forms.rs"]
 mod forms;
+#[path = "render/gates.rs"]
+mod gates;
 #[path = "render/json.rs"]
 mod json;
 #[path = "render/markdown.rs"]
