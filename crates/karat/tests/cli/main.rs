@@ -27,6 +27,7 @@ mod readme;
 mod recording;
 mod reuse;
 mod scale;
+mod smoke;
 mod spans;
 mod summary;
 mod surgery;

@@ -1,0 +1,88 @@
+//! The smoke matrix of the claims preset: two videos, two models, two judges, on recorded responses, held to a pinned
+//! baseline (tolerance: no dimension may drop by more than 1.0). `scripts/record-smoke` makes recording and baseline anew.
+
+use serde_json::Value;
+
+use crate::place::{Place, Said};
+
+const RECORDING: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/smoke/claims.jsonl");
+const BASELINE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/smoke/baseline.json");
+
+const MATRIX: [&str; 14] = [
+    "run",
+    "claims",
+    "--sample",
+    "kr-oats-01,kr-tendon-05",
+    "--models",
+    "sim-faithful,sim-inventive",
+    "--variants",
+    "raw",
+    "--judges",
+    "sim-judge-strict,sim-judge-lenient",
+    "--replay",
+    RECORDING,
+    "--run-id",
+    "smoke",
+];
+
+/// The drop that each system's gate on a metric found, and its verdict.
+fn decisions(place: &Place, run: &str, metric: &str) -> Vec<(String, String)> {
+    let report = place.report(run);
+    let gates = report["gates"].as_array().unwrap().iter().filter(|gate| gate["metric"] == metric);
+    gates
+        .map(|gate| (gate["system"].as_str().unwrap().to_owned(), gate["verdict"].as_str().unwrap().to_owned()))
+        .collect()
+}
+
+/// CL-24, CL-25, BY-02: the recorded matrix passes its gate within 30 s and without a call; a regression beyond the tolerance is exit 2;
+/// thresholds come from the environment, too.
+#[test]
+fn the_smoke_matrix_is_gated() {
+    let place = Place::new();
+    let started = std::time::Instant::now();
+    let said = place.karat(&[&MATRIX[..], &["--baseline", BASELINE, "--gate"]].concat());
+    assert_eq!(said.code, 0, "{}\nIf prompts changed on purpose, run scripts/record-smoke", said.all());
+    assert!(started.elapsed().as_secs() < 30, "{:?}", started.elapsed());
+    assert_eq!(place.report("smoke")["verdict"], "pass");
+    let dimensions = ["completeness", "accuracy", "topicCoverage", "atomicity", "overallScore"];
+    for dimension in dimensions {
+        let found = decisions(&place, "smoke", &format!("quality.{dimension}"));
+        assert!(found.len() == 2 && found.iter().all(|(_, verdict)| verdict == "pass"), "{dimension}: {found:?}");
+    }
+    // A judge that is six points stricter on accuracy: every system is held to the baseline by itself.
+    let worse = ["run", "claims", "--sample", "kr-oats-01,kr-tendon-05", "--models", "sim-faithful,sim-inventive"];
+    let worse = [&worse[..], &["--variants", "raw", "--judges", "sim-judge-biased", "--run-id", "worse"]].concat();
+    let failed = place.karat(&[&worse[..], &["--baseline", BASELINE]].concat());
+    assert_eq!(failed.code, 2, "{}", failed.all());
+    let accuracy = decisions(&place, "worse", "quality.accuracy");
+    assert!(accuracy.iter().all(|(_, verdict)| verdict == "fail"), "{accuracy:?}");
+    let stored = |variables: &[(&str, &str)]| {
+        let arguments = ["gate", "worse", "--baseline", BASELINE];
+        Said::of(place.command(&arguments).envs(variables.iter().copied()).output().unwrap()).code
+    };
+    let wide = ("KARAT_MAX_DROP", "9.5");
+    assert_eq!([stored(&[wide]), stored(&[("KARAT_MAX_DROP", "0.5")])], [0, 2]);
+    assert_eq!(
+        [stored(&[wide, ("KARAT_MIN", "quality.accuracy=9")]), stored(&[wide, ("KARAT_MIN", "quality.accuracy=0")])],
+        [2, 0]
+    );
+}
+
+/// CL-06, CL-10: the additivity check: default and raised limits in one run, the difference reported, the cut ones not silent.
+#[test]
+fn limits_are_compared_in_one_run() {
+    let place = Place::new();
+    let sweep = ["--sweep", "variants.raw.extract.parameters.max_tokens=120,4000"];
+    let arguments =
+        ["run", "claims", "--sample", "kr-oats-01", "--models", "sim-faithful", "--variants", "raw", "--no-gate"];
+    let delta = "analyses=[{analysis: delta, with: {over: variant, base: 'raw{max_tokens=4000}'}}]";
+    place.karat(&[&arguments[..], &sweep, &["--set", delta, "--run-id", "r", "-o", "out"]].concat());
+    let report: Value = place.report("r");
+    let cells = report["cells"].as_array().unwrap();
+    let variants: Vec<&str> = cells.iter().map(|cell| cell["variant"].as_str().unwrap()).collect();
+    assert_eq!(variants, ["raw{max_tokens=120}", "raw{max_tokens=4000}"]);
+    let markdown = std::fs::read_to_string(place.path().join("out/report.md")).unwrap();
+    assert!(markdown.contains("## Variant delta"), "{markdown}");
+    let cut = cells[0].to_string() + &report["analyses"].to_string();
+    assert!(cut.contains("limit of tokens") || cut.contains("truncated") || cut.contains("cut off"), "{cut}");
+}
