@@ -68,21 +68,22 @@ fn the_smoke_matrix_is_gated() {
     );
 }
 
-/// CL-06, CL-10: the additivity check: default and raised limits in one run, the difference reported, the cut ones not silent.
+/// CL-06, CL-10: the additivity check: a low and a raised limit in one run, with what it costs; dropped chunks are not silent.
 #[test]
 fn limits_are_compared_in_one_run() {
     let place = Place::new();
-    let sweep = ["--sweep", "variants.raw.extract.parameters.max_tokens=120,4000"];
-    let arguments =
-        ["run", "claims", "--sample", "kr-oats-01", "--models", "sim-faithful", "--variants", "raw", "--no-gate"];
-    let delta = "analyses=[{analysis: delta, with: {over: variant, base: 'raw{max_tokens=4000}'}}]";
-    place.karat(&[&arguments[..], &sweep, &["--set", delta, "--run-id", "r", "-o", "out"]].concat());
+    let matrix =
+        ["run", "claims", "--sample", "kr-panel-02", "--models", "sim-faithful", "--variants", "raw", "--no-gate"];
+    let sweep = ["--sweep", "variants.raw.extract.chunk.max=1,40", "--judges", "sim-judge-strict"];
+    let delta =
+        "analyses=[{analysis: delta, with: {over: variant, base: 'raw{max=40}', diagnostics: [missingClaims]}}]";
+    place.fine(&[&matrix[..], &sweep, &["--set", delta, "--run-id", "r", "-o", "out"]].concat());
     let report: Value = place.report("r");
-    let cells = report["cells"].as_array().unwrap();
-    let variants: Vec<&str> = cells.iter().map(|cell| cell["variant"].as_str().unwrap()).collect();
-    assert_eq!(variants, ["raw{max_tokens=120}", "raw{max_tokens=4000}"]);
-    let markdown = std::fs::read_to_string(place.path().join("out/report.md")).unwrap();
-    assert!(markdown.contains("## Variant delta"), "{markdown}");
-    let cut = cells[0].to_string() + &report["analyses"].to_string();
-    assert!(cut.contains("limit of tokens") || cut.contains("truncated") || cut.contains("cut off"), "{cut}");
+    let compared = &report["analyses"]["delta"]["comparisons"][0];
+    assert_eq!(compared["id"], "raw{max=1}");
+    let completeness = compared["metrics"].as_array().unwrap().iter().find(|it| it["metric"] == "quality.completeness");
+    assert!(completeness.unwrap()["delta"]["value"].as_f64().unwrap() < -3.0, "{compared}");
+    assert!(compared["texts"][0]["n_appeared"].as_u64().unwrap() > 0, "{compared}");
+    let notes = report["analyses"]["notes"].to_string();
+    assert!(notes.contains("dropped_chunks"), "{notes}");
 }
