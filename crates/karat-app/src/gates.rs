@@ -185,7 +185,12 @@ impl App {
     /// The runs that the gates compare with.
     fn references(&self, stored: &StoredRun, rules: &Rules, notes: &mut Vec<String>) -> Result<References, AppError> {
         let mut references = References::default();
-        if let (true, Some(path)) = (wants_baseline(rules), &rules.baseline) {
+        let wanted = rules.baseline.as_ref().filter(|_| wants_baseline(rules));
+        let golden = wanted.map(|path| self.golden_baseline(path, &stored.header().plan)).transpose()?.flatten();
+        if let Some((pinned, note)) = golden {
+            notes.push(note);
+            references.baseline = pinned;
+        } else if let Some(path) = wanted {
             match SuiteFiles.read(path) {
                 Ok(bytes) => {
                     let baseline = pinned(path, &bytes)?;

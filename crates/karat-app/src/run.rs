@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use karat_engine::{Afresh, Estimate, Given, Job, Lengths, Stop, estimate, execute};
+use karat_engine::{Afresh, CallLog, Estimate, Given, Job, Lengths, Stop, estimate, execute};
 use karat_providers::{Player, Providers, Recorder, Settings, TapeError};
 use karat_store::{Store, StoreError, StoredRun};
 use karat_suite::Plan;
@@ -209,7 +209,9 @@ impl App {
         let lengths = known_lengths(&store, &plan.header)?;
         let given = Given { oldest: Some(oldest), outputs: found.outputs.clone(), afresh, lengths };
         let estimate = estimate(&plan, &store, files.clone(), Some(&found.id), given)?;
-        allow(&mut plan, &estimate, invocation)?;
+        let made = if found.header.is_some() { store.spending(&found.id)?.calls } else { 0 };
+        allow(&mut plan, &estimate, invocation, made)?;
+        let call_log = self.call_log(&plan.header, invocation)?;
         let (providers, recorder) = self.providers(&plan.header, &estimate, &execution.tape)?;
         let ledger = match &found.header {
             Some(header) => store.reopen(&header.id)?,
@@ -236,6 +238,7 @@ impl App {
             stop: execution.stop,
             oldest,
             retry: found.retry,
+            call_log: call_log.clone().map(|log| log as Arc<dyn CallLog>),
             outputs: found.outputs,
         };
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -246,12 +249,14 @@ impl App {
         if let Some(failure) = recorder.and_then(|recorder| recorder.failure()) {
             return Err(AppError::harness(failure).hint("make room and record again"));
         }
+        let unwritten = call_log.and_then(|log| log.failure());
+        let notice = found.notice.into_iter().chain(unwritten).collect::<Vec<_>>().join("\n");
         Ok(RunEnd {
             run: found.id,
             status: outcome.status,
             calls: outcome.calls,
             spent: outcome.spent,
-            notice: found.notice,
+            notice: Some(notice).filter(|notice| !notice.is_empty()),
         })
     }
 
@@ -394,8 +399,22 @@ fn same_plan(stored: &RunHeader, now: &PlanHeader) -> Result<(), AppError> {
         .hint("start a new run: what is unchanged is reused. Or undo the change and resume"))
 }
 
+/// A suite that bounds its calls refuses a larger sweep before the first of them (BR-10).
+fn within_calls(plan: &Plan, estimate: &Estimate, made: u64) -> Result<(), AppError> {
+    let run = &plan.header.run;
+    let needed = estimate.calls().0 + made;
+    match run.max_calls.filter(|max| run.refuses_calls && needed > *max) {
+        None => Ok(()),
+        Some(max) => Err(AppError::budget(format!(
+            "the run takes at least {needed} calls, and its suite allows {max}; none was made"
+        ))
+        .hint("raise `--max-calls`, or make the run smaller with `--sample`, `--limit` or `--as-of`")),
+    }
+}
+
 /// Holds the estimate against the budget (law 13) and settles which limit the run has.
-fn allow(plan: &mut Plan, estimate: &Estimate, invocation: &Invocation) -> Result<(), AppError> {
+fn allow(plan: &mut Plan, estimate: &Estimate, invocation: &Invocation, made: u64) -> Result<(), AppError> {
+    within_calls(plan, estimate, made)?;
     let unpriced: Vec<&str> = estimate.unpriced().collect();
     let declared = plan.header.run.budget_declared;
     let (low, high) = estimate.cost();

@@ -22,6 +22,7 @@ use tokio::time::Instant;
 
 use crate::bounds::{breach, upper_bound, usage_of};
 use crate::budget::{Budget, Refusal};
+use crate::calllog::{CallLog, LoggedCall};
 use crate::files::Library;
 use crate::identity::{call_key, seed_of};
 use crate::privacy::Privacy;
@@ -88,6 +89,7 @@ pub(crate) struct Calls {
     paid: PaidCalls,
     stop: Stop,
     privacy: Privacy,
+    call_log: Option<Arc<dyn CallLog>>,
     /// Money of durable reservation blocks that no call has drawn yet, in nano-dollars.
     block_credit: AtomicI64,
     block_calls: u64,
@@ -116,6 +118,7 @@ pub(crate) struct CallsInit {
     pub paid: PaidCalls,
     pub stop: Stop,
     pub privacy: Privacy,
+    pub call_log: Option<Arc<dyn CallLog>>,
     pub concurrency: usize,
 }
 
@@ -131,6 +134,7 @@ impl Calls {
             paid: init.paid,
             stop: init.stop,
             privacy: init.privacy,
+            call_log: init.call_log,
             block_credit: AtomicI64::new(0),
             block_calls: init.concurrency as u64,
             made: AtomicU64::new(0),
@@ -231,6 +235,10 @@ impl Calls {
             return refused(key, CallErrorCode::Cancelled, message.clone());
         }
         let exchange = self.redacted(exchange, request, target);
+        if let Some(log) = &self.call_log {
+            let call = LoggedCall::of(&exchange, request, target.model.as_deref(), self.privacy.keeps_words());
+            call.iter().for_each(|call| log.call(call));
+        }
         self.made.fetch_add(1, Ordering::Relaxed);
         let (usage, mut notes) = usage_of(&exchange.outcome, request);
         let cost = target.model.as_ref().map_or(Some(Money::ZERO), |model| model.price.cost(&usage));
@@ -421,6 +429,7 @@ fn timed_out() -> Exchange {
         status: None,
         attempts: 1,
         latency_ms: 0.0,
+        ran: None,
         is_replayed: false,
         outcome: Err(CallError { code: CallErrorCode::Timeout, message, status: None }),
     }

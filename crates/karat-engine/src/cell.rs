@@ -182,7 +182,7 @@ impl Workshop {
         let system = &self.systems.systems[system];
         let Attempt { record, step, landing } = match (&self.outputs, &self.own) {
             (Some(earlier), _) => self.take(row, system, ordinal, trial, earlier).await,
-            (None, Some(own)) if before.stage == Stage::Made => self.score_again(row, ordinal, own).await,
+            (None, Some(own)) if before.stage == Stage::Made => self.score_again(row, system, ordinal, own).await,
             (None, _) => self.make(row, system, ordinal, trial).await,
         };
         let stopped = record.error.as_ref().is_some_and(CellError::is_stop);
@@ -197,7 +197,9 @@ impl Workshop {
     async fn record(&self, record: &CellRecord, step: Option<StepRecord>) -> Result<(), ()> {
         let privacy = &self.systems.privacy;
         let step = step.filter(|_| privacy.keeps_content()).map(Record::Step);
-        let records = step.into_iter().chain([Record::Cell(privacy.cell(record.clone()))]).collect();
+        let (_, system, _) = self.plan.place(record.ordinal);
+        let is_found = self.systems.systems.get(system).is_some_and(|system| system.chain.is_empty());
+        let records = step.into_iter().chain([Record::Cell(privacy.cell(record.clone(), is_found))]).collect();
         let appended = self.ledger.append(records).await;
         appended.map_err(|error| self.stop.fail(error.to_string()))
     }
@@ -219,6 +221,9 @@ impl Workshop {
             Err(error) => unreadable(ordinal, &error),
         };
         record.cost.paid = Money::ZERO;
+        if record.status == CellStatus::Ok && record.output.is_none() {
+            self.find_again(row, system, &mut record).await;
+        }
         if let Some(output) = record.output.clone() {
             record.scores = self.score(row, &record, &output).await;
         }
@@ -226,15 +231,32 @@ impl Workshop {
     }
 
     /// A cell of this run whose scores are made again; nothing else of it changes.
-    async fn score_again(&self, row: &Row, ordinal: u64, own: &Earlier) -> Attempt<'_> {
+    async fn score_again(&self, row: &Row, system: &ReadySystem, ordinal: u64, own: &Earlier) -> Attempt<'_> {
         let mut record = match own.as_it_stands(ordinal) {
             Ok(found) => found.unwrap_or_else(|| CellRecord::empty(ordinal)),
             Err(error) => unreadable(ordinal, &error),
         };
+        if record.status == CellStatus::Ok && record.output.is_none() {
+            self.find_again(row, system, &mut record).await;
+        }
         if let Some(output) = record.output.clone() {
             record.scores = self.score(row, &record, &output).await;
         }
         Attempt { record, step: None, landing: None }
+    }
+
+    /// An output that was not stored because it stands in the dataset, if it still stands there.
+    async fn find_again(&self, row: &Row, system: &ReadySystem, record: &mut CellRecord) {
+        let Some(step) = system.recorded.as_ref().filter(|_| system.chain.is_empty()) else { return };
+        let found = self.found(row, system, step).await.ok();
+        match found.filter(|made| output_key(&made.step.output) == record.output_hash) {
+            Some(made) => record.output = Some(made.step.output.clone()),
+            None => {
+                record.status = CellStatus::Error;
+                let why = "the run did not keep this document, and the dataset has another one now. Run the suite anew";
+                record.error = Some(CellError::new("not_stored", why));
+            }
+        }
     }
 
     async fn make(&self, row: &Row, system: &ReadySystem, ordinal: u64, trial: u32) -> Attempt<'_> {

@@ -14,6 +14,7 @@
 
 mod bounds;
 mod budget;
+mod calllog;
 mod calls;
 mod cell;
 mod estimate;
@@ -31,6 +32,7 @@ mod steps;
 mod stop;
 mod systems;
 
+pub use calllog::{CallLog, LoggedCall};
 pub use estimate::{Afresh, Estimate, Given, ModelEstimate, estimate};
 pub use lengths::Lengths;
 pub use parts::Change;

@@ -5,7 +5,7 @@
 
 use bytes::Bytes;
 use karat_text::redact::Redactor;
-use karat_types::{CallRecord, CellRecord, JudgmentRecord, PrivacySpec, Sample};
+use karat_types::{CallRecord, Capture, CellRecord, JudgmentRecord, KeyBuilder, PrivacySpec, Sample};
 use serde_json::{Map, Value};
 
 use crate::EngineError;
@@ -15,19 +15,25 @@ use crate::EngineError;
 pub(crate) struct Privacy {
     redactor: Option<Redactor>,
     drops_content: bool,
+    capture: Capture,
 }
 
 impl Privacy {
-    pub fn new(spec: &PrivacySpec) -> Result<Self, EngineError> {
+    pub fn new(spec: &PrivacySpec, capture: Capture) -> Result<Self, EngineError> {
         let has_rules = !(spec.redact.is_empty() && spec.patterns.is_empty());
         let redactor = has_rules.then(|| Redactor::of(spec)).transpose().map_err(|(name, problem)| {
             EngineError::Plan(format!("the pattern `{name}` of `privacy` is no regular expression: {problem}"))
         })?;
-        Ok(Self { redactor, drops_content: !spec.keep_content })
+        Ok(Self { redactor, drops_content: !spec.keep_content, capture })
     }
 
     /// Whether outputs may be stored, and so be taken over by others.
     pub fn keeps_content(&self) -> bool {
+        !self.drops_content && self.capture != Capture::Hash
+    }
+
+    /// Whether the words of a call may be written down.
+    pub fn keeps_words(&self) -> bool {
         !self.drops_content
     }
 
@@ -66,12 +72,19 @@ impl Privacy {
         if self.drops_content {
             return CallRecord { request: Bytes::new(), response: Bytes::new(), ..record };
         }
-        record
+        match self.capture {
+            Capture::Full => record,
+            Capture::Responses => CallRecord { request: hashed(&record.request), ..record },
+            Capture::Hash => {
+                CallRecord { request: hashed(&record.request), response: hashed(&record.response), ..record }
+            }
+        }
     }
 
-    /// A cell as it is stored.
-    pub fn cell(&self, record: CellRecord) -> CellRecord {
-        if self.drops_content { CellRecord { output: None, ..record } } else { record }
+    /// A cell as it is stored; whether its output was found in the dataset, so that it is there still.
+    pub fn cell(&self, record: CellRecord, is_found: bool) -> CellRecord {
+        let drops = self.drops_content || self.capture == Capture::Hash;
+        if drops || is_found && !self.capture.is_full() { CellRecord { output: None, ..record } } else { record }
     }
 
     /// A judgment as it is stored.
@@ -80,5 +93,29 @@ impl Privacy {
             return JudgmentRecord { reasoning: String::new(), diagnostics: Map::new(), ..record };
         }
         record
+    }
+}
+
+/// What is kept of bytes that are not: their hash, as JSON; nothing of nothing.
+fn hashed(bytes: &Bytes) -> Bytes {
+    if bytes.is_empty() {
+        return Bytes::new();
+    }
+    let hash = KeyBuilder::new("karat/captured/1").bytes(bytes).finish();
+    serde_json::json!({ "hash": hash, "bytes": bytes.len() }).to_string().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// BR-08: what is kept is the judgment, of the document a hash.
+    #[test]
+    fn what_is_not_kept_has_a_hash() {
+        let one = hashed(&Bytes::from_static(b"the document"));
+        assert_eq!(one, hashed(&Bytes::from_static(b"the document")));
+        assert_ne!(one, hashed(&Bytes::from_static(b"the documents")));
+        assert!(!String::from_utf8_lossy(&one).contains("document"));
+        assert!(hashed(&Bytes::new()).is_empty());
     }
 }

@@ -16,6 +16,7 @@ use tokio::time::Instant;
 
 use crate::EngineError;
 use crate::budget::Budget;
+use crate::calllog::CallLog;
 use crate::calls::Calls;
 use crate::cell::{Before, CellDone, Row, Stage, Workshop};
 use crate::files::Library;
@@ -49,6 +50,8 @@ pub struct Job {
     pub stop: Stop,
     /// Whether cells without an output, and scores and judgments that are unscored, are made again.
     pub retry: bool,
+    /// Who writes the calls down.
+    pub call_log: Option<Arc<dyn CallLog>>,
     /// A stored run whose outputs are scored, instead of making any.
     pub outputs: Option<StoredRun>,
     /// Results are taken over from runs that began at this moment or later.
@@ -86,6 +89,7 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
         paid: job.store.paid_calls(&job.run)?,
         stop: job.stop.clone(),
         privacy: systems.privacy.clone(),
+        call_log: job.call_log,
         concurrency: plan.run.max_concurrency.max(1) as usize,
     });
     let services = match &job.outputs {

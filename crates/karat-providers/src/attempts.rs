@@ -104,7 +104,8 @@ impl Providers {
                 }
             };
             let latency_ms = latency.as_secs_f64() * 1e3;
-            let exchange = Exchange { request, response, status, attempts, latency_ms, is_replayed: false, outcome };
+            let exchange =
+                Exchange { request, response, status, attempts, latency_ms, ran: None, is_replayed: false, outcome };
             return Ok((exchange, Some(slot)));
         }
     }

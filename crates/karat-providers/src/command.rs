@@ -32,6 +32,16 @@ impl CommandModel {
         Ok(Self { words, env_remove: options.env_remove })
     }
 
+    /// Its words, with `<prompt>` for the prompt.
+    pub fn line(&self) -> String {
+        let word = |word: &String| match word.as_str() {
+            word if is_prompt(word) => "<prompt>".to_owned(),
+            word if word.is_empty() || word.contains(char::is_whitespace) => format!("{word:?}"),
+            word => word.to_owned(),
+        };
+        self.words.iter().map(word).collect::<Vec<_>>().join(" ")
+    }
+
     /// The program for a request, and what is written to it.
     pub fn program(&self, request: &ChatRequest) -> (Program, Bytes) {
         let prompt = prompt(request);
@@ -118,6 +128,7 @@ mod tests {
         let (program, input) = claude(&["--fast"]).program(&request(&[(Role::User, &long)]));
         assert_eq!(program.run, ["claude", "-p", "--model", "haiku", "--fast"]);
         assert_eq!(input.len(), 100_001);
+        assert_eq!(claude(&["two words"]).line(), "claude -p --model haiku \"two words\" <prompt>");
     }
 
     #[test]

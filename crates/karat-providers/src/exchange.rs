@@ -36,10 +36,21 @@ pub struct Exchange {
     pub attempts: u32,
     /// How long the last attempt took, in milliseconds. Waits are not in it.
     pub latency_ms: f64,
+    /// How a program behind the model was asked.
+    pub ran: Option<Ran>,
     /// Whether it comes from a recording: nothing was sent, and nothing is paid.
     pub is_replayed: bool,
     /// The reply, read from `response`, or why there is none.
     pub outcome: Result<Reply, CallError>,
+}
+
+/// How a program was asked, and how it ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ran {
+    /// Its words; `<prompt>` stands for the prompt. Secrets are removed.
+    pub command: String,
+    /// Its exit code; `None` when it did not start, or was stopped.
+    pub code: Option<i32>,
 }
 
 /// An exchange, and the slot that it holds until it is on disk; none where nothing was sent.
@@ -54,6 +65,7 @@ pub(crate) fn unsent(message: String) -> Exchange {
         status: None,
         attempts: 0,
         latency_ms: 0.0,
+        ran: None,
         is_replayed: false,
         outcome: Err(error),
     }

@@ -12,6 +12,8 @@ use crate::codec::Unreadable;
 pub(crate) struct Failure {
     pub code: CallErrorCode,
     pub status: Option<u16>,
+    /// Exit code of a program.
+    pub exit: Option<i32>,
     /// What happened, as the end of a sentence that begins with the model and its address.
     pub what: String,
     /// Whether another attempt can help.
@@ -64,7 +66,7 @@ impl std::fmt::Display for Who<'_> {
 
 impl Failure {
     pub fn new(code: CallErrorCode, what: impl Into<String>) -> Self {
-        Self { code, status: None, what: what.into(), retry: code.is_retryable(), retry_after: None }
+        Self { code, status: None, exit: None, what: what.into(), retry: code.is_retryable(), retry_after: None }
     }
 
     /// An answer whose status is not 2xx.

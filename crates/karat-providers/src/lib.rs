@@ -39,7 +39,7 @@ mod usage;
 
 pub use codec::{Codec, Unreadable, parse};
 pub use connect::ProviderError;
-pub use exchange::{Call, Exchange, Held};
+pub use exchange::{Call, Exchange, Held, Ran};
 pub use hosts::catalog;
 pub use limiter::{Gate, Slot};
 pub use outside::{Errand, Outside, answer};

@@ -192,7 +192,8 @@ impl Program {
         } else {
             format!("said {}", quote(complaint, SHOWN))
         };
-        failed(format!("program `{}`: it ended with {how} and {said}", self.name()))
+        let what = format!("program `{}`: it ended with {how} and {said}", self.name());
+        Failure { exit: status.code(), ..failed(what) }
     }
 }
 

@@ -17,7 +17,7 @@ use crate::capture::Secrets;
 use crate::codec::parse;
 use crate::command::CommandModel;
 use crate::connect::{Backend, Connected, Endpoint, ProviderError, connect};
-use crate::exchange::{Call, Exchange, Held, unsent};
+use crate::exchange::{Call, Exchange, Held, Ran, unsent};
 use crate::failure::Failure;
 use crate::limiter::{Gate, Way};
 use crate::lines::Lines;
@@ -265,6 +265,7 @@ impl Providers {
     }
 
     async fn program(&self, model: &Connected, program: &CommandModel, call: &Call<'_>) -> Exchange {
+        let line = program.line();
         let (program, input) = program.program(call.request);
         let request = match OPENAI.body(&model.spec, "", call.request) {
             Ok(body) => self.secrets.clean(body.into()),
@@ -274,11 +275,22 @@ impl Providers {
         let (printed, end) = program.run(&self.settings, input, call.timeout).await;
         let latency_ms = start.elapsed().as_secs_f64() * 1e3;
         let response = self.secrets.clean(printed);
+        let code = end.as_ref().map_or_else(|failure| failure.exit, |()| Some(0));
+        let ran = Ran { command: self.secrets.clean_text(line), code };
         let outcome = match end {
             Ok(()) => parse(&model.spec, &response),
             Err(failure) => Err(self.told(&failure, model.place(), 1)),
         };
-        Exchange { request, response, status: None, attempts: 1, latency_ms, is_replayed: false, outcome }
+        Exchange {
+            request,
+            response,
+            status: None,
+            attempts: 1,
+            latency_ms,
+            ran: Some(ran),
+            is_replayed: false,
+            outcome,
+        }
     }
 
     /// A call that is answered in place. Its bytes take the same way as those of a server.
@@ -309,7 +321,7 @@ impl Providers {
             }
         };
         let latency_ms = start.elapsed().as_secs_f64() * 1e3;
-        Exchange { request, response, status: None, attempts: 1, latency_ms, is_replayed: false, outcome }
+        Exchange { request, response, status: None, attempts: 1, latency_ms, ran: None, is_replayed: false, outcome }
     }
 }
 

@@ -314,6 +314,7 @@ impl Player {
             status: None,
             attempts: 0,
             latency_ms: 0.0,
+            ran: None,
             is_replayed: true,
             outcome: Err(CallError { code, message, status: None }),
         }
@@ -333,6 +334,7 @@ impl Entry {
             status: self.status,
             attempts: self.attempts,
             latency_ms: self.latency_ms,
+            ran: None,
             is_replayed: true,
             outcome,
         }
@@ -389,6 +391,7 @@ mod tests {
             status: Some(200),
             attempts: 1,
             latency_ms: 12.5,
+            ran: None,
             is_replayed: false,
             outcome: Err(CallError { code: CallErrorCode::Cut, message: "cut".to_owned(), status: None }),
         }

@@ -21,9 +21,9 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use karat_store::{Store, StoreUrl};
 use karat_types::{
-    CachePolicy, CallRecord, CellCost, CellRecord, CellStatus, DatasetHeader, FinishReason, Key, Moment, Money,
-    PlanHeader, PrivacySpec, Record, RunHeader, RunRows, RunSpec, RunStatus, SampleRecord, Score, StepRecord, System,
-    Usage,
+    CachePolicy, CallRecord, Capture, CellCost, CellRecord, CellStatus, DatasetHeader, FinishReason, Key, Moment,
+    Money, PlanHeader, PrivacySpec, Record, RunHeader, RunRows, RunSpec, RunStatus, SampleRecord, Score, StepRecord,
+    System, Usage,
 };
 use serde_json::{Map, Value, json};
 
@@ -318,6 +318,10 @@ fn header(cells: u64) -> RunHeader {
             budget_usd: None,
             budget_declared: false,
             max_calls: None,
+            refuses_calls: false,
+            call_log: None,
+            capture: Capture::Full,
+            prints_rows: false,
             seed: 0,
             cache: CachePolicy::Reuse,
         },

@@ -10,6 +10,7 @@
 //! judgments  one row a judgment: where it stands, where its facts lie in the block
 //! reuse      content key of a step's output or of a sound judgment → where it lies; runs share it. Lags behind the
 //!            lists in blocks: see [`crate::reuse`]
+//! journal    facts about a suite that belong to no run: alerts raised, incidents closed
 //! ```
 //! Rows are only ever added, so a row's `seq` orders the events of a run; where a run has two rows for one place, the
 //! later one holds. Sections come last in `blocks` and in the order in which they are read, because SQLite walks a long
@@ -31,7 +32,8 @@ const APPLICATION_ID: i64 = 0x4b41_5254;
 
 /// The statements that lead from each schema version to the next, from 0 (an empty file) on. A released one never
 /// changes: a new layout is a new entry.
-const MIGRATIONS: &[&str] = &["
+const MIGRATIONS: &[&str] = &[
+    "
     create table runs (
         id integer primary key,
         name text not null unique,
@@ -95,7 +97,18 @@ const MIGRATIONS: &[&str] = &["
         waiting integer not null
     ) strict;
     insert into reuse_state (indexed, waiting) values (0, 0);
-"];
+",
+    "
+    create table journal (
+        seq integer primary key,
+        suite text not null,
+        kind text not null,
+        at integer not null,
+        body text not null
+    ) strict;
+    create index journal_by_suite on journal (suite, kind);
+",
+];
 
 /// The schema version that this Karat writes.
 pub(crate) const VERSION: i64 = MIGRATIONS.len() as i64;

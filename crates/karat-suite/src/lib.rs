@@ -55,4 +55,4 @@ pub use overrides::Overrides;
 pub use plan::Plan;
 pub use registry::{Registry, STARTER};
 pub use schema::{registry_schema, rubric_schema, suite_schema};
-pub use suite::{Suite, load_policy};
+pub use suite::{Suite, load_policy, name_of};

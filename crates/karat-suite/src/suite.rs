@@ -87,6 +87,7 @@ impl Suite {
         }
         decoder.own_entries(node.given("models"), &mut known);
         decoder.own_entries(node.given("judges"), &mut known);
+        known.name_models(environment);
 
         decoder.as_of = overrides.as_of.clone();
         let mut declared = node.given("dataset").and_then(|node| Some((node, decoder.dataset(node, overrides)?)));
@@ -197,6 +198,18 @@ pub fn load_policy(files: Arc<dyn Files>, path: &str) -> Result<Rules, Diagnosti
         return Err(problems);
     }
     Ok(Rules { gates, policy: gates::policy(node.given("policy")), baseline: None })
+}
+
+/// The name of a suite, without checking anything else of it.
+///
+/// # Errors
+/// A file that cannot be read, that is no YAML, or that has no `name`.
+pub fn name_of(files: Arc<dyn Files>, path: &str) -> Result<String, Diagnostics> {
+    let catalog = Catalog::default();
+    let mut decoder = Decoder::new(files, &catalog);
+    let (_, node) = read(path, &mut decoder)?;
+    let nameless = || Diagnostics::from(Diagnostic::of_file(Severity::Error, path, "the suite has no `name`"));
+    node.text_of("name").map(str::to_owned).ok_or_else(nameless)
 }
 
 fn read(path: &str, decoder: &mut Decoder<'_>) -> Result<(String, Node), Diagnostics> {

@@ -9,7 +9,6 @@ use crate::diagnostics::Severity::{Error, Warning};
 const NOT_YET: &[(&str, Severity, &str)] = &[
     ("schedules", Warning, "`schedules`"),
     ("alerts", Warning, "`alerts`"),
-    ("run.call_log", Warning, "`call_log`"),
     ("run.stop_early", Warning, "`stop_early`"),
     ("dataset.columns.*.resolve", Error, "a `resolve` column"),
     ("scorers.*.votes", Error, "`votes`"),

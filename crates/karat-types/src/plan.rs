@@ -223,11 +223,43 @@ pub struct RunSpec {
     /// Calls that the run may make.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_calls: Option<u64>,
+    /// Whether the suite itself bounds the calls: then more are refused before the first, instead of stopped at.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub refuses_calls: bool,
+    /// A file that gets a block for every call: a template over `run.date`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call_log: Option<String>,
+    /// What is kept of requests and outputs.
+    #[serde(default, skip_serializing_if = "Capture::is_full")]
+    pub capture: Capture,
+    /// Whether `-o -` prints rows of judgments as JSON, instead of the report.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub prints_rows: bool,
     /// Seed of everything random.
     pub seed: u64,
     /// Which results of earlier runs are taken over.
     #[serde(default)]
     pub cache: CachePolicy,
+}
+
+/// What is kept of requests, replies and outputs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Capture {
+    /// Everything.
+    #[default]
+    Full,
+    /// Replies; of requests, and of outputs that stand in the dataset, only a hash.
+    Responses,
+    /// Hashes only, and judges' words.
+    Hash,
+}
+
+impl Capture {
+    /// Whether everything is kept.
+    pub fn is_full(&self) -> bool {
+        *self == Self::Full
+    }
 }
 
 /// Which results of earlier runs a run takes over. Whatever it makes, later runs may take over in turn.

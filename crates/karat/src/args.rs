@@ -1,8 +1,14 @@
 //! The command line as types. Every flag has a `KARAT_*` twin in the environment.
 
+mod daily;
 mod gate;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+pub use daily::{
+    DigestArgs, DriftArgs, GoldenCheckArgs, GoldenCommand, GoldenListArgs, GoldenPinArgs, JudgedArgs, MethodArg,
+    RowArgs, WindowArgs,
+};
 pub use gate::{BaselineCommand, BindArgs, GateArgs, GateCommandArgs};
 
 /// Tells you whether your LLM system got better, worse, or whether you cannot know yet.
@@ -74,6 +80,16 @@ pub enum Command {
     /// Let judges grade labelled outputs, and say whether they agree enough with people
     Calibrate(CalibrateArgs),
     /// Show the cells of a stored run
+    /// Say whether the last days of a suite are worse than the weeks before them; makes no call
+    Drift(DriftArgs),
+    /// Sum up a window of days of a suite, over all of its runs
+    Digest(DigestArgs),
+    /// Pinned judgments of samples, and whether today's are worse
+    Golden {
+        #[command(subcommand)]
+        command: GoldenCommand,
+    },
+    /// Show the cells of a stored run, or the rows that stand for a suite
     Show(ShowArgs),
     /// List stored runs
     #[command(visible_alias = "list")]
@@ -377,6 +393,9 @@ pub struct ReportArgs {
     /// Leave out what differs between interrupted and uninterrupted runs
     #[arg(long)]
     pub canonical: bool,
+    /// With `--window`: RUN is a suite, and its last days are summed up
+    #[command(flatten)]
+    pub window: WindowArgs,
 }
 
 #[derive(Debug, Args)]
@@ -529,9 +548,11 @@ pub enum ExportArg {
 
 #[derive(Debug, Args)]
 pub struct ShowArgs {
-    /// Id of the run, its beginning, or `latest`
+    /// Id of the run, its beginning, or `latest`; or a suite, whose rows of all runs are shown
     #[arg(default_value = "latest")]
     pub run: String,
+    #[command(flatten)]
+    pub rows: RowArgs,
     /// Form of the rows
     #[arg(long, value_name = "FORM", default_value = "table")]
     pub format: RowsArg,

@@ -4,6 +4,7 @@ mod agreement;
 mod calibration;
 mod delta;
 mod diagnostics;
+mod drift;
 mod errors;
 mod failures;
 mod grading;
@@ -105,6 +106,8 @@ pub enum Outcome {
     SummaryCorpus(SummaryCorpus),
     /// Of `diagnostics`.
     Diagnostics(Box<Diagnostics>),
+    /// Of `drift`.
+    Drift(Box<crate::drift::Drift>),
 }
 
 /// An outcome under its key in `analyses{}`.
@@ -179,6 +182,13 @@ const REGISTRY: &[Entry] = &[
         about: "what judges found wrong with the items of an output, where, and whether confidence predicts it",
         options: || schema_for!(DiagnosticsOptions),
         build: diagnostics::build,
+        always: false,
+    },
+    Entry {
+        name: "drift",
+        about: "whether the last days are worse than the weeks before them",
+        options: || schema_for!(crate::drift::DriftOptions),
+        build: drift::build,
         always: false,
     },
     Entry {

@@ -11,6 +11,7 @@ mod comparison;
 mod cost;
 mod delta;
 mod diagnostics;
+mod drift;
 mod failures;
 mod gates;
 mod judges;
@@ -28,7 +29,7 @@ pub use agreement::agreement;
 pub use calibration::calibration;
 pub use comparison::comparison;
 pub use gates::gates;
-use page::Page;
+pub(crate) use page::{Column, Inline, Page};
 
 use crate::report::Report;
 
@@ -47,6 +48,7 @@ pub fn render(report: Report<'_>) -> String {
         missing_items::write,
         diagnostics::write,
         sessions::write,
+        drift::write,
         judges::write,
         calibration::write,
         cost::write,

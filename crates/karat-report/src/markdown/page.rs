@@ -5,55 +5,55 @@ use crate::visible::visible;
 
 /// A piece of one line. Only [`Inline::plain`] takes Markdown, and only from the source code.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Inline(String);
+pub(crate) struct Inline(String);
 
 impl Inline {
     /// Text of this crate.
-    pub(super) fn plain(text: &'static str) -> Self {
+    pub(crate) fn plain(text: &'static str) -> Self {
         Self(text.to_owned())
     }
 
     /// Text from anywhere, shown as it is.
-    pub(super) fn text(text: impl AsRef<str>) -> Self {
+    pub(crate) fn text(text: impl AsRef<str>) -> Self {
         Self(escaped(&visible(text.as_ref())))
     }
 
     /// An id, in code font where that can hold it.
-    pub(super) fn code(id: impl AsRef<str>) -> Self {
+    pub(crate) fn code(id: impl AsRef<str>) -> Self {
         let id = visible(id.as_ref());
         let fits = !id.is_empty() && !id.contains(['`', '|', '\\']);
         Self(if fits { format!("`{id}`") } else { escaped(&id) })
     }
 
     /// This, then other text of this crate.
-    pub(super) fn and(mut self, text: &'static str) -> Self {
+    pub(crate) fn and(mut self, text: &'static str) -> Self {
         self.0.push_str(text);
         self
     }
 
     /// This, then text from anywhere.
-    pub(super) fn and_text(self, text: impl AsRef<str>) -> Self {
+    pub(crate) fn and_text(self, text: impl AsRef<str>) -> Self {
         self.then(Self::text(text))
     }
 
     /// This, then an id.
-    pub(super) fn and_code(self, id: impl AsRef<str>) -> Self {
+    pub(crate) fn and_code(self, id: impl AsRef<str>) -> Self {
         self.then(Self::code(id))
     }
 
     /// This, then that.
-    pub(super) fn then(mut self, other: Self) -> Self {
+    pub(crate) fn then(mut self, other: Self) -> Self {
         self.0.push_str(&other.0);
         self
     }
 
     /// This in bold.
-    pub(super) fn bold(self) -> Self {
+    pub(crate) fn bold(self) -> Self {
         Self(format!("**{}**", self.0))
     }
 
     /// Pieces with commas between.
-    pub(super) fn list(pieces: impl IntoIterator<Item = Self>) -> Self {
+    pub(crate) fn list(pieces: impl IntoIterator<Item = Self>) -> Self {
         Self(pieces.into_iter().map(|piece| piece.0).collect::<Vec<_>>().join(", "))
     }
 }
@@ -92,7 +92,7 @@ fn is_number(before: Option<&str>) -> bool {
 
 /// How a column stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Align {
+pub(crate) enum Align {
     /// Text.
     Left,
     /// Numbers.
@@ -101,25 +101,25 @@ pub(super) enum Align {
 
 /// A column's heading.
 #[derive(Debug, Clone)]
-pub(super) struct Column {
+pub(crate) struct Column {
     name: Inline,
     align: Align,
 }
 
 impl Column {
     /// A column of texts.
-    pub(super) fn left(name: Inline) -> Self {
+    pub(crate) fn left(name: Inline) -> Self {
         Self { name, align: Align::Left }
     }
 
     /// A column of numbers.
-    pub(super) fn right(name: Inline) -> Self {
+    pub(crate) fn right(name: Inline) -> Self {
         Self { name, align: Align::Right }
     }
 }
 
 /// Columns of texts and numbers by their headings: the first is text, the others are numbers.
-pub(super) fn columns(names: &[&'static str]) -> Vec<Column> {
+pub(crate) fn columns(names: &[&'static str]) -> Vec<Column> {
     let column = |(at, name): (usize, &&'static str)| {
         let name = Inline::plain(name);
         if at == 0 { Column::left(name) } else { Column::right(name) }
@@ -129,27 +129,27 @@ pub(super) fn columns(names: &[&'static str]) -> Vec<Column> {
 
 /// A Markdown document.
 #[derive(Debug, Default)]
-pub(super) struct Page(String);
+pub(crate) struct Page(String);
 
 impl Page {
     /// A heading of a level from 1.
-    pub(super) fn heading(&mut self, level: usize, text: Inline) {
+    pub(crate) fn heading(&mut self, level: usize, text: Inline) {
         let marks = "#".repeat(level.clamp(1, 6));
         self.block(&format!("{marks} {}", text.0));
     }
 
     /// A paragraph.
-    pub(super) fn paragraph(&mut self, text: Inline) {
+    pub(crate) fn paragraph(&mut self, text: Inline) {
         self.block(&text.0);
     }
 
     /// A quoted paragraph.
-    pub(super) fn quote(&mut self, text: Inline) {
+    pub(crate) fn quote(&mut self, text: Inline) {
         self.block(&format!("> {}", text.0));
     }
 
     /// A list; nothing when it is empty.
-    pub(super) fn list(&mut self, items: impl IntoIterator<Item = Inline>) {
+    pub(crate) fn list(&mut self, items: impl IntoIterator<Item = Inline>) {
         let items: Vec<String> = items.into_iter().map(|item| format!("- {}", item.0)).collect();
         if !items.is_empty() {
             self.block(&items.join("\n"));
@@ -157,7 +157,7 @@ impl Page {
     }
 
     /// A table; rows shorter than the header are filled, longer ones cut.
-    pub(super) fn table(&mut self, columns: &[Column], rows: impl IntoIterator<Item = Vec<Inline>>) {
+    pub(crate) fn table(&mut self, columns: &[Column], rows: impl IntoIterator<Item = Vec<Inline>>) {
         let line = |cells: Vec<&str>| format!("| {} |", cells.join(" | "));
         let rule = |column: &Column| if column.align == Align::Right { "---:" } else { "---" };
         let mut lines = vec![
@@ -180,7 +180,7 @@ impl Page {
     }
 
     /// The document.
-    pub(super) fn finish(self) -> String {
+    pub(crate) fn finish(self) -> String {
         self.0
     }
 }

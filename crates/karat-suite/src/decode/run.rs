@@ -2,7 +2,7 @@
 
 use karat_types::{CachePolicy, RunSpec};
 
-use super::whole;
+use super::{whole, word};
 use crate::duration;
 use crate::node::Node;
 use crate::overrides::Overrides;
@@ -25,6 +25,10 @@ pub(crate) fn decode(node: Option<&Node>, overrides: &Overrides) -> (RunSpec, u3
         budget_usd: Some(declared.unwrap_or(DEFAULT_BUDGET_USD)),
         budget_declared: declared.is_some(),
         max_calls: overrides.max_calls.or(large("max_calls")),
+        refuses_calls: large("max_calls").is_some(),
+        call_log: node.and_then(|node| node.text_of("call_log")).map(str::to_owned),
+        capture: node.and_then(|node| word(node, "capture")).unwrap_or_default(),
+        prints_rows: node.and_then(|node| node.text_of("stdout")) == Some("row"),
         cache: overrides.cache.unwrap_or_else(|| cache(node)),
         seed: overrides.seed.or(large("seed")).unwrap_or(1),
     };

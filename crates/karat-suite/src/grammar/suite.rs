@@ -144,6 +144,12 @@ static RUN: Object = Object::new(
             "Which results of earlier runs are taken over: reuse, off, or { max_age: 7d }.",
         ),
         may("call_log", Shape::Template, "A file that lists every call."),
+        may(
+            "capture",
+            Shape::Words(&["full", "responses", "hash"]),
+            "What is kept of calls: everything; replies and hashes of requests and documents; hashes only.",
+        ),
+        may("stdout", Shape::Words(&["report", "row"]), "What `-o -` prints as JSON: the report, or a row a judgment."),
         may("stop_early", Shape::Boolean, "Stop as soon as every gate is decided."),
     ],
 )

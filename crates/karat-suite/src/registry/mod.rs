@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 use karat_types::ModelSpec;
 
 use crate::diagnostics::Problems;
+use crate::environment::Environment;
 use crate::nearest::nearest;
 use crate::node::Place;
 
@@ -67,6 +68,16 @@ impl Registry {
         match self.models.iter_mut().find(|known| known.id == model.id) {
             Some(known) => *known = model,
             None => self.models.push(model),
+        }
+    }
+
+    /// Fills `${NAME}` in the names of models: who answers is part of identity. A variable that is not set is left for the
+    /// connection to complain about.
+    pub(crate) fn name_models(&mut self, environment: &Environment) {
+        for model in &mut self.models {
+            if let Ok(name) = environment.expand(&model.model) {
+                model.model = name;
+            }
         }
     }
 

@@ -7,9 +7,12 @@ mod calibrate;
 mod compare;
 mod completions;
 mod dataset;
+mod digest;
 mod doctor;
+mod drift;
 mod export;
 mod gate;
+mod golden;
 mod import;
 mod init;
 mod invalidate;
@@ -113,6 +116,9 @@ pub fn dispatch(cli: Cli, environment: Environment, printer: &Printer) -> Result
         Command::Compare(args) => compare::compare(&edge, &args),
         Command::Export(args) => export::export(&edge, &args),
         Command::Import(args) => import::import(&edge, &args),
+        Command::Drift(args) => drift::drift(&edge, &args),
+        Command::Digest(args) => digest::digest(&edge, &args),
+        Command::Golden { command } => golden::golden(&edge, &command),
         Command::Show(args) => show::show(&edge, &args),
         Command::Ls(args) => ls::ls(&edge, &args),
         Command::Trace(args) => trace::trace(&edge, &args),

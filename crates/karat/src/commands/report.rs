@@ -3,16 +3,31 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use karat_app::{Format, Layout};
+use karat_app::{Choice, Format, Gating, Layout};
 use karat_types::Exit;
 
-use super::Edge;
-use crate::args::{FormatArg, LayoutArg, OutputArgs, ReportArgs};
+use super::{Edge, digest};
+use crate::args::{FormatArg, LayoutArg, OutputArgs, ReportArgs, TextFormArg};
 use crate::failure::Failure;
 
 pub fn report(edge: &Edge<'_>, args: &ReportArgs) -> Result<Exit, Failure> {
+    if args.window.window.is_some() || args.window.as_of.is_some() {
+        return window(edge, args);
+    }
     write(edge, &args.run, &args.output, args.canonical, false)?;
     Ok(Exit::Pass)
+}
+
+/// The digest of a suite, or of a run's suite.
+fn window(edge: &Edge<'_>, args: &ReportArgs) -> Result<Exit, Failure> {
+    let found = digest::find(edge, &args.run, &args.window, Choice::default())?;
+    let form = match args.output.format[..] {
+        [FormatArg::Md] => Some(TextFormArg::Md),
+        [FormatArg::Json] => Some(TextFormArg::Json),
+        [FormatArg::Both] => None,
+        _ => return Err(Failure::Edge("a digest is written as `--format md` or `--format json`".to_owned())),
+    };
+    digest::write(edge, &found, args.output.output_dir.as_deref(), form)
 }
 
 /// Finds out before a run whether its report can be written after it.
@@ -23,6 +38,22 @@ pub fn check_folder(_edge: &Edge<'_>, output: &OutputArgs) -> Result<(), Failure
     tried.map_err(|error| {
         Failure::Edge(format!("`-o {folder}`: the folder cannot be written: {error}. Name another one"))
     })
+}
+
+/// Prints the rows of a run, where its suite wants that instead of a report on stdout. Gives the exit code of the results.
+pub fn rows(edge: &Edge<'_>, run: &str, output: &OutputArgs) -> Result<Option<Exit>, Failure> {
+    if output.output_dir.as_deref() != Some("-") || output.format != [FormatArg::Json] {
+        return Ok(None);
+    }
+    let Some(rows) = edge.app.printed_rows(run)? else { return Ok(None) };
+    let (_, exit) = edge.app.report_text(run, Format::Json, false)?;
+    if !rows.is_empty() {
+        edge.printer.data(&rows)?;
+    }
+    if exit == Exit::GateFailed {
+        edge.printer.say(&edge.app.gate(run, &Gating::default())?.terminal());
+    }
+    Ok(Some(exit))
 }
 
 /// Writes the report of a run where the flags say. Gives the exit code of the results and the files. The summary is talk

@@ -90,7 +90,10 @@ pub(super) fn finish(edge: &Edge<'_>, end: &RunEnd, output: &OutputArgs, json: b
     if !edge.quiet {
         edge.printer.say(&format!("run {}: {} calls made, ${:.6} paid", end.run, end.calls, end.spent.usd()));
     }
-    let (summary, files) = report::write(edge, &end.run, output, false, json)?;
+    let (summary, files) = match report::rows(edge, &end.run, output)? {
+        Some(exit) => (exit, Vec::new()),
+        None => report::write(edge, &end.run, output, false, json)?,
+    };
     if end.status != RunStatus::Finished {
         let why = match end.status {
             RunStatus::BudgetStopped => "the budget or the maximum of calls is used up",

@@ -53,7 +53,8 @@ pub fn execution(execution: &ExecutionArgs) -> Result<Invocation, Failure> {
     })
 }
 
-fn pairs(flag: &str, texts: &[String]) -> Result<Vec<(String, String)>, Failure> {
+/// `name=value` texts.
+pub fn pairs(flag: &str, texts: &[String]) -> Result<Vec<(String, String)>, Failure> {
     let pair = |text: &String| {
         let (name, value) = text
             .split_once('=')

@@ -1,13 +1,18 @@
-//! `karat show`: cells as a table, TSV or JSON.
+//! `karat show`: cells of a run, or rows of a suite, as a table, TSV or JSON.
 
-use karat_app::CellLine;
+use karat_app::{Asked, CellLine, Choice};
 use karat_types::{CellStatus, Exit, Score};
 
+use super::drift::choice;
 use super::{Edge, table};
 use crate::args::{RowsArg, ShowArgs, StatusArg};
 use crate::failure::Failure;
 
 pub fn show(edge: &Edge<'_>, args: &ShowArgs) -> Result<Exit, Failure> {
+    let choice = choice(&args.rows);
+    if choice != Choice::default() || edge.app.is_suite(&args.run) {
+        return rows(edge, args, choice);
+    }
     let (metrics, mut lines) = edge.app.cells(&args.run)?;
     lines.retain(|line| {
         let status = args.status.is_none_or(|wanted| line.status == status(wanted));
@@ -21,6 +26,23 @@ pub fn show(edge: &Edge<'_>, args: &ShowArgs) -> Result<Exit, Failure> {
             edge.printer.data(&std::iter::once(head).chain(rows).collect::<Vec<_>>().join("\n"))?;
         }
         RowsArg::Table => edge.printer.data(&table(&head(&metrics), lines.iter().map(|line| row(line, &metrics))))?,
+    }
+    Ok(Exit::Pass)
+}
+
+/// The rows that stand for a suite (BR-15).
+fn rows(edge: &Edge<'_>, args: &ShowArgs, choice: Choice) -> Result<Exit, Failure> {
+    if args.status.is_some() || args.sample.is_some() {
+        return Err(Failure::Edge("`--status` and `--sample` choose cells of a run, not rows of a suite".to_owned()));
+    }
+    let rows = edge.app.history(&Asked { suite: args.run.clone(), choice })?;
+    match args.format {
+        RowsArg::Json => edge.printer.data(&rows.json())?,
+        RowsArg::Tsv => edge.printer.data(&rows.tsv())?,
+        RowsArg::Table => {
+            let (names, rows) = rows.table();
+            edge.printer.data(&table(&names.iter().map(String::as_str).collect::<Vec<_>>(), rows.into_iter()))?;
+        }
     }
     Ok(Exit::Pass)
 }

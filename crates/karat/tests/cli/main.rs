@@ -5,6 +5,7 @@
 mod agree;
 mod bad_input;
 mod bench;
+mod briefing;
 mod calibration;
 mod checks;
 mod claims;

@@ -1,0 +1,95 @@
+//! `drift`: whether the last days of a run's dated samples are worse than the weeks before them (BR-13).
+//!
+//! It sees the run's own days. `karat drift` asks the same of every stored run of the suite.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use karat_types::{AnalysisSpec, PlanHeader};
+
+use super::{Analysis, Outcome, ScoredCell, Setting, options, refused};
+use crate::AnalysisError;
+use crate::drift::{Drift, DriftOptions, Watched, drift};
+use crate::history::Day;
+
+struct Fold {
+    plan: Arc<PlanHeader>,
+    options: DriftOptions,
+    metric: usize,
+    watched: Watched,
+    days: BTreeMap<String, Day>,
+}
+
+pub(super) fn build(spec: &AnalysisSpec, plan: &Arc<PlanHeader>) -> Result<Option<Box<dyn Analysis>>, AnalysisError> {
+    let options: DriftOptions = options(spec)?;
+    if let Some(problem) = options.problem() {
+        return Err(refused(spec, problem));
+    }
+    let known = plan.metrics.iter().position(|metric| metric.name == options.metric);
+    let Some((at, metric)) = known.and_then(|at| Some((at, plan.metrics.get(at)?))) else {
+        return Err(refused(spec, format!("metric names {:?}, which is no metric of this run", options.metric)));
+    };
+    let watched = Watched { range: metric.range, better: metric.better };
+    Ok(Some(Box::new(Fold { plan: plan.clone(), options, metric: at, watched, days: BTreeMap::new() })))
+}
+
+impl Analysis for Fold {
+    fn cell(&mut self, cell: &ScoredCell<'_>) {
+        let sample = cell.row.sample;
+        if let (Some(date), Some(value)) = (&sample.date, cell.scores.number(self.metric)) {
+            let day = self.days.entry(date.clone()).or_insert_with(|| Day::on(date.clone()));
+            day.push(value);
+            for judgment in cell.row.judgments {
+                let judge = self.plan.judges.get(usize::from(judgment.judge));
+                day.judges.extend(judge.map(|judge| judge.model.clone()));
+                day.prompt_versions.extend(judgment.prompt_version.clone());
+            }
+        }
+    }
+
+    fn finish(self: Box<Self>, setting: &Setting<'_>) -> Outcome {
+        let days: Vec<Day> = self.days.into_values().collect();
+        let last = days.last().map(|day| day.date.clone());
+        let as_of = setting.plan.as_of.clone().or(last).unwrap_or_default();
+        let found = drift(&days, &as_of, &self.options, self.watched);
+        Outcome::Drift(Box::new(found.unwrap_or_else(|problem| Drift::unknown(as_of, &self.options, problem))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::drift::DriftStatus;
+    use crate::testing::Sketch;
+    use crate::{Options, Outcome, analyse};
+
+    fn status(dates: bool) -> crate::drift::Drift {
+        let mut sketch = Sketch::new(1, 1, 40);
+        for sample in 0..40 {
+            sketch = sketch.value(sample, 0, if sample >= 33 { 2.0 } else { 8.0 });
+        }
+        let mut run = sketch.analysis("drift", "drift", json!({"metric": "quality.overall"})).run();
+        for (at, sample) in run.samples.iter_mut().enumerate().filter(|_| dates) {
+            sample.date = Some(crate::drift::date_of(20_000 + at as i32));
+        }
+        match analyse(&run, &Options::default()).unwrap().analyses.remove(0).outcome {
+            Outcome::Drift(found) => *found,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// BR-13: a run over many days says whether the last are worse; a run without dates has no data.
+    #[test]
+    fn a_run_over_days_has_a_drift() {
+        let found = status(true);
+        assert_eq!((found.status, found.alerts.len(), found.n), (DriftStatus::Alert, 2, 30));
+        assert_eq!(status(false).status, DriftStatus::NoData);
+    }
+
+    #[test]
+    fn an_unknown_metric_is_refused() {
+        let run = Sketch::new(1, 1, 1).fill(1.0).analysis("drift", "drift", json!({"metric": "nothing"})).run();
+        assert!(analyse(&run, &Options::default()).unwrap_err().to_string().contains("no metric of this run"));
+    }
+}

@@ -1,0 +1,29 @@
+//! Dates as numbers of days, and back.
+
+use jiff::ToSpan;
+use jiff::civil::{Date, date};
+
+const FIRST: Date = date(1970, 1, 1);
+
+/// Days since 1970-01-01 of a date written YYYY-MM-DD.
+pub fn day_number(text: &str) -> Option<i32> {
+    let day: Date = text.parse().ok()?;
+    i32::try_from(day.duration_since(FIRST).as_hours() / 24).ok()
+}
+
+/// The date of a number of days since 1970-01-01; the last one that a calendar holds where the number is too large.
+pub fn date_of(day: i32) -> String {
+    FIRST.saturating_add(day.days()).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_and_numbers_are_the_same_days() {
+        assert_eq!((day_number("1970-01-02"), day_number("2024-02-29")), (Some(1), Some(19_782)));
+        assert_eq!(date_of(19_783), "2024-03-01");
+        assert_eq!((day_number("2023-02-29"), day_number("soon")), (None, None));
+    }
+}

@@ -1,0 +1,86 @@
+//! Incidents: an alert opens one, and it stays open until the series is back in its band.
+//!
+//! The plain rule clears itself some weeks after a lasting drop, because the drop fills the long window. An incident
+//! remembers the band of the day it was opened on.
+
+use serde::Serialize;
+
+use super::{Series, date_of, two_decimals};
+
+/// A stretch of days that something is wrong with.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Incident {
+    /// The first day with an alert.
+    pub opened: String,
+    /// The first day on which the short median was back in the band; none while it is open.
+    pub closed: Option<String>,
+    /// The band: the long median of the day it was opened on, and how far from it is still fine.
+    pub band: (f64, f64),
+    /// Whether somebody closed it: what they said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub closed_by_hand: Option<String>,
+}
+
+impl Incident {
+    /// Whether it is open.
+    pub fn is_open(&self) -> bool {
+        self.closed.is_none() && self.closed_by_hand.is_none()
+    }
+}
+
+impl Series<'_> {
+    /// The days with an alert up to a day: each ends as many bad days as the streak asks for.
+    pub(super) fn alert_days(&self, last: i32) -> Vec<i32> {
+        let mut bad_days = 0;
+        let mut alerts = Vec::new();
+        for checked in self.check(&self.days(last)) {
+            bad_days = if checked.figures.is_some_and(|figures| figures.bad) { bad_days + 1 } else { 0 };
+            if bad_days >= self.options.streak() {
+                alerts.push(checked.day);
+            }
+        }
+        alerts
+    }
+
+    /// Every day from the first score on.
+    fn days(&self, last: i32) -> Vec<i32> {
+        let firsts = self.directions.iter().filter_map(|it| it.scores.first());
+        firsts.map(|score| score.day).min().map_or_else(Vec::new, |first| (first..=last).collect())
+    }
+
+    /// The incidents up to a day, oldest first.
+    pub(super) fn incidents(&self, last: i32) -> Vec<Incident> {
+        let streak = self.options.streak();
+        let mut incidents: Vec<Incident> = Vec::new();
+        let mut open: Option<(f64, f64)> = None;
+        let mut bad_days = 0;
+        for checked in self.check(&self.days(last)) {
+            let figures = checked.figures;
+            bad_days = if figures.is_some_and(|figures| figures.bad) { bad_days + 1 } else { 0 };
+            match (open, figures) {
+                (None, Some(figures)) if bad_days >= streak => {
+                    let reach = self.options.z * figures.scale;
+                    open = Some((figures.long_median, reach));
+                    let (low, high) = (figures.long_median - reach, figures.long_median + reach);
+                    let band = (two_decimals(low), two_decimals(high));
+                    incidents.push(Incident { opened: date_of(checked.day), closed: None, band, closed_by_hand: None });
+                }
+                (Some((centre, reach)), Some(figures))
+                    if bad_days == 0 && self.is_back(figures.short_median, centre, reach) =>
+                {
+                    open = None;
+                    if let Some(incident) = incidents.last_mut() {
+                        incident.closed = Some(date_of(checked.day));
+                    }
+                }
+                _ => {}
+            }
+        }
+        incidents
+    }
+
+    /// Whether a median lies within the band, on the sides that are watched.
+    fn is_back(&self, median: f64, centre: f64, reach: f64) -> bool {
+        self.directions.iter().all(|it| it.sign * (median - centre) >= -reach)
+    }
+}

@@ -1,0 +1,330 @@
+//! Drift of a daily series: whether the last days are worse than the weeks before them (BR-13).
+//!
+//! Everything is a pure function of the days that are passed, so a stored history gives the same answer again. A day
+//! sees what came up to it and nothing later.
+
+mod calendar;
+mod incident;
+mod options;
+mod replay;
+mod watch;
+
+use karat_stats::drift::DayScore;
+use karat_types::Better;
+use serde::Serialize;
+
+use crate::history::Day;
+
+pub use calendar::{date_of, day_number};
+pub use incident::Incident;
+pub use options::{DriftOptions, Method, Worse};
+pub use replay::{Replayed, replay};
+use watch::{Checked, Watch};
+
+/// What is known of the metric that is watched.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Watched {
+    /// Lowest and highest possible value.
+    pub range: Option<(f64, f64)>,
+    /// Direction.
+    pub better: Better,
+}
+
+/// The verdict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DriftStatus {
+    /// Nothing is wrong, as far as the days that were not skipped say.
+    Ok,
+    /// The last days are all bad.
+    Alert,
+    /// The long window holds no score.
+    NoData,
+}
+
+/// What was found.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Drift {
+    /// The day that is asked about, YYYY-MM-DD.
+    pub as_of: String,
+    /// The verdict.
+    pub status: DriftStatus,
+    /// Calendar days of the short window.
+    pub short_window: i32,
+    /// Calendar days of the long window.
+    pub long_window: i32,
+    /// The threshold of z; of other methods their limit.
+    pub z_thresh: f64,
+    /// Days that must all be bad.
+    pub streak_required: u32,
+    /// The bad days among the last ones, newest first.
+    pub alerts: Vec<DriftDay>,
+    /// Days among the last ones that say nothing, and why, newest first.
+    pub skipped: Vec<SkippedDay>,
+    /// The metric.
+    pub metric: String,
+    /// The method.
+    pub method: Method,
+    /// Days with a score within the long window.
+    pub n: usize,
+    /// Models that judged within the long window.
+    pub judges: Vec<String>,
+    /// Prompt versions within the long window.
+    pub prompt_versions: Vec<String>,
+    /// The incident that is open, or the last one that was.
+    pub incident: Option<Incident>,
+    /// What the reader must know.
+    pub warnings: Vec<String>,
+}
+
+/// A bad day, rounded to two decimals.
+#[derive(Debug, Clone, PartialEq, Serialize, serde::Deserialize)]
+pub struct DriftDay {
+    /// The day.
+    pub day: String,
+    /// Median of the short window.
+    pub short_median: f64,
+    /// Median of the long window.
+    pub long_median: f64,
+    /// The method's statistic: below 0 is below the long run.
+    pub z: f64,
+    /// Scores in the short window.
+    pub n_short: usize,
+    /// Scores in the long window.
+    pub n_long: usize,
+}
+
+/// A day that says nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SkippedDay {
+    /// The day.
+    pub day: String,
+    /// Why.
+    pub reason: String,
+}
+
+impl Drift {
+    /// What is said where nothing can be: no day has a date.
+    pub(crate) fn unknown(as_of: String, options: &DriftOptions, problem: String) -> Self {
+        Self {
+            as_of,
+            status: DriftStatus::NoData,
+            short_window: options.short,
+            long_window: options.long,
+            z_thresh: options.z,
+            streak_required: options.streak(),
+            alerts: Vec::new(),
+            skipped: Vec::new(),
+            metric: options.metric.clone(),
+            method: options.method,
+            n: 0,
+            judges: Vec::new(),
+            prompt_versions: Vec::new(),
+            incident: None,
+            warnings: vec![problem],
+        }
+    }
+}
+
+impl Serialize for Method {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+/// Looks at the days up to `as_of`. Days whose date no calendar knows are left out.
+///
+/// # Errors
+/// Options that make no sense, or a date that is none; the text says which.
+pub fn drift(days: &[Day], as_of: &str, options: &DriftOptions, watched: Watched) -> Result<Drift, String> {
+    if let Some(problem) = options.problem() {
+        return Err(problem);
+    }
+    if options.method == Method::EDetector && watched.range.is_none() {
+        return Err(format!("the metric {} has no range, which e_detector needs", options.metric));
+    }
+    let last = day_number(as_of).ok_or_else(|| not_dated(as_of))?;
+    let series = Series::new(days, last, options, watched);
+    let checked = series.last_days(last);
+    let bad = checked.iter().filter(|day| day.figures.is_some_and(|figures| figures.bad)).count();
+    let status = match () {
+        () if !series.has_data(last) => DriftStatus::NoData,
+        () if bad == checked.len() => DriftStatus::Alert,
+        () => DriftStatus::Ok,
+    };
+    let window = series.window_days(days, last);
+    let names = |of: fn(&Day) -> &std::collections::BTreeSet<String>| -> Vec<String> {
+        window
+            .iter()
+            .flat_map(|day| of(day).iter().cloned())
+            .collect::<std::collections::BTreeSet<_>>()
+            .into_iter()
+            .collect()
+    };
+    let (judges, prompt_versions) = (names(|day| &day.judges), names(|day| &day.prompt_versions));
+    let has_data = status != DriftStatus::NoData;
+    Ok(Drift {
+        as_of: as_of.to_owned(),
+        status,
+        short_window: options.short,
+        long_window: options.long,
+        z_thresh: series.threshold(),
+        streak_required: options.streak(),
+        alerts: checked.iter().filter_map(alert).collect(),
+        skipped: checked.iter().filter(|_| has_data).filter_map(|day| skipped(day, options)).collect(),
+        metric: options.metric.clone(),
+        method: options.method,
+        n: window.len(),
+        incident: series.incidents(last).pop(),
+        warnings: mixed(&judges, &prompt_versions, "the long window"),
+        judges,
+        prompt_versions,
+    })
+}
+
+fn not_dated(as_of: &str) -> String {
+    if as_of.is_empty() {
+        return "no sample has a date: name the column under `dataset.date`".to_owned();
+    }
+    format!("{as_of} is no date; write it as YYYY-MM-DD")
+}
+
+/// What is said of a stretch of days that mixes judges or prompt versions.
+pub(crate) fn mixed(judges: &[String], versions: &[String], stretch: &str) -> Vec<String> {
+    let mixed = |what: &str, names: &[String]| {
+        let names = Some(names.join(", ")).filter(|_| names.len() > 1)?;
+        Some(format!("{stretch} mixes {what} ({names}): a change of them can look like drift"))
+    };
+    mixed("judges", judges).into_iter().chain(mixed("prompt versions", versions)).collect()
+}
+
+fn alert(day: &Checked) -> Option<DriftDay> {
+    let figures = day.figures.filter(|figures| figures.bad)?;
+    Some(DriftDay {
+        day: date_of(day.day),
+        short_median: two_decimals(figures.short_median),
+        long_median: two_decimals(figures.long_median),
+        z: two_decimals(figures.z),
+        n_short: day.n_short,
+        n_long: day.n_long,
+    })
+}
+
+fn skipped(day: &Checked, options: &DriftOptions) -> Option<SkippedDay> {
+    if day.figures.is_some() {
+        return None;
+    }
+    let reason = match options.method {
+        Method::MedianMad => format!(
+            "{} scores in {} days and {} in {}, where {} and {} are needed",
+            day.n_short, options.short, day.n_long, options.long, options.min_short, options.min_long
+        ),
+        Method::PageHinkley => format!("{} scores in {} days", day.n_short, options.short),
+        _ => {
+            format!("no score in {} days, or not more than the {} that make the baseline", options.short, options.long)
+        }
+    };
+    Some(SkippedDay { day: date_of(day.day), reason })
+}
+
+/// Half-even on the exact binary value, as `{:.2}` and Python's `round(x, 2)` do.
+fn two_decimals(value: f64) -> f64 {
+    format!("{value:.2}").parse().unwrap_or(value)
+}
+
+/// The scores of a series in each direction that is watched.
+struct Series<'a> {
+    options: &'a DriftOptions,
+    directions: Vec<Direction>,
+}
+
+/// A series turned so that low is worse: a rise is a fall of the negated series.
+struct Direction {
+    scores: Vec<DayScore>,
+    range: Option<(f64, f64)>,
+    /// What the scores were multiplied with.
+    sign: f64,
+}
+
+impl<'a> Series<'a> {
+    fn new(days: &[Day], last: i32, options: &'a DriftOptions, watched: Watched) -> Self {
+        let worse = options.worse.unwrap_or(match watched.better {
+            Better::Higher => Worse::Lower,
+            Better::Lower => Worse::Higher,
+        });
+        let known = days.iter().filter_map(|day| Some((day_number(&day.date)?, day.value())));
+        let mut known: Vec<(i32, f64)> = known.filter(|(day, _)| *day <= last).collect();
+        known.sort_by_key(|(day, _)| *day);
+        let direction = |sign: f64| {
+            let scores = known.iter().map(|(day, score)| DayScore { day: *day, score: sign * score }).collect();
+            let range = watched.range.map(|(low, high)| if sign > 0.0 { (low, high) } else { (-high, -low) });
+            Direction { scores, range, sign }
+        };
+        let signs: &[f64] = match worse {
+            Worse::Lower => &[1.0],
+            Worse::Higher => &[-1.0],
+            Worse::Both => &[1.0, -1.0],
+        };
+        Self { options, directions: signs.iter().map(|sign| direction(*sign)).collect() }
+    }
+
+    fn watches(&self) -> impl Iterator<Item = (Watch<'_>, f64)> {
+        self.directions.iter().map(|it| (Watch { scores: &it.scores, options: self.options, range: it.range }, it.sign))
+    }
+
+    fn has_data(&self, day: i32) -> bool {
+        self.watches().any(|(watch, _)| watch.has_data(day))
+    }
+
+    /// What some days say: of two directions the worse.
+    fn check(&self, days: &[i32]) -> Vec<Checked> {
+        let each: Vec<Vec<Checked>> = self
+            .watches()
+            .map(|(watch, sign)| watch.check(days).into_iter().map(|day| turned(day, sign)).collect())
+            .collect();
+        let mut each = each.into_iter();
+        let first = each.next().unwrap_or_default();
+        each.fold(first, |known, other| known.into_iter().zip(other).map(|(a, b)| worse_of(a, b)).collect())
+    }
+
+    /// The last days, newest first.
+    fn last_days(&self, last: i32) -> Vec<Checked> {
+        let days: Vec<i32> = (0..self.options.streak()).map(|back| last.saturating_sub_unsigned(back)).collect();
+        self.check(&days)
+    }
+
+    fn window_days<'d>(&self, days: &'d [Day], last: i32) -> Vec<&'d Day> {
+        let first = last.saturating_sub(self.options.long - 1);
+        days.iter().filter(|day| day_number(&day.date).is_some_and(|day| (first..=last).contains(&day))).collect()
+    }
+
+    fn threshold(&self) -> f64 {
+        let options = self.options;
+        match options.method {
+            Method::MedianMad => options.z,
+            Method::Cusum => options.h.unwrap_or(6.0),
+            Method::Ewma => options.limit.unwrap_or(2.7),
+            Method::PageHinkley => options.h.unwrap_or_default(),
+            Method::EDetector => options.limit.unwrap_or(1000.0),
+        }
+    }
+}
+
+fn turned(day: Checked, sign: f64) -> Checked {
+    let figures = day.figures.map(|figures| watch::Figures {
+        short_median: sign * figures.short_median,
+        long_median: sign * figures.long_median,
+        z: sign * figures.z,
+        ..figures
+    });
+    Checked { figures, ..day }
+}
+
+fn worse_of(one: Checked, other: Checked) -> Checked {
+    let weight = |day: &Checked| day.figures.map_or((false, 0.0), |figures| (figures.bad, figures.z.abs()));
+    if weight(&other) > weight(&one) { other } else { one }
+}
+
+#[cfg(test)]
+#[allow(clippy::float_cmp, reason = "the values are exact")]
+mod tests;

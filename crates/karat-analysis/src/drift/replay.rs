@@ -1,0 +1,89 @@
+//! Planted shifts: how soon a rule finds a change of a given size in a series like this one, and how often it cries wolf
+//! (BY-11).
+//!
+//! Each simulated series draws its days from the given ones, with replacement; the shift is added from one day on. So
+//! the answer knows the series' own spread, and nothing of weekly patterns.
+
+use karat_stats::describe::median;
+use karat_stats::seed::Seed;
+use serde::Serialize;
+
+use super::{DriftOptions, Method, Series, Watched, Worse, date_of};
+use crate::history::Day;
+
+/// Days that a series without a shift is watched for.
+const YEAR: i32 = 365;
+/// Days that a planted shift may take to be found.
+const PATIENCE: i32 = 60;
+
+/// What the simulated series said.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Replayed {
+    /// The method.
+    pub method: Method,
+    /// Simulated series of each kind.
+    pub series: u32,
+    /// Days that they draw from.
+    pub drawn_from: usize,
+    /// What was added to the score from one day on.
+    pub shift: f64,
+    /// Share of the series with the shift in which it was found within 60 days.
+    pub found: f64,
+    /// Median days from the shift to the first alert, where it was found.
+    pub median_delay_days: Option<f64>,
+    /// Share of the years without a shift in which an alert was raised.
+    pub false_alarm_share_per_year: f64,
+    /// Seed of the draws.
+    pub seed: u64,
+}
+
+/// Replays `series` times a year without and a stretch with the shift. `None` where there are fewer than two days to draw
+/// from, or the options make no sense.
+pub fn replay(
+    days: &[Day],
+    options: &DriftOptions,
+    watched: Watched,
+    shift: f64,
+    series: u32,
+    seed: u64,
+) -> Option<Replayed> {
+    if days.len() < 2 || series == 0 || options.problem().is_some() || !shift.is_finite() {
+        return None;
+    }
+    let values: Vec<f64> = days.iter().map(Day::value).collect();
+    let worse = options.worse.unwrap_or(if shift < 0.0 { Worse::Lower } else { Worse::Higher });
+    let options = DriftOptions { worse: Some(worse), ..options.clone() };
+    let drawn = |at: u32, length: i32| -> Vec<f64> {
+        let stream = Seed(seed).derive(u64::from(at));
+        (0..length.unsigned_abs())
+            .map(|day| values[(stream.derive(u64::from(day)).0 % values.len() as u64) as usize])
+            .collect()
+    };
+    // The first alert counts once the baseline is there.
+    let first_alert = |values: &[f64], from: i32| -> Option<i32> {
+        let days: Vec<Day> = values.iter().zip(0..).map(|(value, day)| Day::new(date_of(day), *value)).collect();
+        let last = i32::try_from(values.len()).unwrap_or(i32::MAX) - 1;
+        let opened = Series::new(&days, last, &options, watched).alert_days(last);
+        opened.into_iter().find(|day| *day >= from)
+    };
+    let start = options.long;
+    let kept = |value: f64| watched.range.map_or(value, |(low, high)| value.clamp(low, high));
+    let delays: Vec<f64> = (0..series)
+        .filter_map(|at| {
+            let mut values = drawn(at, start + PATIENCE);
+            values.iter_mut().skip(start.unsigned_abs() as usize).for_each(|value| *value = kept(*value + shift));
+            Some(f64::from(first_alert(&values, start)? - start + 1))
+        })
+        .collect();
+    let false_alarms = (0..series).filter(|at| first_alert(&drawn(series + at, start + YEAR), start).is_some()).count();
+    Some(Replayed {
+        method: options.method,
+        series,
+        drawn_from: days.len(),
+        shift,
+        found: delays.len() as f64 / f64::from(series),
+        median_delay_days: median(&delays),
+        false_alarm_share_per_year: false_alarms as f64 / f64::from(series),
+        seed,
+    })
+}

@@ -1,0 +1,183 @@
+//! One way of looking at a series: what every day says when the series is worse downwards.
+
+use karat_stats::describe::{mean, median, median_absolute_deviation, standard_deviation};
+use karat_stats::drift::{
+    Cusum, DayScore, DriftRule, Ewma, History, PageHinkley, PageHinkleyMode, cusum, e_detector, ewma, median_mad,
+    page_hinkley,
+};
+
+use super::options::{DriftOptions, Method};
+
+/// What one day says.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Checked {
+    pub day: i32,
+    pub n_short: usize,
+    pub n_long: usize,
+    /// `None` where there are too few scores to say anything.
+    pub figures: Option<Figures>,
+}
+
+/// The figures of a day.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Figures {
+    pub short_median: f64,
+    pub long_median: f64,
+    /// max(MAD of the long window, floor).
+    pub scale: f64,
+    /// The method's statistic: low is bad.
+    pub z: f64,
+    pub bad: bool,
+}
+
+/// A series, ascending by day, low being worse, with the options and the range of its scores.
+#[derive(Debug, Clone)]
+pub(super) struct Watch<'a> {
+    pub scores: &'a [DayScore],
+    pub options: &'a DriftOptions,
+    /// Lowest and highest possible score.
+    pub range: Option<(f64, f64)>,
+}
+
+impl Watch<'_> {
+    /// Width of the range of the scores, or that of a scale from 1 to 5 where it has none.
+    fn width(&self) -> f64 {
+        self.range.map_or(4.0, |(low, high)| high - low).max(f64::MIN_POSITIVE)
+    }
+
+    fn floor(&self) -> f64 {
+        self.options.floor.unwrap_or(0.05 * self.width() / 4.0)
+    }
+
+    /// Scores of the window of so many calendar days that ends on a day.
+    fn window(&self, day: i32, length: i32) -> Vec<f64> {
+        let first = day.saturating_sub(length - 1);
+        let from = self.scores.partition_point(|score| score.day < first);
+        let to = self.scores.partition_point(|score| score.day <= day);
+        self.scores.get(from..to).unwrap_or_default().iter().map(|score| score.score).collect()
+    }
+
+    /// Whether the long window of a day holds any score.
+    pub fn has_data(&self, day: i32) -> bool {
+        !self.window(day, self.options.long).is_empty()
+    }
+
+    /// What each of some days says. A day sees the scores up to itself and nothing later.
+    pub fn check(&self, days: &[i32]) -> Vec<Checked> {
+        match self.options.method {
+            Method::MedianMad => days.iter().map(|day| self.median_mad(*day)).collect(),
+            _ => self.chart(days),
+        }
+    }
+
+    fn median_mad(&self, day: i32) -> Checked {
+        let rule = DriftRule {
+            short_window: self.options.short,
+            long_window: self.options.long,
+            z_threshold: self.options.z,
+            streak: 1,
+            min_short: self.options.min_short,
+            min_long: self.options.min_long,
+            min_scale: self.floor(),
+            history: History::Full,
+        };
+        let (n_short, n_long) = (self.window(day, self.options.short).len(), self.window(day, self.options.long).len());
+        let found = median_mad(self.scores, day, &rule).ok().and_then(|report| report.days.first().copied());
+        let figures = found.and_then(|found| {
+            let figures = found.figures?;
+            Some(Figures {
+                short_median: figures.short_median,
+                long_median: figures.long_median,
+                scale: figures.mad.max(self.floor()),
+                z: figures.z,
+                bad: found.bad,
+            })
+        });
+        Checked { day, n_short, n_long, figures }
+    }
+
+    /// Days of a chart: the state that the last score up to each day left.
+    fn chart(&self, days: &[i32]) -> Vec<Checked> {
+        let points = self.points();
+        days.iter()
+            .map(|day| {
+                let short = self.window(*day, self.options.short);
+                let long = self.window(*day, self.options.long);
+                let at = self.scores.partition_point(|score| score.day <= *day).checked_sub(1);
+                let point = at.and_then(|at| points.get(at).copied().flatten());
+                let enough = short.len() >= self.options.min_short.min(1) && !short.is_empty();
+                let figures = point.filter(|_| enough).and_then(|(z, bad)| {
+                    let scale = median_absolute_deviation(&long)?.max(self.floor());
+                    Some(Figures { short_median: median(&short)?, long_median: median(&long)?, scale, z, bad })
+                });
+                Checked { day: *day, n_short: short.len(), n_long: long.len(), figures }
+            })
+            .collect()
+    }
+
+    /// By score: the chart's statistic, low being bad, and whether it is beyond its limit. Scores of the baseline have
+    /// none; neither has any score while the baseline is not complete.
+    fn points(&self) -> Vec<Option<(f64, bool)>> {
+        let values: Vec<f64> = self.scores.iter().map(|score| score.score).collect();
+        let options = self.options;
+        if options.method == Method::PageHinkley {
+            return self.page_hinkley(&values).unwrap_or_default();
+        }
+        let first = usize::try_from(options.long).unwrap_or(usize::MAX);
+        let Some((base, rest)) = values.split_at_checked(first).filter(|(_, rest)| !rest.is_empty()) else {
+            return Vec::new();
+        };
+        let (Some(target), Some(sd)) = (mean(base), standard_deviation(base)) else { return Vec::new() };
+        let sigma = sd.max(self.floor());
+        let found = match options.method {
+            Method::Cusum => self.cusum(rest, target, sigma),
+            Method::Ewma => self.ewma(rest, target, sigma),
+            Method::EDetector => self.e_detector(rest, target, sigma),
+            Method::MedianMad | Method::PageHinkley => None,
+        };
+        let blank = std::iter::repeat_n(None, first);
+        blank.chain(found.unwrap_or_default().into_iter().map(Some)).collect()
+    }
+
+    fn cusum(&self, values: &[f64], target: f64, sigma: f64) -> Option<Vec<(f64, bool)>> {
+        let limit = self.options.h.unwrap_or(6.0);
+        let chart = Cusum { target, sigma, slack: self.options.k.unwrap_or(0.5), limit, reset_on_alarm: true };
+        let values: Vec<Option<f64>> = values.iter().copied().map(Some).collect();
+        let chart = cusum(&values, &chart).ok()?;
+        Some(chart.down.iter().flatten().map(|sum| (-sum, *sum > limit)).collect())
+    }
+
+    fn ewma(&self, values: &[f64], target: f64, sigma: f64) -> Option<Vec<(f64, bool)>> {
+        let limit = self.options.limit.unwrap_or(2.7);
+        let weight = self.options.lambda.unwrap_or(0.2);
+        let chart = ewma(values, &Ewma { target, sigma, weight, limit }).ok()?;
+        let point = |point: &karat_stats::drift::EwmaPoint| {
+            let sd = ((point.upper - target) / limit).max(f64::MIN_POSITIVE);
+            ((point.average - target) / sd, point.average < point.lower)
+        };
+        Some(chart.points.iter().map(point).collect())
+    }
+
+    fn page_hinkley(&self, values: &[f64]) -> Option<Vec<Option<(f64, bool)>>> {
+        let threshold = self.options.h.unwrap_or(self.width() / 4.0);
+        let delta = self.options.k.unwrap_or(0.005);
+        let min_instances = self.options.min_long.max(1);
+        let mode = PageHinkleyMode::Down;
+        let test = PageHinkley { delta, threshold, min_instances, forgetting: 1.0, mode };
+        let chart = page_hinkley(values, &test).ok()?;
+        let points = chart.points.iter().enumerate();
+        Some(points.map(|(at, point)| Some((-point.down, chart.alarms.contains(&at)))).collect())
+    }
+
+    fn e_detector(&self, values: &[f64], target: f64, sigma: f64) -> Option<Vec<(f64, bool)>> {
+        let (low, _) = self.range?;
+        let share = |value: f64| ((value - low) / self.width()).clamp(0.0, 1.0);
+        let bound = share(target - self.options.k.unwrap_or(0.5) * sigma);
+        let most = 1.0 / (1.0 - bound).max(1e-9);
+        let limit = self.options.limit.unwrap_or(1000.0).max(1.0 + 1e-9);
+        let values: Vec<f64> = values.iter().map(|value| share(*value)).collect();
+        let bets = [0.1, 0.3, 0.6].map(|share| share * most);
+        let found = e_detector(&values, bound, &bets, 1.0 / limit).ok()?;
+        Some(found.shiryaev_roberts.iter().map(|wealth| (-wealth, *wealth >= limit)).collect())
+    }
+}

@@ -1,0 +1,294 @@
+//! Golden sets: pinned grades of samples, one file each, and what today's grades are held to (BR-11, BR-12).
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Number, Value};
+
+use crate::history::Judged;
+
+/// Version of the format.
+pub const GOLDEN_SCHEMA: &str = "karat.golden/1";
+
+/// Differences below this are rounding: composites have a few decimals, and 4.2 − 3.7 is a little more than 0.5.
+const ROUNDING: f64 = 1e-9;
+
+/// A pinned sample. A file without `schema` and `sample`, as older tools wrote it, is read by its `card_date`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Golden {
+    /// `karat.golden/1`.
+    #[serde(default = "schema")]
+    pub schema: String,
+    /// Id of the sample.
+    #[serde(default)]
+    pub sample: String,
+    /// Its date, where it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub card_date: Option<String>,
+    /// The metric that is pinned; the suite's primary one where a file does not say.
+    #[serde(default)]
+    pub baseline_metric: String,
+    /// Its value.
+    pub baseline_composite: f64,
+    /// The other figures, by dimension.
+    #[serde(default)]
+    pub baseline_axes: Map<String, Value>,
+    /// The model that judged.
+    #[serde(default)]
+    pub baseline_judge: Option<String>,
+    /// Its prompt version.
+    #[serde(default)]
+    pub baseline_prompt_version: Option<String>,
+    /// When it judged, RFC 3339.
+    #[serde(default)]
+    pub baseline_ran_at: String,
+    /// The judge's words.
+    #[serde(default)]
+    pub notes: String,
+}
+
+fn schema() -> String {
+    GOLDEN_SCHEMA.to_owned()
+}
+
+impl Golden {
+    /// Pins rows of one sample: means over trials, where there are several. `None` without a row.
+    pub fn of(rows: &[&Judged], ran_at: String) -> Option<Self> {
+        let first = rows.first()?;
+        let composites: Vec<f64> = rows.iter().map(|row| row.composite).collect();
+        let axis = |name: &str| {
+            let of_row = |row: &&Judged| row.axes.iter().find(|(axis, _)| axis == name).map(|(_, value)| *value);
+            karat_stats::describe::mean(&rows.iter().filter_map(of_row).collect::<Vec<_>>())
+        };
+        let axes = first.axes.iter().filter_map(|(name, _)| Some((name.clone(), number(axis(name)?))));
+        Some(Self {
+            schema: schema(),
+            sample: first.sample.clone(),
+            card_date: first.date.clone(),
+            baseline_metric: first.metric.clone(),
+            baseline_composite: karat_stats::describe::mean(&composites)?,
+            baseline_axes: axes.collect(),
+            baseline_judge: first.judge_model.clone(),
+            baseline_prompt_version: first.prompt_version.clone(),
+            baseline_ran_at: ran_at,
+            notes: first.notes.clone(),
+        })
+    }
+
+    /// Reads a file. The error says what is wrong with it.
+    ///
+    /// # Errors
+    /// No JSON, another schema, no sample, or a composite that is no number.
+    pub fn read(text: &str) -> Result<Self, String> {
+        let mut golden: Self = serde_json::from_str(text).map_err(|error| format!("it is no golden file: {error}"))?;
+        if golden.schema != GOLDEN_SCHEMA {
+            return Err(format!("its schema is `{}`, and this version reads `{GOLDEN_SCHEMA}`", golden.schema));
+        }
+        if golden.sample.is_empty() {
+            golden.sample = golden.card_date.clone().ok_or("it has neither `sample` nor `card_date`")?;
+        }
+        if let Some((axis, value)) = golden.baseline_axes.iter().find(|(_, value)| !value.is_number()) {
+            return Err(format!("`baseline_axes.{axis}` is {value}, which is no number"));
+        }
+        Ok(golden)
+    }
+
+    /// As a file.
+    pub fn text(&self) -> String {
+        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
+        text.push('\n');
+        text
+    }
+
+    /// Every pinned figure by the name of its metric.
+    pub fn values(&self) -> BTreeMap<String, f64> {
+        let scorer = self.baseline_metric.rsplit_once('.').map(|(scorer, _)| scorer);
+        let axes = self.baseline_axes.iter().filter_map(|(axis, value)| {
+            let name = scorer.map_or_else(|| axis.clone(), |scorer| format!("{scorer}.{axis}"));
+            Some((name, value.as_f64()?))
+        });
+        axes.chain([(self.baseline_metric.clone(), self.baseline_composite)]).collect()
+    }
+}
+
+fn number(value: f64) -> Value {
+    if value.fract() == 0.0 && value.abs() < 1e15 {
+        return Value::from(value as i64);
+    }
+    Number::from_f64(value).map_or(Value::Null, Value::Number)
+}
+
+/// A pinned sample beside today's grades.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct GoldenCard {
+    /// Id of the sample.
+    pub sample: String,
+    /// What is pinned.
+    pub baseline: f64,
+    /// What it got now: of the judge that is pinned where it judged, else the mean of the judges.
+    pub composite: Option<f64>,
+    /// Now less pinned.
+    pub delta: Option<f64>,
+    /// Whether it dropped by more than is allowed.
+    pub regression: bool,
+    /// Whether the grades were given now, and not taken over from an earlier run.
+    pub fresh: bool,
+    /// Why nothing can be said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+}
+
+/// A golden set beside today's grades.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct GoldenVerdict {
+    /// Every pinned sample.
+    pub cards: Vec<GoldenCard>,
+    /// The largest drop that is no regression.
+    pub max_drop: f64,
+    /// Samples that dropped by more.
+    pub regressions: usize,
+    /// Samples that nothing can be said of.
+    pub problems: usize,
+    /// What the reader must know.
+    pub warnings: Vec<String>,
+}
+
+/// Holds rows of a run that began at `started_at` against a golden set. `missing` says of pinned samples why they could
+/// not be judged.
+pub fn held_against(
+    golden: &[Golden],
+    rows: &[Judged],
+    started_at: karat_types::Moment,
+    missing: &BTreeMap<String, String>,
+    max_drop: f64,
+) -> GoldenVerdict {
+    let card = |pinned: &Golden| {
+        let own: Vec<&Judged> = rows.iter().filter(|row| row.sample == pinned.sample).collect();
+        let same: Vec<&&Judged> = own.iter().filter(|row| row.judge_model == pinned.baseline_judge).collect();
+        let counted: Vec<&Judged> = if same.is_empty() { own.clone() } else { same.into_iter().copied().collect() };
+        let composites: Vec<f64> = counted.iter().map(|row| row.composite).collect();
+        let composite = karat_stats::describe::mean(&composites);
+        let delta = composite.map(|now| now - pinned.baseline_composite);
+        let unscored = || "it was judged, and got no score".to_owned();
+        GoldenCard {
+            sample: pinned.sample.clone(),
+            baseline: pinned.baseline_composite,
+            composite,
+            delta: delta.map(|delta| (delta * 1e6).round() / 1e6),
+            regression: delta.is_some_and(|delta| -delta > max_drop + ROUNDING),
+            fresh: counted.iter().all(|row| row.made_at >= started_at),
+            problem: composite.is_none().then(|| missing.get(&pinned.sample).cloned().unwrap_or_else(unscored)),
+        }
+    };
+    let cards: Vec<GoldenCard> = golden.iter().map(card).collect();
+    GoldenVerdict {
+        regressions: cards.iter().filter(|card| card.regression).count(),
+        problems: cards.iter().filter(|card| card.problem.is_some()).count(),
+        warnings: differences(golden, rows),
+        max_drop,
+        cards,
+    }
+}
+
+/// Judges and prompt versions that are not the pinned ones.
+fn differences(golden: &[Golden], rows: &[Judged]) -> Vec<String> {
+    let set = |names: &mut dyn Iterator<Item = Option<String>>| -> Vec<String> {
+        names.flatten().collect::<std::collections::BTreeSet<_>>().into_iter().collect()
+    };
+    let pairs = [
+        (
+            "judge",
+            set(&mut golden.iter().map(|it| it.baseline_judge.clone())),
+            set(&mut rows.iter().map(|it| it.judge_model.clone())),
+        ),
+        (
+            "prompt version",
+            set(&mut golden.iter().map(|it| it.baseline_prompt_version.clone())),
+            set(&mut rows.iter().map(|it| it.prompt_version.clone())),
+        ),
+    ];
+    let differ = |(_, pinned, now): &&(&str, Vec<String>, Vec<String>)| !now.is_empty() && pinned != now;
+    let say = |(what, pinned, now): &(&str, Vec<String>, Vec<String>)| {
+        let pinned = if pinned.is_empty() { "none".to_owned() } else { pinned.join(", ") };
+        format!(
+            "the pinned {what} is {pinned}, this one is {}: differences may be the ruler's. `karat golden pin` pins anew",
+            now.join(", ")
+        )
+    };
+    pairs.iter().filter(differ).map(say).collect()
+}
+
+#[cfg(test)]
+#[allow(clippy::float_cmp, reason = "the values are exact")]
+mod tests {
+    use super::*;
+    use karat_types::Moment;
+
+    fn row(sample: &str, judge: &str, composite: f64) -> Judged {
+        Judged {
+            sample: sample.to_owned(),
+            date: Some(sample.to_owned()),
+            system: "published".to_owned(),
+            trial: 0,
+            judge: Some(judge.to_owned()),
+            judge_model: Some(judge.to_owned()),
+            prompt_version: Some("v1".to_owned()),
+            made_at: Moment(10),
+            run: "r".to_owned(),
+            metric: "quality.composite".to_owned(),
+            composite,
+            axes: vec![("novelty".to_owned(), 3.0), ("coherence".to_owned(), 3.5)],
+            notes: "Fine.".to_owned(),
+            caps: Vec::new(),
+        }
+    }
+
+    fn pinned(composite: f64) -> Golden {
+        Golden::of(&[&row("2026-03-18", "stub-v1", composite)], "2026-05-14T02:51:27Z".to_owned()).unwrap()
+    }
+
+    /// BR-11: a file is read back as it was written, its integers as integers; an older tool's file is read too.
+    #[test]
+    fn a_golden_file_is_read_back() {
+        let golden = pinned(4.0);
+        assert_eq!(Golden::read(&golden.text()).unwrap(), golden);
+        assert!(golden.text().contains("\"novelty\": 3,") && golden.text().contains("\"coherence\": 3.5"));
+        let older = r#"{"card_date": "2026-03-18", "baseline_composite": 4.0, "baseline_judge": "claude",
+            "baseline_prompt_version": "v1", "baseline_ran_at": "2026-05-14T02:51:27+00:00",
+            "baseline_axes": {"factuality": 4}, "notes": "n"}"#;
+        let older = Golden::read(older).unwrap();
+        assert_eq!((older.sample.as_str(), older.baseline_metric.as_str()), ("2026-03-18", ""));
+        assert_eq!(golden.values()["quality.novelty"], 3.0);
+        for wrong in ["{", "{}", r#"{"baseline_composite": 1}"#, r#"{"schema": "x/1", "baseline_composite": 1}"#] {
+            assert!(Golden::read(wrong).is_err(), "{wrong}");
+        }
+        let axis = r#"{"sample": "a", "baseline_composite": 1, "baseline_axes": {"x": "y"}}"#;
+        assert!(Golden::read(axis).unwrap_err().contains("baseline_axes.x"));
+    }
+
+    /// BR-12: a drop of exactly the allowed size is none; more is a regression; what was not judged is a problem.
+    #[test]
+    fn a_drop_is_a_regression_only_beyond_the_limit() {
+        let check = |now: f64, max_drop: f64| {
+            held_against(&[pinned(4.2)], &[row("2026-03-18", "stub-v1", now)], Moment(10), &BTreeMap::new(), max_drop)
+        };
+        assert_eq!((check(3.7, 0.5).regressions, check(3.69, 0.5).regressions, check(4.9, 0.5).regressions), (0, 1, 0));
+        let found = check(3.7, 0.5);
+        assert_eq!((found.cards[0].delta, found.cards[0].fresh), (Some(-0.5), true));
+        let missing = BTreeMap::from([("2026-03-18".to_owned(), "no such card".to_owned())]);
+        let none = held_against(&[pinned(4.2)], &[], Moment(10), &missing, 0.5);
+        assert_eq!((none.problems, none.cards[0].problem.as_deref()), (1, Some("no such card")));
+    }
+
+    /// BR-12: another judge or prompt version than the pinned is said; of several judges the pinned one counts.
+    #[test]
+    fn another_judge_is_said() {
+        let rows = [row("2026-03-18", "other", 1.0)];
+        let found = held_against(&[pinned(4.2)], &rows, Moment(11), &BTreeMap::new(), 0.5);
+        assert!(found.warnings[0].contains("stub-v1") && found.warnings[0].contains("other"), "{:?}", found.warnings);
+        assert!(!found.cards[0].fresh);
+        let rows = [row("2026-03-18", "other", 1.0), row("2026-03-18", "stub-v1", 4.2)];
+        let found = held_against(&[pinned(4.2)], &rows, Moment(10), &BTreeMap::new(), 0.5);
+        assert_eq!(found.regressions, 0);
+    }
+}

@@ -1,0 +1,62 @@
+//! The digest of a suite's last days. Makes no call.
+
+use karat_analysis::Choice;
+use karat_analysis::digest::{Digest, digest};
+
+use crate::judged::{check_date, collect};
+use crate::{App, AppError};
+
+/// Days that a digest may sum up.
+const MOST_DAYS: u32 = 3660;
+
+/// Which window.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Window {
+    /// The last day, YYYY-MM-DD; the last one with a row without it.
+    pub as_of: Option<String>,
+    /// Calendar days.
+    pub days: u32,
+    /// Of which judge and prompt version.
+    pub choice: Choice,
+}
+
+/// A window, summed up.
+#[derive(Debug, Clone)]
+pub struct Digested(Digest);
+
+impl Digested {
+    /// As Markdown.
+    pub fn markdown(&self) -> String {
+        karat_report::digest::markdown(&self.0)
+    }
+
+    /// As JSON.
+    pub fn json(&self) -> Result<String, AppError> {
+        karat_report::digest::json(&self.0).map_err(|error| AppError::harness(error.to_string()))
+    }
+}
+
+impl App {
+    /// Sums up a window of days of a suite, over all of its runs.
+    ///
+    /// # Errors
+    /// A suite that is unknown, has no run, or whose samples have no date; a window of no or too many days.
+    pub fn digest(&self, suite: &str, window: &Window) -> Result<Digested, AppError> {
+        if !(1..=MOST_DAYS).contains(&window.days) {
+            return Err(AppError::harness(format!("`--window {}` is no window", window.days))
+                .hint(format!("give 1 to {MOST_DAYS} days")));
+        }
+        let store = self.existing_store()?;
+        let suite = self.suite_name(&store, suite)?;
+        let history = collect(&store, &suite, &window.choice, None)?;
+        let as_of = match &window.as_of {
+            Some(date) => check_date("--as-of", date).map(|()| date.clone())?,
+            None => history.rows().filter_map(|row| row.date.clone()).max().ok_or_else(|| {
+                AppError::harness(format!("no sample of the suite {suite} has a date, so there are no days to sum up"))
+                    .hint("name the column under `dataset.date`")
+            })?,
+        };
+        let found = digest(&suite, &history, &as_of, window.days);
+        found.map(Digested).ok_or_else(|| AppError::harness(format!("`{as_of}` is no date")))
+    }
+}

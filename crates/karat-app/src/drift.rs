@@ -1,0 +1,292 @@
+//! Drift over all stored runs of a suite. Makes no call.
+//!
+//! An alert that was raised stays raised: what it said is kept in the suite's journal, and a row that comes late does not
+//! take it back. What late rows would change is said beside it.
+
+use karat_analysis::drift::{Drift, DriftDay, DriftOptions, DriftStatus, Method, Replayed, Watched, drift, replay};
+use karat_analysis::{Choice, Day, primary};
+use karat_store::{JournalEntry, Store};
+use karat_types::PlanHeader;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::judged::{check_date, collect, newest_plan};
+use crate::preset::SuiteFiles;
+use crate::{App, AppError, Invocation, load};
+
+/// Kinds of entries in the journal.
+const RAISED: &str = "drift_alert";
+const CLOSED: &str = "incident_closed";
+/// Milliseconds of a day.
+const DAY_MS: i64 = 86_400_000;
+/// Simulated series of a replay.
+const SERIES: u32 = 200;
+
+/// What is asked, beside the suite.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Drifting {
+    /// The day, YYYY-MM-DD; yesterday (UTC) without it.
+    pub as_of: Option<String>,
+    /// Id of one of the suite's `drift` analyses; the first without it.
+    pub id: Option<String>,
+    /// The method, where it is not the suite's.
+    pub method: Option<Method>,
+    /// The metric, where it is not the suite's.
+    pub metric: Option<String>,
+    /// Days of the short window.
+    pub short: Option<i32>,
+    /// Days of the long window.
+    pub long: Option<i32>,
+    /// The threshold of z.
+    pub z: Option<f64>,
+    /// Days that must all be bad.
+    pub streak: Option<u32>,
+    /// Which rows.
+    pub choice: Choice,
+}
+
+/// What was found, and what of it was said before.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Drifted {
+    /// The finding.
+    #[serde(flatten)]
+    pub drift: Drift,
+    /// Id of the suite's analysis.
+    pub analysis: String,
+    /// When the alert of this day was raised first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub raised_at: Option<String>,
+    /// Days whose score came or changed after the alert was raised.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub late: Vec<String>,
+    /// Days of the alert that would say something else with them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub moved: Vec<String>,
+}
+
+impl Drifted {
+    /// Whether there is an alert.
+    pub fn is_alert(&self) -> bool {
+        self.drift.status == DriftStatus::Alert
+    }
+}
+
+/// An alert as it was raised.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Raised {
+    rule: Value,
+    as_of: String,
+    alerts: Vec<DriftDay>,
+    /// Date and score of every day that the alert saw.
+    series: Vec<(String, f64)>,
+}
+
+/// A suite's rule and what it is applied to.
+struct Rule {
+    suite: String,
+    id: String,
+    options: DriftOptions,
+    watched: Watched,
+    days: Vec<Day>,
+    /// What tells this rule from others in the journal.
+    name: Value,
+}
+
+impl App {
+    /// Says whether the last days are worse than the weeks before them, over all runs of the suite. An alert is kept.
+    ///
+    /// # Errors
+    /// A suite that is unknown or has no run; options that make no sense.
+    pub fn drift(&self, invocation: &Invocation, asked: &Drifting) -> Result<Drifted, AppError> {
+        let store = self.existing_store()?;
+        let as_of = self.day_of(asked)?;
+        let rule = self.rule(&store, invocation, asked)?;
+        let found = drift(&rule.days, &as_of, &rule.options, rule.watched).map_err(|what| refused(&rule.id, &what))?;
+        let mut drifted =
+            Drifted { drift: found, analysis: rule.id.clone(), raised_at: None, late: Vec::new(), moved: Vec::new() };
+        match earlier(&store, &rule, &as_of)? {
+            Some((at, raised)) => stands(&mut drifted, &rule.days, at, &raised),
+            None if drifted.drift.status == DriftStatus::Alert => self.raise(&store, &rule, &mut drifted)?,
+            None => {}
+        }
+        close(&store, &rule, &mut drifted)?;
+        Ok(drifted)
+    }
+
+    /// Closes the incident that is open on a day, with a reason.
+    ///
+    /// # Errors
+    /// No incident is open; else as [`App::drift`].
+    pub fn close_incident(&self, invocation: &Invocation, asked: &Drifting, why: &str) -> Result<Drifted, AppError> {
+        let found = self.drift(invocation, asked)?;
+        let open = found.drift.incident.as_ref().filter(|incident| incident.is_open());
+        let Some(incident) = open else {
+            return Err(AppError::harness(format!(
+                "no incident of `{}` is open on {}",
+                found.analysis, found.drift.as_of
+            ))
+            .hint("`--as-of` names another day, `--id` another analysis"));
+        };
+        let store = self.existing_store()?;
+        let rule = self.rule(&store, invocation, asked)?;
+        let body = json!({ "rule": rule.name, "opened": incident.opened, "why": why });
+        store.note(&rule.suite, CLOSED, &JournalEntry { at: self.clock.now(), body })?;
+        self.drift(invocation, asked)
+    }
+
+    /// How soon every method would find a shift of this size in a series like this suite's, and how often each would cry
+    /// wolf.
+    ///
+    /// # Errors
+    /// As [`App::drift`]; fewer than two days with a score.
+    pub fn replay_drift(
+        &self,
+        invocation: &Invocation,
+        asked: &Drifting,
+        shift: f64,
+    ) -> Result<Vec<Replayed>, AppError> {
+        let store = self.existing_store()?;
+        let rule = self.rule(&store, invocation, asked)?;
+        let methods = match asked.method {
+            Some(method) => vec![method],
+            None => vec![Method::MedianMad, Method::Cusum, Method::Ewma],
+        };
+        let replayed: Vec<Replayed> = methods
+            .into_iter()
+            .filter_map(|method| {
+                let own = rule.options.method == method;
+                let base = DriftOptions { method, ..DriftOptions::of(rule.options.metric.clone()) };
+                let options = if own { rule.options.clone() } else { base };
+                replay(&rule.days, &options, rule.watched, shift, SERIES, 1)
+            })
+            .collect();
+        if replayed.is_empty() {
+            return Err(AppError::harness(
+                "there is nothing to draw from: a replay wants at least two days with a score",
+            )
+            .hint("`--since` and `--until` choose the days"));
+        }
+        Ok(replayed)
+    }
+
+    fn day_of(&self, asked: &Drifting) -> Result<String, AppError> {
+        match &asked.as_of {
+            Some(date) => check_date("--as-of", date).map(|()| date.clone()),
+            None => {
+                let yesterday = self.clock.now().0.div_euclid(DAY_MS) - 1;
+                Ok(karat_analysis::drift::date_of(i32::try_from(yesterday).unwrap_or(i32::MAX)))
+            }
+        }
+    }
+
+    fn rule(&self, store: &Store, invocation: &Invocation, asked: &Drifting) -> Result<Rule, AppError> {
+        let suite = self.suite_name(store, &invocation.suite)?;
+        let plan = match load::find(&invocation.suite, &SuiteFiles) {
+            Ok(_) => self.load(invocation)?.plan.header,
+            Err(_) => newest_plan(store, &suite)?,
+        };
+        let (id, mut options) = declared(&plan, asked)?;
+        options.method = asked.method.unwrap_or(options.method);
+        options.metric = asked.metric.clone().unwrap_or(options.metric);
+        options.short = asked.short.unwrap_or(options.short);
+        options.long = asked.long.unwrap_or(options.long);
+        options.z = asked.z.unwrap_or(options.z);
+        options.streak = asked.streak.or(options.streak);
+        let Some(metric) = plan.metrics.iter().find(|metric| metric.name == options.metric) else {
+            let known: Vec<&str> = plan.metrics.iter().map(|metric| metric.name.as_str()).collect();
+            return Err(AppError::harness(format!("the suite {suite} has no metric `{}`", options.metric))
+                .hint(format!("it has: {}", known.join(", "))));
+        };
+        let watched = Watched { range: metric.range, better: metric.better };
+        let days = collect(store, &suite, &asked.choice, Some(&options.metric))?.days();
+        let Choice { judge, prompt_version, .. } = &asked.choice;
+        let name = json!({
+            "analysis": id, "metric": options.metric, "method": options.method, "short": options.short,
+            "long": options.long, "z": options.z, "streak": options.streak(), "judge": judge, "prompt_version": prompt_version,
+        });
+        Ok(Rule { suite, id, options, watched, days, name })
+    }
+
+    fn raise(&self, store: &Store, rule: &Rule, drifted: &mut Drifted) -> Result<(), AppError> {
+        let raised = Raised {
+            rule: rule.name.clone(),
+            as_of: drifted.drift.as_of.clone(),
+            alerts: drifted.drift.alerts.clone(),
+            series: series(&rule.days, &drifted.drift.as_of),
+        };
+        let at = self.clock.now();
+        let body = serde_json::to_value(&raised)
+            .map_err(|error| AppError::harness(format!("writing an alert: {error}. This is a bug in karat")))?;
+        store.note(&rule.suite, RAISED, &JournalEntry { at, body })?;
+        drifted.raised_at = Some(crate::rfc3339(at));
+        Ok(())
+    }
+}
+
+fn refused(id: &str, what: &str) -> AppError {
+    AppError::harness(format!("the analysis `{id}` cannot be made: {what}"))
+}
+
+/// The options of the suite's analysis, or the defaults for its primary metric.
+fn declared(plan: &PlanHeader, asked: &Drifting) -> Result<(String, DriftOptions), AppError> {
+    let mut all = plan.analyses.iter().filter(|spec| spec.analysis == "drift");
+    let spec = match &asked.id {
+        Some(id) => Some(all.clone().find(|spec| spec.id == *id).ok_or_else(|| {
+            let known: Vec<&str> = all.map(|spec| spec.id.as_str()).collect();
+            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+            AppError::harness(format!("the suite {} has no drift analysis `{id}`", plan.suite))
+                .hint(format!("it has: {known}"))
+        })?),
+        None => all.next(),
+    };
+    match spec {
+        Some(spec) => {
+            let options = serde_json::from_value(Value::Object(spec.with.clone()));
+            let options = options.map_err(|error| refused(&spec.id, &error.to_string()))?;
+            Ok((spec.id.clone(), options))
+        }
+        None => {
+            let metric = primary(plan).and_then(|at| plan.metrics.get(at)).map(|metric| metric.name.clone());
+            Ok(("drift".to_owned(), DriftOptions::of(metric.unwrap_or_default())))
+        }
+    }
+}
+
+/// Date and score of the days up to one.
+fn series(days: &[Day], as_of: &str) -> Vec<(String, f64)> {
+    let seen = days.iter().filter(|day| day.date.as_str() <= as_of);
+    seen.map(|day| (day.date.clone(), day.value())).collect()
+}
+
+/// The alert of this rule and day that was raised first.
+fn earlier(store: &Store, rule: &Rule, as_of: &str) -> Result<Option<(String, Raised)>, AppError> {
+    let entries = store.journal(&rule.suite, RAISED)?.into_iter();
+    let raised = entries.filter_map(|entry| {
+        let raised: Raised = serde_json::from_value(entry.body).ok()?;
+        Some((crate::rfc3339(entry.at), raised))
+    });
+    Ok(raised.into_iter().find(|(_, raised)| raised.as_of == as_of && raised.rule == rule.name))
+}
+
+/// An alert that was raised stands; what came since is said beside it.
+fn stands(drifted: &mut Drifted, days: &[Day], at: String, raised: &Raised) {
+    let now = series(days, &raised.as_of);
+    let is_known = |day: &&(String, f64)| !raised.series.contains(day);
+    drifted.late = now.iter().filter(is_known).map(|(date, _)| date.clone()).collect();
+    let differs = |alert: &&DriftDay| !drifted.drift.alerts.contains(alert);
+    drifted.moved = raised.alerts.iter().filter(differs).map(|alert| alert.day.clone()).collect();
+    drifted.drift.status = DriftStatus::Alert;
+    drifted.drift.alerts.clone_from(&raised.alerts);
+    drifted.raised_at = Some(at);
+}
+
+/// What somebody said of the incident.
+fn close(store: &Store, rule: &Rule, drifted: &mut Drifted) -> Result<(), AppError> {
+    let Some(incident) = drifted.drift.incident.as_mut() else { return Ok(()) };
+    for entry in store.journal(&rule.suite, CLOSED)? {
+        if entry.body["rule"] == rule.name && entry.body["opened"] == incident.opened.as_str() {
+            incident.closed_by_hand = entry.body["why"].as_str().map(str::to_owned);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,370 @@
+//! Golden sets: pinned from the store, listed, and judged afresh. Nothing but [`App::golden_pin`] moves a baseline.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use karat_analysis::golden::{Golden, GoldenVerdict, held_against};
+use karat_analysis::{Choice, Judged, Pinned, PinnedRun, judged, primary};
+use karat_suite::{Files, Plan};
+use karat_types::{CellStatus, Exit, PlanHeader, RunRows};
+use serde::Serialize;
+
+use crate::judged::collect;
+use crate::preset::SuiteFiles;
+use crate::{App, AppError, Execution, Invocation, RunEnd};
+
+/// What is pinned.
+#[derive(Debug, Clone, Default)]
+pub struct PinAsked {
+    /// Which rows.
+    pub choice: Choice,
+    /// Whether nothing is changed.
+    pub dry_run: bool,
+    /// Whether the files of other samples are removed.
+    pub clean: bool,
+}
+
+/// What pinning does to one file.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pinning {
+    /// There was none.
+    New {
+        /// The composite.
+        to: f64,
+    },
+    /// It was another one.
+    Moved {
+        /// The composite that was pinned.
+        from: f64,
+        /// The composite now.
+        to: f64,
+    },
+    /// It stays as it is.
+    Same,
+    /// It goes.
+    Removed,
+}
+
+/// What pinning did, or would do.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GoldenPin {
+    /// The folder.
+    pub folder: PathBuf,
+    /// By sample.
+    pub files: BTreeMap<String, Pinning>,
+}
+
+/// What is checked.
+#[derive(Debug, Clone, Default)]
+pub struct GoldenAsked {
+    /// The judge, instead of the suite's.
+    pub judge: Option<String>,
+    /// The largest drop that is no regression.
+    pub max_drop: f64,
+    /// Whether judgments of earlier runs may be taken over.
+    pub cached: bool,
+}
+
+/// A golden set that was judged.
+#[derive(Debug, Clone, Serialize)]
+pub struct GoldenCheck {
+    /// `karat.golden-check/1`.
+    pub schema: &'static str,
+    /// The run that judged.
+    pub run: String,
+    /// The folder of the set.
+    pub folder: PathBuf,
+    /// The verdict.
+    #[serde(flatten)]
+    pub verdict: GoldenVerdict,
+    /// The exit code.
+    #[serde(skip)]
+    pub exit: Exit,
+}
+
+impl GoldenCheck {
+    /// For a terminal.
+    pub fn terminal(&self) -> String {
+        karat_report::golden::terminal(&self.run, &self.verdict)
+    }
+}
+
+impl App {
+    /// Pins the rows that stand for a suite: of each sample the latest.
+    ///
+    /// # Errors
+    /// No row to pin, several systems, a folder that cannot be written.
+    pub fn golden_pin(&self, invocation: &Invocation, asked: &PinAsked) -> Result<GoldenPin, AppError> {
+        let plan = self.load(invocation)?.plan;
+        let folder = self.golden_folder(&plan)?;
+        let store = self.existing_store()?;
+        let history = collect(&store, &plan.header.suite, &asked.choice, None)?;
+        let mut of_sample: BTreeMap<&str, Vec<&Judged>> = BTreeMap::new();
+        for row in history.rows() {
+            of_sample.entry(&row.sample).or_default().push(row);
+        }
+        if of_sample.is_empty() {
+            return Err(AppError::harness(format!(
+                "nothing to pin: the suite {} has no such judgment",
+                plan.header.suite
+            ))
+            .hint("`karat show SUITE --format tsv` lists what there is; `karat run` judges"));
+        }
+        one_system(history.rows())?;
+        let now: Vec<Golden> = of_sample.values().filter_map(|rows| latest(rows)).collect();
+        let before = read_folder(&folder, &plan.header)?;
+        let mut files: BTreeMap<String, Pinning> = BTreeMap::new();
+        for golden in &now {
+            let known = before.iter().find(|(_, known)| known.sample == golden.sample).map(|(_, known)| known);
+            let to = golden.baseline_composite;
+            files.insert(
+                golden.sample.clone(),
+                match known {
+                    None => Pinning::New { to },
+                    Some(known) if known == golden => Pinning::Same,
+                    Some(known) => Pinning::Moved { from: known.baseline_composite, to },
+                },
+            );
+        }
+        let stale = before.iter().filter(|(_, known)| asked.clean && !files.contains_key(&known.sample));
+        let stale: Vec<(PathBuf, String)> = stale.map(|(path, known)| (path.clone(), known.sample.clone())).collect();
+        if !asked.dry_run {
+            write(&folder, &now)?;
+            for (path, _) in &stale {
+                fs::remove_file(path).map_err(|error| unwritable(path, &error))?;
+            }
+        }
+        files.extend(stale.into_iter().map(|(_, sample)| (sample, Pinning::Removed)));
+        Ok(GoldenPin { folder, files })
+    }
+
+    /// The golden set of a suite, and its folder.
+    ///
+    /// # Errors
+    /// A suite without a `baseline`, a file that is no golden file.
+    pub fn golden_list(&self, invocation: &Invocation) -> Result<(PathBuf, Vec<Golden>), AppError> {
+        let plan = self.load(invocation)?.plan;
+        let folder = self.golden_folder(&plan)?;
+        let golden = read_folder(&folder, &plan.header)?;
+        Ok((folder, golden.into_iter().map(|(_, golden)| golden).collect()))
+    }
+
+    /// Judges the pinned samples afresh, stores that as a run, and says which dropped.
+    ///
+    /// # Errors
+    /// No golden file, none of its samples in the dataset; else as [`App::run`].
+    pub fn golden_check(
+        &self,
+        invocation: &Invocation,
+        asked: &GoldenAsked,
+        execution: Execution,
+    ) -> Result<(GoldenCheck, RunEnd), AppError> {
+        let judges = asked.judge.iter().cloned().collect::<Vec<_>>();
+        let judges = if judges.is_empty() { invocation.judges.clone() } else { judges };
+        let invocation = Invocation { judges, no_cache: !asked.cached, ..invocation.clone() };
+        let whole = self.load(&invocation)?.plan;
+        let folder = self.golden_folder(&whole)?;
+        let golden: Vec<Golden> = read_folder(&folder, &whole.header)?.into_iter().map(|(_, golden)| golden).collect();
+        if golden.is_empty() {
+            return Err(AppError::harness(format!("there is no golden file in {}", folder.display()))
+                .hint("add some first: `karat golden pin SUITE` pins what the store holds"));
+        }
+        let there: BTreeSet<String> = ids(&whole);
+        let samples: Vec<String> =
+            golden.iter().map(|pinned| pinned.sample.clone()).filter(|id| there.contains(id)).collect();
+        if samples.is_empty() {
+            return Err(AppError::harness(format!("none of the {} pinned samples is in the dataset", golden.len()))
+                .hint(format!("`karat golden list` shows them; they lie in {}", folder.display())));
+        }
+        let invocation = Invocation { samples, ..invocation };
+        let plan = self.load(&invocation)?.plan;
+        let metric = golden.first().map(|pinned| pinned.baseline_metric.clone()).unwrap_or_default();
+        let end = self.run(plan, &invocation, execution)?;
+        let stored = self.stored(&end.run)?;
+        let mut rows = Vec::new();
+        judged(&stored, Some(&metric), &mut |row| rows.push(row))
+            .map_err(|error| AppError::harness(error.to_string()))?;
+        let mut missing: BTreeMap<String, String> = failures(&stored)?;
+        for pinned in golden.iter().filter(|pinned| !there.contains(&pinned.sample)) {
+            missing.insert(pinned.sample.clone(), "the dataset has no such sample".to_owned());
+        }
+        let verdict = held_against(&golden, &rows, stored.header().started_at, &missing, asked.max_drop);
+        let problems = if verdict.problems > 0 { Exit::HarnessError } else { Exit::Pass };
+        let regressions = if verdict.regressions > 0 { Exit::GateFailed } else { Exit::Pass };
+        let exit = end.exit().worst(problems).worst(regressions);
+        let check = GoldenCheck { schema: "karat.golden-check/1", run: end.run.clone(), folder, verdict, exit };
+        Ok((check, end))
+    }
+
+    /// The folder of a suite's golden set. That of a preset, which is part of this program, has a place in the state.
+    pub(crate) fn golden_folder(&self, plan: &Plan) -> Result<PathBuf, AppError> {
+        let Some(path) = plan.rules.baseline.as_deref() else {
+            return Err(AppError::harness(format!(
+                "the suite {} names no folder for its golden set",
+                plan.header.suite
+            ))
+            .hint("add `baseline: golden`, the folder of the pinned files"));
+        };
+        self.golden_place(path, &plan.header.suite).ok_or_else(|| {
+            AppError::harness(format!("the baseline {path} is a file: a pinned run, and no golden set"))
+                .hint("a golden set is a folder with one file a sample; `karat gate` compares with a pinned run")
+        })
+    }
+
+    /// The folder that a suite's `baseline` means; `None` where it means the file of a pinned run.
+    fn golden_place(&self, path: &str, suite: &str) -> Option<PathBuf> {
+        if path.starts_with("preset:") {
+            return Some(self.home.join("golden").join(suite));
+        }
+        let path = Path::new(path);
+        let is_folder = path.is_dir() || !path.exists() && path.extension().is_none();
+        is_folder.then(|| path.to_owned())
+    }
+
+    /// The golden set that gates of a plan compare with, and a note on it; `None` where the baseline is a pinned run.
+    pub(crate) fn golden_baseline(
+        &self,
+        path: &str,
+        plan: &PlanHeader,
+    ) -> Result<Option<(Option<Pinned>, String)>, AppError> {
+        let Some(folder) = self.golden_place(path, &plan.suite) else { return Ok(None) };
+        let golden: Vec<Golden> = read_folder(&folder, plan)?.into_iter().map(|(_, golden)| golden).collect();
+        if golden.is_empty() {
+            let note = format!("nothing is pinned in {} yet: `karat golden pin` pins what is stored", folder.display());
+            return Ok(Some((None, note)));
+        }
+        let names = |of: fn(&Golden) -> Option<&String>| -> Vec<String> {
+            golden.iter().filter_map(of).cloned().collect::<BTreeSet<_>>().into_iter().collect()
+        };
+        let judges = names(|pinned| pinned.baseline_judge.as_ref());
+        let versions = names(|pinned| pinned.baseline_prompt_version.as_ref());
+        let note = format!(
+            "the baseline is the golden set {} ({} samples, judged by {}, prompt version {})",
+            folder.display(),
+            golden.len(),
+            judges.join(", "),
+            versions.join(", ")
+        );
+        let values = golden.iter().map(|pinned| (pinned.sample.clone(), pinned.values())).collect();
+        let run = PinnedRun { id: folder.display().to_string(), suite: plan.suite.clone(), ..PinnedRun::default() };
+        Ok(Some((Some(Pinned::by_sample(run, values)), note)))
+    }
+}
+
+fn ids(plan: &Plan) -> BTreeSet<String> {
+    let id = |row: Result<karat_types::Sample, karat_suite::DatasetError>| match row {
+        Ok(sample) => Some(sample.id.to_string()),
+        Err(error) => error.id.as_deref().map(str::to_owned),
+    };
+    plan.rows().filter_map(id).collect()
+}
+
+/// Why samples have no judgment.
+fn failures(stored: &dyn RunRows) -> Result<BTreeMap<String, String>, AppError> {
+    let mut failures = BTreeMap::new();
+    let read = stored.for_each(&mut |row| {
+        let judged = row.judgments.iter().find_map(|judgment| judgment.error.as_ref());
+        let own = row.cell.error.as_ref().filter(|_| row.cell.status == CellStatus::Error);
+        if let Some(error) = own.or(judged) {
+            failures.insert(row.sample.id.clone(), error.message.clone());
+        }
+        std::ops::ControlFlow::Continue(())
+    });
+    read.map_err(|error| AppError::harness(error.to_string()))?;
+    Ok(failures)
+}
+
+/// A golden set has one row a sample, so the rows must be of one system.
+fn one_system<'a>(rows: impl Iterator<Item = &'a Judged>) -> Result<(), AppError> {
+    let systems: BTreeSet<&str> = rows.map(|row| row.system.as_str()).collect();
+    if systems.len() < 2 {
+        return Ok(());
+    }
+    let systems: Vec<&str> = systems.into_iter().collect();
+    Err(AppError::harness(format!(
+        "the rows are of {} systems ({}), and a golden set is of one",
+        systems.len(),
+        systems.join(", ")
+    ))
+    .hint("pin the whole run with `karat baseline pin RUN`"))
+}
+
+/// The latest row of a sample, with the other trials of its run.
+fn latest(rows: &[&Judged]) -> Option<Golden> {
+    let newest = rows.iter().max_by_key(|row| row.made_at)?;
+    let same = |row: &&&Judged| row.made_at == newest.made_at && row.judge_model == newest.judge_model;
+    let trials: Vec<&Judged> = rows.iter().filter(same).copied().collect();
+    Golden::of(&trials, crate::rfc3339(newest.made_at))
+}
+
+/// The golden files of a folder by name; none where there is no folder.
+pub(crate) fn read_folder(folder: &Path, plan: &PlanHeader) -> Result<Vec<(PathBuf, Golden)>, AppError> {
+    let names = match SuiteFiles.list(&folder.to_string_lossy()) {
+        Ok(names) => names,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(AppError::harness(format!("reading the golden set {}: {error}", folder.display()))),
+    };
+    let mut names: Vec<String> = names.into_iter().filter(|name| name.ends_with(".json")).collect();
+    names.sort();
+    let primary = primary(plan).and_then(|at| plan.metrics.get(at)).map(|metric| metric.name.clone());
+    let read = |name: String| {
+        let path = folder.join(name);
+        let failed = |what: String| {
+            AppError::harness(format!("reading the golden file {}: {what}", path.display()))
+                .hint("`karat golden pin` writes it anew")
+        };
+        let bytes = SuiteFiles.read(&path.to_string_lossy()).map_err(|error| failed(error.to_string()))?;
+        let text = String::from_utf8(bytes).map_err(|_| failed("it is no UTF-8 text".to_owned()))?;
+        let mut golden = Golden::read(&text).map_err(failed)?;
+        if golden.baseline_metric.is_empty() {
+            golden.baseline_metric = primary.clone().unwrap_or_default();
+        }
+        Ok((path, golden))
+    };
+    names.into_iter().map(read).collect()
+}
+
+fn write(folder: &Path, golden: &[Golden]) -> Result<(), AppError> {
+    fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
+    for pinned in golden {
+        let path = folder.join(file_name(&pinned.sample));
+        let partial = path.with_extension("partial");
+        let written = fs::write(&partial, pinned.text()).and_then(|()| fs::rename(&partial, &path));
+        written.map_err(|error| unwritable(&path, &error))?;
+    }
+    Ok(())
+}
+
+/// The name of a sample's file: its id where that is a harmless name, else what is harmless of it and a digest.
+fn file_name(sample: &str) -> String {
+    let is_fine = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    if !sample.is_empty() && sample.len() <= 100 && sample.chars().all(is_fine) && !sample.starts_with('.') {
+        return format!("{sample}.json");
+    }
+    let harmless: String = sample.chars().filter(|c| is_fine(*c) && *c != '.').take(40).collect();
+    format!("{harmless}-{}.json", &blake3::hash(sample.as_bytes()).to_hex()[..12])
+}
+
+fn unwritable(path: &Path, error: &std::io::Error) -> AppError {
+    AppError::harness(format!("writing {}: {error}", path.display()))
+        .hint("`-p golden=DIR`, or the suite's `baseline`, names another folder")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_of_samples_lead_nowhere_else() {
+        assert_eq!(file_name("2026-03-18"), "2026-03-18.json");
+        for hostile in ["../../etc/passwd", "/a", ".hidden", "", "a b", "ä", &"x".repeat(300)] {
+            let name = file_name(hostile);
+            assert!(!name.contains('/') && !name.starts_with('.') && name.len() < 80, "{name}");
+        }
+        assert_ne!(file_name("a/b"), file_name("ab"));
+        assert_ne!(file_name("a/b"), file_name("a.b/"));
+    }
+}

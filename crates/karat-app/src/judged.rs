@@ -1,0 +1,141 @@
+//! The rows that stand for a suite, out of all of its stored runs. Makes no call.
+
+use std::sync::Arc;
+
+use karat_analysis::drift::day_number;
+use karat_analysis::{Choice, History, judged};
+use karat_store::Store;
+use karat_suite::Files;
+use karat_types::{PlanHeader, RunRows};
+
+use crate::preset::SuiteFiles;
+use crate::{App, AppError, load};
+
+/// Which rows of which suite.
+#[derive(Debug, Clone, Default)]
+pub struct Asked {
+    /// A suite file, a preset, the name of a suite that has stored runs, or one of its runs.
+    pub suite: String,
+    /// Which rows.
+    pub choice: Choice,
+}
+
+/// Rows of a suite.
+#[derive(Debug, Clone)]
+pub struct Rows {
+    /// The suite's name.
+    pub suite: String,
+    /// The rows.
+    pub history: History,
+}
+
+impl Rows {
+    /// One JSON object a row, in a list.
+    pub fn json(&self) -> String {
+        karat_report::rows::json(self.history.rows())
+    }
+
+    /// Tab-separated values, with a header.
+    pub fn tsv(&self) -> String {
+        karat_report::rows::tsv(self.history.rows())
+    }
+
+    /// Names and texts of a table.
+    pub fn table(&self) -> (Vec<String>, Vec<Vec<String>>) {
+        karat_report::rows::table(self.history.rows())
+    }
+}
+
+impl App {
+    /// The rows of one run as JSON lines, where its suite wants them on stdout instead of the report.
+    ///
+    /// # Errors
+    /// A run that cannot be read.
+    pub fn printed_rows(&self, run: &str) -> Result<Option<String>, AppError> {
+        let stored = self.stored(run)?;
+        if !stored.header().plan.run.prints_rows {
+            return Ok(None);
+        }
+        let mut rows = Vec::new();
+        judged(&stored, None, &mut |row| rows.push(row)).map_err(|error| AppError::harness(error.to_string()))?;
+        Ok(Some(karat_report::rows::lines(rows.iter())))
+    }
+
+    /// The rows that stand for a suite.
+    ///
+    /// # Errors
+    /// A suite that is unknown or has no run; a date that is none.
+    pub fn history(&self, asked: &Asked) -> Result<Rows, AppError> {
+        let store = self.existing_store()?;
+        let suite = self.suite_name(&store, &asked.suite)?;
+        let history = collect(&store, &suite, &asked.choice, None)?;
+        Ok(Rows { suite, history })
+    }
+
+    /// Whether a word means a suite, and not one of its runs.
+    pub fn is_suite(&self, word: &str) -> bool {
+        let run = self.existing_store().is_ok_and(|store| store.resolve(word).is_ok());
+        !run && (load::find(word, &SuiteFiles).is_ok() || self.has_runs(word))
+    }
+
+    fn has_runs(&self, suite: &str) -> bool {
+        let runs = self.existing_store().and_then(|store| Ok(store.runs_of_suite(suite, 1)?));
+        runs.is_ok_and(|runs| !runs.is_empty())
+    }
+
+    /// The name of the suite that is meant.
+    pub(crate) fn suite_name(&self, store: &Store, word: &str) -> Result<String, AppError> {
+        let files: Arc<dyn Files> = Arc::new(SuiteFiles);
+        match load::find(word, &*files) {
+            Ok(path) => Ok(karat_suite::name_of(files, &path)?),
+            Err(unknown) if store.runs_of_suite(word, 1)?.is_empty() => match store.resolve(word) {
+                Ok(run) => Ok(store.run(&run)?.plan.suite.clone()),
+                Err(_) => Err(unknown),
+            },
+            Err(_) => Ok(word.to_owned()),
+        }
+    }
+}
+
+/// The plan of a suite's newest run.
+pub(crate) fn newest_plan(store: &Store, suite: &str) -> Result<Arc<PlanHeader>, AppError> {
+    match store.runs_of_suite(suite, 1)?.first() {
+        Some(run) => Ok(store.run(run)?.plan),
+        None => Err(without_runs(suite)),
+    }
+}
+
+fn without_runs(suite: &str) -> AppError {
+    AppError::harness(format!("the suite {suite} has no stored run")).hint("`karat run` makes one")
+}
+
+/// The rows of a suite: of its primary metric, or of the one that is named.
+pub(crate) fn collect(store: &Store, suite: &str, choice: &Choice, metric: Option<&str>) -> Result<History, AppError> {
+    for (flag, date) in [("--since", &choice.since), ("--until", &choice.until)] {
+        date.as_deref().map_or(Ok(()), |date| check_date(flag, date))?;
+    }
+    let runs = store.runs_of_suite(suite, usize::MAX)?;
+    if runs.is_empty() {
+        return Err(without_runs(suite));
+    }
+    let mut history = History::default();
+    // The oldest first: where a row was taken over by later runs, the run that made it stands.
+    for run in runs.iter().rev() {
+        let rows = store.rows(run)?;
+        let read = judged(&rows, metric, &mut |row| {
+            if choice.takes(&row) {
+                history.add(row);
+            }
+        });
+        read.map_err(|error| AppError::harness(error.to_string()))?;
+    }
+    Ok(history)
+}
+
+/// Refuses what is no date.
+pub(crate) fn check_date(flag: &str, date: &str) -> Result<(), AppError> {
+    if date.len() == 10 && day_number(date).is_some() {
+        return Ok(());
+    }
+    Err(AppError::harness(format!("`{flag} {date}` is no date")).hint("write it as YYYY-MM-DD"))
+}

@@ -1,0 +1,65 @@
+//! The digest of a window of days: coverage, medians, one line a day (BR-14).
+
+use karat_analysis::Day;
+use karat_analysis::digest::Digest;
+
+use crate::RenderError;
+use crate::markdown::{Column, Inline, Page};
+
+/// As Markdown.
+pub fn markdown(digest: &Digest) -> String {
+    let mut page = Page::default();
+    let title = Inline::plain("Digest of ").and_text(&digest.suite).and(": ").and_text(&digest.since);
+    page.heading(1, title.and(" → ").and_text(&digest.until));
+    let fixed = |value: f64| Inline::text(format!("{value:.2}"));
+    let mut facts = vec![Inline::plain("Coverage:").bold().and(" ").and_text(format!(
+        "{}/{} days",
+        digest.days.len(),
+        digest.window
+    ))];
+    if let Some(composite) = digest.composite {
+        facts.push(Inline::plain("Composite (median):").bold().and(" ").then(fixed(composite.median)));
+        let range = fixed(composite.min).and(" / ").then(fixed(composite.max));
+        facts.push(Inline::plain("Composite (min/max):").bold().and(" ").then(range));
+    }
+    if !digest.judges.is_empty() {
+        facts.push(Inline::plain("Judges:").bold().and(" ").and_text(digest.judges.join(", ")));
+    }
+    facts.into_iter().for_each(|fact| page.paragraph(fact));
+    page.list(digest.warnings.iter().map(Inline::text));
+    if !digest.axes.is_empty() {
+        page.heading(2, Inline::plain("Axis medians"));
+        let columns = [Column::left(Inline::plain("axis")), Column::right(Inline::plain("median"))];
+        page.table(
+            &columns,
+            digest.axes.iter().map(|(axis, median)| vec![Inline::text(axis), Inline::text(format!("{median:.1}"))]),
+        );
+    }
+    page.heading(2, Inline::plain("Days"));
+    let mut columns = vec![Column::left(Inline::plain("date")), Column::right(Inline::plain("composite"))];
+    columns.extend(digest.axes.iter().map(|(axis, _)| Column::right(Inline::text(axis))));
+    columns.push(Column::left(Inline::plain("judge")));
+    page.table(&columns, digest.days.iter().map(|day| line(day, digest)));
+    if !digest.missing.is_empty() {
+        page.paragraph(Inline::plain("Days without a judgment: ").and_text(digest.missing.join(", ")).and("."));
+    }
+    page.finish()
+}
+
+fn line(day: &Day, digest: &Digest) -> Vec<Inline> {
+    let axis =
+        |(name, _): &(String, f64)| day.axis(name).map_or_else(Inline::default, |it| Inline::text(format!("{it}")));
+    let judges: Vec<&str> = day.judges.iter().map(String::as_str).collect();
+    let first = [Inline::text(&day.date), Inline::text(format!("{:.2}", day.value()))];
+    first.into_iter().chain(digest.axes.iter().map(axis)).chain([Inline::text(judges.join(", "))]).collect()
+}
+
+/// As JSON (`karat.digest/1`).
+///
+/// # Errors
+/// Never for a digest that an analysis made.
+pub fn json(digest: &Digest) -> Result<String, RenderError> {
+    let mut text = serde_json::to_string_pretty(digest).map_err(std::io::Error::from)?;
+    text.push('\n');
+    Ok(text)
+}

@@ -1,0 +1,71 @@
+//! `karat drift`.
+
+use karat_app::{Choice, Drifted, Drifting, Invocation, Method};
+use karat_types::Exit;
+
+use super::{Edge, selection};
+use crate::args::{DriftArgs, JudgedArgs, MethodArg, RowArgs};
+use crate::failure::Failure;
+
+pub fn drift(edge: &Edge<'_>, args: &DriftArgs) -> Result<Exit, Failure> {
+    let params = selection::pairs("-p", &args.param)?;
+    let invocation = Invocation { suite: args.suite.clone(), params, ..Invocation::default() };
+    let asked = Drifting {
+        as_of: args.as_of.clone(),
+        id: args.id.clone(),
+        method: args.method.map(method),
+        metric: args.metric.clone(),
+        short: args.short_window,
+        long: args.long_window,
+        z: args.z_thresh,
+        streak: args.streak,
+        choice: choice(&args.rows),
+    };
+    if let Some(shift) = args.replay {
+        edge.json(&edge.app.replay_drift(&invocation, &asked, shift)?)?;
+        return Ok(Exit::Pass);
+    }
+    let found = match &args.close {
+        Some(why) => edge.app.close_incident(&invocation, &asked, why)?,
+        None => edge.app.drift(&invocation, &asked)?,
+    };
+    edge.json(&found)?;
+    said(edge, &found);
+    Ok(if args.exit_nonzero_on_alert && found.is_alert() { Exit::Drift } else { Exit::Pass })
+}
+
+/// What people should not overlook in the JSON.
+fn said(edge: &Edge<'_>, found: &Drifted) {
+    let moved = (!found.late.is_empty()).then(|| {
+        let moved = if found.moved.is_empty() { "nothing".to_owned() } else { found.moved.join(", ") };
+        format!(
+            "judgments of {} came after the alert was raised; it stands. They would move: {moved}",
+            found.late.join(", ")
+        )
+    });
+    for line in found.drift.warnings.iter().chain(&moved) {
+        edge.printer.say(&format!("warning: {line}"));
+    }
+}
+
+/// The rows that are meant.
+pub fn choice(rows: &RowArgs) -> Choice {
+    let RowArgs { since, until, judged } = rows.clone();
+    Choice { since, until, ..judged_by(&judged) }
+}
+
+/// The rows of a judge and version.
+pub fn judged_by(judged: &JudgedArgs) -> Choice {
+    let JudgedArgs { judge, prompt_version } = judged.clone();
+    Choice { judge, prompt_version, ..Choice::default() }
+}
+
+fn method(arg: MethodArg) -> Method {
+    match arg {
+        MethodArg::MedianMad => Method::MedianMad,
+        MethodArg::Cusum => Method::Cusum,
+        MethodArg::Ewma => Method::Ewma,
+        MethodArg::PageHinkley => Method::PageHinkley,
+        MethodArg::EDetector => Method::EDetector,
+    }
+}

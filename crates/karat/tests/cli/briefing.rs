@@ -1,0 +1,405 @@
+//! The preset `briefing`: daily documents, judged, watched and held against what is pinned.
+
+use serde_json::{Value, json};
+
+use crate::place::{Place, Said};
+
+fn backfilled() -> Place {
+    let place = Place::new();
+    place.fine(&["run", "briefing", "--run-id", "b", "-q"]);
+    place
+}
+
+fn json(said: &Said) -> Value {
+    serde_json::from_str(&said.stdout).unwrap_or_else(|error| panic!("{error}: {}", said.all()))
+}
+
+fn cell<'a>(report: &'a Value, sample: &str) -> &'a Value {
+    report["cells"].as_array().unwrap().iter().find(|cell| cell["sample"] == sample).unwrap()
+}
+
+/// BR-03, BR-04, BR-10: every shipped card is judged offline; caps lower what the judge gave and say so.
+#[test]
+fn the_shipped_cards_are_judged() {
+    let place = backfilled();
+    let report = place.report("b");
+    assert_eq!((&report["totals"]["cells"], &report["totals"]["errors"]), (&json!(44), &json!(0)));
+    let no_source = cell(&report, "2026-03-11");
+    assert_eq!(no_source["judgments"][0]["caps"], json!(["no_source"]));
+    let factuality = &no_source["scores"]["quality.factuality"];
+    assert_eq!(factuality["value"], 2.0);
+    let reason = factuality["reason"].as_str().unwrap();
+    assert!(reason.contains("lowered from 3 by the cap `no_source`"), "{reason}");
+    let empty = cell(&report, "2026-03-17");
+    assert_eq!(empty["judgments"][0]["caps"], json!(["empty_headings"]));
+    assert_eq!(empty["scores"]["quality.signal_density"]["value"], 2.0);
+    assert_eq!(cell(&report, "2026-03-10")["judgments"][0]["caps"], json!([]));
+    // Nothing left the process, so nothing is logged.
+    assert!(!place.path().join("logs").exists());
+}
+
+/// BR-09: one day is one JSON row.
+#[test]
+fn one_day_is_one_row() {
+    let place = Place::new();
+    let row = json(&place.fine(&["run", "briefing", "--sample", "2026-03-18", "--format", "json", "-o", "-"]));
+    let names: Vec<&str> = row.as_object().unwrap().keys().map(String::as_str).collect();
+    let wanted = [
+        "card_date",
+        "judge_model",
+        "prompt_version",
+        "composite",
+        "factuality",
+        "novelty",
+        "source_diversity",
+        "signal_density",
+        "coherence",
+        "notes",
+    ];
+    assert_eq!(names[..wanted.len()], wanted);
+    assert_eq!(
+        (&row["card_date"], &row["judge_model"], &row["prompt_version"]),
+        (&json!("2026-03-18"), &json!("stub-v1"), &json!("v1"))
+    );
+    assert_eq!(row["composite"], 4.35);
+}
+
+/// BR-09: the suite observes; with `--gate` a failed rule is named and the exit code is 2.
+#[test]
+fn the_publish_gate_binds_on_request() {
+    let place = Place::new();
+    let day = |date: &str, more: &[&str]| {
+        place.karat(&[&["run", "briefing", "--sample", date, "--format", "json", "-o", "-"], more].concat())
+    };
+    assert_eq!(day("2026-04-04", &[]).code, 0);
+    let failed = day("2026-04-04", &["--gate"]);
+    assert_eq!((failed.code, &json(&failed)["composite"]), (2, &json!(1.45)), "{}", failed.all());
+    assert!(failed.stderr.contains("publish") && failed.stderr.contains("no_weak_axis"), "{}", failed.all());
+    assert_eq!(day("2026-03-18", &["--gate"]).code, 0);
+    assert_eq!(day("2026-03-18", &["--gate", "--gate-threshold", "4.5"]).code, 2);
+    // A golden set is what `against: baseline` compares with.
+    place.fine(&["golden", "pin", "briefing", "--since", "2026-03-18"]);
+    let card = json!({"body": [{"type": "TextBlock", "text": "Nothing happened."}]}).to_string();
+    place.write("cards/2026-03-18-card.json", &card);
+    let said = place.karat(&["run", "briefing", "-p", "cards=cards", "--gate", "-q"]);
+    assert_eq!(said.code, 2, "{}", said.all());
+    assert!(said.stdout.contains("regression (quality.composite) published, 2026-03-18"), "{}", said.all());
+}
+
+/// BR-13: the planted week alerts on its fourth day, with exit 3 where asked; the days before it are quiet.
+#[test]
+fn drift_alerts_on_the_planted_week() {
+    let place = backfilled();
+    let drift = |day: &str, more: &[&str]| place.karat(&[&["drift", "briefing", "--as-of", day][..], more].concat());
+    for day in ["2026-03-10", "2026-03-20", "2026-04-01", "2026-04-04"] {
+        let said = drift(day, &["--exit-nonzero-on-alert"]);
+        assert_eq!((said.code, &json(&said)["status"]), (0, &json!("ok")), "{day}: {}", said.all());
+    }
+    let said = drift("2026-04-05", &["--exit-nonzero-on-alert"]);
+    let found = json(&said);
+    assert_eq!((said.code, &found["status"]), (3, &json!("alert")), "{}", said.all());
+    assert_eq!((&found["alerts"][0]["day"], &found["alerts"][1]["day"]), (&json!("2026-04-05"), &json!("2026-04-04")));
+    assert_eq!(
+        (&found["short_window"], &found["long_window"], &found["streak_required"]),
+        (&json!(7), &json!(30), &json!(2))
+    );
+    assert_eq!(drift("2026-04-05", &[]).code, 0, "only where asked");
+    assert_eq!(json(&drift("2026-03-02", &[]))["skipped"].as_array().unwrap().len(), 2);
+    assert_eq!(json(&drift("2026-07-01", &[]))["status"], "no_data");
+    for id in ["drift_cusum", "drift_ewma"] {
+        let found = json(&drift("2026-04-03", &["--id", id]));
+        assert_eq!((&found["status"], &found["alerts"][0]["day"]), (&json!("alert"), &json!("2026-04-03")), "{id}");
+        assert_eq!(json(&drift("2026-04-01", &["--id", id]))["status"], "ok", "{id}");
+    }
+    let tight =
+        drift("2026-03-25", &["--z-thresh", "0.5", "--streak", "1", "--short-window", "3", "--long-window", "20"]);
+    assert_eq!(json(&tight)["z_thresh"], 0.5);
+}
+
+/// BR-13: an incident outlives its alert until somebody closes it, with a reason.
+#[test]
+fn an_incident_is_closed_by_hand() {
+    let place = backfilled();
+    let open = json(&place.fine(&["drift", "briefing", "--as-of", "2026-04-08"]));
+    assert_eq!((&open["incident"]["opened"], &open["incident"]["closed"]), (&json!("2026-04-05"), &Value::Null));
+    let closed = json(&place.fine(&["drift", "briefing", "--as-of", "2026-04-08", "--close", "a new editor"]));
+    assert_eq!(closed["incident"]["closed_by_hand"], "a new editor");
+    let again = place.karat(&["drift", "briefing", "--as-of", "2026-04-08", "--close", "twice"]);
+    assert!(again.code == 1 && again.stderr.contains("no incident"), "{}", again.all());
+}
+
+/// BY-11: a row that comes late changes no alert that was raised, and which days it would move is said.
+#[test]
+fn a_late_row_rewrites_no_history() {
+    let place = Place::new();
+    place.fine(&["init", "briefing", "mine"]);
+    let cards = place.path().join("mine/data/cards");
+    let late = cards.join("2026-04-03-card.json");
+    let text = std::fs::read(&late).unwrap();
+    std::fs::remove_file(&late).unwrap();
+    place.fine(&["run", "mine", "-q"]);
+    let before = json(&place.fine(&["drift", "mine", "--as-of", "2026-04-06"]));
+    assert_eq!(before["status"], "alert");
+    std::fs::write(&late, text).unwrap();
+    // The late card makes the judgments of the next seven days stale; the others stand.
+    let plan = place.fine(&["plan", "mine"]);
+    assert!(plan.stdout.contains("8 to make") && plan.stdout.contains("prior_headlines"), "{}", plan.all());
+    place.fine(&["run", "mine", "-q", "--sample", "2026-04-03"]);
+    let after = place.fine(&["drift", "mine", "--as-of", "2026-04-06"]);
+    let found = json(&after);
+    assert_eq!((&found["alerts"], &found["raised_at"]), (&before["alerts"], &before["raised_at"]));
+    assert_eq!(found["late"], json!(["2026-04-03"]));
+    assert_eq!(found["moved"], json!(["2026-04-06", "2026-04-05"]));
+    assert!(after.stderr.contains("2026-04-03 came after the alert"), "{}", after.all());
+}
+
+/// BR-14, BR-15: a window as Markdown, to stdout or a file; rows as TSV and JSON.
+#[test]
+fn a_week_is_summed_up() {
+    let place = backfilled();
+    let week = place.fine(&["digest", "briefing", "--as-of", "2026-03-28"]).stdout;
+    assert!(week.starts_with("# Digest of briefing: 2026-03-22 → 2026-03-28"), "{week}");
+    for line in ["**Coverage:** 6/7 days", "**Composite (median):** 4.35", "**Composite (min/max):** 3.15 / 4.35"] {
+        assert!(week.contains(line), "{line}: {week}");
+    }
+    assert!(
+        week.contains("| 2026-03-22 | 3.15 | 2 |") && week.contains("Days without a judgment: 2026-03-25"),
+        "{week}"
+    );
+    assert_eq!(place.fine(&["report", "briefing", "--as-of", "2026-03-28", "--window", "7"]).stdout, week);
+    place.fine(&["digest", "briefing", "--as-of", "2026-03-28", "-o", "out/week.md"]);
+    assert_eq!(std::fs::read_to_string(place.path().join("out/week.md")).unwrap(), week);
+    let rows = |arguments: &[&str]| {
+        place.fine(&[&["show", "briefing", "--since", "2026-03-24", "--until", "2026-03-26"], arguments].concat())
+    };
+    let tsv = rows(&["--format", "tsv"]).stdout;
+    assert_eq!(tsv.lines().count(), 3, "{tsv}");
+    assert!(tsv.starts_with("card_date\tjudge_model\tprompt_version\tcomposite\tfactuality\t"), "{tsv}");
+    let list: Value = serde_json::from_str(&rows(&["--format", "json"]).stdout).unwrap();
+    assert_eq!((list.as_array().unwrap().len(), &list[0]["card_date"]), (2, &json!("2026-03-24")));
+    assert_eq!(rows(&["--format", "json", "--judge", "nobody"]).stdout.trim(), "[]");
+    let said = place.karat(&["show", "briefing", "--since", "yesterday"]);
+    assert!(said.code == 1 && said.stderr.contains("YYYY-MM-DD"), "{}", said.all());
+}
+
+/// BR-11, BR-12: pin, check, a regression with exit 2, and nothing but `golden pin` moves a baseline.
+#[test]
+fn a_golden_set_is_pinned_and_checked() {
+    let place = Place::new();
+    place.fine(&["init", "briefing", "mine"]);
+    let none = place.karat(&["golden", "check", "mine"]);
+    assert!(none.code == 1 && none.stderr.contains("karat golden pin"), "{}", none.all());
+    place.fine(&["run", "mine", "-q"]);
+    let range = ["--since", "2026-03-01", "--until", "2026-03-05"];
+    let dry = place.fine(
+        &[&["golden", "pin", "mine", "--judge", "stub-v1", "--prompt-version", "v1", "--dry-run"], &range[..]].concat(),
+    );
+    assert!(dry.stdout.contains("would change 5 files") && !place.path().join("mine/golden").exists(), "{}", dry.all());
+    place.fine(&[&["golden", "pin", "mine"], &range[..]].concat());
+    let file = place.path().join("mine/golden/2026-03-02.json");
+    let pinned: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    assert_eq!(
+        (&pinned["baseline_composite"], &pinned["baseline_judge"], &pinned["baseline_axes"]["factuality"]),
+        (&json!(4.35), &json!("stub-v1"), &json!(4))
+    );
+    let fine = place.fine(&["golden", "check", "mine"]);
+    assert!(fine.stdout.contains("judged afresh: 5; taken over from earlier runs: 0"), "{}", fine.all());
+    let cached = place.fine(&["golden", "check", "mine", "--cached"]);
+    assert!(cached.stdout.contains("judged afresh: 0; taken over from earlier runs: 5"), "{}", cached.all());
+
+    let card = json!({"body": [{"type": "TextBlock", "text": "Nothing happened."}]}).to_string();
+    place.write("mine/data/cards/2026-03-02-card.json", &card);
+    let before = std::fs::read(&file).unwrap();
+    let worse = place.karat(&["golden", "check", "mine"]);
+    assert_eq!(worse.code, 2, "{}", worse.all());
+    assert!(worse.stdout.contains("REGRESSION 2026-03-02: 4.35 → "), "{}", worse.all());
+    let allowed = place.karat(&["golden", "check", "mine", "--max-drop", "4", "--json"]);
+    assert_eq!((allowed.code, &json(&allowed)["regressions"]), (0, &json!(0)), "{}", allowed.all());
+    place.fine(&["run", "mine", "-q", "--no-cache", "--sample", "2026-03-02"]);
+    assert_eq!(std::fs::read(&file).unwrap(), before, "nothing but `golden pin` moves a baseline");
+
+    std::fs::remove_file(place.path().join("mine/data/cards/2026-03-04-card.json")).unwrap();
+    let gone = place.karat(&["golden", "check", "mine", "--max-drop", "4"]);
+    assert!(
+        gone.code == 1 && gone.stdout.contains("PROBLEM    2026-03-04: the dataset has no such sample"),
+        "{}",
+        gone.all()
+    );
+    let moved = place.fine(&["golden", "pin", "mine", "--since", "2026-03-01", "--until", "2026-03-02", "--clean"]);
+    assert!(
+        moved.stdout.contains("2026-03-02 moved    4.35 → ") && moved.stdout.contains("2026-03-05 removed"),
+        "{}",
+        moved.all()
+    );
+    assert_eq!(std::fs::read_dir(place.path().join("mine/golden")).unwrap().count(), 2);
+    place.write("mine/golden/2026-03-01.json", "{ broken");
+    let broken = place.karat(&["golden", "check", "mine"]);
+    assert!(broken.code == 1 && broken.stderr.contains("2026-03-01.json"), "{}", broken.all());
+}
+
+/// BR-10: a sweep beyond the suite's bound is refused before its first call; a broken card fails alone, and of two
+/// documents of one day the first folder's counts.
+#[test]
+fn a_larger_sweep_is_refused_and_a_broken_card_fails_alone() {
+    let place = Place::new();
+    let said = place.karat(&["run", "briefing", "--max-calls", "10", "--run-id", "r"]);
+    assert_eq!(said.code, 5, "{}", said.all());
+    assert!(said.stderr.contains("at least 44 calls") && said.stderr.contains("none was made"), "{}", said.all());
+    place.fine(&["init", "briefing", "mine"]);
+    let more = "dataset.with.more=[mine/data/faults]";
+    let said = place.karat(&["run", "mine", "--set", more, "--run-id", "r", "-q"]);
+    assert_eq!(said.code, 1, "{}", said.all());
+    let report = place.report("r");
+    assert_eq!((&report["totals"]["cells"], &report["totals"]["errors"]), (&json!(45), &json!(1)));
+    assert_eq!(cell(&report, "2026-04-15")["error"]["code"], "dataset");
+    assert_eq!(cell(&report, "2026-03-29")["judgments"][0]["caps"], json!([]), "the first folder's card counts");
+}
+
+/// BR-08: the judgment is kept, of the document a hash; scoring a stored run finds the document where it lies.
+#[test]
+fn the_document_is_not_stored() {
+    let place = Place::new();
+    place.fine(&["init", "briefing", "mine"]);
+    place.fine(&["run", "mine", "-q", "--sample", "2026-03-02", "--run-id", "r"]);
+    let trace = json(&place.fine(&["trace", "r", "0", "--json"]));
+    assert_eq!(trace["output"], Value::Null);
+    let call = &trace["calls"][0];
+    assert!(call["request"].as_str().unwrap().starts_with("{\"hash\":"), "{trace}");
+    assert!(call["response"].as_str().unwrap().contains("factuality"), "{trace}");
+    place.fine(&["score", "r", "--run-id", "s", "-q"]);
+    assert_eq!(place.report("s")["metrics"]["quality.composite"]["value"], 4.35);
+    place.write(
+        "mine/data/cards/2026-03-02-card.json",
+        &json!({"body": [{"type": "TextBlock", "text": "Other."}]}).to_string(),
+    );
+    let said = place.karat(&["score", "r", "--run-id", "t", "-q"]);
+    assert_eq!(said.code, 1, "{}", said.all());
+    assert!(place.report("t").to_string().contains("did not keep this document"));
+}
+
+/// BR-19: the whole preset on a Markdown blog, with only YAML changed.
+#[test]
+fn a_markdown_blog_takes_only_yaml() {
+    let place = Place::new();
+    place.fine(&["init", "briefing", "blog"]);
+    for day in 1..=14 {
+        let post = format!(
+            "---\ntitle: x\n---\n# Notes of day {day}\n\n## Tools\n\n- **Item {day}** grew by {day} % ([report](https://a.example/{day}))\n- Another saved $5 million, see https://b.example/{day}\n"
+        );
+        place.write(&format!("blog/posts/2026-05-{day:02}-notes.md"), &post);
+    }
+    let yaml = std::fs::read_to_string(place.path().join("blog/karat.yaml")).unwrap();
+    let yaml = yaml.replace("{ path: data/cards }", "{ path: posts }").replace(
+        "{ files: \"{date}-card.json\", as: adaptive_card, own_hosts: [briefing.example] }",
+        "{ files: \"{date}-*.md\", as: markdown }",
+    );
+    place.write("blog/karat.yaml", &yaml);
+    place.fine(&["run", "blog", "-q"]);
+    assert_eq!(json(&place.fine(&["drift", "blog", "--as-of", "2026-05-14"]))["status"], "ok");
+    assert!(place.fine(&["digest", "blog", "--as-of", "2026-05-14"]).stdout.contains("7/7 days"));
+    place.fine(&["golden", "pin", "blog"]);
+    place.fine(&["golden", "check", "blog"]);
+}
+
+/// BY-11: a planted drop's delay and the false alarms are printed.
+#[test]
+fn planted_shifts_are_replayed() {
+    let place = backfilled();
+    let found = json(&place.fine(&["drift", "briefing", "--until", "2026-04-01", "--replay=-1"]));
+    let methods: Vec<&str> = found.as_array().unwrap().iter().map(|it| it["method"].as_str().unwrap()).collect();
+    assert_eq!(methods, ["median_mad", "cusum", "ewma"]);
+    assert!(found[0]["found"].as_f64().unwrap() > 0.9 && found[0]["median_delay_days"].is_number(), "{found}");
+}
+
+#[cfg(unix)]
+mod judges {
+    use super::*;
+
+    /// A program named `claude` that is first on PATH.
+    fn fake_claude(place: &Place, script: &str) -> String {
+        use std::os::unix::fs::PermissionsExt;
+        let path = place.write("bin/claude", &format!("#!/bin/sh\n{script}\n"));
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        format!("{}:{}", place.path().join("bin").display(), std::env::var("PATH").unwrap_or_default())
+    }
+
+    const DAY: [&str; 6] = ["run", "briefing", "--sample", "2026-03-18", "--judges", "cmd:claude"];
+
+    fn judged(place: &Place, path: &str, model: Option<&str>, more: &[&str]) -> Said {
+        let mut command = place.command(&[&DAY, more].concat());
+        command.env("PATH", path).env("CLAUDECODE", "1").env("CLAUDE_CODE", "1").env_remove("EVAL_JUDGE_MODEL");
+        command.envs(model.map(|model| ("EVAL_JUDGE_MODEL", model)));
+        Said::of(command.output().unwrap())
+    }
+
+    const GOOD: &str = r#"printf 'Sure.\n```json\n{"factuality":4,"novelty":3,"source_diversity":3,"signal_density":3,"coherence":3,"notes":"Fine."}\n```\nBye'"#;
+
+    fn log(place: &Place) -> String {
+        let folder = std::fs::read_dir(place.path().join("logs")).unwrap();
+        let files: Vec<_> = folder.map(|file| file.unwrap().path()).collect();
+        assert!(files.len() <= 2 && files[0].to_string_lossy().contains("eval-judge-20"), "{files:?}");
+        files.iter().map(|file| std::fs::read_to_string(file).unwrap()).collect()
+    }
+
+    /// BR-03, BR-05, BR-06, BR-07: a program judges; the weighted mean of 4, 3, 3, 3, 3 is 3.30; each call is logged.
+    #[test]
+    fn a_program_judges_and_is_logged() {
+        let place = Place::new();
+        let path = fake_claude(&place, GOOD);
+        let said = judged(&place, &path, None, &["--format", "json", "-o", "-"]);
+        let row = json(&said);
+        assert_eq!((&row["composite"], &row["judge_model"]), (&json!(3.3), &json!("claude-haiku-4-5-20251001")));
+        let log = log(&place);
+        assert!(
+            log.contains(" rc=0 elapsed=") && log.contains("CMD: claude -p --model claude-haiku-4-5-20251001 <prompt>"),
+            "{log}"
+        );
+        assert!(log.contains("STDIN[:200]: You are a careful") && log.contains("STDOUT[:2000]:\nSure."), "{log}");
+    }
+
+    /// BR-08, law 4: another model of the same program is another judge, and its row stands beside the first.
+    #[test]
+    fn the_model_that_judged_is_part_of_the_row() {
+        let place = Place::new();
+        let path = fake_claude(&place, GOOD);
+        for model in [None, Some("claude-other"), None] {
+            assert_eq!(judged(&place, &path, model, &["-q"]).code, 0);
+        }
+        let rows: Value = json(&place.fine(&["show", "briefing", "--format", "json"]));
+        let models: Vec<&str> =
+            rows.as_array().unwrap().iter().map(|row| row["judge_model"].as_str().unwrap()).collect();
+        assert_eq!(models, ["claude-haiku-4-5-20251001", "claude-other"]);
+        assert_eq!(log(&place).matches("--- 20").count(), 2, "the third run takes the first one's judgment over");
+    }
+
+    /// BR-05, BR-06: what can go wrong with a program is said, ends with 1, and leaves no row.
+    #[test]
+    fn every_failure_is_said() {
+        let cases = [
+            ("echo 'Invalid API key' >&2; exit 1", "Invalid API key"),
+            ("sleep 20", "did not end within"),
+            ("echo 'I think it is quite good, a solid four.'", "factuality"),
+            (
+                r#"echo '{"factuality":9,"novelty":3,"source_diversity":3,"signal_density":3,"coherence":3,"notes":""}'"#,
+                "factuality",
+            ),
+            (
+                r#"echo '{"factuality":4,"novelty":2.5,"source_diversity":3,"signal_density":3,"coherence":3,"notes":""}'"#,
+                "novelty",
+            ),
+        ];
+        for (script, words) in cases {
+            let place = Place::new();
+            let path = fake_claude(&place, script);
+            let said = judged(&place, &path, None, &["--run-id", "r", "--judge-timeout", "1s"]);
+            assert_eq!(said.code, 1, "{script}: {}", said.all());
+            let judgment = place.report("r")["cells"][0]["judgments"][0].to_string();
+            assert!(judgment.contains(words), "{script}: {judgment}");
+            assert_eq!(json(&place.fine(&["show", "briefing", "--format", "json"])), json!([]), "{script}");
+        }
+        let place = Place::new();
+        let said = judged(&place, "/nowhere", None, &["--run-id", "r"]);
+        assert_eq!(said.code, 1, "{}", said.all());
+        assert!(place.report("r").to_string().contains("is not installed, or not on PATH"));
+    }
+}
