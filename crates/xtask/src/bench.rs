@@ -26,22 +26,32 @@ struct Case {
     concurrency: usize,
     latency_ms: u64,
     judge: bool,
+    /// Whether the questions are noise that no compression makes smaller.
+    noise: bool,
+}
+
+impl Case {
+    /// One call a cell that is answered at once.
+    fn new(name: &'static str, cells: usize) -> Self {
+        Self { name, cells, concurrency: 64, latency_ms: 0, judge: false, noise: false }
+    }
 }
 
 /// Runs the table; `Ok(false)` when a trace does not hold the provider's bytes.
 pub fn run(cells: usize, rounds: usize, full: bool, out: &mut dyn Write) -> Result<bool, String> {
     let mut cases = vec![
-        Case { name: "call", cells, concurrency: 64, latency_ms: 0, judge: false },
-        Case { name: "call + judge call", cells, concurrency: 64, latency_ms: 0, judge: true },
-        Case { name: "call of 50 ms", cells, concurrency: 64, latency_ms: 50, judge: false },
+        Case::new("call", cells),
+        Case { noise: true, ..Case::new("call of noise", cells) },
+        Case { judge: true, ..Case::new("call + judge call", cells) },
+        Case { latency_ms: 50, ..Case::new("call of 50 ms", cells) },
     ];
     if full {
-        cases.push(Case { name: "call", cells: cells * 10, concurrency: 64, latency_ms: 0, judge: false });
-        cases.push(Case { name: "call of 50 ms", cells: cells * 20, concurrency: 1024, latency_ms: 50, judge: false });
+        cases.push(Case::new("call", cells * 10));
+        cases.push(Case { concurrency: 1024, latency_ms: 50, ..Case::new("call of 50 ms", cells * 20) });
     }
     say(
         out,
-        "what                   cells in flight | floor cells/s  ms CPU | karat cells/s  ms CPU |  rate   CPU | MiB RSS  MiB disk | again s",
+        "what                   cells in flight | floor cells/s  ms CPU | karat cells/s  ms CPU |  rate   CPU | MiB RSS  MiB disk | again s  /floor",
     )?;
     let mut sound = true;
     for case in &cases {
@@ -73,7 +83,7 @@ impl Case {
         say(
             out,
             &format!(
-                "{:<20} {:>8} {:>8} | {:>13.0} {:>7.3} | {:>13.0} {:>7.3} | {:>4.0}% {:>4.1}x | {:>7} {:>9.1} | {:>7.2}",
+                "{:<20} {:>8} {:>8} | {:>13.0} {:>7.3} | {:>13.0} {:>7.3} | {:>4.0}% {:>4.1}x | {:>7} {:>9.1} | {:>7.2} {:>6.1}x",
                 self.name,
                 self.cells,
                 self.concurrency,
@@ -86,6 +96,7 @@ impl Case {
                 karat.peak / 1024,
                 disk as f64 / f64::from(1 << 20),
                 again.wall.as_secs_f64(),
+                again.wall.as_secs_f64() / floor.wall.as_secs_f64(),
             ),
         )?;
         Ok(sound)
@@ -104,7 +115,7 @@ impl Case {
 
     fn place(&self, provider: &Provider) -> Result<Scratch, String> {
         let place = testkit::scratch().map_err(|error| format!("making a folder: {error}"))?;
-        let rows: String = (0..self.cells).map(question).collect();
+        let rows: String = (0..self.cells).map(|at| question(at, self.noise)).collect();
         let write =
             |name, content: &str| place.write(name, content).map_err(|error| format!("writing {name}: {error}"));
         write("data.jsonl", &rows)?;
@@ -165,24 +176,42 @@ impl Case {
 /// Time to run one sample, which is nearly all start-up.
 fn start_up(rounds: usize, out: &mut dyn Write) -> Result<(), String> {
     let provider = Provider::start(0)?;
-    let one = Case { name: "one sample", cells: 1, concurrency: 64, latency_ms: 0, judge: false };
-    let mut times = Vec::new();
+    let one = Case::new("one sample", 1);
+    let (mut floor, mut karat) = (Vec::new(), Vec::new());
     for _ in 0..rounds {
         let place = one.place(&provider)?;
-        times.push(took(binary("karat", place.path(), &["run", "-q"])?)?);
+        floor.push(one.floor(&place, &provider)?);
+        karat.push(took(binary("karat", place.path(), &["run", "-q"])?)?);
     }
-    say(out, &format!("start-up with one sample: {:.0} ms", median(times).wall.as_secs_f64() * 1e3))
+    let ms = |times| median(times).wall.as_secs_f64() * 1e3;
+    say(out, &format!("start-up with one sample: {:.0} ms, the floor {:.0} ms", ms(karat), ms(floor)))
 }
 
-/// About 600 bytes of text with its answer in it; four of five answers are the right one.
-fn question(at: usize) -> String {
+/// About 600 bytes of text, or of noise, with its answer in it; four of five answers are the right one.
+fn question(at: usize, noise: bool) -> String {
     let words = ["bridge", "review", "signal", "harbor", "letter", "library", "coffee", "water", "engine", "planet"];
-    let text: Vec<&str> = (0..80).map(|word| words[(at * 31 + word * word * 7 + word) % words.len()]).collect();
+    let word = |word: usize| words[(at * 31 + word * word * 7 + word) % words.len()].to_owned();
+    // Words of six bits a character: what base64 makes of random bytes.
+    let text = if noise { static_noise(at) } else { (0..80).map(word).collect::<Vec<_>>() };
     let target = if at.is_multiple_of(5) { "something else".to_owned() } else { format!("answer {at}") };
     format!(
         "{{\"id\":\"s{at:06}\",\"question\":\"Item {at}. {} [[answer {at}]]\",\"target\":\"{target}\"}}\n",
         text.join(" ")
     )
+}
+
+/// Words of a seeded generator (SplitMix64), all different.
+fn static_noise(at: usize) -> Vec<String> {
+    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    let mut state = at as u64;
+    let mut next = || {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    };
+    let word = |bits: u64| (0..10).map(|at| char::from(ALPHABET[(bits >> (6 * at) & 63) as usize])).collect();
+    (0..54).map(|_| word(next())).collect()
 }
 
 /// The fake provider as a process of its own, so that its time is not ours.

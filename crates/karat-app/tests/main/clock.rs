@@ -1,0 +1,66 @@
+//! Clocks that jump.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use karat_app::{App, Execution, Format, Invocation, RunEnd, Stop, Tape};
+use karat_store::StoreUrl;
+use karat_types::{Clock, Moment, RunStatus, Silent};
+
+const NOW: i64 = 1_795_000_000_000;
+const TEN_YEARS: i64 = 315_360_000_000;
+
+/// A clock that is set back and forth by years between two looks.
+#[derive(Default)]
+struct Jumping(AtomicUsize);
+
+impl Clock for Jumping {
+    fn now(&self) -> Moment {
+        let jumps = [0, -TEN_YEARS, TEN_YEARS, -TEN_YEARS / 2];
+        Moment(NOW + jumps[self.0.fetch_add(1, Ordering::Relaxed) % jumps.len()])
+    }
+}
+
+fn app(folder: &Path) -> App {
+    App {
+        store: StoreUrl::in_folder(folder),
+        home: folder.to_owned(),
+        lookup: Arc::new(|_| None),
+        clock: Arc::new(Jumping::default()),
+        own_program: None,
+    }
+}
+
+fn run(app: &App, id: &str) -> RunEnd {
+    let invocation = Invocation { suite: "claims".to_owned(), limit: Some(1), ..Invocation::default() };
+    let execution = Execution {
+        run_id: Some(id.to_owned()),
+        resume: false,
+        observer: Arc::new(Silent),
+        stop: Stop::default(),
+        tape: Tape::None,
+    };
+    app.run(app.load(&invocation).unwrap().plan, &invocation, execution).unwrap()
+}
+
+/// BY-04: a machine whose clock jumps by years loses nothing, makes nothing twice, and its runs can be reported.
+#[test]
+fn a_clock_that_jumps_changes_no_result() {
+    let folder = testkit::scratch().unwrap();
+    let app = app(folder.path());
+    let first = run(&app, "a");
+    assert!(first.status == RunStatus::Finished && first.calls > 0);
+    let second = run(&app, "b");
+    assert_eq!(
+        (second.status, second.calls),
+        (RunStatus::Finished, 0),
+        "what is there is taken over, whatever its age"
+    );
+    for format in [Format::Json, Format::Markdown, Format::Html] {
+        let (text, _) = app.report_text("b", format, false).unwrap();
+        assert!(!text.contains("NaN"), "{text}");
+    }
+    let canonical = |run| app.report_text(run, Format::Json, true).unwrap().0;
+    assert_eq!(canonical("a"), canonical("b"));
+}

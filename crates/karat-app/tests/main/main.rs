@@ -1,0 +1,5 @@
+//! The use cases with everything from outside in the test's hands.
+
+#![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods, reason = "a test fails by panicking")]
+
+mod clock;
