@@ -35,11 +35,12 @@ pub(crate) struct Limiter {
     changed: Notify,
 }
 
-/// A call that may be made now. Dropped, it is over.
+/// A call that may be made now. Dropped, it is over; where nobody said how it ended, it was not made.
 pub(crate) struct Admission<'a> {
     limiter: &'a Limiter,
     tokens: f64,
     at: Instant,
+    is_made: bool,
 }
 
 /// How an admitted call ended, as far as limits are concerned.
@@ -67,7 +68,7 @@ impl Limiter {
         loop {
             let now = Instant::now();
             let wait = match self.state().admit(now, tokens) {
-                Ok(()) => return Admission { limiter: self, tokens, at: now },
+                Ok(()) => return Admission { limiter: self, tokens, at: now, is_made: false },
                 Err(wait) => wait,
             };
             match wait {
@@ -87,7 +88,8 @@ impl Limiter {
 
 impl Admission<'_> {
     /// Says how the call ended, and for how long the provider says that nothing is left.
-    pub fn end(&self, ended: Ended, exhausted: Option<Duration>) {
+    pub fn end(mut self, ended: Ended, exhausted: Option<Duration>) {
+        self.is_made = true;
         let now = Instant::now();
         let mut state = self.limiter.state();
         if let Some(time) = exhausted {
@@ -114,7 +116,12 @@ impl Admission<'_> {
 
 impl Drop for Admission<'_> {
     fn drop(&mut self) {
-        self.limiter.state().leave();
+        let mut state = self.limiter.state();
+        state.leave();
+        if !self.is_made {
+            state.take_back(self.tokens);
+        }
+        drop(state);
         self.limiter.changed.notify_one();
     }
 }

@@ -87,6 +87,14 @@ impl State {
         }
     }
 
+    /// Nothing was sent of a call of so many tokens.
+    pub fn take_back(&mut self, tokens: f64) {
+        self.give_back(tokens);
+        if let Some(bucket) = &mut self.requests {
+            bucket.level = (bucket.level + 1.0).min(bucket.size);
+        }
+    }
+
     pub fn pause(&mut self, until: Instant) {
         self.paused_until = self.paused_until.max(Some(until));
     }

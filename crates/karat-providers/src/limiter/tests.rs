@@ -164,3 +164,14 @@ async fn calls_that_wait_for_their_model_hold_no_slot() {
             && way(&gate, &fast).pass_after(Duration::from_secs(1)).await.is_none()
     );
 }
+
+/// A call that was admitted and then not made, as when the budget refuses it, keeps nobody waiting.
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_not_made_takes_nothing() {
+    let limiter = Limiter::new(Limits { rpm: Some(1), tpm: Some(100), ..Limits::default() });
+    let begun = Instant::now();
+    for _ in 0..10 {
+        drop(limiter.admit(4000).await);
+    }
+    assert_eq!(begun.elapsed(), Duration::ZERO);
+}
