@@ -60,6 +60,6 @@ pub use groups::{Group, Tally, system_id};
 pub use history::{Choice, Day, History, Judged, judged};
 pub use leaderboard::{Gap, Leaderboard, Place};
 pub use named::Named;
-pub use pass::{Options, analyse, primary};
+pub use pass::{Options, analyse, check, primary};
 pub use pinned::{BASELINE_SCHEMA, Pinned, PinnedRun};
 pub use recommend::Recommendation;

@@ -78,6 +78,15 @@ pub fn analyse(rows: &dyn RunRows, options: &Options) -> Result<Findings, Analys
     Ok(pass.finish(measures))
 }
 
+/// Whether every analysis of a plan can be begun: what only the analysis itself can say of its options, before anything
+/// is run.
+///
+/// # Errors
+/// The first analysis whose options do not fit the plan.
+pub fn check(plan: &Arc<PlanHeader>) -> Result<(), AnalysisError> {
+    analyses::start(plan).map(drop)
+}
+
 /// What accumulates cell by cell.
 struct Pass {
     plan: Arc<PlanHeader>,

@@ -1,13 +1,15 @@
 //! Results of other tools become suites that can be run, re-scored and compared.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
 use karat_analysis::Outcome;
+use karat_suite::Files;
 
-use crate::preset;
+use crate::preset::{self, SuiteFiles};
 use crate::report::findings;
 use crate::{App, AppError};
 
@@ -28,7 +30,8 @@ pub struct Imported {
 impl App {
     /// Makes a suite of a span snapshot `{timestamp, promptCount, sourceFile, judgeModel, results[], summary}`: the
     /// preset `spans` over the snapshot's prompts, with its verdicts as recorded answers. Fields that an old snapshot
-    /// lacks are empty; a category score of 0 means *not assessed*; confusions of a role with itself are kept.
+    /// lacks are empty; a category score of 0 means *not assessed*; confusions of a role with itself are kept; an id that
+    /// comes again gets its number behind a `#`.
     ///
     /// # Errors
     /// A file that cannot be read or is no snapshot, two results with one text and different verdicts, a folder that has
@@ -40,15 +43,25 @@ impl App {
             return Err(wrong("it has no list `results`".to_owned())
                 .hint("a snapshot is `{timestamp, results: [{promptId, output, spans, judgeResult}], …}`"));
         };
+        if results.is_empty() {
+            return Err(wrong("its list `results` is empty".to_owned()));
+        }
         let suite = folder.join("karat.yaml");
         if suite.exists() {
             return Err(AppError::harness(format!("{} is there already", suite.display()))
                 .hint("name another folder with `-o`"));
         }
         let mut rows = Vec::new();
+        let mut ids: BTreeMap<String, u32> = BTreeMap::new();
         let mut verdicts: Vec<(String, Value)> = Vec::new();
         for (at, result) in results.iter().enumerate() {
-            let row = row(at, result).ok_or_else(|| wrong(format!("results[{at}] has no text `output`")))?;
+            let mut row = row(at, result).ok_or_else(|| wrong(format!("results[{at}] has no text `output`")))?;
+            let id = row["promptId"].as_str().unwrap_or_default().to_owned();
+            let times = ids.entry(id.clone()).or_insert(0_u32);
+            *times += 1;
+            if *times > 1 {
+                row["promptId"] = format!("{id}#{times}").into();
+            }
             let text = row["output"].as_str().unwrap_or_default().to_owned();
             if let Some(verdict) = verdict(result) {
                 match verdicts.iter().find(|(known, _)| *known == text) {
@@ -146,7 +159,8 @@ fn agree(own: &Value, again: &Value) -> bool {
 }
 
 fn read(file: &Path) -> Result<Value, AppError> {
-    let bytes = fs::read(file).map_err(|error| AppError::harness(format!("reading {}: {error}", file.display())))?;
+    let path = file.display().to_string();
+    let bytes = SuiteFiles.read(&path).map_err(|error| AppError::harness(format!("reading {path}: {error}")))?;
     serde_json::from_slice(&bytes).map_err(|error| AppError::harness(format!("{} is no JSON: {error}", file.display())))
 }
 

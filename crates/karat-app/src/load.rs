@@ -34,6 +34,7 @@ impl App {
         let suite = Suite::load(files, &path, &overrides, &catalog::compose(), &Registry::builtin())?;
         let plan = suite.plan()?;
         check_scorers(&plan.header)?;
+        karat_analysis::check(&plan.header).map_err(|error| AppError::harness(error.to_string()))?;
         gate::check(&plan.header, &plan.rules).map_err(|error| AppError::harness(error.to_string()))?;
         Ok(Loaded { plan })
     }

@@ -96,7 +96,7 @@ pub fn terminal(run: &str, verdicts: &Verdicts) -> String {
 /// The verdicts on a run as JSON (`karat.gate/1`): `{schema, run, verdict, gates[], gates_left_out?, notes[]}`.
 ///
 /// # Errors
-/// Never for verdicts that [`decide`](karat_analysis::decide) made.
+/// Never for verdicts that [`decide`](karat_analysis::gate::decide) made.
 pub fn json(run: &str, verdicts: &Verdicts) -> Result<String, RenderError> {
     #[derive(Serialize)]
     struct Document<'a> {

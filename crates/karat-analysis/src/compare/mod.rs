@@ -144,7 +144,7 @@ pub struct SideSummary {
     pub systems: Vec<String>,
     /// Samples that only this side has.
     pub n_only: u64,
-    /// Their ids, the first [`KEPT`] of them.
+    /// Their ids, the first of them.
     pub only: Vec<String>,
 }
 

@@ -10,7 +10,7 @@
 //! | `point` | the finding keeps the bound | it does not | there is no finding, nothing to compare with, or too much is unscored |
 //! | `interval` | its whole interval keeps the bound | its whole interval does not | the interval holds the threshold; or as above |
 //!
-//! Decisions by intervals are corrected together: see [`level`].
+//! Decisions by intervals are corrected together: see `level.rs`.
 
 mod case;
 mod decision;

@@ -1,7 +1,7 @@
 //! report.md: CommonMark with GFM tables, one file a section.
 //!
 //! Everything that comes from a suite, a dataset, a model or a provider goes through
-//! [`page::Inline::text`] or [`page::Inline::code`] and cannot leave its place.
+//! `page::Inline::text` or `page::Inline::code` and cannot leave its place.
 
 mod agreement;
 mod baselines;

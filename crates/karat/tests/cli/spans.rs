@@ -242,6 +242,40 @@ fn a_snapshot_is_imported() {
     assert!(other.code == 1 && other.stderr.contains("no list `results`"), "{}", other.all());
 }
 
+/// SP-09, house rule: what is no snapshot is refused with its place; a prompt that comes twice is two samples.
+#[test]
+fn bad_snapshots_are_refused() {
+    let place = Place::new();
+    let result = |output: &str| json!({"promptId": "a", "output": output, "spans": "none", "judgeResult": "bad"});
+    place.write("empty.json", "{\"results\": []}");
+    place.write("broken.json", "{\"results\": [");
+    place.write("silent.json", &json!({"results": [{"promptId": "a"}]}).to_string());
+    place.write("twice.json", &json!({"results": [result("x"), result("y")]}).to_string());
+    let refused = [
+        ("empty.json", "`results` is empty"),
+        ("broken.json", "is no JSON"),
+        ("silent.json", "results[0] has no text `output`"),
+        ("absent.json", "reading absent.json"),
+        ("/dev/null", "/dev/null"),
+    ];
+    for (file, part) in refused {
+        let said = place.karat(&["import", "span-snapshot", file]);
+        assert!(said.code == 1 && said.stderr.contains(part), "{file}: {}", said.all());
+    }
+    let said = place.fine(&["import", "span-snapshot", "twice.json"]);
+    assert!(said.stderr.contains("2 samples, 2 without a verdict"), "{}", said.all());
+    assert_eq!(place.report("twice")["cells"][1]["sample"], "a#2");
+}
+
+/// House rule: options that only the analysis can judge are refused before anything is run.
+#[test]
+fn options_are_judged_before_the_run() {
+    let place = Place::new();
+    let said = place.karat(&["run", "spans", "--run-id", "s", "--set", "analyses.spans.with.notable=-1"]);
+    assert!(said.code == 1 && said.stderr.contains("`notable` is -1"), "{}", said.all());
+    assert!(place.karat(&["show", "s"]).code == 1, "nothing was run");
+}
+
 /// SP-08: two evaluations are compared by category, confusion, section and prompt; an old one by what it has.
 #[test]
 fn evaluations_are_compared() {
