@@ -39,7 +39,7 @@ fn the_example_suites_only_miss_files_and_features() {
 fn the_presets_become_plans() {
     let claims = load("presets/claims/karat.yaml").unwrap_or_else(|problems| panic!("{}", problems.plain()));
     let plan = claims.plan().unwrap();
-    assert_eq!((plan.header.dataset.rows, plan.header.systems.len()), (6, 18));
+    assert_eq!((plan.header.dataset.rows, plan.header.systems.len()), (6, 20));
     assert!(plan.header.metric("quality.overallScore").is_some());
     let faq = load("presets/faq/karat.yaml").unwrap_or_else(|problems| panic!("{}", problems.plain()));
     assert_eq!(faq.plan().unwrap().header.systems.len(), 2);
