@@ -145,7 +145,10 @@ async fn calls_that_wait_for_their_model_hold_no_slot() {
     let slow = Limiter::new(Limits { rpm: Some(1), ..Limits::default() });
     let waiting = (0..10).map(|_| {
         let (gate, slow) = (gate.clone(), slow.clone());
-        tokio::spawn(async move { way(&gate, &slow).pass().await.map(drop) })
+        tokio::spawn(async move {
+            let (_slot, admission) = way(&gate, &slow).pass().await?;
+            admission.map(|admission| admission.end(Ended::Well(None), None))
+        })
     });
     let waiting: Vec<_> = waiting.collect();
     tokio::time::sleep(Duration::from_secs(1)).await;
