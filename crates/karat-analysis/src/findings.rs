@@ -7,7 +7,7 @@ use karat_types::{Money, PlanHeader};
 use serde::Serialize;
 
 use crate::aggregate::{Measure, Spread, spread};
-use crate::analyses::{Agreement, Analysed, Calibration, Delta, Errors, Failures, Grading, Notes, Outcome};
+use crate::analyses::{Agreement, Analysed, Calibration, Delta, Errors, Failures, Grading, Notes, Outcome, Services};
 use crate::baseline::{Beside, on_sample};
 use crate::finding::Finding;
 use crate::groups::Group;
@@ -194,6 +194,14 @@ impl Findings {
     pub fn errors(&self) -> Option<&Errors> {
         self.analyses.iter().find_map(|it| match &it.outcome {
             Outcome::Errors(found) => Some(found),
+            _ => None,
+        })
+    }
+
+    /// What services said of themselves.
+    pub fn services(&self) -> Option<&Services> {
+        self.analyses.iter().find_map(|it| match &it.outcome {
+            Outcome::Services(found) => Some(found),
             _ => None,
         })
     }

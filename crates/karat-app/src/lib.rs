@@ -11,6 +11,7 @@ mod calibrate;
 mod calllog;
 mod catalog;
 mod compare;
+mod demo;
 mod digest;
 mod doctor;
 mod drift;
@@ -66,13 +67,13 @@ pub use karat_engine::{CellOutlook, Change, Estimate, ModelEstimate, Standing, S
 pub use karat_providers::end_processes;
 pub use karat_store::{Cached, Reusable, StoreUrl, Withdrawal};
 pub use karat_suite::{Checked, Diagnostics, Plan, parse_duration as duration_ms};
-pub use karat_types::Threshold;
+pub use karat_types::{Layout, Threshold};
 pub use load::Loaded;
 pub use manual::Baseline;
 pub use power::{PlanPower, Wanted};
 pub use preset::names as preset_names;
 pub use reference::reference;
-pub use report::{Format, Layout, Written};
+pub use report::{Format, Written};
 pub use run::{Execution, RunEnd, Tape};
 pub use why::Reasons;
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-const HEAD: &str = "# Metrics, analyses, providers, readers
+const HEAD: &str = "# Metrics, analyses, providers, readers, resolvers
 
 Everything that a suite can name, with the options that stand in its `with`. Written by `cargo xtask generate` from the code
 that reads the options; the suite language itself is in [suite.md](suite.md).
@@ -34,6 +34,10 @@ pub fn reference() -> String {
     }
     page.push_str("\n## Readers\nOptions of `format: dir`.\n");
     list(&mut page, &karat_suite::dir_options());
+    page.push_str("\n## Resolvers\n`resolve` of a column; the options stand in its `with`.\n");
+    for (name, about, options) in karat_suite::resolvers() {
+        entry(&mut page, name, about, &options);
+    }
     page
 }
 

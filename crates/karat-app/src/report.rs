@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use karat_analysis::{Findings, Options, Outcome, Verdicts, analyse};
 use karat_report::{Context, Estimate, Report};
 use karat_store::StoredRun;
-use karat_types::{Exit, RunHeader, RunRows};
+use karat_types::{Exit, Layout, RunHeader, RunRows};
 use serde_json::json;
 
 use crate::gates::{exit, unjudged};
@@ -31,28 +31,16 @@ pub enum Format {
     Csv,
 }
 
-/// Where the files of a report lie within their folder.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Layout {
-    /// `report.md`, `report.json`, …: a folder a run.
-    #[default]
-    Folder,
-    /// `results/RUN.json`, `reports/RUN.md`, …: many runs in one folder.
-    Flat,
-}
-
-impl Layout {
-    /// The path of a file, relative to the folder.
-    fn path(self, run: &str, name: &str) -> String {
-        let stem = run.replace(':', "_");
-        match (self, name) {
-            (Self::Folder, name) => name.to_owned(),
-            (Self::Flat, "report.json") => format!("results/{stem}.json"),
-            (Self::Flat, "report.md") => format!("reports/{stem}.md"),
-            (Self::Flat, "report.html") => format!("reports/{stem}.html"),
-            (Self::Flat, "junit.xml") => format!("reports/{stem}.junit.xml"),
-            (Self::Flat, name) => format!("results/{stem}.{name}"),
-        }
+/// The path of a file, relative to the folder.
+fn path(layout: Layout, run: &str, name: &str) -> String {
+    let stem = run.replace(':', "_");
+    match (layout, name) {
+        (Layout::Folder, name) => name.to_owned(),
+        (Layout::Flat, "report.json") => format!("results/{stem}.json"),
+        (Layout::Flat, "report.md") => format!("reports/{stem}.md"),
+        (Layout::Flat, "report.html") => format!("reports/{stem}.html"),
+        (Layout::Flat, "junit.xml") => format!("reports/{stem}.junit.xml"),
+        (Layout::Flat, name) => format!("results/{stem}.{name}"),
     }
 }
 
@@ -91,6 +79,11 @@ impl App {
         let report = Report { findings: &findings, rows: &stored, context: &context };
         let summary = karat_report::terminal::render(report);
         Ok(Written { files, summary, exit })
+    }
+
+    /// How the files of a run's report lie, where nothing else is asked for.
+    pub fn layout(&self, run: &str) -> Result<Layout, AppError> {
+        Ok(self.stored(run)?.header().plan.run.layout)
     }
 
     /// Writes the report of a run in one form as a stream; cells as JSON lines.
@@ -156,7 +149,7 @@ struct Place<'a> {
 
 impl Place<'_> {
     fn path(&self, name: &str) -> PathBuf {
-        self.folder.join(self.layout.path(self.run, name))
+        self.folder.join(path(self.layout, self.run, name))
     }
 
     fn writer(&self, name: &str) -> Result<(PathBuf, std::io::BufWriter<fs::File>), AppError> {

@@ -191,6 +191,7 @@ impl Workshop {
         }
         drop(landing);
         let judged = self.judge(row, &record, &before.judgments).await;
+        let record = self.systems.privacy.told(record);
         CellDone { unscored: judged.unscored, left: judged.left, record }
     }
 

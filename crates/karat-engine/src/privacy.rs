@@ -5,7 +5,9 @@
 
 use bytes::Bytes;
 use karat_text::redact::Redactor;
-use karat_types::{CallRecord, Capture, CellRecord, JudgmentRecord, KeyBuilder, PrivacySpec, Sample};
+use karat_types::{
+    CallError, CallRecord, Capture, CellError, CellRecord, JudgmentRecord, KeyBuilder, PrivacySpec, Sample, Score,
+};
 use serde_json::{Map, Value};
 
 use crate::EngineError;
@@ -70,7 +72,9 @@ impl Privacy {
     /// A call as it is stored.
     pub fn call(&self, record: CallRecord) -> CallRecord {
         if self.drops_content {
-            return CallRecord { request: Bytes::new(), response: Bytes::new(), ..record };
+            let error =
+                record.error.map(|error| CallError { message: unsaid(error.code.as_str(), error.message), ..error });
+            return CallRecord { request: Bytes::new(), response: Bytes::new(), error, ..record };
         }
         match self.capture {
             Capture::Full => record,
@@ -84,13 +88,31 @@ impl Privacy {
     /// A cell as it is stored; whether its output was found in the dataset, so that it is there still.
     pub fn cell(&self, record: CellRecord, is_found: bool) -> CellRecord {
         let drops = self.drops_content || self.capture == Capture::Hash;
-        if drops || is_found && !self.capture.is_full() { CellRecord { output: None, ..record } } else { record }
+        if drops || is_found && !self.capture.is_full() {
+            CellRecord { output: None, ..self.told(record) }
+        } else {
+            record
+        }
+    }
+
+    /// A cell as it is told: with its output, which its scorers and judges read, but without words about its content.
+    pub fn told(&self, record: CellRecord) -> CellRecord {
+        if !self.drops_content {
+            return record;
+        }
+        CellRecord { scores: bare_scores(record.scores), error: record.error.map(bare_error), ..record }
     }
 
     /// A judgment as it is stored.
     pub fn judgment(&self, record: JudgmentRecord) -> JudgmentRecord {
         if self.drops_content {
-            return JudgmentRecord { reasoning: String::new(), diagnostics: Map::new(), ..record };
+            return JudgmentRecord {
+                reasoning: String::new(),
+                diagnostics: Map::new(),
+                scores: bare_scores(record.scores),
+                error: record.error.map(bare_error),
+                ..record
+            };
         }
         record
     }
@@ -104,6 +126,29 @@ fn hashed(bytes: &Bytes) -> Bytes {
     let hash = KeyBuilder::new("karat/captured/1").bytes(bytes).finish();
     serde_json::json!({ "hash": hash, "bytes": bytes.len() }).to_string().into()
 }
+
+/// Scores without their reasons, which quote answers and gold.
+fn bare_scores(scores: Vec<(u16, Score)>) -> Vec<(u16, Score)> {
+    let bare = |score| match score {
+        Score::Value { value, .. } => Score::value(value),
+        Score::NotApplicable { .. } => Score::not_applicable(NOT_KEPT),
+        Score::Unscored { .. } => Score::unscored(NOT_KEPT),
+    };
+    scores.into_iter().map(|(metric, score)| (metric, bare(score))).collect()
+}
+
+fn bare_error(error: CellError) -> CellError {
+    CellError { message: unsaid(&error.code, error.message), code: error.code }
+}
+
+/// A message about a connection; any other may quote content and is not kept.
+fn unsaid(code: &str, message: String) -> String {
+    let harmless = ["connect", "timeout", "cell_timeout", "cut", "too_large", "redirect", "cancelled", "budget"];
+    if harmless.contains(&code) { message } else { NOT_KEPT.to_owned() }
+}
+
+/// What stands for words that may quote content.
+const NOT_KEPT: &str = "not kept: the suite keeps no content";
 
 #[cfg(test)]
 mod tests {

@@ -34,12 +34,22 @@ pub(crate) fn parts(report: Report<'_>) -> Vec<(&'static str, String)> {
     parts.extend(figure.map(|figure| ("n", count(figure.n()))));
     parts.extend(interval.map(|interval| ("interval", interval)));
     parts.push(("judges", judges(findings)));
+    parts.extend(services(findings));
     parts.push(("seed", plan.run.seed.to_string()));
     if !context.canonical {
         parts.push(("reused", reuse()));
     }
     parts.push(("karat", header.version.clone()));
     parts
+}
+
+/// The version of the service that answered, and that there are several.
+fn services(findings: &Findings) -> Option<(&'static str, String)> {
+    let services = findings.services()?;
+    let version = services.version()?;
+    let others = services.versions.len() - 1;
+    let more = if others > 0 { format!(" and {others} more: it changed while it was measured") } else { String::new() };
+    Some(("service", format!("{version}{more}")))
 }
 
 fn judges(findings: &Findings) -> String {

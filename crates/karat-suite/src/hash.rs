@@ -31,7 +31,7 @@ pub(crate) fn dataset(
         map.retain(|key, _| !without.contains(&key.as_str()));
         let columns = map.get_mut("columns").and_then(Value::as_object_mut);
         for column in columns.into_iter().flat_map(|columns| columns.values_mut()).filter_map(Value::as_object_mut) {
-            column.retain(|key, _| !["file", "lookup", "fetch"].contains(&key.as_str()));
+            column.retain(|key, _| !["file", "lookup", "fetch", "with"].contains(&key.as_str()));
         }
     }
     let mut key = KeyBuilder::new("karat/dataset/1");

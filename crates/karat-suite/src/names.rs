@@ -11,6 +11,8 @@ use crate::notation;
 pub(crate) const STEP: &[&str] = &["sample", "input", "reference", "output", "model", "variant", "run"];
 /// Names of a step that asks a service or program.
 pub(crate) const OUTSIDE: &[&str] = &["sample", "input", "reference", "output", "model", "variant", "run", "services"];
+/// Names of what starts a service.
+pub(crate) const SERVICE: &[&str] = &["port"];
 /// Names of a chunked step's templates.
 pub(crate) const CHUNKED_STEP: &[&str] =
     &["sample", "input", "reference", "output", "model", "variant", "run", "chunk"];

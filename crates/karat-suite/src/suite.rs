@@ -243,6 +243,8 @@ fn scanned(
         sources: declared.sources,
         version: declared.version,
         clustered: scan.is_clustered,
+        mismatches: scan.mismatches,
+        changelog: declared.changelog,
     };
     (dataset, header, scan.has_asserts, scan.checks)
 }

@@ -34,8 +34,8 @@ pub use machine::{Answer, Ask, Machine, Slot, Turn};
 pub use model::{Availability, JsonMode, Limits, ModelSpec, Tier};
 pub use money::{Money, Price, Pricing};
 pub use plan::{
-    AnalysisSpec, CachePolicy, Capture, DatasetHeader, MetricSpec, PlanHeader, PrivacySpec, RunSpec, SourceDigest,
-    System,
+    AnalysisSpec, CachePolicy, Capture, DatasetHeader, Layout, MetricSpec, Mismatch, Mismatches, PlanHeader,
+    PrivacySpec, RunSpec, SourceDigest, System,
 };
 pub use record::{
     CallRecord, CellCost, CellError, CellRecord, CellStatus, Facts, JudgmentRecord, Note, NoteKind, Record, RunHeader,

@@ -151,6 +151,37 @@ pub struct DatasetHeader {
     /// Whether rows name a cluster.
     #[serde(default)]
     pub clustered: bool,
+    /// What rows and the files beside them contradict each other in.
+    #[serde(default, skip_serializing_if = "Mismatches::is_empty")]
+    pub mismatches: Mismatches,
+    /// The changelog, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changelog: Option<SourceDigest>,
+}
+
+/// Contradictions between rows and the files that their columns are resolved from.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Mismatches {
+    /// How many there are.
+    pub count: u64,
+    /// The first hundred of them.
+    pub first: Vec<Mismatch>,
+}
+
+impl Mismatches {
+    /// Whether nothing contradicts anything.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+}
+
+/// One contradiction.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mismatch {
+    /// Id of the sample.
+    pub sample: String,
+    /// In words.
+    pub what: String,
 }
 
 /// A source file by name and content.
@@ -240,6 +271,26 @@ pub struct RunSpec {
     /// Which results of earlier runs are taken over.
     #[serde(default)]
     pub cache: CachePolicy,
+    /// How the files of its report lie, where nothing else is asked for.
+    #[serde(default, skip_serializing_if = "Layout::is_folder")]
+    pub layout: Layout,
+}
+
+/// Where the files of a report lie within their folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Layout {
+    /// `report.md`, `report.json`, …: a folder a run.
+    #[default]
+    Folder,
+    /// `results/RUN.json`, `reports/RUN.md`, …: many runs in one folder.
+    Flat,
+}
+
+impl Layout {
+    fn is_folder(&self) -> bool {
+        *self == Self::Folder
+    }
 }
 
 /// What is kept of requests, replies and outputs.

@@ -129,6 +129,9 @@ pub struct Facts {
     /// Version of the service that answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
+    /// Names of the models that the service uses, by part: `llm`, `text`, ….
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub models: BTreeMap<String, String>,
 }
 
 impl Facts {
@@ -137,12 +140,15 @@ impl Facts {
         *self == Self::default()
     }
 
-    /// These facts and those of a step before: times of one stage add up, the later version stands.
+    /// These facts and those of a step before: times of one stage add up, the later version and models stand.
     pub fn absorb(&mut self, before: &Self) {
         for (stage, time) in &before.latency_ms {
             *self.latency_ms.entry(stage.clone()).or_default() += time;
         }
         self.version = self.version.take().or_else(|| before.version.clone());
+        for (part, model) in &before.models {
+            self.models.entry(part.clone()).or_insert_with(|| model.clone());
+        }
     }
 }
 

@@ -160,6 +160,9 @@ pub struct MeterSpec {
     /// Path of the service's version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
+    /// Path of the names of the service's models: an object, part to name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub models: Option<String>,
     /// What is known of the prices of the models that may be named. No part of identity.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub prices: BTreeMap<String, Pricing>,
@@ -168,6 +171,9 @@ pub struct MeterSpec {
 /// Tokens that somebody else's call took.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MeteredTokens {
+    /// Path of a list of uses; the other paths look into each of its members.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub each: Option<String>,
     /// Registry id of the model, or (beginning with `$`) the path to it.
     pub model: String,
     /// Path of the input tokens.

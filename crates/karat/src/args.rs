@@ -106,6 +106,8 @@ pub enum Command {
     },
     /// Write a preset's suite into a folder, to make it your own
     Init(InitArgs),
+    /// Serve a preset's demo service on this machine, for trying things out
+    Demo(DemoArgs),
     /// Check store, keys, programs and (with --online) the way to providers
     Doctor(DoctorArgs),
     /// List the models of the registry
@@ -210,9 +212,9 @@ pub struct OutputArgs {
     /// Forms of the report
     #[arg(long, value_name = "FORM,…", env = "KARAT_FORMAT", value_delimiter = ',', default_value = "both")]
     pub format: Vec<FormatArg>,
-    /// How files lie in the folder: `flat` = results/RUN.json, reports/RUN.md
-    #[arg(long, value_name = "LAYOUT", env = "KARAT_LAYOUT", default_value = "folder")]
-    pub layout: LayoutArg,
+    /// How files lie in the folder: `flat` = results/RUN.json, reports/RUN.md [default: the suite's, else folder]
+    #[arg(long, value_name = "LAYOUT", env = "KARAT_LAYOUT")]
+    pub layout: Option<LayoutArg>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -674,6 +676,27 @@ pub struct InitArgs {
     /// Replace files that are there
     #[arg(long)]
     pub force: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct DemoArgs {
+    /// The preset
+    #[arg(default_value = "rag")]
+    pub preset: String,
+    /// Port on loopback
+    #[arg(long, value_name = "N", env = "KARAT_DEMO_PORT", default_value_t = 8790)]
+    pub port: u16,
+    /// With its planted faults, or without
+    #[arg(long, value_name = "BUILD", env = "KARAT_DEMO_BUILD", default_value = "faulty")]
+    pub build: BuildArg,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum BuildArg {
+    /// Its planted faults are there
+    Faulty,
+    /// They are mended
+    Repaired,
 }
 
 #[derive(Debug, Args)]

@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use karat_text::path::{Path, PathError};
 use karat_types::{AnalysisSpec, Better, MetricSpec, PlanHeader, Score};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::categories::{Categories, Category};
 use super::{Analysis, Outcome, ScoredCell, Setting, fits, options, refused};
 use crate::AnalysisError;
 use crate::groups::system_id;
@@ -21,13 +23,17 @@ const SHARE: f64 = 0.4;
 pub struct FailuresOptions {
     /// Threshold by metric, in its own unit; a name may end in `*`. A metric for which less is better fails above it.
     pub below: BTreeMap<String, f64>,
-    /// How many cells are listed.
+    /// How many cells are listed, and how many metrics in which cells fall short.
     pub top: usize,
+    /// How many examples of each such metric.
+    pub examples: usize,
+    /// Paths into the output: what is shown of an example.
+    pub show: Vec<String>,
 }
 
 impl Default for FailuresOptions {
     fn default() -> Self {
-        Self { below: BTreeMap::new(), top: 20 }
+        Self { below: BTreeMap::new(), top: 20, examples: 3, show: Vec::new() }
     }
 }
 
@@ -74,6 +80,8 @@ pub struct Failures {
     pub of: u64,
     /// The worst of them.
     pub worst: Vec<Failure>,
+    /// The metrics in which most cells fall short.
+    pub categories: Vec<Category>,
 }
 
 struct Fold {
@@ -81,6 +89,7 @@ struct Fold {
     thresholds: Vec<Option<f64>>,
     top: usize,
     found: Failures,
+    categories: Categories,
 }
 
 pub(super) fn build(spec: &AnalysisSpec, plan: &Arc<PlanHeader>) -> Result<Option<Box<dyn Analysis>>, AnalysisError> {
@@ -89,6 +98,8 @@ pub(super) fn build(spec: &AnalysisSpec, plan: &Arc<PlanHeader>) -> Result<Optio
     if let Some(pattern) = options.below.keys().find(unknown) {
         return Err(refused(spec, format!("below names {pattern:?}, which is no metric of this suite")));
     }
+    let show = options.show.iter().map(|text| Ok((text.clone(), Path::parse(text)?)));
+    let show = show.collect::<Result<_, PathError>>().map_err(|error| refused(spec, format!("show: {error}")))?;
     let thresholds: Vec<Option<f64>> = plan.metrics.iter().map(|metric| threshold(metric, &options)).collect();
     let below = plan.metrics.iter().zip(&thresholds);
     let below = below.filter_map(|(metric, limit)| Some((metric.name.clone(), (*limit)?))).collect();
@@ -97,6 +108,7 @@ pub(super) fn build(spec: &AnalysisSpec, plan: &Arc<PlanHeader>) -> Result<Optio
         thresholds,
         top: options.top,
         found: Failures { below, ..Failures::default() },
+        categories: Categories::new(plan, options.examples, show),
     })))
 }
 
@@ -145,7 +157,7 @@ impl Fold {
 }
 
 /// The score's own reason, else the first judge's words.
-fn why(cell: &ScoredCell<'_>, metric: usize) -> Option<String> {
+pub(super) fn why(cell: &ScoredCell<'_>, metric: usize) -> Option<String> {
     let reason = match cell.scores.scores.get(metric)?.as_ref()? {
         Score::Value { reason, .. } => reason.as_deref(),
         _ => None,
@@ -155,9 +167,14 @@ fn why(cell: &ScoredCell<'_>, metric: usize) -> Option<String> {
 }
 
 impl Analysis for Fold {
+    fn wants_output(&self) -> bool {
+        self.categories.wants_output()
+    }
+
     fn cell(&mut self, cell: &ScoredCell<'_>) {
         self.found.of += u64::from((0..self.plan.metrics.len()).any(|at| cell.scores.number(at).is_some()));
         let shortfalls = self.shortfalls(cell);
+        self.categories.cell(&self.plan, cell, &shortfalls);
         let Some((severity, metric, _)) = shortfalls.first() else { return };
         let (severity, metric) = (*severity, *metric);
         self.found.cells += 1;
@@ -177,6 +194,7 @@ impl Analysis for Fold {
 
     fn finish(mut self: Box<Self>, _: &Setting<'_>) -> Outcome {
         self.keep_worst();
+        self.found.categories = self.categories.top(self.top);
         Outcome::Failures(self.found)
     }
 }
@@ -197,6 +215,22 @@ mod tests {
         let samples: Vec<&str> = failures.worst.iter().map(|failure| failure.sample.as_str()).collect();
         assert_eq!(samples, ["sample-2", "sample-1"]);
         assert_eq!(failures.below.get("quality.overall"), Some(&4.0));
+    }
+
+    /// RG-10: metrics in which most cells fall short stand first, with examples and what they show.
+    #[test]
+    fn failures_have_categories_with_examples() {
+        let sketch = Sketch::new(1, 1, 5).value(0, 0, 1.0).value(1, 0, 2.0).value(2, 0, 3.0).value(3, 0, 9.0);
+        let run = sketch.analysis("failures", "failures", json!({"below": {"*": 5}, "examples": 2})).run();
+        let findings = analyse(&run, &Options::default()).unwrap();
+        let categories = &findings.failures().unwrap().categories;
+        assert_eq!(categories.len(), 1);
+        assert_eq!((categories[0].cells, categories[0].of, categories[0].examples.len()), (3, 4, 2));
+        assert_eq!((categories[0].examples[0].sample.as_str(), categories[0].examples[0].value), ("sample-0", 1.0));
+        let broken = json!({"show": ["$.a["]});
+        let refused =
+            analyse(&Sketch::new(1, 1, 1).fill(1.0).analysis("failures", "f", broken).run(), &Options::default());
+        assert!(matches!(refused, Err(AnalysisError::Options { .. })));
     }
 
     #[test]

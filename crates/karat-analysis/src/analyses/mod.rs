@@ -1,7 +1,9 @@
 //! The analyses that a suite can name: one file each, one line each in [`REGISTRY`].
 
 mod agreement;
+mod balance;
 mod calibration;
+mod categories;
 mod delta;
 mod diagnostics;
 mod drift;
@@ -11,6 +13,7 @@ mod grading;
 mod missing_items;
 mod notes;
 mod power;
+mod services;
 mod slices;
 mod summary_corpus;
 
@@ -22,9 +25,11 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 pub use agreement::{Agreement, AgreementOptions};
+pub use balance::{Balance, BalanceOptions, ColumnBalance, Portion};
 pub use calibration::{
     CalibratedDimension, CalibratedJudge, Calibration, CalibrationForm, CalibrationOptions, ThresholdDecision,
 };
+pub use categories::{Category as FailureCategory, CategoryExample};
 pub use delta::{Comparison, Delta, DeltaOptions, MetricDelta, Mover, Over, TextChange, TextDelta};
 pub use diagnostics::{
     BestThreshold, Bucket, Buckets, Category, Confidence, ConfidenceOptions, Confusion, ConfusionOptions, CurveBin,
@@ -36,6 +41,7 @@ pub use grading::{Flagged, Grading};
 pub use missing_items::{MissingGroup, MissingItem, MissingItems, MissingItemsOptions};
 pub use notes::{NoteCount, Notes};
 pub use power::{Power, PowerOptions};
+pub use services::Services;
 pub use slices::{Slice, Slices, SlicesOptions};
 pub use summary_corpus::{CorpusDimension, CorpusSession, SummaryCorpus, SummaryCorpusOptions};
 
@@ -100,8 +106,12 @@ pub enum Outcome {
     Grading(Grading),
     /// Of `power`.
     Power(Power),
+    /// Of `services`.
+    Services(Services),
     /// Of `slices`.
     Slices(Slices),
+    /// Of `balance`.
+    Balance(Balance),
     /// Of `summary_corpus`.
     SummaryCorpus(SummaryCorpus),
     /// Of `diagnostics`.
@@ -154,6 +164,13 @@ const REGISTRY: &[Entry] = &[
         about: "how far judges agree with each other",
         options: || schema_for!(AgreementOptions),
         build: agreement::build,
+        always: false,
+    },
+    Entry {
+        name: "balance",
+        about: "how many samples of each kind the dataset holds",
+        options: || schema_for!(BalanceOptions),
+        build: balance::build,
         always: false,
     },
     Entry {
@@ -246,6 +263,13 @@ const REGISTRY: &[Entry] = &[
         options: || schema_for!(NoOptions),
         build: BUILT_IN,
         always: false,
+    },
+    Entry {
+        name: "services",
+        about: "which versions and models the services that answered say they are",
+        options: || schema_for!(NoOptions),
+        build: services::build,
+        always: true,
     },
     Entry {
         name: "slices",

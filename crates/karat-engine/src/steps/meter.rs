@@ -12,10 +12,12 @@ pub(crate) struct Meter {
     tokens: Vec<Tokens>,
     cost_usd: Option<Path>,
     version: Option<Path>,
+    models: Option<Path>,
     prices: BTreeMap<String, Pricing>,
 }
 
 struct Tokens {
+    each: Option<Path>,
     model: Model,
     input: Option<Path>,
     output: Option<Path>,
@@ -61,13 +63,14 @@ impl Meter {
                 true => Model::At(Path::parse(&tokens.model)?),
                 false => Model::Named(tokens.model.clone()),
             };
-            Ok(Tokens { model, input: path(&tokens.input)?, output: path(&tokens.output)? })
+            Ok(Tokens { each: path(&tokens.each)?, model, input: path(&tokens.input)?, output: path(&tokens.output)? })
         });
         Ok(Self {
             latency_ms: stages.collect::<Result<_, PathError>>()?,
             tokens: tokens.collect::<Result<_, PathError>>()?,
             cost_usd: path(&spec.cost_usd)?,
             version: path(&spec.version)?,
+            models: path(&spec.models)?,
             prices: spec.prices.clone(),
         })
     }
@@ -84,7 +87,10 @@ impl Meter {
             }
         }
         for tokens in &self.tokens {
-            self.tokens(tokens, document, &mut metered);
+            match &tokens.each {
+                None => self.tokens(tokens, document, &mut metered),
+                Some(each) => uses(document, each).for_each(|part| self.tokens(tokens, part, &mut metered)),
+            }
         }
         if let Some(path) = &self.cost_usd
             && let Some(dollars) = amount(document, path, &mut metered.notes)
@@ -94,6 +100,8 @@ impl Meter {
         let version = self.version.as_ref().and_then(|path| path.first(document)).filter(|version| !version.is_null());
         metered.facts.version =
             version.map(|version| version.as_str().map_or_else(|| version.to_string(), str::to_owned));
+        metered.facts.models =
+            self.models.as_ref().and_then(|path| path.first(document)).map(names).unwrap_or_default();
         metered
     }
 
@@ -119,6 +127,20 @@ impl Meter {
         metered.cost = metered.cost.zip(cost).map(|(sum, cost)| sum + cost);
         metered.usage += usage;
     }
+}
+
+/// The members of the lists at a path, or what stands there by itself.
+fn uses<'a>(document: &'a Value, path: &Path) -> impl Iterator<Item = &'a Value> {
+    path.all(document).into_iter().flat_map(|found| match found {
+        Value::Array(members) => members.as_slice(),
+        single => std::slice::from_ref(single),
+    })
+}
+
+/// The texts of an object by name.
+fn names(models: &Value) -> BTreeMap<String, String> {
+    let members = models.as_object().into_iter().flatten();
+    members.filter_map(|(part, name)| Some((part.clone(), name.as_str()?.to_owned()))).collect()
 }
 
 /// A number of zero or more at a path; anything else but nothing is noted.
@@ -149,6 +171,7 @@ mod tests {
         let spec = MeterSpec {
             latency_ms: [("llm".to_owned(), "$.t.llm".to_owned()), ("total".to_owned(), "$.t.all".to_owned())].into(),
             tokens: vec![MeteredTokens {
+                each: None,
                 model: "$.model".to_owned(),
                 input: Some("$.usage.in".to_owned()),
                 output: None,
@@ -170,6 +193,34 @@ mod tests {
         assert_eq!((read.usage.input_tokens, read.cost), (1_000, Money::from_usd(0.002)));
         let other = Meter::new(&spec).unwrap().read(&json!({"model": "unknown", "usage": {"in": 1}}));
         assert_eq!(other.cost, None, "an unknown price is not free");
+    }
+
+    /// RG-09, RG-10: a service that names several uses is charged for each at its own model's price; its models are known.
+    #[test]
+    fn every_use_of_a_list_counts() {
+        let price = |input: i64| serde_json::from_value(json!({"known": {"input": input, "output": input}})).unwrap();
+        let spec = MeterSpec {
+            tokens: vec![MeteredTokens {
+                each: Some("$.usage".to_owned()),
+                model: "$.model".to_owned(),
+                input: Some("$.input_tokens".to_owned()),
+                output: Some("$.output_tokens".to_owned()),
+            }],
+            models: Some("$.models".to_owned()),
+            prices: [("e".to_owned(), price(1_000_000_000)), ("l".to_owned(), price(10_000_000_000))].into(),
+            ..MeterSpec::default()
+        };
+        let answer = json!({
+            "usage": [
+                {"kind": "embedding", "model": "e", "input_tokens": 1_000},
+                {"kind": "llm", "model": "l", "input_tokens": 100, "output_tokens": 100}
+            ],
+            "models": {"llm": "l", "text": "e", "odd": 7}
+        });
+        let read = Meter::new(&spec).unwrap().read(&answer);
+        assert_eq!((read.usage.total(), read.cost), (1_200, Money::from_usd(0.003)));
+        assert_eq!(read.facts.models, BTreeMap::from([("llm", "l"), ("text", "e")].map(|(a, b)| (a.into(), b.into()))));
+        assert_eq!(Meter::new(&spec).unwrap().read(&json!({})).cost, Some(Money::ZERO));
     }
 
     #[test]

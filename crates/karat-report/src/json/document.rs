@@ -85,6 +85,8 @@ struct Run<'a> {
     status: karat_types::RunStatus,
     version: &'a str,
     git_commit: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    service_commit: Option<&'a str>,
     seed: u64,
     config: Value,
 }
@@ -105,6 +107,7 @@ fn run<'a>(report: Report<'a>) -> Run<'a> {
         status: header.status,
         version: &header.version,
         git_commit: header.git_commit.as_deref(),
+        service_commit: report.findings.services().and_then(karat_analysis::Services::version),
         seed: plan.run.seed,
         config: config(report),
     }
@@ -133,7 +136,11 @@ fn config(report: Report<'_>) -> Value {
         "variants": plan.variants.iter().map(|variant| &variant.id).collect::<Vec<_>>(),
         "scorers": plan.scorers.iter().map(scorer).collect::<Vec<_>>(),
         "trials": plan.trials,
-        "dataset": { "rows": plan.dataset.rows, "version": plan.dataset.version, "sources": sources },
+        "dataset": {
+            "rows": plan.dataset.rows, "version": plan.dataset.version, "sources": sources,
+            "changelog": plan.dataset.changelog, "mismatches": plan.dataset.mismatches
+        },
+        "services": report.findings.services(),
         "run": plan.run,
         "tokenizer": plan.tokenizer,
         "confidence": report.findings.level()

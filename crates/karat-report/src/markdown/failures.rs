@@ -1,6 +1,6 @@
 //! What went wrong: cells that fell short, cells that failed, and what must not be silent.
 
-use karat_analysis::{ErrorKind, Failure, NoteCount, Stage};
+use karat_analysis::{ErrorKind, Failure, FailureCategory, Failures, NoteCount, Stage};
 use karat_types::{MetricSpec, NoteKind};
 
 use super::page::{Column, Inline, Page, columns};
@@ -26,6 +26,7 @@ pub(super) fn write(page: &mut Page, report: Report<'_>) {
     if failures.worst.is_empty() {
         return;
     }
+    categories(page, report, failures);
     let mut heads = ["Sample", "System", "Fell short in"].map(|head| Column::left(Inline::plain(head))).to_vec();
     if failures.worst.iter().any(|failure| failure.why.is_some()) {
         heads.push(Column::left(Inline::plain("Why")));
@@ -34,6 +35,40 @@ pub(super) fn write(page: &mut Page, report: Report<'_>) {
     if (failures.worst.len() as u64) < failures.cells {
         let shown = count(failures.worst.len() as u64);
         page.paragraph(Inline::plain("The worst ").and_text(shown).and(" are shown."));
+    }
+}
+
+/// Where several metrics have failures: each with how many, and examples.
+fn categories(page: &mut Page, report: Report<'_>, failures: &Failures) {
+    let shows = |it: &FailureCategory| it.examples.iter().any(|example| !example.shown.is_empty());
+    if failures.categories.len() < 2 && !failures.categories.iter().any(shows) {
+        return;
+    }
+    let heads = [
+        Column::left(Inline::plain("Fell short in")),
+        Column::right(Inline::plain("Cells")),
+        Column::right(Inline::plain("Of")),
+        Column::left(Inline::plain("Examples")),
+    ];
+    page.table(
+        &heads,
+        failures.categories.iter().map(|it| {
+            let samples = Inline::list(it.examples.iter().map(|example| Inline::code(&example.sample)));
+            vec![Inline::code(&it.metric), Inline::text(count(it.cells)), Inline::text(count(it.of)), samples]
+        }),
+    );
+    for category in failures.categories.iter().filter(|it| shows(it)) {
+        page.paragraph(Inline::code(&category.metric).bold());
+        page.list(category.examples.iter().map(|example| {
+            let metric = metric_of(report, &category.metric);
+            let value = metric.map(|metric| figures::value(metric, example.value)).unwrap_or_default();
+            let why = example.why.as_deref().unwrap_or_default();
+            let mut line = Inline::code(&example.sample).and(" ").and_text(value).and(": ").and_text(brief(why, 160));
+            for (path, text) in &example.shown {
+                line = line.and(" · ").and_code(path).and(" ").and_text(brief(text, 240));
+            }
+            line
+        }));
     }
 }
 

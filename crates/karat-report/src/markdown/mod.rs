@@ -9,6 +9,7 @@ mod calibration;
 mod changes;
 mod comparison;
 mod cost;
+mod dataset;
 mod delta;
 mod diagnostics;
 mod drift;
@@ -49,6 +50,7 @@ pub fn render(report: Report<'_>) -> String {
         diagnostics::write,
         sessions::write,
         drift::write,
+        dataset::write,
         judges::write,
         calibration::write,
         cost::write,

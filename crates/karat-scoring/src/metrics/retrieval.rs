@@ -71,6 +71,11 @@ impl Relevance {
         Ok(relevance)
     }
 
+    /// Whether no document is relevant.
+    pub fn is_empty(&self) -> bool {
+        self.relevant().next().is_none()
+    }
+
     fn grade(&self, document: &str) -> f64 {
         self.grades.get(document).copied().unwrap_or(0.0).max(0.0)
     }

@@ -33,9 +33,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod attribution;
 mod bound;
 mod checklist;
+mod citation;
 mod combine;
+mod numeric;
 mod outside;
 mod registry;
 mod retrieval;

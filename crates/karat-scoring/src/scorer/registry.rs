@@ -5,7 +5,10 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::{CellView, MetricEntry, checklist, combine, outside, retrieval, summary, system, text, value};
+use super::{
+    CellView, MetricEntry, attribution, checklist, citation, combine, numeric, outside, retrieval, summary, system,
+    text, value,
+};
 
 /// A metric with its options read.
 pub(super) trait Metric: Send + Sync {
@@ -165,7 +168,13 @@ pub(super) static METRICS: &[Registered] = &[
     Registered::open::<text::Length>("length", "The length of the text."),
     Registered::test::<value::JsonSchema>("json_schema", "The output satisfies a JSON Schema."),
     Registered::test::<value::JsonField>("json_field", "The value at the output path equals the reference."),
-    Registered::test::<value::Numeric>("numeric", "A number in the text is the expected one."),
+    Registered::test::<numeric::Numeric>("numeric", "A number in the text is the expected one."),
+    Registered::scale::<numeric::Contested>(
+        "numeric_contested",
+        "Of a number that is the expected one: whether another of the same unit contradicts it.",
+        1.0,
+    )
+    .lower_is_better(),
     Registered::open::<value::Count>("count", "How many members a list has."),
     Registered::scale::<value::SetF1>("set_f1", "F1, precision or recall of two lists of texts.", 1.0),
     Registered::test::<value::Label>("label", "The text is the expected label."),
@@ -180,7 +189,14 @@ pub(super) static METRICS: &[Registered] = &[
     Registered::scale::<retrieval::Mrr>("mrr", "1 ÷ rank of the first relevant document.", 1.0),
     Registered::scale::<retrieval::Map>("map", "Mean precision at the ranks of relevant documents.", 1.0),
     Registered::scale::<retrieval::Ndcg>("ndcg", "Discounted gain ÷ that of the ideal ranking.", 1.0),
-    Registered::test::<retrieval::CitationMatch>("citation_match", "A citation agrees with an acceptable one."),
+    Registered::test::<citation::CitationMatch>("citation_match", "A citation agrees with an acceptable one."),
+    Registered::scale::<citation::CitationPrecision>(
+        "citation_precision",
+        "Citations that agree with an acceptable one ÷ all citations.",
+        1.0,
+    ),
+    Registered::scale::<citation::CitationRecall>("citation_recall", "Acceptable citations that are cited ÷ all.", 1.0),
+    Registered::test::<attribution::Attribution>("attribution", "Those are named who said it, and nobody else."),
     Registered::test::<retrieval::QuoteMatch>("quote_match", "The text holds the quote."),
     Registered::test::<checklist::Checklist>("assert", "Every check of the row's own list holds."),
     Registered::open::<combine::Combine>("combine", "One figure from scores that stand before it."),

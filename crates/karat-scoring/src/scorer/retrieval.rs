@@ -1,10 +1,9 @@
-//! Metrics of retrieval: ranked lists, citations and quotes.
+//! Metrics of retrieval: ranked lists and quotes.
 //!
 //! A ranking is a list of ids, or of objects with one; an object of such lists has several **spaces**. `space` picks one;
 //! without it a cutoff takes the top k of each, and the relevant documents of all spaces count.
 
 use karat_text::path::Path;
-use karat_text::similar::fold;
 use karat_types::Score;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -100,12 +99,18 @@ impl RankingMetric {
 impl Metric for RankingMetric {
     fn score(&self, given: &Given<'_>) -> Score {
         let found = self.spaces(given.output);
+        let relevant = self.spaces(given.reference).into_iter();
+        let relevant =
+            relevant.map(|(space, list)| Ok((space, self.relevance(list)?))).collect::<Result<Vec<_>, String>>();
+        let relevant = match relevant {
+            Ok(relevant) if relevant.iter().all(|(_, relevance)| relevance.is_empty()) => {
+                return Score::not_applicable("no document is relevant");
+            }
+            Ok(relevant) => relevant,
+            Err(error) => return Score::unscored(error),
+        };
         let mut judged: Vec<(Vec<String>, Relevance)> = Vec::new();
-        for (space, relevant) in self.spaces(given.reference) {
-            let relevance = match self.relevance(relevant) {
-                Ok(relevance) => relevance,
-                Err(error) => return Score::unscored(error),
-            };
+        for (space, relevance) in relevant {
             let list = found.iter().find(|(name, _)| *name == space || name.is_empty()).map(|(_, list)| *list);
             match list.map_or(Some(Vec::new()), |list| self.ranking(list)) {
                 Some(ranking) => judged.push((ranking, relevance)),
@@ -181,64 +186,6 @@ impl Options for Ndcg {
         };
         let ranked = Ranked { k: self.k, space: self.space, by: self.by };
         ranked.metric(move |judged, cutoff| judged.ndcg(cutoff, gain))
-    }
-}
-
-/// Options of `citation_match`.
-#[derive(Deserialize, JsonSchema, Default)]
-#[serde(deny_unknown_fields, default)]
-pub(super) struct CitationMatch {
-    /// The fields that are compared where the reference states them; all that it states without it.
-    keys: Vec<String>,
-    /// Whether one citation must match (any), or every one of the reference's must be cited (all).
-    need: Need,
-}
-
-#[derive(Deserialize, JsonSchema, Default, Clone, Copy, PartialEq, Eq)]
-#[serde(rename_all = "lowercase")]
-enum Need {
-    #[default]
-    Any,
-    All,
-}
-
-impl Options for CitationMatch {
-    const NEEDS: Needs = Needs::Reference;
-
-    fn metric(self, _: Option<&Value>) -> Result<Box<dyn Metric>, String> {
-        Ok(Box::new(self))
-    }
-}
-
-impl CitationMatch {
-    /// Whether a citation agrees with an acceptable one in every field that this one states.
-    fn agrees(&self, citation: &Value, gold: &Value) -> bool {
-        let Some(stated) = gold.as_object() else { return fold(&text(citation)) == fold(&text(gold)) };
-        let compared = |key: &&String| self.keys.is_empty() || self.keys.contains(key);
-        let mut fields = stated.iter().filter(|(key, value)| compared(key) && !value.is_null()).peekable();
-        let same =
-            |(key, value): (&String, &Value)| citation.get(key).is_some_and(|it| fold(&text(it)) == fold(&text(value)));
-        fields.peek().is_some() && fields.all(same)
-    }
-}
-
-impl Metric for CitationMatch {
-    fn score(&self, given: &Given<'_>) -> Score {
-        let list = |value: &Value| value.as_array().cloned().unwrap_or_else(|| vec![value.clone()]);
-        let gold = list(given.reference);
-        if gold.is_empty() {
-            return Score::not_applicable("the reference names no citation");
-        }
-        let Value::Array(citations) = given.output else {
-            return Score::because(0.0, "the output is no list of citations");
-        };
-        if citations.is_empty() {
-            return Score::because(0.0, "there is no citation");
-        }
-        let is_cited = |gold: &Value| citations.iter().any(|citation| self.agrees(citation, gold));
-        let cited = gold.iter().filter(|gold| is_cited(gold)).count();
-        let holds = if self.need == Need::Any { cited > 0 } else { cited == gold.len() };
-        if holds { test(true) } else { Score::because(0.0, format!("{cited} of {} citations are there", gold.len())) }
     }
 }
 

@@ -37,7 +37,7 @@ fn score_of(scorer: Value, sample: &Sample, output: Value) -> Score {
         .map(|name| serde_json::from_value(json!({"name": name, "scorer": 0, "aggregate": "mean"})).unwrap());
     let known = [Score::value(0.5), Score::value(1.0), Score::not_applicable("x"), Score::unscored("it broke")];
     let scores: Vec<(u16, Score)> = (0..).zip(known).collect();
-    let facts = Facts { latency_ms: [("llm".to_owned(), 7.5)].into(), version: None };
+    let facts = Facts { latency_ms: [("llm".to_owned(), 7.5)].into(), ..Facts::default() };
     let cell = CellView {
         sample,
         output: &output,
@@ -135,6 +135,10 @@ fn every_metric_scores_within_its_range() {
             json!([{"page": "3"}]),
             1.0,
         ),
+        (json!({"metric": "citation_precision", "value": [{"page": 3}]}), json!([{"page": 3}, {"page": 4}]), 0.5),
+        (json!({"metric": "citation_recall", "value": [{"page": 3}, {"page": 9}]}), json!([{"page": 3}]), 0.5),
+        (json!({"metric": "attribution", "value": [{"name": "Ada", "role": "CFO"}]}), json!(["Ada (CFO)"]), 1.0),
+        (json!({"metric": "numeric_contested", "value": 5}), json!("5, not 6"), 1.0),
         (
             json!({"metric": "quote_match", "value": {"text": "we are on track"}}),
             json!("He said: \"We are, on track.\""),
@@ -375,4 +379,68 @@ fn a_combination_needs_its_parts() {
     assert_eq!(reason(&combined(json!(["half", "later"]))), "no scorer before this one gives `later`");
     assert_eq!(reason(&combined(json!(["half", "failed"]))), "failed: it broke");
     assert_eq!(combined(json!(["na"])), Score::not_applicable("none of the scores applies"));
+}
+
+/// RG-06: a citation must agree in every field that the gold states; precision and recall stand beside it; no citation is
+/// a failure, no gold is none.
+#[test]
+fn citations_agree_in_every_stated_field() {
+    let gold =
+        json!([{"doc_type": "release", "quarter": "2025-Q2", "page": 5, "table_id": "t1"}, {"quarter": "2025-Q1"}]);
+    let right = json!({"doc_type": "Release", "quarter": "2025-Q2", "page": "5", "table_id": "t1", "note": "x"});
+    let other_page = json!({"doc_type": "release", "quarter": "2025-Q2", "page": 6, "table_id": "t1"});
+    let with = |metric: &str| json!({"metric": metric, "value": gold});
+    let figures = |output: Value| {
+        ["citation_match", "citation_precision", "citation_recall"]
+            .map(|metric| score(with(metric), output.clone()).number())
+    };
+    assert_eq!(figures(json!([right, other_page])), [1.0, 0.5, 0.5].map(Some));
+    for nothing in [json!([other_page]), json!([]), Value::Null] {
+        assert_eq!(figures(nothing), [0.0; 3].map(Some));
+    }
+    let none = score(json!({"metric": "citation_recall", "value": []}), json!([right]));
+    assert!(matches!(none, Score::NotApplicable { .. }), "{none:?}");
+}
+
+/// RG-07: name and role, or an answer speaker of the gold, else cited, chunk; naming everybody is wrong.
+#[test]
+fn attribution_names_who_said_it_and_nobody_else() {
+    let metric =
+        |with: Value| json!({"metric": "attribution", "value": [{"name": "Ada Lind", "role": "CFO"}], "with": with});
+    let plain = |output: Value| score(metric(json!({})), output).number();
+    assert_eq!(plain(json!([{"name": "ada  lind", "role": "cfo"}])), Some(1.0));
+    assert_eq!(plain(json!(["Ada Lind (CFO)"])), Some(1.0));
+    assert_eq!(plain(json!("Ada Lind, CFO")), Some(1.0));
+    for wrong in [
+        json!([{"name": "Ada Lind", "role": "CEO"}]),
+        json!([{"name": "Ada Lind"}]),
+        json!([{"name": "Bo Ek", "role": "CFO"}]),
+        json!([{"name": "Ada Lind", "role": "CFO"}, {"name": "Bo Ek", "role": "CEO"}]),
+        json!([]),
+        Value::Null,
+    ] {
+        assert_eq!(plain(wrong.clone()), Some(0.0), "{wrong}");
+    }
+    let both = json!([{"name": "Ada Lind", "role": "CFO"}, {"name": "Bo Ek", "role": "CEO"}]);
+    assert_eq!(score(metric(json!({"accept": ["Bo Ek"]})), both.clone()).number(), Some(1.0));
+    assert_eq!(score(metric(json!({"accept": ["Bo Ek"], "need": "all"})), json!(["Bo Ek"])).number(), Some(0.0));
+    let chunks = json!([{"chunk_id": "c7", "doc_type": "transcript", "quarter": "2025-Q2", "page": 4, "answer_speakers": ["Bo Ek"]}]);
+    let cited = |citation: Value| metric(json!({"chunks": chunks, "citations": [citation]}));
+    let place = json!({"doc_type": "transcript", "quarter": "2025-Q2", "page": 4});
+    assert_eq!(score(cited(place), both.clone()).number(), Some(1.0));
+    assert_eq!(score(cited(json!({"chunk_id": "c7"})), both.clone()).number(), Some(1.0));
+    assert_eq!(
+        score(cited(json!({"doc_type": "transcript", "quarter": "2025-Q2", "page": 5})), both).number(),
+        Some(0.0)
+    );
+}
+
+/// RG-05: a match that another number of the same unit contradicts is counted apart; without a match nothing is.
+#[test]
+fn contested_matches_are_counted_apart() {
+    let metric = || json!({"metric": "numeric_contested", "value": 1.2e9, "with": {"currency": "USD"}});
+    assert_eq!(score(metric(), json!("Revenue was $1.2 billion.")).number(), Some(0.0));
+    assert_eq!(score(metric(), json!("Revenue was $1.2 billion, or $1.3 billion.")).number(), Some(1.0));
+    let unmatched = score(metric(), json!("Revenue was $7."));
+    assert!(matches!(unmatched, Score::NotApplicable { .. }), "{unmatched:?}");
 }

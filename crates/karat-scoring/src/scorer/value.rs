@@ -1,4 +1,4 @@
-//! Metrics of JSON values, numbers, lists and labels.
+//! Metrics of JSON values, lists and labels.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,6 @@ use serde_json::Value;
 use super::registry::{Given, Metric, Needs, Options};
 use super::text::{Part, test, text};
 use crate::metrics::json;
-use crate::metrics::numeric::{DecimalMark, Pick, Target, Tolerance};
 use crate::metrics::set_f1::SetMatcher;
 use crate::metrics::text::Exact;
 
@@ -74,92 +73,6 @@ impl Metric for JsonField {
         }
         let found: String = given.output.to_string().chars().take(80).collect();
         Score::because(0.0, format!("it is {found}"))
-    }
-}
-
-/// Options of `numeric`.
-#[derive(Deserialize, schemars::JsonSchema, Default)]
-#[serde(deny_unknown_fields, default)]
-pub(super) struct Numeric {
-    /// Unit of the expected number: a currency, "percent", "bps", "million USD", "count", or a word after the number.
-    unit: Option<String>,
-    /// Currency of the expected number (ISO 4217).
-    currency: Option<String>,
-    /// Allowed share of the expected value: 0.01 is 1 %.
-    rel: Option<f64>,
-    /// Allowed distance in the expected value's unit.
-    abs: Option<f64>,
-    /// Which of several numbers is compared.
-    pick: PickOption,
-    /// How lone groups such as "1.234" are read.
-    decimal: DecimalOption,
-}
-
-#[derive(Deserialize, schemars::JsonSchema, Default, Clone, Copy)]
-#[serde(rename_all = "lowercase")]
-enum PickOption {
-    #[default]
-    Any,
-    First,
-    Last,
-}
-
-#[derive(Deserialize, schemars::JsonSchema, Default, Clone, Copy)]
-#[serde(rename_all = "lowercase")]
-enum DecimalOption {
-    #[default]
-    Auto,
-    Point,
-    Comma,
-}
-
-struct NumericMetric {
-    options: Numeric,
-    tolerance: Tolerance,
-}
-
-impl Options for Numeric {
-    const NEEDS: Needs = Needs::Reference;
-
-    fn metric(self, literal: Option<&Value>) -> Result<Box<dyn Metric>, String> {
-        let tolerance = Tolerance::new(self.rel, self.abs).map_err(|error| error.to_string())?;
-        let metric = NumericMetric { options: self, tolerance };
-        if let Some(literal) = literal {
-            metric.target(literal)?;
-        }
-        Ok(Box::new(metric))
-    }
-}
-
-impl NumericMetric {
-    fn target(&self, reference: &Value) -> Result<Target, String> {
-        let pick = match self.options.pick {
-            PickOption::Any => Pick::Any,
-            PickOption::First => Pick::First,
-            PickOption::Last => Pick::Last,
-        };
-        let mark = match self.options.decimal {
-            DecimalOption::Auto => DecimalMark::Auto,
-            DecimalOption::Point => DecimalMark::Point,
-            DecimalOption::Comma => DecimalMark::Comma,
-        };
-        Target::json(reference)
-            .and_then(|target| target.unit(self.options.unit.as_deref().unwrap_or_default()))
-            .and_then(|target| target.currency(self.options.currency.as_deref().unwrap_or_default()))
-            .map(|target| target.pick(pick).decimal_mark(mark))
-            .map_err(|error| error.to_string())
-    }
-}
-
-impl Metric for NumericMetric {
-    fn score(&self, given: &Given<'_>) -> Score {
-        match self.target(given.reference) {
-            Err(error) => Score::unscored(error),
-            Ok(target) => {
-                let comparison = target.within(&text(given.output), self.tolerance);
-                Score::because(if comparison.passed() { 1.0 } else { 0.0 }, comparison.to_string())
-            }
-        }
     }
 }
 

@@ -17,7 +17,11 @@ fn steps_are_shared_by_runs() {
     let (first, second) = (Arc::new(json!({"text": "a", "x": 0.1 + 0.2})), Arc::new(json!("b")));
     let noted = StepRecord {
         notes: vec![Note { kind: NoteKind::Truncated, text: "cut".to_owned(), count: 2 }],
-        facts: Facts { latency_ms: [("llm".to_owned(), 8.5)].into(), version: Some("a1b2".to_owned()) },
+        facts: Facts {
+            latency_ms: [("llm".to_owned(), 8.5)].into(),
+            version: Some("a1b2".to_owned()),
+            models: [("llm".to_owned(), "gpt-4.1".to_owned())].into(),
+        },
         ..step("s", &first)
     };
     let ledger = store.begin(&early).unwrap();

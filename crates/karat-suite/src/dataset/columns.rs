@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::DatasetError;
 use super::fetch::Maker;
 use super::prior::Prior;
+use super::resolve::Resolving;
 use super::source::RowPlace;
 use crate::diagnostics::{Diagnostic, Severity};
 use crate::files::Files;
@@ -36,19 +37,37 @@ pub(crate) enum ColumnKind {
     Lookup { on: Path, key: String, index: Arc<FxHashMap<String, Value>>, file: String },
     /// Values of a column in earlier rows.
     Prior(Prior),
+    /// From files beside the dataset.
+    Resolve(Resolving),
+}
+
+/// What making the columns of rows has come across.
+pub(crate) struct Seen<'a> {
+    /// Over the files that were read.
+    pub contents: &'a mut blake3::Hasher,
+    /// What rows and files contradict each other in.
+    pub mismatches: Vec<String>,
+}
+
+impl Seen<'_> {
+    fn file(&mut self, bytes: &[u8]) {
+        self.contents.update(&(bytes.len() as u64).to_le_bytes());
+        self.contents.update(bytes);
+    }
 }
 
 impl Column {
-    /// The column's value for the row of this number in the source; `seen` gets the bytes of a file that was read.
+    /// The column's value for the row of this number in the source.
     pub fn value(
         &self,
         row: &Value,
         ordinal: u64,
         files: &dyn Files,
         at: &RowPlace,
-        seen: &mut dyn FnMut(&[u8]),
+        seen: &mut Seen<'_>,
     ) -> Result<Value, DatasetError> {
         match &self.kind {
+            ColumnKind::Resolve(resolving) => self.resolved(resolving, row, at, seen),
             ColumnKind::Prior(prior) => prior.value(ordinal, row).ok_or_else(|| {
                 let hint = "a `prior` of `days` needs a date in every row".to_owned();
                 at.problem_with_hint("", format!("the column `{}`: this row has no date", self.name), Some(hint))
@@ -67,7 +86,7 @@ impl Column {
         row: &Value,
         files: &dyn Files,
         at: &RowPlace,
-        seen: &mut dyn FnMut(&[u8]),
+        seen: &mut Seen<'_>,
     ) -> Result<Value, DatasetError> {
         let path = template.render(&Context::new().with("sample", row)).map_err(|error| {
             at.problem_with_hint("", format!("the path of the column `{}`: {}", self.name, error.message), error.hint)
@@ -83,7 +102,7 @@ impl Column {
                 return Err(at.problem_with_hint("", message, Some(hint.to_owned())));
             }
         };
-        seen(&bytes);
+        seen.file(&bytes);
         content(&path, bytes).and_then(|value| match is_empty(&value) && !self.may_be_empty {
             true => {
                 let message = format!("the column `{}` of {}:{} is empty", self.name, at.file, at.line);
@@ -91,6 +110,27 @@ impl Column {
             }
             false => Ok(value),
         })
+    }
+
+    fn resolved(
+        &self,
+        resolving: &Resolving,
+        row: &Value,
+        at: &RowPlace,
+        seen: &mut Seen<'_>,
+    ) -> Result<Value, DatasetError> {
+        match resolving.resolver.resolve(row) {
+            Some(resolved) => {
+                seen.mismatches.extend(resolved.mismatches);
+                Ok(resolved.value)
+            }
+            None if self.may_be_empty => Ok(Value::Null),
+            None => {
+                let hint = Some("give the row what it is resolved from, or say `missing: empty`".to_owned());
+                let message = format!("the column `{}`: `{}` finds nothing to resolve here", self.name, resolving.name);
+                Err(at.problem_with_hint("", message, hint))
+            }
+        }
     }
 
     fn lookup(

@@ -10,6 +10,7 @@ pub(crate) mod draw;
 pub(crate) mod fetch;
 pub(crate) mod prior;
 pub(crate) mod readers;
+pub(crate) mod resolve;
 mod roles;
 mod row_schema;
 mod rows;

@@ -59,6 +59,23 @@ impl RowSchema {
         self.columns.keys().map(String::as_str)
     }
 
+    /// Whether the schema describes what stands at a path such as `gold.slides[*].title`: then rows may do without it.
+    pub fn describes(&self, path: &str) -> bool {
+        let parts = path.trim_start_matches("$.").split('.').flat_map(|part| {
+            let (name, items) =
+                part.split_once('[').map_or((part, 0), |(name, rest)| (name, 1 + rest.matches('[').count()));
+            std::iter::once(Some(name)).chain(std::iter::repeat_n(None, items))
+        });
+        let mut schema = Some(&self.schema);
+        for part in parts {
+            schema = match part {
+                Some(name) => schema.and_then(|schema| schema.get("properties")?.get(name)),
+                None => schema.and_then(|schema| schema.get("items")),
+            };
+        }
+        schema.is_some()
+    }
+
     /// Fills, opens and validates a row as it stands in its file.
     pub fn row(
         &self,

@@ -8,6 +8,7 @@ use karat_text::template::Context;
 use karat_types::{Key, Sample};
 use serde_json::{Map, Value};
 
+use super::columns::Seen;
 use super::draw::Urn;
 use super::prior::{History, Prior};
 use super::row_schema::Leniency;
@@ -24,6 +25,8 @@ pub(super) struct Rows {
     pub leniencies: BTreeMap<Leniency, u64>,
     /// Hash over the files that columns were read from.
     pub contents: blake3::Hasher,
+    /// What the latest row and the files beside it contradict each other in.
+    pub mismatches: Vec<String>,
 }
 
 /// A row that the dataset's condition lets through. Its sample has no number yet.
@@ -35,7 +38,14 @@ pub(super) struct Kept {
 impl Rows {
     pub fn new(dataset: Arc<Dataset>) -> Self {
         let raw = dataset.source.stream(&dataset.files);
-        Self { dataset, raw, ordinal: 0, leniencies: BTreeMap::new(), contents: blake3::Hasher::new() }
+        Self {
+            dataset,
+            raw,
+            ordinal: 0,
+            leniencies: BTreeMap::new(),
+            contents: blake3::Hasher::new(),
+            mismatches: Vec::new(),
+        }
     }
 
     /// The rows that are planned, numbered.
@@ -77,6 +87,7 @@ impl Rows {
     pub fn next_kept(&mut self) -> Option<Result<Kept, DatasetError>> {
         loop {
             let raw = self.raw.next()?;
+            self.mismatches.clear();
             let kept = raw.and_then(|raw| self.keep(raw));
             self.ordinal += 1;
             if let Some(kept) = kept.transpose() {
@@ -129,12 +140,9 @@ impl Rows {
     /// Adds the first so many columns.
     fn add_columns(&mut self, row: &mut Value, at: &RowPlace, count: usize) -> Result<(), DatasetError> {
         for column in &self.dataset.columns[..count] {
-            let contents = &mut self.contents;
-            let mut seen = |bytes: &[u8]| {
-                contents.update(&(bytes.len() as u64).to_le_bytes());
-                contents.update(bytes);
-            };
+            let mut seen = Seen { contents: &mut self.contents, mismatches: Vec::new() };
             let mut value = column.value(row, self.ordinal, &*self.dataset.files, at, &mut seen)?;
+            self.mismatches.extend(seen.mismatches);
             if let Some(schema) = self.dataset.row_schema.as_ref().filter(|_| !value.is_null()) {
                 schema.column(&column.name, &mut value, at, &mut self.leniencies)?;
             }

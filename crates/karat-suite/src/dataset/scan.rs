@@ -5,10 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
+use karat_types::{Mismatch, Mismatches};
 use rustc_hash::{FxHashSet, FxHasher};
 use serde_json::Value;
 
 use super::checks::{Check, Checked};
+use super::columns::{Column, ColumnKind};
 use super::row_schema::Leniency;
 use super::rows::{Kept, Rows};
 use super::{Dataset, DatasetError, Role};
@@ -20,6 +22,9 @@ use crate::node::Place;
 
 /// Most bad rows that are shown.
 const SHOWN: usize = 20;
+/// Most contradictions between rows and files that are shown, and that are kept.
+const SHOWN_MISMATCHES: u64 = 5;
+const KEPT_MISMATCHES: usize = 100;
 
 /// What a pass over the dataset has found.
 pub(crate) struct Scan {
@@ -41,6 +46,8 @@ pub(crate) struct Scan {
     pub is_read: bool,
     /// What each check counted.
     pub checks: Vec<Checked>,
+    /// What rows and the files beside them contradict each other in.
+    pub mismatches: Mismatches,
 }
 
 struct Scanner<'a> {
@@ -76,6 +83,7 @@ impl Dataset {
                     let row = Value::Object(std::mem::take(&mut kept.sample.columns));
                     checks.iter_mut().for_each(|check| check.see(&kept.sample.id, &row));
                     scanner.see(self, &kept, &row, watched);
+                    scanner.mismatches(&kept, std::mem::take(&mut rows.mismatches));
                 }
                 Err(error) => scanner.broken(self, error),
             }
@@ -88,6 +96,13 @@ impl Dataset {
         scanner.found.checks = checks.iter().map(Check::counted).collect();
         scanner.finish(self, place, watched, checks, leniencies);
         Scan { contents, ..scanner.found }
+    }
+
+    /// Whether a path may lead nowhere in every row: the row schema describes it, or it looks into a column that is
+    /// resolved and may be empty.
+    fn may_lack(&self, column: &str, path: &str) -> bool {
+        let resolved = |it: &Column| it.name == column && it.may_be_empty && matches!(it.kind, ColumnKind::Resolve(_));
+        self.row_schema.as_ref().is_some_and(|schema| schema.describes(path)) || self.columns.iter().any(resolved)
     }
 
     /// The first row with an id, for the message about the second one.
@@ -113,6 +128,7 @@ impl<'a> Scanner<'a> {
                 contents: String::new(),
                 is_read: false,
                 checks: Vec::new(),
+                mismatches: Mismatches::default(),
             },
             ids: FxHashSet::default(),
             shown: 0,
@@ -169,6 +185,23 @@ impl<'a> Scanner<'a> {
         if let Err((wrong, hint)) = asserts.check(row) {
             let wrong = format!("{wrong} (sample `{}`)", kept.sample.id);
             self.report(kept.at.problem_with_hint("assert", wrong, hint));
+        }
+    }
+
+    /// Warns of what a row and the files beside it contradict each other in.
+    fn mismatches(&mut self, kept: &Kept, found: Vec<String>) {
+        for what in found {
+            let mismatches = &mut self.found.mismatches;
+            mismatches.count += 1;
+            if mismatches.first.len() < KEPT_MISMATCHES {
+                mismatches.first.push(Mismatch { sample: kept.sample.id.to_string(), what: what.clone() });
+            }
+            if mismatches.count <= SHOWN_MISMATCHES {
+                let message = format!("sample `{}`: {what}", kept.sample.id);
+                let mut problem = kept.at.problem("gold", message).problem().clone();
+                problem.severity = Severity::Warning;
+                self.problems.push(problem);
+            }
         }
     }
 
@@ -229,6 +262,10 @@ impl<'a> Scanner<'a> {
             self.problems.error(place, format!("the dataset has no rows{days}{condition}")).hint(hint);
             return;
         }
+        let more = self.found.mismatches.count.saturating_sub(SHOWN_MISMATCHES);
+        if more > 0 {
+            self.problems.warn(place, format!("{more} more contradictions between rows and the files beside them"));
+        }
         if self.bad == 0 {
             checks.into_iter().for_each(|check| check.report(self.problems));
         }
@@ -241,7 +278,7 @@ impl<'a> Scanner<'a> {
             let text = self.problems.text(watched.place.file);
             let written = text.get(watched.place.span.clone()).unwrap_or_default().trim_matches(['"', '\'']).to_owned();
             let column = written.trim_start_matches("$.").split(['.', '[']).next().unwrap_or_default().to_owned();
-            if self.empty.contains(&column) {
+            if self.empty.contains(&column) || dataset.may_lack(&column, &written) {
                 continue;
             }
             let hint = suggestion(&column, self.found.columns.iter().map(String::as_str));

@@ -12,9 +12,12 @@ use super::Decoder;
 use crate::dataset::columns::{Column, ColumnKind};
 use crate::dataset::fetch::Maker;
 use crate::dataset::prior::{Prior, Window};
+use crate::dataset::resolve::{RESOLVERS, Resolving, Shelf};
 use crate::dataset::{Roles, plain};
 use crate::names;
+use crate::nearest::suggestion;
 use crate::node::{Entry, Node};
+use crate::options;
 
 impl Decoder<'_> {
     /// The columns, in the suite's order: a later one may read an earlier one.
@@ -36,9 +39,14 @@ impl Decoder<'_> {
             ColumnKind::File(self.dataset_template(&path, file)?)
         } else if let Some(prior) = node.given("prior") {
             ColumnKind::Prior(self.prior(node, prior, roles)?)
+        } else if let Some(resolver) = node.given("resolve") {
+            ColumnKind::Resolve(self.resolving(node, resolver)?)
         } else {
             self.lookup(node)?
         };
+        if let Some(with) = node.given("with").filter(|_| !matches!(kind, ColumnKind::Resolve(_))) {
+            self.problems.error(&with.place, "`with` has the options of a `resolve`");
+        }
         if let Some(on) = node.given("on").filter(|_| !matches!(kind, ColumnKind::Lookup { .. })) {
             self.problems.error(&on.place, "`on` belongs to a `lookup`");
         }
@@ -96,6 +104,45 @@ impl Decoder<'_> {
             return None;
         }
         Some(Prior { column, window, date: roles.date.clone(), zone: roles.zone.clone(), history: Arc::default() })
+    }
+
+    /// A resolver with its folders read.
+    fn resolving(&mut self, node: &Node, named: &Node) -> Option<Resolving> {
+        let name = named.text()?;
+        let Some(registered) = RESOLVERS.iter().find(|known| known.name == name) else {
+            let hint = suggestion(name, RESOLVERS.iter().map(|known| known.name));
+            self.problems.error(&named.place, format!("there is no resolver `{name}`")).maybe_hint(hint);
+            return None;
+        };
+        if let Some(with) = node.given("with") {
+            options::check(with, &registered.options(), &mut self.problems);
+        }
+        let may_be_absent = node.text_of("missing") == Some("empty");
+        let mut folders = Vec::new();
+        for (option, what) in registered.folders {
+            let Some(given) = node.given("with").and_then(|with| with.given(option)) else {
+                self.problems.error(&named.place, format!("`{name}` needs `with: {{ {option} }}`")).hint(*what);
+                return None;
+            };
+            let folder = self.path(given)?.trim_end_matches('/').to_owned();
+            if let Err(error) = self.files.list(&folder) {
+                let message = format!("the folder {folder} cannot be listed: {error}");
+                let problem = match may_be_absent {
+                    true => self.problems.warn(&given.place, message),
+                    false => self.problems.error(&given.place, message),
+                };
+                problem.hint(*what);
+            }
+            folders.push(folder);
+        }
+        let files = self.files.clone();
+        let mut shelf = Shelf { files: &*files, digest: blake3::Hasher::new(), problems: Vec::new() };
+        let resolver = (registered.make)(&folders, &mut shelf);
+        self.digests.insert(shelf.digest.finalize().to_hex().to_string());
+        for problem in shelf.problems {
+            self.problems.push(problem);
+        }
+        Some(Resolving { name: registered.name, resolver: resolver.into() })
     }
 
     fn dataset_template(&mut self, text: &str, node: &Node) -> Option<Template> {

@@ -30,6 +30,7 @@ pub(crate) struct Decoded {
     pub checks: Vec<Check>,
     pub sources: Vec<SourceDigest>,
     pub version: Option<String>,
+    pub changelog: Option<SourceDigest>,
     pub place: Place,
 }
 
@@ -47,9 +48,7 @@ impl Decoder<'_> {
         let metadata = metadata.iter().filter_map(|item| Some((item.text()?.to_owned(), self.watch(item)?))).collect();
         // What is counted may not be there yet.
         let checks = if overrides.fetching { Vec::new() } else { self.checks(node.given("checks")) };
-        if let Some(changelog) = node.given("changelog") {
-            self.content(changelog);
-        }
+        let changelog = node.given("changelog").and_then(|changelog| self.changelog(node, changelog));
         let asserts =
             node.given("assert").and_then(|path| self.watch(path)).or_else(|| Path::parse(asserts::COLUMN).ok());
         let asserts = asserts.map(|path| Asserts::new(path, self.catalog));
@@ -82,6 +81,7 @@ impl Decoder<'_> {
             checks,
             sources,
             version: node.text_of("version").map(str::to_owned),
+            changelog,
             place: node.given("source").or_else(|| node.given("rows")).unwrap_or(node).place.clone(),
         })
     }
@@ -90,6 +90,21 @@ impl Decoder<'_> {
         let schema = self.schema(file)?;
         self.digests.insert(blake3::hash(schema.to_string().as_bytes()).to_hex().to_string());
         RowSchema::new(&schema)
+    }
+
+    /// The changelog; it should say what is new in the declared version.
+    fn changelog(&mut self, node: &Node, file: &Node) -> Option<SourceDigest> {
+        let (_, text) = self.text(file)?;
+        if let Some(version) = node.text_of("version").filter(|version| !text.contains(version)) {
+            self.problems
+                .warn(&file.place, format!("the changelog says nothing of version {version}"))
+                .hint("add what changed, or correct `version`");
+        }
+        Some(SourceDigest {
+            path: file.text().unwrap_or_default().to_owned(),
+            blake3: blake3::hash(text.as_bytes()).to_hex().to_string(),
+            bytes: text.len() as u64,
+        })
     }
 
     fn source(&mut self, node: &Node) -> Option<(Source, Vec<SourceDigest>)> {

@@ -16,6 +16,7 @@ impl Decoder<'_> {
             latency_ms: stages.iter().filter_map(|it| Some((it.key.clone(), it.node.text()?.to_owned()))).collect(),
             cost_usd: node.text_of("cost_usd").map(str::to_owned),
             version: node.text_of("version").map(str::to_owned),
+            models: node.text_of("models").map(str::to_owned),
             ..MeterSpec::default()
         };
         for tokens in tokens {
@@ -35,7 +36,12 @@ impl Decoder<'_> {
                 known.id
             };
             let path = |key: &str| tokens.text_of(key).map(str::to_owned);
-            meter.tokens.push(MeteredTokens { model, input: path("input"), output: path("output") });
+            meter.tokens.push(MeteredTokens {
+                each: path("each"),
+                model,
+                input: path("input"),
+                output: path("output"),
+            });
         }
         meter
     }

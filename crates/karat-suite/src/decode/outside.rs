@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use karat_text::gaps::GapTemplate;
-use karat_text::template::Template;
+use karat_text::template::{Context, Template};
 use karat_types::{CommandSpec, HttpSpec, Protocol, ServiceSpec};
 use serde_json::Value;
 
@@ -75,21 +75,40 @@ impl Decoder<'_> {
             if command.items().is_empty() {
                 self.problems.error(&command.place, "`command` names no program");
             }
-            let version = entry.node.text_of("version").map(str::to_owned);
+            let version = entry.node.given("version").and_then(|version| self.service_text(version));
             let env = entry.node.given("env").map(Node::entries).unwrap_or_default();
             let env = env.iter().filter_map(|entry| Some((entry.key.clone(), entry.node.text()?.to_owned())));
+            let env = env.collect();
             services.insert(
                 entry.key.clone(),
                 ServiceSpec {
-                    command: command.texts(),
+                    command: command.items().iter().filter_map(|word| self.service_text(word)).collect(),
                     ready: entry.node.text_of("ready").map(str::to_owned),
                     version,
-                    env: env.collect(),
+                    env,
                     folder: self.program_folder(&entry.node),
                 },
             );
         }
         services
+    }
+
+    /// A text of a service: it may read params, and the port.
+    fn service_text(&mut self, node: &Node) -> Option<String> {
+        let written = node.text()?;
+        let inlined = self.params.inline_template(&self.params.splice(written), &node.place, &mut self.problems);
+        match Template::compile(&inlined) {
+            Ok(template) => {
+                let (pending, problems) = (&mut self.pending, &mut self.problems);
+                names::check(template.reads(), written, &node.place, names::SERVICE, pending, problems);
+                // Nothing but a text without gaps is known before the service starts.
+                if template.reads().is_empty() { template.render(&Context::new()).ok() } else { Some(inlined) }
+            }
+            Err(error) => {
+                notation::report(&error, "template", written, &node.place, &mut self.problems);
+                None
+            }
+        }
     }
 
     /// The folder that programs of a file run in; a preset that is built in has none.

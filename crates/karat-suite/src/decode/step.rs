@@ -36,7 +36,7 @@ impl Decoder<'_> {
         reads.dedup();
         self.beside_the_action(node, &action);
         let id = node.text_of("id").map_or_else(|| position.index.to_string(), str::to_owned);
-        let version = self.version(node);
+        let version = self.version(node).or_else(|| self.version_of_service(&reads));
         if action.is_outside() && version.is_none() {
             self.problems
                 .warn(
@@ -76,6 +76,13 @@ impl Decoder<'_> {
             return self.command(command, position, reads).map(Action::Command);
         }
         node.given("recorded").and_then(|recorded| self.recorded(recorded, reads)).map(Action::Recorded)
+    }
+
+    /// The version of the service that a step asks, where that is all that answers.
+    fn version_of_service(&self, reads: &[String]) -> Option<String> {
+        let mut ids = reads.iter().filter_map(|name| name.strip_prefix("services.")?.split('.').next());
+        let only = ids.next().filter(|_| ids.next().is_none())?;
+        self.services.get(only)?.version.clone()
     }
 
     /// A declared version. It is part of identity, so `${NAME}` in it is replaced here.

@@ -119,12 +119,14 @@ static METER: Object = Object::new(
         may("tokens", Shape::List(&Shape::Object(&METERED)), "Tokens by model."),
         may("cost_usd", Shape::Path, "Cost in dollars."),
         may("version", Shape::Path, "Version of the service."),
+        may("models", Shape::Path, "Names of the models that the service uses, by part."),
     ],
 );
 
 static METERED: Object = Object::new(
     "metered tokens",
     &[
+        may("each", Shape::Path, "A list of uses: the other paths look into each of its members."),
         must("model", Shape::Text, "Registry id, or a path to it."),
         may("input", Shape::Path, "Input tokens."),
         may("output", Shape::Path, "Output tokens."),

@@ -143,6 +143,11 @@ static RUN: Object = Object::new(
             Shape::WordOr(&["reuse", "off"], &Shape::Object(&CACHE)),
             "Which results of earlier runs are taken over: reuse, off, or { max_age: 7d }.",
         ),
+        may(
+            "layout",
+            Shape::Words(&["folder", "flat"]),
+            "How the report's files lie: a folder a run, or results/RUN.json and reports/RUN.md.",
+        ),
         may("call_log", Shape::Template, "A file that lists every call."),
         may(
             "capture",

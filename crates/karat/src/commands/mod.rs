@@ -7,6 +7,7 @@ mod calibrate;
 mod compare;
 mod completions;
 mod dataset;
+mod demo;
 mod digest;
 mod doctor;
 mod drift;
@@ -126,6 +127,7 @@ pub fn dispatch(cli: Cli, environment: Environment, printer: &Printer) -> Result
         Command::Dataset { command: DatasetCommand::Check(args) } => dataset::check(&edge, &args),
         Command::Annotate(command) => annotate::annotate(&edge, &command),
         Command::Init(args) => init::init(&edge, &args),
+        Command::Demo(args) => demo::demo(&edge, &args),
         Command::Doctor(args) => doctor::doctor(&edge, &args),
         Command::Models(args) => models::models(&edge, &args),
         Command::Schema(args) => schema::schema(&edge, &args),

@@ -74,13 +74,15 @@ pub fn write(
         edge.printer.data(&text)?;
         return Ok((exit, Vec::new()));
     }
-    let folder = match &output.output_dir {
-        Some(folder) => PathBuf::from(folder),
-        None => edge.app.run_folder(&edge.app.run_id(run)?),
-    };
     let layout = match output.layout {
-        LayoutArg::Folder => Layout::Folder,
-        LayoutArg::Flat => Layout::Flat,
+        Some(LayoutArg::Folder) => Layout::Folder,
+        Some(LayoutArg::Flat) => Layout::Flat,
+        None => edge.app.layout(run)?,
+    };
+    let folder = match (&output.output_dir, layout) {
+        (Some(folder), _) => PathBuf::from(folder),
+        (None, Layout::Flat) => edge.app.home.clone(),
+        (None, Layout::Folder) => edge.app.run_folder(&edge.app.run_id(run)?),
     };
     let written = edge.app.report_into(run, &folder, layout, &formats, canonical)?;
     if summary_is_talk {

@@ -24,6 +24,7 @@ mod peers;
 mod place;
 mod privacy;
 mod provider;
+mod rag;
 mod readme;
 mod recording;
 mod reuse;

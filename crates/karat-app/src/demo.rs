@@ -1,0 +1,42 @@
+//! The demo service of a preset: what its suite measures where no other service is named.
+
+use karat_demo::{Faults, Library, Service, serve};
+
+use crate::preset::{files_of, names};
+use crate::{App, AppError};
+
+/// Where a preset keeps the faults of its demo service.
+const FAULTS: &str = "service/faults.jsonl";
+
+impl App {
+    /// Serves a preset's documents on a loopback port until the process ends; repaired, without its planted faults.
+    ///
+    /// # Errors
+    /// A preset without a service, documents that cannot be read, a port that is taken.
+    pub fn demo(&self, preset: &str, port: u16, repaired: bool) -> Result<(), AppError> {
+        let service = service(preset, repaired)?;
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+        let served = runtime.and_then(|runtime| runtime.block_on(serve(service, port)));
+        served.map_err(|error| {
+            AppError::harness(format!("serving the demo of `{preset}` on port {port}: {error}"))
+                .hint("name another port with --port")
+        })
+    }
+}
+
+fn service(preset: &str, repaired: bool) -> Result<Service, AppError> {
+    let files = files_of(preset).unwrap_or_default();
+    let texts = files.iter().filter_map(|(path, bytes)| Some((path.to_str()?, std::str::from_utf8(bytes).ok()?)));
+    let texts: Vec<(&str, &str)> = texts.collect();
+    let Some((_, faults)) = texts.iter().find(|(path, _)| *path == FAULTS) else {
+        let served = names().into_iter().filter(|name| crate::preset::text(&format!("{name}/{FAULTS}")).is_some());
+        let served: Vec<&str> = served.collect();
+        return Err(AppError::harness(format!("`{preset}` has no demo service"))
+            .hint(format!("there is one for {}", served.join(", "))));
+    };
+    let broken = |error: String| AppError::harness(format!("{error}. This is a bug in karat"));
+    let faults = if repaired { "" } else { faults };
+    let faults = Faults::read(faults).map_err(|error| broken(format!("reading {FAULTS}: {error}")))?;
+    let library = Library::read(texts.iter().copied()).map_err(|error| broken(error.to_string()))?;
+    Ok(Service::new(library, faults))
+}

@@ -1,0 +1,148 @@
+//! Metrics of citations: places that an answer names, against places that are acceptable.
+//!
+//! A citation and an acceptable place **agree** when the citation has every field that the place states (of `keys`, where
+//! they are given), up to case and white space; what the place does not state, or states as null, is not compared. Texts
+//! instead of objects agree as a whole.
+
+use karat_text::similar::fold;
+use karat_types::Score;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::registry::{Given, Metric, Needs, Options};
+use super::text::{test, text};
+
+/// What two citations have in common.
+#[derive(Debug, Clone, Deserialize, JsonSchema, Default)]
+#[serde(deny_unknown_fields, default)]
+struct Fields {
+    /// The fields that are compared where the reference states them; all that it states without it.
+    keys: Vec<String>,
+}
+
+impl Fields {
+    /// Whether a citation agrees with an acceptable one in every field that this one states.
+    fn agree(&self, citation: &Value, gold: &Value) -> bool {
+        let Some(stated) = gold.as_object() else { return fold(&text(citation)) == fold(&text(gold)) };
+        let compared = |key: &&String| self.keys.is_empty() || self.keys.contains(key);
+        let mut fields = stated.iter().filter(|(key, value)| compared(key) && !value.is_null()).peekable();
+        let same =
+            |(key, value): (&String, &Value)| citation.get(key).is_some_and(|it| fold(&text(it)) == fold(&text(value)));
+        fields.peek().is_some() && fields.all(same)
+    }
+
+    /// How many citations agree with any gold, and how many golds are cited.
+    fn tally(&self, citations: &[Value], gold: &[Value]) -> Tally {
+        let agreeing = |citation: &&Value| gold.iter().any(|gold| self.agree(citation, gold));
+        let cited = |gold: &&Value| citations.iter().any(|citation| self.agree(citation, gold));
+        Tally {
+            citations: citations.len(),
+            right: citations.iter().filter(agreeing).count(),
+            gold: gold.len(),
+            cited: gold.iter().filter(cited).count(),
+        }
+    }
+}
+
+struct Tally {
+    citations: usize,
+    right: usize,
+    gold: usize,
+    cited: usize,
+}
+
+/// A figure of a tally; there is at least one citation and one gold.
+type Figure = Box<dyn Fn(&Tally) -> Score + Send + Sync>;
+
+struct CitationMetric {
+    fields: Fields,
+    figure: Figure,
+}
+
+impl CitationMetric {
+    fn boxed(fields: Fields, figure: impl Fn(&Tally) -> Score + Send + Sync + 'static) -> Box<dyn Metric> {
+        Box::new(Self { fields, figure: Box::new(figure) })
+    }
+}
+
+impl Metric for CitationMetric {
+    fn score(&self, given: &Given<'_>) -> Score {
+        let single;
+        let gold = match given.reference {
+            Value::Array(gold) => gold.as_slice(),
+            other => {
+                single = [other.clone()];
+                &single
+            }
+        };
+        if gold.is_empty() {
+            return Score::not_applicable("the reference names no citation");
+        }
+        match given.output {
+            Value::Array(citations) if !citations.is_empty() => (self.figure)(&self.fields.tally(citations, gold)),
+            Value::Array(_) | Value::Null => Score::because(0.0, "there is no citation"),
+            _ => Score::because(0.0, "the output is no list of citations"),
+        }
+    }
+}
+
+/// Options of `citation_match`.
+#[derive(Deserialize, JsonSchema, Default)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct CitationMatch {
+    /// The fields that are compared where the reference states them; all that it states without it.
+    keys: Vec<String>,
+    /// Whether one citation must match (any), or every one of the reference's must be cited (all).
+    need: Need,
+}
+
+/// How much of a list is wanted.
+#[derive(Deserialize, JsonSchema, Default, Clone, Copy, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Need {
+    #[default]
+    Any,
+    All,
+}
+
+impl Options for CitationMatch {
+    const NEEDS: Needs = Needs::Reference;
+
+    fn metric(self, _: Option<&Value>) -> Result<Box<dyn Metric>, String> {
+        let need = self.need;
+        Ok(CitationMetric::boxed(Fields { keys: self.keys }, move |tally| {
+            let holds = if need == Need::Any { tally.cited > 0 } else { tally.cited == tally.gold };
+            if holds {
+                return test(true);
+            }
+            Score::because(0.0, format!("{} of {} acceptable citations are there", tally.cited, tally.gold))
+        }))
+    }
+}
+
+/// Options of `citation_precision`.
+#[derive(Deserialize, JsonSchema, Default)]
+#[serde(transparent)]
+pub(super) struct CitationPrecision(Fields);
+
+impl Options for CitationPrecision {
+    const NEEDS: Needs = Needs::Reference;
+
+    fn metric(self, _: Option<&Value>) -> Result<Box<dyn Metric>, String> {
+        Ok(CitationMetric::boxed(self.0, |tally| Score::value(tally.right as f64 / tally.citations as f64)))
+    }
+}
+
+/// Options of `citation_recall`.
+#[derive(Deserialize, JsonSchema, Default)]
+#[serde(transparent)]
+pub(super) struct CitationRecall(Fields);
+
+impl Options for CitationRecall {
+    const NEEDS: Needs = Needs::Reference;
+
+    fn metric(self, _: Option<&Value>) -> Result<Box<dyn Metric>, String> {
+        Ok(CitationMetric::boxed(self.0, |tally| Score::value(tally.cited as f64 / tally.gold as f64)))
+    }
+}

@@ -1,0 +1,176 @@
+//! Chunk manifests and tables, as far as evidence needs them.
+
+use karat_text::similar::fold;
+use rustc_hash::FxHashMap;
+use serde_json::Value;
+
+use crate::dataset::plain;
+use crate::dataset::resolve::Shelf;
+use crate::jsonl;
+
+/// The spaces that candidates are ranked in.
+pub(super) const SPACES: [&str; 3] = ["text", "table", "page"];
+
+/// Where something stands: each part folded, absent where nothing is said.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Spot {
+    pub doc_type: Option<String>,
+    pub quarter: Option<String>,
+    pub page: Option<String>,
+    pub slide: Option<String>,
+    pub table: Option<String>,
+}
+
+impl Spot {
+    pub fn of(value: &Value) -> Self {
+        let part = |key: &str| said(value.get(key)?);
+        Self {
+            doc_type: part("doc_type"),
+            quarter: part("quarter"),
+            page: part("page"),
+            slide: part("slide"),
+            table: part("table_id"),
+        }
+    }
+
+    /// Whether nothing says where in a document it is.
+    pub fn is_vague(&self) -> bool {
+        self.page.is_none() && self.slide.is_none() && self.table.is_none()
+    }
+
+    /// Whether it is on this spot's page or slide: the same document, and the same place in it as far as both say one.
+    pub fn shares_page(&self, wanted: &Self) -> bool {
+        let located = [(&self.page, &wanted.page), (&self.slide, &wanted.slide)];
+        self.is_of(wanted)
+            && located.iter().any(|(own, wanted)| own.is_some() && own == wanted)
+            && located.iter().all(|(own, wanted)| own.is_none() || wanted.is_none() || own == wanted)
+    }
+
+    /// Whether it is in this spot's document, as far as that is said.
+    pub fn is_of(&self, wanted: &Self) -> bool {
+        let agrees = |own: &Option<String>, wanted: &Option<String>| wanted.is_none() || own == wanted;
+        agrees(&self.doc_type, &wanted.doc_type) && agrees(&self.quarter, &wanted.quarter)
+    }
+}
+
+impl std::fmt::Display for Spot {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let words = [
+            ("", &self.doc_type),
+            ("", &self.quarter),
+            ("page ", &self.page),
+            ("slide ", &self.slide),
+            ("table ", &self.table),
+        ];
+        let said: Vec<String> =
+            words.iter().filter_map(|(word, part)| Some(format!("{word}{}", part.as_ref()?))).collect();
+        f.write_str(&said.join(" "))
+    }
+}
+
+/// A value as folded text; nothing where it is null or empty.
+pub(super) fn said(value: &Value) -> Option<String> {
+    let text = if value.is_null() { String::new() } else { fold(&plain(value)) };
+    (!text.is_empty()).then_some(text)
+}
+
+/// A line of a chunk manifest.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Chunk {
+    pub id: String,
+    pub space: &'static str,
+    pub spot: Spot,
+    /// Its words, for quotes.
+    pub text: String,
+    pub title: Option<String>,
+    pub speaker: Option<Value>,
+    pub answer_speakers: Vec<Value>,
+    /// As written, without its text: what is told of it where it may be cited.
+    pub face: Value,
+}
+
+impl Chunk {
+    /// Reads a line. A chunk without a space is a table where it names one, a page where it is one, else text.
+    fn read(line: &Value) -> Option<Self> {
+        let text_of = |key: &str| line.get(key).and_then(Value::as_str);
+        let id = plain(line.get("chunk_id").or_else(|| line.get("id")).filter(|id| !id.is_null())?);
+        let spot = Spot::of(line);
+        let named = text_of("space").and_then(|space| SPACES.into_iter().find(|known| *known == space));
+        let space = named.unwrap_or(if spot.table.is_some() { "table" } else { "text" });
+        let answer_speakers = line.get("answer_speakers").and_then(Value::as_array).cloned().unwrap_or_default();
+        let face = ["chunk_id", "doc_type", "quarter", "page", "answer_speakers"];
+        let face = face.iter().filter_map(|key| Some(((*key).to_owned(), line.get(*key)?.clone()))).collect();
+        Some(Self {
+            id,
+            space,
+            spot,
+            text: words(text_of("text").unwrap_or_default()),
+            title: text_of("title").map(fold),
+            speaker: line.get("speaker").filter(|speaker| !speaker.is_null()).cloned(),
+            answer_speakers,
+            face: Value::Object(face),
+        })
+    }
+}
+
+/// A text without case and punctuation, for comparing quotes.
+pub(super) fn words(text: &str) -> String {
+    let bare =
+        |word: &str| -> String { word.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect() };
+    let words: Vec<String> = text.split_whitespace().map(bare).filter(|word| !word.is_empty()).collect();
+    words.join(" ")
+}
+
+/// All chunks and tables.
+#[derive(Default)]
+pub(super) struct Library {
+    pub chunks: Vec<Chunk>,
+    /// By folded id; the same id may stand in several documents.
+    pub tables: FxHashMap<String, Vec<Value>>,
+}
+
+impl Library {
+    /// Reads everything below the two folders.
+    pub fn read(chunks: &str, tables: &str, shelf: &mut Shelf<'_>) -> Self {
+        let mut library = Self::default();
+        for document in shelf.list(chunks) {
+            library.manifest(&format!("{chunks}/{document}/chunk_manifest.jsonl"), shelf);
+        }
+        for document in shelf.list(tables) {
+            let folder = format!("{tables}/{document}/tables");
+            for name in shelf.list(&folder).into_iter().filter(|name| name.ends_with(".json")) {
+                library.table(&format!("{folder}/{name}"), name.trim_end_matches(".json"), shelf);
+            }
+        }
+        library
+    }
+
+    fn manifest(&mut self, path: &str, shelf: &mut Shelf<'_>) {
+        let Some(text) = shelf.text(path) else { return };
+        let (lines, problems) = jsonl::rows(path, &text);
+        shelf.problems.extend(problems);
+        let document = path.rsplit('/').nth(1).unwrap_or_default();
+        for (at, line) in lines.iter().enumerate() {
+            match Chunk::read(line) {
+                Some(chunk) => self.chunks.push(chunk),
+                None => {
+                    let message =
+                        format!("line {} of the manifest of {document} is no chunk with a `chunk_id`", at + 1);
+                    let severity = crate::diagnostics::Severity::Error;
+                    shelf.problems.push(crate::diagnostics::Diagnostic::of_file(severity, path, message));
+                }
+            }
+        }
+    }
+
+    fn table(&mut self, path: &str, name: &str, shelf: &mut Shelf<'_>) {
+        let Some(text) = shelf.text(path) else { return };
+        match jsonl::document(path, &text) {
+            Ok(table) => {
+                let id = table.get("table_id").and_then(said).unwrap_or_else(|| fold(name));
+                self.tables.entry(id).or_default().push(table);
+            }
+            Err(problem) => shelf.problems.push(*problem),
+        }
+    }
+}

@@ -1,0 +1,133 @@
+use std::collections::BTreeMap;
+use std::io;
+
+use super::*;
+use crate::files::Files;
+
+/// Files in memory.
+struct Memory(BTreeMap<&'static str, &'static str>);
+
+impl Files for Memory {
+    fn read(&self, path: &str) -> io::Result<Vec<u8>> {
+        let text = self.0.get(path).ok_or(io::ErrorKind::NotFound)?;
+        Ok(text.as_bytes().to_vec())
+    }
+
+    fn list(&self, dir: &str) -> io::Result<Vec<String>> {
+        let below = |path: &&str| path.strip_prefix(dir)?.strip_prefix('/')?.split('/').next().map(str::to_owned);
+        let mut names: Vec<String> = self.0.keys().filter_map(below).collect();
+        names.dedup();
+        if names.is_empty() { Err(io::ErrorKind::NotFound.into()) } else { Ok(names) }
+    }
+
+    fn is_file(&self, path: &str) -> bool {
+        self.0.contains_key(path)
+    }
+}
+
+const MANIFEST: &str = r#"{"chunk_id": "r-p2", "space": "text", "doc_type": "release", "quarter": "2025-Q2", "page": 2, "text": "Revenue rose."}
+{"chunk_id": "r-t1", "space": "table", "doc_type": "release", "quarter": "2025-Q2", "page": 2, "table_id": "t1"}
+{"chunk_id": "r-page2", "space": "page", "doc_type": "release", "quarter": "2025-Q2", "page": 2}
+{"chunk_id": "c-1", "doc_type": "transcript", "quarter": "2025-Q2", "page": 4, "text": "We expect margins to hold.", "speaker": {"name": "Ada Lind"}, "answer_speakers": ["Ada Lind"]}
+{"chunk_id": "c-2", "doc_type": "transcript", "quarter": "2025-Q2", "page": 4, "text": "Thank you."}
+{"chunk_id": "s-3", "space": "page", "doc_type": "slides", "quarter": "2025-Q2", "page": 3, "slide": 3, "title": "Orders"}
+"#;
+const TABLE: &str = r#"{"table_id": "t1", "scale": "million", "unit": "USD", "currency": "USD", "columns": ["Q2 2025", "Q1 2025"],
+  "rows": [{"label": "Revenue", "values": [1234.5, 1200.0]}]}"#;
+
+fn resolved(gold: Value) -> Resolved {
+    let files = Memory(BTreeMap::from([("c/r/chunk_manifest.jsonl", MANIFEST), ("e/r/tables/t1.json", TABLE)]));
+    let row = json!({"gold": gold, "metadata": {"quarter": "2025-Q2"}});
+    let mut all = Resolved { value: json!({}), mismatches: Vec::new() };
+    for make in [evidence, super::gold] {
+        let mut shelf = Shelf { files: &files, digest: blake3::Hasher::new(), problems: Vec::new() };
+        let filings = make(&["c".to_owned(), "e".to_owned()], &mut shelf);
+        assert_eq!(shelf.problems, []);
+        let found = filings.resolve(&row).unwrap();
+        all.mismatches.extend(found.mismatches);
+        let (Value::Object(all), Value::Object(found)) = (&mut all.value, found.value) else { panic!("objects") };
+        all.extend(found);
+    }
+    all
+}
+
+/// RG-02: a citation's page, slide and table lead to the chunks of their spaces; value, unit and currency are found.
+#[test]
+fn places_lead_to_chunks() {
+    let found = resolved(json!({
+        "expected_value": 1.2345, "unit": "billion USD", "source_table_ids": ["t1"],
+        "citations": [{"doc_type": "release", "quarter": "2025-Q2", "page": 2, "table_id": "t1"}]
+    }));
+    assert_eq!(found.mismatches, Vec::<String>::new());
+    let of = |name: &str| found.value[name].clone();
+    assert_eq!((of("text"), of("table"), of("page")), (json!(["r-p2"]), json!(["r-t1"]), json!(["r-page2"])));
+    assert_eq!((of("expected_value"), of("currency")), (json!(1.2345), json!("USD")));
+    let slide = resolved(
+        json!({"citations": [{"doc_type": "slides", "slide": 3}], "slides": [{"slide": 3, "title": "Sales"}]}),
+    );
+    assert_eq!(slide.value["page"], json!(["s-3"]));
+    assert_eq!(slide.mismatches, ["slide 3 has not the gold's title"]);
+}
+
+/// RG-02: what the gold leaves out is filled from the cell that it names.
+#[test]
+fn a_named_cell_fills_the_gold() {
+    let cell = json!({"row": "Revenue", "column": "Q1 2025"});
+    let found = resolved(json!({"source_table_ids": ["t1"], "cell": cell}));
+    let of = |name: &str| found.value[name].clone();
+    assert_eq!((of("expected_value"), of("unit"), of("currency")), (json!(1200.0), json!("million USD"), json!("USD")));
+    assert_eq!(found.mismatches, Vec::<String>::new());
+}
+
+/// RG-02: contradictions between gold and filings are said, each once.
+#[test]
+fn mismatches_are_said() {
+    let cases = [
+        (json!({"expected_value": 9.9, "unit": "million USD", "source_table_ids": ["t1"]}), "is not in t1"),
+        (
+            json!({"expected_value": 1234.5, "unit": "million", "currency": "EUR", "source_table_ids": ["t1"]}),
+            "the gold is in EUR, its table is in USD",
+        ),
+        (json!({"source_table_ids": ["t9"]}), "there is no table t9"),
+        (json!({"citations": [{"doc_type": "release", "page": 77}]}), "no chunk is at the citation release page 77"),
+        (json!({"citations": [{"doc_type": "release"}]}), "names no page, slide or table"),
+        (
+            json!({"citations": [{"doc_type": "transcript", "page": 4}], "quote": {"text": "never said"}}),
+            "holds the quote",
+        ),
+        (
+            json!({"citations": [{"doc_type": "transcript", "page": 4}], "speakers": [{"name": "Bo Ek"}]}),
+            "bo ek does not speak",
+        ),
+        (
+            json!({"source_table_ids": ["t1"], "cell": {"row": "Costs", "column": "Q1 2025"}}),
+            "no source table has the cell",
+        ),
+    ];
+    for (gold, said) in cases {
+        let found = resolved(gold.clone()).mismatches;
+        assert!(found.len() == 1 && found[0].contains(said), "{gold}: {found:?}");
+    }
+}
+
+/// RG-07: the gold's chunk says who answered; a quote tells it from its neighbours.
+#[test]
+fn a_quote_leads_to_who_answered() {
+    let citation = json!({"doc_type": "transcript", "quarter": "2025-Q2", "page": 4});
+    let found = resolved(json!({
+        "citations": [citation], "quote": {"text": "margins to hold"}, "speakers": [{"name": "Ada Lind", "role": "CFO"}]
+    }));
+    assert_eq!((&found.value["text"], &found.value["answer_speakers"]), (&json!(["c-1"]), &json!(["Ada Lind"])));
+    assert_eq!(found.mismatches, Vec::<String>::new());
+    let bare = resolved(json!({"speakers": [{"name": "Ada Lind"}]}));
+    assert_eq!(bare.value["qa_chunks"][0]["chunk_id"], "c-1");
+}
+
+#[test]
+fn broken_files_are_named() {
+    let files =
+        Memory(BTreeMap::from([("c/r/chunk_manifest.jsonl", "{\"page\": 1}\n{oops\n"), ("e/r/tables/t1.json", "{")]));
+    let mut shelf = Shelf { files: &files, digest: blake3::Hasher::new(), problems: Vec::new() };
+    evidence(&["c".to_owned(), "e".to_owned()], &mut shelf);
+    assert_eq!(shelf.problems.len(), 3, "{:?}", shelf.problems);
+}
