@@ -32,7 +32,9 @@ fn a_cell_is_invalidated_alone() {
 fn an_invalidated_run_is_made_anew() {
     let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();
     let place = Place::new();
-    place.write("data.jsonl", &questions(5).replace("Question", &"Question ".repeat(20_000)));
+    // Text that no compression makes small: what is freed must be whole pages.
+    let noise: String = (1..8_000_u64).map(|i| format!("{:x}", i.wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect();
+    place.write("data.jsonl", &questions(5).replace("Question", &format!("{noise} Question")));
     place.write("karat.yaml", &suite(&provider.base_url()));
     place.fine(&["run", "--run-id", "a"]);
     let before = place.canonical("a");
