@@ -216,6 +216,9 @@ impl App {
 
     /// The folder that a suite's `baseline` means; `None` where it means the file of a pinned run.
     fn golden_place(&self, path: &str, suite: &str) -> Option<PathBuf> {
+        if SuiteFiles.is_file(path) {
+            return None;
+        }
         if path.starts_with("preset:") {
             return Some(self.home.join("golden").join(suite));
         }
