@@ -1,8 +1,10 @@
 //! What a group of systems achieved in one metric (CL-18).
 
+use karat_stats::bootstrap::Resampling;
 use karat_stats::describe::{extent, median, standard_deviation};
 use karat_stats::interval::Level;
-use karat_types::MetricSpec;
+use karat_stats::seed::Seed;
+use karat_types::{MetricSpec, PlanHeader};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::estimate::{self, Aggregate, Observations};
@@ -16,15 +18,28 @@ pub(crate) struct Measure {
     pub(crate) binary: bool,
     pub(crate) range: Option<(f64, f64)>,
     pub(crate) level: Level,
+    /// The bootstrap that is asked for in place of the formulas.
+    pub(crate) bootstrap: Option<Resampling>,
 }
 
 impl Measure {
-    pub(crate) fn of(metric: &MetricSpec, level: Level) -> Result<Self, crate::AnalysisError> {
+    /// The figure of observations.
+    pub(crate) fn figure(self, observed: &Observations) -> Option<Finding> {
+        let by_formula = || estimate::figure(observed, self.aggregate, self.binary, self.level);
+        let resampled = self.bootstrap.map(|how| estimate::bootstrapped(observed, self.aggregate, &how, self.level));
+        resampled.flatten().or_else(by_formula)
+    }
+
+    pub(crate) fn of(plan: &PlanHeader, metric: &MetricSpec, level: Level) -> Result<Self, crate::AnalysisError> {
         let aggregate = Aggregate::parse(&metric.aggregate).ok_or_else(|| crate::AnalysisError::UnknownAggregate {
             metric: metric.name.clone(),
             aggregate: metric.aggregate.clone(),
         })?;
-        Ok(Self { aggregate, binary: metric.binary, range: metric.range, level })
+        let bootstrap = plan
+            .statistics
+            .bootstrap
+            .map(|resamples| Resampling { resamples: resamples as usize, ..Resampling::new(Seed(plan.run.seed)) });
+        Ok(Self { aggregate, binary: metric.binary, range: metric.range, level, bootstrap })
     }
 }
 
@@ -144,7 +159,7 @@ pub(crate) fn spread(
     samples: std::ops::Range<usize>,
 ) -> Spread {
     let one_sample = samples.len() == 1 && table.samples() > 1;
-    let mut observed = Observations { clustered: table.is_clustered(), ..Observations::default() };
+    let mut observed = table.observations(metric);
     let mut failures = vec![0_u64; systems.len()];
     let (mut n_unscored, mut n_errors, mut n_na) = (0, 0, 0);
     for sample in samples {
@@ -158,15 +173,11 @@ pub(crate) fn spread(
             }
             failures[at] += u64::from(state.is_failure());
             if let Some(value) = table.value(metric, sample, system) {
-                observed.push(value, at, table.cluster(sample));
+                observed.push_labelled(value, table.labels(metric, sample, system), at, table.cluster(sample));
             }
         }
     }
-    let figure = if one_sample {
-        estimate::plain_mean(&observed)
-    } else {
-        estimate::figure(&observed, measure.aggregate, measure.binary, measure.level)
-    };
+    let figure = if one_sample { estimate::plain_mean(&observed) } else { measure.figure(&observed) };
     let bounds = measure.range.filter(|_| measure.aggregate == Aggregate::Mean && n_unscored + n_errors > 0);
     let extent = extent(&observed.values);
     Spread {

@@ -4,15 +4,13 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use karat_stats::interval::Level;
-use karat_types::{CellRow, CellStatus, PlanHeader, RunRows, ScorerKind};
-use serde::{Deserialize, Serialize};
+use karat_types::{CellRow, CellStatus, Label, PlanHeader, RunRows, ScorerKind};
+use serde::Serialize;
 
 use crate::AnalysisError;
 use crate::agreement::{Graded, MetricAgreement, Panel, agreement};
 use crate::compare::scale;
-
-/// Name of the rater of labels that name no annotator.
-const PEOPLE: &str = "labels";
+use crate::labels::{Labels, grades, rater};
 
 /// What is compared.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,24 +27,6 @@ impl Default for Options {
     fn default() -> Self {
         Self { scorer: None, between: Vec::new(), level: Level::P95 }
     }
-}
-
-/// One person's scores of a sample's outputs.
-#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
-pub struct Label {
-    /// Id of the sample.
-    pub sample: String,
-    /// The model whose output was scored; any without it.
-    #[serde(default)]
-    pub model: Option<String>,
-    /// The variant whose output was scored; any without it.
-    #[serde(default)]
-    pub variant: Option<String>,
-    /// Who scored; all labels without a name are one rater.
-    #[serde(default, alias = "rater")]
-    pub annotator: Option<String>,
-    /// By metric, or by its last part.
-    pub scores: BTreeMap<String, f64>,
 }
 
 /// Agreement by metric.
@@ -104,7 +84,7 @@ pub fn agree(rows: &dyn RunRows, labels: &[Label], options: &Options) -> Result<
 /// What accumulates cell by cell.
 struct Gathering<'a> {
     plan: &'a PlanHeader,
-    labels: BTreeMap<&'a str, Vec<(usize, &'a Label)>>,
+    labels: Labels<'a>,
     used: Vec<bool>,
     raters: Vec<String>,
     scorers: Vec<usize>,
@@ -134,13 +114,9 @@ impl<'a> Gathering<'a> {
             return Err(refused(format!("{unknown:?} is no rater of this run; there are {}", all.join(", "))));
         }
         all.retain(|name| options.between.is_empty() || options.between.contains(name));
-        let mut by_sample: BTreeMap<&str, Vec<(usize, &Label)>> = BTreeMap::new();
-        for (at, label) in labels.iter().enumerate() {
-            by_sample.entry(label.sample.as_str()).or_default().push((at, label));
-        }
         Ok(Self {
             plan,
-            labels: by_sample,
+            labels: Labels::new(labels),
             used: vec![false; labels.len()],
             raters: all,
             scorers,
@@ -153,11 +129,11 @@ impl<'a> Gathering<'a> {
         if row.cell.status != CellStatus::Ok {
             return;
         }
-        let mut grades: BTreeMap<usize, Vec<Option<f64>>> = BTreeMap::new();
+        let mut graded: BTreeMap<usize, Vec<Option<f64>>> = BTreeMap::new();
         let raters = self.raters.len();
         let mut set = |metric: usize, name: &str, grade: Option<f64>| {
             let place = self.raters.iter().position(|rater| rater == name);
-            let row = grades.entry(metric).or_insert_with(|| vec![None; raters]);
+            let row = graded.entry(metric).or_insert_with(|| vec![None; raters]);
             if let (Some(slot), Some(_)) = (place.and_then(|place| row.get_mut(place)), grade) {
                 *slot = grade;
             }
@@ -168,58 +144,37 @@ impl<'a> Gathering<'a> {
                 set(usize::from(*metric), &judge.id, score.number());
             }
         }
-        for (at, label) in self.labels.get(row.sample.id.as_str()).into_iter().flatten() {
-            if !fits(self.plan, row.system, label) {
-                continue;
-            }
-            for (name, score) in &label.scores {
-                for metric in self.named(name) {
-                    set(metric, rater(label), score.is_finite().then_some(*score));
-                    if let Some(used) = self.used.get_mut(*at) {
-                        *used = true;
-                    }
+        for (at, label) in self.labels.about(self.plan, row) {
+            for (metric, grade) in grades(self.plan, &self.scorers, label) {
+                set(metric, rater(label), Some(grade));
+                if let Some(used) = self.used.get_mut(at) {
+                    *used = true;
                 }
             }
         }
         let cluster = row.sample.cluster.as_deref().unwrap_or(&row.sample.id);
         let next = self.clusters.len() as u32;
         let cluster = *self.clusters.entry(cluster.to_owned()).or_insert(next);
-        for (metric, grades) in grades {
+        for (metric, grades) in graded {
             if grades.iter().flatten().count() >= 2 {
                 self.items.entry(metric).or_default().push(Graded { cluster, grades });
             }
         }
     }
-
-    /// The compared metrics that a label's name means: its whole name, or its last part.
-    fn named(&self, name: &str) -> Vec<usize> {
-        let is_it = |full: &str| full == name || full.rsplit_once('.').is_some_and(|(_, last)| last == name);
-        let metrics = self.plan.metrics.iter().enumerate();
-        let metrics = metrics.filter(|(_, metric)| self.scorers.contains(&metric.scorer) && is_it(&metric.name));
-        metrics.map(|(at, _)| at).collect()
-    }
-}
-
-fn rater(label: &Label) -> &str {
-    label.annotator.as_deref().unwrap_or(PEOPLE)
-}
-
-fn fits(plan: &PlanHeader, system: usize, label: &Label) -> bool {
-    let model = label.model.as_ref().is_none_or(|id| plan.system_model(system).is_some_and(|it| it.id == *id));
-    model && label.variant.as_ref().is_none_or(|id| plan.system_variant(system) == id)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::testing::example;
+    use serde_json::json;
 
     /// BR-18, CL-16: judges, and people's labels beside them, in every form.
     #[test]
     fn labels_are_raters_like_judges() {
         let run = example();
         let sample = run.samples[0].id.clone();
-        let scores = BTreeMap::from([("accuracy".to_owned(), 7.0), ("speed".to_owned(), 1.0)]);
+        let scores = BTreeMap::from([("accuracy".to_owned(), json!(7)), ("speed".to_owned(), json!(1))]);
         let labels = [
             Label { sample, scores: scores.clone(), ..Label::default() },
             Label { sample: "elsewhere".to_owned(), scores, ..Label::default() },

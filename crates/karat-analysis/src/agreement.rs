@@ -9,13 +9,14 @@
 //! | Cohen's κ, quadratic on a scale, and Gwet's AC1 or AC2 | two raters on declared steps | large-sample normal; t |
 //! | Pearson, Spearman, Kendall τ-b | two raters | Fisher z for Pearson |
 //! | Krippendorff's α | any number, items may lack some | percentile bootstrap of items |
+//! | Fleiss' κ, and Randolph's (free-marginal) | three raters and more on declared steps, items that all rated | percentile bootstrap of items |
 //! | ICC(2,1) of one rater, ICC(2,k) of the panel's mean | items that all rated | F |
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use karat_stats::agreement::{
-    Contingency, CountTable, Measurement, Ratings, Weighting, cohen_kappa, gwet_ac, icc, judge_error, kendall_tau_b,
-    krippendorff_alpha, pearson, score_indices, spearman,
+    Contingency, CountTable, FleissKappa, Measurement, Ratings, Weighting, cohen_kappa, fleiss_kappa, gwet_ac, icc,
+    judge_error, kendall_tau_b, krippendorff_alpha, pearson, score_indices, spearman,
 };
 use karat_stats::bootstrap::{Distribution, Resampling, bootstrap_indices};
 use karat_stats::describe::Proportion;
@@ -109,6 +110,12 @@ pub struct MetricAgreement {
     pub icc_panel: Option<Finding>,
     /// Krippendorff's α; items may lack raters.
     pub alpha: Option<Finding>,
+    /// Fleiss' κ of three raters and more on the steps of a scale, on the items that all graded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fleiss: Option<Finding>,
+    /// Randolph's free-marginal κ of the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub randolph: Option<Finding>,
     /// Each two raters.
     pub pairs: Vec<JudgePair>,
 }
@@ -129,6 +136,8 @@ pub(crate) fn agreement(items: &[Graded], panel: &Panel<'_>) -> MetricAgreement 
         icc_panel: found
             .and_then(|it| coefficient(it.coefficients.average_absolute, it.average_absolute_interval, "ICC(2,k)")),
         alpha: alpha(items, panel),
+        fleiss: panel_kappa(items, panel, "Fleiss' kappa", |found| found.fleiss),
+        randolph: panel_kappa(items, panel, "Randolph's kappa", |found| found.randolph),
         pairs: pairs.filter_map(|pair| self::pair(items, pair, panel)).collect(),
     }
 }
@@ -142,23 +151,56 @@ fn alpha(items: &[Graded], panel: &Panel<'_>) -> Option<Finding> {
     let units = Ratings::from_units(items.iter().map(|item| item.grades.iter().copied().flatten())).ok()?;
     let value = krippendorff_alpha(&units, measurement).ok().flatten()?;
     let point = Finding::point(value, items.len(), name)?;
-    let drawn = resampled(items, measurement).filter(|_| items.len() <= BOOTSTRAP_UP_TO);
-    let Some(interval) = drawn.and_then(|drawn| drawn.percentile(panel.level)) else { return Some(point) };
-    Some(point.bounded(Some(interval)).seeded(SEED))
+    let alpha = |items: &mut dyn Iterator<Item = &Graded>| {
+        let units = Ratings::from_units(items.map(|item| item.grades.iter().copied().flatten())).ok()?;
+        krippendorff_alpha(&units, measurement).ok().flatten()
+    };
+    Some(with_bootstrap(point, items, panel.level, alpha))
 }
 
-/// α of resampled clusters of items.
-fn resampled(items: &[Graded], measurement: Measurement) -> Option<Distribution> {
+/// κ of a whole panel on the steps of a scale; `None` for fewer than three raters or a grade between two steps.
+fn panel_kappa(
+    items: &[Graded],
+    panel: &Panel<'_>,
+    name: &'static str,
+    which: fn(&FleissKappa) -> Option<f64>,
+) -> Option<Finding> {
+    let scale = panel.scale.as_deref().filter(|_| panel.raters.len() >= 3)?;
+    let kappa = |items: &mut dyn Iterator<Item = &Graded>| {
+        let complete = items.filter_map(|item| item.grades.iter().copied().collect::<Option<Vec<f64>>>());
+        let steps = complete.map(|grades| score_indices("panel", &grades, scale).ok()).collect::<Option<Vec<_>>>()?;
+        which(&fleiss_kappa(&CountTable::from_ratings(steps, scale.len()).ok()?).ok()?)
+    };
+    let complete = items.iter().filter(|item| item.grades.iter().all(Option::is_some)).count();
+    let point = Finding::point(kappa(&mut items.iter())?, complete, name)?;
+    Some(with_bootstrap(point, items, panel.level, kappa))
+}
+
+type Statistic<'s> = &'s (dyn Fn(&mut dyn Iterator<Item = &Graded>) -> Option<f64> + Sync);
+
+/// A coefficient with the percentile interval of resampled clusters of items, where there are neither too few nor too
+/// many of them.
+fn with_bootstrap(
+    point: Finding,
+    items: &[Graded],
+    level: Level,
+    statistic: impl Fn(&mut dyn Iterator<Item = &Graded>) -> Option<f64> + Sync,
+) -> Finding {
+    let drawn = resampled(items, &statistic).filter(|_| items.len() <= BOOTSTRAP_UP_TO);
+    match drawn.and_then(|drawn| drawn.percentile(level)) {
+        Some(interval) => point.bounded(Some(interval)).seeded(SEED),
+        None => point,
+    }
+}
+
+/// A statistic of resampled clusters of items.
+fn resampled(items: &[Graded], statistic: Statistic<'_>) -> Option<Distribution> {
     let mut clusters: BTreeMap<u32, Vec<&Graded>> = BTreeMap::new();
     items.iter().for_each(|item| clusters.entry(item.cluster).or_default().push(item));
     let clusters: Vec<Vec<&Graded>> = clusters.into_values().collect();
     let resampling = Resampling { resamples: RESAMPLES, ..Resampling::new(SEED) };
-    let alpha = |drawn: &[usize]| {
-        let items = drawn.iter().filter_map(|at| clusters.get(*at)).flatten();
-        let units = Ratings::from_units(items.map(|item| item.grades.iter().copied().flatten())).ok()?;
-        krippendorff_alpha(&units, measurement).ok().flatten()
-    };
-    bootstrap_indices(clusters.len(), alpha, &resampling).filter(|_| clusters.len() >= BOOTSTRAP_FROM)
+    let of_drawn = |drawn: &[usize]| statistic(&mut drawn.iter().filter_map(|at| clusters.get(*at)).flatten().copied());
+    bootstrap_indices(clusters.len(), of_drawn, &resampling).filter(|_| clusters.len() >= BOOTSTRAP_FROM)
 }
 
 fn pair(items: &[Graded], (a, b): (usize, usize), panel: &Panel<'_>) -> Option<JudgePair> {
@@ -256,6 +298,27 @@ mod tests {
         assert!(pair.within_one.as_ref().unwrap().value() >= pair.exact.value());
         assert_eq!((found.alpha.as_ref().unwrap().seed(), found.n), (Some(1), 60));
         assert!(found.alpha.unwrap().method().starts_with("Krippendorff's alpha (ordinal), percentile"));
+    }
+
+    /// CL-16: three raters and more have Fleiss' and Randolph's κ with intervals; two have none.
+    #[test]
+    fn a_panel_has_fleiss_kappa() {
+        let raters = ["a".to_owned(), "b".to_owned(), "c".to_owned()];
+        let item = |at: u32| {
+            let grade = 1.0 + f64::from(at % 3);
+            Graded {
+                cluster: at,
+                grades: vec![Some(grade), Some(grade), Some(if at.is_multiple_of(4) { 2.0 } else { grade })],
+            }
+        };
+        let items: Vec<Graded> = (0..30).map(item).collect();
+        let found = agreement(&items, &panel(&raters, Some(vec![1.0, 2.0, 3.0])));
+        let fleiss = found.fleiss.unwrap();
+        assert!((0.5..1.0).contains(&fleiss.value()) && fleiss.interval().is_some(), "{fleiss:?}");
+        assert_eq!(fleiss.method(), "Fleiss' kappa, percentile bootstrap");
+        assert!(found.randolph.unwrap().value() > 0.5);
+        let two = agreement(&self::items(&[[1.0, 2.0]; 3]), &panel(&raters[..2], Some(vec![1.0, 2.0])));
+        assert_eq!(two.fleiss, None);
     }
 
     /// House rule: no variation, no coefficient; the share of equal grades is still said.

@@ -34,11 +34,11 @@ pub(crate) fn beside(plan: &PlanHeader, table: &ScoreTable, measures: &[Measure]
     let pairs = without.iter().flat_map(|system| metrics.iter().map(move |it| (*system, it)));
     pairs
         .filter_map(|(system, (at, (metric, measure)))| {
-            let empty = Observations { clustered: table.is_clustered(), ..Observations::default() };
+            let empty = table.observations(*at);
             let (mut own, mut differences) = (empty.clone(), empty);
             for sample in 0..table.samples() {
                 let Some(value) = table.value(*at, sample, system) else { continue };
-                own.push(value, 0, table.cluster(sample));
+                own.push_labelled(value, table.labels(*at, sample, system), 0, table.cluster(sample));
                 let others: Vec<f64> = with.iter().filter_map(|other| table.value(*at, sample, *other)).collect();
                 if let Some(mean) = karat_stats::describe::mean(&others) {
                     differences.push(value - mean, 0, table.cluster(sample));
@@ -47,7 +47,7 @@ pub(crate) fn beside(plan: &PlanHeader, table: &ScoreTable, measures: &[Measure]
             Some(Beside {
                 variant: plan.system_variant(system).to_owned(),
                 metric: metric.name.clone(),
-                figure: estimate::figure(&own, measure.aggregate, measure.binary, measure.level)?,
+                figure: measure.figure(&own)?,
                 difference: estimate::figure(&differences, Aggregate::Mean, false, measure.level),
             })
         })

@@ -58,7 +58,8 @@ impl CellScores {
         for (index, metric) in plan.metrics.iter().enumerate() {
             let graded = judged(row.judgments, metric.scorer, index);
             if let (false, Some(rule)) = (graded.is_empty(), rule_of(plan, metric.scorer)) {
-                consensus[index] = rule.agree(&graded);
+                let weights = weights(plan, rule.spec, row.judgments, metric.scorer);
+                consensus[index] = rule.agree(&graded, &weights);
                 scores[index] = Some(score_of(&graded, consensus[index]));
             }
         }
@@ -103,38 +104,56 @@ fn score_of(graded: &[Score], consensus: Option<Consensus>) -> Score {
     }
 }
 
+/// The weight of each judgment of a scorer; none where all weigh the same.
+fn weights(plan: &PlanHeader, rule: &karat_types::Consensus, judgments: &[JudgmentRow], scorer: usize) -> Vec<f64> {
+    if rule.weights.is_empty() {
+        return Vec::new();
+    }
+    let of_scorer = judgments.iter().filter(|judgment| usize::from(judgment.scorer) == scorer);
+    let weight = |judgment: &JudgmentRow| {
+        let judge = plan.judges.get(usize::from(judgment.judge));
+        judge.and_then(|judge| rule.weights.get(&judge.id)).copied().unwrap_or(1.0)
+    };
+    of_scorer.map(weight).collect()
+}
+
 /// A scorer's rule for its judges.
 #[derive(Clone, Copy)]
-struct Rule {
-    method: ConsensusMethod,
-    flag_variance: Option<f64>,
+struct Rule<'p> {
+    spec: &'p karat_types::Consensus,
     asked: u32,
 }
 
-fn rule_of(plan: &PlanHeader, scorer: usize) -> Option<Rule> {
+fn rule_of(plan: &PlanHeader, scorer: usize) -> Option<Rule<'_>> {
     match &plan.scorers.get(scorer)?.kind {
         ScorerKind::Metric { .. } => None,
-        ScorerKind::Rubric(rubric) => Some(Rule {
-            method: rubric.consensus.method,
-            flag_variance: rubric.consensus.flag_variance,
-            asked: rubric.consensus.min_judges.max(rubric.judges.len() as u32),
-        }),
+        ScorerKind::Rubric(rubric) => {
+            Some(Rule { spec: &rubric.consensus, asked: rubric.consensus.min_judges.max(rubric.judges.len() as u32) })
+        }
     }
 }
 
-impl Rule {
-    fn agree(self, graded: &[Score]) -> Option<Consensus> {
+impl Rule<'_> {
+    /// `weights` of the judges, where they differ.
+    fn agree(self, graded: &[Score], weights: &[f64]) -> Option<Consensus> {
         let values: Vec<f64> = graded.iter().filter_map(Score::number).collect();
         let mean = mean(&values)?;
-        let value = match self.method {
-            ConsensusMethod::Mean => mean,
+        let value = match self.spec.method {
+            ConsensusMethod::Mean => weighted(graded, weights).unwrap_or(mean),
             ConsensusMethod::Median => median(&values)?,
             ConsensusMethod::Majority => majority(&values)?,
         };
         let variance = population_variance(&values)?;
-        let flagged = self.flag_variance.is_some_and(|limit| variance > limit);
+        let flagged = self.spec.flag_variance.is_some_and(|limit| variance > limit);
         Some(Consensus { value, mean, variance, flagged, judges: values.len() as u32, asked: self.asked })
     }
+}
+
+/// The mean of the judges that gave a grade, by weight; `None` where nothing weighs.
+fn weighted(graded: &[Score], weights: &[f64]) -> Option<f64> {
+    let pairs = graded.iter().zip(weights).filter_map(|(score, weight)| Some((score.number()?, *weight)));
+    let (sum, total) = pairs.fold((0.0, 0.0), |(sum, total), (grade, weight)| (sum + weight * grade, total + weight));
+    (total > 0.0).then(|| sum / total)
 }
 
 /// The diagnostics of several judges as one: lists united, items equal after case, white space and
@@ -161,14 +180,23 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn rule(method: ConsensusMethod, asked: u32) -> Rule {
-        Rule { method, flag_variance: Some(2.0), asked }
+    fn agreed(method: ConsensusMethod, asked: u32, graded: &[Score]) -> Option<Consensus> {
+        let spec = karat_types::Consensus { method, flag_variance: Some(2.0), ..Default::default() };
+        Rule { spec: &spec, asked }.agree(graded, &[])
+    }
+
+    /// CL-16: weights of judges count in the mean; a judge without a grade has none.
+    #[test]
+    fn judges_may_weigh_more_than_others() {
+        let graded = [Score::value(4.0), Score::value(8.0), Score::unscored("no JSON")];
+        assert_eq!(weighted(&graded, &[3.0, 1.0, 5.0]), Some(5.0));
+        assert_eq!((weighted(&graded, &[]), weighted(&graded, &[0.0, 0.0, 1.0])), (None, None));
     }
 
     /// CL-16: mean and population variance per dimension; flagged above, not at, the limit.
     #[test]
     fn two_judges_become_one_with_population_variance() {
-        let two = |a, b| rule(ConsensusMethod::Mean, 2).agree(&[Score::value(a), Score::value(b)]).unwrap();
+        let two = |a, b| agreed(ConsensusMethod::Mean, 2, &[Score::value(a), Score::value(b)]).unwrap();
         let agreed = two(5.0, 8.0);
         assert_eq!((agreed.mean, agreed.variance, agreed.flagged), (6.5, 2.25, true));
         assert!(!two(5.0, 7.0).flagged);
@@ -178,17 +206,17 @@ mod tests {
     #[test]
     fn a_judge_left_alone_is_noticed() {
         let left = [Score::value(4.0), Score::unscored("no JSON")];
-        assert!(rule(ConsensusMethod::Mean, 2).agree(&left).unwrap().is_single());
-        assert!(!rule(ConsensusMethod::Mean, 1).agree(&left[..1]).unwrap().is_single());
-        assert_eq!(rule(ConsensusMethod::Mean, 2).agree(&left[1..]), None);
+        assert!(agreed(ConsensusMethod::Mean, 2, &left).unwrap().is_single());
+        assert!(!agreed(ConsensusMethod::Mean, 1, &left[..1]).unwrap().is_single());
+        assert_eq!(agreed(ConsensusMethod::Mean, 2, &left[1..]), None);
     }
 
     #[test]
     fn the_method_decides_the_value_and_the_mean_stays() {
         let three = [Score::value(1.0), Score::value(1.0), Score::value(10.0)];
-        let median = rule(ConsensusMethod::Median, 3).agree(&three).unwrap();
+        let median = agreed(ConsensusMethod::Median, 3, &three).unwrap();
         assert_eq!((median.value, median.mean), (1.0, 4.0));
-        assert_eq!(rule(ConsensusMethod::Majority, 3).agree(&three).map(|it| it.value), Some(1.0));
+        assert_eq!(agreed(ConsensusMethod::Majority, 3, &three).map(|it| it.value), Some(1.0));
     }
 
     /// CL-16: diagnostics are united and de-duplicated.

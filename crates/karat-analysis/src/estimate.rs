@@ -7,14 +7,30 @@
 //! | the dataset names two clusters or more | CR1 with t_{G−1} |
 //! | several systems | equal-weight mean of their means, CR1 over samples (or clusters) |
 //! | the last two, only 0 and 1 | Wilson at the effective number of observations |
+//! | any of these, where the suite asks for a bootstrap | BCa of independent observations, else percentiles of clusters; 10 to 10,000 observations |
+//! | labels, as macro F1 | percentile bootstrap of samples (or clusters); none above 10,000 |
 
+use std::collections::BTreeMap;
+
+use karat_stats::bootstrap::{Resampling, bootstrap_indices, bootstrap_mean, jackknife};
+use karat_stats::classification::classification;
 use karat_stats::describe::{
     Proportion, clustered_mean, is_constant, mean, mean_with_normal_interval, mean_with_t_interval, nearest_rank,
     sorted,
 };
 use karat_stats::interval::Level;
+use karat_stats::seed::Seed;
 
 use crate::finding::Finding;
+
+/// Below so many clusters a bootstrap says too little.
+const BOOTSTRAP_FROM: usize = 10;
+
+/// Resamples of a figure that has no interval of its own.
+const RESAMPLES: usize = 1_000;
+
+/// Seed of the resamples.
+const SEED: Seed = Seed(1);
 
 /// Above so many independent observations the normal interval is used.
 const LARGE: usize = 10_000;
@@ -30,6 +46,10 @@ pub(crate) struct Observations {
     pub(crate) clusters: Vec<u32>,
     /// Whether clusters hold more than one observation of a stratum.
     pub(crate) clustered: bool,
+    /// Of each, the label that was expected and the one that was found, where the scorer names labels.
+    pub(crate) labels: Vec<(u16, u16)>,
+    /// How many labels there are.
+    pub(crate) classes: usize,
 }
 
 impl Observations {
@@ -37,6 +57,12 @@ impl Observations {
         self.values.push(value);
         self.strata.push(stratum as u32);
         self.clusters.push(cluster);
+    }
+
+    /// The same with the labels behind the value.
+    pub(crate) fn push_labelled(&mut self, value: f64, labels: Option<(u16, u16)>, stratum: usize, cluster: u32) {
+        self.push(value, stratum, cluster);
+        self.labels.extend(labels);
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -49,7 +75,7 @@ impl Observations {
 
     /// Values by stratum, in the order of the strata.
     fn by_stratum(&self) -> Vec<(u32, Vec<f64>)> {
-        let mut groups = std::collections::BTreeMap::<u32, Vec<f64>>::new();
+        let mut groups = BTreeMap::<u32, Vec<f64>>::new();
         for (stratum, value) in self.strata.iter().zip(&self.values) {
             groups.entry(*stratum).or_default().push(*value);
         }
@@ -66,10 +92,12 @@ pub(crate) enum Aggregate {
     Max,
     Sum,
     Percentile(u8),
+    /// Macro F1 of labels.
+    F1,
 }
 
 impl Aggregate {
-    /// From a metric's `aggregate`: `mean`, `median`, `min`, `max`, `sum`, `p1` … `p99`.
+    /// From a metric's `aggregate`: `mean`, `median`, `min`, `max`, `sum`, `f1`, `p1` … `p99`.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         match text {
             "mean" => Some(Self::Mean),
@@ -77,6 +105,7 @@ impl Aggregate {
             "min" => Some(Self::Min),
             "max" => Some(Self::Max),
             "sum" => Some(Self::Sum),
+            "f1" => Some(Self::F1),
             _ => text.strip_prefix('p')?.parse().ok().filter(|p| (1..=99).contains(p)).map(Self::Percentile),
         }
     }
@@ -89,6 +118,7 @@ impl Aggregate {
             Self::Max => values.iter().copied().reduce(f64::max),
             Self::Sum => Some(karat_stats::sum::sum(values)),
             Self::Percentile(p) => nearest_rank(&sorted(values), f64::from(p) / 100.0),
+            Self::F1 => None,
         }
     }
 
@@ -100,6 +130,7 @@ impl Aggregate {
             Self::Max => "max".to_owned(),
             Self::Sum => "sum".to_owned(),
             Self::Percentile(p) => format!("p{p} (nearest rank)"),
+            Self::F1 => "macro F1".to_owned(),
         }
     }
 }
@@ -108,6 +139,9 @@ impl Aggregate {
 pub(crate) fn figure(observed: &Observations, aggregate: Aggregate, binary: bool, level: Level) -> Option<Finding> {
     if aggregate == Aggregate::Mean {
         return mean_figure(observed, binary, level);
+    }
+    if aggregate == Aggregate::F1 {
+        return f1_figure(observed, level);
     }
     let strata = observed.by_stratum();
     let each: Option<Vec<f64>> = strata.iter().map(|(_, values)| aggregate.of(values)).collect();
@@ -119,6 +153,84 @@ pub(crate) fn figure(observed: &Observations, aggregate: Aggregate, binary: bool
 pub(crate) fn plain_mean(observed: &Observations) -> Option<Finding> {
     let each: Option<Vec<f64>> = observed.by_stratum().iter().map(|(_, values)| mean(values)).collect();
     Finding::point(mean(&each?)?, observed.len(), "mean")
+}
+
+/// A figure with a bootstrap interval in place of a formula's: BCa for the mean of independent observations, percentiles of
+/// resampled clusters else. `None` for too few and for too many observations, where the formula is better or has to do.
+pub(crate) fn bootstrapped(
+    observed: &Observations,
+    aggregate: Aggregate,
+    how: &Resampling,
+    level: Level,
+) -> Option<Finding> {
+    let n = observed.len();
+    if aggregate == Aggregate::F1 || !(BOOTSTRAP_FROM..=LARGE).contains(&n) {
+        return None;
+    }
+    if aggregate == Aggregate::Mean && observed.is_one_stratum() && !observed.clustered {
+        let drawn = bootstrap_mean(&observed.values, how)?;
+        let interval = drawn.bca(&jackknife(&observed.values, mean)?, level).interval;
+        let se = drawn.standard_error();
+        let degenerate = is_constant(&observed.values);
+        let found = Finding::point(mean(&observed.values)?, n, "mean")?.with(interval, se);
+        return Some(found.degenerate_if(degenerate).seeded(how.seed));
+    }
+    let statistic = |places: &[usize]| {
+        let mut strata: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+        for at in places {
+            strata.entry(*observed.strata.get(*at)?).or_default().push(*observed.values.get(*at)?);
+        }
+        mean(&strata.values().map(|values| aggregate.of(values)).collect::<Option<Vec<f64>>>()?)
+    };
+    over_clusters(observed, aggregate.name(), statistic, how, level)
+}
+
+/// Macro F1 over all labels, strata weighing the same, with the percentile interval of resampled clusters.
+fn f1_figure(observed: &Observations, level: Level) -> Option<Finding> {
+    if observed.labels.len() != observed.len() {
+        return None;
+    }
+    let statistic = |places: &[usize]| {
+        let mut strata: BTreeMap<u32, (Vec<usize>, Vec<usize>)> = BTreeMap::new();
+        for at in places {
+            let (expected, found) = observed.labels.get(*at)?;
+            let place = strata.entry(*observed.strata.get(*at)?).or_default();
+            place.0.push(usize::from(*expected));
+            place.1.push(usize::from(*found));
+        }
+        let f1 = |(truth, found): &(Vec<usize>, Vec<usize>)| {
+            classification(truth, found, observed.classes).ok().flatten().map(|it| it.macro_mean.f1)
+        };
+        mean(&strata.values().map(f1).collect::<Option<Vec<f64>>>()?)
+    };
+    let how = Resampling { resamples: RESAMPLES, ..Resampling::new(SEED) };
+    over_clusters(observed, Aggregate::F1.name(), statistic, &how, level)
+}
+
+/// A statistic of observations, by position, with the percentile interval of resampled clusters where they are enough.
+fn over_clusters(
+    observed: &Observations,
+    name: String,
+    statistic: impl Fn(&[usize]) -> Option<f64> + Sync,
+    how: &Resampling,
+    level: Level,
+) -> Option<Finding> {
+    let mut clusters: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+    observed.clusters.iter().enumerate().for_each(|(at, cluster)| clusters.entry(*cluster).or_default().push(at));
+    let clusters: Vec<Vec<usize>> = clusters.into_values().collect();
+    let of_drawn = |drawn: &[usize]| {
+        let places: Vec<usize> = drawn.iter().filter_map(|at| clusters.get(*at)).flatten().copied().collect();
+        statistic(&places)
+    };
+    let everything: Vec<usize> = (0..clusters.len()).collect();
+    let point = Finding::point(of_drawn(&everything)?, observed.len(), name)?;
+    if clusters.len() < BOOTSTRAP_FROM || observed.len() > LARGE {
+        return Some(point);
+    }
+    let drawn = bootstrap_indices(clusters.len(), of_drawn, how)?;
+    let (interval, se) = (drawn.percentile(level), drawn.standard_error());
+    let found = if interval.is_some() { point.bounded(interval).seeded(how.seed) } else { point };
+    Some(se.map_or(found.clone(), |se| found.erring(se)))
 }
 
 fn mean_figure(observed: &Observations, binary: bool, level: Level) -> Option<Finding> {
@@ -268,6 +380,41 @@ mod tests {
         assert!(width(clustered) > width(figure(&one(&values), Aggregate::Mean, false, Level::P95)));
     }
 
+    /// Issue 3: a bootstrap only on request: BCa of a mean, percentiles of clusters, and an interval for a median, too.
+    #[test]
+    fn a_bootstrap_stands_in_the_place_of_the_formula() {
+        let how = Resampling { resamples: 2_000, ..Resampling::new(Seed(7)) };
+        let values: Vec<f64> = (0..40).map(|at| f64::from(at * at % 17)).collect();
+        let mut observed = one(&values);
+        let by_formula = figure(&observed, Aggregate::Mean, false, Level::P95).unwrap().interval().unwrap();
+        let found = bootstrapped(&observed, Aggregate::Mean, &how, Level::P95).unwrap();
+        let (lo, hi) = found.interval().unwrap();
+        assert_eq!((found.method(), found.seed()), ("BCa bootstrap", Some(7)));
+        assert!((lo - by_formula.0).abs() < 0.3 && (hi - by_formula.1).abs() < 0.3, "{found:?}");
+        let median = bootstrapped(&observed, Aggregate::Median, &how, Level::P95).unwrap();
+        assert_eq!(median.method(), "median, percentile bootstrap");
+        observed.clusters = (0..40).map(|at| at / 4).collect();
+        observed.clustered = true;
+        let clustered = bootstrapped(&observed, Aggregate::Mean, &how, Level::P95).unwrap();
+        assert_eq!(clustered.method(), "mean, percentile bootstrap");
+        assert_eq!(bootstrapped(&one(&values[..9]), Aggregate::Mean, &how, Level::P95), None);
+    }
+
+    /// House rule: F1 over samples has a bootstrap interval with its seed; without labels there is none.
+    #[test]
+    fn f1_is_that_of_the_labels() {
+        let mut observed = Observations { classes: 2, ..Observations::default() };
+        for at in 0..40_u32 {
+            let (expected, found) = (u16::from(at % 4 == 0), u16::from(at % 4 == 0 && at % 8 == 0));
+            observed.push_labelled(f64::from(u8::from(expected == found)), Some((expected, found)), 0, at);
+        }
+        // sklearn.metrics.f1_score(average="macro"): precision and recall of 0 are 30/35 and 1, of 1 are 1 and 5/10
+        let found = figure(&observed, Aggregate::F1, true, Level::P95).unwrap();
+        assert!((found.value() - 0.5 * (60.0 / 65.0 + 10.0 / 15.0)).abs() < 1e-12, "{found:?}");
+        assert_eq!((found.method(), found.seed()), ("macro F1, percentile bootstrap", Some(1)));
+        assert_eq!(figure(&one(&[1.0; 12]), Aggregate::F1, true, Level::P95), None);
+    }
+
     #[test]
     fn percentiles_are_observed_values() {
         let values: Vec<f64> = (1..=20).map(f64::from).collect();
@@ -275,6 +422,6 @@ mod tests {
         let found = figure(&one(&values), p95, false, Level::P95).unwrap();
         assert_eq!((found.value(), found.method(), found.interval()), (19.0, "p95 (nearest rank)", None));
         assert_eq!(Aggregate::parse("p100"), None);
-        assert_eq!(Aggregate::parse("f1"), None);
+        assert_eq!(Aggregate::parse("f2"), None);
     }
 }

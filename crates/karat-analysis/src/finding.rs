@@ -60,6 +60,13 @@ impl Finding {
         self
     }
 
+    /// The same with its standard error, where that is a number.
+    #[must_use]
+    pub(crate) fn erring(mut self, se: f64) -> Self {
+        self.se = finite(se);
+        self
+    }
+
     /// The same, made with a seed.
     #[must_use]
     pub(crate) fn seeded(mut self, seed: Seed) -> Self {

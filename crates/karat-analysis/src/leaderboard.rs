@@ -69,11 +69,14 @@ pub(crate) fn rank(
         (0..table.samples()).any(|sample| contender.slots.iter().any(|slot| value(sample, *slot).is_some()))
     });
     let slots = ranked.first().map_or(0, |contender| contender.slots.len());
-    let mut board = Board::new(ranked.len(), table.is_clustered());
+    let mut board = Board::new(ranked.len(), &table.observations(metric));
     for sample in 0..table.samples() {
         for slot in 0..slots {
-            let row: Vec<Option<f64>> =
-                ranked.iter().map(|it| value(sample, it.slots.get(slot).copied().flatten())).collect();
+            let entry = |it: &Contender| {
+                let system = it.slots.get(slot).copied().flatten()?;
+                Some((value(sample, Some(system))?, table.labels(metric, sample, system)))
+            };
+            let row: Vec<Option<Entry>> = ranked.iter().map(entry).collect();
             board.add(sample, slot, table.cluster(sample), &row);
         }
     }
@@ -104,6 +107,9 @@ fn contenders(plan: &PlanHeader) -> Vec<Contender> {
     models.into_iter().map(contender).collect()
 }
 
+/// A value with the labels behind it, where there are some.
+type Entry = (f64, Option<(u16, u16)>);
+
 /// What accumulates over the shared cells.
 struct Board {
     observed: Vec<Observations>,
@@ -114,10 +120,9 @@ struct Board {
 }
 
 impl Board {
-    fn new(contenders: usize, clustered: bool) -> Self {
-        let empty = Observations { clustered, ..Observations::default() };
+    fn new(contenders: usize, empty: &Observations) -> Self {
         Self {
-            observed: vec![empty; contenders],
+            observed: vec![empty.clone(); contenders],
             not_shared: vec![0; contenders],
             shared: 0,
             scored: 0,
@@ -125,19 +130,19 @@ impl Board {
         }
     }
 
-    fn add(&mut self, sample: usize, slot: usize, cluster: u32, row: &[Option<f64>]) {
+    fn add(&mut self, sample: usize, slot: usize, cluster: u32, row: &[Option<Entry>]) {
         self.scored += u64::from(row.iter().any(Option::is_some));
-        let Some(values) = row.iter().copied().collect::<Option<Vec<f64>>>().filter(|row| !row.is_empty()) else {
+        let Some(values) = row.iter().copied().collect::<Option<Vec<Entry>>>().filter(|row| !row.is_empty()) else {
             for (missing, value) in self.not_shared.iter_mut().zip(row) {
                 *missing += u64::from(value.is_some());
             }
             return;
         };
         self.shared += 1;
-        for (observed, value) in self.observed.iter_mut().zip(&values) {
-            observed.push(*value, slot, cluster);
+        for (observed, (value, labels)) in self.observed.iter_mut().zip(&values) {
+            observed.push_labelled(*value, *labels, slot, cluster);
         }
-        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        let mean = values.iter().map(|(value, _)| value).sum::<f64>() / values.len() as f64;
         match self.samples.last_mut() {
             Some((last, sum, n)) if *last == sample => (*sum, *n) = (*sum + mean, *n + 1),
             _ => self.samples.push((sample, mean, 1)),
@@ -152,7 +157,7 @@ impl Board {
         better: Better,
         measure: Measure,
     ) -> Leaderboard {
-        let figure = |observed| estimate::figure(observed, measure.aggregate, measure.binary, measure.level);
+        let figure = |observed| measure.figure(observed);
         let mut order: Vec<(usize, Place)> = ranked
             .iter()
             .enumerate()

@@ -24,6 +24,7 @@ pub mod gate;
 pub mod golden;
 mod groups;
 mod history;
+mod labels;
 mod leaderboard;
 mod named;
 mod pass;
@@ -40,14 +41,16 @@ mod texts;
 pub use aggregate::Spread;
 pub use agreement::{JudgePair, MetricAgreement};
 pub use analyses::{
-    Agreement, AgreementOptions, Analysed, Balance, BalanceOptions, BestThreshold, Bucket, Buckets,
-    CalibratedDimension, CalibratedJudge, Calibration, CalibrationForm, CalibrationOptions, CatalogEntry, Category,
-    CategoryExample, ColumnBalance, Comparison, Confidence, ConfidenceOptions, Confusion, ConfusionOptions,
-    CorpusDimension, CorpusSession, CurveBin, Delta, DeltaOptions, Diagnostics, DiagnosticsOptions, ErrorKind, Errors,
-    Evaluation, Example, Failure, FailureCategory, Failures, FailuresOptions, Flagged, Grading, Latency, MetricDelta,
-    MissingGroup, MissingItem, MissingItems, MissingItemsOptions, Mover, NoteCount, Notes, Offsets, Often, Outcome,
-    Over, Portion, Power, PowerOptions, Services, Shortfall, Slice, Slices, SlicesOptions, SpanFigures, Stage, Stretch,
-    SummaryCorpus, SummaryCorpusOptions, TextChange, TextDelta, ThresholdDecision, catalog,
+    Agreement, AgreementOptions, Analysed, AnchorMethod, Anchored, Balance, BalanceOptions, BestThreshold, BiasCheck,
+    Bucket, Buckets, CalibratedDimension, CalibratedJudge, Calibration, CalibrationForm, CalibrationOptions,
+    CatalogEntry, Category, CategoryExample, ColumnBalance, Comparison, Confidence, ConfidenceOptions, Confusion,
+    ConfusionOptions, CorpusDimension, CorpusSession, CurveBin, Delta, DeltaOptions, Diagnostics, DiagnosticsOptions,
+    ErrorKind, Errors, Evaluation, Example, Failure, FailureCategory, Failures, FailuresOptions, Flagged, Grading,
+    HumanAnchor, HumanAnchorOptions, JudgeBias, JudgeBiasOptions, Latency, Leaning, MetricDelta, MissingGroup,
+    MissingItem, MissingItems, MissingItemsOptions, Mover, Notable, NoteCount, Notes, Offsets, Often, Outcome, Over,
+    OwnFamily, Portion, Position, Power, PowerOptions, Repeated, Services, Shortfall, Slice, Slices, SlicesOptions,
+    SpanFigures, Stage, Stretch, SummaryCorpus, SummaryCorpusOptions, TextChange, TextDelta, ThresholdDecision,
+    catalog,
 };
 pub use baseline::Beside;
 pub use consensus::{CellScores, Consensus, united_diagnostics};

@@ -16,6 +16,7 @@ use crate::cost::Spend;
 use crate::findings::{Findings, SampleCosts, Summary};
 use crate::groups::{self, Group, Members, Tally};
 use crate::leaderboard::{Leaderboard, rank};
+use crate::pinned::Pinned;
 use crate::recommend;
 use crate::table::{ScoreTable, TableBuilder};
 
@@ -23,15 +24,17 @@ use crate::table::{ScoreTable, TableBuilder};
 const FEW_CLUSTERS: usize = 8;
 
 /// How findings are made.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Options {
     /// Confidence level of all intervals.
     pub level: Level,
+    /// The pinned run that the suite names, for analyses that compare with it.
+    pub baseline: Option<Arc<Pinned>>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { level: Level::P95 }
+        Self { level: Level::P95, baseline: None }
     }
 }
 
@@ -47,7 +50,7 @@ pub fn analyse(rows: &dyn RunRows, options: &Options) -> Result<Findings, Analys
     let header = rows.header();
     let plan = header.plan.clone();
     let measures: Vec<Measure> =
-        plan.metrics.iter().map(|metric| Measure::of(metric, options.level)).collect::<Result<_, _>>()?;
+        plan.metrics.iter().map(|metric| Measure::of(&plan, metric, options.level)).collect::<Result<_, _>>()?;
     let mut pass = Pass::new(&plan)?;
     let mut wrong = None;
     let mut unread = None;
@@ -75,7 +78,7 @@ pub fn analyse(rows: &dyn RunRows, options: &Options) -> Result<Findings, Analys
     if pass.is_empty() {
         return Err(AnalysisError::Empty { run: header.id.clone(), suite: plan.suite.clone(), planned: plan.cells() });
     }
-    Ok(pass.finish(measures))
+    Ok(pass.finish(measures, options.baseline.as_deref()))
 }
 
 /// Whether every analysis of a plan can be begun: what only the analysis itself can say of its options, before anything
@@ -140,10 +143,10 @@ impl Pass {
         Ok(())
     }
 
-    fn finish(self, measures: Vec<Measure>) -> Findings {
+    fn finish(self, measures: Vec<Measure>, baseline: Option<&Pinned>) -> Findings {
         let plan = self.plan;
         let table = self.table.finish();
-        let setting = Setting { plan: &plan, measures: &measures, table: &table };
+        let setting = Setting { plan: &plan, measures: &measures, table: &table, baseline };
         let analyses = self.analyses.into_iter().map(|running| running.finish(&setting)).collect();
         let group = |members: Members| Group {
             tally: members.systems.iter().filter_map(|at| self.tallies.get(*at)).fold(Tally::default(), sum),

@@ -4,11 +4,15 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use karat_types::{CellRow, CellStatus, PlanHeader, SampleRecord, Score};
+use karat_types::{CellRow, CellStatus, MetricSpec, PlanHeader, SampleRecord, Score, ScorerKind};
 
 use crate::AnalysisError;
 use crate::consensus::CellScores;
+use crate::estimate::Observations;
 use crate::reduce::Reduce;
+
+/// The `aggregate` that needs labels.
+const F1: &str = "f1";
 
 /// Why a sample × system has no value, or that it has one. The order is that of precedence when
 /// trials differ.
@@ -54,6 +58,31 @@ impl State {
 struct Column {
     values: Vec<f64>,
     states: Vec<State>,
+    /// Of metrics whose figure needs them: the labels of each entry, of its first trial that has some.
+    labels: Option<Labels>,
+}
+
+/// The labels of a metric, by number.
+#[derive(Debug, Clone, Default)]
+struct Labels {
+    names: BTreeMap<String, u16>,
+    pairs: Vec<Option<(u16, u16)>>,
+}
+
+impl Labels {
+    /// Labels that the scorer declares come first, also those that no output has.
+    fn declared(names: impl Iterator<Item = String>) -> Self {
+        let mut labels = Self::default();
+        names.for_each(|name| {
+            labels.number(name);
+        });
+        labels
+    }
+
+    fn number(&mut self, name: String) -> u16 {
+        let next = u16::try_from(self.names.len()).unwrap_or(u16::MAX);
+        *self.names.entry(name).or_insert(next)
+    }
 }
 
 /// A sample as the table knows it.
@@ -100,12 +129,41 @@ impl ScoreTable {
         column.and_then(|it| it.states.get(sample * self.systems + system)).copied().unwrap_or(State::Absent)
     }
 
+    /// The labels of an entry, expected and found, and how many labels there are; of metrics whose figure is that of
+    /// labels.
+    pub(crate) fn labels(&self, metric: usize, sample: usize, system: usize) -> Option<(u16, u16)> {
+        let labels = self.columns.get(metric)?.labels.as_ref()?;
+        labels.pairs.get(sample * self.systems + system).copied().flatten()
+    }
+
+    /// Observations of a metric that are still empty.
+    pub(crate) fn observations(&self, metric: usize) -> Observations {
+        let labels = self.columns.get(metric).and_then(|column| column.labels.as_ref());
+        Observations {
+            clustered: self.clustered,
+            classes: labels.map_or(0, |labels| labels.names.len()),
+            ..Observations::default()
+        }
+    }
+
     /// The value of an entry, where it has one.
     pub(crate) fn value(&self, metric: usize, sample: usize, system: usize) -> Option<f64> {
         let at = sample * self.systems + system;
         let column = self.columns.get(metric)?;
         (*column.states.get(at)? == State::Value).then(|| column.values.get(at).copied()).flatten()
     }
+}
+
+/// An empty column of a metric.
+fn column(plan: &PlanHeader, metric: &MetricSpec) -> Column {
+    let declared = || {
+        let scorer = plan.scorers.get(metric.scorer)?;
+        let ScorerKind::Metric { with, .. } = &scorer.kind else { return None };
+        let labels = with.get("labels")?.as_array()?;
+        Some(labels.iter().filter_map(|label| label.as_str().map(str::to_owned)).collect::<Vec<_>>())
+    };
+    let labels = (metric.aggregate == F1).then(|| Labels::declared(declared().unwrap_or_default().into_iter()));
+    Column { labels, ..Column::default() }
 }
 
 /// Fills a [`ScoreTable`] from cells in plan order.
@@ -158,7 +216,7 @@ impl TableBuilder {
                 systems,
                 clustered: false,
                 rows: Vec::new(),
-                columns: vec![Column::default(); metrics],
+                columns: plan.metrics.iter().map(|metric| column(&plan, metric)).collect(),
             },
             clusters: BTreeMap::new(),
             next_cluster: 0,
@@ -179,6 +237,17 @@ impl TableBuilder {
         let metrics = self.plan.metrics.len();
         for metric in 0..metrics {
             let score = scores.scores.get(metric).and_then(Option::as_ref);
+            if let (Some(labels), Some(said)) = (
+                self.table.columns.get_mut(metric).and_then(|column| column.labels.as_mut()),
+                score.and_then(Score::labels),
+            ) {
+                let pair = (labels.number(said.0), labels.number(said.1));
+                let place = (self.table.rows.len() - 1) * self.table.systems + row.system;
+                labels.pairs.resize(labels.pairs.len().max(place + 1), None);
+                if let Some(slot) = labels.pairs.get_mut(place).filter(|slot| slot.is_none()) {
+                    *slot = Some(pair);
+                }
+            }
             if let Some(trials) = self.trials.get_mut(row.system * metrics + metric) {
                 let state = State::of(row, score);
                 trials.state = trials.state.max(state);

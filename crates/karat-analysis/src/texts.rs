@@ -15,6 +15,22 @@ pub(crate) fn text_of(item: &Value) -> String {
     }
 }
 
+/// Every text within an output, one below the other; other values as JSON.
+pub(crate) fn all_text(output: &Value) -> String {
+    fn gather<'v>(value: &'v Value, into: &mut Vec<std::borrow::Cow<'v, str>>) {
+        match value {
+            Value::String(text) => into.push(text.into()),
+            Value::Array(items) => items.iter().for_each(|item| gather(item, into)),
+            Value::Object(members) => members.values().for_each(|member| gather(member, into)),
+            Value::Null => {}
+            other => into.push(other.to_string().into()),
+        }
+    }
+    let mut texts = Vec::new();
+    gather(output, &mut texts);
+    texts.join("\n")
+}
+
 /// The text in lower case, its words apart by one blank and without punctuation at their ends:
 /// two texts with one folded form count as equal.
 pub(crate) fn folded(text: &str) -> String {
@@ -41,6 +57,7 @@ mod tests {
         assert_eq!(text_of(&json!({"area": "costs", "weight": 1})), "costs");
         assert_eq!(text_of(&json!({"n": 1, "text": "t", "a": "b"})), "t");
         assert_eq!(text_of(&json!(3)), "3");
+        assert_eq!(all_text(&json!({"a": "x", "b": [1, {"c": "y"}, null]})), "x\n1\ny");
     }
 
     #[test]

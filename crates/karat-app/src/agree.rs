@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use karat_analysis::agree::{Agreed, Label, Options, agree};
+use karat_analysis::agree::{Agreed, Options, agree};
+use karat_types::Label;
 
 use crate::{App, AppError};
 

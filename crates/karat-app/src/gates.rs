@@ -6,7 +6,7 @@ use karat_analysis::gate::{check, decide, too_many_errors};
 use karat_analysis::{Findings, Pinned, References, Verdicts, primary};
 use karat_store::StoredRun;
 use karat_suite::{Files, load_policy};
-use karat_types::{Against, Exit, Gate, PlanHeader, Rules, RunHeader, RunRows, RunStatus, Threshold};
+use karat_types::{Against, AnalysisSpec, Exit, Gate, PlanHeader, Rules, RunHeader, RunRows, RunStatus, Threshold};
 use serde::{Deserialize, Serialize};
 
 use crate::preset::SuiteFiles;
@@ -234,6 +234,22 @@ impl App {
 /// The gates that bound a change.
 fn changes(rules: &Rules) -> impl Iterator<Item = &Gate> {
     rules.gates.iter().filter(|gate| gate.max_drop.is_some() || gate.max_rise.is_some())
+}
+
+/// The pinned run that the suite of a run names, where an analysis compares with it and something is pinned.
+///
+/// # Errors
+/// The file cannot be read, or is no pinned run.
+pub(crate) fn baseline(stored: &StoredRun) -> Result<Option<Pinned>, AppError> {
+    let compares = |spec: &AnalysisSpec| spec.with.get("over").is_some_and(|over| over == "baseline");
+    let header = stored.header();
+    let path = begun(header).ok().and_then(|begun| begun.rules.baseline);
+    let Some(path) = path.filter(|_| header.plan.analyses.iter().any(compares)) else { return Ok(None) };
+    match SuiteFiles.read(&path) {
+        Ok(bytes) => pinned(&path, &bytes).map(Some),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(AppError::harness(format!("reading the baseline {path}: {error}"))),
+    }
 }
 
 fn wants_baseline(rules: &Rules) -> bool {

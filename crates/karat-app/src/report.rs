@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use karat_analysis::{Findings, Options, Outcome, Verdicts, analyse};
 use karat_report::{Context, Estimate, Report};
@@ -10,7 +11,7 @@ use karat_store::StoredRun;
 use karat_types::{Exit, Layout, RunHeader, RunRows};
 use serde_json::json;
 
-use crate::gates::{exit, unjudged};
+use crate::gates::{baseline, exit, unjudged};
 use crate::run::Begun;
 use crate::{App, AppError};
 
@@ -124,7 +125,8 @@ impl App {
 }
 
 pub(crate) fn findings(stored: &StoredRun) -> Result<Findings, AppError> {
-    analyse(stored, &Options::default()).map_err(|error| AppError::harness(error.to_string()))
+    let options = Options { baseline: baseline(stored)?.map(Arc::new), ..Options::default() };
+    analyse(stored, &options).map_err(|error| AppError::harness(error.to_string()))
 }
 
 fn stream(report: Report<'_>, format: Format, mut out: &mut dyn Write) -> Result<(), AppError> {

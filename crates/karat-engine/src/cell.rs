@@ -10,8 +10,8 @@ use karat_scoring::scorer::{CellView, ScoresSoFar};
 use karat_store::{Ledger, Store};
 use karat_text::template::Context;
 use karat_types::{
-    CellCost, CellError, CellRecord, CellStatus, JudgmentRecord, Key, Moment, Money, Note, PlanHeader, Record, Sample,
-    Score, StepRecord, output_key,
+    CellCost, CellError, CellRecord, CellStatus, JudgmentRecord, Key, Moment, Money, Note, PlanHeader, Record, Round,
+    Sample, Score, StepRecord, output_key,
 };
 use serde_json::{Map, Value};
 use tokio::time::Instant;
@@ -20,7 +20,7 @@ use crate::EngineError;
 use crate::calls::{Calls, Tally, Target};
 use crate::flights::{Flights, Landing};
 use crate::history::{Earlier, Place};
-use crate::identity::{RowDigests, judgment_key, recorded_key};
+use crate::identity::{RowDigests, judgment_key, recorded_key, subject_key};
 use crate::steps::{StepEnd, StepInput};
 use crate::stop::Stop;
 use crate::systems::{ReadyJudge, ReadyStep, ReadySystem, Systems};
@@ -366,7 +366,9 @@ impl Workshop {
 
     async fn judge(&self, row: &Row, record: &CellRecord, present: &[(u16, u16)]) -> Judged {
         let (CellStatus::Ok, Some(output)) = (record.status, &record.output) else { return Judged::default() };
-        let wanted = self.systems.judges.iter().filter(|judge| !present.contains(&(judge.scorer, judge.judge)));
+        let (_, system, _) = self.plan.place(record.ordinal);
+        let judges = self.systems.judges.iter().filter(|judge| judge.is_asked(system));
+        let wanted = judges.filter(|judge| !present.contains(&(judge.scorer, judge.judge)));
         let results = join_all(wanted.map(|judge| self.judgment(row, record, output, judge))).await;
         results.into_iter().fold(Judged::default(), |all, one| Judged {
             unscored: all.unscored || one.unscored,
@@ -375,13 +377,19 @@ impl Workshop {
     }
 
     async fn judgment(&self, row: &Row, record: &CellRecord, output: &Value, judge: &ReadyJudge) -> Judged {
-        let key = judgment_key(judge.identity, record.output_hash, row.digests.get(&self.systems.reads, judge.reads));
-        let (judgment, landing) = self.judgments.join(key, self.judge_once(key, row, output, judge)).await;
+        let Ok((other, paid)) = self.other(row, record.ordinal, judge).await else {
+            return Judged { unscored: true, left: true };
+        };
+        let subject = subject_key(record.output_hash, other.as_deref());
+        let key = judgment_key(judge.identity, subject, row.digests.get(&self.systems.reads, judge.reads));
+        let made = self.judge_once(key, row, output, other.as_deref(), judge);
+        let (judgment, landing) = self.judgments.join(key, made).await;
         let mut judgment =
             JudgmentRecord { ordinal: record.ordinal, scorer: judge.scorer, judge: judge.judge, ..(*judgment).clone() };
         if landing.is_none() {
             judgment.cost.paid = Money::ZERO;
         }
+        judgment.cost.paid += paid;
         if judgment.error.as_ref().is_some_and(CellError::is_stop) {
             return Judged { unscored: true, left: true };
         }
@@ -397,15 +405,51 @@ impl Workshop {
         }
     }
 
-    async fn judge_once(&self, key: Key, row: &Row, output: &Value, judge: &ReadyJudge) -> Arc<JudgmentRecord> {
+    /// The output that a pair's judge compares with, where there is one, and what was paid for it now.
+    ///
+    /// # Errors
+    /// The run is being stopped.
+    async fn other(
+        &self,
+        row: &Row,
+        ordinal: u64,
+        judge: &ReadyJudge,
+    ) -> Result<(Option<Arc<Value>>, Money), CellError> {
+        let (_, system, trial) = self.plan.place(ordinal);
+        let Some(partner) = judge.partner(system) else { return Ok((None, Money::ZERO)) };
+        let (partner, trial) = (&self.systems.systems[partner], self.plan.trial_beside(partner, trial));
+        if let Some(earlier) = &self.outputs {
+            let model = partner.model.as_ref().map(|model| model.id.as_str());
+            let place = Place { row: row.sample.row, sample: &row.sample.id, model, variant: &partner.variant, trial };
+            return Ok((earlier.stored(place).ok().flatten().and_then(|cell| cell.output), Money::ZERO));
+        }
+        match self.output(row, partner, trial, None).await {
+            Ok(found) => Ok((Some(found.made.step.output.clone()), found.paid)),
+            Err(unmade) => match &*unmade {
+                Unmade::Failed(error, _) if error.is_stop() => Err(error.clone()),
+                Unmade::Failed(_, tally) => Ok((None, tally.paid)),
+                Unmade::Skipped(_) => Ok((None, Money::ZERO)),
+            },
+        }
+    }
+
+    async fn judge_once(
+        &self,
+        key: Key,
+        row: &Row,
+        output: &Value,
+        other: Option<&Value>,
+        judge: &ReadyJudge,
+    ) -> Arc<JudgmentRecord> {
         if let Some(stored) = self.store.judgment(key).ok().flatten().filter(|it| it.run_started_at >= self.oldest) {
             let (made_at, known) = (Some(stored.run_started_at), stored.record);
             let cost = CellCost { paid: Money::ZERO, ..known.cost };
             let scores = judge.rebase(&known.scores);
-            return Arc::new(JudgmentRecord { reused: true, made_at, cost, scores, ..known });
+            let rounds = judge.rounds_of(&known);
+            return Arc::new(JudgmentRecord { reused: true, made_at, cost, scores, rounds, ..known });
         }
         let seed = self.plan.run.seed;
-        let machine = judge.machine.machine(JudgeInput { sample: &row.shown, output, seed });
+        let machine = judge.machine.against(JudgeInput { sample: &row.shown, output, seed }, other);
         let target = Target {
             who: judge.who.clone(),
             model: Some(judge.model.clone()),
@@ -421,6 +465,12 @@ impl Workshop {
         let scores = judge.metrics.iter();
         let scores = scores.map(|(name, at)| (*at, score(name).unwrap_or_else(|| Score::unscored(why)))).collect();
         let cost = CellCost { usage: tally.usage, cost: tally.known_cost(), paid: tally.paid };
+        let place = |name: &str| judge.metrics.iter().find(|(known, _)| known == name).map(|(_, at)| *at);
+        let rounds = verdict.rounds.iter().map(|round| Round {
+            swapped: round.swapped,
+            scores: round.scores.iter().filter_map(|(name, value)| Some((place(name)?, *value))).collect(),
+        });
+        let rounds = rounds.collect();
         Arc::new(JudgmentRecord {
             ordinal: 0,
             key,
@@ -430,6 +480,7 @@ impl Workshop {
             reasoning: verdict.reasoning,
             diagnostics: verdict.diagnostics,
             caps: verdict.caps,
+            rounds,
             rung: verdict.rung.map(|rung| rung.as_str().to_owned()),
             shuffle_seed: verdict.shuffle_seed,
             prompt_version: judge.version.clone(),

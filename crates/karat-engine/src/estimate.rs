@@ -18,7 +18,7 @@ use crate::EngineError;
 use crate::cell::{Row, step_input};
 use crate::files::Library;
 use crate::history::{self, Earlier};
-use crate::identity::{judgment_key, recorded_key, seed_of};
+use crate::identity::{judgment_key, recorded_key, seed_of, subject_key};
 use crate::lengths::Lengths;
 use crate::steps::{DEFAULT_MAX_TOKENS, StepEnd};
 use crate::systems::{ReadyJudge, ReadyStep, ReadySystem, Systems};
@@ -252,6 +252,8 @@ struct Sum {
 /// A cell as the walk sees it.
 struct Place<'a> {
     row: &'a Row,
+    at: usize,
+    trial: u32,
     system: &'a ReadySystem,
     keys: &'a [Key],
 }
@@ -271,7 +273,7 @@ impl Walk<'_> {
                 system.keys(&systems, &row.digests, before, trial)
             }
         };
-        let place = Place { row, system, keys: &keys };
+        let place = Place { row, at, trial, system, keys: &keys };
         let (made, known) = self.made(&keys, &start)?;
         let Some((mut needed, known)) = self.steps(&place, made, known) else {
             self.estimate.skipped += 1;
@@ -283,7 +285,7 @@ impl Walk<'_> {
             self.estimate.reused += 1;
         }
         let steps = needed.len();
-        self.judgments(row, &known, &mut needed)?;
+        self.judgments(&place, &known, &mut needed)?;
         let is_afresh = made == 0 && needed.len() - steps == systems.judges.len();
         let afresh = (self.afresh.is_some() && !is_afresh).then(|| self.all(&place, start));
         if let Some(sums) = &mut self.afresh {
@@ -350,7 +352,8 @@ impl Walk<'_> {
     /// The calls of a cell of which nothing is there.
     fn all(&self, place: &Place<'_>, start: Known) -> Vec<Needed> {
         let Some((mut needed, known)) = self.steps(place, 0, start) else { return Vec::new() };
-        needed.extend(self.systems.judges.iter().map(|judge| self.judgment(place.row, &known, judge)));
+        let judges = self.systems.judges.iter().filter(|judge| judge.is_asked(place.at));
+        needed.extend(judges.map(|judge| self.judgment(place.row, &known, judge)));
         needed
     }
 
@@ -382,11 +385,18 @@ impl Walk<'_> {
     }
 
     /// Adds the calls of the judgments that are not there.
-    fn judgments(&mut self, row: &Row, known: &Known, needed: &mut Vec<Needed>) -> Result<(), EngineError> {
-        for judge in &self.systems.clone().judges {
-            if let (Some((store, oldest)), Known::Output(output)) = (self.store, known) {
+    fn judgments(&mut self, place: &Place<'_>, known: &Known, needed: &mut Vec<Needed>) -> Result<(), EngineError> {
+        let row = place.row;
+        for judge in self.systems.clone().judges.iter().filter(|judge| judge.is_asked(place.at)) {
+            let other = match judge.partner(place.at) {
+                Some(partner) => self.known_output(row, partner, place.trial)?,
+                None => None,
+            };
+            let is_known = judge.partners.is_none() || other.is_some();
+            if let (Some((store, oldest)), Known::Output(output), true) = (self.store, known, is_known) {
                 let columns = row.digests.get(&self.systems.reads, judge.reads);
-                if store.has_judgment(judgment_key(judge.identity, output_key(output), columns), oldest)? {
+                let subject = subject_key(output_key(output), other.as_deref());
+                if store.has_judgment(judgment_key(judge.identity, subject, columns), oldest)? {
                     self.estimate.judgments_reused += 1;
                     continue;
                 }
@@ -395,6 +405,20 @@ impl Walk<'_> {
             needed.push(self.judgment(row, known, judge));
         }
         Ok(())
+    }
+
+    /// The output of a system, where it is there.
+    fn known_output(&self, row: &Row, at: usize, trial: u32) -> Result<Option<Arc<Value>>, EngineError> {
+        let systems = self.systems.clone();
+        let Some(system) = systems.systems.get(at) else { return Ok(None) };
+        let trial = self.plan.header.trial_beside(at, trial);
+        let Some(start) = self.start(row, system, trial)? else { return Ok(None) };
+        let before = if let Known::Output(output) = &start { recorded_key(output) } else { systems.root };
+        let keys = if self.outputs.is_some() { Vec::new() } else { system.keys(&systems, &row.digests, before, trial) };
+        Ok(match self.made(&keys, &start)? {
+            (made, Known::Output(output)) if made == keys.len() => Some(output),
+            _ => None,
+        })
     }
 
     fn judgment(&self, row: &Row, known: &Known, judge: &ReadyJudge) -> Needed {
@@ -504,13 +528,17 @@ fn judge_sum(row: &Row, judge: &ReadyJudge, known: &Known, seed: u64) -> Sum {
     let (calls, input) = match known {
         Known::Output(output) => {
             let input = JudgeInput { sample: &row.shown, output, seed };
-            match judge.machine.machine(input).poll(Vec::new()) {
+            // The other output of a pair is taken to be as long as this one.
+            match judge.machine.against(input, Some(&**output)).poll(Vec::new()) {
                 Turn::Ask(asks) => (asks.len() as u64, asks.iter().map(prompt_tokens).sum()),
                 Turn::Done(_) => (0, 0),
             }
         }
         Known::Nothing => (0, 0),
-        Known::Length(length) => (1, length + judge.rubric_tokens + row_tokens(row)),
+        Known::Length(length) => {
+            let shown = if judge.partners.is_some() { 2 * length } else { *length };
+            (judge.rounds, judge.rounds * (shown + judge.rubric_tokens + row_tokens(row)))
+        }
     };
     let (output, most) = (calls * output, 1 + judge.reasks);
     Sum {

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use karat_types::{Key, KeyBuilder, Sample, Slot};
+use karat_types::{Key, KeyBuilder, Sample, Slot, output_key};
 use serde_json::Value;
 
 /// Names of the roles among what is read. No column's, since templates reach columns through `sample`.
@@ -116,6 +116,14 @@ pub(crate) fn step_key(before: Key, identity: Key, row: Key, trial: u32) -> Key 
 /// Key of an output that was not made but found.
 pub(crate) fn recorded_key(output: &Value) -> Key {
     KeyBuilder::new("karat/recorded/1").value(output).finish()
+}
+
+/// What a judgment is about: an output, or a pair of them.
+pub(crate) fn subject_key(output: Key, other: Option<&Value>) -> Key {
+    match other {
+        None => output,
+        Some(other) => KeyBuilder::new("karat/pair/1").key(output).key(output_key(other)).finish(),
+    }
 }
 
 /// Key of one call of a step or judgment.

@@ -136,6 +136,9 @@ pub(crate) fn of_judge(scorer: &RubricScorer, prompt_version: &str, judge: &Mode
     parts.add("rubric", Value::Object(rubric));
     parts.add("judge's prompt version", prompt_version);
     parts.add("judge's parameters", &scorer.parameters);
+    if scorer.rounds() > 1 || scorer.versus.is_some() {
+        parts.add("votes and orders", json!([scorer.votes, scorer.orders, scorer.versus.is_some()]));
+    }
     if scorer.rubric.examples > 0 {
         parts.add("calibration examples", &scorer.labels);
     }

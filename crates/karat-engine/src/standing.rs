@@ -14,7 +14,7 @@ use crate::cell::Row;
 use crate::estimate::recorded_output;
 use crate::files::Library;
 use crate::history::{History, Made, Place};
-use crate::identity::{judgment_key, recorded_key};
+use crate::identity::{judgment_key, recorded_key, subject_key};
 use crate::parts::Change;
 use crate::systems::{ReadyJudge, ReadySystem, Systems};
 
@@ -190,8 +190,16 @@ impl Desk<'_> {
         let last = self.history.last(place)?;
         let output = self.output(row, reads, at, trial, last.as_ref())?;
         let judges = if output.standing == Standing::Skipped { &[][..] } else { &self.systems.judges };
-        let judgments =
-            judges.iter().map(|judge| self.judgment(row, reads, judge, output.value.as_deref(), last.as_ref()));
+        let judgments = judges.iter().filter(|judge| judge.is_asked(at)).map(|judge| {
+            let Some(partner) = judge.partner(at) else {
+                return self.judgment(row, reads, judge, output.value.as_deref(), None, last.as_ref());
+            };
+            let beside = self.plan.header.trial_beside(partner, trial);
+            let other = self.output(row, reads, partner, beside, None)?.value;
+            // Half a pair is not judged: it follows when both are there.
+            let own = output.value.as_deref().filter(|_| other.is_some());
+            self.judgment(row, reads, judge, own, other.as_deref(), last.as_ref())
+        });
         Ok(CellOutlook {
             cell: ordinal,
             sample: row.sample.id.to_string(),
@@ -266,13 +274,14 @@ impl Desk<'_> {
         reads: &[(String, Key)],
         judge: &ReadyJudge,
         output: Option<&Value>,
+        other: Option<&Value>,
         last: Option<&Made<'_>>,
     ) -> Result<JudgmentOutlook, EngineError> {
         let plan = &self.plan.header;
         let scorer = plan.scorers[usize::from(judge.scorer)].id.clone();
         let standing = match output {
             None => Standing::Follows,
-            Some(output) => self.judged(row, reads, judge, &scorer, output, last)?,
+            Some(output) => self.judged(row, reads, judge, &scorer, (output, other), last)?,
         };
         Ok(JudgmentOutlook { scorer, judge: judge.model.id.clone(), standing })
     }
@@ -283,11 +292,12 @@ impl Desk<'_> {
         reads: &[(String, Key)],
         judge: &ReadyJudge,
         scorer: &str,
-        output: &Value,
+        (output, other): (&Value, Option<&Value>),
         last: Option<&Made<'_>>,
     ) -> Result<Standing, EngineError> {
         let output = output_key(output);
-        let key = judgment_key(judge.identity, output, row.digests.get(&self.systems.reads, judge.reads));
+        let subject = subject_key(output, other);
+        let key = judgment_key(judge.identity, subject, row.digests.get(&self.systems.reads, judge.reads));
         let stored = self.store.judgment(key)?;
         if let Some(stored) = stored {
             let (run, made_at) = (stored.run, stored.run_started_at);

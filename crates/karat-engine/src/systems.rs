@@ -7,7 +7,7 @@ use std::time::Duration;
 use karat_scoring::judge::{PROMPT_VERSION, RubricJudge};
 use karat_scoring::scorer::{self, Scorer};
 use karat_text::template::Context;
-use karat_types::{Key, KeyBuilder, ModelSpec, PlanHeader, Score, ScorerKind};
+use karat_types::{JudgmentRecord, Key, KeyBuilder, ModelSpec, PlanHeader, Round, Score, ScorerKind};
 use serde_json::{Value, json};
 
 use crate::EngineError;
@@ -77,6 +77,10 @@ pub(crate) struct ReadyJudge {
     pub version: Option<String>,
     /// Metric index by dimension.
     pub metrics: Vec<(String, u16)>,
+    /// By system, the one whose output it is compared with; `None` for judges of single outputs.
+    pub partners: Option<Vec<Option<usize>>>,
+    /// How often it is asked about an output.
+    pub rounds: u64,
     /// Declared bound of a reply.
     pub max_tokens: Option<u32>,
     /// How often it may be asked again.
@@ -122,6 +126,27 @@ impl ReadyJudge {
         let now = self.metrics.iter().map(|(_, at)| *at).min().unwrap_or_default();
         scores.iter().map(|(at, score)| (at - then + now, score.clone())).collect()
     }
+
+    /// The rounds of a stored judgment at this run's metric positions.
+    pub fn rounds_of(&self, stored: &JudgmentRecord) -> Vec<Round> {
+        let then = stored.scores.iter().map(|(at, _)| *at).min().unwrap_or_default();
+        let now = self.metrics.iter().map(|(_, at)| *at).min().unwrap_or_default();
+        let moved = |round: &Round| Round {
+            scores: round.scores.iter().map(|(at, value)| (at - then + now, *value)).collect(),
+            ..round.clone()
+        };
+        stored.rounds.iter().map(moved).collect()
+    }
+
+    /// The system whose output a system's is compared with, where it is.
+    pub fn partner(&self, system: usize) -> Option<usize> {
+        self.partners.as_ref()?.get(system).copied().flatten()
+    }
+
+    /// Whether it is asked about a system's outputs: the other side of its pairs it is not.
+    pub fn is_asked(&self, system: usize) -> bool {
+        self.partners.is_none() || self.partner(system).is_some()
+    }
 }
 
 impl Systems {
@@ -136,6 +161,7 @@ impl Systems {
         mark_shared(&mut systems);
         let scorers = ready_scorers(plan)?;
         let judges = ready_judges(plan, run, &mut reads)?;
+        share_partners(&mut systems, &judges);
         let all_reads = Reads::united(&reads);
         let steps = plan.variants.iter().flat_map(|variant| &variant.steps);
         let names: BTreeSet<&String> = steps.flat_map(|step| &step.reads).collect();
@@ -241,6 +267,17 @@ fn mark_shared(systems: &mut [ReadySystem]) {
     }
 }
 
+/// What others are compared with is needed by their cells, too.
+fn share_partners(systems: &mut [ReadySystem], judges: &[ReadyJudge]) {
+    let partners: BTreeSet<usize> =
+        judges.iter().flat_map(|judge| judge.partners.iter().flatten().flatten().copied()).collect();
+    for partner in partners {
+        if let Some(last) = systems.get_mut(partner).and_then(|system| system.chain.last_mut()) {
+            last.shared = true;
+        }
+    }
+}
+
 fn ready_scorers(plan: &PlanHeader) -> Result<Vec<ReadyScorer>, EngineError> {
     let mut ready = Vec::new();
     for (index, spec) in plan.scorers.iter().enumerate() {
@@ -282,6 +319,11 @@ fn ready_judges(plan: &PlanHeader, run: &str, reads: &mut Vec<Reads>) -> Result<
                 version: rubric.rubric.version.clone(),
                 max_tokens: rubric.parameters.max_tokens,
                 reasks: u64::from(rubric.rubric.invalid.reask),
+                rounds: u64::from(rubric.rounds()),
+                partners: rubric
+                    .versus
+                    .as_ref()
+                    .map(|versus| (0..plan.systems.len()).map(|system| versus.partner(plan, system)).collect()),
                 rubric_tokens: serde_json::to_string(&rubric.rubric).map_or(0, |text| tokens_of(&text)),
                 // A plan lists a rubric's metrics in the order of its scores.
                 metrics: machine.dimensions().into_iter().map(str::to_owned).zip(metrics_of(plan, index)).collect(),

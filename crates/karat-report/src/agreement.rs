@@ -53,7 +53,13 @@ pub(crate) fn unmatched(agreed: &Agreed) -> Option<String> {
 /// What all raters together say.
 pub(crate) fn panel(metric: &MetricRaters) -> String {
     let found = &metric.agreement;
-    let all = [("α", &found.alpha), ("ICC(2,1)", &found.icc), ("ICC(2,k)", &found.icc_panel)];
+    let all = [
+        ("α", &found.alpha),
+        ("Fleiss κ", &found.fleiss),
+        ("Randolph κ", &found.randolph),
+        ("ICC(2,1)", &found.icc),
+        ("ICC(2,k)", &found.icc_panel),
+    ];
     let known = all.iter().filter_map(|(name, finding)| Some(format!("{name} {}", coefficient(finding.as_ref()?))));
     let known: Vec<String> = known.chain([format!("n = {}", count(found.n))]).collect();
     known.join(", ")

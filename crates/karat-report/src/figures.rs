@@ -3,6 +3,7 @@
 use karat_analysis::Finding;
 use karat_analysis::agree::MetricRaters;
 use karat_analysis::compare::ComparedMetric;
+use karat_analysis::power::MetricPower;
 use karat_types::{Better, MetricSpec, Money};
 
 /// Something whose numbers have a scale.
@@ -24,6 +25,12 @@ impl<T: Scaled> Scaled for &T {
 }
 
 impl Scaled for MetricRaters {
+    fn range(&self) -> Option<(f64, f64)> {
+        self.range
+    }
+}
+
+impl Scaled for MetricPower {
     fn range(&self) -> Option<(f64, f64)> {
         self.range
     }
@@ -129,6 +136,14 @@ pub(crate) fn full_change(metric: &impl Scaled, finding: &Finding) -> String {
     );
     let collapsed = if finding.is_degenerate() { ", all values equal" } else { "" };
     format!("{} ({bounds}, n = {}, {}{collapsed})", change(metric, finding.value()), finding.n(), finding.method())
+}
+
+/// A share with its interval: `81 % (72 % to 88 %)`.
+pub(crate) fn share(finding: &Finding) -> String {
+    match finding.interval() {
+        Some((lo, hi)) => format!("{} ({} to {})", percent(finding.value()), percent(lo), percent(hi)),
+        None => percent(finding.value()),
+    }
 }
 
 /// A share as `95 %`.

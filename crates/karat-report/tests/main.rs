@@ -41,6 +41,19 @@ impl Example {
         Self { run, findings, context }
     }
 
+    /// The example with analyses that it does not have by itself.
+    fn asking(analyses: serde_json::Value) -> Self {
+        let mut run = example();
+        let plan = std::sync::Arc::make_mut(&mut run.header.plan);
+        plan.analyses = serde_json::from_value(analyses).unwrap();
+        if let karat_types::ScorerKind::Rubric(rubric) = &mut plan.scorers[0].kind {
+            let label =
+                |at: usize| serde_json::json!({ "sample": run.samples[at].id, "scores": { "accuracy": 5 + at } });
+            rubric.labels = (0..3).map(label).collect();
+        }
+        Self::of(run)
+    }
+
     fn canonical(mut self) -> Self {
         self.context.canonical = true;
         self

@@ -312,6 +312,7 @@ fn header(cells: u64) -> RunHeader {
         scorers: Vec::new(),
         metrics: Vec::new(),
         analyses: Vec::new(),
+        statistics: Default::default(),
         run: RunSpec {
             max_concurrency: 64,
             timeout_ms: 60_000,

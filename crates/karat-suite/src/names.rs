@@ -16,6 +16,9 @@ pub(crate) const SERVICE: &[&str] = &["port"];
 /// Names of a chunked step's templates.
 pub(crate) const CHUNKED_STEP: &[&str] =
     &["sample", "input", "reference", "output", "model", "variant", "run", "chunk"];
+/// Names of a chunked step that asks a service or program.
+pub(crate) const CHUNKED_OUTSIDE: &[&str] =
+    &["sample", "input", "reference", "output", "model", "variant", "run", "services", "chunk"];
 /// Names of a recorded step: there is no output and no model yet.
 pub(crate) const ROW: &[&str] = &["sample", "input", "reference", "variant", "run"];
 /// Names of a dataset's own templates and conditions.

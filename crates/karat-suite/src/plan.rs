@@ -86,6 +86,7 @@ impl Suite {
             analyses: self.analyses.clone(),
             services: self.used_services(),
             as_of: self.as_of.clone(),
+            statistics: self.statistics,
             run: self.run.clone(),
             tokenizer: Tokenizer::NAME.to_owned(),
             privacy: self.privacy.clone(),

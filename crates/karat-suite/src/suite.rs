@@ -19,7 +19,7 @@ use crate::decode::{Decoder, run};
 use crate::diagnostics::{Diagnostic, Diagnostics, Severity};
 use crate::files::Files;
 use crate::grammar::{POLICY_FILE, SUITE};
-use crate::node::Node;
+use crate::node::{Node, Place};
 use crate::overrides::Overrides;
 use crate::params::Params;
 use crate::registry::{self, Registry, STARTER};
@@ -51,6 +51,7 @@ pub struct Suite {
     pub(crate) notes: Vec<String>,
     pub(crate) params: Map<String, serde_json::Value>,
     pub(crate) privacy: karat_types::PrivacySpec,
+    pub(crate) statistics: karat_types::StatisticsSpec,
     rules: Rules,
     warnings: Diagnostics,
 }
@@ -98,14 +99,24 @@ impl Suite {
         needs_models(&node, &variants, &models, &mut decoder);
         let judges = decoder.selected(node.given("judges"), "--judges", overrides.judges.as_deref(), &known);
         let judges: Vec<String> = judges.into_iter().map(|judge| judge.id).collect();
-        let scorers = decoder.scorers(node.given("scorers"), &judges, &known, overrides);
+        let mut scorers = decoder.scorers(node.given("scorers"), &judges, &known, overrides);
         if overrides.safe {
             let place = node.given("judges").or_else(|| node.given("models")).unwrap_or(&node).place.clone();
             safe::refuse_models(&models, &variants, &scorers, &known, &place, &mut decoder.problems);
         }
+        let ids = |list: Vec<&str>| list.into_iter().map(str::to_owned).collect::<Vec<_>>();
+        let known_variants = ids(variants.iter().map(|variant| variant.id.as_str()).collect());
+        let known_models = ids(models.iter().map(|model| model.id.as_str()).collect());
+        decoder.partners(node.given("scorers"), &scorers, &known_variants, &known_models);
         let analyses = decoder.analyses(node.given("analyses"));
         let gates = decoder.gates(node.given("gates"));
         let privacy = decoder.privacy(node.given("privacy"));
+        if let (false, Some(place)) = (privacy.keep_content, versus_of(node.given("scorers"))) {
+            decoder
+                .problems
+                .error(&place, "outputs are compared with others, and this suite keeps none")
+                .hint("set `privacy.keep_content: true`, or leave out `versus`");
+        }
         if let Some((_, declared)) = &mut declared {
             declared.dataset.keep(gates::columns(&gates));
         }
@@ -118,15 +129,17 @@ impl Suite {
         let as_of = decoder.as_of.take();
         let files = decoder.files.clone();
         let warnings = decoder.problems.into_diagnostics();
-        let (false, Some((dataset, dataset_header, has_asserts, checks))) = (warnings.has_errors(), scanned) else {
+        let (false, Some((dataset, dataset_header, asserts, checks))) = (warnings.has_errors(), scanned) else {
             return Err(warnings);
         };
         let (run, trials) = run::decode(node.given("run"), overrides);
+        let judged_checks = dataset.asserts.as_ref().filter(|_| asserts.judged);
+        scorers.extend(judged_checks.map(|checks| checks.judged(&judges, asserts.has_input)));
         let (mut scorers, notes) = judged(scorers);
         if let Some(wanted) = &overrides.scorers {
             scorers.retain(|scorer| wanted.contains(&scorer.id));
         }
-        scorers.extend(has_asserts.then(|| row_checks(&dataset, &scorers)).flatten());
+        scorers.extend(asserts.metrics.then(|| row_checks(&dataset, &scorers)).flatten());
         Ok(Self {
             path: path.to_owned(),
             name: node.text_of("name").unwrap_or_default().to_owned(),
@@ -151,6 +164,7 @@ impl Suite {
             notes,
             params,
             privacy,
+            statistics: run::statistics(node.given("statistics")),
             rules: Rules { gates, policy: gates::policy(node.given("policy")), baseline },
             warnings,
         })
@@ -223,12 +237,22 @@ fn read(path: &str, decoder: &mut Decoder<'_>) -> Result<(String, Node), Diagnos
     }
 }
 
+/// Which checks of their own the rows have.
+struct RowChecks {
+    /// Some that metrics decide.
+    metrics: bool,
+    /// Some that judges decide.
+    judged: bool,
+    /// Whether the judges can be shown an input.
+    has_input: bool,
+}
+
 /// Passes over the dataset, and settles what only its columns can tell.
 fn scanned(
     node: &Node,
     declared: Decoded,
     decoder: &mut Decoder<'_>,
-) -> (Arc<Dataset>, DatasetHeader, bool, Vec<Checked>) {
+) -> (Arc<Dataset>, DatasetHeader, RowChecks, Vec<Checked>) {
     let watched = std::mem::take(&mut decoder.watched);
     let pending = std::mem::take(&mut decoder.pending);
     let (place, problems) = (&declared.place, &mut decoder.problems);
@@ -246,7 +270,8 @@ fn scanned(
         mismatches: scan.mismatches,
         changelog: declared.changelog,
     };
-    (dataset, header, scan.has_asserts, scan.checks)
+    let asserts = RowChecks { metrics: scan.has_asserts, judged: scan.has_judged_asserts, has_input: scan.has_input };
+    (dataset, header, asserts, scan.checks)
 }
 
 /// The scorer of the checks that rows hold for themselves; a scorer of the suite by that name stands before it.
@@ -298,6 +323,11 @@ fn needs_models(node: &Node, variants: &[VariantSpec], models: &[ModelSpec], dec
         }
         _ => {}
     }
+}
+
+/// Where a scorer compares outputs with others.
+fn versus_of(scorers: Option<&Node>) -> Option<Place> {
+    scorers?.entries().iter().find_map(|entry| Some(entry.node.given("versus")?.place.clone()))
 }
 
 /// Leaves out rubric scorers without judges, and says so.

@@ -10,11 +10,7 @@ const NOT_YET: &[(&str, Severity, &str)] = &[
     ("schedules", Warning, "`schedules`"),
     ("alerts", Warning, "`alerts`"),
     ("run.stop_early", Warning, "`stop_early`"),
-    ("scorers.*.votes", Error, "`votes`"),
-    ("scorers.*.orders", Error, "`orders`"),
-    ("scorers.*.versus", Error, "`versus`"),
     ("scorers.*.canary", Error, "`canary`"),
-    ("scorers.*.consensus.weights", Error, "`weights` of judges"),
 ];
 
 /// Formats of datasets that the language has and this version cannot read.

@@ -11,6 +11,7 @@ mod event;
 mod exit;
 mod gate;
 mod key;
+mod label;
 mod machine;
 mod model;
 mod money;
@@ -30,16 +31,17 @@ pub use event::{CellProgress, Event, Observer, ReuseLabel, Silent};
 pub use exit::Exit;
 pub use gate::{Against, Correction, Decide, Gate, Policy, Rules, Subject, Threshold};
 pub use key::{Key, KeyBuilder, ParseKeyError, output_key};
+pub use label::{Label, examples, is_example, shown_examples};
 pub use machine::{Answer, Ask, Machine, Slot, Turn};
 pub use model::{Availability, JsonMode, Limits, ModelSpec, Tier};
 pub use money::{Money, Price, Pricing};
 pub use plan::{
     AnalysisSpec, CachePolicy, Capture, DatasetHeader, Layout, MetricSpec, Mismatch, Mismatches, PlanHeader,
-    PrivacySpec, RunSpec, SourceDigest, System,
+    PrivacySpec, RunSpec, SourceDigest, StatisticsSpec, System,
 };
 pub use record::{
-    CallRecord, CellCost, CellError, CellRecord, CellStatus, Facts, JudgmentRecord, Note, NoteKind, Record, RunHeader,
-    RunStatus, SampleRecord, StepRecord,
+    CallRecord, CellCost, CellError, CellRecord, CellStatus, Facts, JudgmentRecord, Note, NoteKind, Record, Round,
+    RunHeader, RunStatus, SampleRecord, StepRecord,
 };
 pub use request::{
     ChatRequest, CommandRequest, GapText, HttpRequest, Message, Parameters, Part, ReplyFormat, Request, Role,
@@ -52,7 +54,7 @@ pub use rubric::{
 };
 pub use sample::Sample;
 pub use score::Score;
-pub use scorer::{Bound, Consensus, ConsensusMethod, RubricScorer, ScorerKind, ScorerSpec};
+pub use scorer::{Bound, Consensus, ConsensusMethod, Orders, RubricScorer, ScorerKind, ScorerSpec, Versus};
 pub use step::{
     Action, ChunkSize, ChunkSpec, CommandSpec, HttpSpec, Merge, MergeHow, MeterSpec, MeteredTokens, Missing, ParseAs,
     ParseSpec, PromptSpec, Protocol, RecordedSpec, Requires, ServiceSpec, StepSpec, VariantSpec,

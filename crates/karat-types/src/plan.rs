@@ -49,6 +49,9 @@ pub struct PlanHeader {
     /// The day that the run is about, YYYY-MM-DD, where one is named or looked at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub as_of: Option<String>,
+    /// How figures get their intervals.
+    #[serde(default, skip_serializing_if = "StatisticsSpec::is_standard")]
+    pub statistics: StatisticsSpec,
     /// Execution settings.
     pub run: RunSpec,
     /// Name of the tokenizer that cuts chunks.
@@ -56,6 +59,22 @@ pub struct PlanHeader {
     /// What is blacked out, and whether content is kept at all.
     #[serde(default, skip_serializing_if = "PrivacySpec::is_open")]
     pub privacy: PrivacySpec,
+}
+
+/// How figures get their intervals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct StatisticsSpec {
+    /// Resamples of a bootstrap, where one is asked for in place of the formulas.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bootstrap: Option<u32>,
+}
+
+impl StatisticsSpec {
+    /// Whether nothing is asked for.
+    pub fn is_standard(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// What must not be kept of a dataset's content.
@@ -106,6 +125,12 @@ impl PlanHeader {
             rest -= u64::from(system.trials);
         }
         (ordinal / per_row, 0, 0)
+    }
+
+    /// The trial of another system that stands beside a trial: the same, or its last where it has fewer.
+    pub fn trial_beside(&self, system: usize, trial: u32) -> u32 {
+        let trials = self.systems.get(system).map_or(1, |system| system.trials.max(1));
+        trial.min(trials - 1)
     }
 
     /// Position of a metric by name.

@@ -311,6 +311,15 @@ impl CellRecord {
     }
 }
 
+/// One of several times that a judge was asked about a cell: a vote, or one order of a pair.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Round {
+    /// Whether the cell's output was shown second.
+    pub swapped: bool,
+    /// Numbers by metric index; of a pair, 1 where the cell's output is preferred, wherever it was shown.
+    pub scores: Vec<(u16, f64)>,
+}
+
 /// One judge's scores of one cell.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JudgmentRecord {
@@ -333,6 +342,9 @@ pub struct JudgmentRecord {
     /// Caps that applied.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub caps: Vec<String>,
+    /// Where the judge was asked more than once: what it said each time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rounds: Vec<Round>,
     /// Rung of the JSON ladder that the reply was read on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rung: Option<String>,

@@ -48,6 +48,38 @@ pub struct Rubric {
     pub invalid: Invalid,
 }
 
+impl Rubric {
+    /// The same rubric for a judge that says which of two outputs is better: every dimension takes 1 for the first, 0.5
+    /// for neither, 0 for the second, and the composite is their mean. What speaks of one output alone goes: anchors,
+    /// caps, findings, breakdowns, examples.
+    #[must_use]
+    pub fn preferring(self) -> Self {
+        let choices = [("first", 1.0), ("tie", 0.5), ("second", 0.0)].map(|(word, value)| (word.to_owned(), value));
+        let dimensions = self.dimensions.into_iter().map(|dimension| Dimension {
+            scale: Scale::Choices(choices.to_vec()),
+            anchors: Default::default(),
+            better: Better::Higher,
+            ..dimension
+        });
+        let overall = self.overall.map(|overall| Overall {
+            method: match overall.method {
+                OverallMethod::WeightedMean => OverallMethod::WeightedMean,
+                _ => OverallMethod::Mean,
+            },
+            ..overall
+        });
+        Self {
+            dimensions: dimensions.collect(),
+            overall,
+            breakdowns: Vec::new(),
+            diagnostics: Vec::new(),
+            caps: Vec::new(),
+            examples: 0,
+            ..self
+        }
+    }
+}
+
 /// One fenced value that the judge sees.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ShowItem {

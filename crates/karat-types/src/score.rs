@@ -1,6 +1,7 @@
 //! A score is a value, *not applicable*, or *unscored*: three different things, never NaN and never a silent 0.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// What one scorer says of one cell in one dimension. In JSON: `{"value": 7.5}`, `{"na": "no reference"}` or
 /// `{"unscored": "the judge's reply was no JSON"}`; a value may carry the `reason` of its lowness.
@@ -45,6 +46,21 @@ impl Score {
         }
     }
 
+    /// Whether an output was put where it belongs: 1 or 0, with both labels, so that figures over all samples know them.
+    pub fn labelled(expected: &str, found: &str) -> Self {
+        let value = if expected == found { 1.0 } else { 0.0 };
+        Self::because(value, format!("expected {}, found {}", Value::from(expected), Value::from(found)))
+    }
+
+    /// The labels of a score made by [`Score::labelled`]: expected and found.
+    pub fn labels(&self) -> Option<(String, String)> {
+        let Self::Value { reason: Some(reason), .. } = self else { return None };
+        let mut expected = serde_json::Deserializer::from_str(reason.strip_prefix("expected ")?).into_iter::<String>();
+        let first = expected.next()?.ok()?;
+        let rest = reason.strip_prefix("expected ")?.get(expected.byte_offset()..)?;
+        Some((first, serde_json::from_str(rest.strip_prefix(", found ")?).ok()?))
+    }
+
     /// Does not apply, and why.
     pub fn not_applicable(why: impl Into<String>) -> Self {
         Self::NotApplicable { na: why.into() }
@@ -78,6 +94,14 @@ mod tests {
     fn nan_becomes_unscored() {
         assert!(Score::value(f64::NAN).is_unscored());
         assert!(Score::because(f64::INFINITY, "x").is_unscored());
+    }
+
+    #[test]
+    fn labels_are_found_again() {
+        let odd = "a\", found \"b";
+        assert_eq!(Score::labelled(odd, "c").labels(), Some((odd.to_owned(), "c".to_owned())));
+        assert_eq!(Score::labelled("x", "x").number(), Some(1.0));
+        assert_eq!((Score::because(0.0, "expected more").labels(), Score::value(1.0).labels()), (None, None));
     }
 
     #[test]

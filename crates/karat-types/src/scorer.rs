@@ -1,9 +1,12 @@
 //! A scorer of the suite, resolved.
 
+use std::collections::BTreeMap;
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{Better, ModelSpec, Parameters, Rubric};
+use crate::{Better, ModelSpec, Parameters, PlanHeader, Rubric};
 
 /// One named scorer: a metric by its registered name, or a rubric for judges.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -65,6 +68,18 @@ pub struct RubricScorer {
     /// Timeout of one attempt in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
+    /// How often each judge is asked about an output.
+    #[serde(default = "once", skip_serializing_if = "is_once")]
+    pub votes: u32,
+    /// The system that outputs are compared with: then the judge says which of two is better.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub versus: Option<Versus>,
+    /// The orders in which a pair is shown.
+    #[serde(default, skip_serializing_if = "Orders::is_both")]
+    pub orders: Orders,
+    /// Expression over the row; where it does not hold, the scorer does not apply.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub only_where: Option<String>,
     /// Labelled examples that may be shown: rows of the labels file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub labels: Vec<Value>,
@@ -73,7 +88,88 @@ pub struct RubricScorer {
     pub reads: Vec<String>,
 }
 
+fn once() -> u32 {
+    1
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_once(votes: &u32) -> bool {
+    *votes == 1
+}
+
+/// The other side of a pair: the same sample's output of another system.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Versus {
+    /// Of this variant, by the same model where it calls one.
+    Variant(String),
+    /// Of this model, in the same variant.
+    Model(String),
+}
+
+impl Versus {
+    /// From `variant:ID` or `model:ID`.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (kind, id) = text.split_once(':')?;
+        match (kind, id.trim()) {
+            (_, "") => None,
+            ("variant", id) => Some(Self::Variant(id.to_owned())),
+            ("model", id) => Some(Self::Model(id.to_owned())),
+            _ => None,
+        }
+    }
+
+    /// The system, by index, that a system is compared with; `None` where it is that system itself, or the plan has none.
+    pub fn partner(&self, plan: &PlanHeader, system: usize) -> Option<usize> {
+        let of = plan.systems.get(system)?;
+        let is_partner = |other: usize| {
+            let it = plan.systems.get(other)?;
+            Some(match self {
+                Self::Variant(id) => {
+                    plan.system_variant(other) == id
+                        && (it.model == of.model || it.model.is_none() || of.model.is_none())
+                }
+                Self::Model(id) => it.variant == of.variant && plan.system_model(other)?.id == *id,
+            })
+        };
+        (0..plan.systems.len()).find(|other| is_partner(*other) == Some(true)).filter(|other| *other != system)
+    }
+}
+
+impl fmt::Display for Versus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Variant(id) => write!(f, "variant:{id}"),
+            Self::Model(id) => write!(f, "model:{id}"),
+        }
+    }
+}
+
+/// The orders in which a pair is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Orders {
+    /// Each pair twice, each output first once: what a judge gives to a place cancels out.
+    #[default]
+    Both,
+    /// The judged output first.
+    One,
+}
+
+impl Orders {
+    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+    fn is_both(&self) -> bool {
+        *self == Self::Both
+    }
+}
+
 impl RubricScorer {
+    /// How often a judge is asked about one output: votes, in each order of a pair.
+    pub fn rounds(&self) -> u32 {
+        let orders = if self.versus.is_some() && self.orders == Orders::Both { 2 } else { 1 };
+        self.votes.max(1) * orders
+    }
+
     /// Whether other runs may find a judge's grades: those of a program only under a rubric with a version.
     pub fn is_reusable(&self, judge: &ModelSpec) -> bool {
         !judge.is_program() || self.rubric.version.is_some()
@@ -91,11 +187,14 @@ pub struct Consensus {
     pub flag_variance: Option<f64>,
     /// With fewer judges a warning is given.
     pub min_judges: u32,
+    /// Weight by judge in the mean; 1 where nothing is said.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub weights: BTreeMap<String, f64>,
 }
 
 impl Default for Consensus {
     fn default() -> Self {
-        Self { method: ConsensusMethod::Mean, flag_variance: None, min_judges: 1 }
+        Self { method: ConsensusMethod::Mean, flag_variance: None, min_judges: 1, weights: BTreeMap::new() }
     }
 }
 

@@ -14,7 +14,12 @@ use super::{Analysis, Outcome, ScoredCell, Setting, options, refused};
 use crate::AnalysisError;
 use crate::estimate::{self, Aggregate, Observations};
 use crate::finding::Finding;
+use crate::groups::system_id;
+use crate::pinned::Pinned;
 use crate::texts::{excerpt, folded, text_of};
+
+/// The base of a delta to what is pinned.
+const BASELINE: &str = "baseline";
 
 /// Changed texts kept of each kind; all are counted.
 const KEPT: usize = 50;
@@ -28,6 +33,27 @@ pub enum Over {
     Variant,
     /// Models, variant by variant.
     Model,
+    /// Each system now and in the pinned run that the suite names under `baseline`.
+    Baseline,
+}
+
+/// What counts as notable.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Notable {
+    /// A change of any metric.
+    Any(f64),
+    /// A change by metric.
+    By(BTreeMap<String, f64>),
+}
+
+impl Notable {
+    fn of(&self, metric: &str) -> Option<f64> {
+        match self {
+            Self::Any(limit) => Some(*limit),
+            Self::By(limits) => limits.get(metric).copied(),
+        }
+    }
 }
 
 /// Options of `delta`.
@@ -40,8 +66,8 @@ pub struct DeltaOptions {
     pub base: Option<String>,
     /// Diagnostics whose texts are followed; all lists of the rubrics without it.
     pub diagnostics: Option<Vec<String>>,
-    /// List the samples whose score moved at least so far, in the metric's own unit.
-    pub notable: Option<f64>,
+    /// List the samples whose score moved at least so far, in the metric's own unit: one number, or one by metric.
+    pub notable: Option<Notable>,
 }
 
 /// A metric's change.
@@ -153,7 +179,7 @@ struct Fold {
     over: Over,
     base: String,
     names: Vec<String>,
-    notable: Option<f64>,
+    notable: Option<Notable>,
     tracked: Vec<Tracked>,
     sides: Vec<Side>,
     sample: Option<(usize, String)>,
@@ -161,6 +187,11 @@ struct Fold {
 
 pub(super) fn build(spec: &AnalysisSpec, plan: &Arc<PlanHeader>) -> Result<Option<Box<dyn Analysis>>, AnalysisError> {
     let options: DeltaOptions = options(spec)?;
+    if let Some(Notable::By(limits)) = &options.notable
+        && let Some(unknown) = limits.keys().find(|name| plan.metric(name).is_none())
+    {
+        return Err(refused(spec, format!("notable names {unknown:?}, which is no metric of this suite")));
+    }
     let ids = axis(plan, options.over);
     let base = match options.base {
         Some(base) => ids.iter().position(|id| *id == base).ok_or_else(|| {
@@ -195,6 +226,7 @@ fn axis(plan: &PlanHeader, over: Over) -> Vec<String> {
     match over {
         Over::Variant => plan.variants.iter().map(|variant| variant.id.clone()).collect(),
         Over::Model => plan.models.iter().map(|model| model.id.clone()).collect(),
+        Over::Baseline => vec![BASELINE.to_owned()],
     }
 }
 
@@ -204,6 +236,7 @@ fn pairs(plan: &PlanHeader, over: Over, base: usize, other: usize) -> Vec<(usize
         plan.systems.get(at).map(|system| match over {
             Over::Variant => (Some(system.variant), system.model),
             Over::Model => (system.model, Some(system.variant)),
+            Over::Baseline => (None, None),
         })
     };
     let of = |wanted: usize| (0..plan.systems.len()).filter(move |at| split(*at).and_then(|it| it.0) == Some(wanted));
@@ -294,27 +327,8 @@ impl Tracked {
         }
     }
 
-    fn finish(self, names: &[String], notable: Option<f64>, setting: &Setting<'_>) -> Comparison {
-        let named = |metric: usize| setting.plan.metrics.get(metric).map_or_else(String::new, |it| it.name.clone());
-        let mut movers = Vec::new();
-        let mut metrics = Vec::new();
-        for (metric, changes) in self.changes {
-            let mut observed = Observations::default();
-            changes.iter().for_each(|(change, sample)| observed.push(*change, 0, setting.table.cluster(*sample)));
-            let distinct: BTreeSet<u32> = observed.clusters.iter().copied().collect();
-            observed.clustered = distinct.len() < observed.len();
-            let Some(measure) = setting.measures.get(metric) else { continue };
-            let figure = estimate::figure(&observed, Aggregate::Mean, false, measure.level);
-            metrics.extend(figure.map(|delta| MetricDelta { metric: named(metric), delta }));
-            movers.extend(notable.into_iter().flat_map(|limit| moved(&changes, limit)).map(|(sample, delta)| Mover {
-                sample: setting.table.sample_id(sample).to_owned(),
-                metric: named(metric),
-                delta,
-            }));
-        }
-        let size = |mover: &Mover| mover.delta.value().abs();
-        movers.sort_by(|a, b| size(b).total_cmp(&size(a)));
-        movers.truncate(KEPT);
+    fn finish(self, names: &[String], notable: Option<&Notable>, setting: &Setting<'_>) -> Comparison {
+        let (metrics, movers) = figures(&self.changes, notable, setting);
         let mut texts = self.texts;
         let texts = names.iter().filter_map(|name| Some(TextDelta { name: name.clone(), ..texts.remove(name)? }));
         Comparison {
@@ -326,6 +340,61 @@ impl Tracked {
             movers,
         }
     }
+}
+
+/// Each system against what is pinned of it, sample by sample.
+fn since_baseline(pinned: &Pinned, notable: Option<&Notable>, setting: &Setting<'_>) -> Vec<Comparison> {
+    let compared = |system: usize| {
+        let id = system_id(setting.plan, system);
+        let then = pinned.system(&id)?;
+        let mut changes: BTreeMap<usize, Vec<(f64, usize)>> = BTreeMap::new();
+        let (mut matched, mut unmatched) = (0, 0);
+        for sample in 0..setting.table.samples() {
+            let steady = setting.plan.metrics.iter().enumerate().filter(|(_, metric)| !metric.volatile);
+            let both = steady.filter_map(|(at, metric)| {
+                let before = pinned.value(then, &metric.name, setting.table.sample_id(sample))?;
+                Some((at, setting.table.value(at, sample, system)? - before))
+            });
+            let both: Vec<(usize, f64)> = both.collect();
+            matched += u64::from(!both.is_empty());
+            unmatched += u64::from(both.is_empty());
+            both.into_iter().for_each(|(metric, change)| changes.entry(metric).or_default().push((change, sample)));
+        }
+        let (metrics, movers) = figures(&changes, notable, setting);
+        Some(Comparison { id, matched, unmatched, metrics, texts: Vec::new(), movers })
+    };
+    (0..setting.plan.systems.len()).filter_map(compared).collect()
+}
+
+/// The changes by metric as figures, and the samples that moved notably.
+fn figures(
+    all: &BTreeMap<usize, Vec<(f64, usize)>>,
+    notable: Option<&Notable>,
+    setting: &Setting<'_>,
+) -> (Vec<MetricDelta>, Vec<Mover>) {
+    let named = |metric: usize| setting.plan.metrics.get(metric).map_or_else(String::new, |it| it.name.clone());
+    let mut movers = Vec::new();
+    let mut metrics = Vec::new();
+    for (metric, changes) in all {
+        let metric = *metric;
+        let mut observed = Observations::default();
+        changes.iter().for_each(|(change, sample)| observed.push(*change, 0, setting.table.cluster(*sample)));
+        let distinct: BTreeSet<u32> = observed.clusters.iter().copied().collect();
+        observed.clustered = distinct.len() < observed.len();
+        let Some(measure) = setting.measures.get(metric) else { continue };
+        let figure = estimate::figure(&observed, Aggregate::Mean, false, measure.level);
+        metrics.extend(figure.map(|delta| MetricDelta { metric: named(metric), delta }));
+        let limit = notable.and_then(|notable| notable.of(&named(metric)));
+        movers.extend(limit.into_iter().flat_map(|limit| moved(changes, limit)).map(|(sample, delta)| Mover {
+            sample: setting.table.sample_id(sample).to_owned(),
+            metric: named(metric),
+            delta,
+        }));
+    }
+    let size = |mover: &Mover| mover.delta.value().abs();
+    movers.sort_by(|a, b| size(b).total_cmp(&size(a)));
+    movers.truncate(KEPT);
+    (metrics, movers)
 }
 
 /// The change of each metric: that of each judge of both sides, averaged.
@@ -363,8 +432,11 @@ impl Analysis for Fold {
 
     fn finish(mut self: Box<Self>, setting: &Setting<'_>) -> Outcome {
         self.flush();
-        let (names, notable) = (self.names, self.notable);
-        let comparisons = self.tracked.into_iter().map(|it| it.finish(&names, notable, setting)).collect();
+        let (names, notable) = (self.names, self.notable.as_ref());
+        let comparisons = match (self.over, setting.baseline) {
+            (Over::Baseline, Some(pinned)) => since_baseline(pinned, notable, setting),
+            _ => self.tracked.into_iter().map(|it| it.finish(&names, notable, setting)).collect(),
+        };
         Outcome::Delta(Delta { over: self.over, base: self.base, comparisons })
     }
 }
@@ -418,6 +490,28 @@ mod tests {
         let run = Sketch::new(1, 2, 1).fill(5.0).analysis("delta", "d", json!({"base": "rew"})).run();
         let refused = analyse(&run, &Options::default()).unwrap_err().to_string();
         assert!(refused.contains("rew") && refused.contains("variant-0, variant-1"), "{refused}");
+    }
+
+    /// SP-08: each system against the pinned run, sample by sample; samples that moved notably are named.
+    #[test]
+    fn a_pinned_run_is_compared_sample_by_sample() {
+        let sketch = |values: [f64; 3]| {
+            let run = (0..3).fold(Sketch::new(1, 1, 3), |it, at| it.value(at, 0, values[at]));
+            run.analysis("delta", "d", json!({ "over": "baseline", "notable": { "quality.overall": 3 } })).run()
+        };
+        let then = sketch([5.0, 6.0, 7.0]);
+        let pinned = Pinned::of(&then.header, &analyse(&then, &Options::default()).unwrap());
+        let options = Options { baseline: Some(Arc::new(pinned)), ..Options::default() };
+        let now = sketch([5.0, 6.5, 3.0]);
+        let delta = analyse(&now, &options).unwrap().deltas().next().cloned().unwrap();
+        let [system] = &delta.comparisons[..] else { panic!("{delta:?}") };
+        assert_eq!((delta.base.as_str(), system.matched, system.unmatched), ("baseline", 3, 0));
+        assert_eq!((system.metrics[0].delta.n(), system.movers.len()), (3, 1));
+        assert_eq!((system.movers[0].sample.as_str(), system.movers[0].delta.value()), ("sample-2", -4.0));
+        let unpinned = analyse(&now, &Options::default()).unwrap().deltas().next().cloned().unwrap();
+        assert!(unpinned.comparisons.is_empty());
+        let wrong = Sketch::new(1, 1, 1).fill(1.0).analysis("delta", "d", json!({ "notable": { "x": 1 } })).run();
+        assert!(analyse(&wrong, &Options::default()).unwrap_err().to_string().contains("no metric"));
     }
 
     #[test]

@@ -23,8 +23,10 @@ pub struct Flagged {
     pub system: String,
     /// The dimension with the widest variance.
     pub metric: String,
-    /// Population variance of its judges there.
+    /// Population variance (÷ n) of the grades there: a fact about these judges, not an estimate of anything.
     pub variance: f64,
+    /// The judges that graded it: n of the variance.
+    pub judges: u32,
 }
 
 /// How consensus went.
@@ -72,6 +74,7 @@ impl Analysis for Fold {
             system: system_id(&self.plan, cell.row.system),
             metric: self.plan.metrics.get(metric).map_or_else(String::new, |it| it.name.clone()),
             variance: consensus.variance,
+            judges: consensus.judges,
         });
         if self.found.flagged.len() >= 2 * KEPT {
             self.keep_widest();

@@ -10,6 +10,8 @@ mod drift;
 mod errors;
 mod failures;
 mod grading;
+mod human_anchor;
+mod judge_bias;
 mod missing_items;
 mod notes;
 mod power;
@@ -30,7 +32,7 @@ pub use calibration::{
     CalibratedDimension, CalibratedJudge, Calibration, CalibrationForm, CalibrationOptions, ThresholdDecision,
 };
 pub use categories::{Category as FailureCategory, CategoryExample};
-pub use delta::{Comparison, Delta, DeltaOptions, MetricDelta, Mover, Over, TextChange, TextDelta};
+pub use delta::{Comparison, Delta, DeltaOptions, MetricDelta, Mover, Notable, Over, TextChange, TextDelta};
 pub use diagnostics::{
     BestThreshold, Bucket, Buckets, Category, Confidence, ConfidenceOptions, Confusion, ConfusionOptions, CurveBin,
     Diagnostics, DiagnosticsOptions, Evaluation, Latency, Offsets, Often, SpanFigures, Stretch,
@@ -38,6 +40,8 @@ pub use diagnostics::{
 pub use errors::{ErrorKind, Errors, Example, Stage};
 pub use failures::{Failure, Failures, FailuresOptions, Shortfall};
 pub use grading::{Flagged, Grading};
+pub use human_anchor::{AnchorMethod, Anchored, HumanAnchor, HumanAnchorOptions};
+pub use judge_bias::{BiasCheck, JudgeBias, JudgeBiasOptions, Leaning, OwnFamily, Position, Repeated};
 pub use missing_items::{MissingGroup, MissingItem, MissingItems, MissingItemsOptions};
 pub use notes::{NoteCount, Notes};
 pub use power::{Power, PowerOptions};
@@ -48,6 +52,7 @@ pub use summary_corpus::{CorpusDimension, CorpusSession, SummaryCorpus, SummaryC
 use crate::AnalysisError;
 use crate::aggregate::Measure;
 use crate::consensus::CellScores;
+use crate::pinned::Pinned;
 use crate::table::ScoreTable;
 
 /// A cell on its way through the pass.
@@ -68,6 +73,8 @@ pub(crate) struct Setting<'a> {
     pub(crate) plan: &'a PlanHeader,
     pub(crate) measures: &'a [Measure],
     pub(crate) table: &'a ScoreTable,
+    /// The pinned run that the suite names, where it was read.
+    pub(crate) baseline: Option<&'a Pinned>,
 }
 
 /// An analysis folds the cells of a run, in plan order, into an outcome.
@@ -104,6 +111,10 @@ pub enum Outcome {
     Notes(Notes),
     /// Of `grading`.
     Grading(Grading),
+    /// Of `human_anchor`.
+    HumanAnchor(HumanAnchor),
+    /// Of `judge_bias`.
+    JudgeBias(JudgeBias),
     /// Of `power`.
     Power(Power),
     /// Of `services`.
@@ -228,6 +239,20 @@ const REGISTRY: &[Entry] = &[
         options: || schema_for!(NoOptions),
         build: grading::build,
         always: true,
+    },
+    Entry {
+        name: "human_anchor",
+        about: "what people would say of all outputs, from a judge and labels of a few",
+        options: || schema_for!(HumanAnchorOptions),
+        build: human_anchor::build,
+        always: false,
+    },
+    Entry {
+        name: "judge_bias",
+        about: "whether judges lean towards long, marked-up or kindred outputs, or towards a place",
+        options: || schema_for!(JudgeBiasOptions),
+        build: judge_bias::build,
+        always: false,
     },
     Entry {
         name: "leaderboards",

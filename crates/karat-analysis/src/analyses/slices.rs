@@ -10,7 +10,6 @@ use serde_json::Value;
 
 use super::{Analysis, Outcome, ScoredCell, Setting, options, refused};
 use crate::AnalysisError;
-use crate::estimate::{self, Observations};
 use crate::finding::Finding;
 
 /// Slices kept, the largest first.
@@ -43,6 +42,16 @@ pub struct Slice {
 pub struct Slices {
     /// By column.
     pub by: BTreeMap<String, Vec<Slice>>,
+}
+
+impl Slices {
+    /// The same without metrics that depend on time or price.
+    pub fn steady(&self, plan: &PlanHeader) -> Self {
+        let volatile = |name: &String| plan.metrics.iter().any(|metric| metric.volatile && metric.name == *name);
+        let mut steady = self.clone();
+        steady.by.values_mut().flatten().for_each(|slice| slice.metrics.retain(|name, _| !volatile(name)));
+        steady
+    }
 }
 
 struct Fold {
@@ -93,15 +102,16 @@ impl Analysis for Fold {
 fn slice(value: &str, samples: &[usize], metrics: &[usize], setting: &Setting<'_>) -> Slice {
     let figure = |metric: &usize| {
         let (spec, measure) = (setting.plan.metrics.get(*metric)?, setting.measures.get(*metric)?);
-        let mut observed = Observations { clustered: setting.table.is_clustered(), ..Observations::default() };
+        let mut observed = setting.table.observations(*metric);
         for sample in samples {
             for system in 0..setting.plan.systems.len() {
                 if let Some(score) = setting.table.value(*metric, *sample, system) {
-                    observed.push(score, system, setting.table.cluster(*sample));
+                    let labels = setting.table.labels(*metric, *sample, system);
+                    observed.push_labelled(score, labels, system, setting.table.cluster(*sample));
                 }
             }
         }
-        Some((spec.name.clone(), estimate::figure(&observed, measure.aggregate, measure.binary, measure.level)?))
+        Some((spec.name.clone(), measure.figure(&observed)?))
     };
     Slice {
         value: serde_json::from_str(value).unwrap_or_default(),

@@ -17,7 +17,7 @@ use karat_stats::interval::Level;
 use karat_stats::multiplicity::{StepRule, local_levels};
 use karat_stats::power::{Alternative, items_for, paired_t_effect, paired_t_items};
 use karat_stats::seed::Seed;
-use karat_types::{Better, MetricSpec, PlanHeader, Scale, ScorerKind};
+use karat_types::{Better, MetricSpec, PlanHeader, Scale};
 use serde::Serialize;
 
 pub use diagnostics::{Change, DiagnosticsChange, Moved, TestedChange};
@@ -28,6 +28,7 @@ use crate::estimate::{self, Aggregate, Observations};
 use crate::finding::Finding;
 use crate::findings::Findings;
 use crate::groups::system_id;
+use crate::labels::dimension_scale;
 use crate::table::State;
 
 /// Power for which samples are planned.
@@ -442,12 +443,7 @@ pub(crate) fn scale(plan: &PlanHeader, metric: &MetricSpec) -> Option<Vec<f64>> 
     if metric.binary {
         return Some(vec![0.0, 1.0]);
     }
-    let ScorerKind::Rubric(judged) = &plan.scorers.get(metric.scorer)?.kind else { return None };
-    let is_it = |dimension: &str| match metric.name.rsplit_once('.') {
-        Some((_, last)) => last == dimension,
-        None => judged.rubric.dimensions.len() == 1,
-    };
-    match &judged.rubric.dimensions.iter().find(|it| is_it(&it.name))?.scale {
+    match dimension_scale(plan, metric)? {
         Scale::Choices(choices) => {
             let mut values: Vec<f64> = choices.iter().map(|(_, value)| *value).collect();
             values.sort_by(f64::total_cmp);
@@ -552,6 +548,7 @@ impl Tested<'_> {
             strata: vec![0; values.len()],
             clusters: self.scores.clusters().to_vec(),
             clustered: self.scores.is_clustered(),
+            ..Observations::default()
         };
         estimate::figure(&observed, Aggregate::Mean, self.kind == Kind::Binary, level)
     }

@@ -123,6 +123,7 @@ pub fn judgment(ordinal: u64, scorer: u16, judge: u16) -> JudgmentRecord {
         reasoning: String::new(),
         diagnostics: serde_json::Map::new(),
         caps: Vec::new(),
+        rounds: Vec::new(),
         rung: None,
         shuffle_seed: 0,
         prompt_version: None,
@@ -134,6 +135,28 @@ pub fn judgment(ordinal: u64, scorer: u16, judge: u16) -> JudgmentRecord {
         calls: Vec::new(),
         notes: Vec::new(),
     }
+}
+
+/// Models × samples with one rubric scorer `quality` (its only dimension `overall`, 0 to 10), a judgment of each judge a
+/// cell that grades nothing yet, and people's labels as given.
+pub fn judged(models: usize, samples: usize, judges: &[&str], labels: Value) -> MemoryRun {
+    let mut run = Sketch::new(models, 1, samples).fill(0.0).run();
+    let mut plan = serde_json::to_value(&*run.header.plan).expect("a plan is JSON");
+    plan["judges"] = judges.iter().map(|id| model(id, serde_json::json!("unmetered"))).collect();
+    plan["scorers"][0]["kind"] = serde_json::json!({ "rubric": {
+        "rubric": {
+            "id": "quality", "ask": "Judge it.", "show": [{ "name": "output", "value": "{{ output }}" }],
+            "dimensions": [{ "name": "overall", "scale": { "range": { "lo": 0, "hi": 10 } }, "weight": 1 }],
+            "rationale": {}, "invalid": {}
+        },
+        "judges": judges, "consensus": {}, "parameters": {}, "labels": labels
+    }});
+    run.header.plan = Arc::new(serde_json::from_value(plan).expect("a plan"));
+    for cell in &mut run.cells {
+        cell.cell.scores.clear();
+        cell.judgments = (0..judges.len()).map(|judge| judgment(cell.cell.ordinal, 0, judge as u16)).collect();
+    }
+    run
 }
 
 /// A finished run of a plan given as JSON.

@@ -51,6 +51,18 @@ impl Metered {
     pub fn none() -> Self {
         Self { cost: Some(Money::ZERO), ..Self::default() }
     }
+
+    /// What another answer of the same step says: amounts add up, the first version stands.
+    pub fn add(&mut self, more: Self) {
+        self.latency_ms = match (self.latency_ms, more.latency_ms) {
+            (Some(sum), Some(time)) => Some(sum + time),
+            (one, other) => one.or(other),
+        };
+        self.facts.absorb(&more.facts);
+        self.usage += more.usage;
+        self.cost = self.cost.zip(more.cost).map(|(sum, cost)| sum + cost);
+        self.notes.extend(more.notes);
+    }
 }
 
 impl Meter {

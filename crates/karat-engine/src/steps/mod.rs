@@ -3,6 +3,7 @@
 mod meter;
 mod outside;
 mod parse;
+mod pieces;
 mod prompt;
 mod recorded;
 

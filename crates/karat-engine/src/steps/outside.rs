@@ -5,18 +5,20 @@ use std::sync::Arc;
 use karat_text::gaps::GapTemplate;
 use karat_text::template::{Context, Template, TemplateError};
 use karat_types::{
-    Answer, Ask, CellError, CommandRequest, CommandSpec, HttpRequest, HttpSpec, Machine, Protocol, Request, Slot,
+    Answer, Ask, CellError, CommandRequest, CommandSpec, HttpRequest, HttpSpec, Machine, Note, Protocol, Request, Slot,
     StepSpec, Turn,
 };
 use serde_json::{Map, Value};
 
 use super::meter::{Meter, Metered};
 use super::parse::Parser;
+use super::pieces::{Cutter, united};
 use super::{StepEnd, StepError, StepInput, take, template_error};
 
 /// A step that asks somebody outside, with templates compiled.
 pub(crate) struct CompiledOutside {
     request: CompiledRequest,
+    cutter: Cutter,
     parser: Option<Parser>,
     meter: Option<Meter>,
 }
@@ -48,6 +50,7 @@ impl CompiledOutside {
     pub(crate) fn command(spec: &StepSpec, command: &CommandSpec) -> Result<Self, StepError> {
         let input = match (&command.stdin, command.protocol) {
             (Some(text), _) => Body::Text(Template::compile(text)?),
+            (None, Protocol::Jsonl) if spec.chunk.is_some() => Body::Text(Template::compile("{{ chunk.text }}")?),
             (None, Protocol::Jsonl) => Body::Text(Template::compile("{{ input }}")?),
             (None, Protocol::Once) => Body::Fixed(Value::Null),
         };
@@ -64,7 +67,7 @@ impl CompiledOutside {
     fn new(spec: &StepSpec, request: CompiledRequest) -> Result<Self, StepError> {
         let parser = spec.parse.as_ref().map(Parser::new).transpose()?;
         let meter = spec.meter.as_ref().map(Meter::new).transpose()?;
-        Ok(Self { request, parser, meter })
+        Ok(Self { request, cutter: Cutter::new(spec)?, parser, meter })
     }
 }
 
@@ -130,27 +133,51 @@ pub(super) struct OutsideMachine {
     step: Arc<StepSpec>,
     outside: Arc<CompiledOutside>,
     input: StepInput,
+    notes: Vec<Note>,
 }
 
 impl OutsideMachine {
     pub(super) fn new(step: Arc<StepSpec>, outside: Arc<CompiledOutside>, input: StepInput) -> Self {
-        Self { step, outside, input }
+        Self { step, outside, input, notes: Vec::new() }
     }
 
-    fn read(&self, text: &str) -> StepEnd {
-        let (document, mut notes) = match &self.outside.parser {
-            Some(parser) => match parser.read(text) {
-                Ok((value, note)) => (value, note.into_iter().collect()),
-                Err(failure) => return self.unreadable(&failure.line()),
-            },
-            None => match self.plain(text) {
-                Ok(document) => (document, Vec::new()),
-                Err(problem) => return self.unreadable(&problem),
-            },
+    /// One request a piece.
+    fn start(&mut self) -> Result<Vec<Ask>, StepEnd> {
+        // A service has no window to fit: without a size, a text is one piece.
+        let pieces = self.outside.cutter.cut(&self.step, &self.input.context, || Ok(u32::MAX))?;
+        self.notes.extend(pieces.note);
+        let asks = pieces.contexts.iter().enumerate().map(|(at, context)| {
+            let request = self.outside.request.render(context);
+            let request = request.map_err(|error| StepEnd::Failed(template_error(&self.step, &error)))?;
+            Ok(Ask { slot: Slot::new(at.to_string()), request })
+        });
+        asks.collect()
+    }
+
+    fn finish(&mut self, answers: Vec<Answer>) -> Result<StepEnd, StepEnd> {
+        let mut metered = Metered::none();
+        let mut values = Vec::with_capacity(answers.len());
+        for answer in answers {
+            let reply = answer.outcome.map_err(|error| StepEnd::Failed(error.into()))?;
+            let document = self.read(&reply.text)?;
+            if let Some(meter) = &self.outside.meter {
+                metered.add(meter.read(&document));
+            }
+            values.push(document);
+        }
+        self.notes.extend(std::mem::take(&mut metered.notes));
+        let notes = std::mem::take(&mut self.notes);
+        let output = take(&self.step, united(&self.step, values));
+        Ok(StepEnd::Output { output, notes, metered: Box::new(metered) })
+    }
+
+    fn read(&mut self, text: &str) -> Result<Value, StepEnd> {
+        let Some(parser) = &self.outside.parser else {
+            return self.plain(text).map_err(|problem| self.unreadable(&problem));
         };
-        let metered = self.outside.meter.as_ref().map_or_else(Metered::none, |meter| meter.read(&document));
-        notes.extend(metered.notes.iter().cloned());
-        StepEnd::Output { output: take(&self.step, document), notes, metered: Box::new(metered) }
+        let (value, note) = parser.read(text).map_err(|failure| self.unreadable(&failure.line()))?;
+        self.notes.extend(note);
+        Ok(value)
     }
 
     /// An answer that the suite says nothing about: JSON where it is an object or a list, else text. Whoever looks
@@ -178,14 +205,11 @@ impl OutsideMachine {
 impl Machine for OutsideMachine {
     type Done = StepEnd;
 
-    fn poll(&mut self, mut answers: Vec<Answer>) -> Turn<StepEnd> {
-        match answers.pop() {
-            None => match self.outside.request.render(&self.input.context) {
-                Ok(request) => Turn::Ask(vec![Ask { slot: Slot::new("0"), request }]),
-                Err(error) => Turn::Done(StepEnd::Failed(template_error(&self.step, &error))),
-            },
-            Some(Answer { outcome: Ok(reply), .. }) => Turn::Done(self.read(&reply.text)),
-            Some(Answer { outcome: Err(error), .. }) => Turn::Done(StepEnd::Failed(error.into())),
+    fn poll(&mut self, answers: Vec<Answer>) -> Turn<StepEnd> {
+        if answers.is_empty() {
+            return self.start().map_or_else(Turn::Done, Turn::Ask);
         }
+        let end = self.finish(answers);
+        Turn::Done(end.unwrap_or_else(|end| end))
     }
 }

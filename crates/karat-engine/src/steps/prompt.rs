@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use karat_text::chunk;
-use karat_text::template::{Expression, Template, TemplateError};
+use karat_text::template::{Template, TemplateError};
 use karat_text::tokens::Tokenizer;
 use karat_types::{
-    Answer, Ask, CellError, ChatRequest, ChunkSize, FinishReason, JsonMode, Machine, Merge, MergeHow, Message, Note,
-    NoteKind, Parameters, ParseAs, PromptSpec, Reply, ReplyFormat, Request, Role, Slot, StepSpec, Turn,
+    Answer, Ask, CellError, ChatRequest, FinishReason, JsonMode, Machine, Message, Note, NoteKind, Parameters, ParseAs,
+    PromptSpec, Reply, ReplyFormat, Request, Role, Slot, StepSpec, Turn,
 };
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::parse::{ParseFailure, Parser};
+use super::pieces::{Cutter, of_piece, united};
 use super::{Metered, StepEnd, StepError, StepInput, take, template_error};
 
 /// Tokens of a reply where neither step nor model bound it.
@@ -20,7 +20,7 @@ pub(crate) const DEFAULT_MAX_TOKENS: u32 = 4096;
 /// A prompt step with templates compiled.
 pub(crate) struct CompiledPrompt {
     messages: Vec<(Role, Template)>,
-    chunk_of: Option<Expression>,
+    cutter: Cutter,
     parser: Option<Parser>,
 }
 
@@ -31,9 +31,8 @@ impl CompiledPrompt {
             .iter()
             .map(|message| Ok((message.role, Template::compile(&message.content)?)))
             .collect::<Result<_, TemplateError>>()?;
-        let chunk_of = spec.chunk.as_ref().map(|chunk| Expression::compile(&chunk.of)).transpose()?;
         let parser = spec.parse.as_ref().map(Parser::new).transpose()?;
-        Ok(Self { messages, chunk_of, parser })
+        Ok(Self { messages, cutter: Cutter::new(spec)?, parser })
     }
 }
 
@@ -71,14 +70,9 @@ impl PromptMachine {
 
     /// Renders every piece, or says why there is nothing to ask.
     fn start(&mut self) -> Result<Vec<Ask>, StepEnd> {
-        let texts = self.cut()?;
-        for text in texts {
-            let context = match &text {
-                Some((text, index)) => {
-                    self.input.context.child().with("chunk", &json!({ "text": text, "index": index }))
-                }
-                None => self.input.context.clone(),
-            };
+        let pieces = self.prompt.cutter.cut(&self.step, &self.input.context, || self.room())?;
+        self.notes.extend(pieces.note);
+        for context in pieces.contexts {
             let messages = self
                 .prompt
                 .messages
@@ -93,60 +87,10 @@ impl PromptMachine {
         Ok((0..self.pieces.len()).map(|at| self.ask(at, None)).collect())
     }
 
-    /// The texts to work on with their positions; one `None` where the step does not cut.
-    fn cut(&mut self) -> Result<Vec<Option<(Value, usize)>>, StepEnd> {
-        let (step, prompt) = (self.step.clone(), self.prompt.clone());
-        let (Some(spec), Some(of)) = (&step.chunk, &prompt.chunk_of) else {
-            return Ok(vec![None]);
-        };
-        let fail = |error: TemplateError| StepEnd::Failed(template_error(&self.step, &error));
-        let value = of.eval(&self.input.context).map_err(fail)?;
-        let max = spec.max;
-        let (pieces, dropped) = match (&value, spec.size) {
-            (Value::Array(items), size) => {
-                let size = match size {
-                    Some(ChunkSize::Items(items)) => items,
-                    _ => u32::try_from(items.len().max(1)).unwrap_or(u32::MAX),
-                };
-                let chunks = chunk::by_items(items, size, spec.overlap, max);
-                (chunks.pieces.into_iter().map(|piece| Value::Array(piece.items)).collect::<Vec<_>>(), chunks.dropped)
-            }
-            (Value::String(text), size) => {
-                let tokens = match size {
-                    Some(ChunkSize::Tokens(tokens)) => tokens,
-                    _ => self.room().map_err(fail)?,
-                };
-                let chunks = chunk::by_tokens(text, tokens, spec.overlap, max);
-                (chunks.pieces.into_iter().map(|piece| Value::from(piece.text)).collect(), chunks.dropped)
-            }
-            (other, _) => {
-                let kind = kind_of(other);
-                return Err(StepEnd::Failed(CellError::new(
-                    "template",
-                    format!(
-                        "step `{}`: `chunk.of: {}` is {kind}, but only a text or a list can be cut",
-                        self.step.id, spec.of
-                    ),
-                )));
-            }
-        };
-        if pieces.is_empty() {
-            return Err(StepEnd::Failed(CellError::new(
-                "empty_input",
-                format!("step `{}`: `chunk.of: {}` is empty, so there is nothing to work on", self.step.id, spec.of),
-            )));
-        }
-        if dropped > 0 {
-            let text = format!("step `{}` dropped {dropped} chunks beyond its `max`", self.step.id);
-            self.notes.push(Note { kind: NoteKind::DroppedChunks, text, count: dropped });
-        }
-        Ok(pieces.into_iter().enumerate().map(|(index, piece)| Some((piece, index))).collect())
-    }
-
     /// Tokens that a chunk may have so that prompt and reply fit the model.
     fn room(&self) -> Result<u32, TemplateError> {
         let window = self.input.model.as_ref().and_then(|model| model.context_window).unwrap_or(32_000);
-        let context = self.input.context.child().with("chunk", &json!({ "text": "", "index": 0 }));
+        let context = of_piece(&self.input.context, &Value::from(""), 0);
         let mut overhead = 0;
         for (_, template) in &self.prompt.messages {
             overhead += Tokenizer::plan().count(&template.render(&context)?) as u64 + 8;
@@ -250,29 +194,9 @@ impl PromptMachine {
 
     fn finish(&mut self) -> StepEnd {
         let values: Vec<Value> = self.pieces.drain(..).filter_map(|piece| piece.value).collect();
-        let merged = match (&self.step.merge, &self.step.chunk) {
-            (Some(merge), _) => karat_text::merge::merge(merge, values),
-            (None, Some(_)) => karat_text::merge::merge(&concat(), values),
-            (None, None) => values.into_iter().next().unwrap_or(Value::Null),
-        };
+        let merged = united(&self.step, values);
         let notes = std::mem::take(&mut self.notes);
         StepEnd::Output { output: take(&self.step, merged), notes, metered: Box::new(Metered::none()) }
-    }
-}
-
-/// What chunks become when nothing is said: one list.
-fn concat() -> Merge {
-    Merge { how: MergeHow::Concat, of: None, by: None, similar: None }
-}
-
-fn kind_of(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "true or false",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a text",
-        Value::Array(_) => "a list",
-        Value::Object(_) => "an object",
     }
 }
 

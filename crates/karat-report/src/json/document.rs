@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use karat_analysis::{Diagnostics, Group, Leaderboard, Outcome, Spread, SummaryCorpus};
-use karat_types::{ScorerKind, SourceDigest};
+use karat_analysis::{Diagnostics, Group, Leaderboard, Outcome, Slices, Spread, SummaryCorpus};
+use karat_types::{Pricing, ScorerKind, SourceDigest};
 use serde::Serialize;
 use serde::ser::{SerializeMap, SerializeSeq, Serializer};
 use serde_json::{Value, json};
@@ -113,13 +113,32 @@ fn run<'a>(report: Report<'a>) -> Run<'a> {
     }
 }
 
+/// A price in US dollars per million tokens, as registries write it; null where nobody knows it.
+fn price(price: &Pricing) -> Value {
+    let dollars = |nanos: u64| nanos as f64 / 1e9;
+    match price {
+        Pricing::Unmetered => json!("unmetered"),
+        Pricing::Unknown => Value::Null,
+        Pricing::Known(price) => {
+            let mut known = json!({ "input": dollars(price.input), "output": dollars(price.output) });
+            if let Some(cached) = price.cached_input {
+                known["cached_input"] = json!(dollars(cached));
+            }
+            if let Some(as_of) = &price.as_of {
+                known["as_of"] = json!(as_of);
+            }
+            known
+        }
+    }
+}
+
 /// What ran, without contents of files and without anything that names a secret.
 fn config(report: Report<'_>) -> Value {
     let plan = &report.findings.plan;
     let model = |it: &karat_types::ModelSpec| {
         json!({
             "id": it.id, "provider": it.provider, "model": it.model, "family": it.family,
-            "price": it.price, "tier": it.tier, "parameters": it.parameters
+            "price": price(&it.price), "tier": it.tier, "parameters": it.parameters
         })
     };
     let scorer = |it: &karat_types::ScorerSpec| match &it.kind {
@@ -297,6 +316,7 @@ enum Analysis<'a> {
     Outcome(&'a Outcome),
     Corpus(Corpus<'a>),
     Diagnostics(Box<Diagnostics>),
+    Slices(Slices),
     Leaderboards(BTreeMap<&'a str, Basis<'a>>),
     Baselines(&'a [karat_analysis::Beside]),
     Recommendations(&'a [karat_analysis::Recommendation]),
@@ -333,6 +353,7 @@ fn outcome<'a>(report: Report<'a>, outcome: &'a Outcome) -> Analysis<'a> {
         Outcome::Diagnostics(found) if report.context.canonical => {
             Analysis::Diagnostics(Box::new(found.without_times()))
         }
+        Outcome::Slices(found) if report.context.canonical => Analysis::Slices(found.steady(&report.findings.plan)),
         other => Analysis::Outcome(other),
     }
 }

@@ -16,12 +16,14 @@ pub(super) fn write(page: &mut Page, report: Report<'_>) {
         let title = match delta.over {
             Over::Variant => "Variant delta",
             Over::Model => "Model delta",
+            Over::Baseline => "Since the baseline",
         };
         page.heading(2, Inline::plain(title));
         page.paragraph(Inline::plain("Each against ").and_code(&delta.base).and(", paired by sample, ").and(
             match delta.over {
                 Over::Variant => "model and judge.",
                 Over::Model => "variant and judge.",
+                Over::Baseline => "system by system.",
             },
         ));
         write_delta(page, report, delta);

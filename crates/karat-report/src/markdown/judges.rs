@@ -39,13 +39,15 @@ fn write_grading(page: &mut Page, grading: &Grading) {
             Inline::code(&it.sample).and(" ").and_code(&it.system),
             Inline::code(&it.metric),
             Inline::text(format!("{:.2}", it.variance)),
+            Inline::text(count(u64::from(it.judges))),
         ]
     };
     if !grading.flagged.is_empty() {
         let heads = [
             Column::left(Inline::plain("Flagged cell")),
             Column::left(Inline::plain("Widest in")),
-            Column::right(Inline::plain("Variance")),
+            Column::right(Inline::plain("Variance (÷ n)")),
+            Column::right(Inline::plain("Judges")),
         ];
         page.table(&heads, grading.flagged.iter().take(CELLS).map(row));
     }

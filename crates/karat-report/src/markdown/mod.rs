@@ -15,15 +15,19 @@ mod diagnostics;
 mod drift;
 mod failures;
 mod gates;
+mod human_anchor;
+mod judge_bias;
 mod judges;
 mod leaderboards;
 mod matrix;
 mod missing_items;
 mod overview;
 mod page;
+mod power;
 mod recommendations;
 mod scorecards;
 mod sessions;
+mod slices;
 mod systems;
 
 pub use agreement::agreement;
@@ -46,12 +50,16 @@ pub fn render(report: Report<'_>) -> String {
         leaderboards::write,
         delta::write,
         baselines::write,
+        slices::write,
+        power::write,
         missing_items::write,
         diagnostics::write,
         sessions::write,
         drift::write,
         dataset::write,
         judges::write,
+        human_anchor::write,
+        judge_bias::write,
         calibration::write,
         cost::write,
         failures::write,

@@ -121,3 +121,23 @@ fn the_canonical_form_knows_neither_latency_nor_reuse() {
         assert!(!text.contains(word), "{word}");
     }
 }
+
+/// BY-03, BY-16, GE-04: sections of analyses that a suite asks for.
+#[test]
+fn sections_that_are_asked_for() {
+    let example = Example::asking(serde_json::json!([
+        { "analysis": "slices", "id": "slices", "with": { "by": ["topic"], "metrics": ["quality.o*", "latency"] } },
+        { "analysis": "power", "id": "power", "with": { "mde": 0.5, "metric": "quality.overallScore" } },
+        { "analysis": "human_anchor", "id": "human_anchor", "with": { "scorer": "quality", "width": 0.5 } },
+        { "analysis": "judge_bias", "id": "judge_bias", "with": { "scorer": "quality" } },
+    ]));
+    let text = markdown::render(example.report());
+    let found = headings(&events(&text), HeadingLevel::H2);
+    for section in ["Slices", "Power", "Human-anchored scores", "Judge bias"] {
+        assert!(found.iter().any(|heading| heading == section), "{section}: {found:?}");
+    }
+    assert!(!text.contains("<script>"));
+    let from = text.find("## Slices").unwrap();
+    let to = text[from..].find("## Cost").map_or(text.len(), |at| from + at);
+    insta::assert_snapshot!(&text[from..to]);
+}

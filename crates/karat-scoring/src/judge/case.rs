@@ -7,8 +7,9 @@ use karat_text::template::{Context, TemplateError};
 use karat_types::{CellError, ChatRequest, KeyBuilder, ReferenceUse, Score};
 use serde_json::Value;
 
+use super::ballot::Showing;
 use super::prompt::{Part, Shown};
-use super::setup::{Aspect, Setup, View};
+use super::setup::{Aspect, Item, Setup, Side, View};
 use super::shown::{self, Content};
 use super::split::Weight;
 use super::verdict::{Mode, Verdict};
@@ -52,14 +53,23 @@ pub(super) struct Piece {
 }
 
 impl Case {
-    /// Prepares a judgment; the error is a verdict already.
-    pub fn new(setup: &Setup, input: JudgeInput<'_>) -> Result<Self, Box<Verdict>> {
-        let shuffle_seed = shuffle_seed(input);
+    /// Prepares a round of a judgment; the error is a verdict already.
+    pub fn new(setup: &Setup, showing: Showing<'_>) -> Result<Self, Box<Verdict>> {
+        let input = showing.input;
+        let shuffle_seed = shuffle_seed(input).wrapping_add(u64::from(showing.vote));
         let failed = |error: CellError| Box::new(Verdict { shuffle_seed, ..Verdict::failed(setup.names(), error) });
         let reference = match setup.rubric.reference {
             ReferenceUse::Hidden => None,
             _ => input.sample.reference.as_ref(),
         };
+        if let Some(condition) = &setup.only_where {
+            let holds = condition.eval(&context(&setup.reads, input));
+            let holds = holds.map_err(|error| failed(failed_template("condition", &error)))?;
+            if holds != Value::Bool(true) {
+                let score = Score::not_applicable("the row asks for nothing of a judge");
+                return Err(Box::new(Verdict::uniform(setup.names(), &score)));
+            }
+        }
         if setup.rubric.reference == ReferenceUse::Required && reference.is_none() {
             return Err(Box::new(Verdict::uniform(setup.names(), &Score::not_applicable("no reference"))));
         }
@@ -72,6 +82,12 @@ impl Case {
             }));
         }
         let context = context(&setup.reads, input);
+        let sides = showing.sides();
+        let seen = |item: &Item| match (item.side, sides) {
+            (Some(Side::First), Some((first, _))) => context.child().with("output", first),
+            (Some(Side::Second), Some((_, second))) => context.child().with("output", second),
+            _ => context.child(),
+        };
         let template = |place: String| move |error: TemplateError| failed_template(&place, &error);
         let caps = caps::holding(&setup.caps, &context)
             .map_err(|(id, error)| failed(failed_template(&format!("`when` of the cap `{id}`"), &error)))?;
@@ -80,7 +96,7 @@ impl Case {
             .iter()
             .map(|item| {
                 let place = format!("`show.{}`", item.spec.name);
-                shown::content(item, &context, shuffle_seed).map_err(template(place))
+                shown::content(item, &seen(item), shuffle_seed).map_err(template(place))
             })
             .collect::<Result<Vec<Content>, CellError>>()
             .map_err(failed)?;

@@ -1,7 +1,7 @@
 //! Calibration examples: labelled outputs of other samples, with the scores that people gave.
 
 use karat_text::template::Context;
-use karat_types::{KeyBuilder, Rubric};
+use karat_types::{Rubric, examples, is_example};
 use serde_json::{Map, Value, json};
 
 use super::setup::Item;
@@ -10,14 +10,9 @@ use super::setup::Item;
 #[derive(Debug)]
 pub(super) struct Examples {
     count: usize,
-    rows: Vec<Example>,
-}
-
-#[derive(Debug)]
-struct Example {
-    sample: Option<String>,
-    /// `{claims, score, reasoning}`.
-    shown: Value,
+    labels: Vec<Value>,
+    /// By position of the label: `{claims, score, reasoning}`.
+    shown: Vec<Value>,
 }
 
 impl Examples {
@@ -25,42 +20,28 @@ impl Examples {
     pub fn new(rubric: &Rubric, items: &[Item], labels: &[Value]) -> Self {
         let count = rubric.examples as usize;
         let rows = if count == 0 { &[] } else { labels };
-        Self { count, rows: rows.iter().filter_map(|row| Example::new(rubric, items, row)).collect() }
+        let labels: Vec<Value> = rows.iter().filter(|row| is_example(row)).cloned().collect();
+        let shown = labels.iter().map(|row| shown(rubric, items, row)).collect();
+        Self { count, labels, shown }
     }
 
     /// The examples for one sample: drawn by the seed, never from the sample itself.
     pub fn draw(&self, seed: u64, sample: &str) -> Vec<&Value> {
-        let others = self.rows.iter().filter(|row| row.sample.as_deref() != Some(sample));
-        let mut drawn: Vec<_> = others.map(|row| (rank(seed, &row.shown), &row.shown)).collect();
-        drawn.sort_by_key(|(rank, _)| *rank);
-        drawn.into_iter().take(self.count).map(|(_, shown)| shown).collect()
+        examples(&self.labels, self.count, seed, sample).into_iter().filter_map(|at| self.shown.get(at)).collect()
     }
 
     /// Whether any sample can be shown one.
     pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
+        self.shown.is_empty()
     }
 }
 
-fn rank(seed: u64, shown: &Value) -> karat_types::Key {
-    KeyBuilder::new("karat/judge/example").number(seed).json(shown).finish()
-}
-
-impl Example {
-    fn new(rubric: &Rubric, items: &[Item], row: &Value) -> Option<Self> {
-        let (output, scores) = (row.get("output")?, row.get("scores").filter(|scores| scores.is_object())?);
-        let (name, candidate) = candidate(items, output);
-        let mut shown = Map::new();
-        shown.insert(name, candidate);
-        shown.insert("score".to_owned(), scores.clone());
-        shown.insert(rubric.rationale.field.clone(), row.get("note").cloned().unwrap_or_else(|| json!("")));
-        let sample = row.get("sample").and_then(|sample| match sample {
-            Value::String(id) => Some(id.clone()),
-            Value::Null => None,
-            other => Some(other.to_string()),
-        });
-        Some(Self { sample, shown: Value::Object(shown) })
-    }
+fn shown(rubric: &Rubric, items: &[Item], row: &Value) -> Value {
+    let part = |name: &str| row.get(name).cloned().unwrap_or_default();
+    let (name, candidate) = candidate(items, &part("output"));
+    let note = row.get("note").cloned().unwrap_or_else(|| json!(""));
+    let members = [(name, candidate), ("score".to_owned(), part("scores")), (rubric.rationale.field.clone(), note)];
+    Value::Object(Map::from_iter(members))
 }
 
 /// What of a labelled output the judge is shown: the first value that comes from the output alone, under its own name.

@@ -44,6 +44,7 @@ pub(super) fn verdict(setup: &Setup, case: &Case, readings: Vec<Reading>, notes:
         reasoning: reasoning(&case.pieces, &readings),
         notes: counted(notes.into_iter().chain(readings.into_iter().flat_map(|reading| reading.notes))),
         scores: names.zip(graded).chain(composite).collect(),
+        rounds: Vec::new(),
         error: None,
     }
 }

@@ -1,4 +1,4 @@
-//! One judgment as a machine without I/O: it asks for replies, and for better ones, and ends with a verdict.
+//! One round of a judgment as a machine without I/O: it asks for replies, and for better ones, and ends with a verdict.
 
 use std::sync::Arc;
 
@@ -7,19 +7,20 @@ use karat_types::{
     Then, Turn,
 };
 
+use super::ballot::Showing;
 use super::case::{Case, Piece};
+use super::fold;
 use super::reply::{self, Problem, Reading};
 use super::setup::Setup;
 use super::verdict::{Verdict, note};
-use super::{JudgeInput, fold};
 
 /// Problems that are named when a judge is asked again.
 const NAMED_PROBLEMS: usize = 5;
 
-/// A judgment under way. Its slots are `"0"` (`"1"`, … for further pieces), `"0/reask1"`, …, and `"0a"`, `"0b"` for the
+/// A round under way. Its slots are `"0"` (`"1"`, … for further pieces), `"0/reask1"`, …, and `"0a"`, `"0b"` for the
 /// halves of a piece whose reply did not fit.
 #[derive(Debug)]
-pub struct JudgeMachine {
+pub(super) struct RoundMachine {
     setup: Arc<Setup>,
     state: State,
 }
@@ -47,9 +48,9 @@ struct Progress {
     outcome: Option<Result<Reading, CellError>>,
 }
 
-impl JudgeMachine {
-    pub(super) fn new(setup: Arc<Setup>, input: JudgeInput<'_>) -> Self {
-        let state = match Case::new(&setup, input) {
+impl RoundMachine {
+    pub(super) fn new(setup: Arc<Setup>, showing: Showing<'_>) -> Self {
+        let state = match Case::new(&setup, showing) {
             Ok(case) => {
                 let pieces = case.pieces.iter().enumerate();
                 let pieces = pieces.map(|(at, piece)| Progress::new(at.to_string(), piece)).collect();
@@ -61,7 +62,7 @@ impl JudgeMachine {
     }
 }
 
-impl Machine for JudgeMachine {
+impl Machine for RoundMachine {
     type Done = Verdict;
 
     fn poll(&mut self, answers: Vec<Answer>) -> Turn<Verdict> {

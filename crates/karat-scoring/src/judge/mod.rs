@@ -11,6 +11,7 @@
 //! 3. A reply is read through the [JSON ladder](karat_text::ladder) and checked against the rubric. An invalid one is
 //!    asked for again with the error and its JSON pointer; one that stays invalid is *unscored*, never a low score.
 //! 4. Grades of pieces are folded, caps enforced, and the overall is recomputed.
+//! 5. Votes, and a pair in both orders, are rounds of one judgment; they become one verdict.
 //!
 //! ```
 //! use karat_scoring::judge::{JudgeInput, RubricJudge};
@@ -43,6 +44,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod ballot;
 mod caps;
 mod case;
 mod coverage;
@@ -69,13 +71,13 @@ use karat_text::template::TemplateError;
 use karat_types::{Key, KeyBuilder, ModelSpec, ReferenceUse, RubricScorer, Sample};
 use serde_json::Value;
 
-pub use machine::JudgeMachine;
-pub use verdict::{Mode, Verdict};
+pub use ballot::JudgeMachine;
+pub use verdict::{Mode, Verdict, VerdictRound};
 
 use setup::Setup;
 
 /// Changes when the same rubric would make another prompt, so that stored judgments are not taken for new ones.
-pub const PROMPT_VERSION: &str = "karat/judge/1";
+pub const PROMPT_VERSION: &str = "karat/judge/2";
 
 /// A rubric made ready for one judge model. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -125,9 +127,15 @@ impl RubricJudge {
         Setup::new(scorer, judge).map(|setup| Self(Arc::new(setup)))
     }
 
-    /// The machine that judges one output.
+    /// The machine that judges one output. Of a scorer with `versus` it says that there is nothing to compare with.
     pub fn machine(&self, input: JudgeInput<'_>) -> JudgeMachine {
-        JudgeMachine::new(Arc::clone(&self.0), input)
+        self.against(input, None)
+    }
+
+    /// The machine that judges one output against another one of the same sample, for scorers with `versus`; others do
+    /// not look at it.
+    pub fn against(&self, input: JudgeInput<'_>, other: Option<&Value>) -> JudgeMachine {
+        JudgeMachine::new(Arc::clone(&self.0), input, other)
     }
 
     /// The names that the rubric's templates and expressions read, and `reference` where it is shown; sorted.
@@ -149,7 +157,8 @@ impl RubricJudge {
 
 fn identity(scorer: &RubricScorer) -> Key {
     let labels = if scorer.rubric.examples > 0 { scorer.labels.as_slice() } else { &[] };
-    KeyBuilder::new(PROMPT_VERSION).json(&scorer.rubric).json(&scorer.parameters).json(labels).finish()
+    let rounds = (scorer.votes, &scorer.orders, scorer.versus.is_some());
+    KeyBuilder::new(PROMPT_VERSION).json(&scorer.rubric).json(&scorer.parameters).json(labels).json(&rounds).finish()
 }
 
 fn reads(setup_reads: impl IntoIterator<Item = String>, reference: ReferenceUse) -> Vec<String> {

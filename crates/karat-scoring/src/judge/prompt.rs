@@ -164,6 +164,13 @@ fn sources(setup: &Setup, shown: &Shown<'_>) -> String {
     if shown.has_reference {
         text.push_str(&format!("- {}: what a good answer looks like; compare with it.\n", label::REFERENCE));
     }
+    if setup.is_pair {
+        text.push_str(
+            "\nTwo outputs for the same input are shown, a first and a second one. Say in each dimension which is better: \
+             \"first\", \"second\", or \"tie\" where neither is. Who stands first means nothing, and neither length nor \
+             style makes an output better by itself.\n",
+        );
+    }
     if !setup.examples.is_empty() {
         text.push_str(&format!(
             "- {}: other cases with the scores that people gave them, so that your scale is theirs.\n",

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use karat_text::template::{Expression, Template, TemplateError};
 use karat_types::{
-    Cap, ChunkFold, FieldType, FindingFold, JsonMode, Key, ModelSpec, Parameters, ReplyFormat, Rubric, RubricPrompt,
-    RubricScorer, ShowItem,
+    Cap, ChunkFold, FieldType, FindingFold, JsonMode, Key, ModelSpec, Orders, Parameters, ReplyFormat, Rubric,
+    RubricPrompt, RubricScorer, ShowItem,
 };
 
 use super::examples::Examples;
@@ -69,12 +69,27 @@ pub(super) struct Setup {
     pub window: Option<u64>,
     pub reads: Vec<String>,
     pub identity: Key,
+    /// Whether two outputs are shown, and the judge says which is better.
+    pub is_pair: bool,
+    /// Rows for which it does not hold are not judged.
+    pub only_where: Option<Expression>,
+    pub orders: Orders,
+    pub votes: u32,
+}
+
+/// Which output of a pair a shown value is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    First,
+    Second,
 }
 
 /// One shown value, compiled.
 #[derive(Debug)]
 pub(super) struct Item {
     pub spec: ShowItem,
+    /// Of a pair, the output that it comes from; none where it comes from the sample.
+    pub side: Option<Side>,
     pub section: Section,
     pub value: Template,
     pub line: Option<Template>,
@@ -91,9 +106,11 @@ pub(super) struct OwnPrompt {
 
 impl Setup {
     pub fn new(scorer: &RubricScorer, judge: &ModelSpec) -> Result<Self, RubricError> {
-        let rubric = scorer.rubric.clone();
+        let mut rubric = scorer.rubric.clone();
+        let is_pair = scorer.versus.is_some();
+        let sides = if is_pair { show_both(&mut rubric)? } else { vec![None; rubric.show.len()] };
         check(&rubric)?;
-        let items = items(&rubric)?;
+        let items = items(&rubric, &sides)?;
         let caps = caps(&rubric)?;
         let times = rubric.show.iter().find_map(|item| Some((item, item.times.as_deref()?)));
         let times = times.map(|(item, times)| compile(&rubric, || format!("`show.{}.times`", item.name), times));
@@ -118,6 +135,10 @@ impl Setup {
             times,
             window: judge.context_window,
             identity: identity(scorer),
+            is_pair,
+            only_where: scorer.only_where.as_deref().map(|text| only_where(&scorer.rubric, text)).transpose()?,
+            orders: scorer.orders,
+            votes: scorer.votes.max(1),
             parameters,
             items,
             caps,
@@ -197,7 +218,30 @@ fn compile(rubric: &Rubric, place: impl FnOnce() -> String, source: &str) -> Res
     Template::compile(source).map_err(|error| uncompiled(rubric, place(), error))
 }
 
-fn items(rubric: &Rubric) -> Result<Vec<Item>, RubricError> {
+/// Puts two values, of the first and of the second output, in the place of each that comes from the output.
+fn show_both(rubric: &mut Rubric) -> Result<Vec<Option<Side>>, RubricError> {
+    let mut shown = Vec::new();
+    for item in std::mem::take(&mut rubric.show) {
+        let value = compile(rubric, || format!("`show.{}`", item.name), &item.value)?;
+        if !of_output(&value) {
+            shown.push((item, None));
+            continue;
+        }
+        for (side, word) in [(Side::First, "first"), (Side::Second, "second")] {
+            shown.push((ShowItem { name: format!("{word}_{}", item.name), ..item.clone() }, Some(side)));
+        }
+    }
+    let (show, sides) = shown.into_iter().unzip();
+    rubric.show = show;
+    Ok(sides)
+}
+
+/// Whether a value comes from the output.
+fn of_output(value: &Template) -> bool {
+    value.reads().iter().any(|name| name == "output" || name.starts_with("output."))
+}
+
+fn items(rubric: &Rubric, sides: &[Option<Side>]) -> Result<Vec<Item>, RubricError> {
     let values = rubric
         .show
         .iter()
@@ -205,18 +249,18 @@ fn items(rubric: &Rubric) -> Result<Vec<Item>, RubricError> {
         .collect::<Result<Vec<_>, _>>()?;
     let reads_output = |item: &ShowItem| {
         let at = rubric.show.iter().position(|other| std::ptr::eq(other, item));
-        let names = at.and_then(|at| values.get(at)).map(Template::reads).unwrap_or_default();
-        names.iter().any(|name| name == "output" || name.starts_with("output."))
+        at.and_then(|at| values.get(at)).is_some_and(of_output)
     };
     let sections = label::sections(&rubric.show, reads_output);
     let indexed = |name: &str| {
         let fields = rubric.diagnostics.iter().flat_map(|diagnostic| &diagnostic.fields);
         fields.into_iter().any(|(_, kind)| matches!(kind, FieldType::IndexOf(list) if list == name))
     };
-    let compiled = rubric.show.iter().zip(sections).zip(values.clone()).map(|((spec, section), value)| {
+    let places = rubric.show.iter().zip(sides).zip(sections).zip(values.clone());
+    let compiled = places.map(|(((spec, side), section), value)| {
         let line = spec.line.as_deref();
         let line = line.map(|line| compile(rubric, || format!("`show.{}.line`", spec.name), line)).transpose()?;
-        Ok(Item { spec: spec.clone(), section, value, line, is_indexed: indexed(&spec.name) })
+        Ok(Item { spec: spec.clone(), side: *side, section, value, line, is_indexed: indexed(&spec.name) })
     });
     compiled.collect()
 }
@@ -227,6 +271,10 @@ fn caps(rubric: &Rubric) -> Result<Vec<(Cap, Expression)>, RubricError> {
         Err(error) => Err(uncompiled(rubric, format!("`when` of the cap `{}`", cap.id), error)),
     });
     compiled.collect()
+}
+
+fn only_where(rubric: &Rubric, text: &str) -> Result<Expression, RubricError> {
+    Expression::compile(text).map_err(|error| uncompiled(rubric, "the condition".to_owned(), error))
 }
 
 fn own_prompt(rubric: &Rubric, prompt: &RubricPrompt) -> Result<OwnPrompt, RubricError> {

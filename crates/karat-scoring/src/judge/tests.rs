@@ -6,6 +6,7 @@ mod corpus;
 mod injections;
 mod planted;
 mod replies;
+mod rounds;
 mod rubrics;
 
 use std::collections::VecDeque;

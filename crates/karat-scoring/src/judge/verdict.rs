@@ -48,8 +48,19 @@ pub struct Verdict {
     pub mode: Mode,
     /// What a report must not be silent about.
     pub notes: Vec<Note>,
+    /// Where the judge was asked more than once: what it said each time.
+    pub rounds: Vec<VerdictRound>,
     /// Why nothing is scored.
     pub error: Option<CellError>,
+}
+
+/// One of several times that a judge was asked.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct VerdictRound {
+    /// Whether the judged output was shown second.
+    pub swapped: bool,
+    /// Numbers by name; of a pair, 1 where the judged output is preferred, wherever it was shown.
+    pub scores: Vec<(String, f64)>,
 }
 
 impl Verdict {

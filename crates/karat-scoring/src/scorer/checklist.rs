@@ -97,6 +97,9 @@ impl Metric for Checklist {
         };
         let (mut failed, mut broken, mut applies) = (Vec::new(), None, false);
         for (at, item) in items.iter().enumerate() {
+            if item.get("rubric").is_some() {
+                continue; // Judges decide these: `assert.judged`.
+            }
             let place = || format!("check {}", at + 1);
             let check = match Check::deserialize(item) {
                 Ok(check) => check,

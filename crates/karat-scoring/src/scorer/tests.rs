@@ -231,7 +231,7 @@ fn an_unreadable_output_scores_lowest() {
         (
             json!({"metric": "label", "value": "yes", "with": {"labels": ["yes", "no"]}}),
             json!("Well, yes and no"),
-            "none of the labels",
+            "expected \"yes\", found \"Well, yes and no\"",
         ),
         (json!({"metric": "contains", "value": "sorry"}), json!("no"), "\"sorry\" is missing"),
     ];

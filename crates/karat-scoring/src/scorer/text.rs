@@ -88,7 +88,12 @@ pub(super) struct Contains {
 impl Options for Contains {
     const NEEDS: Needs = Needs::Output;
 
-    fn metric(self, _: Option<&Value>) -> Result<Box<dyn Metric>, String> {
+    fn metric(self, literal: Option<&Value>) -> Result<Box<dyn Metric>, String> {
+        let phrases = literal.map(texts).unwrap_or_default();
+        let own = self.all.iter().chain(&self.any).map(|phrase| Cow::Borrowed(phrase.as_str()));
+        if phrases.into_iter().chain(own).any(|phrase| phrase.trim().is_empty()) {
+            return Err("a phrase is empty, and every text contains that".to_owned());
+        }
         Ok(Box::new(self))
     }
 }
@@ -103,6 +108,9 @@ impl Metric for Contains {
             .collect();
         if wanted.is_empty() && self.any.is_empty() {
             return Score::not_applicable("no phrase to look for");
+        }
+        if wanted.iter().any(|phrase| phrase.trim().is_empty()) {
+            return Score::unscored("the reference is empty, and every text contains that");
         }
         let missing = contains(text::Need::All).missing(&output, &wanted);
         if let [first, ..] = missing.as_slice() {
@@ -195,7 +203,11 @@ impl Options for TokenF1 {
 
 impl Metric for TokenF1 {
     fn score(&self, given: &Given<'_>) -> Score {
-        let score = squad::token_f1(&text(given.output), &texts(given.reference), squad::EmptyRule::V2);
+        let references = texts(given.reference);
+        if !references.is_empty() && references.iter().all(|reference| reference.trim().is_empty()) {
+            return Score::unscored("the reference is empty, so no word of it can be shared");
+        }
+        let score = squad::token_f1(&text(given.output), &references, squad::EmptyRule::V2);
         score.map_or_else(no_reference, Score::value)
     }
 }

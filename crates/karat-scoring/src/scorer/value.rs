@@ -185,10 +185,12 @@ impl Metric for Label {
     fn score(&self, given: &Given<'_>) -> Score {
         let exact = Exact { ignore_case: self.ignore_case, trim: true, normalize: true };
         let (output, reference) = (text(given.output), text(given.reference));
-        if !self.labels.is_empty() && !self.labels.iter().any(|label| exact.matches(&output, label)) {
-            let said: String = output.chars().take(80).collect();
-            return Score::because(0.0, format!("{said:?} is none of the labels"));
+        let declared = |text: &str| self.labels.iter().find(|label| exact.matches(text, label)).cloned();
+        if exact.matches(&output, &reference) {
+            let label = declared(&reference).unwrap_or_else(|| reference.clone().into_owned());
+            return Score::labelled(&label, &label);
         }
-        test(exact.matches(&output, &reference))
+        let named = |text: &str| declared(text).unwrap_or_else(|| text.trim().chars().take(80).collect());
+        Score::labelled(&named(&reference), &named(&output))
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use karat_types::{CallError, Clock, Consensus, ModelSpec, Moment, Parameters, RubricScorer, Sample};
+use karat_types::{CallError, Clock, Consensus, ModelSpec, Moment, Orders, Parameters, RubricScorer, Sample};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -130,6 +130,10 @@ impl<C: Completer> CompleterJudge<C> {
         let scorer = RubricScorer {
             rubric: judge_rubric(&self.options),
             judges: Vec::new(),
+            votes: 1,
+            versus: None,
+            only_where: None,
+            orders: Orders::default(),
             consensus: Consensus::default(),
             parameters: Parameters::default(),
             timeout_ms: None,

@@ -1,4 +1,4 @@
-//! Two systems on the same items: differences, tests, effect sizes, verdicts.
+//! Two systems on the same items: differences, tests, effect sizes.
 //!
 //! A difference is always candidate − baseline. The unit is the question: average trials and
 //! aggregate judges first.
@@ -9,7 +9,6 @@ mod mcnemar;
 mod paired;
 mod sign;
 mod sign_flip;
-mod verdict;
 mod wilcoxon;
 
 pub use effect::{EffectSizes, cohen_h, effect_sizes};
@@ -18,7 +17,6 @@ pub use mcnemar::{McNemar, PairedOutcomes};
 pub use paired::{Paired, PairedT, pair, paired_t};
 pub use sign::{SignTest, sign_test};
 pub use sign_flip::{EXACT_UP_TO, SignFlip, sign_flip, sign_flip_exact, sign_flip_interval, sign_flip_sampled};
-pub use verdict::{Verdict, verdict};
 pub use wilcoxon::{SignedRank, WilcoxonZeros, hodges_lehmann, wilcoxon};
 
 #[cfg(test)]

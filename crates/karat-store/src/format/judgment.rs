@@ -1,14 +1,14 @@
 //! Judgments: an entry of a block's judgments.
 
-use karat_types::JudgmentRecord;
+use karat_types::{JudgmentRecord, Round};
 
 use super::cost::{pack_cost, unpack_cost};
 use super::notes::{pack_error, pack_keys, pack_notes, unpack_error, unpack_keys, unpack_notes};
-use super::score::{pack_scores, unpack_scores};
+use super::score::{finite, pack_scores, unpack_scores};
 use crate::pack::{Damage, Packer, Unpacker};
 
-/// 2 adds when a reused judgment was made.
-const VERSION: u8 = 2;
+/// 2 adds when a reused judgment was made, 3 the rounds of a judge that was asked more than once.
+const VERSION: u8 = 3;
 
 /// Whether it failed in nothing, so that another run may take it over.
 pub(crate) fn is_sound(judgment: &JudgmentRecord) -> bool {
@@ -35,6 +35,21 @@ pub(crate) fn pack_judgment(packer: &mut Packer, judgment: &JudgmentRecord) {
     pack_keys(packer, &judgment.calls);
     pack_notes(packer, &judgment.notes);
     packer.option(judgment.made_at, Packer::moment);
+    packer.list(&judgment.rounds, pack_round);
+}
+
+fn pack_round(packer: &mut Packer, round: &Round) {
+    packer.byte(u8::from(round.swapped));
+    packer.list(&round.scores, |packer, (metric, value)| {
+        packer.number(u64::from(*metric));
+        packer.float(*value);
+    });
+}
+
+fn unpack_round(unpacker: &mut Unpacker<'_>) -> Result<Round, Damage> {
+    let swapped = unpacker.flag()?;
+    let scores = unpacker.list(|unpacker| Ok((unpacker.number()?, finite(unpacker)?)))?;
+    Ok(Round { swapped, scores })
 }
 
 /// Reads a judgment back.
@@ -59,9 +74,13 @@ pub(crate) fn unpack_judgment(entry: &[u8]) -> Result<JudgmentRecord, Damage> {
         calls: unpack_keys(&mut unpacker)?,
         notes: unpack_notes(&mut unpacker)?,
         made_at: None,
+        rounds: Vec::new(),
     };
     if version > 1 {
         judgment.made_at = unpacker.option(Unpacker::moment)?;
+    }
+    if version > 2 {
+        judgment.rounds = unpacker.list(unpack_round)?;
     }
     unpacker.end()?;
     Ok(judgment)

@@ -48,7 +48,7 @@ pub(super) fn unpack_scores(unpacker: &mut Unpacker<'_>) -> Result<Vec<(u16, Sco
     })
 }
 
-fn finite(unpacker: &mut Unpacker<'_>) -> Result<f64, Damage> {
+pub(super) fn finite(unpacker: &mut Unpacker<'_>) -> Result<f64, Damage> {
     let value = unpacker.float()?;
     if value.is_finite() { Ok(value) } else { Err(Damage(format!("a score is {value}"))) }
 }

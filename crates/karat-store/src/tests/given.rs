@@ -49,6 +49,7 @@ pub fn plan(name: &str, rows: u64, systems: usize, trials: u32) -> PlanHeader {
         scorers: Vec::new(),
         metrics: Vec::new(),
         analyses: Vec::new(),
+        statistics: Default::default(),
         run: RunSpec {
             max_concurrency: 8,
             timeout_ms: 60_000,
@@ -168,6 +169,7 @@ pub fn judgment(ordinal: u64, scorer: u16, judge: u16, name: &str) -> JudgmentRe
         reasoning: format!("the words of judge {judge}"),
         diagnostics: Map::new(),
         caps: Vec::new(),
+        rounds: Vec::new(),
         rung: Some("direct".to_owned()),
         shuffle_seed: 3,
         prompt_version: Some("2".to_owned()),

@@ -110,10 +110,15 @@ prop_compose! {
         (rung, shuffle_seed, prompt_version) in (prop::option::of(text()), any::<u64>(), prop::option::of(text())),
         (scores, cost, calls, notes, error) in (scores(), cost(), keys(), notes(), error()),
         (reused, made_at, latency_ms) in (any::<bool>(), moment(), 0.0..1e9_f64),
+        rounds in prop::collection::vec(
+            (any::<bool>(), prop::collection::vec((0..4_u16, 0.0..1.0_f64), 0..3))
+                .prop_map(|(swapped, scores)| Round { swapped, scores }),
+            0..3,
+        ),
     ) -> JudgmentRecord {
         JudgmentRecord {
             ordinal, key: Key([key; 16]), scorer, judge, scores, reasoning, diagnostics, caps, rung, shuffle_seed,
-            prompt_version, reused, made_at, error, cost, latency_ms, calls, notes,
+            prompt_version, reused, made_at, error, cost, latency_ms, calls, notes, rounds,
         }
     }
 }

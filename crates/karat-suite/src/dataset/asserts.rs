@@ -3,14 +3,27 @@
 use std::collections::BTreeMap;
 
 use karat_text::path::Path;
+use karat_types::{
+    Better, Bound, ChunkFold, Consensus, Dimension, Invalid, Orders, Parameters, Rationale, ReferenceUse, ReplyShape,
+    Rubric, RubricScorer, Scale, ScorerKind, ScorerSpec, ShowAs, ShowItem,
+};
 use serde_json::{Map, Value};
 
 use crate::catalog::Catalog;
 use crate::nearest::nearest;
-use crate::unavailable;
 
 /// The column that holds them where the suite names none.
 pub(crate) const COLUMN: &str = "assert";
+
+/// The key of a check that a judge decides.
+const RUBRIC: &str = "rubric";
+
+/// The metric of these checks, after the column's name.
+const JUDGED: &str = "judged";
+
+/// What the judge of them is asked.
+const ASK: &str = "Decide whether the output meets every requirement that is listed. It passes only if it meets all of \
+     them; say which it does not meet.";
 
 const KEYS: &[&str] = &["id", "metric", "with", "output", "reference", "value", "min", "max", "not"];
 
@@ -32,9 +45,92 @@ impl Asserts {
         Self { path, metrics: metrics.collect() }
     }
 
-    /// Whether a row has any.
+    /// Whether a row has any that a metric decides.
     pub fn are_in(&self, row: &Value) -> bool {
-        self.path.first(row).and_then(Value::as_array).is_some_and(|checks| !checks.is_empty())
+        self.items(row).any(|check| check.get(RUBRIC).is_none())
+    }
+
+    /// Whether a row has any that a judge decides.
+    pub fn are_judged_in(&self, row: &Value) -> bool {
+        self.items(row).any(|check| check.get(RUBRIC).is_some())
+    }
+
+    fn items<'r>(&self, row: &'r Value) -> impl Iterator<Item = &'r Value> {
+        self.path.first(row).and_then(Value::as_array).into_iter().flatten()
+    }
+
+    /// The checks of all rows that a judge decides, as one scorer: the judge sees the row's own requirements, and rows
+    /// without any are left out.
+    pub fn judged(&self, judges: &[String], has_input: bool) -> ScorerSpec {
+        let column = self.path.to_string();
+        let list = format!("sample.{} | default([], true) | selectattr('{RUBRIC}')", column.trim_start_matches("$."));
+        let show = |name: &str, value: String, form: ShowAs| ShowItem {
+            name: name.to_owned(),
+            value,
+            form,
+            line: None,
+            shuffle: false,
+            route: None,
+            chunk: None,
+            times: None,
+        };
+        let requirements = format!("{{{{ {list} | map(attribute='{RUBRIC}.ask') | list }}}}");
+        let input = has_input.then(|| show("input", "{{ input }}".to_owned(), ShowAs::Text));
+        let shown = [
+            show("requirements", requirements, ShowAs::Lines),
+            show("output", "{{ output }}".to_owned(), ShowAs::Text),
+        ];
+        let mut reads = vec!["output".to_owned(), column_name(&column)];
+        reads.extend(has_input.then(|| "input".to_owned()));
+        let rubric = Rubric {
+            id: COLUMN.to_owned(),
+            version: None,
+            ask: ASK.to_owned(),
+            show: input.into_iter().chain(shown).collect(),
+            reference: ReferenceUse::Hidden,
+            dimensions: vec![Dimension {
+                name: JUDGED.to_owned(),
+                definition: Some("Every requirement is met.".to_owned()),
+                scale: Scale::Choices(vec![("pass".to_owned(), 1.0), ("fail".to_owned(), 0.0)]),
+                weight: 1.0,
+                anchors: Default::default(),
+                better: Better::Higher,
+                chunks: ChunkFold::Weighted,
+            }],
+            breakdowns: Vec::new(),
+            overall: None,
+            rationale: Rationale::default(),
+            diagnostics: Vec::new(),
+            caps: Vec::new(),
+            reply: ReplyShape::default(),
+            examples: 0,
+            prompt: None,
+            invalid: Invalid::default(),
+        };
+        ScorerSpec {
+            id: format!("{COLUMN}.{JUDGED}"),
+            kind: ScorerKind::Rubric(Box::new(RubricScorer {
+                rubric,
+                judges: judges.to_vec(),
+                consensus: Consensus::default(),
+                parameters: Parameters::default(),
+                timeout_ms: None,
+                votes: 1,
+                versus: None,
+                orders: Orders::default(),
+                only_where: Some(format!("{list} | list | length > 0")),
+                labels: Vec::new(),
+                reads,
+            })),
+            output: "$".to_owned(),
+            reference: None,
+            value: None,
+            bound: Bound::default(),
+            reduce: "mean".to_owned(),
+            aggregate: "mean".to_owned(),
+            better: None,
+            margin: None,
+        }
     }
 
     /// Checks a row's own.
@@ -55,9 +151,8 @@ impl Asserts {
                 Some("write `{ metric: …, value: … }`".to_owned()),
             ));
         };
-        if check.contains_key("rubric") {
-            let hint = "make it a scorer of the suite, with its own `judges`".to_owned();
-            return Err((unavailable::message("a `rubric` in `assert`"), Some(hint)));
+        if let Some(rubric) = check.get(RUBRIC) {
+            return requirement(check, rubric);
         }
         if let Some(key) = check.keys().find(|key| !KEYS.contains(&key.as_str())) {
             return Err((format!("a check of `assert` has no key `{key}`"), did_you_mean(key, KEYS.iter().copied())));
@@ -71,6 +166,28 @@ impl Asserts {
         };
         decides(metric, *binary, check)
     }
+}
+
+/// A check for a judge is one requirement in words.
+fn requirement(check: &Map<String, Value>, rubric: &Value) -> Result<(), Wrong> {
+    let ask = rubric.as_object().filter(|it| it.len() == 1).and_then(|it| it.get("ask")).and_then(Value::as_str);
+    if ask.is_none_or(|ask| ask.trim().is_empty()) {
+        let hint = "a rubric with more than that is a scorer of the suite".to_owned();
+        return Err(("a `rubric` in `assert` is `{ ask: … }`: one requirement in words".to_owned(), Some(hint)));
+    }
+    match check.keys().find(|key| !["id", RUBRIC].contains(&key.as_str())) {
+        Some(key) => {
+            let hint = "say it in the requirement's own words".to_owned();
+            Err((format!("a `rubric` in `assert` has no `{key}` beside it"), Some(hint)))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The name under which the checks stand among the names that are read.
+fn column_name(path: &str) -> String {
+    let path = path.trim_start_matches("$.");
+    format!("sample.{}", path.split(['.', '[']).next().unwrap_or_default())
 }
 
 /// A metric that is no pass/fail needs a bound that makes it one.

@@ -40,6 +40,8 @@ pub(crate) struct Scan {
     pub is_clustered: bool,
     /// Whether a row holds checks of its own.
     pub has_asserts: bool,
+    /// Whether a row has a check that a judge decides.
+    pub has_judged_asserts: bool,
     /// Hash over the contents of the files that columns were read from.
     pub contents: String,
     /// Whether at least one row could be read.
@@ -125,6 +127,7 @@ impl<'a> Scanner<'a> {
                 has_reference: matches!(dataset.roles.reference, Role::Declared(_)),
                 is_clustered: false,
                 has_asserts: false,
+                has_judged_asserts: false,
                 contents: String::new(),
                 is_read: false,
                 checks: Vec::new(),
@@ -182,6 +185,7 @@ impl<'a> Scanner<'a> {
     fn asserts(&mut self, dataset: &Dataset, kept: &Kept, row: &Value) {
         let Some(asserts) = &dataset.asserts else { return };
         self.found.has_asserts |= asserts.are_in(row);
+        self.found.has_judged_asserts |= asserts.are_judged_in(row);
         if let Err((wrong, hint)) = asserts.check(row) {
             let wrong = format!("{wrong} (sample `{}`)", kept.sample.id);
             self.report(kept.at.problem_with_hint("assert", wrong, hint));

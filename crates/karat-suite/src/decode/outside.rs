@@ -48,7 +48,7 @@ impl Decoder<'_> {
         }
         let stdin = match node.given("stdin") {
             Some(stdin) => Some(self.outside_template(stdin, stdin.text()?, position, reads)?),
-            None if protocol == Protocol::Jsonl => {
+            None if protocol == Protocol::Jsonl && !position.is_chunked => {
                 names::check(
                     &["input".to_owned()],
                     "input",
@@ -173,7 +173,8 @@ impl Decoder<'_> {
     }
 
     fn outside_names(&mut self, reads: &[String], text: &str, node: &Node, position: Position) {
-        self.names(reads, text, &node.place, names::OUTSIDE, position);
+        let roots = if position.is_chunked { names::CHUNKED_OUTSIDE } else { names::OUTSIDE };
+        self.names(reads, text, &node.place, roots, position);
         for name in reads.iter().filter(|name| name.split('.').next() == Some("services")) {
             let place = notation::name_within(&node.place, text, name, &self.problems);
             match name.split('.').collect::<Vec<_>>().as_slice() {

@@ -1,6 +1,6 @@
 //! `run`.
 
-use karat_types::{CachePolicy, RunSpec};
+use karat_types::{CachePolicy, RunSpec, StatisticsSpec};
 
 use super::{whole, word};
 use crate::duration;
@@ -34,6 +34,15 @@ pub(crate) fn decode(node: Option<&Node>, overrides: &Overrides) -> (RunSpec, u3
         seed: overrides.seed.or(large("seed")).unwrap_or(1),
     };
     (run, overrides.trials.or(number("trials")).unwrap_or(1))
+}
+
+/// Resamples of a bootstrap where nothing is said.
+const RESAMPLES: u32 = 10_000;
+
+/// How figures get their intervals.
+pub(crate) fn statistics(node: Option<&Node>) -> StatisticsSpec {
+    let asked = node.filter(|node| node.text_of("interval") == Some("bootstrap"));
+    StatisticsSpec { bootstrap: asked.map(|node| whole(node, "resamples").unwrap_or(RESAMPLES)) }
 }
 
 fn cache(node: Option<&Node>) -> CachePolicy {

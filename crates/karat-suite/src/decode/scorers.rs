@@ -1,6 +1,8 @@
 //! Scorers and analyses.
 
-use karat_types::{AnalysisSpec, Bound, Consensus, Parameters, RubricScorer, ScorerKind, ScorerSpec};
+use karat_types::{
+    AnalysisSpec, Bound, Consensus, ConsensusMethod, Parameters, Rubric, RubricScorer, ScorerKind, ScorerSpec, Versus,
+};
 use serde_json::{Map, Value};
 
 use super::{Decoder, word};
@@ -90,6 +92,13 @@ impl Decoder<'_> {
             self.problems.error(&entry.place, format!("`{}` belongs to a scorer with a rubric", entry.key));
         }
         let entry = self.catalog.find(Kind::Metric, metric, &mut self.problems)?;
+        if let Some(aggregate) =
+            node.given("aggregate").filter(|it| it.text() == Some("f1") && metric.text() != Some("label"))
+        {
+            self.problems
+                .error(&aggregate.place, "`f1` is a figure of labels, and this metric names none")
+                .hint("use the metric `label`, or `set_f1` and `token_f1` for an F1 of each output");
+        }
         let (schema, binary) = (entry.options.clone(), entry.binary);
         let bounded = node.given("min").is_some() || node.given("max").is_some();
         if let Some(not) = node.given("not").filter(|not| not.boolean() == Some(true) && !binary && !bounded) {
@@ -163,6 +172,9 @@ impl Decoder<'_> {
         if let Some(entry) = node.entries().iter().find(|entry| entry.key == "with") {
             self.problems.error(&entry.place, "`with` belongs to a scorer with a metric");
         }
+        if let Some(aggregate) = node.given("aggregate").filter(|it| it.text() == Some("f1")) {
+            self.problems.error(&aggregate.place, "`f1` is a figure of labels, and a rubric gives none");
+        }
         let decoded = self.rubric(node.given("rubric")?, id)?;
         let labels = node.given("labels").and_then(|labels| self.rows(labels)).unwrap_or_default();
         if decoded.rubric.examples > 0 && node.given("labels").is_none() {
@@ -180,15 +192,88 @@ impl Decoder<'_> {
             None => judges.to_vec(),
         };
         self.enough_judges(node, judges.len());
+        let versus = self.versus(node, &decoded.rubric);
+        let consensus = node.given("consensus").map(consensus).unwrap_or_default();
+        self.weights(node, &consensus, &judges);
         Some(ScorerKind::Rubric(Box::new(RubricScorer {
-            rubric: decoded.rubric,
+            rubric: if versus.is_some() { decoded.rubric.preferring() } else { decoded.rubric },
             judges,
-            consensus: node.given("consensus").map(consensus).unwrap_or_default(),
+            consensus,
+            votes: super::whole(node, "votes").unwrap_or(1),
+            orders: word(node, "orders").unwrap_or_default(),
+            versus,
+            only_where: None,
             parameters,
             timeout_ms: overrides.judge_timeout_ms.or_else(|| self.duration(node, "timeout")),
             labels,
             reads: decoded.reads,
         })))
+    }
+
+    /// The other side of a pair.
+    fn versus(&mut self, node: &Node, rubric: &Rubric) -> Option<Versus> {
+        let Some(given) = node.given("versus") else {
+            if let Some(orders) = node.given("orders") {
+                self.problems
+                    .error(&orders.place, "`orders` are those of a pair, and this scorer compares nothing")
+                    .hint("say what outputs are compared with: `versus: variant:ID` or `versus: model:ID`");
+            }
+            return None;
+        };
+        let versus = Versus::parse(given.text()?);
+        if versus.is_none() {
+            self.problems
+                .error(&given.place, format!("`versus` is `{}`, which names no system", given.text()?))
+                .hint("write `variant:ID` or `model:ID`");
+        }
+        let alone = [
+            ("caps", rubric.caps.is_empty()),
+            ("diagnostics", rubric.diagnostics.is_empty()),
+            ("breakdowns", rubric.breakdowns.is_empty()),
+        ];
+        let left_out: Vec<&str> = alone.iter().filter(|(_, absent)| !absent).map(|(name, _)| *name).collect();
+        if !left_out.is_empty() {
+            let what = left_out.join(", ");
+            self.problems.warn(
+                &given.place,
+                format!("a judge of pairs says which of two is better, so the rubric's {what} are left out"),
+            );
+        }
+        versus
+    }
+
+    /// What outputs are compared with has to run, too.
+    pub fn partners(&mut self, node: Option<&Node>, scorers: &[ScorerSpec], variants: &[String], models: &[String]) {
+        for scorer in scorers {
+            let ScorerKind::Rubric(rubric) = &scorer.kind else { continue };
+            let Some((versus, place)) =
+                rubric.versus.as_ref().zip(node.and_then(|it| it.given(&scorer.id)?.given("versus")))
+            else {
+                continue;
+            };
+            let (kind, id, known) = match versus {
+                Versus::Variant(id) => ("variant", id, variants),
+                Versus::Model(id) => ("model", id, models),
+            };
+            if !known.contains(id) {
+                let hint = suggestion(id, known.iter().map(String::as_str));
+                let hint =
+                    hint.or_else(|| Some(format!("what outputs are compared with has to run: {}", known.join(", "))));
+                self.problems.error(&place.place, format!("no {kind} `{id}` runs")).maybe_hint(hint);
+            }
+        }
+    }
+
+    /// Weights are of judges that there are, in a mean.
+    fn weights(&mut self, node: &Node, consensus: &Consensus, judges: &[String]) {
+        let Some(weights) = node.given("consensus").and_then(|it| it.given("weights")) else { return };
+        if consensus.method != ConsensusMethod::Mean {
+            self.problems.error(&weights.place, "`weights` count in the mean only").hint("leave out `method`");
+        }
+        for entry in weights.entries().iter().filter(|entry| !judges.is_empty() && !judges.contains(&entry.key)) {
+            let hint = suggestion(&entry.key, judges.iter().map(String::as_str));
+            self.problems.error(&entry.place, format!("`{}` is no judge of this scorer", entry.key)).maybe_hint(hint);
+        }
     }
 
     fn own_judges(&mut self, node: &Node, registry: &Registry) -> Vec<String> {
@@ -238,6 +323,13 @@ fn consensus(node: &Node) -> Consensus {
         method: word(node, "method").unwrap_or(standard.method),
         flag_variance: node.given("flag_variance").and_then(Node::number),
         min_judges: super::whole(node, "min_judges").unwrap_or(standard.min_judges),
+        weights: node
+            .given("weights")
+            .map(Node::entries)
+            .unwrap_or_default()
+            .iter()
+            .filter_map(|entry| Some((entry.key.clone(), entry.node.number()?)))
+            .collect(),
     }
 }
 

@@ -21,14 +21,17 @@ pub(crate) struct Position {
     pub index: usize,
     /// Whether a step before it, in a variant that uses this one too, has made an output.
     pub has_output: bool,
+    /// Whether it works on pieces, so that its templates see `chunk`.
+    pub is_chunked: bool,
 }
 
 impl Decoder<'_> {
     /// A step, unless its action cannot be read.
     pub fn step(&mut self, node: &Node, position: Position, registry: &Registry) -> Option<StepSpec> {
         let chunk = node.given("chunk").and_then(|chunk| self.chunk(chunk, position));
+        let position = Position { is_chunked: chunk.is_some(), ..position };
         let mut reads = Vec::new();
-        let action = self.action(node, node.given("chunk").is_some(), position, &mut reads)?;
+        let action = self.action(node, position, &mut reads)?;
         if let Some(chunk) = &chunk {
             reads.extend(Expression::compile(&chunk.of).map(|of| of.reads().to_vec()).unwrap_or_default());
         }
@@ -63,9 +66,9 @@ impl Decoder<'_> {
         })
     }
 
-    fn action(&mut self, node: &Node, is_chunked: bool, position: Position, reads: &mut Vec<String>) -> Option<Action> {
+    fn action(&mut self, node: &Node, position: Position, reads: &mut Vec<String>) -> Option<Action> {
         if let Some(prompt) = node.given("prompt") {
-            let roots = if is_chunked { names::CHUNKED_STEP } else { names::STEP };
+            let roots = if position.is_chunked { names::CHUNKED_STEP } else { names::STEP };
             let messages = self.messages(prompt, roots, position, reads)?;
             return Some(Action::Prompt(PromptSpec { messages }));
         }
@@ -191,7 +194,7 @@ impl Decoder<'_> {
     fn recorded(&mut self, node: &Node, reads: &mut Vec<String>) -> Option<RecordedSpec> {
         let missing = word::<Missing>(node, "missing").unwrap_or_default();
         let column = node.text_of("column").map(str::to_owned);
-        let start = Position { index: 0, has_output: true };
+        let start = Position { index: 0, has_output: true, is_chunked: false };
         let Some(from) = node.main("from") else {
             let Some(column) = column else {
                 self.problems.error(&node.place, "a recorded step needs `from` or `column`");
@@ -321,8 +324,8 @@ impl Decoder<'_> {
     fn beside_the_action(&mut self, node: &Node, action: &Action) {
         let (what, foreign): (&str, &[&str]) = match action {
             Action::Prompt(_) => ("a prompt step's facts come from its provider", &["meter"]),
-            Action::Http(_) => ("an http step calls no model", &["model", "parameters", "requires", "chunk"]),
-            Action::Command(_) => ("a command step calls no model", &["model", "parameters", "requires", "chunk"]),
+            Action::Http(_) => ("an http step calls no model", &["model", "parameters", "requires"]),
+            Action::Command(_) => ("a command step calls no model", &["model", "parameters", "requires"]),
             Action::Recorded(_) => {
                 ("a recorded step calls nothing", &["model", "parameters", "timeout", "retries", "requires", "chunk"])
             }
@@ -331,6 +334,12 @@ impl Decoder<'_> {
             self.problems.error(&entry.place, format!("{what}, so `{}` means nothing here", entry.key));
         }
         let pieces = node.given("chunk").is_some();
+        let sized = |chunk: &&Node| chunk.given("tokens").is_some() || chunk.given("items").is_some();
+        if let Some(chunk) = node.given("chunk").filter(|chunk| action.is_outside() && !sized(chunk)) {
+            self.problems
+                .error(&chunk.place, "`chunk` has no size, and there is no model whose window the pieces could fit")
+                .hint("say how large a piece is: `tokens` of a text or `items` of a list");
+        }
         if let Some(entry) = node.entries().iter().find(|entry| entry.key == "merge" && !pieces) {
             self.problems.error(&entry.place, "`merge` joins pieces, but this step has no `chunk`");
         }

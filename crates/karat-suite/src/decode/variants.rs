@@ -53,7 +53,11 @@ impl Decoder<'_> {
                 continue;
             }
             let index = before + steps.len();
-            let Some(mut step) = self.step(node, Position { index, has_output: index > 0 }, registry) else { continue };
+            let Some(mut step) =
+                self.step(node, Position { index, has_output: index > 0, is_chunked: false }, registry)
+            else {
+                continue;
+            };
             if let Some(model) = node.given("model") {
                 step.model = self.step_model(model, registry);
             }

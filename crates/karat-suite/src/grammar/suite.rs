@@ -45,6 +45,7 @@ pub(crate) static SUITE: Object = Object::new(
         may("baseline", Shape::File, "A pinned run, or a folder with one pinned file a sample."),
         may("gates", Shape::List(&Shape::Object(&GATE)), "Rules over findings."),
         may("policy", Shape::Object(&POLICY), "How gates bind."),
+        may("statistics", Shape::Object(&STATISTICS), "How figures get their intervals."),
         may("run", Shape::Object(&RUN), "Execution settings."),
         may("privacy", Shape::Object(&PRIVACY), "What must not be kept."),
         may("schedules", Shape::Map(&Shape::Object(&SCHEDULE)), "When a server runs this suite."),
@@ -164,6 +165,14 @@ static RUN: Object = Object::new(
     ("concurrency", "max_concurrency"),
     ("max_budget", "budget_usd"),
 ]);
+
+static STATISTICS: Object = Object::new(
+    "statistics",
+    &[
+        may("interval", Shape::Words(&["auto", "bootstrap"]), "By formula where there is one, or by bootstrap."),
+        may("resamples", Shape::Integer(100), "Resamples of a bootstrap."),
+    ],
+);
 
 static CACHE: Object =
     Object::new("cache", &[must("max_age", Shape::Duration, "Results may be at most this much older than the run.")]);

@@ -54,7 +54,7 @@ fn a_broken_check_is_refused_with_its_row() {
         ("{ metric: contians, value: x }", "did you mean `contains`"),
         ("{ metric: contains, vlaue: x }", "did you mean `value`"),
         ("{ metric: length }", "`max`"),
-        ("{ rubric: { ask: calm } }", "not available"),
+        ("{ rubric: { asks: calm } }", "one requirement in words"),
     ] {
         place.write("karat.yaml", &SUITE.replace("[ { metric: length, min: 1 } ]", &format!("[ {check} ]")));
         let said = place.karat(&["validate"]);

@@ -17,6 +17,7 @@ mod faults;
 mod gates;
 mod inspect;
 mod interruption;
+mod judges;
 mod kill;
 mod manual;
 mod outside;

@@ -1,0 +1,106 @@
+//! `chunk` and `merge`: an action over the pieces of a text or a list, and what becomes of its answers.
+
+use karat_text::chunk;
+use karat_text::template::{Context, Expression, TemplateError};
+use karat_types::{CellError, ChunkSize, Merge, MergeHow, Note, NoteKind, StepSpec};
+use serde_json::{Value, json};
+
+use super::{StepEnd, template_error};
+
+/// The expression of what is cut, compiled; none where the step works on everything at once.
+pub(super) struct Cutter(Option<Expression>);
+
+/// The pieces of a step's input.
+pub(super) struct Pieces {
+    /// What each piece's templates see.
+    pub contexts: Vec<Context>,
+    /// What was dropped.
+    pub note: Option<Note>,
+}
+
+impl Cutter {
+    pub fn new(step: &StepSpec) -> Result<Self, TemplateError> {
+        step.chunk.as_ref().map(|chunk| Expression::compile(&chunk.of)).transpose().map(Self)
+    }
+
+    /// Cuts what the step works on. `room` says how many tokens a piece may have where the step does not.
+    ///
+    /// # Errors
+    /// The end of the step: there is nothing to work on, or it is neither text nor list.
+    pub fn cut(
+        &self,
+        step: &StepSpec,
+        context: &Context,
+        room: impl FnOnce() -> Result<u32, TemplateError>,
+    ) -> Result<Pieces, StepEnd> {
+        let (Some(spec), Some(of)) = (&step.chunk, &self.0) else {
+            return Ok(Pieces { contexts: vec![context.clone()], note: None });
+        };
+        let fail = |error: TemplateError| StepEnd::Failed(template_error(step, &error));
+        let value = of.eval(context).map_err(fail)?;
+        let (pieces, dropped) = match (&value, spec.size) {
+            (Value::Array(items), size) => {
+                let size = match size {
+                    Some(ChunkSize::Items(items)) => items,
+                    _ => u32::try_from(items.len().max(1)).unwrap_or(u32::MAX),
+                };
+                let chunks = chunk::by_items(items, size, spec.overlap, spec.max);
+                (chunks.pieces.into_iter().map(|piece| Value::Array(piece.items)).collect::<Vec<_>>(), chunks.dropped)
+            }
+            (Value::String(text), size) => {
+                let tokens = match size {
+                    Some(ChunkSize::Tokens(tokens)) => tokens,
+                    _ => room().map_err(fail)?,
+                };
+                let chunks = chunk::by_tokens(text, tokens, spec.overlap, spec.max);
+                (chunks.pieces.into_iter().map(|piece| Value::from(piece.text)).collect(), chunks.dropped)
+            }
+            (other, _) => {
+                let message = format!(
+                    "step `{}`: `chunk.of: {}` is {}, but only a text or a list can be cut",
+                    step.id,
+                    spec.of,
+                    kind_of(other)
+                );
+                return Err(StepEnd::Failed(CellError::new("template", message)));
+            }
+        };
+        if pieces.is_empty() {
+            let message =
+                format!("step `{}`: `chunk.of: {}` is empty, so there is nothing to work on", step.id, spec.of);
+            return Err(StepEnd::Failed(CellError::new("empty_input", message)));
+        }
+        let note = (dropped > 0).then(|| {
+            let text = format!("step `{}` dropped {dropped} chunks beyond its `max`", step.id);
+            Note { kind: NoteKind::DroppedChunks, text, count: dropped }
+        });
+        let numbered = pieces.into_iter().enumerate();
+        Ok(Pieces { contexts: numbered.map(|(index, piece)| of_piece(context, &piece, index)).collect(), note })
+    }
+}
+
+/// What the templates of one piece see.
+pub(super) fn of_piece(context: &Context, piece: &Value, index: usize) -> Context {
+    context.child().with("chunk", &json!({ "text": piece, "index": index }))
+}
+
+/// The answers of all pieces as one value; without `merge`, the answers of pieces are one list.
+pub(super) fn united(step: &StepSpec, values: Vec<Value>) -> Value {
+    let concat = Merge { how: MergeHow::Concat, of: None, by: None, similar: None };
+    match (&step.merge, &step.chunk) {
+        (Some(merge), _) => karat_text::merge::merge(merge, values),
+        (None, Some(_)) => karat_text::merge::merge(&concat, values),
+        (None, None) => values.into_iter().next().unwrap_or(Value::Null),
+    }
+}
+
+fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "true or false",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}

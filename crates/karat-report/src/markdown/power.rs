@@ -1,0 +1,44 @@
+//! What the samples can tell, and what a wanted difference takes (BY-16).
+
+use karat_analysis::Outcome;
+use karat_analysis::power::MetricPower;
+
+use super::page::{Column, Inline, Page};
+use crate::figures::{self, count, percent};
+use crate::report::Report;
+
+pub(super) fn write(page: &mut Page, report: Report<'_>) {
+    for analysed in &report.findings.analyses {
+        let Outcome::Power(power) = &analysed.outcome else { continue };
+        let Some(first) = power.metrics.first() else { continue };
+        page.heading(2, Inline::plain("Power"));
+        page.paragraph(
+            Inline::plain("Differences between two systems that so many paired samples detect with ")
+                .and_text(percent(first.power))
+                .and(" power at the ")
+                .and_text(percent(first.level))
+                .and(" level."),
+        );
+        let heads = [
+            Column::left(Inline::plain("Metric")),
+            Column::right(Inline::plain("Samples")),
+            Column::right(Inline::plain("Detectable")),
+            Column::right(Inline::plain("Standard deviation of a difference")),
+            Column::left(Inline::plain("Wanted difference")),
+        ];
+        page.table(&heads, power.metrics.iter().map(row));
+    }
+}
+
+fn row(metric: &MetricPower) -> Vec<Inline> {
+    let wanted = metric.needed.as_ref().map_or_else(Inline::default, |needed| {
+        Inline::text(figures::value(metric, needed.difference)).and(" takes ").and_text(count(needed.samples))
+    });
+    vec![
+        Inline::code(&metric.metric),
+        Inline::text(count(metric.samples)),
+        Inline::text(figures::maybe(metric, metric.detectable)),
+        Inline::text(format!("{} ({})", figures::value(metric, metric.deviation.value()), metric.deviation.method())),
+        wanted,
+    ]
+}

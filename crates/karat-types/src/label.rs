@@ -1,0 +1,129 @@
+//! What people said of outputs: the rows of a labels file.
+//!
+//! One file serves three ends: rows with an output may be shown to a judge as examples, and those that no judge has seen
+//! measure it (agreement, human anchor, calibration). Who was shown what is decided here and nowhere else.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{Key, KeyBuilder, output_key};
+
+/// One person's scores of one output.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Label {
+    /// Id of the sample.
+    #[serde(deserialize_with = "text_of_any")]
+    pub sample: String,
+    /// The model whose output was scored; any without it.
+    #[serde(default)]
+    pub model: Option<String>,
+    /// The variant whose output was scored; any without it.
+    #[serde(default)]
+    pub variant: Option<String>,
+    /// Who scored; all labels without a name are one rater.
+    #[serde(default, alias = "rater")]
+    pub annotator: Option<String>,
+    /// The output that was scored, where the label names it: then it says nothing of any other.
+    #[serde(default)]
+    pub output: Option<Value>,
+    /// By metric, or by its last part: a number, true or false, or the word of a choice.
+    pub scores: BTreeMap<String, Value>,
+}
+
+impl Label {
+    /// A row of a labels file; `None` for one without sample or scores.
+    pub fn of(row: &Value) -> Option<Self> {
+        Self::deserialize(row).ok()
+    }
+
+    /// Whether it is about this output of a sample, given the content key of the output.
+    pub fn is_about(&self, output: Key) -> bool {
+        self.output.as_ref().is_none_or(|scored| output_key(scored) == output)
+    }
+}
+
+/// Ids may be numbers in a file.
+fn text_of_any<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    match Value::deserialize(deserializer)? {
+        Value::String(text) => Ok(text),
+        Value::Number(number) => Ok(number.to_string()),
+        _ => Err(serde::de::Error::custom("`sample` is the id of a sample: a text or a number")),
+    }
+}
+
+/// Positions of the rows that a judge is shown as examples when it judges a sample: `count` of those with an output and
+/// scores, drawn by the seed and by content, never of the sample itself.
+pub fn examples(labels: &[Value], count: usize, seed: u64, sample: &str) -> Vec<usize> {
+    let others =
+        labels.iter().enumerate().filter(|(_, row)| is_example(row) && sample_of(row).as_deref() != Some(sample));
+    let mut drawn: Vec<(Key, usize)> = others.map(|(at, row)| (rank(seed, row), at)).collect();
+    drawn.sort_unstable();
+    drawn.into_iter().take(count).map(|(_, at)| at).collect()
+}
+
+/// Positions of the rows that are shown as examples to any judgment: they cannot measure the judge.
+pub fn shown_examples(labels: &[Value], count: usize, seed: u64) -> BTreeSet<usize> {
+    let mut shown: BTreeSet<usize> = examples(labels, count, seed, "").into_iter().collect();
+    // Only where the sample is one of the shown does leaving it out bring another in.
+    let samples: BTreeSet<String> = shown.iter().filter_map(|at| sample_of(labels.get(*at)?)).collect();
+    shown.extend(samples.iter().flat_map(|sample| examples(labels, count, seed, sample)));
+    shown
+}
+
+/// Whether a row can be shown as an example: it has an output and its scores.
+pub fn is_example(row: &Value) -> bool {
+    row.get("output").is_some() && row.get("scores").is_some_and(Value::is_object)
+}
+
+fn sample_of(row: &Value) -> Option<String> {
+    match row.get("sample")? {
+        Value::String(id) => Some(id.clone()),
+        Value::Null => None,
+        other => Some(other.to_string()),
+    }
+}
+
+fn rank(seed: u64, row: &Value) -> Key {
+    KeyBuilder::new("karat/judge/example/2").number(seed).json(row).finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn rows(n: usize) -> Vec<Value> {
+        (0..n).map(|at| json!({ "sample": format!("s{at}"), "output": at, "scores": { "q": at } })).collect()
+    }
+
+    /// CL-12: examples are drawn by the seed and never come from the sample that is judged.
+    #[test]
+    fn examples_are_of_other_samples() {
+        let rows = rows(6);
+        for at in 0..6 {
+            let drawn = examples(&rows, 2, 7, &format!("s{at}"));
+            assert!(drawn.len() == 2 && !drawn.contains(&at), "{at}: {drawn:?}");
+        }
+        assert_eq!(examples(&rows, 2, 7, "s9"), examples(&rows, 2, 7, "other"));
+        assert!((0..20).any(|seed| examples(&rows, 2, seed, "") != examples(&rows, 2, 7, "")));
+    }
+
+    /// BY-03, CL-12: every row that any judgment is shown is known, so that the others are unseen.
+    #[test]
+    fn shown_rows_are_those_that_any_sample_draws() {
+        let rows = rows(9);
+        let all: BTreeSet<usize> = (0..9).flat_map(|at| examples(&rows, 2, 3, &format!("s{at}"))).collect();
+        assert_eq!(shown_examples(&rows, 2, 3), all);
+        assert!(all.len() < 5 && shown_examples(&rows, 0, 3).is_empty());
+    }
+
+    #[test]
+    fn a_label_that_names_its_output_is_about_no_other() {
+        let label = Label::of(&json!({ "sample": 7, "output": { "a": 1 }, "scores": { "q": "yes" } })).unwrap();
+        assert_eq!(label.sample, "7");
+        assert!(label.is_about(output_key(&json!({ "a": 1 }))) && !label.is_about(output_key(&json!({ "a": 2 }))));
+        assert_eq!(Label::of(&json!({ "sample": "x" })), None);
+    }
+}
