@@ -198,6 +198,9 @@ impl Pinned {
     /// What makes these results and a run's differ that is not the systems: other judges, other rubrics.
     pub fn differences(&self, plan: &PlanHeader) -> Vec<String> {
         let mut differences = Vec::new();
+        if !self.run.suite.is_empty() && self.run.suite != plan.suite {
+            differences.push(format!("the baseline is of the suite {}, this run of {}", self.run.suite, plan.suite));
+        }
         let judges: Vec<String> = plan.judges.iter().map(|judge| judge.id.clone()).collect();
         if !self.run.judges.is_empty() && !judges.is_empty() && self.run.judges != judges {
             differences.push(format!(

@@ -79,7 +79,6 @@ pub enum Command {
     Agree(AgreeArgs),
     /// Let judges grade labelled outputs, and say whether they agree enough with people
     Calibrate(CalibrateArgs),
-    /// Show the cells of a stored run
     /// Say whether the last days of a suite are worse than the weeks before them; makes no call
     Drift(DriftArgs),
     /// Sum up a window of days of a suite, over all of its runs

@@ -76,6 +76,8 @@ pub(super) fn of<'a>(findings: &Findings, gate: &'a Gate, scope: &'a Scope) -> R
         Subject::Finding(path) => (vec![Target::Finding(path.as_str())], vec![Unit::default()]),
         Subject::Metric(_) => (metrics(&findings.plan, gate)?, units(findings, gate, scope)),
     };
+    // A gate that looks at nothing knows nothing: it must not vanish as if it had passed.
+    let units = if units.is_empty() { vec![Unit::default()] } else { units };
     let mut cases = Vec::new();
     for unit in &units {
         for target in &targets {

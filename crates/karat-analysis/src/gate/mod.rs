@@ -19,7 +19,7 @@ mod level;
 mod path;
 mod scope;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use karat_types::{Gate, PlanHeader, Policy, Rules, RunRows, Subject};
 
@@ -99,10 +99,14 @@ fn notes(findings: &Findings, rules: &Rules, references: &References) -> Vec<Str
     if !new.is_empty() {
         notes.push(format!("systems that the baseline does not have: {}", new.join(", ")));
     }
-    let known: std::collections::HashSet<&str> = baseline.samples().collect();
-    let unmatched = (0..findings.samples()).filter(|at| !known.contains(findings.sample_id(*at))).count();
-    if !known.is_empty() && unmatched > 0 {
-        notes.push(format!("samples that the baseline does not have: {unmatched} of {}", findings.samples()));
+    let known: HashSet<&str> = baseline.samples().collect();
+    let here: HashSet<&str> = (0..findings.samples()).map(|at| findings.sample_id(at)).collect();
+    let (new, lost) = (here.difference(&known).count(), known.difference(&here).count());
+    if !known.is_empty() && new > 0 {
+        notes.push(format!("samples that the baseline does not have: {new} of {}", here.len()));
+    }
+    if lost > 0 {
+        notes.push(format!("samples of the baseline that this run does not have: {lost} of {}", known.len()));
     }
     notes
 }

@@ -170,6 +170,26 @@ fn units_conditions_and_partners() {
     assert_eq!((other.verdict, other.reference), (Verdict::Fail, Some(8.0)));
 }
 
+/// A gate that no cell fits is undecided, alone and beside others, and lost samples are told.
+#[test]
+fn a_gate_that_looks_at_nothing_never_passes() {
+    let run = two([8.0; 4]);
+    for per in ["system", "run", "sample"] {
+        let nothing = gate(|it| {
+            it.per = per.to_owned();
+            it.condition = Some("sample.id == 'nowhere'".to_owned());
+            it.min = at(1.0);
+        });
+        let policy = Policy { undecided_fails: true, ..Policy::default() };
+        let verdicts = say(&run, vec![nothing, gate(|it| it.min = at(1.0))], policy, &References::default());
+        assert_eq!((verdicts.count(Verdict::Undecided), verdicts.exit()), (1, Exit::Undecided), "{per}");
+    }
+    let less = Sketch::new(2, 1, 1).fill(8.0).run();
+    let verdicts = say(&less, vec![gate(|it| it.max_drop = at(1.0))], Policy::default(), &pinned(&run));
+    let told = |part: &str| verdicts.notes.iter().any(|note| note.contains(part));
+    assert!(told("this run does not have: 3 of 4"), "{:?}", verdicts.notes);
+}
+
 /// What a gate names must be there, and the message says what is.
 #[test]
 fn an_unknown_metric_is_an_error_before_anything_is_decided() {
