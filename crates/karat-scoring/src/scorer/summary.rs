@@ -73,14 +73,14 @@ impl Metric for Fidelity {
 
     fn scores(&self, given: &Given<'_>) -> Vec<Score> {
         let all = |score: Score| vec![score; FIGURES.len()];
-        let reference = match Summary::deserialize(given.reference) {
+        let reference = match read(given.reference) {
             Ok(reference) => reference,
             Err(error) => return all(Score::unscored(format!("the reference is no summary: {error}"))),
         };
         if is_absent(given.output) {
             return all(Score::because(0.0, MISSING_CANDIDATE));
         }
-        let candidate = match Summary::deserialize(given.output) {
+        let candidate = match read(given.output) {
             Ok(candidate) => candidate,
             Err(error) => return all(Score::because(0.0, format!("the output is no summary: {error}"))),
         };
@@ -88,6 +88,14 @@ impl Metric for Fidelity {
         let dimensions = scored.dimensions.into_iter().map(|found| Score::because(found.score, found.reason));
         dimensions.chain([Score::value(scored.overall)]).collect()
     }
+}
+
+/// A summary is an object: a list would be taken for its fields in order.
+fn read(value: &Value) -> Result<Summary, String> {
+    if !value.is_object() {
+        return Err("it is no object".to_owned());
+    }
+    Summary::deserialize(value).map_err(|error| error.to_string())
 }
 
 /// What a recorded step yields where nothing is recorded.

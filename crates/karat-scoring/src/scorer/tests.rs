@@ -355,10 +355,14 @@ fn a_summary_has_six_figures() {
         let scores = summary_scores(json!({}), reference.clone(), absent).unwrap();
         assert_eq!(scores, vec![Score::because(0.0, "missing_candidate"); 6]);
     }
-    let unread = summary_scores(json!({}), reference.clone(), json!({"title": 7})).unwrap();
-    assert_eq!(unread.len(), 6);
-    assert!(unread.iter().all(|score| score.number().is_some_and(|value| is(value, 0.0))), "{unread:?}");
-    assert!(summary_scores(json!({}), json!("text"), json!({})).unwrap().iter().all(Score::is_unscored));
+    for output in [json!({"title": 7}), json!([]), json!(["a b", "", [], "failed", []])] {
+        let unread = summary_scores(json!({}), reference.clone(), output).unwrap();
+        assert_eq!(unread.len(), 6);
+        assert!(unread.iter().all(|score| score.number().is_some_and(|value| is(value, 0.0))), "{unread:?}");
+    }
+    for reference in [json!("text"), json!(["a b"])] {
+        assert!(summary_scores(json!({}), reference, json!({})).unwrap().iter().all(Score::is_unscored));
+    }
 }
 
 /// SU-03: weights that do not sum to 1 are an error, as is a tolerance of nothing.
