@@ -57,7 +57,7 @@ fn a_program_judges() {
     let place = place();
     let path = fake_claude(
         &place,
-        r#"printf '%s|' "$1" "$2" "$3" "${CLAUDECODE-none}" "${CLAUDE_CODE-none}" >> "$PWD/seen"; echo >> "$PWD/seen"
+        r#"echo "$1|$2|$3|${CLAUDECODE-none}|${CLAUDE_CODE-none}" >> "$PWD/seen"
 printf '%s' "$4" > "$PWD/prompt"
 printf 'Sure.\n```json\n{"good": 4, "reasoning": "Clear and well sourced."}\n```\n'"#,
     );
@@ -65,7 +65,7 @@ printf 'Sure.\n```json\n{"good": 4, "reasoning": "Clear and well sourced."}\n```
     assert_eq!(said.code, 0, "{}", said.all());
     assert_eq!(place.report("r")["metrics"]["quality"]["value"], 4.0);
     let seen = std::fs::read_to_string(place.path().join("seen")).unwrap();
-    assert_eq!(seen.lines().collect::<Vec<_>>(), ["-p|--model|claude-haiku-4-5-20251001|none|none|"; 2], "{seen}");
+    assert_eq!(seen.lines().collect::<Vec<_>>(), ["-p|--model|claude-haiku-4-5-20251001|none|none"; 2], "{seen}");
     assert!(std::fs::read_to_string(place.path().join("prompt")).unwrap().contains("headline of"));
     // The rubric has a version, so another run finds the judgments.
     assert_eq!(run(&place, &path, &["--limit", "2"]).code, 0);
