@@ -50,6 +50,14 @@ pub struct Leaderboard {
     pub hardest_sample: Option<Place>,
 }
 
+impl Leaderboard {
+    /// Whether there are several places, all with the same score.
+    pub fn is_level(&self) -> bool {
+        let score = |place: Option<&Place>| place.map(|it| it.finding.value());
+        self.places.len() > 1 && score(self.places.first()) == score(self.places.last())
+    }
+}
+
 /// One compared model: its system in each variant slot.
 struct Contender {
     id: String,
@@ -224,6 +232,9 @@ mod tests {
         let run = Sketch::new(3, 1, 2).fill(5.0).run();
         let findings = analyse(&run, &Options::default()).unwrap();
         assert_eq!(ids(&findings.leaderboards[0].places), ["model-a", "model-b", "model-c"]);
+        assert!(findings.leaderboards[0].is_level());
+        let run = Sketch::new(2, 1, 2).value(0, 0, 9.0).value(1, 0, 9.0).value(0, 1, 8.0).value(1, 1, 9.0).run();
+        assert!(!analyse(&run, &Options::default()).unwrap().leaderboards[0].is_level());
     }
 
     /// CL-18: only cells that all models share are compared, and what is missing is said.

@@ -73,7 +73,7 @@ impl App {
     /// The sides that two words mean: two runs, or else two models, variants or systems (`model/variant`) of `run`.
     pub fn parties(&self, words: [&str; 2], run: Option<&str>) -> Result<[Party; 2], AppError> {
         let store = self.existing_store()?;
-        let runs = words.map(|word| store.resolve(word));
+        let runs = words.map(|word| store.resolve(word.strip_prefix("run:").unwrap_or(word)));
         if let (None, [Ok(baseline), Ok(candidate)]) = (run, &runs) {
             return Ok([baseline, candidate].map(|run| Party { run: run.clone(), ..Party::default() }));
         }
@@ -117,14 +117,15 @@ impl App {
     }
 }
 
-/// The model, variant or `model/variant` of a plan that a word means.
+/// The model, variant or `model/variant` of a plan that a word means. As in a suite's `against`, `model:x` and `variant:x`
+/// say which of them is meant.
 fn named(plan: &PlanHeader, word: &str) -> Option<Party> {
     let model = |id: &str| plan.models.iter().any(|it| it.id == id).then(|| id.to_owned());
     let variant = |id: &str| plan.variants.iter().any(|it| it.id == id).then(|| id.to_owned());
-    if let Some(model) = model(word) {
+    if let Some(model) = model(word.strip_prefix("model:").unwrap_or(word)) {
         return Some(Party { model: Some(model), ..Party::default() });
     }
-    if let Some(variant) = variant(word) {
+    if let Some(variant) = variant(word.strip_prefix("variant:").unwrap_or(word)) {
         return Some(Party { variant: Some(variant), ..Party::default() });
     }
     let (first, second) = word.rsplit_once('/')?;

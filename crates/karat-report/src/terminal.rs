@@ -114,9 +114,11 @@ fn ranking(report: Report<'_>) -> Vec<String> {
         let place = place?;
         Some(format!("{label} {}: {}", brief(&place.id, WIDTH / 2), figures::full(metric, &place.finding)))
     };
-    let ranked = board.places.len() > 1;
+    let ranked = board.places.len() > 1 && !board.is_level();
     let worst = board.places.last().filter(|_| ranked);
+    let level = board.is_level().then(|| format!("all {} have the same score", count(board.places.len() as u64)));
     [
+        level,
         line(if ranked { "best   " } else { "score  " }, board.places.first()),
         line("worst  ", worst),
         line("hardest", board.hardest_sample.as_ref()),

@@ -44,9 +44,57 @@ pub(crate) fn worst_first(verdicts: &Verdicts) -> Vec<&Decision> {
     decisions
 }
 
+/// Checks of one gate that passed, from which on a person is shown the tightest of them alone.
+const FOLDED: usize = 4;
+
+/// What a person is shown: a check, and how many of its gate it stands for.
+pub(crate) struct Shown<'a> {
+    pub(crate) decision: &'a Decision,
+    pub(crate) of: usize,
+}
+
+impl Shown<'_> {
+    /// What it is about.
+    pub(crate) fn concerns(&self) -> String {
+        if self.of == 1 {
+            return concerns(self.decision);
+        }
+        let id = brief(&self.decision.id, WIDTH / 2);
+        format!("{id}: {} checks, the tightest{}", count(self.of as u64), cells(self.decision))
+    }
+}
+
+/// The checks that did not pass, each alone and the worst first; then those that passed, where a gate has many of them
+/// the one that came nearest to its bound.
+pub(crate) fn shown(verdicts: &Verdicts) -> Vec<Shown<'_>> {
+    let (passed, open): (Vec<&Decision>, Vec<&Decision>) =
+        worst_first(verdicts).into_iter().partition(|decision| decision.verdict == Verdict::Pass);
+    let mut gates: Vec<Vec<&Decision>> = Vec::new();
+    for decision in passed {
+        match gates.iter_mut().find(|gate| gate.first().is_some_and(|it| it.id == decision.id)) {
+            Some(gate) => gate.push(decision),
+            None => gates.push(vec![decision]),
+        }
+    }
+    let room = |decision: &Decision| decision.room().unwrap_or(f64::INFINITY);
+    let folded = gates.into_iter().flat_map(|gate| {
+        let of = gate.len();
+        if of < FOLDED {
+            return gate.into_iter().map(|decision| Shown { decision, of: 1 }).collect::<Vec<_>>();
+        }
+        let tightest = gate.into_iter().min_by(|a, b| room(a).total_cmp(&room(b)));
+        tightest.map(|decision| Shown { decision, of }).into_iter().collect()
+    });
+    open.into_iter().map(|decision| Shown { decision, of: 1 }).chain(folded).collect()
+}
+
 /// What a decision is about: the gate, and which cells.
 pub(crate) fn concerns(decision: &Decision) -> String {
-    let mut text = brief(&decision.id, WIDTH / 2);
+    format!("{}{}", brief(&decision.id, WIDTH / 2), cells(decision))
+}
+
+fn cells(decision: &Decision) -> String {
+    let mut text = String::new();
     if decision.subject != decision.id {
         let _ = write!(text, " ({})", brief(&decision.subject, WIDTH / 2));
     }
@@ -82,10 +130,8 @@ pub fn terminal(run: &str, verdicts: &Verdicts) -> String {
     if lines.is_empty() {
         lines.push("no gate was evaluated".to_owned());
     }
-    let passed = verdicts.decisions.iter().filter(|decision| decision.verdict == Verdict::Pass).take(SHOWN);
-    lines.extend(
-        passed.map(|decision| format!("  pass       {}: {}", concerns(decision), brief(&decision.reason, 2 * WIDTH))),
-    );
+    let passed = shown(verdicts).into_iter().filter(|it| it.decision.verdict == Verdict::Pass).take(SHOWN);
+    lines.extend(passed.map(|it| format!("  pass       {}: {}", it.concerns(), brief(&it.decision.reason, 2 * WIDTH))));
     for line in lines {
         text.push_str(&line);
         text.push('\n');

@@ -85,9 +85,11 @@ impl Checker<'_> {
     fn object(&mut self, node: &Node, object: &'static Object, key: Option<&str>, open: bool) {
         let Tree::Map(entries) = &node.value else {
             let what = key.map_or_else(|| object.name.to_owned(), |key| format!("`{key}`"));
-            self.problems
-                .error(&node.place, format!("{what} must be a map, this is {}", node.kind()))
-                .hint(format!("keys: {}", names(object).join(", ")));
+            let hint = match node.text() {
+                Some(text) if object.name == "scorer" => format!("write `{{ metric: {text} }}`"),
+                _ => format!("keys: {}", names(object).join(", ")),
+            };
+            self.problems.error(&node.place, format!("{what} must be a map, this is {}", node.kind())).hint(hint);
             return;
         };
         for entry in entries {

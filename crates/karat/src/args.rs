@@ -505,11 +505,12 @@ pub struct LsArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(override_usage = "karat trace [OPTIONS] [RUN] <CELL>")]
 pub struct TraceArgs {
-    /// Id of the run, its beginning, or `latest`
-    pub run: String,
-    /// The cell: its number in `karat show`, or `sample/model/variant[/trial]`
-    pub cell: String,
+    /// Run (id, its beginning, or `latest`, which is the default) and cell: its number in `karat show`, or
+    /// `sample/model/variant[/trial]`
+    #[arg(num_args = 1..=2, required = true, value_names = ["RUN", "CELL"])]
+    pub place: Vec<String>,
     /// As JSON
     #[arg(long)]
     pub json: bool,

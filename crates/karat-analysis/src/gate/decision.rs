@@ -70,6 +70,18 @@ pub struct Decision {
     undecided_fails: bool,
 }
 
+impl Decision {
+    /// How far the figure is within its bound, in the metric's unit; negative beyond it. `None` where either is unknown.
+    pub fn room(&self) -> Option<f64> {
+        let (held, bound) = (self.finding.as_ref()?.value(), self.threshold?);
+        Some(match self.bound {
+            "min" => held - bound,
+            "max_drop" => held + bound,
+            _ => bound - held,
+        })
+    }
+}
+
 /// `{id, metric, finding?, system?, sample?, group?, bound, threshold, verdict, observed, reference?, change?, interval,
 /// level?, method?, n, decide, reason}`; `metric` is the path of a finding, too.
 impl Serialize for Decision {

@@ -5,7 +5,7 @@ use karat_analysis::{Verdict, Verdicts};
 use super::page::{Column, Inline, Page};
 use crate::figures::count;
 use crate::report::Report;
-use crate::verdict::{SHOWN, concerns, headline, worst_first};
+use crate::verdict::{SHOWN, headline, shown};
 
 /// The verdict alone, for the executive summary; `None` without gates.
 pub(super) fn verdict(verdicts: &Verdicts) -> Option<Inline> {
@@ -33,10 +33,13 @@ fn section(page: &mut Page, verdicts: &Verdicts) {
         return;
     }
     page.heading(2, Inline::plain("Gates"));
-    let rows = worst_first(verdicts).into_iter().take(SHOWN).map(|decision| {
+    let shown = shown(verdicts);
+    let more = shown.len().saturating_sub(SHOWN);
+    let rows = shown.into_iter().take(SHOWN).map(|shown| {
+        let decision = shown.decision;
         let word = Inline::plain(decision.verdict.as_str());
         let word = if decision.verdict == Verdict::Pass { word } else { word.bold() };
-        vec![word, Inline::text(concerns(decision)), Inline::text(&decision.reason), Inline::text(n(decision))]
+        vec![word, Inline::text(shown.concerns()), Inline::text(&decision.reason), Inline::text(n(decision))]
     });
     let columns = vec![
         Column::left(Inline::plain("verdict")),
@@ -45,7 +48,6 @@ fn section(page: &mut Page, verdicts: &Verdicts) {
         Column::right(Inline::plain("n")),
     ];
     page.table(&columns, rows);
-    let more = verdicts.decisions.len().saturating_sub(SHOWN);
     if more > 0 {
         page.paragraph(
             Inline::plain("… and ").and_text(count(more as u64)).and(" more, none worse than the last one shown."),

@@ -36,7 +36,9 @@ fn summary(report: Report<'_>) -> Vec<Inline> {
             let figure = figures::full(metric, &place.finding);
             Some(Inline::plain(label).and_code(&place.id).and(", ").and_code(&metric.name).and(" ").and_text(figure))
         };
-        let ranked = board.places.len() > 1;
+        let ranked = board.places.len() > 1 && !board.is_level();
+        let level = || Inline::text(format!("All {} have the same score.", count(board.places.len() as u64)));
+        lines.extend(board.is_level().then(level));
         lines.extend(place(if ranked { "**Best:** " } else { "**Score:** " }, board.places.first()));
         lines.extend(place("**Worst:** ", board.places.last().filter(|_| ranked)));
         lines.extend(place("**Hardest sample:** ", board.hardest_sample.as_ref()));
@@ -50,7 +52,7 @@ fn summary(report: Report<'_>) -> Vec<Inline> {
             .and(" of ")
             .and_text(count(summary.scored))
             .and(" scored sample × variant pairs: those that all ranked models share.");
-        lines.extend(ranked.then_some(compared));
+        lines.extend((board.places.len() > 1).then_some(compared));
     }
     lines.push(totals(report));
     lines

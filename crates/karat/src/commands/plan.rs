@@ -35,16 +35,23 @@ pub fn plan(
     Ok(Exit::Pass)
 }
 
+/// ` × 3 trials`, or nothing where each cell is made once.
+fn trials(plan: &PlanHeader) -> String {
+    let most = plan.systems.iter().map(|system| system.trials).max().unwrap_or(1);
+    if most > 1 { format!(" × {most} trials") } else { String::new() }
+}
+
 fn text(plan: &PlanHeader, estimate: &Estimate, reasons: &Reasons) -> String {
     let (least, most) = estimate.calls();
     let models: std::collections::BTreeSet<_> = plan.systems.iter().filter_map(|system| system.model).collect();
     let mut text = format!(
-        "{}: {} samples × {} systems ({} models, {} variants) × trials = {} cells, {} judges\n",
+        "{}: {} samples × {} systems ({} models, {} variants){} = {} cells, {} judges\n",
         plan.suite,
         plan.dataset.rows,
         plan.systems.len(),
         models.len(),
         plan.variants.len(),
+        trials(plan),
         plan.cells(),
         plan.judges.len()
     );

@@ -35,6 +35,7 @@ fn variants_of_a_run_are_compared() {
     recorded(&place, "");
     let said = place.fine(&["compare", "old", "new"]);
     assert!(said.stdout.contains("better") && said.stdout.contains("McNemar mid-p"), "{}", said.all());
+    assert_eq!(place.fine(&["compare", "variant:old", "variant:new"]).stdout, said.stdout);
     let json = place.fine(&["compare", "--variants", "old", "new", "--run", "a", "--format", "json"]).stdout;
     let found: Value = serde_json::from_str(&json).unwrap();
     assert_eq!((&found["schema"], &found["matched"]), (&Value::from("karat.compare/1"), &Value::from(60)));

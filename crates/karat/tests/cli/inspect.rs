@@ -25,6 +25,7 @@ fn cells_and_traces_can_be_seen() {
     assert!(sent, "the trace holds the bytes that were sent");
     assert!(place.fine(&["ls"]).stdout.contains('a'));
     assert_eq!(place.karat(&["trace", "a", "nope"]).code, 1);
+    assert_eq!(place.fine(&["trace", "q1/mock/direct"]).stdout, trace, "the latest run is meant without one");
     assert_eq!(place.karat(&["show", "nope"]).code, 1);
 }
 
