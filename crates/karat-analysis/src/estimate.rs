@@ -207,6 +207,28 @@ fn f1_figure(observed: &Observations, level: Level) -> Option<Finding> {
     over_clusters(observed, Aggregate::F1.name(), statistic, &how, level)
 }
 
+/// How much a figure changed on the same observations, for figures whose change is no mean of changes: percentiles and
+/// the like. Both sides are resampled together, so that what they share cancels out.
+pub(crate) fn paired_change(
+    now: &Observations,
+    before: &Observations,
+    aggregate: Aggregate,
+    level: Level,
+) -> Option<Finding> {
+    let statistic = |places: &[usize]| {
+        let mut strata: BTreeMap<u32, (Vec<f64>, Vec<f64>)> = BTreeMap::new();
+        for at in places {
+            let pair = strata.entry(*now.strata.get(*at)?).or_default();
+            pair.0.push(*now.values.get(*at)?);
+            pair.1.push(*before.values.get(*at)?);
+        }
+        let change = |(now, before): &(Vec<f64>, Vec<f64>)| Some(aggregate.of(now)? - aggregate.of(before)?);
+        mean(&strata.values().map(change).collect::<Option<Vec<f64>>>()?)
+    };
+    let how = Resampling { resamples: RESAMPLES, ..Resampling::new(SEED) };
+    over_clusters(now, format!("difference of {}", aggregate.name()), statistic, &how, level)
+}
+
 /// A statistic of observations, by position, with the percentile interval of resampled clusters where they are enough.
 fn over_clusters(
     observed: &Observations,
@@ -312,6 +334,22 @@ mod tests {
         assert_eq!((found.value(), found.n(), found.method()), (2.5, 4, "t"));
         // scipy.stats.t.interval(0.95, 3, 2.5, 0.6454972243679028)
         assert!((lo - 0.445_739_743_239_121_2).abs() < 1e-9 && (hi - 4.554_260_256_760_879).abs() < 1e-9);
+    }
+
+    /// RG-10, RG-11: a percentile's change has an interval; pairs that rose alike say the same in every resample.
+    #[test]
+    fn a_percentile_changes_with_an_interval() {
+        let before: Vec<f64> = (0..40).map(f64::from).collect();
+        let now: Vec<f64> = before.iter().map(|value| value + 5.0).collect();
+        let p95 = Aggregate::Percentile(95);
+        let alike = paired_change(&one(&now), &one(&before), p95, Level::P95).unwrap();
+        assert_eq!((alike.value(), alike.interval()), (5.0, Some((5.0, 5.0))));
+        let few_rose: Vec<f64> = before.iter().map(|value| if *value > 36.0 { 90.0 } else { *value }).collect();
+        let found = paired_change(&one(&few_rose), &one(&before), p95, Level::P95).unwrap();
+        let (lo, hi) = found.interval().unwrap();
+        assert!(found.value() > 50.0 && lo < 1.0 && hi > 50.0, "{found:?}");
+        let two = paired_change(&one(&[1.0, 2.0]), &one(&[1.0, 1.0]), p95, Level::P95).unwrap();
+        assert_eq!((two.value(), two.interval()), (1.0, None));
     }
 
     /// PE-11: a pass rate has an interval, also where everything passes.

@@ -58,7 +58,7 @@ pub use cost::{Bill, Spend};
 pub use error::AnalysisError;
 pub use finding::Finding;
 pub use findings::{Findings, SampleFindings, Summary};
-pub use gate::{Decision, References, Verdict, Verdicts};
+pub use gate::{Decision, Kpi, KpiBound, References, Verdict, Verdicts};
 pub use groups::{Group, Tally, system_id};
 pub use history::{Choice, Day, History, Judged, judged};
 pub use leaderboard::{Gap, Leaderboard, Place};

@@ -170,9 +170,9 @@ impl App {
         gating.flags.applied(rules, &header.plan)
     }
 
-    /// What the gates of a run say; nothing where it has none, or is not finished.
+    /// What the gates of a run say, and its figures beside the baseline; nothing where it has neither.
     pub(crate) fn decided(&self, stored: &StoredRun, findings: &Findings, rules: &Rules) -> Result<Verdicts, AppError> {
-        if rules.gates.is_empty() {
+        if rules.gates.is_empty() && rules.baseline.is_none() {
             return Ok(Verdicts::default());
         }
         let mut notes = Vec::new();
@@ -185,12 +185,12 @@ impl App {
     /// The runs that the gates compare with.
     fn references(&self, stored: &StoredRun, rules: &Rules, notes: &mut Vec<String>) -> Result<References, AppError> {
         let mut references = References::default();
-        let wanted = rules.baseline.as_ref().filter(|_| wants_baseline(rules));
-        let golden = wanted.map(|path| self.golden_baseline(path, &stored.header().plan)).transpose()?.flatten();
+        let declared = rules.baseline.as_ref();
+        let golden = declared.map(|path| self.golden_baseline(path, &stored.header().plan)).transpose()?.flatten();
         if let Some((pinned, note)) = golden {
             notes.push(note);
             references.baseline = pinned;
-        } else if let Some(path) = wanted {
+        } else if let Some(path) = declared {
             match SuiteFiles.read(path) {
                 Ok(bytes) => {
                     let baseline = pinned(path, &bytes)?;

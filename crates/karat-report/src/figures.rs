@@ -63,7 +63,8 @@ pub(crate) fn digits(metric: &impl Scaled, value: f64) -> usize {
         None if value.abs() >= 100.0 => 0,
         None if value.abs() >= 1.0 => 2,
         None if value.abs() >= 0.01 || value.abs() <= 0.0 => 3,
-        None => 4,
+        // Three that count, such as those of 0.000571 dollars.
+        None => (2.0 - value.abs().log10().floor()).clamp(4.0, 9.0) as usize,
     }
 }
 
@@ -215,7 +216,7 @@ mod tests {
         assert_eq!(written(Some((0.0, 10.0)), 8.125), "8.12");
         assert_eq!(written(Some((0.0, 1.0)), 0.84), "0.840");
         assert_eq!(written(None, 1234.5), "1234");
-        assert_eq!(written(None, -0.000_01), "0.0000");
+        assert_eq!([written(None, 0.000_571_4), written(None, -1e-12)], ["0.000571", "0.000000000"]);
         assert_eq!(change(&metric(Some((0.0, 10.0))), 0.5), "+0.50");
         assert_eq!(change(&metric(Some((0.0, 10.0))), -0.5), "−0.50");
     }

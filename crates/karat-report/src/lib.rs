@@ -16,6 +16,7 @@ pub mod golden;
 pub mod html;
 pub mod json;
 pub mod junit;
+mod kpis;
 pub mod markdown;
 mod moment;
 mod provenance;

@@ -1,6 +1,7 @@
 //! The summary that a person sees when a run ends: at most [`LINES`] lines, good without colour.
 
 mod analyses;
+mod kpis;
 
 use std::fmt::Write as _;
 
@@ -59,6 +60,7 @@ pub fn render(report: Report<'_>) -> String {
         line(format!("… and {left} more systems in the report"));
     }
     line(String::new());
+    kpis::lines(report).into_iter().for_each(&mut line);
     crate::verdict::lines(&report.context.verdicts, GATES, NOTES).into_iter().for_each(&mut line);
     if let Some(note) = &report.context.verdict_note {
         line(format!("no verdict: {}", brief(note, 2 * WIDTH)));

@@ -143,6 +143,18 @@ impl PlanHeader {
         self.systems.get(system)?.model.and_then(|index| self.models.get(index))
     }
 
+    /// What a metric is measured in, where that is no plain number: `ms`, `USD`.
+    pub fn unit_of(&self, metric: &MetricSpec) -> Option<&'static str> {
+        if metric.binary {
+            return None;
+        }
+        match &self.scorers.get(metric.scorer)?.kind {
+            crate::ScorerKind::Metric { metric, .. } if metric == "latency" => Some("ms"),
+            crate::ScorerKind::Metric { metric, .. } if metric == "cost" => Some("USD"),
+            _ => None,
+        }
+    }
+
     /// The variant's id of a system.
     pub fn system_variant(&self, system: usize) -> &str {
         self.systems.get(system).and_then(|it| self.variants.get(it.variant)).map_or("", |variant| variant.id.as_str())

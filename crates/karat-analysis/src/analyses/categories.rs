@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::ScoredCell;
-use super::failures::{Shortfall, why};
+use super::failures::Shortfall;
 use crate::groups::system_id;
 use crate::texts::excerpt;
 
@@ -64,8 +64,9 @@ impl Categories {
         !self.show.is_empty() && self.examples > 0
     }
 
-    /// Takes a cell with what it fell short in, by metric index.
-    pub fn cell(&mut self, plan: &PlanHeader, cell: &ScoredCell<'_>, fell: &[(f64, usize, Shortfall)]) {
+    /// Takes a cell with what it fell short in, by metric index; whether it became an example.
+    pub fn cell(&mut self, plan: &PlanHeader, cell: &ScoredCell<'_>, fell: &[(f64, usize, Shortfall)]) -> bool {
+        let mut is_example = false;
         for (at, category) in self.found.iter_mut().enumerate() {
             category.of += u64::from(cell.scores.number(at).is_some());
         }
@@ -73,15 +74,22 @@ impl Categories {
             let Some(category) = self.found.get_mut(*at) else { continue };
             category.cells += 1;
             if category.examples.len() < self.examples {
+                is_example = true;
                 category.examples.push(CategoryExample {
                     sample: cell.row.sample.id.clone(),
                     system: system_id(plan, cell.row.system),
                     value: shortfall.value,
-                    why: why(cell, *at),
+                    why: shortfall.why.clone(),
                     shown: shown(&self.show, cell.output),
                 });
             }
         }
+        is_example
+    }
+
+    /// The parts of an output that are shown.
+    pub fn shown(&self, output: Option<&Value>) -> BTreeMap<String, String> {
+        shown(&self.show, output)
     }
 
     /// The most frequent categories, ties in the plan's order.

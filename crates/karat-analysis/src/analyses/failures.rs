@@ -1,6 +1,6 @@
 //! `failures`: cells that fell below a threshold in any dimension, the worst first (CL-19).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use karat_text::path::{Path, PathError};
@@ -23,9 +23,9 @@ const SHARE: f64 = 0.4;
 pub struct FailuresOptions {
     /// Threshold by metric, in its own unit; a name may end in `*`. A metric for which less is better fails above it.
     pub below: BTreeMap<String, f64>,
-    /// How many cells are listed, and how many metrics in which cells fall short.
+    /// How many samples are listed, beside the examples, and how many metrics in which cells fall short.
     pub top: usize,
-    /// How many examples of each such metric.
+    /// How many examples of each such metric are listed whatever else is.
     pub examples: usize,
     /// Paths into the output: what is shown of an example.
     pub show: Vec<String>,
@@ -46,9 +46,12 @@ pub struct Shortfall {
     pub value: f64,
     /// The threshold.
     pub threshold: f64,
+    /// What the scorer or a judge says about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
 }
 
-/// A cell with at least one such score.
+/// A sample of a system with at least one such score: its worst cell.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Failure {
     /// The cell's place in the plan.
@@ -61,9 +64,12 @@ pub struct Failure {
     pub trial: u32,
     /// What fell short, the worst first.
     pub shortfalls: Vec<Shortfall>,
-    /// What the scorer or a judge says about it.
+    /// What the scorer or a judge says about the worst of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
+    /// Parts of the output by path, cut to 240 characters.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub shown: BTreeMap<String, String>,
     /// How far the worst score is beyond its threshold, as a share of what it could be.
     #[serde(skip)]
     severity: f64,
@@ -78,7 +84,7 @@ pub struct Failures {
     pub cells: u64,
     /// Cells that were looked at: with an output and a score.
     pub of: u64,
-    /// The worst of them.
+    /// The worst of them and the examples of the categories, one a sample and system, the worst first.
     pub worst: Vec<Failure>,
     /// The metrics in which most cells fall short.
     pub categories: Vec<Category>,
@@ -90,6 +96,7 @@ struct Fold {
     top: usize,
     found: Failures,
     categories: Categories,
+    examples: Vec<Failure>,
 }
 
 pub(super) fn build(spec: &AnalysisSpec, plan: &Arc<PlanHeader>) -> Result<Option<Box<dyn Analysis>>, AnalysisError> {
@@ -109,6 +116,7 @@ pub(super) fn build(spec: &AnalysisSpec, plan: &Arc<PlanHeader>) -> Result<Optio
         top: options.top,
         found: Failures { below, ..Failures::default() },
         categories: Categories::new(plan, options.examples, show),
+        examples: Vec::new(),
     })))
 }
 
@@ -137,8 +145,7 @@ fn severity(metric: &MetricSpec, value: f64, threshold: f64) -> Option<f64> {
 
 impl Fold {
     fn keep_worst(&mut self) {
-        let order = |a: &Failure, b: &Failure| b.severity.total_cmp(&a.severity).then(a.ordinal.cmp(&b.ordinal));
-        self.found.worst.sort_by(order);
+        self.found.worst = one_a_sample(std::mem::take(&mut self.found.worst));
         self.found.worst.truncate(self.top);
     }
 
@@ -147,7 +154,7 @@ impl Fold {
         let mut found: Vec<_> = metrics
             .filter_map(|(at, (metric, limit))| {
                 let (value, threshold) = (cell.scores.number(at)?, (*limit)?);
-                let shortfall = Shortfall { metric: metric.name.clone(), value, threshold };
+                let shortfall = Shortfall { metric: metric.name.clone(), value, threshold, why: why(cell, at) };
                 Some((severity(metric, value, threshold)?, at, shortfall))
             })
             .collect();
@@ -156,8 +163,16 @@ impl Fold {
     }
 }
 
+/// The worst cell of each sample and system, the worst first, ties in plan order.
+fn one_a_sample(mut failures: Vec<Failure>) -> Vec<Failure> {
+    failures.sort_by(|a, b| b.severity.total_cmp(&a.severity).then(a.ordinal.cmp(&b.ordinal)));
+    let mut seen = HashSet::new();
+    failures.retain(|failure| seen.insert((failure.sample.clone(), failure.system.clone())));
+    failures
+}
+
 /// The score's own reason, else the first judge's words.
-pub(super) fn why(cell: &ScoredCell<'_>, metric: usize) -> Option<String> {
+fn why(cell: &ScoredCell<'_>, metric: usize) -> Option<String> {
     let reason = match cell.scores.scores.get(metric)?.as_ref()? {
         Score::Value { reason, .. } => reason.as_deref(),
         _ => None,
@@ -174,19 +189,21 @@ impl Analysis for Fold {
     fn cell(&mut self, cell: &ScoredCell<'_>) {
         self.found.of += u64::from((0..self.plan.metrics.len()).any(|at| cell.scores.number(at).is_some()));
         let shortfalls = self.shortfalls(cell);
-        self.categories.cell(&self.plan, cell, &shortfalls);
-        let Some((severity, metric, _)) = shortfalls.first() else { return };
-        let (severity, metric) = (*severity, *metric);
-        self.found.cells += 1;
-        self.found.worst.push(Failure {
+        let is_example = self.categories.cell(&self.plan, cell, &shortfalls);
+        let Some((severity, _, worst)) = shortfalls.first() else { return };
+        let failure = Failure {
             ordinal: cell.row.cell.ordinal,
             sample: cell.row.sample.id.clone(),
             system: system_id(&self.plan, cell.row.system),
             trial: cell.row.trial,
+            why: worst.why.clone(),
+            shown: self.categories.shown(cell.output),
+            severity: *severity,
             shortfalls: shortfalls.into_iter().map(|(_, _, shortfall)| shortfall).collect(),
-            why: why(cell, metric),
-            severity,
-        });
+        };
+        self.found.cells += 1;
+        self.examples.extend(is_example.then(|| failure.clone()));
+        self.found.worst.push(failure);
         if self.found.worst.len() >= 2 * self.top.max(1) {
             self.keep_worst();
         }
@@ -195,12 +212,15 @@ impl Analysis for Fold {
     fn finish(mut self: Box<Self>, _: &Setting<'_>) -> Outcome {
         self.keep_worst();
         self.found.categories = self.categories.top(self.top);
+        self.found.worst.append(&mut self.examples);
+        self.found.worst = one_a_sample(self.found.worst);
         Outcome::Failures(self.found)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::{Failure, one_a_sample};
     use crate::testing::Sketch;
     use crate::{AnalysisError, Options, analyse};
     use serde_json::json;
@@ -227,10 +247,28 @@ mod tests {
         assert_eq!(categories.len(), 1);
         assert_eq!((categories[0].cells, categories[0].of, categories[0].examples.len()), (3, 4, 2));
         assert_eq!((categories[0].examples[0].sample.as_str(), categories[0].examples[0].value), ("sample-0", 1.0));
+        let listed: Vec<&str> = findings.failures().unwrap().worst.iter().map(|it| it.sample.as_str()).collect();
+        assert_eq!(listed, ["sample-0", "sample-1", "sample-2"]);
         let broken = json!({"show": ["$.a["]});
         let refused =
             analyse(&Sketch::new(1, 1, 1).fill(1.0).analysis("failures", "f", broken).run(), &Options::default());
         assert!(matches!(refused, Err(AnalysisError::Options { .. })));
+    }
+
+    /// RG-10: a sample that falls short in several metrics, or trials, is one failure with all of them; the examples of every
+    /// category are listed, however few are asked for.
+    #[test]
+    fn a_sample_is_listed_once() {
+        let run =
+            Sketch::new(1, 1, 4).fill(1.0).analysis("failures", "failures", json!({"top": 1, "examples": 2})).run();
+        let findings = analyse(&run, &Options::default()).unwrap();
+        let failures = findings.failures().unwrap();
+        let listed: Vec<&str> = failures.worst.iter().map(|it| it.sample.as_str()).collect();
+        assert_eq!((failures.cells, listed), (4, vec!["sample-0", "sample-1"]));
+        let twice = Failure { severity: 2.0, trial: 1, ..failures.worst[1].clone() };
+        let of_trials = one_a_sample(failures.worst.iter().cloned().chain([twice]).collect());
+        let trials: Vec<(&str, u32)> = of_trials.iter().map(|it| (it.sample.as_str(), it.trial)).collect();
+        assert_eq!(trials, [("sample-1", 1), ("sample-0", 0)]);
     }
 
     #[test]

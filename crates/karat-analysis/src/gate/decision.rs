@@ -5,7 +5,8 @@ use karat_types::{Decide, Exit, PlanHeader, Policy};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::case::{Case, Side, Target};
-use super::evidence::{Basis, Court};
+use super::evidence::{Basis, Court, Evidence};
+use super::kpi::Kpi;
 use super::subject;
 use crate::finding::Finding;
 
@@ -80,6 +81,11 @@ impl Decision {
             _ => bound - held,
         })
     }
+
+    /// Whether it is about a metric of all samples of this system.
+    pub(super) fn covers(&self, system: &str) -> bool {
+        self.is_metric && self.system.as_deref() == Some(system) && self.sample.is_none() && self.group.is_none()
+    }
 }
 
 /// `{id, metric, finding?, system?, sample?, group?, bound, threshold, verdict, observed, reference?, change?, interval,
@@ -125,21 +131,24 @@ impl Serialize for Decision {
 pub struct Verdicts {
     /// Every case, in the gates' order.
     pub decisions: Vec<Decision>,
+    /// Every figure of every system beside the baseline, where there is one.
+    pub kpis: Vec<Kpi>,
     /// What the reader must know.
     pub notes: Vec<String>,
     strict: bool,
 }
 
 impl Verdicts {
-    pub(super) fn new(decisions: Vec<Decision>, notes: Vec<String>, policy: &Policy) -> Self {
-        Self { decisions, notes, strict: policy.strict }
+    pub(super) fn new(decisions: Vec<Decision>, kpis: Vec<Kpi>, notes: Vec<String>, policy: &Policy) -> Self {
+        Self { decisions, kpis, notes, strict: policy.strict }
     }
 
     /// Without the checks of volatile metrics, which differ between two runs of one plan.
     #[must_use]
     pub fn steady(mut self, plan: &PlanHeader) -> Self {
-        let volatile = |decision: &Decision| plan.metrics.iter().any(|it| it.volatile && it.name == decision.subject);
-        self.decisions.retain(|decision| !decision.is_metric || !volatile(decision));
+        let volatile = |metric: &str| plan.metrics.iter().any(|it| it.volatile && it.name == metric);
+        self.decisions.retain(|decision| !decision.is_metric || !volatile(&decision.subject));
+        self.kpis.retain(|kpi| !volatile(&kpi.metric));
         self
     }
 
@@ -191,7 +200,9 @@ pub(super) fn decide(court: &Court<'_>, case: &Case<'_>, level: Level) -> Decisi
     let limit = bound(case, evidence.reference);
     let by_interval = case.gate.decide == Decide::Interval;
     let (mut verdict, mut reason) = match (&finding, limit) {
-        (Some(finding), Some(limit)) => judge(case, finding, limit, by_interval),
+        (Some(finding), Some(limit)) => {
+            Words { case, evidence: &evidence, unit: unit(court, case) }.judge(finding, limit, by_interval)
+        }
         _ => (Verdict::Undecided, why_nothing(&evidence.basis)),
     };
     if let Some(remark) = &evidence.remark {
@@ -238,54 +249,101 @@ fn why_nothing(basis: &Basis) -> String {
     }
 }
 
-fn judge(case: &Case<'_>, finding: &Finding, limit: f64, by_interval: bool) -> (Verdict, String) {
-    let least = matches!(case.side, Side::Min | Side::MaxDrop);
-    // Sums of decimal fractions miss the bound by the last digits: 7.3 - 8.3 is a drop of exactly 1.
-    let slack = 1e-9 * limit.abs().max(1.0);
-    let keeps = |value: f64| if least { value >= limit - slack } else { value <= limit + slack };
-    let value = finding.value();
-    if !by_interval {
-        let verdict = if keeps(value) { Verdict::Pass } else { Verdict::Fail };
-        return (verdict, words(case, value, limit, verdict == Verdict::Pass));
+fn unit(court: &Court<'_>, case: &Case<'_>) -> Option<&'static str> {
+    let Target::Metric(metric) = case.target else { return None };
+    let plan = &court.findings.plan;
+    plan.unit_of(plan.metrics.get(metric)?)
+}
+
+/// What is said of a case.
+struct Words<'a> {
+    case: &'a Case<'a>,
+    evidence: &'a Evidence,
+    unit: Option<&'static str>,
+}
+
+impl Words<'_> {
+    fn judge(&self, finding: &Finding, limit: f64, by_interval: bool) -> (Verdict, String) {
+        let least = matches!(self.case.side, Side::Min | Side::MaxDrop);
+        // Sums of decimal fractions miss the bound by the last digits: 7.3 - 8.3 is a drop of exactly 1.
+        let slack = 1e-9 * limit.abs().max(1.0);
+        let keeps = |value: f64| if least { value >= limit - slack } else { value <= limit + slack };
+        let value = finding.value();
+        if !by_interval {
+            let verdict = if keeps(value) { Verdict::Pass } else { Verdict::Fail };
+            return (verdict, self.point(value, limit, verdict == Verdict::Pass));
+        }
+        let Some((lo, hi)) = finding.interval() else {
+            let n = finding.n();
+            return (
+                Verdict::Undecided,
+                format!("{} has no interval (n = {n}), and the gate decides by it", self.figure(value)),
+            );
+        };
+        let level = finding.level().unwrap_or_default() * 100.0;
+        let shown =
+            format!("{} ({level:.4} % interval {} to {})", self.figure(value), self.figure(lo), self.figure(hi))
+                .replace(".0000 %", " %");
+        match (keeps(lo), keeps(hi)) {
+            (true, true) => (Verdict::Pass, format!("{shown} keeps {}", self.rule(limit))),
+            (false, false) => (Verdict::Fail, format!("{shown} breaks {}", self.rule(limit))),
+            _ => (Verdict::Undecided, format!("{shown} holds the threshold of {}", self.rule(limit))),
+        }
     }
-    let Some((lo, hi)) = finding.interval() else {
-        let n = finding.n();
-        return (
-            Verdict::Undecided,
-            format!("{} has no interval (n = {n}), and the gate decides by it", figure(value)),
-        );
-    };
-    let level = finding.level().unwrap_or_default() * 100.0;
-    let shown =
-        format!("{} ({level:.4} % interval {} to {})", figure(value), figure(lo), figure(hi)).replace(".0000 %", " %");
-    match (keeps(lo), keeps(hi)) {
-        (true, true) => (Verdict::Pass, format!("{shown} keeps {}", rule(case, limit))),
-        (false, false) => (Verdict::Fail, format!("{shown} breaks {}", rule(case, limit))),
-        _ => (Verdict::Undecided, format!("{shown} holds the threshold of {}", rule(case, limit))),
+
+    fn rule(&self, limit: f64) -> String {
+        let side = self.case.side;
+        format!("{} {}", side.name(), self.figure(if side.is_change() { limit.abs() } else { limit }))
+    }
+
+    fn point(&self, value: f64, limit: f64, kept: bool) -> String {
+        let name = subject(self.case.gate);
+        let (shown, bound) = (self.figure(value), self.figure(limit));
+        match (self.case.side, kept) {
+            (Side::Min, true) => format!("{shown} ≥ {bound}"),
+            (Side::Min, false) => format!("{name} {shown} < gate {bound}"),
+            (Side::Max, true) => format!("{shown} ≤ {bound}"),
+            (Side::Max, false) => format!("{name} {shown} > gate {bound}"),
+            (Side::MaxDrop, _) => self.change("drop", -value, limit.abs(), kept),
+            (Side::MaxRise, _) => self.change("rise", value, limit.abs(), kept),
+        }
+    }
+
+    /// `a rise of 1619 ms (193 %, from 839 ms to 2458 ms) is above the 167.8 ms (20 %) that is allowed`.
+    fn change(&self, word: &str, by: f64, limit: f64, kept: bool) -> String {
+        let at_most = if kept { "within" } else { "above" };
+        let (shown, bound) = (self.figure(by), self.figure(limit));
+        let ends = self.evidence.reference.zip(self.evidence.observed).filter(|_| by != 0.0);
+        let ends = ends.map(|(from, to)| {
+            let share = if from == 0.0 { String::new() } else { format!("{}, ", percent(by / from.abs())) };
+            format!(" ({share}from {} to {})", self.figure(from), self.figure(to))
+        });
+        let threshold = self.case.threshold;
+        let share = if threshold.percent { format!(" ({})", percent(threshold.value)) } else { String::new() };
+        format!("a {word} of {shown}{} is {at_most} the {bound}{share} that is allowed", ends.unwrap_or_default())
+    }
+
+    /// A number as a reader wants it: three decimals, more where it is small, with its unit.
+    fn figure(&self, value: f64) -> String {
+        let value = value + 0.0;
+        match self.unit {
+            Some("USD") if value < 0.0 => format!("-${}", significant(-value)),
+            Some("USD") => format!("${}", significant(value)),
+            Some(unit) => format!("{} {unit}", significant(value)),
+            None if value != 0.0 && value.abs() < 0.001 => format!("{value:.2e}"),
+            None => format!("{value:.3}"),
+        }
     }
 }
 
-fn rule(case: &Case<'_>, limit: f64) -> String {
-    format!("{} {}", case.side.name(), figure(limit.abs().max(if case.side.is_change() { 0.0 } else { limit })))
+/// Four significant digits, and all of a whole number.
+fn significant(value: f64) -> String {
+    let magnitude = if value == 0.0 { 0.0 } else { value.abs().log10().floor() };
+    let digits = (3.0 - magnitude).clamp(0.0, 12.0) as usize;
+    let text = format!("{value:.digits$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-fn words(case: &Case<'_>, value: f64, limit: f64, kept: bool) -> String {
-    let name = subject(case.gate);
-    let limit = if case.side.is_change() { limit.abs() } else { limit };
-    let (value, limit) = (if case.side == Side::MaxDrop { -value } else { value }, figure(limit));
-    let (value, at_most) = (figure(value), if kept { "within" } else { "above" });
-    match (case.side, kept) {
-        (Side::Min, true) => format!("{value} ≥ {limit}"),
-        (Side::Min, false) => format!("{name} {value} < gate {limit}"),
-        (Side::Max, true) => format!("{value} ≤ {limit}"),
-        (Side::Max, false) => format!("{name} {value} > gate {limit}"),
-        (Side::MaxDrop, _) => format!("a drop of {value} is {at_most} the {limit} that is allowed"),
-        (Side::MaxRise, _) => format!("a rise of {value} is {at_most} the {limit} that is allowed"),
-    }
-}
-
-/// A number as a reader wants it: three decimals, more where it is small.
-fn figure(value: f64) -> String {
-    let value = value + 0.0;
-    if value != 0.0 && value.abs() < 0.001 { format!("{value:.2e}") } else { format!("{value:.3}") }
+fn percent(share: f64) -> String {
+    format!("{} %", significant(share * 100.0))
 }

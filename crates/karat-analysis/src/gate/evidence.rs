@@ -46,6 +46,8 @@ pub(super) enum Basis {
     Missing(String),
     /// Observations that become a figure.
     Observed(Observations, Aggregate, bool),
+    /// Observations of the same samples, now and before, whose figures differ.
+    Paired(Observations, Observations, Aggregate),
     /// A figure as it is, without an interval that could be made wider.
     Point(Finding),
     /// The difference of two figures of unrelated samples.
@@ -58,6 +60,7 @@ impl Basis {
         match self {
             Self::None | Self::Missing(_) => None,
             Self::Observed(observed, aggregate, binary) => estimate::figure(observed, *aggregate, *binary, level),
+            Self::Paired(now, before, aggregate) => estimate::paired_change(now, before, *aggregate, level),
             Self::Point(finding) => Some(finding.clone()),
             Self::Apart(now, before) => apart(now, before, level),
         }
@@ -308,21 +311,15 @@ impl Pairs {
         self.len() == 0
     }
 
-    /// Means differ by the mean difference; other figures by their own difference, which has no interval.
+    /// Means differ by the mean difference; other figures by their own.
     fn evidence(self, measure: Measure, evidence: Evidence) -> Evidence {
         let figure =
             |observed: &Observations| estimate::figure(observed, measure.aggregate, measure.binary, measure.level);
-        let (now, before) = (figure(&self.now), figure(&self.before));
-        let n = self.len();
-        let reference = before.as_ref().map(Finding::value);
-        let observed = now.as_ref().map(Finding::value);
-        let basis = if measure.aggregate == Aggregate::Mean {
-            Basis::Observed(self.differences, Aggregate::Mean, false)
-        } else {
-            let change = now.zip(before).and_then(|(now, before)| {
-                Finding::point(now.value() - before.value(), n, format!("difference of {}", now.method()))
-            });
-            change.map_or(Basis::None, Basis::Point)
+        let value = |observed: &Observations| figure(observed).map(|found| found.value());
+        let (observed, reference) = (value(&self.now), value(&self.before));
+        let basis = match measure.aggregate {
+            Aggregate::Mean => Basis::Observed(self.differences, Aggregate::Mean, false),
+            other => Basis::Paired(self.now, self.before, other),
         };
         Evidence { observed, reference, basis, ..evidence }
     }

@@ -15,6 +15,7 @@
 mod case;
 mod decision;
 mod evidence;
+mod kpi;
 mod level;
 mod path;
 mod scope;
@@ -26,6 +27,7 @@ use karat_types::{Gate, PlanHeader, Policy, Rules, RunRows, Subject};
 use crate::{AnalysisError, Findings, Pinned};
 pub use decision::{Decision, Verdict, Verdicts};
 use evidence::Court;
+pub use kpi::{Kpi, KpiBound};
 use scope::Scope;
 
 /// What gates compare with.
@@ -58,8 +60,10 @@ pub fn decide(
     }
     let court = Court { findings, references, policy: &rules.policy };
     let levels = level::levels(&court, &cases);
-    let decisions = cases.iter().zip(levels).map(|(case, level)| decision::decide(&court, case, level)).collect();
-    Ok(Verdicts::new(decisions, notes(findings, rules, references), &rules.policy))
+    let decisions: Vec<Decision> =
+        cases.iter().zip(levels).map(|(case, level)| decision::decide(&court, case, level)).collect();
+    let kpis = kpi::all(&court, &decisions);
+    Ok(Verdicts::new(decisions, kpis, notes(findings, rules, references), &rules.policy))
 }
 
 /// Whether a run of this plan has all that its gates name, so that nothing is paid for a run that cannot be judged.

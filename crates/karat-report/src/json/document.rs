@@ -319,6 +319,7 @@ enum Analysis<'a> {
     Slices(Slices),
     Leaderboards(BTreeMap<&'a str, Basis<'a>>),
     Baselines(&'a [karat_analysis::Beside]),
+    Kpis(&'a [karat_analysis::Kpi]),
     Recommendations(&'a [karat_analysis::Recommendation]),
 }
 
@@ -335,6 +336,7 @@ fn analyses<'a>(report: Report<'a>) -> BTreeMap<&'a str, Analysis<'a>> {
     let boards = boards(report).map(|(name, board)| (name, basis(board))).collect();
     let mut all = BTreeMap::from([
         ("baselines", Analysis::Baselines(&findings.baselines)),
+        ("kpis", Analysis::Kpis(&report.context.verdicts.kpis)),
         ("leaderboards", Analysis::Leaderboards(boards)),
         ("recommendations", Analysis::Recommendations(&findings.recommendations)),
     ]);

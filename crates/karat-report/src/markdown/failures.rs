@@ -1,6 +1,8 @@
 //! What went wrong: cells that fell short, cells that failed, and what must not be silent.
 
-use karat_analysis::{ErrorKind, Failure, FailureCategory, Failures, NoteCount, Stage};
+use std::collections::BTreeSet;
+
+use karat_analysis::{ErrorKind, Failure, Failures, NoteCount, Stage};
 use karat_types::{MetricSpec, NoteKind};
 
 use super::page::{Column, Inline, Page, columns};
@@ -26,22 +28,20 @@ pub(super) fn write(page: &mut Page, report: Report<'_>) {
     if failures.worst.is_empty() {
         return;
     }
-    categories(page, report, failures);
-    let mut heads = ["Sample", "System", "Fell short in"].map(|head| Column::left(Inline::plain(head))).to_vec();
-    if failures.worst.iter().any(|failure| failure.why.is_some()) {
-        heads.push(Column::left(Inline::plain("Why")));
-    }
-    page.table(&heads, failures.worst.iter().map(|failure| row(report, failure)));
+    categories(page, failures);
+    let shows = Shows::of(failures);
+    page.table(&shows.columns(), failures.worst.iter().map(|failure| row(report, failure, &shows)));
     if (failures.worst.len() as u64) < failures.cells {
         let shown = count(failures.worst.len() as u64);
-        page.paragraph(Inline::plain("The worst ").and_text(shown).and(" are shown."));
+        page.paragraph(
+            Inline::plain("The worst and examples of every metric, ").and_text(shown).and(" in all, are shown."),
+        );
     }
 }
 
 /// Where several metrics have failures: each with how many, and examples.
-fn categories(page: &mut Page, report: Report<'_>, failures: &Failures) {
-    let shows = |it: &FailureCategory| it.examples.iter().any(|example| !example.shown.is_empty());
-    if failures.categories.len() < 2 && !failures.categories.iter().any(shows) {
+fn categories(page: &mut Page, failures: &Failures) {
+    if failures.categories.len() < 2 {
         return;
     }
     let heads = [
@@ -57,18 +57,27 @@ fn categories(page: &mut Page, report: Report<'_>, failures: &Failures) {
             vec![Inline::code(&it.metric), Inline::text(count(it.cells)), Inline::text(count(it.of)), samples]
         }),
     );
-    for category in failures.categories.iter().filter(|it| shows(it)) {
-        page.paragraph(Inline::code(&category.metric).bold());
-        page.list(category.examples.iter().map(|example| {
-            let metric = metric_of(report, &category.metric);
-            let value = metric.map(|metric| figures::value(metric, example.value)).unwrap_or_default();
-            let why = example.why.as_deref().unwrap_or_default();
-            let mut line = Inline::code(&example.sample).and(" ").and_text(value).and(": ").and_text(brief(why, 160));
-            for (path, text) in &example.shown {
-                line = line.and(" · ").and_code(path).and(" ").and_text(brief(text, 240));
-            }
-            line
-        }));
+}
+
+/// What is shown of every failure beside its scores.
+struct Shows<'a> {
+    why: bool,
+    paths: BTreeSet<&'a str>,
+}
+
+impl<'a> Shows<'a> {
+    fn of(failures: &'a Failures) -> Self {
+        Self {
+            why: failures.worst.iter().any(|failure| failure.why.is_some()),
+            paths: failures.worst.iter().flat_map(|failure| failure.shown.keys()).map(String::as_str).collect(),
+        }
+    }
+
+    fn columns(&self) -> Vec<Column> {
+        let mut heads = ["Sample", "System", "Fell short in"].map(|head| Column::left(Inline::plain(head))).to_vec();
+        heads.extend(self.why.then(|| Column::left(Inline::plain("Why"))));
+        heads.extend(self.paths.iter().map(|path| Column::left(Inline::code(path))));
+        heads
     }
 }
 
@@ -76,17 +85,27 @@ fn metric_of<'a>(report: Report<'a>, name: &str) -> Option<&'a MetricSpec> {
     report.metrics().map(|(_, metric)| metric).find(|metric| metric.name == name)
 }
 
-fn row(report: Report<'_>, failure: &Failure) -> Vec<Inline> {
+fn row(report: Report<'_>, failure: &Failure, shows: &Shows<'_>) -> Vec<Inline> {
     let fell = failure.shortfalls.iter().filter_map(|it| {
         let metric = metric_of(report, &it.metric)?;
         Some(Inline::code(&it.metric).and(" ").and_text(figures::value(metric, it.value)))
     });
-    vec![
-        Inline::code(&failure.sample),
-        Inline::code(&failure.system),
-        Inline::list(fell),
-        Inline::text(brief(failure.why.as_deref().unwrap_or_default(), 160)),
-    ]
+    let mut cells = vec![Inline::code(&failure.sample), Inline::code(&failure.system), Inline::list(fell)];
+    cells.extend(shows.why.then(|| Inline::text(reasons(failure))));
+    let shown = |path: &&str| failure.shown.get(*path).map_or("", String::as_str);
+    cells.extend(shows.paths.iter().map(|path| Inline::text(brief(shown(path), 240))));
+    cells
+}
+
+/// Every reason once, the worst score's first.
+fn reasons(failure: &Failure) -> String {
+    let mut reasons: Vec<&str> = Vec::new();
+    for why in failure.shortfalls.iter().filter_map(|it| it.why.as_deref()) {
+        if !reasons.contains(&why) {
+            reasons.push(why);
+        }
+    }
+    reasons.iter().map(|why| brief(why, 160)).collect::<Vec<_>>().join(" · ")
 }
 
 /// What failed, by code.

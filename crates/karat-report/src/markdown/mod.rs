@@ -18,6 +18,7 @@ mod gates;
 mod human_anchor;
 mod judge_bias;
 mod judges;
+mod kpis;
 mod leaderboards;
 mod matrix;
 mod missing_items;
@@ -44,6 +45,7 @@ pub fn render(report: Report<'_>) -> String {
     for section in [
         overview::write,
         gates::write,
+        kpis::write,
         systems::write,
         matrix::write,
         scorecards::write,

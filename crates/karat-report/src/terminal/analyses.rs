@@ -1,6 +1,6 @@
 //! Diagnostics and corpora of sessions in a few lines each.
 
-use karat_analysis::{Diagnostics, Outcome, SpanFigures, SummaryCorpus};
+use karat_analysis::{Diagnostics, FailureCategory, Failures, Outcome, SpanFigures, SummaryCorpus};
 use serde_json::Value;
 
 use crate::figures::{self, NONE, Unscaled, count, percent};
@@ -21,6 +21,9 @@ pub(super) fn lines(report: Report<'_>) -> Vec<String> {
         let (head, parts) = match &analysed.outcome {
             Outcome::Diagnostics(found) => (overview(found), diagnostics(&found.all)),
             Outcome::SummaryCorpus(corpus) => (sessions(corpus), of_sessions(report, corpus)),
+            Outcome::Failures(found) if found.worst.iter().any(|it| !it.shown.is_empty()) => {
+                (fell_short(found), shortfalls(found))
+            }
             _ => continue,
         };
         lines.push(format!("{}: {head}", brief(&analysed.id, TEXT)));
@@ -52,6 +55,24 @@ fn diagnostics(all: &SpanFigures) -> Vec<(&'static str, String)> {
         ("worst", worst(all)),
     ];
     parts.into_iter().filter(|(_, text)| !text.is_empty()).collect()
+}
+
+fn fell_short(found: &Failures) -> String {
+    format!("{} of {} cells fell short", count(found.cells), count(found.of))
+}
+
+/// The most frequent categories, each with its first example and what it shows.
+fn shortfalls(found: &Failures) -> Vec<(&str, String)> {
+    let line = |category: &FailureCategory| {
+        let example = category.examples.first();
+        let example = example.map(|it| {
+            let why = it.why.as_deref().map(|why| format!(": {}", brief(why, 2 * TEXT))).unwrap_or_default();
+            let shown = it.shown.values().map(|text| format!(" · {}", brief(text, 2 * TEXT))).collect::<String>();
+            format!(", {}{why}{shown}", brief(&it.sample, TEXT))
+        });
+        format!("{} of {}{}", count(category.cells), count(category.of), example.unwrap_or_default())
+    };
+    found.categories.iter().take(NAMED + 1).map(|category| (category.metric.as_str(), line(category))).collect()
 }
 
 fn joined(parts: impl Iterator<Item = String>) -> String {

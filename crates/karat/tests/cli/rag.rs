@@ -87,6 +87,39 @@ fn every_planted_fault_is_found_by_its_metric_alone() {
     assert!(example["shown"]["$.citations"].as_str().unwrap().contains("quarter"), "{example}");
 }
 
+/// RG-10, RG-11: every figure stands beside the pinned one, with the change, its interval, the threshold and the state; the
+/// review says by how much, in the metric's unit and as a share.
+#[test]
+fn key_figures_stand_beside_the_pinned_ones() {
+    let place = Place::new();
+    place.fine(&["run", "rag", "-p", "build=repaired", "--run-id", "repaired", "-q"]);
+    place.fine(&["baseline", "pin", "repaired", "-o", "pinned.json"]);
+    let said = place.karat(&["run", "rag", "--baseline", "pinned.json", "--run-id", "faulty", "-q"]);
+    let report = place.report("faulty");
+    let kpis = report["analyses"]["kpis"].as_array().unwrap();
+    assert_eq!(kpis.len(), report["metrics"].as_object().unwrap().values().filter(|it| it["n"] != 0).count());
+    let kpi = |metric: &str| kpis.iter().find(|it| it["metric"] == metric).unwrap();
+    let numeric = kpi("NumericWithinTolerance");
+    assert_eq!((&numeric["figure"]["value"], &numeric["baseline"]), (&json!(0.8125), &json!(1.0)));
+    assert_eq!((&numeric["change"]["value"], &numeric["change"]["n"]), (&json!(-0.1875), &json!(32)));
+    let (lo, hi) = (numeric["change"]["ci"][0].as_f64().unwrap(), numeric["change"]["ci"][1].as_f64().unwrap());
+    // Six of 32 fell by one: −6/32 ∓ t(31, 0.975) · 0.396558 / √32.
+    assert!((lo + 0.330_474).abs() < 1e-4 && (hi + 0.044_526).abs() < 1e-4, "{lo} {hi}");
+    assert_eq!(numeric["bounds"], json!([{"bound": "min", "threshold": 0.9, "verdict": "fail"}]));
+    let latency = kpi("Latency_p95_ms");
+    assert!(latency["change"]["ci"][1].as_f64().unwrap() > 1000.0, "{latency}");
+    let page = std::fs::read_to_string(place.path().join(".karat/reports/faulty.md")).unwrap();
+    let shown =
+        "| `NumericWithinTolerance` | **0.812** | 32 | 1.000 | −0.188 (CI −0.330 to −0.045) | ≥ 0.900 | **fail** |";
+    assert!(page.contains(shown), "{page}");
+    let rise = "a rise of 1619 ms (193 %, from 839 ms to 2458 ms) is above the 167.8 ms (20 %) that is allowed";
+    for expected in [rise, "CitationCorrectness", "7 of 60, q-003: ", "pinned.json"] {
+        assert!(said.stdout.contains(expected), "{expected}: {}", said.all());
+    }
+    let listed = page.split("## Failure analysis").nth(1).unwrap().split("## Errors").next().unwrap();
+    assert_eq!(listed.matches("| `q-001` |").count(), 1, "{listed}");
+}
+
 /// RG-10, RG-11: the repaired service passes the gate with exit 0, and everything under the seed's names; figures of ten queries agree with those made by
 /// hand from the files.
 #[test]

@@ -1,0 +1,93 @@
+//! Key figures: every metric of every system beside the pinned baseline, with what the gates say of it (RG-10).
+
+use karat_types::{Gate, Threshold};
+use serde::Serialize;
+
+use super::case::{Case, Side, Target, Unit};
+use super::decision::{Decision, Verdict};
+use super::evidence::Court;
+use super::scope::Scope;
+use crate::finding::Finding;
+
+/// A metric of a system, now and in the baseline.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Kpi {
+    /// The system.
+    pub system: String,
+    /// The metric.
+    pub metric: String,
+    /// Its figure now.
+    pub figure: Finding,
+    /// The figure in the baseline, on the samples that are compared; `None` where it has none.
+    pub baseline: Option<f64>,
+    /// The change since the baseline, paired by sample wherever both have the samples.
+    pub change: Option<Finding>,
+    /// Something that the reader should know of the comparison.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remark: Option<String>,
+    /// The gates' bounds on this metric of this system, in the gates' order.
+    pub bounds: Vec<KpiBound>,
+}
+
+/// A gate's bound on a figure or its change.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct KpiBound {
+    /// `min`, `max`, `max_drop` or `max_rise`.
+    pub bound: &'static str,
+    /// In the metric's unit; `None` where it is relative to something unknown.
+    pub threshold: Option<f64>,
+    /// What was decided.
+    pub verdict: Verdict,
+}
+
+/// The key figures of every system, in the plan's order; none without a baseline.
+pub(super) fn all(court: &Court<'_>, decisions: &[Decision]) -> Vec<Kpi> {
+    if court.references.baseline.is_none() {
+        return Vec::new();
+    }
+    let findings = court.findings;
+    let of_system = |group: &crate::Group| {
+        let names = findings.plan.metrics.iter().enumerate();
+        let kpi = |(at, metric): (usize, &karat_types::MetricSpec)| {
+            let figure = group.metrics.get(at)?.figure()?.clone();
+            let own = |it: &&Decision| it.subject == metric.name && it.covers(&group.id);
+            let bounds = decisions.iter().filter(own).map(KpiBound::of).collect();
+            let kpi = Kpi {
+                system: group.id.clone(),
+                metric: metric.name.clone(),
+                figure,
+                baseline: None,
+                change: None,
+                remark: None,
+                bounds,
+            };
+            Some(compared(court, kpi, at, group.systems.first().copied()?))
+        };
+        names.filter_map(kpi).collect::<Vec<_>>()
+    };
+    findings.systems.iter().flat_map(of_system).collect()
+}
+
+/// The key figure with its change, found as a gate on any change would find it.
+fn compared(court: &Court<'_>, kpi: Kpi, metric: usize, system: usize) -> Kpi {
+    let gate = Gate::on(&kpi.metric);
+    let unit = Unit { systems: vec![system], system: Some(kpi.system.clone()), ..Unit::default() };
+    let case = Case {
+        gate: &gate,
+        scope: &Scope::default(),
+        target: Target::Metric(metric),
+        unit,
+        side: Side::MaxDrop,
+        threshold: Threshold { value: 0.0, percent: false },
+    };
+    let evidence = court.hear(&case);
+    let level = court.findings.measures.get(metric).map(|measure| measure.level);
+    let change = level.and_then(|level| evidence.basis.at(level));
+    Kpi { baseline: evidence.reference, remark: evidence.remark.filter(|_| change.is_some()), change, ..kpi }
+}
+
+impl KpiBound {
+    fn of(decision: &Decision) -> Self {
+        Self { bound: decision.bound, threshold: decision.threshold, verdict: decision.verdict }
+    }
+}
