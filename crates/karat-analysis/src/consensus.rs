@@ -1,6 +1,6 @@
 //! Several judges of one cell become one grade (CL-16).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use karat_stats::describe::{mean, median, population_variance};
 use karat_types::{CellRow, ConsensusMethod, JudgmentRow, PlanHeader, Score, ScorerKind};
@@ -156,8 +156,9 @@ fn weighted(graded: &[Score], weights: &[f64]) -> Option<f64> {
     (total > 0.0).then(|| sum / total)
 }
 
-/// The diagnostics of several judges as one: lists united, items equal after case, white space and
-/// punctuation are folded kept once; of anything else the first judge's.
+/// The diagnostics of several judges as one: lists united; what another judge names as well, at the same positions and
+/// equal after case, white space and punctuation are folded, is kept once. All that one judge names stands, however
+/// often. Of anything else the first judge's.
 pub fn united_diagnostics(judgments: &[JudgmentRow]) -> Map<String, Value> {
     let mut united = Map::new();
     let mut seen = BTreeSet::new();
@@ -166,13 +167,24 @@ pub fn united_diagnostics(judgments: &[JudgmentRow]) -> Map<String, Value> {
             united.entry(name).or_insert_with(|| value.clone());
             continue;
         };
-        let fresh: Vec<Value> =
-            items.iter().filter(|item| seen.insert((name.as_str(), folded(&text_of(item))))).cloned().collect();
+        let mut named: BTreeMap<_, u32> = BTreeMap::new();
+        let fresh = |item: &&Value| {
+            let what = (folded(&text_of(item)), positions(item));
+            let times = named.entry(what.clone()).or_default();
+            *times += 1;
+            seen.insert((name.as_str(), what, *times))
+        };
+        let fresh: Vec<Value> = items.iter().filter(fresh).cloned().collect();
         if let Value::Array(list) = united.entry(name).or_insert_with(|| Value::Array(Vec::new())) {
             list.extend(fresh);
         }
     }
     united
+}
+
+/// The whole numbers of a finding: where it says that it is.
+fn positions(item: &Value) -> Vec<i64> {
+    item.as_object().into_iter().flatten().filter_map(|(_, value)| value.as_i64()).collect()
 }
 
 #[cfg(test)]
@@ -233,5 +245,24 @@ mod tests {
             united["missing"],
             json!([{"text": "Iron rusts."}, {"text": "Gold does not."}, {"text": "Tin melts."}])
         );
+    }
+
+    /// SP-06, SP-07: what one judge names twice counts twice; another judge's finding is the same at the same position.
+    #[test]
+    fn findings_of_one_judge_all_count() {
+        let judgment = |positions: &[i64]| JudgmentRow {
+            diagnostics: Map::from_iter([(
+                "false".to_owned(),
+                positions.iter().map(|at| json!({"spanIndex": at, "text": "red"})).collect(),
+            )]),
+            ..crate::testing::judgment(0, 0, 0)
+        };
+        let united = |judges: &[&[i64]]| {
+            let judgments: Vec<JudgmentRow> = judges.iter().map(|positions| judgment(positions)).collect();
+            let found = united_diagnostics(&judgments);
+            found["false"].as_array().unwrap().iter().map(|it| it["spanIndex"].as_i64().unwrap()).collect::<Vec<_>>()
+        };
+        assert_eq!(united(&[&[0, 4, -1, -1]]), [0, 4, -1, -1]);
+        assert_eq!(united(&[&[0, -1], &[0, 2, -1, -1]]), [0, -1, 2, -1]);
     }
 }

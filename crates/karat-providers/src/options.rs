@@ -38,6 +38,8 @@ pub(crate) struct ScriptedOptions {
     /// Rows `{match, reply}` as JSON Lines, a JSON array, or in place: the first whose `match` stands in the request.
     #[schemars(schema_with = "text_or_list")]
     pub replies: Option<Replies>,
+    /// Name of a shown value: `match` must be all of it, so that recorded replies are found by an id.
+    pub by: Option<String>,
 }
 
 /// Written replies.
@@ -53,7 +55,7 @@ pub(crate) enum Replies {
 /// One written reply.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub(crate) struct WrittenReply {
-    /// A text that must stand in the request.
+    /// A text that must stand in the request; with `by`, the whole shown value of that name.
     #[serde(rename = "match")]
     pub needle: String,
     /// The reply: a text, or JSON that becomes one.

@@ -1,5 +1,6 @@
 //! What changed in the diagnostics of two sides, in words.
 
+use karat_analysis::Named;
 use karat_analysis::compare::{DiagnosticsChange, Moved, TestedChange};
 use serde_json::{Map, Value};
 
@@ -23,6 +24,11 @@ pub(crate) fn lists(found: &DiagnosticsChange) -> Vec<(String, Vec<String>)> {
     lists.into_iter().filter(|(_, items)| !items.is_empty()).collect()
 }
 
+/// Group, name and value of everything that is grouped.
+pub(crate) fn each<T>(groups: &Named<Named<T>>) -> impl Iterator<Item = (&str, &str, &T)> {
+    groups.iter().flat_map(|(group, named)| named.iter().map(move |(name, it)| (group, name, it)))
+}
+
 /// A difference with its sign; [`NONE`] where a side has no figure.
 pub(crate) fn signed(change: Option<f64>) -> String {
     change.map_or_else(|| NONE.to_owned(), |change| figures::change(&Unscaled, change))
@@ -41,9 +47,10 @@ pub(crate) fn paired(change: &TestedChange) -> String {
 /// The lines of a terminal: what is decided, and the lists.
 pub(crate) fn lines(found: &DiagnosticsChange, level: f64) -> Vec<String> {
     let decided = |it: &TestedChange| it.p_adjusted.is_some_and(|p| p <= 1.0 - level);
-    let named = [&found.categories, &found.section_error_rates].into_iter().flat_map(|groups| groups.iter());
-    let moved: Vec<String> = named
-        .flat_map(|(group, of)| of.iter().map(move |(name, it)| (group, name, it)))
+    let categories = each(&found.categories);
+    let sections = each(&found.section_error_rates).map(|(section, kind, it)| (section, kind, &it.rate));
+    let moved: Vec<String> = categories
+        .chain(sections)
         .filter(|(.., it)| decided(it))
         .map(|(group, name, it)| format!("{group} {name} {}", paired(it)))
         .collect();

@@ -41,6 +41,27 @@ pub struct TestedChange {
     pub p_adjusted: Option<f64>,
 }
 
+/// Findings of one kind in one section, and the section's items; null where a side does not have the section.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct SectionCount {
+    /// Findings.
+    pub findings: Option<u64>,
+    /// Items. Without any there is no rate.
+    pub items: Option<u64>,
+}
+
+/// Findings for each item of a section, and the counts that they come from.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct SectionChange {
+    /// The rates, and the test of the samples that have items there.
+    #[serde(flatten)]
+    pub rate: TestedChange,
+    /// The baseline's counts.
+    pub baseline: SectionCount,
+    /// The candidate's counts.
+    pub candidate: SectionCount,
+}
+
 /// A sample whose composite moved.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Moved {
@@ -65,8 +86,8 @@ pub struct DiagnosticsChange {
     pub new_confusions: Vec<Map<String, Value>>,
     /// Confusions among the baseline's top ones only.
     pub resolved_confusions: Vec<Map<String, Value>>,
-    /// By section and kind: findings for each item of the section; tested are the rates of the samples with such items.
-    pub section_error_rates: Named<Named<TestedChange>>,
+    /// By section and kind, of all sections that a side has.
+    pub section_error_rates: Named<Named<SectionChange>>,
     /// How far the composite of a sample must move to be listed.
     pub notable: f64,
     /// Samples that lost so much, the worst first.
@@ -131,10 +152,16 @@ impl<'a> View<'a> {
         self.by_sample(|evaluation| evaluation.score)
     }
 
-    /// Findings for each item of a section.
-    fn rate(&self, section: &str, kind: &str) -> Option<f64> {
-        let errors = self.figures.errors_by_section.get(section)?.get(kind)?;
-        finite(*errors as f64 / *self.figures.spans_by_section.get(section)? as f64)
+    fn section(&self, section: &str, kind: &str) -> SectionCount {
+        let findings = self.figures.errors_by_section.get(section).and_then(|kinds| kinds.get(kind));
+        SectionCount { findings: findings.copied(), items: self.figures.spans_by_section.get(section).copied() }
+    }
+}
+
+impl SectionCount {
+    /// Findings for each item; `None` without items.
+    fn rate(self) -> Option<f64> {
+        finite(self.findings? as f64 / self.items? as f64)
     }
 }
 
@@ -162,12 +189,15 @@ impl Both<'_> {
         let (categories, sections) = (self.categories(), self.sections());
         let of_categories = categories.len();
         let mut tested = decided(categories.into_iter().chain(sections).collect(), options);
-        let sections = tested.split_off(of_categories);
+        let sections = tested.split_off(of_categories).into_iter().map(|(section, kind, rate)| {
+            let (baseline, candidate) = (self.before.section(&section, &kind), self.after.section(&section, &kind));
+            (section, kind, SectionChange { rate, baseline, candidate })
+        });
         let (regressions, improvements) = self.moved();
         DiagnosticsChange {
             id: id.to_owned(),
             avg_score: change(before.avg_score, after.avg_score),
-            categories: grouped(tested),
+            categories: grouped(tested.into_iter()),
             new_confusions: confusions_only_in(after, before),
             resolved_confusions: confusions_only_in(before, after),
             section_error_rates: grouped(sections),
@@ -179,33 +209,39 @@ impl Both<'_> {
         }
     }
 
-    /// Every score of every category that both sides know.
+    /// Every score of every category that a side knows.
     fn categories(&self) -> Vec<Pending> {
-        let mut all = Vec::new();
-        for (category, old) in self.before.figures.avg_category_scores.iter() {
-            let Some(new) = self.after.figures.avg_category_scores.get(category) else { continue };
-            for (name, value) in old.scores.iter() {
-                let figure = change(*value, new.scores.get(name).copied().flatten());
-                let number = |it: &Evaluation| *it.category_scores.get(category)?.get(name)?;
-                all.push(self.pending(category, name, figure, number));
-            }
-        }
-        all
+        let names = |view: &View<'_>| pairs(&view.figures.avg_category_scores, |category| &category.scores);
+        let mean = |view: &View<'_>, category: &str, name: &str| {
+            view.figures.avg_category_scores.get(category)?.scores.get(name).copied().flatten()
+        };
+        let pending = |(category, name): (String, String)| {
+            let figure = change(mean(&self.before, &category, &name), mean(&self.after, &category, &name));
+            let number = |it: &Evaluation| *it.category_scores.get(&category)?.get(&name)?;
+            self.pending(&category, &name, figure, number)
+        };
+        self.of_both(names).into_iter().map(pending).collect()
     }
 
-    /// Every kind of finding in every section that the candidate knows.
+    /// Every kind of finding in every section that a side knows.
     fn sections(&self) -> Vec<Pending> {
-        let mut all = Vec::new();
-        for (section, kinds) in self.after.figures.errors_by_section.iter() {
-            for kind in kinds.names() {
-                let figure = change(self.before.rate(section, kind), self.after.rate(section, kind));
-                let rate = |it: &Evaluation| {
-                    let errors = it.errors_by_section.get(section)?.get(kind)?;
-                    finite(*errors as f64 / *it.spans_by_section.get(section)? as f64)
-                };
-                all.push(self.pending(section, kind, figure, rate));
-            }
-        }
+        let names = |view: &View<'_>| pairs(&view.figures.errors_by_section, |kinds| kinds);
+        let pending = |(section, kind): (String, String)| {
+            let rate = |view: &View<'_>| view.section(&section, &kind).rate();
+            let number = |it: &Evaluation| {
+                let findings = it.errors_by_section.get(&section)?.get(&kind).copied();
+                SectionCount { findings, items: it.spans_by_section.get(&section).copied() }.rate()
+            };
+            self.pending(&section, &kind, change(rate(&self.before), rate(&self.after)), number)
+        };
+        self.of_both(names).into_iter().map(pending).collect()
+    }
+
+    /// The names of the baseline, then those that only the candidate has.
+    fn of_both(&self, names: impl Fn(&View<'_>) -> Vec<(String, String)>) -> Vec<(String, String)> {
+        let mut all = names(&self.before);
+        let new: Vec<_> = names(&self.after).into_iter().filter(|name| !all.contains(name)).collect();
+        all.extend(new);
         all
     }
 
@@ -264,8 +300,17 @@ fn decided(pending: Vec<Pending>, options: &Options) -> Vec<(String, String, Tes
     .collect()
 }
 
-fn grouped(changes: Vec<(String, String, TestedChange)>) -> Named<Named<TestedChange>> {
-    let mut groups: Named<Named<TestedChange>> = Named::default();
+/// The names of groups with the names within each.
+fn pairs<T, U>(groups: &Named<T>, within: impl Fn(&T) -> &Named<U>) -> Vec<(String, String)> {
+    let named = |(group, of): (&str, &T)| {
+        let names = within(of).names().map(|name| (group.to_owned(), name.to_owned()));
+        names.collect::<Vec<_>>()
+    };
+    groups.iter().flat_map(named).collect()
+}
+
+fn grouped<T: Default>(changes: impl Iterator<Item = (String, String, T)>) -> Named<Named<T>> {
+    let mut groups: Named<Named<T>> = Named::default();
     for (group, name, change) in changes {
         *groups.entry(&group).entry(&name) = change;
     }

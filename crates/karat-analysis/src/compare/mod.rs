@@ -20,7 +20,7 @@ use karat_stats::seed::Seed;
 use karat_types::{Better, MetricSpec, PlanHeader, Scale};
 use serde::Serialize;
 
-pub use diagnostics::{Change, DiagnosticsChange, Moved, TestedChange};
+pub use diagnostics::{Change, DiagnosticsChange, Moved, SectionChange, SectionCount, TestedChange};
 pub use scores::{Kind, PairedScores, PairedTest, SecondTest, Test};
 pub use sides::{NotThere, Side};
 

@@ -6,6 +6,7 @@
 mod functions;
 mod support;
 
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use karat_text::fence;
@@ -23,6 +24,9 @@ const FUEL: u64 = 5_000_000;
 /// Nesting that one reply may have.
 const RECURSION: usize = 100;
 
+/// Characters of a text that a message quotes.
+const QUOTED: usize = 200;
+
 /// The name under which an environment knows its one script.
 const NAME: &str = "reply";
 
@@ -37,12 +41,22 @@ pub(crate) enum Script {
     },
     /// Written replies; the first whose needle stands in the request.
     Written(Vec<WrittenReply>),
+    /// Recorded replies, by all that a section of the request holds.
+    Recorded {
+        /// The section's label.
+        label: String,
+        /// By its content.
+        replies: HashMap<String, String>,
+    },
 }
 
 impl Script {
     /// Compiles a script. The error says what is wrong with the options.
     pub fn new(options: ScriptedOptions) -> Result<Self, String> {
         match (options.reply, options.replies) {
+            (Some(_), None) if options.by.is_some() => {
+                Err("`by` says how `replies` are found; it has `reply`".to_owned())
+            }
             (Some(source), None) => {
                 let mut environment = BASE.clone();
                 environment
@@ -51,7 +65,10 @@ impl Script {
                 let vars = minijinja::Value::from(Serde(&options.vars));
                 Ok(Self::Template { environment: Box::new(environment), vars })
             }
-            (None, Some(replies)) => rows(replies).map(Self::Written),
+            (None, Some(replies)) => match options.by {
+                None => rows(replies).map(Self::Written),
+                Some(name) => recorded(&name, rows(replies)?),
+            },
             (Some(_), Some(_)) => Err("it has both `reply` and `replies`; keep one".to_owned()),
             (None, None) => Err("it has neither `reply` (a template) nor `replies` (rows)".to_owned()),
         }
@@ -62,6 +79,7 @@ impl Script {
         match self {
             Self::Template { environment, vars } => render(environment, vars, request),
             Self::Written(rows) => find(rows, request),
+            Self::Recorded { label, replies } => look_up(label, replies, request),
         }
     }
 }
@@ -101,10 +119,43 @@ fn find(rows: &[WrittenReply], request: &ChatRequest) -> Result<String, String> 
     let row = rows.iter().find(|row| stands(&row.needle)).ok_or_else(|| {
         format!("none of its {} written replies has a `match` that stands in the request", rows.len())
     })?;
-    Ok(match &row.reply {
+    Ok(text_of(&row.reply))
+}
+
+fn text_of(reply: &Value) -> String {
+    match reply {
         Value::String(text) => text.clone(),
         json => json.to_string(),
-    })
+    }
+}
+
+/// Replies by the content of the section that a name stands for; two with one content could not be told apart.
+fn recorded(name: &str, rows: Vec<WrittenReply>) -> Result<Script, String> {
+    let label = fence::label(name);
+    let mut replies = HashMap::with_capacity(rows.len());
+    for row in rows {
+        if replies.contains_key(&row.needle) {
+            return Err(format!("two of its `replies` have the `match` {:?}", cut(&row.needle)));
+        }
+        replies.insert(row.needle, text_of(&row.reply));
+    }
+    Ok(Script::Recorded { label, replies })
+}
+
+fn look_up(label: &str, replies: &HashMap<String, String>, request: &ChatRequest) -> Result<String, String> {
+    let sections = fence::sections(&joined(request, |_| true));
+    let Some((_, content)) = sections.into_iter().find(|(known, _)| known == label) else {
+        return Err(format!("the prompt has no section {label}, by which its replies are found"));
+    };
+    replies
+        .get(&content)
+        .cloned()
+        .ok_or_else(|| format!("none of its {} recorded replies is for the {label} {:?}", replies.len(), cut(&content)))
+}
+
+/// The beginning of a text that a message quotes.
+fn cut(text: &str) -> String {
+    text.chars().take(QUOTED).collect()
 }
 
 /// Rows in place, from a JSON array, or from JSON Lines.

@@ -12,7 +12,7 @@ fn request(messages: &[(Role, &str)]) -> ChatRequest {
 
 fn script(reply: &str, vars: Value) -> Result<Script, String> {
     let vars = vars.as_object().cloned().unwrap_or_default();
-    Script::new(ScriptedOptions { reply: Some(reply.to_owned()), vars, replies: None })
+    Script::new(ScriptedOptions { reply: Some(reply.to_owned()), vars, ..ScriptedOptions::default() })
 }
 
 fn reply(template: &str, vars: Value, prompt: &str) -> Result<String, String> {
@@ -70,6 +70,26 @@ fn the_first_written_reply_that_fits_is_given() {
     let strict = written(r#"[{"match": "oats", "reply": "x"}]"#).unwrap();
     assert!(strict.reply(&request(&[(Role::User, "rye")])).unwrap_err().contains("none of its 1 written replies"));
     assert!(written("{\"match\": \"a\"}\n").map(drop).unwrap_err().starts_with("line 1 of `replies`"));
+}
+
+/// SP-09: a recorded reply is found by the whole of one shown value, however its text stands within others.
+#[test]
+fn a_recorded_reply_is_found_by_its_section() {
+    let rows = r#"[{"match": "p1", "reply": {"score": 3.5}}, {"match": "p11", "reply": "eleven"}]"#;
+    let recorded = |rows: &str| {
+        let replies = Some(Replies::Text(rows.to_owned()));
+        Script::new(ScriptedOptions { replies, by: Some("result".to_owned()), ..ScriptedOptions::default() })
+    };
+    let script = recorded(rows).unwrap();
+    let asked = |prompt: &str| script.reply(&request(&[(Role::System, "p1"), (Role::User, prompt)]));
+    let of = |id: &str| format!("p1 {}\np1", Fence::new(1).wrap("result", id));
+    assert_eq!(asked(&of("p11")).unwrap(), "eleven");
+    assert_eq!(asked(&of("p1")).unwrap(), r#"{"score":3.5}"#);
+    let missing = asked(&of("p2")).unwrap_err();
+    assert_eq!(missing, "none of its 2 recorded replies is for the RESULT \"p2\"");
+    assert!(asked("p1").unwrap_err().contains("no section RESULT"));
+    let twice = recorded(r#"[{"match": "a", "reply": "x"}, {"match": "a", "reply": "y"}]"#).map(drop).unwrap_err();
+    assert!(twice.contains("\"a\""), "{twice}");
 }
 
 #[test]

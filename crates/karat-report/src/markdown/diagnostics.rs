@@ -183,7 +183,13 @@ fn write_confidence(page: &mut Page, id: &str, confidence: &Confidence) {
                 .and("."),
         );
     }
-    lines.push(Inline::plain("Items without a confidence: ").and_text(count(confidence.missing)).and("."));
+    lines.push(
+        Inline::plain("Items in no bucket: ")
+            .and_text(count(confidence.missing))
+            .and(" without a confidence, ")
+            .and_text(count(confidence.out_of_range))
+            .and(" with one that is no number from 0 to 1."),
+    );
     page.list(lines);
 }
 
@@ -202,7 +208,10 @@ fn worst(page: &mut Page, all: &SpanFigures) {
     let rows = worst.iter().map(|it| {
         let findings = it.findings.iter().map(|(_, n)| Inline::text(count(*n)));
         let score = Inline::text(figures::maybe(&Unscaled, it.score)).bold();
-        [sample(it), score, Inline::text(count(it.span_count))].into_iter().chain(findings).collect()
+        [sample(it), score, Inline::text(it.span_count.map_or_else(|| NONE.to_owned(), count))]
+            .into_iter()
+            .chain(findings)
+            .collect()
     });
     page.table(&heads, rows);
 }

@@ -86,6 +86,7 @@ fn distribution(all: &SpanFigures) -> String {
 fn confusions(all: &SpanFigures) -> String {
     joined(all.top_taxonomy_errors.iter().take(NAMED).map(|it| {
         let said = it.fields.values().filter_map(Value::as_str).collect::<Vec<_>>().join(" → ");
+        let said = if it.equal { format!("{said} (the same)") } else { said };
         let example = it.examples.first().map(|text| format!(" ({})", brief(text, TEXT / 2))).unwrap_or_default();
         format!("{} × {}{example}", count(it.count), brief(&said, 2 * TEXT))
     }))
@@ -100,18 +101,21 @@ fn sections(all: &SpanFigures) -> String {
 }
 
 fn confidence(all: &SpanFigures) -> String {
-    let buckets = all.confidence.iter().flat_map(|it| it.buckets.named());
-    joined(buckets.map(|(name, bucket)| {
+    let Some(confidence) = &all.confidence else { return String::new() };
+    let buckets = confidence.buckets.named().map(|(name, bucket)| {
         let rate = bucket.error_rate.map_or_else(|| NONE.to_owned(), percent);
         format!("{name}: {} of {} wrong ({rate})", count(bucket.errors), count(bucket.total))
-    }))
+    });
+    let unusable = [(confidence.missing, "without one"), (confidence.out_of_range, "not from 0 to 1")];
+    let unusable = unusable.into_iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", count(n)));
+    joined(buckets.into_iter().chain(unusable))
 }
 
 fn worst(all: &SpanFigures) -> String {
     joined(all.worst(NAMED).into_iter().map(|it| {
         let findings: u64 = it.findings.iter().map(|(_, n)| n).sum();
         let score = figures::maybe(&Unscaled, it.score);
-        format!("{} {score} ({} findings)", brief(&it.sample, TEXT), count(findings))
+        format!("{} {score} (findings: {})", brief(&it.sample, TEXT), count(findings))
     }))
 }
 

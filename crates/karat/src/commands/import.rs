@@ -9,7 +9,7 @@ use super::{Edge, run};
 use crate::args::{FormatArg, ImportArg, ImportArgs, OutputArgs};
 use crate::failure::Failure;
 
-/// Differing figures that are named.
+/// Figures that are named, of those that differ and of those that cannot be compared.
 const NAMED: usize = 10;
 
 pub fn import(edge: &Edge<'_>, args: &ImportArgs) -> Result<Exit, Failure> {
@@ -66,14 +66,21 @@ fn manual_baseline(edge: &Edge<'_>, args: &ImportArgs) -> Result<Exit, Failure> 
 fn compared(edge: &Edge<'_>, file: &Path, run: &str) -> Result<(), Failure> {
     let found = edge.app.recomputed(file, run)?;
     let all = found.same + found.differing.len();
-    if all > 0 {
-        edge.printer.say(&format!("{} of {all} figures of the snapshot's summary come out the same", found.same));
-    }
+    edge.printer.say(&match all + found.unknown.len() {
+        0 => "the snapshot has no summary that the figures could be compared with".to_owned(),
+        _ => format!("{} of {all} figures of the snapshot's summary come out the same", found.same),
+    });
     for difference in found.differing.iter().take(NAMED) {
         edge.printer.say(&format!("note: {difference}"));
     }
     if let Some(more) = found.differing.len().checked_sub(NAMED).filter(|more| *more > 0) {
         edge.printer.say(&format!("note: and {more} more; `karat report {run} -o -` has every figure"));
+    }
+    if !found.unknown.is_empty() {
+        let named = found.unknown.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+        let more = found.unknown.len().saturating_sub(NAMED);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        edge.printer.say(&format!("note: not compared, since nothing here is called so: {named}{more}"));
     }
     Ok(())
 }

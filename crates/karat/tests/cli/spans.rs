@@ -205,7 +205,7 @@ fn a_snapshot_is_imported() {
     let span = |text: &str, confidence: f64| json!({"text": text, "role": "shot.type", "confidence": confidence, "start": 0, "end": 4});
     let snapshot = json!({
         "timestamp": "2026-01-02T03:04:05Z", "promptCount": 3, "judgeModel": "gpt-4o",
-        "summary": {"avgScore": 15.0, "errorCount": 1, "avgSpanCount": 0.67, "falsePositiveReasons": {"non_visual": 2}},
+        "summary": {"avgScore": 15.0, "errorCount": 1, "avgSpanCount": 1.0, "falsePositiveReasons": {"non_visual": 2}, "style": 7},
         "results": [
             {"promptId": "new", "input": "i", "output": "Wide shot of a dog.", "spans": [span("Wide", 0.9), span("dog", 0.3)], "judgeResult": {
                 "scores": scores, "totalScore": 15, "notes": "n", "missedElements": [], "granularityErrors": [],
@@ -220,9 +220,12 @@ fn a_snapshot_is_imported() {
     place.write("snapshot.json", &snapshot.to_string());
     let said = place.fine(&["import", "span-snapshot", "snapshot.json", "-o", "again"]);
     assert!(said.stderr.contains("3 samples, 1 without a verdict"), "{}", said.all());
-    assert!(said.stderr.contains("3 of 4 figures of the snapshot's summary come out the same"), "{}", said.all());
+    assert!(said.stderr.contains("4 of 5 figures of the snapshot's summary come out the same"), "{}", said.all());
     assert!(said.stderr.contains("falsePositiveReasons.non_visual is 2 in the snapshot and 1 here"), "{}", said.all());
+    assert!(said.stderr.contains("not compared, since nothing here is called so: style"), "{}", said.all());
     assert!(said.stdout.contains("spans: 3 outputs"), "{}", said.all());
+    let suite = std::fs::read_to_string(place.path().join("again/karat.yaml")).unwrap();
+    assert!(suite.contains("judged by gpt-4o at 2026-01-02T03:04:05Z"), "{suite}");
     let found = place.report("snapshot")["analyses"]["spans"].clone();
     place.fine(&["run", "again", "--run-id", "i"]);
     assert_eq!(found["falsePositiveReasons"], place.report("i")["analyses"]["spans"]["falsePositiveReasons"]);
@@ -240,6 +243,61 @@ fn a_snapshot_is_imported() {
     place.write("other.json", "{}");
     let other = place.karat(&["import", "span-snapshot", "other.json"]);
     assert!(other.code == 1 && other.stderr.contains("no list `results`"), "{}", other.all());
+}
+
+/// SP-06, SP-09: verdicts stand as they were given, whatever the texts: one text with two verdicts, half steps, a finding
+/// that comes twice, a list longer than one call judges, spans without offsets. None of it costs anything.
+#[test]
+fn odd_snapshots_keep_their_figures() {
+    let place = Place::new();
+    let scores = |coverage: f64| json!({"coverage": coverage, "precision": 3, "granularity": 5, "taxonomy": 2, "technicalSpecs": 1});
+    let span =
+        |start: usize| json!({"text": "dog", "role": "subject", "confidence": 0.9, "start": start, "end": start + 3});
+    let false_one = |at: i64| json!({"spanIndex": at, "text": "dog", "assignedRole": "subject", "reason": "other"});
+    let many: Vec<Value> = (0..200).map(span).collect();
+    let result = |id: Value, output: &str, spans: Value, coverage: f64, found: &[i64]| {
+        let found: Vec<Value> = found.iter().map(|at| false_one(*at)).collect();
+        json!({"promptId": id, "output": output, "spans": spans, "judgeResult": {"scores": scores(coverage), "falsePositives": found, "notes": null}})
+    };
+    let snapshot = json!({
+        "promptCount": 5,
+        "confidenceAnalysis": {"buckets": {"high": {"total": 203, "errors": 3}}, "recommendedThreshold": null},
+        "summary": {
+            "avgScore": 15.1, "avgSpanCount": 41.0, "scoreDistribution": {"acceptable (13–17)": 5},
+            "falsePositiveReasons": {"other": 6}, "errorsBySection": {"alternatives": {"falsePositives": 1}},
+        },
+        "results": [
+            result(json!("a"), "A dog.", json!([span(2)]), 3.5, &[0, -1, -1]),
+            result(json!("a"), "A dog.", json!([span(2)]), 4.5, &[]),
+            result(json!("a dog."), "**VARIATIONS** a dog.", json!(["dog", {"text": "A", "confidence": 1.5}]), 4.5, &[0]),
+            result(json!(7), "long", json!(many), 5.0, &[150]),
+            result(json!("a#2"), "A dog. A dog.", json!([span(2)]), 3.0, &[0]),
+        ],
+    });
+    place.write("odd.json", &snapshot.to_string());
+    let said = place.fine(&["import", "span-snapshot", "odd.json"]);
+    assert!(said.stderr.contains("9 of 9 figures"), "{}", said.all());
+    assert!(said.stderr.contains("5 calls made, $0.000000 paid"), "{}", said.all());
+    assert!(!said.stderr.contains("note:"), "{}", said.all());
+    let report = place.report("odd");
+    let found = &report["analyses"]["spans"];
+    assert_eq!((&found["confidence"]["missing"], &found["confidence"]["outOfRange"]), (&json!(1), &json!(1)));
+    assert!(said.stdout.contains("1 without one · 1 not from 0 to 1"), "{}", said.all());
+    assert_eq!(found["spansBySection"]["alternatives"], 2);
+    let scored: Vec<&Value> =
+        report["cells"].as_array().unwrap().iter().map(|it| &it["scores"]["quality.totalScore"]["value"]).collect();
+    assert_eq!(scored, [14.5, 15.5, 15.5, 16.0, 14.0]);
+}
+
+/// SP-07: without a verdict there is no advice.
+#[test]
+fn nothing_is_advised_without_a_verdict() {
+    let place = Place::new();
+    let span = json!({"text": "dog", "confidence": 0.2, "start": 0});
+    place.write("none.json", &json!({"results": [{"promptId": "a", "output": "dog", "spans": [span]}]}).to_string());
+    let said = place.fine(&["import", "span-snapshot", "none.json"]);
+    assert!(said.stdout.contains("nothing can be said") && !said.stdout.contains("no threshold"), "{}", said.all());
+    assert!(said.stderr.contains("the snapshot has no summary"), "{}", said.all());
 }
 
 /// SP-09, house rule: what is no snapshot is refused with its place; a prompt that comes twice is two samples.
@@ -316,6 +374,9 @@ fn evaluations_are_compared() {
             ),
             result("p2", json!({"scores": scores(5, 5), "categoryScores": shot(4)})),
             result("p3", json!({"scores": scores(5, 5)})),
+            json!({"promptId": "p5", "output": "**VARIATIONS** a dog", "spans": [], "judgeResult": {"scores": scores(5, 5), "missedElements": [
+                {"text": "a dog", "expectedRole": "subject", "category": "subject", "severity": "minor"},
+            ]}}),
             json!({"promptId": "p4", "output": "p4: Wide shot.", "spans": [], "error": "timeout"}),
         ],
     );
@@ -338,9 +399,13 @@ fn evaluations_are_compared() {
     assert_eq!((&found["newErrors"], &found["fixedErrors"]), (&json!(["p4"]), &json!(["p3"])));
     assert_eq!(found["sectionErrorRates"]["main"]["falsePositives"]["before"], 0.0);
     assert!(found["sectionErrorRates"]["main"]["falsePositives"]["change"].as_f64().unwrap() > 0.0);
+    let missed = &found["sectionErrorRates"]["alternatives"]["missed"];
+    assert_eq!(missed["candidate"], json!({"findings": 1, "items": 0}));
+    assert_eq!((&missed["before"], &missed["after"]), (&Value::Null, &Value::Null));
     let markdown = place.fine(&["compare", "before", "after", "--format", "md", "-o", "-"]).stdout;
     assert!(markdown.contains("New confusions: shot.type → camera.b"), "{markdown}");
     assert!(markdown.contains("| `shot` coverage | 3.00 | 4.50 | +1.50 | +1.50 | 2 | 1.000 |"), "{markdown}");
+    assert!(markdown.contains("| `alternatives` missed | n/a (0 of 0) | n/a (1 of 0) |"), "{markdown}");
     assert!(!markdown.contains("`audio` coverage"), "what neither side has is no row: {markdown}");
     let terminal = place.fine(&["compare", "before", "after"]).stdout;
     assert!(terminal.contains("spans, worse by 3 or more: p1 −4.00"), "{terminal}");

@@ -64,6 +64,13 @@ pub(super) struct Stated {
     pub has_any: bool,
 }
 
+/// Items that state no usable confidence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Unstated {
+    pub missing: u64,
+    pub out_of_range: u64,
+}
+
 /// Items of one bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -131,8 +138,10 @@ pub struct BestThreshold {
 pub struct Confidence {
     /// By how confident.
     pub buckets: Buckets,
-    /// Items without a confidence from 0 to 1.
+    /// Items without a confidence.
     pub missing: u64,
+    /// Items whose confidence is no number from 0 to 1; they are in no bucket.
+    pub out_of_range: u64,
     /// The threshold below which most items are errors; null where none helps or none is needed.
     pub recommended_threshold: Option<f64>,
     /// The recommendation in words.
@@ -155,8 +164,8 @@ impl ConfidenceOptions {
         Err(format!("the edges {} ≤ {} ≤ {} do not rise from 0 to 1", self.low, self.medium, self.high))
     }
 
-    /// What the items say.
-    pub(super) fn figures(&self, items: &[Stated], missing: u64) -> Confidence {
+    /// What the items say that state a confidence, beside how many do not.
+    pub(super) fn figures(&self, items: &[Stated], unstated: Unstated) -> Confidence {
         let bucket = |lo: f64, hi: f64| {
             let inside = |item: &&Stated| item.confidence >= lo && (item.confidence < hi || hi >= 1.0);
             let items: Vec<&Stated> = items.iter().filter(inside).collect();
@@ -181,7 +190,8 @@ impl ConfidenceOptions {
         let ece = calibration.as_ref().and_then(|found| found.summary.as_ref()).map(|summary| summary.ece);
         Confidence {
             buckets,
-            missing,
+            missing: unstated.missing,
+            out_of_range: unstated.out_of_range,
             recommended_threshold,
             notes,
             reliability: calibration.iter().flat_map(|found| found.bins.iter().map(curve_bin)).collect(),
@@ -202,7 +212,9 @@ impl ConfidenceOptions {
             );
             (Some(bucket.range.1), notes)
         };
+        let is_empty = buckets.named().iter().all(|(_, bucket)| bucket.total == 0);
         match () {
+            () if is_empty => (None, "nothing can be said: no judged item states a confidence from 0 to 1".to_owned()),
             () if is_bad(&buckets.high) => (
                 None,
                 format!("no threshold helps: even of the items with high confidence more than {limit} are errors"),
@@ -261,18 +273,21 @@ mod tests {
     /// SP-07: buckets are [0.8, 1], [0.6, 0.8) and [0, 0.6); an empty one has no rate.
     #[test]
     fn buckets_have_half_open_edges() {
-        let found = options().figures(&items(&[(1.0, 2, 0), (0.8, 2, 1), (0.79, 1, 0), (0.6, 1, 0)]), 3);
+        let found = options().figures(
+            &items(&[(1.0, 2, 0), (0.8, 2, 1), (0.79, 1, 0), (0.6, 1, 0)]),
+            Unstated { missing: 3, out_of_range: 1 },
+        );
         let high = found.buckets.high;
         assert_eq!((high.total, high.errors, high.error_rate, high.any_error), (4, 1, Some(0.25), 3));
         assert_eq!((found.buckets.medium.total, found.buckets.low.total), (2, 0));
-        assert_eq!((found.buckets.low.error_rate, found.missing), (None, 3));
+        assert_eq!((found.buckets.low.error_rate, found.missing, found.out_of_range), (None, 3, 1));
     }
 
     /// SP-07: the upper edge of the highest bad bucket; nothing helps where the highest is bad; a half is not above 50 %.
     #[test]
     fn the_threshold_follows_the_worst_bucket() {
         let recommended = |of: &[(f64, u32, u32)]| {
-            let found = options().figures(&items(of), 0);
+            let found = options().figures(&items(of), Unstated::default());
             (found.recommended_threshold, found.notes)
         };
         assert_eq!(recommended(&[(0.9, 4, 0), (0.7, 4, 3), (0.3, 4, 4)]).0, Some(0.8));
@@ -281,20 +296,21 @@ mod tests {
         assert_eq!(none, None);
         assert!(notes.starts_with("no threshold helps"), "{notes}");
         assert!(recommended(&[(0.9, 4, 2)]).1.starts_with("no threshold is needed"));
+        assert!(recommended(&[]).1.starts_with("nothing can be said"));
     }
 
     /// SP-07: ECE by hand, and the threshold with the best F1.
     #[test]
     fn calibration_by_hand() {
-        let found = options().figures(&items(&[(0.9, 10, 1), (0.5, 10, 8)]), 0);
+        let found = options().figures(&items(&[(0.9, 10, 1), (0.5, 10, 8)]), Unstated::default());
         // |0.9 − 0.9| · ½ + |0.5 − 0.2| · ½
         assert!((found.ece.unwrap().value() - 0.15).abs() < 1e-12);
         let best = found.best_threshold.unwrap();
         assert_eq!((best.threshold, best.kept), (0.9, 10));
         assert!((best.f1 - 18.0 / 21.0).abs() < 1e-12);
         assert_eq!(found.reliability.len(), 10);
-        assert_eq!(options().figures(&items(&[(0.9, 1, 1)]), 0).best_threshold, None);
-        assert_eq!(options().figures(&[], 0).ece, None);
+        assert_eq!(options().figures(&items(&[(0.9, 1, 1)]), Unstated::default()).best_threshold, None);
+        assert_eq!(options().figures(&[], Unstated::default()).ece, None);
     }
 
     #[test]

@@ -30,7 +30,7 @@ pub struct SpanFigures {
     pub avg_score: Option<f64>,
     /// The same with its n, interval and method.
     pub score: Option<Finding>,
-    /// Mean number of items.
+    /// Mean number of items, over the outputs that have a list of them.
     pub avg_span_count: Option<f64>,
     /// Cells by band of the composite, the highest band first.
     pub score_distribution: Map<String, Value>,
@@ -128,8 +128,8 @@ pub struct Evaluation {
     pub sections: Named<Option<Stretch>>,
     /// Items by section.
     pub spans_by_section: Named<u64>,
-    /// Items.
-    pub span_count: u64,
+    /// Items; null where the output has no list of them.
+    pub span_count: Option<u64>,
     /// Findings by list; empty without a verdict.
     pub findings: Named<u64>,
     /// By category and score; null where it was not assessed. The judgment has the same.

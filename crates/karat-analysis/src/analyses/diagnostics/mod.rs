@@ -86,7 +86,7 @@ pub(crate) fn confidence_of(items: &[(f64, bool)]) -> Confidence {
         errors: Vec::new(),
     };
     let stated = |&(confidence, is_error): &(f64, bool)| confidence::Stated { confidence, is_error, has_any: is_error };
-    options.figures(&items.iter().map(stated).collect::<Vec<_>>(), 0)
+    options.figures(&items.iter().map(stated).collect::<Vec<_>>(), confidence::Unstated::default())
 }
 
 /// Which pairs of fields are counted.

@@ -7,7 +7,7 @@ use karat_types::CellStatus;
 use serde_json::{Map, Value};
 
 use super::Reading;
-use super::confidence::Stated;
+use super::confidence::{Stated, Unstated};
 use super::figures::{self, Evaluation, Often, SpanFigures};
 use super::sections::Sections;
 use crate::analyses::ScoredCell;
@@ -40,7 +40,7 @@ pub(super) struct Tally {
     /// List → text in lower case.
     common: Named<BTreeMap<String, Often>>,
     stated: Vec<Stated>,
-    unstated: u64,
+    unstated: Unstated,
     evaluations: Vec<Evaluation>,
 }
 
@@ -87,7 +87,7 @@ impl Tally {
     /// What an evaluation says in numbers.
     fn count(&mut self, evaluation: &Evaluation) {
         self.degraded += u64::from(evaluation.degraded.is_some());
-        self.spans.push(evaluation.span_count as f64);
+        self.spans.extend(evaluation.span_count.map(|count| count as f64));
         for (section, count) in evaluation.spans_by_section.iter() {
             *self.spans_by_section.entry(section) += count;
         }
@@ -132,13 +132,15 @@ impl Tally {
         let named = |list: &String| case.positions(list);
         let errors = options.errors.first().map(named).unwrap_or_default();
         let any: BTreeSet<usize> = options.errors.iter().flat_map(named).collect();
-        for (at, item) in case.items.iter().enumerate() {
-            match path.first(item).and_then(Value::as_f64).filter(|value| (0.0..=1.0).contains(value)) {
-                Some(confidence) => {
+        for (at, item) in case.items().iter().enumerate() {
+            let said = path.first(item).filter(|said| !said.is_null());
+            match said.map(|said| said.as_f64().filter(|value| (0.0..=1.0).contains(value))) {
+                Some(Some(confidence)) => {
                     let (is_error, has_any) = (errors.contains(&at), any.contains(&at));
                     self.stated.push(Stated { confidence, is_error, has_any });
                 }
-                None => self.unstated += 1,
+                Some(None) => self.unstated.out_of_range += 1,
+                None => self.unstated.missing += 1,
             }
         }
     }
@@ -173,7 +175,8 @@ impl Tally {
 struct Case<'a> {
     reading: &'a Reading,
     text: &'a str,
-    items: &'a [Value],
+    /// None where the output has no list.
+    items: Option<&'a [Value]>,
     sections: Sections,
     /// Whether any judgment holds.
     is_judged: bool,
@@ -185,9 +188,13 @@ impl<'a> Case<'a> {
         let own = cell.row.judgments.iter().filter(|it| usize::from(it.scorer) == reading.shape.scorer);
         let judged: Vec<_> = own.filter(|judgment| judgment.error.is_none()).cloned().collect();
         let text = reading.text.first(output).and_then(Value::as_str).unwrap_or_default();
-        let items = reading.items.first(output).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        let items = reading.items.first(output).and_then(Value::as_array).map(Vec::as_slice);
         let (sections, found) = (reading.headers.cut(text), united_diagnostics(&judged));
         Self { reading, text, items, sections, is_judged: !judged.is_empty(), found }
+    }
+
+    fn items(&self) -> &'a [Value] {
+        self.items.unwrap_or_default()
     }
 
     fn evaluation(&self, sample: String, system: Option<String>, score: Option<f64>) -> Evaluation {
@@ -199,7 +206,7 @@ impl<'a> Case<'a> {
             prompt_length: self.sections.length,
             sections: self.reading.headers.bounds(&self.sections),
             spans_by_section: self.items_by_section(),
-            span_count: self.items.len() as u64,
+            span_count: self.items.map(|items| items.len() as u64),
             findings: lists.map(|it| (it.name.clone(), self.findings(&it.name).len() as u64)).collect(),
             category_scores: self.category_scores(),
             errors_by_section: self.findings_by_section(),
@@ -210,7 +217,7 @@ impl<'a> Case<'a> {
     /// Every section, zeros too.
     fn items_by_section(&self) -> Named<u64> {
         let mut counts: Named<u64> = self.reading.headers.names().map(|name| (name.to_owned(), 0)).collect();
-        self.items.iter().for_each(|item| *counts.entry(self.section_of(item)) += 1);
+        self.items().iter().for_each(|item| *counts.entry(self.section_of(item)) += 1);
         counts
     }
 
@@ -247,21 +254,27 @@ impl<'a> Case<'a> {
     fn positions(&self, list: &str) -> BTreeSet<usize> {
         let field = self.reading.shape.list(list).and_then(|list| list.index.as_deref());
         let position = |item: &Value| usize::try_from(item.get(field?)?.as_i64()?).ok();
-        self.findings(list).iter().filter_map(position).filter(|at| *at < self.items.len()).collect()
+        self.findings(list).iter().filter_map(position).filter(|at| *at < self.items().len()).collect()
     }
 
+    /// By the item's start; without one where its text stands.
     fn section_of(&self, item: &Value) -> &str {
-        self.sections.at(item.get("start").and_then(Value::as_u64).unwrap_or(0))
+        match item.get("start").and_then(Value::as_f64) {
+            Some(start) => self.sections.at(start.max(0.0) as u64),
+            None => self.located(item.get("text").and_then(Value::as_str).unwrap_or_default()),
+        }
+    }
+
+    fn located(&self, piece: &str) -> &str {
+        self.reading.headers.locate(&self.sections, self.text, piece)
     }
 
     /// Through the item that a finding names; else where its text stands.
     fn section_of_finding(&self, list: &str, finding: &Value) -> String {
         let list = self.reading.shape.list(list);
         let position = list.and_then(|list| finding.get(list.index.as_ref()?)?.as_u64());
-        if let Some(item) = position.and_then(|at| self.items.get(usize::try_from(at).ok()?)) {
-            return self.section_of(item).to_owned();
-        }
-        let piece = list.and_then(|list| finding.get(list.text.as_ref()?)?.as_str()).unwrap_or_default();
-        self.reading.headers.locate(&self.sections, self.text, piece).to_owned()
+        let item = position.and_then(|at| self.items().get(usize::try_from(at).ok()?));
+        let text = || list.and_then(|list| finding.get(list.text.as_ref()?)?.as_str()).unwrap_or_default();
+        item.map_or_else(|| self.located(text()), |item| self.section_of(item)).to_owned()
     }
 }
