@@ -264,6 +264,8 @@ impl Calls {
         };
         let latency_ms = exchange.latency_ms;
         if let Err(error) = self.ledger.append(vec![Record::Call(self.privacy.call(record))]).await {
+            // Before the slot is given back: what is in flight now is all that can be lost.
+            self.gate.shut();
             self.stop.fail(error.to_string());
             return refused(key, CallErrorCode::Cancelled, error.to_string());
         }

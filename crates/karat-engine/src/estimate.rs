@@ -15,11 +15,11 @@ use rustc_hash::FxHashSet;
 use serde_json::Value;
 
 use crate::EngineError;
-use crate::cell::{Row, step_input};
 use crate::files::Library;
 use crate::history::{self, Earlier};
 use crate::identity::{judgment_key, recorded_key, seed_of, subject_key};
 use crate::lengths::Lengths;
+use crate::row::{Row, step_input};
 use crate::steps::{DEFAULT_MAX_TOKENS, StepEnd};
 use crate::systems::{ReadyJudge, ReadyStep, ReadySystem, Systems};
 

@@ -10,7 +10,7 @@ use karat_types::{
     CellError, CellProgress, CellRecord, CellStatus, Clock, Event, Moment, Money, Observer, PlanHeader, Record,
     ReuseLabel, RunStatus, Sample, SampleRecord,
 };
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::{Mutex, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
@@ -18,10 +18,11 @@ use crate::EngineError;
 use crate::budget::Budget;
 use crate::calllog::CallLog;
 use crate::calls::Calls;
-use crate::cell::{Before, CellDone, Row, Stage, Workshop};
+use crate::cell::{Before, CellDone, Stage, Workshop};
 use crate::files::Library;
 use crate::flights::Flights;
 use crate::history::Earlier;
+use crate::row::Row;
 use crate::stop::Stop;
 use crate::systems::Systems;
 
@@ -148,70 +149,95 @@ struct Progress {
     total: u64,
 }
 
-/// Starts cells as slots come free, until the rows end or the run is stopped.
+/// A cell that is to be made, or finished.
+struct Work {
+    row: Arc<Row>,
+    ordinal: u64,
+    before: Before,
+}
+
+/// Sends cells down the lanes until the rows end or the run is stopped.
 async fn dispatch(
     plan: &Plan,
     workshop: &Arc<Workshop>,
     progress: &Arc<Progress>,
     finished: &Finished,
 ) -> Result<(), EngineError> {
+    // Cells that wait for the ledger or are being scored hold no call slot, so more cells than calls are under way.
+    let most = 2 * u64::from(workshop.plan.run.max_concurrency.max(1));
+    let (sender, cells) = mpsc::channel(ROWS_AHEAD);
+    let cells = Arc::new(Mutex::new(cells));
+    let mut lanes: JoinSet<()> =
+        (0..most.min(workshop.plan.cells())).map(|_| lane(workshop.clone(), progress.clone(), cells.clone())).collect();
+    drop(cells);
+    let mut result = feed(plan, workshop, progress, finished, sender).await;
+    while let Some(joined) = lanes.join_next().await {
+        if let Err(error) = joined {
+            result = Err(EngineError::Bug(error.to_string()));
+        }
+    }
+    result
+}
+
+/// Makes one cell after the other.
+async fn lane(workshop: Arc<Workshop>, progress: Arc<Progress>, cells: Arc<Mutex<mpsc::Receiver<Work>>>) {
+    loop {
+        let next = cells.lock().await.recv().await;
+        let Some(Work { row, ordinal, before }) = next else { return };
+        if workshop.stop.is_set() || workshop.calls.budget_stopped() {
+            return;
+        }
+        let started = Instant::now();
+        let done = workshop.cell(&row, ordinal, before).await;
+        progress.cell(&workshop, &row.sample.id, &done, started);
+    }
+}
+
+/// Announces rows to the ledger and sends what is left of their cells.
+async fn feed(
+    plan: &Plan,
+    workshop: &Workshop,
+    progress: &Progress,
+    finished: &Finished,
+    cells: mpsc::Sender<Work>,
+) -> Result<(), EngineError> {
+    let stopped = workshop.stop.wait();
+    tokio::pin!(stopped);
     let mut rows = read_ahead(plan);
     let per_row = workshop.plan.cells_per_row();
-    // Cells that wait for the ledger or are being scored hold no call slot, so more cells than calls are under way.
-    let slots = Arc::new(Semaphore::new(2 * workshop.plan.run.max_concurrency.max(1) as usize));
-    let mut cells = JoinSet::new();
     let mut batch = Vec::new();
-    let mut result = Ok(());
-    'rows: while rows.recv_many(&mut batch, ROWS_AHEAD).await > 0 {
-        let mut samples = Vec::with_capacity(batch.len());
-        let mut broken = Vec::new();
+    while rows.recv_many(&mut batch, ROWS_AHEAD).await > 0 {
+        let (mut samples, mut broken) = (Vec::with_capacity(batch.len()), Vec::new());
         for row in batch.drain(..) {
             match row {
                 Ok(sample) => samples.push(sample),
                 Err(error) if error.row.is_some() => broken.push(error),
                 Err(error) => {
-                    result = Err(EngineError::Dataset(error));
                     workshop.stop.set();
-                    break 'rows;
+                    return Err(EngineError::Dataset(error));
                 }
             }
         }
-        if !report_broken(workshop, progress, finished, broken).await {
-            break;
-        }
         samples.retain(|sample| !row_is_finished(workshop, finished, sample.row * per_row, per_row));
-        if !announce(workshop, &samples).await {
-            break;
+        if !report_broken(workshop, progress, finished, broken).await || !announce(workshop, &samples).await {
+            return Ok(());
         }
         for sample in samples {
             let first = sample.row * per_row;
             let row = Arc::new(Row::new(sample, &workshop.systems));
             for ordinal in first..first + per_row {
                 let Some(before) = before(workshop, finished, ordinal) else { continue };
-                let slot = tokio::select! {
-                    slot = slots.clone().acquire_owned() => slot,
-                    () = workshop.stop.wait() => break 'rows,
+                let sent = tokio::select! {
+                    sent = cells.send(Work { row: row.clone(), ordinal, before }) => sent.is_ok(),
+                    () = &mut stopped => false,
                 };
-                if workshop.stop.is_set() || workshop.calls.budget_stopped() {
-                    break 'rows;
+                if !sent {
+                    return Ok(());
                 }
-                let (workshop, progress, row) = (workshop.clone(), progress.clone(), row.clone());
-                cells.spawn(async move {
-                    let started = Instant::now();
-                    let done = workshop.cell(&row, ordinal, before).await;
-                    progress.cell(&workshop, &row.sample.id, &done, started);
-                    drop(slot);
-                });
-                while cells.try_join_next().is_some() {}
             }
         }
     }
-    while let Some(joined) = cells.join_next().await {
-        if let Err(error) = joined {
-            result = Err(EngineError::Bug(error.to_string()));
-        }
-    }
-    result
+    Ok(())
 }
 
 /// Reads rows on a thread of their own, a bounded number ahead.

@@ -10,12 +10,12 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::EngineError;
-use crate::cell::Row;
 use crate::estimate::recorded_output;
 use crate::files::Library;
 use crate::history::{History, Made, Place};
 use crate::identity::{judgment_key, recorded_key, subject_key};
 use crate::parts::Change;
+use crate::row::Row;
 use crate::systems::{ReadyJudge, ReadySystem, Systems};
 
 /// How a cell's output, or a judgment, stands.

@@ -7,7 +7,7 @@ use karat_types::{CallError, CallErrorCode, Event, Observer, Reply};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
-use crate::exchange::{Exchange, Held, unsent};
+use crate::exchange::{Exchange, Held, milliseconds, unsent};
 use crate::failure::{Failure, Place};
 use crate::limiter::{Ended, Way};
 use crate::providers::Providers;
@@ -103,7 +103,7 @@ impl Providers {
                     Err(error)
                 }
             };
-            let latency_ms = latency.as_secs_f64() * 1e3;
+            let latency_ms = milliseconds(latency);
             let exchange =
                 Exchange { request, response, status, attempts, latency_ms, ran: None, is_replayed: false, outcome };
             return Ok((exchange, Some(slot)));

@@ -56,6 +56,11 @@ pub struct Ran {
 /// An exchange, and the slot that it holds until it is on disk; none where nothing was sent.
 pub type Held<'a> = (Exchange, Option<Slot<'a>>);
 
+/// A latency in milliseconds, to the microsecond: what is finer is noise, and takes room in every report.
+pub(crate) fn milliseconds(latency: Duration) -> f64 {
+    latency.as_micros() as f64 / 1e3
+}
+
 /// A call that could not be made.
 pub(crate) fn unsent(message: String) -> Exchange {
     let error = CallError { code: CallErrorCode::Unsupported, message, status: None };

@@ -17,7 +17,7 @@ use crate::capture::Secrets;
 use crate::codec::parse;
 use crate::command::CommandModel;
 use crate::connect::{Backend, Connected, Endpoint, ProviderError, connect};
-use crate::exchange::{Call, Exchange, Held, Ran, unsent};
+use crate::exchange::{Call, Exchange, Held, Ran, milliseconds, unsent};
 use crate::failure::Failure;
 use crate::limiter::{Gate, Way};
 use crate::lines::Lines;
@@ -141,9 +141,13 @@ impl Providers {
             return Err(errors);
         }
         let client = |problem: String| vec![ProviderError::Client { problem }];
-        let needs_transport = outside.http || connected.values().any(|model| matches!(model.backend, Backend::Http(_)));
-        let transport = needs_transport
-            .then(|| Transport::new(&settings))
+        let served = |test: fn(&Endpoint) -> bool| {
+            connected.values().any(|model| matches!(&model.backend, Backend::Http(endpoint) if test(endpoint)))
+        };
+        // Where steps and scorers go over HTTP is known when their templates are rendered.
+        let tls = outside.http || served(|endpoint| endpoint.url.scheme() == "https");
+        let transport = (outside.http || served(|_| true))
+            .then(|| Transport::new(&settings, tls))
             .transpose()
             .map_err(|error| client(error.to_string()))?;
         let secrets = Secrets::new(secrets).map_err(|error| client(error.to_string()))?;
@@ -273,7 +277,7 @@ impl Providers {
         };
         let start = Instant::now();
         let (printed, end) = program.run(&self.settings, input, call.timeout).await;
-        let latency_ms = start.elapsed().as_secs_f64() * 1e3;
+        let latency_ms = milliseconds(start.elapsed());
         let response = self.secrets.clean(printed);
         let code = end.as_ref().map_or_else(|failure| failure.exit, |()| Some(0));
         let ran = Ran { command: self.secrets.clean_text(line), code };
@@ -320,7 +324,7 @@ impl Providers {
                 (Bytes::new(), Err(failure.error(model.place(), 1)))
             }
         };
-        let latency_ms = start.elapsed().as_secs_f64() * 1e3;
+        let latency_ms = milliseconds(start.elapsed());
         Exchange { request, response, status: None, attempts: 1, latency_ms, ran: None, is_replayed: false, outcome }
     }
 }

@@ -48,7 +48,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Why it does not, as the end of a sentence that begins with the address.
 pub async fn reach(url: &str, settings: &Settings) -> Result<u16, String> {
     let url = Url::parse(url).map_err(|error| format!("is no address ({error})"))?;
-    let transport = Transport::new(settings).map_err(|error| format!("cannot be reached ({error})"))?;
+    let tls = url.scheme() == "https";
+    let transport = Transport::new(settings, tls).map_err(|error| format!("cannot be reached ({error})"))?;
     let letter = Letter { method: Method::GET, url, headers: HeaderMap::new(), body: None };
     let (received, end) = transport.send(&letter, PATIENCE).await;
     received.status.ok_or_else(|| end.err().map_or_else(|| "does not answer".to_owned(), |failure| failure.what))

@@ -58,11 +58,12 @@ pub(crate) struct Received {
 }
 
 impl Transport {
-    /// Builds the client.
+    /// Builds the client. Without `tls` it trusts nobody's certificate: reading those of the system takes longer than a
+    /// run of one sample, and whoever calls plain addresses alone needs none.
     ///
     /// # Errors
     /// When a proxy's address is wrong or the system's certificates cannot be used.
-    pub fn new(settings: &Settings) -> reqwest::Result<Self> {
+    pub fn new(settings: &Settings, tls: bool) -> reqwest::Result<Self> {
         let builder = Client::builder()
             .no_proxy()
             .redirect(redirect::Policy::none())
@@ -71,7 +72,9 @@ impl Transport {
             .connect_timeout(CONNECT)
             .pool_max_idle_per_host(settings.max_connections)
             .user_agent(concat!("karat/", env!("CARGO_PKG_VERSION")));
-        let builder = proxies(settings)?.into_iter().fold(builder, reqwest::ClientBuilder::proxy);
+        let proxies = proxies(settings)?;
+        let builder = if tls || !proxies.is_empty() { builder } else { builder.tls_certs_only([]) };
+        let builder = proxies.into_iter().fold(builder, reqwest::ClientBuilder::proxy);
         let room = Arc::new(Semaphore::new(settings.max_in_memory.max(settings.max_response).div_ceil(KIB)));
         Ok(Self { client: builder.build()?, max_response: settings.max_response, room })
     }

@@ -64,12 +64,12 @@ impl Store {
     }
 
     fn has(&self, what: &'static str, key: Key, kind: Kind, oldest: Moment) -> Result<bool, StoreError> {
-        self.read(what, |connection| {
-            let Some(place) = self.0.known_keys.find(connection, (key, kind))? else { return Ok(false) };
-            // Most often any age will do, and then the block need not be read.
-            Ok(oldest == Moment(i64::MIN)
-                || self.0.cache.section(connection, place.block, kind)?.run_started_at >= oldest)
-        })
+        let Some(place) = self.place(what, (key, kind))? else { return Ok(false) };
+        // Most often any age will do, and then the block need not be read.
+        if oldest == Moment(i64::MIN) {
+            return Ok(true);
+        }
+        self.read(what, |connection| Ok(self.0.cache.section(connection, place.block, kind)?.run_started_at >= oldest))
     }
 
     /// The latest judgment under a key that failed in nothing, made by any run. Ordinal, scorer and judge are those of
@@ -88,10 +88,8 @@ impl Store {
         kind: Kind,
         unpack: impl FnOnce(&Section, u64) -> Result<T, Damage>,
     ) -> Result<Option<Stored<T>>, StoreError> {
+        let Some(Place { block, entry }) = self.place(what, (key, kind))? else { return Ok(None) };
         self.read(what, |connection| {
-            let Some(Place { block, entry }) = self.0.known_keys.find(connection, (key, kind))? else {
-                return Ok(None);
-            };
             let loaded = self.0.cache.section(connection, block, kind)?;
             Ok(Some(loaded.stored(unpack(&loaded.section, entry)?)))
         })

@@ -49,7 +49,7 @@ impl Store {
         .map_err(|failure: ReadFailure| failure.of(self.path(), "old results"))?;
         if apply {
             transaction.commit().map_err(|error| attempt.failed(error))?;
-            self.0.known_keys.committed();
+            self.0.known_keys.changed();
             pruned.freed = shrink(&connection).map_err(|error| attempt.failed(error))?;
         }
         Ok(pruned)

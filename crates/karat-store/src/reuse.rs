@@ -2,12 +2,11 @@
 //!
 //! Keys are hashes, so in one sorted index each insertion hits a page of its own: measured, this costs more than all
 //! other writing together. So a block only lists its keys, and the index takes them in, sorted, once [`DUE`] keys wait.
-//! A look-up asks the keys that wait (read once from the lists, then kept in memory), then the index. It looks for new
-//! lists only when this process has committed something since: what other processes write in the meantime is seen then,
-//! or by [`Store::catch_up`].
+//! A look-up asks the keys that wait (read once from the lists, then kept in memory, where each commit adds its own), then
+//! the index. What other processes write in the meantime is seen when this one commits, because its block does not follow
+//! on the last one that it knows, or by [`Store::catch_up`].
 
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use karat_types::Key;
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
@@ -73,15 +72,17 @@ pub(crate) fn unpack_keys(block: i64, list: &[u8], mut each: impl FnMut(ReuseKey
     Ok(())
 }
 
-/// Counts the keys that a commit adds, and takes all that wait into the index when it is time.
-pub(crate) fn add(transaction: &Transaction<'_>, keys: usize) -> Result<(), ReadFailure> {
-    let waiting: i64 = transaction
-        .prepare_cached("update reuse_state set waiting = waiting + ?1 returning waiting")?
-        .query_row(params![keys as i64], |row| row.get(0))?;
-    if waiting < DUE { Ok(()) } else { index_waiting(transaction) }
+/// Counts the keys that a commit adds, and takes all that wait into the index when it is time. Says which block is the last
+/// in the index.
+pub(crate) fn add(transaction: &Transaction<'_>, keys: usize) -> Result<i64, ReadFailure> {
+    let (waiting, indexed) = transaction
+        .prepare_cached("update reuse_state set waiting = waiting + ?1 returning waiting, indexed")?
+        .query_row(params![keys as i64], |row| Ok((row.get::<_, i64>(0)?, row.get(1)?)))?;
+    if waiting < DUE { Ok(indexed) } else { index_waiting(transaction) }
 }
 
-pub(crate) fn index_waiting(transaction: &Transaction<'_>) -> Result<(), ReadFailure> {
+/// Takes all keys that wait into the index, and says which block is now the last in it.
+pub(crate) fn index_waiting(transaction: &Transaction<'_>) -> Result<i64, ReadFailure> {
     let (indexed, newest) = transaction.prepare_cached(STATE)?.query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let mut waiting = Vec::new();
     read_waiting(transaction, indexed, newest, |key, place| waiting.push((key, place)))?;
@@ -93,7 +94,7 @@ pub(crate) fn index_waiting(transaction: &Transaction<'_>) -> Result<(), ReadFai
         insert.execute(params![key.0, kind.code(), block, entry as i64])?;
     }
     transaction.prepare_cached("update reuse_state set indexed = ?1, waiting = 0")?.execute(params![newest])?;
-    Ok(())
+    Ok(newest)
 }
 
 fn read_waiting(
@@ -112,57 +113,82 @@ fn read_waiting(
 
 /// What this process knows of the keys that wait and of the index.
 #[derive(Debug, Default)]
-pub(crate) struct KnownKeys {
-    known: Mutex<Known>,
-    /// Commits of this process.
-    commits: AtomicU64,
-}
+pub(crate) struct KnownKeys(Mutex<Known>);
 
 #[derive(Debug, Default)]
 struct Known {
-    /// Commits of this process that were seen; `None` before the first look.
-    commits: Option<u64>,
-    /// The last block that was in the index, and the last whose list was read.
+    /// Whether it is what the store held after the last commit of this process.
+    is_present: bool,
+    /// The last block that is in the index, and the last whose list was read.
     indexed: i64,
     read: i64,
     waiting: FxHashMap<ReuseKey, Place>,
 }
 
 impl Store {
-    /// Looks for results that other processes have written. Look-ups do so after every commit of this process; a run
-    /// that begins, and whoever reads without writing, asks for it.
+    /// Looks for results that other processes have written: a run that begins, and whoever reads without writing, asks
+    /// for it.
     ///
     /// # Errors
     /// The lists of new results cannot be read.
     pub fn catch_up(&self) -> Result<(), StoreError> {
-        self.read("the keys of reusable results", |connection| lock(&self.0.known_keys.known).refresh(connection))
+        self.read("the keys of reusable results", |connection| lock(&self.0.known_keys.0).refresh(connection))
+    }
+
+    /// The latest place of a key. Most keys are new, and nearly always that is known without asking SQLite.
+    pub(crate) fn place(&self, what: &'static str, key: ReuseKey) -> Result<Option<Place>, StoreError> {
+        let keys = &self.0.known_keys;
+        keys.recall(key).map_or_else(|| self.read(what, |connection| keys.find(connection, key)), Ok)
     }
 }
 
 impl KnownKeys {
-    /// Says that this process has committed something.
-    pub fn committed(&self) {
-        self.commits.fetch_add(1, Ordering::Release);
+    /// Takes in the lists of the blocks that a commit of this process has written, and how far the index reached then.
+    /// Where another process has written in between, the next look-up reads everything that is new.
+    pub fn committed<'l>(&self, indexed: i64, blocks: impl IntoIterator<Item = (i64, &'l [u8])>) {
+        let mut known = lock(&self.0);
+        known.is_present &= known.indexed == indexed;
+        for (block, list) in blocks {
+            let Known { is_present, read, waiting, .. } = &mut *known;
+            if !*is_present || block <= *read {
+                continue;
+            }
+            let taken = unpack_keys(block, list, |key, place| {
+                waiting.insert(key, place);
+            });
+            match taken {
+                Ok(()) if block == *read + 1 => *read = block,
+                _ => *is_present = false,
+            }
+        }
     }
 
-    /// The latest place of a key. Most keys are new, and nearly always that is known without asking SQLite.
-    pub fn find(&self, connection: &Connection, key: ReuseKey) -> Result<Option<Place>, ReadFailure> {
-        let is_indexed = {
-            let commits = self.commits.load(Ordering::Acquire);
-            let mut known = lock(&self.known);
-            if known.commits != Some(commits) {
-                known.refresh(connection)?;
-                known.commits = Some(commits);
-            }
-            if let Some(place) = known.waiting.get(&key) {
-                return Ok(Some(*place));
-            }
-            known.indexed > 0
-        };
-        let (key, kind) = key;
-        if !is_indexed {
-            return Ok(None);
+    /// Says that keys were taken out of reuse.
+    pub fn changed(&self) {
+        *lock(&self.0) = Known::default();
+    }
+
+    /// What is known of a key without asking SQLite; `None` where it has to be asked.
+    fn recall(&self, key: ReuseKey) -> Option<Option<Place>> {
+        let known = lock(&self.0);
+        match known.waiting.get(&key) {
+            _ if !known.is_present => None,
+            None if known.indexed > 0 => None,
+            found => Some(found.copied()),
         }
+    }
+
+    fn find(&self, connection: &Connection, key: ReuseKey) -> Result<Option<Place>, ReadFailure> {
+        {
+            let mut known = lock(&self.0);
+            if !known.is_present {
+                known.refresh(connection)?;
+            }
+        }
+        if let Some(found) = self.recall(key) {
+            return Ok(found);
+        }
+        let (key, kind) = key;
         Ok(connection
             .prepare_cached(FIND)?
             .query_row(params![key.0, kind.code()], |row| {
@@ -187,6 +213,7 @@ impl Known {
             })?;
             self.read = newest;
         }
+        self.is_present = true;
         Ok(())
     }
 }

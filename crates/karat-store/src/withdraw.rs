@@ -97,7 +97,7 @@ impl Store {
         })()
         .map_err(|failure: ReadFailure| failure.of(self.path(), "reusable results"))?;
         transaction.commit().map_err(|error| attempt.failed(error))?;
-        self.0.known_keys.committed();
+        self.0.known_keys.changed();
         Ok(withdrawal)
     }
 

@@ -125,16 +125,18 @@ impl Writer {
             .map_err(|error| StoreError::OutOfRange(format!("a block of records: {error}")))?;
         let connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
         let transaction = begin(&connection, attempt)?;
-        blocks.iter().try_for_each(|block| block.insert(&transaction)).map_err(|error| attempt.failed(error))?;
+        let inserted = blocks.iter().map(|block| Ok((block.insert(&transaction)?, &*block.reuse)));
+        let inserted = inserted.collect::<rusqlite::Result<Vec<_>>>().map_err(|error| attempt.failed(error))?;
         let keys = group.iter().filter_map(Batch::encoded).map(Encoded::reusable).sum();
-        reuse::add(&transaction, keys).map_err(|failure| failure.of(&self.path, "the keys of reusable results"))?;
+        let indexed = reuse::add(&transaction, keys);
+        let indexed = indexed.map_err(|failure| failure.of(&self.path, "the keys of reusable results"))?;
         for batch in group {
             if let Work::Finish { status, at } = &batch.work {
                 totals::finish(&transaction, &batch.run, *status, *at, attempt)?;
             }
         }
         transaction.commit().map_err(|error| attempt.failed(error))?;
-        self.known_keys.committed();
+        self.known_keys.committed(indexed, inserted);
         Ok(())
     }
 }
@@ -222,7 +224,8 @@ impl<'a> Block<'a> {
         })
     }
 
-    fn insert(&self, transaction: &Transaction<'_>) -> rusqlite::Result<()> {
+    /// Inserts it and all its rows, and says its number.
+    fn insert(&self, transaction: &Transaction<'_>) -> rusqlite::Result<i64> {
         transaction
             .prepare_cached(
                 "insert into blocks (run, log, reuse, judgments, outputs, traces) values (?1, ?2, ?3, ?4, ?5, ?6)",
@@ -231,7 +234,8 @@ impl<'a> Block<'a> {
         let block = transaction.last_insert_rowid();
         self.insert_samples(transaction)?;
         self.insert_cells(transaction, block)?;
-        self.insert_judgments(transaction, block)
+        self.insert_judgments(transaction, block)?;
+        Ok(block)
     }
 
     fn insert_samples(&self, transaction: &Transaction<'_>) -> rusqlite::Result<()> {

@@ -1,0 +1,203 @@
+//! The steps of a cell: each is found by its content key, or made and recorded.
+
+use std::sync::Arc;
+
+use futures::future::{BoxFuture, FutureExt};
+use karat_types::{CellError, Key, Moment, Money, Note, Record, StepRecord};
+use serde_json::Value;
+use tokio::time::Instant;
+
+use crate::calls::{Tally, Target};
+use crate::cell::Workshop;
+use crate::flights::Landing;
+use crate::identity::recorded_key;
+use crate::row::{Row, step_input};
+use crate::steps::StepEnd;
+use crate::systems::{ReadyStep, ReadySystem};
+
+/// A step's output, or why there is none; shared by the cells that need it.
+pub(crate) type StepResult = Result<Arc<Made>, Arc<Unmade>>;
+
+/// An output and where it came from.
+pub(crate) struct Made {
+    pub step: StepRecord,
+    pub origin: Origin,
+}
+
+/// An output on its way into its cell.
+pub(crate) struct Output<'a> {
+    pub made: Arc<Made>,
+    /// What was paid now, for this step and those before it.
+    pub paid: Money,
+    /// Kept until the step is on disk, so that nobody makes it again meanwhile.
+    pub landing: Option<Landing<'a, StepResult>>,
+}
+
+/// Where an output came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// From an earlier run, that began at this moment.
+    Reused(Moment),
+    /// Made now, and on disk under its key.
+    Saved,
+    /// Made now, needed by this cell only, so that its step is recorded together with the cell.
+    Unsaved,
+    /// Found, not made.
+    Recorded,
+}
+
+/// Why a step has no output.
+#[derive(Debug, Clone)]
+pub(crate) enum Unmade {
+    Failed(CellError, Box<Tally>),
+    Skipped(String),
+}
+
+impl Workshop {
+    /// The output of the system's last step.
+    pub async fn output(
+        &self,
+        row: &Row,
+        system: &ReadySystem,
+        trial: u32,
+        deadline: Option<Instant>,
+    ) -> Result<Output<'_>, Arc<Unmade>> {
+        let mut before = self.systems.root;
+        let mut found = None;
+        if let Some(step) = &system.recorded {
+            let made = self.found(row, system, step).await?;
+            before = made.step.key;
+            found = Some(made);
+        }
+        let keys = system.keys(&self.systems, &row.digests, before, trial);
+        let chain = Chain { workshop: self, row, system, keys: &keys, found: found.clone(), deadline };
+        match chain.keys.len().checked_sub(1) {
+            Some(last) => chain.step(last).await,
+            None => found
+                .map(|made| Output { made, paid: Money::ZERO, landing: None })
+                .ok_or_else(|| Arc::new(Unmade::Skipped(format!("variant `{}` has no step", system.variant)))),
+        }
+    }
+
+    /// A recorded output. It is read anew for every cell and never stored for reuse: reading it costs nothing.
+    pub async fn found(&self, row: &Row, system: &ReadySystem, step: &ReadyStep) -> StepResult {
+        let machine = step.step.machine(step_input(row, &self.systems, system, None));
+        let mut tally = Tally::default();
+        match self.calls.drive(machine, Key::default(), None, &mut tally).await {
+            StepEnd::Failed(error) => Err(Arc::new(Unmade::Failed(error, Box::new(tally)))),
+            StepEnd::Skipped(reason) => Err(Arc::new(Unmade::Skipped(reason))),
+            StepEnd::Output { output, notes, metered } => {
+                let output = self.systems.privacy.output(output);
+                let key = recorded_key(&output);
+                tally.meter(&metered);
+                let step = step_record(key, output, notes, tally);
+                Ok(Arc::new(Made { step, origin: Origin::Recorded }))
+            }
+        }
+    }
+}
+
+/// The steps of one cell. A step first looks for its own output, then for that of the step before it.
+struct Chain<'w, 'a> {
+    workshop: &'w Workshop,
+    row: &'a Row,
+    system: &'a ReadySystem,
+    keys: &'a [Key],
+    found: Option<Arc<Made>>,
+    deadline: Option<Instant>,
+}
+
+impl<'w> Chain<'w, '_> {
+    /// The output of step `at`.
+    fn step(&self, at: usize) -> BoxFuture<'_, Result<Output<'w>, Arc<Unmade>>> {
+        async move {
+            let mut paid = Money::ZERO;
+            let work = async {
+                let (made, spent) = self.make(at).await?;
+                paid = spent;
+                Ok(made)
+            };
+            let (result, landing) = self.workshop.steps.join(self.keys[at], work).await;
+            result.map(|made| Output { made, paid, landing })
+        }
+        .boxed()
+    }
+
+    async fn make(&self, at: usize) -> Result<(Arc<Made>, Money), Arc<Unmade>> {
+        let workshop = self.workshop;
+        let key = self.keys[at];
+        if let Some(stored) = workshop.store.step(key).ok().flatten().filter(|it| it.run_started_at >= workshop.oldest)
+        {
+            let (step, origin) = (stored.record, Origin::Reused(stored.run_started_at));
+            return Ok((Arc::new(Made { step, origin }), Money::ZERO));
+        }
+        let (before, paid_before) = match at.checked_sub(1) {
+            Some(before) => {
+                let output = self.step(before).await?;
+                (Some(output.made), output.paid)
+            }
+            None => (self.found.clone(), Money::ZERO),
+        };
+        let ready = &self.system.chain[at];
+        let output = before.as_ref().map(|made| &*made.step.output);
+        let mut input = step_input(self.row, &workshop.systems, self.system, output);
+        input.model = ready.model.clone().or(input.model);
+        let target = Target {
+            who: ready.who.clone(),
+            model: ready.model.clone(),
+            timeout: ready.timeout,
+            retries: ready.retries,
+            deadline: self.deadline,
+        };
+        let mut tally = Tally::default();
+        let end = workshop.calls.drive(ready.step.machine(input), key, Some(&target), &mut tally).await;
+        let paid = paid_before + tally.paid;
+        match end {
+            StepEnd::Skipped(reason) => Err(Arc::new(Unmade::Skipped(reason))),
+            StepEnd::Failed(error) => {
+                absorb(&mut tally, before.as_deref());
+                tally.paid = paid;
+                Err(Arc::new(Unmade::Failed(error, Box::new(tally))))
+            }
+            StepEnd::Output { output, mut notes, metered } => {
+                tally.meter(&metered);
+                absorb(&mut tally, before.as_deref());
+                notes.extend(std::mem::take(&mut tally.notes));
+                let privacy = &workshop.systems.privacy;
+                let step = step_record(key, privacy.output(output), notes, tally);
+                if !ready.shared || !privacy.keeps_content() {
+                    return Ok((Arc::new(Made { step, origin: Origin::Unsaved }), paid));
+                }
+                if let Err(error) = workshop.ledger.append(vec![Record::Step(step.clone())]).await {
+                    workshop.stop.fail(error.to_string());
+                }
+                Ok((Arc::new(Made { step, origin: Origin::Saved }), paid))
+            }
+        }
+    }
+}
+
+/// A step's account includes that of the steps before it, so that the last one speaks for the cell.
+fn absorb(tally: &mut Tally, before: Option<&Made>) {
+    let Some(made) = before else { return };
+    tally.usage += made.step.usage;
+    tally.cost += made.step.cost.unwrap_or_default();
+    tally.unpriced |= made.step.cost.is_none();
+    tally.latency_ms += made.step.latency_ms;
+    tally.facts.absorb(&made.step.facts);
+    tally.calls = made.step.calls.iter().copied().chain(std::mem::take(&mut tally.calls)).collect();
+    tally.notes = made.step.notes.iter().cloned().chain(std::mem::take(&mut tally.notes)).collect();
+}
+
+fn step_record(key: Key, output: Value, notes: Vec<Note>, tally: Tally) -> StepRecord {
+    StepRecord {
+        key,
+        output: Arc::new(output),
+        notes,
+        usage: tally.usage,
+        cost: tally.known_cost(),
+        latency_ms: tally.latency_ms,
+        calls: tally.calls,
+        facts: tally.facts,
+    }
+}

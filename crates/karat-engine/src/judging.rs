@@ -1,0 +1,154 @@
+//! The judgments of a cell: each is found by its content key, or made, and recorded.
+
+use std::sync::Arc;
+
+use futures::future::join_all;
+use karat_scoring::judge::JudgeInput;
+use karat_types::{CellCost, CellError, CellRecord, CellStatus, JudgmentRecord, Key, Money, Record, Round, Score};
+use serde_json::Value;
+
+use crate::calls::{Tally, Target};
+use crate::cell::Workshop;
+use crate::chain::Unmade;
+use crate::history::Place;
+use crate::identity::{judgment_key, subject_key};
+use crate::row::Row;
+use crate::systems::ReadyJudge;
+
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Judged {
+    pub unscored: bool,
+    pub left: bool,
+}
+
+impl Workshop {
+    pub async fn judge(&self, row: &Row, record: &CellRecord, present: &[(u16, u16)]) -> Judged {
+        let (CellStatus::Ok, Some(output)) = (record.status, &record.output) else { return Judged::default() };
+        let (_, system, _) = self.plan.place(record.ordinal);
+        let judges = self.systems.judges.iter().filter(|judge| judge.is_asked(system));
+        let wanted = judges.filter(|judge| !present.contains(&(judge.scorer, judge.judge)));
+        let results = join_all(wanted.map(|judge| self.judgment(row, record, output, judge))).await;
+        results.into_iter().fold(Judged::default(), |all, one| Judged {
+            unscored: all.unscored || one.unscored,
+            left: all.left || one.left,
+        })
+    }
+
+    async fn judgment(&self, row: &Row, record: &CellRecord, output: &Value, judge: &ReadyJudge) -> Judged {
+        let Ok((other, paid)) = self.other(row, record.ordinal, judge).await else {
+            return Judged { unscored: true, left: true };
+        };
+        let subject = subject_key(record.output_hash, other.as_deref());
+        let key = judgment_key(judge.identity, subject, row.digests.get(&self.systems.reads, judge.reads));
+        let made = self.judge_once(key, row, output, other.as_deref(), judge);
+        let (judgment, landing) = self.judgments.join(key, made).await;
+        let mut judgment =
+            JudgmentRecord { ordinal: record.ordinal, scorer: judge.scorer, judge: judge.judge, ..(*judgment).clone() };
+        if landing.is_none() {
+            judgment.cost.paid = Money::ZERO;
+        }
+        judgment.cost.paid += paid;
+        if judgment.error.as_ref().is_some_and(CellError::is_stop) {
+            return Judged { unscored: true, left: true };
+        }
+        let unscored = judgment.error.is_some() || judgment.scores.iter().any(|(_, score)| score.is_unscored());
+        let appended = self.ledger.append(vec![Record::Judgment(self.systems.privacy.judgment(judgment))]).await;
+        drop(landing);
+        match appended {
+            Ok(()) => Judged { unscored, left: false },
+            Err(error) => {
+                self.stop.fail(error.to_string());
+                Judged { unscored, left: true }
+            }
+        }
+    }
+
+    /// The output that a pair's judge compares with, where there is one, and what was paid for it now.
+    ///
+    /// # Errors
+    /// The run is being stopped.
+    async fn other(
+        &self,
+        row: &Row,
+        ordinal: u64,
+        judge: &ReadyJudge,
+    ) -> Result<(Option<Arc<Value>>, Money), CellError> {
+        let (_, system, trial) = self.plan.place(ordinal);
+        let Some(partner) = judge.partner(system) else { return Ok((None, Money::ZERO)) };
+        let (partner, trial) = (&self.systems.systems[partner], self.plan.trial_beside(partner, trial));
+        if let Some(earlier) = &self.outputs {
+            let model = partner.model.as_ref().map(|model| model.id.as_str());
+            let place = Place { row: row.sample.row, sample: &row.sample.id, model, variant: &partner.variant, trial };
+            return Ok((earlier.stored(place).ok().flatten().and_then(|cell| cell.output), Money::ZERO));
+        }
+        match self.output(row, partner, trial, None).await {
+            Ok(found) => Ok((Some(found.made.step.output.clone()), found.paid)),
+            Err(unmade) => match &*unmade {
+                Unmade::Failed(error, _) if error.is_stop() => Err(error.clone()),
+                Unmade::Failed(_, tally) => Ok((None, tally.paid)),
+                Unmade::Skipped(_) => Ok((None, Money::ZERO)),
+            },
+        }
+    }
+
+    async fn judge_once(
+        &self,
+        key: Key,
+        row: &Row,
+        output: &Value,
+        other: Option<&Value>,
+        judge: &ReadyJudge,
+    ) -> Arc<JudgmentRecord> {
+        if let Some(stored) = self.store.judgment(key).ok().flatten().filter(|it| it.run_started_at >= self.oldest) {
+            let (made_at, known) = (Some(stored.run_started_at), stored.record);
+            let cost = CellCost { paid: Money::ZERO, ..known.cost };
+            let scores = judge.rebase(&known.scores);
+            let rounds = judge.rounds_of(&known);
+            return Arc::new(JudgmentRecord { reused: true, made_at, cost, scores, rounds, ..known });
+        }
+        let seed = self.plan.run.seed;
+        let machine = judge.machine.against(JudgeInput { sample: &row.shown, output, seed }, other);
+        let target = Target {
+            who: judge.who.clone(),
+            model: Some(judge.model.clone()),
+            timeout: judge.timeout,
+            retries: self.plan.run.retries,
+            deadline: None,
+        };
+        let mut tally = Tally::default();
+        let verdict = self.calls.drive(Box::new(machine), key, Some(&target), &mut tally).await;
+        let why = verdict.error.as_ref().map_or("the judge said nothing of it", |error| error.message.as_str());
+        let score =
+            |name: &str| verdict.scores.iter().find(|(scored, _)| scored == name).map(|(_, score)| score.clone());
+        let scores = judge.metrics.iter();
+        let scores = scores.map(|(name, at)| (*at, score(name).unwrap_or_else(|| Score::unscored(why)))).collect();
+        let cost = CellCost { usage: tally.usage, cost: tally.known_cost(), paid: tally.paid };
+        let place = |name: &str| judge.metrics.iter().find(|(known, _)| known == name).map(|(_, at)| *at);
+        let rounds = verdict.rounds.iter().map(|round| Round {
+            swapped: round.swapped,
+            scores: round.scores.iter().filter_map(|(name, value)| Some((place(name)?, *value))).collect(),
+        });
+        let rounds = rounds.collect();
+        Arc::new(JudgmentRecord {
+            ordinal: 0,
+            key,
+            scorer: judge.scorer,
+            judge: judge.judge,
+            scores,
+            reasoning: verdict.reasoning,
+            diagnostics: verdict.diagnostics,
+            caps: verdict.caps,
+            rounds,
+            rung: verdict.rung.map(|rung| rung.as_str().to_owned()),
+            shuffle_seed: verdict.shuffle_seed,
+            prompt_version: judge.version.clone(),
+            reused: false,
+            made_at: None,
+            error: verdict.error,
+            cost,
+            latency_ms: tally.latency_ms,
+            calls: tally.calls,
+            notes: verdict.notes.into_iter().chain(tally.notes).collect(),
+        })
+    }
+}
