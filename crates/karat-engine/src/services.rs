@@ -3,8 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use karat_providers::Outside;
-use karat_text::gaps;
+use karat_providers::{HeaderText, Outside};
+use karat_text::gaps::{self, GapTemplate};
+use karat_text::template::Context;
 use karat_types::{Action, PlanHeader, ScorerKind};
 use serde_json::{Value, json};
 
@@ -22,6 +23,7 @@ pub(crate) fn unstarted(plan: &PlanHeader) -> Value {
 pub fn outside(plan: &PlanHeader) -> Outside {
     let mut outside = Outside::default();
     let mut add = |who: String, text: &str| outside.texts.push((who, gaps::parts(text)));
+    let mut headers = Vec::new();
     let mut http = plan.services.values().any(|service| service.ready.is_some());
     for step in plan.variants.iter().flat_map(|variant| &variant.steps) {
         let who = format!("step {}", step.id);
@@ -29,6 +31,7 @@ pub fn outside(plan: &PlanHeader) -> Outside {
             Action::Http(spec) => {
                 http = true;
                 spec.headers.values().chain([&spec.url]).for_each(|text| add(who.clone(), text));
+                headers.extend(spec.headers.iter().map(|(name, text)| header(plan, &who, (name, text), &spec.url)));
             }
             Action::Command(spec) => spec.env.values().for_each(|text| add(who.clone(), text)),
             Action::Prompt(_) | Action::Recorded(_) => {}
@@ -42,11 +45,23 @@ pub fn outside(plan: &PlanHeader) -> Outside {
             let nested = ["env", "headers"].iter().filter_map(|key| with.get(*key)?.as_object());
             let texts = nested.flat_map(|map| map.values()).chain(with.get("url"));
             texts.filter_map(Value::as_str).for_each(|text| add(who.clone(), text));
+            let url = with.get("url").and_then(Value::as_str).unwrap_or_default();
+            let own = with.get("headers").and_then(Value::as_object).into_iter().flatten();
+            let own = own.filter_map(|(name, text)| Some(header(plan, &who, (name, text.as_str()?), url)));
+            headers.extend(own);
         }
     }
     for (id, service) in &plan.services {
         service.env.values().for_each(|text| add(format!("service {id}"), text));
     }
     outside.http = http;
+    outside.headers = headers;
     outside
+}
+
+/// A header with the address that it goes to, as far as that is known without a row.
+fn header(plan: &PlanHeader, who: &str, (name, text): (&str, &str), url: &str) -> HeaderText {
+    let context = Context::new().with("services", &unstarted(plan));
+    let url = GapTemplate::compile(url).and_then(|url| url.render(&context)).unwrap_or_default();
+    HeaderText { who: who.to_owned(), name: name.to_owned(), text: gaps::parts(text), url }
 }

@@ -103,6 +103,18 @@ pub enum ProviderError {
         /// Name of the environment variable.
         variable: String,
     },
+    /// A header that only the environment could fill would go elsewhere empty.
+    #[error(
+        "{who}: its header `{header}` needs {variable}, which is not set, and only a service on this machine is asked without it; set it in the environment, or take the header out of the step's `headers`"
+    )]
+    EmptyHeader {
+        /// Whose header it is.
+        who: String,
+        /// Name of the header.
+        header: String,
+        /// Name of the environment variable.
+        variable: String,
+    },
     /// There is no HTTP client to be had.
     #[error("no HTTP client can be made: {problem}; check HTTPS_PROXY and the system's certificates")]
     Client {
@@ -342,7 +354,7 @@ fn key_name(key: &Option<(String, SecretString)>) -> &str {
 }
 
 /// Whether an address is on this machine.
-fn is_loopback(url: &Url) -> bool {
+pub(crate) fn is_loopback(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
     let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
     host == "localhost" || host.ends_with(".localhost") || address.is_ok_and(|address| address.is_loopback())

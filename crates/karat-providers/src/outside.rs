@@ -18,6 +18,7 @@ use crate::attempts::{Attempt, Quest, Tries};
 use crate::connect::ProviderError;
 use crate::exchange::{Exchange, Held, unsent};
 use crate::failure::{Failure, Place, Who};
+use crate::headers::{HeaderText, unfilled};
 use crate::limiter::{Gate, Way};
 use crate::lines;
 use crate::process::{Environment, Program, failed};
@@ -33,6 +34,8 @@ pub struct Outside {
     pub http: bool,
     /// Texts with gaps, and whose they are (`step query`): every gap is tried before the run, and its value never kept.
     pub texts: Vec<(String, GapText)>,
+    /// Headers with gaps.
+    pub headers: Vec<HeaderText>,
 }
 
 /// One request to a service or program.
@@ -70,20 +73,30 @@ impl Outside {
                 }
             }
         }
+        errors.extend(self.headers.iter().filter_map(|header| header.problem(settings)));
     }
 }
 
 /// The reply in captured bytes of a service or program: what a live call does with them, and what resume does.
 ///
 /// # Errors
-/// A line of a program that answers line by line and says that something went wrong.
+/// A line of a program that answers line by line and says that something went wrong; a service's answer that is no text.
 pub fn answer(request: &Request, body: &[u8]) -> Result<Reply, String> {
     let text = match request {
         Request::Command(command) if command.protocol == Protocol::Jsonl => lines::read(body)?,
         Request::Command(_) => String::from_utf8_lossy(body).trim_end().to_owned(),
-        _ => String::from_utf8_lossy(body).into_owned(),
+        _ => std::str::from_utf8(body).map_err(|error| no_text(body, error.valid_up_to()))?.to_owned(),
     };
     Ok(Reply { text, finish: FinishReason::Stop, usage: None, model: None })
+}
+
+/// Why a body is no text: from which byte on.
+fn no_text(body: &[u8], from: usize) -> String {
+    const GZIP: [u8; 2] = [0x1f, 0x8b];
+    match body.starts_with(&GZIP) {
+        true => "answered compressed (gzip), which was not asked for".to_owned(),
+        false => format!("answered with bytes that are no UTF-8 text (from byte {from} on)"),
+    }
 }
 
 impl Providers {
@@ -194,6 +207,9 @@ impl Providers {
             headers.insert(CONTENT_TYPE, HeaderValue::from_static(form));
         }
         for (name, text) in &request.headers {
+            if unfilled(text, &self.settings).is_some() {
+                continue;
+            }
             let value = HeaderValue::try_from(fill(text)?).ok();
             let (name, mut value) = HeaderName::try_from(name)
                 .ok()
@@ -297,4 +313,24 @@ fn captured_command(request: &CommandRequest) -> Value {
 
 fn shown(texts: &[(String, GapText)]) -> Map<String, Value> {
     texts.iter().map(|(name, text)| (name.clone(), Value::from(text.shown()))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RG-09: bytes that are no text are an error, not a text with holes.
+    #[test]
+    fn an_answer_is_text_or_an_error() {
+        let request = Request::Http(HttpRequest {
+            method: "GET".to_owned(),
+            url: GapText::default(),
+            headers: Vec::new(),
+            body: Value::Null,
+        });
+        let said = |body: &[u8]| answer(&request, body).map(|reply| reply.text);
+        assert_eq!(said("Größe".as_bytes()), Ok("Größe".to_owned()));
+        assert_eq!(said(b"Gr\xf6\xdfe"), Err("answered with bytes that are no UTF-8 text (from byte 2 on)".to_owned()));
+        assert!(said(&[0x1f, 0x8b, 8, 0]).unwrap_err().contains("gzip"));
+    }
 }

@@ -31,6 +31,9 @@ enum Model {
 /// The stage that stands for the whole step.
 const TOTAL: &str = "total";
 
+/// No use has more tokens; a service that says so must not make sums overflow.
+const MOST_TOKENS: f64 = 1e12;
+
 /// What a document says of itself.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Metered {
@@ -120,7 +123,7 @@ impl Meter {
     fn tokens(&self, tokens: &Tokens, document: &Value, metered: &mut Metered) {
         let mut count = |path: &Option<Path>| {
             let path = path.as_ref()?;
-            amount(document, path, &mut metered.notes).map(|count| count as u64)
+            amount(document, path, &mut metered.notes).map(|count| count.min(MOST_TOKENS) as u64)
         };
         let (input, output) = (count(&tokens.input), count(&tokens.output));
         if input.is_none() && output.is_none() {
@@ -241,5 +244,15 @@ mod tests {
         let read = meter.read(&json!({"a": "fast", "b": -1}));
         assert_eq!((read.notes.len(), read.facts.is_empty(), read.cost), (2, true, Some(Money::ZERO)));
         assert!(meter.read(&json!({})).notes.is_empty());
+        let spec = MeterSpec {
+            tokens: vec![MeteredTokens {
+                each: None,
+                model: "m".to_owned(),
+                input: Some("$.n".to_owned()),
+                output: None,
+            }],
+            ..MeterSpec::default()
+        };
+        assert_eq!(Meter::new(&spec).unwrap().read(&json!({"n": 1e300})).usage.input_tokens, 1_000_000_000_000);
     }
 }

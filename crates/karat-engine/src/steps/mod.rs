@@ -6,6 +6,7 @@ mod parse;
 mod pieces;
 mod prompt;
 mod recorded;
+mod shape;
 
 use std::sync::Arc;
 

@@ -11,9 +11,9 @@ use karat_types::{
 use serde_json::{Map, Value};
 
 use super::meter::{Meter, Metered};
-use super::parse::Parser;
+use super::parse::{Parser, exact_json};
 use super::pieces::{Cutter, united};
-use super::{StepEnd, StepError, StepInput, take, template_error};
+use super::{StepEnd, StepError, StepInput, shape, take, template_error};
 
 /// A step that asks somebody outside, with templates compiled.
 pub(crate) struct CompiledOutside {
@@ -66,6 +66,10 @@ impl CompiledOutside {
 
     fn new(spec: &StepSpec, request: CompiledRequest) -> Result<Self, StepError> {
         let parser = spec.parse.as_ref().map(Parser::new).transpose()?;
+        let parser = match request {
+            CompiledRequest::Http { .. } => parser.map(Parser::exact),
+            CompiledRequest::Command { .. } => parser,
+        };
         let meter = spec.meter.as_ref().map(Meter::new).transpose()?;
         Ok(Self { request, cutter: Cutter::new(spec)?, parser, meter })
     }
@@ -167,7 +171,11 @@ impl OutsideMachine {
         }
         self.notes.extend(std::mem::take(&mut metered.notes));
         let notes = std::mem::take(&mut self.notes);
-        let output = take(&self.step, united(&self.step, values));
+        let answer = united(&self.step, values);
+        if let Some(problem) = shape::nothing_at(self.step.take.values(), &answer) {
+            return Err(self.unreadable(&problem));
+        }
+        let output = take(&self.step, answer);
         Ok(StepEnd::Output { output, notes, metered: Box::new(metered) })
     }
 
@@ -175,7 +183,7 @@ impl OutsideMachine {
         let Some(parser) = &self.outside.parser else {
             return self.plain(text).map_err(|problem| self.unreadable(&problem));
         };
-        let (value, note) = parser.read(text).map_err(|failure| self.unreadable(&failure.line()))?;
+        let (value, note) = parser.read(text).map_err(|failure| self.unreadable(&failure.0))?;
         self.notes.extend(note);
         Ok(value)
     }
@@ -183,14 +191,11 @@ impl OutsideMachine {
     /// An answer that the suite says nothing about: JSON where it is an object or a list, else text. Whoever looks
     /// into it needs JSON.
     fn plain(&self, text: &str) -> Result<Value, String> {
-        match serde_json::from_str(text) {
+        match exact_json(text) {
             Ok(document @ (Value::Object(_) | Value::Array(_))) => Ok(document),
             _ if self.step.take.is_empty() && self.step.meter.is_none() => Ok(Value::from(text)),
             Ok(_) => Err("it is no JSON object, so `take` and `meter` find nothing in it".to_owned()),
-            Err(error) => {
-                let begin: String = text.trim_start().chars().take(80).collect();
-                Err(format!("it is no JSON ({error}); it begins {begin:?}"))
-            }
+            Err(problem) => Err(problem),
         }
     }
 

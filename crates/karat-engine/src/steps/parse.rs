@@ -4,36 +4,18 @@ use karat_text::ladder::{self, Expectation, Rung};
 use karat_types::{Note, NoteKind, ParseAs, ParseSpec};
 use serde_json::{Map, Value, json};
 
-use super::StepError;
+use super::{StepError, shape};
 
 /// A [`ParseSpec`] with its schema compiled.
 pub(crate) struct Parser {
     spec: ParseSpec,
     schema: Option<jsonschema::Validator>,
+    exact: bool,
 }
 
 /// A text that is not what the step needs, in words that a model can act on.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct ParseFailure {
-    /// What is wrong.
-    pub message: String,
-    /// JSON pointer of the place, where the text is JSON.
-    pub pointer: Option<String>,
-}
-
-impl ParseFailure {
-    fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), pointer: None }
-    }
-
-    /// Message and place in one line.
-    pub fn line(&self) -> String {
-        match &self.pointer {
-            Some(pointer) => format!("{} (at {})", self.message, if pointer.is_empty() { "the top" } else { pointer }),
-            None => self.message.clone(),
-        }
-    }
-}
+pub(crate) struct ParseFailure(pub String);
 
 impl Parser {
     /// Compiles the schema.
@@ -41,7 +23,13 @@ impl Parser {
         let validator =
             |schema| jsonschema::validator_for(schema).map_err(|error| StepError::Schema(error.to_string()));
         let schema = spec.schema.as_deref().map(validator).transpose()?;
-        Ok(Self { spec: spec.clone(), schema })
+        Ok(Self { spec: spec.clone(), schema, exact: false })
+    }
+
+    /// One that takes JSON as it stands: what a service cut off or garbled is an error, nothing to be repaired.
+    #[must_use]
+    pub fn exact(self) -> Self {
+        Self { exact: true, ..self }
     }
 
     /// How often a model may be asked again.
@@ -67,15 +55,16 @@ impl Parser {
         if let Some(schema) = &self.schema
             && let Err(error) = schema.validate(&value)
         {
-            let pointer = Some(error.instance_path().to_string());
-            return Err(ParseFailure { message: error.to_string(), pointer });
+            return Err(ParseFailure(shape::violation(&error)));
         }
         Ok((value, note))
     }
 
     fn json(&self, text: &str) -> Result<(Value, Option<Note>), ParseFailure> {
-        let (value, rung) =
-            ladder::read(text, Expectation::Any).map_err(|error| ParseFailure::new(error.to_string()))?;
+        if self.exact {
+            return exact_json(text).map(|value| (value, None)).map_err(ParseFailure);
+        }
+        let (value, rung) = ladder::read(text, Expectation::Any).map_err(|error| ParseFailure(error.to_string()))?;
         let note = (rung == Rung::Repaired).then(|| Note {
             kind: NoteKind::Lenient,
             text: "the reply was no valid JSON and was repaired".to_owned(),
@@ -83,6 +72,18 @@ impl Parser {
         });
         Ok((value, note))
     }
+}
+
+/// A text that is JSON as a whole, or why it is none.
+pub(super) fn exact_json(text: &str) -> Result<Value, String> {
+    let text = text.trim_start_matches('\u{feff}');
+    serde_json::from_str(text).map_err(|error| match text.trim() {
+        "" => "it is empty".to_owned(),
+        text => {
+            let begin: String = text.chars().take(80).collect();
+            format!("it is no JSON ({error}); it begins {begin:?}")
+        }
+    })
 }
 
 /// What stands under a Markdown heading, up to the next one of its level or above; case does not matter.
@@ -138,16 +139,16 @@ fn bullet(line: &str) -> Option<&str> {
 
 fn yaml(text: &str) -> Result<Value, ParseFailure> {
     let body = text.trim().trim_start_matches("```yaml").trim_start_matches("```").trim_end_matches("```");
-    serde_saphyr::from_str(body).map_err(|error| ParseFailure::new(format!("not YAML: {error}")))
+    serde_saphyr::from_str(body).map_err(|error| ParseFailure(format!("not YAML: {error}")))
 }
 
 fn csv(text: &str) -> Result<Value, ParseFailure> {
     let mut reader = csv::Reader::from_reader(text.trim().as_bytes());
-    let headers = reader.headers().map_err(|error| ParseFailure::new(format!("not CSV: {error}")))?.clone();
+    let headers = reader.headers().map_err(|error| ParseFailure(format!("not CSV: {error}")))?.clone();
     reader
         .records()
         .map(|record| {
-            let record = record.map_err(|error| ParseFailure::new(format!("not CSV: {error}")))?;
+            let record = record.map_err(|error| ParseFailure(format!("not CSV: {error}")))?;
             let fields = headers.iter().zip(record.iter());
             Ok(Value::Object(fields.map(|(name, field)| (name.to_owned(), Value::from(field))).collect()))
         })
@@ -192,7 +193,22 @@ mod tests {
         let schema =
             json!({"type": "object", "properties": {"claims": {"type": "array", "items": {"required": ["text"]}}}});
         let failure = parser(ParseAs::Json, Some(schema)).read(r#"{"claims": [{"txt": 1}]}"#).unwrap_err();
-        assert_eq!(failure.pointer.as_deref(), Some("/claims/0"));
+        assert_eq!(failure.0, "`$.claims[0].text` is missing; there is `txt`");
+    }
+
+    /// RG-03: a service's JSON is never repaired, a model's is.
+    #[test]
+    fn exact_json_is_not_repaired() {
+        let cut = r#"{"answer": "half","#;
+        let spec = ParseSpec { form: ParseAs::Json, section: None, schema: None, into: None, reask: 0 };
+        assert!(Parser::new(&spec).unwrap().read(cut).is_ok());
+        let exact = Parser::new(&spec).unwrap().exact();
+        let failure = exact.read(cut).unwrap_err().0;
+        assert!(failure.starts_with("it is no JSON (EOF while parsing a value at line 1 column 18)"), "{failure}");
+        assert_eq!(exact.read("\u{feff}[1]").unwrap().0, json!([1]));
+        assert_eq!(exact.read(" ").unwrap_err().0, "it is empty");
+        assert!(exact.read(&"[".repeat(1000)).unwrap_err().0.contains("recursion limit"));
+        assert!(exact.read(r#"{"a": NaN}"#).is_err());
     }
 
     #[test]

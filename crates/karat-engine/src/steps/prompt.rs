@@ -129,7 +129,7 @@ impl PromptMachine {
                     role: Role::User,
                     content: format!(
                         "Your reply could not be used: {}. Send the whole reply again, corrected, and nothing else.",
-                        failure.line()
+                        failure.0
                     ),
                 });
                 format!("{at}/reask{}", piece.asked)
@@ -174,12 +174,12 @@ impl PromptMachine {
             }
             Err(failure) if self.pieces[at].asked < parser.reask() => {
                 self.pieces[at].asked += 1;
-                self.note(NoteKind::Reasked, format!("step `{}` asked again: {}", self.step.id, failure.line()));
+                self.note(NoteKind::Reasked, format!("step `{}` asked again: {}", self.step.id, failure.0));
                 Ok(Some(self.ask(at, Some((reply, &failure)))))
             }
             Err(failure) => Err(StepEnd::Failed(CellError::new(
                 "parse",
-                format!("step `{}`: the model's reply could not be read: {}", self.step.id, failure.line()),
+                format!("step `{}`: the model's reply could not be read: {}", self.step.id, failure.0),
             ))),
         }
     }

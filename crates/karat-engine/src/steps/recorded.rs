@@ -81,8 +81,7 @@ impl RecordedMachine {
             (Some(parser), Value::String(text)) => match parser.read(text) {
                 Ok((value, note)) => (value, note.into_iter().collect()),
                 Err(failure) => {
-                    let message =
-                        format!("step `{}`: the recorded output could not be read: {}", spec.id, failure.line());
+                    let message = format!("step `{}`: the recorded output could not be read: {}", spec.id, failure.0);
                     return StepEnd::Failed(CellError::new("parse", message));
                 }
             },

@@ -124,7 +124,12 @@ impl Decoder<'_> {
     }
 }
 
+/// What the command line says goes before what the step says of itself.
 fn limit(step: &mut StepSpec, overrides: &Overrides) {
+    if !matches!(step.action, Action::Recorded(_)) {
+        step.timeout_ms = overrides.timeout_ms.or(step.timeout_ms);
+        step.retries = overrides.retries.or(step.retries);
+    }
     if matches!(step.action, Action::Prompt(_)) && overrides.max_output_tokens.is_some() {
         step.parameters.max_tokens = overrides.max_output_tokens;
     }

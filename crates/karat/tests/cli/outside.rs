@@ -114,6 +114,8 @@ fn trouble_at_the_service_is_no_wrong_answer() {
         (html, "malformed"),
         (Behaviour::raw(200, r#"{"answer": "#), "malformed"),
         (Behaviour::raw(200, "[1"), "malformed"),
+        (Behaviour::raw(200, r#"{"reply": "first!"}"#), "malformed"),
+        (Behaviour::raw(200, "[]"), "malformed"),
         (Behaviour::server_error(), "server_error"),
         (Behaviour::status(404, "no such path"), "bad_request"),
         (Behaviour::Huge(10 * 1024 * 1024), "too_large"),

@@ -292,6 +292,68 @@ fn trouble_at_the_service_is_counted_apart() {
     }
 }
 
+/// RG-03, RG-09: an answer of another shape is an error that names the path and what is there, no wrong answer.
+#[test]
+fn answers_of_another_shape_are_errors() {
+    let cases = [
+        (r#"{"reply": "It was $1.2 billion.", "took": 3}"#, "`$.answer` is missing; there are `reply` and `took`"),
+        (r#"[{"answer": "$1.2 billion"}]"#, "`$` is a list of 1, not an object"),
+        (r#"{"answer": 1.2}"#, "`$.answer` is the number 1.2, not null or a text"),
+        (r#"{"answer": "x", "citations": "p. 2"}"#, "`$.citations` is the text \"p. 2\", not null or a list"),
+        (r#"{"answer": "x", "candidates": {"text": {}}}"#, "`$.candidates.text` is an object, not null or a list"),
+        ("\"$1.2 billion\"", "`$` is the text \"$1.2 billion\", not an object"),
+        ("{}", "`$.answer` is missing; there is an empty object"),
+        ("", "it is empty"),
+        (r#"{"answer": NaN}"#, "it is no JSON (expected value at line 1 column 12)"),
+        (r#"{"answer": "half an ans"#, "it is no JSON (EOF while parsing a string"),
+    ];
+    for (body, expected) in cases {
+        let service = FakeProvider::start(Script::always(Behaviour::raw(200, body.to_owned()))).unwrap();
+        let place = Place::new();
+        own_queries(&place);
+        let said = run_own(&place, &service, &["--retries", "0", "--run-id", "r", "-q"]);
+        assert_eq!(said.code, 1, "{body}: {}", said.all());
+        let report = place.report("r");
+        let error = &report["cells"][0]["error"];
+        assert_eq!((&report["totals"]["errors"], &error["code"]), (&json!(2), &json!("malformed")), "{body}");
+        assert!(error["message"].as_str().unwrap().contains(expected), "{body}: {error}");
+        assert_eq!(report["metrics"]["NumericExact"]["n"], 0, "{body}: no wrong answer");
+    }
+}
+
+/// RG-15: without its variable a header is left out on this machine, and refused before any call elsewhere.
+#[test]
+fn an_unset_token_is_never_sent_empty() {
+    let (place, service) =
+        (Place::new(), FakeProvider::start(Script::always(own_answer("It was $1.2 billion."))).unwrap());
+    own_queries(&place);
+    run_own(&place, &service, &["-q"]);
+    assert!(service.requests() > 0 && service.received().iter().all(|it| it.header("authorization").is_none()));
+    let elsewhere = ["run", "rag", "-p", "endpoint=https://qa.example.com", "-q"];
+    let said = place.karat(&elsewhere);
+    assert_eq!(said.code, 1, "{}", said.all());
+    assert!(
+        said.stderr.contains("step query: its header `Authorization` needs RAG_TOKEN, which is not set"),
+        "{}",
+        said.all()
+    );
+    let output = place.command(&elsewhere[..4]).arg("--dry-run").env("RAG_TOKEN", "t-1").output().unwrap();
+    assert_eq!(Said::of(output).code, 0);
+}
+
+/// RG-09: `--timeout` goes before the step's own time; a service that hangs is tried twice, not six times.
+#[test]
+fn a_service_that_hangs_is_tried_twice() {
+    let (place, service) = (Place::new(), FakeProvider::start(Script::always(Behaviour::Hang)).unwrap());
+    own_queries(&place);
+    let slow = ["--set", "variants.service.query.timeout=300s", "--timeout", "200ms", "--run-id", "r", "-q"];
+    let said = run_own(&place, &service, &slow);
+    assert_eq!((said.code, service.requests()), (1, 4), "{}", said.all());
+    let error = &place.report("r")["cells"][0]["error"];
+    let message = error["message"].as_str().unwrap();
+    assert!(error["code"] == "timeout" && message.contains("200ms"), "{error}");
+}
+
 /// RG-02: what gold and filings contradict each other in is said with file and line, and stands in the report.
 #[test]
 fn mismatches_of_gold_and_filings_are_reported() {
