@@ -2,18 +2,23 @@
 
 use karat_types::RowError;
 
+/// A gate that cannot be applied to a run.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the gate `{gate}` cannot be applied: {what}")]
+pub struct GateProblem {
+    /// The gate's id.
+    pub gate: String,
+    /// What is wrong, and what to do.
+    pub what: String,
+}
+
 /// A run that cannot be analysed. Undefined statistics are not errors: they are absent findings.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AnalysisError {
-    /// A gate that cannot be applied to the run.
-    #[error("the gate `{gate}` cannot be applied: {what}")]
-    Gate {
-        /// The gate's id.
-        gate: String,
-        /// What is wrong, and what to do.
-        what: String,
-    },
+    /// Gates that cannot be applied to the run: all of them.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+    Gates(Vec<GateProblem>),
     /// The run holds no cell.
     #[error(
         "nothing to analyse: run {run} of suite {suite} holds none of its {planned} cells; \

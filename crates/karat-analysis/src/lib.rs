@@ -55,7 +55,7 @@ pub use analyses::{
 pub use baseline::Beside;
 pub use consensus::{CellScores, Consensus, united_diagnostics};
 pub use cost::{Bill, Spend};
-pub use error::AnalysisError;
+pub use error::{AnalysisError, GateProblem};
 pub use finding::Finding;
 pub use findings::{Findings, SampleFindings, Summary};
 pub use gate::{Decision, Kpi, KpiBound, References, Verdict, Verdicts};

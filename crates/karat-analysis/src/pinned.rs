@@ -1,6 +1,8 @@
 //! Pinned results: what gates compare with. A pinned run is a file of its own (`karat.baseline/1`); a `report.json`
 //! serves as one too, and so does a golden set.
 
+mod soundness;
+
 use std::collections::{BTreeMap, HashMap};
 
 use karat_types::{PlanHeader, RunHeader, ScorerKind};
@@ -130,23 +132,35 @@ impl Pinned {
     /// Reads a pinned run or a `report.json`.
     ///
     /// # Errors
-    /// Another schema, or a document that is not of its schema; the text says which and what to do.
+    /// Another schema, a document that is not of its schema, or numbers that contradict each other; the text says which
+    /// and where.
     pub fn read(text: &str) -> Result<Self, String> {
         let document: Value = serde_json::from_str(text).map_err(|error| format!("it is no JSON: {error}"))?;
-        match document.get("schema").and_then(Value::as_str) {
-            Some(BASELINE_SCHEMA) => {
-                let pinned: Self = serde_json::from_value(document)
-                    .map_err(|error| format!("it is not as {BASELINE_SCHEMA} says: {error}"))?;
-                Ok(pinned.indexed())
+        let pinned: Self = match document.get("schema").and_then(Value::as_str) {
+            Some(BASELINE_SCHEMA) => serde_json::from_value(document)
+                .map_err(|error| format!("it is not as {BASELINE_SCHEMA} says: {error}"))?,
+            Some("karat.report/1") => crate::pinned_report::read(&document),
+            Some(other) => {
+                return Err(format!(
+                    "its schema is `{other}`, and a baseline is `{BASELINE_SCHEMA}` (from `karat baseline pin`) or `karat.report/1`"
+                ));
             }
-            Some("karat.report/1") => Ok(crate::pinned_report::read(&document).indexed()),
-            Some(other) => Err(format!(
-                "its schema is `{other}`, and a baseline is `{BASELINE_SCHEMA}` (from `karat baseline pin`) or `karat.report/1`"
-            )),
-            None => Err(format!(
-                "it has no `schema`: a baseline is `{BASELINE_SCHEMA}` (from `karat baseline pin`) or a report.json"
-            )),
-        }
+            None => {
+                return Err(format!(
+                    "it has no `schema`: a baseline is `{BASELINE_SCHEMA}` (from `karat baseline pin`) or a report.json"
+                ));
+            }
+        };
+        soundness::read(&pinned)?;
+        Ok(pinned.indexed())
+    }
+
+    /// Whether its numbers can be those of this plan's metrics.
+    ///
+    /// # Errors
+    /// A number outside its metric's range, a mean that is not that of its values; the text says which and where.
+    pub fn fits(&self, plan: &PlanHeader) -> Result<(), String> {
+        soundness::fits(self, plan)
     }
 
     pub(crate) fn from_parts(
@@ -286,6 +300,47 @@ mod tests {
             let error = Pinned::read(text).unwrap_err();
             assert!(error.contains(word), "{error}");
         }
+    }
+
+    /// CL-24: a file that was edited until it contradicts itself or its metrics is refused with the place.
+    #[test]
+    fn numbers_that_cannot_be_are_refused() {
+        let run = example();
+        let pinned = Pinned::of(&run.header, &analyse(&run, &Options::default()).unwrap());
+        assert_eq!(pinned.fits(&run.header.plan), Ok(()));
+        let sound = serde_json::to_value(&pinned).unwrap();
+        let refused = |at: &str, value: Value| {
+            let mut changed = sound.clone();
+            *changed.pointer_mut(at).unwrap() = value;
+            let read = Pinned::read(&changed.to_string());
+            read.and_then(|pinned| pinned.fits(&run.header.plan)).unwrap_err()
+        };
+        let metric = "/systems/0/metrics/quality.accuracy";
+        for (at, value, told) in [
+            (format!("{metric}/se"), serde_json::json!(-0.1), "`systems[0].metrics.quality.accuracy.se` is -0.1"),
+            (format!("{metric}/value"), serde_json::json!(1.0), "the mean of its values is"),
+            (format!("{metric}/value"), Value::Null, "no `value`"),
+            (format!("{metric}/n"), serde_json::json!(0), "`n`"),
+            (format!("{metric}/values"), serde_json::json!([1.0]), "has 1 entries for"),
+            (
+                format!("{metric}/values/0"),
+                serde_json::json!(99.0),
+                "`systems[0].metrics.quality.accuracy.values[0]` is 99",
+            ),
+            (
+                "/overall/quality.accuracy/value".to_owned(),
+                serde_json::json!(-5.0),
+                "`overall.quality.accuracy.value` is -5",
+            ),
+            ("/samples/1".to_owned(), sound["samples"][0].clone(), "`samples[1]`"),
+            ("/systems/1/id".to_owned(), sound["systems"][0]["id"].clone(), "`systems[1]`"),
+        ] {
+            let error = refused(&at, value);
+            assert!(error.contains(told.trim_matches('`')) || error.contains(told), "{at}: {error}");
+        }
+        assert!(
+            Pinned::read(&sound.to_string().replacen("\"n\":", "\"n\":NaN,\"m\":", 1)).unwrap_err().contains("JSON")
+        );
     }
 
     #[test]

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use karat_analysis::Findings;
-use karat_analysis::compare::{Compared, NotThere, Options, Side};
+use karat_analysis::compare::{Compared, NotThere, Options, Side, Verdict};
 use karat_stats::interval::Level;
 use karat_stats::multiplicity::StepRule;
 use karat_stats::seed::Seed;
-use karat_types::{PlanHeader, RunRows};
+use karat_types::{Exit, PlanHeader, RunRows};
 
 use crate::report::findings;
 use crate::{App, AppError};
@@ -61,6 +61,11 @@ impl Comparison {
     /// As Markdown.
     pub fn markdown(&self) -> String {
         karat_report::markdown::comparison(&self.0)
+    }
+
+    /// The exit code, where some verdicts bind: 2 for a metric that is worse, 4 for an undecided one.
+    pub fn exit(&self, binding: &[Verdict]) -> Exit {
+        self.0.exit(binding)
     }
 
     /// As JSON.

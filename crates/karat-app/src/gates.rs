@@ -1,6 +1,7 @@
 //! What a run is held to, and what its gates say. Everything here reads the store and files; no connection is opened.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use karat_analysis::gate::{check, decide, too_many_errors};
 use karat_analysis::{Findings, Pinned, References, Verdicts, primary};
@@ -67,7 +68,7 @@ impl Gated {
 
 impl GateFlags {
     /// The rules with what the flags change of them.
-    pub(crate) fn applied(&self, mut rules: Rules, plan: &PlanHeader) -> Result<Rules, AppError> {
+    pub(crate) fn applied(&self, mut rules: Rules, plan: &Arc<PlanHeader>) -> Result<Rules, AppError> {
         if let Some(baseline) = &self.baseline {
             if !Path::new(baseline).exists() {
                 return Err(AppError::harness(format!("reading the baseline {baseline}: there is no such file"))
@@ -96,7 +97,7 @@ impl GateFlags {
         if let Some(path) = rules.baseline.as_deref().filter(|_| wants_baseline(&rules))
             && let Ok(bytes) = SuiteFiles.read(path)
         {
-            pinned(path, &bytes)?;
+            pinned(path, &bytes, plan)?;
         }
         Ok(rules)
     }
@@ -123,10 +124,7 @@ impl App {
     pub fn gate(&self, run: &str, gating: &Gating) -> Result<Gated, AppError> {
         let stored = self.stored(run)?;
         let header = stored.header();
-        if header.status != RunStatus::Finished {
-            return Err(AppError::harness(format!("run {} is not finished, and gates judge whole runs", header.id))
-                .hint(format!("`karat resume {}` finishes it", header.id)));
-        }
+        finished(header, "gates judge whole runs")?;
         let rules = self.rules_of(header, gating)?;
         if rules.gates.is_empty() {
             return Err(AppError::harness(format!("run {} has no gates: its suite declares none", header.id))
@@ -143,16 +141,21 @@ impl App {
     pub fn pin(&self, run: &str, output: Option<&str>) -> Result<(String, Option<String>), AppError> {
         let stored = self.stored(run)?;
         let header = stored.header();
-        if header.status != RunStatus::Finished {
-            return Err(AppError::harness(format!("run {} is not finished, and a baseline is a whole run", header.id))
-                .hint(format!("`karat resume {}` finishes it", header.id)));
-        }
+        finished(header, "a baseline is a whole run")?;
         let declared = begun(header)?.rules.baseline.filter(|path| !path.starts_with("preset:"));
         let path = output.map(str::to_owned).or(declared).ok_or_else(|| {
             AppError::harness("nothing says where the baseline is kept").hint("name a file with `-o baseline.json`")
         })?;
-        let replaced = SuiteFiles.read(&path).ok().and_then(|bytes| pinned(&path, &bytes).ok());
-        let text = serde_json::to_string(&Pinned::of(header, &findings(&stored)?))
+        let replaced = SuiteFiles.read(&path).ok().and_then(|bytes| pinned(&path, &bytes, &header.plan).ok());
+        let findings = findings(&stored)?;
+        if findings.run.metrics.iter().all(|spread| spread.n() == 0) {
+            return Err(AppError::harness(format!(
+                "run {} has no score at all, and nothing could be held to it",
+                header.id
+            ))
+            .hint(format!("`karat retry {}` runs again what failed; `karat report {0}` says why", header.id)));
+        }
+        let text = serde_json::to_string(&Pinned::of(header, &findings))
             .map_err(|error| AppError::harness(format!("writing the baseline: {error}. This is a bug in karat")))?;
         write_whole(Path::new(&path), text.as_bytes())?;
         Ok((path, replaced.map(|pinned| pinned.run.id)))
@@ -163,7 +166,7 @@ impl App {
         let rules = match &gating.policy {
             None => own,
             Some(path) => {
-                let policy = load_policy(std::sync::Arc::new(SuiteFiles), path)?;
+                let policy = load_policy(Arc::new(SuiteFiles), path)?;
                 Rules { baseline: own.baseline, ..policy }
             }
         };
@@ -193,7 +196,7 @@ impl App {
         } else if let Some(path) = declared {
             match SuiteFiles.read(path) {
                 Ok(bytes) => {
-                    let baseline = pinned(path, &bytes)?;
+                    let baseline = pinned(path, &bytes, &stored.header().plan)?;
                     notes.push(format!("the baseline is run {}, from {path}", baseline.run.id));
                     references.baseline = Some(baseline);
                 }
@@ -207,6 +210,7 @@ impl App {
                 Against::Previous if references.previous.is_none() => references.previous = self.previous(stored)?,
                 Against::Run(id) if !references.runs.contains_key(id) => {
                     let run = self.stored(id)?;
+                    finished(run.header(), "gates compare with whole runs")?;
                     references.runs.insert(id.clone(), Pinned::of(run.header(), &findings(&run)?));
                 }
                 _ => {}
@@ -231,6 +235,14 @@ impl App {
     }
 }
 
+fn finished(header: &RunHeader, why: &str) -> Result<(), AppError> {
+    if header.status == RunStatus::Finished {
+        return Ok(());
+    }
+    Err(AppError::harness(format!("run {} is not finished, and {why}", header.id))
+        .hint(format!("`karat resume {}` finishes it", header.id)))
+}
+
 /// The gates that bound a change.
 fn changes(rules: &Rules) -> impl Iterator<Item = &Gate> {
     rules.gates.iter().filter(|gate| gate.max_drop.is_some() || gate.max_rise.is_some())
@@ -246,7 +258,7 @@ pub(crate) fn baseline(stored: &StoredRun) -> Result<Option<Pinned>, AppError> {
     let path = begun(header).ok().and_then(|begun| begun.rules.baseline);
     let Some(path) = path.filter(|_| header.plan.analyses.iter().any(compares)) else { return Ok(None) };
     match SuiteFiles.read(&path) {
-        Ok(bytes) => pinned(&path, &bytes).map(Some),
+        Ok(bytes) => pinned(&path, &bytes, &header.plan).map(Some),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(AppError::harness(format!("reading the baseline {path}: {error}"))),
     }
@@ -259,9 +271,11 @@ fn wants_baseline(rules: &Rules) -> bool {
 /// Runs that are looked through for the previous one.
 const RECENT: usize = 1_000;
 
-fn pinned(path: &str, bytes: &[u8]) -> Result<Pinned, AppError> {
+/// The pinned run of a file, for a run of this plan.
+fn pinned(path: &str, bytes: &[u8], plan: &PlanHeader) -> Result<Pinned, AppError> {
     let text = std::str::from_utf8(bytes).map_err(|_| "it is not UTF-8 text".to_owned());
-    text.and_then(Pinned::read).map_err(|what| {
+    let sound = |pinned: Pinned| pinned.fits(plan).map(|()| pinned);
+    text.and_then(Pinned::read).and_then(sound).map_err(|what| {
         AppError::harness(format!("reading the baseline {path}: {what}"))
             .hint(format!("`karat baseline pin RUN -o {path}` makes a new one"))
     })

@@ -325,9 +325,27 @@ pub(crate) fn read_folder(folder: &Path, plan: &PlanHeader) -> Result<Vec<(PathB
         if golden.baseline_metric.is_empty() {
             golden.baseline_metric = primary.clone().unwrap_or_default();
         }
+        let spec = plan.metric(&golden.baseline_metric).and_then(|at| plan.metrics.get(at));
+        let composite = golden.baseline_composite;
+        if let Some((lo, hi)) = spec.and_then(|it| it.range).filter(|(lo, hi)| !(*lo..=*hi).contains(&composite)) {
+            return Err(failed(format!("`baseline_composite` is {composite}, and the metric goes from {lo} to {hi}")));
+        }
         Ok((path, golden))
     };
-    names.into_iter().map(read).collect()
+    let golden: Vec<(PathBuf, Golden)> = names.into_iter().map(read).collect::<Result<_, AppError>>()?;
+    let mut files: BTreeMap<&str, &Path> = BTreeMap::new();
+    for (path, pinned) in &golden {
+        if let Some(other) = files.insert(&pinned.sample, path) {
+            return Err(AppError::harness(format!(
+                "reading the golden set: {} and {} pin the same sample `{}`",
+                other.display(),
+                path.display(),
+                pinned.sample
+            ))
+            .hint("remove the copy, or name its own sample in it"));
+        }
+    }
+    Ok(golden)
 }
 
 fn write(folder: &Path, golden: &[Golden]) -> Result<(), AppError> {

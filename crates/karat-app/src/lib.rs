@@ -62,6 +62,7 @@ pub use invalidate::Invalidation;
 pub use invocation::Invocation;
 pub use judged::{Asked, Rows};
 pub use karat_analysis::Choice;
+pub use karat_analysis::compare::Verdict as ComparedVerdict;
 pub use karat_analysis::drift::Method;
 pub use karat_analysis::power::MetricPower;
 pub use karat_engine::{CellOutlook, Change, Estimate, ModelEstimate, Standing, Stop};

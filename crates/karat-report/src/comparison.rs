@@ -8,7 +8,7 @@ use karat_analysis::compare::{Compared, ComparedMetric, Needed, PLANNED_POWER, S
 use serde::Serialize;
 
 use crate::RenderError;
-use crate::figures::{self, NONE, count, percent};
+use crate::figures::{self, MOST_DIGITS, NONE, count, percent};
 use crate::visible::brief;
 
 /// Characters of an id or a message on one line.
@@ -37,6 +37,9 @@ pub fn terminal(compared: &Compared) -> String {
     for metric in &compared.metrics {
         line(format!("{}: {}", brief(&metric.metric, WIDTH), conclusion(metric)));
     }
+    for it in &compared.not_compared {
+        line(format!("{}: not compared; {}", brief(&it.metric, WIDTH), it.reason));
+    }
     let changes = compared.diagnostics.iter().flat_map(|found| crate::changes::lines(found, compared.level));
     changes.for_each(|it| line(brief(&it, 3 * WIDTH)));
     compared.warnings.iter().for_each(|it| line(format!("warning: {}", brief(it, 2 * WIDTH))));
@@ -59,7 +62,7 @@ fn table(compared: &Compared) -> Table {
             right(figures::value(metric, metric.baseline.value())),
             right(figures::value(metric, metric.candidate.value())),
             right(change(metric, metric.difference.value())),
-            right(bounds(metric, &metric.difference)),
+            right(labelled(metric, deciding(metric))),
             right(p_value(metric.p_adjusted)),
             Cell::new(verdict(metric.verdict)),
         ]);
@@ -115,6 +118,13 @@ pub(crate) fn bounds(metric: &ComparedMetric, difference: &Finding) -> String {
     }
 }
 
+/// The same with its level, and marked where it has collapsed.
+fn labelled(metric: &ComparedMetric, difference: &Finding) -> String {
+    let level = difference.level().map_or_else(String::new, |level| format!(" ({})", percent(level)));
+    let collapsed = if difference.is_degenerate() { " collapsed" } else { "" };
+    format!("{}{level}{collapsed}", bounds(metric, difference))
+}
+
 /// A difference with its sign, in as many digits as its precision deserves.
 pub(crate) fn change(metric: &ComparedMetric, difference: f64) -> String {
     figures::signed(&figures::to_digits(difference, digits(metric)))
@@ -125,11 +135,24 @@ pub(crate) fn size(metric: &ComparedMetric, difference: f64) -> String {
     figures::to_digits(difference.abs(), digits(metric))
 }
 
-/// Digits behind the point: those of the scale, and more where the standard error would vanish in them.
+/// Digits behind the point: those of the scale, and more where the standard error would vanish in them, or where an end
+/// of an interval could not be told from what it is held against.
 fn digits(metric: &ComparedMetric) -> usize {
     let scale = figures::digits(metric, metric.difference.value());
     let needed = metric.difference.se().filter(|se| *se > 0.0).map_or(0.0, |se| (1.0 - se.log10()).floor());
-    scale.max(needed.clamp(0.0, 6.0) as usize)
+    let least = scale.max(needed.clamp(0.0, 6.0) as usize);
+    (least..MOST_DIGITS)
+        .find(|digits| limits(metric).iter().all(|pair| figures::differ(*pair, *digits)))
+        .unwrap_or(least)
+}
+
+/// The ends of the metric's intervals, each with the limit that it is held against.
+fn limits(metric: &ComparedMetric) -> Vec<(f64, f64)> {
+    let ends =
+        |finding: Option<&Finding>| finding.and_then(Finding::interval).map_or(Vec::new(), |(lo, hi)| vec![lo, hi]);
+    let margin = metric.margin.unwrap_or_default();
+    let of_margin = ends(metric.equivalence.as_ref()).into_iter().map(|end| (end.abs(), margin));
+    ends(Some(&metric.difference)).into_iter().map(|end| (end, 0.0)).chain(of_margin).collect()
 }
 
 /// Three significant digits; below a thousandth only that.
@@ -146,32 +169,50 @@ pub(crate) fn p_value(p: Option<f64>) -> String {
 /// A metric's result in one sentence.
 pub(crate) fn conclusion(metric: &ComparedMetric) -> String {
     let difference = &metric.difference;
-    let level = difference.level().map_or_else(
-        || "no interval".to_owned(),
-        |level| format!("{} CI {}", percent(level), bounds(metric, difference)),
-    );
     let figure = format!(
-        "{} ({level}, p = {}, n = {} paired, {})",
+        "{} ({}, p = {}, n = {} paired, {})",
         change(metric, difference.value()),
+        interval(metric, difference),
         p_value(metric.p_adjusted),
         count(difference.n()),
         metric.test
-    )
-    .replace("p = <", "p <");
-    let follows = match (metric.verdict, &metric.needed, metric.margin) {
-        (Verdict::Equivalent, _, Some(margin)) => {
-            format!("equivalent, within ±{}", size(metric, margin))
-        }
-        (Verdict::Undecided, Some(needed), _) => format!("undecided; {}", take(metric, needed)),
-        (Verdict::Undecided, None, _) if difference.is_degenerate() && difference.value().abs() <= 0.0 => {
-            "undecided; no sample differs".to_owned()
-        }
-        (Verdict::Undecided, None, _) if difference.is_degenerate() => {
-            "undecided; every sample differs by the same amount".to_owned()
-        }
-        (other, ..) => verdict(other).to_owned(),
-    };
-    format!("{figure}: {follows}")
+    );
+    let verdict = verdict(metric.verdict);
+    let facts = [collapsed(metric), margin(metric), metric.needed.as_ref().map(|needed| take(metric, needed))];
+    let facts: Vec<String> = facts.into_iter().flatten().collect();
+    let why = if facts.is_empty() { String::new() } else { format!("; {}", facts.join("; ")) };
+    format!("{}: {verdict}{why}", figure.replace("p = <", "p <"))
+}
+
+/// `95 % CI −0.4 to +4.6`.
+fn interval(metric: &ComparedMetric, difference: &Finding) -> String {
+    match difference.level() {
+        Some(level) => format!("{} CI {}", percent(level), bounds(metric, difference)),
+        None => "no interval".to_owned(),
+    }
+}
+
+/// What a reader must know of an interval that is only a point; the test's name says where no sample differs.
+fn collapsed(metric: &ComparedMetric) -> Option<String> {
+    let why = if metric.difference.value().abs() > 0.0 { "all differ by the same amount: " } else { "" };
+    let what = format!("{why}the interval has collapsed and says nothing of other samples");
+    metric.difference.is_degenerate().then_some(what)
+}
+
+/// What the declared margin comes to.
+fn margin(metric: &ComparedMetric) -> Option<String> {
+    let (margin, tested) = (metric.margin?, metric.equivalence.as_ref()?);
+    let (lo, hi) = tested.interval()?;
+    let is = if lo > -margin && hi < margin { "is" } else { "is not" };
+    Some(format!("{} {is} within the margin of ±{}", interval(metric, tested), size(metric, margin)))
+}
+
+/// The difference whose interval the verdict follows from.
+pub(crate) fn deciding(metric: &ComparedMetric) -> &Finding {
+    match (metric.verdict, &metric.equivalence) {
+        (Verdict::Equivalent, Some(tested)) => tested,
+        _ => &metric.difference,
+    }
 }
 
 /// What it would take.

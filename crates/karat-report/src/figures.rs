@@ -55,6 +55,9 @@ impl Scaled for Unscaled {
 /// What stands where there is no number.
 pub(crate) const NONE: &str = "n/a";
 
+/// Digits behind the point that are never exceeded.
+pub(crate) const MOST_DIGITS: usize = 10;
+
 /// Digits behind the point that the scale of a metric deserves.
 pub(crate) fn digits(metric: &impl Scaled, value: f64) -> usize {
     match metric.range() {
@@ -77,6 +80,11 @@ pub(crate) fn to_digits(value: f64, digits: usize) -> String {
     } else {
         text.replace('-', "−")
     }
+}
+
+/// Whether two numbers that differ still do with so many digits behind the point.
+pub(crate) fn differ((one, other): (f64, f64), digits: usize) -> bool {
+    (one - other).abs() <= 0.0 || to_digits(one, digits) != to_digits(other, digits)
 }
 
 /// A value in the metric's own unit.
@@ -147,9 +155,12 @@ pub(crate) fn share(finding: &Finding) -> String {
     }
 }
 
-/// A share as `95 %`.
+/// A share as `95 %`; one below 1 is never shown as 100 %.
 pub(crate) fn percent(share: f64) -> String {
-    let text = format!("{:.1}", 100.0 * share);
+    let percent = 100.0 * share;
+    let tells = |digits: &usize| share >= 1.0 || differ((percent, 100.0), *digits);
+    let digits = (1..MOST_DIGITS).find(tells).unwrap_or(MOST_DIGITS);
+    let text = format!("{percent:.digits$}");
     format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
 }
 

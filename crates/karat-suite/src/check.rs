@@ -62,6 +62,7 @@ impl Checker<'_> {
             Shape::Integer(least) => self.integer(node, least, key),
             Shape::Number(lo, hi) => self.number(node, lo, hi, key),
             Shape::Share => self.wants(node, share(node).is_some(), key, "a number, or a percentage such as 5%"),
+            Shape::Fraction(lo, hi) => self.fraction(node, lo, hi, key),
             Shape::Duration => {
                 let fits = node.text().is_some_and(|text| duration::parse(text).is_some());
                 self.wants(node, fits, key, "a duration such as 500ms, 120s, 20m, 24h or 90d");
@@ -210,6 +211,19 @@ impl Checker<'_> {
                 self.problems.error(&node.place, format!("`{key}` must be at least {lo}, not {number}"));
             }
             None => self.wants(node, false, key, "a number"),
+        }
+    }
+
+    fn fraction(&mut self, node: &Node, lo: f64, hi: f64, key: &str) {
+        let Some((number, percent)) = share(node) else {
+            return self.wants(node, false, key, "a share, such as 0.05 or 5%");
+        };
+        if (lo..=hi).contains(&number) {
+            return;
+        }
+        let problem = self.problems.error(&node.place, format!("`{key}` is a share from {lo} to {hi}, not {number}"));
+        if !percent && (lo..=hi).contains(&(number / 100.0)) {
+            problem.hint(format!("write `{number}%` for {number} of 100"));
         }
     }
 

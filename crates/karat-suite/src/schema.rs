@@ -62,6 +62,7 @@ impl Writer<'_> {
             Shape::Integer(least) => json!({ "type": "integer", "minimum": least }),
             Shape::Number(lo, hi) => number(lo, hi),
             Shape::Share => json!({ "type": ["number", "string"] }),
+            Shape::Fraction(lo, hi) => json!({ "type": ["number", "string"], "minimum": lo, "maximum": hi }),
             Shape::Duration => json!({ "type": "string", "examples": ["500ms", "120s", "20m", "24h", "90d"] }),
             Shape::Span => json!({ "type": "array", "items": { "type": "number" }, "minItems": 2, "maxItems": 2 }),
             Shape::List(inner) => json!({ "type": "array", "items": self.shape(*inner) }),

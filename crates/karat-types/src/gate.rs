@@ -112,6 +112,12 @@ impl Gate {
         }
     }
 
+    /// Its least and its most, where no figure keeps both.
+    pub fn bounds_that_exclude_each_other(&self) -> Option<(f64, f64)> {
+        let (min, max) = (self.min?.value, self.max?.value);
+        (min > max).then_some((min, max))
+    }
+
     /// Whether it looks at this metric, under exactly this name.
     pub fn is_on(&self, metric: &str) -> bool {
         matches!(&self.subject, Subject::Metric(name) if name == metric)

@@ -429,6 +429,9 @@ pub struct CompareArgs {
     /// The smallest difference of a metric that matters: within it the two are equivalent
     #[arg(long, value_name = "METRIC=X", env = "KARAT_COMPARE_MARGIN", value_delimiter = ',')]
     pub margin: Vec<String>,
+    /// Verdicts of any metric that decide the exit code: 2 for `worse`, 4 for `undecided` [default: none, and 0]
+    #[arg(long, value_name = "VERDICT,…", env = "KARAT_COMPARE_FAIL_ON", value_delimiter = ',')]
+    pub fail_on: Vec<FailOnArg>,
     /// Folder of compare.md and compare.json, `-` for stdout [default: a summary on stdout]
     #[arg(short, long, visible_alias = "output", value_name = "DIR", env = "KARAT_COMPARE_OUTPUT_DIR")]
     pub output_dir: Option<String>,
@@ -445,6 +448,15 @@ pub enum CorrectionArg {
     Bh,
     /// Each metric on its own
     None,
+}
+
+/// Verdicts that may decide an exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum FailOnArg {
+    /// The candidate is worse
+    Worse,
+    /// Nothing can be said yet, or a metric has no score on both sides
+    Undecided,
 }
 
 /// Forms of what is no report of a run.

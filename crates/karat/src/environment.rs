@@ -32,22 +32,20 @@ impl Environment {
         self.process.get(name).or_else(|| self.files.get(name)).filter(|value| !value.is_empty()).cloned()
     }
 
-    /// Gives flags the values that only the files have: below the command line and the process environment.
+    /// Gives flags the values that only the files have: below the command line and the process environment. An empty
+    /// variable counts as absent here, too.
     pub fn fill_in(&self, command: clap::Command) -> clap::Command {
         let names: Vec<String> = command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
-        let command = self.fill_in_args(command);
-        names.into_iter().fold(command, |command, name| command.mut_subcommand(name, |sub| self.fill_in_args(sub)))
+        let command = command.mut_args(|arg| self.fill_in_arg(arg));
+        names.into_iter().fold(command, |command, name| command.mut_subcommand(name, |sub| self.fill_in(sub)))
     }
 
-    fn fill_in_args(&self, command: clap::Command) -> clap::Command {
-        command.mut_args(|arg| {
-            let name = arg.get_env().and_then(|name| name.to_str()).map(str::to_owned);
-            let value =
-                name.filter(|name| !self.process.contains_key(name)).and_then(|name| self.files.get(&name).cloned());
-            match value {
-                Some(value) if arg.get_action().takes_values() => arg.default_value(value),
-                _ => arg,
-            }
-        })
+    fn fill_in_arg(&self, arg: clap::Arg) -> clap::Arg {
+        let Some(name) = arg.get_env().and_then(|name| name.to_str()).map(str::to_owned) else { return arg };
+        match (self.process.get(&name), self.get(&name)) {
+            (Some(value), _) if value.is_empty() => arg.env(clap::builder::Resettable::Reset),
+            (None, Some(value)) if arg.get_action().takes_values() => arg.default_value(value),
+            _ => arg,
+        }
     }
 }

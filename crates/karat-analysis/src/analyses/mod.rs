@@ -351,6 +351,12 @@ pub(crate) fn start(plan: &Arc<PlanHeader>) -> Result<(Vec<Running>, Vec<String>
     Ok((running, unknown))
 }
 
+/// Ids of the analyses whose outcome a run of this plan has.
+pub(crate) fn ids(plan: &Arc<PlanHeader>) -> Result<Vec<String>, AnalysisError> {
+    let (running, _) = start(plan)?;
+    Ok(running.into_iter().map(|it| it.spec.id).collect())
+}
+
 /// An analysis under way.
 pub(crate) struct Running {
     spec: AnalysisSpec,

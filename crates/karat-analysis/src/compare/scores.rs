@@ -9,7 +9,8 @@
 //! | 30 and more | paired t | the same | sign-flip, sampled |
 //! | of an ordinal scale | as above | as above | also Wilcoxon (Pratt) |
 //!
-//! Differences that do not vary have no t: the sign-flip p says what their number is worth.
+//! Differences that do not vary have no t: the sign-flip p says what their number is worth. Where no sample differs at
+//! all there is nothing to test: p = 1, and the interval is the point 0.
 
 use karat_stats::bootstrap::{Resampling, bootstrap_mean, jackknife};
 use karat_stats::compare::{
@@ -55,6 +56,8 @@ pub enum Test {
     ClusterT,
     /// The exact sign-flip permutation test.
     SignFlip,
+    /// None: no sample differs, which is p = 1 by definition.
+    Identical,
 }
 
 impl Test {
@@ -65,6 +68,7 @@ impl Test {
             Self::PairedT => "paired t",
             Self::ClusterT => "paired t, cluster-robust",
             Self::SignFlip => "sign-flip, exact",
+            Self::Identical => "no test: no sample differs",
         }
     }
 }
@@ -144,6 +148,9 @@ impl PairedScores {
     }
 
     fn choose(&self, kind: Kind, differences: &[f64]) -> Test {
+        if !differences.is_empty() && differences.iter().all(|d| d.abs() <= 0.0) {
+            return Test::Identical;
+        }
         let pass_fail = |values: &[f64]| values.iter().all(|value| *value <= 0.0 || *value >= 1.0);
         if self.is_clustered() {
             let spread = clustered_mean(differences, &self.clusters, Level::P95).ok().and_then(|it| it.standard_error);
@@ -187,14 +194,14 @@ impl PairedTest {
         mean(&self.differences)
     }
 
-    /// Whether the differences do not vary.
+    /// Whether the interval is only a point: no sample differs, or all do by the same amount (of clusters: by the same
+    /// mean). One sample has no interval at all.
     pub fn is_degenerate(&self) -> bool {
-        is_constant(&self.differences) && self.differences.len() > 1
-    }
-
-    /// Whether no sample differs at all.
-    pub fn is_identical(&self) -> bool {
-        self.differences.iter().all(|d| d.abs() <= 0.0)
+        match self.test {
+            Test::McNemar | Test::PairedT | Test::ClusterT => false,
+            Test::Identical => self.n() > 1,
+            Test::SignFlip => self.n() > 1 && (is_constant(&self.differences) || self.clusters.is_some()),
+        }
     }
 
     /// The two-sided p-value; `None` for no samples.
@@ -208,6 +215,7 @@ impl PairedTest {
                 Some(StudentT::new(robust.df?)?.two_sided(t))
             }),
             Test::SignFlip => sign_flip_p(&self.units()),
+            Test::Identical => Some(1.0),
         }
     }
 
@@ -219,10 +227,8 @@ impl PairedTest {
             Test::McNemar => self.outcomes.interval(level),
             Test::PairedT => paired_t(&self.differences, level).interval,
             Test::ClusterT => self.clustered(level)?.interval,
-            Test::SignFlip if self.is_degenerate() || self.clusters.is_some() => {
-                let decided = self.p()? <= level.alpha() || self.is_identical();
-                decided.then_some(Interval::around(self.mean()?, 0.0, level, Method::Degenerate))
-            }
+            Test::Identical => self.collapsed(level),
+            Test::SignFlip if self.is_degenerate() => self.collapsed(level).filter(|_| self.p() <= Some(level.alpha())),
             Test::SignFlip => sign_flip_interval(&self.differences, level),
         }
     }
@@ -248,7 +254,7 @@ impl PairedTest {
     pub fn fewest(&self, level: Level) -> f64 {
         match self.test {
             Test::SignFlip => (2.0 / level.alpha()).log2().ceil(),
-            Test::McNemar | Test::PairedT | Test::ClusterT => 2.0,
+            Test::McNemar | Test::PairedT | Test::ClusterT | Test::Identical => 2.0,
         }
     }
 
@@ -268,6 +274,7 @@ impl PairedTest {
                 others.extend(self.bootstrap(level, seed));
             }
             Test::PairedT | Test::ClusterT => others.extend(self.flipped(seed)),
+            Test::Identical => {}
         }
         if self.kind == Kind::Ordinal && self.clusters.is_none() {
             let ranks = wilcoxon(&self.differences, WilcoxonZeros::Pratt);
@@ -275,6 +282,12 @@ impl PairedTest {
             others.push(SecondTest::of_p("Wilcoxon signed-rank (Pratt)", p));
         }
         others
+    }
+
+    /// The mean as an interval without a width.
+    fn collapsed(&self, level: Level) -> Option<Interval> {
+        let point = Interval::around(self.mean()?, 0.0, level, Method::Degenerate);
+        self.is_degenerate().then_some(point)
     }
 
     fn clustered(&self, level: Level) -> Option<karat_stats::describe::ClusteredMean> {

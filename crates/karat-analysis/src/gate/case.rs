@@ -1,10 +1,10 @@
 //! A gate's cases: metric × unit × bound.
 
-use karat_types::{Gate, PlanHeader, Subject, Threshold};
+use karat_types::{Against, Gate, PlanHeader, Subject, Threshold};
 use serde_json::Value;
 
 use super::{fits, scope::Scope, subject};
-use crate::{AnalysisError, Findings};
+use crate::Findings;
 
 /// Which bound of a gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,6 +23,11 @@ impl Side {
             Self::MaxDrop => "max_drop",
             Self::MaxRise => "max_rise",
         }
+    }
+
+    /// Whether the bound is the least that is allowed.
+    pub(super) fn is_least(self) -> bool {
+        matches!(self, Self::Min | Self::MaxDrop)
     }
 
     /// Whether it bounds a change rather than a figure.
@@ -65,16 +70,13 @@ pub(super) struct Case<'a> {
 }
 
 /// The cases of a gate.
-///
-/// # Errors
-/// A metric that the run does not have.
-pub(super) fn of<'a>(findings: &Findings, gate: &'a Gate, scope: &'a Scope) -> Result<Vec<Case<'a>>, AnalysisError> {
+pub(super) fn of<'a>(findings: &Findings, gate: &'a Gate, scope: &'a Scope) -> Vec<Case<'a>> {
     let sides =
         [(Side::Min, gate.min), (Side::Max, gate.max), (Side::MaxDrop, gate.max_drop), (Side::MaxRise, gate.max_rise)];
     let bounds: Vec<(Side, Threshold)> = sides.into_iter().filter_map(|(side, bound)| Some((side, bound?))).collect();
     let (targets, units) = match &gate.subject {
         Subject::Finding(path) => (vec![Target::Finding(path.as_str())], vec![Unit::default()]),
-        Subject::Metric(_) => (metrics(&findings.plan, gate)?, units(findings, gate, scope)),
+        Subject::Metric(_) => (metrics(&findings.plan, gate), units(findings, gate, scope)),
     };
     // A gate that looks at nothing knows nothing: it must not vanish as if it had passed.
     let units = if units.is_empty() { vec![Unit::default()] } else { units };
@@ -91,35 +93,29 @@ pub(super) fn of<'a>(findings: &Findings, gate: &'a Gate, scope: &'a Scope) -> R
             }));
         }
     }
-    Ok(cases)
+    cases
 }
 
-fn metrics<'a>(plan: &PlanHeader, gate: &Gate) -> Result<Vec<Target<'a>>, AnalysisError> {
-    let pattern = subject(gate);
+/// The metrics that a gate names; [`problem::of`](super::problem::of) has seen to it that there are some.
+fn metrics<'a>(plan: &PlanHeader, gate: &Gate) -> Vec<Target<'a>> {
     let names = plan.metrics.iter().enumerate();
-    let found: Vec<Target<'_>> =
-        names.filter(|(_, metric)| fits(pattern, &metric.name)).map(|(at, _)| Target::Metric(at)).collect();
-    if found.is_empty() {
-        let known: Vec<&str> = plan.metrics.iter().map(|metric| metric.name.as_str()).collect();
-        return Err(AnalysisError::Gate {
-            gate: gate.id.clone(),
-            what: format!("the run has no metric `{pattern}`; it has: {}", known.join(", ")),
-        });
-    }
-    Ok(found)
+    names.filter(|(_, metric)| fits(subject(gate), &metric.name)).map(|(at, _)| Target::Metric(at)).collect()
 }
 
-/// The units of a gate, without those that its condition leaves empty.
+/// The units of a gate, without those that its condition leaves empty, and without the systems that the others are
+/// compared with.
 fn units(findings: &Findings, gate: &Gate, scope: &Scope) -> Vec<Unit> {
     let samples = findings.samples();
-    let all = || (0..samples).flat_map(|sample| findings.run.systems.iter().map(move |system| (sample, *system)));
+    let judged = |system: &usize| !is_reference(&findings.plan, gate, *system);
     if gate.per == "run" {
-        let unit = Unit { systems: findings.run.systems.clone(), ..Unit::default() };
-        return if all().any(|(sample, system)| scope.holds(sample, system)) { vec![unit] } else { Vec::new() };
+        let systems: Vec<usize> = findings.run.systems.iter().copied().filter(judged).collect();
+        let mut cells = (0..samples).flat_map(|sample| systems.iter().map(move |system| (sample, *system)));
+        let any = cells.any(|(sample, system)| scope.holds(sample, system));
+        return if any { vec![Unit { systems, ..Unit::default() }] } else { Vec::new() };
     }
     let mut units = Vec::new();
     for group in &findings.systems {
-        let Some(&system) = group.systems.first() else { continue };
+        let Some(system) = group.systems.first().copied().filter(judged) else { continue };
         let unit = Unit { systems: vec![system], system: Some(group.id.clone()), ..Unit::default() };
         let mut held = (0..samples).filter(|sample| scope.holds(*sample, system)).peekable();
         match (gate.per.as_str(), &scope.groups) {
@@ -136,23 +132,11 @@ fn units(findings: &Findings, gate: &Gate, scope: &Scope) -> Vec<Unit> {
     units
 }
 
-/// Whether a run of this plan has what a gate names.
-///
-/// # Errors
-/// A metric, variant or model that it does not have.
-pub(super) fn check(plan: &PlanHeader, gate: &Gate) -> Result<(), AnalysisError> {
-    use karat_types::Against::{Model, Variant};
-    if matches!(gate.subject, Subject::Metric(_)) {
-        metrics(plan, gate)?;
+/// Whether a system is the one that a gate compares the others with.
+fn is_reference(plan: &PlanHeader, gate: &Gate, system: usize) -> bool {
+    match &gate.against {
+        Some(Against::Variant(id)) => plan.system_variant(system) == id,
+        Some(Against::Model(id)) => plan.system_model(system).is_some_and(|model| model.id == *id),
+        _ => false,
     }
-    let (kind, id, known): (_, _, Vec<&str>) = match &gate.against {
-        Some(Variant(id)) => ("variant", id, plan.variants.iter().map(|it| it.id.as_str()).collect()),
-        Some(Model(id)) => ("model", id, plan.models.iter().map(|it| it.id.as_str()).collect()),
-        _ => return Ok(()),
-    };
-    if known.contains(&id.as_str()) {
-        return Ok(());
-    }
-    let what = format!("it compares with the {kind} `{id}`, which the run does not have; it has: {}", known.join(", "));
-    Err(AnalysisError::Gate { gate: gate.id.clone(), what })
 }

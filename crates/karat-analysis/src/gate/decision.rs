@@ -5,9 +5,9 @@ use karat_types::{Decide, Exit, PlanHeader, Policy};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::case::{Case, Side, Target};
-use super::evidence::{Basis, Court, Evidence};
+use super::evidence::{Basis, Court};
 use super::kpi::Kpi;
-use super::subject;
+use super::words::Words;
 use crate::finding::Finding;
 
 /// What a gate says.
@@ -89,7 +89,7 @@ impl Decision {
 }
 
 /// `{id, metric, finding?, system?, sample?, group?, bound, threshold, verdict, observed, reference?, change?, interval,
-/// level?, method?, n, decide, reason}`; `metric` is the path of a finding, too.
+/// level?, method?, n, degenerate?, decide, reason}`; `metric` is the path of a finding, too.
 impl Serialize for Decision {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
@@ -120,6 +120,9 @@ impl Serialize for Decision {
         map.serialize_entry("level", &finding.and_then(Finding::level))?;
         map.serialize_entry("method", &finding.map(Finding::method))?;
         map.serialize_entry("n", &finding.map_or(0, Finding::n))?;
+        if finding.is_some_and(Finding::is_degenerate) {
+            map.serialize_entry("degenerate", &true)?;
+        }
         map.serialize_entry("decide", if self.by_interval { "interval" } else { "point" })?;
         map.serialize_entry("reason", &self.reason)?;
         map.end()
@@ -253,97 +256,4 @@ fn unit(court: &Court<'_>, case: &Case<'_>) -> Option<&'static str> {
     let Target::Metric(metric) = case.target else { return None };
     let plan = &court.findings.plan;
     plan.unit_of(plan.metrics.get(metric)?)
-}
-
-/// What is said of a case.
-struct Words<'a> {
-    case: &'a Case<'a>,
-    evidence: &'a Evidence,
-    unit: Option<&'static str>,
-}
-
-impl Words<'_> {
-    fn judge(&self, finding: &Finding, limit: f64, by_interval: bool) -> (Verdict, String) {
-        let least = matches!(self.case.side, Side::Min | Side::MaxDrop);
-        // Sums of decimal fractions miss the bound by the last digits: 7.3 - 8.3 is a drop of exactly 1.
-        let slack = 1e-9 * limit.abs().max(1.0);
-        let keeps = |value: f64| if least { value >= limit - slack } else { value <= limit + slack };
-        let value = finding.value();
-        if !by_interval {
-            let verdict = if keeps(value) { Verdict::Pass } else { Verdict::Fail };
-            return (verdict, self.point(value, limit, verdict == Verdict::Pass));
-        }
-        let Some((lo, hi)) = finding.interval() else {
-            let n = finding.n();
-            return (
-                Verdict::Undecided,
-                format!("{} has no interval (n = {n}), and the gate decides by it", self.figure(value)),
-            );
-        };
-        let level = finding.level().unwrap_or_default() * 100.0;
-        let shown =
-            format!("{} ({level:.4} % interval {} to {})", self.figure(value), self.figure(lo), self.figure(hi))
-                .replace(".0000 %", " %");
-        match (keeps(lo), keeps(hi)) {
-            (true, true) => (Verdict::Pass, format!("{shown} keeps {}", self.rule(limit))),
-            (false, false) => (Verdict::Fail, format!("{shown} breaks {}", self.rule(limit))),
-            _ => (Verdict::Undecided, format!("{shown} holds the threshold of {}", self.rule(limit))),
-        }
-    }
-
-    fn rule(&self, limit: f64) -> String {
-        let side = self.case.side;
-        format!("{} {}", side.name(), self.figure(if side.is_change() { limit.abs() } else { limit }))
-    }
-
-    fn point(&self, value: f64, limit: f64, kept: bool) -> String {
-        let name = subject(self.case.gate);
-        let (shown, bound) = (self.figure(value), self.figure(limit));
-        match (self.case.side, kept) {
-            (Side::Min, true) => format!("{shown} ≥ {bound}"),
-            (Side::Min, false) => format!("{name} {shown} < gate {bound}"),
-            (Side::Max, true) => format!("{shown} ≤ {bound}"),
-            (Side::Max, false) => format!("{name} {shown} > gate {bound}"),
-            (Side::MaxDrop, _) => self.change("drop", -value, limit.abs(), kept),
-            (Side::MaxRise, _) => self.change("rise", value, limit.abs(), kept),
-        }
-    }
-
-    /// `a rise of 1619 ms (193 %, from 839 ms to 2458 ms) is above the 167.8 ms (20 %) that is allowed`.
-    fn change(&self, word: &str, by: f64, limit: f64, kept: bool) -> String {
-        let at_most = if kept { "within" } else { "above" };
-        let (shown, bound) = (self.figure(by), self.figure(limit));
-        let ends = self.evidence.reference.zip(self.evidence.observed).filter(|_| by != 0.0);
-        let ends = ends.map(|(from, to)| {
-            let share = if from == 0.0 { String::new() } else { format!("{}, ", percent(by / from.abs())) };
-            format!(" ({share}from {} to {})", self.figure(from), self.figure(to))
-        });
-        let threshold = self.case.threshold;
-        let share = if threshold.percent { format!(" ({})", percent(threshold.value)) } else { String::new() };
-        format!("a {word} of {shown}{} is {at_most} the {bound}{share} that is allowed", ends.unwrap_or_default())
-    }
-
-    /// A number as a reader wants it: three decimals, more where it is small, with its unit.
-    fn figure(&self, value: f64) -> String {
-        let value = value + 0.0;
-        match self.unit {
-            Some("USD") if value < 0.0 => format!("-${}", significant(-value)),
-            Some("USD") => format!("${}", significant(value)),
-            Some(unit) => format!("{} {unit}", significant(value)),
-            None if value != 0.0 && value.abs() < 0.001 => format!("{value:.2e}"),
-            None => format!("{value:.3}"),
-        }
-    }
-}
-
-/// Four significant digits, and all of a whole number.
-fn significant(value: f64) -> String {
-    let magnitude = if value == 0.0 { 0.0 } else { value.abs().log10().floor() };
-    let digits = (3.0 - magnitude).clamp(0.0, 12.0) as usize;
-    let text = format!("{value:.digits$}");
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
-}
-
-fn percent(share: f64) -> String {
-    format!("{} %", significant(share * 100.0))
 }

@@ -138,7 +138,7 @@ impl Court<'_> {
         let (observed, unscored) = self.observations(case, metric);
         let figure = estimate::figure(&observed, measure.aggregate, measure.binary, measure.level);
         let basis = match &figure {
-            None => Basis::Missing("no cell has a score".to_owned()),
+            None => Basis::Missing(self.no_score(case)),
             Some(_) => Basis::Observed(observed, measure.aggregate, measure.binary),
         };
         Evidence { observed: figure.map(|it| it.value()), unscored, basis, ..Evidence::default() }
@@ -152,7 +152,7 @@ impl Court<'_> {
         let figure = estimate::figure(&observed, measure.aggregate, measure.binary, measure.level);
         let evidence = Evidence { observed: figure.as_ref().map(Finding::value), unscored, ..Evidence::default() };
         let missing = |why: String, evidence: Evidence| Evidence { basis: Basis::Missing(why), ..evidence };
-        let Some(now) = figure else { return missing("no cell has a score".to_owned(), evidence) };
+        let Some(now) = figure else { return missing(self.no_score(case), evidence) };
         let mut partners = Vec::new();
         for &system in &case.unit.systems {
             match self.partner(case, system) {
@@ -181,6 +181,14 @@ impl Court<'_> {
                 Evidence { reference: before.value, basis: Basis::Apart(now, before), remark, ..evidence }
             }
             _ => missing(format!("{} has no result of this", self.compared(case)), evidence),
+        }
+    }
+
+    fn no_score(&self, case: &Case<'_>) -> String {
+        match &case.gate.condition {
+            Some(condition) if self.cells(case).next().is_none() => format!("no cell fits `where: {condition}`"),
+            _ if self.cells(case).next().is_none() => "there is no cell to look at".to_owned(),
+            _ => "no cell has a score".to_owned(),
         }
     }
 

@@ -18,13 +18,16 @@ mod evidence;
 mod kpi;
 mod level;
 mod path;
+mod problem;
 mod scope;
+mod words;
 
 use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
 
 use karat_types::{Gate, PlanHeader, Policy, Rules, RunRows, Subject};
 
-use crate::{AnalysisError, Findings, Pinned};
+use crate::{AnalysisError, Findings, GateProblem, Pinned};
 pub use decision::{Decision, Verdict, Verdicts};
 use evidence::Court;
 pub use kpi::{Kpi, KpiBound};
@@ -53,11 +56,10 @@ pub fn decide(
     references: &References,
 ) -> Result<Verdicts, AnalysisError> {
     check(&findings.plan, rules)?;
+    check_paths(findings, &rules.gates)?;
     let scopes = Scope::read(findings, rows, &rules.gates)?;
-    let mut cases = Vec::new();
-    for (gate, scope) in rules.gates.iter().zip(&scopes) {
-        cases.extend(case::of(findings, gate, scope)?);
-    }
+    let gates = rules.gates.iter().zip(&scopes);
+    let cases: Vec<case::Case<'_>> = gates.flat_map(|(gate, scope)| case::of(findings, gate, scope)).collect();
     let court = Court { findings, references, policy: &rules.policy };
     let levels = level::levels(&court, &cases);
     let decisions: Vec<Decision> =
@@ -69,9 +71,24 @@ pub fn decide(
 /// Whether a run of this plan has all that its gates name, so that nothing is paid for a run that cannot be judged.
 ///
 /// # Errors
-/// A gate that names a metric, variant or model that it does not have.
-pub fn check(plan: &PlanHeader, rules: &Rules) -> Result<(), AnalysisError> {
-    rules.gates.iter().try_for_each(|gate| case::check(plan, gate))
+/// Every gate that names a metric, analysis, variant or model that it does not have, or that nothing can keep.
+pub fn check(plan: &Arc<PlanHeader>, rules: &Rules) -> Result<(), AnalysisError> {
+    let analyses = crate::analyses::ids(plan)?;
+    let problems = rules.gates.iter().flat_map(|gate| problem::of(plan, &analyses, gate));
+    let problems: Vec<GateProblem> = problems.collect();
+    if problems.is_empty() { Ok(()) } else { Err(AnalysisError::Gates(problems)) }
+}
+
+/// Whether every path under `analyses` leads somewhere, as far as a typo can be told from what a run does not have.
+fn check_paths(findings: &Findings, gates: &[Gate]) -> Result<(), AnalysisError> {
+    let problem = |gate: &Gate| {
+        let Subject::Finding(path) = &gate.subject else { return None };
+        let meant = path::misspelt(findings, path)?;
+        let what = format!("there is no `{path}` under `analyses` (did you mean `{meant}`?)");
+        Some(GateProblem { gate: gate.id.clone(), what })
+    };
+    let problems: Vec<GateProblem> = gates.iter().filter_map(problem).collect();
+    if problems.is_empty() { Ok(()) } else { Err(AnalysisError::Gates(problems)) }
 }
 
 /// Systems of which more cells failed than the policy allows, with their share.

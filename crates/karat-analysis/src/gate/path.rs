@@ -1,23 +1,52 @@
 //! Findings by their path under `analyses`.
 
+use karat_text::similar::nearest;
 use serde_json::Value;
 
 use crate::finding::Finding;
 use crate::findings::Findings;
+use crate::texts::excerpt;
 
 /// The finding at a path such as `agreement.quality.helpful.alpha`; keys may hold dots themselves.
 ///
 /// # Errors
-/// No such analysis or path, or no number there; the text says which.
+/// No number there; the text says what there is.
 pub(super) fn finding(findings: &Findings, path: &str) -> Result<Finding, String> {
+    let nothing = |at: String| format!("there is no number at `{path}` under `analyses`{at}");
+    let (analysis, value) = outcome(findings, path).ok_or_else(|| nothing(String::new()))?;
+    let (found, left) = walk(&value, rest(path, analysis).unwrap_or_default());
+    if !left.is_empty() {
+        return Err(nothing(format!(": there is no `{left}` in {}", listed(found))));
+    }
+    number(found).ok_or_else(|| nothing(format!(", but {}", listed(found))))
+}
+
+/// The path that one was most likely meant to be, where it leads nowhere.
+pub(super) fn misspelt(findings: &Findings, path: &str) -> Option<String> {
+    let (analysis, value) = outcome(findings, path)?;
+    let (found, left) = walk(&value, rest(path, analysis)?);
+    let names: Vec<&str> = found.as_object()?.keys().map(String::as_str).collect();
+    let first = left.split_once('.').map_or(left, |(first, _)| first);
+    let near = nearest(first, names).filter(|_| !left.is_empty())?;
+    let (before, after) = (path.strip_suffix(left)?, left.strip_prefix(first)?);
+    Some(format!("{before}{near}{after}"))
+}
+
+/// Id and outcome of the analysis that a path begins with.
+fn outcome<'f>(findings: &'f Findings, path: &str) -> Option<(&'f str, Value)> {
     let named = |it: &&crate::Analysed| rest(path, &it.id).is_some();
-    let Some(analysis) = findings.analyses.iter().filter(named).max_by_key(|it| it.id.len()) else {
-        let known: Vec<&str> = findings.analyses.iter().map(|it| it.id.as_str()).collect();
-        return Err(format!("there is no finding `{path}`: the analyses of the run are {}", known.join(", ")));
-    };
-    let value = serde_json::to_value(&analysis.outcome).map_err(|error| format!("reading `{path}`: {error}"))?;
-    let found = walk(&value, rest(path, &analysis.id).unwrap_or_default());
-    found.and_then(number).ok_or_else(|| format!("there is no number at `{path}` under `analyses`"))
+    let analysis = findings.analyses.iter().filter(named).max_by_key(|it| it.id.len())?;
+    Some((&analysis.id, serde_json::to_value(&analysis.outcome).ok()?))
+}
+
+/// What a reader can go on from.
+fn listed(value: &Value) -> String {
+    match value {
+        Value::Object(members) => excerpt(&members.keys().cloned().collect::<Vec<_>>().join(", "), 200),
+        Value::Array(items) => format!("a list of {}", items.len()),
+        Value::Null => "nothing, since it is undefined".to_owned(),
+        other => excerpt(&other.to_string(), 200),
+    }
 }
 
 /// The human-anchored figure of a metric, of a system where one is meant.
@@ -32,29 +61,26 @@ pub(super) fn anchored(findings: &Findings, metric: &str, system: Option<&str>) 
 }
 
 /// What follows a key at the beginning of a path.
-fn rest<'p>(path: &'p str, key: &str) -> Option<&'p str> {
+pub(super) fn rest<'p>(path: &'p str, key: &str) -> Option<&'p str> {
     let rest = path.strip_prefix(key)?;
     if rest.is_empty() { Some(rest) } else { rest.strip_prefix('.') }
 }
 
-/// The value at a path: at each step the longest key that fits; lists by position.
-fn walk<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
-    if path.is_empty() {
-        return Some(value);
-    }
-    match value {
-        Value::Object(members) => {
-            let mut fitting: Vec<(&String, &Value)> =
-                members.iter().filter(|(key, _)| rest(path, key).is_some()).collect();
-            fitting.sort_by_key(|(key, _)| std::cmp::Reverse(key.len()));
-            fitting.into_iter().find_map(|(key, member)| walk(member, rest(path, key)?))
-        }
+/// The value at a path and what is left of the path where that leads nowhere: at each step the longest key that fits;
+/// lists by position.
+fn walk<'v, 'p>(value: &'v Value, path: &'p str) -> (&'v Value, &'p str) {
+    let next = |key: &str, member: &'v Value| Some(walk(member, rest(path, key)?));
+    let ways: Vec<(&Value, &str)> = match value {
+        _ if path.is_empty() => Vec::new(),
+        Value::Object(members) => members.iter().filter_map(|(key, member)| next(key, member)).collect(),
         Value::Array(items) => {
-            let (at, after) = path.split_once('.').unwrap_or((path, ""));
-            walk(items.get(at.parse::<usize>().ok()?)?, after)
+            let first = path.split_once('.').map_or(path, |(first, _)| first);
+            let item = first.parse::<usize>().ok().and_then(|at| items.get(at));
+            item.and_then(|item| next(first, item)).into_iter().collect()
         }
-        _ => None,
-    }
+        _ => Vec::new(),
+    };
+    ways.into_iter().min_by_key(|(_, left)| left.len()).unwrap_or((value, path))
 }
 
 /// A number, or an object with `value` and what belongs to it.
@@ -74,8 +100,8 @@ mod tests {
     fn keys_may_hold_dots() {
         let value =
             json!({ "quality.helpful": { "alpha": 0.7 }, "quality": { "helpful": { "alpha": 0.1, "n": [1, 2] } } });
-        assert_eq!(walk(&value, "quality.helpful.alpha"), Some(&json!(0.7)));
-        assert_eq!(walk(&value, "quality.helpful.n.1"), Some(&json!(2)));
-        assert_eq!(walk(&value, "quality.other"), None);
+        assert_eq!(walk(&value, "quality.helpful.alpha"), (&json!(0.7), ""));
+        assert_eq!(walk(&value, "quality.helpful.n.1"), (&json!(2), ""));
+        assert_eq!(walk(&value, "quality.other").1, "other");
     }
 }

@@ -8,7 +8,7 @@ use karat_text::template::{Context, Expression};
 use karat_types::{CellRow, Gate, RunRows, SampleRecord};
 use serde_json::{Map, Value, json};
 
-use crate::{AnalysisError, Findings};
+use crate::{AnalysisError, Findings, GateProblem};
 
 /// Units that are no column.
 const UNITS: [&str; 3] = ["system", "run", "sample"];
@@ -70,7 +70,7 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn new(findings: &Findings, gate: &'a Gate) -> Result<Self, AnalysisError> {
-        let wrong = |what: String| AnalysisError::Gate { gate: gate.id.clone(), what };
+        let wrong = |what: String| refused(gate, what);
         let condition = gate.condition.as_deref().map(Expression::compile).transpose();
         let column = (!UNITS.contains(&gate.per.as_str())).then(|| Path::parse(&gate.per)).transpose();
         let condition = condition.map_err(|error| wrong(error.message))?;
@@ -89,7 +89,7 @@ impl<'a> Reader<'a> {
     }
 
     fn row(&mut self, sample: usize, row: &CellRow<'_>, findings: &Findings) -> Result<(), AnalysisError> {
-        let wrong = |what: String| AnalysisError::Gate { gate: self.gate.id.clone(), what };
+        let wrong = |what: String| refused(self.gate, what);
         if let (Some(path), Some((groups, values))) = (&self.column, &mut self.scope.groups) {
             let value = path.first_in(&columns(row.sample)).cloned().ok_or_else(|| {
                 wrong(format!(
@@ -125,6 +125,10 @@ impl<'a> Reader<'a> {
         }
         Ok(())
     }
+}
+
+fn refused(gate: &Gate, what: String) -> AnalysisError {
+    AnalysisError::Gates(vec![GateProblem { gate: gate.id.clone(), what }])
 }
 
 /// What is stored of a sample, as its columns.

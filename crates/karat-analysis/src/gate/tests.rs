@@ -1,9 +1,9 @@
-use karat_types::{Against, Decide, Exit, Gate, Policy, Rules, Threshold};
+use karat_types::{Against, Decide, Exit, Gate, Policy, Rules, Subject, Threshold};
 use proptest::prelude::*;
 
 use super::*;
 use crate::testing::{MemoryRun, Sketch};
-use crate::{Options, analyse};
+use crate::{Finding, Options, analyse};
 
 const METRIC: &str = "quality.overall";
 
@@ -79,6 +79,43 @@ fn relative_bounds_follow_the_baseline() {
     let rise = gate(|it| it.max_rise = at(0.5));
     let run = Sketch::new(1, 1, 4).fill(5.6).run();
     assert_eq!(say(&run, vec![rise], Policy::default(), &pinned(&before)).exit(), Exit::GateFailed);
+}
+
+/// A value and its threshold are shown in as many digits as tell them apart, and never compare as they do not.
+#[test]
+fn what_is_shown_compares_as_the_numbers_do() {
+    let reason = |value: f64, min: f64, decide: Decide| {
+        let run = Sketch::new(1, 1, 3).fill(value).run();
+        let rule = gate(|it| (it.min, it.decide) = (at(min), decide));
+        say(&run, vec![rule], Policy::default(), &References::default()).decisions[0].reason.clone()
+    };
+    assert_eq!(reason(0.7622, 0.7624, Decide::Point), "quality.overall 0.7622 < gate 0.7624");
+    assert_eq!(reason(0.762_500_1, 0.7625, Decide::Point), "0.763 ≥ 0.762");
+    assert_eq!(reason(0.762_499_999_99, 0.7625, Decide::Point), "0.762 ≥ 0.762");
+    assert_eq!(reason(0.5, -1.0, Decide::Point), "0.500 ≥ -1.000");
+    let collapsed = reason(0.7622, 0.7624, Decide::Interval);
+    assert!(collapsed.contains("0.7622 to 0.7622") && collapsed.contains("all 3 values are equal"), "{collapsed}");
+}
+
+/// A demanded rise keeps its sign in words, and what others are compared with is not compared with itself.
+#[test]
+fn a_model_is_not_compared_with_itself() {
+    let against = |per: &str| {
+        gate(|it| {
+            it.against = Some(Against::Model("model-a".to_owned()));
+            it.max_drop = at(-1.0);
+            it.per = per.to_owned();
+        })
+    };
+    for per in ["system", "run"] {
+        let verdicts = say(&two([8.5; 4]), vec![against(per)], Policy::default(), &References::default());
+        let [only] = verdicts.decisions.as_slice() else { panic!("{verdicts:?}") };
+        assert_eq!(
+            (only.verdict, only.threshold, only.finding.as_ref().map(Finding::n)),
+            (Verdict::Fail, Some(-1.0), Some(4))
+        );
+        assert_eq!(only.reason, "a drop of -0.500 is above the -1.000 that is allowed");
+    }
 }
 
 /// Without a baseline, or without this system in it, nothing is known; only a policy makes that a failure.
@@ -190,13 +227,28 @@ fn a_gate_that_looks_at_nothing_never_passes() {
     assert!(told("this run does not have: 3 of 4"), "{:?}", verdicts.notes);
 }
 
-/// What a gate names must be there, and the message says what is.
+/// What a gate names must be there; the message says what is, of all gates at once.
 #[test]
-fn an_unknown_metric_is_an_error_before_anything_is_decided() {
+fn what_a_gate_names_is_checked_before_anything_is_decided() {
     let run = two([8.0; 4]);
-    let rules = Rules { gates: vec![Gate { min: at(1.0), ..Gate::on("quality.overal") }], ..Rules::default() };
-    let error = check(&run.header.plan, &rules).unwrap_err().to_string();
-    assert!(error.contains("quality.overal") && error.contains(METRIC), "{error}");
+    let finding = |path: &str| Gate { subject: Subject::Finding(path.to_owned()), ..gate(|it| it.max = at(1.0)) };
+    let wrong = vec![
+        Gate { min: at(1.0), ..Gate::on("quality.overal") },
+        gate(|it| (it.min, it.max) = (at(3.0), at(2.0))),
+        gate(|it| (it.max_drop, it.against) = (at(1.0), Some(Against::Model("model-c".to_owned())))),
+        finding("errrors.kinds"),
+    ];
+    let error = check(&run.header.plan, &Rules { gates: wrong, ..Rules::default() }).unwrap_err().to_string();
+    for part in ["did you mean `quality.overall`", "at least 3 and at most 2", "model-c", "did you mean `errors`"] {
+        assert!(error.contains(part), "{part}: {error}");
+    }
+    assert_eq!(error.lines().count(), 4);
+    let misspelt = Rules { gates: vec![finding("errors.kind")], ..Rules::default() };
+    let error = decide(&findings_of(&run), &run, &misspelt, &References::default()).unwrap_err().to_string();
+    assert!(error.contains("did you mean `errors.kinds`"), "{error}");
+    let absent = say(&run, vec![finding("errors.other")], Policy::default(), &References::default());
+    assert_eq!(absent.verdict(), Some(Verdict::Undecided));
+    assert!(absent.decisions[0].reason.contains("kinds"), "{}", absent.decisions[0].reason);
     let pattern = Rules { gates: vec![Gate { min: at(1.0), ..Gate::on("quality.*") }], ..Rules::default() };
     check(&run.header.plan, &pattern).unwrap();
 }

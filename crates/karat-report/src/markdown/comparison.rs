@@ -1,5 +1,6 @@
 //! A comparison of two runs, systems, models or variants.
 
+use karat_analysis::Finding;
 use karat_analysis::compare::{Compared, ComparedMetric, SideSummary};
 
 use super::page::{Column, Inline, Page};
@@ -18,6 +19,9 @@ pub fn comparison(compared: &Compared) -> String {
     page.list(
         compared.metrics.iter().map(|metric| Inline::code(&metric.metric).and(": ").and_text(conclusion(metric))),
     );
+    page.list(
+        compared.not_compared.iter().map(|it| Inline::code(&it.metric).and(": not compared; ").and_text(&it.reason)),
+    );
     super::changes::write(&mut page, &compared.diagnostics);
     beside(&mut page, compared);
     for warning in &compared.warnings {
@@ -33,7 +37,8 @@ fn side(role: &'static str, side: &SideSummary) -> Inline {
 }
 
 fn results(page: &mut Page, compared: &Compared) {
-    let heads = [
+    let with_margin = compared.metrics.iter().any(|metric| metric.equivalence.is_some());
+    let mut heads = vec![
         Column::left(Inline::plain("Metric")),
         Column::right(Inline::plain("Baseline")),
         Column::right(Inline::plain("Candidate")),
@@ -47,7 +52,7 @@ fn results(page: &mut Page, compared: &Compared) {
         Column::left(Inline::plain("Verdict")),
     ];
     let row = |metric: &ComparedMetric| {
-        vec![
+        let mut row = vec![
             Inline::code(&metric.metric),
             Inline::text(figures::full_interval(metric, &metric.baseline)),
             Inline::text(figures::full_interval(metric, &metric.candidate)),
@@ -59,9 +64,26 @@ fn results(page: &mut Page, compared: &Compared) {
             Inline::text(count(metric.difference.n())),
             Inline::plain(metric.test),
             Inline::plain(verdict(metric.verdict)).bold(),
-        ]
+        ];
+        if with_margin {
+            row.insert(
+                6,
+                Inline::text(metric.equivalence.as_ref().map_or(NONE.to_owned(), |it| equivalence(metric, it))),
+            );
+        }
+        row
     };
+    if with_margin {
+        heads.insert(6, Column::right(Inline::plain("Interval of equivalence")));
+    }
     page.table(&heads, compared.metrics.iter().map(row));
+}
+
+/// `−0.05 to +0.07 (90 %) against ±0.2`.
+fn equivalence(metric: &ComparedMetric, tested: &Finding) -> String {
+    let level = tested.level().map_or(String::new(), |level| format!(" ({})", percent(level)));
+    let margin = metric.margin.map_or(String::new(), |margin| format!(" against ±{}", size(metric, margin)));
+    format!("{}{level}{margin}", bounds(metric, tested))
 }
 
 fn beside(page: &mut Page, compared: &Compared) {

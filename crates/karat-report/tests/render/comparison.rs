@@ -34,7 +34,13 @@ fn a_comparison_in_every_form() {
     insta::assert_snapshot!("better_markdown", markdown::comparison(&better));
     insta::assert_snapshot!("better_json", comparison::json(&better).unwrap());
     insta::assert_snapshot!("undecided_terminal", comparison::terminal(&compared(0.05, "20261102-after", Some(0.04))));
-    insta::assert_snapshot!("equivalent_terminal", comparison::terminal(&compared(0.01, "20261102-after", Some(0.2))));
+    let equivalent = compared(0.01, "20261102-after", Some(0.2));
+    insta::assert_snapshot!("equivalent_terminal", comparison::terminal(&equivalent));
+    insta::assert_snapshot!("equivalent_markdown", markdown::comparison(&equivalent));
+    let (before, after) = (run(0, 40, 0.0, 0.0), run(0, 40, 0.0, 0.0));
+    let side = |label, findings| Side::of(label, findings, None, None).unwrap();
+    let same = compare(&side("before", &before), &side("after", &after), &Options::default()).unwrap();
+    insta::assert_snapshot!("identical_terminal", comparison::terminal(&same));
 }
 
 /// House rule: what comes from outside is shown, not obeyed.

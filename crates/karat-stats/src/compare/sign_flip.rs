@@ -19,7 +19,7 @@ pub const EXACT_UP_TO: usize = 20;
 const ENUMERABLE: usize = 40;
 
 /// Halvings that bring the ends of an inverted test to the precision of a double.
-const BISECTIONS: u32 = 60;
+const BISECTIONS: u32 = 52;
 
 /// Sums within this share of Σ|d| of each other count as ties; rounding must not decide.
 const SLACK: f64 = 1e-14;
@@ -156,13 +156,22 @@ fn flipped_sum(differences: &[f64], rng: &mut impl Rng) -> f64 {
     total
 }
 
-/// All 2ᵏ sums of ±d, ascending.
+/// All 2ᵏ sums of ±d, ascending: the sums before, once less d and once more, are merged.
 fn signed_sums(differences: &[f64]) -> Vec<f64> {
     let mut sums = vec![0.0];
-    for d in differences {
-        sums = sums.iter().flat_map(|s| [s - d, s + d]).collect();
+    let mut merged = Vec::with_capacity(1 << differences.len());
+    for d in differences.iter().map(|d| d.abs()) {
+        let mut less = sums.iter().map(|s| s - d).peekable();
+        for more in sums.iter().map(|s| s + d) {
+            while let Some(smaller) = less.next_if(|less| *less <= more) {
+                merged.push(smaller);
+            }
+            merged.push(more);
+        }
+        std::mem::swap(&mut sums, &mut merged);
+        merged.clear();
     }
-    sorted(&sums)
+    sums
 }
 
 /// How many pairs of one sum from each ascending list reach `limit`.

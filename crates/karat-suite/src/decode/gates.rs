@@ -57,6 +57,7 @@ impl Decoder<'_> {
             Some(Threshold { value, percent })
         };
         self.gate_column(node);
+        self.bounds(node);
         let gate = Gate {
             id: node.text_of("id").unwrap_or(name).to_owned(),
             condition: self.gate_condition(node),
@@ -76,6 +77,18 @@ impl Decoder<'_> {
             self.problems.error(&node.place, "a gate needs a bound").hint("one of min, max, max_drop, max_rise");
         }
         Some(gate)
+    }
+
+    /// `min` and `max` of a gate or scorer: some number must keep both.
+    pub(super) fn bounds(&mut self, node: &Node) {
+        let of = |key: &str| node.given(key).and_then(share).map(|(number, _)| number);
+        if let (Some(min), Some(max), Some(place)) = (of("min"), of("max"), node.given("max").map(|it| &it.place))
+            && min > max
+        {
+            self.problems
+                .error(place, format!("no number is at least {min} and at most {max}"))
+                .hint("`min` is the lower one");
+        }
     }
 
     /// Demands the column that a gate is evaluated per.

@@ -47,6 +47,7 @@ impl Decoder<'_> {
         if let Some(reference) = node.given("reference") {
             self.watch(reference);
         }
+        self.bounds(node);
         Some(ScorerSpec {
             id: entry.key.clone(),
             kind,

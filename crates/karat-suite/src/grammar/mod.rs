@@ -40,6 +40,8 @@ pub(crate) enum Shape {
     Number(f64, f64),
     /// A number, or a percentage such as `5%`.
     Share,
+    /// A share within these bounds: a number, or a percentage such as `5%`.
+    Fraction(f64, f64),
     /// A duration such as `120s`.
     Duration,
     /// Two numbers, the first one lower.

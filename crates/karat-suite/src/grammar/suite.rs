@@ -120,9 +120,9 @@ static POLICY: Object = Object::new(
     &[
         may("enforce", Shape::Words(&["always", "on_request"]), "Whether gates bind without --gate."),
         may("undecided", Shape::Words(&["warn", "fail"]), "What an open question means."),
-        may("max_unscored", Shape::Share, "Share of judgments that may be unscored."),
-        may("max_errors", Shape::Share, "Share of a system's cells that may be errors."),
-        may("confidence", Shape::Number(0.5, 0.9999), "Confidence of intervals."),
+        may("max_unscored", Shape::Fraction(0.0, 1.0), "Share of judgments that may be unscored."),
+        may("max_errors", Shape::Fraction(0.0, 1.0), "Share of a system's cells that may be errors."),
+        may("confidence", Shape::Fraction(0.5, 0.9999), "Confidence of intervals."),
         may("correction", Shape::Words(&["holm", "bh", "none"]), "Correction for many comparisons."),
         may("strict", Shape::Boolean, "Whether a review fails."),
     ],

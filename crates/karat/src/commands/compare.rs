@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use karat_app::{Comparing, Comparison, Correction, Party};
+use karat_app::{ComparedVerdict, Comparing, Comparison, Correction, Party};
 use karat_types::Exit;
 
 use super::{Edge, number, texts};
-use crate::args::{CompareArgs, CorrectionArg, TextFormArg};
+use crate::args::{CompareArgs, CorrectionArg, FailOnArg, TextFormArg};
 use crate::failure::Failure;
 
 pub fn compare(edge: &Edge<'_>, args: &CompareArgs) -> Result<Exit, Failure> {
@@ -23,7 +23,11 @@ pub fn compare(edge: &Edge<'_>, args: &CompareArgs) -> Result<Exit, Failure> {
     let [baseline, candidate] = parties(edge, args)?;
     let comparison = edge.app.compare(&baseline, &candidate, &comparing)?;
     texts::write(edge, "compare", args.output_dir.as_deref(), &args.format, &|form| text(&comparison, form))?;
-    Ok(Exit::Pass)
+    let binding = |verdict: &FailOnArg| match verdict {
+        FailOnArg::Worse => ComparedVerdict::Worse,
+        FailOnArg::Undecided => ComparedVerdict::Undecided,
+    };
+    Ok(comparison.exit(&args.fail_on.iter().map(binding).collect::<Vec<_>>()))
 }
 
 fn text(comparison: &Comparison, form: Option<TextFormArg>) -> Result<String, Failure> {

@@ -46,7 +46,19 @@ fn variants_of_a_run_are_compared() {
     let turned = place.fine(&["compare", "new", "old", "--metrics", "hit", "--correction", "none"]).stdout;
     assert!(turned.contains("worse") && !turned.contains("chars"), "{turned}");
     let alike = place.fine(&["compare", "old", "same"]).stdout;
-    assert!(alike.contains("no sample differs"), "{alike}");
+    assert!(
+        alike.contains("no sample differs): undecided; the interval has collapsed") && alike.contains("n = 60"),
+        "{alike}"
+    );
+    let alike = place.fine(&["compare", "old", "same", "--metrics", "hit", "--margin", "hit=0.1"]).stdout;
+    assert!(alike.contains("equivalent") && alike.contains("(90 %) collapsed"), "{alike}");
+    for (arguments, code) in [("worse", 2), ("undecided", 0), ("worse,undecided", 2)] {
+        let bound = place.karat(&["compare", "new", "old", "--metrics", "hit", "--fail-on", arguments]);
+        assert_eq!(bound.code, code, "{arguments}: {}", bound.all());
+    }
+    assert_eq!(place.karat(&["compare", "old", "same", "--fail-on", "worse,undecided"]).code, 4);
+    let replaced = ["compare", "new", "old", "--fail-on", "worse", "--fail-exit-code", "9"];
+    assert_eq!(place.karat(&replaced).code, 9);
 }
 
 /// BY-01: a scorer declares the smallest difference that matters; the command line may too.

@@ -103,6 +103,10 @@ fn a_regression_beyond_the_tolerance_fails() {
         let said = place.command(&["gate", "beyond"]).env(variable, value).output().map(Said::of).unwrap();
         assert_eq!(said.code, code, "{variable}={value}: {}", said.all());
     }
+    for variable in ["KARAT_MIN", "KARAT_MAX_DROP", "KARAT_BASELINE", "KARAT_POLICY", "KARAT_GATE_THRESHOLD"] {
+        let said = place.command(&["gate", "within"]).env(variable, "").output().map(Said::of).unwrap();
+        assert_eq!(said.code, 0, "an empty {variable}: {}", said.all());
+    }
     assert_eq!(place.karat(&["gate", "within", "--baseline", ".karat/runs/first/report.json"]).code, 0);
 }
 
@@ -156,6 +160,12 @@ fn bad_gates_are_refused_with_a_hint() {
     place.write("empty.yaml", "policy: { strict: true }\n");
     place.write("broken.yaml", "gates: [ { metric: words, mni: 3 } ]\n");
     place.write("other.json", "{\"schema\": \"x/1\"}");
+    place.fine(&["baseline", "pin", "r", "-o", "whole.json"]);
+    place.write("bent.json", &place.text("whole.json").replacen("\"se\":0.47", "\"se\":-1,\"was\":0.47", 1));
+    place.write("shares.yaml", "gates: [ { metric: words, min: 1 } ]\npolicy: { max_errors: 4, max_unscored: -1 }\n");
+    place.write("turned.yaml", "gates: [ { metric: words, min: 3, max: 2 } ]\n");
+    place.write("several.yaml", "gates: [ { metric: wrods, min: 3 }, { finding: erors.kinds, max: 2 } ]\n");
+    place.write("where.yaml", "gates: [ { metric: words, min: 3, where: \"sample.knid == 'easy'\" } ]\n");
     for (arguments, part) in [
         (&["gate", "r"][..], "--policy"),
         (&["gate", "r", "--policy", "empty.yaml"], "no gates"),
@@ -167,6 +177,13 @@ fn bad_gates_are_refused_with_a_hint() {
         (&["gate", "r", "--max-drop", "1", "--baseline", "nowhere.json"], "baseline pin"),
         (&["gate", "r", "--max-drop", "1", "--baseline", "other.json"], "x/1"),
         (&["gate", "nowhere", "--min", "words=1"], "nowhere"),
+        (&["gate", "r", "--max-drop", "1", "--baseline", "bent.json"], "`systems[0].metrics.words.se` is -1"),
+        (&["gate", "r", "--policy", "shares.yaml"], "`max_unscored` is a share from 0 to 1, not -1"),
+        (&["gate", "r", "--policy", "shares.yaml"], "write `4%`"),
+        (&["gate", "r", "--policy", "turned.yaml"], "turned.yaml:1:40"),
+        (&["gate", "r", "--policy", "several.yaml"], "`wrods`"),
+        (&["gate", "r", "--policy", "several.yaml"], "did you mean `errors`"),
+        (&["gate", "r", "--policy", "where.yaml"], "did you mean `sample.kind`"),
         (&["baseline", "pin", "r"], "-o"),
         (&["run", "--gate", "--no-gate"], "cannot be used with"),
     ] {
@@ -191,4 +208,30 @@ fn a_gate_calls_nobody() {
     let name = place.report("r")["metrics"].as_object().unwrap().keys().next().unwrap().clone();
     let said = place.karat(&["gate", "r", "--min", &format!("{name}=0")]);
     assert_eq!(said.code, 0, "{}", said.all());
+}
+
+/// BY-02, CL-24: only whole runs with scores are pinned or compared with.
+#[test]
+fn only_whole_runs_are_compared_with() {
+    let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();
+    let place = Place::new();
+    place.write("data.jsonl", &crate::place::questions(3));
+    place.write("karat.yaml", &crate::place::suite(&provider.base_url()));
+    assert_eq!(place.karat(&["run", "--run-id", "part", "--max-calls", "1"]).code, 5);
+    place.fine(&["run", "--run-id", "whole"]);
+    place.write("karat.yaml", &crate::place::suite("http://127.0.0.1:9/v1").replace("name: ", "name: lost-"));
+    assert_eq!(place.karat(&["run", "--run-id", "lost", "--no-cache", "--timeout", "1s"]).code, 1);
+    let metric = place.report("whole")["metrics"].as_object().unwrap().keys().next().unwrap().clone();
+    for (run, hint) in [("part", "karat resume part"), ("lost", "karat retry lost")] {
+        let pinned = place.karat(&["baseline", "pin", run, "-o", "b.json"]);
+        assert!(pinned.code == 1 && pinned.stderr.contains(hint), "{}", pinned.all());
+    }
+    assert!(!place.path().join("b.json").exists());
+    place.write("p.yaml", &format!("gates: [ {{ metric: {metric}, max_drop: 1, against: 'run:part' }} ]\n"));
+    let said = place.karat(&["gate", "whole", "--policy", "p.yaml"]);
+    assert!(said.code == 1 && said.stderr.contains("karat resume part"), "{}", said.all());
+    let compared = place.karat(&["compare", "part", "whole"]);
+    assert!(compared.stdout.contains("is unfinished: 2 of 3 cells"), "{}", compared.all());
+    let nothing = place.karat(&["compare", "whole", "lost"]);
+    assert!(nothing.code == 1 && nothing.stderr.contains("3 errors in 3 cells, all of them"), "{}", nothing.all());
 }

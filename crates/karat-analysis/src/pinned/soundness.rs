@@ -1,0 +1,99 @@
+//! Whether pinned numbers can be what they say: a file may have been edited by hand, or be of another suite.
+
+use std::collections::BTreeSet;
+
+use karat_stats::describe::mean;
+use karat_types::{MetricSpec, PlanHeader};
+
+use super::{Pinned, PinnedMetric};
+
+/// Contradictions that are told; more than these say nothing new.
+const TOLD: usize = 5;
+
+/// Digits of a figure that a file may have lost.
+const ROUNDING: f64 = 1e-6;
+
+/// Whether the document agrees with itself.
+///
+/// # Errors
+/// Two samples or systems of one name, lists of another length, an error below 0; all of it, with its place.
+pub(super) fn read(pinned: &Pinned) -> Result<(), String> {
+    let systems = pinned.systems.iter().map(|system| &system.id);
+    let twice = twice("samples", &pinned.samples).into_iter().chain(twice("systems", systems));
+    let figures = figures(pinned).flat_map(|(place, _, metric)| form(&place, metric, pinned.samples.len()));
+    told(twice.chain(figures))
+}
+
+/// Whether the numbers can be those of a plan's metrics.
+///
+/// # Errors
+/// Numbers outside the metric's range, means that are not those of their values; all of it, with its place.
+pub(super) fn fits(pinned: &Pinned, plan: &PlanHeader) -> Result<(), String> {
+    told(figures(pinned).flat_map(
+        |(place, name, metric)| match plan.metric(name).and_then(|at| plan.metrics.get(at)) {
+            Some(spec) => fit(&place, metric, spec, means_of_means(plan, spec)),
+            None => Vec::new(),
+        },
+    ))
+}
+
+/// Every figure with its place and the name of its metric.
+fn figures(pinned: &Pinned) -> impl Iterator<Item = (String, &str, &PinnedMetric)> {
+    let overall = std::iter::once(("overall".to_owned(), &pinned.overall));
+    let systems = pinned.systems.iter().enumerate();
+    let systems = systems.map(|(at, system)| (format!("systems[{at}].metrics"), &system.metrics));
+    overall.chain(systems).flat_map(|(place, metrics)| {
+        metrics.iter().map(move |(name, metric)| (format!("{place}.{name}"), name.as_str(), metric))
+    })
+}
+
+fn twice<'a>(list: &'static str, names: impl IntoIterator<Item = &'a String>) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    let doubles = names.into_iter().enumerate().filter(|(_, name)| !seen.insert(name.as_str()));
+    doubles.map(|(at, name)| format!("`{list}[{at}]` is `{name}`, which is there already")).collect()
+}
+
+fn form(place: &str, metric: &PinnedMetric, samples: usize) -> Vec<String> {
+    let mut wrong = Vec::new();
+    if let Some(se) = metric.se.filter(|se| *se < 0.0) {
+        wrong.push(format!("`{place}.se` is {se}, and a standard error is never below 0"));
+    }
+    let known = metric.values.iter().flatten().count();
+    if !metric.values.is_empty() && metric.values.len() != samples {
+        wrong.push(format!("`{place}.values` has {} entries for {samples} `samples`", metric.values.len()));
+    } else if metric.value.is_none() && known > 0 {
+        wrong.push(format!("`{place}` has {known} values and no `value`"));
+    }
+    if metric.value.is_some() && metric.n == 0 {
+        wrong.push(format!("`{place}.n` is 0, and there is a `value`"));
+    }
+    wrong
+}
+
+fn fit(place: &str, metric: &PinnedMetric, spec: &MetricSpec, is_mean: bool) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let outside = |number: &f64| spec.range.filter(|(lo, hi)| *number < lo - ROUNDING || *number > hi + ROUNDING);
+    let values = metric.values.iter().enumerate().filter_map(|(at, value)| Some((format!(".values[{at}]"), (*value)?)));
+    let figure = metric.value.map(|value| (".value".to_owned(), value));
+    let strange = figure.into_iter().chain(values).find_map(|(key, number)| Some((key, number, outside(&number)?)));
+    if let Some((key, number, (lo, hi))) = strange.filter(|_| spec.aggregate != "sum") {
+        wrong.push(format!("`{place}{key}` is {number}, and the metric goes from {lo} to {hi}"));
+    }
+    let known: Vec<f64> = metric.values.iter().flatten().copied().collect();
+    if let (Some(value), Some(mean), true) = (metric.value, mean(&known), is_mean)
+        && (value - mean).abs() > ROUNDING * mean.abs().max(1.0)
+    {
+        wrong.push(format!("`{place}.value` is {value}, and the mean of its values is {mean}"));
+    }
+    wrong
+}
+
+/// Whether the figure of a system is the mean of its samples' values.
+fn means_of_means(plan: &PlanHeader, spec: &MetricSpec) -> bool {
+    spec.aggregate == "mean" && plan.scorers.get(spec.scorer).is_none_or(|scorer| scorer.reduce == "mean")
+}
+
+fn told(wrong: impl Iterator<Item = String>) -> Result<(), String> {
+    let wrong: Vec<String> = wrong.take(TOLD).collect();
+    if wrong.is_empty() { Ok(()) } else { Err(wrong.join("; ")) }
+}
