@@ -207,6 +207,14 @@ fn a_golden_set_is_pinned_and_checked() {
     let cached = place.fine(&["golden", "check", "mine", "--cached"]);
     assert!(cached.stdout.contains("judged afresh: 0; taken over from earlier runs: 5"), "{}", cached.all());
 
+    let copy = place.write("mine/golden/2026-03-30.json", &std::fs::read_to_string(&file).unwrap());
+    let twice = place.karat(&["golden", "check", "mine"]);
+    assert!(twice.code == 1 && twice.stderr.contains("2026-03-30.json pin the same sample"), "{}", twice.all());
+    std::fs::write(&copy, pinned.to_string().replace("2026-03-02", "2026-03-30").replace("4.35", "43.5")).unwrap();
+    let beyond = place.karat(&["golden", "list", "mine"]);
+    assert!(beyond.code == 1 && beyond.stderr.contains("`baseline_composite` is 43.5"), "{}", beyond.all());
+    std::fs::remove_file(&copy).unwrap();
+
     let card = json!({"body": [{"type": "TextBlock", "text": "Nothing happened."}]}).to_string();
     place.write("mine/data/cards/2026-03-02-card.json", &card);
     let before = std::fs::read(&file).unwrap();
