@@ -114,7 +114,7 @@ fn a_model_is_not_compared_with_itself() {
             (only.verdict, only.threshold, only.finding.as_ref().map(Finding::n)),
             (Verdict::Fail, Some(-1.0), Some(4))
         );
-        assert_eq!(only.reason, "a drop of -0.500 is above the -1.000 that is allowed");
+        assert_eq!(only.reason, "a drop of -0.500 (-6.25 %, from 8.000 to 8.500) is above the -1.000 that is allowed");
     }
 }
 
