@@ -96,7 +96,9 @@ impl Library {
             std::io::ErrorKind::NotFound => not_found(format!("there is no file {path}")),
             _ => failed(format!("reading {path}: {error}")),
         })?;
-        String::from_utf8(bytes).map_err(|_| failed(format!("reading {path}: the file is not UTF-8 text")))
+        let text = String::from_utf8(bytes);
+        let text = text.map_err(|_| failed(format!("reading {path}: the file is not UTF-8 text")))?;
+        Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
     }
 
     /// The file of each row: `ID.EXTENSION`, or the only file of a folder `ID`. Ids are compared with what is there and

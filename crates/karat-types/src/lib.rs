@@ -56,6 +56,6 @@ pub use sample::Sample;
 pub use score::Score;
 pub use scorer::{Bound, Consensus, ConsensusMethod, Orders, RubricScorer, ScorerKind, ScorerSpec, Versus};
 pub use step::{
-    Action, ChunkSize, ChunkSpec, CommandSpec, HttpSpec, Merge, MergeHow, MeterSpec, MeteredTokens, Missing, ParseAs,
-    ParseSpec, PromptSpec, Protocol, RecordedSpec, Requires, ServiceSpec, StepSpec, VariantSpec,
+    Action, Broken, ChunkSize, ChunkSpec, CommandSpec, HttpSpec, Merge, MergeHow, MeterSpec, MeteredTokens, Missing,
+    ParseAs, ParseSpec, PromptSpec, Protocol, RecordedSpec, Requires, ServiceSpec, StepSpec, VariantSpec,
 };

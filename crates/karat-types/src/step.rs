@@ -253,6 +253,9 @@ pub enum RecordedSpec {
         column: String,
         /// What an absent value means.
         missing: Missing,
+        /// What a value that cannot be read means.
+        #[serde(default, skip_serializing_if = "Broken::is_error")]
+        broken: Broken,
     },
     /// A file a sample (template of its path), or one JSONL/JSON file whose rows are found by `by`.
     File {
@@ -266,7 +269,26 @@ pub enum RecordedSpec {
         column: Option<String>,
         /// What an absent file or row means.
         missing: Missing,
+        /// What a file or row that cannot be read means.
+        #[serde(default, skip_serializing_if = "Broken::is_error")]
+        broken: Broken,
     },
+}
+
+impl RecordedSpec {
+    /// What an absent output means.
+    pub fn missing(&self) -> Missing {
+        match self {
+            Self::Column { missing, .. } | Self::File { missing, .. } => *missing,
+        }
+    }
+
+    /// What an output that cannot be read means.
+    pub fn broken(&self) -> Broken {
+        match self {
+            Self::Column { broken, .. } | Self::File { broken, .. } => *broken,
+        }
+    }
 }
 
 /// What an absent recorded output means.
@@ -280,6 +302,23 @@ pub enum Missing {
     Empty,
     /// The cell is not planned.
     Skip,
+}
+
+/// What a recorded output means that is there but cannot be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Broken {
+    /// The cell is an error.
+    #[default]
+    Error,
+    /// Its text is the output, for which scorers give their lowest.
+    Text,
+}
+
+impl Broken {
+    fn is_error(&self) -> bool {
+        *self == Self::Error
+    }
 }
 
 /// How a text is cut into pieces.

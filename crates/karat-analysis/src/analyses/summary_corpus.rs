@@ -33,6 +33,8 @@ pub struct SummaryCorpus {
     pub corpus_size: u64,
     /// Sessions to which the scorer does not apply, such as those without a reference; they are in no other figure.
     pub not_curated: u64,
+    /// Sessions without an output because making it failed; they are in no figure.
+    pub failed: u64,
     /// Mean of the overalls; null when nothing is scored.
     pub overall_mean: Option<f64>,
     /// The lowest overall.
@@ -75,6 +77,15 @@ pub struct CorpusSession {
     pub overall: Option<f64>,
 }
 
+impl CorpusSession {
+    /// The reason that all dimensions share, such as that there is no candidate.
+    pub fn reason(&self) -> Option<&str> {
+        let (first, rest) = self.dimensions.split_first()?;
+        let reason = first.reason.as_deref()?;
+        (!rest.is_empty() && rest.iter().all(|it| it.reason.as_deref() == Some(reason))).then_some(reason)
+    }
+}
+
 /// One dimension of one session.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CorpusDimension {
@@ -95,6 +106,7 @@ struct Fold {
     overall: usize,
     size: u64,
     not_curated: u64,
+    failed: u64,
     sessions: Vec<CorpusSession>,
 }
 
@@ -125,6 +137,7 @@ pub(super) fn build(spec: &AnalysisSpec, plan: &Arc<PlanHeader>) -> Result<Optio
         overall,
         size: 0,
         not_curated: 0,
+        failed: 0,
         sessions: Vec::new(),
     };
     Ok(Some(Box::new(fold)))
@@ -161,6 +174,7 @@ fn reason(score: &Score) -> Option<&str> {
 impl Analysis for Fold {
     fn cell(&mut self, cell: &ScoredCell<'_>) {
         if cell.row.cell.status != CellStatus::Ok {
+            self.failed += u64::from(cell.row.cell.status == CellStatus::Error);
             return;
         }
         if matches!(cell.scores.scores.get(self.overall), Some(Some(Score::NotApplicable { .. }))) {
@@ -187,6 +201,7 @@ impl Analysis for Fold {
             scorer: self.scorer,
             corpus_size: self.size,
             not_curated: self.not_curated,
+            failed: self.failed,
             overall_mean: overall.as_ref().and_then(Spread::mean),
             overall_min: overall.as_ref().and_then(Spread::min),
             overall_max: overall.as_ref().and_then(Spread::max),
@@ -215,7 +230,8 @@ mod tests {
     fn a_corpus_is_summed_up() {
         let findings = run("quality").unwrap();
         let Outcome::SummaryCorpus(corpus) = &findings.analyses[0].outcome else { panic!("no corpus") };
-        assert_eq!((corpus.corpus_size, corpus.not_curated, corpus.overall_mean), (2, 1, Some(5.0)));
+        assert_eq!((corpus.corpus_size, corpus.not_curated, corpus.failed), (2, 1, 1));
+        assert_eq!(corpus.overall_mean, Some(5.0));
         assert_eq!((corpus.overall_min, corpus.overall_max), (Some(2.0), Some(8.0)));
         assert_eq!(corpus.overall.as_ref().map(crate::Finding::n), Some(2));
         let names: Vec<&str> = corpus.sessions.iter().map(|session| session.name.as_str()).collect();

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use karat_text::path::Path;
 use karat_text::template::Template;
 use karat_types::{
-    Answer, Ask, CallErrorCode, CellError, Machine, Missing, Note, RecordedSpec, Request, Slot, StepSpec, Turn,
+    Answer, Ask, Broken, CallErrorCode, CellError, Machine, Missing, Note, NoteKind, RecordedSpec, Request, Slot,
+    StepSpec, Turn,
 };
 use serde_json::Value;
 
@@ -17,6 +18,7 @@ use super::{StepEnd, StepError, StepInput, take, template_error};
 pub(crate) struct CompiledRecorded {
     source: Source,
     missing: Missing,
+    broken: Broken,
     parser: Option<Parser>,
     meter: Option<Meter>,
 }
@@ -28,17 +30,17 @@ enum Source {
 
 impl CompiledRecorded {
     pub(crate) fn new(spec: &StepSpec, recorded: &RecordedSpec) -> Result<Self, StepError> {
-        let (source, missing) = match recorded {
-            RecordedSpec::Column { column, missing } => (Source::Column(Path::parse(column)?), *missing),
-            RecordedSpec::File { from, by, column, missing } => {
+        let source = match recorded {
+            RecordedSpec::Column { column, .. } => Source::Column(Path::parse(column)?),
+            RecordedSpec::File { from, by, column, .. } => {
                 let by = by.as_deref().map(Template::compile).transpose()?;
                 let column = column.as_deref().map(Path::parse).transpose()?;
-                (Source::File { from: Template::compile(from)?, by, column }, *missing)
+                Source::File { from: Template::compile(from)?, by, column }
             }
         };
         let parser = spec.parse.as_ref().map(Parser::new).transpose()?;
         let meter = spec.meter.as_ref().map(Meter::new).transpose()?;
-        Ok(Self { source, missing, parser, meter })
+        Ok(Self { source, missing: recorded.missing(), broken: recorded.broken(), parser, meter })
     }
 }
 
@@ -81,8 +83,8 @@ impl RecordedMachine {
             (Some(parser), Value::String(text)) => match parser.read(text) {
                 Ok((value, note)) => (value, note.into_iter().collect()),
                 Err(failure) => {
-                    let message = format!("step `{}`: the recorded output could not be read: {}", spec.id, failure.0);
-                    return StepEnd::Failed(CellError::new("parse", message));
+                    let problem = format!("the recorded output could not be read: {}", failure.0);
+                    return self.unreadable("parse", problem, text);
                 }
             },
             _ => (value.clone(), Vec::new()),
@@ -90,6 +92,22 @@ impl RecordedMachine {
         let metered = self.recorded.meter.as_ref().map_or_else(Metered::none, |meter| meter.read(document));
         notes.extend(metered.notes.iter().cloned());
         StepEnd::Output { output: take(spec, output), notes, metered: Box::new(metered) }
+    }
+
+    /// What is there and cannot be read: an error, or a text that says so.
+    fn unreadable(&self, code: &str, problem: String, text: &str) -> StepEnd {
+        match self.recorded.broken {
+            Broken::Error => StepEnd::Failed(CellError::new(code, format!("step `{}`: {problem}", self.step.id))),
+            Broken::Text => StepEnd::Output {
+                output: Value::from(text),
+                notes: vec![Note {
+                    kind: NoteKind::Lenience,
+                    text: format!("{problem}; it counts as the text that it is"),
+                    count: 1,
+                }],
+                metered: Box::new(Metered::none()),
+            },
+        }
     }
 
     fn first(&mut self) -> Turn<StepEnd> {
@@ -133,7 +151,7 @@ impl RecordedMachine {
         };
         let row: Value = match serde_json::from_str(&reply.text) {
             Ok(row) => row,
-            Err(error) => return StepEnd::Failed(CellError::new("recorded", format!("reading {asked}: {error}"))),
+            Err(error) => return self.unreadable("recorded", format!("reading {asked}: {error}"), &reply.text),
         };
         match column {
             None => self.found(&row, &row),

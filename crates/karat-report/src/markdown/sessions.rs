@@ -5,7 +5,10 @@ use karat_analysis::{Outcome, SummaryCorpus};
 use super::page::{Column, Inline, Page};
 use crate::figures::{NONE, Unscaled, count, full};
 use crate::report::Report;
+use crate::visible::brief;
 
+/// Characters of a reason.
+const REASON: usize = 80;
 /// Sessions that are listed; `report.json` has all.
 const SESSIONS: usize = 40;
 
@@ -40,6 +43,7 @@ fn sessions(page: &mut Page, report: Report<'_>, corpus: &SummaryCorpus) {
         let scores = session.dimensions.iter().map(|it| number(it.score));
         let name = Inline::code(&session.name);
         let name = session.system.as_ref().map_or(name.clone(), |system| name.and(" × ").and_code(system));
+        let name = session.reason().map_or(name.clone(), |reason| name.and(" ").and_code(brief(reason, REASON)));
         [name, number(session.overall).bold()].into_iter().chain(scores).collect()
     });
     page.table(&heads, std::iter::once(mean).chain(rows));
@@ -59,8 +63,9 @@ fn overview(corpus: &SummaryCorpus) -> Inline {
         .then(number(corpus.overall_min))
         .and(", highest ")
         .then(number(corpus.overall_max));
-    match corpus.not_curated {
-        0 => line.and("."),
-        n => line.and("; not curated, and in no figure: ").and_text(count(n)).and("."),
-    }
+    let beside = [("not curated", corpus.not_curated), ("failed", corpus.failed)];
+    let beside = beside.into_iter().filter(|(_, n)| *n > 0);
+    beside
+        .fold(line, |line, (what, n)| line.and("; ").and(what).and(", and in no figure: ").and_text(count(n)))
+        .and(".")
 }

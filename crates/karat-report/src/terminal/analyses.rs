@@ -125,11 +125,12 @@ fn number(value: Option<f64>) -> String {
 
 fn sessions(corpus: &SummaryCorpus) -> String {
     format!(
-        "{} sessions, overall mean {}, lowest {}, highest {}, {} not curated",
+        "{} sessions, overall mean {}, lowest {}, highest {}, {} failed, {} not curated",
         count(corpus.corpus_size),
         number(corpus.overall_mean),
         number(corpus.overall_min),
         number(corpus.overall_max),
+        count(corpus.failed),
         count(corpus.not_curated)
     )
 }
@@ -137,7 +138,10 @@ fn sessions(corpus: &SummaryCorpus) -> String {
 fn of_sessions(report: Report<'_>, corpus: &SummaryCorpus) -> Vec<(&'static str, String)> {
     let means = corpus.dimension_means.iter().map(|(name, mean)| format!("{name} {}", number(*mean)));
     let worst = corpus.worst(NAMED).into_iter();
-    let worst = worst.map(|session| format!("{} {}", brief(&session.name, TEXT), number(session.overall)));
+    let worst = worst.map(|session| {
+        let reason = session.reason().map(|reason| format!(" ({})", brief(reason, TEXT))).unwrap_or_default();
+        format!("{} {}{reason}", brief(&session.name, TEXT), number(session.overall))
+    });
     let failed = crate::corpus::gates_failed(report, corpus);
     let parts = [("means", joined(means)), ("worst", joined(worst)), ("gates", joined(failed.into_iter()))];
     parts.into_iter().filter(|(_, text)| !text.is_empty()).collect()

@@ -6,14 +6,14 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::registry::{Given, Metric, Needs, Options};
-use crate::summary::{DIMENSIONS, Fidelity, MISSING_CANDIDATE, MomentOverlap, Summary, Weights};
+use crate::summary::{BROKEN_CANDIDATE, DIMENSIONS, Fidelity, MISSING_CANDIDATE, MomentOverlap, Summary, Weights};
 
 /// The dimensions and the overall.
 pub(super) static FIGURES: &[&str] =
     &[DIMENSIONS[0], DIMENSIONS[1], DIMENSIONS[2], DIMENSIONS[3], DIMENSIONS[4], "overall"];
 
 /// Options of `summary`. Output and reference are objects `{title, summary, key_actions[], outcome,
-/// aha_moments[{seq, type}]}`.
+/// aha_moments[{seq, type}]}` or their JSON text. An output that is none, like an absent one, is 0 in every dimension.
 #[derive(Deserialize, JsonSchema, Default)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct SummaryOptions {
@@ -82,7 +82,7 @@ impl Metric for Fidelity {
         }
         let candidate = match read(given.output) {
             Ok(candidate) => candidate,
-            Err(error) => return all(Score::because(0.0, format!("the output is no summary: {error}"))),
+            Err(error) => return all(Score::because(0.0, format!("{BROKEN_CANDIDATE}: {error}"))),
         };
         let scored = Self::score(self, &given.cell.sample.id, &reference, &candidate);
         let dimensions = scored.dimensions.into_iter().map(|found| Score::because(found.score, found.reason));
@@ -90,12 +90,16 @@ impl Metric for Fidelity {
     }
 }
 
-/// A summary is an object: a list would be taken for its fields in order.
+/// A summary is an object, or its JSON text. A list would be taken for its fields in order.
 fn read(value: &Value) -> Result<Summary, String> {
-    if !value.is_object() {
-        return Err("it is no object".to_owned());
+    match value {
+        Value::Object(_) => Summary::deserialize(value).map_err(|error| error.to_string()),
+        Value::String(text) => {
+            let value: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+            if value.is_string() { Err("it is no object".to_owned()) } else { read(&value) }
+        }
+        _ => Err("it is no object".to_owned()),
     }
-    Summary::deserialize(value).map_err(|error| error.to_string())
 }
 
 /// What a recorded step yields where nothing is recorded.

@@ -355,11 +355,18 @@ fn a_summary_has_six_figures() {
         let scores = summary_scores(json!({}), reference.clone(), absent).unwrap();
         assert_eq!(scores, vec![Score::because(0.0, "missing_candidate"); 6]);
     }
-    for output in [json!({"title": 7}), json!([]), json!(["a b", "", [], "failed", []])] {
+    let broken = [
+        (json!({"title": 7}), "invalid type: integer `7`, expected a string"),
+        (json!(["a b", "", [], "failed", []]), "it is no object"),
+        (json!("\"a b\""), "it is no object"),
+        (json!("{\"title\": "), "EOF while parsing a value at line 1 column 10"),
+    ];
+    for (output, reason) in broken {
         let unread = summary_scores(json!({}), reference.clone(), output).unwrap();
-        assert_eq!(unread.len(), 6);
-        assert!(unread.iter().all(|score| score.number().is_some_and(|value| is(value, 0.0))), "{unread:?}");
+        assert_eq!(unread, vec![Score::because(0.0, format!("broken_candidate: {reason}")); 6]);
     }
+    let written = json!({"title": "a", "outcome": "failed"}).to_string();
+    assert_eq!(summary_scores(json!({}), reference, json!(written)).unwrap(), scores, "JSON text is read");
     for reference in [json!("text"), json!(["a b"])] {
         assert!(summary_scores(json!({}), reference, json!({})).unwrap().iter().all(Score::is_unscored));
     }

@@ -12,6 +12,9 @@ use super::{DIMENSIONS, ReferenceSession, Summary};
 /// Why every dimension of a session without a candidate is 0.
 pub const MISSING_CANDIDATE: &str = "missing_candidate";
 
+/// How the reason begins why every dimension of a session is 0 whose candidate is there but is no summary.
+pub const BROKEN_CANDIDATE: &str = "broken_candidate";
+
 /// What a corpus of sessions scored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CorpusReport {

@@ -69,7 +69,7 @@ mod tests;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-pub use corpus::{CorpusReport, MISSING_CANDIDATE};
+pub use corpus::{BROKEN_CANDIDATE, CorpusReport, MISSING_CANDIDATE};
 pub use dimensions::MomentOverlap;
 pub use fidelity::{DimensionScore, Fidelity, SessionScore, Weights, WeightsError};
 pub use gates::{GateError, Gates};

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use karat_text::template::{Expression, Template};
 use karat_types::{
-    Action, ChunkSize, ChunkSpec, Merge, MergeHow, Message, Missing, ParseAs, ParseSpec, PromptSpec, RecordedSpec,
-    Requires, Role, StepSpec,
+    Action, Broken, ChunkSize, ChunkSpec, Merge, MergeHow, Message, Missing, ParseAs, ParseSpec, PromptSpec,
+    RecordedSpec, Requires, Role, StepSpec,
 };
 
 use super::{Decoder, whole, word};
@@ -193,6 +193,7 @@ impl Decoder<'_> {
 
     fn recorded(&mut self, node: &Node, reads: &mut Vec<String>) -> Option<RecordedSpec> {
         let missing = word::<Missing>(node, "missing").unwrap_or_default();
+        let broken = word::<Broken>(node, "broken").unwrap_or_default();
         let column = node.text_of("column").map(str::to_owned);
         let start = Position { index: 0, has_output: true, is_chunked: false };
         let Some(from) = node.main("from") else {
@@ -207,7 +208,7 @@ impl Decoder<'_> {
                 self.watch(at);
             }
             reads.push(column_name(&column));
-            return Some(RecordedSpec::Column { column, missing });
+            return Some(RecordedSpec::Column { column, missing, broken });
         };
         let template = self.row_path(from)?;
         let compiled = Template::compile(&template).ok()?;
@@ -227,7 +228,7 @@ impl Decoder<'_> {
             false => text.to_owned(),
         };
         self.recordings.insert(template.clone(), identity);
-        Some(RecordedSpec::File { from: template, by, column, missing })
+        Some(RecordedSpec::File { from: template, by, column, missing, broken })
     }
 
     /// What identifies a recording in one file or folder: its content; the path as written where it is absent.

@@ -73,6 +73,11 @@ static RECORDED: Object = Object::new(
         may("by", Shape::Template, "Which row of such a file; the sample's id without it."),
         may("column", Shape::Path, "A path into the row, or into the file's row."),
         may("missing", Shape::Words(&["error", "empty", "skip"]), "What an absent output means."),
+        may(
+            "broken",
+            Shape::Words(&["error", "text"]),
+            "What an output means that cannot be read: the cell fails, or the text is what scorers see.",
+        ),
     ],
 );
 

@@ -68,25 +68,30 @@ fn the_judge_compares_with_the_reference() {
     assert!(judged(1).0 < 0.5, "{}", judged(1).0);
 }
 
-/// SU-01, SU-03: an own corpus; a broken candidate fails its cell, weights that do not sum to 1 are refused at once.
+/// SU-01, SU-03, SU-04: an own corpus; a broken candidate counts 0 like a missing one, and says why; weights that do not
+/// sum to 1 are refused at once.
 #[test]
 fn an_own_corpus() {
     let place = Place::new();
-    for name in ["one", "two"] {
+    for name in ["one", "three", "two"] {
         let reference = json!({"name": name, "reference": {"title": "Fix it", "outcome": "success"}});
         place.write(&format!("c/{name}/reference.json"), &reference.to_string());
     }
     place.write("d/one.json", &json!({"title": "Fix it", "outcome": "success"}).to_string());
     place.write("d/two.json", "{\"title\": ");
-    let arguments = ["run", "summary", "-p", "corpus=c", "-p", "candidates=d", "--run-id", "s"];
-    let said = place.karat(&arguments);
-    assert_eq!(said.code, 1, "{}", said.all());
+    place.write("d/three.json", "\u{feff}[{\"title\": \"Fix it\"}]");
+    let judge = ["--judges", "sim-summary-judge", "--run-id", "s"];
+    let said = place.karat(&[&["run", "summary", "-p", "corpus=c", "-p", "candidates=d"], &judge[..]].concat());
+    assert_eq!(said.code, 2, "{}", said.all());
+    assert!(said.stdout.contains("two 0.000 (broken_candidate: EOF"), "{}", said.all());
     let report = place.report("s");
-    assert_eq!(
-        (&report["totals"]["errors"], &report["analyses"]["summary_corpus"]["corpus_size"]),
-        (&json!(1), &json!(1))
-    );
-    assert_eq!(report["cells"][0]["scores"]["fidelity.overall"]["value"], 1.0);
+    let corpus = &report["analyses"]["summary_corpus"];
+    assert_eq!((&corpus["corpus_size"], &corpus["failed"]), (&json!(3), &json!(0)));
+    assert!((corpus["overall_mean"].as_f64().unwrap() - 1.0 / 3.0).abs() < 1e-12);
+    let reason = |name: &str| dimension(session(corpus, name), "title").1;
+    assert_eq!(reason("two"), "broken_candidate: EOF while parsing a value at line 1 column 10");
+    assert_eq!(reason("three"), "broken_candidate: it is no object");
+    assert_eq!(report["totals"]["unscored"], 0, "the judge reads what it can");
     let weights = "scorers.fidelity.with={weights: {title: 0.5}}";
     let said = place.karat(&["validate", "summary", "--set", weights]);
     assert_eq!(said.code, 1, "{}", said.all());
@@ -117,6 +122,47 @@ fn what_is_not_curated_is_told_from_what_is_broken() {
     place.write("c/two/reference.json", "{\"reference\": ");
     let said = place.karat(&["validate", "summary", "-p", "corpus=c", "-p", "candidates=d"]);
     assert!(said.code == 1 && said.stderr.contains("reference.json"), "{}", said.all());
+}
+
+/// SU-01: a reference of the wrong shape is an error of the dataset with its place.
+#[test]
+fn a_wrong_reference_is_an_error_of_the_dataset() {
+    let place = Place::new();
+    place.write("d/one.json", "{}");
+    let wrong = [
+        (json!({"reference": {"title": 5}}), "`reference.title`"),
+        (json!({"reference": {"key_actions": ["a", 1]}}), "`reference.key_actions.1`"),
+        (json!({"reference": {"aha_moments": [{"seq": "a"}]}}), "`reference.aha_moments.0.seq`"),
+        (json!({"title": "Fix it"}), "`reference`"),
+    ];
+    for (reference, field) in wrong {
+        place.write("c/one/reference.json", &reference.to_string());
+        let said = place.karat(&["run", "summary", "-p", "corpus=c", "-p", "candidates=d"]);
+        assert_eq!(said.code, 1, "{}", said.all());
+        assert!(said.stderr.contains(field) && said.stderr.contains("c/one/reference.json"), "{}", said.all());
+    }
+}
+
+/// SU-06: the scripted judge reads whatever a candidate leaves out or mistypes; `stub` is a valid judge for anybody.
+#[test]
+fn incomplete_candidates_are_judged() {
+    let place = Place::new();
+    for name in ["empty", "nulls", "types"] {
+        let reference = json!({"reference": {"title": "Fix it", "key_actions": ["Did it"], "outcome": "success"}});
+        place.write(&format!("c/{name}/reference.json"), &reference.to_string());
+    }
+    place.write("d/empty.json", "{}");
+    place.write("d/nulls.json", &json!({"title": null, "key_actions": null, "outcome": null}).to_string());
+    place.write(
+        "d/types.json",
+        &json!({"title": 5, "key_actions": {"a": 1}, "outcome": ["x"], "aha_moments": 2}).to_string(),
+    );
+    for judge in ["sim-summary-judge", "stub"] {
+        let arguments = ["-p", "corpus=c", "-p", "candidates=d", "--judges", judge, "--run-id", judge, "--no-gate"];
+        place.fine(&[&["run", "summary"], &arguments[..]].concat());
+        let totals = place.report(judge)["totals"].clone();
+        assert_eq!((&totals["judgments"], &totals["unscored"]), (&json!(3), &json!(0)), "{judge}");
+    }
 }
 
 /// SU-08: how a metric is distributed is tracked over the runs of the store, the newest first.
