@@ -23,6 +23,11 @@ impl Bill {
         (self.unpriced == 0).then_some(self.priced)
     }
 
+    /// What those parts cost whose price is known.
+    fn known(&self) -> Money {
+        self.priced
+    }
+
     fn add(&mut self, cost: &CellCost) {
         self.usage += cost.usage;
         self.priced += cost.cost.unwrap_or_default();
@@ -63,6 +68,11 @@ impl Spend {
     /// Systems and judges together at list price; `None` when any price is unknown.
     pub fn cost(&self) -> Option<Money> {
         Some(self.extraction.cost()? + self.judging.cost()?)
+    }
+
+    /// What those cells and judgments cost whose price is known.
+    pub fn known(&self) -> Money {
+        self.extraction.known() + self.judging.known()
     }
 
     /// What this run paid for systems and judges.

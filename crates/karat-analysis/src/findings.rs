@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::aggregate::{Measure, Spread, spread};
 use crate::analyses::{Agreement, Analysed, Calibration, Delta, Errors, Failures, Grading, Notes, Outcome, Services};
 use crate::baseline::{Beside, on_sample};
+use crate::breakdown::Breakdown;
 use crate::finding::Finding;
 use crate::groups::Group;
 use crate::leaderboard::{Leaderboard, best_first};
@@ -91,6 +92,8 @@ pub struct Findings {
     pub primary: Option<usize>,
     /// The short answer.
     pub summary: Summary,
+    /// Which judges and steps the money goes to.
+    pub breakdown: Breakdown,
     /// Variants without a model, beside the systems with one.
     pub baselines: Vec<Beside>,
     /// The analyses that were asked for, then those that always run.

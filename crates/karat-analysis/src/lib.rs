@@ -10,6 +10,7 @@ pub mod agree;
 mod agreement;
 mod analyses;
 mod baseline;
+mod breakdown;
 mod checks;
 pub mod compare;
 mod consensus;
@@ -33,6 +34,7 @@ mod pinned_report;
 pub mod power;
 mod recommend;
 mod reduce;
+mod slope;
 mod table;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
@@ -45,14 +47,15 @@ pub use analyses::{
     Bucket, Buckets, CalibratedDimension, CalibratedJudge, Calibration, CalibrationForm, CalibrationOptions,
     CatalogEntry, Category, CategoryExample, ColumnBalance, Comparison, Confidence, ConfidenceOptions, Confusion,
     ConfusionOptions, CorpusDimension, CorpusSession, CurveBin, Delta, DeltaOptions, Diagnostics, DiagnosticsOptions,
-    ErrorKind, Errors, Evaluation, Example, Failure, FailureCategory, Failures, FailuresOptions, Flagged, Grading,
-    HumanAnchor, HumanAnchorOptions, JudgeBias, JudgeBiasOptions, Latency, Leaning, MetricDelta, MissingGroup,
-    MissingItem, MissingItems, MissingItemsOptions, Mover, Notable, NoteCount, Notes, Offsets, Often, Outcome, Over,
-    OwnFamily, Portion, Position, Power, PowerOptions, Repeated, Services, Shortfall, Slice, Slices, SlicesOptions,
-    SpanFigures, Stage, Stretch, SummaryCorpus, SummaryCorpusOptions, TextChange, TextDelta, ThresholdDecision,
-    catalog,
+    ErrorKind, Errors, Evaluation, EvidencePosition, Example, Failure, FailureCategory, Failures, FailuresOptions,
+    Flagged, Grading, HumanAnchor, HumanAnchorOptions, JudgeBias, JudgeBiasOptions, Latency, Leaning, MetricDelta,
+    MissingGroup, MissingItem, MissingItems, MissingItemsOptions, Mover, Notable, NoteCount, Notes, Offsets, Often,
+    Outcome, Over, OwnFamily, PlaceEffect, PlaceMeasure, PlaceUnit, Portion, Position, Power, PowerOptions, Repeated,
+    Services, Shortfall, Slice, Slices, SlicesOptions, SpanFigures, Stage, Stretch, SummaryCorpus,
+    SummaryCorpusOptions, TextChange, TextDelta, ThresholdDecision, catalog,
 };
 pub use baseline::Beside;
+pub use breakdown::{Breakdown, CostLine};
 pub use consensus::{CellScores, Consensus, united_diagnostics};
 pub use cost::{Bill, Spend};
 pub use error::{AnalysisError, GateProblem};

@@ -11,6 +11,7 @@ use crate::AnalysisError;
 use crate::aggregate::{Measure, spread};
 use crate::analyses::{self, Running, ScoredCell, Setting};
 use crate::baseline::beside;
+use crate::breakdown::Sums;
 use crate::consensus::CellScores;
 use crate::cost::Spend;
 use crate::findings::{Findings, SampleCosts, Summary};
@@ -100,6 +101,7 @@ struct Pass {
     tallies: Vec<Tally>,
     spends: Vec<Spend>,
     costs: SampleCosts,
+    breakdown: Sums,
 }
 
 impl Pass {
@@ -113,6 +115,7 @@ impl Pass {
             tallies: vec![Tally::default(); plan.systems.len()],
             spends: vec![Spend::default(); plan.systems.len()],
             costs: SampleCosts::default(),
+            breakdown: Sums::default(),
         })
     }
 
@@ -136,6 +139,7 @@ impl Pass {
         let spend = Spend::of(row);
         *tally += Tally::of(row, &scores);
         *sum += spend;
+        self.breakdown.add(&self.plan, row);
         let sample = self.table.add(row, &scores);
         self.costs.add(sample, spend.cost());
         let cell = ScoredCell { row: *row, scores: &scores, sample, output };
@@ -175,6 +179,7 @@ impl Pass {
             warnings: Vec::new(),
             recommendations: Vec::new(),
             costs: self.costs,
+            breakdown: self.breakdown.finish(&plan),
             plan,
             measures,
             table,

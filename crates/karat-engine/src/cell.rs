@@ -194,6 +194,7 @@ impl Workshop {
                     record.status = CellStatus::Error;
                     record.cost = CellCost { usage: tally.usage, cost: tally.known_cost(), paid: tally.paid };
                     record.latency_ms = tally.latency_ms;
+                    record.facts = tally.facts.clone();
                     record.calls = tally.calls.clone();
                     record.notes = tally.notes.clone();
                     record.error = Some(error.clone());

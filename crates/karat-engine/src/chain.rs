@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures::future::{BoxFuture, FutureExt};
-use karat_types::{CellError, Key, Moment, Money, Note, Record, StepRecord};
+use karat_types::{CellError, Key, Moment, Money, Note, Record, StepCost, StepRecord};
 use serde_json::Value;
 use tokio::time::Instant;
 
@@ -180,6 +180,11 @@ impl<'w> Chain<'w, '_> {
 /// A step's account includes that of the steps before it, so that the last one speaks for the cell.
 fn absorb(tally: &mut Tally, before: Option<&Made>) {
     let Some(made) = before else { return };
+    let own = StepCost { usage: tally.usage, cost: tally.known_cost() };
+    tally.facts.steps = match &made.step.facts.steps[..] {
+        [] => vec![StepCost { usage: made.step.usage, cost: made.step.cost }, own],
+        steps => steps.iter().copied().chain([own]).collect(),
+    };
     tally.usage += made.step.usage;
     tally.cost += made.step.cost.unwrap_or_default();
     tally.unpriced |= made.step.cost.is_none();

@@ -164,10 +164,13 @@ pub(crate) fn percent(share: f64) -> String {
     format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// Dollars: cents from a dollar on, up to six decimals below; [`NONE`] when unknown.
+/// What stands where a price, and with it an amount of money, is not known.
+const UNKNOWN: &str = "unknown";
+
+/// Dollars: cents from a dollar on, up to six decimals below; `unknown` where a price is.
 pub(crate) fn usd(amount: Option<f64>) -> String {
     match amount {
-        None => NONE.to_owned(),
+        None => UNKNOWN.to_owned(),
         Some(amount) if amount.abs() >= 1.0 => format!("${amount:.2}"),
         Some(amount) if amount.abs() >= 5e-7 => {
             let text = format!("${amount:.6}");
@@ -235,7 +238,7 @@ mod tests {
     #[test]
     fn unknown_money_is_no_zero() {
         let written = [None, Some(0.0), Some(0.001_5), Some(0.75), Some(0.5), Some(12.0), Some(1e-9)].map(usd);
-        assert_eq!(written, ["n/a", "$0", "$0.0015", "$0.75", "$0.50", "$12.00", "<$0.000001"]);
+        assert_eq!(written, ["unknown", "$0", "$0.0015", "$0.75", "$0.50", "$12.00", "<$0.000001"]);
         assert_eq!(money(Some(Money(1_500_000))), "$0.0015");
     }
 

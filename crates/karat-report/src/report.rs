@@ -54,6 +54,21 @@ impl<'a> Report<'a> {
         Some((at, self.findings.plan.metrics.get(at)?))
     }
 
+    /// What the plan expected one cell of a system to cost.
+    pub(crate) fn cell_estimate(self, system: usize) -> Option<Money> {
+        self.context.estimate.as_ref()?.per_cell.get(system).copied().flatten()
+    }
+
+    /// What the plan expected all cells of a group to cost, each as if it were made alone.
+    pub(crate) fn group_estimate(self, group: &Group) -> Option<Money> {
+        let plan = &self.findings.plan;
+        let of_system = |system: &usize| {
+            let cells = i128::from(plan.dataset.rows) * i128::from(plan.systems.get(*system)?.trials);
+            Some(Money(self.cell_estimate(*system)?.0 * cells))
+        };
+        group.systems.iter().map(of_system).sum()
+    }
+
     /// The systems, best by the primary metric first; those without a figure last; ties in plan order.
     pub(crate) fn ranked(self) -> Vec<&'a Group> {
         let mut ranked: Vec<&Group> = self.findings.systems.iter().collect();

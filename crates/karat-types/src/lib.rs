@@ -41,7 +41,7 @@ pub use plan::{
 };
 pub use record::{
     CallRecord, CellCost, CellError, CellRecord, CellStatus, Facts, JudgmentRecord, Note, NoteKind, Record, Round,
-    RunHeader, RunStatus, SampleRecord, StepRecord,
+    RunHeader, RunStatus, SampleRecord, StepCost, StepRecord,
 };
 pub use request::{
     ChatRequest, CommandRequest, GapText, HttpRequest, Message, Parameters, Part, ReplyFormat, Request, Role,

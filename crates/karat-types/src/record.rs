@@ -132,6 +132,18 @@ pub struct Facts {
     /// Names of the models that the service uses, by part: `llm`, `text`, ….
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub models: BTreeMap<String, String>,
+    /// Where several steps made an output: what each used, in order, from the last recorded step on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<StepCost>,
+}
+
+/// What one step of several used for an output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct StepCost {
+    /// Tokens.
+    pub usage: Usage,
+    /// What its calls cost, whoever paid them first; `None` when a price is unknown.
+    pub cost: Option<Money>,
 }
 
 impl Facts {
@@ -140,7 +152,8 @@ impl Facts {
         *self == Self::default()
     }
 
-    /// These facts and those of a step before: times of one stage add up, the later version and models stand.
+    /// These facts and those of a step before: times of one stage add up, the later version and models stand. What each
+    /// step used is left as it is.
     pub fn absorb(&mut self, before: &Self) {
         for (stage, time) in &before.latency_ms {
             *self.latency_ms.entry(stage.clone()).or_default() += time;

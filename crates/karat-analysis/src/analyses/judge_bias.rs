@@ -12,14 +12,13 @@
 //! longer answer may be a better one: only against people's labels (`against_people`) is a slope bias without a doubt.
 
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use karat_stats::agreement::pearson;
-use karat_stats::describe::{clustered_mean, is_constant, mean};
+use karat_stats::describe::mean;
 use karat_stats::interval::Level;
 use karat_stats::preference::{Preferred, position_bias};
-use karat_stats::sum::sum_of;
 use karat_types::{AnalysisSpec, CellStatus, Label, PlanHeader, ScorerKind, shown_examples};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -29,13 +28,8 @@ use crate::AnalysisError;
 use crate::estimate::{self, Aggregate, Observations};
 use crate::finding::Finding;
 use crate::labels::{Labels, grades};
+use crate::slope::{self, within};
 use crate::texts::all_text;
-
-/// Below so many clusters with a difference in the feature a slope has no interval.
-const CLUSTERS_FROM: usize = 5;
-
-/// A smaller distance from the mean is rounding.
-const TELLING: f64 = 1e-9;
 
 /// Options of `judge_bias`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -401,47 +395,17 @@ type Found = (Finding, Option<Finding>, Option<Finding>);
 /// Slope and correlation of grades on a feature, and the slope of judge − people.
 fn leaning(graded: &[Grade], feature: fn(&Grade) -> f64, setting: &Setting<'_>, level: Level) -> Option<Found> {
     let clusters: Vec<u32> = graded.iter().map(|it| setting.table.cluster(it.sample)).collect();
-    let (x, y) = (within(graded, feature), within(graded, |it| it.grade));
-    let slope = slope(&x, &y, &clusters, level)?;
+    let samples: Vec<usize> = graded.iter().map(|it| it.sample).collect();
+    let each = |value: fn(&Grade) -> f64| within(&samples, &graded.iter().map(value).collect::<Vec<_>>());
+    let (x, y) = (each(feature), each(|it| it.grade));
+    let slope = slope::slope(&x, &y, &clusters, level)?;
     let correlation = pearson(&x, &y, level).ok().flatten();
     let correlation = correlation.and_then(|it| Finding::point(it.correlation.value, graded.len(), "Pearson"));
     let labelled: Vec<Grade> = graded.iter().filter(|it| it.human.is_some()).copied().collect();
     let off = |it: &Grade| it.grade - it.human.unwrap_or_default();
     let clusters: Vec<u32> = labelled.iter().map(|it| setting.table.cluster(it.sample)).collect();
     let (x, y) = (labelled.iter().map(feature).collect::<Vec<_>>(), labelled.iter().map(off).collect::<Vec<_>>());
-    Some((slope, correlation, self::slope(&x, &y, &clusters, level)))
-}
-
-/// A value of each grade less its mean over the sample; less the overall mean where no sample has two systems.
-fn within(graded: &[Grade], value: fn(&Grade) -> f64) -> Vec<f64> {
-    let mut by_sample: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
-    graded.iter().for_each(|it| by_sample.entry(it.sample).or_default().push(value(it)));
-    let alone = by_sample.values().all(|values| values.len() < 2);
-    let overall = mean(&graded.iter().map(value).collect::<Vec<_>>()).unwrap_or_default();
-    let centre = |it: &Grade| match by_sample.get(&it.sample).and_then(|values| mean(values)) {
-        Some(mean) if !alone => mean,
-        _ => overall,
-    };
-    graded.iter().map(|it| value(it) - centre(it)).collect()
-}
-
-/// Least-squares slope with a cluster-robust interval: the mean of b + n·x(y − bx)/Σx², x and y about their means.
-fn slope(x: &[f64], y: &[f64], clusters: &[u32], level: Level) -> Option<Finding> {
-    if x.len() < 3 || is_constant(x) {
-        return None;
-    }
-    let (mean_x, mean_y) = (mean(x)?, mean(y)?);
-    let centred: Vec<(f64, f64)> = x.iter().zip(y).map(|(x, y)| (x - mean_x, y - mean_y)).collect();
-    let squares = sum_of(centred.iter().map(|(x, _)| x * x));
-    let slope = sum_of(centred.iter().map(|(x, y)| x * y)) / squares;
-    let n = x.len() as f64;
-    let influences: Vec<f64> = centred.iter().map(|(x, y)| slope + n * x * (y - slope * x) / squares).collect();
-    let found = clustered_mean(&influences, clusters, level).ok()?;
-    // Within one cluster the residuals cancel out, so few that tell anything would seem to know everything.
-    let telling: BTreeSet<u32> =
-        centred.iter().zip(clusters).filter(|((x, _), _)| x.abs() > TELLING).map(|(_, cluster)| *cluster).collect();
-    let interval = found.interval.filter(|_| telling.len() >= CLUSTERS_FROM);
-    Some(Finding::point(slope, x.len(), "least squares")?.bounded(interval))
+    Some((slope, correlation, slope::slope(&x, &y, &clusters, level)))
 }
 
 /// The share of a text's lines that Markdown marks up: headings, lists, tables, quotes, code, bold.
@@ -536,19 +500,5 @@ mod tests {
     fn markup_is_a_share_of_lines() {
         assert_eq!((markup("# Head\n\nplain\n- item\n2. second"), markup("**a**")), (0.75, 1.0));
         assert_eq!((markup(""), markup("2024 was plain"), markup("a **b** c")), (0.0, 0.0, 1.0));
-    }
-
-    /// GE-04: a slope has the interval of its clusters; y = 2x + noise that the clusters share.
-    #[test]
-    fn a_slope_knows_its_clusters() {
-        let x: Vec<f64> = (0..12).map(f64::from).collect();
-        let y: Vec<f64> = x.iter().map(|x| 2.0 * x + (x * 7.0) % 3.0).collect();
-        let each: Vec<u32> = (0..12).collect();
-        let found = slope(&x, &y, &each, Level::P95).unwrap();
-        assert!((found.value() - 2.0).abs() < 0.2 && found.sign() == Some(true), "{found:?}");
-        assert_eq!(found.method(), "least squares, cluster t (CR1)");
-        let few: Vec<u32> = (0..12).map(|at| at / 4).collect();
-        assert_eq!(slope(&x, &y, &few, Level::P95).unwrap().interval(), None);
-        assert_eq!(slope(&[1.0; 5], &y[..5], &each[..5], Level::P95), None);
     }
 }

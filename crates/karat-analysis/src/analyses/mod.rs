@@ -8,6 +8,7 @@ mod delta;
 mod diagnostics;
 mod drift;
 mod errors;
+mod evidence_position;
 mod failures;
 mod grading;
 mod human_anchor;
@@ -38,6 +39,7 @@ pub use diagnostics::{
     Diagnostics, DiagnosticsOptions, Evaluation, Latency, Offsets, Often, SpanFigures, Stretch,
 };
 pub use errors::{ErrorKind, Errors, Example, Stage};
+pub use evidence_position::{EvidencePosition, PlaceEffect, PlaceMeasure, PlaceUnit};
 pub use failures::{Failure, Failures, FailuresOptions, Shortfall};
 pub use grading::{Flagged, Grading};
 pub use human_anchor::{AnchorMethod, Anchored, HumanAnchor, HumanAnchorOptions};
@@ -105,6 +107,8 @@ pub enum Outcome {
     Failures(Failures),
     /// Of `errors`.
     Errors(Errors),
+    /// Of `evidence_position`.
+    EvidencePosition(EvidencePosition),
     /// Of `missing_items`.
     MissingItems(MissingItems),
     /// Of `notes`.
@@ -224,6 +228,13 @@ const REGISTRY: &[Entry] = &[
         about: "what failed, by code",
         options: || schema_for!(NoOptions),
         build: errors::build,
+        always: true,
+    },
+    Entry {
+        name: "evidence_position",
+        about: "whether judges grade or find differently at the beginning, middle and end of long texts",
+        options: || schema_for!(NoOptions),
+        build: evidence_position::build,
         always: true,
     },
     Entry {

@@ -160,10 +160,27 @@ fn diagnostics(sample: usize, model: Option<usize>, variant: usize, overall: f64
     let claim = |at: usize| json!({ "text": format!("Claim {at} of {}", SAMPLES[sample]) });
     let missing: Vec<Value> = (0..(10.0 - overall) as usize).map(claim).collect();
     let invented = (variant == 1 && model == Some(2)).then(|| json!({ "text": HOSTILE }));
-    Map::from_iter([
+    let mut diagnostics = Map::from_iter([
         ("missingClaims".to_owned(), Value::Array(missing)),
         ("hallucinations".to_owned(), Value::Array(invented.into_iter().collect())),
-    ])
+    ]);
+    if sample >= 4 {
+        diagnostics.insert("chunks".to_owned(), pieces(sample, overall));
+    }
+    diagnostics
+}
+
+/// The account of a text that was judged in pieces, worse towards its end.
+fn pieces(sample: usize, overall: f64) -> Value {
+    let piece = |at: usize| {
+        let grade = (overall + [1.5, 0.5, -0.8, -1.2][at]).clamp(0.0, 10.0);
+        json!({
+            "from": at * 2_000, "to": at * 2_000 + 2_000, "members": 3.0, "scores": { "completeness": grade },
+            "findings": { "missingClaims": at + sample % 2, "hallucinations": 0 },
+        })
+    };
+    let parts: Vec<Value> = (0..4).map(piece).collect();
+    json!({ "length": 8_000, "judged": 8_000, "members": 12, "placed": 12, "parts": parts })
 }
 
 /// One output is longer than what a report shows inline.
@@ -218,7 +235,8 @@ fn plan() -> Value {
         "scorers": [
             scorer("quality", json!({ "rubric": {
                 "rubric": {
-                    "id": "claim-set", "version": "v1", "ask": "Judge how well the claims cover the text.", "show": [],
+                    "id": "claim-set", "version": "v1", "ask": "Judge how well the claims cover the text.",
+                    "show": [{ "name": "text", "value": "{{ sample.text }}", "chunk": { "overlap": 50 } }],
                     "dimensions": METRICS[..4].iter().map(|name| dimension(name)).collect::<Vec<_>>(),
                     "overall": { "id": "overallScore", "method": "mean" },
                     "rationale": { "field": "reasoning", "min_chars": 10 },

@@ -10,7 +10,7 @@ use serde::ser::{Error as _, Serialize, SerializeSeq, Serializer};
 use serde_json::{Map, Value};
 
 use super::INLINE_OUTPUT;
-use super::money::{Cost, cell_estimate};
+use super::money::Cost;
 use crate::report::{RenderError, Report};
 
 type Scores<'a> = BTreeMap<&'a str, Score>;
@@ -106,7 +106,7 @@ impl<'a> Cell<'a> {
             consensus: agreed.collect(),
             diagnostics: if judged.len() > 1 { united_diagnostics(judged) } else { Map::new() },
             usage: cell.cost.usage,
-            cost: Cost::of(report, &Spend::of(row), cell_estimate(report, row.system)),
+            cost: Cost::of(report, &Spend::of(row), report.cell_estimate(row.system)),
             latency_ms: volatile.then_some(cell.latency_ms),
             notes: &cell.notes,
             error: cell.error.as_ref(),

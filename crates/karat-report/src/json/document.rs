@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::CellsFile;
 use super::cells::CellList;
-use super::money::{Cost, RunCost, group_estimate};
+use super::money::{Cost, RunCost};
 use crate::moment::rfc3339;
 use crate::report::Report;
 
@@ -233,7 +233,7 @@ fn groups<'a>(report: Report<'a>, groups: &'a [Group]) -> Vec<GroupView<'a>> {
         unscored: group.tally.unscored,
         skipped: group.tally.skipped,
         dimensions: spreads(report, &group.metrics),
-        cost: Cost::of(report, &group.spend, group_estimate(report, group)),
+        cost: Cost::of(report, &group.spend, report.group_estimate(group)),
     };
     groups.iter().map(view).collect()
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use karat_analysis::{Group, Spend};
+use karat_analysis::{CostLine, Group, Spend};
 use karat_types::Money;
 use serde::Serialize;
 
@@ -34,21 +34,6 @@ impl Cost {
     }
 }
 
-/// The estimate for one cell of a system.
-pub(super) fn cell_estimate(report: Report<'_>, system: usize) -> Option<Money> {
-    report.context.estimate.as_ref()?.per_cell.get(system).copied().flatten()
-}
-
-/// The estimate for all cells of a group.
-pub(super) fn group_estimate(report: Report<'_>, group: &Group) -> Option<Money> {
-    let rows = i128::from(report.findings.plan.dataset.rows);
-    let of_system = |system: &usize| {
-        let trials = report.findings.plan.systems.get(*system)?.trials;
-        Some(Money(cell_estimate(report, *system)?.0 * rows * i128::from(trials)))
-    };
-    group.systems.iter().map(of_system).sum()
-}
-
 /// The report's `cost`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct RunCost<'a> {
@@ -59,6 +44,9 @@ pub(super) struct RunCost<'a> {
     /// Null where the samples are too many to stand in the report.
     cost_per_sample: Option<BTreeMap<&'a str, Option<f64>>>,
     cost_per_variant: BTreeMap<&'a str, Option<f64>>,
+    cost_per_judge: BTreeMap<&'a str, Option<f64>>,
+    /// By `variant.step`.
+    cost_per_step: BTreeMap<String, Option<f64>>,
     /// Primary metric per dollar of the system's own calls, by model; null when that cost is 0 or unknown.
     score_per_usd: BTreeMap<&'a str, Option<f64>>,
 }
@@ -73,6 +61,7 @@ impl<'a> RunCost<'a> {
             let score = findings.primary.and_then(|at| group.metrics.get(at)?.value());
             (group.id.as_str(), score.and_then(|score| group.spend.efficiency(score)))
         };
+        let step = |line: &CostLine| (line.address(), line.cost.map(Money::usd));
         let samples =
             || (0..findings.samples()).map(|at| (findings.sample_id(at), findings.sample_cost(at).map(Money::usd)));
         Self {
@@ -81,6 +70,10 @@ impl<'a> RunCost<'a> {
             cost_per_model: groups(&findings.models),
             cost_per_sample: super::is_inline(report).then(|| samples().collect()),
             cost_per_variant: groups(&findings.variants),
+            cost_per_judge: (findings.breakdown.judges.iter())
+                .map(|line| (line.id.as_str(), line.cost.map(Money::usd)))
+                .collect(),
+            cost_per_step: findings.breakdown.steps.iter().map(step).collect(),
             score_per_usd: findings.models.iter().map(efficiency).collect(),
         }
     }

@@ -1,11 +1,14 @@
-//! Tokens, money, and what a score costs (CL-22).
+//! Tokens, money, where it goes, and what a score costs (CL-22).
 
-use karat_analysis::{Bill, Group};
+use karat_analysis::{Bill, CostLine, Group};
 use karat_types::Money;
 
-use super::page::{Inline, Page, columns};
+use super::page::{Column, Inline, Page, columns};
 use crate::figures::{self, count};
 use crate::report::Report;
+
+/// Samples shown, the dearest first.
+const SAMPLES: usize = 20;
 
 pub(super) fn write(page: &mut Page, report: Report<'_>) {
     let findings = report.findings;
@@ -17,22 +20,36 @@ pub(super) fn write(page: &mut Page, report: Report<'_>) {
         return;
     }
     page.list(totals(report));
-    let heads = columns(&["Calls", "Input tokens", "Output tokens", "Cost"]);
+    let heads = columns(&["Calls", "Input tokens", "Output tokens", "Cost", "Share"]);
+    let shares = Shares(spend.cost());
     let row = |name: &'static str, bill: &Bill| {
-        let cost = Inline::text(figures::money(bill.cost()));
-        let cost =
-            if bill.unpriced > 0 { cost.and(" (").and_text(count(bill.unpriced)).and(" unpriced)") } else { cost };
         vec![
             Inline::plain(name),
             Inline::text(count(bill.usage.input_tokens)),
             Inline::text(count(bill.usage.output_tokens)),
-            cost,
+            Inline::text(figures::money(bill.cost())),
+            shares.of(bill.cost()),
         ]
     };
     page.table(&heads, [row("systems", &spend.extraction), row("judges", &spend.judging)]);
+    by_group(page, report, "By model", "Model", &findings.models);
+    by_group(page, report, "By variant", "Variant", &findings.variants);
+    by_judge(page, &shares, &findings.breakdown.judges);
+    by_step(page, &shares, &findings.breakdown.steps);
+    by_sample(page, report);
     efficiency(page, report);
-    let heads = columns(&["Variant", "Cells", "$/cell", "Cost"]);
-    page.table(&heads, findings.variants.iter().map(by_group));
+}
+
+/// Parts of the run's cost.
+struct Shares(Option<Money>);
+
+impl Shares {
+    /// `12.5 %`; `n/a` where either is unknown or nothing is paid.
+    fn of(&self, cost: Option<Money>) -> Inline {
+        let total = self.0.filter(|total| *total > Money::ZERO);
+        let share = cost.zip(total).map(|(cost, total)| figures::percent(cost.usd() / total.usd()));
+        Inline::text(share.unwrap_or_else(|| figures::NONE.to_owned()))
+    }
 }
 
 fn totals(report: Report<'_>) -> Vec<Inline> {
@@ -46,16 +63,103 @@ fn totals(report: Report<'_>) -> Vec<Inline> {
         let paid = figures::money(Some(spend.paid()));
         lines.push(Inline::plain("Paid in this run (what was reused is not in it): ").and_text(paid));
     }
+    let unpriced = spend.extraction.unpriced + spend.judging.unpriced;
+    if unpriced > 0 {
+        let known = figures::money(Some(spend.known()));
+        lines.push(
+            Inline::plain("Cells without a known price: ")
+                .and_text(count(spend.extraction.unpriced))
+                .and("; judgments: ")
+                .and_text(count(spend.judging.unpriced))
+                .and(". Every sum with one of them is unknown; all others cost ")
+                .and_text(known)
+                .and(". Give the model a ")
+                .and_code("price")
+                .and(" in the registry."),
+        );
+    }
     lines
 }
 
-fn by_group(group: &Group) -> Vec<Inline> {
+fn by_group(page: &mut Page, report: Report<'_>, title: &'static str, head: &'static str, groups: &[Group]) {
+    if groups.is_empty() {
+        return;
+    }
+    page.heading(3, Inline::plain(title));
+    let shares = Shares(report.findings.run.spend.cost());
+    let row = |group: &Group| {
+        let (spend, money) = (&group.spend, |amount| Inline::text(figures::money(amount)));
+        vec![
+            Inline::code(&group.id),
+            Inline::text(count(spend.cells)),
+            Inline::text(figures::usd(spend.per_cell_usd())),
+            money(spend.extraction.cost()),
+            money(spend.judging.cost()),
+            money(spend.cost()),
+            shares.of(spend.cost()),
+            money(report.group_estimate(group)),
+        ]
+    };
+    let heads = columns(&[head, "Cells", "$/cell", "Systems", "Judges", "Cost", "Share", "Estimated"]);
+    page.table(&heads, groups.iter().map(row));
+}
+
+fn by_judge(page: &mut Page, shares: &Shares, judges: &[CostLine]) {
+    if judges.is_empty() {
+        return;
+    }
+    page.heading(3, Inline::plain("By judge"));
+    let heads = columns(&["Judge", "Judgments", "Input tokens", "Output tokens", "Cost", "Share"]);
+    page.table(&heads, judges.iter().map(|line| [vec![Inline::code(&line.id)], used(shares, line)].concat()));
+}
+
+fn by_step(page: &mut Page, shares: &Shares, steps: &[CostLine]) {
+    if steps.is_empty() {
+        return;
+    }
+    page.heading(3, Inline::plain("By step"));
+    let mut heads = vec![Column::left(Inline::plain("Variant"))];
+    heads.push(Column::left(Inline::plain("Step")));
+    heads.extend(columns(&["", "Cells", "Input tokens", "Output tokens", "Cost", "Share"]).into_iter().skip(1));
+    let row = |line: &CostLine| {
+        let variant = line.variant.as_ref().map_or_else(Inline::default, Inline::code);
+        [vec![variant, Inline::code(&line.id)], used(shares, line)].concat()
+    };
+    page.table(&heads, steps.iter().map(row));
+}
+
+fn used(shares: &Shares, line: &CostLine) -> Vec<Inline> {
     vec![
-        Inline::code(&group.id),
-        Inline::text(count(group.spend.cells)),
-        Inline::text(figures::usd(group.spend.per_cell_usd())),
-        Inline::text(figures::money(group.spend.cost())),
+        Inline::text(count(line.times)),
+        Inline::text(count(line.usage.input_tokens)),
+        Inline::text(count(line.usage.output_tokens)),
+        Inline::text(figures::money(line.cost)),
+        shares.of(line.cost),
     ]
+}
+
+/// What the samples cost with all systems and judges; those of unknown cost first.
+fn by_sample(page: &mut Page, report: Report<'_>) {
+    let findings = report.findings;
+    let mut costs: Vec<(usize, Option<Money>)> =
+        (0..findings.samples()).map(|at| (at, findings.sample_cost(at))).collect();
+    if costs.is_empty() {
+        return;
+    }
+    page.heading(3, Inline::plain("By sample"));
+    if costs.len() > SAMPLES {
+        costs.sort_by_key(|(at, cost)| (cost.is_some(), std::cmp::Reverse(*cost), *at));
+    }
+    let shares = Shares(findings.run.spend.cost());
+    let row = |(at, cost): &(usize, Option<Money>)| {
+        vec![Inline::code(findings.sample_id(*at)), Inline::text(figures::money(*cost)), shares.of(*cost)]
+    };
+    page.table(&columns(&["Sample", "Cost", "Share"]), costs.iter().take(SAMPLES).map(row));
+    if let Some(left) = costs.len().checked_sub(SAMPLES).filter(|left| *left > 0) {
+        page.paragraph(
+            Inline::plain("The dearest are shown; ").and_text(count(left as u64)).and(" more are in report.json."),
+        );
+    }
 }
 
 /// Score per dollar by model; n/a when the cost is 0 or unknown.
@@ -75,9 +179,8 @@ fn efficiency(page: &mut Page, report: Report<'_>) {
             Inline::text(figures::maybe(metric, score)),
             Inline::text(figures::usd(group.spend.system_per_cell_usd())),
             Inline::text(rate.map_or(figures::NONE.to_owned(), |rate| count(rate.round().max(0.0) as u64))),
-            Inline::text(figures::money(group.spend.cost())),
         ]
     };
-    let heads = columns(&["Model", "Score", "$/cell (own)", "Score per $", "Cost with judges"]);
+    let heads = columns(&["Model", "Score", "$/cell (own)", "Score per $"]);
     page.table(&heads, report.findings.models.iter().map(row));
 }

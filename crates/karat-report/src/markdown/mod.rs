@@ -13,6 +13,7 @@ mod dataset;
 mod delta;
 mod diagnostics;
 mod drift;
+mod evidence_position;
 mod failures;
 mod gates;
 mod human_anchor;
@@ -62,6 +63,7 @@ pub fn render(report: Report<'_>) -> String {
         judges::write,
         human_anchor::write,
         judge_bias::write,
+        evidence_position::write,
         calibration::write,
         cost::write,
         failures::write,

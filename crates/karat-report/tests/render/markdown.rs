@@ -27,7 +27,7 @@ fn headings(events: &[Event<'_>], wanted: HeadingLevel) -> Vec<String> {
     found
 }
 
-/// CL-19: every section of the report, from a run with every kind of cell.
+/// CL-19, BY-14: every section of the report, from a run with every kind of cell.
 #[test]
 fn the_report_of_the_example() {
     insta::assert_snapshot!(markdown::render(Example::new().report()));
@@ -49,6 +49,7 @@ fn every_section_renders() {
             "Variant delta",
             "Manual baseline",
             "Judges",
+            "Place of the evidence",
             "Cost",
             "Failure analysis",
             "Errors",

@@ -121,8 +121,8 @@ impl Setup {
             .chain(times.iter().flat_map(Template::reads))
             .chain(caps.iter().flat_map(|(_, when)| when.reads()));
         let mut parameters = scorer.parameters.or(&judge.parameters);
-        let limit = judge.max_output.unwrap_or(REPLY_TOKENS).min(REPLY_TOKENS);
-        parameters.max_tokens = parameters.max_tokens.or(Some(limit));
+        let asked = parameters.max_tokens.unwrap_or(REPLY_TOKENS);
+        parameters.max_tokens = Some(judge.max_output.map_or(asked, |bound| asked.min(bound)));
         Ok(Self {
             reads: reads(names.cloned(), rubric.reference),
             examples: Examples::new(&rubric, &items, &scorer.labels),

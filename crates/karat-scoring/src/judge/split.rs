@@ -55,8 +55,12 @@ pub(super) fn split(
     match contents.get(at) {
         Some(Content::Text(text)) => {
             let room = room(setup, &contents, (at, text), chunk, prompt)?;
-            match room.into_iter().chain(chunk.tokens).min() {
-                Some(size) if !fits(text, size as usize) => by_tokens(setup, &contents, at, size, times),
+            let smaller = |room: Option<u32>| room.into_iter().chain(chunk.tokens).min();
+            match smaller(room.map(|room| room.whole)) {
+                Some(bound) if !fits(text, bound as usize) => {
+                    let size = smaller(room.map(|room| room.piece)).unwrap_or(bound);
+                    by_tokens(setup, &contents, at, size, times)
+                }
                 _ => Ok(vec![whole(contents)]),
             }
         }
@@ -72,35 +76,60 @@ fn whole(contents: Vec<Content>) -> Cut {
     Cut { contents, aspect: Aspect::Full, weight: Weight { length: 1.0, members: 1.0 }, span: None }
 }
 
-/// Tokens that the text at `at` may have beside everything else; `None` when the judge's window sets no bound: it is not
-/// known, or large enough for as many tokens as there are bytes.
+/// Tokens that a text may have beside everything else.
+#[derive(Debug, Clone, Copy)]
+struct Room {
+    /// Up to which it is shown whole.
+    whole: u32,
+    /// Of a piece, where it is not.
+    piece: u32,
+}
+
+/// The room of the text at `at`; `None` when the judge's window sets no bound: it is not known, or large enough for as
+/// many tokens as there are bytes.
 fn room(
     setup: &Setup,
     contents: &[Content],
     (at, text): (usize, &str),
     chunk: ShowChunk,
     prompt: impl Fn(&[Content]) -> Result<String, CellError>,
-) -> Result<Option<u32>, CellError> {
+) -> Result<Option<Room>, CellError> {
     let Some(window) = setup.window else { return Ok(None) };
     let mut rest = contents.to_vec();
     if let Some(content) = rest.get_mut(at) {
         *content = Content::Text(String::new());
     }
-    let (rest, reply) = (prompt(&rest)?, setup.reply_tokens());
+    let (beside, reply) = (prompt(&rest)?, setup.reply_tokens());
     let share = (window as f64 * chunk.window.unwrap_or(WINDOW_SHARE)) as u64;
-    if (rest.len() + text.len()) as u64 + reply <= share {
+    if (beside.len() + text.len()) as u64 + reply <= share {
         return Ok(None);
     }
-    let overhead = count(&rest) as u64;
-    let room = share.saturating_sub(overhead + reply);
-    if room < SMALLEST_PIECE {
+    let overhead = count(&beside) as u64;
+    let whole = share.saturating_sub(overhead + reply);
+    if whole < SMALLEST_PIECE {
         let message = format!(
             "the judge's context window of {window} tokens leaves no room for a piece: everything else has about \
              {overhead} tokens and the reply may have {reply}; use a judge with a larger window"
         );
         return Err(CellError::new("context", message));
     }
-    Ok(Some(u32::try_from(room).unwrap_or(u32::MAX)))
+    let is_routed: Vec<bool> = setup.items.iter().map(|item| item.spec.route.is_some()).collect();
+    let mut piece = whole;
+    if is_routed.contains(&true) {
+        let lists = rest.iter_mut().zip(&is_routed).filter(|(_, routed)| **routed);
+        lists.for_each(|(content, _)| *content = Content::List(Vec::new()));
+        piece = steady(whole, share.saturating_sub(count(&prompt(&rest)?) as u64 + reply));
+    }
+    let tokens = |room: u64| u32::try_from(room).unwrap_or(u32::MAX);
+    Ok(Some(Room { whole: tokens(whole), piece: tokens(piece) }))
+}
+
+/// The size of a piece that leaves half of the room to the routed lists; less, by halves, where they need more. So nearly
+/// all outputs of one sample are judged by the same pieces, however long their lists are.
+fn steady(room: u64, without_lists: u64) -> u64 {
+    let halves = std::iter::successors(Some(without_lists / 2), |size| Some(size / 2));
+    let fitting = halves.take_while(|size| *size >= SMALLEST_PIECE).find(|size| *size <= room);
+    fitting.unwrap_or(room)
 }
 
 fn by_tokens(setup: &Setup, contents: &[Content], at: usize, size: u32, times: &Value) -> Result<Vec<Cut>, CellError> {

@@ -76,6 +76,23 @@ fn a_long_transcript_is_judged_in_pieces() {
     ))));
 }
 
+/// CL-14: the pieces do not depend on how much was extracted, so that all systems are judged alike; a list that needs the
+/// room gets it.
+#[test]
+fn outputs_of_all_lengths_are_judged_by_the_same_pieces() {
+    let texts = |count: usize| -> Vec<String> {
+        let mut claims = long_claims();
+        claims.sample.columns["transcript"]["fullText"] = json!(vec![long_transcript(); 4].join(" "));
+        claims.model = json!({"context_window": 4000, "parameters": {"max_tokens": 500}});
+        let claim = |at: usize| json!({"text": format!("The harbour of town{at} counted {at} ships.")});
+        claims.output = json!({"claims": (0..count).map(claim).collect::<Vec<_>>()});
+        asks(&mut claims.machine()).iter().map(|request| sections(request, "TRANSCRIPT_TEXT")).collect()
+    };
+    let few = texts(1);
+    assert!(few.len() >= 2 && few == texts(45), "{} pieces", few.len());
+    assert!(texts(90).len() > few.len());
+}
+
 /// CL-14: a transcript that fits is judged whole.
 #[test]
 fn a_transcript_that_fits_is_judged_whole() {

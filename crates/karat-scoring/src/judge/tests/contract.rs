@@ -209,6 +209,7 @@ fn the_reply_has_a_limit() {
     assert_eq!(limit(json!({"max_output": 1024})), Some(1024));
     assert_eq!(limit(json!({"max_output": 16000})), Some(4000));
     assert_eq!(limit(json!({"parameters": {"max_tokens": 6000}})), Some(6000));
+    assert_eq!(limit(json!({"parameters": {"max_tokens": 16000}, "max_output": 4096})), Some(4096));
 }
 
 /// A rubric's own wording gets all parts of the prompt, and nothing of the sample but what is shown.
