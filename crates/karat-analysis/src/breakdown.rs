@@ -77,9 +77,10 @@ impl Sums {
         for judgment in row.judgments {
             self.judges.entry(judgment.judge).or_default().add(judgment.cost.usage, judgment.cost.cost);
         }
-        let Some(system) = plan.systems.get(row.system).filter(|_| row.cell.status != CellStatus::Skipped) else {
+        if row.cell.status == CellStatus::Skipped && row.cell.cost.cost == Some(Money::ZERO) {
             return;
-        };
+        }
+        let Some(system) = plan.systems.get(row.system) else { return };
         let Some(variant) = plan.variants.get(system.variant) else { return };
         let (first, total) = (first_step(variant), row.cell.cost);
         let mut add = |step: usize, usage, cost| self.steps.entry((system.variant, step)).or_default().add(usage, cost);
@@ -111,4 +112,59 @@ impl Sums {
 fn first_step(variant: &VariantSpec) -> usize {
     let is_recorded = |step: &StepSpec| matches!(step.action, Action::Recorded(_));
     variant.steps.iter().rposition(is_recorded).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use karat_types::{RunRows, StepCost};
+    use serde_json::json;
+
+    use super::*;
+    use crate::testing::{MemoryRun, Sketch};
+
+    /// One system of two steps on three samples.
+    fn run() -> MemoryRun {
+        let mut run = Sketch::new(1, 1, 3).fill(5.0).run();
+        let mut plan = serde_json::to_value(&*run.header.plan).unwrap();
+        let step = |id: &str| json!({ "id": id, "action": { "prompt": { "messages": [] } } });
+        plan["variants"][0]["steps"] = json!([step("draft"), step("edit")]);
+        run.header.plan = Arc::new(serde_json::from_value(plan).unwrap());
+        run
+    }
+
+    fn breakdown(run: &MemoryRun) -> Breakdown {
+        let plan = run.plan();
+        let mut sums = Sums::default();
+        run.each(|row| sums.add(&plan, &row));
+        sums.finish(&run.header().plan)
+    }
+
+    fn step(tokens: u64, cost: Option<i128>) -> StepCost {
+        StepCost { usage: Usage { input_tokens: tokens, ..Usage::default() }, cost: cost.map(Money) }
+    }
+
+    /// CL-22: each step has its own line; one unknown price makes that line unknown and no other; a cell that failed in
+    /// its first step counts there, one that an older Karat stored counts as a whole.
+    #[test]
+    fn steps_are_told_apart() {
+        let mut run = run();
+        run.cells[0].cell.facts.steps = vec![step(10, Some(5)), step(4, None)];
+        run.cells[1].cell.status = CellStatus::Error;
+        run.cells[1].cell.cost.cost = Some(Money(7));
+        run.cells[2].cell.cost.cost = Some(Money(9));
+        let steps = breakdown(&run).steps;
+        let lines: Vec<_> = steps.iter().map(|line| (line.address(), line.times, line.cost)).collect();
+        let address = |id: &str| format!("variant-0.{id}");
+        assert_eq!(
+            lines,
+            [
+                (address("draft"), 2, Some(Money(12))),
+                (address("edit"), 1, None),
+                (address(ALL_STEPS), 1, Some(Money(9))),
+            ]
+        );
+        assert_eq!(steps[0].usage.input_tokens, 10);
+    }
 }

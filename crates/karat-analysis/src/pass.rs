@@ -325,6 +325,10 @@ mod tests {
         let by_variant = findings.variants.iter().filter_map(|it| it.spend.cost()).sum();
         let by_sample = (0..findings.samples()).filter_map(|at| findings.sample(at).cost).sum();
         assert_eq!((total, total), (by_variant, by_sample));
+        let judges = findings.breakdown.judges.iter().filter_map(|line| line.cost).sum();
+        let steps = findings.breakdown.steps.iter().filter_map(|line| line.cost).sum();
+        let spend = findings.run.spend;
+        assert_eq!((spend.judging.cost(), spend.extraction.cost()), (Some(judges), Some(steps)));
         assert!(findings.run.spend.paid() < total);
     }
 }

@@ -10,6 +10,7 @@ mod annotate;
 mod calibrate;
 mod calllog;
 mod catalog;
+mod changed;
 mod compare;
 mod demo;
 mod digest;

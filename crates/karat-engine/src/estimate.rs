@@ -536,8 +536,10 @@ fn judge_sum(row: &Row, judge: &ReadyJudge, known: &Known, seed: u64) -> Sum {
         }
         Known::Nothing => (0, 0),
         Known::Length(length) => {
-            let shown = if judge.partners.is_some() { 2 * length } else { *length };
-            (judge.rounds, judge.rounds * (shown + judge.rubric_tokens + row_tokens(row)))
+            let pieces = judge.machine.expected_calls(&row.shown, seed);
+            // A pair shows two outputs; one that is judged in pieces is shown to them and once as a whole.
+            let shown = if judge.partners.is_some() || pieces > 1 { 2 * length } else { *length };
+            (judge.rounds * pieces, judge.rounds * (shown + pieces * judge.rubric_tokens + row_tokens(row)))
         }
     };
     let (output, most) = (calls * output, 1 + judge.reasks);

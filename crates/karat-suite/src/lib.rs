@@ -38,6 +38,7 @@ mod safe;
 mod schema;
 mod suite;
 mod unavailable;
+mod versions;
 mod yaml;
 
 pub use catalog::{Catalog, Entry};

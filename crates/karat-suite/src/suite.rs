@@ -23,7 +23,7 @@ use crate::node::{Node, Place};
 use crate::overrides::Overrides;
 use crate::params::Params;
 use crate::registry::{self, Registry, STARTER};
-use crate::{changes, check, hash, names, safe, yaml};
+use crate::{changes, check, hash, names, safe, versions, yaml};
 
 /// A suite that can be planned.
 pub struct Suite {
@@ -100,6 +100,7 @@ impl Suite {
         let judges = decoder.selected(node.given("judges"), "--judges", overrides.judges.as_deref(), &known);
         let judges: Vec<String> = judges.into_iter().map(|judge| judge.id).collect();
         let mut scorers = decoder.scorers(node.given("scorers"), &judges, &known, overrides);
+        versions::missing(&node, &variants, &scorers, &mut decoder);
         if overrides.safe {
             let place = node.given("judges").or_else(|| node.given("models")).unwrap_or(&node).place.clone();
             safe::refuse_models(&models, &variants, &scorers, &known, &place, &mut decoder.problems);

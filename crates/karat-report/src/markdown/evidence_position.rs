@@ -33,12 +33,12 @@ fn write_effects(page: &mut Page, report: Report<'_>, found: &EvidencePosition) 
         Column::right(Inline::plain("Middle less ends")),
     ];
     page.table(&heads, found.effects.iter().map(|effect| row(report, effect)));
-    let unit = |wanted: PlaceUnit| found.effects.iter().filter(move |it| it.over == wanted).map(|it| it.texts).max();
-    if let Some(texts) = unit(PlaceUnit::Pieces) {
+    let texts = found.effects.iter().filter(|it| it.over == PlaceUnit::Pieces).map(|it| it.texts).max();
+    if let Some(texts) = texts {
         page.paragraph(
-            Inline::plain("Intervals over the pieces of ")
+            Inline::plain("Fewer than five texts were judged in pieces (")
                 .and_text(count(texts))
-                .and(" texts say something of these texts only; from five texts on they are over texts."),
+                .and("), so intervals are over pieces: they say nothing of other texts."),
         );
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use karat_text::template::{Context, TemplateError};
-use karat_types::{CellError, ChatRequest, KeyBuilder, ReferenceUse, Score};
+use karat_types::{CellError, ChatRequest, KeyBuilder, ReferenceUse, Sample, Score};
 use serde_json::Value;
 
 use super::ballot::Showing;
@@ -128,6 +128,23 @@ impl Case {
         let part = |index, cut| fixed.piece(cut, Some(Part::Piece { index, count: 2 })).ok();
         Some([part(0, first)?, part(1, second)?])
     }
+}
+
+/// How many calls a round makes for a sample whose output is not known: those for an output with an empty list.
+pub(super) fn expected_calls(setup: &Setup, sample: &Sample, seed: u64) -> u64 {
+    if setup.chunked().is_none() {
+        return 1;
+    }
+    let context = context(&setup.reads, JudgeInput { sample, output: &Value::Null, seed });
+    let known = |item: &Item| match shown::content(item, &context, seed) {
+        Ok(content) if item.spec.route.is_none() => content,
+        _ if item.spec.route.is_some() => Content::List(Vec::new()),
+        _ => Content::Text(String::new()),
+    };
+    let examples = setup.examples.draw(seed, &sample.id);
+    let fixed = Fixed { setup, context: &context, reference: None, examples, caps: &[], shuffle_seed: seed };
+    let pieces = fixed.pieces(setup.items.iter().map(known).collect(), &Value::Null);
+    pieces.map_or(1, |pieces| pieces.len() as u64)
 }
 
 /// What is the same in every piece.

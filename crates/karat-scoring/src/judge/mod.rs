@@ -77,7 +77,7 @@ pub use verdict::{Mode, Verdict, VerdictRound};
 use setup::Setup;
 
 /// Changes when the same rubric would make another prompt, so that stored judgments are not taken for new ones.
-pub const PROMPT_VERSION: &str = "karat/judge/2";
+pub const PROMPT_VERSION: &str = "karat/judge/3";
 
 /// A rubric made ready for one judge model. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -136,6 +136,12 @@ impl RubricJudge {
     /// not look at it.
     pub fn against(&self, input: JudgeInput<'_>, other: Option<&Value>) -> JudgeMachine {
         JudgeMachine::new(Arc::clone(&self.0), input, other)
+    }
+
+    /// About how many calls one round makes for a sample whose output is not known yet: one, more where its text will be
+    /// cut. An output with a very long list may take more.
+    pub fn expected_calls(&self, sample: &Sample, seed: u64) -> u64 {
+        case::expected_calls(&self.0, sample, seed)
     }
 
     /// The names that the rubric's templates and expressions read, and `reference` where it is shown; sorted.

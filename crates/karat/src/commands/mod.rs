@@ -61,6 +61,15 @@ impl Edge<'_> {
         }
     }
 
+    /// The same, and what changed since the suite's stored runs without a new version.
+    fn notices_of_run(&self, plan: &karat_app::Plan) -> Result<(), Failure> {
+        self.notices(plan);
+        if !self.quiet {
+            self.app.changes(&plan.header)?.iter().for_each(|change| self.printer.say(&format!("warning: {change}")));
+        }
+        Ok(())
+    }
+
     /// Data as JSON.
     fn json<T: serde::Serialize>(&self, value: &T) -> Result<(), Failure> {
         match serde_json::to_string_pretty(value) {

@@ -17,7 +17,7 @@ pub fn plan(
 ) -> Result<Exit, Failure> {
     let invocation = selection::invocation(suite, execution)?;
     let loaded = edge.app.load(&invocation)?;
-    edge.notices(&loaded.plan);
+    edge.notices_of_run(&loaded.plan)?;
     let estimate = edge.app.estimate(&loaded.plan)?;
     let reasons = edge.app.reasons(&loaded.plan)?;
     let power = power::of(edge, &loaded.plan, mde)?;
@@ -45,15 +45,15 @@ fn text(plan: &PlanHeader, estimate: &Estimate, reasons: &Reasons) -> String {
     let (least, most) = estimate.calls();
     let models: std::collections::BTreeSet<_> = plan.systems.iter().filter_map(|system| system.model).collect();
     let mut text = format!(
-        "{}: {} samples × {} systems ({} models, {} variants){} = {} cells, {} judges\n",
+        "{}: {} × {} ({}, {}){} = {}, {}\n",
         plan.suite,
-        plan.dataset.rows,
-        plan.systems.len(),
-        models.len(),
-        plan.variants.len(),
+        counted(plan.dataset.rows, "sample"),
+        counted(plan.systems.len() as u64, "system"),
+        counted(models.len() as u64, "model"),
+        counted(plan.variants.len() as u64, "variant"),
         trials(plan),
-        plan.cells(),
-        plan.judges.len()
+        counted(plan.cells(), "cell"),
+        counted(plan.judges.len() as u64, "judge")
     );
     text.push_str(&format!(
         "cells: {} to make{}, {} reused, {} left out by conditions\njudgments: {} to make{}, {} reused\n",
@@ -98,6 +98,10 @@ fn text(plan: &PlanHeader, estimate: &Estimate, reasons: &Reasons) -> String {
     }
     text.push_str("\n(re-asks are in the upper figures, retries are not; no call was made)");
     text
+}
+
+fn counted(count: u64, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 fn as_value(plan: &PlanHeader, estimate: &Estimate, reasons: &Reasons) -> serde_json::Value {

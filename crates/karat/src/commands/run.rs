@@ -26,7 +26,7 @@ pub fn run(edge: &Edge<'_>, args: RunArgs) -> Result<Exit, Failure> {
     invocation.gates = gate::flags(&args.gates, &args.bind)?;
     invocation.output_dir.clone_from(&args.output.output_dir);
     let loaded = edge.app.load(&invocation)?;
-    edge.notices(&loaded.plan);
+    edge.notices_of_run(&loaded.plan)?;
     report::check_folder(edge, &args.output)?;
     events_alone(args.json, &args.output)?;
     let execution = Execution { tape, ..execution(edge, args.run_id, args.resume, args.json)? };

@@ -131,9 +131,33 @@ fn every_part_works_without_claims() {
     assert_eq!(missing["groups"]["money"]["systematic"], 1, "{missing}");
     assert_eq!(missing["missing"][0]["reach"], "systematic");
     let markdown = std::fs::read_to_string(place.path().join("out/report.md")).unwrap();
-    for section in ["## Variant delta", "## Judges", "## Missing items", "### Patterns"] {
+    for section in [
+        "## Variant delta",
+        "## Judges",
+        "## Place of the evidence",
+        "## Missing items",
+        "### Patterns",
+        "### By judge",
+    ] {
         assert!(markdown.contains(section), "no {section}");
     }
+}
+
+/// CL-22, BY-14: pieces are part of the estimate: a plan's upper figure holds also where texts are judged in pieces. Money
+/// is told apart by judge and by step.
+#[test]
+fn pieces_are_estimated() {
+    let place = place();
+    let plan: Value = serde_json::from_str(&place.fine(&["plan", "--json"]).stdout).unwrap();
+    place.fine(&["run", "-q", "--run-id", "r", "-o", "out"]);
+    let report = place.report("r");
+    let judgments = report["cells"].as_array().unwrap().iter().flat_map(|cell| cell["judgments"].as_array().unwrap());
+    let made: usize = judgments.map(|judgment| judgment["call_ids"].as_array().unwrap().len()).sum();
+    let calls = |at: usize| plan["calls"][at].as_u64().unwrap() as usize;
+    assert!(made > 3 * plan["judgments"]["fresh"].as_u64().unwrap() as usize, "{made} calls");
+    assert!(calls(0) <= made && made <= calls(1), "{made} calls of {}", plan["calls"]);
+    let cost = &report["cost"];
+    assert!(cost["cost_per_judge"]["exact"].is_number() && cost["cost_per_step"]["full.0"].is_number(), "{cost}");
 }
 
 /// CL-13: calibration names the dimensions of this rubric.

@@ -68,6 +68,42 @@ fn the_plan_says_what_changed() {
     assert_eq!(reasons(&place), (serde_json::json!({}), serde_json::json!({})));
 }
 
+/// CL-07, CL-17: what changes under the same version is warned of, naming both contents; with a new version it is not.
+/// Diagnostics of an older schema are dropped with a notice, without a new output. A suite that declares some versions is
+/// told which prompts have none.
+#[test]
+fn a_change_under_the_same_version_is_warned_of() {
+    let place = Place::new();
+    place.write("d.jsonl", &rows(|_| ""));
+    let versioned = SUITE
+        .replace("{ id: edit, prompt", "{ id: edit, version: e1, prompt")
+        .replace("{ id: r, ask", "{ id: r, version: r1, ask");
+    place.write("karat.yaml", &versioned);
+    let first = place.fine(&["run", "--run-id", "a"]);
+    let unversioned = "these steps count as `unknown-v0`: `direct.0`, `two.0`";
+    assert!(first.stderr.contains(unversioned) && !first.stderr.contains("same version"), "{}", first.all());
+    let said = |suite: &str| {
+        place.write("karat.yaml", suite);
+        place.fine(&["plan"]).stderr
+    };
+    assert!(!said(&versioned).contains("same version"));
+    let edited = versioned.replace("Edit {{", "Do edit {{");
+    let warned = said(&edited);
+    let change = "the prompt of step `two.edit` changed under the same version `e1`: it was ";
+    assert!(warned.contains(change) && warned.contains(" in run a and is "), "{warned}");
+    assert!(!said(&edited.replace("e1", "e2")).contains("same version"));
+    let asked = said(&versioned.replace("Is it good?", "Is it any good?"));
+    assert!(asked.contains("the rubric of `q` changed under the same version `r1`"), "{asked}");
+    let found = versioned.replace("ask: Is it", "diagnostics: { flaws: { each: text } }, version: r2, ask: Is it");
+    let found = found.replacen("version: r1, ", "", 1);
+    let dropped = said(&found);
+    assert!(dropped.contains("judgments of `q` up to run a have diagnostics of an older schema"), "{dropped}");
+    assert!(!dropped.contains("same version"), "{dropped}");
+    assert_eq!(reasons(&place), (serde_json::json!({}), serde_json::json!({"rubric's version changed": 6})));
+    place.write("karat.yaml", SUITE);
+    assert!(!place.fine(&["plan"]).stderr.contains("unknown-v0"), "a suite without versions goes by content");
+}
+
 /// BY-06: `why` shows one cell with what was and what is.
 #[test]
 fn why_shows_both_sides() {
