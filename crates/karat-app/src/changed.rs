@@ -29,7 +29,9 @@ fn steps(plan: &PlanHeader, earlier: &[RunHeader]) -> Vec<String> {
             };
             let newest = earlier.iter().find_map(|header| Some((header, of(header)?)));
             let Some((header, then)) = newest else { continue };
-            let (Some(version), Some(now), Some(before)) = (&step.version, prompt(step), prompt(&then)) else { continue };
+            let (Some(version), Some(now), Some(before)) = (&step.version, prompt(step), prompt(&then)) else {
+                continue;
+            };
             if then.version.as_ref() == Some(version) && now != before {
                 let what = format!("the prompt of step `{}.{}`", variant.id, step.id);
                 changed.push(same_version(&what, version, &before, &now, &header.id));
