@@ -21,6 +21,7 @@ fn steps_are_shared_by_runs() {
             latency_ms: [("llm".to_owned(), 8.5)].into(),
             version: Some("a1b2".to_owned()),
             models: [("llm".to_owned(), "gpt-4.1".to_owned())].into(),
+            steps: vec![StepCost { cost: Some(Money(7)), ..StepCost::default() }, StepCost::default()],
         },
         ..step("s", &first)
     };
