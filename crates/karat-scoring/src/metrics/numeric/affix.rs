@@ -35,6 +35,9 @@ impl Lead {
         let gap = adjoining[before.len()..].chars().count();
         let last = before.chars().next_back()?;
         let rest = &before[..before.len() - last.len_utf8()];
+        if let Some(start) = minus_word(before).filter(|_| !self.signed && gap > 0) {
+            return Some(Self { start, negative: true, signed: true, ..self.clone() });
+        }
         if let Some(negative) = sign(last).filter(|_| !self.signed) {
             let free = rest.chars().next_back().is_none_or(may_precede_sign);
             let near = gap == 0 || (gap == 1 && last == '−');
@@ -49,6 +52,18 @@ impl Lead {
         let (currency, length) = unit::before(before)?;
         Some(Self { start: before.len() - length, currency: Some(currency), ..self.clone() })
     }
+}
+
+/// Where the word "minus" or "negative" begins that `before` ends with; between two numbers it subtracts.
+fn minus_word(before: &str) -> Option<usize> {
+    let start = ["minus", "negative", "moins", "menos"].iter().find_map(|word| {
+        let start = before.len().checked_sub(word.len())?;
+        before.get(start..)?.eq_ignore_ascii_case(word).then_some(start)
+    })?;
+    let earlier = before[..start].trim_end_matches(is_inline_space);
+    let free = earlier.len() < start || start == 0 || before[..start].ends_with(['(', '\n', ':']);
+    let subtracts = earlier.ends_with(|c: char| digit(c).is_some() || c == '%');
+    (free && !subtracts).then_some(start)
 }
 
 /// Whether `c` is a sign, and a negative one.
@@ -120,6 +135,9 @@ impl Tail {
         if let Some((mark, length)) = unit::after(&rest[spaces + hyphen..]) {
             self.unit = Some(mark);
             self.end += spaces + hyphen + length;
+        } else if let Some((mark, length)) = unit::money_of(&rest[spaces..]).filter(|_| self.scaled) {
+            self.unit = Some(mark);
+            self.end += spaces + length;
         }
     }
 
@@ -198,13 +216,6 @@ pub(super) fn closing(text: &str, end: usize) -> Option<usize> {
     let rest = text[end..].trim_start_matches(is_inline_space);
     let close = rest.chars().next().filter(|c| matches!(c, ')' | '）'))?;
     Some(text.len() - rest.len() + close.len_utf8())
-}
-
-/// The word after a number, lower-cased: "1,200 full-time employees" has "full".
-pub(super) fn noun(text: &str, end: usize) -> Option<String> {
-    let rest = text[end..].trim_start_matches(|c| is_inline_space(c) || c == '-');
-    let word: String = rest.chars().take_while(|c| c.is_alphabetic()).collect();
-    (!word.is_empty() && !rest.starts_with(|c| digit(c).is_some())).then(|| word.to_lowercase())
 }
 
 #[cfg(test)]

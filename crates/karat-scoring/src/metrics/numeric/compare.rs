@@ -140,7 +140,9 @@ impl Target {
                     tolerance.allows(value, expected, self.worth)
                 }
             };
-            near(quantity.value) && quantity.high.is_none_or(near)
+            let both =
+                |sign: Decimal| near(quantity.value * sign) && quantity.high.is_none_or(|high| near(high * sign));
+            both(Decimal::ONE) || (quantity.falls && quantity.value > Decimal::ZERO && both(Decimal::NEGATIVE_ONE))
         })
     }
 

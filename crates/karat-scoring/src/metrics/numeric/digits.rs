@@ -95,7 +95,34 @@ pub(super) fn read(text: &str, at: usize, mark: DecimalMark) -> Result<Numeral, 
     if fraction.len() > 20 || whole.len() > 25 {
         return Err(end);
     }
-    Ok(Numeral { start: at, end, value, decimals: fraction.len() as u32, significant: (shown - zeros) as u32, form })
+    let numeral =
+        Numeral { start: at, end, value, decimals: fraction.len() as u32, significant: (shown - zeros) as u32, form };
+    Ok(match vulgar(text, end).filter(|_| fraction.is_empty() && form != Form::Dotted) {
+        Some(((digits, decimals), length)) => Numeral {
+            end: end + length,
+            value: value + Decimal::new(digits, decimals),
+            decimals,
+            significant: numeral.significant + decimals,
+            ..numeral
+        },
+        None => numeral,
+    })
+}
+
+/// A fraction in one character, as in "2½": its digits and decimals, and its length.
+fn vulgar(text: &str, at: usize) -> Option<((i64, u32), usize)> {
+    let character = text[at..].chars().next()?;
+    let value = match character {
+        '½' => (5, 1),
+        '¼' => (25, 2),
+        '¾' => (75, 2),
+        '⅛' => (125, 3),
+        '⅜' => (375, 3),
+        '⅝' => (625, 3),
+        '⅞' => (875, 3),
+        _ => return None,
+    };
+    Some((value, character.len_utf8()))
 }
 
 /// The decimal mark that the numerals of `text` agree on.
@@ -111,7 +138,7 @@ pub(super) fn mark_of(text: &str) -> DecimalMark {
         match shape.evidence() {
             Some('.') => point = true,
             Some(_) => comma = true,
-            None => {}
+            None => comma |= shape.ambiguous() && scale::is_continental(&text[shape.end()..]),
         }
         at = shape.end();
     }

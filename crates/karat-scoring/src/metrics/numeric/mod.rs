@@ -21,7 +21,10 @@
 
 mod affix;
 mod compare;
+mod compound;
 mod digits;
+mod direction;
+mod noun;
 mod range;
 mod role;
 mod scale;
@@ -55,8 +58,10 @@ pub struct Quantity {
     pub role: Role,
     /// How the text weakens it.
     pub hedge: Option<Hedge>,
-    /// The word after it, lower-cased.
-    pub noun: Option<String>,
+    /// Whether it is said to be a loss or a fall, as in "down 4 %": then it may stand for a negative number.
+    pub falls: bool,
+    /// The words after it up to the end of their phrase, lower-cased: what it counts.
+    pub phrase: Vec<String>,
     /// The number as written, with sign, currency, scale and unit.
     pub text: String,
     /// The bytes of `text` in the text that was read.

@@ -55,6 +55,8 @@ fn link(text: &str, first: &Quantity, second: &Quantity) -> Option<Link> {
         "to" | "bis" | "à" | "through" if after("from") || after("von") => Some(Link::Shared),
         "to" | "bis" | "à" | "through" => Some(Link::Range),
         "and" if after("between") => Some(Link::Range),
+        "et" | "y" if after("entre") => Some(Link::Range),
+        "e" if after("tra") => Some(Link::Range),
         "und" if after("zwischen") => Some(Link::Range),
         "and" | "or" | "und" | "," | "vs." | "vs" | "versus" => None,
         _ if starts_with_word(connector, "to between") => Some(Link::Range),
@@ -97,7 +99,7 @@ fn rescale(first: &mut Quantity, second: &Quantity) -> bool {
     let (Some(value), Some(step)) = scaled else {
         return false;
     };
-    first.value = value;
+    first.value = value.normalize();
     first.step = step;
     first.factor = second.factor;
     first.scaled = second.scaled;
@@ -106,7 +108,8 @@ fn rescale(first: &mut Quantity, second: &Quantity) -> bool {
 
 fn close(text: &str, first: &mut Quantity, second: &Quantity) {
     first.high = Some(second.value);
-    first.noun.clone_from(&second.noun);
+    first.phrase.clone_from(&second.phrase);
+    first.falls |= second.falls;
     first.span.end = second.span.end;
     text[first.span.clone()].clone_into(&mut first.text);
     first.step = first.step.min(second.step);

@@ -34,7 +34,8 @@ pub(super) fn of_plain(text: &str, numeral: &Numeral) -> Role {
     if let Some(role) = attached(before, after) {
         return role;
     }
-    if is_citation(before, after) || is_list_item(before, after) || is_referred_to(before) {
+    let listed = numeral.form == Form::Bare && raw.len() <= 3 && is_list_item(before, after);
+    if is_citation(before, after) || listed || is_referred_to(before) {
         return Role::Reference;
     }
     if is_year(raw, numeral) || month_beside(before, raw, after) || period_before(before) {
@@ -48,6 +49,12 @@ pub(super) fn is_year(raw: &str, numeral: &Numeral) -> bool {
     numeral.form == Form::Bare && raw.len() == 4 && (raw.starts_with("19") || raw.starts_with("20"))
 }
 
+/// Whether what looks like a scale is part of a name: "Rule 10b-5".
+pub(super) fn is_name(text: &str, numeral: &Numeral, end: usize) -> bool {
+    let touches = text[numeral.end..end].chars().count() == 1 && text[numeral.end..].starts_with(char::is_alphabetic);
+    touches && is_referred_to(&text[..numeral.start])
+}
+
 /// Letters that touch the number: Q2, 1H25 and FY25 are periods, the rest are names.
 fn attached(before: &str, after: &str) -> Option<Role> {
     let prefix = trailing_word(before);
@@ -57,6 +64,10 @@ fn attached(before: &str, after: &str) -> Option<Role> {
     }
     let period_after = after.strip_prefix(['Q', 'H', 'q']).is_some_and(|rest| rest.starts_with(|c| digit(c).is_some()));
     if period_after {
+        return Some(Role::Calendar);
+    }
+    let is_short_year = leading_digits(after).is_empty() && before.ends_with(['\'', '’']);
+    if is_short_year && !trailing_word(before.trim_end_matches(['\'', '’'])).is_empty() {
         return Some(Role::Calendar);
     }
     if before.ends_with('_') || after.starts_with('_') || before.ends_with('#') {
@@ -70,7 +81,7 @@ fn attached(before: &str, after: &str) -> Option<Role> {
     let suffix = leading_word(after);
     let name = suffix.chars().count() == 1 && suffix.chars().all(char::is_uppercase);
     let form = after.strip_prefix('-').map(leading_word);
-    let form = form.is_some_and(|word| word.chars().count() == 1);
+    let form = form.is_some_and(|word| word.chars().count() == 1 && word.chars().all(char::is_alphabetic));
     (name || form).then_some(Role::Reference)
 }
 
@@ -183,20 +194,41 @@ fn is_list_item(before: &str, after: &str) -> bool {
     previous.is_none_or(|c| matches!(c, '\n' | '\r')) && goes_on
 }
 
-/// Words after which a number names a place or thing.
+/// Words, in the singular, after which a number names a place or thing.
+#[rustfmt::skip]
 const REFERRING: &[&str] = &[
-    "page", "pages", "p", "pp", "slide", "slides", "table", "figure", "fig", "section", "sections", "chapter", "note",
-    "footnote", "item", "step", "exhibit", "appendix", "question", "version", "line", "row", "column", "no", "number",
-    "id", "source", "citation", "seite", "folie",
+    "page", "p", "pp", "slide", "table", "figure", "fig", "section", "chapter", "note", "footnote", "item", "step",
+    "exhibit", "appendix", "question", "version", "line", "row", "column", "no", "number", "id", "source", "citation",
+    "seite", "folie", "form", "rule", "article", "schedule", "level", "tier", "phase", "basel", "asc", "asu", "ifrs",
+    "ias", "sfas", "s&p", "fortune", "russell", "nasdaq", "ftse", "nikkei", "stoxx", "dax", "windows", "boeing",
+    "airbus",
 ];
 
+/// Whether `before` ends with such a word, or with one and earlier numbers: "pages 12–", "Tables 2 and ".
 fn is_referred_to(before: &str) -> bool {
+    let earlier = |before: &str| -> Option<usize> {
+        let before = before.trim_end_matches(is_inline_space);
+        let joined = ["and", "&", "to", "or", "–", "-"].iter().find_map(|joint| before.strip_suffix(joint))?;
+        let joined = joined.trim_end_matches(is_inline_space);
+        let number = joined.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+        (number.len() < joined.len()).then_some(number.len())
+    };
+    names_next(before) || earlier(near_end(before)).is_some_and(|end| names_next(&near_end(before)[..end]))
+}
+
+fn names_next(before: &str) -> bool {
     let trimmed = before.trim_end_matches(|c| is_inline_space(c) || matches!(c, '.' | '#' | '('));
-    let word = trailing_word(trimmed);
-    let named = REFERRING.iter().any(|r| word.eq_ignore_ascii_case(r));
+    let word = match trimmed.ends_with("S&P") {
+        true => "S&P",
+        false => trailing_word(trimmed),
+    };
+    let is = |known: &str| word.eq_ignore_ascii_case(known);
+    let named = REFERRING
+        .iter()
+        .any(|known| is(known) || word.strip_suffix('s').is_some_and(|w| w.eq_ignore_ascii_case(known)));
     // "The number 42" and "no 42" are answers; "no. 42" and "number of" are not asked here.
     let dotted = before.trim_end_matches(is_inline_space).ends_with('.');
-    let weak = ["no", "number", "p", "pp"].iter().any(|w| word.eq_ignore_ascii_case(w));
+    let weak = ["no", "number", "p", "pp"].iter().any(|weak| is(weak));
     named && before.len() > trimmed.len() && (dotted || !weak)
 }
 

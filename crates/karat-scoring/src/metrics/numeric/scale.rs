@@ -113,6 +113,18 @@ pub(super) fn after(rest: &str, money: bool) -> Option<(u32, usize)> {
     (money && !matches!(*letter, "G") || attached || spaced).then_some((*power, gap + letter.len()))
 }
 
+/// Whether a scale follows that is written where commas are decimal marks: "1.234 Mio.".
+pub(super) fn is_continental(rest: &str) -> bool {
+    #[rustfmt::skip]
+    const CONTINENTAL: &[&str] = &[
+        "millionen", "milliarden", "milliarde", "milliards", "milliard", "millones", "milioni", "miliardi", "milhões",
+        "bilhões", "miljoen", "miljard", "tausend", "tsd.", "tsd", "mio.", "mio", "mrd.", "mrd", "mds", "тыс", "млн",
+        "млрд",
+    ];
+    let body = &rest[gap_before_word(rest)..];
+    CONTINENTAL.iter().any(|word| starts_with_word(body, word))
+}
+
 /// 10 to the power `power`; `None` beyond the range of [`Decimal`].
 pub(super) fn factor(power: u32) -> Option<Decimal> {
     10_i128.checked_pow(power).and_then(|n| Decimal::try_from_i128_with_scale(n, 0).ok())

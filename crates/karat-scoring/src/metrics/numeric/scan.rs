@@ -2,10 +2,10 @@
 
 use rust_decimal::Decimal;
 
-use super::affix::{Lead, Tail, closing, noun};
+use super::affix::{Lead, Tail, closing};
 use super::digits::{self, DecimalMark, Form, Numeral};
 use super::unit::Unit;
-use super::{Hedge, Quantity, Role, range, role, words};
+use super::{Hedge, Quantity, Role, compound, direction, noun, range, role, words};
 
 /// Finds the numbers of `text`, left to right.
 pub(super) fn scan(text: &str, mark: DecimalMark) -> Vec<Quantity> {
@@ -35,7 +35,7 @@ pub(super) fn scan(text: &str, mark: DecimalMark) -> Vec<Quantity> {
             Err(next) => next,
         };
     }
-    range::join(text, found)
+    range::join(text, compound::join(text, found))
 }
 
 fn end_of_word(text: &str, at: usize) -> usize {
@@ -63,17 +63,23 @@ fn quantity(text: &str, numeral: &Numeral, previous: Option<&Quantity>) -> Optio
     if numeral.form == Form::Spelled && !marked && words::is_lone_one(text, numeral) {
         return None;
     }
-    let role = if marked || lead.signed { Role::Quantity } else { role::of_plain(text, numeral) };
+    let role = match marked || lead.signed {
+        true if lead.currency.is_none() && role::is_name(text, numeral, tail.end) => Role::Reference,
+        true => Role::Quantity,
+        false => role::of_plain(text, numeral),
+    };
     let factor = tail.factor.checked_mul(worth)?;
     let magnitude = numeral.value.checked_mul(factor)?;
     let step = Decimal::new(1, numeral.decimals).checked_mul(factor)?;
+    let phrase = noun::phrase(text, tail.end);
     let mut found = Quantity {
         value: if lead.negative { -magnitude } else { magnitude }.normalize(),
         high: None,
         unit,
         role,
         hedge: Hedge::before(&text[..lead.start]),
-        noun: noun(text, tail.end),
+        falls: direction::falls(&text[..lead.start], &phrase),
+        phrase,
         text: text[lead.start..tail.end].to_owned(),
         span: lead.start..tail.end,
         significant: numeral.significant,

@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use super::digits::DecimalMark;
 use super::unit::{Currency, Unit, UnitMark};
-use super::{Quantity, Role, extract, scale, unit};
+use super::{Quantity, Role, extract, noun, scale, unit};
 
 /// Which of several numbers is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -107,7 +107,7 @@ impl Target {
             return Err(unreadable());
         };
         let mut target = Self::decimal(only.value);
-        target.wanted = match (only.unit, &only.noun) {
+        target.wanted = match (only.unit, only.phrase.last()) {
             (Unit::Plain, None) => Wanted::Any,
             (Unit::Plain, Some(noun)) => Wanted::Noun(noun.clone()),
             (unit, _) => Wanted::Unit(unit),
@@ -203,11 +203,15 @@ impl Target {
             (Wanted::Unit(Unit::Plain), Unit::Plain) => Fit::Right,
             (Wanted::Unit(Unit::Percent), Unit::Percent) => Fit::Right,
             (Wanted::Unit(Unit::Money(wanted)), Unit::Money(found)) if wanted.agrees_with(&found) => Fit::Right,
-            (Wanted::Noun(wanted), Unit::Plain) => match &quantity.noun {
-                Some(noun) if same_noun(noun, wanted) => Fit::Right,
-                _ => Fit::Bare,
-            },
-            (Wanted::Unit(_), Unit::Plain) => Fit::Bare,
+            (Wanted::Noun(wanted), Unit::Plain) if quantity.phrase.iter().any(|word| noun::same(word, wanted)) => {
+                Fit::Right
+            }
+            (Wanted::Noun(_) | Wanted::Unit(Unit::Percent | Unit::Money(_)), Unit::Plain)
+                if quantity.phrase.iter().any(|word| noun::is_unit(word)) =>
+            {
+                Fit::Wrong
+            }
+            (Wanted::Noun(_) | Wanted::Unit(_), Unit::Plain) => Fit::Bare,
             _ => Fit::Wrong,
         }
     }
@@ -231,13 +235,6 @@ fn agree(unit: &Currency, currency: &Currency) -> Result<(), TargetError> {
     Err(TargetError::Conflict { unit: unit.code(), currency: currency.code() })
 }
 
-/// Whether two words are the same but for case and an s of the plural.
-fn same_noun(found: &str, wanted: &str) -> bool {
-    let stem = |word: &str| word.trim_end_matches('s').to_lowercase();
-    let is_multiple = |word: &str| matches!(word, "x" | "time" | "times" | "fold");
-    stem(found) == stem(wanted) || (is_multiple(found) && is_multiple(&wanted.to_lowercase()))
-}
-
 /// The unit that a data set names, and what one of it is worth in base units.
 fn read_unit(unit: &str) -> (Wanted, Decimal) {
     let unit = unit.trim();
@@ -253,6 +250,7 @@ fn read_unit(unit: &str) -> (Wanted, Decimal) {
         return (Wanted::Unit(Unit::Percent), mark.factor);
     }
     let counted = unit.split(" per ").next().unwrap_or(unit);
+    let counted = counted.split(" of ").next().unwrap_or(counted);
     let counted = counted.split('/').next().unwrap_or(counted);
     let (mut money, mut noun, mut worth) = (None, None, Decimal::ONE);
     for word in counted.split([' ', '_', '(', ')']).filter(|w| !w.is_empty() && *w != "in") {

@@ -155,6 +155,14 @@ const WORDS: &[(&str, &[&str], bool)] = &[
     ("dollars", DOLLARS, false),
     ("dollar", DOLLARS, false),
     ("bucks", DOLLARS, false),
+    ("dólares", DOLLARS, false),
+    ("dólar", DOLLARS, false),
+    ("dollari", DOLLARS, false),
+    ("долларов", DOLLARS, false),
+    ("доллара", DOLLARS, false),
+    ("евро", &["EUR"], false),
+    ("рублей", &["RUB"], false),
+    ("рубля", &["RUB"], false),
     ("euros", &["EUR"], false),
     ("euro", &["EUR"], false),
     ("pounds sterling", &["GBP"], false),
@@ -243,6 +251,14 @@ pub(super) fn after(rest: &str) -> Option<(UnitMark, usize)> {
     let next = beyond.trim_start().chars().next();
     let own = next.is_none_or(|c| super::digits::digit(c).is_none());
     (boundary && own).then(|| (UnitMark::money(codes, false), sign.len()))
+}
+
+/// Money after a preposition, as after scales: "of dollars", "d'euros", "de dólares".
+pub(super) fn money_of(rest: &str) -> Option<(UnitMark, usize)> {
+    ["of ", "d'", "d’", "de ", "di "].iter().find_map(|preposition| {
+        let (mark, length) = after(rest.strip_prefix(preposition)?)?;
+        matches!(mark.unit, Unit::Money(_)).then_some((mark, preposition.len() + length))
+    })
 }
 
 /// A currency at the end of `before`, and its length in bytes.

@@ -1,8 +1,10 @@
-//! English number words: "twenty-five", "one hundred and five", "three point two".
+//! English number words: "twenty-five", "one hundred and five", "three point two", "half a million", "two dozen".
 
 use rust_decimal::Decimal;
 
 use super::digits::{Form, Numeral};
+use super::unit::Unit;
+use super::{scale, unit};
 
 const SMALL: [&str; 20] = [
     "zero",
@@ -36,18 +38,13 @@ const LONGEST: usize = 12;
 /// digits. A lone "one" is left alone: it is a pronoun more often than a number.
 pub(super) fn read(text: &str, at: usize) -> Option<Numeral> {
     let mut reader = Reader { text, end: at, next: at };
-    let whole = reader.below_thousand()?;
-    let decimals = reader.decimals();
-    let digits = format!("{whole}{decimals}");
-    let mantissa: i64 = digits.parse().ok()?;
-    Some(Numeral {
-        start: at,
-        end: reader.end,
-        value: Decimal::new(mantissa, decimals.len() as u32),
-        decimals: decimals.len() as u32,
-        significant: digits.trim_start_matches('0').len() as u32,
-        form: Form::Spelled,
-    })
+    let value = match reader.part() {
+        Some(part) => part,
+        None => reader.cardinal()?,
+    };
+    let digits = value.mantissa().unsigned_abs().to_string();
+    let significant = if value.is_zero() { 0 } else { digits.len() as u32 };
+    Some(Numeral { start: at, end: reader.end, value, decimals: value.scale(), significant, form: Form::Spelled })
 }
 
 /// Whether a spelled number stands for nothing but the word "one".
@@ -75,6 +72,82 @@ impl Reader<'_> {
         let gap = gap.filter(|c| matches!(c, ' ' | '-')).map_or(0, char::len_utf8);
         self.next = if gap == 0 { self.text.len() } else { self.end + gap };
         Some(found)
+    }
+
+    /// Tries a reading; goes back to where it began when it fails.
+    fn attempt<T>(&mut self, reading: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
+        let (end, next) = (self.end, self.next);
+        let found = reading(self);
+        if found.is_none() {
+            (self.end, self.next) = (end, next);
+        }
+        found
+    }
+
+    fn word(&mut self, any: &[&str]) -> Option<()> {
+        self.accept(|word| any.contains(&word).then_some(()))
+    }
+
+    /// A share of one of something, or one of it: "half a million", "a quarter of a billion", "a dozen", "a thousand".
+    fn part(&mut self) -> Option<Decimal> {
+        self.attempt(|it| {
+            let share = it.share();
+            if share.is_some() {
+                it.attempt(|it| it.word(&["of"]));
+            }
+            let article = it.attempt(|it| it.word(&["a", "an"]));
+            let value = share.or(article.map(|()| Decimal::ONE))?;
+            it.dozens(value).or_else(|| it.counts_on(share.is_some()).then_some(value))
+        })
+    }
+
+    fn share(&mut self) -> Option<Decimal> {
+        let half = |it: &mut Self| it.word(&["half"]).map(|()| Decimal::new(5, 1));
+        let quarter = |it: &mut Self| {
+            it.attempt(|it| it.word(&["a"]));
+            it.word(&["quarter"]).map(|()| Decimal::new(25, 2))
+        };
+        let quarters = |it: &mut Self| {
+            it.word(&["three"])?;
+            it.word(&["quarters"]).map(|()| Decimal::new(75, 2))
+        };
+        self.attempt(half).or_else(|| self.attempt(quarter)).or_else(|| self.attempt(quarters))
+    }
+
+    /// Whether a scale follows, or, where allowed, a percentage.
+    fn counts_on(&self, percent: bool) -> bool {
+        let rest = &self.text[self.end..];
+        let is_percent = || {
+            let mark = unit::after(rest.trim_start_matches(' '));
+            matches!(mark, Some((mark, _)) if mark.unit == Unit::Percent)
+        };
+        rest.starts_with(' ') && (scale::after(rest, false).is_some() || (percent && is_percent()))
+    }
+
+    fn dozens(&mut self, of: Decimal) -> Option<Decimal> {
+        self.attempt(|it| it.word(&["dozen"]))?;
+        Some((of * Decimal::from(12)).normalize())
+    }
+
+    /// "twenty-five", "three point two", "two and a half", "two dozen".
+    fn cardinal(&mut self) -> Option<Decimal> {
+        let whole = self.below_thousand()?;
+        let decimals = self.decimals();
+        let mantissa: i64 = format!("{whole}{decimals}").parse().ok()?;
+        let value = Decimal::new(mantissa, decimals.len() as u32);
+        if !decimals.is_empty() {
+            return Some(value);
+        }
+        let more = self.attempt(|it| {
+            it.word(&["and"])?;
+            it.word(&["a"])?;
+            it.accept(|word| match word {
+                "half" => Some(Decimal::new(5, 1)),
+                "quarter" => Some(Decimal::new(25, 2)),
+                _ => None,
+            })
+        });
+        Some(more.map(|more| value + more).or_else(|| self.dozens(value)).unwrap_or(value))
     }
 
     fn below_thousand(&mut self) -> Option<u32> {
@@ -144,10 +217,22 @@ mod tests {
             ("three point of", "3", 5),
             ("ninety twelve", "90", 6),
             ("seven million", "7", 5),
+            ("half a million", "0.5", 6),
+            ("a quarter of a billion", "0.25", 14),
+            ("three quarters of a percent", "0.75", 19),
+            ("three quarters of growth", "3", 5),
+            ("two and a half percent", "2.5", 14),
+            ("a thousand", "1", 1),
+            ("a dozen eggs", "12", 7),
+            ("half a dozen", "6", 12),
+            ("two dozen", "24", 9),
         ] {
             assert_eq!(parse(text), Some((value.to_owned(), end)), "{text}");
         }
         assert_eq!(parse("hundred"), None);
+        assert_eq!(parse("half of a year"), None);
+        assert_eq!(parse("a quarter of revenue"), None);
+        assert_eq!(parse("a"), None);
         assert_eq!(parse("often"), None);
         assert_eq!(parse("tenth"), None);
     }
