@@ -6,12 +6,13 @@
 //!    `max_concurrency` calls are unknown to the ledger.
 //! 4. The answer is parsed from the recorded bytes, so a resumed run reads what the first one read.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures::future::join_all;
+use futures::future::{FutureExt, join_all};
 use karat_providers::{Call, Errand, Exchange, Gate, Held, Providers};
 use karat_store::{Ledger, PaidCalls};
 use karat_types::{
@@ -215,7 +216,8 @@ impl Calls {
         match self.paid.get(key) {
             // A reply whose content was not kept cannot be used again.
             Ok(Some(record)) if self.privacy.keeps_content() => Some(remembered(record, &ask.request, target)),
-            _ => Some(self.call(key, &ask.request, bound, target).await),
+            // Boxed: what a call needs is many times what those around it need, who are moved about.
+            _ => Some(self.call(key, &ask.request, bound, target).boxed().await),
         }
     }
 
@@ -322,7 +324,7 @@ impl Calls {
         let Target { timeout, retries, .. } = *target;
         let jitter_seed = seed_of(key);
         let (providers, gate, observer) = (&self.providers, &self.gate, &*self.observer);
-        let held = async {
+        let held = pin!(async {
             match (request, &target.model) {
                 (Request::Chat(request), Some(model)) => {
                     let call = Call { model: &model.id, request, timeout, retries, jitter_seed };
@@ -333,7 +335,7 @@ impl Calls {
                     providers.errand_within(errand, gate, reserved, observer).await
                 }
             }
-        };
+        });
         tokio::select! {
             biased;
             held = held => held.map(Some),

@@ -1,5 +1,6 @@
 //! The steps of a cell: each is found by its content key, or made and recorded.
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use futures::future::{BoxFuture, FutureExt};
@@ -112,12 +113,14 @@ impl<'w> Chain<'w, '_> {
     fn step(&self, at: usize) -> BoxFuture<'_, Result<Output<'w>, Arc<Unmade>>> {
         async move {
             let mut paid = Money::ZERO;
-            let work = async {
-                let (made, spent) = self.make(at).await?;
-                paid = spent;
-                Ok(made)
+            let (result, landing) = {
+                let work = pin!(async {
+                    let (made, spent) = self.make(at).await?;
+                    paid = spent;
+                    Ok(made)
+                });
+                self.workshop.steps.join(self.keys[at], work).await
             };
-            let (result, landing) = self.workshop.steps.join(self.keys[at], work).await;
             result.map(|made| Output { made, paid, landing })
         }
         .boxed()

@@ -1,5 +1,6 @@
 //! The judgments of a cell: each is found by its content key, or made, and recorded.
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use futures::future::join_all;
@@ -40,7 +41,7 @@ impl Workshop {
         };
         let subject = subject_key(record.output_hash, other.as_deref());
         let key = judgment_key(judge.identity, subject, row.digests.get(&self.systems.reads, judge.reads));
-        let made = self.judge_once(key, row, output, other.as_deref(), judge);
+        let made = pin!(self.judge_once(key, row, output, other.as_deref(), judge));
         let (judgment, landing) = self.judgments.join(key, made).await;
         let mut judgment =
             JudgmentRecord { ordinal: record.ordinal, scorer: judge.scorer, judge: judge.judge, ..(*judgment).clone() };

@@ -205,10 +205,9 @@ async fn feed(
     tokio::pin!(stopped);
     let mut rows = read_ahead(plan);
     let per_row = workshop.plan.cells_per_row();
-    let mut batch = Vec::new();
-    while rows.recv_many(&mut batch, ROWS_AHEAD).await > 0 {
+    while let Some(batch) = rows.recv().await {
         let (mut samples, mut broken) = (Vec::with_capacity(batch.len()), Vec::new());
-        for row in batch.drain(..) {
+        for row in batch {
             match row {
                 Ok(sample) => samples.push(sample),
                 Err(error) if error.row.is_some() => broken.push(error),
@@ -240,13 +239,15 @@ async fn feed(
     Ok(())
 }
 
-/// Reads rows on a thread of their own, a bounded number ahead.
-fn read_ahead(plan: &Plan) -> mpsc::Receiver<Result<Sample, DatasetError>> {
-    let (sender, receiver) = mpsc::channel(ROWS_AHEAD);
-    let rows = plan.rows();
+/// Reads rows on a thread of their own, [`ROWS_AHEAD`] at a time and a bounded number ahead: handing over takes longer
+/// than reading a row.
+fn read_ahead(plan: &Plan) -> mpsc::Receiver<Vec<Result<Sample, DatasetError>>> {
+    let (sender, receiver) = mpsc::channel(1);
+    let mut rows = plan.rows();
     tokio::task::spawn_blocking(move || {
-        for row in rows {
-            if sender.blocking_send(row).is_err() {
+        loop {
+            let batch: Vec<_> = rows.by_ref().take(ROWS_AHEAD).collect();
+            if batch.is_empty() || sender.blocking_send(batch).is_err() {
                 return;
             }
         }

@@ -1,6 +1,7 @@
 //! The one HTTP client: what it refuses to do, and how bodies are read.
 
 use std::error::Error;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -86,8 +87,8 @@ impl Transport {
         *request.body_mut() = letter.body.clone().map(Body::from);
         let mut received = Received::default();
         let mut pieces = Pieces::default();
-        let exchange = self.exchange(request, &mut received, &mut pieces);
-        let end = tokio::time::timeout(timeout, exchange).await.unwrap_or_else(|_| {
+        let exchange = tokio::time::timeout(timeout, pin!(self.exchange(request, &mut received, &mut pieces))).await;
+        let end = exchange.unwrap_or_else(|_| {
             Err(Failure::new(CallErrorCode::Timeout, format!("gave no complete answer within {timeout:?}")))
         });
         received.body = pieces.into_bytes();

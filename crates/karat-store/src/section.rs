@@ -41,17 +41,18 @@ impl Entries {
     }
 }
 
-/// Compresses sections, with one context and one buffer for all of them.
+/// Compresses sections, with one context and the same buffers for all of them.
 pub(crate) struct SectionWriter {
     compressor: zstd::bulk::Compressor<'static>,
     unpacked: Packer,
+    frame: Vec<u8>,
 }
 
 impl SectionWriter {
     pub fn new() -> std::io::Result<Self> {
         let mut compressor = zstd::bulk::Compressor::new(LEVEL)?;
         compressor.set_parameter(zstd::zstd_safe::CParameter::ChecksumFlag(true))?;
-        Ok(Self { compressor, unpacked: Packer::default() })
+        Ok(Self { compressor, unpacked: Packer::default(), frame: Vec::new() })
     }
 
     /// The section of the entries of these parts, one part behind the other.
@@ -68,11 +69,13 @@ impl SectionWriter {
         for part in parts {
             self.unpacked.plain(part.packer.packed());
         }
-        let frame = self.compressor.compress(self.unpacked.packed())?;
+        self.frame.clear();
+        self.frame.reserve(zstd::zstd_safe::compress_bound(self.unpacked.packed().len()));
+        self.compressor.compress_to_buffer(self.unpacked.packed(), &mut self.frame)?;
         Ok(Packer::pack(|packer| {
             packer.byte(VERSION);
             packer.number(self.unpacked.packed().len() as u64);
-            packer.plain(&frame);
+            packer.plain(&self.frame);
         }))
     }
 }

@@ -26,7 +26,7 @@ const GROUP_RECORDS: usize = 1024;
 /// Or when it has so many bytes, so that a block can be unpacked in little memory.
 const GROUP_BYTES: usize = 4 << 20;
 
-/// After a commit of so many records more of them are on their way.
+/// A commit of so many records, with more of them waiting behind it, is one of many.
 const BUSY_RECORDS: usize = 16;
 
 /// So long they are waited for then. A commit costs nearly the same for one record as for a hundred, so under load this
@@ -96,10 +96,13 @@ impl Writer {
     /// Writes until every sender is gone and the channel is empty.
     pub fn run(mut self, mut inbox: mpsc::Receiver<Batch>) {
         let mut is_busy = false;
-        while let Some(first) = inbox.blocking_recv() {
-            if is_busy {
+        loop {
+            // What came while the last group was written: more of it is on its way.
+            let waiting = inbox.try_recv().ok();
+            if is_busy && waiting.is_some() {
                 std::thread::sleep(LINGER);
             }
+            let Some(first) = waiting.or_else(|| inbox.blocking_recv()) else { return };
             let (group, refused) = gather(first, &mut inbox);
             is_busy = group.iter().map(Batch::records).sum::<usize>() >= BUSY_RECORDS;
             for (batch, why) in refused {
