@@ -2,7 +2,7 @@
 
 use std::ops::AddAssign;
 
-use karat_types::{CellRow, CellStatus, Moment, PlanHeader};
+use karat_types::{CellError, CellRow, CellStatus, JudgmentRow, Moment, PlanHeader, ScorerKind, Then};
 use serde::Serialize;
 
 use crate::aggregate::Spread;
@@ -24,6 +24,8 @@ pub struct Tally {
     pub stopped: u64,
     /// Cells with at least one score that failed.
     pub unscored: u64,
+    /// Those of them that no judge judged: of one rubric's judges none ran or answered.
+    pub unjudged: u64,
     /// Cells whose whole output came from an earlier run.
     pub reused: u64,
     /// Judgments.
@@ -34,8 +36,8 @@ pub struct Tally {
 
 impl Tally {
     /// The tally of one cell.
-    pub(crate) fn of(row: &CellRow<'_>, scores: &CellScores) -> Self {
-        let stopped = row.cell.error.as_ref().is_some_and(karat_types::CellError::is_stop);
+    pub(crate) fn of(plan: &PlanHeader, row: &CellRow<'_>, scores: &CellScores) -> Self {
+        let stopped = row.cell.error.as_ref().is_some_and(CellError::is_stop);
         let is = |holds: bool| u64::from(holds);
         Self {
             cells: 1,
@@ -44,11 +46,28 @@ impl Tally {
             skipped: is(row.cell.status == CellStatus::Skipped),
             stopped: is(stopped),
             unscored: is(row.cell.status == CellStatus::Ok && scores.any_unscored()),
+            unjudged: is(row.cell.status == CellStatus::Ok && is_unjudged(plan, row.judgments)),
             reused: is(row.cell.reused),
             judgments: row.judgments.len() as u64,
             oldest_reused: row.judgments.iter().filter_map(|it| it.made_at).chain(row.cell.made_at).min(),
         }
     }
+}
+
+/// Whether all judges of some rubric failed. One whose reply could not be read did answer, unless the rubric says
+/// `invalid: { then: error }`.
+fn is_unjudged(plan: &PlanHeader, judgments: &[JudgmentRow]) -> bool {
+    let failed = |judgment: &JudgmentRow| {
+        let error = judgment.error.as_ref().filter(|error| !error.is_stop());
+        error.is_some_and(|error| error.code != CellError::UNREADABLE || unreadable_is_error(plan, judgment.scorer))
+    };
+    let of_scorer = |scorer: u16| judgments.iter().filter(move |judgment| judgment.scorer == scorer);
+    judgments.iter().any(|judgment| of_scorer(judgment.scorer).all(failed))
+}
+
+fn unreadable_is_error(plan: &PlanHeader, scorer: u16) -> bool {
+    let kind = plan.scorers.get(usize::from(scorer)).map(|scorer| &scorer.kind);
+    matches!(kind, Some(ScorerKind::Rubric(spec)) if spec.rubric.invalid.then == Then::Error)
 }
 
 impl AddAssign for Tally {
@@ -59,6 +78,7 @@ impl AddAssign for Tally {
         self.skipped += other.skipped;
         self.stopped += other.stopped;
         self.unscored += other.unscored;
+        self.unjudged += other.unjudged;
         self.reused += other.reused;
         self.judgments += other.judgments;
         self.oldest_reused = self.oldest_reused.into_iter().chain(other.oldest_reused).min();
@@ -148,4 +168,30 @@ fn grouped(
         }
     }
     groups
+}
+
+#[cfg(test)]
+mod tests {
+    use karat_types::{CallErrorCode, CellError};
+
+    use crate::testing::judged;
+    use crate::{Options, analyse};
+
+    /// BR-10: a cell is unjudged when none of its judges ran or answered. One judge of two is enough, a reply that cannot be
+    /// read is an answer, and a stop is no failure.
+    #[test]
+    fn a_cell_is_unjudged_when_every_judge_failed() {
+        let unjudged = |codes: [Option<&str>; 2]| {
+            let mut run = judged(1, 1, &["one", "other"], serde_json::json!([]));
+            for (judgment, code) in run.cells[0].judgments.iter_mut().zip(codes) {
+                judgment.error = code.map(|code| CellError::new(code, "it failed"));
+            }
+            analyse(&run, &Options::default()).unwrap().run.tally.unjudged
+        };
+        let (process, timeout) = (CallErrorCode::Process.as_str(), CallErrorCode::Timeout.as_str());
+        assert_eq!(unjudged([Some(process), Some(timeout)]), 1);
+        assert_eq!(unjudged([Some(process), None]), 0);
+        assert_eq!(unjudged([Some(process), Some(CellError::UNREADABLE)]), 0);
+        assert_eq!(unjudged([Some(process), Some(CallErrorCode::Cancelled.as_str())]), 0);
+    }
 }

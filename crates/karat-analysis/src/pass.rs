@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::AnalysisError;
 use crate::aggregate::{Measure, spread};
-use crate::analyses::{self, Running, ScoredCell, Setting};
+use crate::analyses::{self, Running, ScoredCell, Setting, Stage};
 use crate::baseline::beside;
 use crate::breakdown::Sums;
 use crate::consensus::CellScores;
@@ -137,7 +137,7 @@ impl Pass {
         };
         let scores = CellScores::of(&self.plan, row);
         let spend = Spend::of(row);
-        *tally += Tally::of(row, &scores);
+        *tally += Tally::of(&self.plan, row, &scores);
         *sum += spend;
         self.breakdown.add(&self.plan, row);
         let sample = self.table.add(row, &scores);
@@ -243,6 +243,7 @@ fn warnings(findings: &Findings, unknown: &[String]) -> Vec<String> {
             tally.errors, tally.unscored
         ));
     }
+    warnings.extend(unjudged(findings));
     let single = findings.grading().map_or(0, |grading| grading.single_judge_cells);
     if single > 0 {
         warnings.push(format!(
@@ -261,6 +262,21 @@ fn warnings(findings: &Findings, unknown: &[String]) -> Vec<String> {
         warnings.push(format!("This version does not know these analyses and left them out: {}.", unknown.join(", ")));
     }
     warnings
+}
+
+/// What is said of cells that no judge judged, with what the first judge said instead.
+fn unjudged(findings: &Findings) -> Option<String> {
+    let tally = findings.run.tally;
+    let first = findings.errors().and_then(|errors| errors.first_of(Stage::Judgment));
+    let first = first.map(|it| format!(" {} on {}: {}.", it.who, it.sample, it.message));
+    (tally.unjudged > 0).then(|| {
+        format!(
+            "Cells that no judge judged: {} of {}.{} `karat retry` asks again.",
+            tally.unjudged,
+            tally.ok,
+            first.unwrap_or_default()
+        )
+    })
 }
 
 #[cfg(test)]

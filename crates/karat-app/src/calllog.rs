@@ -110,8 +110,8 @@ impl App {
     ) -> Result<Option<Arc<LogFile>>, AppError> {
         let Some(wanted) = &plan.run.call_log else { return Ok(None) };
         let broken = |what: String| AppError::harness(format!("`run.call_log: {wanted}` names no file: {what}"));
-        let today = crate::rfc3339(self.clock.now()).chars().take(10).collect::<String>();
-        let context = Context::new().with("run", &json!({ "date": today, "suite": plan.suite }));
+        let date = self.today(plan).to_string();
+        let context = Context::new().with("run", &json!({ "date": date, "suite": plan.suite }));
         let context = context.with("params", &Value::Object(plan.params.clone()));
         let template = Template::compile(wanted).map_err(|error| broken(error.to_string()))?;
         let name = template.render(&context).map_err(|error| broken(error.to_string()))?;

@@ -3,6 +3,8 @@
 //! An alert that was raised stays raised: what it said is kept in the suite's journal, and a row that comes late does not
 //! take it back. What late rows would change is said beside it.
 
+use std::sync::Arc;
+
 use karat_analysis::drift::{Drift, DriftDay, DriftOptions, DriftStatus, Method, Replayed, Watched, drift, replay};
 use karat_analysis::{Choice, Day, primary};
 use karat_store::{JournalEntry, Store};
@@ -17,15 +19,13 @@ use crate::{App, AppError, Invocation, load};
 /// Kinds of entries in the journal.
 const RAISED: &str = "drift_alert";
 const CLOSED: &str = "incident_closed";
-/// Milliseconds of a day.
-const DAY_MS: i64 = 86_400_000;
 /// Simulated series of a replay.
 const SERIES: u32 = 200;
 
 /// What is asked, beside the suite.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Drifting {
-    /// The day, YYYY-MM-DD; yesterday (UTC) without it.
+    /// The day, YYYY-MM-DD; yesterday in the zone of the dataset without it.
     pub as_of: Option<String>,
     /// Id of one of the suite's `drift` analyses; the first without it.
     pub id: Option<String>,
@@ -85,9 +85,11 @@ struct Raised {
 struct Rule {
     suite: String,
     id: String,
+    as_of: String,
     options: DriftOptions,
     watched: Watched,
     days: Vec<Day>,
+    plan: Arc<PlanHeader>,
     /// What tells this rule from others in the journal.
     name: Value,
 }
@@ -99,12 +101,12 @@ impl App {
     /// A suite that is unknown or has no run; options that make no sense.
     pub fn drift(&self, invocation: &Invocation, asked: &Drifting) -> Result<Drifted, AppError> {
         let store = self.existing_store()?;
-        let as_of = self.day_of(asked)?;
         let rule = self.rule(&store, invocation, asked)?;
-        let found = drift(&rule.days, &as_of, &rule.options, rule.watched).map_err(|what| refused(&rule.id, &what))?;
+        let found =
+            drift(&rule.days, &rule.as_of, &rule.options, rule.watched).map_err(|what| refused(&rule.id, &what))?;
         let mut drifted =
             Drifted { drift: found, analysis: rule.id.clone(), raised_at: None, late: Vec::new(), moved: Vec::new() };
-        match earlier(&store, &rule, &as_of)? {
+        match earlier(&store, &rule)? {
             Some((at, raised)) => stands(&mut drifted, &rule.days, at, &raised),
             None if drifted.drift.status == DriftStatus::Alert => self.raise(&store, &rule, &mut drifted)?,
             None => {}
@@ -147,35 +149,29 @@ impl App {
     ) -> Result<Vec<Replayed>, AppError> {
         let store = self.existing_store()?;
         let rule = self.rule(&store, invocation, asked)?;
-        let methods = match asked.method {
-            Some(method) => vec![method],
-            None => vec![Method::MedianMad, Method::Cusum, Method::Ewma],
-        };
+        let seen: Vec<Day> = rule.days.into_iter().filter(|day| day.date <= rule.as_of).collect();
+        let methods = asked.method.map_or_else(|| Method::ALL.to_vec(), |method| vec![method]);
         let replayed: Vec<Replayed> = methods
             .into_iter()
             .filter_map(|method| {
-                let own = rule.options.method == method;
-                let base = DriftOptions { method, ..DriftOptions::of(rule.options.metric.clone()) };
-                let options = if own { rule.options.clone() } else { base };
-                replay(&rule.days, &options, rule.watched, shift, SERIES, 1)
+                let asked = Drifting { method: Some(method), ..asked.clone() };
+                let (_, options) = declared(&rule.plan, &asked).ok()?;
+                replay(&seen, &options, rule.watched, shift, SERIES, 1)
             })
             .collect();
         if replayed.is_empty() {
             return Err(AppError::harness(
                 "there is nothing to draw from: a replay wants at least two days with a score",
             )
-            .hint("`--since` and `--until` choose the days"));
+            .hint("`--since`, `--until` and `--as-of` choose the days"));
         }
         Ok(replayed)
     }
 
-    fn day_of(&self, asked: &Drifting) -> Result<String, AppError> {
+    fn day_of(&self, asked: &Drifting, plan: &PlanHeader) -> Result<String, AppError> {
         match &asked.as_of {
             Some(date) => check_date("--as-of", date).map(|()| date.clone()),
-            None => {
-                let yesterday = self.clock.now().0.div_euclid(DAY_MS) - 1;
-                Ok(karat_analysis::drift::date_of(i32::try_from(yesterday).unwrap_or(i32::MAX)))
-            }
+            None => Ok(self.today(plan).saturating_sub(jiff::Span::new().days(1)).to_string()),
         }
     }
 
@@ -185,13 +181,8 @@ impl App {
             Ok(_) => self.load(invocation)?.plan.header,
             Err(_) => newest_plan(store, &suite)?,
         };
-        let (id, mut options) = declared(&plan, asked)?;
-        options.method = asked.method.unwrap_or(options.method);
-        options.metric = asked.metric.clone().unwrap_or(options.metric);
-        options.short = asked.short.unwrap_or(options.short);
-        options.long = asked.long.unwrap_or(options.long);
-        options.z = asked.z.unwrap_or(options.z);
-        options.streak = asked.streak.or(options.streak);
+        let (id, options) = declared(&plan, asked)?;
+        let as_of = self.day_of(asked, &plan)?;
         let Some(metric) = plan.metrics.iter().find(|metric| metric.name == options.metric) else {
             let known: Vec<&str> = plan.metrics.iter().map(|metric| metric.name.as_str()).collect();
             return Err(AppError::harness(format!("the suite {suite} has no metric `{}`", options.metric))
@@ -204,7 +195,7 @@ impl App {
             "analysis": id, "metric": options.metric, "method": options.method, "short": options.short,
             "long": options.long, "z": options.z, "streak": options.streak(), "judge": judge, "prompt_version": prompt_version,
         });
-        Ok(Rule { suite, id, options, watched, days, name })
+        Ok(Rule { suite, id, as_of, options, watched, days, plan, name })
     }
 
     fn raise(&self, store: &Store, rule: &Rule, drifted: &mut Drifted) -> Result<(), AppError> {
@@ -227,29 +218,43 @@ fn refused(id: &str, what: &str) -> AppError {
     AppError::harness(format!("the analysis `{id}` cannot be made: {what}"))
 }
 
-/// The options of the suite's analysis, or the defaults for its primary metric.
+/// Id and options of the suite's analysis, or the defaults for its primary metric, with what is asked for instead. A
+/// method takes the first analysis by that method, else the first one's windows.
 fn declared(plan: &PlanHeader, asked: &Drifting) -> Result<(String, DriftOptions), AppError> {
-    let mut all = plan.analyses.iter().filter(|spec| spec.analysis == "drift");
-    let spec = match &asked.id {
-        Some(id) => Some(all.clone().find(|spec| spec.id == *id).ok_or_else(|| {
-            let known: Vec<&str> = all.map(|spec| spec.id.as_str()).collect();
-            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-            AppError::harness(format!("the suite {} has no drift analysis `{id}`", plan.suite))
-                .hint(format!("it has: {known}"))
-        })?),
-        None => all.next(),
-    };
-    match spec {
-        Some(spec) => {
-            let options = serde_json::from_value(Value::Object(spec.with.clone()));
-            let options = options.map_err(|error| refused(&spec.id, &error.to_string()))?;
-            Ok((spec.id.clone(), options))
-        }
-        None => {
-            let metric = primary(plan).and_then(|at| plan.metrics.get(at)).map(|metric| metric.name.clone());
-            Ok(("drift".to_owned(), DriftOptions::of(metric.unwrap_or_default())))
-        }
+    let mut all = Vec::new();
+    for spec in plan.analyses.iter().filter(|spec| spec.analysis == "drift") {
+        let options = serde_json::from_value(Value::Object(spec.with.clone()));
+        let options: DriftOptions = options.map_err(|error| refused(&spec.id, &error.to_string()))?;
+        all.push((spec.id.clone(), options));
     }
+    let found = match &asked.id {
+        Some(id) => Some(all.iter().find(|(known, _)| known == id).ok_or_else(|| unknown(plan, id, &all))?),
+        None => {
+            let by_method = all.iter().find(|(_, options)| asked.method == Some(options.method));
+            by_method.or(all.first())
+        }
+    };
+    let (id, options) = found.cloned().unwrap_or_else(|| {
+        let metric = primary(plan).and_then(|at| plan.metrics.get(at)).map(|metric| metric.name.clone());
+        ("drift".to_owned(), DriftOptions::of(metric.unwrap_or_default()))
+    });
+    let method = asked.method.unwrap_or(options.method);
+    let options = options.by(method);
+    let options = DriftOptions {
+        metric: asked.metric.clone().unwrap_or(options.metric),
+        short: asked.short.unwrap_or(options.short),
+        long: asked.long.unwrap_or(options.long),
+        z: asked.z.unwrap_or(options.z),
+        streak: asked.streak.or(options.streak),
+        ..options
+    };
+    Ok((id, options))
+}
+
+fn unknown(plan: &PlanHeader, id: &str, all: &[(String, DriftOptions)]) -> AppError {
+    let known: Vec<&str> = all.iter().map(|(id, _)| id.as_str()).collect();
+    let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+    AppError::harness(format!("the suite {} has no drift analysis `{id}`", plan.suite)).hint(format!("it has: {known}"))
 }
 
 /// Date and score of the days up to one.
@@ -259,13 +264,13 @@ fn series(days: &[Day], as_of: &str) -> Vec<(String, f64)> {
 }
 
 /// The alert of this rule and day that was raised first.
-fn earlier(store: &Store, rule: &Rule, as_of: &str) -> Result<Option<(String, Raised)>, AppError> {
+fn earlier(store: &Store, rule: &Rule) -> Result<Option<(String, Raised)>, AppError> {
     let entries = store.journal(&rule.suite, RAISED)?.into_iter();
     let raised = entries.filter_map(|entry| {
         let raised: Raised = serde_json::from_value(entry.body).ok()?;
         Some((crate::rfc3339(entry.at), raised))
     });
-    Ok(raised.into_iter().find(|(_, raised)| raised.as_of == as_of && raised.rule == rule.name))
+    Ok(raised.into_iter().find(|(_, raised)| raised.as_of == rule.as_of && raised.rule == rule.name))
 }
 
 /// An alert that was raised stands; what came since is said beside it.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use karat_providers::{Errand, Outside, Providers, Settings};
 use karat_suite::{Fetch, Registry, Suite};
-use karat_types::{Request, Silent};
+use karat_types::{GapText, Request, Silent};
 
 use crate::preset::SuiteFiles;
 use crate::{App, AppError, Invocation, catalog, load};
@@ -57,11 +57,13 @@ impl App {
     fn fetcher(&self, absent: &[Fetch]) -> Result<Providers, AppError> {
         let mut outside = Outside::default();
         for request in absent.iter().filter_map(|fetch| fetch.request.as_ref().ok()) {
-            if let Request::Http(http) = request {
-                outside.http = true;
-                let texts = http.headers.iter().map(|(_, text)| text).chain([&http.url]);
-                outside.texts.extend(texts.map(|text| ("fetch".to_owned(), text.clone())));
-            }
+            let texts: Vec<&GapText> = match request {
+                Request::Http(http) => http.headers.iter().map(|(_, text)| text).chain([&http.url]).collect(),
+                Request::Command(command) => command.env.iter().map(|(_, text)| text).collect(),
+                _ => Vec::new(),
+            };
+            outside.http |= matches!(request, Request::Http(_));
+            outside.texts.extend(texts.into_iter().map(|text| ("fetch".to_owned(), text.clone())));
         }
         let lookup = self.lookup.clone();
         let settings = Settings { own_program: self.own_program.clone(), ..Settings::new(move |name| lookup(name)) };

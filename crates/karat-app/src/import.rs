@@ -28,8 +28,9 @@ pub struct Imported {
 /// What makes the preset `spans` a suite of recorded verdicts: file, what stands there, and what takes its place.
 ///
 /// A verdict is found by its result's id, whatever the texts are; it is one reply, however many spans it is about; its
-/// scores stand as they were given; it costs nothing and is not asked for again.
-const EDITS: [(&str, &str, &str); 10] = [
+/// scores stand as they were given; it costs nothing and is not asked for again. What had none then has none now.
+const EDITS: [(&str, &str, &str); 11] = [
+    ("karat.yaml", "\njudges: ", "\npolicy: { max_errors: 100% }\njudges: "),
     ("karat.yaml", "judges: [sim-span-judge]", "judges: [recorded-verdicts]"),
     ("models/offline.yaml", "id: sim-span-judge", "id: recorded-verdicts"),
     ("models/offline.yaml", " context_window: 128000, max_output: 4096,", ""),

@@ -36,6 +36,7 @@ mod recomputed;
 mod reference;
 mod report;
 mod run;
+mod today;
 mod why;
 
 use std::path::PathBuf;

@@ -212,7 +212,7 @@ impl App {
         let made = if found.header.is_some() { store.spending(&found.id)?.calls } else { 0 };
         allow(&mut plan, &estimate, invocation, made)?;
         let call_log = self.call_log(&plan.header, invocation)?;
-        let (providers, recorder) = self.providers(&plan.header, &estimate, &execution.tape)?;
+        let (providers, recorder) = self.providers(&plan, &estimate, &execution.tape)?;
         let ledger = match &found.header {
             Some(header) => store.reopen(&header.id)?,
             None => {
@@ -276,14 +276,15 @@ impl App {
     /// The models, live or from a recording, and what records them.
     fn providers(
         &self,
-        plan: &PlanHeader,
+        plan: &Plan,
         estimate: &Estimate,
         tape: &Tape,
     ) -> Result<(Providers, Option<Arc<Recorder>>), AppError> {
+        let header = &plan.header;
         let broken = |error: TapeError| AppError::harness(error.to_string());
         match tape {
             Tape::None => Ok((self.connect(plan, estimate)?, None)),
-            Tape::Record(_) if !plan.privacy.is_open() => {
+            Tape::Record(_) if !header.privacy.is_open() => {
                 Err(AppError::harness("`--record` writes calls as they are, and this suite has `privacy` rules")
                     .hint("record a suite without `privacy`, on data that may be kept"))
             }
@@ -293,24 +294,29 @@ impl App {
                 Ok((providers.recorded(recorder.clone()), Some(recorder)))
             }
             Tape::Replay(path) => {
-                let models: Vec<ModelSpec> = plan.models.iter().chain(&plan.judges).cloned().collect();
+                let models: Vec<ModelSpec> = header.models.iter().chain(&header.judges).cloned().collect();
                 Ok((Providers::replayed(&models, Player::open(path).map_err(broken)?), None))
             }
         }
     }
 
     /// Connects the models that will be called; a key is wanted only for those.
-    fn connect(&self, plan: &PlanHeader, estimate: &Estimate) -> Result<Providers, AppError> {
+    fn connect(&self, plan: &Plan, estimate: &Estimate) -> Result<Providers, AppError> {
+        let header = &plan.header;
         let called = |spec: &&ModelSpec| estimate.models.iter().any(|model| model.id == spec.id && model.calls.1 > 0);
         let mut models: Vec<ModelSpec> = Vec::new();
-        for spec in plan.models.iter().chain(&plan.judges).filter(called) {
+        for spec in header.models.iter().chain(&header.judges).filter(called) {
             if !models.iter().any(|known| known.id == spec.id) {
                 models.push(spec.clone());
             }
         }
         let lookup = self.lookup.clone();
-        let settings = Settings { own_program: self.own_program.clone(), ..Settings::new(move |name| lookup(name)) };
-        Providers::connect_all(&models, &karat_engine::outside(plan), settings).map_err(|errors| {
+        let settings = Settings {
+            own_program: self.own_program.clone(),
+            key_variables: plan.key_variables.clone(),
+            ..Settings::new(move |name| lookup(name))
+        };
+        Providers::connect_all(&models, &karat_engine::outside(header), settings).map_err(|errors| {
             let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
             AppError::harness(lines.join("\n"))
         })

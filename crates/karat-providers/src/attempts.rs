@@ -91,7 +91,7 @@ impl Providers {
             let outcome = match outcome {
                 Ok(reply) => Ok(reply),
                 Err(failure) => {
-                    let error = self.told(&failure, place, attempts);
+                    let error = failure.error(place, attempts, &self.secrets);
                     timeouts += u32::from(failure.code == CallErrorCode::Timeout);
                     let helps = failure.retry && timeouts < TIMEOUTS;
                     let wait = if helps { waits.next(failure.retry_after) } else { None };
@@ -141,10 +141,7 @@ impl Providers {
         let start = Instant::now();
         let (mut received, end) = transport.send(letter, timeout).await;
         let latency = start.elapsed();
-        received.body = match &end {
-            Ok(()) => self.secrets.clean(received.body),
-            Err(_) => self.broken(received.body),
-        };
+        received.body = self.captured(received.body, end.is_ok());
         let end = end.and_then(|()| match received.status {
             Some(status @ 200..=299) => Ok(status),
             status => {
@@ -154,13 +151,6 @@ impl Providers {
             }
         });
         (received, latency, end)
-    }
-
-    /// What a caller is told of a failure.
-    pub(crate) fn told(&self, failure: &Failure, place: Place<'_>, attempts: u32) -> CallError {
-        let mut error = failure.error(place, attempts);
-        error.message = self.secrets.clean_text(error.message);
-        error
     }
 
     fn ended(&self, outcome: &Result<Reply, Failure>) -> Ended {
@@ -173,9 +163,12 @@ impl Providers {
         }
     }
 
-    /// What is kept of a body that did not come to its end.
-    fn broken(&self, body: Bytes) -> Bytes {
-        let mut cleaned = self.secrets.clean_broken(body);
+    /// What is kept of bytes that came in: all without secrets, or the beginning where they did not come to their end.
+    pub(crate) fn captured(&self, bytes: Bytes, is_whole: bool) -> Bytes {
+        if is_whole {
+            return self.secrets.clean(bytes);
+        }
+        let mut cleaned = self.secrets.clean_broken(bytes);
         cleaned.truncate(KEPT);
         cleaned
     }

@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
+use bytes::Bytes;
 use karat_types::{CallError, CallErrorCode};
 use serde_json::Value;
 
+use crate::capture::Secrets;
 use crate::codec::Unreadable;
 
 /// One attempt that gave no reply.
@@ -16,6 +18,8 @@ pub(crate) struct Failure {
     pub exit: Option<i32>,
     /// What happened, as the end of a sentence that begins with the model and its address.
     pub what: String,
+    /// What a program said of it, as it came: it follows `what` in quotes, once secrets are removed.
+    pub said: Option<Bytes>,
     /// Whether another attempt can help.
     pub retry: bool,
     /// How long the provider wants to be left alone.
@@ -66,7 +70,8 @@ impl std::fmt::Display for Who<'_> {
 
 impl Failure {
     pub fn new(code: CallErrorCode, what: impl Into<String>) -> Self {
-        Self { code, status: None, exit: None, what: what.into(), retry: code.is_retryable(), retry_after: None }
+        let (what, retry) = (what.into(), code.is_retryable());
+        Self { code, status: None, exit: None, what, said: None, retry, retry_after: None }
     }
 
     /// An answer whose status is not 2xx.
@@ -85,13 +90,15 @@ impl Failure {
         Self { status: Some(status), ..Self::new(unreadable.code, unreadable.what) }
     }
 
-    /// What a caller is told after so many attempts.
-    pub fn error(&self, place: Place<'_>, attempts: u32) -> CallError {
+    /// What a caller is told after so many attempts; no secret is in it.
+    pub fn error(&self, place: Place<'_>, attempts: u32, secrets: &Secrets) -> CallError {
         let Place { who, address } = place;
         let at = if address.is_empty() { String::new() } else { format!(" at {address}") };
         let attempts = if attempts > 1 { format!(", {attempts} attempts") } else { String::new() };
-        let message = format!("{who}{at}: {}{attempts}; {}", self.what, self.advice(who));
-        CallError { code: self.code, message, status: self.status }
+        // Cleaned before it is cut: half a secret would not be known any more.
+        let said = self.said.clone().map(|said| quote(&secrets.clean_broken(said), SAID)).unwrap_or_default();
+        let message = format!("{who}{at}: {}{said}{attempts}; {}", self.what, self.advice(who));
+        CallError { code: self.code, message: secrets.clean_text(message), status: self.status }
     }
 
     fn advice(&self, who: Who<'_>) -> String {
@@ -196,6 +203,9 @@ impl Said {
 
 /// Characters of foreign text that a message shows.
 pub(crate) const SHOWN: usize = 200;
+
+/// Characters of what a program said that a message shows.
+const SAID: usize = 400;
 
 /// Foreign bytes as a quoted text: cut after so many characters, control characters made visible.
 pub(crate) fn quote(bytes: &[u8], most: usize) -> String {

@@ -52,6 +52,15 @@ pub(crate) static HOSTS: [Host; 9] = [
     Host { name: "azure", codec: &Azure, base_url: None, base_url_variable: Some("AZURE_OPENAI_ENDPOINT"), key_variables: &["AZURE_OPENAI_API_KEY"], version_variable: Some("AZURE_OPENAI_API_VERSION") },
 ];
 
+/// Variables in which programs that answer for models find their logins.
+const LOGINS: [&str; 5] =
+    ["ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", "CODEX_API_KEY", "AWS_BEARER_TOKEN_BEDROCK", "HF_TOKEN"];
+
+/// Every variable that is known to hold a secret.
+pub(crate) fn key_variables() -> impl Iterator<Item = &'static str> {
+    HOSTS.iter().flat_map(|host| host.key_variables).chain(&LOGINS).copied()
+}
+
 /// The program that answers.
 pub(crate) const COMMAND: &str = "command";
 /// The model whose replies a suite writes.

@@ -286,11 +286,10 @@ impl Life {
             }
             let Ok(Head { id }) = serde_json::from_slice(&line) else {
                 let what = format!(
-                    "program `{}`: a line of it is no JSON with an `id`; it begins {}. Print nothing else to standard output",
-                    self.program.name(),
-                    quote(&line, 200)
+                    "program `{}`: a line of it is no JSON with an `id`, and it may print nothing else to standard output: ",
+                    self.program.name()
                 );
-                return Some(failed(what));
+                return Some(Failure { said: Some(line.into()), ..failed(what) });
             };
             if let Some(answer) = self.open.answered(id) {
                 self.deaths.store(0, Ordering::Release);

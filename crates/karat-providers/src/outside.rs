@@ -274,7 +274,7 @@ impl Tries for ProgramTries<'_> {
                 }
             }
         };
-        let response = providers.secrets.clean(printed);
+        let response = providers.captured(printed, end.is_ok());
         let outcome = end.and_then(|()| {
             let said = |problem| failed(format!("program `{}`: it {problem}", program.name()));
             answer(errand.request, &response).map_err(said)

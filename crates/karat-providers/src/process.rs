@@ -14,13 +14,11 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, ChildStderr, Command};
 
-use crate::failure::{Failure, quote};
+use crate::failure::Failure;
 use crate::providers::Settings;
 
 /// Bytes of a program's complaints that are kept.
 const COMPLAINT: usize = 4 * 1024;
-/// Characters of them that a message shows.
-const SHOWN: usize = 400;
 
 /// Variables that programs need to find others, their user's folders and their language.
 const BASICS: [&str; 15] = [
@@ -187,13 +185,10 @@ impl Program {
             Some(code) => format!("exit status {code}"),
             None => format!("{status}"),
         };
-        let said = if complaint.trim_ascii().is_empty() {
-            "said nothing".to_owned()
-        } else {
-            format!("said {}", quote(complaint, SHOWN))
-        };
-        let what = format!("program `{}`: it ended with {how} and {said}", self.name());
-        Failure { exit: status.code(), ..failed(what) }
+        let said = Some(complaint).filter(|said| !said.trim_ascii().is_empty());
+        let words = if said.is_some() { "said " } else { "said nothing" };
+        let what = format!("program `{}`: it ended with {how} and {words}", self.name());
+        Failure { exit: status.code(), said: said.map(Bytes::copy_from_slice), ..failed(what) }
     }
 }
 

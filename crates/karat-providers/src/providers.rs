@@ -10,6 +10,7 @@ use bytes::Bytes;
 use karat_types::{CallErrorCode, ChatRequest, ModelSpec, Observer};
 use reqwest::Method;
 use rustc_hash::FxHashMap;
+use secrecy::SecretString;
 use tokio::time::Instant;
 
 use crate::attempts::{Attempt, Quest, Tries, shut_out};
@@ -26,7 +27,7 @@ use crate::outside::Outside;
 use crate::retry::{Backoff, Waits};
 use crate::tape::{Asked, Player, Recorder};
 use crate::transport::{Letter, Transport};
-use crate::{codec::Codec, scripted, stub};
+use crate::{codec::Codec, hosts, scripted, stub};
 
 /// Looks a variable of the environment up.
 type Lookup = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
@@ -46,6 +47,9 @@ pub struct Settings {
     pub backoff: Backoff,
     /// This program, which a command named `karat` stands for.
     pub own_program: Option<PathBuf>,
+    /// Variables that hold secrets beside those of the known providers: the keys of a suite's own models, whether they
+    /// are called or not. A program finds them in its environment and may print them.
+    pub key_variables: Vec<String>,
 }
 
 impl Settings {
@@ -59,6 +63,7 @@ impl Settings {
             max_connections: 256,
             backoff: Backoff::default(),
             own_program: None,
+            key_variables: Vec::new(),
         }
     }
 
@@ -66,6 +71,14 @@ impl Settings {
     /// was read from a file is no part of it.
     pub(crate) fn lookup(&self, name: &str) -> Option<String> {
         (self.secret)(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
+    }
+}
+
+impl Settings {
+    /// The values of all variables that are known to hold secrets.
+    fn secrets(&self) -> impl Iterator<Item = SecretString> {
+        let own = self.key_variables.iter().map(|name| self.lookup(name));
+        hosts::key_variables().map(|name| self.lookup(name)).chain(own).flatten().map(SecretString::from)
     }
 }
 
@@ -119,7 +132,7 @@ impl Providers {
         outside: &Outside,
         settings: Settings,
     ) -> Result<Self, Vec<ProviderError>> {
-        let (mut errors, mut secrets) = (Vec::new(), Vec::new());
+        let (mut errors, mut secrets) = (Vec::new(), settings.secrets().collect());
         let mut connected = FxHashMap::default();
         for (at, spec) in models.iter().enumerate() {
             match models[..at].iter().find(|earlier| earlier.id == spec.id) {
@@ -278,12 +291,12 @@ impl Providers {
         let start = Instant::now();
         let (printed, end) = program.run(&self.settings, input, call.timeout).await;
         let latency_ms = milliseconds(start.elapsed());
-        let response = self.secrets.clean(printed);
+        let response = self.captured(printed, end.is_ok());
         let code = end.as_ref().map_or_else(|failure| failure.exit, |()| Some(0));
         let ran = Ran { command: self.secrets.clean_text(line), code };
         let outcome = match end {
             Ok(()) => parse(&model.spec, &response),
-            Err(failure) => Err(self.told(&failure, model.place(), 1)),
+            Err(failure) => Err(failure.error(model.place(), 1, &self.secrets)),
         };
         Exchange {
             request,
@@ -320,8 +333,8 @@ impl Providers {
                 (response, outcome)
             }
             Err(problem) => {
-                let failure = Failure::new(CallErrorCode::Process, self.secrets.clean_text(problem));
-                (Bytes::new(), Err(failure.error(model.place(), 1)))
+                let failure = Failure::new(CallErrorCode::Process, problem);
+                (Bytes::new(), Err(failure.error(model.place(), 1, &self.secrets)))
             }
         };
         let latency_ms = milliseconds(start.elapsed());

@@ -92,6 +92,7 @@ impl Providers {
                 drop(running);
                 let said =
                     tokio::time::timeout(PATIENCE, complaints).await.ok().and_then(Result::ok).unwrap_or_default();
+                let said = self.captured(said.into(), false);
                 let said = if said.is_empty() { String::new() } else { format!("; it said {}", quote(&said, 400)) };
                 return Err(failed(format!("{problem}{said}. Try its `command` by hand in the suite's folder")));
             }

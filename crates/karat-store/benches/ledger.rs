@@ -301,6 +301,7 @@ fn header(cells: u64) -> RunHeader {
             sources: Vec::new(),
             version: None,
             clustered: false,
+            zone: None,
             mismatches: Default::default(),
             changelog: None,
         },

@@ -21,6 +21,8 @@ pub struct Plan {
     pub header: Arc<PlanHeader>,
     /// The suite's gates. No part of the plan's identity: they can be changed and applied to a stored run.
     pub rules: Rules,
+    /// Variables that hold the keys of the models that the suite knows, called or not. No part of the plan's identity.
+    pub key_variables: Vec<String>,
     /// What is not planned, and why.
     pub notes: Vec<String>,
     /// Warnings and notices of the suite.
@@ -95,6 +97,7 @@ impl Suite {
         Ok(Plan {
             header: Arc::new(header),
             rules: self.rules().clone(),
+            key_variables: self.registry.key_variables(),
             notes,
             warnings: self.warnings().clone(),
             dataset: self.dataset.clone(),

@@ -268,6 +268,7 @@ fn scanned(
         sources: declared.sources,
         version: declared.version,
         clustered: scan.is_clustered,
+        zone: declared.zone,
         mismatches: scan.mismatches,
         changelog: declared.changelog,
     };

@@ -188,6 +188,9 @@ pub struct DatasetHeader {
     /// Whether rows name a cluster.
     #[serde(default)]
     pub clustered: bool,
+    /// Time zone that cuts dates into days; UTC without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zone: Option<String>,
     /// What rows and the files beside them contradict each other in.
     #[serde(default, skip_serializing_if = "Mismatches::is_empty")]
     pub mismatches: Mismatches,

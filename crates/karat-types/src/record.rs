@@ -219,6 +219,9 @@ impl CellError {
         Self { message: message.into(), code: code.into() }
     }
 
+    /// A judge's reply that is not as it must be, also after it was asked again.
+    pub const UNREADABLE: &str = "parse";
+
     /// Whether it says that the run was stopped, not that the cell failed: such cells are left for `resume`.
     pub fn is_stop(&self) -> bool {
         [CallErrorCode::Cancelled, CallErrorCode::Budget].iter().any(|code| code.as_str() == self.code)

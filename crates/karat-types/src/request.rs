@@ -137,6 +137,14 @@ pub enum Part {
 }
 
 impl GapText {
+    /// Names of the variables in it.
+    pub fn variables(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().filter_map(|part| match part {
+            Part::Text(_) => None,
+            Part::Variable { name, .. } => Some(name.as_str()),
+        })
+    }
+
     /// The text without values: gaps stand as `${NAME}`. For messages and captured requests.
     pub fn shown(&self) -> String {
         let part = |part: &Part| match part {

@@ -473,6 +473,8 @@ pub enum Absent {
 pub enum Then {
     /// The cell is unscored.
     Unscored,
+    /// The judge failed: the cell is unscored, and counts against `max_errors` as one that the judge never answered.
+    Error,
     /// What can be read counts; diagnostics are filled with their defaults.
     Degrade,
 }

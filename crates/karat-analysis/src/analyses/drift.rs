@@ -18,6 +18,8 @@ struct Fold {
     metric: usize,
     watched: Watched,
     days: BTreeMap<String, Day>,
+    /// The last date of any sample, with a score or without.
+    last: Option<String>,
 }
 
 pub(super) fn build(spec: &AnalysisSpec, plan: &Arc<PlanHeader>) -> Result<Option<Box<dyn Analysis>>, AnalysisError> {
@@ -30,12 +32,15 @@ pub(super) fn build(spec: &AnalysisSpec, plan: &Arc<PlanHeader>) -> Result<Optio
         return Err(refused(spec, format!("metric names {:?}, which is no metric of this run", options.metric)));
     };
     let watched = Watched { range: metric.range, better: metric.better };
-    Ok(Some(Box::new(Fold { plan: plan.clone(), options, metric: at, watched, days: BTreeMap::new() })))
+    Ok(Some(Box::new(Fold { plan: plan.clone(), options, metric: at, watched, days: BTreeMap::new(), last: None })))
 }
 
 impl Analysis for Fold {
     fn cell(&mut self, cell: &ScoredCell<'_>) {
         let sample = cell.row.sample;
+        if sample.date > self.last {
+            self.last.clone_from(&sample.date);
+        }
         if let (Some(date), Some(value)) = (&sample.date, cell.scores.number(self.metric)) {
             let day = self.days.entry(date.clone()).or_insert_with(|| Day::on(date.clone()));
             day.push(value);
@@ -49,8 +54,7 @@ impl Analysis for Fold {
 
     fn finish(self: Box<Self>, setting: &Setting<'_>) -> Outcome {
         let days: Vec<Day> = self.days.into_values().collect();
-        let last = days.last().map(|day| day.date.clone());
-        let as_of = setting.plan.as_of.clone().or(last).unwrap_or_default();
+        let as_of = setting.plan.as_of.clone().or(self.last).unwrap_or_default();
         let found = drift(&days, &as_of, &self.options, self.watched);
         Outcome::Drift(Box::new(found.unwrap_or_else(|problem| Drift::unknown(as_of, &self.options, problem))))
     }
@@ -64,10 +68,13 @@ mod tests {
     use crate::testing::Sketch;
     use crate::{Options, Outcome, analyse};
 
-    fn status(dates: bool) -> crate::drift::Drift {
+    fn status(dates: bool, scored: bool) -> crate::drift::Drift {
         let mut sketch = Sketch::new(1, 1, 40);
         for sample in 0..40 {
-            sketch = sketch.value(sample, 0, if sample >= 33 { 2.0 } else { 8.0 });
+            sketch = match scored {
+                true => sketch.value(sample, 0, if sample >= 33 { 2.0 } else { 8.0 }),
+                false => sketch.unscored(sample, 0),
+            };
         }
         let mut run = sketch.analysis("drift", "drift", json!({"metric": "quality.overall"})).run();
         for (at, sample) in run.samples.iter_mut().enumerate().filter(|_| dates) {
@@ -82,9 +89,14 @@ mod tests {
     /// BR-13: a run over many days says whether the last are worse; a run without dates has no data.
     #[test]
     fn a_run_over_days_has_a_drift() {
-        let found = status(true);
+        let found = status(true, true);
         assert_eq!((found.status, found.alerts.len(), found.n), (DriftStatus::Alert, 2, 30));
-        assert_eq!(status(false).status, DriftStatus::NoData);
+        let undated = status(false, true);
+        assert_eq!(undated.status, DriftStatus::NoData);
+        assert!(undated.warnings[0].contains("no sample has a date"), "{undated:?}");
+        let unscored = status(true, false);
+        assert_eq!((unscored.status, unscored.as_of.as_str()), (DriftStatus::NoData, "2024-11-12"));
+        assert!(unscored.warnings[0].contains("no day up to 2024-11-12 has a score"), "{unscored:?}");
     }
 
     #[test]

@@ -161,6 +161,12 @@ pub fn drift(days: &[Day], as_of: &str, options: &DriftOptions, watched: Watched
             .into_iter()
             .collect()
     };
+    let unscored = (status == DriftStatus::NoData).then(|| match series.is_empty() {
+        true => {
+            format!("no day up to {as_of} has a score of {}: every judgment failed, or none was made", options.metric)
+        }
+        false => format!("the {} days up to {as_of} have no score of {}", options.long, options.metric),
+    });
     let (judges, prompt_versions) = (names(|day| &day.judges), names(|day| &day.prompt_versions));
     let has_data = status != DriftStatus::NoData;
     Ok(Drift {
@@ -176,7 +182,7 @@ pub fn drift(days: &[Day], as_of: &str, options: &DriftOptions, watched: Watched
         method: options.method,
         n: window.len(),
         incident: series.incidents(last).pop(),
-        warnings: mixed(&judges, &prompt_versions, "the long window"),
+        warnings: unscored.into_iter().chain(mixed(&judges, &prompt_versions, "the long window")).collect(),
         judges,
         prompt_versions,
     })
@@ -272,6 +278,10 @@ impl<'a> Series<'a> {
         self.directions.iter().map(|it| (Watch { scores: &it.scores, options: self.options, range: it.range }, it.sign))
     }
 
+    fn is_empty(&self) -> bool {
+        self.directions.iter().all(|it| it.scores.is_empty())
+    }
+
     fn has_data(&self, day: i32) -> bool {
         self.watches().any(|(watch, _)| watch.has_data(day))
     }
@@ -299,14 +309,7 @@ impl<'a> Series<'a> {
     }
 
     fn threshold(&self) -> f64 {
-        let options = self.options;
-        match options.method {
-            Method::MedianMad => options.z,
-            Method::Cusum => options.h.unwrap_or(6.0),
-            Method::Ewma => options.limit.unwrap_or(2.7),
-            Method::PageHinkley => options.h.unwrap_or_default(),
-            Method::EDetector => options.limit.unwrap_or(1000.0),
-        }
+        self.watches().next().map_or(self.options.z, |(watch, _)| watch.limit())
     }
 }
 

@@ -21,6 +21,9 @@ pub enum Method {
 }
 
 impl Method {
+    /// Every method.
+    pub const ALL: [Self; 5] = [Self::MedianMad, Self::Cusum, Self::Ewma, Self::PageHinkley, Self::EDetector];
+
     /// Its name.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -78,17 +81,17 @@ pub struct DriftOptions {
     /// A day with fewer scores in the long window is skipped.
     #[serde(default = "seven_scores")]
     pub min_long: usize,
-    /// Slack: of `cusum` in standard deviations (0.5), of `page_hinkley` in score units (0.005), of `e_detector` how far
+    /// Slack: of `cusum` in standard deviations (0.5), of `page_hinkley` in score units (a fortieth of the range), of `e_detector` how far
     /// below the baseline is still fine, in standard deviations (0.5).
     #[schemars(range(min = 0.0))]
     pub k: Option<f64>,
-    /// Decision limit: of `cusum` in standard deviations (6), of `page_hinkley` in score units (a quarter of the range).
+    /// Decision limit: of `cusum` in standard deviations (6), of `page_hinkley` in score units (half of the range).
     #[schemars(range(min = 0.0))]
     pub h: Option<f64>,
     /// With `ewma`, the weight of the newest score.
     #[schemars(range(min = 0.001, max = 1.0))]
     pub lambda: Option<f64>,
-    /// Limit: of `ewma` in standard deviations of the average (2.7), of `e_detector` the days between false alarms (1000).
+    /// Limit: of `ewma` in standard deviations of the average (2.7), of `e_detector` the days between false alarms (365).
     #[schemars(range(min = 0.0))]
     pub limit: Option<f64>,
     /// Which way is worse; the metric's own direction without it.
@@ -134,6 +137,15 @@ impl DriftOptions {
             limit: None,
             worse: None,
         }
+    }
+
+    /// The same watch by a method: what belongs to another one is left to its defaults.
+    #[must_use]
+    pub fn by(self, method: Method) -> Self {
+        if self.method == method {
+            return self;
+        }
+        Self { method, streak: None, k: None, h: None, lambda: None, limit: None, ..self }
     }
 
     /// Last days that must all be bad.

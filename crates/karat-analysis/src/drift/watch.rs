@@ -49,6 +49,18 @@ impl Watch<'_> {
         self.options.floor.unwrap_or(0.05 * self.width() / 4.0)
     }
 
+    /// Beyond what the method's statistic is bad.
+    pub fn limit(&self) -> f64 {
+        let options = self.options;
+        match options.method {
+            Method::MedianMad => options.z,
+            Method::Cusum => options.h.unwrap_or(6.0),
+            Method::Ewma => options.limit.unwrap_or(2.7),
+            Method::PageHinkley => options.h.unwrap_or(self.width() / 2.0),
+            Method::EDetector => options.limit.unwrap_or(365.0).max(1.0 + 1e-9),
+        }
+    }
+
     /// Scores of the window of so many calendar days that ends on a day.
     fn window(&self, day: i32, length: i32) -> Vec<f64> {
         let first = day.saturating_sub(length - 1);
@@ -140,7 +152,7 @@ impl Watch<'_> {
     }
 
     fn cusum(&self, values: &[f64], target: f64, sigma: f64) -> Option<Vec<(f64, bool)>> {
-        let limit = self.options.h.unwrap_or(6.0);
+        let limit = self.limit();
         let chart = Cusum { target, sigma, slack: self.options.k.unwrap_or(0.5), limit, reset_on_alarm: true };
         let values: Vec<Option<f64>> = values.iter().copied().map(Some).collect();
         let chart = cusum(&values, &chart).ok()?;
@@ -148,7 +160,7 @@ impl Watch<'_> {
     }
 
     fn ewma(&self, values: &[f64], target: f64, sigma: f64) -> Option<Vec<(f64, bool)>> {
-        let limit = self.options.limit.unwrap_or(2.7);
+        let limit = self.limit();
         let weight = self.options.lambda.unwrap_or(0.2);
         let chart = ewma(values, &Ewma { target, sigma, weight, limit }).ok()?;
         let point = |point: &karat_stats::drift::EwmaPoint| {
@@ -158,15 +170,22 @@ impl Watch<'_> {
         Some(chart.points.iter().map(point).collect())
     }
 
+    /// The test starts anew with an alarm, so an alarm lasts as long as its day is in the short window.
     fn page_hinkley(&self, values: &[f64]) -> Option<Vec<Option<(f64, bool)>>> {
-        let threshold = self.options.h.unwrap_or(self.width() / 4.0);
-        let delta = self.options.k.unwrap_or(0.005);
+        let delta = self.options.k.unwrap_or(self.width() / 40.0);
         let min_instances = self.options.min_long.max(1);
         let mode = PageHinkleyMode::Down;
-        let test = PageHinkley { delta, threshold, min_instances, forgetting: 1.0, mode };
+        let test = PageHinkley { delta, threshold: self.limit(), min_instances, forgetting: 1.0, mode };
         let chart = page_hinkley(values, &test).ok()?;
-        let points = chart.points.iter().enumerate();
-        Some(points.map(|(at, point)| Some((-point.down, chart.alarms.contains(&at)))).collect())
+        let mut alarm: Option<(i32, f64)> = None;
+        let points = self.scores.iter().zip(&chart.points).enumerate().map(|(at, (score, point))| {
+            if chart.alarms.contains(&at) {
+                alarm = Some((score.day, point.down));
+            }
+            let lasting = alarm.filter(|(day, _)| score.day < day.saturating_add(self.options.short));
+            Some((-lasting.map_or(point.down, |(_, sum)| sum), lasting.is_some()))
+        });
+        Some(points.collect())
     }
 
     fn e_detector(&self, values: &[f64], target: f64, sigma: f64) -> Option<Vec<(f64, bool)>> {
@@ -174,9 +193,9 @@ impl Watch<'_> {
         let share = |value: f64| ((value - low) / self.width()).clamp(0.0, 1.0);
         let bound = share(target - self.options.k.unwrap_or(0.5) * sigma);
         let most = 1.0 / (1.0 - bound).max(1e-9);
-        let limit = self.options.limit.unwrap_or(1000.0).max(1.0 + 1e-9);
+        let limit = self.limit();
         let values: Vec<f64> = values.iter().map(|value| share(*value)).collect();
-        let bets = [0.1, 0.3, 0.6].map(|share| share * most);
+        let bets = [0.1, 0.3, 0.6, 0.9].map(|share| share * most);
         let found = e_detector(&values, bound, &bets, 1.0 / limit).ok()?;
         Some(found.shiryaev_roberts.iter().map(|wealth| (-wealth, *wealth >= limit)).collect())
     }

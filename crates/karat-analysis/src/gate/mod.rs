@@ -91,11 +91,11 @@ fn check_paths(findings: &Findings, gates: &[Gate]) -> Result<(), AnalysisError>
     if problems.is_empty() { Ok(()) } else { Err(AnalysisError::Gates(problems)) }
 }
 
-/// Systems of which more cells failed than the policy allows, with their share.
+/// Systems of which more cells failed, or were judged by nobody, than the policy allows, with their share.
 pub fn too_many_errors(findings: &Findings, policy: &Policy) -> Vec<(String, f64)> {
     let share = |group: &crate::Group| {
         let asked = group.tally.ok + group.tally.errors;
-        (asked > 0).then(|| (group.id.clone(), group.tally.errors as f64 / asked as f64))
+        (asked > 0).then(|| (group.id.clone(), (group.tally.errors + group.tally.unjudged) as f64 / asked as f64))
     };
     findings.systems.iter().filter_map(share).filter(|(_, share)| *share > policy.max_errors).collect()
 }

@@ -174,6 +174,7 @@ struct Totals {
     judgments: u64,
     errors: u64,
     unscored: u64,
+    unjudged: u64,
     skipped: u64,
     stopped: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -189,6 +190,7 @@ fn totals(report: Report<'_>) -> Totals {
         judgments: tally.judgments,
         errors: tally.errors,
         unscored: tally.unscored,
+        unjudged: tally.unjudged,
         skipped: tally.skipped,
         stopped: tally.stopped,
         cached: (!report.context.canonical).then_some(tally.reused),

@@ -188,7 +188,7 @@ impl Progress {
                 self.notes.push(note(NoteKind::Lenience, format!("degraded: {error}")));
                 Ok(Reading { degraded: Some(error), ..reading })
             }
-            _ => Err(CellError::new("parse", format!("the judge's reply is not as it must be: {error}"))),
+            _ => Err(CellError::new(CellError::UNREADABLE, format!("the judge's reply is not as it must be: {error}"))),
         }
     }
 }

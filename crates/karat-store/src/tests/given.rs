@@ -38,6 +38,7 @@ pub fn plan(name: &str, rows: u64, systems: usize, trials: u32) -> PlanHeader {
             sources: Vec::new(),
             version: None,
             clustered: false,
+            zone: None,
             mismatches: Default::default(),
             changelog: None,
         },

@@ -74,21 +74,24 @@ fn pieces(segment: &str) -> Result<Vec<Piece>, String> {
     Ok(pieces)
 }
 
+/// What may stand for `{date}`.
+type Dates = fn(&str) -> bool;
+
 /// Whether a name fits; what the columns stand for is appended. A column takes as little as it can.
-fn fits(pieces: &[Piece], name: &str, bound: &mut Vec<(String, String)>) -> bool {
+fn fits(pieces: &[Piece], name: &str, dates: Dates, bound: &mut Vec<(String, String)>) -> bool {
     let Some((piece, rest)) = pieces.split_first() else { return name.is_empty() };
     let ends = || name.char_indices().map(|(at, c)| at + c.len_utf8());
     match piece {
-        Piece::Literal(text) => name.strip_prefix(text.as_str()).is_some_and(|name| fits(rest, name, bound)),
-        Piece::One => ends().next().is_some_and(|end| fits(rest, &name[end..], bound)),
-        Piece::Any => std::iter::once(0).chain(ends()).any(|end| fits(rest, &name[end..], bound)),
+        Piece::Literal(text) => name.strip_prefix(text.as_str()).is_some_and(|name| fits(rest, name, dates, bound)),
+        Piece::One => ends().next().is_some_and(|end| fits(rest, &name[end..], dates, bound)),
+        Piece::Any => std::iter::once(0).chain(ends()).any(|end| fits(rest, &name[end..], dates, bound)),
         Piece::Column(column) => ends().any(|end| {
-            if column == "date" && !is_date(&name[..end]) {
+            if column == "date" && !dates(&name[..end]) {
                 return false;
             }
             let before = bound.len();
             bound.push((column.clone(), name[..end].to_owned()));
-            let fits = fits(rest, &name[end..], bound);
+            let fits = fits(rest, &name[end..], dates, bound);
             if !fits {
                 bound.truncate(before);
             }
@@ -99,6 +102,12 @@ fn fits(pieces: &[Piece], name: &str, bound: &mut Vec<(String, String)>) -> bool
 
 fn is_date(text: &str) -> bool {
     text.len() == 10 && text.parse::<jiff::civil::Date>().is_ok()
+}
+
+/// Whether somebody meant a date: 2026-02-30, 2026-3-1, 20260301.
+fn is_like_date(text: &str) -> bool {
+    let digits = text.chars().filter(char::is_ascii_digit).count();
+    digits >= 6 && text.chars().all(|c| c.is_ascii_digit() || "-_.".contains(c))
 }
 
 /// A file of the dataset and what its name says.
@@ -120,16 +129,24 @@ pub(crate) struct Dir {
     pub id: Option<String>,
 }
 
-/// Finds the files that fit a pattern below a folder, in the order of their names. `skipped` counts folders in which
-/// the rest of the pattern fits nothing.
-pub(crate) fn find(
-    files: &dyn Files,
-    folder: &str,
-    pattern: &Pattern,
-    skipped: &mut u64,
-) -> std::io::Result<Vec<File>> {
-    let mut found = Vec::new();
-    descend(files, folder, "", &pattern.segments, &[], &mut found, skipped)?;
+/// What a folder holds of a pattern.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    /// The files that fit, in the order of their names. What is no folder counts as a file, whether it can be read or not.
+    pub files: Vec<File>,
+    /// Files that fit but for their date, which no calendar knows.
+    pub undated: Vec<String>,
+    /// Folders in which the rest of the pattern fits nothing.
+    pub empty_folders: u64,
+}
+
+/// Finds the files that fit a pattern below a folder.
+///
+/// # Errors
+/// The folder cannot be listed.
+pub(crate) fn find(files: &dyn Files, folder: &str, pattern: &Pattern) -> std::io::Result<Found> {
+    let mut found = Found::default();
+    descend(files, folder, "", &pattern.segments, &[], &mut found)?;
     Ok(found)
 }
 
@@ -139,27 +156,30 @@ fn descend(
     prefix: &str,
     segments: &[Vec<Piece>],
     bound: &[(String, String)],
-    found: &mut Vec<File>,
-    skipped: &mut u64,
+    found: &mut Found,
 ) -> std::io::Result<()> {
     let Some((segment, below)) = segments.split_first() else { return Ok(()) };
     let mut names = files.list(folder)?;
     names.sort_unstable();
     for name in names {
         let mut columns = bound.to_vec();
-        if !fits(segment, &name, &mut columns) {
+        let shown = format!("{prefix}{name}");
+        if !fits(segment, &name, is_date, &mut columns) {
+            if fits(segment, &name, is_like_date, &mut columns) {
+                found.undated.push(shown);
+            }
             continue;
         }
-        let (path, shown) = (join(folder, &name), format!("{prefix}{name}"));
+        let path = join(folder, &name);
+        let is_folder = || !files.is_file(&path) && files.list(&path).is_ok();
         if below.is_empty() {
-            if files.is_file(&path) {
-                found.push(File { path, name: shown, columns });
+            if !is_folder() {
+                found.files.push(File { path, name: shown, columns });
             }
-        } else if !files.is_file(&path) {
-            let before = found.len();
-            // What is no folder, or cannot be listed, holds no file of the dataset.
-            let _ = descend(files, &path, &format!("{shown}/"), below, &columns, found, skipped);
-            *skipped += u64::from(found.len() == before);
+        } else if is_folder() {
+            let before = found.files.len();
+            descend(files, &path, &format!("{shown}/"), below, &columns, found)?;
+            found.empty_folders += u64::from(found.files.len() == before);
         }
     }
     Ok(())
@@ -188,7 +208,10 @@ impl Dir {
 
     fn columns(&self, files: &dyn Files, file: &File) -> Result<Map<String, Value>, Box<Diagnostic>> {
         let problem = |message: String| Box::new(Diagnostic::of_file(Severity::Error, &file.path, message));
-        let bytes = files.read(&file.path).map_err(|error| problem(format!("the file cannot be read: {error}")))?;
+        let bytes = files.read(&file.path).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => problem("the file is a link that leads nowhere".to_owned()),
+            _ => problem(format!("the file cannot be read: {error}")),
+        })?;
         let text = String::from_utf8(bytes).map_err(|_| problem("the file is not UTF-8 text".to_owned()))?;
         let read = self.reader.read(&text, &self.rules).map_err(|error| match error {
             ReadError::Syntax(error) => Box::new(jsonl::syntax(&file.path, &text, 1, &error)),
@@ -210,7 +233,7 @@ mod tests {
     fn bound(pattern: &str, name: &str) -> Option<Vec<(String, String)>> {
         let pattern = Pattern::parse(pattern).unwrap();
         let mut bound = Vec::new();
-        fits(&pattern.segments[0], name, &mut bound).then_some(bound)
+        fits(&pattern.segments[0], name, is_date, &mut bound).then_some(bound)
     }
 
     #[test]
@@ -220,8 +243,11 @@ mod tests {
         };
         assert_eq!(bound("{date}-card.json", "2026-03-01-card.json"), pairs(&[("date", "2026-03-01")]));
         assert_eq!(bound("{date}-card.json", "draft-card.json"), None);
+        assert_eq!(bound("{date}-card.json", "2026-02-30-card.json"), None);
         assert_eq!(bound("{date}-*.md", "2026-03-01-news.md"), pairs(&[("date", "2026-03-01")]));
         assert_eq!(bound("{id}-{mode}.md", "a-b-c.md"), pairs(&[("id", "a"), ("mode", "b-c")]));
+        assert!(["2026-02-30", "2026-3-1", "20260301", "2026-03-05-2"].iter().all(|text| is_like_date(text)));
+        assert!(!["draft", "2026", "v1.2.3", "2026-03-01x"].iter().any(|text| is_like_date(text)));
         assert!(Pattern::parse("{date-card.json").is_err() && Pattern::parse("/").is_err());
     }
 }

@@ -30,6 +30,7 @@ pub(crate) struct Decoded {
     pub checks: Vec<Check>,
     pub sources: Vec<SourceDigest>,
     pub version: Option<String>,
+    pub zone: Option<String>,
     pub changelog: Option<SourceDigest>,
     pub place: Place,
 }
@@ -81,6 +82,7 @@ impl Decoder<'_> {
             checks,
             sources,
             version: node.text_of("version").map(str::to_owned),
+            zone: node.text_of("zone").map(str::to_owned),
             changelog,
             place: node.given("source").or_else(|| node.given("rows")).unwrap_or(node).place.clone(),
         })

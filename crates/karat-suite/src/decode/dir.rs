@@ -1,6 +1,7 @@
 //! `format: dir`: a folder of files, a file a row.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 use karat_text::path::Path;
@@ -14,6 +15,9 @@ use crate::dataset::readers::{Reader, Rules};
 use crate::nearest::suggestion;
 use crate::node::Node;
 use crate::options;
+
+/// Files that a warning names.
+const NAMED: usize = 5;
 
 /// The options of `format: dir`, as JSON Schema.
 pub fn dir_options() -> Value {
@@ -74,7 +78,7 @@ impl Decoder<'_> {
                 .hint("`{name}` binds a column, `{date}` is YYYY-MM-DD, `*` is anything");
             return None;
         }
-        let digest = self.dir_digest(source, &files)?;
+        let digest = self.dir_digest(source, &files);
         let id = node.text_of("id").map(|id| id.trim_start_matches("$.").to_owned());
         let id = id.filter(|id| pattern.columns().any(|column| column == id));
         Some((Source::Dir(Dir { files: Arc::new(files), reader, rules: Arc::new(rules), id }), vec![digest]))
@@ -122,22 +126,43 @@ impl Decoder<'_> {
         }
     }
 
-    /// The files of all folders in the order of their names; of two that are the same row, the earlier folder's.
+    /// The files of all folders in the order of their names; of two that are the same row, the first. What is left out
+    /// is said.
     fn files_in(&mut self, folders: &[(&Node, String)], pattern: &Pattern) -> Option<Vec<File>> {
-        let (mut all, mut seen, mut skipped) = (Vec::new(), BTreeSet::new(), 0);
+        let (mut all, mut used) = (Vec::new(), BTreeMap::new());
         for (node, folder) in folders {
-            match dir::find(&*self.files.clone(), folder, pattern, &mut skipped) {
-                Ok(files) => all.extend(files.into_iter().filter(|file| seen.insert(file.identity()))),
+            let found = match dir::find(&*self.files.clone(), folder, pattern) {
+                Ok(found) => found,
                 Err(error) => {
                     self.problems.error(&node.place, format!("the folder {folder} cannot be listed: {error}"));
                     return None;
                 }
+            };
+            if found.empty_folders > 0 {
+                let skipped = found.empty_folders;
+                self.problems
+                    .notice(&node.place, format!("{skipped} folders in {folder} hold no such file and are left out"));
             }
-        }
-        if skipped > 0 {
-            let (node, folder) = &folders[0];
-            self.problems
-                .notice(&node.place, format!("{skipped} folders in {folder} hold no such file and are left out"));
+            if !found.undated.is_empty() {
+                let names = listed(&found.undated);
+                self.problems
+                    .warn(&node.place, format!("no calendar knows the date of {names} in {folder}: left out"))
+                    .hint("a date is written YYYY-MM-DD");
+            }
+            let mut twice = Vec::new();
+            for file in found.files {
+                match used.entry(file.identity()) {
+                    Entry::Occupied(first) => twice.push(format!("{} ({} is used)", file.name, first.get())),
+                    Entry::Vacant(free) => {
+                        free.insert(file.path.clone());
+                        all.push(file);
+                    }
+                }
+            }
+            if !twice.is_empty() {
+                let message = format!("another file is the same row as {} in {folder}: left out", listed(&twice));
+                self.problems.warn(&node.place, message);
+            }
         }
         if folders.len() > 1 {
             all.sort_by(|one, other| one.name.cmp(&other.name));
@@ -145,18 +170,13 @@ impl Decoder<'_> {
         Some(all)
     }
 
-    /// One digest for all files: their names below the folder and their contents.
-    fn dir_digest(&mut self, source: &Node, files: &[File]) -> Option<SourceDigest> {
+    /// One digest for all files: their names below the folder and their contents. That a file cannot be read is the
+    /// error of its row.
+    fn dir_digest(&mut self, source: &Node, files: &[File]) -> SourceDigest {
         let mut hasher = blake3::Hasher::new();
         let mut total = 0;
         for file in files {
-            let bytes = match self.files.read(&file.path) {
-                Ok(bytes) => bytes,
-                Err(error) => {
-                    self.unreadable(source, &file.path, &error);
-                    return None;
-                }
-            };
+            let bytes = self.files.read(&file.path).unwrap_or_default();
             for part in [file.name.as_bytes(), &bytes] {
                 hasher.update(&(part.len() as u64).to_le_bytes());
                 hasher.update(part);
@@ -164,6 +184,14 @@ impl Decoder<'_> {
             total += bytes.len() as u64;
         }
         let path = source.text().unwrap_or_default().to_owned();
-        Some(SourceDigest { path, blake3: hasher.finalize().to_hex().to_string(), bytes: total })
+        SourceDigest { path, blake3: hasher.finalize().to_hex().to_string(), bytes: total }
     }
+}
+
+/// How many there are, and the first few by name.
+fn listed(names: &[String]) -> String {
+    let files = if names.len() == 1 { "file" } else { "files" };
+    let more = if names.len() > NAMED { ", …" } else { "" };
+    let named: Vec<&str> = names.iter().take(NAMED).map(String::as_str).collect();
+    format!("{} {files} ({}{more})", names.len(), named.join(", "))
 }

@@ -148,6 +148,6 @@ static INVALID: Object = Object::new(
         may("reask", Shape::Integer(0), "How often the judge is asked again with the validation error."),
         may("out_of_range", Shape::Words(&["reject", "clamp"]), "A score outside its scale."),
         may("absent", Shape::Words(&["reject", "lowest"]), "A dimension that is not there."),
-        may("then", Shape::Words(&["unscored", "degrade"]), "When it still fails."),
+        may("then", Shape::Words(&["unscored", "error", "degrade"]), "When it still fails."),
     ],
 );

@@ -3,9 +3,12 @@
 mod entry;
 mod script;
 
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
+use karat_text::gaps;
 use karat_types::ModelSpec;
+use serde_json::Value;
 
 use crate::diagnostics::Problems;
 use crate::environment::Environment;
@@ -61,6 +64,16 @@ impl Registry {
     /// The models in order.
     pub fn models(&self) -> std::slice::Iter<'_, ModelSpec> {
         self.models.iter()
+    }
+
+    /// The variables of the environment that hold keys, or stand in headers.
+    pub(crate) fn key_variables(&self) -> Vec<String> {
+        let mut names: BTreeSet<String> = self.models.iter().filter_map(|model| model.api_key_env.clone()).collect();
+        let headers = self.models.iter().filter_map(|model| model.with.get("headers")?.as_object());
+        for text in headers.flat_map(|headers| headers.values()).filter_map(Value::as_str) {
+            names.extend(gaps::parts(text).variables().map(str::to_owned));
+        }
+        names.into_iter().collect()
     }
 
     /// Adds a model; one with the same id is replaced where it stands.

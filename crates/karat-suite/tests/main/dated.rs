@@ -83,6 +83,29 @@ fn a_broken_card_is_one_errored_sample() {
     assert_eq!(rows.iter().filter(|row| row.is_ok()).count(), 4);
 }
 
+/// BR-01, BR-10: what of a folder is no row is said by name: a date that no calendar knows, a second file of one day, in
+/// one folder or in another.
+#[test]
+fn what_is_left_out_is_said() {
+    let plan = cards()
+        .with("cards/2026-02-30-card.json", &card("Never", &[]))
+        .with("cards/2026-3-4-card.json", &card("Short", &[]))
+        .with("cards/draft-card.json", &card("Draft", &[]))
+        .plan(&Overrides::default());
+    let said = plan.warnings.plain();
+    assert!(said.contains("date of 2 files (2026-02-30-card.json, 2026-3-4-card.json) in cards"), "{said}");
+    assert!(said.contains("1 file (2026-03-08-card.json (cards/2026-03-08-card.json is used)) in archive"), "{said}");
+    assert!(!said.contains("draft"), "{said}");
+    let blog = suite("  with: { files: \"{date}-*.md\", as: markdown }\n  id: date\n  date: date\n");
+    let plan = World::new(&[("karat.yaml", &blog)])
+        .with("cards/2026-03-01-a.md", "# A")
+        .with("cards/2026-03-01-b.md", "# B")
+        .plan(&Overrides::default());
+    let said = plan.warnings.plain();
+    assert!(said.contains("2026-03-01-b.md (cards/2026-03-01-a.md is used)"), "{said}");
+    assert_eq!(plan.header.dataset.rows, 1);
+}
+
 /// GE-07: `days` looks at the days that end on `--as-of`, or on yesterday as the dataset's zone sees it.
 #[test]
 fn days_end_on_the_day_that_is_asked_for() {

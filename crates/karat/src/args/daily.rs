@@ -33,7 +33,7 @@ pub struct DriftArgs {
     /// Suite file, preset, or name of a suite with stored runs
     #[arg(default_value = "karat.yaml", env = "KARAT_SUITE")]
     pub suite: String,
-    /// The day that is asked about [default: yesterday, UTC]
+    /// The day that is asked about [default: yesterday in the dataset's zone]
     #[arg(long, value_name = "DATE", env = "KARAT_AS_OF")]
     pub as_of: Option<String>,
     /// One of the suite's `drift` analyses [default: the first]

@@ -309,13 +309,42 @@ fn a_markdown_blog_takes_only_yaml() {
     place.fine(&["golden", "check", "blog"]);
 }
 
+/// BR-04, BR-19: every `with` that the guide names takes the place of the preset's, and what the document lacks is seen.
+#[test]
+fn every_reader_of_the_guide_takes_only_yaml() {
+    let guide = include_str!("../../../../docs/guide/briefing.md");
+    let rows = guide.lines().filter(|line| line.starts_with('|'));
+    let options: Vec<&str> =
+        rows.flat_map(|line| line.split('`').filter(|code| code.starts_with("{ files:"))).collect();
+    assert_eq!(options.len(), 5, "{options:?}");
+    let json = json!({"head": "News", "text": "# News\n\n## Empty\n\n## Full\n\n- One rose by 3 %", "links": ["https://a.example/1"]});
+    let card = json!({"body": [{"type": "TextBlock", "text": "- One rose by 3 %, see https://a.example/1"}]});
+    for with in options {
+        let place = Place::new();
+        place.fine(&["init", "briefing", "mine"]);
+        place.write("mine/days/2026-05-01-card.json", &card.to_string());
+        place.write("mine/days/2026-05-01.json", &json.to_string());
+        for name in ["2026-05-01-post.md", "2026-05-01.html", "2026-05-01.txt"] {
+            place.write(&format!("mine/days/{name}"), "- One rose by 3 %, see https://a.example/1\n");
+        }
+        let yaml = std::fs::read_to_string(place.path().join("mine/karat.yaml")).unwrap();
+        let own = yaml.lines().find_map(|line| line.trim().strip_prefix("with: ")).unwrap();
+        place.write("mine/karat.yaml", &yaml.replace(own, with).replace("{ path: data/cards }", "{ path: days }"));
+        place.fine(&["validate", "mine"]);
+        place.fine(&["run", "mine", "-q", "--run-id", "r"]);
+        let caps = place.report("r")["cells"][0]["judgments"][0]["caps"].clone();
+        assert_eq!(caps, if with.contains("as: json") { json!(["empty_headings"]) } else { json!([]) }, "{with}");
+    }
+}
+
 /// BY-11: a planted drop's delay and the false alarms are printed.
 #[test]
 fn planted_shifts_are_replayed() {
     let place = backfilled();
-    let found = json(&place.fine(&["drift", "briefing", "--until", "2026-04-01", "--replay=-1"]));
+    let found = json(&place.fine(&["drift", "briefing", "--as-of", "2026-04-01", "--replay=-1"]));
+    assert_eq!(found[0]["drawn_from"], 31, "no later day is drawn: {found}");
     let methods: Vec<&str> = found.as_array().unwrap().iter().map(|it| it["method"].as_str().unwrap()).collect();
-    assert_eq!(methods, ["median_mad", "cusum", "ewma"]);
+    assert_eq!(methods, ["median_mad", "cusum", "ewma", "page_hinkley", "e_detector"]);
     assert!(found[0]["found"].as_f64().unwrap() > 0.9 && found[0]["median_delay_days"].is_number(), "{found}");
 }
 
@@ -409,5 +438,40 @@ mod judges {
         let said = judged(&place, "/nowhere", None, &["--run-id", "r"]);
         assert_eq!(said.code, 1, "{}", said.all());
         assert!(place.report("r").to_string().contains("is not installed, or not on PATH"));
+    }
+
+    /// BR-10: a sweep in which the judge fails on one day, or says nothing that can be read, goes on with the others, ends
+    /// with 1 and says how many days have no judgment.
+    #[test]
+    fn a_day_that_nobody_judges_is_a_partial_failure() {
+        for bad in ["echo 'out of credit' >&2; exit 1", "echo 'A fine briefing.'"] {
+            let place = Place::new();
+            place.fine(&["init", "briefing", "mine"]);
+            for (day, text) in [("01", "All is well."), ("02", "BROKEN"), ("03", "Fine again.")] {
+                let card = json!({"body": [{"type": "TextBlock", "text": text}]}).to_string();
+                place.write(&format!("cards/2026-05-{day}-card.json"), &card);
+            }
+            let script = format!("case \"$*\" in *BROKEN*) {bad} ;; *) {GOOD} ;; esac");
+            let path = fake_claude(&place, &script);
+            let mut command =
+                place.command(&["run", "mine", "-p", "cards=cards", "--judges", "cmd:claude", "--run-id", "r"]);
+            let said = Said::of(command.env("PATH", path).env_remove("EVAL_JUDGE_MODEL").output().unwrap());
+            assert_eq!(said.code, 1, "{}", said.all());
+            assert!(
+                said.stdout.contains("Cells that no judge judged: 1 of 3. cmd:claude on 2026-05-02: "),
+                "{}",
+                said.all()
+            );
+            let report = place.report("r");
+            let totals = &report["totals"];
+            assert_eq!(
+                (&totals["unjudged"], &totals["unscored"], &totals["errors"]),
+                (&json!(1), &json!(1), &json!(0))
+            );
+            let page = place.fine(&["report", "r", "--format", "md", "-o", "-"]).stdout;
+            assert!(page.contains("Cells that no judge judged: 1 of 3"), "{page}");
+            let rows: Value = json(&place.fine(&["show", "mine", "--format", "json"]));
+            assert_eq!(rows.as_array().unwrap().len(), 2, "the other days have their rows");
+        }
     }
 }

@@ -12,6 +12,7 @@ mod claims;
 mod compare;
 mod contracts;
 mod dated;
+mod docs;
 mod faq;
 mod faults;
 mod gates;

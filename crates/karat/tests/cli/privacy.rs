@@ -155,3 +155,93 @@ fn everything_of(place: &Place, said: &Said) -> String {
     let trace = place.fine(&["trace", "a", "1", "--json"]);
     format!("{}\n{}\n{}", said.all(), trace.all(), place.fine(&["report", "a", "--format", "json", "-o", "-"]).all())
 }
+
+/// What the judge of the next test does: it prints every key that it finds, in its reply, in its complaint across the place
+/// where messages are cut, and before it hangs.
+#[cfg(unix)]
+const TALKATIVE: &str = r#"
+case "$1" in
+*complains*) printf '%0395d%s' 0 "$ANTHROPIC_API_KEY" >&2; echo "$GROQ_API_KEY"; exit 3 ;;
+*hangs*) printf 'key %s' "$ANTHROPIC_API_KEY"; sleep 30 ;;
+*) printf '{"good": 4, "reasoning": "%s %s %s"}' "$ANTHROPIC_API_KEY" "$GROQ_API_KEY" "$TEAM_KEY" ;;
+esac
+"#;
+
+/// RG-15, BR-05, BR-07: whatever program prints a key — that of a step, a scorer, a provider that nobody uses, a model that is
+/// only known — it stands in no file and on no stream.
+#[cfg(unix)]
+#[test]
+fn keys_that_programs_print_are_kept_nowhere() {
+    let keys = [
+        ("ANTHROPIC_API_KEY", "sk-ant-planted-0001"),
+        ("GROQ_API_KEY", "gsk_planted_000002"),
+        ("TEAM_KEY", "team-planted-0003"),
+        ("STEP_TOKEN", "step-planted-0004"),
+        ("SCORER_TOKEN", "scorer-planted-0005"),
+    ];
+    let place = Place::new();
+    let rows = ["fine", "complains", "hangs", "fails"].map(|id| format!("{{\"id\":\"{id}\",\"q\":\"{id}\"}}\n"));
+    place.write("d.jsonl", &rows.concat());
+    let judge = place.write("judge.sh", TALKATIVE);
+    place.write(
+        "karat.yaml",
+        &format!(
+            r#"name: t
+dataset: {{ source: d.jsonl, id: id, input: q }}
+registry: [models.yaml]
+judges:
+  - {{ id: j, provider: command, model: m, with: {{ command: [sh, {}, "{{{{ prompt }}}}"] }} }}
+variants:
+  made:
+    - command:
+        run: [sh, -c, 'read q; echo "$q $T"; [ "$q" != fails ] || {{ echo "no: $T" >&2; exit 1; }}']
+        stdin: "{{{{ sample.q }}}}\n"
+        env: {{ T: "${{STEP_TOKEN}}" }}
+scorers:
+  own: {{ metric: command, with: {{ run: [sh, -c, 'echo "{{\"score\": 1, \"reason\": \"$T\"}}"'], env: {{ T: "${{SCORER_TOKEN}}" }} }} }}
+  q: {{ rubric: {{ id: r, ask: "Is it good?", dimensions: {{ good: {{ scale: [1, 5] }} }} }}, timeout: 2s }}
+run: {{ call_log: logs/calls.log }}
+"#,
+            judge.display()
+        ),
+    );
+    place.write(
+        "models.yaml",
+        "schema: karat.models/1\nas_of: 2026-01-01\nmodels:\n  - { id: unused, provider: openai, model: m, api_key_env: TEAM_KEY, price: { input: 1, output: 1 } }\n",
+    );
+    let mut command = place.command(&[
+        "run",
+        "--run-id",
+        "a",
+        "-o",
+        "out",
+        "--format",
+        "json,md,html,junit,cells",
+        "--record",
+        "tape.jsonl",
+    ]);
+    let said = Said::of(command.envs(keys).output().unwrap());
+    assert_eq!(said.code, 1, "{}", said.all());
+    let mut kept = vec![said.all()];
+    for cell in ["0", "1", "2", "3"] {
+        kept.push(place.fine(&["trace", "a", cell, "--json"]).all());
+    }
+    let mut folders = vec![place.path().to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path)
+            } else {
+                kept.push(String::from_utf8_lossy(&std::fs::read(path).unwrap()).into_owned())
+            }
+        }
+    }
+    for (name, key) in keys {
+        // A message that is cut within a key must not show its beginning either.
+        let begin = &key[..8];
+        assert!(!kept.iter().any(|text| text.contains(begin)), "{name} is kept");
+    }
+    assert!(place.text("logs/calls.log").contains("[secret removed]"));
+    assert!(place.text("out/report.md").contains("secret removed"));
+}

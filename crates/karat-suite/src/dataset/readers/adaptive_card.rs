@@ -28,7 +28,7 @@ fn walk(value: &Value, document: &mut Document) {
                 Some("TextBlock") => {
                     if let Some(block) = text("text") {
                         let is_heading = is_heading(text("weight"), text("size"), text("style"));
-                        document.blocks.push(Block { text: block.to_owned(), is_heading });
+                        document.blocks.push(Block { text: block.to_owned(), is_heading, is_code: false });
                     }
                 }
                 Some("Action.OpenUrl") => document.links.extend(text("url").map(str::to_owned)),

@@ -52,6 +52,7 @@ struct Page {
     block: String,
     is_heading: bool,
     is_title: bool,
+    is_code: bool,
 }
 
 impl Page {
@@ -80,6 +81,7 @@ impl Page {
         self.close();
         match (name, is_end) {
             ("title", false) => self.is_title = true,
+            ("pre", _) => self.is_code = !is_end,
             ("li", false) => self.block.push_str("- "),
             ("h1" | "h2" | "h3" | "h4" | "h5" | "h6", false) => self.is_heading = true,
             _ => {}
@@ -96,7 +98,7 @@ impl Page {
         if is_title {
             self.document.title.get_or_insert(text);
         } else {
-            self.document.blocks.push(Block { text, is_heading });
+            self.document.blocks.push(Block { text, is_heading, is_code: self.is_code });
         }
     }
 }

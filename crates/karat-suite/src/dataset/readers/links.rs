@@ -7,13 +7,14 @@ const ENDS: &[char] = &[' ', '\t', '\n', '\r', '"', '\'', '<', '>', ')', ']', '}
 /// What belongs to the sentence around a link, not to it.
 const PUNCTUATION: &[char] = &['.', ',', ';', ':', '!', '?', '*', '_'];
 
-/// The links in a text and beside it, sorted, each once, without those to the publication itself.
-pub(super) fn sources(text: &str, beside: &[String], own_hosts: &[String]) -> Vec<String> {
-    let all: BTreeSet<String> = inline(text).map(str::to_owned).chain(beside.iter().cloned()).collect();
+/// Links sorted, each once, without those to the publication itself.
+pub(super) fn sources<'a>(links: impl Iterator<Item = &'a str>, own_hosts: &[String]) -> Vec<&'a str> {
+    let all: BTreeSet<&str> = links.collect();
     all.into_iter().filter(|url| !own_hosts.iter().any(|own| is_below(host(url), own))).collect()
 }
 
-fn inline(text: &str) -> impl Iterator<Item = &str> {
+/// The links that stand in a text.
+pub(super) fn inline(text: &str) -> impl Iterator<Item = &str> {
     let starts = ["https://", "http://"].into_iter().flat_map(|start| text.match_indices(start)).map(|(at, _)| at);
     starts.filter_map(|at| {
         let rest = &text[at..];
