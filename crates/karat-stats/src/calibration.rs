@@ -1,4 +1,13 @@
 //! Calibration of stated confidences: ECE, reliability bins, Brier score, log loss.
+//!
+//! ```
+//! use karat_stats::calibration::calibration;
+//!
+//! let found = calibration(&[0.9, 0.9, 0.5, 0.5], &[true, true, true, false], 10)?;
+//! // |0.9 − 1| · ½ + |0.5 − 0.5| · ½
+//! assert!(found.summary.is_some_and(|summary| (summary.ece - 0.05).abs() < 1e-12));
+//! # Ok::<(), karat_stats::input::InputError>(())
+//! ```
 
 use crate::{
     describe::mean,

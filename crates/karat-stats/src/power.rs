@@ -1,4 +1,13 @@
 //! Planning: power, minimum detectable effect, required number of items.
+//!
+//! ```
+//! use karat_stats::interval::Level;
+//! use karat_stats::power::{Alternative, paired_t_items};
+//!
+//! // An effect of half a standard deviation of the differences, seen with a power of 80 %: 34 pairs.
+//! let pairs = paired_t_items(0.5, 0.8, Level::P95, Alternative::TwoSided);
+//! assert_eq!(pairs.map(f64::ceil), Some(34.0));
+//! ```
 
 use crate::{
     compare::cohen_h,

@@ -33,12 +33,8 @@
 //!     },
 //!     "judges": [], "consensus": {}, "parameters": {},
 //! }))?;
-//! let model: ModelSpec = serde_json::from_value(json!({"id": "m", "provider": "scripted", "model": "m"}))?;
-//! let sample = Sample {
-//!     row: 0, id: "s1".into(), input: None, reference: None, cluster: None, date: None,
-//!     columns: Default::default(), metadata: Default::default(),
-//! };
-//! let judge = RubricJudge::new(&scorer, &model)?;
+//! let judge = RubricJudge::new(&scorer, &ModelSpec::new("mine", "library"))?;
+//! let sample = Sample::new("s1", None);
 //! let verdict = drive(judge.machine(JudgeInput { sample: &sample, output: &json!("Tides."), seed: 1 }), &mut canned);
 //! assert_eq!(verdict.scores[0].1.number(), Some(4.0));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -96,6 +92,7 @@ pub struct JudgeInput<'a> {
 
 /// A rubric that no judge can be asked with.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum RubricError {
     /// A template or expression does not compile.
     #[error("the rubric `{rubric}` cannot be used: {place}: {error}")]

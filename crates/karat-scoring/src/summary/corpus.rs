@@ -17,6 +17,7 @@ pub const BROKEN_CANDIDATE: &str = "broken_candidate";
 
 /// What a corpus of sessions scored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct CorpusReport {
     /// When it was scored: milliseconds since the Unix epoch, as the caller said.
     pub scored_at: Moment,

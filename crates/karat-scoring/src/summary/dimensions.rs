@@ -15,6 +15,7 @@ const UNASKED_MOMENTS: f64 = 0.5;
 
 /// How moments of insight are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum MomentOverlap {
     /// By their types, in lower case: |A∩B| / |A∪B|.
     #[default]

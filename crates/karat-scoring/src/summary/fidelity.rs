@@ -33,6 +33,7 @@ impl Default for Weights {
 
 /// Weights that make no overall.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum WeightsError {
     /// A weight is negative or no number.
     #[error("the weight of `{dimension}` is {weight}, but must be 0 or more")]

@@ -15,6 +15,22 @@ use crate::{Completer, Completion, Prompt, drive_hinted};
 
 /// Judges summaries for what lexical scores cannot see. [`CompleterJudge`] asks a model; any other way to the same result
 /// is as welcome.
+///
+/// ```
+/// use karat_scoring::summary::{Judge, JudgeError, JudgeResult, Summary};
+///
+/// /// Nothing but whether the summary is there.
+/// struct Presence;
+///
+/// impl Judge for Presence {
+///     fn score(&mut self, name: &str, _: Option<&Summary>, candidate: &Summary) -> Result<JudgeResult, JudgeError> {
+///         Ok(JudgeResult::new(name, if candidate.summary.is_empty() { 0.0 } else { 1.0 }))
+///     }
+/// }
+///
+/// assert_eq!(Presence.score("s-01", None, &Summary::default())?.overall, 0.0);
+/// # Ok::<(), JudgeError>(())
+/// ```
 pub trait Judge {
     /// Judges one candidate: for equivalence with the reference where there is one (paired), on its own merits where not
     /// (absolute).
@@ -32,6 +48,7 @@ pub trait Judge {
 /// Why there is no verdict.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("judging `{name}`: {message}")]
+#[non_exhaustive]
 pub struct JudgeError {
     /// The session's name.
     pub name: String,
@@ -41,8 +58,16 @@ pub struct JudgeError {
     pub message: String,
 }
 
+impl JudgeError {
+    /// No verdict on a session, with a short stable word and what went wrong.
+    pub fn new(name: impl Into<String>, code: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { name: name.into(), code: code.into(), message: message.into() }
+    }
+}
+
 /// What a judge says of one session.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct JudgeResult {
     /// The session's name.
     pub name: String,
@@ -73,6 +98,11 @@ pub struct JudgeResult {
 }
 
 impl JudgeResult {
+    /// A verdict of which nothing is known but the overall; whoever knows more sets the fields.
+    pub fn new(name: impl Into<String>, overall: f64) -> Self {
+        Self { name: name.into(), overall, ..Self::default() }
+    }
+
     /// The same as a session's score, so that judged sessions make a [`CorpusReport`](super::CorpusReport), too. The
     /// overall is the judge's own; a dimension that is not there is 0.
     pub fn to_session_score(&self) -> SessionScore {
@@ -148,19 +178,13 @@ impl<C: Completer> CompleterJudge<C> {
     }
 
     fn verdict(&mut self, name: &str, reference: Option<Value>, candidate: &Value) -> Result<Judged, JudgeError> {
-        let judge = self.judge().map_err(|error| JudgeError {
-            name: name.to_owned(),
-            code: "rubric".to_owned(),
-            message: error.to_string(),
-        })?;
+        let judge = self.judge().map_err(|error| JudgeError::new(name, "rubric", error.to_string()))?;
         let sample = Sample::new(name, reference);
         let machine = judge.machine(JudgeInput { sample: &sample, output: candidate, seed: 1 });
         let mut meter = Meter { completer: &mut self.completer, spent: Spent::default() };
         let verdict = drive_hinted(machine, &mut meter, self.options.model_hint.as_deref());
         match &verdict.error {
-            Some(error) => {
-                Err(JudgeError { name: name.to_owned(), code: error.code.clone(), message: error.message.clone() })
-            }
+            Some(error) => Err(JudgeError::new(name, &error.code, &error.message)),
             None => Ok(Judged { verdict, spent: meter.spent }),
         }
     }
@@ -219,7 +243,7 @@ impl Judged {
                 }
                 karat_types::Score::NotApplicable { na: message }
                 | karat_types::Score::Unscored { unscored: message } => {
-                    return Err(JudgeError { name: name.to_owned(), code: "parse".to_owned(), message });
+                    return Err(JudgeError::new(name, "parse", message));
                 }
             }
         }

@@ -3,6 +3,17 @@
 //! Coefficients that need a scale take the *declared* list of labels, in order: weights go by the
 //! index in that list and the number of categories is its length, whether or not every label was
 //! used.
+//!
+//! ```
+//! use karat_stats::agreement::{Measurement, krippendorff_alpha_of_pairs};
+//!
+//! let (judge, human) = ([1.0, 2.0, 3.0, 4.0], [1.0, 2.0, 3.0, 5.0]);
+//! let alpha = krippendorff_alpha_of_pairs(&judge, &human, Measurement::Ordinal)?;
+//! assert!(alpha.is_some_and(|alpha| alpha > 0.9));
+//! // Raters who never vary say nothing of agreement: neither 1 nor 0.
+//! assert_eq!(krippendorff_alpha_of_pairs(&[2.0; 3], &[2.0; 3], Measurement::Nominal)?, None);
+//! # Ok::<(), karat_stats::input::InputError>(())
+//! ```
 
 mod categories;
 mod codebook;

@@ -2,6 +2,18 @@
 //!
 //! Resampling is cut into fixed chunks, each with its own random stream, so one thread and many give
 //! the same replicates. Not for fewer than about ten items (it undercovers), nor for extremes.
+//!
+//! ```
+//! use karat_stats::bootstrap::{Resampling, bootstrap_mean};
+//! use karat_stats::{interval::Level, seed::Seed};
+//!
+//! let latencies: Vec<f64> = (1..=40).map(|i| f64::from(i * i)).collect();
+//! let drawn = bootstrap_mean(&latencies, &Resampling::new(Seed(1))).and_then(|it| it.percentile(Level::P95));
+//! assert!(drawn.is_some_and(|interval| interval.contains(553.5)));
+//! // The seed is all of the randomness.
+//! let again = bootstrap_mean(&latencies, &Resampling::new(Seed(1))).and_then(|it| it.percentile(Level::P95));
+//! assert_eq!(drawn, again);
+//! ```
 
 mod binomial;
 mod distribution;

@@ -3,6 +3,18 @@
 //! For a mean use [`ppi_mean`]; it is never asymptotically worse than the human labels alone. For a
 //! pass rate whose labels come from elsewhere use [`rogan_gladen`]. To show corrected scores item by
 //! item use [`recalibrate`], with errors measured out of fold.
+//!
+//! ```
+//! use karat_stats::correction::ppi_mean;
+//! use karat_stats::interval::Level;
+//!
+//! // The judge is too kind by about half a point; four labels are enough to say so.
+//! let (human, judge) = ([3.0, 2.0, 4.0, 3.5], [3.5, 2.5, 4.5, 4.0]);
+//! let unlabelled = [4.0, 3.5, 3.0, 4.5, 2.5, 4.0];
+//! let found = ppi_mean(&human, &judge, &unlabelled, Level::P95)?;
+//! assert!(found.is_some_and(|mean| mean.rectifier == -0.5 && mean.tuned.estimate < mean.judge_only_mean));
+//! # Ok::<(), karat_stats::input::InputError>(())
+//! ```
 
 mod isotonic;
 mod label_budget;

@@ -1,4 +1,17 @@
 //! One system: moments, quantiles, and intervals for means and rates.
+//!
+//! ```
+//! use karat_stats::describe::{Proportion, mean_with_t_interval};
+//! use karat_stats::interval::Level;
+//!
+//! let scores = mean_with_t_interval(&[3.0, 4.0, 4.5, 2.5], Level::P95);
+//! assert_eq!(scores.mean, Some(3.5));
+//! assert!(scores.interval.is_some_and(|interval| interval.lo < 2.1 && interval.hi > 4.9));
+//!
+//! // A pass rate has an interval of its own, which never leaves 0..=1.
+//! let passed = Proportion::new(9.0, 10.0).map(|rate| rate.wilson(Level::P95));
+//! assert!(passed.is_some_and(|interval| interval.lo > 0.59 && interval.hi < 0.99));
+//! ```
 
 mod cluster;
 mod mean;

@@ -4,6 +4,17 @@
 //! again. Which one to use: [`median_mad`] is the plain daily rule with its own baseline; [`cusum`]
 //! and [`ewma`] find small lasting steps when the mean and the noise of the baseline are known;
 //! [`e_detector`] is the one with a guarantee and no assumption but the range of the scores.
+//!
+//! ```
+//! use karat_stats::drift::{DayScore, DriftRule, DriftStatus, median_mad};
+//!
+//! let score = |day: i32| if day < 30 { 4.0 + f64::from(day % 3) * 0.1 } else { 2.0 };
+//! let scores: Vec<DayScore> = (1..=36).map(|day| DayScore { day, score: score(day) }).collect();
+//! let rule = DriftRule::default();
+//! assert_eq!(median_mad(&scores, 29, &rule)?.status, DriftStatus::Ok);
+//! assert_eq!(median_mad(&scores, 36, &rule)?.status, DriftStatus::Alert);
+//! # Ok::<(), karat_stats::input::InputError>(())
+//! ```
 
 mod cusum;
 mod e_detector;

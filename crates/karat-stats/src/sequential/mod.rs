@@ -3,6 +3,16 @@
 //! All of them keep their guarantee at any stopping time, provided that items come in an order that
 //! was fixed before (a seeded shuffle), never in order of arrival: slow answers are often the wrong
 //! ones. [`group_sequential`] is for a few looks planned beforehand.
+//!
+//! ```
+//! use karat_stats::sequential::sequential_paired;
+//!
+//! let (before, after) = ([0.2; 60], [0.9; 60]);
+//! let found = sequential_paired(&before, &after, 0.05)?;
+//! assert!(found.stop_improvement.is_some_and(|items| items < 60), "enough is known before the end");
+//! assert_eq!(found.stop_regression, None);
+//! # Ok::<(), karat_stats::input::InputError>(())
+//! ```
 
 mod asymptotic;
 mod betting;

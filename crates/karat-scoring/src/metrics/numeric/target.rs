@@ -43,6 +43,7 @@ pub(super) enum Wanted {
 
 /// A target that cannot be compared with.
 #[derive(Debug, Clone, PartialEq, Error)]
+#[non_exhaustive]
 pub enum TargetError {
     /// The value is infinite, not a number, or beyond 28 digits.
     #[error("reading the expected number: {0} is not a number of at most 28 digits")]
