@@ -8,7 +8,7 @@ use karat_text::similar::fold;
 use karat_types::Score;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::registry::{Given, Metric, Needs, Options};
 use super::text::{test, text};
@@ -21,15 +21,23 @@ struct Fields {
     keys: Vec<String>,
 }
 
+/// Whether a citation has a field as it is stated.
+fn has(citation: &Value, (key, value): (&String, &Value)) -> bool {
+    citation.get(key).is_some_and(|it| fold(&text(it)) == fold(&text(value)))
+}
+
 impl Fields {
+    /// What a gold states of what is compared.
+    fn stated<'a>(&'a self, gold: &'a Map<String, Value>) -> impl Iterator<Item = (&'a String, &'a Value)> {
+        let compared = |key: &String| self.keys.is_empty() || self.keys.contains(key);
+        gold.iter().filter(move |(key, value)| compared(key) && !value.is_null())
+    }
+
     /// Whether a citation agrees with an acceptable one in every field that this one states.
     fn agree(&self, citation: &Value, gold: &Value) -> bool {
-        let Some(stated) = gold.as_object() else { return fold(&text(citation)) == fold(&text(gold)) };
-        let compared = |key: &&String| self.keys.is_empty() || self.keys.contains(key);
-        let mut fields = stated.iter().filter(|(key, value)| compared(key) && !value.is_null()).peekable();
-        let same =
-            |(key, value): (&String, &Value)| citation.get(key).is_some_and(|it| fold(&text(it)) == fold(&text(value)));
-        fields.peek().is_some() && fields.all(same)
+        let Some(gold) = gold.as_object() else { return fold(&text(citation)) == fold(&text(gold)) };
+        let mut stated = self.stated(gold).peekable();
+        stated.peek().is_some() && stated.all(|field| has(citation, field))
     }
 
     /// How many citations agree with any gold, and how many golds are cited.
@@ -41,7 +49,24 @@ impl Fields {
             right: citations.iter().filter(agreeing).count(),
             gold: gold.len(),
             cited: gold.iter().filter(cited).count(),
+            difference: self.difference(citations, gold),
         }
+    }
+
+    /// In which fields the citation differs that differs in the fewest: `quarter is 2025-Q3, not 2025-Q4`.
+    fn difference(&self, citations: &[Value], gold: &[Value]) -> Option<String> {
+        let pairs = gold.iter().filter_map(Value::as_object);
+        let pairs = pairs.flat_map(|gold| citations.iter().map(move |citation| (citation, gold)));
+        let differing = pairs.map(|(citation, gold)| {
+            let fields = self.stated(gold).filter(|field| !has(citation, *field));
+            let said = fields.map(|(key, value)| match citation.get(key).filter(|it| !it.is_null()) {
+                Some(found) => format!("{key} is {}, not {}", text(found), text(value)),
+                None => format!("{key} is missing, not {}", text(value)),
+            });
+            said.collect::<Vec<_>>()
+        });
+        let closest = differing.min_by_key(Vec::len)?;
+        (!closest.is_empty()).then(|| closest.join(", "))
     }
 }
 
@@ -50,6 +75,8 @@ struct Tally {
     right: usize,
     gold: usize,
     cited: usize,
+    /// Where nothing agrees: how the closest citation differs.
+    difference: Option<String>,
 }
 
 /// A figure of a tally; there is at least one citation and one gold.
@@ -116,7 +143,8 @@ impl Options for CitationMatch {
             if holds {
                 return test(true);
             }
-            Score::because(0.0, format!("{} of {} acceptable citations are there", tally.cited, tally.gold))
+            let closest = tally.difference.iter().map(|how| format!("; of the closest one {how}")).collect::<String>();
+            Score::because(0.0, format!("{} of {} acceptable citations are there{closest}", tally.cited, tally.gold))
         }))
     }
 }

@@ -22,15 +22,18 @@ struct Ranked {
     k: Option<u32>,
     /// The space; the union of all without it.
     space: Option<String>,
-    /// Path of the id within a document that is an object.
+    /// Path of the id within a document that is an object; `id`, `chunk_id`, `doc_id` or `table_id` without it.
     by: Option<String>,
 }
+
+/// What ids of documents are called, the most telling first.
+const IDS: [&str; 4] = ["id", "chunk_id", "doc_id", "table_id"];
 
 /// A figure of a ranking.
 struct RankingMetric {
     cutoff: Cutoff,
     space: Option<String>,
-    by: Path,
+    by: Vec<Path>,
     figure: Figure,
 }
 
@@ -44,7 +47,11 @@ impl Ranked {
         if self.k == Some(0) {
             return Err("`k` is 0, but at least one place must count".to_owned());
         }
-        let by = Path::parse(self.by.as_deref().unwrap_or("id")).map_err(|error| error.to_string())?;
+        let by = match &self.by {
+            Some(by) => Path::parse(by).map(|path| vec![path]),
+            None => IDS.iter().map(|name| Path::parse(name)).collect(),
+        };
+        let by = by.map_err(|error| error.to_string())?;
         let cutoff = self.k.and_then(|k| top(k as usize));
         Ok(Box::new(RankingMetric { cutoff, space: self.space, by, figure: Box::new(figure) }))
     }
@@ -66,7 +73,10 @@ impl RankingMetric {
 
     fn id(&self, document: &Value) -> Option<String> {
         match document {
-            Value::Object(_) => self.by.first(document).map(|id| text(id).into_owned()),
+            Value::Object(_) => {
+                let found = self.by.iter().find_map(|path| path.first(document).filter(|id| !id.is_null()));
+                found.map(|id| text(id).into_owned())
+            }
             Value::Null | Value::Array(_) => None,
             id => Some(text(id).into_owned()),
         }
@@ -162,7 +172,7 @@ pub(super) struct Ndcg {
     k: Option<u32>,
     /// The space; the union of all without it.
     space: Option<String>,
-    /// Path of the id within a document that is an object.
+    /// Path of the id within a document that is an object; `id`, `chunk_id`, `doc_id` or `table_id` without it.
     by: Option<String>,
     /// How a grade turns into gain.
     gain: GainOption,

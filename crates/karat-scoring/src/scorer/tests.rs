@@ -392,6 +392,21 @@ fn a_combination_needs_its_parts() {
     assert_eq!(combined(json!(["na"])), Score::not_applicable("none of the scores applies"));
 }
 
+/// RG-04: candidates are ids, or objects with an id by any of its usual names.
+#[test]
+fn candidates_have_ids_by_any_name() {
+    let metric = json!({"metric": "mrr", "value": ["a"]});
+    for candidates in [
+        json!(["b", "a"]),
+        json!([{"id": "b"}, {"id": "a", "chunk_id": "x"}]),
+        json!([{"chunk_id": "b", "score": 0.9}, {"chunk_id": "a", "table_id": "t"}]),
+        json!([{"table_id": "b"}, {"table_id": "a"}]),
+    ] {
+        assert_eq!(score(metric.clone(), candidates.clone()).number(), Some(0.5), "{candidates}");
+    }
+    assert_eq!(score(metric, json!([{"name": "a"}])).number(), Some(0.0));
+}
+
 /// RG-06: a citation must agree in every field that the gold states; precision and recall stand beside it; no citation is
 /// a failure, no gold is none.
 #[test]
@@ -409,6 +424,10 @@ fn citations_agree_in_every_stated_field() {
     for nothing in [json!([other_page]), json!([]), Value::Null] {
         assert_eq!(figures(nothing), [0.0; 3].map(Some));
     }
+    let Score::Value { reason: Some(reason), .. } = score(with("citation_match"), json!([other_page])) else {
+        panic!("a citation that does not agree has a reason");
+    };
+    assert_eq!(reason, "0 of 2 acceptable citations are there; of the closest one page is 6, not 5");
     let none = score(json!({"metric": "citation_recall", "value": []}), json!([right]));
     assert!(matches!(none, Score::NotApplicable { .. }), "{none:?}");
 }

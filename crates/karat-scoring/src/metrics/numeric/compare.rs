@@ -6,7 +6,7 @@ use rust_decimal::{Decimal, RoundingStrategy};
 
 use super::target::{Fit, Pick, Target, Wanted};
 use super::tolerance::Tolerance;
-use super::{Quantity, Role, Unit, extract_with};
+use super::{DecimalMark, Quantity, Role, Unit, extract_with};
 
 /// An exact match may be rounded only when it shows at least this many significant digits.
 const DIGITS_FOR_ROUNDING: u32 = 3;
@@ -77,7 +77,17 @@ impl Target {
     }
 
     fn compare(&self, answer: &str, tolerance: &Tolerance) -> Comparison {
-        let found = extract_with(answer, self.mark);
+        let compared = self.compare_by(answer, tolerance, self.mark);
+        // Nobody has 5.321 employees: where things are counted, a lone group of three is thousands, whatever its mark.
+        if compared.passed() || self.mark != DecimalMark::Auto || !self.is_count() {
+            return compared;
+        }
+        let by_comma = self.compare_by(answer, tolerance, DecimalMark::Comma);
+        if by_comma.passed() { by_comma } else { compared }
+    }
+
+    fn compare_by(&self, answer: &str, tolerance: &Tolerance, mark: DecimalMark) -> Comparison {
+        let found = extract_with(answer, mark);
         let candidates = self.candidates(&found);
         let matches = |quantity: &&Quantity| self.matches(quantity, tolerance);
         let matched = candidates.iter().copied().find(matches);

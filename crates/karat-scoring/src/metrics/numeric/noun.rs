@@ -18,12 +18,18 @@ const ENDS: &[&str] = &[
     "was", "we", "were", "which", "while", "with", "within", "without", "and", "und", "von", "im", "et", "de", "en",
 ];
 
-/// Units that are no plurals in s.
+/// Units that are counted and are no plurals in s.
 #[rustfmt::skip]
 const UNITS: &[&str] = &[
-    "people", "persons", "staff", "personnel", "headcount", "fte", "men", "women", "children", "gwh", "mwh", "kwh",
-    "twh", "gw", "mw", "kw", "km", "kg", "mt", "kt", "ha", "sqm", "sqft", "boe", "bbl", "bpd", "gb", "tb", "pb", "oz",
-    "stück", "mitarbeiter", "mitarbeitende",
+    "people", "persons", "staff", "personnel", "headcount", "fte", "men", "women", "children", "stück", "mitarbeiter",
+    "mitarbeitende",
+];
+
+/// Units that are measured.
+#[rustfmt::skip]
+const MEASURES: &[&str] = &[
+    "gwh", "mwh", "kwh", "twh", "gw", "mw", "kw", "km", "kg", "mt", "kt", "ha", "sqm", "sqft", "boe", "bbl", "bpd",
+    "gb", "tb", "pb", "oz", "miles", "kilometers", "kilometres", "liters", "litres", "gallons", "meters", "metres",
 ];
 
 /// Plurals that name no other unit than the one that is expected: parts of speech, and money by what it is for.
@@ -86,7 +92,12 @@ pub(super) fn same(found: &str, wanted: &str) -> bool {
 /// Whether a word names a unit of its own.
 pub(super) fn is_unit(word: &str) -> bool {
     let plural = word.len() > 3 && word.ends_with('s') && !word.ends_with("ss") && !word.ends_with("us");
-    (plural || UNITS.contains(&word)) && !NEUTRAL.contains(&word)
+    (plural || UNITS.contains(&word) || MEASURES.contains(&word)) && !NEUTRAL.contains(&word)
+}
+
+/// Whether a word is a measure, of which there are parts.
+pub(super) fn is_measure(word: &str) -> bool {
+    MEASURES.contains(&word) || word.ends_with("tons") || word.ends_with("tonnes") || word.ends_with("hours")
 }
 
 fn singular(word: &str) -> String {

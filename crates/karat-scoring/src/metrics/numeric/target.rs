@@ -197,6 +197,12 @@ impl Target {
         self.given.checked_mul(self.worth).map(|v| v.normalize())
     }
 
+    /// Whether it counts things that come in wholes.
+    pub(super) fn is_count(&self) -> bool {
+        let counts = matches!(&self.wanted, Wanted::Noun(noun) if noun::is_unit(noun) && !noun::is_measure(noun));
+        counts && self.value().is_some_and(|value| value.is_integer() && value.abs() >= Decimal::ONE_THOUSAND)
+    }
+
     /// Whether a quantity counts what is wanted.
     pub(super) fn fit(&self, quantity: &Quantity) -> Fit {
         match (&self.wanted, quantity.unit) {
