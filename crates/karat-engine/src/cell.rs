@@ -197,7 +197,7 @@ impl Workshop {
                     record.facts = tally.facts.clone();
                     record.calls = tally.calls.clone();
                     record.notes = tally.notes.clone();
-                    record.error = Some(error.clone());
+                    record.error = Some(self.systems.privacy.error(error));
                 }
             },
         }

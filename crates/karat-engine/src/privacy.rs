@@ -52,6 +52,11 @@ impl Privacy {
         }
     }
 
+    /// An error: it may quote what is no value of an output, such as the names of members.
+    pub fn error(&self, error: &CellError) -> CellError {
+        CellError { message: self.text(error.message.clone()), code: error.code.clone() }
+    }
+
     /// An output.
     pub fn output(&self, mut output: Value) -> Value {
         if let Some(redactor) = &self.redactor {

@@ -430,6 +430,23 @@ fn sensitive_content_is_kept_nowhere() {
     }
 }
 
+/// RG-15: errors quote what a service answered, and are blacked out like it.
+#[test]
+fn errors_are_blacked_out() {
+    let secret = "ada.lind@example.com";
+    let bodies =
+        [format!(r#"{{"{secret}": 1}}"#), format!(r#"{{"answer": ["{secret}"]}}"#), format!("<p>{secret}</p>")];
+    for body in bodies {
+        let (place, service) =
+            (Place::new(), FakeProvider::start(Script::always(Behaviour::raw(200, body.clone()))).unwrap());
+        own_queries(&place);
+        let said = run_own(&place, &service, &["--retries", "0", "--run-id", "r", "--format", "md,json,html,csv"]);
+        let error = place.report("r")["cells"][0]["error"].to_string();
+        assert!(error.contains("malformed") && !error.contains(secret), "{error}");
+        assert!(!said.all().contains(secret), "{}", said.all());
+    }
+}
+
 /// The demo service says what it lacks.
 #[test]
 fn there_is_a_demo_of_some_presets_only() {
