@@ -48,11 +48,11 @@ pub use analyses::{
     CatalogEntry, Category, CategoryExample, ColumnBalance, Comparison, Confidence, ConfidenceOptions, Confusion,
     ConfusionOptions, CorpusDimension, CorpusSession, CurveBin, Delta, DeltaOptions, Diagnostics, DiagnosticsOptions,
     ErrorKind, Errors, Evaluation, EvidencePosition, Example, Failure, FailureCategory, Failures, FailuresOptions,
-    Flagged, Grading, HumanAnchor, HumanAnchorOptions, JudgeBias, JudgeBiasOptions, Latency, Leaning, MetricDelta,
-    MissingGroup, MissingItem, MissingItems, MissingItemsOptions, Mover, Notable, NoteCount, Notes, Offsets, Often,
-    Outcome, Over, OwnFamily, PlaceEffect, PlaceMeasure, PlaceUnit, Portion, Position, Power, PowerOptions, Repeated,
-    Services, Shortfall, Slice, Slices, SlicesOptions, SpanFigures, Stage, Stretch, SummaryCorpus,
-    SummaryCorpusOptions, TextChange, TextDelta, ThresholdDecision, catalog,
+    Flagged, Grading, HumanAnchor, HumanAnchorOptions, JudgeBias, JudgeBiasOptions, Latency, Leaning, LeftOut,
+    MetricDelta, MissingGroup, MissingItem, MissingItems, MissingItemsOptions, Mover, Notable, NoteCount, Notes,
+    Offsets, Often, Outcome, Over, OwnFamily, PlaceEffect, PlaceMeasure, PlaceUnit, Portion, Position, Power,
+    PowerOptions, Repeated, Services, Shortfall, Slice, Slices, SlicesOptions, SpanFigures, Stage, Stretch,
+    SummaryCorpus, SummaryCorpusOptions, TextChange, TextDelta, ThresholdDecision, catalog,
 };
 pub use baseline::Beside;
 pub use breakdown::{Breakdown, CostLine};

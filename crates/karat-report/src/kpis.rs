@@ -39,3 +39,18 @@ pub(crate) fn state(kpi: &Kpi) -> &'static str {
     let worst = kpi.bounds.iter().map(|it| it.verdict).max_by_key(|verdict| *verdict as u8);
     worst.map_or("", |verdict| verdict.as_str())
 }
+
+/// With more systems than this, a person is shown what moved and what did not pass; with fewer, everything.
+const FEW_SYSTEMS: usize = 3;
+
+/// Whether so many systems are compared that figures on which nothing is to be said are left out.
+pub(crate) fn are_many(kpis: &[Kpi]) -> bool {
+    let systems: std::collections::BTreeSet<&str> = kpis.iter().map(|kpi| kpi.system.as_str()).collect();
+    systems.len() > FEW_SYSTEMS
+}
+
+/// Whether something is to be said of a figure: it moved, a gate does not pass, or there is a remark.
+pub(crate) fn tells(kpi: &Kpi) -> bool {
+    let moved = kpi.change.as_ref().is_some_and(|change| change.value().abs() > 0.0);
+    moved || kpi.remark.is_some() || !matches!(state(kpi), "" | "pass")
+}

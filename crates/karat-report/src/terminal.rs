@@ -6,6 +6,7 @@ mod kpis;
 use std::fmt::Write as _;
 
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
+use karat_analysis::Stage;
 
 use crate::figures::{self, count};
 use crate::provenance;
@@ -27,6 +28,9 @@ const NOTES: usize = 2;
 
 /// Warnings shown.
 const WARNINGS: usize = 4;
+
+/// Kinds of errors shown.
+const ERRORS: usize = 3;
 
 /// Files shown.
 const FILES: usize = 6;
@@ -53,6 +57,10 @@ pub fn render(report: Report<'_>) -> String {
         count(tally.skipped),
         count(tally.reused)
     ));
+    crate::verdict::lines(&report.context.verdicts, GATES, NOTES).into_iter().for_each(&mut line);
+    if let Some(note) = &report.context.verdict_note {
+        line(format!("no verdict: {}", brief(note, 2 * WIDTH)));
+    }
     line(String::new());
     table(report).lines().for_each(|it| line(it.trim_end().to_owned()));
     let left = findings.systems.len().saturating_sub(systems(report));
@@ -61,12 +69,9 @@ pub fn render(report: Report<'_>) -> String {
     }
     line(String::new());
     kpis::lines(report).into_iter().for_each(&mut line);
-    crate::verdict::lines(&report.context.verdicts, GATES, NOTES).into_iter().for_each(&mut line);
-    if let Some(note) = &report.context.verdict_note {
-        line(format!("no verdict: {}", brief(note, 2 * WIDTH)));
-    }
     ranking(report).into_iter().for_each(&mut line);
     analyses::lines(report).into_iter().for_each(&mut line);
+    errors(report).into_iter().for_each(&mut line);
     findings.warnings.iter().take(WARNINGS).for_each(|it| line(format!("warning: {}", brief(it, 2 * WIDTH))));
     line(cost(report));
     line(how_made(report));
@@ -135,6 +140,18 @@ fn ranking(report: Report<'_>) -> Vec<String> {
     .into_iter()
     .flatten()
     .collect()
+}
+
+/// The most frequent kinds of failure, each with its first message.
+fn errors(report: Report<'_>) -> Vec<String> {
+    let kinds = report.findings.errors().map(|errors| errors.kinds.as_slice()).unwrap_or_default();
+    let shown = kinds.iter().take(ERRORS).filter_map(|kind| {
+        let (example, what) = (kind.examples.first()?, if kind.stage == Stage::Cell { "cell" } else { "judgment" });
+        let times = if kind.count == 1 { what.to_owned() } else { format!("{what}s") };
+        let (who, message) = (brief(&example.who, WIDTH / 2), brief(&example.message, 2 * WIDTH));
+        Some(format!("error: {} {times}, {}: {who}: {message}", count(kind.count), brief(&kind.code, WIDTH / 2)))
+    });
+    shown.collect()
 }
 
 fn cost(report: Report<'_>) -> String {

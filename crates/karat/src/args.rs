@@ -478,6 +478,9 @@ pub struct ShowArgs {
     /// Form of the rows
     #[arg(long, value_name = "FORM", default_value = "table")]
     pub format: RowsArg,
+    /// As JSON: `--format json`
+    #[arg(long, conflicts_with = "format")]
+    pub json: bool,
     /// Cells with this status only
     #[arg(long, value_name = "STATUS")]
     pub status: Option<StatusArg>,
@@ -581,6 +584,8 @@ pub struct DoctorArgs {
 
 #[derive(Debug, Args)]
 pub struct ModelsArgs {
+    /// Models whose id contains this
+    pub part: Option<String>,
     /// A suite whose registry files count too
     #[arg(long, value_name = "SUITE")]
     pub suite: Option<String>,

@@ -51,11 +51,27 @@ pub struct ErrorKind {
     pub examples: Vec<Example>,
 }
 
-/// Every kind of failure, the most frequent first.
+/// Cells of one system that a condition left out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LeftOut {
+    /// The system.
+    pub system: String,
+    /// How many.
+    pub count: u64,
+    /// Sample of the first in plan order.
+    pub sample: String,
+    /// Why that one was left out.
+    pub reason: String,
+}
+
+/// Every kind of failure, the most frequent first, and what was left out.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Errors {
     /// By stage and code.
     pub kinds: Vec<ErrorKind>,
+    /// By system, in plan order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub skipped: Vec<LeftOut>,
 }
 
 impl Errors {
@@ -68,11 +84,13 @@ impl Errors {
 struct Fold {
     plan: Arc<PlanHeader>,
     kinds: BTreeMap<(Stage, String), ErrorKind>,
+    /// By system.
+    skipped: BTreeMap<usize, LeftOut>,
 }
 
 pub(super) fn build(spec: &AnalysisSpec, plan: &Arc<PlanHeader>) -> Result<Option<Box<dyn Analysis>>, AnalysisError> {
     options::<NoOptions>(spec)?;
-    Ok(Some(Box::new(Fold { plan: plan.clone(), kinds: BTreeMap::new() })))
+    Ok(Some(Box::new(Fold { plan: plan.clone(), kinds: BTreeMap::new(), skipped: BTreeMap::new() })))
 }
 
 impl Fold {
@@ -99,6 +117,15 @@ impl Analysis for Fold {
         if let (CellStatus::Error, Some(error)) = (cell.row.cell.status, &cell.row.cell.error) {
             self.count(Stage::Cell, error, || (sample(), system_id(&plan, cell.row.system)));
         }
+        if let (CellStatus::Skipped, Some(why)) = (cell.row.cell.status, &cell.row.cell.error) {
+            let left_out = self.skipped.entry(cell.row.system).or_insert_with(|| LeftOut {
+                system: system_id(&plan, cell.row.system),
+                count: 0,
+                sample: sample(),
+                reason: excerpt(&why.message, MESSAGE),
+            });
+            left_out.count += 1;
+        }
         for judgment in cell.row.judgments {
             if let Some(error) = &judgment.error {
                 let judge =
@@ -111,7 +138,7 @@ impl Analysis for Fold {
     fn finish(self: Box<Self>, _: &Setting<'_>) -> Outcome {
         let mut kinds: Vec<ErrorKind> = self.kinds.into_values().collect();
         kinds.sort_by_key(|kind| std::cmp::Reverse(kind.count));
-        Outcome::Errors(Errors { kinds })
+        Outcome::Errors(Errors { kinds, skipped: self.skipped.into_values().collect() })
     }
 }
 
@@ -137,5 +164,19 @@ mod tests {
             errors.kinds.iter().map(|kind| (kind.code.as_str(), kind.count, kind.examples.len())).collect();
         assert_eq!(counts, [("timeout", 4, 3), ("auth", 1, 1)]);
         assert_eq!(errors.kinds[1].examples[0].sample, "sample-1");
+    }
+
+    /// CL-05: what a condition left out is counted by system, with the reason of the first.
+    #[test]
+    fn what_was_left_out_is_said() {
+        let mut run = Sketch::new(1, 2, 3).fill(5.0).skipped(0, 1).skipped(2, 1).run();
+        for cell in &mut run.cells {
+            let skipped = cell.cell.status == karat_types::CellStatus::Skipped;
+            cell.cell.error = skipped.then(|| karat_types::CellError::new("skipped", "it does not fit"));
+        }
+        let findings = analyse(&run, &Options::default()).unwrap();
+        let [left_out] = &findings.errors().unwrap().skipped[..] else { panic!("one system left cells out") };
+        assert_eq!((left_out.system.as_str(), left_out.count), ("model-a/variant-1", 2));
+        assert_eq!((left_out.sample.as_str(), left_out.reason.as_str()), ("sample-0", "it does not fit"));
     }
 }

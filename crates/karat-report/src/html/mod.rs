@@ -13,7 +13,7 @@ const STYLE: &str = include_str!("style.css");
 
 /// The report as a page.
 pub fn render(report: Report<'_>) -> String {
-    let words = body(&markdown::render(report));
+    let (words, contents) = with_contents(&body(&markdown::render(report)));
     let charts = chart::all(report);
     // The charts stand behind the summary, which is the first section.
     let second = words.match_indices("<h2").nth(1).map_or(words.len(), |(at, _)| at);
@@ -22,7 +22,7 @@ pub fn render(report: Report<'_>) -> String {
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
-         <title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n{summary}{charts}{rest}</main>\n</body>\n</html>\n",
+         <title>{}: evaluation report</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n{summary}{contents}{charts}{rest}</main>\n</body>\n</html>\n",
         escape(&report.findings.plan.suite)
     )
 }
@@ -44,7 +44,26 @@ fn body(text: &str) -> String {
         });
     let mut html = String::new();
     pulldown_cmark::html::push_html(&mut html, events);
-    html.replace("<table>", "<div class=\"wide\"><table>").replace("</table>", "</table></div>")
+    // What is wider than the window is scrolled, by keyboard, too.
+    html.replace("<table>", "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Table\"><table>")
+        .replace("</table>", "</table></div>")
+        .replace("<th>", "<th scope=\"col\">")
+        .replace("<th style", "<th scope=\"col\" style")
+}
+
+/// The page with an anchor at every section, and links to them. Headings of this level hold no other `<h2`: raw HTML is
+/// text here.
+fn with_contents(html: &str) -> (String, String) {
+    let (mut page, mut links) = (String::with_capacity(html.len()), String::new());
+    for (at, part) in html.split("<h2>").enumerate() {
+        if at > 0 {
+            let title = part.split("</h2>").next().unwrap_or_default();
+            links.push_str(&format!("<li><a href=\"#s{at}\">{title}</a></li>\n"));
+            page.push_str(&format!("<h2 id=\"s{at}\">"));
+        }
+        page.push_str(part);
+    }
+    (page, format!("<nav aria-label=\"Contents\">\n<ul>\n{links}</ul>\n</nav>\n"))
 }
 
 fn is_web(link: &CowStr<'_>) -> bool {
@@ -76,5 +95,15 @@ mod tests {
         let html = body("<script>alert(1)</script>\n\n[a](javascript:x) [b](https://b) ![c](https://c) <b>d</b>");
         assert!(!html.contains("<script") && !html.contains("javascript") && !html.contains("<img"), "{html}");
         assert!(html.contains("<a href=\"https://b\">b</a>") && html.contains("&lt;b&gt;d"), "{html}");
+    }
+
+    /// CL-19: sections can be reached from the top, wide tables by keyboard; columns have heads.
+    #[test]
+    fn a_page_can_be_found_through() {
+        let html = body("## One `x`\n\n| a | b |\n| --- | ---: |\n| 1 | 2 |\n\n## Two <h2>\n");
+        assert!(html.contains("tabindex=\"0\"") && html.matches("<th scope=\"col\"").count() == 2, "{html}");
+        let (page, contents) = with_contents(&html);
+        assert!(page.contains("<h2 id=\"s1\">One") && page.contains("<h2 id=\"s2\">Two &lt;h2&gt;</h2>"), "{page}");
+        assert!(contents.contains("<a href=\"#s1\">One <code>x</code></a>") && contents.matches("<li>").count() == 2);
     }
 }

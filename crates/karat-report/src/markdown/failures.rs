@@ -2,13 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use karat_analysis::{ErrorKind, Failure, Failures, NoteCount, Stage};
+use karat_analysis::{ErrorKind, Failure, Failures, LeftOut, NoteCount, Stage};
 use karat_types::{MetricSpec, NoteKind};
 
 use super::page::{Column, Inline, Page, columns};
 use crate::figures::{self, count};
 use crate::report::Report;
 use crate::visible::brief;
+
+/// Systems shown that left cells out.
+const LEFT_OUT: usize = 20;
 
 /// Cells that fell short of a threshold in any dimension, the worst first.
 pub(super) fn write(page: &mut Page, report: Report<'_>) {
@@ -123,6 +126,31 @@ pub(super) fn write_errors(page: &mut Page, report: Report<'_>) {
         Column::left(Inline::plain("First example")),
     ];
     page.table(&heads, kinds.iter().map(error_row));
+}
+
+/// Cells that a condition left out, with the reason of the first of each system.
+pub(super) fn write_left_out(page: &mut Page, report: Report<'_>) {
+    let skipped = report.findings.errors().map(|errors| errors.skipped.as_slice()).unwrap_or_default();
+    if skipped.is_empty() {
+        return;
+    }
+    page.heading(2, Inline::plain("Left out"));
+    page.paragraph(Inline::plain(
+        "Cells that a condition of the suite left out; they are no failures and cost nothing.",
+    ));
+    let heads = [
+        Column::left(Inline::plain("System")),
+        Column::right(Inline::plain("Cells")),
+        Column::left(Inline::plain("First reason")),
+    ];
+    let row = |it: &LeftOut| {
+        let reason = Inline::code(&it.sample).and(": ").and_text(brief(&it.reason, 160));
+        vec![Inline::code(&it.system), Inline::text(count(it.count)), reason]
+    };
+    page.table(&heads, skipped.iter().take(LEFT_OUT).map(row));
+    if let Some(more) = skipped.len().checked_sub(LEFT_OUT).filter(|more| *more > 0) {
+        page.paragraph(Inline::plain("… and ").and_text(count(more as u64)).and(" more systems."));
+    }
 }
 
 fn error_row(kind: &ErrorKind) -> Vec<Inline> {

@@ -4,7 +4,7 @@ use karat_analysis::Kpi;
 
 use super::page::{Column, Inline, Page};
 use crate::figures::{self, count};
-use crate::kpis::{bounds, change, state};
+use crate::kpis::{are_many, bounds, change, state, tells};
 use crate::report::Report;
 
 /// Systems that are shown; report.json has all.
@@ -19,11 +19,21 @@ pub(super) fn write(page: &mut Page, report: Report<'_>) {
     page.paragraph(Inline::plain(
         "Changes are paired by sample wherever both have the samples; an interval that holds 0 shows no change.",
     ));
-    for group in report.ranked().into_iter().take(SYSTEMS) {
-        let own: Vec<&Kpi> = kpis.iter().filter(|kpi| kpi.system == group.id).collect();
-        if own.is_empty() {
-            continue;
-        }
+    let brief = are_many(kpis);
+    let shown = |kpi: &&Kpi| !brief || tells(kpi);
+    let still = kpis.iter().filter(|kpi| !shown(kpi)).count();
+    if still > 0 {
+        page.paragraph(
+            Inline::plain("Figures that did not move and whose gates pass are left out: ")
+                .and_text(count(still as u64))
+                .and(" of ")
+                .and_text(count(kpis.len() as u64))
+                .and("."),
+        );
+    }
+    let moved = |id: &str| kpis.iter().filter(|kpi| kpi.system == id).filter(shown).collect::<Vec<_>>();
+    let groups = report.ranked().into_iter().map(|group| (group, moved(&group.id)));
+    for (group, own) in groups.filter(|(_, own)| !own.is_empty()).take(SYSTEMS) {
         page.heading(3, Inline::code(&group.id));
         page.table(&columns(), own.iter().filter_map(|kpi| row(report, kpi)));
         let remarks = own.iter().filter_map(|kpi| {

@@ -68,6 +68,7 @@ pub fn render(report: Report<'_>) -> String {
         cost::write,
         failures::write,
         failures::write_errors,
+        failures::write_left_out,
         failures::write_notes,
         recommendations::write,
     ] {

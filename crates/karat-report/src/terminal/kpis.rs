@@ -4,7 +4,7 @@ use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use karat_analysis::Kpi;
 
 use crate::figures;
-use crate::kpis::{bounds, change, state};
+use crate::kpis::{are_many, bounds, change, state, tells};
 use crate::report::Report;
 use crate::visible::brief;
 
@@ -16,7 +16,9 @@ const NAME: usize = 50;
 /// The lines of the key figures that gates look at, the worst first; none without a baseline.
 pub(super) fn lines(report: Report<'_>) -> Vec<String> {
     let kpis = &report.context.verdicts.kpis;
-    let mut gated: Vec<&Kpi> = kpis.iter().filter(|kpi| !kpi.bounds.is_empty()).collect();
+    let brief_only = are_many(kpis);
+    let mut gated: Vec<&Kpi> =
+        kpis.iter().filter(|kpi| !kpi.bounds.is_empty()).filter(|kpi| !brief_only || tells(kpi)).collect();
     if gated.is_empty() {
         return Vec::new();
     }

@@ -38,6 +38,8 @@ fn verdicts_lead_the_report() {
     assert!(text.contains("**Verdict:** "), "{text}");
     let shown = terminal::render(example.report());
     assert!(shown.lines().count() <= terminal::LINES, "{shown}");
+    assert!(shown.lines().nth(1).unwrap().starts_with("verdict fail"), "{shown}");
+    assert_eq!(shown.matches("verdict fail").count(), 1, "{shown}");
     insta::assert_snapshot!("gates_for_a_terminal", verdict::terminal("run-1", &example.context.verdicts));
     let page = html::render(example.report());
     assert!(page.contains("too good") && !page.contains("<b>|"), "{page}");

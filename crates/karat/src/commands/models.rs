@@ -7,7 +7,14 @@ use crate::args::ModelsArgs;
 use crate::failure::Failure;
 
 pub fn models(edge: &Edge<'_>, args: &ModelsArgs) -> Result<Exit, Failure> {
-    let models = edge.app.models(args.suite.as_deref())?;
+    let mut models = edge.app.models(args.suite.as_deref())?;
+    if let Some(part) = &args.part {
+        models.retain(|model| model.id.to_lowercase().contains(&part.to_lowercase()));
+        if models.is_empty() {
+            let unknown = format!("no model of the registry has `{part}` in its id; `karat models` lists all");
+            return Err(Failure::Edge(unknown));
+        }
+    }
     if args.json {
         edge.json(&models)?;
         return Ok(Exit::Pass);

@@ -150,6 +150,6 @@ fn range(low: u64, high: u64) -> String {
 }
 
 /// Dollars with as many digits as a small bill needs.
-fn usd(usd: f64) -> String {
+pub(super) fn usd(usd: f64) -> String {
     if usd == 0.0 || usd >= 0.01 { format!("${usd:.2}") } else { format!("${usd:.6}") }
 }

@@ -88,7 +88,8 @@ pub(super) fn finish(edge: &Edge<'_>, end: &RunEnd, output: &OutputArgs, json: b
         edge.printer.say(notice);
     }
     if !edge.quiet {
-        edge.printer.say(&format!("run {}: {} calls made, ${:.6} paid", end.run, end.calls, end.spent.usd()));
+        let calls = if end.calls == 1 { "1 call".to_owned() } else { format!("{} calls", end.calls) };
+        edge.printer.say(&format!("run {}: {calls} made, {} paid", end.run, plan::usd(end.spent.usd())));
     }
     let (summary, files) = match report::rows(edge, &end.run, output)? {
         Some(exit) => (exit, Vec::new()),

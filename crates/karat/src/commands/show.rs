@@ -18,7 +18,7 @@ pub fn show(edge: &Edge<'_>, args: &ShowArgs) -> Result<Exit, Failure> {
         let status = args.status.is_none_or(|wanted| line.status == status(wanted));
         status && args.sample.as_ref().is_none_or(|sample| line.sample == *sample)
     });
-    match args.format {
+    match form(args) {
         RowsArg::Json => edge.json(&lines)?,
         RowsArg::Tsv => {
             let head = head(&metrics).join("\t");
@@ -30,13 +30,17 @@ pub fn show(edge: &Edge<'_>, args: &ShowArgs) -> Result<Exit, Failure> {
     Ok(Exit::Pass)
 }
 
+fn form(args: &ShowArgs) -> RowsArg {
+    if args.json { RowsArg::Json } else { args.format }
+}
+
 /// The rows that stand for a suite (BR-15).
 fn rows(edge: &Edge<'_>, args: &ShowArgs, choice: Choice) -> Result<Exit, Failure> {
     if args.status.is_some() || args.sample.is_some() {
         return Err(Failure::Edge("`--status` and `--sample` choose cells of a run, not rows of a suite".to_owned()));
     }
     let rows = edge.app.history(&Asked { suite: args.run.clone(), choice })?;
-    match args.format {
+    match form(args) {
         RowsArg::Json => edge.printer.data(&rows.json())?,
         RowsArg::Tsv => edge.printer.data(&rows.tsv())?,
         RowsArg::Table => {
