@@ -36,7 +36,9 @@ fn the_page_stands_alone() {
         assert!(!page.contains(forbidden), "{forbidden}");
     }
     assert!(page.contains("&lt;script&gt;alert(1)"), "foreign markup is shown as text");
-    for part in ["<svg", "<title>claims: evaluation report</title>", "How this number was made", "<h2>Charts</h2>", "</html>"] {
+    for part in
+        ["<svg", "<title>claims: evaluation report</title>", "How this number was made", "<h2>Charts</h2>", "</html>"]
+    {
         assert!(page.contains(part), "{part}");
     }
     let opened = page.matches("<table>").count();
