@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use karat_stats::interval::Level;
-use karat_types::{CellRow, CellStatus, Label, PlanHeader, RunRows, ScorerKind};
+use karat_types::{CellRow, CellStatus, Key, Label, PlanHeader, RunRows, ScorerKind};
 use serde::Serialize;
 
 use crate::AnalysisError;
 use crate::agreement::{Graded, MetricAgreement, Panel, agreement};
 use crate::compare::scale;
+use crate::groups::system_id;
 use crate::labels::{Labels, grades, rater};
 
 /// What is compared.
@@ -79,6 +80,59 @@ pub fn agree(rows: &dyn RunRows, labels: &[Label], options: &Options) -> Result<
         unmatched_labels,
         raters: gathering.raters,
     })
+}
+
+/// Judgments of another run as labels: its judges become raters of the outputs that both runs have, byte for byte. A judge
+/// that rates in the first run already bears the name of its run, too: so one can be held against itself.
+///
+/// # Errors
+/// Rows that cannot be read.
+pub fn beside(first: &dyn RunRows, other: &dyn RunRows) -> Result<Vec<Label>, AnalysisError> {
+    let outputs = outputs(first)?;
+    let (known, header) = (&first.header().plan.judges, other.header());
+    let plan = &header.plan;
+    let name = |judge: u16| {
+        let id = &plan.judges.get(usize::from(judge))?.id;
+        let is_known = known.iter().any(|judge| judge.id == *id);
+        Some(if is_known { format!("{id} in {}", header.id) } else { id.clone() })
+    };
+    let mut labels = Vec::new();
+    let read = other.for_each(&mut |row| {
+        let same = outputs.get(&(row.sample.id.clone(), system_id(plan, row.system), row.trial));
+        let judgments = row.judgments.iter().filter(|_| same == Some(&row.cell.output_hash));
+        labels.extend(judgments.filter_map(|judgment| {
+            let scores = judgment.scores.iter().filter_map(|(metric, score)| {
+                let metric = plan.metrics.get(usize::from(*metric))?;
+                Some((metric.name.clone(), score.number()?.into()))
+            });
+            Some(Label {
+                sample: row.sample.id.clone(),
+                model: plan.system_model(row.system).map(|model| model.id.clone()),
+                variant: Some(plan.system_variant(row.system).to_owned()),
+                annotator: Some(name(judgment.judge)?),
+                output: None,
+                scores: scores.collect(),
+            })
+        }));
+        ControlFlow::Continue(())
+    });
+    read.map_err(|source| AnalysisError::Rows { run: header.id.clone(), source })?;
+    Ok(labels)
+}
+
+/// Content keys of the outputs by sample, system and trial.
+fn outputs(rows: &dyn RunRows) -> Result<BTreeMap<(String, String, u32), Key>, AnalysisError> {
+    let header = rows.header();
+    let mut outputs = BTreeMap::new();
+    let read = rows.for_each(&mut |row| {
+        if row.cell.status == CellStatus::Ok {
+            let place = (row.sample.id.clone(), system_id(&header.plan, row.system), row.trial);
+            outputs.insert(place, row.cell.output_hash);
+        }
+        ControlFlow::Continue(())
+    });
+    read.map_err(|source| AnalysisError::Rows { run: header.id.clone(), source })?;
+    Ok(outputs)
 }
 
 /// What accumulates cell by cell.

@@ -1,10 +1,12 @@
-//! How far judges, and people, agree on a stored run. Makes no call.
+//! How far judges, and people, agree on stored runs. Makes no call.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use karat_analysis::agree::{Agreed, Options, agree};
-use karat_types::Label;
+use karat_analysis::agree::{Agreed, Options, agree, beside};
+use karat_store::{Store, StoredRun};
+use karat_types::{Label, RunRows, RunStatus};
 
 use crate::{App, AppError};
 
@@ -41,20 +43,64 @@ impl Agreement {
 }
 
 impl App {
-    /// Says how far the raters of a run agree.
-    pub fn agree(&self, run: &str, asked: &Agreeing) -> Result<Agreement, AppError> {
-        let labels = asked.labels.as_deref().map_or_else(|| Ok(Vec::new()), |file| labels(Path::new(file)))?;
-        let stored = self.stored(run)?;
+    /// Says how far the raters of runs agree, on the outputs that the first run shares with the others. A suite stands for
+    /// the runs of its judges.
+    ///
+    /// # Errors
+    /// A run that is unknown, labels that cannot be read, raters that share nothing.
+    pub fn agree(&self, runs: &[String], asked: &Agreeing) -> Result<Agreement, AppError> {
+        let mut labels = asked.labels.as_deref().map_or_else(|| Ok(Vec::new()), |file| labels(Path::new(file)))?;
+        let runs = self.rated(runs)?;
+        let Some((first, others)) = runs.split_first() else {
+            return Err(AppError::harness("there is no finished run to compare").hint("`karat run` makes one"));
+        };
+        for other in others {
+            labels.extend(beside(first, other).map_err(|error| AppError::harness(error.to_string()))?);
+        }
         let options = Options { scorer: asked.scorer.clone(), between: asked.between.clone(), ..Options::default() };
-        let found = agree(&stored, &labels, &options).map_err(|error| AppError::harness(error.to_string()))?;
+        let mut found = agree(first, &labels, &options).map_err(|error| AppError::harness(error.to_string()))?;
+        found.run = runs.iter().map(|run| run.header().id.as_str()).collect::<Vec<_>>().join(", ");
         if found.metrics.is_empty() {
             return Err(AppError::harness("nothing to compare: no item has two of the raters").hint(format!(
-                "raters of this run: {}; run with several `--judges`, or give `--labels FILE`",
+                "raters of this run: {}; run with several `--judges`, name several runs over the same outputs, or give \
+                 `--labels FILE`",
                 found.raters.join(", ")
             )));
         }
         Ok(Agreement(found))
     }
+
+    /// The runs that are meant by words.
+    fn rated(&self, words: &[String]) -> Result<Vec<StoredRun>, AppError> {
+        let store = self.existing_store()?;
+        let mut ids = Vec::new();
+        for word in words {
+            match self.is_suite(word) {
+                true => ids.extend(of_judges(&store, &self.suite_name(&store, word)?)?),
+                false => ids.push(store.resolve(word)?),
+            }
+        }
+        let mut seen = BTreeSet::new();
+        ids.retain(|id| seen.insert(id.clone()));
+        ids.iter().map(|id| Ok(store.rows(id)?)).collect()
+    }
+}
+
+/// Of each judge of a suite the finished run over the most rows, the newest of those; the largest run first.
+fn of_judges(store: &Store, suite: &str) -> Result<Vec<String>, AppError> {
+    let mut runs = Vec::new();
+    for id in store.runs_of_suite(suite, usize::MAX)? {
+        let header = store.run(&id)?;
+        if header.status == RunStatus::Finished {
+            runs.push((header.plan.dataset.rows, id, header));
+        }
+    }
+    // The store gives the newest first, and the sort keeps that order among equals.
+    runs.sort_by_key(|(rows, ..)| std::cmp::Reverse(*rows));
+    let mut known = BTreeSet::new();
+    let mut has_new = |judges: Vec<String>| judges.into_iter().filter(|judge| known.insert(judge.clone())).count() > 0;
+    runs.retain(|(.., header)| has_new(header.plan.judges.iter().map(|judge| judge.id.clone()).collect()));
+    Ok(runs.into_iter().map(|(_, id, _)| id).collect())
 }
 
 fn labels(file: &Path) -> Result<Vec<Label>, AppError> {

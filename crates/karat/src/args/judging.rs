@@ -6,9 +6,9 @@ use super::{ExecutionArgs, SuiteArgs, TextFormArg};
 
 #[derive(Debug, Args)]
 pub struct AgreeArgs {
-    /// Id of the run, its beginning, or `latest`
-    #[arg(default_value = "latest")]
-    pub run: String,
+    /// Runs (an id, its beginning, or `latest`), or a suite: of each of its judges the run over most samples
+    #[arg(default_value = "latest", value_name = "RUN")]
+    pub runs: Vec<String>,
     /// This scorer only
     #[arg(long, value_name = "ID", env = "KARAT_AGREE_SCORER")]
     pub scorer: Option<String>,

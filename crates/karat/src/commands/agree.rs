@@ -9,7 +9,7 @@ use crate::failure::Failure;
 
 pub fn agree(edge: &Edge<'_>, args: &AgreeArgs) -> Result<Exit, Failure> {
     let asked = Agreeing { scorer: args.scorer.clone(), between: args.between.clone(), labels: args.labels.clone() };
-    let found = edge.app.agree(&args.run, &asked)?;
+    let found = edge.app.agree(&args.runs, &asked)?;
     texts::write(edge, "agree", args.output_dir.as_deref(), &args.format, &|form| text(&found, form))?;
     Ok(Exit::Pass)
 }

@@ -409,6 +409,31 @@ mod judges {
         assert_eq!(log(&place).matches("--- 20").count(), 2, "the third run takes the first one's judgment over");
     }
 
+    /// BR-18: two backfills, each by its own judge, are held beside each other on the cards that both saw; and one judge
+    /// beside itself, which says whether it has moved.
+    #[test]
+    fn judges_of_two_backfills_are_compared() {
+        let place = Place::new();
+        place.fine(&["init", "briefing", "mine"]);
+        let path = fake_claude(&place, GOOD);
+        place.fine(&["run", "mine", "-q", "--run-id", "a"]);
+        place.write("mine/data/cards/2026-03-01-card.json", r#"{"body": [{"type": "TextBlock", "text": "Changed."}]}"#);
+        let mut command = place.command(&["run", "mine", "-q", "--run-id", "b", "--judges", "cmd:claude"]);
+        let said = Said::of(command.env("PATH", path).env_remove("EVAL_JUDGE_MODEL").output().unwrap());
+        assert_eq!(said.code, 0, "{}", said.all());
+        for words in [&["agree", "a", "b"][..], &["agree", "mine"]] {
+            let found: Value = json(&place.fine(&[words, &["--format", "json"]].concat()));
+            let composite =
+                &found["metrics"].as_array().unwrap().iter().find(|it| it["metric"] == "quality.composite").unwrap();
+            let pair = &composite["pairs"][0];
+            assert_eq!(pair["bias"]["n"], 43, "the card that changed is not compared: {pair}");
+            assert!(pair["bias"]["ci"].is_array(), "{pair}");
+        }
+        place.fine(&["run", "mine", "-q", "--run-id", "c", "--no-cache"]);
+        let said = place.fine(&["agree", "a", "c"]).stdout;
+        assert!(said.contains("stub and stub in c"), "{said}");
+    }
+
     /// BR-05, BR-06: what can go wrong with a program is said, ends with 1, and leaves no row.
     #[test]
     fn every_failure_is_said() {
