@@ -152,7 +152,7 @@ impl Decoder<'_> {
             let mut twice = Vec::new();
             for file in found.files {
                 match used.entry(file.identity()) {
-                    Entry::Occupied(first) => twice.push(format!("{} ({} is used)", file.name, first.get())),
+                    Entry::Occupied(first) => twice.push(format!("{}: {} is used", file.name, first.get())),
                     Entry::Vacant(free) => {
                         free.insert(file.path.clone());
                         all.push(file);
@@ -160,7 +160,7 @@ impl Decoder<'_> {
                 }
             }
             if !twice.is_empty() {
-                let message = format!("another file is the same row as {} in {folder}: left out", listed(&twice));
+                let message = format!("left out of {folder}, because another file is the same row: {}", listed(&twice));
                 self.problems.warn(&node.place, message);
             }
         }

@@ -94,7 +94,7 @@ fn what_is_left_out_is_said() {
         .plan(&Overrides::default());
     let said = plan.warnings.plain();
     assert!(said.contains("date of 2 files (2026-02-30-card.json, 2026-3-4-card.json) in cards"), "{said}");
-    assert!(said.contains("1 file (2026-03-08-card.json (cards/2026-03-08-card.json is used)) in archive"), "{said}");
+    assert!(said.contains("1 file (2026-03-08-card.json: cards/2026-03-08-card.json is used)"), "{said}");
     assert!(!said.contains("draft"), "{said}");
     let blog = suite("  with: { files: \"{date}-*.md\", as: markdown }\n  id: date\n  date: date\n");
     let plan = World::new(&[("karat.yaml", &blog)])
@@ -102,7 +102,7 @@ fn what_is_left_out_is_said() {
         .with("cards/2026-03-01-b.md", "# B")
         .plan(&Overrides::default());
     let said = plan.warnings.plain();
-    assert!(said.contains("2026-03-01-b.md (cards/2026-03-01-a.md is used)"), "{said}");
+    assert!(said.contains("2026-03-01-b.md: cards/2026-03-01-a.md is used"), "{said}");
     assert_eq!(plan.header.dataset.rows, 1);
 }
 
