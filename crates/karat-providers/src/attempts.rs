@@ -17,9 +17,6 @@ use crate::transport::{Letter, Received, Transport};
 /// Bytes that are kept of a body that broke off or is too large.
 const KEPT: usize = 64 * 1024;
 
-/// So many attempts of one call may time out: who hangs twice hangs, and every further attempt would take as long.
-const TIMEOUTS: u32 = 2;
-
 /// What can be tried again.
 pub(crate) trait Tries: Sync {
     /// One attempt.
@@ -79,7 +76,7 @@ impl Providers {
         let who = place.who.name();
         let Some(mut passed) = way.pass().await else { return Ok((shut_out(who, 0), None)) };
         reserved.await?;
-        let (mut attempts, mut timeouts) = (0, 0);
+        let mut attempts = 0;
         loop {
             attempts += 1;
             let (mut slot, admission) = passed;
@@ -92,9 +89,7 @@ impl Providers {
                 Ok(reply) => Ok(reply),
                 Err(failure) => {
                     let error = failure.error(place, attempts, &self.secrets);
-                    timeouts += u32::from(failure.code == CallErrorCode::Timeout);
-                    let helps = failure.retry && timeouts < TIMEOUTS;
-                    let wait = if helps { waits.next(failure.retry_after) } else { None };
+                    let wait = if failure.retry { waits.next(failure.retry_after) } else { None };
                     if let Some(wait) = wait {
                         drop(slot);
                         let delay_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
