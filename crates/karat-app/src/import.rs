@@ -74,7 +74,7 @@ impl App {
         let (samples, without_verdict) = (rows.len(), rows.len() - replies.len());
         write(folder, "data/prompts.jsonl", &lines(&rows))?;
         write(folder, "scripts/verdicts.jsonl", &lines(&replies))?;
-        for name in ["models/offline.yaml", "rubrics/spans.yaml", SUITE] {
+        for name in ["models/offline.yaml", "rubrics/spans.yaml", "schemas/prompt.json", SUITE] {
             write(folder, name, &about(&snapshot, &edited(name)?))?;
         }
         Ok(Imported { suite, samples, without_verdict })

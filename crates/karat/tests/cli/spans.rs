@@ -325,6 +325,37 @@ fn bad_snapshots_are_refused() {
     assert_eq!(place.report("twice")["cells"][1]["sample"], "a#2");
 }
 
+/// SP-03, SP-04, SP-05: rows are `{id, text}` or the seed's; where a live labeller returns spans only, the text is the
+/// row's, for the judge and for sections. A span that is none is an error of the dataset with its place.
+#[test]
+fn a_live_labeller_gets_the_rows_text() {
+    let place = Place::new();
+    let text = "🎬 A dog. **VARIATIONS** A cat.";
+    let at = text[..text.find("cat").unwrap()].encode_utf16().count();
+    let rows = [
+        json!({"id": 1, "text": text, "spans": [{"text": "cat", "role": "subject", "start": at}]}),
+        json!({"promptId": "p", "id": 7, "input": "i", "output": text, "at": at}),
+    ];
+    place.write("rows.jsonl", &rows.map(|row| format!("{row}\n")).concat());
+    let judged = ["-p", "prompts=rows.jsonl", "--judges", "stub"];
+    place.fine(&[&["run", "spans", "--run-id", "recorded"], &judged[..]].concat());
+    let live = r#"variants={live: [{command: {run: [cat], stdin: '[{"text": "cat", "start": 27}]'}, version: v1, parse: {as: json, into: spans}}]}"#;
+    assert_eq!(at, 27);
+    place.fine(&[&["run", "spans", "--run-id", "live", "--set", live], &judged[..]].concat());
+    for (run, spans) in [("recorded", 1), ("live", 2)] {
+        let report = place.report(run);
+        let found = &report["analyses"]["spans"];
+        assert_eq!((&found["score"]["n"], &found["errorCount"]), (&json!(2), &json!(0)), "{run}");
+        assert_eq!(found["spansBySection"], json!({"main": 0, "technicalSpecs": 0, "alternatives": spans}), "{run}");
+        let samples: Vec<&Value> = report["cells"].as_array().unwrap().iter().map(|cell| &cell["sample"]).collect();
+        assert_eq!(samples, ["1", "p"]);
+    }
+    place.write("wrong.jsonl", &format!("{}\n", json!({"id": "a", "text": "A dog.", "spans": [{"text": 5}]})));
+    let said = place.karat(&["validate", "spans", "-p", "prompts=wrong.jsonl"]);
+    assert!(said.code == 1 && said.stderr.contains("`spans.0.text`"), "{}", said.all());
+    assert!(said.stderr.contains("wrong.jsonl:1"), "{}", said.all());
+}
+
 /// House rule: options that only the analysis can judge are refused before anything is run.
 #[test]
 fn options_are_judged_before_the_run() {

@@ -37,7 +37,7 @@ use tally::Tally;
 pub struct DiagnosticsOptions {
     /// The rubric scorer whose diagnostics are read.
     pub scorer: String,
-    /// Path of the text within the output.
+    /// Path of the text within the output or, where the output does not hold it there, within the row's `metadata`.
     #[serde(default = "root")]
     pub text: String,
     /// Path of the items within the output: what the diagnostics' positions count. An item's `start` is its offset.

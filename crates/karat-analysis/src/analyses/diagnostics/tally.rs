@@ -1,5 +1,6 @@
 //! What accumulates cell by cell.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use karat_stats::describe::mean;
@@ -171,10 +172,19 @@ impl Tally {
     }
 }
 
+/// The labelled text: the output's, or the row's where a labeller returns items only.
+fn text<'a>(reading: &Reading, cell: &ScoredCell<'_>, output: &'a Value) -> Cow<'a, str> {
+    if let Some(text) = reading.text.first(output).and_then(Value::as_str) {
+        return text.into();
+    }
+    let metadata = Value::Object(cell.row.sample.metadata.clone());
+    reading.text.first(&metadata).and_then(Value::as_str).unwrap_or_default().to_owned().into()
+}
+
 /// One cell, read by the options.
 struct Case<'a> {
     reading: &'a Reading,
-    text: &'a str,
+    text: Cow<'a, str>,
     /// None where the output has no list.
     items: Option<&'a [Value]>,
     sections: Sections,
@@ -187,9 +197,9 @@ impl<'a> Case<'a> {
     fn of(reading: &'a Reading, cell: &ScoredCell<'_>, output: &'a Value) -> Self {
         let own = cell.row.judgments.iter().filter(|it| usize::from(it.scorer) == reading.shape.scorer);
         let judged: Vec<_> = own.filter(|judgment| judgment.error.is_none()).cloned().collect();
-        let text = reading.text.first(output).and_then(Value::as_str).unwrap_or_default();
+        let text = text(reading, cell, output);
         let items = reading.items.first(output).and_then(Value::as_array).map(Vec::as_slice);
-        let (sections, found) = (reading.headers.cut(text), united_diagnostics(&judged));
+        let (sections, found) = (reading.headers.cut(&text), united_diagnostics(&judged));
         Self { reading, text, items, sections, is_judged: !judged.is_empty(), found }
     }
 
@@ -266,7 +276,7 @@ impl<'a> Case<'a> {
     }
 
     fn located(&self, piece: &str) -> &str {
-        self.reading.headers.locate(&self.sections, self.text, piece)
+        self.reading.headers.locate(&self.sections, &self.text, piece)
     }
 
     /// Through the item that a finding names; else where its text stands.
