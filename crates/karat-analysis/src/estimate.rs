@@ -15,8 +15,7 @@ use std::collections::BTreeMap;
 use karat_stats::bootstrap::{Resampling, bootstrap_indices, bootstrap_mean, jackknife};
 use karat_stats::classification::classification;
 use karat_stats::describe::{
-    Proportion, clustered_mean, is_constant, mean, mean_with_normal_interval, mean_with_t_interval, nearest_rank,
-    sorted,
+    Proportion, clustered_mean, is_constant, mean, mean_with_normal_interval, mean_with_t_interval, nearest_rank_of,
 };
 use karat_stats::interval::Level;
 use karat_stats::seed::Seed;
@@ -117,7 +116,7 @@ impl Aggregate {
             Self::Min => values.iter().copied().reduce(f64::min),
             Self::Max => values.iter().copied().reduce(f64::max),
             Self::Sum => Some(karat_stats::sum::sum(values)),
-            Self::Percentile(p) => nearest_rank(&sorted(values), f64::from(p) / 100.0),
+            Self::Percentile(p) => nearest_rank_of(values, f64::from(p) / 100.0),
             Self::F1 => None,
         }
     }

@@ -28,7 +28,9 @@ pub use mean::{MeanEstimate, mean_with_normal_interval, mean_with_t_interval, t_
 pub use moments::{extent, is_constant, mean, population_variance, standard_deviation, standard_error, variance};
 pub use pass_at_k::{PassAtK, Task, all_of_k, any_of_k, pass_at_k};
 pub use proportion::Proportion;
-pub use quantile::{median, median_absolute_deviation, nearest_rank, quantile, quantile_of_sorted, sorted};
+pub use quantile::{
+    median, median_absolute_deviation, nearest_rank, nearest_rank_of, quantile, quantile_of_sorted, sorted,
+};
 pub use stratified::{StratifiedMean, Stratum, stratified_mean};
 pub use summary::{Summary, summarize};
 pub use variance_components::{VarianceComponents, variance_components};

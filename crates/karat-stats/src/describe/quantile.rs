@@ -36,10 +36,21 @@ pub fn quantile_of_sorted(sorted: &[f64], p: f64) -> Option<f64> {
 /// `p` stands for the decimal it was written as: 0.07 of 100 values is the 7th, although the
 /// double 0.07 · 100 exceeds 7.
 pub fn nearest_rank(sorted: &[f64], p: f64) -> Option<f64> {
-    let n = sorted.len();
+    sorted.get(place(sorted.len(), p)).copied()
+}
+
+/// [`nearest_rank`] of values in any order, found by selection in time linear in their number.
+pub fn nearest_rank_of(values: &[f64], p: f64) -> Option<f64> {
+    let mut values = values.to_vec();
+    let place = place(values.len(), p);
+    (place < values.len()).then(|| *values.select_nth_unstable_by(place, f64::total_cmp).1)
+}
+
+/// Index of the nearest rank among `n` ascending values; 0 for none.
+fn place(n: usize, p: f64) -> usize {
     let exact = p.clamp(0.0, 1.0) * n as f64;
     let rank = (exact - 1e-12 * exact.max(1.0)).ceil() as usize;
-    sorted.get(rank.clamp(1, n.max(1)) - 1).copied()
+    rank.clamp(1, n.max(1)) - 1
 }
 
 /// The middle value, or the mean of the two middle values.
@@ -58,6 +69,17 @@ pub fn median_absolute_deviation(values: &[f64]) -> Option<f64> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn selection_finds_what_sorting_finds() {
+        let values: Vec<f64> = (0..97).map(|at| f64::from(at * 37 % 97) - 40.0).collect();
+        let mut sorted = values.clone();
+        sorted.sort_by(f64::total_cmp);
+        for p in [0.0, 0.01, 0.5, 0.95, 0.99, 1.0] {
+            assert_eq!(nearest_rank_of(&values, p), nearest_rank(&sorted, p));
+        }
+        assert_eq!(nearest_rank_of(&[], 0.5), None);
+    }
 
     #[test]
     fn interpolated_and_nearest_rank_differ() {
