@@ -2,13 +2,14 @@
 //! ledger before anybody uses it.
 //!
 //! # How a cell goes
-//! 1. `run` takes rows in plan order and starts a task a cell, a bounded number at once.
-//! 2. `cell` computes the content keys of the cell's steps and looks, last step first, for an output that exists:
+//! 1. `run` takes rows in plan order and sends their cells down a fixed number of lanes, each a task that makes one cell
+//!    after the other.
+//! 2. `chain` computes the content keys of the cell's steps and looks, last step first, for an output that exists:
 //!    in this run's work under way, then in the store. What is missing is made.
 //! 3. A step is a sans-IO machine (`steps`); `calls` answers what it asks: from the ledger if an earlier part of
 //!    the run has paid it, else from the provider, within slots and budget.
 //! 4. A call's record is on disk before its answer is read; the cell's record, with its deterministic scores, is on
-//!    disk before it is judged or shown; each judgment has a record of its own.
+//!    disk before it is judged or shown; each judgment (`judging`) has a record of its own.
 //!
 //! The engine reads no clock but tokio's, no environment and no random source, and it prints nothing.
 
