@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::AnalysisError;
 use crate::aggregate::{Measure, spread};
-use crate::analyses::{self, Running, ScoredCell, Setting, Stage};
+use crate::analyses::{self, Running, ScoredCell, Setting};
 use crate::baseline::beside;
 use crate::breakdown::Sums;
 use crate::consensus::CellScores;
@@ -243,7 +243,10 @@ fn warnings(findings: &Findings, unknown: &[String]) -> Vec<String> {
             tally.errors, tally.unscored
         ));
     }
-    warnings.extend(unjudged(findings));
+    if tally.unjudged > 0 {
+        let (unjudged, ok) = (tally.unjudged, tally.ok);
+        warnings.push(format!("Cells that no judge judged: {unjudged} of {ok}. `karat retry` asks again."));
+    }
     let single = findings.grading().map_or(0, |grading| grading.single_judge_cells);
     if single > 0 {
         warnings.push(format!(
@@ -262,21 +265,6 @@ fn warnings(findings: &Findings, unknown: &[String]) -> Vec<String> {
         warnings.push(format!("This version does not know these analyses and left them out: {}.", unknown.join(", ")));
     }
     warnings
-}
-
-/// What is said of cells that no judge judged, with what the first judge said instead.
-fn unjudged(findings: &Findings) -> Option<String> {
-    let tally = findings.run.tally;
-    let first = findings.errors().and_then(|errors| errors.first_of(Stage::Judgment));
-    let first = first.map(|it| format!(" {} on {}: {}.", it.who, it.sample, it.message));
-    (tally.unjudged > 0).then(|| {
-        format!(
-            "Cells that no judge judged: {} of {}.{} `karat retry` asks again.",
-            tally.unjudged,
-            tally.ok,
-            first.unwrap_or_default()
-        )
-    })
 }
 
 #[cfg(test)]

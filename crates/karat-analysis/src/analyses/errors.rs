@@ -74,13 +74,6 @@ pub struct Errors {
     pub skipped: Vec<LeftOut>,
 }
 
-impl Errors {
-    /// An example of the most frequent failure of a stage.
-    pub fn first_of(&self, stage: Stage) -> Option<&Example> {
-        self.kinds.iter().find(|kind| kind.stage == stage)?.examples.first()
-    }
-}
-
 struct Fold {
     plan: Arc<PlanHeader>,
     kinds: BTreeMap<(Stage, String), ErrorKind>,

@@ -483,7 +483,7 @@ mod judges {
             let said = Said::of(command.env("PATH", path).env_remove("EVAL_JUDGE_MODEL").output().unwrap());
             assert_eq!(said.code, 1, "{}", said.all());
             assert!(
-                said.stdout.contains("Cells that no judge judged: 1 of 3. cmd:claude on 2026-05-02: "),
+                said.stdout.contains("Cells that no judge judged: 1 of 3. `karat retry` asks again."),
                 "{}",
                 said.all()
             );
