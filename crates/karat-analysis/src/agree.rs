@@ -55,6 +55,11 @@ pub struct MetricRaters {
     pub agreement: MetricAgreement,
 }
 
+/// Why a label cannot be of a run of this plan: a grade that its scale does not have. `None` where it can be.
+pub fn misfit(plan: &PlanHeader, label: &Label) -> Option<String> {
+    crate::labels::misfit(plan, label)
+}
+
 /// Reads a run once and says how far its raters agree.
 ///
 /// # Errors

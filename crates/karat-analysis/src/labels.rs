@@ -44,21 +44,53 @@ pub(crate) fn rater(label: &Label) -> &str {
     label.annotator.as_deref().unwrap_or(PEOPLE)
 }
 
-/// What a label says of the metrics of some scorers, by metric index: a label names a metric by its whole name, by the
-/// last part of it, or by its dimension.
+/// What a label says of the metrics of some scorers, by metric index.
 pub(crate) fn grades(plan: &PlanHeader, scorers: &[usize], label: &Label) -> Vec<(usize, f64)> {
-    let mut found = Vec::new();
-    for (name, said) in &label.scores {
-        let is_it = |metric: &MetricSpec| {
+    let graded = |(at, metric, said): (usize, &MetricSpec, &Value)| Some((at, number(plan, metric, said)?));
+    said(plan, scorers, label).filter_map(graded).collect()
+}
+
+/// Why a label cannot be right: something that is no grade of the metric, or lies outside its range. Names of no metric
+/// are not its affair.
+pub(crate) fn misfit(plan: &PlanHeader, label: &Label) -> Option<String> {
+    let scorers: Vec<usize> = (0..plan.scorers.len()).collect();
+    said(plan, &scorers, label).find_map(|(_, metric, said)| {
+        let name = &metric.name;
+        let Some(grade) = number(plan, metric, said) else {
+            return Some(format!("`{name}` is {said}, which is no grade{}", choices(plan, metric)));
+        };
+        let (lo, hi) = metric.range.filter(|(lo, hi)| !(*lo..=*hi).contains(&grade))?;
+        Some(format!("`{name}` is {said}, and its scale goes from {lo} to {hi}"))
+    })
+}
+
+/// The metrics of some scorers that a label is about, with what it says: it names a metric by its whole name, by the last
+/// part of it, or by its dimension.
+fn said<'a>(
+    plan: &'a PlanHeader,
+    scorers: &'a [usize],
+    label: &'a Label,
+) -> impl Iterator<Item = (usize, &'a MetricSpec, &'a Value)> {
+    label.scores.iter().flat_map(move |(name, said)| {
+        let is_it = move |metric: &MetricSpec| {
             let last = metric.name.rsplit_once('.').map(|(_, last)| last);
             metric.name == *name || last == Some(name) || dimension(plan, metric).is_some_and(|it| it.name == *name)
         };
         let metrics = plan.metrics.iter().enumerate();
-        for (at, metric) in metrics.filter(|(_, it)| scorers.contains(&it.scorer) && is_it(it)) {
-            found.extend(number(plan, metric, said).map(|grade| (at, grade)));
+        let named = metrics.filter(move |(_, it)| scorers.contains(&it.scorer) && is_it(it));
+        named.map(move |(at, metric)| (at, metric, said))
+    })
+}
+
+/// ` (choices: yes, no)`, where the scale has names.
+fn choices(plan: &PlanHeader, metric: &MetricSpec) -> String {
+    match dimension_scale(plan, metric) {
+        Some(Scale::Choices(choices)) => {
+            let names: Vec<&str> = choices.iter().map(|(name, _)| name.as_str()).collect();
+            format!(" (choices: {})", names.join(", "))
         }
+        _ => String::new(),
     }
-    found
 }
 
 /// The number that a label's word stands for: itself, 0 or 1, or the value of a choice.

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use karat_analysis::agree::{Agreed, Options, agree, beside};
+use karat_analysis::agree::{Agreed, Options, agree, beside, misfit};
 use karat_store::{Store, StoredRun};
-use karat_types::{Label, RunRows, RunStatus};
+use karat_types::{Label, PlanHeader, RunRows, RunStatus};
 
 use crate::{App, AppError};
 
@@ -49,11 +49,13 @@ impl App {
     /// # Errors
     /// A run that is unknown, labels that cannot be read, raters that share nothing.
     pub fn agree(&self, runs: &[String], asked: &Agreeing) -> Result<Agreement, AppError> {
-        let mut labels = asked.labels.as_deref().map_or_else(|| Ok(Vec::new()), |file| labels(Path::new(file)))?;
         let runs = self.rated(runs)?;
         let Some((first, others)) = runs.split_first() else {
             return Err(AppError::harness("there is no finished run to compare").hint("`karat run` makes one"));
         };
+        let plan = &first.header().plan;
+        let mut labels =
+            asked.labels.as_deref().map_or_else(|| Ok(Vec::new()), |file| labels(Path::new(file), plan))?;
         for other in others {
             labels.extend(beside(first, other).map_err(|error| AppError::harness(error.to_string()))?);
         }
@@ -103,16 +105,22 @@ fn of_judges(store: &Store, suite: &str) -> Result<Vec<String>, AppError> {
     Ok(runs.into_iter().map(|(_, id, _)| id).collect())
 }
 
-fn labels(file: &Path) -> Result<Vec<Label>, AppError> {
+/// The labels of a file, each of which can be of a run of this plan.
+fn labels(file: &Path, plan: &PlanHeader) -> Result<Vec<Label>, AppError> {
+    const FORM: &str =
+        "a label is a line such as {\"sample\": \"s1\", \"annotator\": \"ann\", \"scores\": {\"accuracy\": 7}}";
     let failed = |what: String| AppError::harness(format!("reading the labels {}: {what}", file.display()));
     let text = fs::read_to_string(file).map_err(|error| failed(error.to_string()))?;
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     let label = |(at, line): (usize, &str)| {
-        serde_json::from_str(line).map_err(|error| {
-            AppError::harness(format!("{}:{}: this is no label: {error}", file.display(), at + 1)).hint(
-                "a label is a line such as {\"sample\": \"s1\", \"annotator\": \"ann\", \"scores\": {\"accuracy\": 7}}",
-            )
-        })
+        let place = format!("{}:{}", file.display(), at + 1);
+        let label: Label = serde_json::from_str(line)
+            .map_err(|error| AppError::harness(format!("{place}: this is no label: {error}")).hint(FORM))?;
+        match misfit(plan, &label) {
+            Some(what) => Err(AppError::harness(format!("{place}: {what}")).hint("correct the label, or leave it out")),
+            None => Ok(label),
+        }
     };
-    lines.map(label).collect()
+    let labels: Vec<Label> = lines.map(label).collect::<Result<_, AppError>>()?;
+    if labels.is_empty() { Err(failed("it holds no label".to_owned()).hint(FORM)) } else { Ok(labels) }
 }

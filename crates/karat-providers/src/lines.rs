@@ -6,6 +6,9 @@
 //! Requests are written without waiting for the answers before them, so a program that just reads, answers and flushes
 //! is kept busy. End of input means: end. What it writes to standard error is shown when it fails.
 //!
+//! A line that cannot be read, such as one with `NaN`, fails the request whose `id` it names, and no other; a line without
+//! an `id` ends the program.
+//!
 //! A program that ends too early is started again for the next request, unless it did so three times without an answer.
 //! When one request takes too long, the process is ended with it, and requests behind it are asked again.
 
@@ -97,6 +100,45 @@ struct Body<'a> {
     output: Option<&'a RawValue>,
     #[serde(default)]
     error: Option<Value>,
+}
+
+/// The request that a line answers, also where the rest of the line is no JSON.
+fn id(line: &[u8]) -> Option<u64> {
+    serde_json::from_slice(line).map_or_else(|_| id_in_broken(line), |Head { id }| Some(id))
+}
+
+/// The number behind the key `id` of the outermost object of a line that is no JSON.
+fn id_in_broken(line: &[u8]) -> Option<u64> {
+    let (mut depth, mut at) = (0_i32, 0);
+    while let Some(byte) = line.get(at) {
+        match byte {
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth -= 1,
+            b'"' => {
+                let text = line.get(at + 1..)?;
+                let length = end_of_text(text)?;
+                let (key, rest) = (text.get(..length)?, text.get(length + 1..)?.trim_ascii_start());
+                if let (1, b"id", Some(value)) = (depth, key, rest.strip_prefix(b":")) {
+                    let digits = value.trim_ascii_start().split(|byte| !byte.is_ascii_digit()).next()?;
+                    return std::str::from_utf8(digits).ok()?.parse().ok();
+                }
+                at += length + 1;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    None
+}
+
+/// Where a JSON text ends that has begun before these bytes.
+fn end_of_text(bytes: &[u8]) -> Option<usize> {
+    let mut escaped = false;
+    bytes.iter().position(|byte| {
+        let ends = *byte == b'"' && !escaped;
+        escaped = *byte == b'\\' && !escaped;
+        ends
+    })
 }
 
 /// What a line says: the output as text (a JSON text without its quotes), or why there is none.
@@ -284,7 +326,7 @@ impl Life {
             if line.trim_ascii().is_empty() {
                 continue;
             }
-            let Ok(Head { id }) = serde_json::from_slice(&line) else {
+            let Some(id) = id(&line) else {
                 let what = format!(
                     "program `{}`: a line of it is no JSON with an `id`, and it may print nothing else to standard output: ",
                     self.program.name()
@@ -319,6 +361,28 @@ async fn write(mut stdin: ChildStdin, mut lines: mpsc::Receiver<String>) {
         // A program that reads no more has ended or is about to; the reader finds out.
         if stdin.write_all(text.as_bytes()).await.is_err() {
             return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// BY-15: a line that is no JSON still says whose answer it is.
+    #[test]
+    fn a_broken_line_names_its_request() {
+        for (line, found) in [
+            (r#"{"id": 7, "output": NaN}"#, Some(7)),
+            (r#"{"output": {"score": NaN, "id": 3}, "id": 7}"#, Some(7)),
+            (r#"{"output": "say \"id\": 3, {", "id":7, "x": Infinity}"#, Some(7)),
+            (r#"{"id": 7, "output": "cut"#, Some(7)),
+            (r#"{"output": NaN}"#, None),
+            ("Loading model, id: 7", None),
+            (r#"["id", 7, NaN]"#, None),
+            ("\"", None),
+        ] {
+            assert_eq!(id(line.as_bytes()), found, "{line}");
         }
     }
 }

@@ -203,6 +203,15 @@ fn a_missing_reference_is_not_applicable() {
         assert_eq!(score_of(by_path, &plain, json!({})), Score::not_applicable("no reference"), "{metric}");
     }
     assert!(matches!(score(json!({"metric": "contains"}), json!("x")), Score::NotApplicable { .. }));
+    let blank = sample(json!({"gold": " ", "several": ["x", ""]}), Some(json!("")));
+    for metric in ["contains", "token_f1"] {
+        let found = score_of(json!({"metric": metric}), &blank, json!("x"));
+        assert!(matches!(found, Score::NotApplicable { .. }), "{metric}: {found:?}");
+    }
+    let beside = json!({"metric": "contains", "reference": "gold", "with": {"all": ["x"]}});
+    assert_eq!(score_of(beside, &blank, json!("x")).number(), Some(1.0));
+    let several = json!({"metric": "contains", "reference": "several"});
+    assert!(score_of(several, &blank, json!("x")).is_unscored());
     assert!(matches!(score(json!({"metric": "recall", "value": []}), json!(["d"])), Score::NotApplicable { .. }));
 }
 

@@ -73,7 +73,8 @@ impl Metric for text::Exact {
     }
 }
 
-/// Options of `contains`. The phrases are the reference (a text or a list), `all` and `any`.
+/// Options of `contains`. The phrases are the reference (a text or a list), `all` and `any`. An empty reference is
+/// none; an empty phrase of a list is unscored.
 #[derive(Deserialize, JsonSchema, Default)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Contains {
@@ -102,15 +103,15 @@ impl Metric for Contains {
     fn score(&self, given: &Given<'_>) -> Score {
         let output = text(given.output);
         let contains = |need| text::Contains { ignore_case: self.ignore_case, need };
-        let wanted: Vec<Cow<'_, str>> = texts(given.reference)
-            .into_iter()
-            .chain(self.all.iter().map(|phrase| Cow::Borrowed(phrase.as_str())))
-            .collect();
+        let is_blank = given.reference.as_str().is_some_and(|phrase| phrase.trim().is_empty());
+        let reference = if is_blank { Vec::new() } else { texts(given.reference) };
+        let wanted: Vec<Cow<'_, str>> =
+            reference.into_iter().chain(self.all.iter().map(|phrase| Cow::Borrowed(phrase.as_str()))).collect();
         if wanted.is_empty() && self.any.is_empty() {
             return Score::not_applicable("no phrase to look for");
         }
         if wanted.iter().any(|phrase| phrase.trim().is_empty()) {
-            return Score::unscored("the reference is empty, and every text contains that");
+            return Score::unscored("a phrase is empty, and every text contains that");
         }
         let missing = contains(text::Need::All).missing(&output, &wanted);
         if let [first, ..] = missing.as_slice() {
@@ -205,7 +206,7 @@ impl Metric for TokenF1 {
     fn score(&self, given: &Given<'_>) -> Score {
         let references = texts(given.reference);
         if !references.is_empty() && references.iter().all(|reference| reference.trim().is_empty()) {
-            return Score::unscored("the reference is empty, so no word of it can be shared");
+            return Score::not_applicable("the reference is empty");
         }
         let score = squad::token_f1(&text(given.output), &references, squad::EmptyRule::V2);
         score.map_or_else(no_reference, Score::value)

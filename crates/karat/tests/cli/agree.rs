@@ -40,6 +40,15 @@ fn one_rater_has_nobody_to_agree_with() {
     let unknown = place.karat(&["agree", "--between", "nobody"]);
     assert!(unknown.code == 1 && unknown.stderr.contains("no rater of this run"), "{}", unknown.all());
     place.write("labels.jsonl", "{\"sample\": 1}\n");
-    let broken = place.karat(&["agree", "--labels", "labels.jsonl"]);
-    assert!(broken.code == 1 && broken.stderr.contains("labels.jsonl:1"), "{}", broken.all());
+    let label = |grade: &str| format!("\n{{\"sample\": \"x\", \"scores\": {{\"accuracy\": {grade}}}}}\n");
+    for (labels, told) in [
+        ("{\"sample\": 1}\n".to_owned(), "labels.jsonl:1: this is no label"),
+        (label("70"), "labels.jsonl:2: `quality.accuracy` is 70, and its scale goes from 0 to 10"),
+        (label("\"good\""), "labels.jsonl:2: `quality.accuracy` is \"good\", which is no grade"),
+        ("\n".to_owned(), "it holds no label"),
+    ] {
+        place.write("labels.jsonl", &labels);
+        let broken = place.karat(&["agree", "--labels", "labels.jsonl"]);
+        assert!(broken.code == 1 && broken.stderr.contains(told), "{told}: {}", broken.all());
+    }
 }

@@ -262,6 +262,29 @@ fn scorers_can_be_programs_and_services() {
     assert_eq!((&report["metrics"]["by_service"]["value"], scorer.requests()), (&json!(1.0), 2));
 }
 
+/// BY-15: one line of a scorer that is no JSON costs the score of its own cell, and no other.
+#[cfg(unix)]
+#[test]
+fn a_broken_line_costs_one_score() {
+    let place = Place::new();
+    let rows: String = (0..20).map(|at| format!("{{\"id\":\"s{at}\",\"answer\":\"a\"}}\n")).collect();
+    place.write("data.jsonl", &rows);
+    place.write(
+        "score.sh",
+        r#"while read -r line; do id=${line#*:}; id=${id%%,*}; value=0.25; case "$line" in *'"s7"'*) value=NaN;; esac; echo "{\"id\":$id,\"output\":$value}"; done"#,
+    );
+    place.write(
+        "karat.yaml",
+        "name: lines\ndataset: { source: data.jsonl, id: id }\nvariants: { v: [ { recorded: { column: answer } } ] }\n\
+         scorers: { s: { metric: command, with: { run: [sh, score.sh] } } }\n",
+    );
+    place.karat(&["run", "--run-id", "r"]);
+    let report = place.report("r");
+    assert_eq!((&report["metrics"]["s"]["value"], &report["metrics"]["s"]["n"]), (&json!(0.25), &json!(19)));
+    let lost = report["cells"].as_array().unwrap().iter().find(|cell| cell["sample"] == "s7").unwrap();
+    assert!(lost["scores"]["s"]["unscored"].as_str().is_some_and(|why| why.contains("NaN")), "{lost}");
+}
+
 /// Not a test of its own: the service that the next test's suite starts. It serves only where a port is given.
 #[test]
 fn as_service() {
