@@ -17,7 +17,7 @@ pub struct KendallTau {
 }
 
 /// Above this many pairs the exact null distribution is not worth its cubic time.
-const EXACT_UP_TO: usize = 200;
+const EXACT_UP_TO: usize = 500;
 
 /// Kendall's tau-b in O(n log n) (Knight 1966).
 ///
