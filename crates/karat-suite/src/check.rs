@@ -1,7 +1,7 @@
 //! Checks a tree against the grammar. Everything that is wrong is reported; nothing is decoded here.
 
 use crate::catalog::Catalog;
-use crate::diagnostics::{Problems, Severity};
+use crate::diagnostics::Problems;
 use crate::duration;
 use crate::environment;
 use crate::grammar::{Key, Kind, Object, Shape};
@@ -105,11 +105,8 @@ impl Checker<'_> {
 
     fn entry(&mut self, entry: &Entry, key: &'static Key, owner: &Node) {
         self.address.push(key.name);
-        if let Some((severity, message)) = unavailable::at(&self.address) {
-            match severity {
-                Severity::Error => self.problems.error(&entry.place, message),
-                _ => self.problems.warn(&entry.place, message),
-            };
+        if let Some(message) = unavailable::at(&self.address) {
+            self.problems.warn(&entry.place, message);
         }
         if entry.node.is_null() && !matches!(key.shape, Shape::Any) {
             if key.required {

@@ -117,6 +117,18 @@ pub struct ModelSpec {
 }
 
 impl ModelSpec {
+    /// Its id as suites may also write it, with the provider before it: `openai:gpt-5`, `openai/gpt-5`.
+    pub fn spellings(&self) -> [String; 2] {
+        [":", "/"].map(|between| format!("{}{between}{}", self.provider, self.id))
+    }
+
+    /// Whether a name means this model: its id, or one of its [`spellings`](Self::spellings).
+    pub fn is_called(&self, name: &str) -> bool {
+        self.id == name || self.spellings().iter().any(|spelling| spelling == name)
+    }
+}
+
+impl ModelSpec {
     /// A model of which only the name is known: no price, no limits, the provider's own settings.
     pub fn new(id: impl Into<String>, provider: impl Into<String>) -> Self {
         let id = id.into();

@@ -41,8 +41,10 @@ impl Method {
 #[serde(rename_all = "snake_case")]
 pub enum Worse {
     /// Lower scores.
+    #[serde(rename = "down")]
     Lower,
     /// Higher scores.
+    #[serde(rename = "up")]
     Higher,
     /// Either.
     Both,

@@ -136,7 +136,7 @@ fn units(findings: &Findings, gate: &Gate, scope: &Scope) -> Vec<Unit> {
 fn is_reference(plan: &PlanHeader, gate: &Gate, system: usize) -> bool {
     match &gate.against {
         Some(Against::Variant(id)) => plan.system_variant(system) == id,
-        Some(Against::Model(id)) => plan.system_model(system).is_some_and(|model| model.id == *id),
+        Some(Against::Model(id)) => plan.system_model(system).is_some_and(|model| model.is_called(id)),
         _ => false,
     }
 }

@@ -249,7 +249,7 @@ impl Court<'_> {
                 let variant = plan.systems.get(system).map(|it| it.variant);
                 let other = plan.systems.iter().position(|it| {
                     Some(it.variant) == variant
-                        && it.model.and_then(|at| plan.models.get(at)).is_some_and(|model| model.id == *id)
+                        && it.model.and_then(|at| plan.models.get(at)).is_some_and(|model| model.is_called(id))
                 });
                 return other.map(Partner::System).ok_or_else(|| format!("model {id} does not run this variant"));
             }

@@ -42,6 +42,7 @@ fn outcome<'f>(findings: &'f Findings, path: &str) -> Option<(&'f str, Value)> {
 /// What a reader can go on from.
 fn listed(value: &Value) -> String {
     match value {
+        Value::Object(members) if members.is_empty() => "an empty result".to_owned(),
         Value::Object(members) => excerpt(&members.keys().cloned().collect::<Vec<_>>().join(", "), 200),
         Value::Array(items) => format!("a list of {}", items.len()),
         Value::Null => "nothing, since it is undefined".to_owned(),

@@ -33,6 +33,7 @@ fn unknown_subject(plan: &PlanHeader, analyses: &[String], gate: &Gate) -> Optio
 fn unknown_partner(plan: &PlanHeader, gate: &Gate) -> Option<String> {
     let (kind, id, known): (_, _, Vec<&str>) = match gate.against.as_ref()? {
         Against::Variant(id) => ("variant", id, plan.variants.iter().map(|it| it.id.as_str()).collect()),
+        Against::Model(id) if plan.models.iter().any(|model| model.is_called(id)) => return None,
         Against::Model(id) => ("model", id, plan.models.iter().map(|it| it.id.as_str()).collect()),
         Against::Baseline | Against::Previous | Against::Run(_) => return None,
     };

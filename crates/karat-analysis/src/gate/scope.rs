@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use karat_text::path::Path;
-use karat_text::template::{Context, Expression};
-use karat_types::{CellRow, Gate, RunRows, SampleRecord};
+use karat_text::template::{Context, Expression, TemplateError};
+use karat_types::{CellRow, Gate, PlanHeader, RunRows, SampleRecord};
 use serde_json::{Map, Value, json};
 
 use crate::{AnalysisError, Findings, GateProblem};
@@ -71,7 +71,7 @@ struct Reader<'a> {
 impl<'a> Reader<'a> {
     fn new(findings: &Findings, gate: &'a Gate) -> Result<Self, AnalysisError> {
         let wrong = |what: String| refused(gate, what);
-        let condition = gate.condition.as_deref().map(Expression::compile).transpose();
+        let condition = gate.condition.as_deref().map(|source| compiled(&findings.plan, source)).transpose();
         let column = (!UNITS.contains(&gate.per.as_str())).then(|| Path::parse(&gate.per)).transpose();
         let condition = condition.map_err(|error| wrong(error.message))?;
         let column = column.map_err(|error| wrong(format!("`per: {}` is no path: {error}", gate.per)))?;
@@ -129,6 +129,21 @@ impl<'a> Reader<'a> {
 
 fn refused(gate: &Gate, what: String) -> AnalysisError {
     AnalysisError::Gates(vec![GateProblem { gate: gate.id.clone(), what }])
+}
+
+/// A condition, in which a model that is compared with `model.id` may be written with its provider.
+fn compiled(plan: &PlanHeader, source: &str) -> Result<Expression, TemplateError> {
+    let expression = Expression::compile(source)?;
+    if !expression.reads().iter().any(|name| name == "model.id") {
+        return Ok(expression);
+    }
+    let spelt = plan.models.iter().flat_map(|model| model.spellings().map(|spelling| (spelling, &model.id)));
+    let plain = spelt.fold(source.to_owned(), |source, (spelling, id)| {
+        ['"', '\''].iter().fold(source, |source, quote| {
+            source.replace(&format!("{quote}{spelling}{quote}"), &format!("{quote}{id}{quote}"))
+        })
+    });
+    Expression::compile(&plain)
 }
 
 /// What is stored of a sample, as its columns.

@@ -199,8 +199,13 @@ fn units_conditions_and_partners() {
         it.min = at(5.0);
     });
     assert_eq!(words(&narrowed), [("model-b/variant-0".to_owned(), "pass")]);
+    let spelt = of(|it| {
+        it.condition = Some("model.id == \"scripted:model-b\" and sample.id != 'sample-2'".to_owned());
+        it.min = at(5.0);
+    });
+    assert_eq!(words(&spelt), words(&narrowed));
     let against = of(|it| {
-        it.against = Some(Against::Model("model-a".to_owned()));
+        it.against = Some(Against::Model("scripted/model-a".to_owned()));
         it.max_drop = at(1.0);
     });
     let other = against.decisions.iter().find(|it| it.system.as_deref() == Some("model-b/variant-0")).unwrap();

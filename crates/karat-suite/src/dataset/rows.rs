@@ -206,7 +206,8 @@ impl Dataset {
             let mut rows = Rows::new(self.clone());
             let kept = std::iter::from_fn(|| rows.next_kept()).filter_map(Result::ok);
             for (number, kept) in kept.enumerate() {
-                urn.put(number as u64, &kept.sample.id, &Value::Object(kept.sample.columns));
+                let sample = kept.sample;
+                urn.put(number as u64, &sample.id, sample.date.as_deref(), &Value::Object(sample.columns));
             }
             urn.drawn()
         });

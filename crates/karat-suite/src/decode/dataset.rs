@@ -13,7 +13,7 @@ use super::Decoder;
 use crate::dataset::asserts::{self, Asserts};
 use crate::dataset::checks::Check;
 use crate::dataset::columns::ColumnKind;
-use crate::dataset::draw::Draw;
+use crate::dataset::draw::{Draw, Part};
 use crate::dataset::prior::Prior;
 use crate::dataset::source::Format;
 use crate::dataset::{Dataset, Role, Roles, RowSchema, Source, aliases};
@@ -44,7 +44,7 @@ impl Decoder<'_> {
         let row_schema = node.given("row_schema").and_then(|file| self.row_schema(file));
         let condition = node.given("where").and_then(|condition| self.dataset_expression(condition));
         let days = self.days(node, &roles, overrides);
-        let draw = node.given("draw").and_then(|draw| self.draw(draw));
+        let draw = node.given("draw").and_then(|draw| self.draw(draw, node.given("date").is_some()));
         let metadata = node.given("metadata").map(Node::items).unwrap_or_default();
         let metadata = metadata.iter().filter_map(|item| Some((item.text()?.to_owned(), self.watch(item)?))).collect();
         // What is counted may not be there yet.
@@ -270,9 +270,13 @@ impl Decoder<'_> {
         Some((first.to_string(), last.to_string()))
     }
 
-    fn draw(&mut self, node: &Node) -> Option<Draw> {
-        let mut path = |key: &str| self.watch(node.given(key)?);
-        let (per, by) = (path("per"), path("by"));
+    /// `date` means the day of the row where the dataset names its date.
+    fn draw(&mut self, node: &Node, has_date: bool) -> Option<Draw> {
+        let mut part = |key: &str| match node.given(key)? {
+            named if has_date && named.text() == Some("date") => Some(Part::Day),
+            named => self.watch(named).map(Part::Column),
+        };
+        let (per, by) = (part("per"), part("by"));
         Some(Draw { n: super::whole(node, "n")?, per, by, seed: super::whole(node, "seed").unwrap_or(1) })
     }
 
