@@ -6,7 +6,7 @@ use std::sync::Arc;
 use karat_types::{
     AnalysisSpec, Bound, DatasetHeader, ModelSpec, Rules, RunSpec, ScorerKind, ScorerSpec, ServiceSpec, VariantSpec,
 };
-use serde_json::Map;
+use serde_json::{Map, Value};
 
 use crate::catalog::Catalog;
 use crate::dataset::checks::Checked;
@@ -93,6 +93,7 @@ impl Suite {
         decoder.as_of = overrides.as_of.clone();
         let mut declared = node.given("dataset").and_then(|node| Some((node, decoder.dataset(node, overrides)?)));
         let variants = decoder.variants(node.given("variants"), &swept, &known, overrides);
+        let declared_variants: Vec<String> = variants.iter().map(|variant| variant.id.clone()).collect();
         let variants = selected_variants(variants, overrides, &mut decoder);
         let models = decoder.selected(node.given("models"), "--models", overrides.models.as_deref(), &known);
         let models = decoder.of_tier(models, overrides.tier, &known);
@@ -109,7 +110,8 @@ impl Suite {
         let known_variants = ids(variants.iter().map(|variant| variant.id.as_str()).collect());
         let known_models = ids(models.iter().map(|model| model.id.as_str()).collect());
         decoder.partners(node.given("scorers"), &scorers, &known_variants, &known_models);
-        let analyses = decoder.analyses(node.given("analyses"));
+        let mut analyses = decoder.analyses(node.given("analyses"));
+        let baseless = left_out(&mut analyses, &declared_variants, &known_variants, (overrides, &known_models));
         let gates = decoder.gates(node.given("gates"));
         let privacy = decoder.privacy(node.given("privacy"));
         if let (false, Some(place)) = (privacy.keep_content, versus_of(node.given("scorers"))) {
@@ -136,7 +138,8 @@ impl Suite {
         let (run, trials) = run::decode(node.given("run"), overrides);
         let judged_checks = dataset.asserts.as_ref().filter(|_| asserts.judged);
         scorers.extend(judged_checks.map(|checks| checks.judged(&judges, asserts.has_input)));
-        let (mut scorers, notes) = judged(scorers);
+        let (mut scorers, mut notes) = judged(scorers);
+        notes.extend(baseless);
         if let Some(wanted) = &overrides.scorers {
             scorers.retain(|scorer| wanted.contains(&scorer.id));
         }
@@ -295,6 +298,34 @@ fn row_checks(dataset: &Dataset, scorers: &[ScorerSpec]) -> Option<ScorerSpec> {
 }
 
 /// The variants that run. A swept variant's name stands for all that was made of it.
+/// Takes out analyses that compare with a variant or model which this run leaves out, and says so.
+fn left_out(
+    analyses: &mut Vec<AnalysisSpec>,
+    declared: &[String],
+    variants: &[String],
+    (overrides, models): (&Overrides, &[String]),
+) -> Vec<String> {
+    let mut notes = Vec::new();
+    analyses.retain(|spec| {
+        let Some(base) = spec.with.get("base").and_then(Value::as_str) else { return true };
+        let is_there = |ids: &[String]| ids.iter().any(|id| id.split('{').next() == Some(base) || id == base);
+        let of_models = spec.with.get("over").is_some_and(|over| over == "model");
+        let absent = if of_models {
+            (overrides.models.is_some() || overrides.tier.is_some()) && !is_there(models)
+        } else {
+            is_there(declared) && !is_there(variants)
+        };
+        if absent {
+            notes.push(format!(
+                "the analysis `{}` is left out: it compares with `{base}`, which is not selected",
+                spec.id
+            ));
+        }
+        !absent
+    });
+    notes
+}
+
 fn selected_variants(all: Vec<VariantSpec>, overrides: &Overrides, decoder: &mut Decoder<'_>) -> Vec<VariantSpec> {
     let Some(wanted) = &overrides.variants else { return all };
     let is = |variant: &VariantSpec, name: &str| {

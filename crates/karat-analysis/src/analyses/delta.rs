@@ -185,6 +185,12 @@ struct Fold {
     sample: Option<(usize, String)>,
 }
 
+/// The base by its id; of a swept one, the first that is made of it.
+fn base_of(ids: &[String], base: &str) -> Option<usize> {
+    let of_sweep = |id: &String| id.strip_prefix(base).is_some_and(|rest| rest.starts_with('{'));
+    ids.iter().position(|id| id == base).or_else(|| ids.iter().position(of_sweep))
+}
+
 pub(super) fn build(spec: &AnalysisSpec, plan: &Arc<PlanHeader>) -> Result<Option<Box<dyn Analysis>>, AnalysisError> {
     let options: DeltaOptions = options(spec)?;
     if let Some(Notable::By(limits)) = &options.notable
@@ -194,7 +200,7 @@ pub(super) fn build(spec: &AnalysisSpec, plan: &Arc<PlanHeader>) -> Result<Optio
     }
     let ids = axis(plan, options.over);
     let base = match options.base {
-        Some(base) => ids.iter().position(|id| *id == base).ok_or_else(|| {
+        Some(base) => base_of(&ids, &base).ok_or_else(|| {
             refused(spec, format!("base is {base:?}, which this run does not have; it has {}", ids.join(", ")))
         })?,
         None => 0,

@@ -87,3 +87,22 @@ fn limits_are_compared_in_one_run() {
     let notes = report["analyses"]["notes"].to_string();
     assert!(notes.contains("dropped_chunks"), "{notes}");
 }
+
+/// CL-04, CL-05, CL-10: one variant runs alone: what compares with a variant that is not selected is left out and said; a
+/// sweep of the base is compared with its first value.
+#[test]
+fn a_variant_runs_without_its_base() {
+    let place = Place::new();
+    let said = place.fine(&["plan", "claims", "--variants", "single-pass"]);
+    assert!(said.stderr.contains("`variant_delta` is left out: it compares with `raw`"), "{}", said.all());
+    let sweep = ["--variants", "raw", "--sweep", "variants.raw.extract.parameters.max_tokens=60,4000"];
+    let small = ["run", "claims", "--models", "sim-faithful", "--sample", "kr-oats-01", "--judges", "sim-judge-strict"];
+    place.fine(&[&small[..], &sweep, &["--no-gate", "-q", "--run-id", "r"]].concat());
+    let delta = place.report("r")["analyses"]["variant_delta"].clone();
+    assert_eq!(
+        (&delta["base"], &delta["comparisons"][0]["id"]),
+        (&"raw{max_tokens=60}".into(), &"raw{max_tokens=4000}".into())
+    );
+    let unknown = place.karat(&["plan", "claims", "--set", "analyses=[{analysis: delta, with: {base: rwa}}]"]);
+    assert!(unknown.code == 1 && unknown.stderr.contains("base is \"rwa\""), "{}", unknown.all());
+}
