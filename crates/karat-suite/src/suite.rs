@@ -49,7 +49,7 @@ pub struct Suite {
     pub(crate) selection: (Option<u64>, Vec<String>),
     pub(crate) recordings: BTreeMap<String, String>,
     pub(crate) notes: Vec<String>,
-    pub(crate) params: Map<String, serde_json::Value>,
+    pub(crate) params: Map<String, Value>,
     pub(crate) privacy: karat_types::PrivacySpec,
     pub(crate) statistics: karat_types::StatisticsSpec,
     rules: Rules,
