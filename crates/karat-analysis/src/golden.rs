@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Number, Value};
 
+use crate::canary::{self, Canary};
 use crate::history::Judged;
 
 /// Version of the format.
@@ -151,6 +152,32 @@ pub struct GoldenVerdict {
     pub problems: usize,
     /// What the reader must know.
     pub warnings: Vec<String>,
+    /// Whether the ruler itself moved, where the documents are frozen: no model makes them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub canary: Option<Canary>,
+}
+
+/// The rows that count against a pinned sample: of the pinned judge where it judged, else of all.
+fn counted<'a>(pinned: &Golden, rows: &'a [Judged]) -> Vec<&'a Judged> {
+    let own: Vec<&Judged> = rows.iter().filter(|row| row.sample == pinned.sample).collect();
+    let same: Vec<&Judged> = own.iter().copied().filter(|row| row.judge_model == pinned.baseline_judge).collect();
+    if same.is_empty() { own } else { same }
+}
+
+/// Whether the judge of frozen documents moved since they were pinned, out of the rows that were judged since `started_at`.
+/// `None` without any.
+pub fn canary(golden: &[Golden], rows: &[Judged], started_at: karat_types::Moment) -> Option<Canary> {
+    let mut pairs: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
+    for pinned in golden {
+        let fresh: Vec<&Judged> = counted(pinned, rows).into_iter().filter(|row| row.made_at >= started_at).collect();
+        let now = Golden::of(&fresh, String::new()).map(|now| now.values()).unwrap_or_default();
+        for (metric, value) in pinned.values() {
+            if let Some(now) = now.get(&metric) {
+                pairs.entry(metric).or_default().push((value, *now));
+            }
+        }
+    }
+    Canary::of(&pairs, canary::ALPHA)
 }
 
 /// Holds rows of a run that began at `started_at` against a golden set. `missing` says of pinned samples why they could
@@ -163,9 +190,7 @@ pub fn held_against(
     max_drop: f64,
 ) -> GoldenVerdict {
     let card = |pinned: &Golden| {
-        let own: Vec<&Judged> = rows.iter().filter(|row| row.sample == pinned.sample).collect();
-        let same: Vec<&&Judged> = own.iter().filter(|row| row.judge_model == pinned.baseline_judge).collect();
-        let counted: Vec<&Judged> = if same.is_empty() { own.clone() } else { same.into_iter().copied().collect() };
+        let counted = counted(pinned, rows);
         let composites: Vec<f64> = counted.iter().map(|row| row.composite).collect();
         let composite = karat_stats::describe::mean(&composites);
         let delta = composite.map(|now| now - pinned.baseline_composite);
@@ -187,6 +212,7 @@ pub fn held_against(
         warnings: differences(golden, rows),
         max_drop,
         cards,
+        canary: None,
     }
 }
 

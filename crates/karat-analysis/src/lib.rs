@@ -11,6 +11,7 @@ mod agreement;
 mod analyses;
 mod baseline;
 mod breakdown;
+pub mod canary;
 mod checks;
 pub mod compare;
 mod consensus;

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use karat_analysis::golden::{Golden, GoldenVerdict, held_against};
+use karat_analysis::golden::{Golden, GoldenVerdict, canary, held_against};
 use karat_analysis::{Choice, Judged, Pinned, PinnedRun, judged, primary};
 use karat_suite::{Files, Plan};
 use karat_types::{CellStatus, Exit, PlanHeader, RunRows};
@@ -191,7 +191,11 @@ impl App {
         for pinned in golden.iter().filter(|pinned| !there.contains(&pinned.sample)) {
             missing.insert(pinned.sample.clone(), "the dataset has no such sample".to_owned());
         }
-        let verdict = held_against(&golden, &rows, stored.header().started_at, &missing, asked.max_drop);
+        let started_at = stored.header().started_at;
+        let mut verdict = held_against(&golden, &rows, started_at, &missing, asked.max_drop);
+        if whole.header.systems.iter().all(|system| system.model.is_none()) {
+            verdict.canary = canary(&golden, &rows, started_at);
+        }
         let problems = if verdict.problems > 0 { Exit::HarnessError } else { Exit::Pass };
         let regressions = if verdict.regressions > 0 { Exit::GateFailed } else { Exit::Pass };
         let exit = end.exit().worst(problems).worst(regressions);

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use karat_analysis::canary::{Canary, Ruler, Shift};
 use karat_analysis::golden::{GoldenCard, GoldenVerdict};
 
 use crate::visible::brief;
@@ -30,8 +31,41 @@ pub fn terminal(run: &str, verdict: &GoldenVerdict) -> String {
         "{within} of {all} samples within a drop of {max_drop:.2}; regressions: {}",
         verdict.regressions
     );
+    if let Some(canary) = &verdict.canary {
+        ruler(canary).into_iter().for_each(|line| {
+            let _ = writeln!(text, "{line}");
+        });
+    }
     let _ = writeln!(text, "judged afresh: {fresh}; taken over from earlier runs: {taken}; run {}", brief(run, WIDTH));
     text
+}
+
+/// `judge canary: q.depth +0.02 vs pinned (95 % CI −0.05 to 0.09, 50 items): ruler unchanged`: every metric that moved, or
+/// the one that moved most.
+fn ruler(canary: &Canary) -> Vec<String> {
+    let far = |shift: &&Shift| shift.change.value().abs();
+    let moved: Vec<&Shift> = canary.shifts.iter().filter(|shift| shift.moved).collect();
+    let most = canary.shifts.iter().max_by(|a, b| far(a).total_cmp(&far(b)));
+    let said = if moved.is_empty() { most.into_iter().collect() } else { moved };
+    let verdict = |shift: &Shift| match canary.ruler {
+        Ruler::Moved => format!("ruler moved (p = {:.4} after Holm)", shift.p_adjusted.unwrap_or(0.0)),
+        Ruler::Unchanged => "ruler unchanged".to_owned(),
+        Ruler::Unknown => "too few items to tell".to_owned(),
+    };
+    let interval = |shift: &Shift| {
+        shift.change.interval().map_or(String::new(), |(lo, hi)| format!("95 % CI {lo:+.2} to {hi:+.2}, "))
+    };
+    let line = |shift: &Shift| {
+        format!(
+            "judge canary: {} {:+.2} vs pinned ({}{} items): {}",
+            brief(&shift.metric, WIDTH),
+            shift.change.value(),
+            interval(shift),
+            shift.change.n(),
+            verdict(shift)
+        )
+    };
+    said.into_iter().map(line).collect()
 }
 
 fn line(card: &GoldenCard) -> Option<String> {

@@ -182,6 +182,26 @@ fn a_week_is_summed_up() {
     assert!(said.code == 1 && said.stderr.contains("YYYY-MM-DD"), "{}", said.all());
 }
 
+/// BY-08: the same judge on the pinned cards is an unchanged ruler; one that grades 0.3 higher than was pinned has moved.
+#[test]
+fn a_judge_that_moved_is_told_from_cards_that_did() {
+    let place = backfilled();
+    place.fine(&["golden", "pin", "briefing"]);
+    let said = place.fine(&["golden", "check", "briefing"]);
+    assert!(said.stdout.contains("judge canary: ") && said.stdout.contains("ruler unchanged"), "{}", said.all());
+    for entry in std::fs::read_dir(place.path().join(".karat/golden/briefing")).unwrap() {
+        let file = entry.unwrap().path();
+        let mut pinned: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+        pinned["baseline_composite"] = json!((pinned["baseline_composite"].as_f64().unwrap() - 0.3).max(1.0));
+        std::fs::write(&file, pinned.to_string()).unwrap();
+    }
+    let said = place.fine(&["golden", "check", "briefing"]);
+    assert!(said.stdout.contains("judge canary: quality.composite +0.30"), "{}", said.all());
+    assert!(said.stdout.contains("ruler moved"), "{}", said.all());
+    let canary = &json(&place.fine(&["golden", "check", "briefing", "--json"]))["canary"];
+    assert_eq!((&canary["ruler"], &canary["shifts"][0]["n"]), (&json!("moved"), &json!(44)), "{canary}");
+}
+
 /// BR-11, BR-12: pin, check, a regression with exit 2, and nothing but `golden pin` moves a baseline.
 #[test]
 fn a_golden_set_is_pinned_and_checked() {
