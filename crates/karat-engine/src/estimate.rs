@@ -183,8 +183,8 @@ enum Known {
     Output(Arc<Value>),
     /// There is none yet, and the next step is the first.
     Nothing,
-    /// Nothing but its greatest length in tokens.
-    Length(u64),
+    /// Nothing but its least and greatest length in tokens.
+    Length(u64, u64),
 }
 
 struct Walk<'a> {
@@ -335,16 +335,19 @@ impl Walk<'_> {
                     let (sum, length) = self.step(place.row, place.system, step, &known)?;
                     (Who::Model(model.clone()), sum, length)
                 }
-                (None, Some(kind)) => (Who::Outside(kind), Sum::default(), UNKNOWN_ANSWER),
+                (None, Some(kind)) => (Who::Outside(kind), Sum::default(), (UNKNOWN_ANSWER, UNKNOWN_ANSWER)),
                 (None, None) => continue,
             };
-            known = Known::Length(length);
+            known = Known::Length(length.0, length.1);
             needed.push(Needed { key: Some(*key), who, sum, likely: None });
         }
         // What is known of is all steps together, so it helps where there is one.
         if let ([only], [_]) = (&mut needed[..], place.keys) {
             let model = place.system.model.as_ref().map(|model| model.id.as_str());
             only.likely = self.lengths.of_system(model, &place.system.variant);
+            if let Some((least, most)) = only.likely {
+                known = Known::Length(least, most);
+            }
         }
         Some((needed, known))
     }
@@ -357,20 +360,20 @@ impl Walk<'_> {
         needed
     }
 
-    /// Calls of one step and the greatest length of its output; `None` when it skips or fails before any call.
-    fn step(&self, row: &Row, system: &ReadySystem, step: &ReadyStep, known: &Known) -> Option<(Sum, u64)> {
+    /// Calls of one step with the least and greatest length of its output; `None` when it skips or fails before any call.
+    fn step(&self, row: &Row, system: &ReadySystem, step: &ReadyStep, known: &Known) -> Option<(Sum, (u64, u64))> {
         let model = step.model.as_deref();
         let max_tokens = max_tokens(step.step.spec.parameters.max_tokens, model);
         let reasks = u64::from(step.step.spec.parse.as_ref().map_or(0, |parse| parse.reask));
         let (calls, input) = match known {
-            Known::Length(length) => (1, 500 + length),
+            Known::Length(least, most) => (1, (500 + least, 500 + most)),
             Known::Output(_) | Known::Nothing => {
                 let output = if let Known::Output(output) = known { Some(&**output) } else { None };
                 let mut input = step_input(row, &self.systems, system, output);
                 input.model = step.model.clone();
                 match step.step.machine(input).poll(Vec::new()) {
                     Turn::Done(_) => return None,
-                    Turn::Ask(asks) => (asks.len() as u64, asks.iter().map(prompt_tokens).sum()),
+                    Turn::Ask(asks) => (asks.len() as u64, certain(asks.iter().map(prompt_tokens).sum())),
                 }
             }
         };
@@ -378,10 +381,10 @@ impl Walk<'_> {
         let most = 1 + reasks;
         let sum = Sum {
             calls: (calls, calls * most),
-            input: (input, (input + reasks * output) * most),
+            input: (input.0, (input.1 + reasks * output) * most),
             output: (output.div_ceil(10), output * most),
         };
-        Some((sum, output))
+        Some((sum, (output.div_ceil(10), output)))
     }
 
     /// Adds the calls of the judgments that are not there.
@@ -530,24 +533,31 @@ fn judge_sum(row: &Row, judge: &ReadyJudge, known: &Known, seed: u64) -> Sum {
             let input = JudgeInput { sample: &row.shown, output, seed };
             // The other output of a pair is taken to be as long as this one.
             match judge.machine.against(input, Some(&**output)).poll(Vec::new()) {
-                Turn::Ask(asks) => (asks.len() as u64, asks.iter().map(prompt_tokens).sum()),
-                Turn::Done(_) => (0, 0),
+                Turn::Ask(asks) => (asks.len() as u64, certain(asks.iter().map(prompt_tokens).sum())),
+                Turn::Done(_) => (0, (0, 0)),
             }
         }
-        Known::Nothing => (0, 0),
-        Known::Length(length) => {
+        Known::Nothing => (0, (0, 0)),
+        Known::Length(least, most) => {
             let pieces = judge.machine.expected_calls(&row.shown, seed);
             // A pair shows two outputs; one that is judged in pieces is shown to them and once as a whole.
-            let shown = if judge.partners.is_some() || pieces > 1 { 2 * length } else { *length };
-            (judge.rounds * pieces, judge.rounds * (shown + pieces * judge.rubric_tokens + row_tokens(row)))
+            let times = if judge.partners.is_some() || pieces > 1 { 2 } else { 1 };
+            let beside = pieces * judge.rubric_tokens + row_tokens(row);
+            let input = |length: &u64| judge.rounds * (times * length + beside);
+            (judge.rounds * pieces, (input(least), input(most)))
         }
     };
     let (output, most) = (calls * output, 1 + judge.reasks);
     Sum {
         calls: (calls, calls * most),
-        input: (input, (input + output) * most),
+        input: (input.0, (input.1 + output) * most),
         output: (output.div_ceil(10), output * most),
     }
+}
+
+/// What is known exactly, as least and most.
+fn certain(tokens: u64) -> (u64, u64) {
+    (tokens, tokens)
 }
 
 fn max_tokens(asked: Option<u32>, model: Option<&ModelSpec>) -> u32 {
