@@ -321,7 +321,7 @@ pub(crate) fn read_folder(folder: &Path, plan: &PlanHeader) -> Result<Vec<(PathB
         let path = folder.join(name);
         let failed = |what: String| {
             AppError::harness(format!("reading the golden file {}: {what}", path.display()))
-                .hint("`karat golden pin` writes it anew")
+                .hint("remove it, then `karat golden pin` writes it anew")
         };
         let bytes = SuiteFiles.read(&path.to_string_lossy()).map_err(|error| failed(error.to_string()))?;
         let text = String::from_utf8(bytes).map_err(|_| failed("it is no UTF-8 text".to_owned()))?;

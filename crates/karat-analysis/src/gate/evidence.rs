@@ -229,7 +229,7 @@ impl Court<'_> {
             None | Some(Against::Baseline) => {
                 pinned(
                     self.references.baseline.as_ref(),
-                    "there is no baseline: pin one with `karat baseline pin`, or give --baseline",
+                    "there is no baseline: pin a run with `karat baseline pin` or samples with `karat golden pin`, or give --baseline",
                 )?;
                 self.references.baseline.as_ref()
             }

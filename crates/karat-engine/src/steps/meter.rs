@@ -43,7 +43,7 @@ pub(crate) struct Metered {
     pub latency_ms: Option<f64>,
     /// Tokens of all models.
     pub usage: Usage,
-    /// What it cost: zero where nothing is said, `None` where tokens are given and a price is unknown.
+    /// What it cost: zero where nobody asks, `None` where the answer does not say it in full or a price is unknown.
     pub cost: Option<Money>,
     /// What could not be read.
     pub notes: Vec<Note>,
@@ -101,11 +101,17 @@ impl Meter {
                 metered.facts.latency_ms.insert(stage.clone(), time);
             }
         }
+        let costless = metered.notes.len();
         for tokens in &self.tokens {
             match &tokens.each {
                 None => self.tokens(tokens, document, &mut metered),
                 Some(each) => uses(document, each).for_each(|part| self.tokens(tokens, part, &mut metered)),
             }
+        }
+        let asked = self.cost_usd.is_some() || !self.tokens.is_empty();
+        let unreadable = metered.notes.len() > costless;
+        if unreadable || asked && metered.usage == Usage::default() {
+            metered.cost = None;
         }
         if let Some(path) = &self.cost_usd
             && let Some(dollars) = amount(document, path, &mut metered.notes)
@@ -235,14 +241,16 @@ mod tests {
         let read = Meter::new(&spec).unwrap().read(&answer);
         assert_eq!((read.usage.total(), read.cost), (1_200, Money::from_usd(0.003)));
         assert_eq!(read.facts.models, BTreeMap::from([("llm", "l"), ("text", "e")].map(|(a, b)| (a.into(), b.into()))));
-        assert_eq!(Meter::new(&spec).unwrap().read(&json!({})).cost, Some(Money::ZERO));
+        assert_eq!(Meter::new(&spec).unwrap().read(&json!({})).cost, None, "what is not said is not free");
+        let odd = json!({"usage": [{"model": "e", "input_tokens": "100"}, {"model": "l", "output_tokens": 5}]});
+        assert_eq!(Meter::new(&spec).unwrap().read(&odd).cost, None, "nor is what cannot be read");
     }
 
     #[test]
     fn nonsense_is_noted_and_not_believed() {
         let meter = meter(json!({"latency_ms": {"llm": "$.a"}, "cost_usd": "$.b"}));
         let read = meter.read(&json!({"a": "fast", "b": -1}));
-        assert_eq!((read.notes.len(), read.facts.is_empty(), read.cost), (2, true, Some(Money::ZERO)));
+        assert_eq!((read.notes.len(), read.facts.is_empty(), read.cost), (2, true, None));
         assert!(meter.read(&json!({})).notes.is_empty());
         let spec = MeterSpec {
             tokens: vec![MeteredTokens {

@@ -7,10 +7,12 @@ const ENDS: &[char] = &[' ', '\t', '\n', '\r', '"', '\'', '<', '>', ')', ']', '}
 /// What belongs to the sentence around a link, not to it.
 const PUNCTUATION: &[char] = &['.', ',', ';', ':', '!', '?', '*', '_'];
 
-/// Links sorted, each once, without those to the publication itself.
+/// Links to other hosts sorted, each once, without those to the publication itself: an address without a host, such as a
+/// mail address or a script, is no source.
 pub(super) fn sources<'a>(links: impl Iterator<Item = &'a str>, own_hosts: &[String]) -> Vec<&'a str> {
     let all: BTreeSet<&str> = links.collect();
-    all.into_iter().filter(|url| !own_hosts.iter().any(|own| is_below(host(url), own))).collect()
+    let is_source = |url: &&str| is_web(url) && !own_hosts.iter().any(|own| is_below(host(url), own));
+    all.into_iter().filter(is_source).collect()
 }
 
 /// The links that stand in a text.
@@ -24,11 +26,16 @@ pub(super) fn inline(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
+fn is_web(url: &str) -> bool {
+    let scheme = url.split_once("://").map_or("", |(scheme, _)| scheme);
+    ["http", "https"].iter().any(|web| scheme.eq_ignore_ascii_case(web)) && !host(url).is_empty()
+}
+
 fn host(url: &str) -> &str {
     let rest = url.split_once("://").map_or("", |(_, rest)| rest);
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     let host = authority.rsplit('@').next().unwrap_or_default();
-    host.split(':').next().unwrap_or_default()
+    host.split(':').next().unwrap_or_default().trim_end_matches('.')
 }
 
 /// Whether a host is another or lies below it.

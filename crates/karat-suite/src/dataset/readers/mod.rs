@@ -164,7 +164,9 @@ mod tests {
             {"type": "TextBlock", "text": 7},
             {"type": "ColumnSet", "columns": [{"items": [{"type": "TextBlock", "size": "Large", "text": "Sport"}]}]},
             {"type": "TextBlock", "text": "One game."}],
-            "actions": [{"type": "Action.OpenUrl", "url": "https://b.example/"}, {"type": "Action.OpenUrl", "url": "https://www.news.example/today"}]}"#;
+            "actions": [{"type": "Action.OpenUrl", "url": "https://b.example/"}, {"type": "Action.OpenUrl", "url": ""},
+                {"type": "Action.OpenUrl", "url": "mailto:a@b.example"}, {"type": "Action.OpenUrl", "url": "/relative"},
+                {"type": "Action.OpenUrl", "url": "javascript:void(0)"}, {"type": "Action.OpenUrl", "url": "HTTPS://NEWS.EXAMPLE./x"}, {"type": "Action.OpenUrl", "url": "https://www.news.example/today"}]}"#;
         let row = read(Reader::AdaptiveCard, card);
         assert_eq!(row["title"], "Morning");
         assert_eq!(row["headlines"], json!(["- Oil rises 3% (https://a.example/x?y=1).", "- Gold falls"]));
