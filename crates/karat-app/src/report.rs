@@ -103,6 +103,14 @@ impl App {
         Ok((String::from_utf8_lossy(&bytes).into_owned(), exit))
     }
 
+    /// The summary of a run for a terminal.
+    pub fn summary(&self, run: &str) -> Result<String, AppError> {
+        let stored = self.stored(run)?;
+        let findings = findings(&stored)?;
+        let (context, _) = self.context(&stored, &findings, false)?;
+        Ok(karat_report::terminal::render(Report { findings: &findings, rows: &stored, context: &context }))
+    }
+
     /// What is said beside the findings, and the exit code that follows from both.
     fn context(&self, stored: &StoredRun, findings: &Findings, canonical: bool) -> Result<(Context, Exit), AppError> {
         let header = stored.header();

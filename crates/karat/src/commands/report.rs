@@ -50,8 +50,10 @@ pub fn rows(edge: &Edge<'_>, run: &str, output: &OutputArgs) -> Result<Option<Ex
     if !rows.is_empty() {
         edge.printer.data(&rows)?;
     }
-    if exit == Exit::GateFailed {
-        edge.printer.say(&edge.app.gate(run, &Gating::default())?.terminal());
+    match exit {
+        Exit::GateFailed => edge.printer.say(&edge.app.gate(run, &Gating::default())?.terminal()),
+        Exit::HarnessError => edge.printer.say(&edge.app.summary(run)?),
+        _ => {}
     }
     Ok(Some(exit))
 }

@@ -483,6 +483,9 @@ mod judges {
         let said = judged(&place, "/nowhere", None, &["--run-id", "r"]);
         assert_eq!(said.code, 1, "{}", said.all());
         assert!(place.report("r").to_string().contains("is not installed, or not on PATH"));
+        let row = ["--run-id", "s", "--format", "json", "-o", "-"];
+        let said = judged(&place, "/nowhere", None, &row);
+        assert!(said.code == 1 && said.stderr.contains("is not installed, or not on PATH"), "{}", said.all());
     }
 
     /// BR-10: a sweep in which the judge fails on one day, or says nothing that can be read, goes on with the others, ends
