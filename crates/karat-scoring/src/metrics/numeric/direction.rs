@@ -11,6 +11,27 @@ const FALLING: &[&str] = &[
     "tumbled", "baisse", "gefallen", "gesunken", "perte", "rückgang", "sank", "verlust",
 ];
 
+/// What has changed by the number after it; a plan ("will grow 3 to 4 %") gives a range instead.
+#[rustfmt::skip]
+const CHANGED: &[&str] = &[
+    "added", "advanced", "advancing", "climbed", "climbing", "contracted", "declined", "declining", "decreased",
+    "decreasing", "dipped", "down", "dropped", "dropping", "expanded", "expanding", "fallen", "falling", "fell", "gained",
+    "grew", "growing", "grown", "improved", "improving", "increased", "increasing", "jumped", "jumping", "plunged",
+    "reduced", "rise", "risen", "rising", "rose", "sank", "shrank", "slid", "slipped", "soared", "surged", "swelled",
+    "tumbled", "up", "widened", "narrowed", "lost",
+];
+
+/// Nouns of change, which are followed by "of".
+const CHANGES: &[&str] =
+    &["decline", "decrease", "drop", "fall", "gain", "growth", "improvement", "increase", "reduction"];
+
+/// Words of a plan or forecast before what is then no change yet: "is seen up 3 to 4 %".
+#[rustfmt::skip]
+const PLANNED: &[&str] = &[
+    "be", "expect", "expected", "expects", "forecast", "forecasts", "guidance", "outlook", "projected", "projects",
+    "seen", "sees", "will",
+];
+
 /// Words that may stand between them and the number.
 #[rustfmt::skip]
 const BETWEEN: &[&str] = &[
@@ -44,9 +65,45 @@ fn falls_before(before: &str) -> bool {
     false
 }
 
+/// Whether the number after `before` is the amount by which something changed: "rose by about ".
+pub(super) fn changes(before: &str) -> bool {
+    let start = before.char_indices().rev().nth(LONGEST).map_or(0, |(at, _)| at);
+    let mut words = before[start..].trim_end_matches(is_inline_space).rsplit(is_inline_space).take(NEAR);
+    let mut of = false;
+    while let Some(word) = words.next() {
+        let word = word.to_lowercase();
+        if CHANGED.contains(&word.as_str()) || (of && CHANGES.contains(&word.as_str())) {
+            return !words.any(|word| PLANNED.contains(&word.to_lowercase().as_str()));
+        }
+        of |= word == "of";
+        let adverb = word.len() > 4 && word.ends_with("ly");
+        if !adverb && !BETWEEN.contains(&word.as_str()) {
+            return false;
+        }
+    }
+    false
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// RG-05: an amount of change is known by its verb; plans and levels are none.
+    #[test]
+    fn what_changed_by_an_amount() {
+        for (before, changed) in [
+            ("margin rose ", true),
+            ("Revenue increased sharply by about ", true),
+            ("an increase of ", true),
+            ("a margin of ", false),
+            ("Revenue will be up ", false),
+            ("Revenue should grow ", false),
+            ("rose from ", false),
+            ("rose to ", false),
+        ] {
+            assert_eq!(changes(before), changed, "{before}");
+        }
+    }
 
     #[test]
     fn what_falls_by_an_amount_and_not_to_it() {

@@ -2,7 +2,7 @@
 
 use super::scale::starts_with_word;
 use super::unit::Unit;
-use super::{Quantity, Role};
+use super::{Quantity, Role, direction};
 
 /// How two neighbouring numbers belong together.
 #[derive(Clone, Copy, PartialEq)]
@@ -11,6 +11,8 @@ enum Link {
     Range,
     /// Two numbers that share the unit and scale of the second: "from 5 to 6 million".
     Shared,
+    /// A change and the level that it led to: "rose 120 bps to 41.8 %".
+    Change,
 }
 
 /// Joins the ends of ranges and lets them share unit and scale.
@@ -22,6 +24,13 @@ pub(super) fn join(text: &str, quantities: Vec<Quantity>) -> Vec<Quantity> {
             continue;
         };
         match link(text, previous, &next) {
+            Some(Link::Change) => {
+                let bare = |q: &Quantity| q.unit == Unit::Plain && !q.scaled;
+                if bare(previous) || bare(&next) {
+                    share(previous, &mut next);
+                }
+                joined.push(next);
+            }
             Some(link) if share(previous, &mut next) => {
                 if link == Link::Range && previous.value <= next.value {
                     close(text, previous, &next);
@@ -53,6 +62,7 @@ fn link(text: &str, first: &Quantity, second: &Quantity) -> Option<Link> {
     match connector {
         "-" | "–" | "—" | "‑" | "~" | "〜" | "～" => Some(Link::Range),
         "to" | "bis" | "à" | "through" if after("from") || after("von") => Some(Link::Shared),
+        "to" if direction::changes(&text[..first.span.start]) => Some(Link::Change),
         "to" | "bis" | "à" | "through" => Some(Link::Range),
         "and" if after("between") => Some(Link::Range),
         "et" | "y" if after("entre") => Some(Link::Range),
