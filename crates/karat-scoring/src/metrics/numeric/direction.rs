@@ -25,6 +25,12 @@ const CHANGED: &[&str] = &[
 const CHANGES: &[&str] =
     &["decline", "decrease", "drop", "fall", "gain", "growth", "improvement", "increase", "reduction"];
 
+/// Nouns of loss, singular and plural.
+#[rustfmt::skip]
+const LOSSES: &[&str] = &[
+    "deficit", "deficits", "loss", "losses", "outflow", "outflows", "shortfall", "shortfalls", "perte", "verlust",
+];
+
 /// Words of a plan or forecast before what is then no change yet: "is seen up 3 to 4 %".
 #[rustfmt::skip]
 const PLANNED: &[&str] = &[
@@ -48,6 +54,13 @@ const LONGEST: usize = 60;
 /// Whether the number between `before` and the words of `phrase` is said to be a loss or a fall.
 pub(super) fn falls(before: &str, phrase: &[String]) -> bool {
     falls_before(before) || phrase.iter().any(|word| FALLING.contains(&word.as_str()))
+}
+
+/// Whether words near a number in parentheses say that it is a loss: "Net loss for the year (1,234)", "fell (4%)".
+pub(super) fn is_loss(before: &str, phrase: &[String]) -> bool {
+    let loss = |word: &str| LOSSES.contains(&word.trim_end_matches([',', ':']).to_lowercase().as_str());
+    let mut words = before.rsplit(is_inline_space).take(NEAR).take_while(|word| !word.ends_with('.'));
+    falls_before(before) || words.any(loss) || phrase.iter().any(|word| loss(word))
 }
 
 fn falls_before(before: &str) -> bool {

@@ -19,6 +19,7 @@
 //! # Ok::<(), karat_scoring::metrics::numeric::TargetError>(())
 //! ```
 
+mod accounts;
 mod affix;
 mod compare;
 mod compound;

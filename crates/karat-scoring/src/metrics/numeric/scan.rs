@@ -2,6 +2,7 @@
 
 use rust_decimal::Decimal;
 
+use super::accounts::{self, Parentheses};
 use super::affix::{Lead, Tail, closing};
 use super::digits::{self, DecimalMark, Form, Numeral};
 use super::unit::Unit;
@@ -48,12 +49,14 @@ fn quantity(text: &str, numeral: &Numeral, previous: Option<&Quantity>) -> Optio
     let floor = previous.map_or(0, |quantity| quantity.span.end);
     let mut lead = Lead::read(text, floor, numeral.start);
     let mut tail = Tail::read(text, numeral.end, lead.currency.is_some());
-    let mut in_parentheses = false;
+    let mut parentheses = None;
     if let Some(inside) = lead.parenthesis.take() {
         match closing(text, tail.end) {
             Some(end) => {
+                let inside_unit = tail.scaled || tail.unit.is_some();
                 tail = tail.continued(text, end, lead.currency.is_some());
-                in_parentheses = true;
+                let split = lead.currency.is_some() && inside.currency.is_none() || tail.end > end;
+                parentheses = Some(Parentheses { inside_unit, split });
             }
             None => lead = *inside,
         }
@@ -87,8 +90,8 @@ fn quantity(text: &str, numeral: &Numeral, previous: Option<&Quantity>) -> Optio
         factor,
         scaled: tail.scaled,
     };
-    if in_parentheses && !lead.signed {
-        in_accounts(text, &mut found, numeral, previous);
+    if let Some(parentheses) = parentheses.filter(|_| !lead.signed) {
+        accounts::read(text, &mut found, numeral, previous, parentheses);
     }
     Some(found)
 }
@@ -107,36 +110,4 @@ fn unit_of(lead: &Lead, tail: &Tail) -> (Unit, Decimal) {
         (None, Some(after)) => (after.unit, after.factor),
         (None, None) => (Unit::Plain, Decimal::ONE),
     }
-}
-
-/// Makes a number alone in parentheses negative, as in accounts: `(1,234)`.
-///
-/// Not a year or a footnote, nor what only restates the amount before it: "5% ($60 million)",
-/// "$1.2 billion ($1,200 million)".
-fn in_accounts(text: &str, found: &mut Quantity, numeral: &Numeral, previous: Option<&Quantity>) {
-    let raw = &text[numeral.start..numeral.end];
-    let date = found.role != Role::Quantity || role::is_year(raw, numeral);
-    if date || numeral.form == Form::Spelled {
-        return;
-    }
-    let marked = found.unit != Unit::Plain || found.scaled;
-    let before = text[..found.span.start].trim_end();
-    let restates = previous.is_some_and(|previous| {
-        let beside = previous.span.end == before.len();
-        beside && marked && (previous.unit != found.unit || nearly_equal(previous, found))
-    });
-    if restates {
-        return;
-    }
-    if !marked && raw.len() <= 2 && before.ends_with(char::is_alphabetic) {
-        found.role = Role::Reference;
-    } else {
-        found.value = -found.value;
-    }
-}
-
-/// Whether two amounts differ by no more than the rounding that either shows.
-fn nearly_equal(a: &Quantity, b: &Quantity) -> bool {
-    let difference = a.value.checked_sub(b.value).map(|d| d.abs());
-    difference.is_some_and(|difference| difference <= a.step.max(b.step))
 }
