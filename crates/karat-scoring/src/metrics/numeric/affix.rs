@@ -100,10 +100,22 @@ impl Tail {
         }
         tail.read_scales(text, money);
         tail.read_unit(text);
+        if let Some(tail) = tail.beyond_markup(text, money) {
+            return tail;
+        }
         if !tail.scaled && matches!(tail.unit, Some(mark) if matches!(mark.unit, Unit::Money(_))) {
             tail.read_scales(text, true);
         }
         tail
+    }
+
+    /// Goes on behind markup or quotes that close after the bare number, where a scale or unit follows: "**5** million".
+    fn beyond_markup(self, text: &str, money: bool) -> Option<Self> {
+        let length = markup(&text[self.end..]).filter(|_| !self.scaled && self.unit.is_none())?;
+        let mut beyond = Self { end: self.end + length, ..self };
+        beyond.read_scales(text, money);
+        beyond.read_unit(text);
+        (beyond.scaled || beyond.unit.is_some()).then_some(beyond)
     }
 
     /// Goes on behind a parenthesis that closes at `end`, for what was not found inside.
@@ -185,6 +197,21 @@ fn exponent(rest: &str) -> Option<(i32, usize)> {
         None => superscript(body)?,
     };
     Some((power, rest.len() - body.len() + length))
+}
+
+/// The length of closing markup or quotes at the start of `rest`.
+fn markup(rest: &str) -> Option<usize> {
+    #[rustfmt::skip]
+    const CLOSING: &[&str] = &[
+        "***", "**", "*", "__", "_", "`", "</b>", "</strong>", "</i>", "</em>", "</code>", "</u>", "</mark>", "</span>",
+        "\"", "”", "“", "»", "'", "’",
+    ];
+    let mut end = 0;
+    // At most two: "**`5`** million".
+    for _ in 0..2 {
+        end += CLOSING.iter().find(|mark| rest[end..].starts_with(**mark)).map_or(0, |mark| mark.len());
+    }
+    (end > 0).then_some(end)
 }
 
 fn signed_digits(body: &str) -> Option<(i32, usize)> {

@@ -53,6 +53,9 @@ impl fmt::Display for Comparison {
                 let others = if self.contested { ", but other numbers contradict it" } else { "" };
                 f.write_str(others)
             }
+            (Outcome::Different, Some(number)) if number.negated => {
+                write!(f, "the answer denies {:?} at byte {}", number.text, number.span.start)
+            }
             (Outcome::Different, Some(number)) => {
                 write!(f, "the closest number is {:?} at byte {}", number.text, number.span.start)
             }
@@ -130,12 +133,12 @@ impl Target {
     fn calendar_match<'a>(&self, found: &'a [Quantity]) -> Option<&'a Quantity> {
         let unitless = matches!(self.wanted, Wanted::Any | Wanted::Unit(Unit::Plain));
         let expected = self.value().filter(|_| unitless && self.pick == Pick::Any)?;
-        let equal = |q: &&Quantity| q.role == Role::Calendar && q.value == expected;
+        let equal = |q: &&Quantity| q.role == Role::Calendar && !q.negated && q.value == expected;
         found.iter().find(equal)
     }
 
     fn matches(&self, quantity: &Quantity, tolerance: &Tolerance) -> bool {
-        let Some(expected) = self.value() else {
+        let Some(expected) = self.value().filter(|_| !quantity.negated) else {
             return false;
         };
         self.readings(quantity).any(|worth| {

@@ -56,6 +56,15 @@ pub(super) fn falls(before: &str, phrase: &[String]) -> bool {
     falls_before(before) || phrase.iter().any(|word| FALLING.contains(&word.as_str()))
 }
 
+/// Whether the number after `before` is denied: "was not $5 million", "isn't exactly 5".
+pub(super) fn is_negated(before: &str) -> bool {
+    let start = before.char_indices().rev().nth(LONGEST).map_or(0, |(at, _)| at);
+    let words = before[start..].trim_end_matches(|c| is_inline_space(c) || matches!(c, '*' | '_' | '`' | '"' | '“'));
+    let mut words = words.rsplit(is_inline_space).map(str::to_lowercase);
+    let word = words.by_ref().find(|word| !matches!(word.as_str(), "a" | "the" | "exactly" | "genau"));
+    word.is_some_and(|word| word == "not" || word == "nicht" || word.ends_with("n't") || word.ends_with("n’t"))
+}
+
 /// Whether words near a number in parentheses say that it is a loss: "Net loss for the year (1,234)", "fell (4%)".
 pub(super) fn is_loss(before: &str, phrase: &[String]) -> bool {
     let loss = |word: &str| LOSSES.contains(&word.trim_end_matches([',', ':']).to_lowercase().as_str());
@@ -100,6 +109,21 @@ pub(super) fn changes(before: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// RG-05: a number that is denied is none.
+    #[test]
+    fn what_is_denied() {
+        for (before, negated) in [
+            ("Revenue was not ", true),
+            ("It wasn’t exactly ", true),
+            ("Es waren nicht ", true),
+            ("not only this, but ", false),
+            ("not less than ", false),
+            ("", false),
+        ] {
+            assert_eq!(is_negated(before), negated, "{before}");
+        }
+    }
 
     /// RG-05: an amount of change is known by its verb; plans and levels are none.
     #[test]

@@ -25,6 +25,7 @@ mod compare;
 mod compound;
 mod digits;
 mod direction;
+mod money;
 mod noun;
 mod range;
 mod role;
@@ -61,6 +62,8 @@ pub struct Quantity {
     pub hedge: Option<Hedge>,
     /// Whether it is said to be a loss or a fall, as in "down 4 %": then it may stand for a negative number.
     pub falls: bool,
+    /// Whether it is denied: "was not $5 million". It matches nothing.
+    pub negated: bool,
     /// The words after it up to the end of their phrase, lower-cased: what it counts.
     pub phrase: Vec<String>,
     /// The number as written, with sign, currency, scale and unit.

@@ -92,7 +92,7 @@ pub(super) fn same(found: &str, wanted: &str) -> bool {
 /// Whether a word names a unit of its own.
 pub(super) fn is_unit(word: &str) -> bool {
     let plural = word.len() > 3 && word.ends_with('s') && !word.ends_with("ss") && !word.ends_with("us");
-    (plural || UNITS.contains(&word) || MEASURES.contains(&word)) && !NEUTRAL.contains(&word)
+    (word == "x" || plural || UNITS.contains(&word) || MEASURES.contains(&word)) && !NEUTRAL.contains(&word)
 }
 
 /// Whether a word is a measure, of which there are parts.

@@ -25,7 +25,7 @@ pub(super) fn of_plain(text: &str, numeral: &Numeral) -> Role {
     if numeral.form == Form::Spelled {
         return if hyphenated(after) { Role::Reference } else { Role::Quantity };
     }
-    if is_date_or_time(before, raw, after) || is_ordinal(after) {
+    if is_date_or_time(before, raw, after) || is_ordinal(after) || is_hour(raw, after) {
         return Role::Calendar;
     }
     if numeral.form == Form::Dotted {
@@ -119,6 +119,13 @@ fn hyphenated(after: &str) -> bool {
 
 fn is_ordinal(after: &str) -> bool {
     ["st", "nd", "rd", "th"].iter().any(|suffix| starts_with_word(after, suffix))
+}
+
+/// `5 p.m.`, `11am`.
+fn is_hour(raw: &str, after: &str) -> bool {
+    let after = after.trim_start_matches(is_inline_space);
+    raw.len() <= 2
+        && ["a.m.", "p.m.", "a.m", "p.m", "am", "pm", "o'clock", "Uhr"].iter().any(|half| starts_with_word(after, half))
 }
 
 /// `2025-06-30`, `06/30/2025`, `30.06.2025`, `2024/25`, `14:30`: whether the number is one part.

@@ -82,6 +82,7 @@ fn quantity(text: &str, numeral: &Numeral, previous: Option<&Quantity>) -> Optio
         role,
         hedge: Hedge::before(&text[..lead.start]),
         falls: direction::falls(&text[..lead.start], &phrase),
+        negated: direction::is_negated(&text[..lead.start]),
         phrase,
         text: text[lead.start..tail.end].to_owned(),
         span: lead.start..tail.end,

@@ -2,6 +2,7 @@
 
 use rust_decimal::Decimal;
 
+use super::money::{CODES, NAMES};
 use super::scale::{ends_word, starts_with_word};
 
 /// What a number counts.
@@ -60,7 +61,8 @@ impl Currency {
             let found = WORDS.iter().find(|(word, _, _)| word.eq_ignore_ascii_case(name));
             found.filter(|(_, _, cents)| !cents).map(|(_, codes, _)| *codes)
         };
-        let codes = of_code.or_else(of_sign).or_else(of_word)?;
+        let of_name = || NAMES.iter().find(|(word, _)| word.eq_ignore_ascii_case(name)).map(|(_, codes)| *codes);
+        let codes = of_code.or_else(of_sign).or_else(of_name).or_else(of_word)?;
         Some(Self { codes })
     }
 }
@@ -128,18 +130,6 @@ const SIGNS: &[(&str, &[&str])] = &[
     ("kr.", CROWNS),
     ("kr", CROWNS),
 ];
-
-macro_rules! codes {
-    ($($code:literal)*) => { &[$(($code, &[$code])),*] };
-}
-
-/// ISO 4217 codes, as they stand beside numbers.
-const CODES: &[(&str, &[&str])] = codes!(
-    "USD" "EUR" "GBP" "JPY" "CNY" "CHF" "CAD" "AUD" "NZD" "HKD" "SGD" "TWD" "KRW" "INR" "BRL"
-    "MXN" "ARS" "CLP" "COP" "SEK" "NOK" "DKK" "ISK" "PLN" "CZK" "HUF" "RON" "BGN" "RUB" "UAH"
-    "TRY" "ILS" "SAR" "AED" "QAR" "KWD" "EGP" "ZAR" "NGN" "KES" "THB" "IDR" "MYR" "PHP" "VND"
-    "PKR" "BDT" "LKR"
-);
 
 /// Names of currencies; the last field tells whether they are hundredths.
 const WORDS: &[(&str, &[&str], bool)] = &[
@@ -237,6 +227,9 @@ pub(super) fn after(rest: &str) -> Option<(UnitMark, usize)> {
     }
     if let Some((code, codes)) = CODES.iter().find(|(code, _)| rest.starts_with(code)) {
         return ends_word(&rest[code.len()..]).then(|| (UnitMark::money(codes, false), code.len()));
+    }
+    if let Some((name, codes)) = NAMES.iter().find(|(name, _)| starts_with_word(rest, name)) {
+        return Some((UnitMark::money(codes, false), name.len()));
     }
     if let Some((word, codes, cents)) = WORDS.iter().find(|(word, ..)| starts_with_word(rest, word)) {
         return Some((UnitMark::money(codes, *cents), word.len()));
