@@ -261,6 +261,13 @@ fn warnings(findings: &Findings, unknown: &[String]) -> Vec<String> {
             clusters.len()
         ));
     }
+    warnings.extend(findings.analyses.iter().filter_map(|analysis| match &analysis.outcome {
+        crate::Outcome::Diagnostics(found) if found.lacks_items() => Some(format!(
+            "The analysis `{}` found a list at `{}` in none of {} outputs, so it has no items. Correct `items`.",
+            analysis.id, found.items, found.all.evaluated
+        )),
+        _ => None,
+    }));
     if !unknown.is_empty() {
         warnings.push(format!("This version does not know these analyses and left them out: {}.", unknown.join(", ")));
     }

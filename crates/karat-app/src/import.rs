@@ -14,6 +14,9 @@ use crate::{App, AppError};
 /// Where a suite lies within its folder.
 const SUITE: &str = "karat.yaml";
 
+/// The lists of findings that a verdict may have.
+const LISTS: [&str; 4] = ["missedElements", "falsePositives", "taxonomyErrors", "granularityErrors"];
+
 /// What an import has written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Imported {
@@ -28,9 +31,12 @@ pub struct Imported {
 /// What makes the preset `spans` a suite of recorded verdicts: file, what stands there, and what takes its place.
 ///
 /// A verdict is found by its result's id, whatever the texts are; it is one reply, however many spans it is about; its
-/// scores stand as they were given; it costs nothing and is not asked for again. What had none then has none now.
-const EDITS: [(&str, &str, &str); 11] = [
+/// scores stand as they were given; it costs nothing and is not asked for again. What had none then has none now: lists
+/// that a verdict lacks are not assessed, which its row says.
+const EDITS: [(&str, &str, &str); 13] = [
     ("karat.yaml", "\njudges: ", "\npolicy: { max_errors: 100% }\njudges: "),
+    ("karat.yaml", "\n      by_section: ", "\n      unassessed: $.unassessed\n      by_section: "),
+    ("karat.yaml", "metadata: [text]", "metadata: [text, unassessed]"),
     ("karat.yaml", "judges: [sim-span-judge]", "judges: [recorded-verdicts]"),
     ("models/offline.yaml", "id: sim-span-judge", "id: recorded-verdicts"),
     ("models/offline.yaml", " context_window: 128000, max_output: 4096,", ""),
@@ -46,7 +52,7 @@ const EDITS: [(&str, &str, &str); 11] = [
 impl App {
     /// Makes a suite of a span snapshot `{timestamp, promptCount, sourceFile, judgeModel, results[], summary}`: the
     /// preset `spans` over the snapshot's prompts, with its verdicts as recorded answers. Fields that an old snapshot
-    /// lacks are empty; a category score of 0 means *not assessed*; confusions of a role with itself are kept; an id that
+    /// lacks are not assessed; a category score of 0 means *not assessed*; confusions of a role with itself are kept; an id that
     /// comes again gets a number behind a `#`; a result that failed has no number of spans.
     ///
     /// # Errors
@@ -143,6 +149,7 @@ fn row(id: &str, result: &Value) -> Result<Value, &'static str> {
     if let Some(latency) = fields.get("latencyMs").or_else(|| fields.get("latency")) {
         row["latencyMs"] = latency.clone();
     }
+    row["unassessed"] = json!(unassessed(result));
     if let Some(error) = error {
         row["error"] = error.clone();
     }
@@ -154,16 +161,26 @@ fn span(span: &Value) -> Value {
     if span.is_string() { json!({ "text": span }) } else { span.clone() }
 }
 
+/// The judge's verdict as the snapshot has it; `None` where there are no scores.
+fn judged(result: &Value) -> Option<&Map<String, Value>> {
+    let holders = ["judgeResult", "judge", "evaluation"];
+    let judged = holders.iter().find_map(|name| result.get(name)).unwrap_or(result).as_object()?;
+    judged.get("scores").is_some_and(Value::is_object).then_some(judged)
+}
+
+/// The lists that a verdict lacks.
+fn unassessed(result: &Value) -> Vec<&'static str> {
+    let Some(judged) = judged(result) else { return Vec::new() };
+    LISTS.into_iter().filter(|list| judged.get(*list).is_none_or(Value::is_null)).collect()
+}
+
 /// The judge's verdict as a reply of the preset's rubric; `None` where there are no scores.
 fn verdict(result: &Value) -> Option<Value> {
-    let holders = ["judgeResult", "judge", "evaluation"];
-    let judged = holders.iter().find_map(|name| result.get(name)).unwrap_or(result);
-    let mut verdict: Map<String, Value> = judged.as_object()?.clone();
-    verdict.get("scores").filter(|scores| scores.is_object())?;
+    let mut verdict = judged(result)?.clone();
     verdict.retain(|name, value| {
         !value.is_null() && !["promptId", "input", "output", "spans", "latencyMs"].contains(&name.as_str())
     });
-    for list in ["missedElements", "falsePositives", "taxonomyErrors", "granularityErrors"] {
+    for list in LISTS {
         verdict.entry(list).or_insert_with(|| json!([]));
     }
     verdict.entry("notes").or_insert_with(|| json!(""));

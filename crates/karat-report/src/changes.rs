@@ -14,8 +14,8 @@ pub(crate) fn lists(found: &DiagnosticsChange) -> Vec<(String, Vec<String>)> {
     let pair = |fields: &Map<String, Value>| fields.values().filter_map(Value::as_str).collect::<Vec<_>>().join(" → ");
     let moved = |moved: &Moved| format!("{} {}", moved.sample, signed(moved.score.change));
     let lists: [(String, Vec<String>); 6] = [
-        ("New confusions".to_owned(), found.new_confusions.iter().map(pair).collect()),
-        ("Resolved confusions".to_owned(), found.resolved_confusions.iter().map(pair).collect()),
+        ("New confusions".to_owned(), found.new_confusions.iter().flatten().map(pair).collect()),
+        ("Resolved confusions".to_owned(), found.resolved_confusions.iter().flatten().map(pair).collect()),
         (format!("Worse by {} or more", found.notable), found.regressions.iter().map(moved).collect()),
         (format!("Better by {} or more", found.notable), found.improvements.iter().map(moved).collect()),
         ("New errors".to_owned(), found.new_errors.clone()),

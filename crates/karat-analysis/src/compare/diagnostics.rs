@@ -41,7 +41,7 @@ pub struct TestedChange {
     pub p_adjusted: Option<f64>,
 }
 
-/// Findings of one kind in one section, and the section's items; null where a side does not have the section.
+/// Findings of one kind in one section, and the section's items that were assessed for it; null where a side has none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct SectionCount {
     /// Findings.
@@ -82,10 +82,10 @@ pub struct DiagnosticsChange {
     pub avg_score: Change,
     /// By category and score: the means of each side over what it assessed.
     pub categories: Named<Named<TestedChange>>,
-    /// Confusions among the candidate's top ones only.
-    pub new_confusions: Vec<Map<String, Value>>,
-    /// Confusions among the baseline's top ones only.
-    pub resolved_confusions: Vec<Map<String, Value>>,
+    /// Confusions among the candidate's top ones only; null where a side was not assessed for them.
+    pub new_confusions: Option<Vec<Map<String, Value>>>,
+    /// Confusions among the baseline's top ones only; null where a side was not assessed for them.
+    pub resolved_confusions: Option<Vec<Map<String, Value>>>,
     /// By section and kind, of all sections that a side has.
     pub section_error_rates: Named<Named<SectionChange>>,
     /// How far the composite of a sample must move to be listed.
@@ -154,7 +154,8 @@ impl<'a> View<'a> {
 
     fn section(&self, section: &str, kind: &str) -> SectionCount {
         let findings = self.figures.errors_by_section.get(section).and_then(|kinds| kinds.get(kind));
-        SectionCount { findings: findings.copied(), items: self.figures.spans_by_section.get(section).copied() }
+        let items = findings.map(|_| self.figures.assessed(section, kind));
+        SectionCount { findings: findings.copied(), items }
     }
 }
 
@@ -317,9 +318,10 @@ fn grouped<T: Default>(changes: impl Iterator<Item = (String, String, T)>) -> Na
     groups
 }
 
-fn confusions_only_in(one: &SpanFigures, other: &SpanFigures) -> Vec<Map<String, Value>> {
+fn confusions_only_in(one: &SpanFigures, other: &SpanFigures) -> Option<Vec<Map<String, Value>>> {
     let is_new = |fields: &&Map<String, Value>| other.top_taxonomy_errors.iter().all(|known| known.fields != **fields);
-    one.top_taxonomy_errors.iter().map(|it| &it.fields).filter(is_new).cloned().collect()
+    let both = one.confusions_assessed && other.confusions_assessed;
+    both.then(|| one.top_taxonomy_errors.iter().map(|it| &it.fields).filter(is_new).cloned().collect())
 }
 
 /// Samples of both that have no score in `one` but in `other`.

@@ -122,7 +122,8 @@ fn confusions(page: &mut Page, all: &SpanFigures) {
 }
 
 fn sections(page: &mut Page, all: &SpanFigures) {
-    let Some((_, labels)) = all.errors_by_section.iter().next() else { return };
+    let first = all.errors_by_section.iter().next().filter(|(_, labels)| !labels.is_empty());
+    let Some((_, labels)) = first else { return };
     page.heading(3, Inline::plain("Errors by section"));
     let heads: Vec<Column> = [Column::left(Inline::plain("Section")), Column::right(Inline::plain("Items"))]
         .into_iter()
@@ -130,8 +131,11 @@ fn sections(page: &mut Page, all: &SpanFigures) {
         .collect();
     let rows = all.errors_by_section.iter().map(|(section, errors)| {
         let items = all.spans_by_section.get(section).copied().unwrap_or(0);
-        let rate = |n: u64| if items == 0 { NONE.to_owned() } else { format!("{:.3}", n as f64 / items as f64) };
-        let errors = errors.iter().map(|(_, n)| Inline::text(format!("{} ({})", count(*n), rate(*n))));
+        let rate = |label: &str, n: u64| match all.assessed(section, label) {
+            0 => NONE.to_owned(),
+            base => format!("{:.3}", n as f64 / base as f64),
+        };
+        let errors = errors.iter().map(|(label, n)| Inline::text(format!("{} ({})", count(*n), rate(label, *n))));
         [Inline::code(section), Inline::text(count(items))].into_iter().chain(errors).collect()
     });
     page.table(&heads, rows);
@@ -188,14 +192,18 @@ fn write_confidence(page: &mut Page, id: &str, confidence: &Confidence) {
             .and_text(count(confidence.missing))
             .and(" without a confidence, ")
             .and_text(count(confidence.out_of_range))
-            .and(" with one that is no number from 0 to 1."),
+            .and(" with one that is no number from 0 to 1. Errors that name no item: ")
+            .and_text(count(confidence.unlocated))
+            .and("."),
     );
     page.list(lines);
 }
 
 fn worst(page: &mut Page, all: &SpanFigures) {
     let worst = all.worst(WORST);
-    let Some(first) = worst.first() else { return };
+    if worst.is_empty() {
+        return;
+    }
     page.heading(3, Inline::plain("Worst performers"));
     let heads: Vec<Column> = [
         Column::left(Inline::plain("Sample")),
@@ -203,10 +211,11 @@ fn worst(page: &mut Page, all: &SpanFigures) {
         Column::right(Inline::plain("Items")),
     ]
     .into_iter()
-    .chain(first.findings.names().map(|name| Column::right(Inline::code(name))))
+    .chain(all.common.names().map(|name| Column::right(Inline::code(name))))
     .collect();
     let rows = worst.iter().map(|it| {
-        let findings = it.findings.iter().map(|(_, n)| Inline::text(count(*n)));
+        let found = |name| it.findings.get(name).map_or_else(|| NONE.to_owned(), |n| count(*n));
+        let findings = all.common.names().map(|name| Inline::text(found(name)));
         let score = Inline::text(figures::maybe(&Unscaled, it.score)).bold();
         [sample(it), score, Inline::text(it.span_count.map_or_else(|| NONE.to_owned(), count))]
             .into_iter()

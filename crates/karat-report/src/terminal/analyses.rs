@@ -93,7 +93,8 @@ fn confusions(all: &SpanFigures) -> String {
 }
 
 fn sections(all: &SpanFigures) -> String {
-    joined(all.errors_by_section.iter().map(|(section, errors)| {
+    let assessed = all.errors_by_section.iter().filter(|(_, errors)| !errors.is_empty());
+    joined(assessed.map(|(section, errors)| {
         let items = all.spans_by_section.get(section).copied().unwrap_or(0);
         let errors: Vec<String> = errors.iter().map(|(label, n)| format!("{} {label}", count(*n))).collect();
         format!("{section}: {} of {} items", errors.join(", "), count(items))
@@ -106,7 +107,11 @@ fn confidence(all: &SpanFigures) -> String {
         let rate = bucket.error_rate.map_or_else(|| NONE.to_owned(), percent);
         format!("{name}: {} of {} wrong ({rate})", count(bucket.errors), count(bucket.total))
     });
-    let unusable = [(confidence.missing, "without one"), (confidence.out_of_range, "not from 0 to 1")];
+    let unusable = [
+        (confidence.missing, "without one"),
+        (confidence.out_of_range, "not from 0 to 1"),
+        (confidence.unlocated, "wrong at no item"),
+    ];
     let unusable = unusable.into_iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", count(n)));
     joined(buckets.into_iter().chain(unusable))
 }

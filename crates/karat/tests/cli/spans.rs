@@ -389,7 +389,7 @@ fn evaluations_are_compared() {
         vec![
             result(
                 "p1",
-                json!({"scores": scores(5, 5), "taxonomyErrors": confusion("camera.a"), "categoryScores": shot(3)}),
+                json!({"scores": scores(5, 5), "taxonomyErrors": confusion("camera.a"), "falsePositives": [], "missedElements": [], "categoryScores": shot(3)}),
             ),
             result("p2", json!({"scores": scores(1, 5), "categoryScores": shot(3)})),
             json!({"promptId": "p3", "output": "p3: Wide shot.", "spans": [], "error": "timeout"}),
@@ -440,4 +440,77 @@ fn evaluations_are_compared() {
     assert!(!markdown.contains("`audio` coverage"), "what neither side has is no row: {markdown}");
     let terminal = place.fine(&["compare", "before", "after"]).stdout;
     assert!(terminal.contains("spans, worse by 3 or more: p1 −4.00"), "{terminal}");
+}
+
+/// Results of a snapshot: each text has two spans; a verdict may have lists, or be none.
+fn snapshot(place: &Place, name: &str, verdicts: &[Option<Value>]) -> String {
+    let span = |text: &str, start: usize| json!({"text": text, "role": "a.b", "confidence": 0.9, "start": start, "end": start + 4});
+    let scores = json!({"coverage": 4, "precision": 4, "granularity": 4, "taxonomy": 4, "technicalSpecs": 4});
+    let result = |(at, lists): (usize, &Option<Value>)| {
+        let mut judged = json!({ "scores": scores });
+        for (list, found) in lists.iter().filter_map(Value::as_object).flatten() {
+            judged[list] = found.clone();
+        }
+        let judged = if lists.is_some() { judged } else { Value::Null };
+        json!({"promptId": format!("p{at}"), "output": "alph beta", "spans": [span("alph", 0), span("beta", 5)], "judgeResult": judged})
+    };
+    let results: Vec<Value> = verdicts.iter().enumerate().map(result).collect();
+    place.write(&format!("{name}.json"), &json!({ "results": results }).to_string());
+    place.fine(&["import", "span-snapshot", &format!("{name}.json")]).stdout
+}
+
+fn false_one(index: i64) -> Value {
+    json!([{"spanIndex": index, "text": "alph", "assignedRole": "a.b", "reason": "other"}])
+}
+
+fn compared(place: &Place, baseline: &str, candidate: &str) -> Value {
+    let said = place.fine(&["compare", baseline, candidate, "--format", "json", "-o", "-"]);
+    serde_json::from_str::<Value>(&said.stdout).unwrap()["diagnostics"][0].clone()
+}
+
+/// SP-06, SP-08: a text whose verdict was lost is no text without findings: it is in no rate and in no pair.
+#[test]
+fn lost_verdicts_are_not_compared() {
+    let place = Place::new();
+    let wrong = Some(json!({"falsePositives": false_one(0)}));
+    snapshot(&place, "full", &vec![wrong.clone(); 14]);
+    snapshot(&place, "lost", &[vec![wrong; 2], vec![None; 12]].concat());
+    let rate = compared(&place, "full", "lost")["sectionErrorRates"]["main"]["falsePositives"].clone();
+    assert_eq!((&rate["before"], &rate["after"], &rate["change"]), (&json!(0.5), &json!(0.5), &json!(0.0)));
+    assert_eq!((&rate["paired"]["n"], &rate["paired"]["value"]), (&json!(2), &json!(0.0)));
+    assert_eq!(rate["candidate"], json!({"findings": 2, "items": 4}));
+    assert_eq!(place.report("lost")["analyses"]["spans"]["spansBySection"]["main"], 4);
+}
+
+/// SP-07, SP-08: lists that an old snapshot lacks were not assessed: nothing is said of them, nor of confidence.
+#[test]
+fn lists_that_are_lacking_are_not_zero() {
+    let place = Place::new();
+    let confusion = json!([{"spanIndex": 1, "text": "beta", "assignedRole": "a.b", "expectedRole": "c.d"}]);
+    let old = snapshot(&place, "old", &vec![Some(json!({"missedElements": []})); 8]);
+    assert!(old.contains("nothing can be said") && !old.contains("falsePositives"), "{old}");
+    snapshot(&place, "new", &vec![Some(json!({"falsePositives": false_one(0), "taxonomyErrors": confusion})); 8]);
+    let found = compared(&place, "old", "new");
+    let rate = &found["sectionErrorRates"]["main"]["falsePositives"];
+    assert_eq!((&rate["before"], &rate["after"], &rate["change"]), (&Value::Null, &json!(0.5), &Value::Null));
+    assert_eq!((&rate["paired"], &found["newConfusions"]), (&Value::Null, &Value::Null));
+    let report = place.report("old");
+    assert_eq!(report["analyses"]["spans"]["errorsBySection"]["main"], json!({"missed": 0}));
+}
+
+/// SP-07: errors that name no item are said, and no threshold is called needless.
+#[test]
+fn errors_at_no_item_are_said() {
+    let place = Place::new();
+    let said = snapshot(&place, "loose", &[Some(json!({"falsePositives": false_one(-1)}))]);
+    assert!(said.contains("1 wrong at no item") && !said.contains("no threshold is needed"), "{said}");
+    assert_eq!(place.report("loose")["analyses"]["spans"]["confidence"]["unlocated"], 1);
+}
+
+/// SP-05, house rule: a path of items that leads nowhere is said in the run and in the report.
+#[test]
+fn a_path_without_items_is_said() {
+    let place = Place::new();
+    let said = place.karat(&["run", "spans", "--run-id", "s", "--set", "analyses.spans.with.items=$.entz"]);
+    assert!(said.all().contains("found a list at `$.entz` in none of 24 outputs"), "{}", said.all());
 }

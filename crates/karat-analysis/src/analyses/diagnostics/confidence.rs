@@ -64,11 +64,12 @@ pub(super) struct Stated {
     pub has_any: bool,
 }
 
-/// Items that state no usable confidence.
+/// Items that state no usable confidence, and errors that name no item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Unstated {
     pub missing: u64,
     pub out_of_range: u64,
+    pub unlocated: u64,
 }
 
 /// Items of one bucket.
@@ -142,6 +143,8 @@ pub struct Confidence {
     pub missing: u64,
     /// Items whose confidence is no number from 0 to 1; they are in no bucket.
     pub out_of_range: u64,
+    /// Errors that name no item; they are in no bucket.
+    pub unlocated: u64,
     /// The threshold below which most items are errors; null where none helps or none is needed.
     pub recommended_threshold: Option<f64>,
     /// The recommendation in words.
@@ -183,7 +186,7 @@ impl ConfidenceOptions {
             medium: bucket(self.medium, self.high),
             low: bucket(self.low, self.medium),
         };
-        let (recommended_threshold, notes) = self.recommend(&buckets);
+        let (recommended_threshold, notes) = self.recommend(&buckets, unstated.unlocated);
         let (confidences, right): (Vec<f64>, Vec<bool>) =
             items.iter().map(|item| (item.confidence, !item.is_error)).unzip();
         let calibration = calibration(&confidences, &right, BINS).ok();
@@ -192,6 +195,7 @@ impl ConfidenceOptions {
             buckets,
             missing: unstated.missing,
             out_of_range: unstated.out_of_range,
+            unlocated: unstated.unlocated,
             recommended_threshold,
             notes,
             reliability: calibration.iter().flat_map(|found| found.bins.iter().map(curve_bin)).collect(),
@@ -201,7 +205,7 @@ impl ConfidenceOptions {
     }
 
     /// The upper edge of the highest bad bucket; none where even the most confident items are bad.
-    fn recommend(&self, buckets: &Buckets) -> (Option<f64>, String) {
+    fn recommend(&self, buckets: &Buckets, unlocated: u64) -> (Option<f64>, String) {
         let is_bad = |bucket: &Bucket| bucket.error_rate.is_some_and(|rate| rate > self.recommend_above);
         let limit = format!("{} %", self.recommend_above * 100.0);
         let raise = |name: &str, bucket: &Bucket| {
@@ -214,13 +218,21 @@ impl ConfidenceOptions {
         };
         let is_empty = buckets.named().iter().all(|(_, bucket)| bucket.total == 0);
         match () {
-            () if is_empty => (None, "nothing can be said: no judged item states a confidence from 0 to 1".to_owned()),
+            () if is_empty => {
+                (None, "nothing can be said: no item judged for errors states a confidence from 0 to 1".to_owned())
+            }
             () if is_bad(&buckets.high) => (
                 None,
                 format!("no threshold helps: even of the items with high confidence more than {limit} are errors"),
             ),
             () if is_bad(&buckets.medium) => raise("medium", &buckets.medium),
             () if is_bad(&buckets.low) => raise("low", &buckets.low),
+            () if unlocated > 0 => (
+                None,
+                format!(
+                    "no bucket has more than {limit} errors, but errors that name no item are in none: {unlocated}"
+                ),
+            ),
             () => (None, format!("no threshold is needed: no bucket has more than {limit} errors")),
         }
     }
@@ -275,7 +287,7 @@ mod tests {
     fn buckets_have_half_open_edges() {
         let found = options().figures(
             &items(&[(1.0, 2, 0), (0.8, 2, 1), (0.79, 1, 0), (0.6, 1, 0)]),
-            Unstated { missing: 3, out_of_range: 1 },
+            Unstated { missing: 3, out_of_range: 1, unlocated: 0 },
         );
         let high = found.buckets.high;
         assert_eq!((high.total, high.errors, high.error_rate, high.any_error), (4, 1, Some(0.25), 3));
@@ -297,6 +309,16 @@ mod tests {
         assert!(notes.starts_with("no threshold helps"), "{notes}");
         assert!(recommended(&[(0.9, 4, 2)]).1.starts_with("no threshold is needed"));
         assert!(recommended(&[]).1.starts_with("nothing can be said"));
+    }
+
+    /// SP-07: where errors name no item, nobody says that no threshold is needed.
+    #[test]
+    fn errors_at_no_item_are_said() {
+        let unlocated = Unstated { unlocated: 4, ..Unstated::default() };
+        let found = options().figures(&items(&[(0.9, 4, 0)]), unlocated);
+        assert_eq!((found.unlocated, found.recommended_threshold), (4, None));
+        assert!(found.notes.ends_with("errors that name no item are in none: 4"), "{}", found.notes);
+        assert_eq!(options().figures(&items(&[(0.3, 4, 3)]), unlocated).recommended_threshold, Some(0.6));
     }
 
     /// SP-07: ECE by hand, and the threshold with the best F1.

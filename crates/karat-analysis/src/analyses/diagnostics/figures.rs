@@ -36,14 +36,20 @@ pub struct SpanFigures {
     pub score_distribution: Map<String, Value>,
     /// Mean by category, over the cells in which it was assessed.
     pub avg_category_scores: Named<Category>,
-    /// How often each reason was given.
+    /// How often each reason was given; empty where no verdict has the list.
     pub false_positive_reasons: Map<String, Value>,
     /// The most frequent pairs; ties by name.
     pub top_taxonomy_errors: Vec<Confusion>,
-    /// Findings by section.
+    /// Whether any verdict has the list that the pairs come from.
+    #[serde(skip)]
+    pub confusions_assessed: bool,
+    /// Findings by section, of the lists that any verdict has.
     pub errors_by_section: Named<Named<u64>>,
-    /// Items by section.
+    /// Items by section, of the outputs with a verdict.
     pub spans_by_section: Named<u64>,
+    /// By section and kind of finding: items of the outputs whose verdict has the list.
+    #[serde(skip)]
+    pub assessed_by_section: Named<Named<u64>>,
     /// Findings by list: the texts that were named most often.
     pub common: Named<Vec<Often>>,
     /// Time of the cells; null where none took any.
@@ -55,6 +61,11 @@ pub struct SpanFigures {
 }
 
 impl SpanFigures {
+    /// Items of a section that were assessed for a kind of finding: the base of its rate.
+    pub fn assessed(&self, section: &str, kind: &str) -> u64 {
+        self.assessed_by_section.get(section).and_then(|kinds| kinds.get(kind)).copied().unwrap_or(0)
+    }
+
     /// The evaluations with the lowest composites, the lowest first; ties in plan order.
     pub fn worst(&self, limit: usize) -> Vec<&Evaluation> {
         let mut scored: Vec<(f64, &Evaluation)> =
@@ -130,12 +141,12 @@ pub struct Evaluation {
     pub spans_by_section: Named<u64>,
     /// Items; null where the output has no list of them.
     pub span_count: Option<u64>,
-    /// Findings by list; empty without a verdict.
+    /// Findings by list; none of a list that the verdict lacks.
     pub findings: Named<u64>,
     /// By category and score; null where it was not assessed. The judgment has the same.
     #[serde(skip)]
     pub category_scores: Named<Named<Option<f64>>>,
-    /// Findings by section. The figures have their sums.
+    /// Findings by section, of the lists that the verdict has. The figures have their sums.
     #[serde(skip)]
     pub errors_by_section: Named<Named<u64>>,
     /// Why only a part of the judge's reply counts.
@@ -164,10 +175,9 @@ pub(super) fn categories(assessed: &Named<Assessed>) -> Named<Category> {
 }
 
 /// Every word that the rubric has, in its order, then words that it does not have.
-pub(super) fn reasons(counts: &BTreeMap<String, u64>, reading: &Reading) -> Map<String, Value> {
-    let declared = reading.shape.reasons.iter().flat_map(|(_, _, words)| words);
+pub(super) fn reasons(counts: &BTreeMap<String, u64>, declared: &[String]) -> Map<String, Value> {
     let mut all: Map<String, Value> =
-        declared.map(|word| (word.clone(), Value::from(counts.get(word).copied().unwrap_or(0)))).collect();
+        declared.iter().map(|word| (word.clone(), Value::from(counts.get(word).copied().unwrap_or(0)))).collect();
     for (word, count) in counts {
         all.entry(word.clone()).or_insert_with(|| Value::from(*count));
     }

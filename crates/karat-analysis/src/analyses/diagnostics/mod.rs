@@ -63,6 +63,9 @@ pub struct DiagnosticsOptions {
     /// Pairs of fields that are counted.
     #[serde(default)]
     pub confusions: Option<ConfusionOptions>,
+    /// Path within the row's `metadata` of the lists that its recorded verdict lacks: they were not assessed.
+    #[serde(default)]
+    pub unassessed: Option<String>,
     /// Lists that are counted by section: the report's name for each, and the list.
     #[serde(default)]
     pub by_section: BTreeMap<String, String>,
@@ -129,12 +132,20 @@ pub struct Diagnostics {
     /// By system, where the run has several.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub systems: BTreeMap<String, SpanFigures>,
+    /// Where the items are within an output.
+    #[serde(skip)]
+    pub items: String,
     /// By how much the composite of a sample must move to be listed by a comparison.
     #[serde(skip)]
     pub notable: f64,
 }
 
 impl Diagnostics {
+    /// Whether the path of the items leads to a list in no output: positions and sections then say nothing.
+    pub fn lacks_items(&self) -> bool {
+        self.all.evaluated > 0 && self.all.avg_span_count.is_none()
+    }
+
     /// The same without anything that depends on time.
     #[must_use]
     pub fn without_times(&self) -> Self {
@@ -154,6 +165,7 @@ struct Reading {
     headers: Headers,
     shape: Shape,
     confidence: Option<Path>,
+    unassessed: Option<Path>,
     /// Index of the rubric's composite among the plan's metrics.
     score: Option<usize>,
     /// The highest composite, for the name of the last band.
@@ -194,6 +206,7 @@ impl Reading {
             items: path(&options.items)?,
             headers: Headers::new(options.offsets, &options.default_section, &options.sections)?,
             confidence: options.confidence.as_ref().map(|it| path(&it.value)).transpose()?,
+            unassessed: options.unassessed.as_deref().map(path).transpose()?,
             highest: score.and_then(|at| plan.metrics.get(at)?.range).map(|(_, highest)| highest),
             score,
             shape,
@@ -228,6 +241,6 @@ impl Analysis for Fold {
         let systems = named.collect();
         let every: Vec<usize> = (0..plan.systems.len()).collect();
         let (all, notable) = (all.figures(&reading, score(&every)), reading.options.notable);
-        Outcome::Diagnostics(Box::new(Diagnostics { all, systems, notable }))
+        Outcome::Diagnostics(Box::new(Diagnostics { all, systems, items: reading.options.items, notable }))
     }
 }

@@ -38,6 +38,7 @@ pub(super) struct Tally {
     confusions: BTreeMap<(String, String), Confused>,
     by_section: Named<Named<u64>>,
     spans_by_section: Named<u64>,
+    assessed_by_section: Named<Named<u64>>,
     /// List → text in lower case.
     common: Named<BTreeMap<String, Often>>,
     stated: Vec<Stated>,
@@ -75,7 +76,7 @@ impl Tally {
         self.scores.extend(score);
         self.latencies.extend((cell.row.cell.latency_ms > 0.0).then_some(cell.row.cell.latency_ms));
         let evaluation = case.evaluation(cell.row.sample.id.clone(), system.map(str::to_owned), score);
-        self.count(&evaluation);
+        self.count(&evaluation, case.is_judged);
         if case.is_judged {
             self.lists(reading, &case);
             self.confidence(reading, &case);
@@ -85,15 +86,20 @@ impl Tally {
         }
     }
 
-    /// What an evaluation says in numbers.
-    fn count(&mut self, evaluation: &Evaluation) {
+    /// What an evaluation says in numbers. Items that nobody judged are no base of a rate.
+    fn count(&mut self, evaluation: &Evaluation, is_judged: bool) {
         self.degraded += u64::from(evaluation.degraded.is_some());
         self.spans.extend(evaluation.span_count.map(|count| count as f64));
         for (section, count) in evaluation.spans_by_section.iter() {
-            *self.spans_by_section.entry(section) += count;
+            *self.spans_by_section.entry(section) += if is_judged { *count } else { 0 };
         }
         for (section, labels) in evaluation.errors_by_section.iter() {
-            labels.iter().for_each(|(label, count)| *self.by_section.entry(section).entry(label) += count);
+            let items = evaluation.spans_by_section.get(section).copied().unwrap_or(0);
+            let (found, assessed) = (self.by_section.entry(section), self.assessed_by_section.entry(section));
+            for (label, count) in labels.iter() {
+                *found.entry(label) += count;
+                *assessed.entry(label) += items;
+            }
         }
         for (category, scores) in evaluation.category_scores.iter() {
             let assessed = self.categories.entry(category);
@@ -103,19 +109,23 @@ impl Tally {
     }
 
     fn lists(&mut self, reading: &Reading, case: &Case<'_>) {
-        for list in &reading.shape.lists {
+        for list in reading.shape.lists.iter().filter(|list| case.assesses(&list.name)) {
             let common = self.common.entry(&list.name);
             for text in case.findings(&list.name).iter().map(text_of).filter(|text| !text.is_empty()) {
                 let first = || Often { text: excerpt(&text, EXCERPT), count: 0 };
                 common.entry(text.to_lowercase()).or_insert_with(first).count += 1;
             }
         }
-        if let Some((list, field, _)) = &reading.shape.reasons {
+        if let Some((list, field, _)) = &reading.shape.reasons
+            && case.assesses(list)
+        {
             for word in case.findings(list).iter().filter_map(|item| item.get(field)?.as_str()) {
                 *self.reasons.entry(word.to_owned()).or_default() += 1;
             }
         }
-        if let Some(pair) = &reading.options.confusions {
+        if let Some(pair) = &reading.options.confusions
+            && case.assesses(&pair.of)
+        {
             for item in case.findings(&pair.of) {
                 let side = |field: &str| item.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
                 let confused = self.confusions.entry((side(&pair.from), side(&pair.to))).or_default();
@@ -130,8 +140,13 @@ impl Tally {
 
     fn confidence(&mut self, reading: &Reading, case: &Case<'_>) {
         let (Some(path), Some(options)) = (&reading.confidence, &reading.options.confidence) else { return };
+        let first = options.errors.first();
+        if first.is_some_and(|list| !case.assesses(list)) {
+            return;
+        }
         let named = |list: &String| case.positions(list);
-        let errors = options.errors.first().map(named).unwrap_or_default();
+        self.unstated.unlocated += first.map_or(0, |list| case.unlocated(list));
+        let errors = first.map(named).unwrap_or_default();
         let any: BTreeSet<usize> = options.errors.iter().flat_map(named).collect();
         for (at, item) in case.items().iter().enumerate() {
             let said = path.first(item).filter(|said| !said.is_null());
@@ -151,7 +166,10 @@ impl Tally {
         let options = &reading.options;
         let confidence = options.confidence.as_ref().map(|it| it.figures(&self.stated, self.unstated));
         let common = self.common.iter().map(|(list, texts)| (list.to_owned(), figures::most_often(texts)));
+        let is_assessed = |list: &str| self.common.get(list).is_some();
+        let reasons = reading.shape.reasons.as_ref().filter(|(list, ..)| is_assessed(list));
         SpanFigures {
+            confusions_assessed: options.confusions.as_ref().is_some_and(|pair| is_assessed(&pair.of)),
             evaluated: self.evaluated,
             degraded: self.degraded,
             error_count: self.errors,
@@ -160,10 +178,13 @@ impl Tally {
             avg_span_count: mean(&self.spans),
             score_distribution: figures::distribution(&self.scores, &options.bands, reading.highest),
             avg_category_scores: figures::categories(&self.categories),
-            false_positive_reasons: figures::reasons(&self.reasons, reading),
+            false_positive_reasons: reasons
+                .map(|(.., words)| figures::reasons(&self.reasons, words))
+                .unwrap_or_default(),
             top_taxonomy_errors: figures::top_confusions(self.confusions, reading),
             errors_by_section: self.by_section,
             spans_by_section: self.spans_by_section,
+            assessed_by_section: self.assessed_by_section,
             common: common.collect(),
             latency_ms: figures::latency(&self.latencies),
             confidence,
@@ -181,6 +202,14 @@ fn text<'a>(reading: &Reading, cell: &ScoredCell<'_>, output: &'a Value) -> Cow<
     reading.text.first(&metadata).and_then(Value::as_str).unwrap_or_default().to_owned().into()
 }
 
+/// The lists that the row says were not assessed.
+fn unassessed(reading: &Reading, cell: &ScoredCell<'_>) -> Vec<String> {
+    let Some(path) = &reading.unassessed else { return Vec::new() };
+    let metadata = Value::Object(cell.row.sample.metadata.clone());
+    let lists = path.first(&metadata).and_then(Value::as_array);
+    lists.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
 /// One cell, read by the options.
 struct Case<'a> {
     reading: &'a Reading,
@@ -190,6 +219,8 @@ struct Case<'a> {
     sections: Sections,
     /// Whether any judgment holds.
     is_judged: bool,
+    /// Lists that the judge was not asked for.
+    unassessed: Vec<String>,
     found: Map<String, Value>,
 }
 
@@ -200,7 +231,13 @@ impl<'a> Case<'a> {
         let text = text(reading, cell, output);
         let items = reading.items.first(output).and_then(Value::as_array).map(Vec::as_slice);
         let (sections, found) = (reading.headers.cut(&text), united_diagnostics(&judged));
-        Self { reading, text, items, sections, is_judged: !judged.is_empty(), found }
+        let unassessed = unassessed(reading, cell);
+        Self { reading, text, items, sections, is_judged: !judged.is_empty(), unassessed, found }
+    }
+
+    /// Whether a verdict says what is in a list, be it nothing.
+    fn assesses(&self, list: &str) -> bool {
+        self.is_judged && !self.unassessed.iter().any(|lacking| lacking == list)
     }
 
     fn items(&self) -> &'a [Value] {
@@ -208,7 +245,7 @@ impl<'a> Case<'a> {
     }
 
     fn evaluation(&self, sample: String, system: Option<String>, score: Option<f64>) -> Evaluation {
-        let lists = self.reading.shape.lists.iter().filter(|_| self.is_judged);
+        let lists = self.reading.shape.lists.iter().filter(|list| self.assesses(&list.name));
         Evaluation {
             sample,
             system,
@@ -231,13 +268,13 @@ impl<'a> Case<'a> {
         counts
     }
 
-    /// Every section with every label, zeros too.
+    /// Every section with every label that was assessed, zeros too.
     fn findings_by_section(&self) -> Named<Named<u64>> {
-        let labels = &self.reading.options.by_section;
-        let none = || labels.keys().map(|label| (label.clone(), 0)).collect();
+        let labels = self.reading.options.by_section.iter().filter(|(_, list)| self.assesses(list));
+        let none = || labels.clone().map(|(label, _)| (label.clone(), 0)).collect();
         let mut counts: Named<Named<u64>> =
             self.reading.headers.names().map(|section| (section.to_owned(), none())).collect();
-        for (label, list) in labels {
+        for (label, list) in labels.clone() {
             for finding in self.findings(list) {
                 *counts.entry(&self.section_of_finding(list, finding)).entry(label) += 1;
             }
@@ -262,9 +299,19 @@ impl<'a> Case<'a> {
 
     /// The positions that a list names, each once.
     fn positions(&self, list: &str) -> BTreeSet<usize> {
+        self.located_findings(list).collect()
+    }
+
+    /// Findings of a list that name no item.
+    fn unlocated(&self, list: &str) -> u64 {
+        (self.findings(list).len() - self.located_findings(list).count()) as u64
+    }
+
+    /// The position of each finding that names an item.
+    fn located_findings<'s>(&'s self, list: &str) -> impl Iterator<Item = usize> + 's {
         let field = self.reading.shape.list(list).and_then(|list| list.index.as_deref());
-        let position = |item: &Value| usize::try_from(item.get(field?)?.as_i64()?).ok();
-        self.findings(list).iter().filter_map(position).filter(|at| *at < self.items().len()).collect()
+        let position = move |item: &Value| usize::try_from(item.get(field?)?.as_i64()?).ok();
+        self.findings(list).iter().filter_map(position).filter(|at| *at < self.items().len())
     }
 
     /// By the item's start; without one where its text stands.
