@@ -5,7 +5,9 @@
 
 use std::sync::Arc;
 
-use karat_analysis::drift::{Drift, DriftDay, DriftOptions, DriftStatus, Method, Replayed, Watched, drift, replay};
+use karat_analysis::drift::{
+    Drift, DriftDay, DriftOptions, DriftStatus, Incident, Method, Replayed, Watched, drift, replay, standing,
+};
 use karat_analysis::{Choice, Day, primary};
 use karat_store::{JournalEntry, Store};
 use karat_types::PlanHeader;
@@ -79,6 +81,9 @@ struct Raised {
     alerts: Vec<DriftDay>,
     /// Date and score of every day that the alert saw.
     series: Vec<(String, f64)>,
+    /// The incident that it belongs to.
+    #[serde(default)]
+    incident: Option<Incident>,
 }
 
 /// A suite's rule and what it is applied to.
@@ -106,7 +111,9 @@ impl App {
             drift(&rule.days, &rule.as_of, &rule.options, rule.watched).map_err(|what| refused(&rule.id, &what))?;
         let mut drifted =
             Drifted { drift: found, analysis: rule.id.clone(), raised_at: None, late: Vec::new(), moved: Vec::new() };
-        match earlier(&store, &rule)? {
+        let raised = raised(&store, &rule)?;
+        keep(&rule, &raised, &mut drifted)?;
+        match raised.into_iter().find(|(_, raised)| raised.as_of == rule.as_of) {
             Some((at, raised)) => stands(&mut drifted, &rule.days, at, &raised),
             None if drifted.drift.status == DriftStatus::Alert => self.raise(&store, &rule, &mut drifted)?,
             None => {}
@@ -204,6 +211,7 @@ impl App {
             as_of: drifted.drift.as_of.clone(),
             alerts: drifted.drift.alerts.clone(),
             series: series(&rule.days, &drifted.drift.as_of),
+            incident: drifted.drift.incident.clone(),
         };
         let at = self.clock.now();
         let body = serde_json::to_value(&raised)
@@ -263,14 +271,32 @@ fn series(days: &[Day], as_of: &str) -> Vec<(String, f64)> {
     seen.map(|day| (day.date.clone(), day.value())).collect()
 }
 
-/// The alert of this rule and day that was raised first.
-fn earlier(store: &Store, rule: &Rule) -> Result<Option<(String, Raised)>, AppError> {
+/// The alerts of this rule that were raised, oldest first, and when.
+fn raised(store: &Store, rule: &Rule) -> Result<Vec<(String, Raised)>, AppError> {
     let entries = store.journal(&rule.suite, RAISED)?.into_iter();
     let raised = entries.filter_map(|entry| {
         let raised: Raised = serde_json::from_value(entry.body).ok()?;
         Some((crate::rfc3339(entry.at), raised))
     });
-    Ok(raised.into_iter().find(|(_, raised)| raised.as_of == rule.as_of && raised.rule == rule.name))
+    Ok(raised.filter(|(_, raised)| raised.rule == rule.name).collect())
+}
+
+/// An incident that was opened stays as it was opened: rows that come late can close it, and neither move it nor take it
+/// back.
+fn keep(rule: &Rule, raised: &[(String, Raised)], drifted: &mut Drifted) -> Result<(), AppError> {
+    let known = raised.iter().filter_map(|(_, raised)| raised.incident.as_ref());
+    let last = known.filter(|incident| incident.opened <= rule.as_of).max_by_key(|incident| &incident.opened);
+    let Some(opened) = last else { return Ok(()) };
+    let kept = standing(&rule.days, &rule.as_of, &rule.options, rule.watched, opened)
+        .map_err(|what| refused(&rule.id, &what))?;
+    let is_another = drifted.drift.incident.as_ref().is_some_and(|now| {
+        let after_it = kept.closed.as_ref().is_some_and(|closed| now.opened > *closed);
+        after_it || now.opened == kept.opened && now.band == kept.band
+    });
+    if !is_another {
+        drifted.drift.incident = Some(kept);
+    }
+    Ok(())
 }
 
 /// An alert that was raised stands; what came since is said beside it.

@@ -3,12 +3,15 @@
 //! The plain rule clears itself some weeks after a lasting drop, because the drop fills the long window. An incident
 //! remembers the band of the day it was opened on.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use super::{Series, date_of, two_decimals};
+use super::{Day, DriftOptions, Series, Watched, date_of, day_number, not_dated, two_decimals};
+
+/// Bands are kept with two decimals.
+const ROUNDING: f64 = 0.005;
 
 /// A stretch of days that something is wrong with.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Incident {
     /// The first day with an alert.
     pub opened: String,
@@ -17,7 +20,7 @@ pub struct Incident {
     /// The band: the long median of the day it was opened on, and how far from it is still fine.
     pub band: (f64, f64),
     /// Whether somebody closed it: what they said.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub closed_by_hand: Option<String>,
 }
 
@@ -26,6 +29,24 @@ impl Incident {
     pub fn is_open(&self) -> bool {
         self.closed.is_none() && self.closed_by_hand.is_none()
     }
+}
+
+/// An incident as it was opened, with the first day up to `as_of` on which the series, as it is known now, was back in its
+/// band.
+///
+/// # Errors
+/// A date that is none.
+pub fn standing(
+    days: &[Day],
+    as_of: &str,
+    options: &DriftOptions,
+    watched: Watched,
+    opened: &Incident,
+) -> Result<Incident, String> {
+    let last = day_number(as_of).ok_or_else(|| not_dated(as_of))?;
+    let first = day_number(&opened.opened).ok_or_else(|| not_dated(&opened.opened))?;
+    let series = Series::new(days, last, options, watched);
+    Ok(Incident { closed: series.back(first, opened.band, last).map(date_of), ..opened.clone() })
 }
 
 impl Series<'_> {
@@ -77,6 +98,15 @@ impl Series<'_> {
             }
         }
         incidents
+    }
+
+    /// The first day after one that is not bad and whose short median is in a band.
+    fn back(&self, after: i32, (low, high): (f64, f64), last: i32) -> Option<i32> {
+        let (centre, reach) = (f64::midpoint(low, high), 0.5 * (high - low) + ROUNDING);
+        let mut later = self.check(&self.days(last)).into_iter().filter(|checked| checked.day > after);
+        let is_back = later
+            .find(|checked| checked.figures.is_some_and(|it| !it.bad && self.is_back(it.short_median, centre, reach)));
+        is_back.map(|checked| checked.day)
     }
 
     /// Whether a median lies within the band, on the sides that are watched.

@@ -16,7 +16,7 @@ use serde::Serialize;
 use crate::history::Day;
 
 pub use calendar::{date_of, day_number};
-pub use incident::Incident;
+pub use incident::{Incident, standing};
 pub use options::{DriftOptions, Method, Worse};
 pub use replay::{Replayed, replay};
 use watch::{Checked, Watch};

@@ -128,7 +128,8 @@ fn an_incident_is_closed_by_hand() {
     assert!(again.code == 1 && again.stderr.contains("no incident"), "{}", again.all());
 }
 
-/// BY-11: a row that comes late changes no alert that was raised, and which days it would move is said.
+/// BY-11, BR-13: a row that comes late changes no alert that was raised, and which days it would move is said; the incident
+/// stays as it was opened, with what somebody said of it.
 #[test]
 fn a_late_row_rewrites_no_history() {
     let place = Place::new();
@@ -140,6 +141,8 @@ fn a_late_row_rewrites_no_history() {
     place.fine(&["run", "mine", "-q"]);
     let before = json(&place.fine(&["drift", "mine", "--as-of", "2026-04-06"]));
     assert_eq!(before["status"], "alert");
+    let opened = &before["incident"]["opened"];
+    place.fine(&["drift", "mine", "--as-of", "2026-04-06", "--close", "new editor"]);
     std::fs::write(&late, text).unwrap();
     // The late card makes the judgments of the next seven days stale; the others stand.
     let plan = place.fine(&["plan", "mine"]);
@@ -151,6 +154,11 @@ fn a_late_row_rewrites_no_history() {
     assert_eq!(found["late"], json!(["2026-04-03"]));
     assert_eq!(found["moved"], json!(["2026-04-06", "2026-04-05"]));
     assert!(after.stderr.contains("2026-04-03 came after the alert"), "{}", after.all());
+    let closed = json!("new editor");
+    for day in ["2026-04-06", "2026-04-07"] {
+        let incident = &json(&place.fine(&["drift", "mine", "--as-of", day]))["incident"];
+        assert_eq!((&incident["opened"], &incident["closed_by_hand"]), (opened, &closed), "{day}: {incident}");
+    }
 }
 
 /// BR-14, BR-15: a window as Markdown, to stdout or a file; rows as TSV and JSON.
