@@ -2,23 +2,16 @@
 
 use std::borrow::Cow;
 
-use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
-
 use super::tokens::alphanumeric_runs;
 
-/// The distinct words of a text: its runs of Unicode letters and decimal digits, lower-cased, in order. The text is taken
-/// in its composed form (NFC), so that `é` is one letter however it was typed.
+/// The distinct words of a text: its runs of Unicode letters and decimal digits, lower-cased, in order. Texts are
+/// taken as they are: an accent typed as a mark of its own ends a word.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Words<'a>(Vec<Cow<'a, str>>);
 
 impl<'a> Words<'a> {
     pub fn of(text: &'a str) -> Self {
-        let mut words: Vec<Cow<'a, str>> = if is_nfc_quick(text.chars()) == IsNormalized::Yes {
-            alphanumeric_runs(text).map(lowercase).collect()
-        } else {
-            let composed: String = text.nfc().collect();
-            alphanumeric_runs(&composed).map(|word| Cow::Owned(word.to_lowercase())).collect()
-        };
+        let mut words: Vec<Cow<'a, str>> = alphanumeric_runs(text).map(lowercase).collect();
         words.sort_unstable();
         words.dedup();
         Self(words)
@@ -69,18 +62,14 @@ fn lowercase(word: &str) -> Cow<'_, str> {
 
 #[cfg(test)]
 mod tests {
-    use unicode_normalization::UnicodeNormalization;
-
     use super::*;
 
-    /// SU-02: words are runs of Unicode letters and digits in lower case, whichever way accents were typed.
+    /// SU-02: words are runs of Unicode letters and digits in lower case; a mark of its own is neither.
     #[test]
-    fn words_are_composed_and_lower_cased() {
+    fn words_are_runs_in_lower_case() {
         let text = "Réparer LA boucle_修正: Größe 42";
         let words = Words::of(text);
         assert_eq!(words.0, ["42", "boucle", "größe", "la", "réparer", "修正"]);
-        let decomposed: String = text.nfd().collect();
-        assert_ne!(decomposed, text);
-        assert_eq!(Words::of(&decomposed), words);
+        assert_eq!(Words::of("re\u{301}parer").0, ["parer", "re"]);
     }
 }
