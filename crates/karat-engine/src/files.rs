@@ -44,7 +44,12 @@ impl Library {
     /// The text of a file or of one of its rows.
     pub fn get(&self, path: &str, row: Option<&str>) -> Result<Reply, CallError> {
         let book = self.book(path);
-        let text = match (book.as_ref().as_ref().map_err(Clone::clone)?, row) {
+        let whole = book.as_ref().as_ref().map_err(|error| match row {
+            // A file of rows that is no text says nothing of any one of them.
+            Some(_) if error.code == CallErrorCode::Malformed => failed(error.message.clone()),
+            _ => error.clone(),
+        })?;
+        let text = match (whole, row) {
             (Book::File { text, .. }, None) => text.clone(),
             (Book::File { text, rows }, Some(id)) => {
                 let rows = rows.get_or_init(|| Rows::of(text));
@@ -97,7 +102,11 @@ impl Library {
             _ => failed(format!("reading {path}: {error}")),
         })?;
         let text = String::from_utf8(bytes);
-        let text = text.map_err(|_| failed(format!("reading {path}: the file is not UTF-8 text")))?;
+        let text = text.map_err(|_| CallError {
+            code: CallErrorCode::Malformed,
+            message: format!("reading {path}: the file is not UTF-8 text"),
+            status: None,
+        })?;
         Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
     }
 

@@ -91,6 +91,11 @@ impl Diagnostic {
         self
     }
 
+    /// The place alone, under another message: nothing of what stands there.
+    pub(crate) fn concealed(&self, message: impl Into<String>) -> Self {
+        Self { message: message.into(), hint: None, source: None, ..self.clone() }
+    }
+
     fn render(&self, renderer: &Renderer) -> String {
         let level = match self.severity {
             Severity::Error => Level::ERROR,

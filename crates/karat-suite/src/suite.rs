@@ -122,6 +122,8 @@ impl Suite {
         }
         if let Some((_, declared)) = &mut declared {
             declared.dataset.keep(gates::columns(&gates));
+            let sensitive = node.given("privacy").and_then(|privacy| privacy.given("sensitive"));
+            declared.dataset.is_sensitive = sensitive.and_then(Node::boolean).unwrap_or(false);
         }
         let baseline = node.given("baseline").and_then(|baseline| decoder.path(baseline));
 

@@ -98,15 +98,16 @@ impl RecordedMachine {
     fn unreadable(&self, code: &str, problem: String, text: &str) -> StepEnd {
         match self.recorded.broken {
             Broken::Error => StepEnd::Failed(CellError::new(code, format!("step `{}`: {problem}", self.step.id))),
-            Broken::Text => StepEnd::Output {
-                output: Value::from(text),
-                notes: vec![Note {
-                    kind: NoteKind::Lenience,
-                    text: format!("{problem}; it counts as the text that it is"),
-                    count: 1,
-                }],
-                metered: Box::new(Metered::none()),
-            },
+            Broken::Text => {
+                // Nothing to show is not nothing there: the output then says what is wrong.
+                let (output, taken) = match text.trim().is_empty() {
+                    true => (problem.clone(), "it counts as a text that says so"),
+                    false => (text.to_owned(), "it counts as the text that it is"),
+                };
+                let note = Note { kind: NoteKind::Lenience, text: format!("{problem}; {taken}"), count: 1 };
+                let metered = Box::new(Metered::none());
+                StepEnd::Output { output: Value::from(output), notes: vec![note], metered }
+            }
         }
     }
 
@@ -140,6 +141,9 @@ impl RecordedMachine {
     fn read(&self, asked: &str, answer: Option<Answer>) -> StepEnd {
         let reply = match answer.map(|answer| answer.outcome) {
             Some(Ok(reply)) => reply,
+            Some(Err(error)) if error.code == CallErrorCode::Malformed => {
+                return self.unreadable("recorded", error.message, "");
+            }
             Some(Err(error)) if error.code != CallErrorCode::NotFound => {
                 return StepEnd::Failed(CellError::new("recorded", error.message));
             }

@@ -98,8 +98,8 @@ impl Check {
         Checked { name: self.name.clone(), counts, min: self.min, max: self.max }
     }
 
-    /// Reports what does not hold.
-    pub fn report(mut self, problems: &mut Problems) {
+    /// Reports what does not hold; of sensitive rows without their values.
+    pub fn report(mut self, problems: &mut Problems, is_sensitive: bool) {
         if let Some(failure) = &self.failure {
             problems.error(&self.place, format!("the check \"{}\" {failure}", self.name));
             return;
@@ -119,6 +119,7 @@ impl Check {
                 None => "rows".to_owned(),
             };
             let within = match &self.by {
+                Some((column, _)) if is_sensitive => format!(" of one `{column}`"),
                 Some((column, _)) => format!(" where `{column}` is {group:?}"),
                 None => String::new(),
             };

@@ -38,6 +38,9 @@ pub(crate) use row_schema::RowSchema;
 pub(crate) use rows::plain;
 pub(crate) use source::Source;
 
+/// What is said of a bad row whose content must not be shown.
+const CONCEALED: &str = "this row cannot be used; what is wrong with it is not shown, because of `privacy.sensitive`";
+
 /// A row that cannot be used, with the file and line it stands in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DatasetError {
@@ -51,6 +54,12 @@ pub struct DatasetError {
 impl DatasetError {
     pub(crate) fn new(problem: Diagnostic) -> Self {
         Self { problem: Box::new(problem), row: None, id: None }
+    }
+
+    /// The place alone, where rows are sensitive: what is wrong may quote them.
+    fn concealed(mut self) -> Self {
+        *self.problem = self.problem.concealed(CONCEALED);
+        self
     }
 
     /// What is wrong, and where.
@@ -86,6 +95,8 @@ pub(crate) struct Dataset {
     pub only: BTreeSet<String>,
     /// Whether a bad row becomes an errored sample.
     pub reports_broken: bool,
+    /// Whether problems may show nothing of the rows.
+    pub is_sensitive: bool,
     pub metadata: Vec<(String, Path)>,
 }
 
@@ -106,6 +117,10 @@ impl Dataset {
 
     /// The rows that are planned, in order. Every pass gives the same ones.
     pub fn rows(self: &Arc<Self>) -> Box<dyn Iterator<Item = Result<Sample, DatasetError>> + Send> {
-        Box::new(rows::Rows::new(self.clone()).planned())
+        let rows = rows::Rows::new(self.clone()).planned();
+        match self.is_sensitive {
+            true => Box::new(rows.map(|row| row.map_err(DatasetError::concealed))),
+            false => Box::new(rows),
+        }
     }
 }

@@ -25,6 +25,8 @@ const SHOWN: usize = 20;
 /// Most contradictions between rows and files that are shown, and that are kept.
 const SHOWN_MISMATCHES: u64 = 5;
 const KEPT_MISMATCHES: usize = 100;
+/// What is said of a contradiction whose content must not be shown.
+const MISMATCH: &str = "row and files contradict each other; in what is not shown, because of `privacy.sensitive`";
 
 /// What a pass over the dataset has found.
 pub(crate) struct Scan {
@@ -63,6 +65,8 @@ struct Scanner<'a> {
     matched: Vec<bool>,
     /// Columns that may be empty and have been so in every row.
     empty: BTreeSet<String>,
+    /// Whether problems may show nothing of the rows.
+    is_sensitive: bool,
 }
 
 impl Dataset {
@@ -137,6 +141,7 @@ impl<'a> Scanner<'a> {
             shown: 0,
             bad: 0,
             kept: 0,
+            is_sensitive: dataset.is_sensitive,
             wanted: dataset.only.clone(),
             matched: vec![false; watched.len()],
             empty: dataset
@@ -195,6 +200,7 @@ impl<'a> Scanner<'a> {
     /// Warns of what a row and the files beside it contradict each other in.
     fn mismatches(&mut self, kept: &Kept, found: Vec<String>) {
         for what in found {
+            let what = if self.is_sensitive { MISMATCH.to_owned() } else { what };
             let mismatches = &mut self.found.mismatches;
             mismatches.count += 1;
             if mismatches.first.len() < KEPT_MISMATCHES {
@@ -202,7 +208,10 @@ impl<'a> Scanner<'a> {
             }
             if mismatches.count <= SHOWN_MISMATCHES {
                 let message = format!("sample `{}`: {what}", kept.sample.id);
-                let mut problem = kept.at.problem("gold", message).problem().clone();
+                let mut problem = kept.at.problem("gold", message.as_str()).problem().clone();
+                if self.is_sensitive {
+                    problem = problem.concealed(message);
+                }
                 problem.severity = Severity::Warning;
                 self.problems.push(problem);
             }
@@ -236,7 +245,7 @@ impl<'a> Scanner<'a> {
     fn push(&mut self, problem: Diagnostic) {
         self.shown += 1;
         if self.shown <= SHOWN {
-            self.problems.push(problem);
+            self.problems.push(if self.is_sensitive { problem.concealed(super::CONCEALED) } else { problem });
         }
     }
 
@@ -271,7 +280,7 @@ impl<'a> Scanner<'a> {
             self.problems.warn(place, format!("{more} more contradictions between rows and the files beside them"));
         }
         if self.bad == 0 {
-            checks.into_iter().for_each(|check| check.report(self.problems));
+            checks.into_iter().for_each(|check| check.report(self.problems, self.is_sensitive));
         }
         for id in std::mem::take(&mut self.wanted) {
             self.problems

@@ -68,6 +68,7 @@ impl Decoder<'_> {
             limit: overrides.limit.or_else(|| super::whole(node, "limit")),
             only: overrides.samples.iter().cloned().collect::<BTreeSet<_>>(),
             reports_broken: node.text_of("broken") == Some("report"),
+            is_sensitive: false,
             metadata,
         };
         for at in 0..dataset.columns.len() {

@@ -150,7 +150,7 @@ impl<'a> Decoder<'a> {
         self.problems.error(&node.place, message).maybe_hint(hint);
     }
 
-    fn nearest_file(&self, path: &str) -> Option<String> {
+    pub fn nearest_file(&self, path: &str) -> Option<String> {
         let folder = crate::files::folder(path);
         let name = path.rsplit('/').next()?;
         let mut names = self.files.list(folder).ok()?;

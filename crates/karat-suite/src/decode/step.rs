@@ -224,29 +224,51 @@ impl Decoder<'_> {
             None => None,
         };
         let identity = match compiled.reads().is_empty() {
-            true => self.recording(from, missing)?,
-            false => text.to_owned(),
+            true => self.recording(from)?,
+            false => {
+                self.fixed_folder(from, &template)?;
+                text.to_owned()
+            }
         };
         self.recordings.insert(template.clone(), identity);
         Some(RecordedSpec::File { from: template, by, column, missing, broken })
     }
 
-    /// What identifies a recording in one file or folder: its content; the path as written where it is absent.
-    fn recording(&mut self, from: &Node, missing: Missing) -> Option<String> {
+    /// What identifies a recording in one file or folder: its content. `missing` is about single outputs: where the
+    /// whole recording is absent, the path is wrong.
+    fn recording(&mut self, from: &Node) -> Option<String> {
         let path = self.path(from)?;
         match self.files.read(&path) {
-            Ok(bytes) => return Some(blake3::hash(&bytes).to_hex().to_string()),
-            Err(_) if self.files.list(&path).is_ok() => return Some(self.folder_digest(&path)),
-            Err(error) if missing == Missing::Error => {
-                self.unreadable(from, &path, &error);
-                return None;
+            Ok(bytes) => Some(blake3::hash(&bytes).to_hex().to_string()),
+            Err(_) if self.files.list(&path).is_ok() => Some(self.folder_digest(&path)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                self.no_recording(from, &format!("there is no file or folder {path}"), &path);
+                None
             }
-            Err(_) => {
-                let message = format!("there is no file or folder {path}: every output of this step is missing");
-                self.problems.warn(&from.place, message);
+            Err(error) => {
+                self.unreadable(from, &path, &error);
+                None
             }
         }
-        from.text().map(str::to_owned)
+    }
+
+    /// Demands the folder in which the files of rows lie, where its path is the same for every row.
+    fn fixed_folder(&mut self, from: &Node, template: &str) -> Option<()> {
+        let fixed = template.split_once('{').map_or(template, |(fixed, _)| fixed);
+        let folder = crate::files::folder(fixed);
+        if folder.is_empty() || self.files.list(folder).is_ok() {
+            return Some(());
+        }
+        self.no_recording(from, &format!("there is no file or folder {folder}"), folder);
+        None
+    }
+
+    fn no_recording(&mut self, from: &Node, what: &str, path: &str) {
+        let near = self.nearest_file(path);
+        self.problems
+            .error(&from.place, format!("{what}: every output of this step would be missing"))
+            .hint("make it, or correct the path; `missing` is about single outputs")
+            .maybe_hint(near);
     }
 
     /// Hash over the names and contents of a folder's files, and of those in folders directly below it.

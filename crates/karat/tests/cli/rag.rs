@@ -373,6 +373,24 @@ fn mismatches_of_gold_and_filings_are_reported() {
     assert_eq!(place.report("r")["run"]["config"]["dataset"]["mismatches"]["count"], 2);
 }
 
+/// RG-15: of sensitive rows problems show the place, nothing of the content.
+#[test]
+fn problems_of_sensitive_rows_show_no_content() {
+    let place = Place::new();
+    let row = json!({
+        "query_id": "a", "question": "What did Zanzibar earn?", "metadata": {"category": "numeric", "quarter": "2024-Q2"},
+        "gold": {"expected_value": 998.7, "unit": "million USD", "source_table_ids": ["income-2024q2"]}
+    });
+    let wrong = json!({"query_id": "b", "question": ["What did Zanzibar earn?"]});
+    for (rows, code) in [(format!("{row}\n"), 0), (format!("{row}\n{wrong}\n"), 1)] {
+        place.write("own.jsonl", &rows);
+        let said = place.karat(&["validate", "rag", "-p", "dataset=own.jsonl", "--set", "privacy.sensitive=true"]);
+        assert_eq!(said.code, code, "{}", said.all());
+        assert!(said.stderr.contains(&format!("own.jsonl:{}", code + 1)), "{}", said.all());
+        assert!(!said.all().contains("Zanzibar") && !said.all().contains("998.7"), "{}", said.all());
+    }
+}
+
 /// RG-08: the judge is off until it is named; then it holds answers against their sources.
 #[test]
 fn a_judge_holds_answers_against_their_sources() {

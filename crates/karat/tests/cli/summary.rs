@@ -124,6 +124,48 @@ fn what_is_not_curated_is_told_from_what_is_broken() {
     assert!(said.code == 1 && said.stderr.contains("reference.json"), "{}", said.all());
 }
 
+/// SU-03, SU-04: a candidate that is no text, or an empty file, is broken, not missing, and counts.
+#[test]
+fn a_candidate_without_text_is_broken() {
+    let place = Place::new();
+    for name in ["empty", "fine", "noise"] {
+        let reference = json!({"reference": {"title": "Fix it", "outcome": "success"}});
+        place.write(&format!("c/{name}/reference.json"), &reference.to_string());
+    }
+    place.write("d/fine.json", &json!({"title": "Fix it", "outcome": "success"}).to_string());
+    place.write("d/empty.json", "");
+    std::fs::write(place.path().join("d/noise.json"), b"\xff").unwrap();
+    let said = place.karat(&["run", "summary", "-p", "corpus=c", "-p", "candidates=d", "--run-id", "s"]);
+    assert_eq!(said.code, 2, "{}", said.all());
+    let report = place.report("s");
+    let corpus = &report["analyses"]["summary_corpus"];
+    assert_eq!((&corpus["corpus_size"], &corpus["failed"]), (&json!(3), &json!(0)));
+    assert!((corpus["overall_mean"].as_f64().unwrap() - 1.0 / 3.0).abs() < 1e-12);
+    for name in ["empty", "noise"] {
+        assert!(dimension(session(corpus, name), "title").1.starts_with("broken_candidate: "), "{corpus}");
+    }
+}
+
+/// SU-01, SU-04: a folder of candidates that does not exist is a wrong path, not a corpus without candidates.
+#[test]
+fn absent_candidates_are_no_quality() {
+    let place = Place::new();
+    for verb in ["validate", "run"] {
+        let said = place.karat(&[verb, "summary", "-p", "candidates=nocand"]);
+        assert_eq!(said.code, 1, "{}", said.all());
+        assert!(said.stderr.contains("there is no file or folder nocand"), "{}", said.all());
+    }
+}
+
+/// SU-01: an outcome is one of three.
+#[test]
+fn an_outcome_that_is_none_is_refused() {
+    let place = Place::new();
+    place.write("c/one/reference.json", &json!({"reference": {"title": "Fix it", "outcome": "sucess"}}).to_string());
+    let said = place.karat(&["validate", "summary", "-p", "corpus=c"]);
+    assert!(said.code == 1 && said.stderr.contains("reference.outcome"), "{}", said.all());
+}
+
 /// SU-01: a reference of the wrong shape is an error of the dataset with its place.
 #[test]
 fn a_wrong_reference_is_an_error_of_the_dataset() {
