@@ -128,6 +128,9 @@ impl<'a> Parser<'a> {
                     return Ok(true);
                 }
                 None if self.truncated => return Err(self.problem("the reply is cut off here")),
+                None if self.is_cut_in_a_number() => {
+                    return Err(self.problem("the reply ends in a number, which may have had more digits"));
+                }
                 None => {
                     self.repair("a missing closing bracket");
                     return Ok(true);
@@ -150,6 +153,11 @@ impl<'a> Parser<'a> {
                 Some(_) => return Ok(false),
             }
         }
+    }
+
+    /// Whether the text ends with a digit: what was 10 may have become 1.
+    fn is_cut_in_a_number(&self) -> bool {
+        self.text.ends_with(|c: char| c.is_ascii_digit() || c == '.')
     }
 
     fn key(&mut self) -> Result<String, Problem> {

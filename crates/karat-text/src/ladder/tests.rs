@@ -61,7 +61,7 @@ fn common_mistakes_are_repaired() {
     repaired("{\"a\": \"x\"\n\"b\": [1, 2]}", json!({"a": "x", "b": [1, 2]}));
     repaired("{\"a\": \"one\ntwo\"}", json!({"a": "one\ntwo"}));
     repaired("{\"a\": \"she said \"no\", then left\", \"b\": 1}", json!({"a": "she said \"no\", then left", "b": 1}));
-    repaired("{\"a\": [\"x\" \"y\",], \"b\": {\"c\": 1", json!({"a": ["x", "y"], "b": {"c": 1}}));
+    repaired("{\"a\": [\"x\" \"y\",], \"b\": {\"c\": true", json!({"a": ["x", "y"], "b": {"c": true}}));
     repaired("{\"a\": [1, 2}", json!({"a": [1, 2]}));
     repaired("{\"a\": 1]}", json!({"a": 1}));
     repaired("{\"a\": +1, \"b\": .5, \"c\": 5., \"d\": 1_000}", json!({"a": 1, "b": 0.5, "c": 5.0, "d": 1000}));
@@ -106,8 +106,11 @@ fn what_is_in_doubt_is_refused() {
 /// CL-06, CL-15: a reply that was cut off is not closed as if it were whole.
 #[test]
 fn a_truncated_reply_is_not_closed() {
-    let text = "{\"a\": 1, \"b\": [2";
+    let text = "{\"a\": 1, \"b\": [\"two\"";
     assert_eq!(object(text).1, Rung::Repaired);
+    for number in ["{\"a\": 1", "{\"a\": [7, 1", "{\"a\": {\"b\": 0."] {
+        assert!(refused(number).to_string().contains("more digits"), "{}", refused(number));
+    }
     let error = Ladder::new(Expectation::Object).truncated(true).climb(text).unwrap_err();
     assert!(error.to_string().contains("cut off"), "{error}");
 }
