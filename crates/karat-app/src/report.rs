@@ -103,12 +103,12 @@ impl App {
         Ok((String::from_utf8_lossy(&bytes).into_owned(), exit))
     }
 
-    /// The summary of a run for a terminal.
-    pub fn summary(&self, run: &str) -> Result<String, AppError> {
+    /// The summary of a run for a terminal, and the exit code of its results.
+    pub fn summary(&self, run: &str) -> Result<(String, Exit), AppError> {
         let stored = self.stored(run)?;
         let findings = findings(&stored)?;
-        let (context, _) = self.context(&stored, &findings, false)?;
-        Ok(karat_report::terminal::render(Report { findings: &findings, rows: &stored, context: &context }))
+        let (context, exit) = self.context(&stored, &findings, false)?;
+        Ok((karat_report::terminal::render(Report { findings: &findings, rows: &stored, context: &context }), exit))
     }
 
     /// What is said beside the findings, and the exit code that follows from both.

@@ -10,6 +10,7 @@
 //! | [`chunk`] | how a long text or list is cut into pieces |
 //! | [`fence`] | how untrusted text is shown to a model so that it cannot pass for instructions |
 //! | [`ladder`] | which JSON value a model meant |
+//! | [`kind`] | what a JSON value is, in words |
 //! | [`merge`] | how the outputs of pieces become one |
 //! | [`redact`] | a text without personal data and keys |
 //! | [`similar`] | how alike two texts are |
@@ -17,6 +18,7 @@
 pub mod chunk;
 pub mod fence;
 pub mod gaps;
+pub mod kind;
 pub mod ladder;
 pub mod merge;
 pub mod path;

@@ -1,6 +1,7 @@
 //! `chunk` and `merge`: an action over the pieces of a text or a list, and what becomes of its answers.
 
 use karat_text::chunk;
+use karat_text::kind::kind;
 use karat_text::template::{Context, Expression, TemplateError};
 use karat_types::{CellError, ChunkSize, Merge, MergeHow, Note, NoteKind, StepSpec};
 use serde_json::{Value, json};
@@ -60,7 +61,7 @@ impl Cutter {
                     "step `{}`: `chunk.of: {}` is {}, but only a text or a list can be cut",
                     step.id,
                     spec.of,
-                    kind_of(other)
+                    kind(other)
                 );
                 return Err(StepEnd::Failed(CellError::new("template", message)));
             }
@@ -91,16 +92,5 @@ pub(super) fn united(step: &StepSpec, values: Vec<Value>) -> Value {
         (Some(merge), _) => karat_text::merge::merge(merge, values),
         (None, Some(_)) => karat_text::merge::merge(&concat, values),
         (None, None) => values.into_iter().next().unwrap_or(Value::Null),
-    }
-}
-
-fn kind_of(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "true or false",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a text",
-        Value::Array(_) => "a list",
-        Value::Object(_) => "an object",
     }
 }

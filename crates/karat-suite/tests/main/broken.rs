@@ -69,6 +69,7 @@ snapshots! {
     path_that_matches_no_row: shown("metric: contains", "metric: contains, reference: targte");
     bad_expression: shown("id: id,", "id: id, where: \"{{ sample.topic }}\",");
     cyclic_use: shown("scorers:", "  one: [ { use: two } ]\n  two: [ { use: one } ]\nscorers:");
+    a_bare_metric: shown("{ metric: contains }", "contains");
     unknown_use: shown("scorers:", "  one: [ { use: dircet } ]\nscorers:");
     two_actions: shown("id: ask,", "id: ask, recorded: { column: target },");
     no_action: shown("prompt: { text: \"{{ sample.question }}\" }", "version: v1");

@@ -33,6 +33,7 @@ mod words;
 
 use std::fmt;
 
+use crate::kind::kind;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -309,16 +310,5 @@ fn is_substantial(value: &Value) -> bool {
         Value::Object(members) => !members.is_empty(),
         Value::Array(items) => items.iter().any(|item| item.is_object() || item.is_array() || item.is_string()),
         _ => true,
-    }
-}
-
-fn kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "true or false",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a text",
-        Value::Array(_) => "a list",
-        Value::Object(_) => "an object",
     }
 }

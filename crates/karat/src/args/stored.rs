@@ -136,12 +136,13 @@ pub struct LsArgs {
 }
 
 #[derive(Debug, Args)]
-#[command(override_usage = "karat trace [OPTIONS] [RUN] <CELL>")]
+#[command(allow_missing_positional = true)]
 pub struct TraceArgs {
-    /// Run (id, its beginning, or `latest`, which is the default) and cell: its number in `karat show`, or
-    /// `sample/model/variant[/trial]`
-    #[arg(num_args = 1..=2, required = true, value_names = ["RUN", "CELL"])]
-    pub place: Vec<String>,
+    /// Id of the run, its beginning, or `latest`
+    #[arg(default_value = "latest")]
+    pub run: String,
+    /// The cell: its number in `karat show`, or `sample/model/variant[/trial]`
+    pub cell: String,
     /// As JSON
     #[arg(long)]
     pub json: bool,

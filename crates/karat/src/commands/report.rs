@@ -46,13 +46,13 @@ pub fn rows(edge: &Edge<'_>, run: &str, output: &OutputArgs) -> Result<Option<Ex
         return Ok(None);
     }
     let Some(rows) = edge.app.printed_rows(run)? else { return Ok(None) };
-    let (_, exit) = edge.app.report_text(run, Format::Json, false)?;
+    let (summary, exit) = edge.app.summary(run)?;
     if !rows.is_empty() {
         edge.printer.data(&rows)?;
     }
     match exit {
         Exit::GateFailed => edge.printer.say(&edge.app.gate(run, &Gating::default())?.terminal()),
-        Exit::HarnessError => edge.printer.say(&edge.app.summary(run)?),
+        Exit::HarnessError => edge.printer.say(&summary),
         _ => {}
     }
     Ok(Some(exit))

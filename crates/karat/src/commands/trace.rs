@@ -8,12 +8,7 @@ use crate::args::TraceArgs;
 use crate::failure::Failure;
 
 pub fn trace(edge: &Edge<'_>, args: &TraceArgs) -> Result<Exit, Failure> {
-    let (run, cell) = match args.place.as_slice() {
-        [run, cell, ..] => (run.as_str(), cell),
-        [cell] => ("latest", cell),
-        [] => return Ok(Exit::Pass),
-    };
-    let trace = edge.app.trace(run, cell)?;
+    let trace = edge.app.trace(&args.run, &args.cell)?;
     if args.json {
         edge.json(&trace)?;
     } else {

@@ -50,3 +50,37 @@ fn schemas_are_printed() {
     let schema: Value = serde_json::from_str(&place.fine(&["schema", "report"]).stdout).unwrap();
     assert!(schema["properties"]["leaderboards"].is_object());
 }
+
+/// BY-05: without history an output is taken to have a tenth of its bound to all of it, and so is what its judge reads.
+#[test]
+fn a_judges_input_is_a_range() {
+    let place = Place::new();
+    place.write("data.jsonl", &questions(2));
+    let judged = suite("http://127.0.0.1:9/v1").replace("{ metric: contains }", "{ rubric: { ask: Is it good? } }");
+    place.write("karat.yaml", &format!("{judged}judges: [gpt-4.1]\n"));
+    let plan: Value = serde_json::from_str(&place.fine(&["plan", "--json"]).stdout).unwrap();
+    let of = |role: bool| plan["models"].as_array().unwrap().iter().find(|it| it["judge"] == role).unwrap().clone();
+    let (model, judge) = (of(false), of(true));
+    let (least, most) = (judge["input_tokens"][0].as_u64().unwrap(), judge["input_tokens"][1].as_u64().unwrap());
+    let shorter = model["output_tokens"][1].as_u64().unwrap() - model["output_tokens"][0].as_u64().unwrap();
+    assert!(most - least >= shorter, "{plan}");
+    assert!(place.fine(&["plan", "--trials", "3"]).stdout.contains(" × 3 trials = "));
+    assert!(!place.fine(&["plan"]).stdout.contains("trials"));
+}
+
+/// CL-18: models with the same score are said to be level; none is called best or worst.
+#[test]
+fn a_tie_is_said() {
+    let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();
+    let place = Place::new();
+    place.write("data.jsonl", &questions(3));
+    let one = suite(&provider.base_url());
+    let entry = one.lines().find(|line| line.starts_with("models:")).unwrap();
+    let inner = entry.trim_start_matches("models: [").trim_end_matches(']').to_owned();
+    let two = format!("models: [{inner}, {}]", inner.replacen("id: mock", "id: twin", 1));
+    place.write("karat.yaml", &one.replace(entry, &two));
+    let said = place.fine(&["run", "--run-id", "a"]);
+    assert!(said.stdout.contains("all 2 have the same score"), "{}", said.all());
+    assert!(!said.stdout.contains("worst"), "{}", said.all());
+    assert!(place.fine(&["report", "a", "--format", "md", "-o", "-"]).stdout.contains("All 2 have the same score."));
+}

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use karat_text::kind::kind;
 use karat_types::{BreakdownSpec, DiagnosticSpec, FieldType, Rubric};
 use serde_json::{Map, Value, json};
 
-use super::grade::{Grading, kind};
+use super::grade::Grading;
 use super::{Remarks, escape, forgives_absence, places};
 
 /// Stands in for a text that a degraded reply leaves out.

@@ -1,5 +1,6 @@
 //! One score: a number on a scale, or a word with a value.
 
+use karat_text::kind::kind;
 use karat_types::{Absent, Invalid, OutOfRange, Scale};
 use serde_json::Value;
 
@@ -154,17 +155,6 @@ impl Grading<'_> {
                 format!("from {lo} to {hi}")
             }
         }
-    }
-}
-
-pub(super) fn kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "true or false",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a text",
-        Value::Array(_) => "a list",
-        Value::Object(_) => "an object",
     }
 }
 

@@ -1,9 +1,9 @@
 //! The judge's words.
 
+use karat_text::kind::kind;
 use karat_types::Rationale;
 use serde_json::{Map, Value};
 
-use super::grade::kind;
 use super::{Remarks, escape, places};
 
 /// The rationale: long enough, and cut where it is too long.
