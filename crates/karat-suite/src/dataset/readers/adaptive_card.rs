@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Block, Document, ReadError};
+use super::{Block, Document, ReadError, links};
 use crate::jsonl;
 
 /// The document of a card.
@@ -28,6 +28,7 @@ fn walk(value: &Value, document: &mut Document) {
                 Some("TextBlock") => {
                     if let Some(block) = text("text") {
                         let is_heading = is_heading(text("weight"), text("size"), text("style"));
+                        document.links.extend(links::inline(block).map(str::to_owned));
                         document.blocks.push(Block { text: block.to_owned(), is_heading, is_code: false });
                     }
                 }

@@ -1,7 +1,7 @@
 //! HTML: the visible text by block, headings, links. A tolerant reader of pages, not a validator: whatever is between
 //! `<` and `>` is a tag, scripts and styles are left out, list items begin with `- `.
 
-use super::{Block, Document};
+use super::{Block, Document, links};
 
 /// Elements whose content nobody sees.
 const HIDDEN: &[&str] = &["script", "style", "noscript", "template", "svg"];
@@ -10,6 +10,9 @@ const INLINE: &[&str] = &[
     "a", "abbr", "b", "bdi", "bdo", "cite", "code", "data", "dfn", "em", "font", "i", "img", "kbd", "label", "mark",
     "q", "s", "samp", "small", "span", "strong", "sub", "sup", "time", "u", "var", "wbr",
 ];
+
+/// Elements that show code: what stands there is an example, and no source.
+const CODE: &[&str] = &["code", "pre", "samp", "kbd"];
 
 /// The document of a page.
 pub(super) fn document(text: &str) -> Document {
@@ -22,7 +25,12 @@ pub(super) fn document(text: &str) -> Document {
             rest = comment.find("-->").map_or("", |end| &comment[end + 3..]);
             continue;
         }
-        let Some(close) = rest.find('>') else { break };
+        if !rest[1..].starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '/' | '!' | '?')) {
+            page.text("<");
+            rest = &rest[1..];
+            continue;
+        }
+        let Some(close) = tag_end(rest) else { break };
         let tag = &rest[1..close];
         rest = &rest[close + 1..];
         let name = name(tag);
@@ -37,43 +45,77 @@ pub(super) fn document(text: &str) -> Document {
     page.document
 }
 
+/// Where the tag that a text begins with ends: at its `>`, those in quotes apart.
+fn tag_end(text: &str) -> Option<usize> {
+    let mut quote = None;
+    let mut before = ' ';
+    for (at, c) in text.char_indices() {
+        match quote {
+            Some(open) if c == open => quote = None,
+            Some(_) => {}
+            // A quote belongs to a value; elsewhere it is a slip of the author.
+            None if matches!(c, '"' | '\'') && before == '=' => quote = Some(c),
+            None if c == '>' => return Some(at),
+            None => {}
+        }
+        if !c.is_whitespace() {
+            before = c;
+        }
+    }
+    text.find('>')
+}
+
 /// What follows the end of an element.
 fn behind<'a>(text: &'a str, name: &str) -> &'a str {
-    let lower = text.to_ascii_lowercase();
-    match lower.find(&format!("</{name}")) {
-        Some(at) => text[at..].find('>').map_or("", |end| &text[at + end + 1..]),
-        None => "",
-    }
+    let is_end = |at: &usize| {
+        let rest = text.as_bytes().get(at + 2..at + 2 + name.len());
+        rest.is_some_and(|rest| rest.eq_ignore_ascii_case(name.as_bytes()))
+    };
+    let end = text.match_indices("</").map(|(at, _)| at).find(is_end);
+    end.and_then(|at| Some(&text[at + text[at..].find('>')? + 1..])).unwrap_or_default()
 }
 
 #[derive(Default)]
 struct Page {
     document: Document,
     block: String,
+    /// What of the block is neither code nor the text of a link.
+    prose: String,
     is_heading: bool,
     is_title: bool,
+    /// Elements around that show code.
+    code: Vec<String>,
+    /// Whether a block of code is open.
     is_code: bool,
+    is_link: bool,
 }
 
 impl Page {
     fn text(&mut self, raw: &str) {
-        let text = unescape(raw);
-        for (at, word) in text.split_whitespace().enumerate() {
-            let begins = at > 0 || text.starts_with(char::is_whitespace);
-            if begins && !self.block.is_empty() && !self.block.ends_with(' ') {
-                self.block.push(' ');
-            }
-            self.block.push_str(word);
+        let text = html_escape::decode_html_entities(raw);
+        if self.is_code {
+            self.block.push_str(&text);
+            return;
         }
-        if text.ends_with(char::is_whitespace) && !self.block.is_empty() && !self.block.ends_with(' ') {
-            self.block.push(' ');
+        collapse(&text, &mut self.block);
+        match self.code.is_empty() && !self.is_link {
+            true => collapse(&text, &mut self.prose),
+            false => self.prose.push(' '),
         }
     }
 
     fn tag(&mut self, tag: &str, name: &str) {
         let is_end = tag.starts_with('/');
-        if name == "a" && !is_end {
-            self.document.links.extend(attribute(tag, "href").filter(|url| url.starts_with("http")));
+        if name == "a" {
+            let target = attribute(tag, "href").filter(|url| !is_end && self.code.is_empty() && links::is_web(url));
+            self.is_link = target.is_some();
+            self.document.links.extend(target);
+        }
+        if CODE.contains(&name) {
+            match is_end {
+                false => self.code.push(name.to_owned()),
+                true => self.code.truncate(self.code.iter().rposition(|open| open == name).unwrap_or(self.code.len())),
+            }
         }
         if INLINE.contains(&name) {
             return;
@@ -90,7 +132,8 @@ impl Page {
 
     /// Ends the block that is under way.
     fn close(&mut self) {
-        let text = std::mem::take(&mut self.block).trim_end().to_owned();
+        let text = std::mem::take(&mut self.block).trim_end().trim_start_matches('\n').to_owned();
+        let prose = std::mem::take(&mut self.prose);
         let (is_heading, is_title) = (std::mem::take(&mut self.is_heading), std::mem::take(&mut self.is_title));
         if text.is_empty() || text == "-" {
             return;
@@ -98,8 +141,23 @@ impl Page {
         if is_title {
             self.document.title.get_or_insert(text);
         } else {
+            self.document.links.extend(links::inline(&prose).map(str::to_owned));
             self.document.blocks.push(Block { text, is_heading, is_code: self.is_code });
         }
+    }
+}
+
+/// Appends a text with every white space in it one blank, as a page shows it.
+fn collapse(text: &str, to: &mut String) {
+    for (at, word) in text.split_whitespace().enumerate() {
+        let begins = at > 0 || text.starts_with(char::is_whitespace);
+        if begins && !to.is_empty() && !to.ends_with(' ') {
+            to.push(' ');
+        }
+        to.push_str(word);
+    }
+    if text.ends_with(char::is_whitespace) && !to.is_empty() && !to.ends_with(' ') {
+        to.push(' ');
     }
 }
 
@@ -110,59 +168,15 @@ fn name(tag: &str) -> String {
 
 /// The value of an attribute, in quotes or bare.
 fn attribute(tag: &str, wanted: &str) -> Option<String> {
-    let at = tag.to_ascii_lowercase().find(&format!("{wanted}="))? + wanted.len() + 1;
-    let rest = tag.get(at..)?.trim_start();
-    let value = match rest.chars().next()? {
-        quote @ ('"' | '\'') => rest[1..].split(quote).next()?,
-        _ => rest.split_whitespace().next()?,
+    let lower = tag.to_ascii_lowercase();
+    let value = lower.match_indices(wanted).find_map(|(at, _)| {
+        let is_whole = tag[..at].ends_with(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '/'));
+        let value = tag[at + wanted.len()..].trim_start().strip_prefix('=')?.trim_start();
+        is_whole.then_some(value)
+    })?;
+    let value = match value.chars().next()? {
+        quote @ ('"' | '\'') => value[1..].split(quote).next()?,
+        _ => value.split_whitespace().next()?,
     };
-    Some(unescape(value))
-}
-
-fn unescape(text: &str) -> String {
-    if !text.contains('&') {
-        return text.to_owned();
-    }
-    let mut plain = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find('&') {
-        plain.push_str(&rest[..at]);
-        rest = &rest[at..];
-        let end = rest.char_indices().take(12).find(|(_, c)| *c == ';').map(|(end, _)| end);
-        match end.and_then(|end| Some((character(&rest[1..end])?, end))) {
-            Some((character, end)) => {
-                plain.push(character);
-                rest = &rest[end + 1..];
-            }
-            None => {
-                plain.push('&');
-                rest = &rest[1..];
-            }
-        }
-    }
-    plain.push_str(rest);
-    plain
-}
-
-fn character(entity: &str) -> Option<char> {
-    match entity {
-        "amp" => Some('&'),
-        "lt" => Some('<'),
-        "gt" => Some('>'),
-        "quot" => Some('"'),
-        "apos" => Some('\''),
-        "nbsp" => Some(' '),
-        "ndash" => Some('–'),
-        "mdash" => Some('—'),
-        "hellip" => Some('…'),
-        "euro" => Some('€'),
-        _ => {
-            let number = entity.strip_prefix('#')?;
-            let code = match number.strip_prefix(['x', 'X']) {
-                Some(digits) => u32::from_str_radix(digits, 16).ok()?,
-                None => number.parse().ok()?,
-            };
-            char::from_u32(code)
-        }
-    }
+    Some(html_escape::decode_html_entities(value.trim()).into_owned())
 }

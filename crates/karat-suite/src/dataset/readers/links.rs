@@ -26,7 +26,8 @@ pub(super) fn inline(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-fn is_web(url: &str) -> bool {
+/// Whether an address leads to a host on the web.
+pub(super) fn is_web(url: &str) -> bool {
     let scheme = url.split_once("://").map_or("", |(scheme, _)| scheme);
     ["http", "https"].iter().any(|web| scheme.eq_ignore_ascii_case(web)) && !host(url).is_empty()
 }

@@ -1,83 +1,78 @@
-//! Markdown: headings, lines, links, code. Front matter and fences around code are no text.
+//! Markdown as CommonMark has it, with tables and front matter: headings, blocks as they were written, links.
 
-use super::{Block, Document};
+use std::ops::Range;
 
-/// The document of a Markdown text.
+use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+
+use super::{Block, Document, html};
+
+/// The document of a Markdown text. Its title is that of the front matter, else the first heading of the first level.
 pub(super) fn document(text: &str) -> Document {
+    let options = Options::ENABLE_TABLES
+        | Options::ENABLE_STRIKETHROUGH
+        | Options::ENABLE_YAML_STYLE_METADATA_BLOCKS
+        | Options::ENABLE_PLUSES_DELIMITED_METADATA_BLOCKS;
+    let events: Vec<(Event<'_>, Range<usize>)> = Parser::new_ext(text, options).into_offset_iter().collect();
     let mut document = Document::default();
-    let mut paragraph: Vec<&str> = Vec::new();
-    let mut open: Option<Fence> = None;
-    for line in without_front_matter(text).lines() {
-        let fence = Fence::of(line);
-        if let Some(code) = open {
-            if fence.is_some_and(|fence| fence.closes(code)) {
-                close(&mut paragraph, true, &mut document);
-                open = None;
-            } else {
-                paragraph.push(line);
+    let mut first_heading = None;
+    let mut depth = 0_usize;
+    for (at, (event, place)) in events.iter().enumerate() {
+        match event {
+            Event::Start(tag) if depth == 0 => {
+                depth = 1;
+                let raw = &text[place.clone()];
+                match tag {
+                    Tag::MetadataBlock(_) => document.title = declared_title(raw),
+                    Tag::Heading { level, .. } => {
+                        let block = Block { text: words(&events[at..]), is_heading: true, is_code: false };
+                        if *level == HeadingLevel::H1 {
+                            first_heading.get_or_insert_with(|| block.text.clone());
+                        }
+                        document.blocks.push(block);
+                    }
+                    Tag::HtmlBlock => document.blocks.extend(html::document(raw).blocks),
+                    Tag::CodeBlock(_) => document.blocks.push(Block { is_code: true, ..written(raw) }),
+                    _ => document.blocks.push(written(raw)),
+                }
             }
-        } else if fence.is_some() {
-            close(&mut paragraph, false, &mut document);
-            open = fence;
-        } else if let Some(heading) = heading(line) {
-            close(&mut paragraph, false, &mut document);
-            if document.title.is_none() && line.starts_with("# ") {
-                document.title = Some(heading.to_owned());
-            }
-            document.blocks.push(Block { text: heading.to_owned(), is_heading: true, is_code: false });
-        } else if line.trim().is_empty() {
-            close(&mut paragraph, false, &mut document);
-        } else {
-            paragraph.push(line);
+            Event::Start(_) => depth += 1,
+            Event::End(_) => depth -= 1,
+            _ => {}
         }
     }
-    close(&mut paragraph, open.is_some(), &mut document);
+    document.title = document.title.or(first_heading);
+    document.blocks.retain(|block| !block.text.is_empty());
+    // What a link is in Markdown, HTML says: reference links, raw HTML, code and images among them.
+    let mut page = String::with_capacity(text.len());
+    pulldown_cmark::html::push_html(&mut page, events.into_iter().map(|(event, _)| event));
+    document.links = html::document(&page).links;
     document
 }
 
-fn close(paragraph: &mut Vec<&str>, is_code: bool, document: &mut Document) {
-    if !paragraph.is_empty() {
-        let text = std::mem::take(paragraph).join("\n");
-        document.blocks.push(Block { text, is_heading: false, is_code });
-    }
+/// A block as it stands in the text.
+fn written(raw: &str) -> Block {
+    let text = raw.trim_matches(['\n', '\r']).trim_end().replace("\r\n", "\n");
+    Block { text, ..Block::default() }
 }
 
-/// A line of at least three backticks or tildes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Fence {
-    mark: char,
-    length: usize,
-    /// Whether words follow, as after an opening fence.
-    is_bare: bool,
+/// The words of the heading that the events begin with.
+fn words(events: &[(Event<'_>, Range<usize>)]) -> String {
+    let within = events.iter().take_while(|(event, _)| !matches!(event, Event::End(TagEnd::Heading(_))));
+    let words = within.filter_map(|(event, _)| match event {
+        Event::Text(text) | Event::Code(text) => Some(text.as_ref()),
+        Event::SoftBreak | Event::HardBreak => Some(" "),
+        _ => None,
+    });
+    words.collect::<String>().trim().to_owned()
 }
 
-impl Fence {
-    fn of(line: &str) -> Option<Self> {
-        let line = line.trim();
-        let mark = line.chars().next().filter(|mark| "`~".contains(*mark))?;
-        let rest = line.trim_start_matches(mark);
-        let length = line.len() - rest.len();
-        // Backticks within the line are a span of code, no fence.
-        let is_fence = length >= 3 && !(mark == '`' && rest.contains('`'));
-        is_fence.then_some(Self { mark, length, is_bare: rest.is_empty() })
-    }
-
-    /// Whether it ends code that another one began.
-    fn closes(self, begun: Self) -> bool {
-        self.is_bare && self.mark == begun.mark && self.length >= begun.length
-    }
-}
-
-/// The text of a heading such as `## Local ##`.
-fn heading(line: &str) -> Option<&str> {
-    let rest = line.trim_start_matches('#');
-    let depth = line.len() - rest.len();
-    let text = rest.strip_prefix([' ', '\t'])?.trim().trim_end_matches('#').trim();
-    ((1..=6).contains(&depth) && !text.is_empty()).then_some(text)
-}
-
-fn without_front_matter(text: &str) -> &str {
-    let Some(rest) = text.strip_prefix("---\n").or_else(|| text.strip_prefix("---\r\n")) else { return text };
-    let end = rest.match_indices("\n---").find(|(at, _)| rest[at + 4..].trim_start_matches('\r').starts_with('\n'));
-    end.map_or(text, |(at, _)| &rest[at + 5..])
+/// The `title` of front matter, in YAML or TOML.
+fn declared_title(front_matter: &str) -> Option<String> {
+    let value = front_matter.lines().find_map(|line| {
+        let rest = line.strip_prefix("title")?.trim_start();
+        Some(rest.strip_prefix([':', '='])?.trim())
+    })?;
+    let quoted = ['"', '\''].into_iter().find_map(|quote| value.strip_prefix(quote)?.strip_suffix(quote));
+    let title = quoted.unwrap_or(value);
+    (!title.is_empty()).then(|| title.to_owned())
 }
