@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::strict::Parsed;
+use super::strict::{self, Duplicate, Parsed};
 use super::words::{Word, skip_space, word};
 use super::{LadderError, candidates, quotes, words};
 use quotes::Place;
@@ -68,7 +68,7 @@ struct Parser<'a> {
     /// The closing brackets that are waited for.
     open: Vec<char>,
     repairs: BTreeMap<&'static str, u32>,
-    duplicates: Vec<String>,
+    duplicates: Vec<Duplicate>,
 }
 
 impl<'a> Parser<'a> {
@@ -99,10 +99,7 @@ impl<'a> Parser<'a> {
         while !self.ends('}', members.is_empty())? {
             let key = self.key()?;
             let value = self.value(Place::Member)?;
-            if members.contains_key(&key) {
-                self.duplicates.push(key.clone());
-            }
-            members.insert(key, value);
+            strict::insert(&mut members, key, value, &mut self.duplicates);
             self.separator(candidates::begins_with_key)?;
         }
         Ok(Value::Object(members))

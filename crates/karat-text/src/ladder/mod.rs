@@ -90,6 +90,9 @@ pub struct Found {
     pub rung: Rung,
     /// What was lenient about it: repairs, keys that stand twice. Empty when nothing was.
     pub notes: Vec<String>,
+    /// Keys that stand twice in one object and say different things. The last one is the value; whether that is good enough
+    /// the caller knows.
+    pub contradictions: Vec<String>,
 }
 
 /// Why there is no value.
@@ -275,13 +278,15 @@ impl<'a> Ladder<'a> {
 
     fn accept(&self, parsed: Parsed, rung: Rung) -> Option<Found> {
         let notes = parsed.notes();
+        let differing = parsed.duplicates.iter().filter(|duplicate| duplicate.differs);
+        let contradictions = differing.map(|duplicate| duplicate.key.clone()).collect();
         match (self.expectation, parsed.value) {
             (Expectation::Any, value) | (Expectation::Object, value @ Value::Object(_)) => {
-                Some(Found { value, rung, notes })
+                Some(Found { value, rung, notes, contradictions })
             }
             (Expectation::Object, Value::Array(mut items)) if items.len() == 1 => {
                 let value = items.pop().filter(Value::is_object)?;
-                Some(Found { value, rung, notes }.noting("the object stood in a list"))
+                Some(Found { value, rung, notes, contradictions }.noting("the object stood in a list"))
             }
             _ => None,
         }

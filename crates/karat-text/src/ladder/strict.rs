@@ -9,13 +9,29 @@ use serde_json::{Map, Value};
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Parsed {
     pub value: Value,
-    pub duplicates: Vec<String>,
+    pub duplicates: Vec<Duplicate>,
+}
+
+/// A key that stands twice in an object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Duplicate {
+    pub key: String,
+    /// Whether it says something else the second time.
+    pub differs: bool,
 }
 
 impl Parsed {
     pub fn notes(&self) -> Vec<String> {
-        self.duplicates.iter().map(|key| format!("the key {key:?} stood twice; the last one counts")).collect()
+        self.duplicates.iter().map(|it| format!("the key {:?} stood twice; the last one counts", it.key)).collect()
     }
+}
+
+/// Adds a member to an object; a key that is there already is noted.
+pub(super) fn insert(members: &mut Map<String, Value>, key: String, value: Value, duplicates: &mut Vec<Duplicate>) {
+    if let Some(before) = members.get(&key) {
+        duplicates.push(Duplicate { key: key.clone(), differs: *before != value });
+    }
+    members.insert(key, value);
 }
 
 /// The text as one JSON value.
@@ -101,10 +117,7 @@ impl<'de> Visitor<'de> for Reader {
         let (mut members, mut duplicates) = (Map::new(), Vec::new());
         while let Some((key, mut member)) = access.next_entry::<String, Parsed>()? {
             duplicates.append(&mut member.duplicates);
-            if members.contains_key(&key) {
-                duplicates.push(key.clone());
-            }
-            members.insert(key, member.value);
+            insert(&mut members, key, member.value, &mut duplicates);
         }
         Ok(Parsed { value: Value::Object(members), duplicates })
     }

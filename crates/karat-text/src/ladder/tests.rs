@@ -130,7 +130,11 @@ fn lenience_is_noted() {
     let twice = found("{\"a\": 1, \"a\": 2}");
     assert_eq!((twice.value, twice.rung), (json!({"a": 2}), Rung::Direct));
     assert_eq!(twice.notes, ["the key \"a\" stood twice; the last one counts"]);
-    assert_eq!(found("{'a': 1, 'a': 2}").notes[0], "the key \"a\" stood twice; the last one counts");
+    assert_eq!(twice.contradictions, ["a"]);
+    assert_eq!(found("{\"b\": {\"a\": 1, \"a\": 1}}").contradictions, Vec::<String>::new());
+    let repaired = found("{'a': 1, 'a': 2}");
+    assert_eq!(repaired.notes[0], "the key \"a\" stood twice; the last one counts");
+    assert_eq!(repaired.contradictions, ["a"]);
     assert_eq!(
         found("{a: 1, b: 2,}").notes,
         ["repaired: a key without quotes (2 times)", "repaired: a trailing comma"]

@@ -6,8 +6,11 @@ use serde_json::Value;
 
 use super::Remarks;
 
-/// How far a number may be from a step or a bound and still count as on it: the error of a judge's own arithmetic.
+/// How far beyond a bound a number may be and still count as on it: the error of a judge's own arithmetic.
 const TOLERANCE: f64 = 1e-6;
+
+/// How far from a step a number may be: the error of writing 0.1 × 3 in binary, and nothing that a judge meant.
+const ROUNDING: f64 = 1e-9;
 
 /// Reads the scores of one dimension.
 pub(super) struct Grading<'a> {
@@ -130,11 +133,16 @@ impl Grading<'_> {
         pointer: &str,
         remarks: &mut Remarks,
     ) -> Option<f64> {
-        let inside = (lo - TOLERANCE..=hi + TOLERANCE).contains(&number);
         let nearest = step.map_or(number, |step| lo + ((number - lo) / step).round() * step).clamp(lo, hi);
-        let fits = inside && (number - nearest).abs() <= TOLERANCE;
+        let distance = (number - nearest).abs();
+        let fits = distance <= if step.is_some() { ROUNDING } else { TOLERANCE };
         match (fits, self.invalid.out_of_range) {
-            (true, _) => Some(nearest),
+            (true, _) => {
+                if distance > ROUNDING {
+                    remarks.lenience(format!("`{}` was {number} and counts as {nearest}", self.name));
+                }
+                Some(nearest)
+            }
             (false, OutOfRange::Clamp) => {
                 remarks.lenience(format!("`{}` was {number} and was moved to {nearest}", self.name));
                 Some(nearest)

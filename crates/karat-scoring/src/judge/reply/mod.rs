@@ -88,6 +88,7 @@ pub fn read(rubric: &Rubric, reply: &Reply, origins: &BTreeMap<String, Vec<usize
         },
     })?;
     let mut reading = Reader::new(rubric, &found.value).read(rubric, origins);
+    reading.problems.extend(contradictions(rubric, &found.contradictions));
     reading.rung = found.rung;
     if found.rung != Rung::Direct {
         reading.notes.insert(0, note(NoteKind::Lenient, format!("the reply was read on the rung `{}`", found.rung)));
@@ -192,6 +193,19 @@ impl<'a> Reader<'a> {
         };
         Grade { value, reason: None }
     }
+}
+
+/// Scores that a reply gives twice, and differently: which one is meant nobody knows.
+fn contradictions(rubric: &Rubric, keys: &[String]) -> Vec<Problem> {
+    let dimensions = rubric.dimensions.iter().chain(rubric.breakdowns.iter().flat_map(|breakdown| &breakdown.scores));
+    let overall = rubric.overall.iter().map(|overall| overall.id.as_str());
+    let scores: Vec<&str> = dimensions.map(|dimension| dimension.name.as_str()).chain(overall).collect();
+    let twice = keys.iter().filter(|key| scores.contains(&key.as_str()) || places::SCORE.contains(&key.as_str()));
+    let problem = |key: &String| Problem {
+        pointer: String::new(),
+        message: format!("`{key}` stands twice in one object, with different values"),
+    };
+    twice.map(problem).collect()
 }
 
 /// Whether a key of the reply is asked for, so that what stands under it is no wrapping.

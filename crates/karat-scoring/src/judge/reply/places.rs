@@ -107,8 +107,11 @@ impl<'a> Scores<'a> {
     }
 }
 
+/// Names under which a score stands beside its reason.
+pub(super) const SCORE: [&str; 4] = ["score", "value", "grade", "rating"];
+
 fn score(members: &Map<String, Value>) -> Option<(&'static str, &Value)> {
-    ["score", "value", "grade", "rating"].into_iter().find_map(|field| Some((field, members.get(field)?)))
+    SCORE.into_iter().find_map(|field| Some((field, members.get(field)?)))
 }
 
 fn reason(item: &Value) -> Option<&str> {

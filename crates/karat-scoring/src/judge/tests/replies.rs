@@ -157,13 +157,36 @@ fn briefing_replies() {
     assert!(driven.notes(NoteKind::Lenient)[0].contains("fenced"));
     let embedded = format!("I saw {{\"draft\": true}}. {good}");
     assert_eq!(briefing(with_sources(), &[&embedded]).verdict.rung, Some(Rung::Embedded));
-    let fraction = good.replace("\"novelty\": 3", "\"novelty\": 3.5");
-    let driven = briefing(with_sources(), &[&fraction, &fraction]);
+    for off in ["3.5", "3.0000001", "5.0000001", "0", "6"] {
+        let reply = good.replace("\"novelty\": 3", &format!("\"novelty\": {off}"));
+        let driven = briefing(with_sources(), &[&reply, &reply]);
+        let wanted = format!("/novelty: `novelty` is {off}, but must be a number from 1 to 5 in steps of 1");
+        assert!(driven.error().contains(&wanted), "{}", driven.error());
+    }
+    // Written as a text, the number is beyond doubt: it counts, and is noted.
+    let text = briefing(with_sources(), &[&good.replace("\"novelty\": 3", "\"novelty\": \"3\"")]);
+    assert_eq!(text.number("novelty"), 3.0);
+    assert_eq!(text.notes(NoteKind::Lenience), ["`novelty` was written as \"3\""]);
+}
+
+/// BR-06, BY-07: a score that stands twice with different values is nobody's score; one that says the same twice is.
+#[test]
+fn scores_that_contradict_each_other_are_unscored() {
+    let reply = |scores: &str| {
+        format!(
+            "{{{scores}, \"source_diversity\": 2, \"signal_density\": 5, \"coherence\": 4, \"notes\": \"Draft.\", \"notes\": \"Fine.\"}}"
+        )
+    };
+    let twice = reply(r#""factuality": 4, "novelty": 3, "novelty": 5"#);
+    let driven = briefing(with_sources(), &[&twice, &twice]);
     assert!(
-        driven.error().contains("/novelty: `novelty` is 3.5, but must be a number from 1 to 5 in steps of 1"),
+        driven.error().contains("`novelty` stands twice in one object, with different values"),
         "{}",
         driven.error()
     );
+    let same = briefing(with_sources(), &[&reply(r#""factuality": 4, "novelty": 3, "novelty": 3"#)]);
+    assert_eq!((same.number("novelty"), same.slots().len()), (3.0, 1));
+    assert!(same.notes(NoteKind::Lenient).iter().any(|note| note.contains("\"novelty\" stood twice")));
 }
 
 /// BR-03, BR-04: caps lower after parsing, before the composite; the rationale is cut where it is too long.

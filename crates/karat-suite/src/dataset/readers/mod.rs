@@ -78,6 +78,9 @@ impl Reader {
             Self::Html => html::document(text),
             Self::AdaptiveCard => adaptive_card::document(text)?,
         };
+        if document.blocks.is_empty() {
+            return Err(ReadError::Form("it holds no text, so there is nothing to judge".to_owned()));
+        }
         Ok(columns(&document, rules))
     }
 }
@@ -233,6 +236,18 @@ mod tests {
                 (&json!(["Lokales", "Wetter"]), &json!(["Wetter"])),
                 "{row}"
             );
+        }
+    }
+
+    /// BR-19: a file without a word is no document.
+    #[test]
+    fn an_empty_file_is_no_document() {
+        for (reader, text) in [
+            (Reader::Text, " \n\n"),
+            (Reader::Markdown, "---\ntitle: x\n---\n"),
+            (Reader::Html, "<p><img src=\"https://a.example\"></p>"),
+        ] {
+            assert!(matches!(reader.read(text, &rules()), Err(ReadError::Form(_))), "{text}");
         }
     }
 
