@@ -14,8 +14,8 @@ use karat_suite::{Files, LABELLED, Plan};
 use karat_types::{CachePolicy, PlanHeader, RubricScorer, RunRows, ScorerKind, output_key};
 use serde_json::{Map, Value, json};
 
+use crate::baseline::findings;
 use crate::preset::SuiteFiles;
-use crate::report::findings;
 use crate::{App, AppError, Execution, Invocation};
 
 /// So many rounds of a suite are listed.

@@ -9,7 +9,7 @@ use karat_stats::multiplicity::StepRule;
 use karat_stats::seed::Seed;
 use karat_types::{Exit, PlanHeader, RunRows};
 
-use crate::report::findings;
+use crate::baseline::findings;
 use crate::{App, AppError};
 
 /// One side of a comparison.

@@ -7,12 +7,12 @@ use karat_analysis::gate::{check, decide, too_many_errors};
 use karat_analysis::{Findings, Pinned, References, Verdicts, primary};
 use karat_store::StoredRun;
 use karat_suite::{Files, load_policy};
-use karat_types::{Against, AnalysisSpec, Exit, Gate, PlanHeader, Rules, RunHeader, RunRows, RunStatus, Threshold};
+use karat_types::{Against, Exit, Gate, PlanHeader, Rules, RunHeader, RunRows, RunStatus, Threshold};
 use serde::{Deserialize, Serialize};
 
+use crate::baseline::{findings, pinned};
+use crate::begun::begun;
 use crate::preset::SuiteFiles;
-use crate::report::findings;
-use crate::run::begun;
 use crate::{App, AppError};
 
 /// What the command line says of gates, on top of the suite's.
@@ -248,38 +248,12 @@ fn changes(rules: &Rules) -> impl Iterator<Item = &Gate> {
     rules.gates.iter().filter(|gate| gate.max_drop.is_some() || gate.max_rise.is_some())
 }
 
-/// The pinned run that the suite of a run names, where an analysis compares with it and something is pinned.
-///
-/// # Errors
-/// The file cannot be read, or is no pinned run.
-pub(crate) fn baseline(stored: &StoredRun) -> Result<Option<Pinned>, AppError> {
-    let compares = |spec: &AnalysisSpec| spec.with.get("over").is_some_and(|over| over == "baseline");
-    let header = stored.header();
-    let path = begun(header).ok().and_then(|begun| begun.rules.baseline);
-    let Some(path) = path.filter(|_| header.plan.analyses.iter().any(compares)) else { return Ok(None) };
-    match SuiteFiles.read(&path) {
-        Ok(bytes) => pinned(&path, &bytes, &header.plan).map(Some),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(AppError::harness(format!("reading the baseline {path}: {error}"))),
-    }
-}
-
 fn wants_baseline(rules: &Rules) -> bool {
     changes(rules).any(|gate| matches!(gate.against, None | Some(Against::Baseline)))
 }
 
 /// Runs that are looked through for the previous one.
 const RECENT: usize = 1_000;
-
-/// The pinned run of a file, for a run of this plan.
-fn pinned(path: &str, bytes: &[u8], plan: &PlanHeader) -> Result<Pinned, AppError> {
-    let text = std::str::from_utf8(bytes).map_err(|_| "it is not UTF-8 text".to_owned());
-    let sound = |pinned: Pinned| pinned.fits(plan).map(|()| pinned);
-    text.and_then(Pinned::read).and_then(sound).map_err(|what| {
-        AppError::harness(format!("reading the baseline {path}: {what}"))
-            .hint(format!("`karat baseline pin RUN -o {path}` makes a new one"))
-    })
-}
 
 fn impossible(error: karat_analysis::AnalysisError) -> AppError {
     AppError::harness(error.to_string())

@@ -4,7 +4,7 @@ use karat_analysis::Spread;
 use karat_types::RunStatus;
 use serde::Serialize;
 
-use crate::report::findings;
+use crate::baseline::findings;
 use crate::{App, AppError, rfc3339};
 
 /// A metric in one run: how its samples are distributed.

@@ -4,9 +4,13 @@
 //! back. Nothing here prints, reads the environment or exits.
 
 mod address;
+mod adopted;
 mod again;
 mod agree;
+mod allowance;
 mod annotate;
+mod baseline;
+mod begun;
 mod calibrate;
 mod calllog;
 mod catalog;

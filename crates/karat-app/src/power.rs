@@ -3,7 +3,7 @@
 use karat_analysis::power::{MetricPower, power, spreads};
 use karat_suite::Plan;
 
-use crate::report::findings;
+use crate::baseline::findings;
 use crate::{App, AppError};
 
 /// A difference that should be detected.

@@ -5,8 +5,8 @@ use std::path::Path;
 use karat_analysis::Outcome;
 use serde_json::Value;
 
+use crate::baseline::findings;
 use crate::import::read;
-use crate::report::findings;
 use crate::{App, AppError};
 
 /// The analysis of the preset `spans` that has a snapshot's summary figures.

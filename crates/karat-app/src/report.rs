@@ -3,16 +3,16 @@
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use karat_analysis::{Findings, Options, Outcome, Verdicts, analyse};
+use karat_analysis::{Findings, Outcome, Verdicts};
 use karat_report::{Context, Estimate, Report};
 use karat_store::StoredRun;
 use karat_types::{Exit, Layout, RunHeader, RunRows};
 use serde_json::json;
 
-use crate::gates::{baseline, exit, unjudged};
-use crate::run::Begun;
+use crate::baseline::findings;
+use crate::begun::Begun;
+use crate::gates::{exit, unjudged};
 use crate::{App, AppError};
 
 /// A form of the report.
@@ -130,11 +130,6 @@ impl App {
         let store = self.existing_store()?;
         Ok(store.rows(&store.resolve(run)?)?)
     }
-}
-
-pub(crate) fn findings(stored: &StoredRun) -> Result<Findings, AppError> {
-    let options = Options { baseline: baseline(stored)?.map(Arc::new), ..Options::default() };
-    analyse(stored, &options).map_err(|error| AppError::harness(error.to_string()))
 }
 
 fn stream(report: Report<'_>, format: Format, mut out: &mut dyn Write) -> Result<(), AppError> {

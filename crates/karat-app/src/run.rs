@@ -3,34 +3,16 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use karat_engine::{Afresh, CallLog, Estimate, Given, Job, Lengths, Stop, estimate, execute};
+use karat_engine::{CallLog, Estimate, Given, Job, Lengths, Stop, estimate, execute};
 use karat_providers::{Player, Providers, Recorder, Settings, TapeError};
 use karat_store::{Store, StoreError, StoredRun};
 use karat_suite::Plan;
-use karat_types::{Exit, ModelSpec, Moment, Money, Observer, PlanHeader, Rules, RunHeader, RunRows, RunStatus};
-use serde::{Deserialize, Serialize};
+use karat_types::{Exit, ModelSpec, Moment, Money, Observer, PlanHeader, RunHeader, RunRows, RunStatus};
 
-use crate::again::rescoring;
+use crate::adopted::rescoring;
+use crate::allowance::allow;
+use crate::begun::{Begun, begun, known_estimate, same_plan};
 use crate::{App, AppError, Invocation};
-
-/// Money that a run may spend when nothing is said.
-const DEFAULT_CEILING_USD: f64 = 25.0;
-
-/// What a run remembers of its beginning, under `invocation` of its header.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub(crate) struct Begun {
-    /// What it was started with.
-    pub invocation: Invocation,
-    /// What it was expected to cost if nothing had been there, on conservative assumptions.
-    pub estimate: Money,
-    /// The same for one cell, by system; `None` where a price is unknown.
-    pub estimate_per_cell: Vec<Option<Money>>,
-    /// What it is held to.
-    pub rules: Rules,
-    /// The stored run whose outputs it scores, where it makes none.
-    pub score_of: Option<String>,
-}
 
 /// How a run is begun, and who watches it.
 pub struct Execution {
@@ -88,14 +70,7 @@ impl App {
     /// Says what a run would do. Makes no call.
     pub fn estimate(&self, plan: &Plan) -> Result<Estimate, AppError> {
         let store = self.open_store()?;
-        let oldest = plan.header.run.cache.oldest(self.clock.now());
-        let given = Given {
-            oldest: Some(oldest),
-            outputs: None,
-            afresh: known_estimate(&store, &plan.header)?,
-            lengths: known_lengths(&store, &plan.header)?,
-        };
-        Ok(estimate(plan, &store, plan.files(), None, given)?)
+        expected(&store, plan, plan.header.run.cache.oldest(self.clock.now()), None)
     }
 
     /// Runs a plan.
@@ -202,13 +177,9 @@ impl App {
             Some(header) => begun(header)?.rules,
             None => invocation.gates.applied(plan.rules.clone(), &plan.header)?,
         };
-        let files = plan.files();
         let started_at = found.header.as_ref().map_or_else(|| self.clock.now(), |header| header.started_at);
         let oldest = plan.header.run.cache.oldest(started_at);
-        let afresh = if found.outputs.is_none() { known_estimate(&store, &plan.header)? } else { None };
-        let lengths = known_lengths(&store, &plan.header)?;
-        let given = Given { oldest: Some(oldest), outputs: found.outputs.clone(), afresh, lengths };
-        let estimate = estimate(&plan, &store, files.clone(), Some(&found.id), given)?;
+        let estimate = expected(&store, &plan, oldest, Some(&found))?;
         let made = if found.header.is_some() { store.spending(&found.id)?.calls } else { 0 };
         allow(&mut plan, &estimate, invocation, made)?;
         let call_log = self.call_log(&plan.header, invocation)?;
@@ -227,12 +198,12 @@ impl App {
             }
         };
         let job = Job {
+            files: plan.files(),
             plan,
             run: found.id.clone(),
             store,
             ledger,
             providers: Arc::new(providers),
-            files,
             clock: self.clock.clone(),
             observer: execution.observer,
             stop: execution.stop,
@@ -344,27 +315,16 @@ pub(crate) fn check_id(id: &str) -> Result<String, AppError> {
         .hint("use up to 128 letters, digits, `-`, `_`, `.` and `:`, and not `latest`"))
 }
 
-/// What a run remembers of its beginning.
-pub(crate) fn begun(header: &RunHeader) -> Result<Begun, AppError> {
-    serde_json::from_value(header.invocation.clone()).map_err(|error| {
-        AppError::harness(format!("run {} does not say what it was started with: {error}", header.id))
-            .hint("go on with `karat run SUITE … --resume --run-id ID` and the flags it was started with")
-    })
-}
-
-/// What an earlier run of the plan was expected to cost from the beginning, as this version of Karat would say it.
-fn known_estimate(store: &Store, plan: &PlanHeader) -> Result<Option<Afresh>, AppError> {
-    // Prices are no part of a plan's hash.
-    let same = |header: &RunHeader| {
-        header.version == env!("CARGO_PKG_VERSION")
-            && header.plan.models == plan.models
-            && header.plan.judges == plan.judges
+/// What is left to make of a plan, by a run or before one, and what all of it costs.
+fn expected(store: &Store, plan: &Plan, oldest: Moment, found: Option<&Found>) -> Result<Estimate, AppError> {
+    let outputs = found.and_then(|found| found.outputs.clone());
+    let given = Given {
+        oldest: Some(oldest),
+        afresh: if outputs.is_none() { known_estimate(store, &plan.header)? } else { None },
+        outputs,
+        lengths: known_lengths(store, &plan.header)?,
     };
-    let header = store.latest_of_plan(plan.plan_hash)?.filter(same);
-    let begun = header.and_then(|header| serde_json::from_value::<Begun>(header.invocation).ok());
-    Ok(begun
-        .filter(|begun| begun.estimate_per_cell.len() == plan.systems.len())
-        .map(|begun| Afresh { total: begun.estimate, per_cell: begun.estimate_per_cell }))
+    Ok(estimate(plan, store, plan.files(), found.map(|found| found.id.as_str()), given)?)
 }
 
 /// How long replies were in the latest finished run of the suite.
@@ -373,87 +333,4 @@ fn known_lengths(store: &Store, plan: &PlanHeader) -> Result<Lengths, AppError> 
         Some(run) => Ok(Lengths::of(&store.rows(&run)?)?),
         None => Ok(Lengths::default()),
     }
-}
-
-/// A run is gone on with only under the plan that it was begun with.
-fn same_plan(stored: &RunHeader, now: &PlanHeader) -> Result<(), AppError> {
-    if stored.plan.plan_hash == now.plan_hash {
-        return Ok(());
-    }
-    let then = &stored.plan;
-    let mut changed = Vec::new();
-    if then.dataset.hash != now.dataset.hash || then.dataset.rows != now.dataset.rows {
-        changed.push("the dataset");
-    }
-    if then.models != now.models || then.systems.len() != now.systems.len() {
-        changed.push("the models");
-    }
-    if then.variants != now.variants {
-        changed.push("the variants");
-    }
-    if then.scorers != now.scorers || then.judges != now.judges {
-        changed.push("the scorers or judges");
-    }
-    if then.params != now.params {
-        changed.push("the params");
-    }
-    if then.trials != now.trials || then.run.seed != now.run.seed {
-        changed.push("trials or seed");
-    }
-    let what = if changed.is_empty() { "the suite".to_owned() } else { changed.join(", ") };
-    Err(AppError::harness(format!("run {} cannot be gone on with: {what} changed since it was begun", stored.id))
-        .hint("start a new run: what is unchanged is reused. Or undo the change and resume"))
-}
-
-/// A suite that bounds its calls refuses a larger sweep before the first of them (BR-10).
-fn within_calls(plan: &Plan, estimate: &Estimate, made: u64) -> Result<(), AppError> {
-    let run = &plan.header.run;
-    let needed = estimate.calls().0 + made;
-    match run.max_calls.filter(|max| run.refuses_calls && needed > *max) {
-        None => Ok(()),
-        Some(max) => Err(AppError::budget(format!(
-            "the run takes at least {needed} calls, and its suite allows {max}; none was made"
-        ))
-        .hint("raise `--max-calls`, or make the run smaller with `--sample`, `--limit` or `--as-of`")),
-    }
-}
-
-/// Holds the estimate against the budget (law 13) and settles which limit the run has.
-fn allow(plan: &mut Plan, estimate: &Estimate, invocation: &Invocation, made: u64) -> Result<(), AppError> {
-    within_calls(plan, estimate, made)?;
-    let unpriced: Vec<&str> = estimate.unpriced().collect();
-    let declared = plan.header.run.budget_declared;
-    let (low, high) = estimate.cost();
-    if !unpriced.is_empty() && declared {
-        return Err(AppError::budget(format!(
-            "the run has a budget, but nobody knows the price of {}",
-            unpriced.join(", ")
-        ))
-        .hint("declare `price: { input, output }` for it in the suite, or run without a budget and with `--yes`"));
-    }
-    if !unpriced.is_empty() && !invocation.yes {
-        return Err(AppError::budget(format!("nobody knows the price of {}", unpriced.join(", ")))
-            .hint("declare `price: { input, output }` for it in the suite, or approve with `--yes`"));
-    }
-    let budget = plan.header.run.budget_usd.unwrap_or(DEFAULT_CEILING_USD);
-    let limit = Money::from_usd(budget).unwrap_or(Money::ZERO);
-    if declared && estimate.floor() > limit {
-        return Err(AppError::budget(format!(
-            "the run costs at least ${:.6}, and its budget is ${budget:.6}",
-            estimate.floor().usd()
-        ))
-        .hint("raise `--budget-usd`, or make the run smaller with `--limit`, `--models` or `--variants`"));
-    }
-    if !declared && !invocation.yes && high > limit {
-        let range = format!("${:.2} to ${:.2}", low.usd(), high.usd());
-        return Err(AppError::budget(format!(
-            "the run may cost {range}, which is above the default ceiling of ${budget:.2}"
-        ))
-        .hint("approve with `--yes`, set `--budget-usd`, or make the run smaller; `karat plan` shows where it goes"));
-    }
-    if !declared && invocation.yes {
-        let header = Arc::make_mut(&mut plan.header);
-        header.run.budget_usd = None;
-    }
-    Ok(())
 }

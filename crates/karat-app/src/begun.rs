@@ -1,0 +1,77 @@
+//! What a stored run remembers of its beginning, and what a later run takes from it.
+
+use karat_engine::Afresh;
+use karat_store::Store;
+use karat_types::{Money, PlanHeader, Rules, RunHeader};
+use serde::{Deserialize, Serialize};
+
+use crate::{AppError, Invocation};
+
+/// What a run remembers of its beginning, under `invocation` of its header.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Begun {
+    /// What it was started with.
+    pub invocation: Invocation,
+    /// What it was expected to cost if nothing had been there, on conservative assumptions.
+    pub estimate: Money,
+    /// The same for one cell, by system; `None` where a price is unknown.
+    pub estimate_per_cell: Vec<Option<Money>>,
+    /// What it is held to.
+    pub rules: Rules,
+    /// The stored run whose outputs it scores, where it makes none.
+    pub score_of: Option<String>,
+}
+
+/// What a run remembers of its beginning.
+pub(crate) fn begun(header: &RunHeader) -> Result<Begun, AppError> {
+    serde_json::from_value(header.invocation.clone()).map_err(|error| {
+        AppError::harness(format!("run {} does not say what it was started with: {error}", header.id))
+            .hint("go on with `karat run SUITE … --resume --run-id ID` and the flags it was started with")
+    })
+}
+
+/// What an earlier run of the plan was expected to cost from the beginning, as this version of Karat would say it.
+pub(crate) fn known_estimate(store: &Store, plan: &PlanHeader) -> Result<Option<Afresh>, AppError> {
+    // Prices are no part of a plan's hash.
+    let same = |header: &RunHeader| {
+        header.version == env!("CARGO_PKG_VERSION")
+            && header.plan.models == plan.models
+            && header.plan.judges == plan.judges
+    };
+    let header = store.latest_of_plan(plan.plan_hash)?.filter(same);
+    let begun = header.and_then(|header| serde_json::from_value::<Begun>(header.invocation).ok());
+    Ok(begun
+        .filter(|begun| begun.estimate_per_cell.len() == plan.systems.len())
+        .map(|begun| Afresh { total: begun.estimate, per_cell: begun.estimate_per_cell }))
+}
+
+/// A run is gone on with only under the plan that it was begun with.
+pub(crate) fn same_plan(stored: &RunHeader, now: &PlanHeader) -> Result<(), AppError> {
+    if stored.plan.plan_hash == now.plan_hash {
+        return Ok(());
+    }
+    let then = &stored.plan;
+    let mut changed = Vec::new();
+    if then.dataset.hash != now.dataset.hash || then.dataset.rows != now.dataset.rows {
+        changed.push("the dataset");
+    }
+    if then.models != now.models || then.systems.len() != now.systems.len() {
+        changed.push("the models");
+    }
+    if then.variants != now.variants {
+        changed.push("the variants");
+    }
+    if then.scorers != now.scorers || then.judges != now.judges {
+        changed.push("the scorers or judges");
+    }
+    if then.params != now.params {
+        changed.push("the params");
+    }
+    if then.trials != now.trials || then.run.seed != now.run.seed {
+        changed.push("trials or seed");
+    }
+    let what = if changed.is_empty() { "the suite".to_owned() } else { changed.join(", ") };
+    Err(AppError::harness(format!("run {} cannot be gone on with: {what} changed since it was begun", stored.id))
+        .hint("start a new run: what is unchanged is reused. Or undo the change and resume"))
+}
