@@ -2,12 +2,12 @@
 
 use karat_types::{ChatRequest, FinishReason, Message, ModelSpec, Reply, ReplyFormat, Role, Usage};
 use reqwest::Url;
-use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, InvalidHeaderValue};
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue, InvalidHeaderValue};
 use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use crate::codec::{Codec, Unreadable};
+use crate::codec::{Codec, Unreadable, headers};
 use crate::usage::{Count, usage};
 
 /// The messages protocol.
@@ -30,14 +30,8 @@ impl Codec for Anthropic {
     }
 
     fn headers(&self, key: Option<&str>) -> Result<HeaderMap, InvalidHeaderValue> {
-        let mut headers = HeaderMap::with_capacity(4);
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        let mut headers = headers(KEY, key)?;
         headers.insert(VERSION, HeaderValue::from_static("2023-06-01"));
-        if let Some(key) = key {
-            let mut value = HeaderValue::from_str(key)?;
-            value.set_sensitive(true);
-            headers.insert(KEY, value);
-        }
         Ok(headers)
     }
 

@@ -2,9 +2,9 @@
 
 use karat_types::{ChatRequest, ModelSpec, Reply};
 use reqwest::Url;
-use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, InvalidHeaderValue};
+use reqwest::header::{HeaderMap, HeaderName, InvalidHeaderValue};
 
-use crate::codec::{Codec, Unreadable};
+use crate::codec::{Codec, Unreadable, headers};
 use crate::openai::{OFFICIAL, OPENAI};
 
 /// OpenAI's protocol at an Azure resource. The model's name is that of the deployment.
@@ -29,14 +29,7 @@ impl Codec for Azure {
     }
 
     fn headers(&self, key: Option<&str>) -> Result<HeaderMap, InvalidHeaderValue> {
-        let mut headers = HeaderMap::with_capacity(2);
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        if let Some(key) = key {
-            let mut value = HeaderValue::from_str(key)?;
-            value.set_sensitive(true);
-            headers.insert(KEY, value);
-        }
-        Ok(headers)
+        headers(KEY, key)
     }
 
     fn body(&self, model: &ModelSpec, _: &str, request: &ChatRequest) -> serde_json::Result<Vec<u8>> {

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use karat_types::{CallError, CallErrorCode, ChatRequest, ModelSpec, Reply};
 use reqwest::Url;
-use reqwest::header::{HeaderMap, InvalidHeaderValue};
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, InvalidHeaderValue};
 
 use crate::hosts;
 use crate::openai::OPENAI;
@@ -33,6 +33,18 @@ pub trait Codec: Send + Sync {
     /// # Errors
     /// When there is none in it.
     fn parse(&self, body: &[u8]) -> Result<Reply, Unreadable>;
+}
+
+/// The headers of a request with a JSON body, and the one that carries the key.
+pub(crate) fn headers(name: HeaderName, key: Option<&str>) -> Result<HeaderMap, InvalidHeaderValue> {
+    let mut headers = HeaderMap::with_capacity(4);
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    if let Some(key) = key {
+        let mut value = HeaderValue::from_str(key)?;
+        value.set_sensitive(true);
+        headers.insert(name, value);
+    }
+    Ok(headers)
 }
 
 /// Why a body holds no reply.

@@ -44,6 +44,22 @@ pub struct Exchange {
     pub outcome: Result<Reply, CallError>,
 }
 
+impl Exchange {
+    /// No attempt was made, for this reason.
+    pub(crate) fn unmade(error: CallError) -> Self {
+        Self {
+            request: Bytes::new(),
+            response: Bytes::new(),
+            status: None,
+            attempts: 0,
+            latency_ms: 0.0,
+            ran: None,
+            is_replayed: false,
+            outcome: Err(error),
+        }
+    }
+}
+
 /// How a program was asked, and how it ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ran {
@@ -64,14 +80,5 @@ pub(crate) fn milliseconds(latency: Duration) -> f64 {
 /// A call that could not be made.
 pub(crate) fn unsent(message: String) -> Exchange {
     let error = CallError { code: CallErrorCode::Unsupported, message, status: None };
-    Exchange {
-        request: Bytes::new(),
-        response: Bytes::new(),
-        status: None,
-        attempts: 0,
-        latency_ms: 0.0,
-        ran: None,
-        is_replayed: false,
-        outcome: Err(error),
-    }
+    Exchange::unmade(error)
 }

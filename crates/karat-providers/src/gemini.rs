@@ -2,12 +2,12 @@
 
 use karat_types::{ChatRequest, FinishReason, JsonMode, Message, ModelSpec, Reply, ReplyFormat, Role, Usage};
 use reqwest::Url;
-use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, InvalidHeaderValue};
+use reqwest::header::{HeaderMap, HeaderName, InvalidHeaderValue};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use crate::codec::{Codec, Unreadable};
+use crate::codec::{Codec, Unreadable, headers};
 use crate::usage::{Count, usage};
 
 /// The generateContent protocol.
@@ -26,14 +26,7 @@ impl Codec for Gemini {
     }
 
     fn headers(&self, key: Option<&str>) -> Result<HeaderMap, InvalidHeaderValue> {
-        let mut headers = HeaderMap::with_capacity(2);
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        if let Some(key) = key {
-            let mut value = HeaderValue::from_str(key)?;
-            value.set_sensitive(true);
-            headers.insert(KEY, value);
-        }
-        Ok(headers)
+        headers(KEY, key)
     }
 
     fn body(&self, model: &ModelSpec, _: &str, request: &ChatRequest) -> serde_json::Result<Vec<u8>> {

@@ -5,14 +5,14 @@ use std::fmt;
 use bytes::Bytes;
 use karat_types::{CallErrorCode, ChatRequest, FinishReason, JsonMode, ModelSpec, Reply, ReplyFormat, Usage};
 use reqwest::Url;
-use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, InvalidHeaderValue};
+use reqwest::header::{AUTHORIZATION, HeaderMap, InvalidHeaderValue};
 use serde::de::{SeqAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::codec::{Codec, Unreadable};
+use crate::codec::{Codec, Unreadable, headers};
 use crate::usage::{Count, usage};
 
 /// OpenAI's own dialect.
@@ -39,14 +39,7 @@ impl Codec for OpenAi {
     }
 
     fn headers(&self, key: Option<&str>) -> Result<HeaderMap, InvalidHeaderValue> {
-        let mut headers = HeaderMap::with_capacity(4);
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        if let Some(key) = key {
-            let mut value = HeaderValue::from_str(&format!("Bearer {key}"))?;
-            value.set_sensitive(true);
-            headers.insert(AUTHORIZATION, value);
-        }
-        Ok(headers)
+        headers(AUTHORIZATION, key.map(|key| format!("Bearer {key}")).as_deref())
     }
 
     fn body(&self, model: &ModelSpec, host: &str, request: &ChatRequest) -> serde_json::Result<Vec<u8>> {

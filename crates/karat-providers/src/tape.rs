@@ -308,16 +308,7 @@ impl Player {
     }
 
     fn failed(&self, code: CallErrorCode, message: String) -> Exchange {
-        Exchange {
-            request: Bytes::new(),
-            response: Bytes::new(),
-            status: None,
-            attempts: 0,
-            latency_ms: 0.0,
-            ran: None,
-            is_replayed: true,
-            outcome: Err(CallError { code, message, status: None }),
-        }
+        Exchange { is_replayed: true, ..Exchange::unmade(CallError { code, message, status: None }) }
     }
 }
 

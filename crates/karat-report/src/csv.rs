@@ -1,7 +1,6 @@
 //! cells.csv: one row a cell, one column a metric, for spreadsheets.
 
 use std::io::Write;
-use std::ops::ControlFlow;
 
 use karat_analysis::CellScores;
 use karat_types::{CellRow, CellStatus, Score};
@@ -22,15 +21,7 @@ pub fn write(report: Report<'_>, out: &mut dyn Write) -> Result<(), RenderError>
     head.extend(report.metrics().map(|(_, metric)| metric.name.as_str()));
     head.extend(["unscored", "input_tokens", "output_tokens", "cost_usd", "error"]);
     line(head.into_iter().map(text), out)?;
-    let mut failed = None;
-    report.rows.for_each(&mut |row| match line(fields(report, &row).into_iter(), out) {
-        Ok(()) => ControlFlow::Continue(()),
-        Err(error) => {
-            failed = Some(error);
-            ControlFlow::Break(())
-        }
-    })?;
-    failed.map_or(Ok(()), Err)
+    report.each_row(|row| line(fields(report, &row).into_iter(), out))
 }
 
 /// The run's cells as CSV, as text.

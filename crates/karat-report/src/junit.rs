@@ -5,7 +5,6 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::ops::ControlFlow;
 
 use karat_analysis::{CellScores, Verdict};
 use karat_types::{CellRow, CellStatus, MetricSpec, PlanHeader, Score};
@@ -122,15 +121,7 @@ fn each(
     report: Report<'_>,
     mut row: impl FnMut(&CellRow<'_>, &CellScores) -> Result<(), RenderError>,
 ) -> Result<(), RenderError> {
-    let mut failed = None;
-    report.rows.for_each(&mut |cell| match row(&cell, &CellScores::of(&report.findings.plan, &cell)) {
-        Ok(()) => ControlFlow::Continue(()),
-        Err(error) => {
-            failed = Some(error);
-            ControlFlow::Break(())
-        }
-    })?;
-    failed.map_or(Ok(()), Err)
+    report.each_row(|cell| row(&cell, &CellScores::of(&report.findings.plan, &cell)))
 }
 
 fn model_of(plan: &PlanHeader, row: &CellRow<'_>) -> Option<usize> {

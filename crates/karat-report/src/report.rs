@@ -1,9 +1,10 @@
 //! What every format is given.
 
 use std::io;
+use std::ops::ControlFlow;
 
 use karat_analysis::{Findings, Group, Verdicts};
-use karat_types::{Better, Money, RowError, RunRows};
+use karat_types::{Better, CellRow, Money, RowError, RunRows};
 
 /// What the plan expected the run to cost, as if nothing had been stored before.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -46,6 +47,22 @@ impl<'a> Report<'a> {
     pub(crate) fn metrics(self) -> impl Iterator<Item = (usize, &'a karat_types::MetricSpec)> + Clone {
         let canonical = self.context.canonical;
         self.findings.plan.metrics.iter().enumerate().filter(move |(_, metric)| !(canonical && metric.volatile))
+    }
+
+    /// Calls `each` for the cells in plan order, until one cannot be shown.
+    pub(crate) fn each_row(
+        self,
+        mut each: impl FnMut(CellRow<'_>) -> Result<(), RenderError>,
+    ) -> Result<(), RenderError> {
+        let mut failed = None;
+        self.rows.for_each(&mut |row| match each(row) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                failed = Some(error);
+                ControlFlow::Break(())
+            }
+        })?;
+        failed.map_or(Ok(()), Err)
     }
 
     /// The primary metric, with its index.

@@ -2,7 +2,6 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
 
 use karat_analysis::{CellScores, Consensus, Spend, united_diagnostics};
 use karat_types::{CellError, CellRow, CellStatus, JudgmentRow, Key, MetricSpec, Note, PlanHeader, Score, Usage};
@@ -175,15 +174,7 @@ pub(super) fn each(
     report: Report<'_>,
     write: &mut dyn FnMut(Cell<'_>) -> Result<(), RenderError>,
 ) -> Result<(), RenderError> {
-    let mut failed = None;
-    report.rows.for_each(&mut |row| match Cell::of(report, &row).and_then(&mut *write) {
-        Ok(()) => ControlFlow::Continue(()),
-        Err(error) => {
-            failed = Some(error);
-            ControlFlow::Break(())
-        }
-    })?;
-    failed.map_or(Ok(()), Err)
+    report.each_row(|row| Cell::of(report, &row).and_then(&mut *write))
 }
 
 /// All cells as a JSON list, streamed.
