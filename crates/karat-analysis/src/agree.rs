@@ -1,10 +1,10 @@
 //! Judges with each other and with people's labels, from a stored run (CL-16, BR-18).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 use karat_stats::interval::Level;
-use karat_types::{CellRow, CellStatus, Key, Label, PlanHeader, RunRows, ScorerKind};
+use karat_types::{CellRow, CellStatus, JudgmentRow, Key, Label, Moment, PlanHeader, RunHeader, RunRows, ScorerKind};
 use serde::Serialize;
 
 use crate::AnalysisError;
@@ -39,6 +39,8 @@ pub struct Agreed {
     pub raters: Vec<String>,
     /// Labels that no cell of the run fits.
     pub unmatched_labels: u64,
+    /// Judgments that other runs took over from where the first one has them, too: each counts once.
+    pub shared_judgments: u64,
     /// By the metric's name, in the plan's order; only metrics in which two raters share an item.
     pub metrics: Vec<MetricRaters>,
 }
@@ -83,61 +85,91 @@ pub fn agree(rows: &dyn RunRows, labels: &[Label], options: &Options) -> Result<
         run: header.id.clone(),
         metrics: metrics.filter(|it| !it.agreement.pairs.is_empty()).collect(),
         unmatched_labels,
+        shared_judgments: 0,
         raters: gathering.raters,
     })
 }
 
+/// The judgments of another run beside the first.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Beside {
+    /// As labels.
+    pub labels: Vec<Label>,
+    /// Judgments that are the first run's own, taken over: they say nothing that the first run does not say.
+    pub shared: u64,
+}
+
 /// Judgments of another run as labels: its judges become raters of the outputs that both runs have, byte for byte. A judge
-/// that rates in the first run already bears the name of its run, too: so one can be held against itself.
+/// that rates in the first run already bears the name of its run, too: so one can be held against itself. A judgment that
+/// one of the runs took over from the other is one judgment, and no second opinion.
 ///
 /// # Errors
 /// Rows that cannot be read.
-pub fn beside(first: &dyn RunRows, other: &dyn RunRows) -> Result<Vec<Label>, AnalysisError> {
-    let outputs = outputs(first)?;
-    let (known, header) = (&first.header().plan.judges, other.header());
+pub fn beside(first: &dyn RunRows, other: &dyn RunRows) -> Result<Beside, AnalysisError> {
+    let known = rated(first)?;
+    let (judges, header) = (&first.header().plan.judges, other.header());
     let plan = &header.plan;
-    let name = |judge: u16| {
-        let id = &plan.judges.get(usize::from(judge))?.id;
-        let is_known = known.iter().any(|judge| judge.id == *id);
-        Some(if is_known { format!("{id} in {}", header.id) } else { id.clone() })
+    let name = |id: &str| match judges.iter().any(|judge| judge.id == id) {
+        true => format!("{id} in {}", header.id),
+        false => id.to_owned(),
     };
-    let mut labels = Vec::new();
+    let mut beside = Beside::default();
     let read = other.for_each(&mut |row| {
-        let same = outputs.get(&(row.sample.id.clone(), system_id(plan, row.system), row.trial));
-        let judgments = row.judgments.iter().filter(|_| same == Some(&row.cell.output_hash));
-        labels.extend(judgments.filter_map(|judgment| {
+        let place = (row.sample.id.clone(), system_id(plan, row.system), row.trial);
+        let same = known.get(&place).filter(|known| known.output == row.cell.output_hash);
+        for judgment in row.judgments.iter().filter(|_| same.is_some()) {
+            let Some(judge) = plan.judges.get(usize::from(judgment.judge)) else { continue };
+            if same.is_some_and(|known| known.judgments.contains(&made(header, judgment))) {
+                beside.shared += 1;
+                continue;
+            }
             let scores = judgment.scores.iter().filter_map(|(metric, score)| {
                 let metric = plan.metrics.get(usize::from(*metric))?;
                 Some((metric.name.clone(), score.number()?.into()))
             });
-            Some(Label {
+            beside.labels.push(Label {
                 sample: row.sample.id.clone(),
                 model: plan.system_model(row.system).map(|model| model.id.clone()),
                 variant: Some(plan.system_variant(row.system).to_owned()),
-                annotator: Some(name(judgment.judge)?),
+                annotator: Some(name(&judge.id)),
                 output: None,
                 scores: scores.collect(),
-            })
-        }));
-        ControlFlow::Continue(())
-    });
-    read.map_err(|source| AnalysisError::Rows { run: header.id.clone(), source })?;
-    Ok(labels)
-}
-
-/// Content keys of the outputs by sample, system and trial.
-fn outputs(rows: &dyn RunRows) -> Result<BTreeMap<(String, String, u32), Key>, AnalysisError> {
-    let header = rows.header();
-    let mut outputs = BTreeMap::new();
-    let read = rows.for_each(&mut |row| {
-        if row.cell.status == CellStatus::Ok {
-            let place = (row.sample.id.clone(), system_id(&header.plan, row.system), row.trial);
-            outputs.insert(place, row.cell.output_hash);
+            });
         }
         ControlFlow::Continue(())
     });
     read.map_err(|source| AnalysisError::Rows { run: header.id.clone(), source })?;
-    Ok(outputs)
+    Ok(beside)
+}
+
+/// What was rated in a cell, and by which judgments.
+struct Rated {
+    output: Key,
+    judgments: BTreeSet<(String, String, Moment)>,
+}
+
+/// Scorer, judge and moment of a judgment: what tells it from any other of the same output.
+fn made(header: &RunHeader, judgment: &JudgmentRow) -> (String, String, Moment) {
+    let plan = &header.plan;
+    let scorer = plan.scorers.get(usize::from(judgment.scorer)).map(|scorer| scorer.id.clone());
+    let judge = plan.judges.get(usize::from(judgment.judge)).map(|judge| judge.id.clone());
+    (scorer.unwrap_or_default(), judge.unwrap_or_default(), judgment.made_at.unwrap_or(header.started_at))
+}
+
+/// The rated outputs by sample, system and trial.
+fn rated(rows: &dyn RunRows) -> Result<BTreeMap<(String, String, u32), Rated>, AnalysisError> {
+    let header = rows.header();
+    let mut rated = BTreeMap::new();
+    let read = rows.for_each(&mut |row| {
+        if row.cell.status == CellStatus::Ok {
+            let place = (row.sample.id.clone(), system_id(&header.plan, row.system), row.trial);
+            let judgments = row.judgments.iter().map(|judgment| made(header, judgment)).collect();
+            rated.insert(place, Rated { output: row.cell.output_hash, judgments });
+        }
+        ControlFlow::Continue(())
+    });
+    read.map_err(|source| AnalysisError::Rows { run: header.id.clone(), source })?;
+    Ok(rated)
 }
 
 /// What accumulates cell by cell.
@@ -248,6 +280,20 @@ mod tests {
         assert!(judges.spearman.as_ref().unwrap().value() <= 1.0 && judges.limits.is_some());
         let other = found.metrics.iter().find(|it| it.metric == "quality.completeness").unwrap();
         assert_eq!(other.agreement.pairs.len(), 1);
+    }
+
+    /// BR-18: judgments that a run took over are the same judgments, and no second opinion of the judge.
+    #[test]
+    fn a_judgment_that_was_taken_over_counts_once() {
+        let first = example();
+        let mut other = example();
+        other.header.id = "other".to_owned();
+        let taken = beside(&first, &other).unwrap();
+        assert!(taken.labels.is_empty() && taken.shared > 0, "{taken:?}");
+        other.header.started_at = Moment(first.header.started_at.0 + 1);
+        let fresh = beside(&first, &other).unwrap();
+        assert_eq!((fresh.shared, fresh.labels.len() as u64), (0, taken.shared));
+        assert!(fresh.labels.iter().all(|label| label.annotator.as_ref().unwrap().ends_with(" in other")));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::json;
 
 use crate::drift::{date_of, day_number};
-use crate::history::{Day, History};
+use crate::history::{Day, History, said_of_judges};
 
 /// What a window of days came to.
 #[derive(Debug, Clone, PartialEq)]
@@ -72,7 +72,7 @@ pub fn digest(suite: &str, history: &History, as_of: &str, window: u32) -> Optio
         missing,
         composite: composite.map(|(median, (min, max))| Middle { median, min, max }),
         axes: axes.collect(),
-        warnings: crate::drift::mixed(&judges, &prompt_versions, "the window"),
+        warnings: said_of_judges(&days, "the window"),
         judges,
         prompt_versions,
         days,

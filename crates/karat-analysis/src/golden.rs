@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Number, Value};
 
 use crate::canary::{self, Canary};
-use crate::history::Judged;
+use crate::history::{Judged, JudgedCell};
 
 /// Version of the format.
 pub const GOLDEN_SCHEMA: &str = "karat.golden/1";
@@ -126,7 +126,7 @@ pub struct GoldenCard {
     pub sample: String,
     /// What is pinned.
     pub baseline: f64,
-    /// What it got now: of the judge that is pinned where it judged, else the mean of the judges.
+    /// What it got now: of the judge that is pinned where it judged, else of all judges as one.
     pub composite: Option<f64>,
     /// Now less pinned.
     pub delta: Option<f64>,
@@ -157,19 +157,21 @@ pub struct GoldenVerdict {
     pub canary: Option<Canary>,
 }
 
-/// The rows that count against a pinned sample: of the pinned judge where it judged, else of all.
-fn counted<'a>(pinned: &Golden, rows: &'a [Judged]) -> Vec<&'a Judged> {
-    let own: Vec<&Judged> = rows.iter().filter(|row| row.sample == pinned.sample).collect();
-    let same: Vec<&Judged> = own.iter().copied().filter(|row| row.judge_model == pinned.baseline_judge).collect();
-    if same.is_empty() { own } else { same }
+/// The grades that count against a pinned sample, one a cell: of the pinned judge where it judged, else of all.
+fn counted<'a>(pinned: &Golden, cells: &'a [JudgedCell]) -> Vec<&'a Judged> {
+    let own = cells.iter().filter_map(|cell| {
+        let same = cell.rows.iter().find(|row| row.judge_model == pinned.baseline_judge);
+        same.or(cell.grade()).filter(|grade| grade.sample == pinned.sample)
+    });
+    own.collect()
 }
 
-/// Whether the judge of frozen documents moved since they were pinned, out of the rows that were judged since `started_at`.
+/// Whether the judge of frozen documents moved since they were pinned, out of the cells that were judged since `started_at`.
 /// `None` without any.
-pub fn canary(golden: &[Golden], rows: &[Judged], started_at: karat_types::Moment) -> Option<Canary> {
+pub fn canary(golden: &[Golden], cells: &[JudgedCell], started_at: karat_types::Moment) -> Option<Canary> {
     let mut pairs: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
     for pinned in golden {
-        let fresh: Vec<&Judged> = counted(pinned, rows).into_iter().filter(|row| row.made_at >= started_at).collect();
+        let fresh: Vec<&Judged> = counted(pinned, cells).into_iter().filter(|row| row.made_at >= started_at).collect();
         let now = Golden::of(&fresh, String::new()).map(|now| now.values()).unwrap_or_default();
         for (metric, value) in pinned.values() {
             if let Some(now) = now.get(&metric) {
@@ -180,17 +182,17 @@ pub fn canary(golden: &[Golden], rows: &[Judged], started_at: karat_types::Momen
     Canary::of(&pairs, canary::ALPHA)
 }
 
-/// Holds rows of a run that began at `started_at` against a golden set. `missing` says of pinned samples why they could
+/// Holds the cells of a run that began at `started_at` against a golden set. `missing` says of pinned samples why they could
 /// not be judged.
 pub fn held_against(
     golden: &[Golden],
-    rows: &[Judged],
+    cells: &[JudgedCell],
     started_at: karat_types::Moment,
     missing: &BTreeMap<String, String>,
     max_drop: f64,
 ) -> GoldenVerdict {
     let card = |pinned: &Golden| {
-        let counted = counted(pinned, rows);
+        let counted = counted(pinned, cells);
         let composites: Vec<f64> = counted.iter().map(|row| row.composite).collect();
         let composite = karat_stats::describe::mean(&composites);
         let delta = composite.map(|now| now - pinned.baseline_composite);
@@ -209,7 +211,7 @@ pub fn held_against(
     GoldenVerdict {
         regressions: cards.iter().filter(|card| card.regression).count(),
         problems: cards.iter().filter(|card| card.problem.is_some()).count(),
-        warnings: differences(golden, rows),
+        warnings: differences(golden, cells),
         max_drop,
         cards,
         canary: None,
@@ -217,7 +219,8 @@ pub fn held_against(
 }
 
 /// Judges and prompt versions that are not the pinned ones.
-fn differences(golden: &[Golden], rows: &[Judged]) -> Vec<String> {
+fn differences(golden: &[Golden], cells: &[JudgedCell]) -> Vec<String> {
+    let rows: Vec<&Judged> = golden.iter().flat_map(|pinned| counted(pinned, cells)).collect();
     let set = |names: &mut dyn Iterator<Item = Option<String>>| -> Vec<String> {
         names.flatten().collect::<std::collections::BTreeSet<_>>().into_iter().collect()
     };
@@ -269,6 +272,10 @@ mod tests {
         }
     }
 
+    fn alone(row: Judged) -> JudgedCell {
+        JudgedCell { rows: vec![row], together: None }
+    }
+
     fn pinned(composite: f64) -> Golden {
         Golden::of(&[&row("2026-03-18", "stub-v1", composite)], "2026-05-14T02:51:27Z".to_owned()).unwrap()
     }
@@ -296,7 +303,13 @@ mod tests {
     #[test]
     fn a_drop_is_a_regression_only_beyond_the_limit() {
         let check = |now: f64, max_drop: f64| {
-            held_against(&[pinned(4.2)], &[row("2026-03-18", "stub-v1", now)], Moment(10), &BTreeMap::new(), max_drop)
+            held_against(
+                &[pinned(4.2)],
+                &[alone(row("2026-03-18", "stub-v1", now))],
+                Moment(10),
+                &BTreeMap::new(),
+                max_drop,
+            )
         };
         assert_eq!((check(3.7, 0.5).regressions, check(3.69, 0.5).regressions, check(4.9, 0.5).regressions), (0, 1, 0));
         let found = check(3.7, 0.5);
@@ -309,12 +322,16 @@ mod tests {
     /// BR-12: another judge or prompt version than the pinned is said; of several judges the pinned one counts.
     #[test]
     fn another_judge_is_said() {
-        let rows = [row("2026-03-18", "other", 1.0)];
-        let found = held_against(&[pinned(4.2)], &rows, Moment(11), &BTreeMap::new(), 0.5);
+        let other = || row("2026-03-18", "other", 1.0);
+        let found = held_against(&[pinned(4.2)], &[alone(other())], Moment(11), &BTreeMap::new(), 0.5);
         assert!(found.warnings[0].contains("stub-v1") && found.warnings[0].contains("other"), "{:?}", found.warnings);
         assert!(!found.cards[0].fresh);
-        let rows = [row("2026-03-18", "other", 1.0), row("2026-03-18", "stub-v1", 4.2)];
-        let found = held_against(&[pinned(4.2)], &rows, Moment(10), &BTreeMap::new(), 0.5);
-        assert_eq!(found.regressions, 0);
+        let rows = vec![other(), row("2026-03-18", "stub-v1", 4.2)];
+        let both = [JudgedCell { rows, together: Some(row("2026-03-18", "other + stub-v1", 2.6)) }];
+        let found = held_against(&[pinned(4.2)], &both, Moment(10), &BTreeMap::new(), 0.5);
+        assert_eq!((found.regressions, found.warnings.len()), (0, 0));
+        let pinned_both = Golden { baseline_judge: Some("other + stub-v1".to_owned()), ..pinned(4.2) };
+        let found = held_against(&[pinned_both], &both, Moment(10), &BTreeMap::new(), 0.5);
+        assert_eq!((found.cards[0].composite, found.warnings.len()), (Some(2.6), 0));
     }
 }

@@ -2,13 +2,18 @@
 //!
 //! A row stands until the same judge grades the same sample under the same prompt version again. Rows of another judge
 //! or prompt version stand beside it. What failed replaces nothing.
+//!
+//! Whatever wants one grade of a sample (a day of drift or digest, a golden set) takes that of the latest run that judged
+//! it. Where several judges did so in that run, they are one grade as in the run's report and gates: by the scorer's
+//! `consensus`, which is the mean unless the suite says otherwise. Who asks for one judge gets that one's grade.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-use karat_types::{CellRow, CellStatus, Moment, PlanHeader, RunRows, ScorerKind};
+use karat_types::{CellRow, CellStatus, Moment, PlanHeader, RunRows, Score, ScorerKind};
 
 use crate::AnalysisError;
+use crate::consensus::CellScores;
 use crate::groups::system_id;
 use crate::pass::primary;
 
@@ -25,7 +30,7 @@ pub struct Judged {
     pub trial: u32,
     /// Registry id of the judge.
     pub judge: Option<String>,
-    /// The model that judged.
+    /// The model that judged; of several that are one grade, all of them: `a + b`.
     pub judge_model: Option<String>,
     /// Declared version of the rubric.
     pub prompt_version: Option<String>,
@@ -43,6 +48,35 @@ pub struct Judged {
     pub notes: String,
     /// Ids of the caps that held.
     pub caps: Vec<String>,
+}
+
+/// The grades of one cell by one scorer: a row a judge.
+#[derive(Debug, Clone, PartialEq)]
+pub struct JudgedCell {
+    /// At least one, in the order of the plan's judges.
+    pub rows: Vec<Judged>,
+    /// What several judges are together.
+    pub together: Option<Judged>,
+}
+
+impl JudgedCell {
+    /// The one grade of the cell; `None` where it has no row.
+    pub fn grade(&self) -> Option<&Judged> {
+        self.together.as_ref().or(self.rows.first())
+    }
+
+    /// When the latest of its grades were given.
+    pub fn made_at(&self) -> Moment {
+        self.rows.iter().map(|row| row.made_at).max().unwrap_or_default()
+    }
+
+    /// The same with the rows that are chosen; `None` without any. Judges that are left out have no part in the grade.
+    pub fn chosen(mut self, choice: &Choice) -> Option<Self> {
+        let all = self.rows.len();
+        self.rows.retain(|row| choice.takes(row));
+        self.together = self.together.filter(|_| self.rows.len() == all);
+        (!self.rows.is_empty()).then_some(self)
+    }
 }
 
 /// Which rows are looked at.
@@ -102,33 +136,26 @@ impl Graded {
     }
 }
 
-/// Calls `each` with every grade of a run: by its primary metric, or by the one that is named. A run that does not have
-/// it gives none.
+/// Calls `each` with every graded cell of a run: by its primary metric, or by the one that is named. A run that does not
+/// have it gives none.
 ///
 /// # Errors
 /// Rows that cannot be read.
-pub fn judged(rows: &dyn RunRows, metric: Option<&str>, each: &mut dyn FnMut(Judged)) -> Result<(), AnalysisError> {
+pub fn judged(rows: &dyn RunRows, metric: Option<&str>, each: &mut dyn FnMut(JudgedCell)) -> Result<(), AnalysisError> {
     let header = rows.header();
     let plan = header.plan.clone();
     let Some(graded) = Graded::of(&plan, metric) else { return Ok(()) };
     let read = rows.for_each(&mut |row| {
         if row.cell.status == CellStatus::Ok {
-            of_cell(&plan, &header.id, header.started_at, &graded, &row, each);
+            of_cell(&plan, &header.id, header.started_at, &graded, &row).into_iter().for_each(&mut *each);
         }
         ControlFlow::Continue(())
     });
     read.map_err(|source| AnalysisError::Rows { run: header.id.clone(), source })
 }
 
-fn of_cell(
-    plan: &PlanHeader,
-    run: &str,
-    started_at: Moment,
-    graded: &Graded,
-    row: &CellRow<'_>,
-    each: &mut dyn FnMut(Judged),
-) {
-    let base = |composite, axes| Judged {
+fn of_cell(plan: &PlanHeader, run: &str, started_at: Moment, graded: &Graded, row: &CellRow<'_>) -> Option<JudgedCell> {
+    let base = |(composite, axes)| Judged {
         sample: row.sample.id.clone(),
         date: row.sample.date.clone(),
         system: system_id(plan, row.system),
@@ -144,61 +171,106 @@ fn of_cell(
         notes: String::new(),
         caps: Vec::new(),
     };
-    let figures = |scores: &[(u16, karat_types::Score)]| {
-        let number = |wanted: usize| scores.iter().find(|(at, _)| usize::from(*at) == wanted)?.1.number();
+    let figures = |number: &dyn Fn(usize) -> Option<f64>| {
         let axes = graded.axes.iter().filter_map(|(name, at)| Some((name.clone(), number(*at)?)));
         Some((number(graded.metric)?, axes.collect()))
     };
+    let of_scores = |scores: &[(u16, Score)]| {
+        figures(&|wanted| scores.iter().find(|(at, _)| usize::from(*at) == wanted)?.1.number())
+    };
     if !graded.by_judges {
-        figures(&row.cell.scores).into_iter().for_each(|(composite, axes)| each(base(composite, axes)));
-        return;
+        let own = base(of_scores(&row.cell.scores)?);
+        return Some(JudgedCell { rows: vec![own], together: None });
     }
-    for judgment in row.judgments.iter().filter(|judgment| usize::from(judgment.scorer) == graded.scorer) {
-        let Some((composite, axes)) = figures(&judgment.scores) else { continue };
-        let judge = plan.judges.get(usize::from(judgment.judge));
-        each(Judged {
-            judge: judge.map(|judge| judge.id.clone()),
-            judge_model: judge.map(|judge| judge.model.clone()),
-            prompt_version: judgment.prompt_version.clone(),
-            made_at: judgment.made_at.unwrap_or(started_at),
-            notes: judgment.reasoning.clone(),
-            caps: judgment.caps.clone(),
-            ..base(composite, axes)
-        });
+    let own = row.judgments.iter().filter(|judgment| usize::from(judgment.scorer) == graded.scorer);
+    let mut rows: Vec<(u16, Judged)> = own
+        .filter_map(|judgment| {
+            let judge = plan.judges.get(usize::from(judgment.judge));
+            let judged = Judged {
+                judge: judge.map(|judge| judge.id.clone()),
+                judge_model: judge.map(|judge| judge.model.clone()),
+                prompt_version: judgment.prompt_version.clone(),
+                made_at: judgment.made_at.unwrap_or(started_at),
+                notes: judgment.reasoning.clone(),
+                caps: judgment.caps.clone(),
+                ..base(of_scores(&judgment.scores)?)
+            };
+            Some((judgment.judge, judged))
+        })
+        .collect();
+    rows.sort_by_key(|(judge, _)| *judge);
+    let rows: Vec<Judged> = rows.into_iter().map(|(_, judged)| judged).collect();
+    let scores = (rows.len() > 1).then(|| CellScores::of(plan, row));
+    let together = scores.and_then(|scores| figures(&|wanted| scores.number(wanted)));
+    let together = together.map(|figures| united(base(figures), &rows));
+    (!rows.is_empty()).then_some(JudgedCell { rows, together })
+}
+
+/// The name of judges that are one grade, whatever their order: `a + b`.
+pub(crate) fn together<'a>(names: impl Iterator<Item = &'a str>) -> Option<String> {
+    let names: BTreeSet<&str> = names.collect();
+    (!names.is_empty()).then(|| names.into_iter().collect::<Vec<_>>().join(" + "))
+}
+
+/// What judges said together, around the figures they have together.
+fn united(figures: Judged, rows: &[Judged]) -> Judged {
+    let names = |of: fn(&Judged) -> Option<&String>| together(rows.iter().filter_map(of).map(String::as_str));
+    let caps: BTreeSet<&String> = rows.iter().flat_map(|row| &row.caps).collect();
+    Judged {
+        judge: names(|row| row.judge.as_ref()),
+        judge_model: names(|row| row.judge_model.as_ref()),
+        prompt_version: names(|row| row.prompt_version.as_ref()),
+        // As old as the oldest of them.
+        made_at: rows.iter().map(|row| row.made_at).min().unwrap_or(figures.made_at),
+        notes: rows
+            .iter()
+            .map(|row| row.notes.as_str())
+            .filter(|notes| !notes.is_empty())
+            .collect::<Vec<_>>()
+            .join("\n"),
+        caps: caps.into_iter().cloned().collect(),
+        ..figures
     }
 }
 
 /// What a row stands for: another row of the same place replaces it.
 type Place = (Option<String>, String, String, u32, Option<String>, Option<String>);
 
+/// Date, sample, system and trial.
+type CellPlace = (Option<String>, String, String, u32);
+
 /// The rows that stand, by date and sample.
 #[derive(Debug, Clone, Default)]
 pub struct History {
     rows: BTreeMap<Place, Judged>,
+    cells: BTreeMap<CellPlace, JudgedCell>,
 }
 
 impl History {
-    /// Takes a row. Of one place the later one stands; of equally late ones the one that was taken first.
-    pub fn add(&mut self, row: Judged) {
-        let place = (
-            row.date.clone(),
-            row.sample.clone(),
-            row.system.clone(),
-            row.trial,
-            row.judge_model.clone(),
-            row.prompt_version.clone(),
-        );
-        match self.rows.get(&place) {
-            Some(known) if known.made_at >= row.made_at => {}
-            _ => {
-                self.rows.insert(place, row);
+    /// Takes a cell. Of one place the later row stands, and of one cell the later grade; of equally late ones the one that
+    /// was taken first.
+    pub fn add(&mut self, cell: JudgedCell) {
+        for row in &cell.rows {
+            let (date, sample, system, trial) = place(row);
+            let place = (date, sample, system, trial, row.judge_model.clone(), row.prompt_version.clone());
+            if self.rows.get(&place).is_none_or(|known| known.made_at < row.made_at) {
+                self.rows.insert(place, row.clone());
             }
+        }
+        let Some(place) = cell.rows.first().map(place) else { return };
+        if self.cells.get(&place).is_none_or(|known| known.made_at() < cell.made_at()) {
+            self.cells.insert(place, cell);
         }
     }
 
     /// The rows, by date, then sample.
     pub fn rows(&self) -> impl Iterator<Item = &Judged> {
         self.rows.values()
+    }
+
+    /// Every cell as it was graded last, by date, then sample.
+    pub fn cells(&self) -> impl Iterator<Item = &JudgedCell> {
+        self.cells.values()
     }
 
     /// How many rows stand.
@@ -211,30 +283,28 @@ impl History {
         self.rows.is_empty()
     }
 
-    /// One figure a date: the latest row of each sample, whoever judged, and their mean where a day has several
-    /// samples. Rows without a date are left out.
+    /// One figure a date: the latest grade of each sample, and their mean where a day has several samples. Rows without a
+    /// date are left out.
     pub fn days(&self) -> Vec<Day> {
-        let mut latest: BTreeMap<(&str, &str, &str, u32), &Judged> = BTreeMap::new();
-        for row in self.rows.values() {
-            let Some(date) = row.date.as_deref() else { continue };
-            let known = latest.entry((date, &row.sample, &row.system, row.trial)).or_insert(row);
-            if row.made_at > known.made_at {
-                *known = row;
-            }
-        }
         let mut days: Vec<Day> = Vec::new();
-        for ((date, ..), row) in latest {
-            match days.last_mut().filter(|day| day.date == date) {
-                Some(day) => day.add(row),
-                None => {
-                    let mut day = Day::on(date);
-                    day.add(row);
-                    days.push(day);
-                }
+        for cell in self.cells.values() {
+            let Some((grade, date)) = cell.grade().and_then(|grade| Some((grade, grade.date.as_deref()?))) else {
+                continue;
+            };
+            if days.last().is_none_or(|day| day.date != date) {
+                days.push(Day::on(date));
+            }
+            if let Some(day) = days.last_mut() {
+                day.add(grade);
+                day.is_together |= cell.together.is_some();
             }
         }
         days
     }
+}
+
+fn place(row: &Judged) -> CellPlace {
+    (row.date.clone(), row.sample.clone(), row.system.clone(), row.trial)
 }
 
 /// What a day's samples got together.
@@ -244,12 +314,12 @@ pub struct Day {
     pub date: String,
     composites: Vec<f64>,
     axes: BTreeMap<String, Vec<f64>>,
-    /// Models that judged.
+    /// Models that judged: those that are one grade by one name.
     pub judges: BTreeSet<String>,
     /// Their prompt versions.
     pub prompt_versions: BTreeSet<String>,
-    /// When the latest of its grades were given.
-    pub made_at: Moment,
+    /// Whether several judges are one grade.
+    pub is_together: bool,
 }
 
 impl Day {
@@ -260,7 +330,6 @@ impl Day {
         }
         self.judges.extend(row.judge_model.clone());
         self.prompt_versions.extend(row.prompt_version.clone());
-        self.made_at = self.made_at.max(row.made_at);
     }
 
     /// A day without a figure.
@@ -294,6 +363,26 @@ impl Day {
     }
 }
 
+/// What a reader must know of who judged a stretch of days.
+pub(crate) fn said_of_judges<'a>(days: impl IntoIterator<Item = &'a Day>, stretch: &str) -> Vec<String> {
+    let (mut judges, mut versions, mut is_together) = (BTreeSet::new(), BTreeSet::new(), false);
+    for day in days {
+        judges.extend(day.judges.iter().map(String::as_str));
+        versions.extend(day.prompt_versions.iter().map(String::as_str));
+        is_together |= day.is_together;
+    }
+    let list = |names: &BTreeSet<&str>| names.iter().copied().collect::<Vec<_>>().join(", ");
+    let mixed = |what: &str, names: &BTreeSet<&str>| {
+        let names = Some(list(names)).filter(|_| names.len() > 1)?;
+        Some(format!("{stretch} mixes {what} ({names}): a change of them can look like drift"))
+    };
+    let together = is_together.then(|| {
+        let names = list(&judges);
+        format!("{names}: judges of one run are one grade, by the scorer's consensus; `--judge` looks at one alone")
+    });
+    mixed("judges", &judges).into_iter().chain(mixed("prompt versions", &versions)).chain(together).collect()
+}
+
 /// Mean of at least one value.
 fn mean(values: &[f64]) -> f64 {
     karat_stats::describe::mean(values).unwrap_or_default()
@@ -323,18 +412,44 @@ mod tests {
         }
     }
 
+    fn alone(row: Judged) -> JudgedCell {
+        JudgedCell { rows: vec![row], together: None }
+    }
+
     /// BR-08, BR-17: judging again replaces the row of that judge and prompt version, and no other.
     #[test]
     fn the_latest_row_of_a_judge_stands() {
         let mut history = History::default();
         for row in [row("2026-03-01", "a", 2, 4.0), row("2026-03-01", "a", 1, 1.0), row("2026-03-01", "b", 1, 3.0)] {
-            history.add(row);
+            history.add(alone(row));
         }
-        history.add(Judged { prompt_version: Some("v2".to_owned()), ..row("2026-03-01", "a", 1, 2.0) });
+        history.add(alone(Judged { prompt_version: Some("v2".to_owned()), ..row("2026-03-01", "a", 1, 2.0) }));
         let composites: Vec<f64> = history.rows().map(|row| row.composite).collect();
         assert_eq!(composites, [4.0, 2.0, 3.0]);
         // BR-13: of a date, the latest row counts, whoever judged.
         assert_eq!(history.days()[0].value(), 4.0);
+    }
+
+    /// BR-13, BR-17, CL-16: judges of one run are one grade, which a later run of one of them replaces; who asks for one judge
+    /// gets that one.
+    #[test]
+    fn judges_of_one_run_are_one_grade() {
+        let rows = vec![row("2026-03-01", "b", 1, 2.0), row("2026-03-01", "a", 1, 4.0)];
+        let together = Some(united(row("2026-03-01", "", 1, 3.0), &rows));
+        let cell = JudgedCell { rows, together };
+        let day = |cells: &[JudgedCell]| {
+            let mut history = History::default();
+            cells.iter().for_each(|cell| history.add(cell.clone()));
+            assert_eq!(history.len(), 2.min(cells.iter().map(|cell| cell.rows.len()).sum()));
+            let day = history.days().remove(0);
+            (day.value(), day.judges.into_iter().collect::<Vec<_>>())
+        };
+        assert_eq!(day(std::slice::from_ref(&cell)), (3.0, vec!["a-v1 + b-v1".to_owned()]));
+        let again = alone(row("2026-03-01", "a", 2, 5.0));
+        assert_eq!(day(&[cell.clone(), again]), (5.0, vec!["a-v1".to_owned()]));
+        let choice = Choice { judge: Some("a".to_owned()), ..Choice::default() };
+        assert_eq!(day(&[cell.clone().chosen(&choice).unwrap()]), (4.0, vec!["a-v1".to_owned()]));
+        assert_eq!(cell.chosen(&Choice { judge: Some("c".to_owned()), ..choice }), None);
     }
 
     #[test]

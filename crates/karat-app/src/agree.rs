@@ -56,16 +56,25 @@ impl App {
         let plan = &first.header().plan;
         let mut labels =
             asked.labels.as_deref().map_or_else(|| Ok(Vec::new()), |file| labels(Path::new(file), plan))?;
+        let mut shared = 0;
         for other in others {
-            labels.extend(beside(first, other).map_err(|error| AppError::harness(error.to_string()))?);
+            let beside = beside(first, other).map_err(|error| AppError::harness(error.to_string()))?;
+            labels.extend(beside.labels);
+            shared += beside.shared;
         }
         let options = Options { scorer: asked.scorer.clone(), between: asked.between.clone(), ..Options::default() };
         let mut found = agree(first, &labels, &options).map_err(|error| AppError::harness(error.to_string()))?;
+        found.shared_judgments = shared;
         found.run = runs.iter().map(|run| run.header().id.as_str()).collect::<Vec<_>>().join(", ");
         if found.metrics.is_empty() {
-            return Err(AppError::harness("nothing to compare: no item has two of the raters").hint(format!(
-                "raters of this run: {}; run with several `--judges`, name several runs over the same outputs, or give \
-                 `--labels FILE`",
+            let taken = match shared {
+                0 => String::new(),
+                _ => format!(" ({shared} judgments are one run's, which the other took over)"),
+            };
+            let what = format!("nothing to compare: no item has two of the raters{taken}");
+            return Err(AppError::harness(what).hint(format!(
+                "raters of this run: {}; run with several `--judges`, name several runs over the same outputs (judged afresh: \
+                 `--no-cache`), or give `--labels FILE`",
                 found.raters.join(", ")
             )));
         }

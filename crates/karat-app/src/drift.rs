@@ -1,7 +1,8 @@
 //! Drift over all stored runs of a suite. Makes no call.
 //!
 //! An alert that was raised stays raised: what it said is kept in the suite's journal, and a row that comes late does not
-//! take it back. What late rows would change is said beside it.
+//! take it back. What late rows would change is said beside it. A stretch of days (`since`, `until`) is a question of its
+//! own: it neither raises an alert nor is it answered with one.
 
 use std::sync::Arc;
 
@@ -47,6 +48,13 @@ pub struct Drifting {
     pub choice: Choice,
 }
 
+impl Drifting {
+    /// Whether only some of the days are looked at.
+    fn is_stretch(&self) -> bool {
+        self.choice.since.is_some() || self.choice.until.is_some()
+    }
+}
+
 /// What was found, and what of it was said before.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Drifted {
@@ -86,6 +94,21 @@ struct Raised {
     incident: Option<Incident>,
 }
 
+/// An incident that somebody closed.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Closed {
+    rule: Value,
+    opened: String,
+    /// The day that was looked at.
+    day: String,
+    why: String,
+}
+
+fn journaled(entry: &impl Serialize) -> Result<Value, AppError> {
+    serde_json::to_value(entry)
+        .map_err(|error| AppError::harness(format!("writing the journal: {error}. This is a bug in karat")))
+}
+
 /// A suite's rule and what it is applied to.
 struct Rule {
     suite: String,
@@ -95,6 +118,8 @@ struct Rule {
     watched: Watched,
     days: Vec<Day>,
     plan: Arc<PlanHeader>,
+    /// Whether it is applied to a stretch of days only.
+    is_stretch: bool,
     /// What tells this rule from others in the journal.
     name: Value,
 }
@@ -111,6 +136,9 @@ impl App {
             drift(&rule.days, &rule.as_of, &rule.options, rule.watched).map_err(|what| refused(&rule.id, &what))?;
         let mut drifted =
             Drifted { drift: found, analysis: rule.id.clone(), raised_at: None, late: Vec::new(), moved: Vec::new() };
+        if rule.is_stretch {
+            return Ok(drifted);
+        }
         let raised = raised(&store, &rule)?;
         keep(&rule, &raised, &mut drifted)?;
         match raised.into_iter().find(|(_, raised)| raised.as_of == rule.as_of) {
@@ -127,6 +155,10 @@ impl App {
     /// # Errors
     /// No incident is open; else as [`App::drift`].
     pub fn close_incident(&self, invocation: &Invocation, asked: &Drifting, why: &str) -> Result<Drifted, AppError> {
+        if asked.is_stretch() {
+            return Err(AppError::harness("a stretch of days has no incident to close")
+                .hint("`--close` goes with the whole series: leave out `--since` and `--until`"));
+        }
         let found = self.drift(invocation, asked)?;
         let open = found.drift.incident.as_ref().filter(|incident| incident.is_open());
         let Some(incident) = open else {
@@ -138,7 +170,8 @@ impl App {
         };
         let store = self.existing_store()?;
         let rule = self.rule(&store, invocation, asked)?;
-        let body = json!({ "rule": rule.name, "opened": incident.opened, "why": why });
+        let closed = Closed { rule: rule.name, opened: incident.opened.clone(), day: rule.as_of, why: why.to_owned() };
+        let body = journaled(&closed)?;
         store.note(&rule.suite, CLOSED, &JournalEntry { at: self.clock.now(), body })?;
         self.drift(invocation, asked)
     }
@@ -198,11 +231,8 @@ impl App {
         let watched = Watched { range: metric.range, better: metric.better };
         let days = collect(store, &suite, &asked.choice, Some(&options.metric))?.days();
         let Choice { judge, prompt_version, .. } = &asked.choice;
-        let name = json!({
-            "analysis": id, "metric": options.metric, "method": options.method, "short": options.short,
-            "long": options.long, "z": options.z, "streak": options.streak(), "judge": judge, "prompt_version": prompt_version,
-        });
-        Ok(Rule { suite, id, as_of, options, watched, days, plan, name })
+        let name = json!({ "analysis": id, "options": options, "judge": judge, "prompt_version": prompt_version });
+        Ok(Rule { suite, id, as_of, options, watched, days, plan, is_stretch: asked.is_stretch(), name })
     }
 
     fn raise(&self, store: &Store, rule: &Rule, drifted: &mut Drifted) -> Result<(), AppError> {
@@ -214,8 +244,7 @@ impl App {
             incident: drifted.drift.incident.clone(),
         };
         let at = self.clock.now();
-        let body = serde_json::to_value(&raised)
-            .map_err(|error| AppError::harness(format!("writing an alert: {error}. This is a bug in karat")))?;
+        let body = journaled(&raised)?;
         store.note(&rule.suite, RAISED, &JournalEntry { at, body })?;
         drifted.raised_at = Some(crate::rfc3339(at));
         Ok(())
@@ -311,12 +340,14 @@ fn stands(drifted: &mut Drifted, days: &[Day], at: String, raised: &Raised) {
     drifted.raised_at = Some(at);
 }
 
-/// What somebody said of the incident.
+/// What somebody said of the incident, and from which day on: the day that was asked about, whatever the series does later.
 fn close(store: &Store, rule: &Rule, drifted: &mut Drifted) -> Result<(), AppError> {
     let Some(incident) = drifted.drift.incident.as_mut() else { return Ok(()) };
     for entry in store.journal(&rule.suite, CLOSED)? {
-        if entry.body["rule"] == rule.name && entry.body["opened"] == incident.opened.as_str() {
-            incident.closed_by_hand = entry.body["why"].as_str().map(str::to_owned);
+        let Ok(closed) = serde_json::from_value::<Closed>(entry.body) else { continue };
+        if closed.rule == rule.name && closed.opened == incident.opened && closed.day <= rule.as_of {
+            incident.closed = Some(closed.day);
+            incident.closed_by_hand = Some(closed.why);
         }
     }
     Ok(())

@@ -6,7 +6,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use karat_analysis::golden::{Golden, GoldenVerdict, canary, held_against};
-use karat_analysis::{Choice, Judged, Pinned, PinnedRun, judged, primary};
+use karat_analysis::{Choice, Judged, JudgedCell, Pinned, PinnedRun, judged, primary};
 use karat_suite::{Files, Plan};
 use karat_types::{CellStatus, Exit, PlanHeader, RunRows};
 use serde::Serialize;
@@ -102,9 +102,10 @@ impl App {
         let folder = self.golden_folder(&plan)?;
         let store = self.existing_store()?;
         let history = collect(&store, &plan.header.suite, &asked.choice, None)?;
-        let mut of_sample: BTreeMap<&str, Vec<&Judged>> = BTreeMap::new();
-        for row in history.rows() {
-            of_sample.entry(&row.sample).or_default().push(row);
+        let mut of_sample: BTreeMap<&str, Vec<&JudgedCell>> = BTreeMap::new();
+        for cell in history.cells() {
+            let sample = cell.grade().map(|grade| grade.sample.as_str());
+            sample.into_iter().for_each(|sample| of_sample.entry(sample).or_default().push(cell));
         }
         if of_sample.is_empty() {
             return Err(AppError::harness(format!(
@@ -114,7 +115,7 @@ impl App {
             .hint("`karat show SUITE --format tsv` lists what there is; `karat run` judges"));
         }
         one_system(history.rows())?;
-        let now: Vec<Golden> = of_sample.values().filter_map(|rows| latest(rows)).collect();
+        let now: Vec<Golden> = of_sample.values().filter_map(|cells| latest(cells)).collect();
         let before = read_folder(&folder, &plan.header)?;
         let mut files: BTreeMap<String, Pinning> = BTreeMap::new();
         for golden in &now {
@@ -184,17 +185,17 @@ impl App {
         let metric = golden.first().map(|pinned| pinned.baseline_metric.clone()).unwrap_or_default();
         let end = self.run(plan, &invocation, execution)?;
         let stored = self.stored(&end.run)?;
-        let mut rows = Vec::new();
-        judged(&stored, Some(&metric), &mut |row| rows.push(row))
+        let mut cells = Vec::new();
+        judged(&stored, Some(&metric), &mut |cell| cells.push(cell))
             .map_err(|error| AppError::harness(error.to_string()))?;
         let mut missing: BTreeMap<String, String> = failures(&stored)?;
         for pinned in golden.iter().filter(|pinned| !there.contains(&pinned.sample)) {
             missing.insert(pinned.sample.clone(), "the dataset has no such sample".to_owned());
         }
         let started_at = stored.header().started_at;
-        let mut verdict = held_against(&golden, &rows, started_at, &missing, asked.max_drop);
+        let mut verdict = held_against(&golden, &cells, started_at, &missing, asked.max_drop);
         if whole.header.systems.iter().all(|system| system.model.is_none()) {
-            verdict.canary = canary(&golden, &rows, started_at);
+            verdict.canary = canary(&golden, &cells, started_at);
         }
         let problems = if verdict.problems > 0 { Exit::HarnessError } else { Exit::Pass };
         let regressions = if verdict.regressions > 0 { Exit::GateFailed } else { Exit::Pass };
@@ -299,12 +300,12 @@ fn one_system<'a>(rows: impl Iterator<Item = &'a Judged>) -> Result<(), AppError
     .hint("pin the whole run with `karat baseline pin RUN`"))
 }
 
-/// The latest row of a sample, with the other trials of its run.
-fn latest(rows: &[&Judged]) -> Option<Golden> {
-    let newest = rows.iter().max_by_key(|row| row.made_at)?;
-    let same = |row: &&&Judged| row.made_at == newest.made_at && row.judge_model == newest.judge_model;
-    let trials: Vec<&Judged> = rows.iter().filter(same).copied().collect();
-    Golden::of(&trials, crate::rfc3339(newest.made_at))
+/// The latest grade of a sample, with those of the other trials of its run.
+fn latest(cells: &[&JudgedCell]) -> Option<Golden> {
+    let newest = cells.iter().map(|cell| cell.made_at()).max()?;
+    let trials = cells.iter().filter(|cell| cell.made_at() == newest);
+    let trials: Vec<&Judged> = trials.filter_map(|cell| cell.grade()).collect();
+    Golden::of(&trials, crate::rfc3339(newest))
 }
 
 /// The golden files of a folder by name; none where there is no folder.

@@ -57,7 +57,8 @@ impl App {
             return Ok(None);
         }
         let mut rows = Vec::new();
-        judged(&stored, None, &mut |row| rows.push(row)).map_err(|error| AppError::harness(error.to_string()))?;
+        judged(&stored, None, &mut |cell| rows.extend(cell.rows))
+            .map_err(|error| AppError::harness(error.to_string()))?;
         Ok(Some(karat_report::rows::lines(rows.iter())))
     }
 
@@ -122,11 +123,8 @@ pub(crate) fn collect(store: &Store, suite: &str, choice: &Choice, metric: Optio
     // The oldest first: where a row was taken over by later runs, the run that made it stands.
     for run in runs.iter().rev() {
         let rows = store.rows(run)?;
-        let read = judged(&rows, metric, &mut |row| {
-            if choice.takes(&row) {
-                history.add(row);
-            }
-        });
+        let read =
+            judged(&rows, metric, &mut |cell| cell.chosen(choice).into_iter().for_each(|cell| history.add(cell)));
         read.map_err(|error| AppError::harness(error.to_string()))?;
     }
     Ok(history)

@@ -23,7 +23,7 @@ pub fn terminal(agreed: &Agreed) -> String {
             let _ = writeln!(text, "  {}", brief(&sentence(metric, pair), 4 * WIDTH));
         }
     }
-    unmatched(agreed).into_iter().for_each(|line| text.push_str(&format!("\n{line}\n")));
+    asides(agreed).into_iter().for_each(|line| text.push_str(&format!("\n{line}\n")));
     text
 }
 
@@ -44,10 +44,13 @@ pub fn json(agreed: &Agreed) -> Result<String, RenderError> {
     Ok(text)
 }
 
-/// What is said of labels that fit nothing.
-pub(crate) fn unmatched(agreed: &Agreed) -> Option<String> {
-    let n = agreed.unmatched_labels;
-    (n > 0).then(|| format!("labels that fit no cell and metric of the run: {}", count(n)))
+/// What is said of labels that fit nothing, and of judgments that several runs have.
+pub(crate) fn asides(agreed: &Agreed) -> Vec<String> {
+    let said = [
+        ("labels that fit no cell and metric of the run", agreed.unmatched_labels),
+        ("judgments that one run took over from another, each counted once", agreed.shared_judgments),
+    ];
+    said.into_iter().filter(|(_, n)| *n > 0).map(|(what, n)| format!("{what}: {}", count(n))).collect()
 }
 
 /// What all raters together say.

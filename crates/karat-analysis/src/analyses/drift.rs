@@ -10,7 +10,7 @@ use karat_types::{AnalysisSpec, PlanHeader};
 use super::{Analysis, Outcome, ScoredCell, Setting, options, refused};
 use crate::AnalysisError;
 use crate::drift::{Drift, DriftOptions, Watched, drift};
-use crate::history::Day;
+use crate::history::{Day, together};
 
 struct Fold {
     plan: Arc<PlanHeader>,
@@ -44,11 +44,14 @@ impl Analysis for Fold {
         if let (Some(date), Some(value)) = (&sample.date, cell.scores.number(self.metric)) {
             let day = self.days.entry(date.clone()).or_insert_with(|| Day::on(date.clone()));
             day.push(value);
-            for judgment in cell.row.judgments {
-                let judge = self.plan.judges.get(usize::from(judgment.judge));
-                day.judges.extend(judge.map(|judge| judge.model.clone()));
-                day.prompt_versions.extend(judgment.prompt_version.clone());
-            }
+            let scorer = self.plan.metrics.get(self.metric).map(|metric| metric.scorer);
+            let own = cell.row.judgments.iter().filter(|judgment| Some(usize::from(judgment.scorer)) == scorer);
+            let own: Vec<_> = own.filter(|judgment| judgment.error.is_none()).collect();
+            let models = own.iter().filter_map(|judgment| self.plan.judges.get(usize::from(judgment.judge)));
+            let models: Vec<&str> = models.map(|judge| judge.model.as_str()).collect();
+            day.judges.extend(together(models.iter().copied()));
+            day.is_together |= models.len() > 1;
+            day.prompt_versions.extend(own.iter().filter_map(|judgment| judgment.prompt_version.clone()));
         }
     }
 

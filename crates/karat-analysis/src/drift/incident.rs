@@ -15,7 +15,8 @@ const ROUNDING: f64 = 0.005;
 pub struct Incident {
     /// The first day with an alert.
     pub opened: String,
-    /// The first day on which the short median was back in the band; none while it is open.
+    /// The first day on which the short median was back in the band, or the day on which somebody closed it; none while it is
+    /// open.
     pub closed: Option<String>,
     /// The band: the long median of the day it was opened on, and how far from it is still fine.
     pub band: (f64, f64),
@@ -27,7 +28,7 @@ pub struct Incident {
 impl Incident {
     /// Whether it is open.
     pub fn is_open(&self) -> bool {
-        self.closed.is_none() && self.closed_by_hand.is_none()
+        self.closed.is_none()
     }
 }
 

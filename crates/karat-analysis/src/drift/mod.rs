@@ -13,7 +13,7 @@ use karat_stats::drift::DayScore;
 use karat_types::Better;
 use serde::Serialize;
 
-use crate::history::Day;
+use crate::history::{Day, said_of_judges};
 
 pub use calendar::{date_of, day_number};
 pub use incident::{Incident, standing};
@@ -182,7 +182,7 @@ pub fn drift(days: &[Day], as_of: &str, options: &DriftOptions, watched: Watched
         method: options.method,
         n: window.len(),
         incident: series.incidents(last).pop(),
-        warnings: unscored.into_iter().chain(mixed(&judges, &prompt_versions, "the long window")).collect(),
+        warnings: unscored.into_iter().chain(said_of_judges(window, "the long window")).collect(),
         judges,
         prompt_versions,
     })
@@ -193,15 +193,6 @@ fn not_dated(as_of: &str) -> String {
         return "no sample has a date: name the column under `dataset.date`".to_owned();
     }
     format!("{as_of} is no date; write it as YYYY-MM-DD")
-}
-
-/// What is said of a stretch of days that mixes judges or prompt versions.
-pub(crate) fn mixed(judges: &[String], versions: &[String], stretch: &str) -> Vec<String> {
-    let mixed = |what: &str, names: &[String]| {
-        let names = Some(names.join(", ")).filter(|_| names.len() > 1)?;
-        Some(format!("{stretch} mixes {what} ({names}): a change of them can look like drift"))
-    };
-    mixed("judges", judges).into_iter().chain(mixed("prompt versions", versions)).collect()
 }
 
 fn alert(day: &Checked) -> Option<DriftDay> {

@@ -4,7 +4,7 @@ use karat_analysis::agree::{Agreed, MetricRaters};
 use karat_analysis::{Finding, JudgePair};
 
 use super::page::{Column, Inline, Page};
-use crate::agreement::{coefficient, panel, unmatched};
+use crate::agreement::{asides, coefficient, panel};
 use crate::figures::{self, NONE, count};
 
 /// The agreement as Markdown.
@@ -22,7 +22,7 @@ pub fn agreement(agreed: &Agreed) -> String {
         page.paragraph(Inline::text(panel(metric)).and("."));
         pairs(&mut page, metric);
     }
-    page.list(unmatched(agreed).into_iter().map(Inline::text));
+    page.list(asides(agreed).into_iter().map(Inline::text));
     page.paragraph(Inline::plain(
         "How these numbers were made: differences are first less second, with t intervals over samples; shares have \
          Wilson's interval; κ is quadratic on a scale; α has a percentile bootstrap over samples (1,000, seed 1); ICC has \

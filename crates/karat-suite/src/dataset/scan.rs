@@ -231,6 +231,8 @@ impl<'a> Scanner<'a> {
             return self.report(error);
         }
         let counts = error.id.as_deref().is_none_or(|id| dataset.wants(id));
+        // It is there, and its cell will say what is wrong with it.
+        error.id.as_deref().map(|id| self.wanted.remove(id));
         self.found.rows += u64::from(counts && dataset.limit.is_none_or(|limit| self.found.rows < limit));
         let mut problem = error.problem().clone();
         problem.severity = Severity::Warning;

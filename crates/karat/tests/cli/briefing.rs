@@ -123,9 +123,83 @@ fn an_incident_is_closed_by_hand() {
     let open = json(&place.fine(&["drift", "briefing", "--as-of", "2026-04-08"]));
     assert_eq!((&open["incident"]["opened"], &open["incident"]["closed"]), (&json!("2026-04-05"), &Value::Null));
     let closed = json(&place.fine(&["drift", "briefing", "--as-of", "2026-04-08", "--close", "a new editor"]));
-    assert_eq!(closed["incident"]["closed_by_hand"], "a new editor");
+    let incident = &closed["incident"];
+    assert_eq!((&incident["closed_by_hand"], &incident["closed"]), (&json!("a new editor"), &json!("2026-04-08")));
+    // On the days before, it was open.
+    let before = json(&place.fine(&["drift", "briefing", "--as-of", "2026-04-07"]));
+    assert_eq!((&before["incident"]["closed"], before["incident"].get("closed_by_hand")), (&Value::Null, None));
     let again = place.karat(&["drift", "briefing", "--as-of", "2026-04-08", "--close", "twice"]);
     assert!(again.code == 1 && again.stderr.contains("no incident"), "{}", again.all());
+}
+
+/// BR-13: a stretch of days is a question of its own: an alert that was raised does not answer it, and it raises none.
+#[test]
+fn a_stretch_of_days_is_a_question_of_its_own() {
+    let place = backfilled();
+    let drift = |more: &[&str]| place.karat(&[&["drift", "briefing", "--as-of", "2026-04-05"][..], more].concat());
+    let stretch = json(&drift(&["--since", "2026-03-10"]));
+    assert_eq!((&stretch["status"], stretch.get("raised_at")), (&json!("alert"), None));
+    assert!(json(&drift(&[]))["raised_at"].is_string());
+    let calm = json(&drift(&["--until", "2026-04-01"]));
+    assert_eq!((&calm["status"], &calm["alerts"], &calm["incident"]), (&json!("ok"), &json!([]), &Value::Null));
+    let refused = drift(&["--until", "2026-04-05", "--close", "why"]);
+    assert!(refused.code == 1 && refused.stderr.contains("leave out `--since`"), "{}", refused.all());
+}
+
+/// BR-13, BR-14, BR-17, CL-16: judges of one run are one grade, the same in report, digest, drift and golden set; one judge is
+/// looked at where it is asked for.
+#[test]
+fn judges_of_one_run_are_one_grade_everywhere() {
+    let place = Place::new();
+    place.fine(&["init", "briefing", "mine"]);
+    let models = place.path().join("mine/models/offline.yaml");
+    let more = "  - { id: second, model: second-v1, provider: scripted, family: sim-judge, availability: stable, context_window: 64000, max_output: 4000, with: { reply: ../scripts/second.j2 } }\n";
+    std::fs::write(&models, std::fs::read_to_string(&models).unwrap() + more).unwrap();
+    place.write(
+        "mine/scripts/second.j2",
+        r#"{"factuality": 3, "novelty": 3, "source_diversity": 3, "signal_density": 3, "coherence": 3, "notes": "Middling, as ever."}"#,
+    );
+    let both = ["--judges", "stub,second"];
+    let day = ["--sample", "2026-03-02", "--sample", "2026-03-03", "--sample", "2026-03-04", "-q"];
+    place.fine(&[&["run", "mine", "--run-id", "r"], &both[..], &day].concat());
+    assert_eq!(place.report("r")["metrics"]["quality.composite"]["value"], 3.675);
+    let digest = |more: &[&str]| {
+        let window = ["digest", "mine", "--as-of", "2026-03-04", "--window", "3", "--format", "json"];
+        json(&place.fine(&[&window[..], more].concat()))
+    };
+    let together = digest(&[]);
+    assert_eq!(
+        (&together["composite"]["median"], &together["judges"]),
+        (&json!(3.675), &json!(["second-v1 + stub-v1"]))
+    );
+    assert!(together["warnings"][0].as_str().unwrap().contains("`--judge` looks at one alone"), "{together}");
+    assert_eq!(digest(&["--judge", "second"])["composite"]["median"], 3.0);
+    let drift = json(&place.fine(&["drift", "mine", "--as-of", "2026-03-04"]));
+    assert_eq!((&drift["judges"], &drift["warnings"]), (&together["judges"], &together["warnings"]));
+    place.fine(&["golden", "pin", "mine"]);
+    let file = place.path().join("mine/golden/2026-03-02.json");
+    let pinned = || -> Value { serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap() };
+    assert_eq!(
+        (&pinned()["baseline_composite"], &pinned()["baseline_judge"]),
+        (&json!(3.675), &json!("second-v1 + stub-v1"))
+    );
+    let same = place.fine(&[&["golden", "check", "mine", "--json"], &both[..]].concat());
+    assert_eq!((&json(&same)["warnings"], &json(&same)["cards"][0]["delta"]), (&json!([]), &json!(0.0)));
+    let other = place.fine(&["golden", "check", "mine", "--json"]);
+    assert!(json(&other)["warnings"][0].as_str().unwrap().contains("this one is stub-v1"), "{}", other.all());
+    place.fine(&["golden", "pin", "mine", "--judge", "second"]);
+    assert_eq!((&pinned()["baseline_composite"], &pinned()["baseline_judge"]), (&json!(3.0), &json!("second-v1")));
+}
+
+/// BR-18: a judgment that a later run took over is one judgment; judged afresh, it is a second opinion.
+#[test]
+fn a_judge_does_not_agree_with_what_was_taken_over_from_it() {
+    let place = backfilled();
+    place.fine(&["run", "briefing", "--run-id", "c", "-q"]);
+    let same = place.karat(&["agree", "b", "c"]);
+    assert!(same.code == 1 && same.stderr.contains("44 judgments are one run's"), "{}", same.all());
+    place.fine(&["run", "briefing", "--run-id", "d", "-q", "--no-cache"]);
+    assert!(place.fine(&["agree", "b", "d"]).stdout.contains("stub and stub in d"));
 }
 
 /// BY-11, BR-13: a row that comes late changes no alert that was raised, and which days it would move is said; the incident
@@ -289,6 +363,20 @@ fn a_larger_sweep_is_refused_and_a_broken_card_fails_alone() {
     assert_eq!((&report["totals"]["cells"], &report["totals"]["errors"]), (&json!(45), &json!(1)));
     assert_eq!(cell(&report, "2026-04-15")["error"]["code"], "dataset");
     assert_eq!(cell(&report, "2026-03-29")["judgments"][0]["caps"], json!([]), "the first folder's card counts");
+}
+
+/// BR-01, BR-09, BR-10: the one day that is asked for is broken: the card is named with its place, and nothing was scored.
+#[test]
+fn a_broken_card_that_is_asked_for_is_named() {
+    let place = Place::new();
+    place.fine(&["init", "briefing", "mine"]);
+    place.write("mine/data/cards/2026-03-18-card.json", "{ \"type\": \"AdaptiveCard\",");
+    let said = place.karat(&["run", "mine", "--sample", "2026-03-18", "--format", "json", "-o", "-"]);
+    assert_eq!((said.code, said.stdout.as_str()), (1, ""), "{}", said.all());
+    assert!(said.stderr.contains("2026-03-18-card.json:1:"), "{}", said.all());
+    assert!(!said.stderr.contains("no sample"), "{}", said.all());
+    let said = place.karat(&["run", "mine", "--sample", "2026-03-33"]);
+    assert!(said.code == 1 && said.stderr.contains("no sample `2026-03-33`"), "{}", said.all());
 }
 
 /// BR-08: the judgment is kept, of the document a hash; scoring a stored run finds the document where it lies.
