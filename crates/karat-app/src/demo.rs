@@ -9,14 +9,21 @@ use crate::{App, AppError};
 const FAULTS: &str = "service/faults.jsonl";
 
 impl App {
-    /// Serves a preset's documents on a loopback port until the process ends; repaired, without its planted faults.
+    /// Serves a preset's documents on a loopback port until `end` is there; repaired, without its planted faults.
     ///
     /// # Errors
     /// A preset without a service, documents that cannot be read, a port that is taken.
-    pub fn demo(&self, preset: &str, port: u16, repaired: bool) -> Result<(), AppError> {
+    pub fn demo(&self, preset: &str, port: u16, repaired: bool, end: impl Future<Output = ()>) -> Result<(), AppError> {
         let service = service(preset, repaired)?;
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-        let served = runtime.and_then(|runtime| runtime.block_on(serve(service, port)));
+        let served = runtime.and_then(|runtime| {
+            runtime.block_on(async {
+                tokio::select! {
+                    served = serve(service, port) => served,
+                    () = end => Ok(()),
+                }
+            })
+        });
         served.map_err(|error| {
             AppError::harness(format!("serving the demo of `{preset}` on port {port}: {error}"))
                 .hint("name another port with --port")

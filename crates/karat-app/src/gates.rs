@@ -132,7 +132,7 @@ impl App {
         }
         let findings = findings(&stored)?;
         let verdicts = self.decided(&stored, &findings, &rules)?;
-        let exit = harness_exit(header, &findings, &rules).worst(verdicts.exit());
+        let exit = harness_exit(&failures(header, &findings, &rules)).worst(verdicts.exit());
         Ok(Gated { run: header.id.clone(), verdicts, exit })
     }
 
@@ -265,27 +265,43 @@ pub(crate) fn unjudged(header: &RunHeader, rules: &Rules) -> Option<String> {
     open.then(|| "the run is not finished, and gates judge whole runs".to_owned())
 }
 
-/// The exit code of what a run found, gates apart: more errors than the policy allows, or nothing at all (no output, or
-/// a metric without one score), are harness errors.
-pub(crate) fn harness_exit(header: &RunHeader, findings: &Findings, rules: &Rules) -> Exit {
-    let finished = header.status == RunStatus::Finished;
-    let silent = || findings.run.metrics.iter().any(|spread| spread.n() == 0 && spread.n_unscored() > 0);
-    let nothing = findings.run.tally.ok == 0 || silent();
-    let failed = !too_many_errors(findings, &rules.policy).is_empty() || (finished && nothing);
-    if failed { Exit::HarnessError } else { Exit::Pass }
+/// Why a run failed, whatever its gates say, in words: more errors than the policy allows, or nothing at all (no output,
+/// or a metric without one score). Empty for a run that did not.
+pub(crate) fn failures(header: &RunHeader, findings: &Findings, rules: &Rules) -> Vec<String> {
+    let allowed = percent(rules.policy.max_errors);
+    let too_many = too_many_errors(findings, &rules.policy).into_iter().map(|it| {
+        let share = percent(it.failed as f64 / it.of as f64);
+        format!(
+            "{}: {} of {} cells failed ({share}), more than the {allowed} of `policy.max_errors`; mend the cause, then `karat retry RUN`",
+            it.system, it.failed, it.of
+        )
+    });
+    let mut failures: Vec<String> = too_many.collect();
+    if header.status == RunStatus::Finished {
+        if findings.run.tally.ok == 0 && failures.is_empty() {
+            failures.push("no cell has an output".to_owned());
+        }
+        let spreads = findings.plan.metrics.iter().zip(&findings.run.metrics);
+        let silent = spreads.filter(|(_, spread)| spread.n() == 0 && spread.n_unscored() > 0);
+        failures.extend(silent.map(|(metric, _)| format!("{}: every score of it failed", metric.name)));
+    }
+    failures
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.3}", share * 100.0).trim_end_matches('0').trim_end_matches('.').to_owned() + " %"
+}
+
+/// The exit code of what a run found, gates apart.
+pub(crate) fn harness_exit(failures: &[String]) -> Exit {
+    if failures.is_empty() { Exit::Pass } else { Exit::HarnessError }
 }
 
 /// The exit code of what a run found.
-pub(crate) fn exit(
-    header: &RunHeader,
-    findings: &Findings,
-    rules: &Rules,
-    verdicts: &Verdicts,
-    flags: &GateFlags,
-) -> Exit {
+pub(crate) fn exit(failures: &[String], rules: &Rules, verdicts: &Verdicts, flags: &GateFlags) -> Exit {
     let binds = flags.binds.unwrap_or(!rules.policy.on_request);
     let gates = if binds { verdicts.exit() } else { Exit::Pass };
-    harness_exit(header, findings, rules).worst(gates)
+    harness_exit(failures).worst(gates)
 }
 
 /// Writes a file so that either the old content or the new one is there, never a part.

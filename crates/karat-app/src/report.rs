@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::baseline::findings;
 use crate::begun::Begun;
-use crate::gates::{exit, unjudged};
+use crate::gates::{exit, failures, unjudged};
 use crate::{App, AppError};
 
 /// A form of the report.
@@ -120,10 +120,11 @@ impl App {
         let verdict_note = unjudged(header, &rules);
         let verdicts =
             if verdict_note.is_none() { self.decided(stored, findings, &rules)? } else { Verdicts::default() };
-        let exit = exit(header, findings, &rules, &verdicts, &flags);
+        let failures = failures(header, findings, &rules);
+        let exit = exit(&failures, &rules, &verdicts, &flags);
         let verdicts = if canonical { verdicts.steady(&findings.plan) } else { verdicts };
         let estimate = begun.map(|begun| Estimate { total: begun.estimate, per_cell: begun.estimate_per_cell });
-        Ok((Context { estimate, canonical, verdicts, verdict_note, files: Vec::new() }, exit))
+        Ok((Context { estimate, canonical, verdicts, verdict_note, failures, files: Vec::new() }, exit))
     }
 
     pub(crate) fn stored(&self, run: &str) -> Result<StoredRun, AppError> {

@@ -84,7 +84,7 @@ impl Providers {
             let failed = |problem: String| ServiceError { id: id.clone(), problem: self.secrets.clean_text(problem) };
             let port = free_port().map_err(|error| failed(format!("no port is free for it ({error})")))?;
             let program = self.service_program(spec, port).map_err(failed)?;
-            let started = program.start(&self.settings, Stdio::null(), Stdio::null());
+            let started = program.start(&self.settings, Stdio::piped(), Stdio::null());
             let mut running = started.map_err(|failure| failed(failure.what))?;
             let complaints = tokio::spawn(complaint(running.child.stderr.take()));
             let url = format!("http://127.0.0.1:{port}");

@@ -27,6 +27,8 @@ pub struct Context {
     pub verdicts: Verdicts,
     /// Why there is no verdict, where there is none.
     pub verdict_note: Option<String>,
+    /// Why the run failed, whatever its gates say.
+    pub failures: Vec<String>,
     /// Paths of the report's files, for the terminal.
     pub files: Vec<String>,
 }

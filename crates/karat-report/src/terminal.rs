@@ -26,6 +26,9 @@ const GATES: usize = 4;
 /// Notes shown on gates.
 const NOTES: usize = 2;
 
+/// Reasons shown for which the run failed.
+const FAILURES: usize = 3;
+
 /// Warnings shown.
 const WARNINGS: usize = 4;
 
@@ -61,6 +64,7 @@ pub fn render(report: Report<'_>) -> String {
     if let Some(note) = &report.context.verdict_note {
         line(format!("no verdict: {}", brief(note, 2 * WIDTH)));
     }
+    report.context.failures.iter().take(FAILURES).for_each(|it| line(format!("failed: {}", brief(it, 3 * WIDTH))));
     line(String::new());
     table(report).lines().for_each(|it| line(it.trim_end().to_owned()));
     let left = findings.systems.len().saturating_sub(systems(report));
@@ -151,7 +155,12 @@ fn errors(report: Report<'_>) -> Vec<String> {
         let (who, message) = (brief(&example.who, WIDTH / 2), brief(&example.message, 2 * WIDTH));
         Some(format!("error: {} {times}, {}: {who}: {message}", count(kind.count), brief(&kind.code, WIDTH / 2)))
     });
-    shown.collect()
+    let more = kinds.get(ERRORS..).filter(|more| !more.is_empty()).map(|more| {
+        let codes: Vec<String> =
+            more.iter().map(|kind| format!("{} {}", count(kind.count), brief(&kind.code, WIDTH / 2))).collect();
+        brief(&format!("error: and {}", codes.join(", ")), 2 * WIDTH)
+    });
+    shown.chain(more).collect()
 }
 
 fn cost(report: Report<'_>) -> String {

@@ -23,6 +23,8 @@ pub(crate) struct Params {
 struct Param {
     value: Value,
     is_path: bool,
+    /// Whether its value is another than the suite's.
+    is_replaced: bool,
 }
 
 impl Params {
@@ -36,12 +38,15 @@ impl Params {
         let mut params = Self::default();
         for entry in node.map(Node::entries).unwrap_or_default() {
             let path = declared_path(&entry.node, problems);
-            let value = match given.iter().rev().find(|(name, _)| *name == entry.key) {
-                Some((_, text)) if path.is_some() => Value::String(join("", text)),
-                Some((_, text)) => typed(text, &entry.node.json()),
+            let given = given.iter().rev().find(|(name, _)| *name == entry.key).map(|(_, text)| text);
+            let value = match given {
+                Some(text) if path.is_some() => resolved("", text),
+                Some(text) => typed(text, &entry.node.json()),
                 None => params.default_of(&entry.key, &entry.node, path, environment, problems),
             };
-            params.values.insert(entry.key.clone(), Param { value, is_path: path.is_some() });
+            let own = path.and_then(|path| Some(resolved(problems.folder(path.place.file), path.text()?)));
+            let is_replaced = given.is_some() && own.is_none_or(|own| own != value);
+            params.values.insert(entry.key.clone(), Param { value, is_path: path.is_some(), is_replaced });
         }
         for (name, text) in given.iter().filter(|(name, _)| !params.values.contains_key(name)) {
             let file = problems.command_line("-p", &format!("{name}={text}"));
@@ -64,7 +69,7 @@ impl Params {
         if let Some(path) = path {
             let text = path.text().unwrap_or_default();
             return match environment.expand(text) {
-                Ok(expanded) => Value::String(join(problems.folder(path.place.file), &expanded)),
+                Ok(expanded) => resolved(problems.folder(path.place.file), &expanded),
                 Err(variable) => {
                     problems
                         .error(&path.place, format!("the environment variable {variable} is not set"))
@@ -93,10 +98,24 @@ impl Params {
 
     /// Whether a text begins with a parameter that is a path, which is resolved already.
     pub fn leads(&self, text: &str) -> bool {
-        let inner = text.trim_start().strip_prefix("{{").and_then(|rest| rest.split_once("}}")).map(|(inner, _)| inner);
-        let name =
-            inner.map(|inner| inner.trim_matches(['-', '+', ' '])).and_then(|inner| inner.strip_prefix("params."));
-        name.and_then(|name| self.values.get(name)).is_some_and(|param| param.is_path)
+        self.leading(text).is_some()
+    }
+
+    /// Whether a text begins with a path that was left empty: there is no such file or folder.
+    pub fn is_absent(&self, text: &str) -> bool {
+        self.leading(text).is_some_and(|param| param.value.is_null())
+    }
+
+    /// Whether a text begins with a path that was given in place of the suite's own.
+    pub fn is_replaced(&self, text: &str) -> bool {
+        self.leading(text).is_some_and(|param| param.is_replaced)
+    }
+
+    /// The path that a text begins with.
+    fn leading(&self, text: &str) -> Option<&Param> {
+        let inner = text.trim_start().strip_prefix("{{")?.split_once("}}")?.0;
+        let name = inner.trim_matches(['-', '+', ' ']).strip_prefix("params.")?;
+        self.values.get(name).filter(|param| param.is_path)
     }
 
     /// A template in which every `{{ params.x }}` whose value is itself a template or holds `${…}` is replaced by that
@@ -158,6 +177,14 @@ impl Params {
                 .hint("only url, headers, env and version may read the environment");
         }
         Some(literal(&param.value))
+    }
+}
+
+/// A path seen from a folder; null where it is empty.
+fn resolved(folder: &str, path: &str) -> Value {
+    match path.trim() {
+        "" => Value::Null,
+        _ => Value::String(join(folder, path)),
     }
 }
 
@@ -309,6 +336,16 @@ mod tests {
         assert_eq!(params.values["other"].value, "mine/x");
         assert!(params.leads("{{ params.corpus }}/x"));
         assert!(!params.leads("a/{{ params.corpus }}"));
+    }
+
+    #[test]
+    fn an_empty_path_is_absent() {
+        let (params, problems) =
+            params("chunks: { path: data }\ntables: { path: \"\" }\nlabel: \"\"\n", &[("chunks", "")]);
+        assert_eq!(problems.errors(), 0);
+        assert!(params.is_absent("{{ params.chunks }}") && params.is_absent("{{- params.tables }}/x"));
+        assert!(!params.is_absent("{{ params.label }}") && !params.is_absent("x/{{ params.chunks }}"));
+        assert!(params.is_replaced("{{ params.chunks }}") && !params.is_replaced("{{ params.tables }}"));
     }
 
     #[test]

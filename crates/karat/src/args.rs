@@ -423,6 +423,9 @@ pub struct DemoArgs {
     /// With its planted faults, or without
     #[arg(long, value_name = "BUILD", env = "KARAT_DEMO_BUILD", default_value = "faulty")]
     pub build: BuildArg,
+    /// End when standard input ends: so it never outlives what has started it
+    #[arg(long, env = "KARAT_DEMO_UNTIL_EOF")]
+    pub until_eof: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -91,13 +91,25 @@ fn check_paths(findings: &Findings, gates: &[Gate]) -> Result<(), AnalysisError>
     if problems.is_empty() { Ok(()) } else { Err(AnalysisError::Gates(problems)) }
 }
 
-/// Systems of which more cells failed, or were judged by nobody, than the policy allows, with their share.
-pub fn too_many_errors(findings: &Findings, policy: &Policy) -> Vec<(String, f64)> {
-    let share = |group: &crate::Group| {
-        let asked = group.tally.ok + group.tally.errors;
-        (asked > 0).then(|| (group.id.clone(), (group.tally.errors + group.tally.unjudged) as f64 / asked as f64))
+/// A system of which more cells failed, or were judged by nobody, than the policy allows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failing {
+    /// The system.
+    pub system: String,
+    /// How many did.
+    pub failed: u64,
+    /// Of how many that were asked; at least 1.
+    pub of: u64,
+}
+
+/// Systems of which more cells failed, or were judged by nobody, than the policy allows.
+pub fn too_many_errors(findings: &Findings, policy: &Policy) -> Vec<Failing> {
+    let failing = |group: &crate::Group| {
+        let (failed, of) = (group.tally.errors + group.tally.unjudged, group.tally.ok + group.tally.errors);
+        let system = || group.id.clone();
+        (of > 0 && failed as f64 / of as f64 > policy.max_errors).then(|| Failing { system: system(), failed, of })
     };
-    findings.systems.iter().filter_map(share).filter(|(_, share)| *share > policy.max_errors).collect()
+    findings.systems.iter().filter_map(failing).collect()
 }
 
 /// What the reader of the verdicts must know: systems and samples without a partner, other judges.

@@ -1,4 +1,7 @@
 //! `attribution`: whether a statement is ascribed to those who made it, and to nobody else.
+//!
+//! Everybody who is named must be right: the reference's own by name and role, or one who is accepted. No more speakers
+//! may be named than the reference has, so that a list of everybody passes nothing.
 
 use std::fmt;
 
@@ -20,10 +23,14 @@ pub(super) struct Attribution {
     need: Need,
     /// Further speakers that are right, such as those who answer in a chunk of a transcript: names, or objects with `name`.
     accept: Vec<Value>,
-    /// Chunks with `answer_speakers`: those of a chunk that a citation names are right, too.
+    /// Chunks with `answer_speakers`: who answers in every one of them that is cited is right, too.
     chunks: Vec<Value>,
     /// The citations that name chunks: by `chunk_id`, or by every one of doc type, quarter and page.
     citations: Vec<Value>,
+    /// A text that is looked through for names where the output has none.
+    text: Option<String>,
+    /// Whose names are looked for in a text, beside those that are right.
+    among: Vec<Value>,
 }
 
 /// Somebody who speaks, folded for comparison.
@@ -44,17 +51,22 @@ impl fmt::Display for Speaker {
 impl Speaker {
     /// `{name, role}`, or a text: `Ada Lind`, `Ada Lind (CFO)`, `Ada Lind, CFO`.
     fn read(value: &Value) -> Option<Self> {
-        let (name, role) = match value {
+        match value {
             Value::Object(speaker) => {
-                (speaker.get("name")?.as_str()?, speaker.get("role").and_then(Value::as_str).map(str::trim))
+                Self::new(speaker.get("name")?.as_str()?, speaker.get("role").and_then(Value::as_str))
             }
-            Value::String(text) => parts(text),
-            _ => return None,
-        };
-        let role = role.filter(|role| !role.is_empty());
-        let written = role.map_or_else(|| name.trim().to_owned(), |role| format!("{} ({role})", name.trim()));
-        let name = fold(name);
-        (!name.is_empty()).then_some(Self { name, role: role.map(fold), written })
+            Value::String(text) => {
+                let (name, role) = parts(text);
+                Self::new(name, role)
+            }
+            _ => None,
+        }
+    }
+
+    fn new(name: &str, role: Option<&str>) -> Option<Self> {
+        let (name, role) = (name.trim(), role.map(str::trim).filter(|role| !role.is_empty()));
+        let written = role.map_or_else(|| name.to_owned(), |role| format!("{name} ({role})"));
+        (!name.is_empty()).then(|| Self { name: fold(name), role: role.map(fold), written })
     }
 
     fn all(values: &[Value]) -> Vec<Self> {
@@ -65,14 +77,32 @@ impl Speaker {
     fn is(&self, wanted: &Self) -> bool {
         self.name == wanted.name && (wanted.role.is_none() || self.role == wanted.role)
     }
+
+    /// Whether it is somebody by this name with another role.
+    fn contradicts(&self, other: &Self) -> bool {
+        self.name == other.name && self.role.is_some() && other.role.is_some() && self.role != other.role
+    }
+
+    /// This speaker as a text names it: with the role where the text has that, too.
+    fn within(&self, text: &str) -> Option<Self> {
+        let role = self.role.as_ref().filter(|role| has_words(text, role)).cloned();
+        has_words(text, &self.name).then(|| Self { role, ..self.clone() })
+    }
 }
 
 fn parts(text: &str) -> (&str, Option<&str>) {
     let bracketed = text.trim().strip_suffix(')').and_then(|text| text.rsplit_once('('));
     match bracketed.or_else(|| text.split_once(',')) {
-        Some((name, role)) => (name, Some(role.trim())),
+        Some((name, role)) => (name, Some(role)),
         None => (text, None),
     }
+}
+
+/// Whether a folded text holds folded words, as words.
+fn has_words(text: &str, words: &str) -> bool {
+    let ends = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());
+    text.match_indices(words)
+        .any(|(at, _)| ends(text[..at].chars().next_back()) && ends(text[at + words.len()..].chars().next()))
 }
 
 impl Options for Attribution {
@@ -84,11 +114,50 @@ impl Options for Attribution {
 }
 
 impl Attribution {
-    /// Who may be named beside the reference's own.
+    /// Who is right beside the reference's own. A citation of several chunks accepts who answers in any of them; several
+    /// citations accept only who answers in all, so that citing everything accepts nobody.
     fn accepted(&self) -> Vec<Speaker> {
-        let cited = self.chunks.iter().filter(|chunk| self.citations.iter().any(|citation| names(citation, chunk)));
-        let answering = cited.filter_map(|chunk| chunk.get("answer_speakers")?.as_array());
-        Speaker::all(&self.accept).into_iter().chain(answering.flat_map(|speakers| Speaker::all(speakers))).collect()
+        let answering = |citation: &Value| -> Vec<Speaker> {
+            let cited = self.chunks.iter().filter(|chunk| names(citation, chunk));
+            cited.filter_map(|chunk| chunk.get("answer_speakers")?.as_array()).flat_map(|it| Speaker::all(it)).collect()
+        };
+        let cited = self.citations.iter().map(answering).filter(|speakers| !speakers.is_empty());
+        let shared = cited.reduce(|mut shared, speakers| {
+            shared.retain(|speaker| speakers.contains(speaker));
+            shared
+        });
+        Speaker::all(&self.accept).into_iter().chain(shared.unwrap_or_default()).collect()
+    }
+
+    /// Who is named, each once: in a list, alone, or else within a text.
+    fn named(&self, output: &Value, right: &[Speaker]) -> Vec<Speaker> {
+        let listed = match output {
+            Value::Array(speakers) => Speaker::all(speakers),
+            single => {
+                let found = single.as_str().map(|text| self.found(text, right)).unwrap_or_default();
+                if found.is_empty() { Speaker::read(single).into_iter().collect() } else { found }
+            }
+        };
+        let all = match &self.text {
+            Some(text) if listed.is_empty() => self.found(text, right),
+            _ => listed,
+        };
+        let mut named: Vec<Speaker> = Vec::new();
+        for speaker in all {
+            match named.iter_mut().find(|it| it.name == speaker.name && !it.contradicts(&speaker)) {
+                Some(same) if same.role.is_none() => *same = speaker,
+                Some(_) => {}
+                None => named.push(speaker),
+            }
+        }
+        named
+    }
+
+    /// Those of the known speakers whom a text names.
+    fn found(&self, text: &str, right: &[Speaker]) -> Vec<Speaker> {
+        let text = fold(text);
+        let others = Speaker::all(&self.among);
+        right.iter().chain(&others).filter_map(|speaker| speaker.within(&text)).collect()
     }
 }
 
@@ -111,19 +180,24 @@ impl Metric for Attribution {
             single => Speaker::read(single).into_iter().collect(),
         };
         let accepted = self.accepted();
-        if gold.is_empty() && accepted.is_empty() {
+        let right: Vec<Speaker> = gold.iter().chain(&accepted).cloned().collect();
+        if right.is_empty() {
             return Score::not_applicable("the reference names no speaker");
         }
-        let named = match given.output {
-            Value::Array(speakers) => Speaker::all(speakers),
-            single => Speaker::read(single).into_iter().collect(),
-        };
+        let named = self.named(given.output, &right);
         if named.is_empty() {
             return Score::because(0.0, "the answer names no speaker");
         }
-        let is_right = |speaker: &&Speaker| gold.iter().chain(&accepted).any(|wanted| speaker.is(wanted));
+        let is_right = |speaker: &Speaker| {
+            right.iter().any(|wanted| speaker.is(wanted)) && !gold.iter().any(|wanted| speaker.contradicts(wanted))
+        };
         if let Some(other) = named.iter().find(|speaker| !is_right(speaker)) {
             return Score::because(0.0, format!("it names {other}, who did not say it"));
+        }
+        let most = gold.len().max(1);
+        if named.len() > most {
+            let named: Vec<&str> = named.iter().map(|speaker| speaker.written.as_str()).collect();
+            return Score::because(0.0, format!("it names {}, but {most} of them said it", named.join(", ")));
         }
         let missing = gold.iter().find(|wanted| !named.iter().any(|speaker| speaker.is(wanted)));
         match missing.filter(|_| self.need == Need::All) {

@@ -461,17 +461,69 @@ fn attribution_names_who_said_it_and_nobody_else() {
         assert_eq!(plain(wrong.clone()), Some(0.0), "{wrong}");
     }
     let both = json!([{"name": "Ada Lind", "role": "CFO"}, {"name": "Bo Ek", "role": "CEO"}]);
-    assert_eq!(score(metric(json!({"accept": ["Bo Ek"]})), both.clone()).number(), Some(1.0));
-    assert_eq!(score(metric(json!({"accept": ["Bo Ek"], "need": "all"})), json!(["Bo Ek"])).number(), Some(0.0));
-    let chunks = json!([{"chunk_id": "c7", "doc_type": "transcript", "quarter": "2025-Q2", "page": 4, "answer_speakers": ["Bo Ek"]}]);
-    let cited = |citation: Value| metric(json!({"chunks": chunks, "citations": [citation]}));
-    let place = json!({"doc_type": "transcript", "quarter": "2025-Q2", "page": 4});
-    assert_eq!(score(cited(place), both.clone()).number(), Some(1.0));
-    assert_eq!(score(cited(json!({"chunk_id": "c7"})), both.clone()).number(), Some(1.0));
-    assert_eq!(
-        score(cited(json!({"doc_type": "transcript", "quarter": "2025-Q2", "page": 5})), both).number(),
-        Some(0.0)
-    );
+    let scored = |with: Value, output: Value| score(metric(with), output).number();
+    assert_eq!(scored(json!({"accept": ["Bo Ek"]}), json!(["Bo Ek (CEO)"])), Some(1.0));
+    assert_eq!(scored(json!({"accept": ["Bo Ek"]}), both.clone()), Some(0.0), "one of them said it");
+    assert_eq!(scored(json!({"accept": ["Ada Lind"]}), json!(["Ada Lind"])), Some(1.0));
+    assert_eq!(scored(json!({"accept": ["Ada Lind"]}), json!(["Ada Lind (CEO)"])), Some(0.0), "the role is another");
+    assert_eq!(scored(json!({"accept": ["Bo Ek"], "need": "all"}), json!(["Bo Ek"])), Some(0.0));
+    assert_eq!(plain(json!(["Ada Lind, CFO", {"name": "Ada Lind"}])), Some(1.0), "named twice is named once");
+    let pair = json!({"metric": "attribution", "value": ["Ada Lind (CFO)", "Bo Ek (CEO)"]});
+    assert_eq!(score(pair, both).number(), Some(1.0), "both said it");
+}
+
+/// RG-07: who answers in a cited chunk is right; citing every chunk makes nobody right.
+#[test]
+fn attribution_by_the_cited_chunk_cannot_be_bought() {
+    let chunk = |id: &str, page: u64, speakers: Value| json!({"chunk_id": id, "doc_type": "transcript", "quarter": "2025-Q2", "page": page, "answer_speakers": speakers});
+    let chunks = json!([
+        chunk("c7", 4, json!(["Bo Ek"])),
+        chunk("c8", 5, json!(["Cy Roe"])),
+        chunk("c9", 6, json!(["Bo Ek", "Cy Roe"]))
+    ]);
+    let scored = |citations: Value, output: Value| {
+        let with = json!({"chunks": chunks, "citations": citations});
+        score(json!({"metric": "attribution", "value": [{"name": "Ada Lind", "role": "CFO"}], "with": with}), output)
+            .number()
+    };
+    let page = |page: u64| json!({"doc_type": "transcript", "quarter": "2025-Q2", "page": page});
+    let id = |id: &str| json!({"chunk_id": id});
+    for (citations, output, expected) in [
+        (json!([page(4)]), json!(["Bo Ek"]), 1.0),
+        (json!([id("c7")]), json!(["Bo Ek"]), 1.0),
+        (json!([id("c7"), id("c9"), {"doc_type": "release", "page": 1}]), json!(["Bo Ek"]), 1.0),
+        (json!([id("c9")]), json!(["Cy Roe"]), 1.0),
+        (json!([id("c9")]), json!(["Bo Ek", "Cy Roe"]), 0.0),
+        (json!([id("c7"), id("c8")]), json!(["Bo Ek"]), 0.0),
+        (json!([id("c7"), id("c8"), id("c9")]), json!(["Bo Ek"]), 0.0),
+        (json!([page(7)]), json!(["Bo Ek"]), 0.0),
+        (json!([id("c7"), id("c8")]), json!(["Ada Lind (CFO)"]), 1.0),
+        (json!([id("c7")]), json!(["Ada Lind (CFO)", "Bo Ek"]), 0.0),
+    ] {
+        assert_eq!(scored(citations.clone(), output.clone()), Some(expected), "{citations} {output}");
+    }
+}
+
+/// RG-07: names are found within an answer where no list of speakers is at hand.
+#[test]
+fn attribution_reads_names_within_a_text() {
+    let with = json!({"among": [{"name": "Bo Ek", "role": "CEO"}, {"name": "Ada Lind", "role": "CFO"}]});
+    let metric = json!({"metric": "attribution", "value": [{"name": "Ada Lind", "role": "CFO"}], "with": with});
+    for (text, expected) in [
+        ("According to CFO Ada Lind, margins hold.", 1.0),
+        ("Ada Lind (CFO): margins hold.", 1.0),
+        ("Ada Lind said so.", 0.0),
+        ("CFO Ada Linden said so.", 0.0),
+        ("Bo Ek, the CFO, said so.", 0.0),
+        ("CFO Ada Lind and CEO Bo Ek said so.", 0.0),
+        ("Margins hold.", 0.0),
+    ] {
+        assert_eq!(score(metric.clone(), json!(text)).number(), Some(expected), "{text}");
+    }
+    let mut beside = metric;
+    beside["with"]["text"] = json!("CFO Ada Lind said so.");
+    assert_eq!(score(beside.clone(), json!([])).number(), Some(1.0));
+    assert_eq!(score(beside, json!(["Bo Ek"])).number(), Some(0.0), "a list goes before a text");
 }
 
 /// RG-05: a match that another number of the same unit contradicts is counted apart; without a match nothing is.

@@ -124,16 +124,7 @@ impl Decoder<'_> {
                 self.problems.error(&named.place, format!("`{name}` needs `with: {{ {option} }}`")).hint(*what);
                 return None;
             };
-            let folder = self.path(given)?.trim_end_matches('/').to_owned();
-            if let Err(error) = self.files.list(&folder) {
-                let message = format!("the folder {folder} cannot be listed: {error}");
-                let problem = match may_be_absent {
-                    true => self.problems.warn(&given.place, message),
-                    false => self.problems.error(&given.place, message),
-                };
-                problem.hint(*what);
-            }
-            folders.push(folder);
+            folders.push(self.resolver_folder(given, what, may_be_absent)?);
         }
         let files = self.files.clone();
         let mut shelf = Shelf { files: &*files, digest: blake3::Hasher::new(), problems: Vec::new() };
@@ -143,6 +134,21 @@ impl Decoder<'_> {
             self.problems.push(problem);
         }
         Some(Resolving { name: registered.name, resolver: resolver.into() })
+    }
+
+    /// A folder that a resolver reads; `Some(None)` where it is left empty, or cannot be listed, which is a problem.
+    fn resolver_folder(&mut self, given: &Node, what: &str, may_be_empty: bool) -> Option<Option<String>> {
+        let is_empty = |text: &str| text.trim().is_empty() || self.params.is_absent(text);
+        if may_be_empty && given.text().is_some_and(is_empty) {
+            return Some(None);
+        }
+        let folder = self.path(given)?.trim_end_matches('/').to_owned();
+        let Err(error) = self.files.list(&folder) else { return Some(Some(folder)) };
+        let empty = if may_be_empty { " Leave it empty where there are none: -p NAME=" } else { "" };
+        self.problems
+            .error(&given.place, format!("the folder {folder} cannot be listed: {error}"))
+            .hint(format!("{what}{empty}"));
+        Some(None)
     }
 
     fn dataset_template(&mut self, text: &str, node: &Node) -> Option<Template> {

@@ -49,7 +49,8 @@ impl Decoder<'_> {
         let metadata = metadata.iter().filter_map(|item| Some((item.text()?.to_owned(), self.watch(item)?))).collect();
         // What is counted may not be there yet.
         let checks = if overrides.fetching { Vec::new() } else { self.checks(node.given("checks")) };
-        let changelog = node.given("changelog").and_then(|changelog| self.changelog(node, changelog));
+        let version = self.of_source(node, "version").and_then(Node::text).map(str::to_owned);
+        let changelog = self.of_source(node, "changelog").and_then(|file| self.changelog(version.as_deref(), file));
         let asserts =
             node.given("assert").and_then(|path| self.watch(path)).or_else(|| Path::parse(asserts::COLUMN).ok());
         let asserts = asserts.map(|path| Asserts::new(path, self.catalog));
@@ -82,7 +83,7 @@ impl Decoder<'_> {
             dataset,
             checks,
             sources,
-            version: node.text_of("version").map(str::to_owned),
+            version,
             zone: node.text_of("zone").map(str::to_owned),
             changelog,
             place: node.given("source").or_else(|| node.given("rows")).unwrap_or(node).place.clone(),
@@ -95,16 +96,24 @@ impl Decoder<'_> {
         RowSchema::new(&schema)
     }
 
+    /// What the dataset says of its source; nothing where another source was given in place of the one that the suite
+    /// speaks of.
+    fn of_source<'n>(&self, node: &'n Node, key: &str) -> Option<&'n Node> {
+        let source =
+            node.given("source").filter(|source| source.text().is_some_and(|text| self.params.is_replaced(text)));
+        node.given(key).filter(|about| source.is_none_or(|source| source.place.file != about.place.file))
+    }
+
     /// The changelog; it should say what is new in the declared version.
-    fn changelog(&mut self, node: &Node, file: &Node) -> Option<SourceDigest> {
-        let (_, text) = self.text(file)?;
-        if let Some(version) = node.text_of("version").filter(|version| !text.contains(version)) {
+    fn changelog(&mut self, version: Option<&str>, file: &Node) -> Option<SourceDigest> {
+        let (path, text) = self.text(file)?;
+        if let Some(version) = version.filter(|version| !text.contains(version)) {
             self.problems
                 .warn(&file.place, format!("the changelog says nothing of version {version}"))
                 .hint("add what changed, or correct `version`");
         }
         Some(SourceDigest {
-            path: file.text().unwrap_or_default().to_owned(),
+            path: written(file, &path).to_owned(),
             blake3: blake3::hash(text.as_bytes()).to_hex().to_string(),
             bytes: text.len() as u64,
         })
@@ -124,7 +133,7 @@ impl Decoder<'_> {
         }
         let paths = self.expand(source, &path)?;
         let format = self.format(node, source, &paths)?;
-        let written = source.text().unwrap_or(&path);
+        let written = written(source, &path);
         let mut digests = Vec::new();
         for path in &paths {
             match self.digest(path) {
@@ -312,6 +321,11 @@ impl Decoder<'_> {
         names::check(expression.reads(), text, &node.place, names::DATASET, &mut self.pending, &mut self.problems);
         Some(expression)
     }
+}
+
+/// What a file is called in reports: as it is written; the path that it leads to where parameters stand in it.
+pub(super) fn written<'a>(node: &'a Node, path: &'a str) -> &'a str {
+    node.text().filter(|text| !text.contains("{{")).unwrap_or(path)
 }
 
 /// The day before, seen from a zone.

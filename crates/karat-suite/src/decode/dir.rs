@@ -9,6 +9,7 @@ use karat_types::SourceDigest;
 use serde_json::{Value, json};
 
 use super::Decoder;
+use super::dataset::written;
 use crate::dataset::Source;
 use crate::dataset::dir::{self, Dir, File, Pattern};
 use crate::dataset::readers::{Reader, Rules};
@@ -78,7 +79,7 @@ impl Decoder<'_> {
                 .hint("`{name}` binds a column, `{date}` is YYYY-MM-DD, `*` is anything");
             return None;
         }
-        let digest = self.dir_digest(source, &files);
+        let digest = self.dir_digest(source, path, &files);
         let id = node.text_of("id").map(|id| id.trim_start_matches("$.").to_owned());
         let id = id.filter(|id| pattern.columns().any(|column| column == id));
         Some((Source::Dir(Dir { files: Arc::new(files), reader, rules: Arc::new(rules), id }), vec![digest]))
@@ -172,7 +173,7 @@ impl Decoder<'_> {
 
     /// One digest for all files: their names below the folder and their contents. That a file cannot be read is the
     /// error of its row.
-    fn dir_digest(&mut self, source: &Node, files: &[File]) -> SourceDigest {
+    fn dir_digest(&mut self, source: &Node, path: &str, files: &[File]) -> SourceDigest {
         let mut hasher = blake3::Hasher::new();
         let mut total = 0;
         for file in files {
@@ -183,8 +184,11 @@ impl Decoder<'_> {
             }
             total += bytes.len() as u64;
         }
-        let path = source.text().unwrap_or_default().to_owned();
-        SourceDigest { path, blake3: hasher.finalize().to_hex().to_string(), bytes: total }
+        SourceDigest {
+            path: written(source, path).to_owned(),
+            blake3: hasher.finalize().to_hex().to_string(),
+            bytes: total,
+        }
     }
 }
 

@@ -96,6 +96,7 @@ impl<'a> Decoder<'a> {
     /// The path that a node names, once parameters stand in it: as seen from the file it is written in.
     pub fn path(&mut self, node: &Node) -> Option<String> {
         let text = node.text().filter(|text| !environment::mentions(text))?;
+        self.is_given(node, text)?;
         let inlined = self.params.inline_template(text, &node.place, &mut self.problems);
         let template = Template::compile(&inlined).ok()?;
         if let Some(name) = template.reads().iter().find(|name| !name.starts_with("params.")) {
@@ -112,6 +113,7 @@ impl<'a> Decoder<'a> {
     /// A template of a path that is different by row, so written that it stands relative to the working directory.
     pub fn row_path(&mut self, node: &Node) -> Option<String> {
         let text = node.text()?;
+        self.is_given(node, text)?;
         let inlined = self.params.inline_template(text, &node.place, &mut self.problems);
         if self.params.leads(text) || crate::files::is_rooted(text) {
             return Some(inlined);
@@ -119,6 +121,17 @@ impl<'a> Decoder<'a> {
         let folder = self.problems.folder(node.place.file);
         let separator = if folder.is_empty() || folder.ends_with('/') { "" } else { "/" };
         Some(format!("{}{separator}{inlined}", literal_prefix(folder)))
+    }
+
+    /// A path that begins with a parameter needs one that is not empty.
+    fn is_given(&mut self, node: &Node, text: &str) -> Option<()> {
+        if self.params.is_absent(text) {
+            self.problems
+                .error(&node.place, format!("`{text}` is empty, but a path is needed here"))
+                .hint("give one: -p NAME=PATH");
+            return None;
+        }
+        Some(())
     }
 
     fn seen_from(&self, node: &Node, text: &str, rendered: &str) -> String {

@@ -225,7 +225,7 @@ fn own_queries(place: &Place) {
 
 fn run_own(place: &Place, service: &FakeProvider, more: &[&str]) -> Said {
     let endpoint = format!("endpoint={}", service.url());
-    let own = ["run", "rag", "-p", &endpoint, "-p", "dataset=own.jsonl", "-p", "chunks=none", "-p", "tables=none"];
+    let own = ["run", "rag", "-p", &endpoint, "-p", "dataset=own.jsonl", "-p", "chunks=", "-p", "tables="];
     place.karat(&own.iter().chain(more).copied().collect::<Vec<_>>())
 }
 
@@ -373,6 +373,76 @@ fn mismatches_of_gold_and_filings_are_reported() {
     assert_eq!(place.report("r")["run"]["config"]["dataset"]["mismatches"]["count"], 2);
 }
 
+/// RG-02: filings that are not where the suite looks for them are an error with place and hint, before any call; none at
+/// all are an empty parameter.
+#[test]
+fn filings_that_are_not_there_are_errors() {
+    let (place, service) =
+        (Place::new(), FakeProvider::start(Script::always(own_answer("It was $1.2 billion."))).unwrap());
+    own_queries(&place);
+    place.write("empty/notes.txt", "x");
+    let endpoint = format!("endpoint={}", service.url());
+    for (folder, expected) in [
+        ("nowhere", "the folder nowhere cannot be listed"),
+        ("own.jsonl", "the folder own.jsonl cannot be listed"),
+        ("empty", "it holds no chunks: no DOC/chunk_manifest.jsonl"),
+        (".", "it holds no chunks"),
+    ] {
+        let chunks = format!("chunks={folder}");
+        let said =
+            place.karat(&["run", "rag", "-p", &endpoint, "-p", "dataset=own.jsonl", "-p", &chunks, "-p", "tables="]);
+        assert_eq!(said.code, 1, "{folder}: {}", said.all());
+        assert!(said.stderr.contains(expected), "{folder}: {}", said.all());
+    }
+    assert_eq!(service.requests(), 0);
+    assert_ne!(run_own(&place, &service, &["-q"]).code, 1);
+    assert_eq!(service.requests(), 2);
+}
+
+/// RG-01: of a dataset of one's own the report says its path and content, and nothing of the shipped one's version; what
+/// it is called may be said.
+#[test]
+fn provenance_is_that_of_the_data() {
+    let (place, service) =
+        (Place::new(), FakeProvider::start(Script::always(own_answer("It was $1.2 billion."))).unwrap());
+    own_queries(&place);
+    run_own(&place, &service, &["--run-id", "own", "-q"]);
+    let dataset = |run: &str| place.report(run)["run"]["config"]["dataset"].clone();
+    let own = dataset("own");
+    assert_eq!((&own["sources"][0]["path"], &own["version"]), (&json!("own.jsonl"), &Value::Null), "{own}");
+    assert_eq!(own["changelog"], Value::Null, "{own}");
+    place.write("CHANGES.md", "## 7\nNew.\n");
+    let set = ["--set", "dataset.version=7", "--set", "dataset.changelog=CHANGES.md", "--run-id", "told", "-q"];
+    run_own(&place, &service, &set);
+    let told = dataset("told");
+    assert_eq!((&told["version"], &told["changelog"]["path"]), (&json!("7"), &json!("CHANGES.md")), "{told}");
+    place.karat(&["run", "rag", "--run-id", "shipped", "-q"]);
+    let shipped = dataset("shipped");
+    assert_eq!((&shipped["version"], &shipped["rows"]), (&json!("2026-11"), &json!(60)), "{shipped}");
+    assert_eq!(shipped["sources"][0]["path"], "preset:rag/data/queries.jsonl");
+}
+
+/// RG-09: what failed is told on the terminal: how much of it the policy allows, how often which kind, an example, what
+/// to do.
+#[test]
+fn the_terminal_says_what_failed() {
+    let wrong = Behaviour::raw(200, r#"{"reply": 1}"#);
+    let script = Script::sequence([wrong, Behaviour::server_error()]);
+    let (place, service) = (Place::new(), FakeProvider::start(script).unwrap());
+    own_queries(&place);
+    let said = run_own(&place, &service, &["--retries", "0", "-j", "1", "--run-id", "r", "-q"]);
+    assert_eq!(said.code, 1, "{}", said.all());
+    for expected in [
+        "failed: service: 2 of 2 cells failed (100 %), more than the 2 % of `policy.max_errors`; mend the cause, then",
+        "error: 1 cell, malformed: service: step `query`: the answer cannot be read: `$.answer` is missing; there is `reply`",
+        "error: 1 cell, server_error: service: step query at http://",
+    ] {
+        assert!(said.stdout.contains(expected), "{expected}: {}", said.all());
+    }
+    let page = std::fs::read_to_string(place.path().join(".karat/reports/r.md")).unwrap();
+    assert!(page.contains("**Failed:** service: 2 of 2 cells failed"), "{page}");
+}
+
 /// RG-15: of sensitive rows problems show the place, nothing of the content.
 #[test]
 fn problems_of_sensitive_rows_show_no_content() {
@@ -464,6 +534,18 @@ fn errors_are_blacked_out() {
         assert!(error.contains("malformed") && !error.contains(secret), "{error}");
         assert!(!said.all().contains(secret), "{}", said.all());
     }
+}
+
+/// The demo service ends with its standard input, and so with a run that is killed.
+#[test]
+fn the_demo_ends_with_its_input() {
+    let port = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port().to_string();
+    let place = Place::new();
+    let mut command = place.command(&["demo", "rag", "--until-eof", "--port", &port]);
+    let mut child = command.stdin(std::process::Stdio::piped()).stderr(std::process::Stdio::null()).spawn().unwrap();
+    assert!(child.try_wait().unwrap().is_none());
+    drop(child.stdin.take());
+    assert!(child.wait().unwrap().success());
 }
 
 /// The demo service says what it lacks.

@@ -4,10 +4,11 @@
 mod filing;
 
 use std::fmt;
+use std::io::ErrorKind;
 
 use serde_json::{Map, Value, json};
 
-use crate::diagnostics::Diagnostic;
+use crate::diagnostics::{Diagnostic, Severity};
 use crate::files::Files;
 
 /// Makes a column's value out of files that were read when the suite was loaded.
@@ -33,9 +34,17 @@ pub(crate) struct Shelf<'a> {
 }
 
 impl Shelf<'_> {
-    /// The text of a file; `None` where it cannot be read.
+    /// The text of a file; `None` where there is none, or where it cannot be read, which is a problem.
     fn text(&mut self, path: &str) -> Option<String> {
-        let bytes = self.files.read(path).ok()?;
+        let bytes = match self.files.read(path) {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) {
+                    self.error(path, format!("it cannot be read: {error}"));
+                }
+                return None;
+            }
+        };
         for part in [path.rsplit('/').next().unwrap_or_default().as_bytes(), &bytes] {
             self.digest.update(&(part.len() as u64).to_le_bytes());
             self.digest.update(part);
@@ -43,11 +52,14 @@ impl Shelf<'_> {
         match String::from_utf8(bytes) {
             Ok(text) => Some(text),
             Err(_) => {
-                let message = format!("the file {path} is not UTF-8 text");
-                self.problems.push(Diagnostic::of_file(crate::diagnostics::Severity::Error, path, message));
+                self.error(path, format!("the file {path} is not UTF-8 text"));
                 None
             }
         }
+    }
+
+    fn error(&mut self, path: &str, message: String) {
+        self.problems.push(Diagnostic::of_file(Severity::Error, path, message));
     }
 
     /// The entries of a folder, by name; none where it is none.
@@ -64,8 +76,8 @@ pub(crate) struct Registered {
     pub about: &'static str,
     /// Options that name folders, and what lies there.
     pub folders: &'static [(&'static str, &'static str)],
-    /// Reads the folders, in the order of `folders`.
-    pub make: fn(&[String], &mut Shelf<'_>) -> Box<dyn Resolver>,
+    /// Reads the folders, in the order of `folders`; `None` for one that the suite leaves empty.
+    pub make: fn(&[Option<String>], &mut Shelf<'_>) -> Box<dyn Resolver>,
 }
 
 impl Registered {

@@ -1,43 +1,165 @@
 //! Expected values against the tables that they come from.
 
 use karat_text::similar::fold;
-use serde_json::Value;
+use serde_json::{Number, Value};
 
 use super::library::said;
+use super::period::Period;
 
-/// How far apart two numbers may be and still be the same, as a share: what a table rounds is given by a tolerance.
+/// How far apart two numbers may be and still be the same, as a share.
 const SAME: f64 = 1e-9;
+
+/// Digits that a number must show to be the rounding of a cell, or a share of one row in another.
+const TELLING: usize = 3;
+
+/// Currencies that stand in units.
+const CURRENCIES: [(&str, &str); 22] = [
+    ("usd", "USD"),
+    ("us$", "USD"),
+    ("$", "USD"),
+    ("dollar", "USD"),
+    ("dollars", "USD"),
+    ("eur", "EUR"),
+    ("€", "EUR"),
+    ("euro", "EUR"),
+    ("euros", "EUR"),
+    ("gbp", "GBP"),
+    ("£", "GBP"),
+    ("jpy", "JPY"),
+    ("¥", "JPY"),
+    ("chf", "CHF"),
+    ("cny", "CNY"),
+    ("inr", "INR"),
+    ("₹", "INR"),
+    ("sek", "SEK"),
+    ("nok", "NOK"),
+    ("dkk", "DKK"),
+    ("aud", "AUD"),
+    ("cad", "CAD"),
+];
+
+/// What a unit says: `million USD`, `€m`, `percent`, `basis points`, `employees`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Unit {
+    /// To base units; of shares, to per cent.
+    factor: f64,
+    pub is_share: bool,
+    pub currency: Option<&'static str>,
+    /// Whether it names a thing: employees, stores.
+    is_thing: bool,
+}
+
+impl Unit {
+    pub fn read(text: &str) -> Self {
+        let mut unit = Self { factor: 1.0, is_share: false, currency: None, is_thing: false };
+        let text = text.to_lowercase();
+        for word in text.split([' ', '_', '(', ')', '-', '.', ',']).filter(|word| !word.is_empty()) {
+            unit.add(word);
+        }
+        unit
+    }
+
+    /// Whether it is money, or says nothing against it.
+    pub fn may_be_money(self) -> bool {
+        !self.is_share && (self.currency.is_some() || !self.is_thing)
+    }
+
+    fn add(&mut self, word: &str) {
+        let currency = |name: &str| CURRENCIES.iter().find(|(known, _)| *known == name).map(|(_, code)| *code);
+        match word {
+            "percent" | "%" | "pct" | "percentage" | "prozent" | "pp" | "ppt" | "ppts" | "pps" => self.is_share = true,
+            "bps" | "bp" | "basis" => (self.is_share, self.factor) = (true, self.factor / 100.0),
+            "fraction" => (self.is_share, self.factor) = (true, self.factor * 100.0),
+            word => {
+                if let Some(factor) = scale(word) {
+                    self.factor *= factor;
+                } else if let Some(code) = currency(word) {
+                    self.currency = Some(code);
+                } else if let Some((code, factor)) = CURRENCIES.iter().find_map(|(name, code)| {
+                    let rest = word.strip_prefix(name).or_else(|| word.strip_suffix(name))?;
+                    Some((*code, scale(rest)?))
+                }) {
+                    (self.currency, self.factor) = (Some(code), self.factor * factor);
+                } else if !["in", "of"].contains(&word) {
+                    self.is_thing = true;
+                }
+            }
+        }
+    }
+}
+
+fn scale(word: &str) -> Option<f64> {
+    Some(match word {
+        "thousand" | "thousands" | "k" | "tsd" | "000" | "000s" => 1e3,
+        "lakh" | "lakhs" | "lac" => 1e5,
+        "million" | "millions" | "mn" | "mln" | "mm" | "m" | "mio" => 1e6,
+        "crore" | "crores" | "cr" => 1e7,
+        "billion" | "billions" | "bn" | "b" | "mrd" | "md" => 1e9,
+        "trillion" | "trillions" | "tn" => 1e12,
+        _ => return None,
+    })
+}
 
 /// A number with what it counts, in base units.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Figure {
-    pub value: f64,
+    value: f64,
     /// Whether it is a share, in per cent.
-    pub is_share: bool,
+    is_share: bool,
 }
 
 impl Figure {
-    /// A value in a unit such as `million USD`, `percent`, `bps`, `employees`.
     pub fn new(value: f64, unit: &str) -> Self {
-        let mut factor = 1.0;
-        let mut is_share = false;
-        for word in unit.to_lowercase().split([' ', '_', '(', ')']) {
-            match word {
-                "thousand" | "thousands" | "k" => factor *= 1e3,
-                "million" | "millions" | "mn" | "m" | "mio" | "usdm" | "eurm" => factor *= 1e6,
-                "billion" | "billions" | "bn" | "b" | "mrd" => factor *= 1e9,
-                "percent" | "%" | "pct" | "percentage" => is_share = true,
-                "bps" | "bp" => (is_share, factor) = (true, factor / 100.0),
-                "fraction" => (is_share, factor) = (true, factor * 100.0),
-                _ => {}
-            }
-        }
-        Self { value: value * factor, is_share }
+        let unit = Unit::read(unit);
+        Self { value: value * unit.factor, is_share: unit.is_share }
+    }
+}
+
+/// What a gold expects, and how near a table must come to it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Expected {
+    figure: Figure,
+    /// The gold's tolerances, `abs` in base units.
+    rel: f64,
+    abs: f64,
+    /// Half of the last digit that it shows, in base units.
+    rounding: f64,
+    /// How many digits it shows from the first that is not 0.
+    digits: usize,
+}
+
+impl Expected {
+    /// A number as the gold writes it, in its unit; `abs` in the same unit. `None` for a number beyond all bounds.
+    pub fn new(number: &Number, unit: &str, rel: f64, abs: f64) -> Option<Self> {
+        let text = number.to_string();
+        let mantissa = text.split(['e', 'E']).next().unwrap_or_default();
+        let decimals = mantissa.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+        let digits = mantissa.chars().filter(char::is_ascii_digit).skip_while(|digit| *digit == '0').count();
+        let exponent: i32 = text.split_once(['e', 'E']).map_or(Some(0), |(_, exponent)| exponent.parse().ok())?;
+        let last = 10_f64.powi(exponent.checked_sub(i32::try_from(decimals).ok()?)?);
+        let factor = Unit::read(unit).factor;
+        let figure = Figure::new(number.as_f64()?, unit);
+        Some(Self { figure, rel, abs: abs * factor, rounding: last * factor / 2.0, digits })
     }
 
-    fn is(self, other: Self, rel: f64, abs: f64) -> bool {
-        let distance = (self.value - other.value).abs();
-        self.is_share == other.is_share && (distance <= rel.max(SAME) * other.value.abs() || distance <= abs)
+    /// Whether a cell is it, as it stands or rounded to telling digits.
+    fn is(&self, cell: Figure) -> bool {
+        self.is_near(cell, if self.digits >= TELLING { self.rounding } else { 0.0 })
+    }
+
+    /// Whether a computed number is it, rounded. A gold may give a decrease without its sign.
+    fn is_computed(&self, made: Figure) -> bool {
+        let unsigned = Figure { value: made.value.abs(), ..made };
+        self.is_near(made, self.rounding) || self.figure.value > 0.0 && self.is_near(unsigned, self.rounding)
+    }
+
+    fn is_near(&self, other: Figure, rounding: f64) -> bool {
+        let distance = (self.figure.value - other.value).abs();
+        let slack = SAME * other.value.abs().max(self.figure.value.abs());
+        self.figure.is_share == other.is_share
+            && (distance <= rounding + slack
+                || distance <= self.rel * other.value.abs()
+                || distance <= self.abs + slack)
     }
 }
 
@@ -47,15 +169,17 @@ pub(super) struct Cell {
     pub row: String,
     pub column: String,
     /// As written.
-    pub value: f64,
+    pub value: Number,
     /// As written: scale and unit.
     pub unit: String,
     pub currency: Option<String>,
+    /// What the column speaks of.
+    pub period: Option<Period>,
 }
 
 impl Cell {
     fn figure(&self) -> Figure {
-        Figure::new(self.value, &self.unit)
+        Figure::new(self.value.as_f64().unwrap_or(0.0), &self.unit)
     }
 
     /// Every number of a table: `{unit, scale, currency, columns, rows: [{label, values, unit, currency}]}`.
@@ -68,17 +192,19 @@ impl Cell {
             let scale = if row.get("unit").is_some() { row.get("scale") } else { table.get("scale") };
             let unit = [scale.and_then(Value::as_str), own("unit")];
             let unit = unit.into_iter().flatten().collect::<Vec<_>>().join(" ");
-            let share = Figure::new(0.0, &unit).is_share;
-            let currency =
-                own("currency").filter(|_| !share && row.get("unit").is_none_or(|_| row.get("currency").is_some()));
+            let read = Unit::read(&unit);
+            let currency = own("currency")
+                .filter(|_| !read.is_share && row.get("unit").is_none_or(|_| row.get("currency").is_some()));
             for (at, value) in list(row, "values").iter().enumerate() {
-                let Some(value) = value.as_f64() else { continue };
+                let Value::Number(value) = value else { continue };
+                let column = columns.get(at).cloned().unwrap_or_default();
                 cells.push(Self {
                     row: row.get("label").and_then(said).unwrap_or_default(),
-                    column: columns.get(at).cloned().unwrap_or_default(),
-                    value,
+                    period: Period::read(&column),
+                    column,
+                    value: value.clone(),
                     unit: unit.clone(),
-                    currency: currency.map(str::to_owned),
+                    currency: currency.or(read.currency).map(str::to_owned),
                 });
             }
         }
@@ -97,36 +223,50 @@ pub(super) fn named<'a>(cells: &'a [Cell], wanted: &Value) -> Option<&'a Cell> {
     cells.iter().find(|cell| cell.row == row && cell.column == column)
 }
 
-/// Where an expected value comes from.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Origin<'a> {
-    /// It is this cell.
-    Cell(&'a Cell),
-    /// It is a difference, ratio or growth of two values of one row, of which this is one.
-    Computed(&'a Cell),
+/// The cells that are an expected value as they stand.
+pub(super) fn equal<'a>(cells: &'a [Cell], expected: &Expected) -> Vec<&'a Cell> {
+    cells.iter().filter(|cell| expected.is(cell.figure())).collect()
 }
 
-/// Where the tables hold an expected value: as a cell, else as what two values of the same row make.
-pub(super) fn origin<'a>(cells: &'a [Cell], expected: Figure, rel: f64, abs: f64) -> Option<Origin<'a>> {
-    if let Some(cell) = cells.iter().find(|cell| expected.is(cell.figure(), rel, abs)) {
-        return Some(Origin::Cell(cell));
-    }
-    let pairs = cells.iter().flat_map(|a| cells.iter().filter(move |b| a.row == b.row).map(move |b| (a, b)));
-    // A gold may give a decrease without its sign.
-    let size = |it: Figure| Figure { value: it.value.abs(), ..it };
-    let fits = |made: Figure| size(expected).is(size(made), rel, abs);
-    let mut computed = pairs.filter(|(a, b)| made_of(a.figure(), b.figure()).any(fits));
-    computed.next().map(|(cell, _)| Origin::Computed(cell))
+/// The cell that makes an expected value together with another of its row (a difference, growth, ratio), or of its
+/// column (a difference, a share).
+pub(super) fn computed<'a>(cells: &'a [Cell], expected: &Expected) -> Option<&'a Cell> {
+    let pairs = || cells.iter().flat_map(|a| cells.iter().map(move |b| (a, b))).filter(|(a, b)| a != b);
+    let of_row = |(a, b): &(&Cell, &Cell)| a.row == b.row && change(a, b).any(|made| expected.is_computed(made));
+    let of_column = |(a, b): &(&Cell, &Cell)| {
+        expected.digits >= TELLING && a.column == b.column && part(a, b).any(|made| expected.is_computed(made))
+    };
+    pairs().find(of_row).or_else(|| pairs().find(of_column)).map(|(cell, _)| cell)
 }
 
-/// Difference, growth in per cent, ratio.
-fn made_of(a: Figure, b: Figure) -> impl Iterator<Item = Figure> {
-    let difference = Figure { value: a.value - b.value, is_share: a.is_share };
-    let share = |value: f64| Figure { value, is_share: true };
-    let of = (b.value != 0.0 && a.is_share == b.is_share).then(|| a.value / b.value);
-    let growth = of.map(|ratio| share((ratio - 1.0) * 100.0));
-    let ratio = of.map(|value| Figure { value, is_share: false });
-    std::iter::once(difference).chain(growth).chain(ratio).chain(of.map(|ratio| share(ratio * 100.0)))
+fn ratio(a: Figure, b: Figure) -> Option<f64> {
+    (b.value != 0.0 && a.is_share == b.is_share).then(|| a.value / b.value)
+}
+
+fn share(value: f64) -> Figure {
+    Figure { value: value * 100.0, is_share: true }
+}
+
+fn difference(a: Figure, b: Figure) -> Option<Figure> {
+    (a.is_share == b.is_share).then(|| Figure { value: a.value - b.value, is_share: a.is_share })
+}
+
+/// What a value makes of another of its row: difference, growth in per cent, ratio. A change leads from the earlier to
+/// the later where the columns say when.
+fn change(a: &Cell, b: &Cell) -> impl Iterator<Item = Figure> {
+    let backwards = a.period.zip(b.period).is_some_and(|(a, b)| a.is_like(b) && a < b);
+    let (a, b) = (a.figure(), b.figure());
+    let ratio = ratio(a, b);
+    let growth = ratio.filter(|_| !backwards).map(|ratio| share((ratio - 1.0) * b.value.signum()));
+    let difference = difference(a, b).filter(|_| !backwards);
+    let ratios = ratio.map(|ratio| [share(ratio), Figure { value: ratio, is_share: false }]);
+    difference.into_iter().chain(growth).chain(ratios.into_iter().flatten())
+}
+
+/// What a value makes of another of its column: difference, share.
+fn part(a: &Cell, b: &Cell) -> impl Iterator<Item = Figure> {
+    let (a, b) = (a.figure(), b.figure());
+    difference(a, b).into_iter().chain(ratio(a, b).map(share))
 }
 
 #[cfg(test)]
@@ -140,35 +280,107 @@ mod tests {
             "scale": "million", "unit": "USD", "currency": "USD", "columns": ["Q2 2025", "Q1 2025"],
             "rows": [
                 {"label": "Revenue", "values": [1234.5, 1200.0]},
+                {"label": "Operating income", "values": [171.6, -24.0]},
                 {"label": "Gross margin", "unit": "percent", "values": [41.2, 40.0]},
                 {"label": "Note", "values": ["n/a", null]}
             ]
         }))
     }
 
-    /// RG-02: an expected value is found in any scale, as a cell or as what two values of a row make.
+    fn expected(value: Value, unit: &str) -> Expected {
+        let Value::Number(number) = value else { panic!("a number") };
+        Expected::new(&number, unit, 0.0, 0.0).unwrap()
+    }
+
+    /// RG-02: an expected value is found in any scale, rounded as it is written.
     #[test]
     fn expected_values_are_found_in_their_tables() {
         let cells = cells();
-        assert_eq!(cells.len(), 4);
-        let found = |value: f64, unit: &str| origin(&cells, Figure::new(value, unit), 0.0, 0.0);
-        assert!(matches!(found(1.2345, "billion USD"), Some(Origin::Cell(cell)) if cell.row == "revenue"));
-        assert!(matches!(found(1_234_500_000.0, "USD"), Some(Origin::Cell(_))));
-        assert!(matches!(found(4120.0, "bps"), Some(Origin::Cell(cell)) if cell.currency.is_none()));
-        assert!(matches!(found(34.5, "million USD"), Some(Origin::Computed(_))));
-        assert!(matches!(found(2.875, "percent"), Some(Origin::Computed(_))));
-        assert!(matches!(found(120.0, "bps"), Some(Origin::Computed(_))));
-        assert_eq!(found(1234.5, "USD"), None, "a thousand dollars are no billion");
-        assert_eq!(found(41.2, "million USD"), None, "a share is no amount");
-        let near = origin(&cells, Figure::new(1235.0, "million USD"), 0.001, 0.0);
-        assert!(near.is_some(), "the gold's own tolerance holds here, too");
+        assert_eq!(cells.len(), 6);
+        let rows = |value: Value, unit: &str| -> Vec<String> {
+            equal(&cells, &expected(value, unit)).into_iter().map(|cell| cell.row.clone()).collect()
+        };
+        for (value, unit, row) in [
+            (json!(1.2345), "billion USD", "revenue"),
+            (json!(1.23), "$bn", "revenue"),
+            (json!(1235), "million", "revenue"),
+            (json!(1_234_500_000), "USD", "revenue"),
+            (json!(1.2345e9), "USD", "revenue"),
+            (json!(4120), "basis points", "gross margin"),
+            (json!(41.2), "%", "gross margin"),
+            (json!(0.412), "fraction", "gross margin"),
+        ] {
+            assert_eq!(rows(value.clone(), unit), [row], "{value} {unit}");
+        }
+        for (value, unit) in [
+            (json!(1234.5), "USD"),
+            (json!(41.2), "million USD"),
+            (json!(1.3), "billion USD"),
+            (json!(1.25), "billion USD"),
+            (json!(41), "percent"),
+        ] {
+            assert_eq!(rows(value.clone(), unit), Vec::<String>::new(), "{value} {unit}");
+        }
+        let Value::Number(near) = json!(1240) else { panic!("a number") };
+        let near = Expected::new(&near, "million USD", 0.01, 0.0).unwrap();
+        assert_eq!(equal(&cells, &near).len(), 1, "the gold's own tolerance holds here, too");
+    }
+
+    /// RG-02: growth, differences, shares are found as the gold rounds them, in time's direction; wrong ones are not.
+    #[test]
+    fn computed_values_are_found_in_their_tables() {
+        let cells = cells();
+        for (value, unit, is_there) in [
+            (json!(34.5), "million USD", true),
+            (json!(2.875), "percent", true),
+            (json!(2.9), "percent", true),
+            (json!(2.88), "%", true),
+            (json!(3), "percent", true),
+            (json!(1.2), "percentage points", true),
+            (json!(1.2), "pp", true),
+            (json!(120), "bps", true),
+            (json!(13.9), "percent", true),
+            (json!(195.6), "million USD", true),
+            (json!(1.03), "times", true),
+            (json!(2.8), "percent", false),
+            (json!(-2.9), "percent", false),
+            (json!(2.79), "percent", false),
+            (json!(-34.5), "million USD", false),
+            (json!(14.9), "percent", false),
+            (json!(35.5), "million USD", false),
+            (json!(120), "percent", false),
+        ] {
+            assert_eq!(computed(&cells, &expected(value.clone(), unit)).is_some(), is_there, "{value} {unit}");
+        }
+    }
+
+    /// RG-02: units as filings write them.
+    #[test]
+    fn units_say_scale_share_and_currency() {
+        for (text, factor, is_share, money) in [
+            ("million USD", 1e6, false, Some("USD")),
+            ("USD millions", 1e6, false, Some("USD")),
+            ("€m", 1e6, false, Some("EUR")),
+            ("EURm", 1e6, false, Some("EUR")),
+            ("Mio. €", 1e6, false, Some("EUR")),
+            ("$bn", 1e9, false, Some("USD")),
+            ("in thousands of dollars", 1e3, false, Some("USD")),
+            ("INR crore", 1e7, false, Some("INR")),
+            ("basis points", 0.01, true, None),
+            ("percentage points", 1.0, true, None),
+            ("employees", 1.0, false, None),
+        ] {
+            let unit = Unit::read(text);
+            assert_eq!((unit.factor, unit.is_share, unit.currency), (factor, is_share, money), "{text}");
+            assert_eq!(unit.may_be_money(), money.is_some(), "{text}");
+        }
     }
 
     #[test]
     fn a_named_cell_is_the_one() {
         let cells = cells();
         let wanted = json!({"row": "REVENUE", "column": "Q1 2025"});
-        assert_eq!(named(&cells, &wanted).map(|cell| cell.value), Some(1200.0));
+        assert_eq!(named(&cells, &wanted).and_then(|cell| cell.value.as_f64()), Some(1200.0));
         assert_eq!(named(&cells, &json!({"row": "Revenue"})), None);
     }
 }

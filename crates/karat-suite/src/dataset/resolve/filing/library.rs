@@ -111,6 +111,11 @@ impl Chunk {
             face: Value::Object(face),
         })
     }
+
+    /// Who speaks or answers in it.
+    pub fn speakers(&self) -> impl Iterator<Item = &Value> {
+        self.speaker.iter().chain(&self.answer_speakers)
+    }
 }
 
 /// A text without case and punctuation, for comparing quotes.
@@ -127,22 +132,45 @@ pub(super) struct Library {
     pub chunks: Vec<Chunk>,
     /// By folded id; the same id may stand in several documents.
     pub tables: FxHashMap<String, Vec<Value>>,
+    /// Everybody who speaks in any chunk, each once.
+    pub speakers: Vec<Value>,
 }
 
 impl Library {
-    /// Reads everything below the two folders.
-    pub fn read(chunks: &str, tables: &str, shelf: &mut Shelf<'_>) -> Self {
+    /// Reads everything below the two folders, as far as there are any. A folder without what it is there for is a
+    /// problem: it is another one than was meant.
+    pub fn read(chunks: Option<&str>, tables: Option<&str>, shelf: &mut Shelf<'_>) -> Self {
         let mut library = Self::default();
-        for document in shelf.list(chunks) {
-            library.manifest(&format!("{chunks}/{document}/chunk_manifest.jsonl"), shelf);
+        if let Some(folder) = chunks {
+            library.manifests(folder, shelf);
         }
-        for document in shelf.list(tables) {
-            let folder = format!("{tables}/{document}/tables");
-            for name in shelf.list(&folder).into_iter().filter(|name| name.ends_with(".json")) {
-                library.table(&format!("{folder}/{name}"), name.trim_end_matches(".json"), shelf);
-            }
+        if let Some(folder) = tables {
+            library.all_tables(folder, shelf);
         }
         library
+    }
+
+    fn manifests(&mut self, folder: &str, shelf: &mut Shelf<'_>) {
+        let before = shelf.problems.len();
+        for document in shelf.list(folder) {
+            self.manifest(&format!("{folder}/{document}/chunk_manifest.jsonl"), shelf);
+        }
+        if self.chunks.is_empty() && shelf.problems.len() == before {
+            shelf.error(folder, "it holds no chunks: no DOC/chunk_manifest.jsonl with a line".to_owned());
+        }
+    }
+
+    fn all_tables(&mut self, folder: &str, shelf: &mut Shelf<'_>) {
+        let before = shelf.problems.len();
+        for document in shelf.list(folder) {
+            let tables = format!("{folder}/{document}/tables");
+            for name in shelf.list(&tables).into_iter().filter(|name| name.ends_with(".json")) {
+                self.table(&format!("{tables}/{name}"), name.trim_end_matches(".json"), shelf);
+            }
+        }
+        if self.tables.is_empty() && shelf.problems.len() == before {
+            shelf.error(folder, "it holds no tables: no DOC/tables/TABLE.json".to_owned());
+        }
     }
 
     fn manifest(&mut self, path: &str, shelf: &mut Shelf<'_>) {
@@ -152,12 +180,19 @@ impl Library {
         let document = path.rsplit('/').nth(1).unwrap_or_default();
         for (at, line) in lines.iter().enumerate() {
             match Chunk::read(line) {
-                Some(chunk) => self.chunks.push(chunk),
+                Some(chunk) => {
+                    for speaker in chunk.speakers() {
+                        if !self.speakers.contains(speaker) {
+                            self.speakers.push(speaker.clone());
+                        }
+                    }
+                    self.chunks.push(chunk);
+                }
                 None => {
-                    let message =
-                        format!("line {} of the manifest of {document} is no chunk with a `chunk_id`", at + 1);
-                    let severity = crate::diagnostics::Severity::Error;
-                    shelf.problems.push(crate::diagnostics::Diagnostic::of_file(severity, path, message));
+                    shelf.error(
+                        path,
+                        format!("line {} of the manifest of {document} is no chunk with a `chunk_id`", at + 1),
+                    );
                 }
             }
         }

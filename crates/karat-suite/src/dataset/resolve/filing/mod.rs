@@ -7,26 +7,28 @@
 
 mod figure;
 mod library;
+mod period;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Number, Value, json};
 
 use super::{Resolved, Resolver, Shelf};
-use figure::{Cell, Figure, Origin, named, origin};
+use figure::{Cell, Expected, Unit, computed, equal, named};
 use library::{Chunk, Library, SPACES, Spot, said, words};
+use period::Period;
 
 /// Reads the filings: the folders of chunks and of tables.
-fn library(folders: &[String], shelf: &mut Shelf<'_>) -> Library {
-    let folder = |at: usize| folders.get(at).map(String::as_str).unwrap_or_default();
+fn library(folders: &[Option<String>], shelf: &mut Shelf<'_>) -> Library {
+    let folder = |at: usize| folders.get(at).and_then(Option::as_deref);
     Library::read(folder(0), folder(1), shelf)
 }
 
 /// `filing_evidence`.
-pub(super) fn evidence(folders: &[String], shelf: &mut Shelf<'_>) -> Box<dyn Resolver> {
+pub(super) fn evidence(folders: &[Option<String>], shelf: &mut Shelf<'_>) -> Box<dyn Resolver> {
     Box::new(ByPlace(library(folders, shelf)))
 }
 
 /// `filing_gold`.
-pub(super) fn gold(folders: &[String], shelf: &mut Shelf<'_>) -> Box<dyn Resolver> {
+pub(super) fn gold(folders: &[Option<String>], shelf: &mut Shelf<'_>) -> Box<dyn Resolver> {
     Box::new(ByTable(library(folders, shelf)))
 }
 
@@ -138,44 +140,39 @@ impl<'a> Evidence<'a> {
     fn number(&mut self, value: &mut Map<String, Value>) {
         let cells = self.cells();
         let text = |key: &str| self.gold.get(key).and_then(Value::as_str).map(str::to_owned);
-        let (mut expected, mut unit, mut currency) =
-            (self.gold.get("expected_value").filter(|it| !it.is_null()).cloned(), text("unit"), text("currency"));
-        let cell = match self.gold.get("cell").filter(|it| !it.is_null()) {
-            Some(wanted) => {
-                let cell = named(&cells, wanted);
-                if cell.is_none() {
-                    self.mismatches.push(format!("no source table has the cell {wanted}"));
-                }
-                cell
-            }
-            None => None,
-        };
-        let found = match (expected.as_ref().and_then(Value::as_f64), cell) {
-            (None, Some(cell)) if expected.is_none() => {
-                expected = serde_json::Number::from_f64(cell.value).map(Value::Number);
-                unit = Some(cell.unit.clone());
+        let mut expected = self.gold.get("expected_value").filter(|it| !it.is_null()).cloned();
+        let (mut unit, mut currency) = (text("unit"), text("currency"));
+        let wanted = self.gold.get("cell").filter(|it| !it.is_null());
+        let cell = wanted.and_then(|wanted| named(&cells, wanted));
+        if let (Some(wanted), None) = (wanted, cell) {
+            self.mismatches.push(format!("no source table has the cell {wanted}"));
+        }
+        let found = match (&expected, cell) {
+            (None, Some(cell)) => {
+                (expected, unit) = (Some(Value::Number(cell.value.clone())), Some(cell.unit.clone()));
                 Some(cell)
             }
-            (Some(number), Some(cell)) => {
-                self.check(number, unit.as_deref(), std::slice::from_ref(cell));
-                Some(cell)
-            }
-            (Some(number), None) if !cells.is_empty() => {
-                self.check(number, unit.as_deref(), &cells).and_then(|origin| {
-                    let (Origin::Cell(cell) | Origin::Computed(cell)) = origin;
-                    cells.iter().find(|it| *it == cell)
-                })
+            (Some(Value::Number(number)), _) if !cells.is_empty() => {
+                let unit = unit.as_deref().or_else(|| Some(cells.first()?.unit.as_str())).unwrap_or_default();
+                self.origin(number, unit, &cells, cell)
             }
             _ => None,
         };
+        let stated = Unit::read(unit.as_deref().unwrap_or_default());
+        if let (Some(gold), Some(own)) = (&currency, stated.currency)
+            && !gold.eq_ignore_ascii_case(own)
+        {
+            self.mismatches.push(format!("the gold is in {gold}, its unit says {own}"));
+        }
         if let Some(cell) = found {
             unit = unit.or_else(|| Some(cell.unit.clone()).filter(|unit| !unit.is_empty()));
-            match (&currency, &cell.currency) {
-                (Some(gold), Some(own)) if !gold.eq_ignore_ascii_case(own) => {
-                    self.mismatches.push(format!("the gold is in {gold}, its table is in {own}"));
-                }
-                (None, own) if expected.is_some() && !is_share(unit.as_deref()) => currency.clone_from(own),
-                _ => {}
+            if currency.is_none() && stated.may_be_money() {
+                currency = stated.currency.map(str::to_owned).or_else(|| cell.currency.clone());
+            }
+            if let (Some(gold), Some(own)) = (&currency, &cell.currency)
+                && !gold.eq_ignore_ascii_case(own)
+            {
+                self.mismatches.push(format!("the gold is in {gold}, its table is in {own}"));
             }
         }
         let members =
@@ -183,21 +180,60 @@ impl<'a> Evidence<'a> {
         value.extend(members.map(|(name, member)| (name.to_owned(), member.unwrap_or(Value::Null))));
     }
 
-    /// Holds an expected value against cells.
-    fn check<'c>(&mut self, number: f64, unit: Option<&str>, cells: &'c [Cell]) -> Option<Origin<'c>> {
+    /// The cell that an expected value is or comes from: the named one and its row, where one is named.
+    fn origin<'c>(
+        &mut self,
+        number: &Number,
+        unit: &str,
+        cells: &'c [Cell],
+        named: Option<&'c Cell>,
+    ) -> Option<&'c Cell> {
         let bound = |key: &str| self.gold.get(key).and_then(Value::as_f64).unwrap_or(0.0);
-        let unit = unit.unwrap_or_else(|| cells.first().map(|cell| cell.unit.as_str()).unwrap_or_default());
-        let expected = Figure::new(number, unit);
-        let abs = Figure::new(bound("tolerance_abs"), unit).value;
-        let found = origin(cells, expected, bound("tolerance_rel"), abs);
-        if found.is_none() {
-            let tables: Vec<String> = self.table_ids().collect();
-            self.mismatches.push(format!(
-                "the expected value {number} {unit} is not in {}, nor made of two values of a row",
-                tables.join(", ")
-            ));
+        let expected = Expected::new(number, unit, bound("tolerance_rel"), bound("tolerance_abs"))?;
+        if let Some(named) = named {
+            let row: Vec<Cell> = cells.iter().filter(|cell| cell.row == named.row).cloned().collect();
+            if equal(std::slice::from_ref(named), &expected).is_empty() && computed(&row, &expected).is_none() {
+                let Cell { row, column, value, unit: own, .. } = named;
+                self.mismatches
+                    .push(format!("the expected value is {number} {unit}, but {row} of {column} is {value} {own}"));
+            }
+            return Some(named);
         }
-        found
+        let currency = self.gold.get("currency").and_then(Value::as_str).or(Unit::read(unit).currency);
+        let is_in =
+            |cell: &&&Cell| cell.currency.as_deref().zip(currency).is_none_or(|(a, b)| a.eq_ignore_ascii_case(b));
+        let equal = equal(cells, &expected);
+        if equal.is_empty() {
+            let computed = computed(cells, &expected);
+            if computed.is_none() {
+                let tables: Vec<String> = self.table_ids().collect();
+                let tables = tables.join(", ");
+                self.mismatches.push(format!(
+                    "the expected value {number} {unit} is not in {tables}, nor made of two values of a row or a column"
+                ));
+            }
+            return computed;
+        }
+        self.check_period(number, unit, &equal, cells);
+        equal.iter().find(is_in).or(equal.first()).copied()
+    }
+
+    /// An expected value should be one of the quarter that its row is about, where its tables have that.
+    fn check_period(&mut self, number: &Number, unit: &str, equal: &[&Cell], cells: &[Cell]) {
+        let about = |key: &str| self.row.get("metadata").and_then(|metadata| said(metadata.get(key)?));
+        let Some(quarter) = about("quarter").and_then(|quarter| Period::read(&quarter)) else { return };
+        let question = self.row.get("question").and_then(said).unwrap_or_default();
+        let is_apart = |cell: &&Cell| {
+            let other = cell.period.is_some_and(|period| period.is_like(quarter) && period != quarter);
+            let current = |it: &Cell| it.row == cell.row && it.period == Some(quarter);
+            other && cells.iter().any(current) && !question.contains(&cell.column)
+        };
+        if about("category").as_deref() != Some("comparison")
+            && equal.iter().all(is_apart)
+            && let Some(cell) = equal.first()
+        {
+            self.mismatches.push(format!("the expected value {number} {unit} is {} of {}", cell.row, cell.column));
+        }
     }
 
     fn table_ids(&self) -> impl Iterator<Item = String> + use<'a> {
@@ -220,29 +256,25 @@ impl<'a> Evidence<'a> {
         cells
     }
 
-    /// Who answers in the gold's chunks; where nobody does, the chunks of the quarter in which somebody does.
+    /// Who answers in the gold's chunks; where nobody speaks there, the chunks of the quarter in which somebody answers.
+    /// And everybody who speaks at all.
     fn speakers(&mut self, chunks: &[&Chunk], value: &mut Map<String, Value>) {
-        let answering: Vec<&Value> = chunks.iter().flat_map(|chunk| &chunk.answer_speakers).collect();
         let wanted = self.list("speakers");
-        if !wanted.is_empty() && answering.is_empty() {
-            let quarter = self.row.get("metadata").and_then(|metadata| said(metadata.get("quarter")?));
-            let near = |chunk: &&Chunk| !chunk.answer_speakers.is_empty() && chunk.spot.quarter == quarter;
-            let faces: Vec<&Value> = self.library.chunks.iter().filter(near).map(|chunk| &chunk.face).collect();
-            value.insert("qa_chunks".to_owned(), json!(faces));
-        }
+        let answering: Vec<&Value> = chunks.iter().flat_map(|chunk| &chunk.answer_speakers).collect();
         let name = |speaker: &Value| said(speaker.get("name").unwrap_or(speaker));
-        let spoken: Vec<String> = chunks
-            .iter()
-            .filter_map(|chunk| chunk.speaker.as_ref())
-            .chain(answering.iter().copied())
-            .filter_map(name)
-            .collect();
+        let spoken: Vec<String> = chunks.iter().flat_map(|chunk| chunk.speakers()).filter_map(name).collect();
         for speaker in wanted.iter().filter_map(name).filter(|speaker| !spoken.is_empty() && !spoken.contains(speaker))
         {
             self.mismatches.push(format!("{speaker} does not speak in the gold's chunks"));
         }
-        value.insert("answer_speakers".to_owned(), json!(answering));
-        value.entry("qa_chunks").or_insert_with(|| json!([]));
+        let quarter = self.row.get("metadata").and_then(|metadata| said(metadata.get("quarter")?));
+        let near = |chunk: &&Chunk| !chunk.answer_speakers.is_empty() && chunk.spot.quarter == quarter;
+        let faces = self.library.chunks.iter().filter(near).map(|chunk| &chunk.face);
+        let faces: Vec<&Value> = faces.filter(|_| !wanted.is_empty() && spoken.is_empty()).collect();
+        let speakers: &[Value] = if wanted.is_empty() { &[] } else { &self.library.speakers };
+        let members =
+            [("answer_speakers", json!(answering)), ("qa_chunks", json!(faces)), ("speakers", json!(speakers))];
+        value.extend(members.map(|(name, member)| (name.to_owned(), member)));
     }
 
     /// Holds the titles of slides against the filings.
@@ -259,10 +291,6 @@ impl<'a> Evidence<'a> {
             }
         }
     }
-}
-
-fn is_share(unit: Option<&str>) -> bool {
-    Figure::new(0.0, unit.unwrap_or_default()).is_share
 }
 
 #[cfg(test)]

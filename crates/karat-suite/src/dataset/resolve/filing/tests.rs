@@ -41,7 +41,7 @@ fn resolved(gold: Value) -> Resolved {
     let mut all = Resolved { value: json!({}), mismatches: Vec::new() };
     for make in [evidence, super::gold] {
         let mut shelf = Shelf { files: &files, digest: blake3::Hasher::new(), problems: Vec::new() };
-        let filings = make(&["c".to_owned(), "e".to_owned()], &mut shelf);
+        let filings = make(&["c", "e"].map(|folder| Some(folder.to_owned())), &mut shelf);
         assert_eq!(shelf.problems, []);
         let found = filings.resolve(&row).unwrap();
         all.mismatches.extend(found.mismatches);
@@ -85,6 +85,22 @@ fn mismatches_are_said() {
     let cases = [
         (json!({"expected_value": 9.9, "unit": "million USD", "source_table_ids": ["t1"]}), "is not in t1"),
         (
+            json!({"expected_value": 1200, "unit": "million USD", "source_table_ids": ["t1"]}),
+            "the expected value 1200 million USD is revenue of q1 2025",
+        ),
+        (
+            json!({"expected_value": 1234.5, "unit": "million EUR", "source_table_ids": ["t1"]}),
+            "the gold is in EUR, its table is in USD",
+        ),
+        (
+            json!({"expected_value": 1234.5, "unit": "million USD", "currency": "EUR"}),
+            "the gold is in EUR, its unit says USD",
+        ),
+        (
+            json!({"expected_value": 1234.5, "unit": "million USD", "source_table_ids": ["t1"], "cell": {"row": "Revenue", "column": "Q1 2025"}}),
+            "the expected value is 1234.5 million USD, but revenue of q1 2025 is 1200.0 million USD",
+        ),
+        (
             json!({"expected_value": 1234.5, "unit": "million", "currency": "EUR", "source_table_ids": ["t1"]}),
             "the gold is in EUR, its table is in USD",
         ),
@@ -119,8 +135,26 @@ fn a_quote_leads_to_who_answered() {
     }));
     assert_eq!((&found.value["text"], &found.value["answer_speakers"]), (&json!(["c-1"]), &json!(["Ada Lind"])));
     assert_eq!(found.mismatches, Vec::<String>::new());
+    assert_eq!(
+        (&found.value["qa_chunks"], &found.value["speakers"]),
+        (&json!([]), &json!([{"name": "Ada Lind"}, "Ada Lind"]))
+    );
     let bare = resolved(json!({"speakers": [{"name": "Ada Lind"}]}));
     assert_eq!(bare.value["qa_chunks"][0]["chunk_id"], "c-1");
+}
+
+/// RG-02: folders that hold no filings are others than were meant; folders that are left empty are none.
+#[test]
+fn folders_without_filings_are_errors() {
+    let files = Memory(BTreeMap::from([("c/r/notes.txt", "x"), ("c/readme.md", "x")]));
+    for (folders, problems) in [([Some("c"), Some("c")], 2), ([None, None], 0), ([None, Some("c")], 1)] {
+        let mut shelf = Shelf { files: &files, digest: blake3::Hasher::new(), problems: Vec::new() };
+        let filings = evidence(&folders.map(|folder| folder.map(str::to_owned)), &mut shelf);
+        assert_eq!(shelf.problems.len(), problems, "{:?}", shelf.problems);
+        let found =
+            filings.resolve(&json!({"gold": {"source_table_ids": ["t1"], "citations": [{"page": 2}]}})).unwrap();
+        assert_eq!((found.value, found.mismatches), (json!({"text": [], "table": [], "page": []}), Vec::new()));
+    }
 }
 
 #[test]
@@ -128,6 +162,6 @@ fn broken_files_are_named() {
     let files =
         Memory(BTreeMap::from([("c/r/chunk_manifest.jsonl", "{\"page\": 1}\n{oops\n"), ("e/r/tables/t1.json", "{")]));
     let mut shelf = Shelf { files: &files, digest: blake3::Hasher::new(), problems: Vec::new() };
-    evidence(&["c".to_owned(), "e".to_owned()], &mut shelf);
+    evidence(&["c", "e"].map(|folder| Some(folder.to_owned())), &mut shelf);
     assert_eq!(shelf.problems.len(), 3, "{:?}", shelf.problems);
 }
