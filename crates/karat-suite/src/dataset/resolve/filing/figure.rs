@@ -248,7 +248,7 @@ fn share(value: f64) -> Figure {
 }
 
 fn difference(a: Figure, b: Figure) -> Option<Figure> {
-    (a.is_share == b.is_share).then(|| Figure { value: a.value - b.value, is_share: a.is_share })
+    (a.is_share == b.is_share).then_some(Figure { value: a.value - b.value, is_share: a.is_share })
 }
 
 /// What a value makes of another of its row: difference, growth in per cent, ratio. A change leads from the earlier to
