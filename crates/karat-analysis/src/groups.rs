@@ -2,7 +2,9 @@
 
 use std::ops::AddAssign;
 
-use karat_types::{CellError, CellRow, CellStatus, JudgmentRow, Moment, PlanHeader, ScorerKind, Then};
+use karat_types::{
+    CellError, CellRow, CellStatus, JudgmentRow, MetricSpec, Moment, PlanHeader, Score, ScorerKind, Then,
+};
 use serde::Serialize;
 
 use crate::aggregate::Spread;
@@ -20,7 +22,7 @@ pub struct Tally {
     pub errors: u64,
     /// Cells that a condition left out.
     pub skipped: u64,
-    /// Cells that were stopped and wait for `resume`.
+    /// Cells that were stopped, or whose output no judge was asked about yet: they wait for `resume`.
     pub stopped: u64,
     /// Cells with at least one score that failed.
     pub unscored: u64,
@@ -52,6 +54,23 @@ impl Tally {
             oldest_reused: row.judgments.iter().filter_map(|it| it.made_at).chain(row.cell.made_at).min(),
         }
     }
+
+    /// The same in a run that is not finished: an output may wait for its judge.
+    pub(crate) fn open(self, plan: &PlanHeader, row: &CellRow<'_>, scores: &CellScores) -> Self {
+        Self { stopped: self.stopped.max(u64::from(is_waiting(plan, row, scores))), ..self }
+    }
+}
+
+/// Whether an output waits for a judge: the run was stopped before one was asked.
+fn is_waiting(plan: &PlanHeader, row: &CellRow<'_>, scores: &CellScores) -> bool {
+    let waits = |metric: &MetricSpec, score: &Option<Score>| {
+        let scorer = plan.scorers.get(metric.scorer);
+        let is_judged =
+            scorer.is_some_and(|it| matches!(&it.kind, ScorerKind::Rubric(rubric) if !rubric.judges.is_empty()));
+        is_judged && score.is_none()
+    };
+    row.cell.status == CellStatus::Ok
+        && plan.metrics.iter().zip(&scores.scores).any(|(metric, score)| waits(metric, score))
 }
 
 /// Whether all judges of some rubric failed. One whose reply could not be read did answer, unless the rubric says

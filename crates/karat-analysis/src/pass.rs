@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use karat_stats::interval::Level;
-use karat_types::{CellRow, CellStatus, PlanHeader, RunRows, ScorerKind};
+use karat_types::{CellRow, CellStatus, PlanHeader, RunHeader, RunRows, RunStatus, ScorerKind};
 use serde_json::Value;
 
 use crate::AnalysisError;
@@ -52,7 +52,7 @@ pub fn analyse(rows: &dyn RunRows, options: &Options) -> Result<Findings, Analys
     let plan = header.plan.clone();
     let measures: Vec<Measure> =
         plan.metrics.iter().map(|metric| Measure::of(&plan, metric, options.level)).collect::<Result<_, _>>()?;
-    let mut pass = Pass::new(&plan)?;
+    let mut pass = Pass::new(header)?;
     let mut wrong = None;
     let mut unread = None;
     rows.for_each(&mut |row| {
@@ -94,6 +94,7 @@ pub fn check(plan: &Arc<PlanHeader>) -> Result<(), AnalysisError> {
 /// What accumulates cell by cell.
 struct Pass {
     plan: Arc<PlanHeader>,
+    is_finished: bool,
     table: TableBuilder,
     analyses: Vec<Running>,
     unknown: Vec<String>,
@@ -105,10 +106,12 @@ struct Pass {
 }
 
 impl Pass {
-    fn new(plan: &Arc<PlanHeader>) -> Result<Self, AnalysisError> {
+    fn new(header: &RunHeader) -> Result<Self, AnalysisError> {
+        let plan = &header.plan;
         let (analyses, unknown) = analyses::start(plan)?;
         Ok(Self {
             plan: plan.clone(),
+            is_finished: header.status == RunStatus::Finished,
             table: TableBuilder::new(plan.clone())?,
             analyses,
             unknown,
@@ -137,7 +140,8 @@ impl Pass {
         };
         let scores = CellScores::of(&self.plan, row);
         let spend = Spend::of(row);
-        *tally += Tally::of(&self.plan, row, &scores);
+        let cell = Tally::of(&self.plan, row, &scores);
+        *tally += if self.is_finished { cell } else { cell.open(&self.plan, row, &scores) };
         *sum += spend;
         self.breakdown.add(&self.plan, row);
         let sample = self.table.add(row, &scores);

@@ -35,6 +35,7 @@ impl App {
                 status: RunStatus::Finished,
                 calls: 0,
                 spent: Money::ZERO,
+                stopped: None,
                 notice: Some("nothing in this run failed: there is nothing to make again".to_owned()),
             });
         }

@@ -3,30 +3,81 @@
 use std::sync::Arc;
 
 use karat_engine::Estimate;
+use karat_store::Spending;
 use karat_suite::Plan;
-use karat_types::Money;
+use karat_types::{Money, RunSpec};
 
 use crate::{AppError, Invocation};
 
 /// Money that a run may spend when nothing is said.
 const DEFAULT_CEILING_USD: f64 = 25.0;
 
-/// A suite that bounds its calls refuses a larger sweep before the first of them (BR-10).
-fn within_calls(plan: &Plan, estimate: &Estimate, made: u64) -> Result<(), AppError> {
-    let run = &plan.header.run;
-    let needed = estimate.calls().0 + made;
-    match run.max_calls.filter(|max| run.refuses_calls && needed > *max) {
-        None => Ok(()),
-        Some(max) => Err(AppError::budget(format!(
-            "the run takes at least {needed} calls, and its suite allows {max}; none was made"
-        ))
-        .hint("raise `--max-calls`, or make the run smaller with `--sample`, `--limit` or `--as-of`")),
+/// What a run has made in its earlier parts. Budget and bound of calls are of the whole run, over all of its parts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Earlier {
+    /// Calls.
+    pub calls: u64,
+    /// Those of them whose replies no cell rests on yet: they need not be made again.
+    pub waiting: u64,
+}
+
+impl Earlier {
+    /// Calls that are left to make at least.
+    fn left(self, estimate: &Estimate) -> u64 {
+        estimate.calls().0.saturating_sub(self.waiting)
     }
 }
 
+/// A suite that bounds its calls refuses a larger sweep before the first of them (BR-10).
+fn within_calls(plan: &Plan, estimate: &Estimate, earlier: Earlier) -> Result<(), AppError> {
+    let run = &plan.header.run;
+    let (made, left) = (earlier.calls, earlier.left(estimate));
+    let needed = made + left;
+    let Some(max) = run.max_calls.filter(|max| run.refuses_calls && needed > *max) else { return Ok(()) };
+    let what = match made {
+        0 => format!("the run takes at least {needed} calls, and its suite allows {max}; none was made"),
+        _ => format!(
+            "what is left of the run takes at least {left} calls; with the {made} that it made before these are {needed}, \
+             and its suite allows {max}; none was made now"
+        ),
+    };
+    Err(AppError::budget(what).hint(format!(
+        "raise to `--max-calls {needed}` or more, or make the run smaller with `--sample`, `--limit` or `--as-of`"
+    )))
+}
+
+/// What stopped a run for its calls or its money, and with what it can go on.
+pub(crate) fn used_up(run: &str, settings: &RunSpec, spending: Spending, left: &Estimate, waiting: u64) -> String {
+    let made = spending.calls;
+    if let Some(max) = settings.max_calls.filter(|max| made >= *max) {
+        let left = Earlier { calls: made, waiting }.left(left).max(1);
+        return format!(
+            "the maximum of {max} calls is used up, and at least {left} are left to make: go on with `karat resume {run} \
+             --max-calls {}`",
+            made + left
+        );
+    }
+    let paid = spending.spent + spending.open.upper;
+    let (low, high) = left.cost();
+    let enough = ((paid + high).usd() * 100.0).ceil() / 100.0;
+    format!(
+        "the next call does not fit the budget of ${:.2}: ${:.4} are paid, and what is left to make costs ${:.4} to ${:.4}. \
+         Go on with `karat resume {run} --budget-usd {enough:.2}`",
+        settings.budget_usd.unwrap_or(DEFAULT_CEILING_USD),
+        paid.usd(),
+        low.usd(),
+        high.usd()
+    )
+}
+
 /// Holds the estimate against the budget (law 13) and settles which limit the run has.
-pub(crate) fn allow(plan: &mut Plan, estimate: &Estimate, invocation: &Invocation, made: u64) -> Result<(), AppError> {
-    within_calls(plan, estimate, made)?;
+pub(crate) fn allow(
+    plan: &mut Plan,
+    estimate: &Estimate,
+    invocation: &Invocation,
+    earlier: Earlier,
+) -> Result<(), AppError> {
+    within_calls(plan, estimate, earlier)?;
     let unpriced: Vec<&str> = estimate.unpriced().collect();
     let declared = plan.header.run.budget_declared;
     let (low, high) = estimate.cost();

@@ -10,7 +10,7 @@ use karat_suite::Plan;
 use karat_types::{Exit, ModelSpec, Moment, Money, Observer, PlanHeader, RunHeader, RunRows, RunStatus};
 
 use crate::adopted::rescoring;
-use crate::allowance::allow;
+use crate::allowance::{Earlier, allow, used_up};
 use crate::begun::{Begun, begun, known_estimate, same_plan};
 use crate::{App, AppError, Invocation};
 
@@ -51,6 +51,8 @@ pub struct RunEnd {
     pub calls: u64,
     /// Money spent now.
     pub spent: Money,
+    /// What stopped it, and with what it can go on, where its calls or its money are used up.
+    pub stopped: Option<String>,
     /// Something that the user should know about how it was begun.
     pub notice: Option<String>,
 }
@@ -90,6 +92,7 @@ impl App {
                 status: RunStatus::Finished,
                 calls: 0,
                 spent: Money::ZERO,
+                stopped: None,
                 notice: Some("the run is finished: there is nothing to go on with".to_owned()),
             });
         }
@@ -180,8 +183,14 @@ impl App {
         let started_at = found.header.as_ref().map_or_else(|| self.clock.now(), |header| header.started_at);
         let oldest = plan.header.run.cache.oldest(started_at);
         let estimate = expected(&store, &plan, oldest, Some(&found))?;
-        let made = if found.header.is_some() { store.spending(&found.id)?.calls } else { 0 };
-        allow(&mut plan, &estimate, invocation, made)?;
+        let earlier = match &found.header {
+            Some(header) => Earlier {
+                calls: store.spending(&header.id)?.calls,
+                waiting: store.paid_calls(&header.id)?.len() as u64,
+            },
+            None => Earlier::default(),
+        };
+        allow(&mut plan, &estimate, invocation, earlier)?;
         let call_log = self.call_log(&plan.header, invocation)?;
         let (providers, recorder) = self.providers(&plan, &estimate, &execution.tape)?;
         let ledger = match &found.header {
@@ -199,9 +208,9 @@ impl App {
         };
         let job = Job {
             files: plan.files(),
-            plan,
+            plan: plan.clone(),
             run: found.id.clone(),
-            store,
+            store: store.clone(),
             ledger,
             providers: Arc::new(providers),
             clock: self.clock.clone(),
@@ -210,7 +219,7 @@ impl App {
             oldest,
             retry: found.retry,
             call_log: call_log.clone().map(|log| log as Arc<dyn CallLog>),
-            outputs: found.outputs,
+            outputs: found.outputs.clone(),
         };
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
@@ -220,6 +229,12 @@ impl App {
         if let Some(failure) = recorder.and_then(|recorder| recorder.failure()) {
             return Err(AppError::harness(failure).hint("make room and record again"));
         }
+        let stopped = (outcome.status == RunStatus::BudgetStopped).then(|| {
+            let left = expected(&store, &plan, oldest, Some(&found))?;
+            let waiting = store.paid_calls(&found.id)?.len() as u64;
+            Ok::<_, AppError>(used_up(&found.id, &plan.header.run, store.spending(&found.id)?, &left, waiting))
+        });
+        let stopped = stopped.transpose()?;
         let unwritten = call_log.and_then(|log| log.failure());
         let notice = found.notice.into_iter().chain(unwritten).collect::<Vec<_>>().join("\n");
         Ok(RunEnd {
@@ -227,6 +242,7 @@ impl App {
             status: outcome.status,
             calls: outcome.calls,
             spent: outcome.spent,
+            stopped,
             notice: Some(notice).filter(|notice| !notice.is_empty()),
         })
     }

@@ -53,7 +53,7 @@ pub fn render(report: Report<'_>) -> String {
     line(format!(
         "{}: cells {} of {}, {} failed, {} unscored, {} skipped, {} reused",
         brief(&findings.plan.suite, WIDTH),
-        count(tally.cells),
+        count(tally.cells.saturating_sub(tally.stopped)),
         count(findings.planned),
         count(tally.errors),
         count(tally.unscored),

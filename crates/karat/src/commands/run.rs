@@ -1,5 +1,7 @@
 //! `karat run` and `karat resume`.
 
+use std::path::PathBuf;
+
 use karat_app::{Execution, Rescoring, RunEnd, Stop, Tape};
 use karat_types::{Exit, RunStatus};
 
@@ -83,6 +85,14 @@ pub(super) fn execution(
     Ok(Execution { run_id, resume, observer, stop, tape: Tape::None })
 }
 
+/// Writes the rows or the report of a run; gives its exit code and files.
+fn written(edge: &Edge<'_>, end: &RunEnd, output: &OutputArgs, json: bool) -> Result<(Exit, Vec<PathBuf>), Failure> {
+    match report::rows(edge, &end.run, output)? {
+        Some(exit) => Ok((exit, Vec::new())),
+        None => report::write(edge, &end.run, output, false, json),
+    }
+}
+
 pub(super) fn finish(edge: &Edge<'_>, end: &RunEnd, output: &OutputArgs, json: bool) -> Result<Exit, Failure> {
     if let Some(notice) = &end.notice {
         edge.printer.say(notice);
@@ -91,16 +101,18 @@ pub(super) fn finish(edge: &Edge<'_>, end: &RunEnd, output: &OutputArgs, json: b
         let calls = if end.calls == 1 { "1 call".to_owned() } else { format!("{} calls", end.calls) };
         edge.printer.say(&format!("run {}: {calls} made, {} paid", end.run, plan::usd(end.spent.usd())));
     }
-    let (summary, files) = match report::rows(edge, &end.run, output)? {
-        Some(exit) => (exit, Vec::new()),
-        None => report::write(edge, &end.run, output, false, json)?,
+    let (summary, files) = match written(edge, end, output, json) {
+        // A run that was stopped before its first cell has no report, and that it was stopped is what counts.
+        Err(failure) if end.status != RunStatus::Finished => {
+            failure.print(edge.printer);
+            (Exit::Pass, Vec::new())
+        }
+        written => written?,
     };
     if end.status != RunStatus::Finished {
-        let why = match end.status {
-            RunStatus::BudgetStopped => "the budget or the maximum of calls is used up",
-            _ => "interrupted",
-        };
-        edge.printer.say(&format!("{why}; everything that was paid is kept. Go on with `karat resume {}`", end.run));
+        let interrupted = || format!("interrupted: go on with `karat resume {}`", end.run);
+        let why = end.stopped.clone().unwrap_or_else(interrupted);
+        edge.printer.say(&format!("{why}. Everything that was paid is kept"));
     }
     let exit = end.exit().worst(summary);
     if json {

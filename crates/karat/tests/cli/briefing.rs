@@ -379,6 +379,39 @@ fn a_broken_card_that_is_asked_for_is_named() {
     assert!(said.code == 1 && said.stderr.contains("no sample `2026-03-33`"), "{}", said.all());
 }
 
+/// Contract, exit 5 and `resume`: calls accumulate over the parts of a run, what is counted as there was judged, and the number
+/// that is asked for is the one that is enough.
+#[test]
+fn calls_accumulate_over_the_parts_of_a_run() {
+    let place = Place::new();
+    place.fine(&["init", "briefing", "mine"]);
+    let yaml = std::fs::read_to_string(place.path().join("mine/karat.yaml")).unwrap();
+    place.write("mine/karat.yaml", &yaml.replace("max_calls: 50", "trials: 1"));
+    let said = place.karat(&["run", "mine", "--max-calls", "10", "--run-id", "r"]);
+    assert_eq!(said.code, 5, "{}", said.all());
+    assert!(
+        said.stdout.contains("cells 10 of 44") && said.all().contains("without a result: 34 of 44"),
+        "{}",
+        said.all()
+    );
+    assert!(
+        said.stderr.contains("at least 34 are left to make: go on with `karat resume r --max-calls 44`"),
+        "{}",
+        said.all()
+    );
+    let said = place.karat(&["resume", "r"]);
+    assert!(
+        said.code == 5 && said.stderr.contains("0 calls made") && said.stderr.contains("--max-calls 44`"),
+        "{}",
+        said.all()
+    );
+    let said = place.karat(&["resume", "r", "--max-calls", "20"]);
+    assert!(said.code == 5 && said.stderr.contains("10 of 44 cells are there already"), "{}", said.all());
+    assert!(said.stderr.contains("10 calls made") && said.stderr.contains("at least 24 are left"), "{}", said.all());
+    assert!(place.fine(&["resume", "r", "--max-calls", "44"]).stderr.contains("24 calls made"));
+    assert_eq!(place.report("r")["totals"]["judgments"], 44);
+}
+
 /// BR-08: the judgment is kept, of the document a hash; scoring a stored run finds the document where it lies.
 #[test]
 fn the_document_is_not_stored() {
