@@ -1,9 +1,12 @@
-//! `errors`: what failed, by stage and code, with a few examples.
+//! `errors`: what failed, by stage, code and cause, with a few examples.
+//!
+//! Two messages have the same cause when they differ in numbers and in names of samples only: the same failure of two days,
+//! files or attempts.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use karat_types::{AnalysisSpec, CellStatus, PlanHeader};
+use karat_types::{AnalysisSpec, CellError, CellStatus, PlanHeader};
 use serde::Serialize;
 
 use super::{Analysis, NoOptions, Outcome, ScoredCell, Setting, options};
@@ -13,6 +16,9 @@ use crate::texts::excerpt;
 
 /// Examples kept of each kind.
 const EXAMPLES: usize = 3;
+
+/// Causes told apart within a stage; what comes after them is counted with the last one of its code.
+const CAUSES: usize = 100;
 
 /// Characters kept of a message.
 const MESSAGE: usize = 300;
@@ -38,7 +44,7 @@ pub struct Example {
     pub message: String,
 }
 
-/// Failures of one kind.
+/// Failures of one kind: of one stage, code and cause.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ErrorKind {
     /// Where.
@@ -67,7 +73,7 @@ pub struct LeftOut {
 /// Every kind of failure, the most frequent first, and what was left out.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Errors {
-    /// By stage and code.
+    /// By stage, code and cause.
     pub kinds: Vec<ErrorKind>,
     /// By system, in plan order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -76,7 +82,7 @@ pub struct Errors {
 
 struct Fold {
     plan: Arc<PlanHeader>,
-    kinds: BTreeMap<(Stage, String), ErrorKind>,
+    kinds: BTreeMap<(Stage, String, String), ErrorKind>,
     /// By system.
     skipped: BTreeMap<usize, LeftOut>,
 }
@@ -87,8 +93,12 @@ pub(super) fn build(spec: &AnalysisSpec, plan: &Arc<PlanHeader>) -> Result<Optio
 }
 
 impl Fold {
-    fn count(&mut self, stage: Stage, error: &karat_types::CellError, example: impl FnOnce() -> (String, String)) {
-        let key = (stage, error.code.clone());
+    fn count(&mut self, stage: Stage, error: &CellError, sample: &str, who: impl FnOnce() -> String) {
+        let mut key = (stage, error.code.clone(), cause(&error.message, sample));
+        if !self.kinds.contains_key(&key) && self.kinds.len() >= CAUSES {
+            let last = self.kinds.keys().rfind(|(known, code, _)| *known == stage && *code == error.code);
+            key = last.cloned().unwrap_or(key);
+        }
         let kind = self.kinds.entry(key).or_insert_with(|| ErrorKind {
             stage,
             code: error.code.clone(),
@@ -97,24 +107,37 @@ impl Fold {
         });
         kind.count += 1;
         if kind.examples.len() < EXAMPLES {
-            let (sample, who) = example();
-            kind.examples.push(Example { sample, who, message: excerpt(&error.message, MESSAGE) });
+            let message = excerpt(&error.message, MESSAGE);
+            kind.examples.push(Example { sample: sample.to_owned(), who: who(), message });
         }
     }
 }
 
+/// A message without what differs from one sample to the next.
+fn cause(message: &str, sample: &str) -> String {
+    let message = if sample.is_empty() { message.to_owned() } else { message.replace(sample, "…") };
+    let mut cause = String::with_capacity(message.len());
+    for c in excerpt(&message, MESSAGE).chars() {
+        let digit = c.is_ascii_digit();
+        if !(digit && cause.ends_with('0')) {
+            cause.push(if digit { '0' } else { c });
+        }
+    }
+    cause
+}
+
 impl Analysis for Fold {
     fn cell(&mut self, cell: &ScoredCell<'_>) {
-        let sample = || cell.row.sample.id.clone();
+        let sample = &cell.row.sample.id;
         let plan = self.plan.clone();
         if let (CellStatus::Error, Some(error)) = (cell.row.cell.status, &cell.row.cell.error) {
-            self.count(Stage::Cell, error, || (sample(), system_id(&plan, cell.row.system)));
+            self.count(Stage::Cell, error, sample, || system_id(&plan, cell.row.system));
         }
         if let (CellStatus::Skipped, Some(why)) = (cell.row.cell.status, &cell.row.cell.error) {
             let left_out = self.skipped.entry(cell.row.system).or_insert_with(|| LeftOut {
                 system: system_id(&plan, cell.row.system),
                 count: 0,
-                sample: sample(),
+                sample: sample.clone(),
                 reason: excerpt(&why.message, MESSAGE),
             });
             left_out.count += 1;
@@ -123,7 +146,7 @@ impl Analysis for Fold {
             if let Some(error) = &judgment.error {
                 let judge =
                     || plan.judges.get(usize::from(judgment.judge)).map_or_else(String::new, |it| it.id.clone());
-                self.count(Stage::Judgment, error, || (sample(), judge()));
+                self.count(Stage::Judgment, error, sample, judge);
             }
         }
     }
@@ -157,6 +180,26 @@ mod tests {
             errors.kinds.iter().map(|kind| (kind.code.as_str(), kind.count, kind.examples.len())).collect();
         assert_eq!(counts, [("timeout", 4, 3), ("auth", 1, 1)]);
         assert_eq!(errors.kinds[1].examples[0].sample, "sample-1");
+    }
+
+    /// CL-04, BR-10: failures of one code are told apart by their cause, which neither a number nor a sample's name makes.
+    #[test]
+    fn causes_are_told_apart() {
+        let mut run = Sketch::new(1, 1, 5);
+        for sample in 0..5 {
+            run = run.error(sample, 0, "process");
+        }
+        let mut run = run.run();
+        let messages =
+            ["log in first (3 s)", "sample-1: no credit", "log in first (14 s)", "sample-3: no credit", "no disk"];
+        for (cell, message) in run.cells.iter_mut().zip(messages) {
+            cell.cell.error = Some(karat_types::CellError::new("process", message));
+        }
+        let findings = analyse(&run, &Options::default()).unwrap();
+        let kinds = &findings.errors().unwrap().kinds;
+        let counts: Vec<(u64, &str)> =
+            kinds.iter().map(|kind| (kind.count, kind.examples[0].message.as_str())).collect();
+        assert_eq!(counts, [(2, "log in first (3 s)"), (2, "sample-1: no credit"), (1, "no disk")]);
     }
 
     /// CL-05: what a condition left out is counted by system, with the reason of the first.

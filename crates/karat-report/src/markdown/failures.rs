@@ -111,7 +111,7 @@ fn reasons(failure: &Failure) -> String {
     reasons.iter().map(|why| brief(why, 160)).collect::<Vec<_>>().join(" · ")
 }
 
-/// What failed, by code.
+/// What failed, by code and cause.
 pub(super) fn write_errors(page: &mut Page, report: Report<'_>) {
     page.heading(2, Inline::plain("Errors"));
     let kinds = report.findings.errors().map(|errors| errors.kinds.as_slice()).unwrap_or_default();
