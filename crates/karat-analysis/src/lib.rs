@@ -53,7 +53,7 @@ pub use analyses::{
     MetricDelta, MissingGroup, MissingItem, MissingItems, MissingItemsOptions, Mover, Notable, NoteCount, Notes,
     Offsets, Often, Outcome, Over, OwnFamily, PlaceEffect, PlaceMeasure, PlaceUnit, Portion, Position, Power,
     PowerOptions, Repeated, Services, Shortfall, Slice, Slices, SlicesOptions, SpanFigures, Stage, Stretch,
-    SummaryCorpus, SummaryCorpusOptions, TextChange, TextDelta, ThresholdDecision, catalog,
+    SummaryCorpus, SummaryCorpusOptions, SystemCorpus, TextChange, TextDelta, ThresholdDecision, catalog,
 };
 pub use baseline::Beside;
 pub use breakdown::{Breakdown, CostLine};

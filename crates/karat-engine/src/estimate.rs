@@ -151,7 +151,7 @@ pub fn estimate(
         store: given.oldest.map(|oldest| (store, oldest)),
         outputs: given.outputs.map(Earlier::new),
         systems: Arc::new(Systems::new(&plan.header, run.unwrap_or_default())?),
-        library: Library::new(files),
+        library: Library::new(files, plan.header.dataset.rows),
         lengths: given.lengths,
         now: Sums::default(),
         afresh: given.afresh.is_none().then_some(afresh),

@@ -12,6 +12,8 @@ use serde_json::Value;
 /// The files of a run.
 pub(crate) struct Library {
     files: Arc<dyn Files>,
+    /// Samples that are planned.
+    samples: u64,
     read: Mutex<HashMap<String, Arc<Result<Book, CallError>>>>,
 }
 
@@ -32,13 +34,14 @@ enum Rows {
     Lines(HashMap<String, Range<usize>>),
     /// Members of one JSON document, by id.
     Members(HashMap<String, String>),
-    /// The whole document is every row.
+    /// The whole document is a row: that of the only sample, or of the one that the file is named after.
     Single,
 }
 
 impl Library {
-    pub fn new(files: Arc<dyn Files>) -> Self {
-        Self { files, read: Mutex::new(HashMap::new()) }
+    /// The files of a run of so many samples.
+    pub fn new(files: Arc<dyn Files>, samples: u64) -> Self {
+        Self { files, samples, read: Mutex::new(HashMap::new()) }
     }
 
     /// The text of a file or of one of its rows.
@@ -53,6 +56,13 @@ impl Library {
             (Book::File { text, .. }, None) => text.clone(),
             (Book::File { text, rows }, Some(id)) => {
                 let rows = rows.get_or_init(|| Rows::of(text));
+                if matches!(rows, Rows::Single) && self.samples > 1 && stem(path) != id {
+                    return Err(failed(format!(
+                        "{path} is one document without an id, and would be the output of all {} samples: choose its \
+                         sample with `--sample`, or name a folder with a file for each",
+                        self.samples
+                    )));
+                }
                 rows.get(text, id).ok_or_else(|| not_found(format!("{path} has no row with id {id:?}")))?
             }
             (Book::Folder(_), None) => {
@@ -119,8 +129,7 @@ impl Library {
         for name in names {
             let inner = format!("{}/{name}", path.trim_end_matches('/'));
             if self.files.is_file(&inner) {
-                let id = name.rsplit_once('.').map_or(name.as_str(), |(stem, _)| stem);
-                files.entry(id.to_owned()).or_insert(inner);
+                files.entry(stem(name).to_owned()).or_insert(inner);
             } else if let Ok([only]) = self.files.list(&inner).as_deref() {
                 files.entry(name.clone()).or_insert(format!("{inner}/{only}"));
             }
@@ -152,6 +161,12 @@ impl Rows {
             Self::Single => Some(text.to_owned()),
         }
     }
+}
+
+/// The name of a file without its ending.
+fn stem(path: &str) -> &str {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    name.rsplit_once('.').map_or(name, |(stem, _)| stem)
 }
 
 fn id_of(row: &Value) -> Option<String> {

@@ -85,7 +85,7 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
         providers: job.providers.clone(),
         ledger: ledger.clone(),
         observer: job.observer.clone(),
-        library: Library::new(job.files),
+        library: Library::new(job.files, plan.dataset.rows),
         budget: Budget::new(limit, plan.run.max_calls, spending.spent + spending.open.upper, spending.calls),
         paid: job.store.paid_calls(&job.run)?,
         stop: job.stop.clone(),

@@ -142,7 +142,7 @@ pub fn outlook(
         store,
         oldest,
         systems: Systems::new(&plan.header, "")?,
-        library: Library::new(files),
+        library: Library::new(files, plan.header.dataset.rows),
         history: History::of(store, &plan.header.suite)?,
     };
     let per_row = plan.header.cells_per_row();

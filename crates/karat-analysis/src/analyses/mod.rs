@@ -49,7 +49,7 @@ pub use notes::{NoteCount, Notes};
 pub use power::{Power, PowerOptions};
 pub use services::Services;
 pub use slices::{Slice, Slices, SlicesOptions};
-pub use summary_corpus::{CorpusDimension, CorpusSession, SummaryCorpus, SummaryCorpusOptions};
+pub use summary_corpus::{CorpusDimension, CorpusSession, SummaryCorpus, SummaryCorpusOptions, SystemCorpus};
 
 use crate::AnalysisError;
 use crate::aggregate::Measure;

@@ -1,5 +1,7 @@
-//! `summary_corpus`: a corpus of sessions by name, every dimension with its reason (SU-04).
+//! `summary_corpus`: a corpus of sessions by name, every dimension with its reason (SU-04). Of several systems each has its
+//! own figures; those of the corpus then are over all of them, each system weighing the same.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use karat_types::{AnalysisSpec, CellStatus, PlanHeader, Score};
@@ -29,7 +31,7 @@ pub struct SummaryCorpusOptions {
 pub struct SummaryCorpus {
     /// The scorer.
     pub scorer: String,
-    /// Sessions with an output × systems, those without a candidate among them.
+    /// Sessions with an output, those without a candidate among them.
     pub corpus_size: u64,
     /// Sessions to which the scorer does not apply, such as those without a reference; they are in no other figure.
     pub not_curated: u64,
@@ -45,8 +47,26 @@ pub struct SummaryCorpus {
     pub overall: Option<Finding>,
     /// Mean by dimension, in the scorer's order.
     pub dimension_means: Named<Option<f64>>,
+    /// Each system by itself, where the run has several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub systems: Vec<SystemCorpus>,
     /// The first sessions, in plan order.
     pub sessions: Vec<CorpusSession>,
+}
+
+/// What a corpus scored with one system.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SystemCorpus {
+    /// The system.
+    pub system: String,
+    /// Mean of its overalls; null when nothing is scored.
+    pub overall_mean: Option<f64>,
+    /// Its lowest overall.
+    pub overall_min: Option<f64>,
+    /// Its highest overall.
+    pub overall_max: Option<f64>,
+    /// Mean by dimension, in the scorer's order.
+    pub dimension_means: Named<Option<f64>>,
 }
 
 impl SummaryCorpus {
@@ -104,7 +124,8 @@ struct Fold {
     /// Name and metric index of each dimension.
     dimensions: Vec<(String, usize)>,
     overall: usize,
-    size: u64,
+    /// Indices of the samples that count.
+    counted: BTreeSet<usize>,
     not_curated: u64,
     failed: u64,
     sessions: Vec<CorpusSession>,
@@ -135,7 +156,7 @@ pub(super) fn build(spec: &AnalysisSpec, plan: &Arc<PlanHeader>) -> Result<Optio
         scorer,
         dimensions: figures,
         overall,
-        size: 0,
+        counted: BTreeSet::new(),
         not_curated: 0,
         failed: 0,
         sessions: Vec::new(),
@@ -181,7 +202,7 @@ impl Analysis for Fold {
             self.not_curated += 1;
             return;
         }
-        self.size += 1;
+        self.counted.insert(cell.sample);
         if self.sessions.len() < LISTED {
             let session = self.session(cell);
             self.sessions.push(session);
@@ -189,17 +210,30 @@ impl Analysis for Fold {
     }
 
     fn finish(self: Box<Self>, setting: &Setting<'_>) -> Outcome {
-        let systems: Vec<usize> = (0..setting.plan.systems.len()).collect();
-        let of = |metric: usize| {
+        let all: Vec<usize> = (0..setting.plan.systems.len()).collect();
+        let of = |metric: usize, systems: &[usize]| {
             let measure = setting.measures.get(metric)?;
-            Some(spread(setting.table, metric, *measure, &systems, 0..setting.table.samples()))
+            Some(spread(setting.table, metric, *measure, systems, 0..setting.table.samples()))
         };
-        let overall = of(self.overall);
-        let mean = |metric: usize| of(metric).as_ref().and_then(Spread::mean);
-        let dimension_means = self.dimensions.iter().map(|(name, at)| (name.clone(), mean(*at))).collect();
+        let means = |systems: &[usize]| {
+            let mean = |metric: usize| of(metric, systems).as_ref().and_then(Spread::mean);
+            self.dimensions.iter().map(|(name, at)| (name.clone(), mean(*at))).collect()
+        };
+        let alone = |system: &usize| {
+            let overall = of(self.overall, &[*system]);
+            SystemCorpus {
+                system: system_id(setting.plan, *system),
+                overall_mean: overall.as_ref().and_then(Spread::mean),
+                overall_min: overall.as_ref().and_then(Spread::min),
+                overall_max: overall.as_ref().and_then(Spread::max),
+                dimension_means: means(&[*system]),
+            }
+        };
+        let systems = if all.len() > 1 { all.iter().map(alone).collect() } else { Vec::new() };
+        let (overall, dimension_means) = (of(self.overall, &all), means(&all));
         Outcome::SummaryCorpus(SummaryCorpus {
             scorer: self.scorer,
-            corpus_size: self.size,
+            corpus_size: self.counted.len() as u64,
             not_curated: self.not_curated,
             failed: self.failed,
             overall_mean: overall.as_ref().and_then(Spread::mean),
@@ -207,6 +241,7 @@ impl Analysis for Fold {
             overall_max: overall.as_ref().and_then(Spread::max),
             overall: overall.as_ref().and_then(Spread::figure).cloned(),
             dimension_means,
+            systems,
             sessions: self.sessions,
         })
     }
@@ -236,6 +271,19 @@ mod tests {
         assert_eq!(corpus.overall.as_ref().map(crate::Finding::n), Some(2));
         let names: Vec<&str> = corpus.sessions.iter().map(|session| session.name.as_str()).collect();
         assert_eq!(names, ["sample-0", "sample-1"]);
+    }
+
+    /// SU-04: two systems are not one corpus: each has its own figures, and a session counts once.
+    #[test]
+    fn each_system_has_its_own_figures() {
+        let sketch = Sketch::new(1, 2, 2).value(0, 0, 8.0).value(1, 0, 6.0).value(0, 1, 2.0).value(1, 1, 4.0);
+        let run = sketch.analysis("summary_corpus", "corpus", json!({"scorer": "quality"})).run();
+        let findings = analyse(&run, &Options::default()).unwrap();
+        let Outcome::SummaryCorpus(corpus) = &findings.analyses[0].outcome else { panic!("no corpus") };
+        assert_eq!((corpus.corpus_size, corpus.overall_mean), (2, Some(5.0)));
+        let systems: Vec<_> =
+            corpus.systems.iter().map(|it| (it.overall_mean, it.overall_min, it.overall_max)).collect();
+        assert_eq!(systems, [(Some(7.0), Some(6.0), Some(8.0)), (Some(3.0), Some(2.0), Some(4.0))]);
     }
 
     #[test]

@@ -204,7 +204,11 @@ pub(super) fn decide(court: &Court<'_>, case: &Case<'_>, level: Level) -> Decisi
     let by_interval = case.gate.decide == Decide::Interval;
     let (mut verdict, mut reason) = match (&finding, limit) {
         (Some(finding), Some(limit)) => {
-            Words { case, evidence: &evidence, unit: unit(court, case) }.judge(finding, limit, by_interval)
+            Words { case, name: name(court, case), evidence: &evidence, unit: unit(court, case) }.judge(
+                finding,
+                limit,
+                by_interval,
+            )
         }
         _ => (Verdict::Undecided, why_nothing(&evidence.basis)),
     };
@@ -222,13 +226,9 @@ pub(super) fn decide(court: &Court<'_>, case: &Case<'_>, level: Level) -> Decisi
     if verdict == Verdict::Fail && case.gate.review {
         verdict = Verdict::Review;
     }
-    let subject = match case.target {
-        Target::Metric(metric) => court.findings.plan.metrics.get(metric).map_or("", |metric| metric.name.as_str()),
-        Target::Finding(path) => path,
-    };
     Decision {
         id: case.gate.id.clone(),
-        subject: subject.to_owned(),
+        subject: name(court, case).to_owned(),
         is_metric: matches!(case.target, Target::Metric(_)),
         system: case.unit.system.clone(),
         sample: case.unit.sample.map(|sample| court.findings.sample_id(sample).to_owned()),
@@ -249,6 +249,14 @@ fn why_nothing(basis: &Basis) -> String {
     match basis {
         Basis::Missing(why) => why.clone(),
         _ => "there is nothing to decide on".to_owned(),
+    }
+}
+
+/// What a case is about: a pattern of the gate is one metric here.
+fn name<'a>(court: &'a Court<'_>, case: &'a Case<'_>) -> &'a str {
+    match case.target {
+        Target::Metric(metric) => court.findings.plan.metrics.get(metric).map_or("", |metric| metric.name.as_str()),
+        Target::Finding(path) => path,
     }
 }
 

@@ -3,7 +3,6 @@
 use super::case::{Case, Side};
 use super::decision::Verdict;
 use super::evidence::Evidence;
-use super::subject;
 use crate::finding::Finding;
 
 /// Digits beyond the usual ones that are tried to tell a value from its threshold.
@@ -12,6 +11,8 @@ const MORE_DIGITS: usize = 9;
 /// What is said of a case.
 pub(super) struct Words<'a> {
     pub(super) case: &'a Case<'a>,
+    /// The metric, or the path of the finding.
+    pub(super) name: &'a str,
     pub(super) evidence: &'a Evidence,
     /// Unit of the figure, where it has one.
     pub(super) unit: Option<&'static str>,
@@ -50,7 +51,7 @@ impl Words<'_> {
     }
 
     fn point(&self, value: f64, limit: f64, kept: bool) -> String {
-        let name = subject(self.case.gate);
+        let name = self.name;
         let (shown, bound) = self.apart(value, limit);
         match (self.case.side, kept) {
             (Side::Min, true) => format!("{shown} ≥ {bound}"),

@@ -1,6 +1,6 @@
 //! A corpus of sessions (SU-04).
 
-use karat_analysis::{Outcome, SummaryCorpus};
+use karat_analysis::{Outcome, SummaryCorpus, SystemCorpus};
 
 use super::page::{Column, Inline, Page};
 use crate::figures::{NONE, Unscaled, count, full};
@@ -39,6 +39,12 @@ fn sessions(page: &mut Page, report: Report<'_>, corpus: &SummaryCorpus) {
         .collect();
     let means = corpus.dimension_means.iter().map(|(_, mean)| number(*mean));
     let mean = [Inline::plain("*mean*"), number(corpus.overall_mean).bold()].into_iter().chain(means).collect();
+    let of_system = |it: &SystemCorpus| {
+        let means = it.dimension_means.iter().map(|(_, mean)| number(*mean));
+        let name = Inline::plain("*mean of* ").and_code(&it.system);
+        [name, number(it.overall_mean).bold()].into_iter().chain(means).collect()
+    };
+    let means = std::iter::once(mean).chain(corpus.systems.iter().map(of_system));
     let rows = corpus.worst(SESSIONS).into_iter().map(|session| {
         let scores = session.dimensions.iter().map(|it| number(it.score));
         let name = Inline::code(&session.name);
@@ -46,7 +52,7 @@ fn sessions(page: &mut Page, report: Report<'_>, corpus: &SummaryCorpus) {
         let name = session.reason().map_or(name.clone(), |reason| name.and(" ").and_code(brief(reason, REASON)));
         [name, number(session.overall).bold()].into_iter().chain(scores).collect()
     });
-    page.table(&heads, std::iter::once(mean).chain(rows));
+    page.table(&heads, means.chain(rows));
     if corpus.sessions.len() > SESSIONS {
         page.paragraph(
             Inline::plain("The ").and_text(count(SESSIONS as u64)).and(" lowest; `report.json` has every session."),

@@ -145,9 +145,16 @@ fn of_sessions(report: Report<'_>, corpus: &SummaryCorpus) -> Vec<(&'static str,
     let worst = corpus.worst(NAMED).into_iter();
     let worst = worst.map(|session| {
         let reason = session.reason().map(|reason| format!(" ({})", brief(reason, TEXT))).unwrap_or_default();
-        format!("{} {}{reason}", brief(&session.name, TEXT), number(session.overall))
+        let system = session.system.as_ref().map(|system| format!(" × {}", brief(system, TEXT))).unwrap_or_default();
+        format!("{}{system} {}{reason}", brief(&session.name, TEXT), number(session.overall))
     });
     let failed = crate::corpus::gates_failed(report, corpus);
-    let parts = [("means", joined(means)), ("worst", joined(worst)), ("gates", joined(failed.into_iter()))];
+    let systems = corpus.systems.iter().map(|it| format!("{} {}", brief(&it.system, TEXT), number(it.overall_mean)));
+    let parts = [
+        ("systems", joined(systems)),
+        ("means", joined(means)),
+        ("worst", joined(worst)),
+        ("gates", joined(failed.into_iter())),
+    ];
     parts.into_iter().filter(|(_, text)| !text.is_empty()).collect()
 }

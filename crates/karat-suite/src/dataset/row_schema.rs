@@ -1,7 +1,9 @@
 //! The JSON Schema of a row: fills defaults, opens up short forms, types the cells of a table, then validates.
 //!
-//! Beyond JSON Schema one keyword counts: `"x-main": "text"` on an object's schema lets a bare text stand for the
-//! object `{"text": …}`, as the suite language itself does. So an older shape of a file can be read with a notice.
+//! Beyond JSON Schema two keywords count. `"x-main": "text"` on an object's schema lets a bare text stand for the object
+//! `{"text": …}`, as the suite language itself does: so an older shape of a file can be read with a notice.
+//! `"x-near-names": "refuse"` lets an object have other members than the schema names, but none that is written almost like
+//! one that it lacks: `key_action` beside no `key_actions` is a slip, and would be read as nothing at all.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -88,7 +90,8 @@ impl RowSchema {
             type_cells(row, &self.schema);
         }
         adapt(row, &self.schema, "", leniencies);
-        check(&self.validator, row, "", at)
+        check(&self.validator, row, "", at)?;
+        misspelt(row, &self.schema, "").map_or(Ok(()), |slip| Err(slip.problem(at)))
     }
 
     /// Fills, opens and validates the value of a column that was added to the row, where the schema knows it.
@@ -102,7 +105,53 @@ impl RowSchema {
         let part = self.schema.get("properties").and_then(|properties| properties.get(name));
         let Some((validator, part)) = self.columns.get(name).zip(part) else { return Ok(()) };
         adapt(value, part, name, leniencies);
-        check(validator, value, name, at)
+        check(validator, value, name, at)?;
+        misspelt(value, part, name).map_or(Ok(()), |slip| Err(slip.problem(at)))
+    }
+}
+
+/// A member whose name is almost that of one that is lacking.
+struct Slip {
+    owner: String,
+    name: String,
+    meant: String,
+}
+
+impl Slip {
+    fn problem(self, at: &RowPlace) -> DatasetError {
+        let Self { owner, name, meant } = self;
+        let owner = if owner.is_empty() { "the row".to_owned() } else { format!("`{owner}`") };
+        at.problem_with_hint(
+            &name,
+            format!("{owner} has `{name}`, which its schema does not know"),
+            Some(format!("did you mean `{meant}`?")),
+        )
+    }
+}
+
+/// The first slip in a value, where its schema refuses them.
+fn misspelt(value: &Value, schema: &Value, field: &str) -> Option<Slip> {
+    match value {
+        Value::Object(members) => {
+            let known = schema.get("properties").and_then(Value::as_object)?;
+            let inner = |name: &str| if field.is_empty() { name.to_owned() } else { format!("{field}.{name}") };
+            let refuses = schema.get("x-near-names").is_some_and(|it| it == "refuse");
+            let lacking = || known.keys().map(String::as_str).filter(|name| !members.contains_key(*name));
+            members.iter().find_map(|(name, value)| match known.get(name) {
+                Some(part) => misspelt(value, part, &inner(name)),
+                None if refuses => nearest(name, lacking()).map(|meant| Slip {
+                    owner: field.to_owned(),
+                    name: name.clone(),
+                    meant: meant.to_owned(),
+                }),
+                None => None,
+            })
+        }
+        Value::Array(items) => {
+            let part = schema.get("items")?;
+            items.iter().find_map(|item| misspelt(item, part, field))
+        }
+        _ => None,
     }
 }
 

@@ -252,3 +252,29 @@ fn gates_hold_the_corpus() {
     let own = place.karat(&["gate", "low", "--min", "fidelity.title=0.9"]);
     assert!(own.code == 2 && own.stdout.contains("fidelity.title 0.609 < gate 0.900"), "{}", own.all());
 }
+
+/// SU-01, GE-07: one candidate file is one session's: of the only sample, or of the one that it is named after; it never grades
+/// the others. A reference whose key is misspelt is an error with the key that was meant.
+#[test]
+fn one_candidate_is_one_sessions() {
+    let place = Place::new();
+    place.fine(&["init", "summary", "mine"]);
+    let file = "candidates=mine/data/candidates/auth-cookie-loop.json";
+    let all = place.karat(&["run", "mine", "-q", "-p", file, "--run-id", "r"]);
+    assert!(all.code == 1 && all.all().contains("would be the output of all 24 samples"), "{}", all.all());
+    assert_eq!(place.report("r")["totals"]["errors"], 23);
+    place.fine(&["run", "mine", "-q", "-p", file, "--sample", "ci-cache-poison", "--no-gate"]);
+    let path = place.path().join("mine/data/corpus/auth-cookie-loop/reference.json");
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, text.replace("\"key_actions\"", "\"key_action\"")).unwrap();
+    let slip = place.karat(&["validate", "mine"]);
+    assert!(slip.code == 1 && slip.stderr.contains("did you mean `key_actions`?"), "{}", slip.all());
+}
+
+/// SU-05: a gate on a pattern of metrics names the metric that failed.
+#[test]
+fn a_gate_on_a_pattern_names_the_metric() {
+    let place = Place::new();
+    let said = place.karat(&["run", "summary", "-q", "--min", "fidelity.*=0.95"]);
+    assert!(said.code == 2 && said.stdout.contains("fidelity.title 0.609 < gate 0.950"), "{}", said.all());
+}
