@@ -1,10 +1,11 @@
 //! What must not be kept is blacked out: personal data and keys in texts.
 //!
 //! Rules are strict rather than eager, so that amounts, dates and ids stay what they are: cards pass Luhn, IBANs their
-//! checksum, a phone number has a country code or the form of one, and nothing beside a currency sign is touched. In JSON
-//! only string values are looked at; numbers are never changed.
+//! checksum, a phone number has a country code or the form of one, and no amount is touched, by own rules neither: no
+//! number in one piece or in groups of three beside a sign or word of money, of a scale or of a share. In JSON only string values are looked at; numbers are never changed.
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use karat_types::PrivacySpec;
@@ -106,9 +107,8 @@ impl Redactor {
             }
         }
         for (name, regex) in &self.own {
-            let found = regex.replace_all(&done, regex::NoExpand(&format!("[{name}]"))).into_owned();
-            if found != *done {
-                done = Cow::Owned(found);
+            if let Some(changed) = replace_own(name, regex, &done) {
+                done = Cow::Owned(changed);
             }
         }
         done
@@ -176,27 +176,80 @@ fn replace(kind: Kind, text: &str) -> Option<String> {
     Some(replaced.into_owned()).filter(|replaced| replaced != text)
 }
 
+/// What a rule of the suite's own finds, amounts apart: a pattern that is a bare number would take them, too.
+fn replace_own(name: &str, regex: &Regex, text: &str) -> Option<String> {
+    let replaced = regex.replace_all(text, |found: &Captures<'_>| {
+        let whole = found.get(0).map_or(0..0, |found| found.range());
+        let candidate = &text[whole.clone()];
+        if is_bare_number(candidate) && is_amount(text, &surrounding_number(text, &whole)) {
+            return candidate.to_owned();
+        }
+        format!("[{name}]")
+    });
+    Some(replaced.into_owned()).filter(|replaced| replaced != text)
+}
+
+/// The whole number that a match is a part of: `12345678` within `12345678.90` or `1,234,567,890`.
+fn surrounding_number(text: &str, at: &Range<usize>) -> Range<usize> {
+    let belongs = |c: char| c.is_ascii_digit() || ".,'’".contains(c);
+    let start = text[..at.start].trim_end_matches(belongs).len();
+    let rest = &text[at.end..];
+    let end = at.end + rest.len() - rest.trim_start_matches(belongs).len();
+    start..end
+}
+
 fn digits(text: &str) -> Vec<u32> {
     text.chars().filter_map(|c| c.to_digit(10)).collect()
 }
 
-/// Whether a number is no part of a longer one, and no amount: nothing of a currency or a share stands beside it.
-fn stands_alone(text: &str, at: &std::ops::Range<usize>) -> bool {
-    let before = text[..at.start].trim_end_matches(' ');
-    let after = &text[at.end..];
+/// Whether a number is no part of a longer one, and no amount.
+fn stands_alone(text: &str, at: &Range<usize>) -> bool {
+    let (before, after) = (&text[..at.start], &text[at.end..]);
     let continues = after.strip_prefix(['.', ',']).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
-    let after = after.trim_start_matches(' ');
-    let is_sign = |c: char| "$€£¥₹%".contains(c);
-    let code = |word: &str| ["USD", "EUR", "GBP", "JPY", "CHF", "CNY", "INR", "AUD", "CAD"].contains(&word);
-    let next: String = after.chars().take(3).collect();
-    let last: String = before.chars().rev().take(3).collect::<Vec<_>>().into_iter().rev().collect();
     !continues
-        && !text[..at.start].ends_with(|c: char| c.is_alphanumeric() || ".,".contains(c))
-        && !text[at.end..].starts_with(char::is_alphanumeric)
-        && !before.ends_with(is_sign)
-        && !after.starts_with(is_sign)
-        && !code(&next)
-        && !code(&last)
+        && !before.ends_with(|c: char| c.is_alphanumeric() || ".,".contains(c))
+        && !after.starts_with(char::is_alphanumeric)
+        && !(is_grouped_by_three(&text[at.clone()]) && is_amount(text, at))
+}
+
+/// Whether a number is written as amounts are: in one piece, or in groups of three. Cards and most phone numbers are not.
+fn is_grouped_by_three(number: &str) -> bool {
+    let mut groups = number.trim_start_matches('+').split(' ');
+    let first = groups.next().unwrap_or_default();
+    let rest: Vec<&str> = groups.collect();
+    let digits = |group: &str| group.chars().all(|c| c.is_ascii_digit());
+    digits(first) && rest.iter().all(|group| group.len() == 3 && digits(group)) && (rest.is_empty() || first.len() <= 3)
+}
+
+/// Signs of money and shares.
+const SIGNS: &str = "$€£¥₹₩₽₺₫฿₪%‰";
+
+/// Words of money, scales and shares, in lower case. Letters that may stand for something else are not among them.
+#[rustfmt::skip]
+const AMOUNT_WORDS: &[&str] = &[
+    "usd", "eur", "gbp", "jpy", "chf", "cny", "inr", "aud", "cad", "sek", "nok", "dkk", "pln", "krw", "brl", "mxn",
+    "hkd", "sgd", "nzd", "zar", "try", "thb", "aed", "sar", "ils", "huf", "czk", "ron", "idr", "twd",
+    "dollar", "dollars", "euro", "euros", "pound", "pounds", "yen", "yuan", "won", "rupee", "rupees", "franc", "francs",
+    "franken", "kr", "kronor", "kroner", "zł", "rs", "rp", "rm", "cents",
+    "hundred", "thousand", "tsd", "lakh", "lakhs", "million", "millions", "millionen", "millones", "milioni", "mio",
+    "mn", "mln", "crore", "crores", "billion", "billions", "milliard", "milliards", "milliarden", "miliardi", "mrd",
+    "bn", "trillion", "trillions", "tn", "percent", "prozent", "pct", "bps", "basis",
+];
+
+/// Whether a sign or word of money, of a scale or of a share stands beside a number, white space and emphasis apart.
+fn is_amount(text: &str, at: &Range<usize>) -> bool {
+    let between = |c: char| c.is_whitespace() || "*_".contains(c);
+    let (before, after) = (text[..at.start].trim_end_matches(between), text[at.end..].trim_start_matches(between));
+    let is_sign = |c: char| SIGNS.contains(c);
+    let names = |word: &str| AMOUNT_WORDS.contains(&word.to_lowercase().as_str());
+    let last = before.trim_end_matches('.').rsplit(|c: char| !c.is_alphabetic()).next().unwrap_or_default();
+    let next = after.split(|c: char| !c.is_alphabetic()).next().unwrap_or_default();
+    before.ends_with(is_sign) || after.starts_with(is_sign) || names(last) || names(next)
+}
+
+/// Whether a text is a number and nothing else.
+fn is_bare_number(text: &str) -> bool {
+    text.contains(|c: char| c.is_ascii_digit()) && text.chars().all(|c| c.is_ascii_digit() || " .,'’-".contains(c))
 }
 
 /// The Luhn checksum of ISO/IEC 7812.
@@ -240,6 +293,8 @@ mod tests {
             ("+44 20 7946 0958, please", "[phone], please"),
             ("card 4242 4242 4242 4242 ok", "card [card] ok"),
             ("5500-0055-5555-5559", "[card]"),
+            ("charged 4242 4242 4242 4242 EUR 5", "charged [card] EUR 5"),
+            ("call +49 30 1234 5678 Euro desk", "call [phone] Euro desk"),
             ("to DE89 3704 0044 0532 0130 00 AND more", "to [iban] AND more"),
             ("GB82WEST12345698765432", "[iban]"),
             ("key sk-proj-abcdefghijklmnop1234 and AKIAIOSFODNN7EXAMPLE", "key [api_key] and [api_key]"),
@@ -255,7 +310,6 @@ mod tests {
     fn amounts_stay_intact() {
         for text in [
             "revenue of 4,242,424,242,424,242 and $4242424242424242",
-            "4242 4242 4242 4242 EUR",
             "4242424242424241",
             "+12.5 % in 2026-11-21, +1 234 567.89",
             "net 1 234 567 890 USD",
@@ -263,8 +317,27 @@ mod tests {
             "DE00 3704 0044 0532 0130 00",
             "a@b, @handle, 12:30:45.123",
             "EUR +491234567890",
+            "4242424242424242 yen",
+            "4242424242424242\u{a0}€ and **4242424242424242** million",
+            "Rs. 4242424242424242",
+            "+491 234 567 890 Mio.",
+            "kr 4242424242424242 or 4242424242424242 dollars",
         ] {
             assert_eq!(redactor().text(text), text);
+        }
+    }
+
+    /// RG-15: a pattern for account numbers takes no amounts.
+    #[test]
+    fn own_patterns_leave_amounts() {
+        let redactor = Redactor::new([], [("account", r"\d{8,12}"), ("money", r"\$\d+")]).unwrap();
+        for (text, expected) in [
+            ("account 12345678 holds 1200000000 USD", "account [account] holds 1200000000 USD"),
+            ("revenue of €1200000000.50, 12345678", "revenue of €1200000000.50, [account]"),
+            ("12345678.90 EUR to 87654321", "12345678.90 EUR to [account]"),
+            ("asked for: $5", "asked for: [money]"),
+        ] {
+            assert_eq!(redactor.text(text), expected);
         }
     }
 

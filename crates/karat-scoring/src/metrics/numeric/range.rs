@@ -15,6 +15,40 @@ enum Link {
     Change,
 }
 
+/// Words before and between two numbers of which the one became the other.
+const FROM_TO: [(&str, &str); 16] = [
+    ("from", "to"),
+    ("from", "through"),
+    ("von", "auf"),
+    ("von", "bis"),
+    ("de", "à"),
+    ("de", "a"),
+    ("de", "para"),
+    ("desde", "a"),
+    ("desde", "hasta"),
+    ("da", "a"),
+    ("dal", "al"),
+    ("van", "naar"),
+    ("van", "tot"),
+    ("från", "till"),
+    ("fra", "til"),
+    ("z", "do"),
+];
+
+/// Words before and between the ends of a range.
+const BETWEEN: [(&str, &str); 10] = [
+    ("between", "and"),
+    ("zwischen", "und"),
+    ("entre", "et"),
+    ("entre", "y"),
+    ("entre", "e"),
+    ("tra", "e"),
+    ("tussen", "en"),
+    ("mellan", "och"),
+    ("mellem", "og"),
+    ("od", "do"),
+];
+
 /// Joins the ends of ranges and lets them share unit and scale.
 pub(super) fn join(text: &str, quantities: Vec<Quantity>) -> Vec<Quantity> {
     let mut joined: Vec<Quantity> = Vec::with_capacity(quantities.len());
@@ -54,24 +88,25 @@ fn link(text: &str, first: &Quantity, second: &Quantity) -> Option<Link> {
     if between.contains(['\n', '\r']) {
         return None;
     }
-    let after = |word: &str| {
-        let before = text[..first.span.start].trim_end();
-        let start = before.len().checked_sub(word.len());
-        start.and_then(|at| before.get(at..)).is_some_and(|w| w.eq_ignore_ascii_case(word))
-    };
+    let before = text[..first.span.start].trim_end();
+    let opens = |pairs: &[(&str, &str)]| pairs.iter().any(|(open, link)| *link == connector && ends_with(before, open));
     match connector {
         "-" | "–" | "—" | "‑" | "~" | "〜" | "～" => Some(Link::Range),
-        "to" | "bis" | "à" | "through" if after("from") || after("von") => Some(Link::Shared),
-        "to" if direction::changes(&text[..first.span.start]) => Some(Link::Change),
+        _ if opens(&FROM_TO) => Some(Link::Shared),
+        _ if opens(&BETWEEN) => Some(Link::Range),
+        "to" if direction::changes(before) => Some(Link::Change),
         "to" | "bis" | "à" | "through" => Some(Link::Range),
-        "and" if after("between") => Some(Link::Range),
-        "et" | "y" if after("entre") => Some(Link::Range),
-        "e" if after("tra") => Some(Link::Range),
-        "und" if after("zwischen") => Some(Link::Range),
-        "and" | "or" | "und" | "," | "vs." | "vs" | "versus" => None,
         _ if starts_with_word(connector, "to between") => Some(Link::Range),
         _ => None,
     }
+}
+
+/// Whether a text ends with a word, in any case.
+fn ends_with(text: &str, word: &str) -> bool {
+    let Some((before, last)) = text.len().checked_sub(word.len()).and_then(|at| text.split_at_checked(at)) else {
+        return false;
+    };
+    last.eq_ignore_ascii_case(word) && !before.ends_with(char::is_alphanumeric)
 }
 
 /// Gives either number what only the other one has; false when their units differ.

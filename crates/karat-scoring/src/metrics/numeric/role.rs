@@ -208,7 +208,7 @@ const REFERRING: &[&str] = &[
     "exhibit", "appendix", "question", "version", "line", "row", "column", "no", "number", "id", "source", "citation",
     "seite", "folie", "form", "rule", "article", "schedule", "level", "tier", "phase", "basel", "asc", "asu", "ifrs",
     "ias", "sfas", "s&p", "fortune", "russell", "nasdaq", "ftse", "nikkei", "stoxx", "dax", "windows", "boeing",
-    "airbus",
+    "airbus", "iso", "seiten", "tabelle", "página", "pagina", "pág",
 ];
 
 /// Whether `before` ends with such a word, or with one and earlier numbers: "pages 12–", "Tables 2 and ".
