@@ -57,5 +57,5 @@ pub use score::Score;
 pub use scorer::{Bound, Consensus, ConsensusMethod, Orders, RubricScorer, ScorerKind, ScorerSpec, Versus};
 pub use step::{
     Action, Broken, ChunkSize, ChunkSpec, CommandSpec, HttpSpec, Merge, MergeHow, MeterSpec, MeteredTokens, Missing,
-    ParseAs, ParseSpec, PromptSpec, Protocol, RecordedSpec, Requires, ServiceSpec, StepSpec, VariantSpec,
+    ParseAs, ParseSpec, PromptSpec, Protocol, RecordedSpec, Requires, ServiceSpec, StepSpec, Taken, VariantSpec,
 };

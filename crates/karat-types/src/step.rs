@@ -31,6 +31,33 @@ impl VariantSpec {
     }
 }
 
+/// A part that a step takes of its value.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Taken {
+    /// What a path leads to; a list of all where it leads to several places.
+    Path(String),
+    /// An object under other names, or a list of such.
+    Renamed {
+        /// The list whose members are renamed; the value itself without it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        each: Option<String>,
+        /// Name to path within the member, or the value.
+        r#as: BTreeMap<String, String>,
+    },
+}
+
+impl Taken {
+    /// The paths into the value.
+    pub fn paths(&self) -> impl Iterator<Item = &String> {
+        let (one, several) = match self {
+            Self::Path(path) | Self::Renamed { each: Some(path), .. } => (Some(path), None),
+            Self::Renamed { each: None, r#as } => (None, Some(r#as.values())),
+        };
+        one.into_iter().chain(several.into_iter().flatten())
+    }
+}
+
 /// One step: one action, one output in, one output out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StepSpec {
@@ -47,9 +74,9 @@ pub struct StepSpec {
     /// Text to value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parse: Option<ParseSpec>,
-    /// Value to smaller object: name to path; an absent part is null.
+    /// Value to smaller object, by name; an absent part is null.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub take: BTreeMap<String, String>,
+    pub take: BTreeMap<String, Taken>,
     /// Pieces to one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merge: Option<Merge>,

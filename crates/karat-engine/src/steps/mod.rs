@@ -7,10 +7,11 @@ mod pieces;
 mod prompt;
 mod recorded;
 mod shape;
+mod taking;
 
 use std::sync::Arc;
 
-use karat_text::path::{Path, PathError};
+use karat_text::path::PathError;
 use karat_text::template::{Context, TemplateError};
 use karat_types::{Action, CellError, Machine, ModelSpec, Note, Sample, StepSpec};
 use serde_json::Value;
@@ -21,6 +22,7 @@ use recorded::{CompiledRecorded, RecordedMachine};
 
 pub(crate) use meter::Metered;
 pub(crate) use prompt::DEFAULT_MAX_TOKENS;
+use taking::take;
 
 /// How a step ended.
 #[derive(Debug, Clone, PartialEq)]
@@ -114,14 +116,4 @@ impl CompiledStep {
 /// A template that fails in a cell fails that cell, with the template's own words.
 fn template_error(step: &StepSpec, error: &TemplateError) -> CellError {
     CellError::new("template", format!("rendering step `{}`: {error}", step.id))
-}
-
-/// Applies `take`: a smaller object of named paths; an absent part is null.
-fn take(spec: &StepSpec, output: Value) -> Value {
-    if spec.take.is_empty() {
-        return output;
-    }
-    let part =
-        |path: &String| Path::parse(path).ok().and_then(|path| path.first(&output).cloned()).unwrap_or(Value::Null);
-    Value::Object(spec.take.iter().map(|(name, path)| (name.clone(), part(path))).collect())
 }

@@ -6,7 +6,7 @@ use karat_text::gaps::GapTemplate;
 use karat_text::template::{Context, Template, TemplateError};
 use karat_types::{
     Answer, Ask, CellError, CommandRequest, CommandSpec, HttpRequest, HttpSpec, Machine, Note, Protocol, Request, Slot,
-    StepSpec, Turn,
+    StepSpec, Taken, Turn,
 };
 use serde_json::{Map, Value};
 
@@ -172,7 +172,7 @@ impl OutsideMachine {
         self.notes.extend(std::mem::take(&mut metered.notes));
         let notes = std::mem::take(&mut self.notes);
         let answer = united(&self.step, values);
-        if let Some(problem) = shape::nothing_at(self.step.take.values(), &answer) {
+        if let Some(problem) = shape::nothing_at(self.step.take.values().flat_map(Taken::paths), &answer) {
             return Err(self.unreadable(&problem));
         }
         let output = take(&self.step, answer);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use karat_text::template::{Expression, Template};
 use karat_types::{
     Action, Broken, ChunkSize, ChunkSpec, Merge, MergeHow, Message, Missing, ParseAs, ParseSpec, PromptSpec,
-    RecordedSpec, Requires, Role, StepSpec,
+    RecordedSpec, Requires, Role, StepSpec, Taken,
 };
 
 use super::{Decoder, whole, word};
@@ -339,9 +339,22 @@ impl Decoder<'_> {
         })
     }
 
-    fn take(&mut self, node: &Node) -> BTreeMap<String, String> {
+    fn take(&mut self, node: &Node) -> BTreeMap<String, Taken> {
         let entries = node.given("take").map(Node::entries).unwrap_or_default();
-        entries.iter().filter_map(|entry| Some((entry.key.clone(), entry.node.text()?.to_owned()))).collect()
+        entries.iter().filter_map(|entry| Some((entry.key.clone(), self.taken(&entry.node)?))).collect()
+    }
+
+    fn taken(&mut self, node: &Node) -> Option<Taken> {
+        let each = node.given("each");
+        if let Some(path) = node.main("path") {
+            if let Some(each) = each {
+                self.problems.error(&each.place, "`each` belongs to `as`, which names what is taken of each member");
+            }
+            return Some(Taken::Path(path.text()?.to_owned()));
+        }
+        let parts = node.given("as").map(Node::entries).unwrap_or_default();
+        let parts = parts.iter().filter_map(|part| Some((part.key.clone(), part.node.text()?.to_owned())));
+        Some(Taken::Renamed { each: each.and_then(Node::text).map(str::to_owned), r#as: parts.collect() })
     }
 
     fn beside_the_action(&mut self, node: &Node, action: &Action) {

@@ -14,7 +14,11 @@ pub(super) static STEP: Object = Object::new(
         may("version", Shape::Text, "Declared version, part of identity."),
         may("chunk", Shape::Object(&CHUNK), "Map over pieces."),
         may("parse", Shape::Short(&PARSE, "schema"), "Text to value."),
-        may("take", Shape::Map(&Shape::Path), "Value to smaller object: name to path."),
+        may(
+            "take",
+            Shape::Map(&Shape::Short(&TAKEN, "path")),
+            "Value to smaller object: name to path, or to what is renamed.",
+        ),
         may("merge", Shape::Short(&MERGE, "how"), "Pieces to one."),
         may("meter", Shape::Object(&METER), "Facts read from the response or row."),
         may("requires", Shape::Object(&REQUIRES), "What must hold for the cell to be planned."),
@@ -106,6 +110,16 @@ static PARSE: Object = Object::new(
         may("reask", Shape::Integer(0), "How often the model is asked again with the validation error."),
     ],
 );
+
+static TAKEN: Object = Object::new(
+    "taken part",
+    &[
+        may("path", Shape::Path, "What is taken; a list of all where it leads to several places."),
+        may("each", Shape::Path, "A list whose members are renamed."),
+        may("as", Shape::Map(&Shape::Path), "New name to path: within each member, or within the value."),
+    ],
+)
+.one_of(&["path", "as"]);
 
 static MERGE: Object = Object::new(
     "merge",

@@ -1,0 +1,72 @@
+//! `take`: a smaller object of named parts of a value.
+
+use std::collections::BTreeMap;
+
+use karat_text::path::Path;
+use karat_types::{StepSpec, Taken};
+use serde_json::Value;
+
+/// The parts that a step takes, an absent one as null; the whole value where it takes none.
+pub(super) fn take(spec: &StepSpec, output: Value) -> Value {
+    if spec.take.is_empty() {
+        return output;
+    }
+    Value::Object(spec.take.iter().map(|(name, part)| (name.clone(), taken(part, &output))).collect())
+}
+
+fn taken(part: &Taken, value: &Value) -> Value {
+    match part {
+        Taken::Path(path) => at(path, value),
+        Taken::Renamed { each: None, r#as } => renamed(r#as, value),
+        Taken::Renamed { each: Some(each), r#as } => match at(each, value) {
+            Value::Array(members) => members.iter().map(|member| renamed(r#as, member)).collect(),
+            _ => Value::Null,
+        },
+    }
+}
+
+fn renamed(parts: &BTreeMap<String, String>, value: &Value) -> Value {
+    Value::Object(parts.iter().map(|(name, path)| (name.clone(), at(path, value))).collect())
+}
+
+/// What a path leads to: null where that is nothing, a list where it may be several places.
+fn at(path: &str, value: &Value) -> Value {
+    match Path::parse(path) {
+        Ok(path) if path.is_plural() => path.all(value).into_iter().cloned().collect(),
+        Ok(path) => path.first(value).cloned().unwrap_or(Value::Null),
+        Err(_) => Value::Null,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// RG-03: parts of any JSON answer come under the names that scorers read.
+    #[test]
+    fn parts_are_taken_and_renamed() {
+        let answer = json!({"result": {"text": "x", "refs": [{"kind": "release", "loc": {"pg": 3}}, {"kind": "slides"}]},
+                            "hits": {"passages": [{"uid": "c1"}, {"uid": "c2"}]}});
+        for (part, expected) in [
+            (json!("$.result.text"), json!("x")),
+            (json!("$.result.lost"), json!(null)),
+            (json!("$.hits.passages[*].uid"), json!(["c1", "c2"])),
+            (json!("$.lost[*]"), json!([])),
+            (
+                json!({"each": "$.result.refs", "as": {"doc_type": "$.kind", "page": "$.loc.pg"}}),
+                json!([{"doc_type": "release", "page": 3}, {"doc_type": "slides", "page": null}]),
+            ),
+            (
+                json!({"as": {"text": "$.hits.passages[*].uid", "page": "$.hits.pages"}}),
+                json!({"text": ["c1", "c2"], "page": null}),
+            ),
+            (json!({"each": "$.result.text", "as": {"a": "$.b"}}), json!(null)),
+        ] {
+            let spec: Taken = serde_json::from_value(part.clone()).unwrap();
+            assert_eq!(taken(&spec, &answer), expected, "{part}");
+            assert_eq!(serde_json::to_value(&spec).unwrap(), part);
+        }
+    }
+}
