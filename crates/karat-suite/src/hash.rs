@@ -97,7 +97,7 @@ fn bare_variant(variant: &VariantSpec, recordings: &BTreeMap<String, String>) ->
 
 fn bare_scorer(scorer: &ScorerSpec) -> ScorerSpec {
     let mut bare = scorer.clone();
-    bare.margin = None;
+    (bare.margin, bare.about) = (None, None);
     match &mut bare.kind {
         ScorerKind::Rubric(rubric) => rubric.timeout_ms = None,
         ScorerKind::Metric { with, .. } => drop(with.remove(FOLDER)),

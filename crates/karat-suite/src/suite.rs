@@ -287,6 +287,7 @@ fn row_checks(dataset: &Dataset, scorers: &[ScorerSpec]) -> Option<ScorerSpec> {
     let free = scorers.iter().all(|scorer| scorer.id != asserts::COLUMN);
     free.then(|| ScorerSpec {
         id: asserts::COLUMN.to_owned(),
+        about: None,
         kind: ScorerKind::Metric { metric: asserts::COLUMN.to_owned(), with: Map::new() },
         output: "$".to_owned(),
         reference: Some(path),

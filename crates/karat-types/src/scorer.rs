@@ -13,6 +13,9 @@ use crate::{Better, ModelSpec, Parameters, PlanHeader, Rubric};
 pub struct ScorerSpec {
     /// Its id; its metrics are `id` or `id.dimension`.
     pub id: String,
+    /// What it measures, in one line for reports.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<String>,
     /// What it is.
     pub kind: ScorerKind,
     /// Path of what is scored within the output.

@@ -21,6 +21,7 @@ mod judge_bias;
 mod judges;
 mod kpis;
 mod leaderboards;
+mod legend;
 mod matrix;
 mod missing_items;
 mod overview;
@@ -49,6 +50,7 @@ pub fn render(report: Report<'_>) -> String {
         kpis::write,
         systems::write,
         matrix::write,
+        legend::write,
         scorecards::write,
         leaderboards::write,
         delta::write,

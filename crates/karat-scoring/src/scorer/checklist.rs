@@ -70,6 +70,7 @@ impl Check {
         let bound = self.bound();
         let spec = ScorerSpec {
             id: self.label(),
+            about: None,
             kind: ScorerKind::Metric { metric: self.metric, with: self.with },
             output: self.output.unwrap_or_else(|| "$".to_owned()),
             reference: self.reference,

@@ -109,6 +109,7 @@ impl Asserts {
         };
         ScorerSpec {
             id: format!("{COLUMN}.{JUDGED}"),
+            about: None,
             kind: ScorerKind::Rubric(Box::new(RubricScorer {
                 rubric,
                 judges: judges.to_vec(),

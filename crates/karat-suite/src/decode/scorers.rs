@@ -50,6 +50,7 @@ impl Decoder<'_> {
         self.bounds(node);
         Some(ScorerSpec {
             id: entry.key.clone(),
+            about: node.text_of("about").map(str::to_owned),
             kind,
             output: node.text_of("output").unwrap_or("$").to_owned(),
             reference: node.text_of("reference").map(str::to_owned),

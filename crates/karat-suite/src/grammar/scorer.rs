@@ -9,6 +9,7 @@ pub(super) static SCORER: Object = Object::new(
     &[
         may("metric", Shape::Text, "A registered metric."),
         may("rubric", Shape::Short(&RUBRIC, "file"), "A rubric for judges: a file, or written here."),
+        may("about", Shape::Text, "What it measures, in one line for reports."),
         may("with", Shape::With(Kind::Metric), "Options of the metric."),
         may("output", Shape::Path, "What is scored, within the output."),
         may("reference", Shape::Path, "What it is scored against, within the row."),

@@ -87,7 +87,7 @@ fn every_planted_fault_is_found_by_its_metric_alone() {
     assert!(example["shown"]["$.citations"].as_str().unwrap().contains("quarter"), "{example}");
 }
 
-/// RG-10, RG-11: every figure stands beside the pinned one, with the change, its interval, the threshold and the state; the
+/// RG-04, RG-10, RG-11: every figure stands beside the pinned one, with the change, its interval, the threshold and the state; the
 /// review says by how much, in the metric's unit and as a share.
 #[test]
 fn key_figures_stand_beside_the_pinned_ones() {
@@ -112,6 +112,9 @@ fn key_figures_stand_beside_the_pinned_ones() {
     let shown =
         "| `NumericWithinTolerance` | **0.812** | 32 | 1.000 | −0.188 (CI −0.330 to −0.045) | ≥ 0.900 | **fail** |";
     assert!(page.contains(shown), "{page}");
+    // RG-04: what the seed calls recall is told apart from what the field calls so.
+    let told = "- `Recall@10_text`: a relevant text among the first 10 of its space: what the field calls hit rate.";
+    assert!(page.contains(told), "{page}");
     let rise = "a rise of 1619 ms (193 %, from 839 ms to 2458 ms) is above the 167.8 ms (20 %) that is allowed";
     for expected in [rise, "CitationCorrectness", "7 of 60, q-003: ", "pinned.json"] {
         assert!(said.stdout.contains(expected), "{expected}: {}", said.all());
