@@ -206,10 +206,11 @@ fn digits(text: &str) -> Vec<u32> {
 fn stands_alone(text: &str, at: &Range<usize>) -> bool {
     let (before, after) = (&text[..at.start], &text[at.end..]);
     let continues = after.strip_prefix(['.', ',']).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
-    !continues
-        && !before.ends_with(|c: char| c.is_alphanumeric() || ".,".contains(c))
-        && !after.starts_with(char::is_alphanumeric)
-        && !(is_grouped_by_three(&text[at.clone()]) && is_amount(text, at))
+    let is_part = continues
+        || before.ends_with(|c: char| c.is_alphanumeric() || ".,".contains(c))
+        || after.starts_with(char::is_alphanumeric);
+    let may_be_amount = is_grouped_by_three(&text[at.clone()]);
+    !(is_part || may_be_amount && is_amount(text, at))
 }
 
 /// Whether a number is written as amounts are: in one piece, or in groups of three. Cards and most phone numbers are not.
