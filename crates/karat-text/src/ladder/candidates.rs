@@ -25,8 +25,24 @@ pub(super) enum Kind {
     Open,
 }
 
+/// What stands in a Markdown code fence.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Fence<'a> {
+    pub body: &'a str,
+    /// Its first byte in the text.
+    start: usize,
+}
+
+impl Fence<'_> {
+    /// Where its content stands, without the white space around.
+    pub fn span(&self) -> Range<usize> {
+        let start = self.start + self.body.len() - self.body.trim_start().len();
+        start..start + self.body.trim().len()
+    }
+}
+
 /// The contents of Markdown code fences, those marked as JSON first. A fence that is never closed ends with the text.
-pub(super) fn fences(text: &str) -> Vec<&str> {
+pub(super) fn fences(text: &str) -> Vec<Fence<'_>> {
     let (mut marked, mut others) = (Vec::new(), Vec::new());
     for mark in ["```", "~~~"] {
         let mut rest = text;
@@ -37,7 +53,8 @@ pub(super) fn fences(text: &str) -> Vec<&str> {
             let (info, body) = opened.split_at(info_end);
             let (body, after) = close(body, mark, &mut closes);
             let is_json = info.to_ascii_lowercase().starts_with("json");
-            if is_json { &mut marked } else { &mut others }.push(body);
+            let start = text.len() - opened.len() + info_end;
+            if is_json { &mut marked } else { &mut others }.push(Fence { body, start });
             rest = after;
         }
     }

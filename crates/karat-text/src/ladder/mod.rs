@@ -9,6 +9,10 @@
 //!    other quotes or none, Python words, raw line breaks and unescaped quotes in texts, missing closing brackets (unless
 //!    the reply is known to be cut off), a missing opening brace, an object written as a text.
 //!
+//! What a reasoning model thinks aloud (`<think>…</think>` and the like) is no answer on any rung. Of several values, that
+//! which ranks highest counts ([`Ladder::ranking`]); where several of these differ, the last one, if it is announced as
+//! the final one, and none otherwise. Unranked, the first one of the highest rung counts.
+//!
 //! Texts keep their content on every rung. What is not a number in JSON (`NaN`, `Infinity`) is refused on every rung, as
 //! are texts that never end and lists abbreviated with `...`. Prose never becomes an object. Time is linear in the
 //! reply's length, and nesting is limited to 128.
@@ -24,20 +28,24 @@
 //! ```
 
 mod candidates;
+mod choice;
 mod lenient;
 mod quotes;
 mod strict;
 #[cfg(test)]
 mod tests;
+mod thoughts;
 mod words;
 
 use std::fmt;
+use std::ops::Range;
 
 use crate::kind::kind;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use candidates::{Kind, Region};
+use candidates::{Fence, Kind, Region};
+use choice::Candidate;
 use strict::Parsed;
 
 /// What is looked for.
@@ -107,6 +115,9 @@ pub enum LadderError {
     /// JSON, but not what is expected.
     #[error("the reply's JSON is {0}, where one object is expected")]
     WrongKind(&'static str),
+    /// Several values are equally what is looked for, but not the same.
+    #[error("the reply holds {0} JSON objects that differ, and none of them is announced as the final one")]
+    Several(usize),
     /// JSON that is broken beyond what is repaired.
     #[error("the reply's JSON is broken at line {line}, column {column}: {problem}")]
     Broken {
@@ -132,13 +143,13 @@ pub fn read(text: &str, expectation: Expectation) -> Result<(Value, Rung), Ladde
 pub struct Ladder<'a> {
     expectation: Expectation,
     truncated: bool,
-    preferred: Option<&'a dyn Fn(&Value) -> bool>,
+    ranking: Option<&'a dyn Fn(&Value) -> usize>,
 }
 
 impl<'a> Ladder<'a> {
     /// A ladder for complete replies.
     pub fn new(expectation: Expectation) -> Self {
-        Self { expectation, truncated: false, preferred: None }
+        Self { expectation, truncated: false, ranking: None }
     }
 
     /// Says whether the reply is known to be cut off: then missing closing brackets are not filled in.
@@ -148,11 +159,10 @@ impl<'a> Ladder<'a> {
         self
     }
 
-    /// Among several values, takes the first of which this is true, even if it stands on a lower rung; without one, the
-    /// first value of the highest rung.
+    /// Among several values, those count that rank highest, whatever their rung; 0 is for what is not looked for.
     #[must_use]
-    pub fn preferring(mut self, preferred: &'a dyn Fn(&Value) -> bool) -> Self {
-        self.preferred = Some(preferred);
+    pub fn ranking(mut self, ranking: &'a dyn Fn(&Value) -> usize) -> Self {
+        self.ranking = Some(ranking);
         self
     }
 
@@ -168,12 +178,7 @@ impl<'a> Ladder<'a> {
         if let Some(found) = self.direct(text) {
             return found;
         }
-        // What a reasoning model thinks aloud is not its answer, unless there is no other.
-        let answer = text.rfind("</think>").map(|at| &text[at + "</think>".len()..]);
-        if let Some(found) = answer.and_then(|answer| self.search(answer).ok()) {
-            return Ok(Found { rung: found.rung.max(Rung::Embedded), ..found });
-        }
-        self.search(text)
+        self.search(&thoughts::blanked(text))
     }
 
     fn direct(&self, text: &str) -> Option<Result<Found, LadderError>> {
@@ -190,55 +195,70 @@ impl<'a> Ladder<'a> {
         Some(Err(LadderError::WrongKind(kind)))
     }
 
-    /// The rungs after the first. Where something is preferred, a rung without it bears only if no lower one has it.
+    /// The rungs after the first. Ranked, all of them are looked at; else the first that bears.
     fn search(&self, text: &str) -> Result<Found, LadderError> {
         let fences = candidates::fences(text);
-        let fenced = self.choose(fences.iter().filter_map(|body| strict::whole(body.trim())), Rung::Fenced);
-        if let Some(found) = fenced.as_ref().filter(|found| self.is_preferred(found)) {
-            return Ok(found.clone());
-        }
         let headless = candidates::begins_headless(text.trim_start());
         let mut regions = if headless { Vec::new() } else { candidates::regions(text) };
-        let embedded = self.choose(regions.iter_mut().filter_map(|region| region.value.take()), Rung::Embedded);
-        if let Some(found) = embedded.as_ref().filter(|found| self.is_preferred(found)) {
-            return Ok(found.clone());
+        let fenced = fences.iter().filter_map(|fence| {
+            let parsed = strict::whole(fence.body.trim())?;
+            self.candidate(fence.span(), parsed, Rung::Fenced)
+        });
+        let mut whole: Vec<Candidate> = fenced.collect();
+        let embedded = regions.iter_mut().filter_map(|region| Some((region.span.clone(), region.value.take()?)));
+        whole.extend(embedded.filter_map(|(span, parsed)| self.candidate(span, parsed, Rung::Embedded)));
+        if self.ranking.is_none() && !whole.is_empty() {
+            return choice::chosen(text, whole).map(|chosen| chosen.found);
         }
-        match (self.repair(text, &fences, &regions, headless), fenced.or(embedded)) {
-            (Ok(repaired), None) => Ok(repaired),
-            (Ok(repaired), Some(_)) if self.is_preferred(&repaired) => Ok(repaired),
-            (_, Some(other)) => Ok(other),
-            (Err(error), None) => Err(error),
+        let (mended, broken) = self.repair(text, &fences, &regions, headless);
+        let first_problem = broken.first().map(|broken| broken.error.clone());
+        whole.extend(mended);
+        if whole.is_empty() {
+            return Err(first_problem.unwrap_or(match (self.expectation, regions.is_empty()) {
+                (Expectation::Object, false) => LadderError::WrongKind("no single object"),
+                (Expectation::Object, true) => LadderError::NoJson("object"),
+                (Expectation::Any, _) => LadderError::NoJson("value"),
+            }));
         }
+        let chosen = choice::chosen(text, whole)?;
+        // What was begun anew after it and never ended may have been the answer.
+        let later = broken.into_iter().find(|broken| chosen.is_begun_anew(text, broken.span.clone()));
+        later.map_or(Ok(chosen.found), |later| Err(later.error))
     }
 
-    fn is_preferred(&self, found: &Found) -> bool {
-        self.preferred.is_none_or(|preferred| preferred(&found.value))
+    fn candidate(&self, span: Range<usize>, parsed: Parsed, rung: Rung) -> Option<Candidate> {
+        self.accept(parsed, rung).map(|found| self.ranked(span, found))
     }
 
-    fn repair(&self, text: &str, fences: &[&str], regions: &[Region], headless: bool) -> Result<Found, LadderError> {
-        let bodies = fences.iter().filter(|body| candidates::begins_like_json(body.trim_start()));
-        let bodies = bodies.map(|body| (*body, Kind::Open));
-        let broken = regions.iter().filter(|region| region.kind != Kind::Strict);
-        let broken = broken.map(|region| (&text[region.span.clone()], region.kind));
-        let (mut repaired, mut first_error) = (Vec::new(), None);
-        for (candidate, kind) in bodies.chain(broken) {
+    fn ranked(&self, span: Range<usize>, found: Found) -> Candidate {
+        Candidate { span, rank: self.ranking.map_or(0, |ranking| ranking(&found.value)), found }
+    }
+
+    /// What can be repaired, and what cannot.
+    fn repair(
+        &self,
+        text: &str,
+        fences: &[Fence],
+        regions: &[Region],
+        headless: bool,
+    ) -> (Vec<Candidate>, Vec<Broken>) {
+        let bodies = fences.iter().filter(|fence| candidates::begins_like_json(fence.body.trim_start()));
+        let bodies = bodies.map(|fence| (fence.span(), Kind::Open));
+        let regions = regions.iter().filter(|region| region.kind != Kind::Strict);
+        let regions = regions.map(|region| (region.span.clone(), region.kind));
+        let (mut mended, mut broken) = (Vec::new(), Vec::new());
+        for (span, kind) in bodies.chain(regions) {
+            let candidate = &text[span.clone()];
             match self.mend(candidate, kind) {
-                Ok(found) => repaired.push(found),
-                Err(Some(problem)) if first_error.is_none() => first_error = Some(problem.placed(text, candidate)),
-                Err(_) => {}
+                Ok(found) => mended.push(self.ranked(span, found)),
+                Err(Some(problem)) => broken.push(Broken { error: problem.placed(text, candidate), span }),
+                Err(None) => {}
             }
         }
         if headless {
-            repaired.extend(self.mend_headless(text.trim()));
+            mended.extend(self.mend_headless(text.trim()).map(|found| self.ranked(0..text.len(), found)));
         }
-        if let Some(found) = self.best(repaired) {
-            return Ok(found);
-        }
-        Err(first_error.unwrap_or(match (self.expectation, regions.is_empty()) {
-            (Expectation::Object, false) => LadderError::WrongKind("no single object"),
-            (Expectation::Object, true) => LadderError::NoJson("object"),
-            (Expectation::Any, _) => LadderError::NoJson("value"),
-        }))
+        (mended, broken)
     }
 
     /// Repairs what begins like JSON; an error without a problem means JSON of the wrong kind. Where brackets balance,
@@ -264,18 +284,6 @@ impl<'a> Ladder<'a> {
         Some(mended.repairs.into_iter().fold(found, Found::noting).noting("the opening brace was missing"))
     }
 
-    fn choose(&self, values: impl Iterator<Item = Parsed>, rung: Rung) -> Option<Found> {
-        self.best(values.filter_map(|parsed| self.accept(parsed, rung)).collect())
-    }
-
-    /// The first that is preferred, else the first that says something, else the first.
-    fn best(&self, mut found: Vec<Found>) -> Option<Found> {
-        let preferred = |found: &Found| self.preferred.is_some_and(|preferred| preferred(&found.value));
-        let best = found.iter().position(preferred);
-        let best = best.or_else(|| found.iter().position(|found| is_substantial(&found.value)));
-        (!found.is_empty()).then(|| found.swap_remove(best.unwrap_or(0)))
-    }
-
     fn accept(&self, parsed: Parsed, rung: Rung) -> Option<Found> {
         let notes = parsed.notes();
         let differing = parsed.duplicates.iter().filter(|duplicate| duplicate.differs);
@@ -293,6 +301,12 @@ impl<'a> Ladder<'a> {
     }
 }
 
+/// A stretch that begins like JSON and cannot be read.
+struct Broken {
+    span: Range<usize>,
+    error: LadderError,
+}
+
 impl fmt::Debug for Ladder<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Ladder")
@@ -306,14 +320,5 @@ impl Found {
     fn noting(mut self, note: impl Into<String>) -> Self {
         self.notes.push(note.into());
         self
-    }
-}
-
-/// Whether a value in prose is likely meant: `[1]` is often a citation, `{}` a turn of phrase.
-fn is_substantial(value: &Value) -> bool {
-    match value {
-        Value::Object(members) => !members.is_empty(),
-        Value::Array(items) => items.iter().any(|item| item.is_object() || item.is_array() || item.is_string()),
-        _ => true,
     }
 }

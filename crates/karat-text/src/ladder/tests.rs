@@ -144,17 +144,51 @@ fn lenience_is_noted() {
 
 #[test]
 fn the_preferred_value_is_taken() {
-    let wanted = |value: &Value| value.get("score").is_some();
-    let ladder = Ladder::new(Expectation::Object).preferring(&wanted);
+    let wanted = |value: &Value| usize::from(value.get("score").is_some());
+    let ladder = Ladder::new(Expectation::Object).ranking(&wanted);
     assert_eq!(ladder.climb("First {\"draft\": 1}, then {\"score\": 2}").unwrap().value, json!({"score": 2}));
     assert_eq!(ladder.climb("Only {\"draft\": 1}").unwrap().value, json!({"draft": 1}));
+}
+
+/// CL-15: of several that fit and differ none is taken silently; the last one is where it is announced.
+#[test]
+fn of_several_values_the_announced_one_counts() {
+    let wanted = |value: &Value| usize::from(value.get("score").is_some());
+    let ladder = Ladder::new(Expectation::Object).ranking(&wanted);
+    let climb = |text: &str| ladder.climb(text).map(|found| found.value);
+    let (two, nine) = (r#"{"score": 2}"#, r#"{"score": 9}"#);
+    for text in [
+        format!("{two}\n{nine}"),
+        format!("Draft: {two}\nAgain: {nine}"),
+        format!("Final: {two}\nThough one could also say {nine}"),
+        format!("Final: {two}\nFinal: {nine}"),
+        format!("{two}\nThis is not the final one: {nine}"),
+        format!("```json\n{two}\n```\nor\n```json\n{nine}\n```"),
+    ] {
+        assert_eq!(climb(&text), Err(LadderError::Several(2)), "{text}");
+    }
+    for text in [
+        format!("Draft: {two}\n\n**Final verdict:** {nine}"),
+        format!("{two}\nCorrection:\n```json\n{nine}\n```"),
+        format!("<think>{two}</think>{nine}"),
+        format!("It may be {two}.</think>{nine}"),
+        format!("{{\"type\": \"object\"}} {nine}"),
+        format!("{nine}\n{nine}"),
+    ] {
+        assert_eq!(climb(&text), Ok(json!({"score": 9})), "{text}");
+    }
+    assert!(matches!(
+        climb(&format!("First {two}. Final: {{\"score\": 9, \"list\": [\"a")),
+        Err(LadderError::Broken { .. })
+    ));
+    assert_eq!(climb(&format!("<think>{two}</think>")), Err(LadderError::NoJson("object")));
 }
 
 /// A broken value that is meant is repaired before a whole one that is not.
 #[test]
 fn a_broken_value_is_not_searched_for_smaller_ones() {
-    let wanted = |value: &Value| value.get("score").is_some();
-    let ladder = Ladder::new(Expectation::Object).preferring(&wanted);
+    let wanted = |value: &Value| usize::from(value.get("score").is_some());
+    let ladder = Ladder::new(Expectation::Object).ranking(&wanted);
     let found = ladder.climb("{\"score\": 1, \"list\": [{\"a\": 1}]], \"more\": {\"b\": 2}}").unwrap();
     assert_eq!(found.value, json!({"score": 1, "list": [{"a": 1}], "more": {"b": 2}}));
     assert_eq!(found.rung, Rung::Repaired);
@@ -181,6 +215,9 @@ fn hostile_lengths_are_safe() {
         "{\"a\":\"x\" ",
         "{}",
         "[1 ",
+        "<think></think>",
+        "</think>",
+        "{\"score\": 1} ",
     ] {
         let text = unit.repeat(2_000_000 / unit.len());
         let _ = read(&text, Expectation::Any);
@@ -219,7 +256,7 @@ fn text() -> impl Strategy<Value = String> {
 
 fn json_container() -> impl Strategy<Value = Value> {
     json_value().prop_filter("a list or object that says something", |value| {
-        (value.is_object() || value.is_array()) && is_substantial(value)
+        (value.is_object() || value.is_array()) && choice::is_substantial(value)
     })
 }
 

@@ -76,9 +76,9 @@ pub struct Reading {
 /// # Errors
 /// The problem of a reply that holds no JSON object.
 pub fn read(rubric: &Rubric, reply: &Reply, origins: &BTreeMap<String, Vec<usize>>) -> Result<Reading, Problem> {
-    let is_verdict = |value: &Value| Places::of(rubric, value).is_some_and(|places| places.found() > 0);
+    let fitness = |value: &Value| fitness(rubric, value, origins);
     let truncated = reply.finish == FinishReason::Length;
-    let ladder = Ladder::new(Expectation::Object).truncated(truncated).preferring(&is_verdict);
+    let ladder = Ladder::new(Expectation::Object).truncated(truncated).ranking(&fitness);
     let found = ladder.climb(&reply.text).map_err(|error| Problem {
         pointer: String::new(),
         message: match reply.finish {
@@ -96,6 +96,15 @@ pub fn read(rubric: &Rubric, reply: &Reply, origins: &BTreeMap<String, Vec<usize
     reading.notes.extend(found.notes.into_iter().map(|text| note(NoteKind::Lenient, text)));
     reading.notes = counted(std::mem::take(&mut reading.notes));
     Ok(reading)
+}
+
+/// How much a value is a verdict: the more dimensions it grades, and of the same number a valid one before others.
+fn fitness(rubric: &Rubric, value: &Value, origins: &BTreeMap<String, Vec<usize>>) -> usize {
+    let reader = Reader::new(rubric, value);
+    match reader.places.as_ref().map_or(0, Places::found) {
+        0 => 0,
+        found => 2 * found + usize::from(reader.read(rubric, origins).problems.is_empty()),
+    }
 }
 
 /// What one part of a reply is worth, beside what was lenient or wrong about it.

@@ -1,0 +1,83 @@
+//! Which of several values a reply means.
+
+use std::ops::Range;
+
+use serde_json::Value;
+
+use super::{Found, LadderError};
+
+/// So many bytes before a value may announce it.
+const ANNOUNCEMENT: usize = 200;
+
+/// Words that announce what counts in place of what stood before.
+const FINAL: [&str; 7] = ["final", "finally", "corrected", "correction", "revised", "revision", "definitive"];
+
+/// Words that take it back.
+const NOT_FINAL: [&str; 7] = ["not", "draft", "example", "before", "template", "until", "preliminary"];
+
+/// A value, where it stands, and how much it is what is looked for.
+#[derive(Debug)]
+pub(super) struct Candidate {
+    pub span: Range<usize>,
+    pub found: Found,
+    /// 0 for what is not looked for.
+    pub rank: usize,
+}
+
+impl Candidate {
+    /// Whether a stretch after it begins the same again: it names one of its keys.
+    pub fn is_begun_anew(&self, text: &str, stretch: Range<usize>) -> bool {
+        let again = &text[stretch.clone()];
+        let keys = || self.found.value.as_object().into_iter().flat_map(serde_json::Map::keys);
+        self.rank > 0
+            && stretch.start >= self.span.end
+            && keys().any(|key| key.len() > 2 && again.contains(key.as_str()))
+    }
+}
+
+/// The candidate that counts, of at least one.
+///
+/// # Errors
+/// [`LadderError::Several`] where candidates of the highest rank differ and the last one is not announced.
+pub(super) fn chosen(text: &str, mut candidates: Vec<Candidate>) -> Result<Candidate, LadderError> {
+    let highest = candidates.iter().map(|it| it.rank).max().unwrap_or(0);
+    if highest == 0 {
+        let meant = candidates.iter().position(|it| is_substantial(&it.found.value)).unwrap_or(0);
+        return Ok(candidates.swap_remove(meant));
+    }
+    candidates.retain(|it| it.rank == highest);
+    let differs = |it: &Candidate| candidates.first().is_some_and(|first| first.found.value != it.found.value);
+    if !candidates.iter().any(differs) {
+        return Ok(candidates.swap_remove(0));
+    }
+    let mut starts: Vec<usize> = candidates.iter().map(|it| it.span.start).collect();
+    starts.sort_unstable();
+    starts.dedup();
+    let mut announced = starts.iter().filter(|start| is_announced(text, **start));
+    match (announced.next(), announced.next()) {
+        (Some(only), None) if Some(only) == starts.last() => {
+            let at = candidates.iter().position(|it| it.span.start == *only).unwrap_or(0);
+            Ok(candidates.swap_remove(at))
+        }
+        _ => Err(LadderError::Several(starts.len())),
+    }
+}
+
+/// Whether the words right before a place say that what follows is the final word.
+fn is_announced(text: &str, at: usize) -> bool {
+    let from = text.floor_char_boundary(at.saturating_sub(ANNOUNCEMENT));
+    let before = &text[from..at];
+    let own = before.rfind(['}', ']']).map_or(before, |end| &before[end + 1..]).to_lowercase();
+    let words = own.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    let says = |list: &[&str], word: &str| list.contains(&word);
+    words.clone().any(|word| says(&FINAL, word)) && !words.clone().any(|word| says(&NOT_FINAL, word))
+}
+
+/// Whether a value in prose is likely meant: `[1]` is often a citation, `{}` a turn of phrase.
+pub(super) fn is_substantial(value: &Value) -> bool {
+    match value {
+        Value::Object(members) => !members.is_empty(),
+        Value::Array(items) => items.iter().any(|item| item.is_object() || item.is_array() || item.is_string()),
+        _ => true,
+    }
+}
