@@ -53,6 +53,20 @@ impl Fence {
         section
     }
 
+    /// A fence of another code for the same contents: what repeats a prompt in another call does not repeat its code.
+    pub fn renewed<'a>(&self, texts: impl IntoIterator<Item = &'a str> + Clone) -> Self {
+        let mut fence = self.next();
+        while texts.clone().into_iter().any(|text| text.contains(&fence.nonce)) {
+            fence = fence.next();
+        }
+        fence
+    }
+
+    /// A text that was fenced by another one, fenced by this one.
+    pub fn instead_of(&self, other: &Self, text: &str) -> String {
+        text.replace(&other.nonce, &self.nonce)
+    }
+
     fn next(&self) -> Self {
         Self::new(KeyBuilder::new("karat/fence/1/next").key(self.key).finish())
     }
@@ -151,6 +165,18 @@ mod tests {
         let fence = Fence::new(7);
         let content = format!("<<<END A {}>>>", fence.nonce());
         assert_eq!(sections(&fence.wrap("a", &content)), [("A".to_owned(), content)]);
+    }
+
+    /// CL-12: a prompt that is repeated gets a code of its own, and its contents stay.
+    #[test]
+    fn a_renewed_fence_holds_the_same() {
+        let (first, contents) = (Fence::around(3, ["x"]), "<<<END A 0123456789abcdef>>>");
+        let prompt = first.wrap("a", contents);
+        let second = first.renewed([prompt.as_str()]);
+        let repeated = second.instead_of(&first, &prompt);
+        assert!(second != first && !repeated.contains(first.nonce()));
+        assert_eq!(sections(&repeated), sections(&prompt));
+        assert_eq!(second, first.renewed([prompt.as_str()]));
     }
 
     proptest! {

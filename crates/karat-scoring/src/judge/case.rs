@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use karat_text::fence::Fence;
 use karat_text::template::{Context, TemplateError};
 use karat_types::{CellError, ChatRequest, KeyBuilder, ReferenceUse, Sample, Score};
 use serde_json::Value;
@@ -39,6 +40,8 @@ struct Frame {
 #[derive(Debug)]
 pub(super) struct Piece {
     pub request: ChatRequest,
+    /// The fence of its sections.
+    pub fence: Fence,
     /// What of the rubric it is asked for.
     pub aspect: Aspect,
     pub weight: Weight,
@@ -159,10 +162,8 @@ struct Fixed<'a> {
 
 impl Fixed<'_> {
     fn pieces(&self, contents: Vec<Content>, times: &Value) -> Result<Vec<Piece>, CellError> {
-        let prompt = |contents: &[Content]| {
-            self.request(contents, self.setup.view(Aspect::Full), None).map(|request| text_of(&request))
-        };
-        let cuts = split::split(self.setup, contents, times, prompt)?;
+        let steady = self.steady();
+        let cuts = split::split(self.setup, contents, times, |it| self.prompt(it), |it| steady.prompt(it))?;
         let count = cuts.iter().filter(|cut| cut.aspect != Aspect::Once).count();
         let part = |index, cut: &split::Cut| match cut.aspect {
             Aspect::Once => Some(Part::Beside),
@@ -172,8 +173,19 @@ impl Fixed<'_> {
         numbered.map(|(part, cut)| self.piece(cut, part)).collect()
     }
 
+    /// The same with nothing that depends on the output, on the seed or on what is drawn.
+    fn steady(&self) -> Self {
+        let examples = self.setup.examples.longest();
+        Self { examples, caps: &[], shuffle_seed: 0, ..*self }
+    }
+
+    /// All that is asked in one call that shows these contents.
+    fn prompt(&self, contents: &[Content]) -> Result<String, CellError> {
+        self.request(contents, self.setup.view(Aspect::Full), None).map(|(request, _)| text_of(&request))
+    }
+
     fn piece(&self, cut: split::Cut, part: Option<Part>) -> Result<Piece, CellError> {
-        let request = self.request(&cut.contents, self.setup.view(cut.aspect), part)?;
+        let (request, fence) = self.request(&cut.contents, self.setup.view(cut.aspect), part)?;
         self.check_window(&request)?;
         let may_be_cut = split::halves(self.setup, &cut.contents, cut.weight).is_some();
         Ok(Piece {
@@ -184,10 +196,16 @@ impl Fixed<'_> {
             routed: self.routed(&cut.contents),
             contents: if may_be_cut { cut.contents } else { Vec::new() },
             request,
+            fence,
         })
     }
 
-    fn request(&self, contents: &[Content], view: &View, part: Option<Part>) -> Result<ChatRequest, CellError> {
+    fn request(
+        &self,
+        contents: &[Content],
+        view: &View,
+        part: Option<Part>,
+    ) -> Result<(ChatRequest, Fence), CellError> {
         let sections = self.sections(contents)?;
         let shown = Shown {
             sections: &sections,

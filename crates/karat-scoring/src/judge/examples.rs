@@ -30,6 +30,14 @@ impl Examples {
         examples(&self.labels, self.count, seed, sample).into_iter().filter_map(|at| self.shown.get(at)).collect()
     }
 
+    /// The longest ones: no draw takes more room.
+    pub fn longest(&self) -> Vec<&Value> {
+        let mut longest: Vec<&Value> = self.shown.iter().collect();
+        longest.sort_by_cached_key(|shown| std::cmp::Reverse(shown.to_string().len()));
+        longest.truncate(self.count);
+        longest
+    }
+
     /// Whether any sample can be shown one.
     pub fn is_empty(&self) -> bool {
         self.shown.is_empty()

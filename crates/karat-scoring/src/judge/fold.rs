@@ -4,6 +4,7 @@ use karat_types::{Cap, ChunkFold, Dimension, Note, Score};
 use serde_json::{Map, Value};
 
 use super::case::{Case, Piece};
+use super::members::{self, Burden};
 use super::reply::{Grade, Reading};
 use super::setup::{Aspect, Setup};
 use super::split::Weight;
@@ -17,13 +18,9 @@ const DEGRADED: &str = "degraded";
 pub(super) fn verdict(setup: &Setup, case: &Case, readings: Vec<Reading>, notes: Vec<Note>) -> Verdict {
     let rubric = &setup.rubric;
     let holding: Vec<&Cap> = case.caps.iter().filter_map(|at| setup.caps.get(*at)).map(|(cap, _)| cap).collect();
-    let graded: Vec<Score> = rubric
-        .dimensions
-        .iter()
-        .map(|dimension| {
-            let grades = grades(setup, &case.pieces, &readings, &dimension.name);
-            caps::enforce(holding.iter().copied(), &dimension.name, grade(dimension.chunks, &grades))
-        })
+    let graded: Vec<Score> = scores(setup, &case.pieces, &readings)
+        .zip(&rubric.dimensions)
+        .map(|(score, dimension)| caps::enforce(holding.iter().copied(), &dimension.name, score))
         .collect();
     let by_dimension: Vec<(&Dimension, &Score)> = rubric.dimensions.iter().zip(&graded).collect();
     let composite = rubric.overall.as_ref().map(|spec| {
@@ -49,14 +46,31 @@ pub(super) fn verdict(setup: &Setup, case: &Case, readings: Vec<Reading>, notes:
     }
 }
 
-/// What was graded under a dimension's name, with the weight of each piece.
-fn grades<'a>(setup: &Setup, pieces: &[Piece], readings: &'a [Reading], dimension: &str) -> Vec<(&'a Grade, Weight)> {
-    let graded = pieces.iter().zip(readings).filter_map(|(piece, reading)| {
-        let asked = &setup.view(piece.aspect).rubric.dimensions;
-        let at = asked.iter().position(|known| known.name == dimension)?;
-        Some((reading.grades.get(at)?, piece.weight))
-    });
-    graded.collect()
+/// The score of each dimension, of all pieces.
+fn scores(setup: &Setup, pieces: &[Piece], readings: &[Reading]) -> impl Iterator<Item = Score> {
+    let burdens = members::burdens(&setup.rubric.diagnostics, pieces, readings);
+    setup.rubric.dimensions.iter().map(move |dimension| {
+        let graded: Vec<(&Burden, &Grade, Weight)> = burdens
+            .iter()
+            .zip(pieces)
+            .zip(readings)
+            .filter_map(|((burden, piece), reading)| {
+                let asked = &setup.view(piece.aspect).rubric.dimensions;
+                let at = asked.iter().position(|known| known.name == dimension.name)?;
+                Some((burden, reading.grades.get(at)?, piece.weight))
+            })
+            .collect();
+        let grades: Vec<(&Grade, Weight)> = graded.iter().map(|(_, grade, weight)| (*grade, *weight)).collect();
+        match (dimension.chunks, grade(dimension.chunks, &grades)) {
+            (ChunkFold::Members, Score::Value { value, reason }) => {
+                let numbers =
+                    graded.iter().filter_map(|(burden, it, weight)| Some((*burden, it.value?, weight.members)));
+                let made = members::grade(dimension, &numbers.collect::<Vec<_>>());
+                Score::Value { value: made.unwrap_or(value), reason }
+            }
+            (_, score) => score,
+        }
+    })
 }
 
 /// One score of the grades of all pieces. A piece without a number leaves the whole without one.

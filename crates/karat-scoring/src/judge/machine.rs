@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use karat_text::fence::Fence;
 use karat_types::{
     Answer, Ask, CellError, ChatRequest, FinishReason, Machine, Message, Note, NoteKind, Reply, Request, Role, Slot,
     Then, Turn,
@@ -42,6 +43,8 @@ struct Progress {
     open: Option<Slot>,
     /// How often it was asked again.
     reasked: u32,
+    /// The fence of its last request.
+    fence: Option<Fence>,
     /// The next request, where the last reply was not as it must be.
     next: Option<ChatRequest>,
     notes: Vec<Note>,
@@ -169,10 +172,26 @@ impl Progress {
         } else if self.reasked < setup.rubric.invalid.reask {
             self.reasked += 1;
             self.notes.push(note(NoteKind::Reasked, format!("the judge was asked again: {}", summary(&problems))));
-            self.next = Some(again(&piece.request, &reply, &problems));
+            self.next = Some(self.again(piece, &reply, &problems));
         } else {
             self.outcome = Some(self.give_up(setup, read, &problems));
         }
+    }
+
+    /// The same request, in fences of another code, with the invalid reply and what is wrong with it.
+    fn again(&mut self, piece: &Piece, reply: &Reply, problems: &[Problem]) -> ChatRequest {
+        let mut request = piece.request.clone();
+        let texts = request.messages.iter().map(|message| message.content.as_str()).chain([reply.text.as_str()]);
+        let fence = self.fence.as_ref().unwrap_or(&piece.fence).renewed(texts);
+        for message in &mut request.messages {
+            message.content = fence.instead_of(&piece.fence, &message.content);
+        }
+        if !reply.text.trim().is_empty() {
+            request.messages.push(Message { role: Role::Assistant, content: reply.text.clone() });
+        }
+        request.messages.push(Message { role: Role::User, content: complaint(reply, problems) });
+        self.fence = Some(fence);
+        request
     }
 
     /// The end of the ladder: what can be read counts, or nothing does.
@@ -202,9 +221,8 @@ fn summary(problems: &[Problem]) -> String {
     }
 }
 
-/// The same request with the invalid reply and what is wrong with it.
-fn again(request: &ChatRequest, reply: &Reply, problems: &[Problem]) -> ChatRequest {
-    let mut request = request.clone();
+/// What a judge hears of a reply that cannot be used.
+fn complaint(reply: &Reply, problems: &[Problem]) -> String {
     let list: Vec<String> = problems
         .iter()
         .take(NAMED_PROBLEMS)
@@ -213,17 +231,10 @@ fn again(request: &ChatRequest, reply: &Reply, problems: &[Problem]) -> ChatRequ
             pointer => format!("- at {pointer}: {}", problem.message),
         })
         .collect();
-    let begin = if reply.text.trim().is_empty() {
-        "Your reply was empty."
-    } else {
-        request.messages.push(Message { role: Role::Assistant, content: reply.text.clone() });
-        "Your reply cannot be used."
-    };
-    let content = format!(
+    let begin = if reply.text.trim().is_empty() { "Your reply was empty." } else { "Your reply cannot be used." };
+    format!(
         "{begin} What is wrong, with the JSON pointer of the place:\n{}\n\nJudge again and reply with the whole JSON object \
          in the form given, and nothing else.",
         list.join("\n")
-    );
-    request.messages.push(Message { role: Role::User, content });
-    request
+    )
 }

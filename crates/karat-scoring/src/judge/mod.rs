@@ -48,6 +48,7 @@ mod examples;
 mod fold;
 mod label;
 mod machine;
+mod members;
 mod overall;
 mod place;
 mod prompt;
@@ -73,7 +74,7 @@ pub use verdict::{Mode, Verdict, VerdictRound};
 use setup::Setup;
 
 /// Changes when the same rubric would make another prompt, so that stored judgments are not taken for new ones.
-pub const PROMPT_VERSION: &str = "karat/judge/3";
+pub const PROMPT_VERSION: &str = "karat/judge/4";
 
 /// A rubric made ready for one judge model. Cheap to clone.
 #[derive(Debug, Clone)]

@@ -1,14 +1,17 @@
 //! Where in a cut document the members of a routed list have their evidence.
 //!
-//! A member is placed by the first of these that leads anywhere:
+//! Three witnesses say where a member belongs:
 //!
-//! 1. **time**: its `startMs` (to `endMs`), where the document says when each stretch of it was said;
-//! 2. **quote**: its `quote`, word by word;
-//! 3. **words**: the stretch of the document that shares most of its words, rare ones weighing more, where that is at
-//!    least half of them.
+//! - **time**: its `startMs` (to `endMs`), where the document says when each stretch of it was said;
+//! - **quote**: its `quote`, word by word;
+//! - **words**: the stretches of the document that share most of its other words, rare ones weighing more, where that is at
+//!   least half of them.
 //!
-//! It goes to every piece that holds the whole of that stretch: two, where pieces overlap there. A member that leads
-//! nowhere goes to all pieces.
+//! A time or a quote may be wrong, so neither is believed alone: the member's words must be found somewhere, or be near
+//! what time or quote name, or time and quote must name one piece. Then the member goes to every piece that a witness
+//! names, and where it is not so, to all pieces: what is shown in a piece too many is judged there in vain, what is
+//! missing in the right one would be taken for invented. A piece is named when it holds the whole of a stretch: two are,
+//! where pieces overlap there.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
@@ -20,6 +23,9 @@ const STRETCH: usize = 40;
 
 /// Share of a member's words, by weight, that a stretch must have.
 const PLACED: f64 = 0.5;
+
+/// Share of a member's words, by weight, that bears out a time or a quote.
+const BORNE_OUT: f64 = 1.0 / 3.0;
 
 /// A stretch with this share of the best one's words is as good.
 const AS_GOOD: f64 = 0.95;
@@ -49,18 +55,23 @@ impl<'a> Evidence<'a> {
         Self { pieces, words, places, times: timeline(text, times) }
     }
 
-    /// The pieces that a member is shown with; all where its evidence is nowhere. Never empty.
+    /// The pieces that a member is shown with; all where its evidence is in doubt. Never empty.
     pub fn pieces_of(&self, member: &Value) -> Vec<usize> {
-        let by_quote = || member.get("quote").and_then(Value::as_str).map(|quote| self.by_quote(quote));
-        let found = [Some(self.by_time(member))]
-            .into_iter()
-            .chain(std::iter::once_with(by_quote))
-            .chain(std::iter::once_with(|| Some(self.by_words(&texts_of(member)))))
-            .flatten()
-            .find(|found| !found.is_empty())
-            .unwrap_or_default();
-        let pieces: BTreeSet<usize> = found.iter().flat_map(|span| self.holding(span)).collect();
-        if pieces.is_empty() { (0..self.pieces.len()).collect() } else { pieces.into_iter().collect() }
+        let quote = member.get("quote").and_then(Value::as_str);
+        let (by_time, by_quote) = (self.by_time(member), quote.map(|quote| self.by_quote(quote)).unwrap_or_default());
+        let words = self.likeness(&texts_beside_quote(member));
+        let by_words = words.spans();
+        let pieces =
+            |spans: &[Range<usize>]| -> BTreeSet<usize> { spans.iter().flat_map(|span| self.holding(span)).collect() };
+        let (timed, quoted) = (pieces(&by_time), pieces(&by_quote));
+        let is_sure = !by_words.is_empty()
+            || !timed.is_disjoint(&quoted)
+            || by_time.iter().chain(&by_quote).any(|span| words.bears_out(span));
+        if is_sure {
+            timed.into_iter().chain(quoted).chain(pieces(&by_words)).collect::<BTreeSet<_>>().into_iter().collect()
+        } else {
+            (0..self.pieces.len()).collect()
+        }
     }
 
     /// The pieces that hold all of a span; where none does, those that hold some of it.
@@ -92,31 +103,13 @@ impl<'a> Evidence<'a> {
         found.filter_map(|found| Some(found.first()?.1.start..found.last()?.1.end)).collect()
     }
 
-    /// The spans of the best stretches, from the first to the last of the rarer words that they share with the text.
-    fn by_words(&self, text: &str) -> Vec<Range<usize>> {
+    /// How much of a text's words each stretch shares.
+    fn likeness(&self, text: &str) -> Likeness<'_> {
         let mut wanted: Vec<String> = words(text).into_iter().map(|(word, _)| word).collect();
         wanted.sort_unstable();
         wanted.dedup();
         let weights: Vec<f64> = wanted.iter().map(|word| self.weight(word)).collect();
-        let total: f64 = weights.iter().sum();
-        let shares = self.shares(&wanted, &weights);
-        let best = shares.values().copied().fold(0.0, f64::max);
-        if total <= 0.0 || best < PLACED * total {
-            return Vec::new();
-        }
-        let typical = total / wanted.len() as f64;
-        let rare = |at: usize| {
-            let known = self.words.get(at).and_then(|(word, _)| wanted.binary_search(word).ok());
-            known.and_then(|at| weights.get(at)).is_some_and(|weight| *weight >= RARE * typical)
-        };
-        let good = shares.iter().filter(|(_, share)| **share >= AS_GOOD * best);
-        let spans = good.filter_map(|(stretch, _)| {
-            let from = stretch * (STRETCH / 2);
-            let mut shared = (from..(from + STRETCH).min(self.words.len())).filter(|at| rare(*at));
-            let first = shared.next()?;
-            Some(self.words.get(first)?.1.start..self.words.get(shared.next_back().unwrap_or(first))?.1.end)
-        });
-        spans.collect()
+        Likeness { evidence: self, shares: self.shares(&wanted, &weights), wanted, weights }
     }
 
     /// By stretch, the weight of the wanted words that it holds.
@@ -138,6 +131,56 @@ impl<'a> Evidence<'a> {
     fn weight(&self, word: &str) -> f64 {
         let times = self.places.get(word).map_or(1, Vec::len);
         (self.words.len() as f64 / times as f64).ln_1p()
+    }
+}
+
+/// A member's words beside the stretches of a document.
+struct Likeness<'a> {
+    evidence: &'a Evidence<'a>,
+    /// Its words, sorted, each once.
+    wanted: Vec<String>,
+    /// Of each of them.
+    weights: Vec<f64>,
+    /// By stretch, the weight of the words that it shares.
+    shares: HashMap<usize, f64>,
+}
+
+impl Likeness<'_> {
+    fn total(&self) -> f64 {
+        self.weights.iter().sum()
+    }
+
+    /// Whether a stretch about the span shares enough words with the member to be what it is about.
+    fn bears_out(&self, span: &Range<usize>) -> bool {
+        let words = &self.evidence.words;
+        let first = words.partition_point(|(_, place)| place.end <= span.start);
+        let last = words.partition_point(|(_, place)| place.start < span.end).max(first + 1) - 1;
+        let stretches = (first / (STRETCH / 2)).saturating_sub(1)..=last / (STRETCH / 2);
+        let best = stretches.filter_map(|at| self.shares.get(&at)).copied().fold(0.0, f64::max);
+        best > 0.0 && best >= BORNE_OUT * self.total()
+    }
+
+    /// The spans of the best stretches, from the first to the last of the rarer words that they share with the member;
+    /// none where the best one shares too few.
+    fn spans(&self) -> Vec<Range<usize>> {
+        let (words, total) = (&self.evidence.words, self.total());
+        let best = self.shares.values().copied().fold(0.0, f64::max);
+        if total <= 0.0 || best < PLACED * total {
+            return Vec::new();
+        }
+        let typical = total / self.wanted.len() as f64;
+        let rare = |at: usize| {
+            let known = words.get(at).and_then(|(word, _)| self.wanted.binary_search(word).ok());
+            known.and_then(|at| self.weights.get(at)).is_some_and(|weight| *weight >= RARE * typical)
+        };
+        let good = self.shares.iter().filter(|(_, share)| **share >= AS_GOOD * best);
+        let spans = good.filter_map(|(stretch, _)| {
+            let from = stretch * (STRETCH / 2);
+            let mut shared = (from..(from + STRETCH).min(words.len())).filter(|at| rare(*at));
+            let first = shared.next()?;
+            Some(words.get(first)?.1.start..words.get(shared.next_back().unwrap_or(first))?.1.end)
+        });
+        spans.collect()
     }
 }
 
@@ -180,6 +223,17 @@ fn words(text: &str) -> Vec<(String, Range<usize>)> {
     words
 }
 
+/// All texts within a member but its quote.
+fn texts_beside_quote(member: &Value) -> String {
+    match member {
+        Value::Object(members) => {
+            let own = members.iter().filter(|(name, _)| *name != "quote");
+            own.map(|(_, value)| texts_of(value)).collect::<Vec<_>>().join(" ")
+        }
+        other => texts_of(other),
+    }
+}
+
 /// All texts within a value.
 fn texts_of(value: &Value) -> String {
     match value {
@@ -218,20 +272,37 @@ mod tests {
         assert_eq!(of(""), [0, 1]);
     }
 
-    /// CL-14: time goes before quote, quote before words.
+    fn timed() -> Value {
+        let sentences = TEXT.split_inclusive(". ").enumerate();
+        sentences.map(|(at, text)| json!({"start": at * 10, "duration": 10, "text": text})).collect()
+    }
+
+    /// CL-14: time and quote name pieces; with the words, a member goes to all that any of them names.
     #[test]
     fn members_are_placed_by_time_and_quote() {
-        let pieces = pieces();
-        let stretches: Vec<Value> = TEXT
-            .split_inclusive(". ")
-            .enumerate()
-            .map(|(at, text)| json!({"start": at * 10, "duration": 10, "text": text}))
-            .collect();
-        let evidence = Evidence::new(TEXT, &pieces, &Value::Array(stretches));
-        assert_eq!(evidence.pieces_of(&json!({"text": "Salt slows the yeast.", "startMs": 31_000})), [1]);
-        assert_eq!(evidence.pieces_of(&json!({"text": "x", "startMs": 12_000, "endMs": 14_000})), [0, 1]);
-        assert_eq!(evidence.pieces_of(&json!({"text": "Salt", "quote": "more WATER than wheat"})), [1]);
-        assert_eq!(evidence.pieces_of(&json!({"text": "Rye holds water.", "startMs": 99_000_000})), [1]);
+        let (pieces, times) = (pieces(), timed());
+        let evidence = Evidence::new(TEXT, &pieces, &times);
+        let of = |member: Value| evidence.pieces_of(&member);
+        assert_eq!(of(json!({"text": "Wheat keeps less water.", "startMs": 21_000})), [1]);
+        assert_eq!(of(json!({"text": "Loaves and crusts.", "startMs": 12_000, "endMs": 14_000})), [0, 1]);
+        assert_eq!(of(json!({"text": "Dampf", "startMs": 11_000, "quote": "a thinner CRUST on every loaf"})), [0, 1]);
+        assert_eq!(of(json!({"text": "Roggen bindet es", "startMs": 21_000, "quote": "more WATER than wheat"})), [1]);
+        assert_eq!(of(json!({"text": "Rye holds water.", "startMs": 99_000_000})), [1]);
+        assert_eq!(of(json!({"text": "Rye holds water.", "quote": "never said"})), [1]);
+    }
+
+    /// CL-14: a wrong time or quote never hides a member from the piece that its words are in; what nothing bears out is
+    /// shown with every piece.
+    #[test]
+    fn wrong_evidence_is_not_believed_alone() {
+        let (pieces, times) = (pieces(), timed());
+        let evidence = Evidence::new(TEXT, &pieces, &times);
+        let of = |member: Value| evidence.pieces_of(&member);
+        assert_eq!(of(json!({"text": "Salt slows the yeast by a quarter.", "startMs": 31_000})), [0, 1]);
+        assert_eq!(of(json!({"text": "Salt slows the yeast.", "quote": "ovens stay hot for six hours"})), [0, 1]);
+        assert_eq!(of(json!({"text": "NaCl inhibits fermentation.", "startMs": 31_000})), [0, 1]);
+        assert_eq!(of(json!({"text": "NaCl inhibits fermentation.", "quote": "stay hot"})), [0, 1]);
+        assert_eq!(of(json!({"text": "NaCl inhibits it.", "quote": "salt slows", "startMs": 31_000})), [0, 1]);
     }
 
     #[test]

@@ -57,21 +57,23 @@ impl Part {
     }
 }
 
-/// The request of one call.
-pub(super) fn request(setup: &Setup, shown: &Shown<'_>) -> Result<ChatRequest, TemplateError> {
+/// The request of one call, and the fence in it.
+pub(super) fn request(setup: &Setup, shown: &Shown<'_>) -> Result<(ChatRequest, Fence), TemplateError> {
+    let fenced = Fenced::new(setup, shown);
     let (system, user) = match &setup.prompt {
-        None => (system(setup, shown), user(setup, shown)),
+        None => (system(setup, shown), user(setup, shown, &fenced)),
         Some(own) => {
-            let context = context(setup, shown, own.reads("examples"));
+            let context = context(setup, shown, &fenced, own.reads("examples"));
             (own.system.render(&context)?, own.user.render(&context)?)
         }
     };
     let message = |role, content| Message { role, content };
-    Ok(ChatRequest {
+    let request = ChatRequest {
         messages: vec![message(Role::System, system), message(Role::User, user)],
         parameters: setup.parameters.clone(),
         format: shown.view.format.clone(),
-    })
+    };
+    Ok((request, fenced.fence))
 }
 
 impl super::setup::OwnPrompt {
@@ -80,10 +82,11 @@ impl super::setup::OwnPrompt {
     }
 }
 
-fn context(setup: &Setup, shown: &Shown<'_>, own_examples: bool) -> Context {
-    let (fenced, rubric) = (Fenced::new(shown), &shown.view.rubric);
+fn context(setup: &Setup, shown: &Shown<'_>, fenced: &Fenced, own_examples: bool) -> Context {
+    let rubric = &shown.view.rubric;
     let sections = fenced.text(setup, shown, !own_examples);
-    let examples = fenced.examples.map(|examples| fenced.fence.wrap(label::EXAMPLES, &examples)).unwrap_or_default();
+    let examples =
+        fenced.examples.as_deref().map(|examples| fenced.fence.wrap(label::EXAMPLES, examples)).unwrap_or_default();
     Context::new()
         .with("ask", rubric.ask.trim())
         .with("sections", &sections)
@@ -105,8 +108,8 @@ fn system(setup: &Setup, shown: &Shown<'_>) -> String {
     .concat()
 }
 
-fn user(setup: &Setup, shown: &Shown<'_>) -> String {
-    format!("{}\n\nReply with the JSON object and nothing else.", Fenced::new(shown).text(setup, shown, true))
+fn user(setup: &Setup, shown: &Shown<'_>, fenced: &Fenced) -> String {
+    format!("{}\n\nReply with the JSON object and nothing else.", fenced.text(setup, shown, true))
 }
 
 /// The sections of one call with the fence around them.
@@ -116,11 +119,12 @@ struct Fenced {
 }
 
 impl Fenced {
-    fn new(shown: &Shown<'_>) -> Self {
+    /// Its code is another one for each judge, vote and content.
+    fn new(setup: &Setup, shown: &Shown<'_>) -> Self {
         let lines: Vec<String> = shown.examples.iter().map(|example| example.to_string()).collect();
         let examples = (!lines.is_empty()).then(|| format!("[\n{}\n]", lines.join(",\n")));
         let contents = shown.sections.iter().map(|(_, content)| content.as_str());
-        let fence = Fence::around(shown.seed, contents.chain(examples.as_deref()));
+        let fence = Fence::around(shown.seed, contents.chain(examples.as_deref()).chain([setup.judge.as_str()]));
         Self { fence, examples }
     }
 

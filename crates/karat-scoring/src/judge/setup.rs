@@ -54,6 +54,8 @@ impl View {
 /// Everything that stays the same from one judgment to the next.
 #[derive(Debug)]
 pub(super) struct Setup {
+    /// The judge's id; no prompt holds it.
+    pub judge: String,
     pub rubric: Rubric,
     full: View,
     /// What is judged by pieces, and what once; where the rubric says `once` anywhere.
@@ -97,6 +99,13 @@ pub(super) struct Item {
     pub is_indexed: bool,
 }
 
+impl Item {
+    /// Whether it comes from the output.
+    pub fn is_of_output(&self) -> bool {
+        of_output(&self.value)
+    }
+}
+
 /// The rubric's own wording.
 #[derive(Debug)]
 pub(super) struct OwnPrompt {
@@ -124,6 +133,7 @@ impl Setup {
         let asked = parameters.max_tokens.unwrap_or(REPLY_TOKENS);
         parameters.max_tokens = Some(judge.max_output.map_or(asked, |bound| asked.min(bound)));
         Ok(Self {
+            judge: judge.id.clone(),
             reads: reads(names.cloned(), rubric.reference),
             examples: Examples::new(&rubric, &items, &scorer.labels),
             prompt: rubric.prompt.as_ref().map(|prompt| own_prompt(&rubric, prompt)).transpose()?,

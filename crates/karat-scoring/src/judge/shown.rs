@@ -17,6 +17,17 @@ pub(super) enum Content {
     Absent,
 }
 
+impl Content {
+    /// Takes out what it holds.
+    pub fn empty(&mut self) {
+        match self {
+            Self::Text(text) => text.clear(),
+            Self::List(members) => members.clear(),
+            Self::Absent => {}
+        }
+    }
+}
+
 /// A member of a shown list.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Member {

@@ -22,6 +22,9 @@ const WINDOW_SHARE: f64 = 0.8;
 /// A document is not cut into pieces with fewer tokens: no judge could grade them.
 const SMALLEST_PIECE: u64 = 200;
 
+/// Tokens by which two codes of a fence may differ.
+const NONCE_SPREAD: u64 = 8;
+
 /// What one call shows.
 #[derive(Debug)]
 pub(super) struct Cut {
@@ -43,18 +46,19 @@ pub(super) struct Weight {
 }
 
 /// The contents of each call. `times` says when each stretch of the document was said; `prompt` is the text of a prompt
-/// with the given contents.
+/// with the given contents, `steady` that of one which depends neither on the output nor on the seed.
 pub(super) fn split(
     setup: &Setup,
     contents: Vec<Content>,
     times: &Value,
     prompt: impl Fn(&[Content]) -> Result<String, CellError>,
+    steady: impl Fn(&[Content]) -> Result<String, CellError>,
 ) -> Result<Vec<Cut>, CellError> {
     let chunked = setup.chunked().and_then(|at| Some((at, setup.items.get(at)?.spec.chunk?)));
     let Some((at, chunk)) = chunked else { return Ok(vec![whole(contents)]) };
     match contents.get(at) {
         Some(Content::Text(text)) => {
-            let room = room(setup, &contents, (at, text), chunk, prompt)?;
+            let room = room(setup, &contents, (at, text), chunk, prompt, steady)?;
             let smaller = |room: Option<u32>| room.into_iter().chain(chunk.tokens).min();
             match smaller(room.map(|room| room.whole)) {
                 Some(bound) if !fits(text, bound as usize) => {
@@ -93,6 +97,7 @@ fn room(
     (at, text): (usize, &str),
     chunk: ShowChunk,
     prompt: impl Fn(&[Content]) -> Result<String, CellError>,
+    steady: impl Fn(&[Content]) -> Result<String, CellError>,
 ) -> Result<Option<Room>, CellError> {
     let Some(window) = setup.window else { return Ok(None) };
     let mut rest = contents.to_vec();
@@ -113,21 +118,23 @@ fn room(
         );
         return Err(CellError::new("context", message));
     }
-    let is_routed: Vec<bool> = setup.items.iter().map(|item| item.spec.route.is_some()).collect();
-    let mut piece = whole;
-    if is_routed.contains(&true) {
-        let lists = rest.iter_mut().zip(&is_routed).filter(|(_, routed)| **routed);
-        lists.for_each(|(content, _)| *content = Content::List(Vec::new()));
-        piece = steady(whole, share.saturating_sub(count(&prompt(&rest)?) as u64 + reply));
+    let mut has_output = false;
+    for (content, item) in rest.iter_mut().zip(&setup.items).filter(|(_, item)| item.is_of_output()) {
+        has_output |= item.spec.chunk.is_none();
+        content.empty();
     }
+    let marks = 1 + 2 * setup.items.len() as u64;
+    let fixed = count(&steady(&rest)?) as u64 + marks * NONCE_SPREAD;
+    let without_output = share.saturating_sub(fixed + reply);
+    let piece = if has_output { half(whole, without_output) } else { whole.min(without_output) };
     let tokens = |room: u64| u32::try_from(room).unwrap_or(u32::MAX);
     Ok(Some(Room { whole: tokens(whole), piece: tokens(piece) }))
 }
 
-/// The size of a piece that leaves half of the room to the routed lists; less, by halves, where they need more. So nearly
-/// all outputs of one sample are judged by the same pieces, however long their lists are.
-fn steady(room: u64, without_lists: u64) -> u64 {
-    let halves = std::iter::successors(Some(without_lists / 2), |size| Some(size / 2));
+/// The size of a piece that leaves half of the room to what comes from the output; less, by halves, where that needs more.
+/// So all outputs of one sample are judged by the same pieces, unless one is so long that there is no room for it.
+fn half(room: u64, without_output: u64) -> u64 {
+    let halves = std::iter::successors(Some(without_output / 2), |size| Some(size / 2));
     let fitting = halves.take_while(|size| *size >= SMALLEST_PIECE).find(|size| *size <= room);
     fitting.unwrap_or(room)
 }

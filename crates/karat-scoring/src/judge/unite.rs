@@ -61,7 +61,7 @@ impl Seen {
     }
 
     fn shows(&self, finding: &Finding) -> bool {
-        self.shown.iter().any(|member| member.is(&finding.text))
+        self.shown.iter().any(|member| finding.is_about(member))
     }
 
     fn names(&self, finding: &Finding) -> bool {
@@ -70,13 +70,13 @@ impl Seen {
 }
 
 /// A finding as it is compared: its texts by similarity, positions in lists exactly, words such as a severity not at all.
-struct Finding {
+pub(super) struct Finding {
     text: Said,
     positions: Vec<Value>,
 }
 
 impl Finding {
-    fn new(spec: &DiagnosticSpec, item: &Value) -> Self {
+    pub fn new(spec: &DiagnosticSpec, item: &Value) -> Self {
         let fields = |wanted: fn(&FieldType) -> bool| {
             spec.fields.iter().filter(move |(_, kind)| wanted(kind)).filter_map(|(name, _)| item.get(name))
         };
@@ -86,19 +86,24 @@ impl Finding {
         Self { text: Said::new(&text), positions: positions.cloned().collect() }
     }
 
+    /// Whether it quotes a text.
+    pub fn is_about(&self, text: &Said) -> bool {
+        self.text.is(text)
+    }
+
     fn is(&self, other: &Self) -> bool {
         self.positions == other.positions && self.text.is(&other.text)
     }
 }
 
 /// A text as it is compared: by similarity, but what has other numbers says something else.
-struct Said {
+pub(super) struct Said {
     text: Folded,
     numbers: Vec<String>,
 }
 
 impl Said {
-    fn new(text: &str) -> Self {
+    pub fn new(text: &str) -> Self {
         let text = Folded::new(text);
         let mut numbers: Vec<String> =
             text.words().filter(|word| word.contains(|c: char| c.is_ascii_digit())).map(str::to_owned).collect();
@@ -112,7 +117,7 @@ impl Said {
 }
 
 /// The texts within a member of a list: a finding quotes one of them.
-fn texts(member: &Value) -> Vec<&str> {
+pub(super) fn texts(member: &Value) -> Vec<&str> {
     match member {
         Value::String(text) => vec![text],
         Value::Array(items) => items.iter().flat_map(texts).collect(),

@@ -93,6 +93,34 @@ fn outputs_of_all_lengths_are_judged_by_the_same_pieces() {
     assert!(texts(90).len() > few.len());
 }
 
+/// CL-14: same transcript, same boundaries: neither the seed, nor the examples that it draws, nor another text of the output
+/// that is shown moves them.
+#[test]
+fn cuts_depend_on_neither_seed_nor_output() {
+    let texts = |seed: u64, note: &str| -> Vec<String> {
+        let mut rubric = rubrics::claims();
+        rubric["show"].as_array_mut().unwrap().push(json!({"name": "remark", "value": "{{ output.remark }}"}));
+        let mut claims = long_claims();
+        claims.labels = (0..9)
+            .map(|at| {
+                let text = "Oats and rye are two grains. ".repeat(1 + at);
+                json!({"sample": "x", "output": {"claims": [{"text": text}]}, "scores": {"accuracy": at}})
+            })
+            .collect();
+        claims.model = json!({"context_window": 4400, "parameters": {"max_tokens": 500}});
+        claims.sample.columns["transcript"]["fullText"] = json!(vec![long_transcript(); 3].join(" "));
+        claims.output["remark"] = json!(note);
+        let judge = RubricJudge::new(&scorer(rubric, claims.labels.clone()), &model(claims.model.clone())).unwrap();
+        let input = JudgeInput { sample: &claims.sample, output: &claims.output, seed };
+        asks(&mut judge.machine(input)).iter().map(|request| sections(request, "TRANSCRIPT_TEXT")).collect()
+    };
+    let cut = texts(1, "");
+    assert!(cut.len() >= 2, "{} pieces", cut.len());
+    for (seed, note) in [(2, ""), (3, "Some words."), (4, "Many words. "), (99, "x")] {
+        assert_eq!(texts(seed, note), cut, "seed {seed}");
+    }
+}
+
 /// CL-14: a transcript that fits is judged whole.
 #[test]
 fn a_transcript_that_fits_is_judged_whole() {

@@ -78,13 +78,17 @@ fn rubric(overlap: u32) -> Value {
 
 /// The verdict on a claim set, and how many calls it took.
 fn judged(text: &str, claims: &[String], overlap: u32) -> (Verdict, usize) {
+    judged_list(text, claims.iter().map(|text| json!({"text": text})).collect(), overlap)
+}
+
+fn judged_list(text: &str, claims: Value, overlap: u32) -> (Verdict, usize) {
     let judge =
         RubricJudge::new(&scorer(rubric(overlap), json!([])), &model(json!({"context_window": 400_000}))).unwrap();
     let columns = json!({
         "title": "A long talk", "channelName": "c", "description": "", "transcript": {"fullText": text},
     });
     let sample = sample("long", columns, None);
-    let output = json!({"claims": claims.iter().map(|text| json!({"text": text})).collect::<Vec<_>>()});
+    let output = json!({"claims": claims});
     let mut machine = judge.machine(JudgeInput { sample: &sample, output: &output, seed: 1 });
     let Turn::Ask(asks) = machine.poll(Vec::new()) else { panic!("calls are expected") };
     let calls = asks.len();
@@ -151,5 +155,17 @@ fn the_account_of_pieces_adds_up() {
     assert_eq!(texts(&verdict, "hallucinations"), ["Nobody said that volcanoes erupted beneath glaciers."]);
     let score = |name: &str| verdict.scores.iter().find(|(known, _)| known == name).unwrap().1.number().unwrap();
     assert_eq!((score("completeness"), score("atomicity")), (10.0, 10.0));
-    assert!(score("accuracy") < 10.0, "{}", score("accuracy"));
+    assert!((score("accuracy") - 10.0 * 20.0 / 21.0).abs() < 1e-9, "{}", score("accuracy"));
+}
+
+/// CL-14: a claim with the quote of another place, or with one that stands nowhere, is judged where it was said, and costs
+/// nothing in the pieces that are shown it in vain.
+#[test]
+fn claims_with_wrong_evidence_are_not_invented() {
+    let quotes = |at: usize| if at % 3 == 0 { planted((at + 7) % PLACES) } else { "never said by anyone".to_owned() };
+    let claims = (0..PLACES).map(|at| json!({"text": planted(at), "quote": quotes(at)})).collect();
+    let (verdict, _) = judged_list(&transcript(200), claims, 200);
+    assert!(texts(&verdict, "hallucinations").is_empty() && texts(&verdict, "missingClaims").is_empty());
+    let accuracy = verdict.scores.iter().find(|(name, _)| name == "accuracy").unwrap().1.number();
+    assert_eq!(accuracy, Some(10.0));
 }

@@ -54,6 +54,25 @@ fn an_invalid_reply_is_asked_for_again() {
     assert_eq!(driven.notes(NoteKind::Reasked).len(), 1);
 }
 
+/// CL-12: a re-ask shows the same sections in fences of another code, the same one every time; other judges get others.
+#[test]
+fn no_call_repeats_the_code_of_a_fence() {
+    let code = |request: &ChatRequest| {
+        let (_, rest) = request.messages[1].content.split_once("fences is ").unwrap();
+        rest[..16].to_owned()
+    };
+    let sections = |request: &ChatRequest| karat_text::fence::sections(&request.messages[1].content);
+    let driven = claims(&["no", &changed(|_| {})]);
+    let [first, again] = [0, 1].map(|at| &driven.asked[at].1);
+    assert_ne!(code(first), code(again));
+    assert_eq!(sections(first), sections(again));
+    assert!(!again.messages.iter().any(|message| message.content.contains(&code(first))));
+    assert_eq!(claims(&["no", "no"]).asked, driven.asked);
+    let mut other = rubrics::Claims::new();
+    other.model = json!({"id": "another"});
+    assert_ne!(code(&Driven::new(other.machine(), [stop("no"), stop("no")]).asked[0].1), code(first));
+}
+
 /// PE-01, BY-07: what stays invalid is unscored, never a low score.
 #[test]
 fn a_reply_that_stays_invalid_is_unscored() {
