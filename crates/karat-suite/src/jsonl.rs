@@ -95,6 +95,7 @@ pub(crate) fn document(path: &str, text: &str) -> Result<Value, Box<Diagnostic>>
 
 /// The rows of a JSON list or of a JSONL text.
 pub(crate) fn rows(path: &str, text: &str) -> (Vec<Value>, Vec<Diagnostic>) {
+    let text = text.trim_start_matches('\u{feff}');
     if text.trim_start().starts_with('[') {
         return match document(path, text) {
             Ok(Value::Array(rows)) => (rows, Vec::new()),
@@ -114,6 +115,34 @@ pub(crate) fn rows(path: &str, text: &str) -> (Vec<Value>, Vec<Diagnostic>) {
         }
     }
     (rows, problems)
+}
+
+/// Where each row of a text stands that [`rows`] could read.
+pub(crate) fn places(text: &str) -> Vec<std::ops::Range<usize>> {
+    if text.trim_start_matches('\u{feff}').trim_start().starts_with('[') {
+        return members("", text.trim_start_matches('\u{feff}')).map_or_else(
+            |_| Vec::new(),
+            |members| {
+                let mark = text.len() - text.trim_start_matches('\u{feff}').len();
+                members.into_iter().map(|(_, span)| span.start + mark..span.end + mark).collect()
+            },
+        );
+    }
+    let mut from = 0;
+    let lines = text.split_inclusive('\n').map(|line| {
+        let span = from..from + line.trim_end().len();
+        from += line.len();
+        span
+    });
+    lines.filter(|span| !text[span.clone()].trim_matches(['\u{feff}', ' ', '\t', '\r']).is_empty()).collect()
+}
+
+/// A problem of a stretch of a text, shown in the line in which it begins.
+pub(crate) fn within(path: &str, text: &str, span: std::ops::Range<usize>, message: impl Into<String>) -> Diagnostic {
+    let start = text[..span.start].rfind('\n').map_or(0, |end| end + 1);
+    let line = text[start..].lines().next().unwrap_or_default();
+    let shown = span.start - start..(span.end - start).min(line.len());
+    Diagnostic::of_line(path, text[..start].matches('\n').count() + 1, line, shown, message)
 }
 
 /// Where each member of a JSON list stands: line from 1, and byte range.

@@ -110,6 +110,7 @@ impl Suite {
         let known_variants = ids(variants.iter().map(|variant| variant.id.as_str()).collect());
         let known_models = ids(models.iter().map(|model| model.id.as_str()).collect());
         decoder.partners(node.given("scorers"), &scorers, &known_variants, &known_models);
+        decoder.labels(node.given("scorers"), &scorers);
         let mut analyses = decoder.analyses(node.given("analyses"));
         let baseless = left_out(&mut analyses, &declared_variants, &known_variants, (overrides, &known_models));
         let gates = decoder.gates(node.given("gates"));

@@ -5,6 +5,7 @@ pub(crate) mod columns;
 pub(crate) mod dataset;
 pub(crate) mod dir;
 pub(crate) mod gates;
+mod labels;
 pub(crate) mod meter;
 pub(crate) mod models;
 pub(crate) mod outside;

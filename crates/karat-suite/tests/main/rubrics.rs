@@ -117,3 +117,32 @@ fn without_judges_a_rubric_scorer_is_off() {
     assert_eq!(plan.header.judges.iter().map(|judge| judge.id.as_str()).collect::<Vec<_>>(), ["gpt-4o"]);
     assert!(plan.warnings.to_string().contains("a consensus is asked for"), "CL-16: {}", plan.warnings);
 }
+
+/// CL-08, CL-13: labels off the scale, of a mistyped dimension or of no sample are errors with file, line and hint; a file that
+/// several scorers share is checked for each.
+#[test]
+fn labels_must_fit_what_is_scored() {
+    let labels = concat!(
+        "\u{feff}{\"sample\": \"a\", \"scores\": {\"fact\": 4, \"exact\": 1}}\n\n",
+        "{\"sample\": \"a\", \"output\": \"fact\", \"scores\": {\"fact\": 400}}\n",
+        "{\"sample\": 7, \"scores\": {\"fatc\": 1}}\n",
+        "{\"sample\": \"a\", \"scores\": {\"quality.fact\": \"high\"}}\n",
+        "{\"sample\": null, \"scores\": {\"fact\": 1}}\n",
+        "{\"sample\": \"a\", \"scores\": [1]}\n",
+    );
+    let world = World::new(&[("karat.yaml", SUITE), ("rubrics/quality.yaml", QUALITY), ("labels.jsonl", labels)]);
+    let said = world.problems(&Overrides::default());
+    for wanted in [
+        "labels.jsonl:3:46",
+        "`fact` is 400, and its scale goes from 1 to 5",
+        "labels.jsonl:4:26",
+        "`fatc` is nothing that is scored here",
+        "did you mean `fact`?",
+        "`quality.fact` is \"high\"",
+        "labels.jsonl:6:1",
+        "labels.jsonl:7:1",
+    ] {
+        assert!(said.contains(wanted), "{wanted}: {said}");
+    }
+    assert_eq!(said.matches("labels.jsonl").count(), 5, "{said}");
+}
