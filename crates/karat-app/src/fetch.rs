@@ -12,6 +12,7 @@ use crate::{App, AppError, Invocation, catalog, load};
 
 /// How long one file may take.
 const PATIENCE: Duration = Duration::from_secs(600);
+
 /// Attempts after the first over HTTP.
 const RETRIES: u32 = 3;
 
@@ -46,7 +47,7 @@ impl App {
             .map_err(|error| AppError::harness(format!("starting the runtime: {error}")))?;
         let mut all = Vec::new();
         for fetch in absent {
-            let outcome = runtime.block_on(one(&providers, &fetch));
+            let outcome = runtime.block_on(one(&providers, &suite, &fetch));
             let fetched = Fetched { path: fetch.path, sample: fetch.sample, outcome };
             each(&fetched);
             all.push(fetched);
@@ -72,7 +73,7 @@ impl App {
     }
 }
 
-async fn one(providers: &Providers, fetch: &Fetch) -> Result<usize, String> {
+async fn one(providers: &Providers, suite: &Suite, fetch: &Fetch) -> Result<usize, String> {
     let folder = Path::new(&fetch.path).parent().filter(|folder| !folder.as_os_str().is_empty());
     if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
         return Err(format!("there is no folder {}; make it", folder.display()));
@@ -88,6 +89,9 @@ async fn one(providers: &Providers, fetch: &Fetch) -> Result<usize, String> {
     if exchange.response.trim_ascii().is_empty() {
         return Err(format!("{who}: nothing came, so nothing was written"));
     }
+    suite
+        .accepts(fetch, &exchange.response)
+        .map_err(|problem| format!("{who}: what came cannot be used, so nothing was written: {problem}"))?;
     let target = Path::new(&fetch.path);
     let partial = target.with_extension("partial");
     std::fs::write(&partial, &exchange.response)

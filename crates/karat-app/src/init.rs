@@ -17,7 +17,7 @@ impl App {
         let present: Vec<String> = files
             .iter()
             .map(|(path, _)| folder.join(path))
-            .filter(|path| path.exists())
+            .filter(|path| path.exists() && !is_ignore_file(path))
             .map(|path| path.display().to_string())
             .collect();
         if !present.is_empty() && !replace {
@@ -30,6 +30,7 @@ impl App {
         for (path, content) in files {
             let target = folder.join(path);
             let parent = target.parent().unwrap_or(folder);
+            let content = if is_ignore_file(&target) { joined(&target, content) } else { content.to_vec() };
             fs::create_dir_all(parent).and_then(|()| fs::write(&target, content)).map_err(|error| {
                 AppError::harness(format!("writing {}: {error}", target.display())).hint("name another folder")
             })?;
@@ -37,6 +38,19 @@ impl App {
         }
         Ok(written)
     }
+}
+
+fn is_ignore_file(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name == ".gitignore")
+}
+
+/// What git ignores already, and the lines that are new.
+fn joined(path: &Path, lines: &[u8]) -> Vec<u8> {
+    let Ok(present) = fs::read_to_string(path) else { return lines.to_vec() };
+    let lines = String::from_utf8_lossy(lines);
+    let new = lines.lines().filter(|line| !present.lines().any(|known| known == *line));
+    let gap = if present.is_empty() || present.ends_with('\n') { "" } else { "\n" };
+    new.fold(format!("{present}{gap}"), |text, line| text + line + "\n").into_bytes()
 }
 
 fn unknown(preset: &str) -> AppError {

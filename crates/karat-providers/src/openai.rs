@@ -286,7 +286,12 @@ impl<'de> Visitor<'de> for ContentReader {
 }
 
 /// A response body in this protocol, for models that answer without a server.
-pub(crate) fn completion(model: &ModelSpec, text: &str, usage: Usage) -> serde_json::Result<Bytes> {
+pub(crate) fn completion(
+    model: &ModelSpec,
+    text: &str,
+    finish: FinishReason,
+    usage: Usage,
+) -> serde_json::Result<Bytes> {
     #[derive(Serialize)]
     struct Body<'a> {
         object: &'static str,
@@ -312,10 +317,11 @@ pub(crate) fn completion(model: &ModelSpec, text: &str, usage: Usage) -> serde_j
         total_tokens: u64,
     }
     let message = Said { role: "assistant", content: text };
+    let finish_reason = if finish == FinishReason::Length { "length" } else { "stop" };
     let body = Body {
         object: "chat.completion",
         model: &model.model,
-        choices: [Chosen { index: 0, message, finish_reason: "stop" }],
+        choices: [Chosen { index: 0, message, finish_reason }],
         usage: Used {
             prompt_tokens: usage.input_tokens,
             completion_tokens: usage.output_tokens,

@@ -324,7 +324,8 @@ impl Providers {
             Err(error) => return unsent(format!("model {}: the request is no JSON ({error})", spec.id)),
         };
         let body = answer(call.request).and_then(|text| {
-            completion(spec, &text, scripted::usage(call.request, &text)).map_err(|error| error.to_string())
+            let (text, finish) = scripted::limited(call.request, spec.max_output, text);
+            completion(spec, &text, finish, scripted::usage(call.request, &text)).map_err(|error| error.to_string())
         });
         let (response, outcome) = match body {
             Ok(body) => {

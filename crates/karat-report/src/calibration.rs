@@ -13,6 +13,9 @@ use crate::figures::{NONE, count, signed, to_digits};
 use crate::moment::rfc3339;
 use crate::visible::brief;
 
+/// What is said of a dimension that passes although the judge hardly tells the sets apart there.
+pub(crate) const POOR: &str = "beyond chance the agreement is poor, the judge hardly tells these sets apart";
+
 /// Characters of an id on one line.
 const WIDTH: usize = 100;
 
@@ -87,12 +90,17 @@ pub(crate) fn line(round: &Round) -> String {
 
 /// Whether a judge passes, and in what it does not.
 pub(crate) fn verdict(judge: &CalibratedJudge) -> String {
-    let failed: Vec<&str> =
-        judge.dimensions.iter().filter(|it| !it.passed).map(|dimension| dimension.dimension.as_str()).collect();
-    match (judge.passed, failed.is_empty()) {
-        (true, _) => "passes".to_owned(),
-        (false, true) => "fails: no labelled set is graded".to_owned(),
-        (false, false) => format!("fails in {}", failed.join(", ")),
+    let names = |wanted: &dyn Fn(&CalibratedDimension) -> bool| -> String {
+        let found = judge.dimensions.iter().filter(|it| wanted(it)).map(|dimension| dimension.dimension.as_str());
+        found.collect::<Vec<_>>().join(", ")
+    };
+    let unlabelled = names(&|it| it.labelled == 0);
+    let failed = names(&|it| !it.passed && it.labelled > 0);
+    match (judge.passed, unlabelled.as_str(), failed.as_str()) {
+        (true, ..) => "passes".to_owned(),
+        (false, "", failed) => format!("fails in {failed}"),
+        (false, unlabelled, "") => format!("fails: nobody labelled {unlabelled}"),
+        (false, unlabelled, failed) => format!("fails in {failed}; nobody labelled {unlabelled}"),
     }
 }
 
@@ -104,8 +112,12 @@ fn sentence(of: &Calibration, dimension: &CalibratedDimension) -> String {
         0 => String::new(),
         n => format!(", {} unscored", count(n)),
     };
+    let poor = if dimension.poor { format!("; caution: {POOR}") } else { String::new() };
+    if dimension.labelled == 0 {
+        return format!("{mark} {}: no set is labelled, so nobody knows", dimension.dimension);
+    }
     format!(
-        "{mark} {}: agreement {decisive}, must exceed {}{reason}; bias {}; ICC(2,1) {}; α {}{unscored}",
+        "{mark} {}: agreement {decisive}, must exceed {}{reason}; bias {}; ICC(2,1) {}; α {}{unscored}{poor}",
         dimension.dimension,
         dimension.threshold,
         bias(dimension.bias.as_ref()),

@@ -193,6 +193,14 @@ impl Suite {
         self.dataset.absent()
     }
 
+    /// Whether what came for an absent file can be the file.
+    ///
+    /// # Errors
+    /// What is wrong with it: it is no JSON, empty, a web page, against the row schema, or against a check with `max: 0`.
+    pub fn accepts(&self, fetch: &Fetch, content: &[u8]) -> Result<(), String> {
+        self.dataset.accepts(fetch, content)
+    }
+
     /// What the checks of its dataset counted; all of them hold.
     pub fn checks(&self) -> &[Checked] {
         &self.checks

@@ -22,6 +22,9 @@ use crate::finding::Finding;
 /// Below so many sets α speaks for a dimension where ICC is asked for.
 const ICC_FROM: u64 = 20;
 
+/// Below it, agreement beyond chance is poor (Cicchetti 1994).
+const POOR: f64 = 0.4;
+
 /// Name of the people among the raters.
 const PEOPLE: &str = "people";
 
@@ -56,7 +59,7 @@ pub struct CalibrationOptions {
     pub scorer: Option<String>,
     /// Which figure is held against the threshold.
     pub agreement: CalibrationForm,
-    /// Agreement must be above it in every labelled dimension.
+    /// Agreement must be above it in every dimension of the rubric.
     pub threshold: f64,
     /// Other thresholds by dimension, each with its reason.
     pub decisions: BTreeMap<String, ThresholdDecision>,
@@ -105,7 +108,9 @@ pub struct CalibratedJudge {
 pub struct CalibratedDimension {
     /// Its name.
     pub dimension: String,
-    /// Labelled sets that the judge left without a score here.
+    /// Labelled sets that people scored here. Without any, nobody knows how the judge grades, and it does not pass.
+    pub labelled: u64,
+    /// Those that the judge left without a score here.
     pub unscored: u64,
     /// 1 − mean |judge − people| / range.
     pub within_share: Option<Finding>,
@@ -124,18 +129,22 @@ pub struct CalibratedDimension {
     pub reason: Option<String>,
     /// Whether it did.
     pub passed: bool,
+    /// Whether it did although ICC, or α where that speaks for it, is poor: the judge hardly tells the sets apart, and agrees
+    /// because people's scores hardly differ.
+    pub poor: bool,
 }
 
 impl CalibratedDimension {
+    /// ICC(2,1), or Krippendorff's α below 20 sets.
+    fn beyond_chance(&self) -> Option<&Finding> {
+        self.icc.as_ref().filter(|icc| icc.n() >= ICC_FROM).or(self.alpha.as_ref())
+    }
+
     /// The figure that is held against the threshold.
     pub fn decisive(&self, form: CalibrationForm) -> Option<&Finding> {
-        let by_icc = || match &self.icc {
-            Some(icc) if icc.n() >= ICC_FROM => Some(icc),
-            _ => self.alpha.as_ref(),
-        };
         match form {
             CalibrationForm::WithinShare => self.within_share.as_ref(),
-            CalibrationForm::Icc => by_icc(),
+            CalibrationForm::Icc => self.beyond_chance(),
             CalibrationForm::Alpha => self.alpha.as_ref(),
         }
     }
@@ -164,6 +173,8 @@ struct Fold {
     id: String,
     prompt_version: Option<String>,
     judges: Vec<String>,
+    /// Of the rubric.
+    dimensions: Vec<String>,
     options: CalibrationOptions,
     /// By sample and output.
     labels: BTreeMap<(String, Key), Labelled>,
@@ -210,6 +221,7 @@ pub(super) fn build(spec: &AnalysisSpec, plan: &Arc<PlanHeader>) -> Result<Optio
         id: id.clone(),
         prompt_version: rubric.rubric.version.clone(),
         judges: rubric.judges.clone(),
+        dimensions: dimensions.iter().map(|dimension| dimension.name.clone()).collect(),
         labels: labels(rubric),
         options,
         grades: BTreeMap::new(),
@@ -238,11 +250,12 @@ fn labels(rubric: &RubricScorer) -> BTreeMap<(String, Key), Labelled> {
 }
 
 impl Fold {
-    /// Dimensions that somebody labelled: place among the metrics and name, in the rubric's order.
-    fn labelled(&self) -> Vec<(usize, String)> {
+    /// The rubric's dimensions, and its overall where somebody labelled that: place among the metrics and name.
+    fn measured(&self) -> Vec<(usize, String)> {
+        let is_labelled = |name: &str| self.labels.values().any(|label| label.scores.contains_key(name));
         let of_scorer = self.plan.metrics.iter().enumerate().filter(|(_, metric)| metric.scorer == self.scorer);
         let named = of_scorer.map(|(at, metric)| (at, dimension(&metric.name).to_owned()));
-        named.filter(|(_, name)| self.labels.values().any(|label| label.scores.contains_key(name))).collect()
+        named.filter(|(_, name)| self.dimensions.contains(name) || is_labelled(name)).collect()
     }
 
     fn dimension(&self, setting: &Setting<'_>, judge: usize, (at, name): &(usize, String)) -> CalibratedDimension {
@@ -269,12 +282,15 @@ impl Fold {
             alpha: found.alpha,
             bias: pair.as_ref().map(|pair| pair.bias.clone()),
             mean_abs_difference: pair.map(|pair| pair.mean_abs_difference),
+            labelled: self.labels.values().filter(|label| label.seen && label.scores.contains_key(name)).count() as u64,
             threshold: decision.map_or(self.options.threshold, |it| it.threshold),
             reason: decision.map(|it| it.reason.clone()),
             passed: false,
+            poor: false,
         };
         let decisive = dimension.decisive(self.options.agreement).map(Finding::value);
         dimension.passed = decisive.is_some_and(|value| value > dimension.threshold);
+        dimension.poor = dimension.passed && dimension.beyond_chance().is_none_or(|found| found.value() < POOR);
         dimension
     }
 
@@ -301,7 +317,7 @@ fn within_share(scored: &[(u32, f64, f64)], range: f64, level: Level) -> Option<
 impl Analysis for Fold {
     fn cell(&mut self, cell: &ScoredCell<'_>) {
         let place = (cell.row.sample.id.clone(), cell.row.cell.output_hash);
-        let dimensions = self.labelled();
+        let dimensions = self.measured();
         let Some(labelled) = self.labels.get_mut(&place) else { return };
         if labelled.seen {
             return;
@@ -320,13 +336,13 @@ impl Analysis for Fold {
     }
 
     fn finish(self: Box<Self>, setting: &Setting<'_>) -> Outcome {
-        let dimensions = self.labelled();
+        let dimensions = self.measured();
         let own = self.plan.judges.iter().enumerate().filter(|(_, judge)| self.judges.contains(&judge.id));
         let judges: Vec<CalibratedJudge> = own
             .map(|(at, judge)| {
                 let dimensions: Vec<CalibratedDimension> =
                     dimensions.iter().map(|dimension| self.dimension(setting, at, dimension)).collect();
-                let passed = !dimensions.is_empty() && dimensions.iter().all(|dimension| dimension.passed);
+                let passed = dimensions.iter().all(|dimension| dimension.passed);
                 CalibratedJudge { judge: judge.id.clone(), passed, dimensions }
             })
             .collect();

@@ -1,7 +1,7 @@
 //! A reply's text becomes a value.
 
 use karat_text::ladder::{self, Expectation, Rung};
-use karat_types::{Note, NoteKind, ParseAs, ParseSpec};
+use karat_types::{FinishReason, Note, NoteKind, ParseAs, ParseSpec};
 use serde_json::{Map, Value, json};
 
 use super::{StepError, shape};
@@ -16,6 +16,18 @@ pub(crate) struct Parser {
 /// A text that is not what the step needs, in words that a model can act on.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ParseFailure(pub String);
+
+impl ParseFailure {
+    /// The failure of a reply that ended so: what was cut off is not the model's mistake.
+    pub fn of(self, finish: FinishReason) -> Self {
+        match finish {
+            FinishReason::Length => {
+                Self(format!("{} (the reply was cut off at its limit of tokens: raise `max_tokens`)", self.0))
+            }
+            _ => self,
+        }
+    }
+}
 
 impl Parser {
     /// Compiles the schema.

@@ -164,7 +164,7 @@ impl PromptMachine {
             self.pieces[at].value = Some(Value::from(reply.text.clone()));
             return Ok(None);
         };
-        match parser.read(&reply.text) {
+        match parser.read(&reply.text).map_err(|failure| failure.of(reply.finish)) {
             Ok((value, note)) => {
                 self.pieces[at].value = Some(value);
                 if let Some(note) = note {

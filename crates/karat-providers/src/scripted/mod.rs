@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 
 use karat_text::fence;
 use karat_text::tokens::Tokenizer;
-use karat_types::{ChatRequest, Role, Usage};
+use karat_types::{ChatRequest, FinishReason, Role, Usage};
 use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment, Output, State, UndefinedBehavior, context};
 use serde_json::Value;
@@ -82,6 +82,20 @@ impl Script {
             Self::Recorded { label, replies } => look_up(label, replies, request),
         }
     }
+}
+
+/// A reply as a provider would send it: cut off where it has more tokens than the request allows, or the model can give.
+pub(crate) fn limited(request: &ChatRequest, max_output: Option<u32>, mut reply: String) -> (String, FinishReason) {
+    let Some(limit) = request.parameters.max_tokens.into_iter().chain(max_output).min() else {
+        return (reply, FinishReason::Stop);
+    };
+    if Tokenizer::plan().fits(&reply, limit as usize) {
+        return (reply, FinishReason::Stop);
+    }
+    let last = (limit as usize).checked_sub(1);
+    let end = last.and_then(|last| Tokenizer::plan().ends(&reply).get(last).copied()).unwrap_or(0);
+    reply.truncate(reply.floor_char_boundary(end));
+    (reply, FinishReason::Length)
 }
 
 /// What a script uses, in tokens of the plan's tokenizer.

@@ -108,3 +108,22 @@ fn usage_counts_prompt_and_reply() {
     let usage = usage(&request(&[(Role::System, "Be brief."), (Role::User, "Hello world")]), "Hello");
     assert_eq!((usage.input_tokens, usage.output_tokens), (5, 1));
 }
+
+/// CL-06: a scripted model keeps to the limit of tokens that it is given, as providers do, and to its own.
+#[test]
+fn a_reply_is_cut_at_its_limit() {
+    let text = "Tides rise – and fall – twice a day, nearly everywhere.";
+    let limited = |asked: Option<u32>, own: Option<u32>| {
+        let mut request = request(&[(Role::User, "Hi")]);
+        request.parameters.max_tokens = asked;
+        limited(&request, own, text.to_owned())
+    };
+    assert_eq!(limited(None, None), (text.to_owned(), FinishReason::Stop));
+    assert_eq!(limited(Some(100), Some(50)), (text.to_owned(), FinishReason::Stop));
+    for (asked, own) in [(Some(5), None), (None, Some(5)), (Some(5), Some(50)), (Some(50), Some(5))] {
+        let (cut, finish) = limited(asked, own);
+        assert_eq!((Tokenizer::plan().count(&cut), finish), (5, FinishReason::Length), "{cut}");
+        assert!(text.starts_with(&cut));
+    }
+    assert_eq!(limited(Some(0), None), (String::new(), FinishReason::Length));
+}

@@ -3,7 +3,7 @@
 use karat_analysis::Calibration;
 
 use super::page::{Column, Inline, Page, columns};
-use crate::calibration::{Round, bias, line, maybe, verdict};
+use crate::calibration::{POOR, Round, bias, line, maybe, verdict};
 use crate::figures::count;
 use crate::report::Report;
 
@@ -70,6 +70,8 @@ fn tables(page: &mut Page, found: &Calibration, level: usize) {
             ]
         });
         page.table(&heads, rows);
+        let poor = judge.dimensions.iter().filter(|it| it.poor);
+        page.list(poor.map(|it| Inline::code(&it.dimension).and(": ").and(POOR)));
         let decided = judge.dimensions.iter().filter_map(|it| Some((it, it.reason.as_ref()?)));
         page.list(decided.map(|(it, reason)| {
             Inline::plain("The threshold of ").and_code(&it.dimension).and(" was decided: ").and_text(reason)

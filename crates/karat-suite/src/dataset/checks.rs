@@ -6,6 +6,7 @@ use karat_text::path::Path;
 use karat_text::template::{Context, Expression};
 use serde_json::Value;
 
+use super::fetch::Rule;
 use super::rows::plain;
 use crate::diagnostics::Problems;
 use crate::node::Place;
@@ -59,6 +60,13 @@ impl Check {
             counts: BTreeMap::new(),
             failure: None,
         }
+    }
+
+    /// What no row may meet, where the check says that of each row by itself.
+    pub fn rule(&self) -> Option<Rule> {
+        let is_of_rows = self.by.is_none() && self.distinct.is_none() && self.max.is_some_and(|max| max < 1.0);
+        let broken_by = self.condition.clone().filter(|_| is_of_rows)?;
+        Some(Rule { name: self.name.clone(), broken_by })
     }
 
     /// Counts one row.

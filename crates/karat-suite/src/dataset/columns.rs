@@ -160,7 +160,7 @@ impl Column {
 }
 
 /// JSON is parsed, anything else is text.
-fn content(path: &str, bytes: Vec<u8>) -> Result<Value, DatasetError> {
+pub(super) fn content(path: &str, bytes: Vec<u8>) -> Result<Value, DatasetError> {
     let Ok(text) = String::from_utf8(bytes) else {
         let message = format!("the file {path} is not UTF-8 text");
         return Err(DatasetError::new(Diagnostic::of_file(Severity::Error, path, message)));
@@ -171,7 +171,7 @@ fn content(path: &str, bytes: Vec<u8>) -> Result<Value, DatasetError> {
     Ok(Value::String(text))
 }
 
-fn is_empty(value: &Value) -> bool {
+pub(super) fn is_empty(value: &Value) -> bool {
     match value {
         Value::Null => true,
         Value::String(text) => text.trim().is_empty(),

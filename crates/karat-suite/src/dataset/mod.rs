@@ -98,6 +98,8 @@ pub(crate) struct Dataset {
     /// Whether problems may show nothing of the rows.
     pub is_sensitive: bool,
     pub metadata: Vec<(String, Path)>,
+    /// What nothing that is fetched may meet.
+    pub rules: Vec<fetch::Rule>,
 }
 
 impl Dataset {

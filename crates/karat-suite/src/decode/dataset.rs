@@ -47,8 +47,10 @@ impl Decoder<'_> {
         let draw = node.given("draw").and_then(|draw| self.draw(draw, node.given("date").is_some()));
         let metadata = node.given("metadata").map(Node::items).unwrap_or_default();
         let metadata = metadata.iter().filter_map(|item| Some((item.text()?.to_owned(), self.watch(item)?))).collect();
+        let checks = self.checks(node.given("checks"));
+        let rules = checks.iter().filter_map(Check::rule).collect();
         // What is counted may not be there yet.
-        let checks = if overrides.fetching { Vec::new() } else { self.checks(node.given("checks")) };
+        let checks = if overrides.fetching { Vec::new() } else { checks };
         let version = self.of_source(node, "version").and_then(Node::text).map(str::to_owned);
         let changelog = self.of_source(node, "changelog").and_then(|file| self.changelog(version.as_deref(), file));
         let asserts =
@@ -71,6 +73,7 @@ impl Decoder<'_> {
             reports_broken: node.text_of("broken") == Some("report"),
             is_sensitive: false,
             metadata,
+            rules,
         };
         for at in 0..dataset.columns.len() {
             let ColumnKind::Prior(prior) = dataset.columns[at].kind.clone() else { continue };

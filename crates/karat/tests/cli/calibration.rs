@@ -88,3 +88,54 @@ fn without_labels_there_is_nothing_to_calibrate() {
     let none = place.karat(&["calibrate", "claims", "--rounds"]);
     assert!(none.code == 1, "{}", none.all());
 }
+
+const JUDGED: &str = r#"name: x
+dataset: { rows: [{ id: a }, { id: b }] }
+registry: []
+models: []
+judges:
+  - id: flat
+    provider: scripted
+    with: { reply: '{"style": 3, "truth": 9, "depth": 5, "reasoning": "always the same"}' }
+variants: { same: [ { recorded: { column: id } } ] }
+scorers:
+  quality:
+    labels: labels.jsonl
+    rubric:
+      id: q
+      ask: Grade it.
+      show: { text: "{{ output }}" }
+      dimensions: { style: { scale: [1, 5] }, truth: { scale: [0, 10] }, depth: { scale: [0, 10] } }
+      rationale: { field: reasoning }
+analyses: [ { analysis: calibration, with: { scorer: quality } } ]
+"#;
+
+/// CL-13, CL-08: any suite, with three dimensions on two scales: one that nobody labelled does not pass, one in which the judge
+/// tells nothing apart gets a caution, and labels off the scale are refused with their line.
+#[test]
+fn every_dimension_must_be_labelled() {
+    let place = Place::new();
+    place.write("karat.yaml", JUDGED);
+    let labels = |truth: [u32; 4], depth: &str| {
+        let rows = truth.iter().enumerate().map(|(at, truth)| {
+            let sample = ["a", "b"][at % 2];
+            format!("{{\"sample\": \"{sample}\", \"output\": \"o{at}\", \"scores\": {{\"style\": 3, \"truth\": {truth}{depth}}}}}\n")
+        });
+        rows.collect::<String>()
+    };
+    place.write("labels.jsonl", &labels([9, 10, 9, 8], ""));
+    let said = place.karat(&["calibrate", "-q"]);
+    assert!(said.code == 2 && said.stdout.contains("flat: fails: nobody labelled depth"), "{}", said.all());
+    place.write("labels.jsonl", &labels([9, 10, 9, 8], ", \"depth\": 4"));
+    let said = place.fine(&["calibrate", "-q"]).stdout;
+    assert!(
+        said.contains("flat: passes") && said.contains("truth: agreement 0.95") && said.contains("caution"),
+        "{said}"
+    );
+    place.write("labels.jsonl", &labels([9, 11, 9, 8], ", \"dept\": 4"));
+    let said = place.karat(&["calibrate", "-q"]);
+    assert_eq!(said.code, 1, "{}", said.all());
+    for wanted in ["labels.jsonl:2:", "`truth` is 11", "its scale goes from 0 to 10", "did you mean `depth`?"] {
+        assert!(said.stderr.contains(wanted), "{wanted}: {}", said.all());
+    }
+}

@@ -201,6 +201,38 @@ fn absent_files_are_fetched_once() {
     assert_eq!(place.karat(&["validate"]).code, 1, "a file is still missing");
 }
 
+/// CL-02: what comes is checked before it is kept: an error page, nothing, another shape or another video is said and not
+/// written.
+#[cfg(unix)]
+#[test]
+fn what_is_fetched_is_checked() {
+    let place = Place::new();
+    place.write(
+        "karat.yaml",
+        "name: x\ndataset:\n  rows: [{ id: page }, { id: text }, { id: empty }, { id: shape }, { id: other }, { id: good }]\n  row_schema: row.json\n  columns:\n    talk: { file: \"talks/{{ sample.id }}.json\", fetch: { command: [cat, \"{{ sample.id }}\"] } }\n  checks: [ { name: the right talk, where: sample.talk.of != sample.id, max: 0 } ]\nvariants: { same: [ { recorded: { column: talk } } ] }\n",
+    );
+    place.write("row.json", r#"{"properties": {"talk": {"required": ["of"]}}}"#);
+    for (name, came) in [
+        ("page", "<!DOCTYPE html><p>429</p>"),
+        ("text", "sorry"),
+        ("empty", "{}"),
+        ("shape", r#"{"by": "x"}"#),
+        ("other", r#"{"of": "page"}"#),
+        ("good", r#"{"of": "good"}"#),
+    ] {
+        place.write(name, came);
+    }
+    std::fs::create_dir(place.path().join("talks")).unwrap();
+    let said = place.karat(&["dataset", "fetch"]);
+    assert_eq!((said.code, said.stdout.trim()), (1, "1 files fetched, 5 failed"), "{}", said.all());
+    for wanted in ["no valid JSON", "holds nothing", "`of`", "the check \"the right talk\"", "nothing was written"] {
+        assert!(said.stderr.contains(wanted), "{wanted}: {}", said.all());
+    }
+    let kept: Vec<_> =
+        std::fs::read_dir(place.path().join("talks")).unwrap().map(|it| it.unwrap().file_name()).collect();
+    assert_eq!(kept, ["good.json"]);
+}
+
 /// `validate` says what a run would stumble over: a key that is not set, a price that nobody knows.
 #[test]
 fn validate_says_what_is_missing_to_run() {

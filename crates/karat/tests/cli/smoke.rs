@@ -95,13 +95,13 @@ fn a_variant_runs_without_its_base() {
     let place = Place::new();
     let said = place.fine(&["plan", "claims", "--variants", "single-pass"]);
     assert!(said.stderr.contains("`variant_delta` is left out: it compares with `raw`"), "{}", said.all());
-    let sweep = ["--variants", "raw", "--sweep", "variants.raw.extract.parameters.max_tokens=60,4000"];
+    let sweep = ["--variants", "raw", "--sweep", "variants.raw.extract.parameters.max_tokens=900,4000"];
     let small = ["run", "claims", "--models", "sim-faithful", "--sample", "kr-oats-01", "--judges", "sim-judge-strict"];
     place.fine(&[&small[..], &sweep, &["--no-gate", "-q", "--run-id", "r"]].concat());
     let delta = place.report("r")["analyses"]["variant_delta"].clone();
     assert_eq!(
         (&delta["base"], &delta["comparisons"][0]["id"]),
-        (&"raw{max_tokens=60}".into(), &"raw{max_tokens=4000}".into())
+        (&"raw{max_tokens=900}".into(), &"raw{max_tokens=4000}".into())
     );
     let unknown = place.karat(&["plan", "claims", "--set", "analyses=[{analysis: delta, with: {base: rwa}}]"]);
     assert!(unknown.code == 1 && unknown.stderr.contains("base is \"rwa\""), "{}", unknown.all());
