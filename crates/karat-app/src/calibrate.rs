@@ -80,7 +80,8 @@ impl App {
         let variants: Map<String, Value> = (0..labelled.most())
             .map(|at| {
                 let from = labelled.path(at);
-                let step = json!([{ "recorded": { "from": from, "by": "{{ sample.id }}", "missing": "skip" } }]);
+                let by = "{{ sample.id }}";
+                let step = json!([{ "recorded": { "from": from, "by": by, "column": "output", "missing": "skip" } }]);
                 (format!("set-{}", at + 1), step)
             })
             .collect();
@@ -244,11 +245,12 @@ impl Labelled {
         format!("{LABELLED}{at}.json")
     }
 
-    /// The rows of a path: the output at its place, by sample.
+    /// The rows of a path: the output at its place, of each sample.
     fn rows(&self, path: &str) -> Option<Value> {
         let at: usize = path.strip_prefix(LABELLED)?.strip_suffix(".json")?.parse().ok()?;
-        let rows = self.sets.iter().filter_map(|(sample, outputs)| Some((sample.clone(), outputs.get(at)?.clone())));
-        (at < self.most()).then(|| Value::Object(rows.collect()))
+        let rows = self.sets.iter();
+        let rows = rows.filter_map(|(sample, outputs)| Some(json!({ "sample": sample, "output": outputs.get(at)? })));
+        (at < self.most()).then(|| rows.collect())
     }
 }
 

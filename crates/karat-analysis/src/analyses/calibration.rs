@@ -290,7 +290,7 @@ impl Fold {
         };
         let decisive = dimension.decisive(self.options.agreement).map(Finding::value);
         dimension.passed = decisive.is_some_and(|value| value > dimension.threshold);
-        dimension.poor = dimension.passed && dimension.beyond_chance().is_none_or(|found| found.value() < POOR);
+        dimension.poor = dimension.passed && dimension.beyond_chance().is_some_and(|found| found.value() < POOR);
         dimension
     }
 
