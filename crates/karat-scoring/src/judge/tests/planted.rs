@@ -162,7 +162,8 @@ fn the_account_of_pieces_adds_up() {
 /// nothing in the pieces that are shown it in vain.
 #[test]
 fn claims_with_wrong_evidence_are_not_invented() {
-    let quotes = |at: usize| if at % 3 == 0 { planted((at + 7) % PLACES) } else { "never said by anyone".to_owned() };
+    let quotes =
+        |at: usize| if at.is_multiple_of(3) { planted((at + 7) % PLACES) } else { "never said by anyone".to_owned() };
     let claims = (0..PLACES).map(|at| json!({"text": planted(at), "quote": quotes(at)})).collect();
     let (verdict, _) = judged_list(&transcript(200), claims, 200);
     assert!(texts(&verdict, "hallucinations").is_empty() && texts(&verdict, "missingClaims").is_empty());
