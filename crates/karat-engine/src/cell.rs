@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use karat_scoring::scorer::{CellView, ScoresSoFar};
-use karat_store::{Ledger, Store};
+use karat_store::{Ledger, LedgerError, Receipt, Store};
 use karat_types::{
     CellCost, CellError, CellRecord, CellStatus, JudgmentRecord, Moment, Money, PlanHeader, Record, Score, StepRecord,
     output_key,
@@ -42,11 +42,11 @@ pub(crate) struct Workshop {
 }
 
 /// A cell that is made but not on disk yet.
-struct Attempt<'a> {
+struct Attempt {
     record: CellRecord,
     /// Its last step, where that is to be recorded with it.
     step: Option<StepRecord>,
-    landing: Option<Landing<'a, StepResult>>,
+    landing: Option<Landing<StepResult>>,
 }
 
 /// A finished cell, for the progress line.
@@ -55,6 +55,16 @@ pub(crate) struct CellDone {
     pub unscored: bool,
     /// The run is being stopped: nothing was recorded, the cell is left for `resume`.
     pub left: bool,
+    pub trail: Trail,
+}
+
+/// What of a cell is on its way to disk. Every paid call is there already, so nobody who makes cells waits for it.
+#[derive(Default)]
+pub(crate) struct Trail {
+    pub receipts: Vec<Receipt>,
+    /// Kept until then, so that nobody makes the same again meanwhile.
+    pub steps: Vec<Landing<StepResult>>,
+    pub judgments: Vec<Landing<Arc<JudgmentRecord>>>,
 }
 
 /// What an earlier part of the run has recorded of a cell.
@@ -88,28 +98,36 @@ impl Workshop {
             (None, Some(own)) if before.stage == Stage::Made => self.score_again(row, system, ordinal, own).await,
             (None, _) => self.make(row, system, ordinal, trial).await,
         };
-        let stopped = record.error.as_ref().is_some_and(CellError::is_stop);
-        if stopped || before.stage != Stage::Recorded && self.record(&record, step).await.is_err() {
-            return CellDone { record, unscored: false, left: true };
+        let mut trail = Trail::default();
+        trail.steps.extend(landing);
+        if record.error.as_ref().is_some_and(CellError::is_stop) {
+            return CellDone { record, unscored: false, left: true, trail };
         }
-        drop(landing);
-        let judged = self.judge(row, &record, &before.judgments).await;
+        if before.stage != Stage::Recorded {
+            match self.record(&record, step).await {
+                Ok(receipt) => trail.receipts.push(receipt),
+                Err(error) => {
+                    self.stop.fail(error.to_string());
+                    return CellDone { record, unscored: false, left: true, trail };
+                }
+            }
+        }
+        let judged = self.judge(row, &record, &before.judgments, &mut trail).await;
         let record = self.systems.privacy.told(record);
-        CellDone { unscored: judged.unscored, left: judged.left, record }
+        CellDone { unscored: judged.unscored, left: judged.left, record, trail }
     }
 
-    async fn record(&self, record: &CellRecord, step: Option<StepRecord>) -> Result<(), ()> {
+    async fn record(&self, record: &CellRecord, step: Option<StepRecord>) -> Result<Receipt, LedgerError> {
         let privacy = &self.systems.privacy;
         let step = step.filter(|_| privacy.keeps_content()).map(Record::Step);
         let (_, system, _) = self.plan.place(record.ordinal);
         let is_found = self.systems.systems.get(system).is_some_and(|system| system.chain.is_empty());
         let records = step.into_iter().chain([Record::Cell(privacy.cell(record.clone(), is_found))]).collect();
-        let appended = self.ledger.append(records).await;
-        appended.map_err(|error| self.stop.fail(error.to_string()))
+        self.ledger.append_later(records).await
     }
 
     /// The stored output of a cell, with today's scores.
-    async fn take(&self, row: &Row, system: &ReadySystem, ordinal: u64, trial: u32, earlier: &Earlier) -> Attempt<'_> {
+    async fn take(&self, row: &Row, system: &ReadySystem, ordinal: u64, trial: u32, earlier: &Earlier) -> Attempt {
         let model = system.model.as_ref().map(|model| model.id.as_str());
         let place = Place { row: row.sample.row, sample: &row.sample.id, model, variant: &system.variant, trial };
         let mut record = match earlier.stored(place) {
@@ -135,7 +153,7 @@ impl Workshop {
     }
 
     /// A cell of this run whose scores are made again; nothing else of it changes.
-    async fn score_again(&self, row: &Row, system: &ReadySystem, ordinal: u64, own: &Earlier) -> Attempt<'_> {
+    async fn score_again(&self, row: &Row, system: &ReadySystem, ordinal: u64, own: &Earlier) -> Attempt {
         let mut record = match own.as_it_stands(ordinal) {
             Ok(found) => found.unwrap_or_else(|| CellRecord::empty(ordinal)),
             Err(error) => unreadable(ordinal, &error),
@@ -163,7 +181,7 @@ impl Workshop {
         }
     }
 
-    async fn make(&self, row: &Row, system: &ReadySystem, ordinal: u64, trial: u32) -> Attempt<'_> {
+    async fn make(&self, row: &Row, system: &ReadySystem, ordinal: u64, trial: u32) -> Attempt {
         let (mut unsaved, mut held) = (None, None);
         let deadline = self.plan.run.cell_timeout_ms.map(|limit| Instant::now() + Duration::from_millis(limit));
         let result = self.output(row, system, trial, deadline).await;

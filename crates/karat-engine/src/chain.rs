@@ -26,12 +26,12 @@ pub(crate) struct Made {
 }
 
 /// An output on its way into its cell.
-pub(crate) struct Output<'a> {
+pub(crate) struct Output {
     pub made: Arc<Made>,
     /// What was paid now, for this step and those before it.
     pub paid: Money,
     /// Kept until the step is on disk, so that nobody makes it again meanwhile.
-    pub landing: Option<Landing<'a, StepResult>>,
+    pub landing: Option<Landing<StepResult>>,
 }
 
 /// Where an output came from.
@@ -62,7 +62,7 @@ impl Workshop {
         system: &ReadySystem,
         trial: u32,
         deadline: Option<Instant>,
-    ) -> Result<Output<'_>, Arc<Unmade>> {
+    ) -> Result<Output, Arc<Unmade>> {
         let mut before = self.systems.root;
         let mut found = None;
         if let Some(step) = &system.recorded {
@@ -99,8 +99,8 @@ impl Workshop {
 }
 
 /// The steps of one cell. A step first looks for its own output, then for that of the step before it.
-struct Chain<'w, 'a> {
-    workshop: &'w Workshop,
+struct Chain<'a> {
+    workshop: &'a Workshop,
     row: &'a Row,
     system: &'a ReadySystem,
     keys: &'a [Key],
@@ -108,9 +108,9 @@ struct Chain<'w, 'a> {
     deadline: Option<Instant>,
 }
 
-impl<'w> Chain<'w, '_> {
+impl Chain<'_> {
     /// The output of step `at`.
-    fn step(&self, at: usize) -> BoxFuture<'_, Result<Output<'w>, Arc<Unmade>>> {
+    fn step(&self, at: usize) -> BoxFuture<'_, Result<Output, Arc<Unmade>>> {
         async move {
             let mut paid = Money::ZERO;
             let (result, landing) = {

@@ -9,19 +9,19 @@ use tokio::sync::OnceCell;
 
 const SHARDS: usize = 64;
 
-/// Work under way, by key.
-pub(crate) struct Flights<T> {
-    shards: Vec<Mutex<HashMap<Key, Arc<OnceCell<T>>>>>,
-}
+/// Work under way, by key. Clones are the same.
+pub(crate) struct Flights<T>(Arc<[Shard<T>]>);
+
+type Shard<T> = Mutex<HashMap<Key, Arc<OnceCell<T>>>>;
 
 /// Held by whoever did the work: the result stays shared until this is dropped. Keep it until the result can be found
 /// elsewhere, or the work may be done again.
-pub(crate) struct Landing<'a, T> {
-    flights: &'a Flights<T>,
+pub(crate) struct Landing<T> {
+    flights: Flights<T>,
     key: Key,
 }
 
-impl<T> Drop for Landing<'_, T> {
+impl<T> Drop for Landing<T> {
     fn drop(&mut self) {
         self.flights.shard(self.key).lock().unwrap_or_else(PoisonError::into_inner).remove(&self.key);
     }
@@ -29,22 +29,22 @@ impl<T> Drop for Landing<'_, T> {
 
 impl<T> Flights<T> {
     pub fn new() -> Self {
-        Self { shards: std::iter::repeat_with(Mutex::default).take(SHARDS).collect() }
+        Self(std::iter::repeat_with(Mutex::default).take(SHARDS).collect())
     }
 
-    fn shard(&self, key: Key) -> &Mutex<HashMap<Key, Arc<OnceCell<T>>>> {
-        &self.shards[usize::from(key.0[0]) % SHARDS]
+    fn shard(&self, key: Key) -> &Shard<T> {
+        &self.0[usize::from(key.0[0]) % SHARDS]
     }
 }
 
 impl<T: Clone> Flights<T> {
     /// Does the work, or waits for whoever is doing it. Who did it gets a [`Landing`].
-    pub async fn join(&self, key: Key, work: impl Future<Output = T>) -> (T, Option<Landing<'_, T>>) {
+    pub async fn join(&self, key: Key, work: impl Future<Output = T>) -> (T, Option<Landing<T>>) {
         let cell = self.shard(key).lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default().clone();
         let mut landing = None;
         let result = cell
             .get_or_init(|| async {
-                landing = Some(Landing { flights: self, key });
+                landing = Some(Landing { flights: Self(self.0.clone()), key });
                 work.await
             })
             .await

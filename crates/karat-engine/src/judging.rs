@@ -5,12 +5,14 @@ use std::sync::Arc;
 
 use futures::future::join_all;
 use karat_scoring::judge::JudgeInput;
+use karat_store::Receipt;
 use karat_types::{CellCost, CellError, CellRecord, CellStatus, JudgmentRecord, Key, Money, Record, Round, Score};
 use serde_json::Value;
 
 use crate::calls::{Tally, Target};
-use crate::cell::Workshop;
+use crate::cell::{Trail, Workshop};
 use crate::chain::Unmade;
+use crate::flights::Landing;
 use crate::history::Place;
 use crate::identity::{judgment_key, subject_key};
 use crate::row::Row;
@@ -22,23 +24,36 @@ pub(crate) struct Judged {
     pub left: bool,
 }
 
+/// A judgment on its way to disk, where it is.
+type Recorded = (Judged, Option<Receipt>, Option<Landing<Arc<JudgmentRecord>>>);
+
 impl Workshop {
-    pub async fn judge(&self, row: &Row, record: &CellRecord, present: &[(u16, u16)]) -> Judged {
+    /// Makes the judgments that are not `present`; what is on its way to disk is added to the trail.
+    pub async fn judge(
+        &self,
+        row: &Row,
+        record: &CellRecord,
+        present: &[(u16, u16)],
+        trail: &mut Trail,
+    ) -> Judged {
         let (CellStatus::Ok, Some(output)) = (record.status, &record.output) else { return Judged::default() };
         let (_, system, _) = self.plan.place(record.ordinal);
         let judges = self.systems.judges.iter().filter(|judge| judge.is_asked(system));
         let wanted = judges.filter(|judge| !present.contains(&(judge.scorer, judge.judge)));
         let results = join_all(wanted.map(|judge| self.judgment(row, record, output, judge))).await;
-        results.into_iter().fold(Judged::default(), |all, one| Judged {
-            unscored: all.unscored || one.unscored,
-            left: all.left || one.left,
-        })
+        let mut all = Judged::default();
+        for (one, receipt, landing) in results {
+            all.unscored |= one.unscored;
+            all.left |= one.left;
+            trail.receipts.extend(receipt);
+            trail.judgments.extend(landing);
+        }
+        all
     }
 
-    async fn judgment(&self, row: &Row, record: &CellRecord, output: &Value, judge: &ReadyJudge) -> Judged {
-        let Ok((other, paid)) = self.other(row, record.ordinal, judge).await else {
-            return Judged { unscored: true, left: true };
-        };
+    async fn judgment(&self, row: &Row, record: &CellRecord, output: &Value, judge: &ReadyJudge) -> Recorded {
+        let left = (Judged { unscored: true, left: true }, None, None);
+        let Ok((other, paid)) = self.other(row, record.ordinal, judge).await else { return left };
         let subject = subject_key(record.output_hash, other.as_deref());
         let key = judgment_key(judge.identity, subject, row.digests.get(&self.systems.reads, judge.reads));
         let made = pin!(self.judge_once(key, row, output, other.as_deref(), judge));
@@ -50,16 +65,15 @@ impl Workshop {
         }
         judgment.cost.paid += paid;
         if judgment.error.as_ref().is_some_and(CellError::is_stop) {
-            return Judged { unscored: true, left: true };
+            return left;
         }
         let unscored = judgment.error.is_some() || judgment.scores.iter().any(|(_, score)| score.is_unscored());
-        let appended = self.ledger.append(vec![Record::Judgment(self.systems.privacy.judgment(judgment))]).await;
-        drop(landing);
+        let appended = self.ledger.append_later(vec![Record::Judgment(self.systems.privacy.judgment(judgment))]).await;
         match appended {
-            Ok(()) => Judged { unscored, left: false },
+            Ok(receipt) => (Judged { unscored, left: false }, Some(receipt), landing),
             Err(error) => {
                 self.stop.fail(error.to_string());
-                Judged { unscored, left: true }
+                left
             }
         }
     }

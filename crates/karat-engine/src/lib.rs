@@ -8,8 +8,9 @@
 //!    in this run's work under way, then in the store. What is missing is made.
 //! 3. A step is a sans-IO machine (`steps`); `calls` answers what it asks: from the ledger if an earlier part of
 //!    the run has paid it, else from the provider, within slots and budget.
-//! 4. A call's record is on disk before its answer is read; the cell's record, with its deterministic scores, is on
-//!    disk before it is judged or shown; each judgment (`judging`) has a record of its own.
+//! 4. A call's record is on disk before its answer is read. The records of the cell, with its deterministic scores, and of
+//!    its judgments (`judging`) follow with the next call's; nobody waits for them, and only then is the cell shown
+//!    (`progress`).
 //!
 //! The engine reads no clock but tokio's, no environment and no random source, and it prints nothing.
 
@@ -28,6 +29,7 @@ mod judging;
 mod lengths;
 mod parts;
 mod privacy;
+mod progress;
 mod row;
 mod run;
 mod services;

@@ -1,14 +1,15 @@
 //! The run: rows in plan order, cells of many rows at once, everything recorded.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
+use futures::future::join;
 use karat_providers::{Providers, Services};
 use karat_store::{Finished, Ledger, Store, StoredRun};
 use karat_suite::{DatasetError, Files, Plan};
 use karat_types::{
-    CellError, CellProgress, CellRecord, CellStatus, Clock, Event, Moment, Money, Observer, PlanHeader, Record,
-    ReuseLabel, RunStatus, Sample, SampleRecord,
+    CellError, CellRecord, CellStatus, Clock, Event, Moment, Money, Observer, PlanHeader, Record, RunStatus, Sample,
+    SampleRecord,
 };
 use tokio::sync::{Mutex, mpsc};
 use tokio::task::JoinSet;
@@ -18,10 +19,11 @@ use crate::EngineError;
 use crate::budget::Budget;
 use crate::calllog::CallLog;
 use crate::calls::Calls;
-use crate::cell::{Before, CellDone, Stage, Workshop};
+use crate::cell::{Before, CellDone, Stage, Trail, Workshop};
 use crate::files::Library;
 use crate::flights::Flights;
 use crate::history::Earlier;
+use crate::progress::{Ended, Progress, TRAILING};
 use crate::row::Row;
 use crate::stop::Stop;
 use crate::systems::Systems;
@@ -114,7 +116,7 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
     });
     let done = finished.cells.iter().filter(|ordinal| before(&workshop, &finished, *ordinal).is_none()).count() as u64;
     job.observer.on(&Event::Started { run: &job.run, cells: total, done });
-    let progress = Arc::new(Progress { observer: job.observer.clone(), done: AtomicU64::new(done), total });
+    let progress = Progress::new(job.observer.clone(), done, total);
     let broken = dispatch(&job.plan, &workshop, &progress, &finished).await;
     workshop.calls.release().await;
     services.stop().await;
@@ -142,13 +144,6 @@ async fn start(providers: &Providers, plan: &PlanHeader, stop: &Stop) -> Result<
     }
 }
 
-/// Counts finished cells and tells the observer.
-struct Progress {
-    observer: Arc<dyn Observer>,
-    done: AtomicU64,
-    total: u64,
-}
-
 /// A cell that is to be made, or finished.
 struct Work {
     row: Arc<Row>,
@@ -156,31 +151,39 @@ struct Work {
     before: Before,
 }
 
-/// Sends cells down the lanes until the rows end or the run is stopped.
+/// Sends cells down the lanes until the rows end or the run is stopped, and tells of each when it is on disk.
 async fn dispatch(
     plan: &Plan,
     workshop: &Arc<Workshop>,
-    progress: &Arc<Progress>,
+    progress: &Progress,
     finished: &Finished,
 ) -> Result<(), EngineError> {
-    // Cells that wait for the ledger or are being scored hold no call slot, so more cells than calls are under way.
+    // Cells that are being scored hold no call slot, so more cells than calls are under way.
     let most = 2 * u64::from(workshop.plan.run.max_concurrency.max(1));
     let (sender, cells) = mpsc::channel(ROWS_AHEAD);
+    let (ended, followed) = mpsc::channel(TRAILING);
     let cells = Arc::new(Mutex::new(cells));
     let mut lanes: JoinSet<()> =
-        (0..most.min(workshop.plan.cells())).map(|_| lane(workshop.clone(), progress.clone(), cells.clone())).collect();
-    drop(cells);
-    let mut result = feed(plan, workshop, progress, finished, sender).await;
-    while let Some(joined) = lanes.join_next().await {
-        if let Err(error) = joined {
-            result = Err(EngineError::Bug(error.to_string()));
+        (0..most.min(workshop.plan.cells())).map(|_| lane(workshop.clone(), cells.clone(), ended.clone())).collect();
+    drop((cells, ended));
+    let work = async {
+        let mut result = feed(plan, workshop, progress, finished, sender).await;
+        while let Some(joined) = lanes.join_next().await {
+            if let Err(error) = joined {
+                result = Err(EngineError::Bug(error.to_string()));
+            }
         }
-    }
+        if let Err(error) = workshop.ledger.flush().await {
+            workshop.stop.fail(error.to_string());
+        }
+        result
+    };
+    let (result, ()) = join(work, progress.follow(workshop, followed)).await;
     result
 }
 
 /// Makes one cell after the other.
-async fn lane(workshop: Arc<Workshop>, progress: Arc<Progress>, cells: Arc<Mutex<mpsc::Receiver<Work>>>) {
+async fn lane(workshop: Arc<Workshop>, cells: Arc<Mutex<mpsc::Receiver<Work>>>, ended: mpsc::Sender<Ended>) {
     loop {
         let next = cells.lock().await.recv().await;
         let Some(Work { row, ordinal, before }) = next else { return };
@@ -189,7 +192,11 @@ async fn lane(workshop: Arc<Workshop>, progress: Arc<Progress>, cells: Arc<Mutex
         }
         let started = Instant::now();
         let done = workshop.cell(&row, ordinal, before).await;
-        progress.cell(&workshop, &row.sample.id, &done, started);
+        if let Some(cell) = Ended::new(row.sample.id.clone(), done, started.elapsed())
+            && ended.send(cell).await.is_err()
+        {
+            return;
+        }
     }
 }
 
@@ -280,8 +287,9 @@ async fn report_broken(
             return false;
         }
         for record in cells {
-            let done = CellDone { record, unscored: false, left: false };
-            progress.cell(workshop, &id, &done, Instant::now());
+            let done = CellDone { record, unscored: false, left: false, trail: Trail::default() };
+            let cell = Ended::new(id.as_str().into(), done, Duration::ZERO);
+            cell.iter().for_each(|cell| progress.tell(workshop, cell));
         }
     }
     true
@@ -300,7 +308,7 @@ fn row_is_finished(workshop: &Workshop, finished: &Finished, first: u64, per_row
     (first..first + per_row).all(|ordinal| before(workshop, finished, ordinal).is_none())
 }
 
-/// Tells the ledger of the samples before any of their cells. `false` when it cannot be written.
+/// Tells the ledger of the samples, which it writes before any of their cells. `false` when it cannot be written.
 async fn announce(workshop: &Workshop, samples: &[Sample]) -> bool {
     if samples.is_empty() {
         return true;
@@ -315,8 +323,8 @@ async fn announce(workshop: &Workshop, samples: &[Sample]) -> bool {
             reads: workshop.systems.all_reads.digests(sample),
         })
     });
-    match workshop.ledger.append(records.collect()).await {
-        Ok(()) => true,
+    match workshop.ledger.append_later(records.collect()).await {
+        Ok(_) => true,
         Err(error) => {
             workshop.stop.fail(error.to_string());
             false
@@ -341,27 +349,4 @@ fn before(workshop: &Workshop, finished: &Finished, ordinal: u64) -> Option<Befo
     });
     let stage = if is_unscored { Stage::Made } else { Stage::Recorded };
     (is_unscored || !no_output && !open.is_empty()).then_some(Before { stage, judgments: present })
-}
-
-impl Progress {
-    fn cell(&self, workshop: &Workshop, sample: &str, done: &CellDone, started: Instant) {
-        if done.left {
-            return;
-        }
-        let (_, system, trial) = workshop.plan.place(done.record.ordinal);
-        let system = &workshop.systems.systems[system];
-        self.observer.on(&Event::CellFinished(CellProgress {
-            done: self.done.fetch_add(1, Ordering::Relaxed) + 1,
-            total: self.total,
-            sample,
-            model: system.model.as_ref().map(|model| model.id.as_str()),
-            variant: &system.variant,
-            trial,
-            status: done.record.status,
-            unscored: done.unscored && done.record.status == CellStatus::Ok,
-            reuse: if done.record.reused { ReuseLabel::Reused } else { ReuseLabel::Fresh },
-            duration_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
-            error: done.record.error.as_ref(),
-        }));
-    }
 }

@@ -124,7 +124,30 @@ impl Ledger {
         if records.is_empty() {
             return Ok(());
         }
-        self.hand_over(Work::Append(Box::new(Encoded::new(&records)?))).await
+        self.hand_over(Work::Append(Box::new(Encoded::new(&records)?))).await?.on_disk().await
+    }
+
+    /// As [`Ledger::append`], for records that nobody needs to be on disk at once: they are written with the next records
+    /// that somebody waits for, once many of them have come together, or when [`Ledger::flush`] asks for it. A commit
+    /// costs nearly the same for one record as for a hundred.
+    ///
+    /// # Errors
+    /// As [`Ledger::append`]; what goes wrong later the receipt says.
+    pub async fn append_later(&self, records: Vec<Record>) -> Result<Receipt, LedgerError> {
+        let work = Work::Append(Box::new(Encoded::new(&records)?));
+        let (batch, receipt) = self.batch(work)?;
+        if self.store.0.put_off(batch) {
+            self.flush().await?;
+        }
+        Ok(receipt)
+    }
+
+    /// Has everything written that was put off, without waiting until it is.
+    ///
+    /// # Errors
+    /// As [`Ledger::append`].
+    pub async fn flush(&self) -> Result<(), LedgerError> {
+        Ok(self.store.0.hand_over(None).await?)
     }
 
     /// Writes how the run ended, behind everything appended before.
@@ -132,17 +155,34 @@ impl Ledger {
     /// # Errors
     /// As [`Ledger::append`].
     pub async fn finish(&self, status: RunStatus, at: Moment) -> Result<(), LedgerError> {
-        self.hand_over(Work::Finish { status, at }).await
+        self.hand_over(Work::Finish { status, at }).await?.on_disk().await
     }
 
-    async fn hand_over(&self, work: Work) -> Result<(), LedgerError> {
+    async fn hand_over(&self, work: Work) -> Result<Receipt, LedgerError> {
+        let (batch, receipt) = self.batch(work)?;
+        self.store.0.hand_over(Some(batch)).await?;
+        Ok(receipt)
+    }
+
+    fn batch(&self, work: Work) -> Result<(Batch, Receipt), LedgerError> {
         if let Some(why) = self.run.failed.get() {
             return Err(why.clone());
         }
-        let inbox = self.store.0.inbox().ok_or(StoreError::Closed)?;
         let (done, outcome) = oneshot::channel();
-        let batch = Batch { run: Arc::clone(&self.run), work, done };
-        inbox.send(batch).await.map_err(|_| StoreError::Closed)?;
-        outcome.await.map_err(|_| StoreError::Closed)?
+        Ok((Batch { run: Arc::clone(&self.run), work, done }, Receipt(outcome)))
+    }
+}
+
+/// What became of records that were handed over.
+#[derive(Debug)]
+pub struct Receipt(oneshot::Receiver<Result<(), LedgerError>>);
+
+impl Receipt {
+    /// Returns when the records are on disk.
+    ///
+    /// # Errors
+    /// They were not written.
+    pub async fn on_disk(self) -> Result<(), LedgerError> {
+        self.0.await.map_err(|_| StoreError::Closed)?
     }
 }

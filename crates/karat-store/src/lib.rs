@@ -40,7 +40,7 @@ pub use calllog::Reservation;
 pub use error::{LedgerError, StoreError};
 pub use finished::{Finished, Judged, OrdinalSet};
 pub use journal::JournalEntry;
-pub use ledger::Ledger;
+pub use ledger::{Ledger, Receipt};
 pub use lookup::Stored;
 pub use prune::Pruned;
 pub use rows::StoredRun;

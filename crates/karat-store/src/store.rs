@@ -11,7 +11,7 @@ use crate::cache::SectionCache;
 use crate::error::ReadFailure;
 use crate::reuse::KnownKeys;
 use crate::section::SectionWriter;
-use crate::writer::{Batch, Writer};
+use crate::writer::{Batch, PutOff, Writer};
 use crate::{StoreError, StoreUrl, claim, folder, schema};
 
 /// Appends that may wait for the writer; with more, [`crate::Ledger::append`] waits to hand over.
@@ -35,7 +35,8 @@ pub(crate) struct Inner {
     pub known_keys: Arc<KnownKeys>,
     /// The writing connection: the writer's thread locks it for a commit, `begin` and `reopen` for a statement.
     writing: Arc<Mutex<Connection>>,
-    inbox: Option<mpsc::Sender<Batch>>,
+    inbox: Option<mpsc::Sender<Vec<Batch>>>,
+    put_off: Arc<Mutex<PutOff>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -54,8 +55,10 @@ impl Store {
         let writing = Arc::new(Mutex::new(schema::open_writer(path)?));
         drop(guard);
         let known_keys = Arc::<KnownKeys>::default();
+        let put_off = Arc::<Mutex<PutOff>>::default();
         let writer = Writer {
             path: path.to_owned(),
+            put_off: Arc::clone(&put_off),
             known_keys: Arc::clone(&known_keys),
             connection: Arc::clone(&writing),
             sections: SectionWriter::new().map_err(not_opened)?,
@@ -72,6 +75,7 @@ impl Store {
             known_keys,
             writing,
             inbox: Some(inbox),
+            put_off,
             thread: Some(thread),
         })))
     }
@@ -107,9 +111,22 @@ impl Store {
 }
 
 impl Inner {
-    /// Where appends are handed over; `None` once the store is closing.
-    pub fn inbox(&self) -> Option<&mpsc::Sender<Batch>> {
-        self.inbox.as_ref()
+    /// Keeps an append for later. Says whether so much has come together that it should be handed over.
+    pub fn put_off(&self, batch: Batch) -> bool {
+        lock(&self.put_off).add(batch)
+    }
+
+    /// Hands over what was put off, and an append behind it.
+    pub async fn hand_over(&self, batch: Option<Batch>) -> Result<(), StoreError> {
+        let inbox = self.inbox.as_ref().ok_or(StoreError::Closed)?;
+        let place = inbox.reserve().await.map_err(|_| StoreError::Closed)?;
+        // Sent under the lock, so that nothing overtakes what was appended before it.
+        let mut put_off = lock(&self.put_off);
+        let batches: Vec<Batch> = put_off.take().into_iter().chain(batch).collect();
+        if !batches.is_empty() {
+            place.send(batches);
+        }
+        Ok(())
     }
 }
 

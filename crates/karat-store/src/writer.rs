@@ -2,11 +2,12 @@
 //!
 //! Appends wait in a bounded channel. The writer takes what is there, up to [`GROUP_RECORDS`] records or
 //! [`GROUP_BYTES`], writes it as one transaction — a block and its rows for each run in it — and answers every waiter
-//! once the commit is on disk. While it commits, the next group gathers; under load it gathers a moment longer.
+//! once the commit is on disk. While it commits, the next group gathers; under load it gathers a moment longer. Appends
+//! that nobody waits for gather beside the channel, until one that somebody waits for takes them along.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use karat_types::{Moment, RunStatus};
@@ -18,6 +19,7 @@ use crate::encode::Encoded;
 use crate::error::Attempt;
 use crate::reuse::KnownKeys;
 use crate::section::{Entries, SectionWriter};
+use crate::store::lock;
 use crate::{LedgerError, StoreError, calllog, reuse, schema, totals};
 
 /// A group is written when it has so many records: 256 cells of one call each.
@@ -32,6 +34,32 @@ const BUSY_RECORDS: usize = 16;
 /// So long they are waited for then. A commit costs nearly the same for one record as for a hundred, so under load this
 /// halves what recording costs; a caller waits longer by about one commit, and where there is no load nobody waits.
 const LINGER: Duration = Duration::from_millis(1);
+
+/// So many records are put off at most, and so many bytes.
+const PUT_OFF_RECORDS: usize = 256;
+const PUT_OFF_BYTES: usize = 1 << 20;
+
+/// Appends that nobody waits for, in their order.
+#[derive(Debug, Default)]
+pub(crate) struct PutOff {
+    batches: Vec<Batch>,
+    records: usize,
+    size: usize,
+}
+
+impl PutOff {
+    /// Adds one, and says whether there is no room for more.
+    pub fn add(&mut self, batch: Batch) -> bool {
+        self.records += batch.records();
+        self.size += batch.size();
+        self.batches.push(batch);
+        self.records >= PUT_OFF_RECORDS || self.size >= PUT_OFF_BYTES
+    }
+
+    pub fn take(&mut self) -> Vec<Batch> {
+        std::mem::take(self).batches
+    }
+}
 
 /// A run as its writer knows it.
 #[derive(Debug)]
@@ -87,14 +115,15 @@ impl Batch {
 /// Owns the writing side of a store.
 pub(crate) struct Writer {
     pub path: PathBuf,
+    pub put_off: Arc<Mutex<PutOff>>,
     pub known_keys: Arc<KnownKeys>,
     pub connection: Arc<Mutex<Connection>>,
     pub sections: SectionWriter,
 }
 
 impl Writer {
-    /// Writes until every sender is gone and the channel is empty.
-    pub fn run(mut self, mut inbox: mpsc::Receiver<Batch>) {
+    /// Writes until every sender is gone and the channel is empty, and then what is still put off.
+    pub fn run(mut self, mut inbox: mpsc::Receiver<Vec<Batch>>) {
         let mut is_busy = false;
         loop {
             // What came while the last group was written: more of it is on its way.
@@ -102,20 +131,27 @@ impl Writer {
             if is_busy && waiting.is_some() {
                 std::thread::sleep(LINGER);
             }
-            let Some(first) = waiting.or_else(|| inbox.blocking_recv()) else { return };
-            let (group, refused) = gather(first, &mut inbox);
-            is_busy = group.iter().map(Batch::records).sum::<usize>() >= BUSY_RECORDS;
-            for (batch, why) in refused {
-                batch.answer(Err(why));
-            }
-            let outcome = self.write(&group).map_err(LedgerError::from);
-            for batch in group {
-                if let Err(error) = &outcome {
-                    let _ = batch.run.failed.set(error.clone());
-                }
-                batch.answer(outcome.clone());
-            }
+            let Some(first) = waiting.or_else(|| inbox.blocking_recv()) else { break };
+            is_busy = self.commit(gather(first, &mut inbox)) >= BUSY_RECORDS;
         }
+        let rest = lock(&self.put_off).take();
+        self.commit(gather(rest, &mut inbox));
+    }
+
+    /// Writes a group and tells everybody. Returns the number of its records.
+    fn commit(&mut self, (group, refused): (Vec<Batch>, Vec<(Batch, LedgerError)>)) -> usize {
+        let records = group.iter().map(Batch::records).sum();
+        for (batch, why) in refused {
+            batch.answer(Err(why));
+        }
+        let outcome = self.write(&group).map_err(LedgerError::from);
+        for batch in group {
+            if let Err(error) = &outcome {
+                let _ = batch.run.failed.set(error.clone());
+            }
+            batch.answer(outcome.clone());
+        }
+        records
     }
 
     fn write(&mut self, group: &[Batch]) -> Result<(), StoreError> {
@@ -126,7 +162,7 @@ impl Writer {
         // Compressed before the lock is taken: other processes wait only for the writing itself.
         let blocks = Block::of_runs(group, &mut self.sections)
             .map_err(|error| StoreError::OutOfRange(format!("a block of records: {error}")))?;
-        let connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
+        let connection = lock(&self.connection);
         let transaction = begin(&connection, attempt)?;
         let inserted = blocks.iter().map(|block| Ok((block.insert(&transaction)?, &*block.reuse)));
         let inserted = inserted.collect::<rusqlite::Result<Vec<_>>>().map_err(|error| attempt.failed(error))?;
@@ -145,16 +181,18 @@ impl Writer {
 }
 
 /// Takes what waits, up to the size of a group, and sets apart what belongs to a run that has failed.
-fn gather(first: Batch, inbox: &mut mpsc::Receiver<Batch>) -> (Vec<Batch>, Vec<(Batch, LedgerError)>) {
+fn gather(first: Vec<Batch>, inbox: &mut mpsc::Receiver<Vec<Batch>>) -> (Vec<Batch>, Vec<(Batch, LedgerError)>) {
     let (mut group, mut refused) = (Vec::new(), Vec::new());
     let (mut records, mut size) = (0, 0);
     let mut next = Some(first);
-    while let Some(batch) = next {
-        records += batch.records();
-        size += batch.size();
-        match batch.run.failed.get().cloned() {
-            None => group.push(batch),
-            Some(why) => refused.push((batch, why)),
+    while let Some(batches) = next {
+        for batch in batches {
+            records += batch.records();
+            size += batch.size();
+            match batch.run.failed.get().cloned() {
+                None => group.push(batch),
+                Some(why) => refused.push((batch, why)),
+            }
         }
         next = if records < GROUP_RECORDS && size < GROUP_BYTES { inbox.try_recv().ok() } else { None };
     }
