@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use karat_stats::interval::Level;
-use karat_types::{CellRow, CellStatus, PlanHeader, RunHeader, RunRows, RunStatus, ScorerKind};
+use karat_types::{CellRow, CellStatus, NoteKind, PlanHeader, RunHeader, RunRows, RunStatus, ScorerKind};
 use serde_json::Value;
 
 use crate::AnalysisError;
@@ -257,6 +257,14 @@ fn warnings(findings: &Findings, unknown: &[String]) -> Vec<String> {
             "Cells graded by one judge although a consensus was asked for: {single}. Their single scores stand."
         ));
     }
+    let kinds = findings.notes().map_or(&[][..], |notes| &notes.kinds);
+    warnings.extend(kinds.iter().find(|note| note.kind == NoteKind::Breach).map(|breach| {
+        format!(
+            "Calls with more usage than was reserved for them: {}. Such a provider can go beyond a budget; the first: \
+             {}, sample {}.",
+            breach.times, breach.example, breach.sample
+        )
+    }));
     let clusters: std::collections::BTreeSet<u32> =
         (0..findings.samples()).map(|sample| findings.table.cluster(sample)).take(100_000).collect();
     if findings.table.is_clustered() && clusters.len() < FEW_CLUSTERS {

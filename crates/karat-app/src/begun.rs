@@ -13,8 +13,9 @@ use crate::{AppError, Invocation};
 pub(crate) struct Begun {
     /// What it was started with.
     pub invocation: Invocation,
-    /// What it was expected to cost if nothing had been there, on conservative assumptions.
+    /// What it was expected to cost if nothing had been there, on conservative assumptions: at the most, and at least.
     pub estimate: Money,
+    pub estimate_low: Money,
     /// The same for one cell, by system; `None` where a price is unknown.
     pub estimate_per_cell: Vec<Option<Money>>,
     /// What it is held to.
@@ -43,7 +44,7 @@ pub(crate) fn known_estimate(store: &Store, plan: &PlanHeader) -> Result<Option<
     let begun = header.and_then(|header| serde_json::from_value::<Begun>(header.invocation).ok());
     Ok(begun
         .filter(|begun| begun.estimate_per_cell.len() == plan.systems.len())
-        .map(|begun| Afresh { total: begun.estimate, per_cell: begun.estimate_per_cell }))
+        .map(|begun| Afresh { total: (begun.estimate_low, begun.estimate), per_cell: begun.estimate_per_cell }))
 }
 
 /// A run is gone on with only under the plan that it was begun with.

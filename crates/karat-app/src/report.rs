@@ -123,7 +123,11 @@ impl App {
         let failures = failures(header, findings, &rules);
         let exit = exit(&failures, &rules, &verdicts, &flags);
         let verdicts = if canonical { verdicts.steady(&findings.plan) } else { verdicts };
-        let estimate = begun.map(|begun| Estimate { total: begun.estimate, per_cell: begun.estimate_per_cell });
+        let estimate = begun.map(|begun| Estimate {
+            least: begun.estimate_low,
+            total: begun.estimate,
+            per_cell: begun.estimate_per_cell,
+        });
         Ok((Context { estimate, canonical, verdicts, verdict_note, failures, files: Vec::new() }, exit))
     }
 

@@ -198,7 +198,8 @@ impl App {
             None => {
                 let begun = Begun {
                     invocation: Invocation { as_of: plan.header.as_of.clone(), ..invocation.clone() },
-                    estimate: estimate.afresh.total,
+                    estimate: estimate.afresh.total.1,
+                    estimate_low: estimate.afresh.total.0,
                     estimate_per_cell: estimate.afresh.per_cell.clone(),
                     rules,
                     score_of: found.outputs.as_ref().map(|run| run.header().id.clone()),
@@ -225,7 +226,9 @@ impl App {
             .enable_all()
             .build()
             .map_err(|error| AppError::harness(format!("starting the runtime: {error}")))?;
-        let outcome = runtime.block_on(execute(job))?;
+        // On a worker: this thread would be woken for every row and cell.
+        let outcome = runtime.block_on(async { tokio::spawn(execute(job)).await });
+        let outcome = outcome.map_err(|error| AppError::harness(format!("{error}; this is a bug in karat")))??;
         if let Some(failure) = recorder.and_then(|recorder| recorder.failure()) {
             return Err(AppError::harness(failure).hint("make room and record again"));
         }
@@ -290,7 +293,7 @@ impl App {
     /// Connects the models that will be called; a key is wanted only for those.
     fn connect(&self, plan: &Plan, estimate: &Estimate) -> Result<Providers, AppError> {
         let header = &plan.header;
-        let called = |spec: &&ModelSpec| estimate.models.iter().any(|model| model.id == spec.id && model.calls.1 > 0);
+        let called = |spec: &&ModelSpec| estimate.models.iter().any(|model| model.id == spec.id);
         let mut models: Vec<ModelSpec> = Vec::new();
         for spec in header.models.iter().chain(&header.judges).filter(called) {
             if !models.iter().any(|known| known.id == spec.id) {

@@ -182,7 +182,10 @@ impl Calls {
     }
 
     async fn answer(&self, owner: Key, asks: Vec<Ask>, target: Option<&Target>, tally: &mut Tally) -> Vec<Answer> {
-        let made = join_all(asks.iter().map(|ask| self.one(owner, ask, target))).await;
+        let made = match &asks[..] {
+            [only] => vec![self.one(owner, only, target).await],
+            several => join_all(several.iter().map(|ask| self.one(owner, ask, target))).await,
+        };
         let mut slowest = 0.0_f64;
         let mut answers = Vec::with_capacity(made.len());
         for (ask, made) in asks.into_iter().zip(made) {

@@ -41,7 +41,7 @@ pub struct Estimate {
     pub judgments_fresh: u64,
     /// Judgments that exist.
     pub judgments_reused: u64,
-    /// By model, the matrix's first, then judges.
+    /// By model that may be called, the matrix's first, then judges. One that shares all its calls with others has none.
     pub models: Vec<ModelEstimate>,
     /// What the plan would cost if nothing of it were there.
     pub afresh: Afresh,
@@ -51,8 +51,8 @@ pub struct Estimate {
 /// the plan.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Afresh {
-    /// The whole plan, where prices are known.
-    pub total: Money,
+    /// The whole plan, where prices are known: at least and at most.
+    pub total: (Money, Money),
     /// A cell on average, by system; `None` where a price is unknown.
     pub per_cell: Vec<Option<Money>>,
 }
@@ -443,7 +443,8 @@ impl Walk<'_> {
         };
         let mut estimate = Estimate { models: models(&self.now), ..self.estimate };
         if let Some(AfreshSums { sums, by_system }) = &self.afresh {
-            let total = models(sums).iter().filter_map(|model| model.cost).map(|(_, most)| most).sum();
+            let costs = models(sums).into_iter().filter_map(|model| model.cost);
+            let total = costs.fold(Default::default(), |sum: (Money, Money), it| (sum.0 + it.0, sum.1 + it.1));
             let cells = header.systems.iter().map(|system| i128::from(header.dataset.rows) * i128::from(system.trials));
             let per_cell = by_system.iter().zip(cells).map(|(sum, cells)| sum.map(|sum| Money(sum.0 / cells.max(1))));
             estimate.afresh = Afresh { total, per_cell: per_cell.collect() };
@@ -455,12 +456,16 @@ impl Walk<'_> {
 impl Sums {
     fn add(&mut self, needed: &[Needed]) {
         for Needed { key, who, sum, .. } in needed {
-            if key.is_some_and(|key| !self.planned.insert(seed_of(key))) {
-                continue;
-            }
+            let is_first = key.is_none_or(|key| self.planned.insert(seed_of(key)));
             match who {
-                Who::Model(model) => self.models.entry((key.is_none(), model.id.clone())).or_default().add(sum),
-                Who::Outside(kind) => *self.outside.entry(kind).or_default() += 1,
+                Who::Model(model) => {
+                    // Of several models that share a call, whoever comes first makes it.
+                    let asked = self.models.entry((key.is_none(), model.id.clone())).or_default();
+                    if is_first {
+                        asked.add(sum);
+                    }
+                }
+                Who::Outside(kind) => *self.outside.entry(kind).or_default() += u64::from(is_first),
             }
         }
     }

@@ -29,13 +29,7 @@ type Recorded = (Judged, Option<Receipt>, Option<Landing<Arc<JudgmentRecord>>>);
 
 impl Workshop {
     /// Makes the judgments that are not `present`; what is on its way to disk is added to the trail.
-    pub async fn judge(
-        &self,
-        row: &Row,
-        record: &CellRecord,
-        present: &[(u16, u16)],
-        trail: &mut Trail,
-    ) -> Judged {
+    pub async fn judge(&self, row: &Row, record: &CellRecord, present: &[(u16, u16)], trail: &mut Trail) -> Judged {
         let (CellStatus::Ok, Some(output)) = (record.status, &record.output) else { return Judged::default() };
         let (_, system, _) = self.plan.place(record.ordinal);
         let judges = self.systems.judges.iter().filter(|judge| judge.is_asked(system));

@@ -6,6 +6,8 @@ use karat_analysis::compare::ComparedMetric;
 use karat_analysis::power::MetricPower;
 use karat_types::{Better, MetricSpec, Money};
 
+use crate::report::Estimate;
+
 /// Something whose numbers have a scale.
 pub(crate) trait Scaled {
     /// Lowest and highest possible value, where it has them.
@@ -185,6 +187,15 @@ pub(crate) fn usd(amount: Option<f64>) -> String {
 /// An amount of money as dollars.
 pub(crate) fn money(amount: Option<Money>) -> String {
     usd(amount.map(Money::usd))
+}
+
+/// What a run was expected to cost, as a range.
+pub(crate) fn estimate(estimate: Option<&Estimate>) -> String {
+    let most = money(estimate.map(|it| it.total));
+    match estimate.filter(|it| Money::ZERO < it.least && it.least < it.total) {
+        Some(range) => format!("{} to {most}", money(Some(range.least))),
+        None => most,
+    }
 }
 
 /// A whole number with its thousands apart.

@@ -9,7 +9,9 @@ use karat_types::{Better, CellRow, Money, RowError, RunRows};
 /// What the plan expected the run to cost, as if nothing had been stored before.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Estimate {
-    /// All cells and judgments, on conservative assumptions.
+    /// All cells and judgments at least: replies as short as they may be.
+    pub least: Money,
+    /// All cells and judgments at the most, on conservative assumptions.
     pub total: Money,
     /// One cell with its judgments, by system; `None` where a price is unknown.
     pub per_cell: Vec<Option<Money>>,

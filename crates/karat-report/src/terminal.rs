@@ -165,10 +165,9 @@ fn errors(report: Report<'_>) -> Vec<String> {
 
 fn cost(report: Report<'_>) -> String {
     let spend = report.findings.run.spend;
-    let estimate = report.context.estimate.as_ref().map(|it| it.total);
     format!(
         "cost: {} estimated, {} at list price, {} paid; {} tokens of systems, {} of judges",
-        figures::money(estimate),
+        figures::estimate(report.context.estimate.as_ref()),
         figures::money(spend.cost()),
         figures::money(Some(spend.paid())),
         count(spend.extraction.usage.total()),

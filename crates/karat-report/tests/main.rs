@@ -34,7 +34,11 @@ impl Example {
     fn of(run: MemoryRun) -> Self {
         let findings = analyse(&run, &Options::default()).unwrap();
         let context = Context {
-            estimate: Some(Estimate { total: Money(750_000_000), per_cell: vec![Some(Money(12_500_000)); 10] }),
+            estimate: Some(Estimate {
+                least: Money(75_000_000),
+                total: Money(750_000_000),
+                per_cell: vec![Some(Money(12_500_000)); 10],
+            }),
             files: vec![".karat/runs/0198c2f4/report.md".to_owned(), ".karat/runs/0198c2f4/report.json".to_owned()],
             ..Context::default()
         };

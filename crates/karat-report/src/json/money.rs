@@ -39,6 +39,8 @@ impl Cost {
 pub(super) struct RunCost<'a> {
     #[serde(flatten)]
     total: Cost,
+    /// What the plan was expected to cost, at least and at most.
+    estimated_cost_range_usd: Option<[f64; 2]>,
     cost_per_cell: Option<f64>,
     cost_per_model: BTreeMap<&'a str, Option<f64>>,
     /// Null where the samples are too many to stand in the report.
@@ -66,6 +68,7 @@ impl<'a> RunCost<'a> {
             || (0..findings.samples()).map(|at| (findings.sample_id(at), findings.sample_cost(at).map(Money::usd)));
         Self {
             total: Cost::of(report, &findings.run.spend, report.context.estimate.as_ref().map(|it| it.total)),
+            estimated_cost_range_usd: report.context.estimate.as_ref().map(|it| [it.least.usd(), it.total.usd()]),
             cost_per_cell: findings.run.spend.per_cell_usd(),
             cost_per_model: groups(&findings.models),
             cost_per_sample: super::is_inline(report).then(|| samples().collect()),

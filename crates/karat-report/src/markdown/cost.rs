@@ -54,9 +54,9 @@ impl Shares {
 
 fn totals(report: Report<'_>) -> Vec<Inline> {
     let spend = report.findings.run.spend;
-    let estimate = report.context.estimate.as_ref().map(|it| it.total);
+    let estimate = figures::estimate(report.context.estimate.as_ref());
     let mut lines = vec![
-        Inline::plain("Estimated before the run: ").and_text(figures::money(estimate)),
+        Inline::plain("Estimated before the run: ").and_text(estimate),
         Inline::plain("At list price, whoever paid: ").and_text(figures::money(spend.cost())),
     ];
     if !report.context.canonical {

@@ -12,6 +12,11 @@ use crate::diagnostics::Diagnostic;
 use crate::files::Files;
 use crate::jsonl;
 
+/// Room that is made for a line before it is read, at most.
+const USUAL_LINE: usize = 16 * 1024;
+
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// Form of a dataset's files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Format {
@@ -134,14 +139,19 @@ fn lines(path: &str, mut reader: Box<dyn BufRead + Send>) -> RowStream {
     let file: Arc<str> = path.into();
     let mut line = 0;
     let mut is_over = false;
+    // Lines are as long as the longest so far, as a rule.
+    let mut room = 0;
     Box::new(std::iter::from_fn(move || {
         while !is_over {
-            let mut bytes = Vec::new();
+            let mut bytes = Vec::with_capacity(room);
             line += 1;
             match reader.read_until(b'\n', &mut bytes) {
                 Ok(0) => is_over = true,
                 Ok(_) if bytes.iter().all(u8::is_ascii_whitespace) => {}
-                Ok(_) => return Some(json_line(&file, line, &bytes)),
+                Ok(length) => {
+                    room = room.max(length).min(USUAL_LINE);
+                    return Some(json_line(&file, line, bytes));
+                }
                 Err(error) => {
                     is_over = true;
                     return Some(Err(unreadable(&file, &error)));
@@ -152,12 +162,20 @@ fn lines(path: &str, mut reader: Box<dyn BufRead + Send>) -> RowStream {
     }))
 }
 
-fn json_line(file: &Arc<str>, line: usize, bytes: &[u8]) -> RowResult {
-    let bytes = if line == 1 { bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes) } else { bytes };
-    let text = String::from_utf8_lossy(bytes).trim_end().to_owned();
-    let read = match std::str::from_utf8(bytes) {
-        Ok(line) => jsonl::strict(line),
-        Err(_) => serde_json::from_slice(bytes),
+fn json_line(file: &Arc<str>, line: usize, mut bytes: Vec<u8>) -> RowResult {
+    if line == 1 && bytes.starts_with(BYTE_ORDER_MARK) {
+        bytes.drain(..BYTE_ORDER_MARK.len());
+    }
+    let (text, read) = match String::from_utf8(bytes) {
+        Ok(mut text) => {
+            text.truncate(text.trim_end().len());
+            let read = jsonl::strict(&text);
+            (text, read)
+        }
+        Err(broken) => {
+            let text = String::from_utf8_lossy(broken.as_bytes()).trim_end().to_owned();
+            (text, serde_json::from_slice(broken.as_bytes()))
+        }
     };
     match read {
         Ok(value) => row(value, RowPlace { file: file.clone(), line, text }),

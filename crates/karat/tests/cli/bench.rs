@@ -1,6 +1,6 @@
 //! The short form of a suite, against a server.
 
-use testkit::{Echo, FakeProvider, Script};
+use testkit::{Behaviour, Echo, FakeProvider, Script};
 
 use crate::place::{Place, questions, suite};
 
@@ -91,4 +91,21 @@ fn an_affordable_budget_is_not_refused() {
     place.write("karat.yaml", &suite(&provider.base_url()));
     place.fine(&["run", "--budget-usd", "0.05"]);
     assert_eq!(provider.requests(), 20);
+}
+
+/// BY-05: a provider that counts more than was reserved for a call is named in the report, with the sample.
+#[test]
+fn usage_above_what_was_reserved_is_warned_about() {
+    let reply = r#"{"choices":[{"message":{"content":"answer"},"finish_reason":"stop"}],"usage":{"prompt_tokens":900000,"completion_tokens":9}}"#;
+    let provider = FakeProvider::start(Script::always(Behaviour::raw(200, reply))).unwrap();
+    let place = Place::new();
+    place.write("data.jsonl", &questions(2));
+    place.write("karat.yaml", &suite(&provider.base_url()));
+    place.fine(&["run", "--run-id", "a"]);
+    let report = place.report("a");
+    let warnings = report["warnings"].as_array().unwrap();
+    let breach = warnings.iter().filter_map(|it| it.as_str()).find(|it| it.contains("than was reserved")).unwrap();
+    assert!(breach.contains(": 2.") && breach.contains("mock counted more tokens"), "{breach}");
+    let page = place.fine(&["report", "a", "--format", "md", "-o", "-"]);
+    assert!(page.stdout.contains("more usage than was reserved"), "{}", page.stdout);
 }
