@@ -72,12 +72,14 @@ impl App {
             return Err(AppError::harness(format!("{} is there already", suite.display()))
                 .hint("name another folder with `-o`"));
         }
-        let (mut rows, mut replies) = (Vec::new(), Vec::new());
+        let (mut rows, mut replies, mut verdicts) = (Vec::new(), Vec::new(), 0);
         for (at, (id, result)) in ids(results).into_iter().zip(results).enumerate() {
             rows.push(row(&id, result).map_err(|what| wrong(format!("results[{at}] {what}")))?);
-            replies.extend(verdict(result).map(|verdict| json!({ "match": id, "reply": verdict })));
+            let given = verdict(result).map(|verdict| json!({ "match": id, "reply": verdict }));
+            verdicts += usize::from(given.is_some());
+            replies.extend(given.or_else(|| Some(json!({ "match": id, "error": failure(result)? }))));
         }
-        let (samples, without_verdict) = (rows.len(), rows.len() - replies.len());
+        let (samples, without_verdict) = (rows.len(), rows.len() - verdicts);
         write(folder, "data/prompts.jsonl", &lines(&rows))?;
         write(folder, "scripts/verdicts.jsonl", &lines(&replies))?;
         for name in ["models/offline.yaml", "rubrics/spans.yaml", "schemas/prompt.json", SUITE] {
@@ -161,10 +163,21 @@ fn span(span: &Value) -> Value {
     if span.is_string() { json!({ "text": span }) } else { span.clone() }
 }
 
+/// Names under which a result may hold what the judge said.
+const HOLDERS: [&str; 3] = ["judgeResult", "judge", "evaluation"];
+
+/// Why there is no verdict, in the words of the judge, else of the result.
+fn failure(result: &Value) -> Option<String> {
+    let of_judge = HOLDERS.iter().filter_map(|name| result.get(name)?.get("error"));
+    let own = ["judgeError", "error"].iter().filter_map(|name| result.get(name));
+    let error = of_judge.chain(own).find(|error| !error.is_null())?;
+    let text = |error: &Value| error.as_str().map_or_else(|| error.to_string(), str::to_owned);
+    Some(error.get("message").map_or_else(|| text(error), text))
+}
+
 /// The judge's verdict as the snapshot has it; `None` where there are no scores.
 fn judged(result: &Value) -> Option<&Map<String, Value>> {
-    let holders = ["judgeResult", "judge", "evaluation"];
-    let judged = holders.iter().find_map(|name| result.get(name)).unwrap_or(result).as_object()?;
+    let judged = HOLDERS.iter().find_map(|name| result.get(name)).unwrap_or(result).as_object()?;
     judged.get("scores").is_some_and(Value::is_object).then_some(judged)
 }
 

@@ -58,8 +58,19 @@ pub(crate) struct WrittenReply {
     /// A text that must stand in the request; with `by`, the whole shown value of that name.
     #[serde(rename = "match")]
     pub needle: String,
-    /// The reply: a text, or JSON that becomes one.
-    pub reply: Value,
+    /// What comes back.
+    #[serde(flatten)]
+    pub answer: WrittenAnswer,
+}
+
+/// What a written reply is.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum WrittenAnswer {
+    /// A reply: a text, or JSON that becomes one.
+    Reply(Value),
+    /// A failure that was recorded, in its own words.
+    Error(String),
 }
 
 /// Options of the stub: none.

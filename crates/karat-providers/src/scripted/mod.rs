@@ -16,7 +16,7 @@ use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment, Output, State, UndefinedBehavior, context};
 use serde_json::Value;
 
-use crate::options::{Replies, ScriptedOptions, WrittenReply};
+use crate::options::{Replies, ScriptedOptions, WrittenAnswer, WrittenReply};
 
 /// Instructions that one reply may take: far above any honest script, far below a hang.
 const FUEL: u64 = 5_000_000;
@@ -46,7 +46,7 @@ pub(crate) enum Script {
         /// The section's label.
         label: String,
         /// By its content.
-        replies: HashMap<String, String>,
+        replies: HashMap<String, WrittenAnswer>,
     },
 }
 
@@ -133,13 +133,14 @@ fn find(rows: &[WrittenReply], request: &ChatRequest) -> Result<String, String> 
     let row = rows.iter().find(|row| stands(&row.needle)).ok_or_else(|| {
         format!("none of its {} written replies has a `match` that stands in the request", rows.len())
     })?;
-    Ok(text_of(&row.reply))
+    answered(&row.answer)
 }
 
-fn text_of(reply: &Value) -> String {
-    match reply {
-        Value::String(text) => text.clone(),
-        json => json.to_string(),
+fn answered(answer: &WrittenAnswer) -> Result<String, String> {
+    match answer {
+        WrittenAnswer::Reply(Value::String(text)) => Ok(text.clone()),
+        WrittenAnswer::Reply(json) => Ok(json.to_string()),
+        WrittenAnswer::Error(error) => Err(format!("it failed when it was recorded: {error}")),
     }
 }
 
@@ -151,20 +152,18 @@ fn recorded(name: &str, rows: Vec<WrittenReply>) -> Result<Script, String> {
         if replies.contains_key(&row.needle) {
             return Err(format!("two of its `replies` have the `match` {:?}", cut(&row.needle)));
         }
-        replies.insert(row.needle, text_of(&row.reply));
+        replies.insert(row.needle, row.answer);
     }
     Ok(Script::Recorded { label, replies })
 }
 
-fn look_up(label: &str, replies: &HashMap<String, String>, request: &ChatRequest) -> Result<String, String> {
+fn look_up(label: &str, replies: &HashMap<String, WrittenAnswer>, request: &ChatRequest) -> Result<String, String> {
     let sections = fence::sections(&joined(request, |_| true));
     let Some((_, content)) = sections.into_iter().find(|(known, _)| known == label) else {
         return Err(format!("the prompt has no section {label}, by which its replies are found"));
     };
-    replies
-        .get(&content)
-        .cloned()
-        .ok_or_else(|| format!("none of its {} recorded replies is for the {label} {:?}", replies.len(), cut(&content)))
+    let missing = || format!("none of its {} recorded replies is for the {label} {:?}", replies.len(), cut(&content));
+    replies.get(&content).map_or_else(|| Err(missing()), answered)
 }
 
 /// The beginning of a text that a message quotes.

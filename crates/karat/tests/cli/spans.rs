@@ -226,6 +226,7 @@ fn a_snapshot_is_imported() {
     assert!(said.stdout.contains("spans: 3 outputs"), "{}", said.all());
     let suite = std::fs::read_to_string(place.path().join("again/karat.yaml")).unwrap();
     assert!(suite.contains("judged by gpt-4o at 2026-01-02T03:04:05Z"), "{suite}");
+    assert!(place.report("snapshot").to_string().contains("it failed when it was recorded: timeout"), "{}", said.all());
     let found = place.report("snapshot")["analyses"]["spans"].clone();
     place.fine(&["run", "again", "--run-id", "i"]);
     assert_eq!(found["falsePositiveReasons"], place.report("i")["analyses"]["spans"]["falsePositiveReasons"]);
