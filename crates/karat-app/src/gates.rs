@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use karat_analysis::gate::{check, decide, too_many_errors};
-use karat_analysis::{Findings, Pinned, References, Verdicts, primary};
+use karat_analysis::{Findings, Outcome, Pinned, References, Verdicts, primary};
 use karat_store::StoredRun;
 use karat_suite::{Files, load_policy};
 use karat_types::{Against, Exit, Gate, PlanHeader, Rules, RunHeader, RunRows, RunStatus, Threshold};
@@ -266,7 +266,7 @@ pub(crate) fn unjudged(header: &RunHeader, rules: &Rules) -> Option<String> {
 }
 
 /// Why a run failed, whatever its gates say, in words: more errors than the policy allows, or nothing at all (no output,
-/// or a metric without one score). Empty for a run that did not.
+/// a metric without one score, a path that matches nothing). Empty for a run that did not.
 pub(crate) fn failures(header: &RunHeader, findings: &Findings, rules: &Rules) -> Vec<String> {
     let allowed = percent(rules.policy.max_errors);
     let too_many = too_many_errors(findings, &rules.policy).into_iter().map(|it| {
@@ -284,6 +284,12 @@ pub(crate) fn failures(header: &RunHeader, findings: &Findings, rules: &Rules) -
         let spreads = findings.plan.metrics.iter().zip(&findings.run.metrics);
         let silent = spreads.filter(|(_, spread)| spread.n() == 0 && spread.n_unscored() > 0);
         failures.extend(silent.map(|(metric, _)| format!("{}: every score of it failed", metric.name)));
+        failures.extend(findings.analyses.iter().filter_map(|analysis| match &analysis.outcome {
+            Outcome::Diagnostics(found) if found.lacks_items() => {
+                Some(format!("{}: its path of items, `{}`, leads to a list in no output", analysis.id, found.items))
+            }
+            _ => None,
+        }));
     }
     failures
 }

@@ -6,8 +6,10 @@ const NOT_YET: &[(&str, &str)] = &[
     ("schedules", "`schedules`"),
     ("alerts", "`alerts`"),
     ("run.stop_early", "`stop_early`"),
-    ("scorers.*.canary", "`canary`"),
+    ("scorers.*.canary", CANARY),
 ];
+
+const CANARY: &str = "`canary` (gates do not wait for it; `karat golden check` says whether the judge moved)";
 
 /// Formats of datasets that the language has and this version cannot read.
 const FORMATS: &[&str] = &["parquet", "traces"];

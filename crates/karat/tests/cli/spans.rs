@@ -508,10 +508,12 @@ fn errors_at_no_item_are_said() {
     assert_eq!(place.report("loose")["analyses"]["spans"]["confidence"]["unlocated"], 1);
 }
 
-/// SP-05, house rule: a path of items that leads nowhere is said in the run and in the report.
+/// SP-05, rule 8 of the suite language: a path of items that leads nowhere is an error, in the run and in the report.
 #[test]
 fn a_path_without_items_is_said() {
     let place = Place::new();
     let said = place.karat(&["run", "spans", "--run-id", "s", "--set", "analyses.spans.with.items=$.entz"]);
+    assert_eq!(said.code, 1, "{}", said.all());
     assert!(said.all().contains("found a list at `$.entz` in none of 24 outputs"), "{}", said.all());
+    assert!(said.all().contains("spans: its path of items, `$.entz`, leads to a list in no output"), "{}", said.all());
 }
