@@ -36,6 +36,7 @@ mod plan;
 mod registry;
 mod safe;
 mod schema;
+mod strays;
 mod suite;
 mod unavailable;
 mod versions;

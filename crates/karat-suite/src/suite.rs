@@ -23,7 +23,7 @@ use crate::node::{Node, Place};
 use crate::overrides::Overrides;
 use crate::params::Params;
 use crate::registry::{self, Registry, STARTER};
-use crate::{changes, check, hash, names, safe, versions, yaml};
+use crate::{changes, check, hash, names, safe, strays, versions, yaml};
 
 /// A suite that can be planned.
 pub struct Suite {
@@ -129,6 +129,11 @@ impl Suite {
         let baseline = node.given("baseline").and_then(|baseline| decoder.path(baseline));
 
         let scanned = declared.map(|(node, declared)| scanned(node, declared, &mut decoder));
+        // Of a part of the samples nobody can say what the others ask for.
+        let is_whole = overrides.limit.is_none() && overrides.samples.is_empty();
+        if let Some((dataset, ..)) = scanned.as_ref().filter(|_| is_whole) {
+            strays::warn(dataset, &mut decoder);
+        }
         let recordings = std::mem::take(&mut decoder.recordings);
         let params = decoder.params.values();
         let services = std::mem::take(&mut decoder.services);

@@ -83,3 +83,21 @@ proptest! {
         }
     }
 }
+
+/// CL-09: recorded files that no sample asks for are named, with those of a mistyped variant; other files are not.
+#[test]
+fn recorded_files_of_no_sample_are_named() {
+    let suite = "name: x\nparams: { notes: { path: notes } }\ndataset: { rows: [{ id: a }, { id: b-1 }] }\nvariants:\n  one: [ { recorded: { from: \"{{ params.notes }}/{{ sample.id }}-chat-recall.md\", missing: skip } } ]\n  two: [ { recorded: { from: \"notes/{{ sample.id }}-chat-precision.md\", missing: skip } } ]\n";
+    let world = World::new(&[
+        ("karat.yaml", suite),
+        ("notes/a-chat-recall.md", "x"),
+        ("notes/b-1-chat-precision.md", "x"),
+        ("notes/list.txt", "x"),
+    ]);
+    assert_eq!(world.load(&Overrides::default()).unwrap().warnings().to_string(), "");
+    let world = world.with("notes/b-chat-recall.md", "x").with("notes/a-chat-recal.md", "x");
+    let said = world.load(&Overrides::default()).unwrap().warnings().to_string();
+    assert!(said.contains("no sample and no variant: a-chat-recal.md, b-chat-recall.md"), "{said}");
+    let part = Overrides { samples: vec!["a".to_owned()], ..Overrides::default() };
+    assert_eq!(world.load(&part).unwrap().warnings().to_string(), "");
+}
