@@ -3,6 +3,7 @@
 mod crash;
 mod fixture;
 mod given;
+mod later;
 mod limits;
 mod model;
 mod processes;
