@@ -189,13 +189,17 @@ fn replace_own(name: &str, regex: &Regex, text: &str) -> Option<String> {
     Some(replaced.into_owned()).filter(|replaced| replaced != text)
 }
 
+/// Characters on either side of a match that may belong to the same number.
+const NUMBER: usize = 40;
+
 /// The whole number that a match is a part of: `12345678` within `12345678.90` or `1,234,567,890`.
 fn surrounding_number(text: &str, at: &Range<usize>) -> Range<usize> {
-    let belongs = |c: char| c.is_ascii_digit() || ".,'’".contains(c);
-    let start = text[..at.start].trim_end_matches(belongs).len();
-    let rest = &text[at.end..];
-    let end = at.end + rest.len() - rest.trim_start_matches(belongs).len();
-    start..end
+    let belongs = |c: &char| c.is_ascii_digit() || ".,'’".contains(*c);
+    let length = |chars: &mut dyn Iterator<Item = char>| -> usize {
+        chars.take(NUMBER).take_while(belongs).map(char::len_utf8).sum()
+    };
+    let before = length(&mut text[..at.start].chars().rev());
+    at.start - before..at.end + length(&mut text[at.end..].chars())
 }
 
 fn digits(text: &str) -> Vec<u32> {

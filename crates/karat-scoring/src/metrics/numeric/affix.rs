@@ -14,6 +14,8 @@ pub(super) struct Lead {
     pub(super) negative: bool,
     pub(super) signed: bool,
     pub(super) currency: Option<Currency>,
+    /// What one of the currency is worth: 1000 for `TEUR`.
+    pub(super) factor: Decimal,
     /// Where a parenthesis opens that only sign and currency separate from the numeral, and what
     /// was found inside it.
     pub(super) parenthesis: Option<Box<Lead>>,
@@ -22,7 +24,8 @@ pub(super) struct Lead {
 impl Lead {
     /// Reads leftwards from `start`, not beyond `floor`.
     pub(super) fn read(text: &str, floor: usize, start: usize) -> Self {
-        let mut lead = Self { start, negative: false, signed: false, currency: None, parenthesis: None };
+        let mut lead =
+            Self { start, negative: false, signed: false, currency: None, factor: Decimal::ONE, parenthesis: None };
         while let Some(longer) = lead.extended(text).filter(|lead| lead.start >= floor) {
             lead = longer;
         }
@@ -49,8 +52,9 @@ impl Lead {
         if self.currency.is_some() || gap > 1 {
             return None;
         }
-        let (currency, length) = unit::before(before)?;
-        Some(Self { start: before.len() - length, currency: Some(currency), ..self.clone() })
+        let (mark, length) = unit::before(before)?;
+        let Unit::Money(currency) = mark.unit else { return None };
+        Some(Self { start: before.len() - length, currency: Some(currency), factor: mark.factor, ..self.clone() })
     }
 }
 
@@ -177,7 +181,7 @@ fn money_follows(rest: &str) -> bool {
         let mark = unit::after(rest.trim_start_matches(is_inline_space));
         matches!(mark, Some((mark, _)) if matches!(mark.unit, Unit::Money(_)))
     };
-    (1..=2).contains(&length) && money(after_letters)
+    (1..=2).contains(&length) && !letters.starts_with("T€") && money(after_letters)
 }
 
 /// A power of ten at the start of `rest` and its length: `e9`, `E-3`, ` × 10^9`, `x10⁹`.

@@ -118,7 +118,7 @@ pub(super) fn is_continental(rest: &str) -> bool {
     #[rustfmt::skip]
     const CONTINENTAL: &[&str] = &[
         "millionen", "milliarden", "milliarde", "milliards", "milliard", "millones", "milioni", "miliardi", "milhões",
-        "bilhões", "miljoen", "miljard", "tausend", "tsd.", "tsd", "mio.", "mio", "mrd.", "mrd", "mds", "тыс", "млн",
+        "bilhões", "miljoen", "miljard", "tausend", "teur", "t€", "tsd.", "tsd", "mio.", "mio", "mrd.", "mrd", "mds", "тыс", "млн",
         "млрд",
     ];
     let body = &rest[gap_before_word(rest)..];

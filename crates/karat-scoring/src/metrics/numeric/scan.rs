@@ -89,7 +89,7 @@ fn quantity(text: &str, numeral: &Numeral, previous: Option<&Quantity>) -> Optio
         significant: numeral.significant,
         step,
         factor,
-        scaled: tail.scaled,
+        scaled: tail.scaled || worth > Decimal::ONE,
     };
     if let Some(parentheses) = parentheses.filter(|_| !lead.signed) {
         accounts::read(text, &mut found, numeral, previous, parentheses);
@@ -105,9 +105,9 @@ fn unit_of(lead: &Lead, tail: &Tail) -> (Unit, Decimal) {
             Unit::Money(currency) if currency.is_certain() && currency.agrees_with(&before) => {
                 (after.unit, after.factor)
             }
-            _ => (Unit::Money(before), Decimal::ONE),
+            _ => (Unit::Money(before), lead.factor),
         },
-        (Some(before), None) => (Unit::Money(before), Decimal::ONE),
+        (Some(before), None) => (Unit::Money(before), lead.factor),
         (None, Some(after)) => (after.unit, after.factor),
         (None, None) => (Unit::Plain, Decimal::ONE),
     }

@@ -225,6 +225,9 @@ pub(super) fn after(rest: &str) -> Option<(UnitMark, usize)> {
     if let Some((word, decimals)) = PERCENTAGES.iter().find(|(word, _)| starts_with_word(rest, word)) {
         return Some((UnitMark::percent(*decimals), word.len()));
     }
+    if let Some((word, mark)) = scaled(leading_word(rest)) {
+        return Some((mark, word.len()));
+    }
     if let Some((code, codes)) = CODES.iter().find(|(code, _)| rest.starts_with(code)) {
         return ends_word(&rest[code.len()..]).then(|| (UnitMark::money(codes, false), code.len()));
     }
@@ -254,8 +257,64 @@ pub(super) fn money_of(rest: &str) -> Option<(UnitMark, usize)> {
     })
 }
 
+/// Currencies that are written in one word with a scale.
+const SCALED: &[&str] = &["EUR", "USD", "GBP", "CHF", "SEK", "NOK", "DKK", "JPY", "CNY", "INR", "AUD", "CAD"];
+
+/// A currency and a scale in one word: `TEUR`, `MSEK`, `EURm`, `USDbn`, `T€`.
+fn scaled(word: &str) -> Option<(&str, UnitMark)> {
+    let by_letter = [("T", 3), ("K", 3), ("k", 3), ("M", 6)].into_iter().find_map(|(letter, power)| {
+        let code = word.strip_prefix(letter)?;
+        (SCALED.contains(&code) || letter == "T" && code == "€").then_some((code, power))
+    });
+    let (money, power) =
+        by_letter.or_else(|| SCALED.iter().find_map(|code| Some((*code, scale_suffix(word.strip_prefix(code)?)?))))?;
+    let currency = Currency::named(money)?;
+    Some((word, UnitMark { unit: Unit::Money(currency), factor: super::scale::factor(power)? }))
+}
+
+/// Scales right behind a currency.
+const SUFFIXES: [(&str, u32); 5] = [("k", 3), ("m", 6), ("mn", 6), ("mm", 6), ("bn", 9)];
+
+fn scale_suffix(text: &str) -> Option<u32> {
+    SUFFIXES.iter().find(|(suffix, _)| *suffix == text).map(|(_, power)| *power)
+}
+
+/// Characters of the longest currency with a scale, `USDbn`: so far a text is looked at, however long its words are.
+const LONGEST: usize = 5;
+
+fn leading_word(text: &str) -> &str {
+    &text[..length_of_word(text.chars())]
+}
+
+fn trailing_word(text: &str) -> &str {
+    &text[text.len() - length_of_word(text.chars().rev())..]
+}
+
+/// Bytes of the word at the beginning, as far as it may be a currency with a scale.
+fn length_of_word(chars: impl Iterator<Item = char>) -> usize {
+    let word = chars.take(LONGEST + 1).take_while(|c| c.is_alphanumeric() || *c == '€');
+    word.map(char::len_utf8).sum()
+}
+
+/// A currency in front of a number with its scale, and its length: `TEUR`, `€m`, `$bn`.
+fn scaled_before(before: &str) -> Option<(UnitMark, usize)> {
+    if let Some((word, mark)) = scaled(trailing_word(before)) {
+        return Some((mark, word.len()));
+    }
+    let is_sign = |sign: &str| !sign.ends_with(char::is_alphabetic);
+    SUFFIXES.iter().find_map(|(suffix, power)| {
+        let rest = before.strip_suffix(suffix)?;
+        let (sign, codes) = SIGNS.iter().find(|(sign, _)| is_sign(sign) && rest.ends_with(sign))?;
+        let mark = UnitMark { unit: Unit::Money(Currency { codes }), factor: super::scale::factor(*power)? };
+        Some((mark, sign.len() + suffix.len()))
+    })
+}
+
 /// A currency at the end of `before`, and its length in bytes.
-pub(super) fn before(before: &str) -> Option<(Currency, usize)> {
+pub(super) fn before(before: &str) -> Option<(UnitMark, usize)> {
+    if let Some(found) = scaled_before(before) {
+        return Some(found);
+    }
     let last = before.chars().next_back()?;
     if last.is_ascii() && !last.is_ascii_alphabetic() && !matches!(last, '$' | '.') {
         return None;
@@ -267,7 +326,7 @@ pub(super) fn before(before: &str) -> Option<(Currency, usize)> {
         let lettered = mark.starts_with(char::is_alphabetic);
         free.is_some_and(|c| !lettered || c.is_none_or(|c| !c.is_alphanumeric() && c != '_'))
     })?;
-    Some((Currency { codes }, mark.len()))
+    Some((UnitMark::money(codes, false), mark.len()))
 }
 
 #[cfg(test)]
@@ -302,7 +361,10 @@ mod tests {
 
     #[test]
     fn currencies_before_numbers() {
-        let code = |text| before(text).map(|(currency, _)| currency.code());
+        let code = |text| match before(text)?.0.unit {
+            Unit::Money(currency) => Some(currency.code()),
+            _ => None,
+        };
         assert_eq!(code("about US$"), Some("USD"));
         assert_eq!(code("EUR"), Some("EUR"));
         assert_eq!(code("NEUR"), None);
