@@ -9,9 +9,9 @@ use serde::Serialize;
 
 use crate::AnalysisError;
 use crate::agreement::{Graded, MetricAgreement, Panel, agreement};
-use crate::compare::scale;
 use crate::groups::system_id;
 use crate::labels::{Labels, grades, rater};
+use crate::scales::steps;
 
 /// What is compared.
 #[derive(Debug, Clone, PartialEq)]
@@ -78,7 +78,7 @@ pub fn agree(rows: &dyn RunRows, labels: &[Label], options: &Options) -> Result<
     let unmatched_labels = gathering.used.iter().filter(|used| !**used).count() as u64;
     let metrics = plan.metrics.iter().enumerate().filter_map(|(at, metric)| {
         let items = gathering.items.get(&at)?;
-        let panel = Panel { raters: &gathering.raters, scale: scale(&plan, metric), level: options.level };
+        let panel = Panel { raters: &gathering.raters, scale: steps(&plan, metric), level: options.level };
         Some(MetricRaters { metric: metric.name.clone(), range: metric.range, agreement: agreement(items, &panel) })
     });
     Ok(Agreed {

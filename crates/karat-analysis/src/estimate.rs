@@ -7,12 +7,12 @@
 //! | the dataset names two clusters or more | CR1 with t_{G−1} |
 //! | several systems | equal-weight mean of their means, CR1 over samples (or clusters) |
 //! | the last two, only 0 and 1 | Wilson at the effective number of observations |
-//! | any of these, where the suite asks for a bootstrap | BCa of independent observations, else percentiles of clusters; 10 to 10,000 observations |
+//! | any of these, where the suite asks for a bootstrap | BCa of independent observations, else percentiles of clusters; from 10 on |
 //! | labels, as macro F1 | percentile bootstrap of samples (or clusters); none above 10,000 |
 
 use std::collections::BTreeMap;
 
-use karat_stats::bootstrap::{Resampling, bootstrap_indices, bootstrap_mean, jackknife};
+use karat_stats::bootstrap::{Distribution, Resampling, bootstrap_indices, bootstrap_mean, jackknife_mean};
 use karat_stats::classification::classification;
 use karat_stats::describe::{
     Proportion, clustered_mean, is_constant, mean, mean_with_normal_interval, mean_with_t_interval, nearest_rank_of,
@@ -23,7 +23,7 @@ use karat_stats::seed::Seed;
 use crate::finding::Finding;
 
 /// Below so many clusters a bootstrap says too little.
-const BOOTSTRAP_FROM: usize = 10;
+pub(crate) const BOOTSTRAP_FROM: usize = 10;
 
 /// Resamples of a figure that has no interval of its own.
 const RESAMPLES: usize = 1_000;
@@ -121,7 +121,13 @@ impl Aggregate {
         }
     }
 
-    fn name(self) -> String {
+    /// Whether it is one observation at the end of all, of which resamples say nothing.
+    pub(crate) fn is_extreme(self) -> bool {
+        matches!(self, Self::Min | Self::Max)
+    }
+
+    /// Its name in reports.
+    pub(crate) fn name(self) -> String {
         match self {
             Self::Mean => "mean".to_owned(),
             Self::Median => "median".to_owned(),
@@ -155,7 +161,7 @@ pub(crate) fn plain_mean(observed: &Observations) -> Option<Finding> {
 }
 
 /// A figure with a bootstrap interval in place of a formula's: BCa for the mean of independent observations, percentiles of
-/// resampled clusters else. `None` for too few and for too many observations, where the formula is better or has to do.
+/// resampled clusters else. `None` for too few observations, where the formula is better.
 pub(crate) fn bootstrapped(
     observed: &Observations,
     aggregate: Aggregate,
@@ -163,47 +169,26 @@ pub(crate) fn bootstrapped(
     level: Level,
 ) -> Option<Finding> {
     let n = observed.len();
-    if aggregate == Aggregate::F1 || !(BOOTSTRAP_FROM..=LARGE).contains(&n) {
+    if n < BOOTSTRAP_FROM {
         return None;
     }
     if aggregate == Aggregate::Mean && observed.is_one_stratum() && !observed.clustered {
         let drawn = bootstrap_mean(&observed.values, how)?;
-        let interval = drawn.bca(&jackknife(&observed.values, mean)?, level).interval;
+        let interval = drawn.bca(&jackknife_mean(&observed.values)?, level).interval;
         let se = drawn.standard_error();
         let degenerate = is_constant(&observed.values);
         let found = Finding::point(mean(&observed.values)?, n, "mean")?.with(interval, se);
         return Some(found.degenerate_if(degenerate).seeded(how.seed));
     }
-    let statistic = |places: &[usize]| {
-        let mut strata: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
-        for at in places {
-            strata.entry(*observed.strata.get(*at)?).or_default().push(*observed.values.get(*at)?);
-        }
-        mean(&strata.values().map(|values| aggregate.of(values)).collect::<Option<Vec<f64>>>()?)
-    };
-    over_clusters(observed, aggregate.name(), statistic, how, level)
+    let found = resampled(observed, aggregate, |places| stratified(observed, places, aggregate), how)?;
+    found.finding(n, aggregate.name(), level)
 }
 
 /// Macro F1 over all labels, strata weighing the same, with the percentile interval of resampled clusters.
 fn f1_figure(observed: &Observations, level: Level) -> Option<Finding> {
-    if observed.labels.len() != observed.len() {
-        return None;
-    }
-    let statistic = |places: &[usize]| {
-        let mut strata: BTreeMap<u32, (Vec<usize>, Vec<usize>)> = BTreeMap::new();
-        for at in places {
-            let (expected, found) = observed.labels.get(*at)?;
-            let place = strata.entry(*observed.strata.get(*at)?).or_default();
-            place.0.push(usize::from(*expected));
-            place.1.push(usize::from(*found));
-        }
-        let f1 = |(truth, found): &(Vec<usize>, Vec<usize>)| {
-            classification(truth, found, observed.classes).ok().flatten().map(|it| it.macro_mean.f1)
-        };
-        mean(&strata.values().map(f1).collect::<Option<Vec<f64>>>()?)
-    };
-    let how = Resampling { resamples: RESAMPLES, ..Resampling::new(SEED) };
-    over_clusters(observed, Aggregate::F1.name(), statistic, &how, level)
+    let figure = |places: &[usize]| stratified(observed, places, Aggregate::F1);
+    let how = Resampling { resamples: if observed.len() > LARGE { 0 } else { RESAMPLES }, ..Resampling::new(SEED) };
+    resampled(observed, Aggregate::F1, figure, &how)?.finding(observed.len(), Aggregate::F1.name(), level)
 }
 
 /// How much a figure changed on the same observations, for figures whose change is no mean of changes: percentiles and
@@ -214,28 +199,74 @@ pub(crate) fn paired_change(
     aggregate: Aggregate,
     level: Level,
 ) -> Option<Finding> {
-    let statistic = |places: &[usize]| {
-        let mut strata: BTreeMap<u32, (Vec<f64>, Vec<f64>)> = BTreeMap::new();
-        for at in places {
-            let pair = strata.entry(*now.strata.get(*at)?).or_default();
-            pair.0.push(*now.values.get(*at)?);
-            pair.1.push(*before.values.get(*at)?);
-        }
-        let change = |(now, before): &(Vec<f64>, Vec<f64>)| Some(aggregate.of(now)? - aggregate.of(before)?);
-        mean(&strata.values().map(change).collect::<Option<Vec<f64>>>()?)
-    };
-    let how = Resampling { resamples: RESAMPLES, ..Resampling::new(SEED) };
-    over_clusters(now, format!("difference of {}", aggregate.name()), statistic, &how, level)
+    let resamples = if now.len() > LARGE { 0 } else { RESAMPLES };
+    let how = Resampling { resamples, ..Resampling::new(SEED) };
+    let name = format!("difference of {}", aggregate.name());
+    resampled_change(now, before, aggregate, &how)?.finding(now.len(), name, level)
 }
 
-/// A statistic of observations, by position, with the percentile interval of resampled clusters where they are enough.
-fn over_clusters(
+/// The same with the resamples it is told by, as many as are asked for.
+pub(crate) fn resampled_change(
+    now: &Observations,
+    before: &Observations,
+    aggregate: Aggregate,
+    how: &Resampling,
+) -> Option<Resampled> {
+    let change = |places: &[usize]| Some(stratified(now, places, aggregate)? - stratified(before, places, aggregate)?);
+    resampled(now, aggregate, change, how)
+}
+
+/// An aggregate of the observations at some places, strata weighing the same.
+fn stratified(observed: &Observations, places: &[usize], aggregate: Aggregate) -> Option<f64> {
+    let mut strata: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+    for at in places {
+        strata.entry(*observed.strata.get(*at)?).or_default().push(*at);
+    }
+    let of = |places: &Vec<usize>| match aggregate {
+        Aggregate::F1 => f1(observed, places),
+        _ => aggregate.of(&places.iter().filter_map(|at| observed.values.get(*at).copied()).collect::<Vec<f64>>()),
+    };
+    mean(&strata.values().map(of).collect::<Option<Vec<f64>>>()?)
+}
+
+/// Macro F1 of the labels at some places; `None` where one has none.
+fn f1(observed: &Observations, places: &[usize]) -> Option<f64> {
+    let labels = places.iter().map(|at| observed.labels.get(*at).map(|(truth, found)| (*truth, *found)));
+    let labels: Vec<(u16, u16)> = labels.collect::<Option<_>>()?;
+    let (truth, found): (Vec<usize>, Vec<usize>) =
+        labels.into_iter().map(|(truth, found)| (usize::from(truth), usize::from(found))).unzip();
+    classification(&truth, &found, observed.classes).ok().flatten().map(|it| it.macro_mean.f1)
+}
+
+/// A figure and what resampling says of it.
+#[derive(Debug, Clone)]
+pub(crate) struct Resampled {
+    /// The figure of the observations as they are.
+    pub(crate) value: f64,
+    /// The figures of resampled clusters; `None` for too few of them, and for extremes, of which resamples say nothing.
+    pub(crate) drawn: Option<Distribution>,
+    seed: Seed,
+}
+
+impl Resampled {
+    /// As a finding, with the percentile interval where there is one.
+    fn finding(self, n: usize, name: String, level: Level) -> Option<Finding> {
+        let point = Finding::point(self.value, n, name)?;
+        let Some(drawn) = self.drawn else { return Some(point) };
+        let bounded = point.bounded(drawn.percentile(level)).seeded(self.seed);
+        let degenerate = is_constant(drawn.replicates());
+        let bounded = bounded.degenerate_if(degenerate);
+        Some(drawn.standard_error().map_or(bounded.clone(), |se| bounded.erring(se)))
+    }
+}
+
+/// A statistic of observations, by position, with that of resampled clusters.
+fn resampled(
     observed: &Observations,
-    name: String,
+    aggregate: Aggregate,
     statistic: impl Fn(&[usize]) -> Option<f64> + Sync,
     how: &Resampling,
-    level: Level,
-) -> Option<Finding> {
+) -> Option<Resampled> {
     let mut clusters: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
     observed.clusters.iter().enumerate().for_each(|(at, cluster)| clusters.entry(*cluster).or_default().push(at));
     let clusters: Vec<Vec<usize>> = clusters.into_values().collect();
@@ -244,14 +275,10 @@ fn over_clusters(
         statistic(&places)
     };
     let everything: Vec<usize> = (0..clusters.len()).collect();
-    let point = Finding::point(of_drawn(&everything)?, observed.len(), name)?;
-    if clusters.len() < BOOTSTRAP_FROM || observed.len() > LARGE {
-        return Some(point);
-    }
-    let drawn = bootstrap_indices(clusters.len(), of_drawn, how)?;
-    let (interval, se) = (drawn.percentile(level), drawn.standard_error());
-    let found = if interval.is_some() { point.bounded(interval).seeded(how.seed) } else { point };
-    Some(se.map_or(found.clone(), |se| found.erring(se)))
+    let value = of_drawn(&everything)?;
+    let tells = clusters.len() >= BOOTSTRAP_FROM && how.resamples > 0 && !aggregate.is_extreme();
+    let drawn = if tells { bootstrap_indices(clusters.len(), of_drawn, how) } else { None };
+    Some(Resampled { value, drawn, seed: how.seed })
 }
 
 fn mean_figure(observed: &Observations, binary: bool, level: Level) -> Option<Finding> {

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use karat_types::{CellRow, Dimension, Label, MetricSpec, PlanHeader, Scale, ScorerKind};
+use karat_types::{CellRow, Label, MetricSpec, PlanHeader, Scale};
 use serde_json::Value;
+
+use crate::scales::{dimension, dimension_scale};
 
 /// Name of the rater of labels that name no annotator.
 const PEOPLE: &str = "labels";
@@ -106,19 +108,4 @@ fn number(plan: &PlanHeader, metric: &MetricSpec, said: &Value) -> Option<f64> {
         },
         _ => None,
     }
-}
-
-/// The scale of the rubric's dimension that a metric is.
-pub(crate) fn dimension_scale<'p>(plan: &'p PlanHeader, metric: &MetricSpec) -> Option<&'p Scale> {
-    dimension(plan, metric).map(|it| &it.scale)
-}
-
-/// The rubric's dimension that a metric is.
-fn dimension<'p>(plan: &'p PlanHeader, metric: &MetricSpec) -> Option<&'p Dimension> {
-    let ScorerKind::Rubric(judged) = &plan.scorers.get(metric.scorer)?.kind else { return None };
-    let is_it = |dimension: &str| match metric.name.rsplit_once('.') {
-        Some((_, last)) => last == dimension,
-        None => judged.rubric.dimensions.len() == 1,
-    };
-    judged.rubric.dimensions.iter().find(|it| is_it(&it.name))
 }

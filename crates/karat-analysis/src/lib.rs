@@ -30,11 +30,14 @@ mod labels;
 mod leaderboard;
 mod named;
 mod pass;
+mod pattern;
 mod pinned;
 mod pinned_report;
+pub mod planning;
 pub mod power;
 mod recommend;
 mod reduce;
+mod scales;
 mod slope;
 mod table;
 #[cfg(any(test, feature = "testing"))]

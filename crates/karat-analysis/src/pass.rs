@@ -267,11 +267,16 @@ fn warnings(findings: &Findings, unknown: &[String]) -> Vec<String> {
     }));
     let clusters: std::collections::BTreeSet<u32> =
         (0..findings.samples()).map(|sample| findings.table.cluster(sample)).take(100_000).collect();
-    if findings.table.is_clustered() && clusters.len() < FEW_CLUSTERS {
-        warnings.push(format!(
-            "The samples fall into {} clusters: intervals from fewer than {FEW_CLUSTERS} clusters need caution.",
-            clusters.len()
-        ));
+    match clusters.len() {
+        _ if !findings.table.is_clustered() => {}
+        1 => warnings.push(
+            "All samples are of one cluster: nothing says how much others would differ, so means have no interval."
+                .to_owned(),
+        ),
+        few if few < FEW_CLUSTERS => warnings.push(format!(
+            "The samples fall into {few} clusters: intervals from fewer than {FEW_CLUSTERS} clusters need caution."
+        )),
+        _ => {}
     }
     warnings.extend(findings.analyses.iter().filter_map(|analysis| match &analysis.outcome {
         crate::Outcome::Diagnostics(found) if found.lacks_items() => Some(format!(

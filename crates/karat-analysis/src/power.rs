@@ -1,36 +1,33 @@
 //! Power: which difference so many samples detect, and how many samples a difference takes (BY-16).
 //!
 //! The unit is the paired sample. Its standard deviation s_d comes from stored scores where there are any: pooled over
-//! the pairs of systems, times the root of the design effect where samples are clustered. One system alone gives the
-//! spread of its scores and an assumed correlation ρ = ½; without scores the range gives the worst case,
-//! √(p(1−p)·2(1−ρ)) with p = ρ = ½.
+//! the pairs of systems, times the root of the design effect where samples are clustered; then the test has one degree of
+//! freedom less than there are clusters. One system alone gives the spread of its scores and an assumed correlation
+//! ρ = ½; without scores the range gives the worst case, √(p(1−p)·2(1−ρ)) with p = ρ = ½.
 
-use karat_stats::describe::standard_deviation;
 use karat_stats::interval::Level;
-use karat_stats::power::{Alternative, paired_t_effect, paired_t_items};
+use karat_stats::power::PairedDesign;
 use karat_types::{MetricSpec, PlanHeader};
 use serde::Serialize;
 
-use crate::compare::{Kind, Needed, PLANNED_POWER, PairedScores};
+use crate::compare::{Kind, PairedScores};
 use crate::finding::Finding;
 use crate::findings::Findings;
+use crate::planning::{Needed, PLANNED_POWER, Planning};
 use crate::table::ScoreTable;
 
 /// What is known, or assumed, of the spread of paired differences.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Spread {
-    /// Of stored scores.
-    Measured(Finding),
-    /// The worst case of a score with a range.
-    Assumed(Finding),
+pub struct Spread {
+    deviation: Finding,
+    cluster_size: f64,
 }
 
 impl Spread {
-    /// The standard deviation s_d of one paired difference, in the metric's unit.
+    /// The standard deviation s_d of one paired difference, in the metric's unit; with clusters times the root of the
+    /// design effect.
     pub fn finding(&self) -> &Finding {
-        match self {
-            Self::Measured(finding) | Self::Assumed(finding) => finding,
-        }
+        &self.deviation
     }
 }
 
@@ -43,15 +40,21 @@ pub struct MetricPower {
     pub range: Option<(f64, f64)>,
     /// Samples that there are.
     pub samples: u64,
+    /// The clusters that they make, where samples were clustered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clusters: Option<u64>,
     /// The standard deviation of one paired difference that is planned with, and where it comes from.
     pub deviation: Finding,
-    /// The smallest difference that the samples detect; `None` for fewer than two.
+    /// The smallest difference that the samples detect; `None` for fewer than two, alone or in clusters.
     pub detectable: Option<f64>,
     /// With which probability.
     pub power: f64,
     /// Confidence level of the test that is planned.
     pub level: f64,
-    /// What the wanted difference takes.
+    /// The difference that is wanted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wanted: Option<f64>,
+    /// What the wanted difference takes; `None` where none is wanted, or more than 10¹² samples would not detect it.
     pub needed: Option<Needed>,
 }
 
@@ -62,8 +65,17 @@ pub fn spreads(plan: &PlanHeader, stored: Option<&Findings>) -> Vec<Option<Sprea
         let at = findings.plan.metric(&metric.name)?;
         measured(&findings.table, at, findings.plan.systems.len(), metric.binary)
     };
-    let one = |metric| measured(metric).map(Spread::Measured).or_else(|| worst_case(metric).map(Spread::Assumed));
-    plan.metrics.iter().map(one).collect()
+    plan.metrics.iter().map(|metric| measured(metric).or_else(|| worst_case(plan, metric))).collect()
+}
+
+/// Why nobody can look for a difference: it is none, or more than the metric's range. `None` where one can.
+pub fn impossible(metric: Option<&MetricSpec>, difference: f64) -> Option<String> {
+    if !(difference > 0.0 && difference.is_finite()) {
+        return Some(format!("{difference} is no difference: it has to be a number above 0"));
+    }
+    let metric = metric?;
+    let (lo, hi) = metric.range.filter(|(lo, hi)| difference > hi - lo)?;
+    Some(format!("a difference of {difference} cannot be: {} goes from {lo} to {hi}", metric.name))
 }
 
 /// What `samples` samples can tell of a metric, and what `mde` would take.
@@ -74,51 +86,56 @@ pub fn power(
     mde: Option<f64>,
     cost_per_sample: Option<f64>,
 ) -> MetricPower {
-    let level = Level::P95;
-    let deviation = spread.finding().clone();
-    let sd = deviation.value();
-    let effect = paired_t_effect(samples as f64, PLANNED_POWER, level, Alternative::TwoSided);
-    let needed = mde.and_then(|difference| {
-        let wanted = paired_t_items(difference / sd, PLANNED_POWER, level, Alternative::TwoSided);
-        // A difference far above the spread is seen in two samples already.
-        let wanted = wanted.or_else(|| (difference > sd).then_some(2.0))?.ceil();
-        let more = (wanted - samples as f64).max(0.0);
-        Some(Needed {
-            difference,
-            power: PLANNED_POWER,
-            samples: wanted as u64,
-            more: more as u64,
-            cost_usd: cost_per_sample.map(|cost| cost * more),
-        })
-    });
+    let design = PairedDesign { deviation: spread.deviation.value(), cluster_size: spread.cluster_size };
+    let planning = Planning { design, present: samples, level: Level::P95, fewest: 2.0, cost_per_sample };
     MetricPower {
         metric: metric.name.clone(),
         range: metric.range,
         samples,
-        detectable: effect.map(|dz| dz * sd).filter(|difference| difference.is_finite() && *difference > 0.0),
-        deviation,
+        clusters: (spread.cluster_size > 1.0).then(|| design.clusters(samples as f64) as u64),
+        deviation: spread.deviation.clone(),
+        detectable: planning.detectable(),
         power: PLANNED_POWER,
-        level: level.get(),
-        needed,
+        level: planning.level.get(),
+        wanted: mde,
+        needed: mde.and_then(|difference| planning.needed(difference)),
     }
 }
 
 /// s_d of stored scores: pooled over the pairs of the first system with each other one, else of one system alone.
-pub(crate) fn measured(table: &ScoreTable, metric: usize, systems: usize, binary: bool) -> Option<Finding> {
+pub(crate) fn measured(table: &ScoreTable, metric: usize, systems: usize, binary: bool) -> Option<Spread> {
     let kind = if binary { Kind::Binary } else { Kind::Score };
     let tests = (1..systems).map(|other| paired(table, metric, other).test(kind));
-    let known: Vec<(f64, usize)> = tests.filter_map(|test| Some((test.planning_deviation()?, test.n()))).collect();
+    let known: Vec<(PairedDesign, usize)> = tests.filter_map(|test| Some((test.design()?, test.n()))).collect();
     let n: usize = known.iter().map(|(_, n)| n).sum();
-    let squares: f64 = known.iter().map(|(sd, n)| sd * sd * *n as f64).sum();
-    if n > 0 {
-        let pooled = (squares / n as f64).sqrt();
-        let pairs = known.len();
-        let method = format!("s_d of {pairs} pair{} of systems", if pairs == 1 { "" } else { "s" });
-        return Finding::point(pooled, n, method).filter(|it| it.value() > 0.0);
+    if n == 0 {
+        return alone(table, metric);
     }
-    let scores: Vec<f64> = (0..table.samples()).filter_map(|sample| table.value(metric, sample, 0)).collect();
-    let alone = standard_deviation(&scores)?;
-    Finding::point(alone, scores.len(), "s of one system, correlation 0.5 assumed").filter(|it| it.value() > 0.0)
+    let squares: f64 = known.iter().map(|(design, n)| design.deviation.powi(2) * *n as f64).sum();
+    let clusters: f64 = known.iter().map(|(design, n)| design.clusters(*n as f64)).sum();
+    let pairs = known.len();
+    let method = format!("s_d of {pairs} pair{} of systems", if pairs == 1 { "" } else { "s" });
+    Spread::of((squares / n as f64).sqrt(), n, n as f64 / clusters, method)
+}
+
+/// s of the first system, which is the s_d of differences whose halves are correlated by ½.
+fn alone(table: &ScoreTable, metric: usize) -> Option<Spread> {
+    let mut scores = PairedScores::default();
+    for sample in 0..table.samples() {
+        if let Some(value) = table.value(metric, sample, 0) {
+            scores.push(0.0, value, table.cluster(sample));
+        }
+    }
+    let design = scores.test(Kind::Score).design()?;
+    let n = scores.candidate().len();
+    Spread::of(design.deviation, n, design.cluster_size, "s of one system, correlation 0.5 assumed".to_owned())
+}
+
+impl Spread {
+    fn of(deviation: f64, n: usize, cluster_size: f64, method: String) -> Option<Self> {
+        let deviation = Finding::point(deviation, n, method).filter(|it| it.value() > 0.0)?;
+        Some(Self { deviation, cluster_size })
+    }
 }
 
 fn paired(table: &ScoreTable, metric: usize, other: usize) -> PairedScores {
@@ -132,9 +149,11 @@ fn paired(table: &ScoreTable, metric: usize, other: usize) -> PairedScores {
 }
 
 /// Half the range: the s_d of 0 or the whole range in even shares, correlated by ½.
-fn worst_case(metric: &MetricSpec) -> Option<Finding> {
+fn worst_case(plan: &PlanHeader, metric: &MetricSpec) -> Option<Spread> {
     let (lo, hi) = metric.range?;
-    Finding::point(0.5 * (hi - lo), 0, "worst case of its range, correlation 0.5 assumed").filter(|it| it.value() > 0.0)
+    let clusters = if plan.dataset.clustered { ", clusters not counted" } else { "" };
+    let method = format!("worst case of its range, correlation 0.5 assumed{clusters}");
+    Spread::of(0.5 * (hi - lo), 0, 1.0, method)
 }
 
 #[cfg(test)]

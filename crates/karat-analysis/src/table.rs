@@ -118,7 +118,7 @@ impl ScoreTable {
         if self.clustered { self.rows.get(sample).map_or(0, |row| row.cluster) } else { sample as u32 }
     }
 
-    /// Whether the dataset names at least two clusters.
+    /// Whether samples share clusters that the dataset names.
     pub(crate) fn is_clustered(&self) -> bool {
         self.clustered
     }
@@ -260,7 +260,7 @@ impl TableBuilder {
     /// The table, complete.
     pub(crate) fn finish(mut self) -> ScoreTable {
         self.flush();
-        self.table.clustered = self.plan.dataset.clustered && self.next_cluster >= 2;
+        self.table.clustered = self.plan.dataset.clustered && (self.next_cluster as usize) < self.table.rows.len();
         self.table
     }
 
@@ -338,13 +338,15 @@ mod tests {
         assert!(refused.to_string().contains("pass@k"), "{refused}");
     }
 
+    /// House rule: clusters of one sample each are none; one cluster of all samples is no reason to trust them more.
     #[test]
-    fn clusters_count_only_when_there_are_two() {
+    fn clusters_count_where_samples_share_them() {
         let clustered = |names: &[&str]| {
             let run = testing::Sketch::new(1, 1, names.len()).clusters(names).fill(5.0).run();
             table(&run).is_clustered()
         };
         assert!(clustered(&["a", "a", "b"]));
-        assert!(!clustered(&["a", "a", "a"]));
+        assert!(clustered(&["a", "a", "a"]));
+        assert!(!clustered(&["a", "b", "c"]));
     }
 }

@@ -1,6 +1,6 @@
 //! How many samples and dollars a difference takes, before a run is made (BY-16).
 
-use karat_analysis::power::{MetricPower, power, spreads};
+use karat_analysis::power::{MetricPower, impossible, power, spreads};
 use karat_suite::Plan;
 
 use crate::baseline::findings;
@@ -59,6 +59,10 @@ impl App {
                 ))
                 .hint("run a few samples first (`--limit 20`), then plan again")
             })?;
+            if let Some(why) = impossible(Some(spec), *difference) {
+                return Err(AppError::harness(format!("`--mde`: {why}"))
+                    .hint("give the smallest difference that matters, in the metric's unit or as a percentage"));
+            }
             metrics.push(power(spec, spread, header.dataset.rows, Some(*difference), cost));
         }
         Ok(PlanPower { metrics, run })

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 use karat_analysis::Finding;
-use karat_analysis::compare::{Compared, ComparedMetric, Needed, PLANNED_POWER, SecondTest, SideSummary, Verdict};
+use karat_analysis::compare::{Compared, ComparedMetric, LeftOut, SecondTest, SideSummary, Verdict};
+use karat_analysis::planning::{Needed, PLANNED_POWER};
 use serde::Serialize;
 
 use crate::RenderError;
@@ -35,7 +36,7 @@ pub fn terminal(compared: &Compared) -> String {
     table(compared).lines().for_each(|it| line(it.to_owned()));
     line(String::new());
     for metric in &compared.metrics {
-        line(format!("{}: {}", brief(&metric.metric, WIDTH), conclusion(metric)));
+        line(format!("{}: {}", brief(&name(metric), WIDTH), conclusion(metric)));
     }
     for it in &compared.not_compared {
         line(format!("{}: not compared; {}", brief(&it.metric, WIDTH), it.reason));
@@ -58,7 +59,7 @@ fn table(compared: &Compared) -> Table {
     table.set_header(heads.iter().enumerate().map(head));
     for metric in &compared.metrics {
         table.add_row([
-            Cell::new_owned(brief(&metric.metric, WIDTH / 2)),
+            Cell::new_owned(brief(&name(metric), WIDTH / 2)),
             right(figures::value(metric, metric.baseline.value())),
             right(figures::value(metric, metric.candidate.value())),
             right(change(metric, metric.difference.value())),
@@ -98,6 +99,32 @@ pub(crate) fn unmatched(side: &SideSummary) -> Option<String> {
     let more = side.n_only.saturating_sub(IDS as u64);
     let more = if more > 0 { format!(" and {} more", count(more)) } else { String::new() };
     (side.n_only > 0).then(|| format!("only in {}: {shown}{more}", brief(&side.label, WIDTH)))
+}
+
+/// A metric with what its figures are, where they are no means: `latency (p95)`.
+fn name(metric: &ComparedMetric) -> String {
+    match figure_of(metric) {
+        Some(aggregate) => format!("{} ({aggregate})", metric.metric),
+        None => metric.metric.clone(),
+    }
+}
+
+/// What the figures of a metric are, where they are no means.
+pub(crate) fn figure_of(metric: &ComparedMetric) -> Option<&str> {
+    Some(metric.aggregate.as_str()).filter(|aggregate| *aggregate != "mean")
+}
+
+/// `3 left out: 1 not applicable, 2 failed`; `None` for none.
+pub(crate) fn left_out(left_out: LeftOut) -> Option<String> {
+    let reasons = [
+        (left_out.not_applicable, "not applicable"),
+        (left_out.errors, "failed"),
+        (left_out.unscored, "unscored"),
+        (left_out.open, "without a result yet"),
+    ];
+    let reasons = reasons.iter().filter(|(n, _)| *n > 0).map(|(n, why)| format!("{} {why}", count(*n)));
+    let reasons: Vec<String> = reasons.collect();
+    (left_out.n > 0).then(|| format!("{} left out: {}", count(left_out.n), reasons.join(", ")))
 }
 
 /// The word of a verdict.
@@ -169,19 +196,25 @@ pub(crate) fn p_value(p: Option<f64>) -> String {
 /// A metric's result in one sentence.
 pub(crate) fn conclusion(metric: &ComparedMetric) -> String {
     let difference = &metric.difference;
-    let figure = format!(
-        "{} ({}, p = {}, n = {} paired, {})",
-        change(metric, difference.value()),
-        interval(metric, difference),
-        p_value(metric.p_adjusted),
-        count(difference.n()),
-        metric.test
-    );
-    let verdict = verdict(metric.verdict);
-    let facts = [collapsed(metric), margin(metric), metric.needed.as_ref().map(|needed| take(metric, needed))];
-    let facts: Vec<String> = facts.into_iter().flatten().collect();
-    let why = if facts.is_empty() { String::new() } else { format!("; {}", facts.join("; ")) };
-    format!("{}: {verdict}{why}", figure.replace("p = <", "p <"))
+    let p = metric.p_adjusted.map(|p| format!("p = {}", p_value(Some(p))).replace("= <", "<"));
+    let paired = match left_out(metric.left_out) {
+        Some(lost) => format!("n = {} paired, {lost}", count(difference.n())),
+        None => format!("n = {} paired", count(difference.n())),
+    };
+    let seed = difference.seed().map(|seed| format!("seed {seed}"));
+    let how = [Some(interval(metric, difference)), p, Some(paired), Some(metric.test.to_owned()), seed];
+    let how: Vec<String> = how.into_iter().flatten().collect();
+    let needed = metric.needed.as_ref().map(|needed| take(metric, needed));
+    let facts = [metric.impossible.clone(), collapsed(metric), certain(metric), margin(metric), needed];
+    let facts = facts.into_iter().flatten().map(|fact| format!("; {fact}")).collect::<String>();
+    format!("{} ({}): {}{facts}", change(metric, difference.value()), how.join(", "), verdict(metric.verdict))
+}
+
+/// That a difference is no chance although it does not matter.
+fn certain(metric: &ComparedMetric) -> Option<String> {
+    let (lo, hi) = metric.difference.interval()?;
+    let is_certain = metric.verdict == Verdict::Equivalent && (lo > 0.0 || hi < 0.0);
+    is_certain.then(|| "the difference is no chance, and smaller than what matters".to_owned())
 }
 
 /// `95 % CI −0.4 to +4.6`.
@@ -228,7 +261,9 @@ fn take(metric: &ComparedMetric, needed: &Needed) -> String {
         Some(_) => String::new(),
         None => ", at an unknown price".to_owned(),
     };
-    format!("about {} samples ({} more{cost}) would detect {goal}", count(needed.samples), count(needed.more))
+    let clusters = needed.clusters.map_or_else(String::new, |clusters| format!(" in {} clusters", count(clusters)));
+    let (samples, more) = (count(needed.samples), count(needed.more));
+    format!("about {samples} samples{clusters} ({more} more{cost}) would detect {goal}")
 }
 
 /// Another test in a few words.
@@ -251,7 +286,7 @@ pub(crate) fn how_made(compared: &Compared) -> String {
     let corrected = compared.family > 1 && compared.correction != "none";
     let each = if corrected { ", each interval at the level its metric is decided at" } else { "" };
     format!(
-        "candidate − baseline, trials averaged first; {} overall, {correction}{each}; planned for {} power",
+        "candidate − baseline, trials first, as each scorer reduces them; {} overall, {correction}{each}; planned for {} power",
         percent(compared.level),
         percent(PLANNED_POWER)
     )

@@ -82,6 +82,55 @@ pub fn items_for(sd: f64, difference: f64, level: Level, power: f64) -> Option<f
     Some((z * sd / difference).powi(2)).filter(|n| *n > 0.0 && n.is_finite())
 }
 
+/// Paired samples that fall into clusters, as the cluster-robust t test sees them: a sample alone is a cluster of one.
+///
+/// The test has SE = deviation/√n and G − 1 degrees of freedom for n samples in G = n/`cluster_size` clusters, so that its
+/// power is that of the paired t test on G units of standard deviation deviation/√`cluster_size`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PairedDesign {
+    /// s_d of one sample, in the unit of the score; with clusters times the root of the design effect: SE·√n.
+    pub deviation: f64,
+    /// Samples of a cluster, on average: at least 1.
+    pub cluster_size: f64,
+}
+
+/// More clusters than these are no plan.
+const MOST_CLUSTERS: f64 = 1e12;
+
+/// An effect above this is seen wherever there is a test at all.
+const LARGEST_EFFECT: f64 = 1e9;
+
+impl PairedDesign {
+    /// The clusters that so many samples make.
+    pub fn clusters(&self, samples: f64) -> f64 {
+        (samples / self.cluster_size).round()
+    }
+
+    /// The smallest difference, in the unit of the score, that the two-sided test on `samples` samples detects with the
+    /// wanted power. `None` for fewer than two clusters, or when nothing varies.
+    pub fn detectable(&self, samples: f64, power: f64, level: Level) -> Option<f64> {
+        let effect = paired_t_effect(self.clusters(samples), power, level, Alternative::TwoSided)?;
+        Some(effect * self.unit_deviation()?).filter(|difference| difference.is_finite())
+    }
+
+    /// The fewest whole clusters with which the two-sided test detects `difference` with the wanted power: at least two.
+    /// `None` for a difference of 0, when nothing varies, or for more than 10¹² clusters.
+    pub fn clusters_for(&self, difference: f64, power: f64, level: Level) -> Option<f64> {
+        let effect =
+            Some(difference.abs() / self.unit_deviation()?).filter(|effect| *effect > 0.0)?.min(LARGEST_EFFECT);
+        if paired_t_power(effect, 2.0, level, Alternative::TwoSided)? >= power {
+            return Some(2.0);
+        }
+        let clusters = paired_t_items(effect, power, level, Alternative::TwoSided)?.ceil();
+        Some(clusters).filter(|clusters| *clusters <= MOST_CLUSTERS)
+    }
+
+    fn unit_deviation(&self) -> Option<f64> {
+        let unit = self.deviation / self.cluster_size.max(1.0).sqrt();
+        (unit > 0.0 && unit.is_finite()).then_some(unit)
+    }
+}
+
 /// The variances of a comparison with several trials per question (Miller 2024 §3).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TrialDesign {
@@ -191,6 +240,37 @@ mod tests {
         assert_eq!(paired_t_effect(1.0, 0.8, Level::P95, Alternative::TwoSided), None);
         assert_eq!(items_for(0.3, 0.0, Level::P95, 0.8), None);
         assert_eq!(two_rates_items(0.5, 0.5, Level::P95, 0.8), None);
+    }
+
+    /// BY-16, PE-12: few clusters have few degrees of freedom, and a plan knows it.
+    #[test]
+    fn clusters_are_planned_with_their_degrees_of_freedom() {
+        let clustered = PairedDesign { deviation: 1.0, cluster_size: 8.0 };
+        // scipy.stats.nct, df = 4, solved for a power of 0.8 at t.ppf(.975, 4): δ√40 = 3.76106; with df = 39 it is 2.87298
+        let few = clustered.detectable(40.0, 0.8, Level::P95).unwrap();
+        assert!((few * 40.0_f64.sqrt() - 3.761_06).abs() < 1e-5, "{}", few * 40.0_f64.sqrt());
+        let alone = PairedDesign { deviation: 1.0, cluster_size: 1.0 };
+        let many = alone.detectable(40.0, 0.8, Level::P95).unwrap();
+        assert_eq!(many, paired_t_effect(40.0, 0.8, Level::P95, Alternative::TwoSided).unwrap());
+        assert!(few > 1.3 * many);
+        for difference in [0.05, 0.3, 1.0] {
+            let clusters = clustered.clusters_for(difference, 0.8, Level::P95).unwrap();
+            assert!(clustered.detectable(8.0 * clusters, 0.8, Level::P95).unwrap() <= difference);
+            let fewer = clustered.detectable(8.0 * (clusters - 1.0), 0.8, Level::P95);
+            assert!(fewer.is_none_or(|least| least > difference), "{difference}: {clusters}");
+        }
+    }
+
+    /// BY-16: extremes of a difference are an answer or nothing, never a number that overflowed.
+    #[test]
+    fn extreme_differences_are_planned_or_undefined() {
+        let design = PairedDesign { deviation: 0.5, cluster_size: 1.0 };
+        let clusters = |difference| design.clusters_for(difference, 0.8, Level::P95);
+        assert_eq!((clusters(1e300), clusters(1e6)), (Some(2.0), Some(2.0)));
+        assert_eq!((clusters(1e-9), clusters(1e-300), clusters(0.0), clusters(f64::NAN)), (None, None, None, None));
+        assert!((clusters(1e-5).unwrap() / 1.962_219_935e10 - 1.0).abs() < 1e-6, "{:?}", clusters(1e-5));
+        assert_eq!(PairedDesign { deviation: 0.0, ..design }.clusters_for(1.0, 0.8, Level::P95), None);
+        assert_eq!(design.detectable(1.0, 0.8, Level::P95), None);
     }
 
     proptest! {

@@ -297,7 +297,7 @@ pub struct PlanArgs {
     #[command(flatten)]
     pub execution: ExecutionArgs,
     /// Also say how many samples and dollars it takes to detect this difference: `X`, or `METRIC=X`
-    #[arg(long, value_name = "X", env = "KARAT_MDE", value_delimiter = ',')]
+    #[arg(long, value_name = "X", env = "KARAT_MDE", value_delimiter = ',', allow_negative_numbers = true)]
     pub mde: Vec<String>,
     /// As JSON
     #[arg(long)]

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::{Analysis, Outcome, ScoredCell, Setting, options, refused};
 use crate::AnalysisError;
 use crate::agreement::{Graded, MetricAgreement, Panel, agreement};
-use crate::compare::scale;
+use crate::scales::steps;
 
 /// Options of `agreement`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, JsonSchema)]
@@ -79,7 +79,7 @@ impl Analysis for Fold {
             let (metric, measure) = (setting.plan.metrics.get(at)?, setting.measures.get(at)?);
             // The table knows the clusters of all samples only now.
             cells.iter_mut().for_each(|cell| cell.cluster = setting.table.cluster(cell.cluster as usize));
-            let panel = Panel { raters: &raters, scale: scale(setting.plan, metric), level: measure.level };
+            let panel = Panel { raters: &raters, scale: steps(setting.plan, metric), level: measure.level };
             Some((metric.name.clone(), agreement(&cells, &panel)))
         });
         Outcome::Agreement(Agreement { metrics: found.collect() })

@@ -15,9 +15,9 @@ use serde_json::Value;
 use super::{Analysis, Outcome, ScoredCell, Setting, options, refused};
 use crate::AnalysisError;
 use crate::agreement::{Graded, Panel, agreement};
-use crate::compare::scale;
 use crate::estimate::{self, Aggregate, Observations};
 use crate::finding::Finding;
+use crate::scales::steps;
 
 /// Below so many sets α speaks for a dimension where ICC is asked for.
 const ICC_FROM: u64 = 20;
@@ -270,7 +270,7 @@ impl Fold {
             .collect();
         let metric = setting.plan.metrics.get(*at);
         let raters = [self.judge_id(judge), PEOPLE.to_owned()];
-        let steps = metric.and_then(|metric| scale(setting.plan, metric));
+        let steps = metric.and_then(|metric| steps(setting.plan, metric));
         let found = agreement(&items, &Panel { raters: &raters, scale: steps, level });
         let range = metric.and_then(|metric| metric.range).map_or(1.0, |(lo, hi)| hi - lo);
         let pair = found.pairs.into_iter().next();

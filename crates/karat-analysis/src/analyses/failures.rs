@@ -9,9 +9,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::categories::{Categories, Category};
-use super::{Analysis, Outcome, ScoredCell, Setting, fits, options, refused};
+use super::{Analysis, Outcome, ScoredCell, Setting, options, refused};
 use crate::AnalysisError;
 use crate::groups::system_id;
+use crate::pattern::fits;
 use crate::texts::excerpt;
 
 /// Without `below`, a score in the worst 40 % of its metric's range is a failure: below 4 on 0 to 10.

@@ -389,14 +389,6 @@ fn refused(spec: &AnalysisSpec, message: impl Into<String>) -> AnalysisError {
     AnalysisError::Options { id: spec.id.clone(), analysis: spec.analysis.clone(), message: message.into() }
 }
 
-/// Whether a metric's name fits a pattern: a name, or a beginning followed by `*`.
-pub(crate) fn fits(pattern: &str, name: &str) -> bool {
-    match pattern.strip_suffix('*') {
-        Some(beginning) => name.starts_with(beginning),
-        None => pattern == name,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -409,11 +401,5 @@ mod tests {
             assert_eq!(entry.options["additionalProperties"], Value::Bool(false), "{}", entry.name);
             assert!(!entry.about.is_empty());
         }
-    }
-
-    #[test]
-    fn patterns_fit_by_name_or_beginning() {
-        assert!(fits("quality.*", "quality.accuracy") && fits("quality", "quality") && fits("*", "x"));
-        assert!(!fits("quality.*", "other.accuracy") && !fits("quality", "quality.accuracy"));
     }
 }

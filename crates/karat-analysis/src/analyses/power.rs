@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Analysis, Outcome, ScoredCell, Setting, options, refused};
 use crate::AnalysisError;
-use crate::power::{MetricPower, Spread, measured, power};
+use crate::power::{MetricPower, impossible, measured, power};
 
 /// Options of `power`.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize, JsonSchema)]
@@ -36,8 +36,9 @@ pub(super) fn build(spec: &AnalysisSpec, plan: &Arc<PlanHeader>) -> Result<Optio
         let known: Vec<&str> = plan.metrics.iter().map(|metric| metric.name.as_str()).collect();
         return Err(refused(spec, format!("metric is {metric:?}; this run has {}", known.join(", "))));
     }
-    if options.mde.is_some_and(|mde| !(mde > 0.0 && mde.is_finite())) {
-        return Err(refused(spec, "mde has to be above 0"));
+    let named = options.metric.as_ref().and_then(|name| plan.metrics.iter().find(|it| it.name == *name));
+    if let Some(why) = options.mde.and_then(|mde| impossible(named, mde)) {
+        return Err(refused(spec, format!("mde: {why}")));
     }
     Ok(Some(Box::new(Planned(options))))
 }
@@ -53,7 +54,7 @@ impl Analysis for Planned {
             let samples = (0..setting.table.samples()).filter(|sample| {
                 (0..setting.plan.systems.len()).any(|system| setting.table.value(at, *sample, system).is_some())
             });
-            Some(power(metric, &Spread::Measured(spread), samples.count() as u64, self.0.mde, None))
+            Some(power(metric, &spread, samples.count() as u64, self.0.mde, None))
         });
         Outcome::Power(Power { metrics: metrics.collect() })
     }

@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::{Analysis, Outcome, ScoredCell, Setting, options, refused};
 use crate::AnalysisError;
 use crate::finding::Finding;
+use crate::pattern::fits;
 
 /// Slices kept, the largest first.
 const KEPT: usize = 200;
@@ -83,8 +84,7 @@ impl Analysis for Fold {
     }
 
     fn finish(self: Box<Self>, setting: &Setting<'_>) -> Outcome {
-        let wanted =
-            |name: &str| self.metrics.is_empty() || self.metrics.iter().any(|pattern| super::fits(pattern, name));
+        let wanted = |name: &str| self.metrics.is_empty() || self.metrics.iter().any(|it| fits(it, name));
         let metrics: Vec<usize> =
             setting.plan.metrics.iter().enumerate().filter(|(_, it)| wanted(&it.name)).map(|(at, _)| at).collect();
         let by = self.columns.iter().zip(&self.parts).map(|(column, parts)| {

@@ -292,7 +292,7 @@ fn decided(pending: Vec<Pending>, options: &Options) -> Vec<(String, String, Tes
     let each = pending.into_iter().zip(p_values).zip(adjusted).zip(levels);
     each.map(|(((it, p), p_adjusted), alpha)| {
         let level = Level::from_alpha(alpha).unwrap_or(options.level);
-        let plain = it.test.mean().and_then(|mean| Finding::point(mean, it.test.n(), it.test.test().as_str()));
+        let plain = it.test.difference().and_then(|mean| Finding::point(mean, it.test.n(), it.test.test().as_str()));
         let paired = plain.map(|plain| {
             plain.with(it.test.interval(level), it.test.standard_error()).degenerate_if(it.test.is_degenerate())
         });

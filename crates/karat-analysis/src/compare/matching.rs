@@ -2,12 +2,18 @@
 
 use std::collections::BTreeMap;
 
+use karat_stats::bootstrap::Resampling;
+use karat_stats::describe::mean;
 use karat_types::MetricSpec;
 
 use super::tested::Tested;
-use super::{CompareError, FEW_CLUSTERS, KEPT, NotCompared, Options, PairedScores, Side, SideSummary, kind};
+use super::{
+    CompareError, FEW_CLUSTERS, KEPT, LeftOut, NotCompared, Options, PairedScores, RESAMPLES, Side, SideSummary, kind,
+};
+use crate::estimate::{self, Aggregate, Observations};
 use crate::findings::Findings;
 use crate::groups::system_id;
+use crate::pattern::fits;
 use crate::table::State;
 
 /// Samples by position on each side.
@@ -42,6 +48,26 @@ pub(super) struct Place<'a> {
     candidate: usize,
 }
 
+/// The scores of a metric on both sides.
+struct Paired {
+    scores: PairedScores,
+    baseline: Observations,
+    candidate: Observations,
+    left_out: LeftOut,
+}
+
+impl LeftOut {
+    fn count(&mut self, why: State) {
+        self.n += 1;
+        match why {
+            State::Error => self.errors += 1,
+            State::Unscored => self.unscored += 1,
+            State::Absent => self.open += 1,
+            State::NotApplicable | State::Skipped | State::Value => self.not_applicable += 1,
+        }
+    }
+}
+
 /// Everything that belongs together.
 pub(super) struct Matching<'a> {
     pub(super) baseline: &'a Side<'a>,
@@ -54,8 +80,7 @@ impl<'a> Matching<'a> {
     /// The metrics that both sides have and that are asked for, in the candidate's order.
     pub(super) fn metrics(&self, options: &Options) -> Result<Vec<Place<'a>>, CompareError> {
         let (then, now) = (&self.baseline.findings.plan, &self.candidate.findings.plan);
-        let asked =
-            |name: &str| options.metrics.is_empty() || options.metrics.iter().any(|it| crate::analyses::fits(it, name));
+        let asked = |name: &str| options.metrics.is_empty() || options.metrics.iter().any(|it| fits(it, name));
         let found = now
             .metrics
             .iter()
@@ -94,50 +119,85 @@ impl<'a> Matching<'a> {
 
     /// The paired scores of a metric, tested; or why no sample has both.
     fn tested(&self, place: Place<'a>, options: &Options) -> Result<Tested<'a>, String> {
-        let (then, now) = (&self.baseline.findings.table, &self.candidate.findings.table);
-        let mut scores = PairedScores::default();
-        let mut left_out = 0;
-        for (own, other) in &self.samples.matched {
-            let both = self.pairs.iter().filter_map(|(from, to)| {
-                Some((then.value(place.baseline, *own, *from)?, now.value(place.candidate, *other, *to)?))
-            });
-            let (mut sum, mut n) = ((0.0, 0.0), 0_u32);
-            for (baseline, candidate) in both {
-                sum = (sum.0 + baseline, sum.1 + candidate);
-                n += 1;
-            }
-            if n > 0 {
-                scores.push(sum.0 / f64::from(n), sum.1 / f64::from(n), then.cluster(*own));
-            } else {
-                left_out += u64::from(self.applies(place, *own, *other));
-            }
-        }
         let kind = kind(&self.candidate.findings.plan, place.spec);
-        let test = scores.test(kind);
+        let aggregate = Aggregate::parse(&place.spec.aggregate).unwrap_or(Aggregate::Mean);
+        let mut paired = self.paired(place, aggregate);
+        let test = paired.scores.test(kind);
         if test.n() == 0 {
-            return Err(match left_out {
+            return Err(match paired.left_out.lost() {
                 0 => "it applies to no sample on both sides".to_owned(),
                 lost => format!("no sample has a score on both sides ({lost} lack one)"),
             });
         }
+        let clustered = paired.scores.is_clustered();
+        (paired.baseline.clustered, paired.candidate.clustered) = (clustered, clustered);
+        let how = Resampling { resamples: RESAMPLES, ..Resampling::new(options.seed) };
+        let change = || estimate::resampled_change(&paired.candidate, &paired.baseline, aggregate, &how);
         Ok(Tested {
             spec: place.spec,
             kind,
-            test,
-            left_out,
-            clusters: scores.is_clustered().then(|| scores.n_clusters()),
+            aggregate,
+            test: if aggregate == Aggregate::Mean { test } else { test.about(aggregate, change()) },
+            baseline: paired.baseline,
+            candidate: paired.candidate,
+            left_out: paired.left_out,
             margin: options.margins.get(&place.spec.name).copied().or_else(|| self.declared_margin(place.spec)),
-            scores,
         })
     }
 
-    /// Whether a score was to be expected: an n/a on either side is none that is missing.
-    fn applies(&self, place: Place<'_>, own: usize, other: usize) -> bool {
-        let absent = |state: State| matches!(state, State::NotApplicable | State::Skipped);
-        self.pairs.iter().any(|(from, to)| {
-            !absent(self.baseline.findings.table.state(place.baseline, own, *from))
-                && !absent(self.candidate.findings.table.state(place.candidate, other, *to))
-        })
+    /// The scores of the samples that both sides have. A mean is that of the samples, the systems of each averaged first;
+    /// other aggregates are of each pair of systems, which weigh the same.
+    fn paired(&self, place: Place<'_>, aggregate: Aggregate) -> Paired {
+        let (then, now) = (&self.baseline.findings.table, &self.candidate.findings.table);
+        let mut paired = Paired {
+            scores: PairedScores::default(),
+            baseline: then.observations(place.baseline),
+            candidate: now.observations(place.candidate),
+            left_out: LeftOut::default(),
+        };
+        for (own, other) in &self.samples.matched {
+            let both = self.pairs.iter().enumerate().filter_map(|(pair, (from, to))| {
+                let values = then.value(place.baseline, *own, *from).zip(now.value(place.candidate, *other, *to))?;
+                Some((pair, values))
+            });
+            let both: Vec<(usize, (f64, f64))> = both.collect();
+            let (before, after): (Vec<f64>, Vec<f64>) = both.iter().map(|(_, values)| *values).unzip();
+            let (Some(before), Some(after)) = (mean(&before), mean(&after)) else {
+                paired.left_out.count(self.missing(place, *own, *other));
+                continue;
+            };
+            let cluster = then.cluster(*own);
+            paired.scores.push(before, after, cluster);
+            if aggregate == Aggregate::Mean {
+                paired.baseline.push(before, 0, cluster);
+                paired.candidate.push(after, 0, cluster);
+                continue;
+            }
+            for (pair, (before, after)) in both {
+                let Some((from, to)) = self.pairs.get(pair) else { continue };
+                paired.baseline.push_labelled(before, then.labels(place.baseline, *own, *from), pair, cluster);
+                paired.candidate.push_labelled(after, now.labels(place.candidate, *other, *to), pair, cluster);
+            }
+        }
+        paired
+    }
+
+    /// Why a sample has no score on both sides: of several systems what is worst.
+    fn missing(&self, place: Place<'_>, own: usize, other: usize) -> State {
+        let state = |(from, to): &(usize, usize)| {
+            let before = self.baseline.findings.table.state(place.baseline, own, *from);
+            let after = self.candidate.findings.table.state(place.candidate, other, *to);
+            let absent = |state: State| matches!(state, State::NotApplicable | State::Skipped);
+            match (before, after) {
+                _ if absent(before) || absent(after) => State::NotApplicable,
+                (State::Error, _) | (_, State::Error) => State::Error,
+                (State::Unscored, _) | (_, State::Unscored) => State::Unscored,
+                _ => State::Absent,
+            }
+        };
+        let states: Vec<State> = self.pairs.iter().map(state).collect();
+        let worst = [State::Error, State::Unscored, State::Absent].into_iter().find(|state| states.contains(state));
+        worst.unwrap_or(State::NotApplicable)
     }
 
     fn declared_margin(&self, spec: &MetricSpec) -> Option<f64> {
@@ -179,12 +239,12 @@ impl<'a> Matching<'a> {
         if then.dataset.hash != now.dataset.hash {
             warnings.push("The datasets differ: samples are matched by id, whose content may have changed.".to_owned());
         }
-        if let Some(few) = tested.iter().filter_map(|it| it.clusters).min().filter(|it| *it < FEW_CLUSTERS) {
+        if let Some(few) = tested.iter().filter_map(Tested::clusters).min().filter(|it| *it < FEW_CLUSTERS) {
             warnings.push(format!(
                 "The samples fall into {few} clusters: tests on fewer than {FEW_CLUSTERS} clusters need caution."
             ));
         }
-        let lost = tested.iter().map(|it| it.left_out).max().unwrap_or_default();
+        let lost = tested.iter().map(|it| it.left_out.lost()).max().unwrap_or_default();
         if lost > 0 {
             warnings.push(format!(
                 "Samples left out because one side has no score: up to {lost} a metric. What fails on hard samples looks better than it is."

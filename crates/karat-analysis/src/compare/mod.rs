@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use karat_stats::interval::Level;
 use karat_stats::multiplicity::{StepRule, local_levels};
 use karat_stats::seed::Seed;
-use karat_types::{Better, Exit, MetricSpec, PlanHeader, Scale};
+use karat_types::{Better, Exit, MetricSpec, PlanHeader};
 use serde::Serialize;
 
 pub use diagnostics::{Change, DiagnosticsChange, Moved, SectionChange, SectionCount, TestedChange};
@@ -27,17 +27,15 @@ pub use sides::{NotThere, Side};
 
 use crate::finding::Finding;
 use crate::findings::Findings;
-use crate::labels::dimension_scale;
+use crate::planning::Needed;
+use crate::scales::steps;
 use matching::{Matching, Samples};
-
-/// Power for which samples are planned.
-pub const PLANNED_POWER: f64 = 0.8;
 
 /// Below so many clusters a cluster-robust interval needs caution.
 const FEW_CLUSTERS: usize = 8;
 
-/// A scale with more steps counts as continuous.
-const MOST_STEPS: f64 = 100.0;
+/// Resamples of the change of an aggregate: with one more the bounds at 5 % are two of them.
+const RESAMPLES: usize = 1_999;
 
 /// Ids of samples without a partner that are kept; all are counted.
 const KEPT: usize = 1_000;
@@ -77,25 +75,32 @@ pub enum Verdict {
     Better,
     /// The candidate is worse.
     Worse,
-    /// The two differ by less than the declared margin.
+    /// The two differ by less than the declared margin, be it for certain or not.
     Equivalent,
     /// None of these can be said yet.
     Undecided,
 }
 
-/// Samples that would decide.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Needed {
-    /// The difference that they would detect: the margin, or the one observed.
-    pub difference: f64,
-    /// With which probability.
-    pub power: f64,
-    /// Samples in all.
-    pub samples: u64,
-    /// Samples beside those that there are.
-    pub more: u64,
-    /// What those more would cost under both sides; `None` when a price is unknown.
-    pub cost_usd: Option<f64>,
+/// Samples that both sides have and that have no score on both, by why; an n/a is no score that is missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct LeftOut {
+    /// All of them.
+    pub n: u64,
+    /// The metric does not apply on a side, or a condition left the cell out.
+    pub not_applicable: u64,
+    /// A side's cell failed.
+    pub errors: u64,
+    /// A side's scorer failed.
+    pub unscored: u64,
+    /// A side's cell has no result yet.
+    pub open: u64,
+}
+
+impl LeftOut {
+    /// Those that should have a score.
+    pub fn lost(&self) -> u64 {
+        self.n - self.not_applicable
+    }
 }
 
 /// One metric of a comparison.
@@ -103,28 +108,30 @@ pub struct Needed {
 pub struct ComparedMetric {
     /// The metric.
     pub metric: String,
+    /// How samples become the figures that are compared: the metric's own `aggregate`.
+    pub aggregate: String,
     /// What kind of numbers it gives.
     pub kind: Kind,
     /// Direction.
     pub better: Better,
     /// Lowest and highest possible value, where it has them.
     pub range: Option<(f64, f64)>,
-    /// Mean of the baseline over the compared samples.
+    /// Figure of the baseline on the compared samples.
     pub baseline: Finding,
-    /// Mean of the candidate over the compared samples.
+    /// Figure of the candidate on the compared samples.
     pub candidate: Finding,
-    /// Mean of candidate − baseline, with the interval at the level at which this metric is decided.
+    /// Candidate − baseline, with the interval at the level at which this metric is decided.
     pub difference: Finding,
     /// The test that decides.
     pub test: &'static str,
-    /// Its p-value; `None` where it is undefined.
+    /// Its p-value; `None` where there is no test.
     pub p: Option<f64>,
     /// The same, corrected over the metrics.
     pub p_adjusted: Option<f64>,
     /// Other tests of the same differences.
     pub beside: Vec<SecondTest>,
-    /// Compared samples that lack a score on either side.
-    pub left_out: u64,
+    /// Samples of both sides that lack a score on either.
+    pub left_out: LeftOut,
     /// The smallest difference that matters, where it is declared.
     pub margin: Option<f64>,
     /// The same difference with the interval that decides equivalence: of the same test at 1 − 2α (TOST). `None`
@@ -133,9 +140,12 @@ pub struct ComparedMetric {
     pub equivalence: Option<Finding>,
     /// What follows.
     pub verdict: Verdict,
+    /// Why these samples could decide nothing, whatever they said; where it is undecided.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub impossible: Option<String>,
     /// What it would take, where it is undecided.
     pub needed: Option<Needed>,
-    /// The smallest difference that these samples detect with [`PLANNED_POWER`].
+    /// The smallest difference that these samples detect with [`PLANNED_POWER`](crate::planning::PLANNED_POWER).
     pub detectable: Option<f64>,
 }
 
@@ -311,29 +321,9 @@ pub fn compare(baseline: &Side<'_>, candidate: &Side<'_>, options: &Options) -> 
 
 /// What kind of numbers a metric gives: by its flag, else by the scale of the rubric's dimension.
 fn kind(plan: &PlanHeader, metric: &MetricSpec) -> Kind {
-    match scale(plan, metric) {
+    match steps(plan, metric) {
         _ if metric.binary => Kind::Binary,
         Some(_) => Kind::Ordinal,
         None => Kind::Score,
-    }
-}
-
-/// The values that a metric can take, ascending, where its scale declares steps.
-pub(crate) fn scale(plan: &PlanHeader, metric: &MetricSpec) -> Option<Vec<f64>> {
-    if metric.binary {
-        return Some(vec![0.0, 1.0]);
-    }
-    match dimension_scale(plan, metric)? {
-        Scale::Choices(choices) => {
-            let mut values: Vec<f64> = choices.iter().map(|(_, value)| *value).collect();
-            values.sort_by(f64::total_cmp);
-            values.dedup();
-            Some(values)
-        }
-        Scale::Range { lo, hi, step: Some(step) } if *step > 0.0 => {
-            let steps = ((hi - lo) / step).round();
-            (steps <= MOST_STEPS).then(|| (0..=steps as u32).map(|at| lo + f64::from(at) * step).collect())
-        }
-        Scale::Range { .. } => None,
     }
 }

@@ -8,24 +8,26 @@
 //! | fewer than 30 samples | sign-flip, exact | the same, inverted | paired t; BCa bootstrap from 10 on |
 //! | 30 and more | paired t | the same | sign-flip, sampled |
 //! | of an ordinal scale | as above | as above | also Wilcoxon (Pratt) |
+//! | a suite's `aggregate` other than the mean | bootstrap of its change, clusters drawn whole | percentiles, as the p-value rejects | the difference of means |
+//! | one sample, or one cluster of all | none | none | |
 //!
 //! Differences that do not vary have no t: the sign-flip p says what their number is worth. Where no sample differs at
 //! all there is nothing to test: p = 1, and the interval is the point 0.
 
-use karat_stats::bootstrap::{Resampling, bootstrap_mean, jackknife};
+use karat_stats::bootstrap::{Resampling, bootstrap_mean, jackknife_mean};
 use karat_stats::compare::{
     PairedOutcomes, WilcoxonZeros, paired_t, sign_flip, sign_flip_exact, sign_flip_interval, wilcoxon,
 };
 use karat_stats::describe::{cluster_sums, clustered_mean, is_constant, mean, standard_deviation};
 use karat_stats::interval::{Interval, Level, Method};
+use karat_stats::power::PairedDesign;
 use karat_stats::seed::Seed;
 use karat_stats::special::StudentT;
 
+use crate::estimate::{Aggregate, BOOTSTRAP_FROM, Resampled};
+
 /// From so many samples on the mean difference is taken to be normal.
 const LARGE_ENOUGH: usize = 30;
-
-/// From so many differences on a bootstrap is worth showing.
-const BOOTSTRAP_FROM: usize = 10;
 
 /// Above so many differences nothing is resampled.
 const RESAMPLED_UP_TO: usize = 10_000;
@@ -56,8 +58,12 @@ pub enum Test {
     ClusterT,
     /// The exact sign-flip permutation test.
     SignFlip,
+    /// The bootstrap of the change of an aggregate that is no mean.
+    Bootstrap,
     /// None: no sample differs, which is p = 1 by definition.
     Identical,
+    /// None that is defined.
+    None,
 }
 
 impl Test {
@@ -68,7 +74,9 @@ impl Test {
             Self::PairedT => "paired t",
             Self::ClusterT => "paired t, cluster-robust",
             Self::SignFlip => "sign-flip, exact",
+            Self::Bootstrap => "paired bootstrap",
             Self::Identical => "no test: no sample differs",
+            Self::None => "no test",
         }
     }
 }
@@ -126,10 +134,9 @@ impl PairedScores {
         &self.clusters
     }
 
-    /// Whether a cluster holds several samples, and there is more than one cluster.
+    /// Whether a cluster holds several samples.
     pub fn is_clustered(&self) -> bool {
-        let distinct = self.n_clusters();
-        distinct > 1 && distinct < self.clusters.len()
+        self.n_clusters() < self.clusters.len()
     }
 
     /// How many clusters there are.
@@ -144,11 +151,23 @@ impl PairedScores {
         let passed = |value: &f64| *value >= 1.0;
         let outcomes = self.baseline.iter().map(passed).zip(self.candidate.iter().map(passed));
         let test = self.choose(kind, &differences);
-        PairedTest { test, kind, outcomes: PairedOutcomes::count(outcomes), differences, clusters }
+        let (aggregate, resampled) = (Aggregate::Mean, None);
+        PairedTest {
+            test,
+            kind,
+            outcomes: PairedOutcomes::count(outcomes),
+            differences,
+            clusters,
+            aggregate,
+            resampled,
+        }
     }
 
     fn choose(&self, kind: Kind, differences: &[f64]) -> Test {
-        if !differences.is_empty() && differences.iter().all(|d| d.abs() <= 0.0) {
+        if self.n_clusters() < 2 {
+            return Test::None;
+        }
+        if differences.iter().all(|d| d.abs() <= 0.0) {
             return Test::Identical;
         }
         let pass_fail = |values: &[f64]| values.iter().all(|value| *value <= 0.0 || *value >= 1.0);
@@ -176,9 +195,25 @@ pub struct PairedTest {
     outcomes: PairedOutcomes,
     differences: Vec<f64>,
     clusters: Option<Vec<u32>>,
+    aggregate: Aggregate,
+    /// The change of an aggregate that is no mean.
+    resampled: Option<Resampled>,
 }
 
 impl PairedTest {
+    /// The test of the change of an aggregate of the same samples, instead of that of their mean. Where no sample differs
+    /// no aggregate does, unless it is one of labels.
+    #[must_use]
+    pub(super) fn about(mut self, aggregate: Aggregate, change: Option<Resampled>) -> Self {
+        self.test = match (self.test, &change) {
+            (Test::None, _) | (_, None) => Test::None,
+            (Test::Identical, Some(change)) if change.value.abs() <= 0.0 => Test::Identical,
+            (_, Some(change)) if change.drawn.is_some() => Test::Bootstrap,
+            _ => Test::None,
+        };
+        Self { aggregate, resampled: change, ..self }
+    }
+
     /// Which test it is.
     pub fn test(&self) -> Test {
         self.test
@@ -189,79 +224,126 @@ impl PairedTest {
         self.differences.len()
     }
 
-    /// The mean difference; `None` for no samples.
-    pub fn mean(&self) -> Option<f64> {
-        mean(&self.differences)
-    }
-
-    /// Whether the interval is only a point: no sample differs, or all do by the same amount (of clusters: by the same
-    /// mean). One sample has no interval at all.
-    pub fn is_degenerate(&self) -> bool {
-        match self.test {
-            Test::McNemar | Test::PairedT | Test::ClusterT => false,
-            Test::Identical => self.n() > 1,
-            Test::SignFlip => self.n() > 1 && (is_constant(&self.differences) || self.clusters.is_some()),
+    /// The difference of the figures: the mean difference, or that of the aggregate. `None` for no samples.
+    pub fn difference(&self) -> Option<f64> {
+        match &self.resampled {
+            Some(change) => Some(change.value),
+            None => mean(&self.differences),
         }
     }
 
-    /// The two-sided p-value; `None` for no samples.
+    /// Whether its interval is that of random resamples.
+    pub fn is_resampled(&self) -> bool {
+        self.test == Test::Bootstrap
+    }
+
+    /// What is independent of all else: the clusters, or else the samples.
+    pub fn units(&self) -> usize {
+        let distinct = |clusters: &Vec<u32>| clusters.iter().collect::<std::collections::BTreeSet<_>>().len();
+        self.clusters.as_ref().map_or(self.n(), distinct)
+    }
+
+    /// Whether the interval is only a point: no sample differs, or all do by the same amount (of clusters: by the same
+    /// mean; of an aggregate: in every resample).
+    pub fn is_degenerate(&self) -> bool {
+        match self.test {
+            Test::McNemar | Test::PairedT | Test::ClusterT | Test::None => false,
+            Test::Identical => true,
+            Test::SignFlip => is_constant(&self.differences) || self.clusters.is_some(),
+            Test::Bootstrap => self.drawn().is_some_and(|drawn| is_constant(drawn.replicates())),
+        }
+    }
+
+    /// The two-sided p-value; `None` where there is no test.
     pub fn p(&self) -> Option<f64> {
         match self.test {
-            _ if self.differences.is_empty() => None,
+            Test::None => None,
             Test::McNemar => Some(self.outcomes.mcnemar().p_mid),
             Test::PairedT => paired_t(&self.differences, Level::P95).p_two_sided,
             Test::ClusterT => self.clustered(Level::P95).and_then(|robust| {
                 let t = robust.mean? / robust.standard_error?;
                 Some(StudentT::new(robust.df?)?.two_sided(t))
             }),
-            Test::SignFlip => sign_flip_p(&self.units()),
+            Test::SignFlip => sign_flip_p(&self.signed()),
+            Test::Bootstrap => self.drawn().map(|drawn| drawn.p_two_sided(0.0)),
             Test::Identical => Some(1.0),
         }
     }
 
-    /// The interval of the mean difference; it leaves out 0 exactly where p is at most 1 − `level`. `None` where so
+    /// The interval of the difference; it leaves out 0 exactly where p is at most 1 − `level`. `None` where so
     /// few samples can never decide at this level.
     pub fn interval(&self, level: Level) -> Option<Interval> {
         match self.test {
-            _ if self.differences.is_empty() => None,
+            Test::None => None,
             Test::McNemar => self.outcomes.interval(level),
             Test::PairedT => paired_t(&self.differences, level).interval,
             Test::ClusterT => self.clustered(level)?.interval,
+            Test::Bootstrap => self.drawn()?.inverted(level),
             Test::Identical => self.collapsed(level),
             Test::SignFlip if self.is_degenerate() => self.collapsed(level).filter(|_| self.p() <= Some(level.alpha())),
             Test::SignFlip => sign_flip_interval(&self.differences, level),
         }
     }
 
-    /// The standard error of the mean difference, cluster-robust where there are clusters.
+    /// The standard error of the difference, cluster-robust where there are clusters.
     pub fn standard_error(&self) -> Option<f64> {
-        match &self.clusters {
-            Some(_) => self.clustered(Level::P95)?.standard_error,
-            None => paired_t(&self.differences, Level::P95).standard_error,
+        match (&self.resampled, &self.clusters) {
+            (Some(change), _) => change.drawn.as_ref()?.standard_error(),
+            (None, Some(_)) => self.clustered(Level::P95)?.standard_error,
+            (None, None) => paired_t(&self.differences, Level::P95).standard_error,
         }
     }
 
-    /// The standard deviation of the differences as independent samples would have to have it for the same standard
-    /// error: s_d, times the root of the design effect where there are clusters.
-    pub fn planning_deviation(&self) -> Option<f64> {
-        match &self.clusters {
-            Some(_) => Some(self.standard_error()? * (self.n() as f64).sqrt()),
-            None => standard_deviation(&self.differences),
-        }
+    /// What further samples are planned with: the deviation that gives the standard error, SE·√n, and how many samples
+    /// make a cluster.
+    pub fn design(&self) -> Option<PairedDesign> {
+        let n = self.n() as f64;
+        let deviation = match (&self.resampled, &self.clusters) {
+            (None, None) => standard_deviation(&self.differences)?,
+            _ => self.standard_error()? * n.sqrt(),
+        };
+        Some(PairedDesign { deviation, cluster_size: n / self.units() as f64 })
     }
 
-    /// The fewest samples with which the test can be below 1 − `level` at all.
+    /// The fewest samples, or clusters, with which the test can be at or below 1 − `level` at all.
     pub fn fewest(&self, level: Level) -> f64 {
+        let halvings = |share: f64| (share / level.alpha()).log2().ceil();
         match self.test {
-            Test::SignFlip => (2.0 / level.alpha()).log2().ceil(),
-            Test::McNemar | Test::PairedT | Test::ClusterT | Test::Identical => 2.0,
+            Test::SignFlip => halvings(2.0),
+            Test::McNemar => halvings(1.0),
+            Test::Bootstrap => BOOTSTRAP_FROM as f64,
+            Test::PairedT | Test::ClusterT | Test::Identical | Test::None => 2.0,
+        }
+        .max(2.0)
+    }
+
+    /// Why nothing can be decided on these samples at this level, whatever they say; `None` where something can.
+    pub fn impossible(&self, level: Level) -> Option<String> {
+        let units = if self.clusters.is_some() { "clusters" } else { "samples" };
+        match self.test {
+            Test::None if self.n() < 2 => Some("one sample has no test".to_owned()),
+            Test::None if self.units() < 2 => {
+                Some("all samples are of one cluster, and nothing says how much others would differ".to_owned())
+            }
+            Test::None if self.aggregate.is_extreme() => {
+                Some(format!("the {} of samples has no test", self.aggregate.name()))
+            }
+            Test::None => Some(format!("fewer than {BOOTSTRAP_FROM} {units} are too few to be resampled")),
+            Test::Bootstrap if self.interval(level).is_none() => {
+                Some("so few resamples cannot decide at this level".to_owned())
+            }
+            _ if (self.units() as f64) < self.fewest(level) => {
+                let (there, fewest) = (self.units(), self.fewest(level));
+                Some(format!("{there} {units} can decide nothing at this level, it takes at least {fewest}"))
+            }
+            _ => None,
         }
     }
 
     /// Tests beside this one, for the reader.
     pub fn beside(&self, level: Level, seed: Seed) -> Vec<SecondTest> {
         let mut others = Vec::new();
-        if self.differences.len() < 2 || self.is_degenerate() {
+        if self.is_degenerate() {
             return others;
         }
         match self.test {
@@ -274,9 +356,10 @@ impl PairedTest {
                 others.extend(self.bootstrap(level, seed));
             }
             Test::PairedT | Test::ClusterT => others.extend(self.flipped(seed)),
-            Test::Identical => {}
+            Test::Bootstrap => others.push(self.of_means(level)),
+            Test::Identical | Test::None => {}
         }
-        if self.kind == Kind::Ordinal && self.clusters.is_none() {
+        if self.kind == Kind::Ordinal && self.clusters.is_none() && self.aggregate == Aggregate::Mean && self.n() > 1 {
             let ranks = wilcoxon(&self.differences, WilcoxonZeros::Pratt);
             let p = ranks.and_then(|it| it.p_exact_two_sided.or(it.p_normal));
             others.push(SecondTest::of_p("Wilcoxon signed-rank (Pratt)", p));
@@ -284,9 +367,13 @@ impl PairedTest {
         others
     }
 
-    /// The mean as an interval without a width.
+    fn drawn(&self) -> Option<&karat_stats::bootstrap::Distribution> {
+        self.resampled.as_ref()?.drawn.as_ref()
+    }
+
+    /// The difference as an interval without a width.
     fn collapsed(&self, level: Level) -> Option<Interval> {
-        let point = Interval::around(self.mean()?, 0.0, level, Method::Degenerate);
+        let point = Interval::around(self.difference()?, 0.0, level, Method::Degenerate);
         self.is_degenerate().then_some(point)
     }
 
@@ -295,7 +382,7 @@ impl PairedTest {
     }
 
     /// What a sign belongs to: the samples, or the sums of their clusters.
-    fn units(&self) -> Vec<f64> {
+    fn signed(&self) -> Vec<f64> {
         let sums = self.clusters.as_deref().and_then(|clusters| cluster_sums(&self.differences, clusters).ok());
         sums.unwrap_or_else(|| self.differences.clone())
     }
@@ -310,17 +397,30 @@ impl PairedTest {
         }
     }
 
+    /// The t test of the mean difference, where an aggregate decides.
+    fn of_means(&self, level: Level) -> SecondTest {
+        let of_means = Self { test: Test::ClusterT, resampled: None, ..self.clone() };
+        let plain = self.plain_t(level);
+        let (p, interval) = match self.clusters {
+            Some(_) => (of_means.p(), of_means.interval(level).map(|it| (it.lo, it.hi))),
+            None => (plain.p, plain.ci),
+        };
+        SecondTest { test: "difference of means, t", p, ci: interval, seed: None }
+    }
+
     fn flipped(&self, seed: Seed) -> Option<SecondTest> {
-        let units = self.units();
+        let units = self.signed();
         let found = sign_flip(&units, PATTERNS, seed).filter(|_| units.len() <= RESAMPLED_UP_TO)?;
         let test = if self.clusters.is_some() { "sign-flip of clusters" } else { "sign-flip" };
         Some(SecondTest { test, p: Some(found.p_two_sided), ci: None, seed: (!found.exact).then_some(seed.0) })
     }
 
     fn bootstrap(&self, level: Level, seed: Seed) -> Option<SecondTest> {
-        let worthwhile = (BOOTSTRAP_FROM..=RESAMPLED_UP_TO).contains(&self.n()) && self.clusters.is_none();
-        let drawn = bootstrap_mean(&self.differences, &Resampling::new(seed)).filter(|_| worthwhile)?;
-        let interval = drawn.bca(&jackknife(&self.differences, mean)?, level).interval?;
+        if !(BOOTSTRAP_FROM..=RESAMPLED_UP_TO).contains(&self.n()) || self.clusters.is_some() {
+            return None;
+        }
+        let drawn = bootstrap_mean(&self.differences, &Resampling::new(seed))?;
+        let interval = drawn.bca(&jackknife_mean(&self.differences)?, level).interval?;
         Some(SecondTest { test: "BCa bootstrap", p: None, ci: Some((interval.lo, interval.hi)), seed: Some(seed.0) })
     }
 }

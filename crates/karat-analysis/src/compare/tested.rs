@@ -1,21 +1,22 @@
 //! One metric of a comparison: tested, then decided at the level that the correction leaves it.
 
 use karat_stats::interval::Level;
-use karat_stats::power::{Alternative, items_for, paired_t_effect, paired_t_items};
 use karat_types::{Better, MetricSpec};
 
-use super::{ComparedMetric, Kind, Needed, Options, PLANNED_POWER, PairedScores, PairedTest, Verdict};
+use super::{ComparedMetric, Kind, LeftOut, Options, PairedTest, Verdict};
 use crate::estimate::{self, Aggregate, Observations};
 use crate::finding::Finding;
+use crate::planning::{Needed, Planning};
 
 /// A metric after its test, before the correction over all.
 pub(super) struct Tested<'a> {
     pub(super) spec: &'a MetricSpec,
     pub(super) kind: Kind,
-    pub(super) scores: PairedScores,
+    pub(super) aggregate: Aggregate,
+    pub(super) baseline: Observations,
+    pub(super) candidate: Observations,
     pub(super) test: PairedTest,
-    pub(super) left_out: u64,
-    pub(super) clusters: Option<usize>,
+    pub(super) left_out: LeftOut,
     pub(super) margin: Option<f64>,
 }
 
@@ -28,85 +29,77 @@ impl Tested<'_> {
         cost_per_sample: Option<f64>,
         options: &Options,
     ) -> Option<ComparedMetric> {
-        let equivalence = self.margin.and_then(|_| self.difference(Level::from_alpha(2.0 * local.alpha())?));
+        let equivalence = self.margin.and_then(|_| self.difference(Level::from_alpha(2.0 * local.alpha())?, options));
         let verdict = self.verdict(p_adjusted, equivalence.as_ref(), options.level);
+        let is_open = verdict == Verdict::Undecided;
+        let planning = self.planning(local, cost_per_sample);
         Some(ComparedMetric {
             metric: self.spec.name.clone(),
+            aggregate: self.spec.aggregate.clone(),
             kind: self.kind,
             better: self.spec.better,
             range: self.spec.range,
-            baseline: self.figure(self.scores.baseline(), options.level)?,
-            candidate: self.figure(self.scores.candidate(), options.level)?,
-            difference: self.difference(local)?,
+            baseline: self.figure(&self.baseline, options.level)?,
+            candidate: self.figure(&self.candidate, options.level)?,
+            difference: self.difference(local, options)?,
             test: self.test.test().as_str(),
             p: self.test.p(),
             p_adjusted,
             beside: self.test.beside(local, options.seed),
             left_out: self.left_out,
             margin: self.margin,
-            needed: self.needed(local, cost_per_sample).filter(|_| verdict == Verdict::Undecided),
+            needed: planning.filter(|_| is_open).and_then(|it| self.needed(it)),
             equivalence,
             verdict,
-            detectable: self.detectable(local),
+            impossible: self.test.impossible(local).filter(|_| is_open),
+            detectable: planning.and_then(|it| it.detectable()),
         })
     }
 
-    /// The mean difference with its interval of a level.
-    fn difference(&self, level: Level) -> Option<Finding> {
-        let point = Finding::point(self.test.mean()?, self.test.n(), self.test.test().as_str())?;
+    /// Clusters of several samples, where there are some.
+    pub(super) fn clusters(&self) -> Option<usize> {
+        self.baseline.clustered.then(|| self.test.units())
+    }
+
+    /// The difference of the figures with its interval of a level.
+    fn difference(&self, level: Level, options: &Options) -> Option<Finding> {
+        let point = Finding::point(self.test.difference()?, self.test.n(), self.test.test().as_str())?;
         let whole = point.with(self.test.interval(level), self.test.standard_error());
+        let whole = if self.test.is_resampled() { whole.seeded(options.seed) } else { whole };
         Some(whole.degenerate_if(self.test.is_degenerate()))
     }
 
-    /// Different by the corrected p-value; equivalent where the interval at 1 − 2α of the same test is within the
-    /// margin (TOST).
+    /// Equivalent where the interval at 1 − 2α of the same test is within the margin (TOST), be the difference ever so
+    /// certain: it is smaller than what matters. Else different by the corrected p-value.
     fn verdict(&self, p_adjusted: Option<f64>, equivalence: Option<&Finding>, level: Level) -> Verdict {
-        let mean = self.test.mean().unwrap_or_default();
-        if p_adjusted.is_some_and(|p| p <= level.alpha()) && mean.abs() > 0.0 {
-            let up = (mean > 0.0) == (self.spec.better == Better::Higher);
-            return if up { Verdict::Better } else { Verdict::Worse };
-        }
         let within = |margin: f64, (lo, hi): (f64, f64)| lo > -margin && hi < margin;
         match self.margin.zip(equivalence.and_then(Finding::interval)) {
-            Some((margin, ends)) if within(margin, ends) => Verdict::Equivalent,
-            _ => Verdict::Undecided,
+            Some((margin, ends)) if within(margin, ends) => return Verdict::Equivalent,
+            _ => {}
         }
+        let difference = self.test.difference().unwrap_or_default();
+        if difference.abs() <= 0.0 || p_adjusted.is_none_or(|p| p > level.alpha()) {
+            return Verdict::Undecided;
+        }
+        let up = (difference > 0.0) == (self.spec.better == Better::Higher);
+        if up { Verdict::Better } else { Verdict::Worse }
+    }
+
+    fn planning(&self, level: Level, cost_per_sample: Option<f64>) -> Option<Planning> {
+        let (design, fewest) = (self.test.design()?, self.test.fewest(level));
+        Some(Planning { design, present: self.test.n() as u64, level, fewest, cost_per_sample })
     }
 
     /// By the power of the paired t test at the margin, or else at the observed difference: to decide what is not
     /// decided takes more samples than there are.
-    fn needed(&self, local: Level, cost_per_sample: Option<f64>) -> Option<Needed> {
-        let difference = self.margin.unwrap_or(self.test.mean()?.abs());
-        let deviation = self.test.planning_deviation().filter(|sd| *sd > 0.0 && difference > 0.0)?;
-        let planned = paired_t_items(difference / deviation, PLANNED_POWER, local, Alternative::TwoSided)
-            .or_else(|| items_for(deviation, difference, local, PLANNED_POWER))?;
-        let present = self.test.n() as f64;
-        let least = if self.margin.is_some() { 0.0 } else { present + 1.0 };
-        let samples = planned.ceil().max(self.test.fewest(local)).max(least);
-        let more = (samples - present).max(0.0);
-        Some(Needed {
-            difference,
-            power: PLANNED_POWER,
-            samples: samples as u64,
-            more: more as u64,
-            cost_usd: cost_per_sample.map(|cost| cost * more),
-        })
+    fn needed(&self, planning: Planning) -> Option<Needed> {
+        match self.margin {
+            Some(margin) => planning.needed(margin),
+            None => planning.beyond(self.test.units()).needed(self.test.difference()?.abs()),
+        }
     }
 
-    fn detectable(&self, local: Level) -> Option<f64> {
-        let n = self.test.n() as f64;
-        let deviation = self.test.planning_deviation().filter(|sd| *sd > 0.0 && n >= self.test.fewest(local))?;
-        Some(deviation * paired_t_effect(n, PLANNED_POWER, local, Alternative::TwoSided)?)
-    }
-
-    fn figure(&self, values: &[f64], level: Level) -> Option<Finding> {
-        let observed = Observations {
-            values: values.to_vec(),
-            strata: vec![0; values.len()],
-            clusters: self.scores.clusters().to_vec(),
-            clustered: self.scores.is_clustered(),
-            ..Observations::default()
-        };
-        estimate::figure(&observed, Aggregate::Mean, self.kind == Kind::Binary, level)
+    fn figure(&self, observed: &Observations, level: Level) -> Option<Finding> {
+        estimate::figure(observed, self.aggregate, self.kind == Kind::Binary, level)
     }
 }

@@ -3,8 +3,9 @@
 use karat_types::{Against, Gate, PlanHeader, Subject, Threshold};
 use serde_json::Value;
 
-use super::{fits, scope::Scope, subject};
+use super::{scope::Scope, subject};
 use crate::Findings;
+use crate::pattern::fits;
 
 /// Which bound of a gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -150,18 +150,5 @@ fn subject(gate: &Gate) -> &str {
     name
 }
 
-/// Whether a name fits a pattern in which `*` stands for anything.
-fn fits(pattern: &str, name: &str) -> bool {
-    let Some((first, rest)) = pattern.split_once('*') else { return pattern == name };
-    let Some(mut left) = name.strip_prefix(first) else { return false };
-    let mut parts: Vec<&str> = rest.split('*').collect();
-    let last = parts.pop().unwrap_or_default();
-    for part in parts {
-        let Some(at) = left.find(part) else { return false };
-        left = left.get(at + part.len()..).unwrap_or_default();
-    }
-    left.ends_with(last)
-}
-
 #[cfg(test)]
 mod tests;

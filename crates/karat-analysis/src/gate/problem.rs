@@ -3,9 +3,9 @@
 use karat_text::similar::nearest;
 use karat_types::{Against, Gate, PlanHeader, Subject};
 
-use super::fits;
 use super::path::rest;
 use crate::GateProblem;
+use crate::pattern::fits;
 
 /// Everything that a run of this plan cannot have been asked by a gate. `analyses` are the ids of those that it has.
 pub(super) fn of(plan: &PlanHeader, analyses: &[String], gate: &Gate) -> Vec<GateProblem> {

@@ -4,7 +4,9 @@ use karat_analysis::Finding;
 use karat_analysis::compare::{Compared, ComparedMetric, SideSummary};
 
 use super::page::{Column, Inline, Page};
-use crate::comparison::{bounds, change, conclusion, how_made, matched, p_value, second, size, unmatched, verdict};
+use crate::comparison::{
+    bounds, change, conclusion, figure_of, how_made, matched, p_value, second, size, unmatched, verdict,
+};
 use crate::figures::{self, NONE, count, percent};
 
 /// The comparison as Markdown.
@@ -16,9 +18,7 @@ pub fn comparison(compared: &Compared) -> String {
     page.list([&compared.baseline, &compared.candidate].into_iter().filter_map(unmatched).map(Inline::text));
     results(&mut page, compared);
     page.heading(2, Inline::plain("In words"));
-    page.list(
-        compared.metrics.iter().map(|metric| Inline::code(&metric.metric).and(": ").and_text(conclusion(metric))),
-    );
+    page.list(compared.metrics.iter().map(|metric| name(metric).and(": ").and_text(conclusion(metric))));
     page.list(
         compared.not_compared.iter().map(|it| Inline::code(&it.metric).and(": not compared; ").and_text(&it.reason)),
     );
@@ -36,6 +36,15 @@ fn side(role: &'static str, side: &SideSummary) -> Inline {
     Inline::plain(role).and_code(&side.label).and(" (").then(systems).and(")")
 }
 
+/// A metric, with what its figures are where they are no means.
+fn name(metric: &ComparedMetric) -> Inline {
+    let name = Inline::code(&metric.metric);
+    match figure_of(metric) {
+        Some(aggregate) => name.and(" (").and_text(aggregate).and(")"),
+        None => name,
+    }
+}
+
 fn results(page: &mut Page, compared: &Compared) {
     let with_margin = compared.metrics.iter().any(|metric| metric.equivalence.is_some());
     let mut heads = vec![
@@ -48,12 +57,13 @@ fn results(page: &mut Page, compared: &Compared) {
         Column::right(Inline::plain("p")),
         Column::right(Inline::plain("p corrected")),
         Column::right(Inline::plain("n")),
+        Column::right(Inline::plain("Left out")),
         Column::left(Inline::plain("Test")),
         Column::left(Inline::plain("Verdict")),
     ];
     let row = |metric: &ComparedMetric| {
         let mut row = vec![
-            Inline::code(&metric.metric),
+            name(metric),
             Inline::text(figures::full_interval(metric, &metric.baseline)),
             Inline::text(figures::full_interval(metric, &metric.candidate)),
             Inline::text(change(metric, metric.difference.value())).bold(),
@@ -62,6 +72,7 @@ fn results(page: &mut Page, compared: &Compared) {
             Inline::text(p_value(metric.p)),
             Inline::text(p_value(metric.p_adjusted)),
             Inline::text(count(metric.difference.n())),
+            Inline::text(count(metric.left_out.n)),
             Inline::plain(metric.test),
             Inline::plain(verdict(metric.verdict)).bold(),
         ];
@@ -93,7 +104,7 @@ fn beside(page: &mut Page, compared: &Compared) {
     };
     let line = |metric: &ComparedMetric| {
         let others = metric.beside.iter().map(|it| second(metric, it)).chain(detectable(metric));
-        Inline::code(&metric.metric).and(": ").and_text(others.collect::<Vec<_>>().join("; "))
+        name(metric).and(": ").and_text(others.collect::<Vec<_>>().join("; "))
     };
     let told = |metric: &&ComparedMetric| !metric.beside.is_empty() || metric.detectable.is_some();
     page.heading(2, Inline::plain("Beside"));

@@ -31,12 +31,18 @@ pub(super) fn write(page: &mut Page, report: Report<'_>) {
 }
 
 fn row(metric: &MetricPower) -> Vec<Inline> {
-    let wanted = metric.needed.as_ref().map_or_else(Inline::default, |needed| {
-        Inline::text(figures::value(metric, needed.difference)).and(" takes ").and_text(count(needed.samples))
-    });
+    let clusters =
+        |clusters: Option<u64>| clusters.map_or_else(String::new, |it| format!(" in {} clusters", count(it)));
+    let wanted = match (&metric.needed, metric.wanted) {
+        (Some(needed), _) => Inline::text(figures::value(metric, needed.difference))
+            .and(" takes ")
+            .and_text(count(needed.samples) + &clusters(needed.clusters)),
+        (None, Some(wanted)) => Inline::text(figures::value(metric, wanted)).and(" takes more than 10¹² samples"),
+        (None, None) => Inline::default(),
+    };
     vec![
         Inline::code(&metric.metric),
-        Inline::text(count(metric.samples)),
+        Inline::text(count(metric.samples) + &clusters(metric.clusters)),
         Inline::text(figures::maybe(metric, metric.detectable)),
         Inline::text(format!("{} ({})", figures::value(metric, metric.deviation.value()), metric.deviation.method())),
         wanted,

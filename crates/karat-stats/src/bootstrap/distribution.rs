@@ -76,6 +76,24 @@ impl Distribution {
         self.between(tail, 1.0 - tail, level, Method::Percentile)
     }
 
+    /// Two-sided p-value of the hypothesis that the statistic is `null`: 2·(1 + b)/(B + 1), at most 1, where b of the B
+    /// replicates are at or beyond `null` on the side with fewer of them (Davison & Hinkley 1997, §4.4).
+    pub fn p_two_sided(&self, null: f64) -> f64 {
+        let below = self.replicates.partition_point(|replicate| *replicate <= null);
+        let above = self.replicates.len() - self.replicates.partition_point(|replicate| *replicate < null);
+        (2.0 * (1 + below.min(above)) as f64 / (self.replicates.len() + 1) as f64).min(1.0)
+    }
+
+    /// The percentile interval between the k-th lowest and k-th highest replicate, k = ⌊(B + 1)·α/2⌋: it leaves out
+    /// exactly what [`p_two_sided`](Self::p_two_sided) rejects. `None` for fewer than 2/α − 1 replicates.
+    pub fn inverted(&self, level: Level) -> Option<Interval> {
+        // What rounding takes from an α such as 0.05 must not cost a replicate.
+        let k = (0.5 * level.alpha() * (self.replicates.len() + 1) as f64 * (1.0 + 1e-12)).floor() as usize;
+        let lo = *self.replicates.get(k.checked_sub(1)?)?;
+        let hi = *self.replicates.get(self.replicates.len().checked_sub(k)?)?;
+        (lo <= hi).then_some(Interval { lo, hi, level, method: Method::Percentile })
+    }
+
     /// The basic interval: the percentile interval mirrored at the estimate.
     pub fn basic(&self, level: Level) -> Option<Interval> {
         let percentile = self.percentile(level)?;
@@ -141,6 +159,13 @@ pub fn jackknife(values: &[f64], statistic: impl Fn(&[f64]) -> Option<f64>) -> O
         left_out.push(statistic(&rest)?);
     }
     Some(left_out)
+}
+
+/// The mean of the values without each one in turn, (Σ − x_i)/(n − 1), in time linear in their number; `None` for fewer
+/// than two.
+pub fn jackknife_mean(values: &[f64]) -> Option<Vec<f64>> {
+    let (centre, rest) = (mean(values)?, values.len() as f64 - 1.0);
+    (rest > 0.0).then(|| values.iter().map(|value| centre + (centre - value) / rest).collect())
 }
 
 /// Σu³/(6(Σu²)^{3/2}) with u_i = (n − 1)(θ̄ − θ_i); 0 when the jackknife does not vary.

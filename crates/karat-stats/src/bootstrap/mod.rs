@@ -21,7 +21,7 @@ mod draws;
 mod mean;
 mod resample;
 
-pub use distribution::{Bca, BcaCorrection, Distribution, jackknife};
+pub use distribution::{Bca, BcaCorrection, Distribution, jackknife, jackknife_mean};
 pub use mean::{bootstrap_clustered_mean, bootstrap_mean};
 pub use resample::{Resampling, bootstrap, bootstrap_indices};
 

@@ -123,3 +123,19 @@ proptest! {
         prop_assert!(wide.lo <= narrow.lo && narrow.lo <= narrow.hi && narrow.hi <= wide.hi);
     }
 }
+
+/// BY-01: the inverted percentile interval leaves out exactly what the p-value rejects.
+#[test]
+fn p_and_inverted_interval_agree() {
+    let values: Vec<f64> = (0..25).map(|at| f64::from(at * at % 7) - 2.0).collect();
+    let how = Resampling { resamples: 999, ..Resampling::new(Seed(3)) };
+    let drawn = bootstrap(&values, median, &how).unwrap();
+    for level in [0.8, 0.9, 0.95, 0.99, 0.995].map(|level| Level::new(level).unwrap()) {
+        let interval = drawn.inverted(level).unwrap();
+        for null in [-2.5, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 3.0] {
+            let inside = interval.lo <= null && null <= interval.hi;
+            assert_eq!(inside, drawn.p_two_sided(null) > level.alpha(), "{null} at {level:?}: {interval:?}");
+        }
+    }
+    assert_eq!(drawn.inverted(Level::new(0.9999).unwrap()), None);
+}

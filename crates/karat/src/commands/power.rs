@@ -38,26 +38,40 @@ pub fn text(power: &PlanPower) -> String {
 
 fn line(metric: &MetricPower, source: &str) -> String {
     let with = format!("with {:.0} % power at {:.0} %", 100.0 * metric.power, 100.0 * metric.level);
+    let samples = format!("{} paired samples{}", metric.samples, clusters(metric.clusters));
     let now = match metric.detectable {
-        Some(least) => format!("{} paired samples detect {} or more {with}", metric.samples, short(least)),
-        None => format!("{} paired samples detect nothing", metric.samples),
+        Some(least) => format!("{samples} detect {} or more {with}", short(least)),
+        None => format!("{samples} detect nothing"),
     };
     let deviation = &metric.deviation;
     let spread = format!("s_d {}: {}, {source}", short(deviation.value()), deviation.method());
-    let wanted = metric.needed.as_ref().map_or_else(String::new, |needed| {
-        let cost = match needed.cost_usd {
-            _ if needed.more == 0 => ", which are there".to_owned(),
-            Some(cost) if cost > 0.0 => format!(", {} more, about ${cost:.2}", needed.more),
-            Some(_) => format!(", {} more, at no cost", needed.more),
-            None => format!(", {} more, at an unknown price", needed.more),
-        };
-        format!("; {} takes {} samples{cost}", short(needed.difference), needed.samples)
-    });
-    format!("power of {}: {now} ({spread}){wanted}", metric.metric)
+    format!("power of {}: {now} ({spread}){}", metric.metric, wanted_takes(metric))
+}
+
+/// `; 0.020 takes 1540 samples, 1140 more, about $31.00`.
+fn wanted_takes(metric: &MetricPower) -> String {
+    let Some(wanted) = metric.wanted.map(short) else { return String::new() };
+    let Some(needed) = &metric.needed else {
+        return format!("; {wanted} takes more than a million million samples: nobody can tell it from nothing");
+    };
+    let cost = match needed.cost_usd {
+        _ if needed.more == 0 => ", which are there".to_owned(),
+        Some(cost) if cost > 0.0 => format!(", {} more, about ${cost:.2}", needed.more),
+        Some(_) => format!(", {} more, at no cost", needed.more),
+        None => format!(", {} more, at an unknown price", needed.more),
+    };
+    format!("; {wanted} takes {} samples{}{cost}", needed.samples, clusters(needed.clusters))
+}
+
+fn clusters(clusters: Option<u64>) -> String {
+    clusters.map_or_else(String::new, |clusters| format!(" in {clusters} clusters"))
 }
 
 /// Three significant digits.
 fn short(value: f64) -> String {
     let magnitude = if value > 0.0 { value.log10().floor() as i32 } else { 0 };
-    format!("{value:.*}", (2 - magnitude).clamp(0, 8) as usize)
+    match 2 - magnitude {
+        digits if digits > 8 => format!("{value:.2e}"),
+        digits => format!("{value:.*}", digits.max(0) as usize),
+    }
 }
