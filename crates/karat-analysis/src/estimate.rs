@@ -13,7 +13,7 @@
 use std::collections::BTreeMap;
 
 use karat_stats::bootstrap::{Distribution, Resampling, bootstrap_indices, bootstrap_mean, jackknife_mean};
-use karat_stats::classification::classification;
+use karat_stats::classification::{ClassScores, classification};
 use karat_stats::describe::{
     Proportion, clustered_mean, is_constant, mean, mean_with_normal_interval, mean_with_t_interval, nearest_rank_of,
 };
@@ -47,8 +47,8 @@ pub(crate) struct Observations {
     pub(crate) clustered: bool,
     /// Of each, the label that was expected and the one that was found, where the scorer names labels.
     pub(crate) labels: Vec<(u16, u16)>,
-    /// How many labels there are.
-    pub(crate) classes: usize,
+    /// How many labels the scorer declares, which are the first; 0 where those count that occur.
+    pub(crate) declared: usize,
 }
 
 impl Observations {
@@ -229,13 +229,21 @@ fn stratified(observed: &Observations, places: &[usize], aggregate: Aggregate) -
     mean(&strata.values().map(of).collect::<Option<Vec<f64>>>()?)
 }
 
-/// Macro F1 of the labels at some places; `None` where one has none.
+/// Macro F1 of the labels at some places: over the labels that are declared, else over those that occur there. `None` where a
+/// place has none.
 fn f1(observed: &Observations, places: &[usize]) -> Option<f64> {
     let labels = places.iter().map(|at| observed.labels.get(*at).map(|(truth, found)| (*truth, *found)));
     let labels: Vec<(u16, u16)> = labels.collect::<Option<_>>()?;
     let (truth, found): (Vec<usize>, Vec<usize>) =
         labels.into_iter().map(|(truth, found)| (usize::from(truth), usize::from(found))).unzip();
-    classification(&truth, &found, observed.classes).ok().flatten().map(|it| it.macro_mean.f1)
+    let known = truth.iter().chain(&found).max()? + 1;
+    let classes = classification(&truth, &found, known.max(observed.declared)).ok()??.per_class;
+    let counts = |class: &ClassScores| match observed.declared {
+        0 => class.support + class.predicted > 0,
+        declared => class.label < declared,
+    };
+    let counted: Vec<f64> = classes.iter().filter(|class| counts(class)).map(|class| class.scores.f1).collect();
+    mean(&counted)
 }
 
 /// A figure and what resampling says of it.
@@ -467,7 +475,7 @@ mod tests {
     /// House rule: F1 over samples has a bootstrap interval with its seed; without labels there is none.
     #[test]
     fn f1_is_that_of_the_labels() {
-        let mut observed = Observations { classes: 2, ..Observations::default() };
+        let mut observed = Observations::default();
         for at in 0..40_u32 {
             let (expected, found) = (u16::from(at % 4 == 0), u16::from(at % 4 == 0 && at % 8 == 0));
             observed.push_labelled(f64::from(u8::from(expected == found)), Some((expected, found)), 0, at);
@@ -477,6 +485,16 @@ mod tests {
         assert!((found.value() - 0.5 * (60.0 / 65.0 + 10.0 / 15.0)).abs() < 1e-12, "{found:?}");
         assert_eq!((found.method(), found.seed()), ("macro F1, percentile bootstrap", Some(1)));
         assert_eq!(figure(&one(&[1.0; 12]), Aggregate::F1, true, Level::P95), None);
+        let macro_f1 = |declared: usize, pair: (u16, u16)| {
+            let mut some = Observations { declared, ..observed.clone() };
+            some.push_labelled(f64::from(u8::from(pair.0 == pair.1)), Some(pair), 0, 40);
+            figure(&some, Aggregate::F1, true, Level::P95).unwrap().value()
+        };
+        // A third label, right once: f1_score(…) counts it; what no label is hits no label, f1_score(…, labels=[0, 1]).
+        assert!((macro_f1(0, (2, 2)) - (60.0 / 65.0 + 10.0 / 15.0 + 1.0) / 3.0).abs() < 1e-12);
+        assert!((macro_f1(2, (0, 2)) - 0.5 * (60.0 / 66.0 + 10.0 / 15.0)).abs() < 1e-12);
+        // A label that is declared and never occurs has the F1 0.
+        assert!((macro_f1(4, (2, 2)) - (60.0 / 65.0 + 10.0 / 15.0 + 1.0) / 4.0).abs() < 1e-12);
     }
 
     #[test]

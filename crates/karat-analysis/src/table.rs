@@ -66,6 +66,8 @@ struct Column {
 #[derive(Debug, Clone, Default)]
 struct Labels {
     names: BTreeMap<String, u16>,
+    /// How many of them the scorer declares.
+    declared: usize,
     pairs: Vec<Option<(u16, u16)>>,
 }
 
@@ -76,6 +78,7 @@ impl Labels {
         names.for_each(|name| {
             labels.number(name);
         });
+        labels.declared = labels.names.len();
         labels
     }
 
@@ -141,7 +144,7 @@ impl ScoreTable {
         let labels = self.columns.get(metric).and_then(|column| column.labels.as_ref());
         Observations {
             clustered: self.clustered,
-            classes: labels.map_or(0, |labels| labels.names.len()),
+            declared: labels.map_or(0, |labels| labels.declared),
             ..Observations::default()
         }
     }

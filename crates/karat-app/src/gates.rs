@@ -93,14 +93,19 @@ impl GateFlags {
                 (None, _) => drops.for_each(|gate| gate.max_drop = Some(*threshold)),
             }
         }
-        check(plan, &rules).map_err(impossible)?;
-        if let Some(path) = rules.baseline.as_deref().filter(|_| wants_baseline(&rules))
-            && let Ok(bytes) = SuiteFiles.read(path)
-        {
-            pinned(path, &bytes, plan)?;
-        }
         Ok(rules)
     }
+}
+
+/// Rules that a run can be held to, said before anything is paid: what gates name is there, and the baseline can be read.
+pub(crate) fn applicable(rules: Rules, plan: &Arc<PlanHeader>) -> Result<Rules, AppError> {
+    check(plan, &rules).map_err(impossible)?;
+    if let Some(path) = rules.baseline.as_deref().filter(|_| wants_baseline(&rules))
+        && let Ok(bytes) = SuiteFiles.read(path)
+    {
+        pinned(path, &bytes, plan)?;
+    }
+    Ok(rules)
 }
 
 /// Sets a bound of the gates on a metric, or adds a gate where none has such a bound.

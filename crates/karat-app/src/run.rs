@@ -178,7 +178,9 @@ impl App {
         }
         let rules = match &found.header {
             Some(header) => begun(header)?.rules,
-            None => invocation.gates.applied(plan.rules.clone(), &plan.header)?,
+            None => {
+                crate::gates::applicable(invocation.gates.applied(plan.rules.clone(), &plan.header)?, &plan.header)?
+            }
         };
         let started_at = found.header.as_ref().map_or_else(|| self.clock.now(), |header| header.started_at);
         let oldest = plan.header.run.cache.oldest(started_at);

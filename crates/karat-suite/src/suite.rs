@@ -69,7 +69,7 @@ impl Suite {
         builtin: &Registry,
     ) -> Result<Self, Diagnostics> {
         let mut decoder = Decoder::new(files, catalog);
-        let (text, mut node) = read(path, &mut decoder)?;
+        let (text, mut node) = read(path, "suite", &mut decoder)?;
         changes::set(&mut node, overrides, &mut decoder.problems);
         let swept = changes::sweep(&mut node, overrides, &mut decoder.problems);
         check::check(&node, &SUITE, catalog, &mut decoder.problems);
@@ -224,7 +224,7 @@ impl Suite {
 pub fn load_policy(files: Arc<dyn Files>, path: &str) -> Result<Rules, Diagnostics> {
     let catalog = Catalog::default();
     let mut decoder = Decoder::new(files, &catalog);
-    let (_, node) = read(path, &mut decoder)?;
+    let (_, node) = read(path, "policy file", &mut decoder)?;
     check::check_at(&node, &POLICY_FILE, &["policy file"], &catalog, &mut decoder.problems);
     let gates = decoder.gates(node.given("gates"));
     let problems = decoder.problems.into_diagnostics();
@@ -241,15 +241,15 @@ pub fn load_policy(files: Arc<dyn Files>, path: &str) -> Result<Rules, Diagnosti
 pub fn name_of(files: Arc<dyn Files>, path: &str) -> Result<String, Diagnostics> {
     let catalog = Catalog::default();
     let mut decoder = Decoder::new(files, &catalog);
-    let (_, node) = read(path, &mut decoder)?;
+    let (_, node) = read(path, "suite", &mut decoder)?;
     let nameless = || Diagnostics::from(Diagnostic::of_file(Severity::Error, path, "the suite has no `name`"));
     node.text_of("name").map(str::to_owned).ok_or_else(nameless)
 }
 
-fn read(path: &str, decoder: &mut Decoder<'_>) -> Result<(String, Node), Diagnostics> {
+fn read(path: &str, what: &str, decoder: &mut Decoder<'_>) -> Result<(String, Node), Diagnostics> {
     let failed = |message: String| Diagnostics::from(Diagnostic::of_file(Severity::Error, path, message));
-    let bytes = decoder.files.read(path).map_err(|error| failed(format!("the suite cannot be read: {error}")))?;
-    let text = String::from_utf8(bytes).map_err(|_| failed("the suite is not UTF-8 text".to_owned()))?;
+    let bytes = decoder.files.read(path).map_err(|error| failed(format!("the {what} cannot be read: {error}")))?;
+    let text = String::from_utf8(bytes).map_err(|_| failed(format!("the {what} is not UTF-8 text")))?;
     let file = decoder.problems.source(path, &text);
     match yaml::read(&text, file, &mut decoder.problems) {
         Some(node) => Ok((text, node)),

@@ -116,12 +116,12 @@ impl Court<'_> {
 
     fn observations(&self, case: &Case<'_>, metric: usize) -> (Observations, f64) {
         let table = &self.findings.table;
-        let mut observed = Observations { clustered: table.is_clustered(), ..Observations::default() };
+        let mut observed = table.observations(metric);
         let mut unscored = 0_usize;
         for (sample, system) in self.cells(case) {
             unscored += usize::from(table.state(metric, sample, system) == State::Unscored);
             if let Some(value) = table.value(metric, sample, system) {
-                observed.push(value, system, table.cluster(sample));
+                observed.push_labelled(value, table.labels(metric, sample, system), system, table.cluster(sample));
             }
         }
         let scorable = unscored + observed.len();
@@ -129,12 +129,15 @@ impl Court<'_> {
         (observed, share)
     }
 
-    fn measure(&self, metric: usize) -> Option<Measure> {
-        self.findings.measures.get(metric).copied()
+    /// How the figure of a case is made; one sample has its value, as in reports, and nothing to aggregate.
+    fn measure(&self, case: &Case<'_>, metric: usize) -> Option<Measure> {
+        let measure = self.findings.measures.get(metric).copied()?;
+        let aggregate = if case.unit.sample.is_some() { Aggregate::Mean } else { measure.aggregate };
+        Some(Measure { aggregate, ..measure })
     }
 
     fn figure(&self, case: &Case<'_>, metric: usize) -> Evidence {
-        let Some(measure) = self.measure(metric) else { return Evidence::default() };
+        let Some(measure) = self.measure(case, metric) else { return Evidence::default() };
         let (observed, unscored) = self.observations(case, metric);
         let figure = estimate::figure(&observed, measure.aggregate, measure.binary, measure.level);
         let basis = match &figure {
@@ -146,7 +149,7 @@ impl Court<'_> {
 
     /// The change from what the gate compares with: paired by sample where at least half of the samples have a partner.
     fn change(&self, case: &Case<'_>, metric: usize) -> Evidence {
-        let Some(measure) = self.measure(metric) else { return Evidence::default() };
+        let Some(measure) = self.measure(case, metric) else { return Evidence::default() };
         let name = self.findings.plan.metrics.get(metric).map_or("", |metric| metric.name.as_str());
         let (observed, unscored) = self.observations(case, metric);
         let figure = estimate::figure(&observed, measure.aggregate, measure.binary, measure.level);
@@ -162,7 +165,7 @@ impl Court<'_> {
             }
         }
         let pairs = self.pairs(case, metric, name, &partners);
-        if pairs.len() * 2 >= observed.len() && !pairs.is_empty() {
+        if pairs.len() * 2 >= observed.len() && pairs.tell(measure.aggregate) {
             let remark = (pairs.len() < observed.len())
                 .then(|| format!("on the {} of {} results that both have", pairs.len(), observed.len()));
             return pairs.evidence(measure, Evidence { remark, ..evidence });
@@ -194,14 +197,19 @@ impl Court<'_> {
 
     fn pairs(&self, case: &Case<'_>, metric: usize, name: &str, partners: &[(usize, Partner<'_>)]) -> Pairs {
         let table = &self.findings.table;
-        let mut pairs = Pairs::new(table.is_clustered());
+        let mut pairs = Pairs::of(table.observations(metric));
         for (sample, system) in self.cells(case) {
             let Some((_, partner)) = partners.iter().find(|(own, _)| *own == system) else { continue };
-            let before = match partner {
-                Partner::Pinned(pinned, at) => pinned.value(*at, name, self.findings.sample_id(sample)),
-                Partner::System(other) => table.value(metric, sample, *other),
+            let result = |system: usize| {
+                table.value(metric, sample, system).map(|value| (value, table.labels(metric, sample, system)))
             };
-            if let (Some(now), Some(before)) = (table.value(metric, sample, system), before) {
+            let before = match partner {
+                Partner::Pinned(pinned, at) => {
+                    pinned.value(*at, name, self.findings.sample_id(sample)).map(|value| (value, None))
+                }
+                Partner::System(other) => result(*other),
+            };
+            if let (Some(now), Some(before)) = (result(system), before) {
                 pairs.push(now, before, system, table.cluster(sample));
             }
         }
@@ -292,6 +300,9 @@ impl Court<'_> {
     }
 }
 
+/// A value with the labels behind it, where its scorer names some.
+type Labelled = (f64, Option<(u16, u16)>);
+
 /// Results on the same samples, now and before.
 struct Pairs {
     now: Observations,
@@ -300,23 +311,23 @@ struct Pairs {
 }
 
 impl Pairs {
-    fn new(clustered: bool) -> Self {
-        let empty = Observations { clustered, ..Observations::default() };
+    fn of(empty: Observations) -> Self {
         Self { now: empty.clone(), before: empty.clone(), differences: empty }
     }
 
-    fn push(&mut self, now: f64, before: f64, system: usize, cluster: u32) {
-        self.now.push(now, system, cluster);
-        self.before.push(before, system, cluster);
-        self.differences.push(now - before, system, cluster);
+    fn push(&mut self, now: Labelled, before: Labelled, system: usize, cluster: u32) {
+        self.now.push_labelled(now.0, now.1, system, cluster);
+        self.before.push_labelled(before.0, before.1, system, cluster);
+        self.differences.push(now.0 - before.0, system, cluster);
     }
 
     fn len(&self) -> usize {
         self.differences.len()
     }
 
-    fn is_empty(&self) -> bool {
-        self.len() == 0
+    /// Whether there is something to compare: pinned results have no labels, and so no F1 of their own.
+    fn tell(&self, aggregate: Aggregate) -> bool {
+        self.len() > 0 && (aggregate != Aggregate::F1 || self.before.labels.len() == self.len())
     }
 
     /// Means differ by the mean difference; other figures by their own.

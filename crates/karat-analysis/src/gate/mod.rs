@@ -55,9 +55,11 @@ pub fn decide(
     rules: &Rules,
     references: &References,
 ) -> Result<Verdicts, AnalysisError> {
-    check(&findings.plan, rules)?;
-    check_paths(findings, &rules.gates)?;
-    let scopes = Scope::read(findings, rows, &rules.gates)?;
+    let mut wrong = unknown(&findings.plan, rules)?;
+    wrong.extend(misspelt(findings, &rules.gates));
+    let scoped = Scope::read(findings, rows, &rules.gates)?.into_iter();
+    let scopes: Vec<Scope> = scoped.filter_map(|scope| scope.map_err(|problem| wrong.push(problem)).ok()).collect();
+    nothing_wrong(wrong)?;
     let gates = rules.gates.iter().zip(&scopes);
     let cases: Vec<case::Case<'_>> = gates.flat_map(|(gate, scope)| case::of(findings, gate, scope)).collect();
     let court = Court { findings, references, policy: &rules.policy };
@@ -73,22 +75,27 @@ pub fn decide(
 /// # Errors
 /// Every gate that names a metric, analysis, variant or model that it does not have, or that nothing can keep.
 pub fn check(plan: &Arc<PlanHeader>, rules: &Rules) -> Result<(), AnalysisError> {
-    let analyses = crate::analyses::ids(plan)?;
-    let problems = rules.gates.iter().flat_map(|gate| problem::of(plan, &analyses, gate));
-    let problems: Vec<GateProblem> = problems.collect();
+    nothing_wrong(unknown(plan, rules)?)
+}
+
+fn nothing_wrong(problems: Vec<GateProblem>) -> Result<(), AnalysisError> {
     if problems.is_empty() { Ok(()) } else { Err(AnalysisError::Gates(problems)) }
 }
 
-/// Whether every path under `analyses` leads somewhere, as far as a typo can be told from what a run does not have.
-fn check_paths(findings: &Findings, gates: &[Gate]) -> Result<(), AnalysisError> {
+fn unknown(plan: &Arc<PlanHeader>, rules: &Rules) -> Result<Vec<GateProblem>, AnalysisError> {
+    let analyses = crate::analyses::ids(plan)?;
+    Ok(rules.gates.iter().flat_map(|gate| problem::of(plan, &analyses, gate)).collect())
+}
+
+/// Paths under `analyses` that lead nowhere, as far as a typo can be told from what a run does not have.
+fn misspelt(findings: &Findings, gates: &[Gate]) -> Vec<GateProblem> {
     let problem = |gate: &Gate| {
         let Subject::Finding(path) = &gate.subject else { return None };
         let meant = path::misspelt(findings, path)?;
         let what = format!("there is no `{path}` under `analyses` (did you mean `{meant}`?)");
         Some(GateProblem { gate: gate.id.clone(), what })
     };
-    let problems: Vec<GateProblem> = gates.iter().filter_map(problem).collect();
-    if problems.is_empty() { Ok(()) } else { Err(AnalysisError::Gates(problems)) }
+    gates.iter().filter_map(problem).collect()
 }
 
 /// A system of which more cells failed, or were judged by nobody, than the policy allows.

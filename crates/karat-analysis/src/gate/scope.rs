@@ -23,6 +23,9 @@ pub(super) struct Scope {
     pub(super) groups: Option<(Vec<u32>, Vec<Value>)>,
 }
 
+/// What a gate looks at, or why it cannot be applied.
+type Scoped = Result<Scope, GateProblem>;
+
 impl Scope {
     /// Whether the gate looks at a sample of a system.
     pub(super) fn holds(&self, sample: usize, system: usize) -> bool {
@@ -30,32 +33,26 @@ impl Scope {
         chosen.is_none_or(|chosen| chosen.get(sample * self.systems + system).copied().unwrap_or(false))
     }
 
-    /// One scope a gate; a pass over the rows where any gate needs what only they know.
-    pub(super) fn read(findings: &Findings, rows: &dyn RunRows, gates: &[Gate]) -> Result<Vec<Self>, AnalysisError> {
-        let mut readers = gates.iter().map(|gate| Reader::new(findings, gate)).collect::<Result<Vec<_>, _>>()?;
-        if readers.iter().all(Reader::is_idle) {
-            return Ok(readers.into_iter().map(|reader| reader.scope).collect());
+    /// One scope a gate, or why the gate cannot be applied; a pass over the rows where any gate needs what only they know.
+    pub(super) fn read(findings: &Findings, rows: &dyn RunRows, gates: &[Gate]) -> Result<Vec<Scoped>, AnalysisError> {
+        let mut readers: Vec<_> = gates.iter().map(|gate| Reader::new(findings, gate)).collect();
+        let scopes = |readers: Vec<Result<Reader<'_>, _>>| {
+            readers.into_iter().map(|reader| reader.and_then(Reader::finish)).collect()
+        };
+        if readers.iter().flatten().all(Reader::is_idle) {
+            return Ok(scopes(readers));
         }
         let mut sample = None;
         let mut position = 0_usize;
-        let mut wrong = None;
         let read = rows.for_each(&mut |row| {
             if sample.replace(row.sample.row).is_some_and(|earlier| earlier != row.sample.row) {
                 position += 1;
             }
-            match readers.iter_mut().try_for_each(|reader| reader.row(position, &row, findings)) {
-                Ok(()) => ControlFlow::Continue(()),
-                Err(error) => {
-                    wrong = Some(error);
-                    ControlFlow::Break(())
-                }
-            }
+            readers.iter_mut().flatten().for_each(|reader| reader.row(position, &row, findings));
+            ControlFlow::Continue(())
         });
         read.map_err(|source| AnalysisError::Rows { run: rows.header().id.clone(), source })?;
-        match wrong {
-            Some(error) => Err(error),
-            None => Ok(readers.into_iter().map(|reader| reader.scope).collect()),
-        }
+        Ok(scopes(readers))
     }
 }
 
@@ -66,11 +63,13 @@ struct Reader<'a> {
     column: Option<Path>,
     known: BTreeMap<String, u32>,
     scope: Scope,
+    /// Why the gate cannot be applied to the first sample that it cannot be applied to.
+    wrong: Option<GateProblem>,
 }
 
 impl<'a> Reader<'a> {
-    fn new(findings: &Findings, gate: &'a Gate) -> Result<Self, AnalysisError> {
-        let wrong = |what: String| refused(gate, what);
+    fn new(findings: &Findings, gate: &'a Gate) -> Result<Self, GateProblem> {
+        let wrong = |what: String| problem(gate, what);
         let condition = gate.condition.as_deref().map(|source| compiled(&findings.plan, source)).transpose();
         let column = (!UNITS.contains(&gate.per.as_str())).then(|| Path::parse(&gate.per)).transpose();
         let condition = condition.map_err(|error| wrong(error.message))?;
@@ -81,21 +80,32 @@ impl<'a> Reader<'a> {
             chosen: condition.is_some().then(|| vec![false; findings.samples() * systems]),
             groups: column.is_some().then(|| (vec![0; findings.samples()], Vec::new())),
         };
-        Ok(Self { gate, condition, column, known: BTreeMap::new(), scope })
+        Ok(Self { gate, condition, column, known: BTreeMap::new(), scope, wrong: None })
     }
 
     fn is_idle(&self) -> bool {
         self.condition.is_none() && self.column.is_none()
     }
 
-    fn row(&mut self, sample: usize, row: &CellRow<'_>, findings: &Findings) -> Result<(), AnalysisError> {
-        let wrong = |what: String| refused(self.gate, what);
+    fn finish(self) -> Scoped {
+        self.wrong.map_or(Ok(self.scope), Err)
+    }
+
+    fn row(&mut self, sample: usize, row: &CellRow<'_>, findings: &Findings) {
+        if self.wrong.is_none() {
+            let placed = self.place(sample, row, findings);
+            self.wrong = placed.err().map(|what| problem(self.gate, what));
+        }
+    }
+
+    /// Notes the group of a cell, and whether the gate looks at it; the error says why neither can be told.
+    fn place(&mut self, sample: usize, row: &CellRow<'_>, findings: &Findings) -> Result<(), String> {
         if let (Some(path), Some((groups, values))) = (&self.column, &mut self.scope.groups) {
             let value = path.first_in(&columns(row.sample)).cloned().ok_or_else(|| {
-                wrong(format!(
+                format!(
                     "`per: {}`: sample `{}` has no such column in the stored run; list it under the dataset's `metadata` and run again",
                     self.gate.per, row.sample.id
-                ))
+                )
             })?;
             let fresh = values.len() as u32;
             let group = *self.known.entry(value.to_string()).or_insert(fresh);
@@ -112,12 +122,7 @@ impl<'a> Reader<'a> {
                     .hint
                     .as_deref()
                     .unwrap_or("columns that conditions read are listed under the dataset's `metadata`");
-                wrong(format!(
-                    "`where: {}` on sample `{}`: {} ({hint})",
-                    condition.source(),
-                    row.sample.id,
-                    error.message
-                ))
+                format!("`where: {}` on sample `{}`: {} ({hint})", condition.source(), row.sample.id, error.message)
             })?;
             if let Some(slot) = chosen.get_mut(sample * self.scope.systems + row.system) {
                 *slot = holds;
@@ -127,8 +132,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-fn refused(gate: &Gate, what: String) -> AnalysisError {
-    AnalysisError::Gates(vec![GateProblem { gate: gate.id.clone(), what }])
+fn problem(gate: &Gate, what: String) -> GateProblem {
+    GateProblem { gate: gate.id.clone(), what }
 }
 
 /// A condition, in which a model that is compared with `model.id` may be written with its provider.

@@ -10,6 +10,7 @@ use crate::check::share;
 use crate::names;
 use crate::nearest::suggestion;
 use crate::node::Node;
+use crate::notation;
 
 /// What a gate is evaluated per, beside columns.
 const UNITS: &[&str] = &["system", "run", "sample"];
@@ -105,6 +106,12 @@ impl Decoder<'_> {
         let inlined = self.params.inline_expression(text, &condition.place, &mut self.problems);
         let expression = Expression::compile(&inlined).ok()?;
         names::check(expression.reads(), text, &condition.place, names::GATE, &mut self.pending, &mut self.problems);
+        if expression.reads().iter().any(|name| name == "model") {
+            let at = notation::name_within(&condition.place, text, "model", &self.problems);
+            self.problems
+                .error(&at, "`model` as a whole equals no text, so that no cell would fit")
+                .hint("compare `model.id`, `model.name` or `model.family`");
+        }
         Some(inlined)
     }
 

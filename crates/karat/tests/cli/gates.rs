@@ -136,6 +136,48 @@ fn units_and_partners() {
     assert!(said.code == 0 && said.stdout.contains("2 passed"), "{}", said.all());
 }
 
+/// BY-02: a gate on macro F1 sees the report's own figure, alone, beside another variant and beside a pinned run.
+#[test]
+fn gates_on_f1_see_the_figure_of_the_report() {
+    let place = Place::new();
+    let row = |(at, topic): (usize, &str)| {
+        let other = if at % 3 == 0 { "other" } else { topic };
+        format!("    - {{ id: s{at}, topic: {topic}, good: {topic}, weak: {other} }}")
+    };
+    let rows: Vec<String> =
+        ["money", "law", "money", "art"].into_iter().cycle().take(24).enumerate().map(row).collect();
+    let suite = "name: topics\ndataset:\n  id: id\n  reference: topic\n  metadata: [topic]\n  rows:\n".to_owned()
+        + &rows.join("\n")
+        + "\nvariants:\n  good: [ { recorded: { column: good } } ]\n  weak: [ { recorded: { column: weak } } ]\n\
+           scorers:\n  topic: { metric: label, aggregate: f1 }\n\
+           gates:\n  - { id: least, metric: topic, min: 0.9 }\n\
+           \x20 - { id: beside, metric: topic, max_drop: 0.1, against: 'variant:good' }\n\
+           \x20 - { id: pinned, metric: topic, max_drop: 0.1 }\n\
+           \x20 - { id: each, metric: topic, min: 1, per: sample }\nbaseline: pinned.json\n";
+    place.write("karat.yaml", &suite);
+    assert_eq!(place.karat(&["run", "--run-id", "r"]).code, 2);
+    place.fine(&["baseline", "pin", "r"]);
+    assert_eq!(place.karat(&["run", "--run-id", "s"]).code, 2);
+    let report = place.report("s");
+    let figure = |system: &str| {
+        let of = report["systems"].as_array().unwrap().iter().find(|it| it["id"] == system).unwrap();
+        of["dimensions"]["topic"]["value"].as_f64().unwrap()
+    };
+    let gates = verdicts(&place, "s");
+    let said = |id: &str, system: &str| gates.iter().find(|it| it["id"] == id && it["system"] == system).unwrap();
+    assert_eq!((figure("good"), &said("least", "good")["verdict"]), (1.0, &json!("pass")));
+    assert_eq!(
+        (&said("least", "weak")["observed"], &said("least", "weak")["verdict"]),
+        (&json!(figure("weak")), &json!("fail"))
+    );
+    let beside = said("beside", "weak");
+    assert_eq!((&beside["verdict"], &beside["change"]), (&json!("fail"), &json!(figure("weak") - 1.0)));
+    let pinned = said("pinned", "weak");
+    assert_eq!((&pinned["verdict"], &pinned["change"]), (&json!("pass"), &json!(0.0)));
+    let wrong = gates.iter().filter(|it| it["id"] == "each" && it["verdict"] == "fail").count();
+    assert_eq!(wrong, 8);
+}
+
 /// Errors are no matter of gates: more than the policy allows in one system is a harness error, fewer are not.
 #[test]
 fn errors_are_counted_by_system() {
@@ -165,12 +207,21 @@ fn bad_gates_are_refused_with_a_hint() {
     place.write("shares.yaml", "gates: [ { metric: words, min: 1 } ]\npolicy: { max_errors: 4, max_unscored: -1 }\n");
     place.write("turned.yaml", "gates: [ { metric: words, min: 3, max: 2 } ]\n");
     place.write("several.yaml", "gates: [ { metric: wrods, min: 3 }, { finding: erors.kinds, max: 2 } ]\n");
-    place.write("where.yaml", "gates: [ { metric: words, min: 3, where: \"sample.knid == 'easy'\" } ]\n");
+    let several = [
+        "{ metric: words, min: 3, where: \"sample.knid == 'easy'\" }",
+        "{ id: late, metric: words, min: 3, where: sample.late }",
+        "{ id: by-topic, metric: words, min: 3, per: topic }",
+        "{ metric: wrods, min: 3 }",
+    ];
+    place.write("where.yaml", &format!("gates: [ {} ]\n", several.join(", ")));
+    place.write("model.yaml", "gates: [ { metric: words, min: 3, where: \"model == 'm'\" } ]\n");
     for (arguments, part) in [
         (&["gate", "r"][..], "--policy"),
         (&["gate", "r", "--policy", "empty.yaml"], "no gates"),
         (&["gate", "r", "--policy", "broken.yaml"], "`min`"),
-        (&["gate", "r", "--policy", "nowhere.yaml"], "nowhere.yaml"),
+        (&["gate", "r", "--policy", "nowhere.yaml"], "the policy file cannot be read"),
+        (&["gate", "r", "--policy", "model.yaml"], "model.yaml:1:43"),
+        (&["gate", "r", "--policy", "model.yaml"], "compare `model.id`"),
         (&["gate", "r", "--min", "5"], "METRIC"),
         (&["gate", "r", "--min", "words=many"], "no number"),
         (&["gate", "r", "--min", "words=nan"], "no number"),
@@ -184,6 +235,9 @@ fn bad_gates_are_refused_with_a_hint() {
         (&["gate", "r", "--policy", "several.yaml"], "`wrods`"),
         (&["gate", "r", "--policy", "several.yaml"], "did you mean `errors`"),
         (&["gate", "r", "--policy", "where.yaml"], "did you mean `sample.kind`"),
+        (&["gate", "r", "--policy", "where.yaml"], "`sample.late`"),
+        (&["gate", "r", "--policy", "where.yaml"], "`per: topic`"),
+        (&["gate", "r", "--policy", "where.yaml"], "`wrods`"),
         (&["baseline", "pin", "r"], "-o"),
         (&["run", "--gate", "--no-gate"], "cannot be used with"),
     ] {
