@@ -190,6 +190,8 @@ mod tests {
         let body = r#"{"content":[{"type":"thinking","thinking":"hm"},{"type":"text","text":"a"},{"type":"text","text":"b"}],"stop_reason":"max_tokens","model":"c"}"#;
         let reply = Anthropic.parse(body.as_bytes()).unwrap();
         assert_eq!((reply.text.as_str(), reply.finish), ("ab", FinishReason::Length));
+        let refused = br#"{"content":[{"type":"text","text":"a"}],"stop_reason":"refusal"}"#;
+        assert_eq!(Anthropic.parse(refused).unwrap().finish, FinishReason::Refusal);
         assert!(Anthropic.parse(b"{\"type\":\"error\"}").is_err());
     }
 

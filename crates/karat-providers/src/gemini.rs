@@ -229,6 +229,8 @@ mod tests {
         assert_eq!((reply.text.as_str(), reply.finish), ("42", FinishReason::Length));
         let usage = reply.usage.unwrap();
         assert_eq!((usage.input_tokens, usage.output_tokens, usage.reasoning_tokens), (10, 7, 5));
+        let safety = br#"{"candidates":[{"content":{"parts":[{"text":"4"}]},"finishReason":"SAFETY"}]}"#;
+        assert_eq!(Gemini.parse(safety).unwrap().finish, FinishReason::Refusal);
         let blocked = br#"{"promptFeedback":{"blockReason":"SAFETY"}}"#;
         assert_eq!(Gemini.parse(blocked).unwrap().finish, FinishReason::Refusal);
         for body in ["{}", "[1]", "<html>", r#"{"error":{"code":400,"message":"bad"}}"#] {

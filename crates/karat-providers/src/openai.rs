@@ -191,7 +191,7 @@ impl Completion<'_> {
         };
         let (text, finish) = match (message.content.0, message.refusal.filter(|words| !words.is_empty())) {
             (Some(text), None) => (text, finish),
-            (Some(text), Some(_)) if !text.is_empty() => (text, finish),
+            (Some(text), Some(_)) if !text.is_empty() => (text, FinishReason::Refusal),
             (_, Some(words)) => (words, FinishReason::Refusal),
             // A reasoning model that ran out of tokens, and a filter, leave the content out.
             (None, None) if matches!(finish, FinishReason::Length | FinishReason::Refusal) => (String::new(), finish),
@@ -395,6 +395,8 @@ mod tests {
         );
         assert_eq!(text(r#"{"content":null}"#, r#""length""#), ok("", FinishReason::Length));
         assert_eq!(text(r#"{"content":null,"refusal":"No."}"#, r#""stop""#), ok("No.", FinishReason::Refusal));
+        assert_eq!(text(r#"{"content":"a","refusal":"No."}"#, r#""stop""#), ok("a", FinishReason::Refusal));
+        assert_eq!(text(r#"{"content":"a"}"#, r#""content_filter""#), ok("a", FinishReason::Refusal));
         assert_eq!(text("{}", r#""content_filter""#), ok("", FinishReason::Refusal));
         assert_eq!(text(r#"{"content":"a"}"#, r#""tool_calls""#), ok("a", FinishReason::Other));
         assert!(text(r#"{"content":null}"#, r#""stop""#).is_err());

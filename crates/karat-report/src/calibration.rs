@@ -95,12 +95,28 @@ pub(crate) fn verdict(judge: &CalibratedJudge) -> String {
         found.collect::<Vec<_>>().join(", ")
     };
     let unlabelled = names(&|it| it.labelled == 0);
-    let failed = names(&|it| !it.passed && it.labelled > 0);
-    match (judge.passed, unlabelled.as_str(), failed.as_str()) {
-        (true, ..) => "passes".to_owned(),
-        (false, "", failed) => format!("fails in {failed}"),
-        (false, unlabelled, "") => format!("fails: nobody labelled {unlabelled}"),
-        (false, unlabelled, failed) => format!("fails in {failed}; nobody labelled {unlabelled}"),
+    let uncovered = names(&|it| !it.covered && it.labelled > 0);
+    let failed = names(&|it| !it.passed && it.covered);
+    if judge.passed {
+        return "passes".to_owned();
+    }
+    let reasons = [("it left too many sets unscored in ", uncovered), ("nobody labelled ", unlabelled)];
+    let reasons = reasons.iter().filter(|(_, names)| !names.is_empty()).map(|(words, names)| format!("{words}{names}"));
+    let reasons = reasons.collect::<Vec<_>>().join("; ");
+    match (failed.as_str(), reasons.as_str()) {
+        ("", reasons) => format!("fails: {reasons}"),
+        (failed, "") => format!("fails in {failed}"),
+        (failed, reasons) => format!("fails in {failed}; {reasons}"),
+    }
+}
+
+/// What is said of the sets that a judge left unscored; empty where there are none.
+pub(crate) fn left_out(of: &Calibration, dimension: &CalibratedDimension) -> String {
+    let unscored = format!("{} of {} sets unscored", count(dimension.unscored), count(dimension.labelled));
+    match (dimension.unscored, dimension.covered) {
+        (0, _) => String::new(),
+        (_, true) => unscored,
+        (_, false) => format!("{unscored}, and {} % must be scored", to_digits(100.0 * of.coverage, 0)),
     }
 }
 
@@ -108,9 +124,9 @@ fn sentence(of: &Calibration, dimension: &CalibratedDimension) -> String {
     let decisive = dimension.decisive(of.agreement).map_or_else(|| NONE.to_owned(), coefficient);
     let mark = if dimension.passed { "ok  " } else { "FAIL" };
     let reason = dimension.reason.as_ref().map(|why| format!(" (decided: {why})")).unwrap_or_default();
-    let unscored = match dimension.unscored {
-        0 => String::new(),
-        n => format!(", {} unscored", count(n)),
+    let unscored = match left_out(of, dimension).as_str() {
+        "" => String::new(),
+        said => format!("; {said}"),
     };
     let poor = if dimension.poor { format!("; caution: {POOR}") } else { String::new() };
     if dimension.labelled == 0 {

@@ -63,11 +63,20 @@ pub struct CalibrationOptions {
     pub threshold: f64,
     /// Other thresholds by dimension, each with its reason.
     pub decisions: BTreeMap<String, ThresholdDecision>,
+    /// Share, 0 to 1, of the labelled sets that a judge must have scored in every dimension: agreement on the few that
+    /// it did score says nothing of the others.
+    pub coverage: f64,
 }
 
 impl Default for CalibrationOptions {
     fn default() -> Self {
-        Self { scorer: None, agreement: CalibrationForm::default(), threshold: 0.7, decisions: BTreeMap::new() }
+        Self {
+            scorer: None,
+            agreement: CalibrationForm::default(),
+            threshold: 0.7,
+            decisions: BTreeMap::new(),
+            coverage: 0.9,
+        }
     }
 }
 
@@ -86,6 +95,8 @@ pub struct Calibration {
     pub samples: u64,
     /// Labelled outputs that are no cell of this run.
     pub unmatched: u64,
+    /// Share of the labelled sets that a judge must have scored in every dimension.
+    pub coverage: f64,
     /// Whether every judge passes.
     pub passed: bool,
     /// By judge, in the plan's order.
@@ -112,6 +123,8 @@ pub struct CalibratedDimension {
     pub labelled: u64,
     /// Those that the judge left without a score here.
     pub unscored: u64,
+    /// Whether the judge scored the share of them that it must have scored. It does not pass otherwise.
+    pub covered: bool,
     /// 1 − mean |judge − people| / range.
     pub within_share: Option<Finding>,
     /// ICC(2,1) of judge and people.
@@ -206,6 +219,9 @@ pub(super) fn build(spec: &AnalysisSpec, plan: &Arc<PlanHeader>) -> Result<Optio
     if !(0.0..1.0).contains(&options.threshold) {
         return Err(refused(spec, format!("threshold is {}, and agreement is at most 1", options.threshold)));
     }
+    if !(0.0..=1.0).contains(&options.coverage) {
+        return Err(refused(spec, format!("coverage is {}, but is a share from 0 to 1", options.coverage)));
+    }
     let dimensions = &rubric.rubric.dimensions;
     for (dimension, decision) in &options.decisions {
         if !dimensions.iter().any(|known| known.name == *dimension) {
@@ -274,22 +290,24 @@ impl Fold {
         let found = agreement(&items, &Panel { raters: &raters, scale: steps, level });
         let range = metric.and_then(|metric| metric.range).map_or(1.0, |(lo, hi)| hi - lo);
         let pair = found.pairs.into_iter().next();
+        let labelled = self.labels.values().filter(|label| label.seen && label.scores.contains_key(name)).count();
         let mut dimension = CalibratedDimension {
             dimension: name.clone(),
-            unscored: (grades.len() - scored.len()) as u64,
+            unscored: labelled.saturating_sub(scored.len()) as u64,
+            covered: labelled > 0 && scored.len() as f64 / labelled as f64 >= self.options.coverage,
             within_share: within_share(&scored, range, level),
             icc: found.icc,
             alpha: found.alpha,
             bias: pair.as_ref().map(|pair| pair.bias.clone()),
             mean_abs_difference: pair.map(|pair| pair.mean_abs_difference),
-            labelled: self.labels.values().filter(|label| label.seen && label.scores.contains_key(name)).count() as u64,
+            labelled: labelled as u64,
             threshold: decision.map_or(self.options.threshold, |it| it.threshold),
             reason: decision.map(|it| it.reason.clone()),
             passed: false,
             poor: false,
         };
         let decisive = dimension.decisive(self.options.agreement).map(Finding::value);
-        dimension.passed = decisive.is_some_and(|value| value > dimension.threshold);
+        dimension.passed = dimension.covered && decisive.is_some_and(|value| value > dimension.threshold);
         dimension.poor = dimension.passed && dimension.beyond_chance().is_some_and(|found| found.value() < POOR);
         dimension
     }
@@ -354,6 +372,7 @@ impl Analysis for Fold {
             sets,
             samples: self.samples.len() as u64,
             unmatched: self.labels.len() as u64 - sets,
+            coverage: self.options.coverage,
             passed: !judges.is_empty() && judges.iter().all(|judge| judge.passed),
             judges,
         })

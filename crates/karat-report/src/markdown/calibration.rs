@@ -3,7 +3,7 @@
 use karat_analysis::Calibration;
 
 use super::page::{Column, Inline, Page, columns};
-use crate::calibration::{POOR, Round, bias, line, maybe, verdict};
+use crate::calibration::{POOR, Round, bias, left_out, line, maybe, verdict};
 use crate::figures::count;
 use crate::report::Report;
 
@@ -70,6 +70,8 @@ fn tables(page: &mut Page, found: &Calibration, level: usize) {
             ]
         });
         page.table(&heads, rows);
+        let uncovered = judge.dimensions.iter().filter(|it| !it.covered && it.labelled > 0);
+        page.list(uncovered.map(|it| Inline::code(&it.dimension).and(": ").and_text(left_out(found, it))));
         let poor = judge.dimensions.iter().filter(|it| it.poor);
         page.list(poor.map(|it| Inline::code(&it.dimension).and(": ").and(POOR)));
         let decided = judge.dimensions.iter().filter_map(|it| Some((it, it.reason.as_ref()?)));

@@ -139,3 +139,27 @@ fn every_dimension_must_be_labelled() {
         assert!(said.stderr.contains(wanted), "{wanted}: {}", said.all());
     }
 }
+
+/// CL-13: agreement on the few sets that a judge scored is no pass.
+#[test]
+fn a_judge_that_leaves_sets_unscored_fails() {
+    let place = Place::new();
+    let judge = "reply: '{% if \"o0\" in user or \"o1\" in user %}{\"style\": 3, \"truth\": 9, \"depth\": 5, \"reasoning\": \"fine\"}{% else %}no{% endif %}'";
+    let always = r#"reply: '{"style": 3, "truth": 9, "depth": 5, "reasoning": "always the same"}'"#;
+    place.write("karat.yaml", &JUDGED.replace(always, judge));
+    let rows = (0..4).map(|at| {
+        let sample = ["a", "b"][at % 2];
+        format!("{{\"sample\": \"{sample}\", \"output\": \"o{at}\", \"scores\": {{\"style\": 3, \"truth\": 9, \"depth\": 5}}}}\n")
+    });
+    place.write("labels.jsonl", &rows.collect::<String>());
+    let said = place.karat(&["calibrate", "-q"]);
+    assert_eq!(said.code, 2, "{}", said.all());
+    for wanted in ["too many sets unscored in style, truth, depth", "2 of 4 sets unscored, and 90 % must be scored"] {
+        assert!(said.stdout.contains(wanted), "{wanted}: {}", said.all());
+    }
+    place.write(
+        "karat.yaml",
+        &JUDGED.replace(always, judge).replace("scorer: quality }", "scorer: quality, coverage: 0.5 }"),
+    );
+    assert!(place.fine(&["calibrate", "-q"]).stdout.contains("flat: passes"));
+}

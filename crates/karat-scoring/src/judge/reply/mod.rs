@@ -74,8 +74,13 @@ pub struct Reading {
 /// Reads a reply. `origins` are the original positions of the members of shown lists, by list.
 ///
 /// # Errors
-/// The problem of a reply that holds no JSON object.
+/// The problem of a reply that holds no JSON object, or that the provider's filter or the judge's refusal ended: what
+/// stands in such a reply is nobody's verdict.
 pub fn read(rubric: &Rubric, reply: &Reply, origins: &BTreeMap<String, Vec<usize>>) -> Result<Reading, Problem> {
+    if reply.finish == FinishReason::Refusal {
+        let message = "the judge refused, or a filter of its provider ended the reply".to_owned();
+        return Err(Problem { pointer: String::new(), message });
+    }
     let fitness = |value: &Value| fitness(rubric, value, origins);
     let truncated = reply.finish == FinishReason::Length;
     let ladder = Ladder::new(Expectation::Object).truncated(truncated).ranking(&fitness);
@@ -83,7 +88,6 @@ pub fn read(rubric: &Rubric, reply: &Reply, origins: &BTreeMap<String, Vec<usize
         pointer: String::new(),
         message: match reply.finish {
             FinishReason::Length => format!("{error} (the reply was cut off: it ran into its limit of tokens)"),
-            FinishReason::Refusal => format!("{error} (the judge refused)"),
             _ => error.to_string(),
         },
     })?;

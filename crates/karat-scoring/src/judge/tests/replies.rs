@@ -82,6 +82,18 @@ fn a_reply_that_stays_invalid_is_unscored() {
     assert!(driven.asked[1].1.messages.iter().any(|message| message.content == "I cannot judge this."));
 }
 
+/// BY-07, CL-15: what stands in a reply that was refused, or ended by a filter, is no verdict, however whole it looks.
+#[test]
+fn a_refused_reply_is_unscored() {
+    let low = changed(|reply| reply["accuracy"] = json!(0));
+    let refused = || reply(low.as_str(), FinishReason::Refusal);
+    let driven = Driven::new(rubrics::Claims::new().machine(), [refused(), refused()]);
+    let error = driven.verdict.error.as_ref().unwrap();
+    assert!(error.code == "parse" && error.message.contains("refused"), "{error:?}");
+    let again = Driven::new(rubrics::Claims::new().machine(), [refused(), stop(changed(|_| {}))]);
+    assert_eq!(again.number("accuracy"), 8.0);
+}
+
 /// An empty reply is not sent back as an empty message, which providers refuse.
 #[test]
 fn an_empty_reply_is_named() {
