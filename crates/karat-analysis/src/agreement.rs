@@ -5,12 +5,16 @@
 //! |---|---|---|
 //! | bias, mean absolute difference | any two raters | t, cluster-robust over samples |
 //! | share equal; within one step of 1 | any two; scales with steps | Wilson |
-//! | limits of agreement, concordance (CCC) | two raters | t; none |
-//! | Cohen's κ, quadratic on a scale, and Gwet's AC1 or AC2 | two raters on declared steps | large-sample normal; t |
-//! | Pearson, Spearman, Kendall τ-b | two raters | Fisher z for Pearson |
+//! | limits of agreement | two raters | t |
+//! | root mean square of the differences, concordance (CCC) | two raters | percentile bootstrap of items |
+//! | Cohen's κ, quadratic on a scale | two raters on declared steps | large-sample normal, below 50 items percentile bootstrap |
+//! | Gwet's AC1 or AC2 | two raters on declared steps | t |
+//! | Pearson; Spearman, Kendall τ-b | two raters | Fisher z; percentile bootstrap of items |
 //! | Krippendorff's α | any number, items may lack some | percentile bootstrap of items |
 //! | Fleiss' κ, and Randolph's (free-marginal) | three raters and more on declared steps, items that all rated | percentile bootstrap of items |
 //! | ICC(2,1) of one rater, ICC(2,k) of the panel's mean | items that all rated | F |
+//!
+//! A bootstrap draws whole samples (or clusters of them), 1,000 times, of 10 to 10,000 items.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,13 +31,13 @@ use serde::Serialize;
 use crate::estimate::{self, Aggregate, Observations};
 use crate::finding::Finding;
 
-/// Above so many items α has no bootstrap.
+/// Above so many items nothing is resampled.
 const BOOTSTRAP_UP_TO: usize = 10_000;
 
 /// Below so many samples (or clusters of them) a bootstrap says too little.
 const BOOTSTRAP_FROM: usize = 10;
 
-/// Resamples of α.
+/// Resamples of a coefficient.
 const RESAMPLES: usize = 1_000;
 
 /// Seed of the resamples.
@@ -186,7 +190,7 @@ fn with_bootstrap(
     level: Level,
     statistic: impl Fn(&mut dyn Iterator<Item = &Graded>) -> Option<f64> + Sync,
 ) -> Finding {
-    let drawn = resampled(items, &statistic).filter(|_| items.len() <= BOOTSTRAP_UP_TO);
+    let drawn = if items.len() > BOOTSTRAP_UP_TO { None } else { resampled(items, &statistic) };
     match drawn.and_then(|drawn| drawn.percentile(level)) {
         Some(interval) => point.bounded(Some(interval)).seeded(SEED),
         None => point,
@@ -200,12 +204,15 @@ fn resampled(items: &[Graded], statistic: Statistic<'_>) -> Option<Distribution>
     let clusters: Vec<Vec<&Graded>> = clusters.into_values().collect();
     let resampling = Resampling { resamples: RESAMPLES, ..Resampling::new(SEED) };
     let of_drawn = |drawn: &[usize]| statistic(&mut drawn.iter().filter_map(|at| clusters.get(*at)).flatten().copied());
-    bootstrap_indices(clusters.len(), of_drawn, &resampling).filter(|_| clusters.len() >= BOOTSTRAP_FROM)
+    if clusters.len() < BOOTSTRAP_FROM { None } else { bootstrap_indices(clusters.len(), of_drawn, &resampling) }
 }
+
+/// What two raters gave an item, and its cluster.
+type SharedGrades = (f64, f64, u32);
 
 fn pair(items: &[Graded], (a, b): (usize, usize), panel: &Panel<'_>) -> Option<JudgePair> {
     let grade = |item: &Graded, rater: usize| item.grades.get(rater).copied().flatten();
-    let shared: Vec<(f64, f64, u32)> =
+    let shared: Vec<SharedGrades> =
         items.iter().filter_map(|item| Some((grade(item, a)?, grade(item, b)?, item.cluster))).collect();
     let first: Vec<f64> = shared.iter().map(|(first, ..)| *first).collect();
     let second: Vec<f64> = shared.iter().map(|(_, second, _)| *second).collect();
@@ -222,44 +229,74 @@ fn pair(items: &[Graded], (a, b): (usize, usize), panel: &Panel<'_>) -> Option<J
         Some(Finding::point(share, n, "share")?.with(Some(proportion.wilson(panel.level)), None))
     };
     let errors = judge_error(&first, &second, panel.level).ok().flatten()?;
-    let steps = panel.scale.as_deref().and_then(|scale| steps(&first, &second, scale, panel.level));
+    let steps = panel.scale.as_deref().and_then(|scale| steps(&shared, scale, panel.level));
     let (kappa, ac) = steps.unwrap_or_default();
     let pearson = pearson(&first, &second, panel.level).ok().flatten();
-    let correlation = |value: f64, name: &'static str| Finding::point(value, n, name);
+    let coefficient = |name: &'static str, of: fn(&[f64], &[f64]) -> Option<f64>| {
+        Some(of_resampled(Finding::point(of(&first, &second)?, n, name)?, &shared, panel.level, of))
+    };
     Some(JudgePair {
         judges: (panel.raters.get(a)?.clone(), panel.raters.get(b)?.clone()),
         mean_abs_difference: figure(f64::abs)?,
         bias: figure(|gap| gap)?,
-        rms_difference: Finding::point(errors.root_mean_square_error, n, "root mean square")?,
+        rms_difference: coefficient("root mean square", |a, b| {
+            Some(judge_error(a, b, Level::P95).ok()??.root_mean_square_error)
+        })?,
         exact: share(errors.exact_agreement)?,
         within_one: panel.scale.as_ref().filter(|scale| scale.len() > 2).and_then(|_| share(errors.within_one)),
         limits: errors.limits.and_then(|limits| {
             let limit = |value, interval| Some(Finding::point(value, n, "Bland-Altman limit")?.bounded(Some(interval)));
             Some((limit(limits.lower, limits.lower_interval)?, limit(limits.upper, limits.upper_interval)?))
         }),
-        concordance: errors.concordance.and_then(|value| Finding::point(value, n, "concordance (CCC)")),
+        concordance: coefficient("concordance (CCC)", |a, b| judge_error(a, b, Level::P95).ok()??.concordance),
         kappa,
         ac,
-        pearson: pearson.and_then(|it| Some(correlation(it.correlation.value, "Pearson")?.bounded(it.interval))),
-        spearman: spearman(&first, &second).ok().flatten().and_then(|it| correlation(it.value, "Spearman")),
-        kendall: kendall_tau_b(&first, &second).ok().flatten().and_then(|it| correlation(it.tau_b, "Kendall τ-b")),
+        pearson: pearson.and_then(|it| Some(Finding::point(it.correlation.value, n, "Pearson")?.bounded(it.interval))),
+        spearman: coefficient("Spearman", |a, b| Some(spearman(a, b).ok()??.value)),
+        kendall: coefficient("Kendall τ-b", |a, b| Some(kendall_tau_b(a, b).ok()??.tau_b)),
+    })
+}
+
+/// A coefficient of two raters with the percentile interval of resampled samples.
+fn of_resampled(
+    point: Finding,
+    shared: &[SharedGrades],
+    level: Level,
+    coefficient: impl Fn(&[f64], &[f64]) -> Option<f64> + Sync,
+) -> Finding {
+    let items: Vec<Graded> = shared
+        .iter()
+        .map(|(first, second, cluster)| Graded { cluster: *cluster, grades: vec![Some(*first), Some(*second)] })
+        .collect();
+    with_bootstrap(point, &items, level, |items| {
+        let grades = items.filter_map(|item| item.grades.first().copied().flatten().zip(*item.grades.get(1)?));
+        let (first, second): (Vec<f64>, Vec<f64>) = grades.unzip();
+        coefficient(&first, &second)
     })
 }
 
 /// Cohen's κ and Gwet's AC on the steps of a scale; `None` when a grade stands between two steps.
-fn steps(first: &[f64], second: &[f64], scale: &[f64], level: Level) -> Option<(Option<Finding>, Option<Finding>)> {
+fn steps(shared: &[SharedGrades], scale: &[f64], level: Level) -> Option<(Option<Finding>, Option<Finding>)> {
     let (weighting, kappa_name, ac_name) = if scale.len() == 2 {
         (Weighting::Identity, "Cohen's kappa", "Gwet's AC1")
     } else {
         (Weighting::Quadratic, "Cohen's kappa (quadratic)", "Gwet's AC2 (quadratic)")
     };
-    let a = score_indices("first rater", first, scale).ok()?;
-    let b = score_indices("second rater", second, scale).ok()?;
-    let n = first.len();
-    let table = Contingency::from_indices(&a, &b, scale.len()).ok()?;
-    let kappa = cohen_kappa(&table, weighting).and_then(|found| {
-        let interval = found.interval(level).filter(|_| n >= KAPPA_FROM);
-        Some(Finding::point(found.kappa, n, kappa_name)?.bounded(interval))
+    let (first, second): (Vec<f64>, Vec<f64>) = shared.iter().map(|(first, second, _)| (*first, *second)).unzip();
+    let a = score_indices("first rater", &first, scale).ok()?;
+    let b = score_indices("second rater", &second, scale).ok()?;
+    let n = shared.len();
+    let cohen = |first: &[f64], second: &[f64]| {
+        let a = score_indices("first rater", first, scale).ok()?;
+        let b = score_indices("second rater", second, scale).ok()?;
+        cohen_kappa(&Contingency::from_indices(&a, &b, scale.len()).ok()?, weighting)
+    };
+    let kappa = cohen(&first, &second).and_then(|found| {
+        let point = Finding::point(found.kappa, n, kappa_name)?;
+        if n >= KAPPA_FROM {
+            return Some(point.bounded(found.interval(level)));
+        }
+        Some(of_resampled(point, shared, level, |first, second| Some(cohen(first, second)?.kappa)))
     });
     let counts = CountTable::from_ratings(a.iter().zip(&b).map(|(a, b)| [*a, *b]), scale.len()).ok();
     let ac = counts.and_then(|counts| gwet_ac(&counts, weighting)).and_then(|found| {
@@ -296,6 +333,18 @@ mod tests {
         assert_eq!(pair.kappa.as_ref().unwrap().method(), "Cohen's kappa (quadratic), normal");
         assert!(pair.ac.as_ref().unwrap().value() > pair.kappa.as_ref().unwrap().value() - 0.2);
         assert!(pair.within_one.as_ref().unwrap().value() >= pair.exact.value());
+        let resampled =
+            [Some(&pair.rms_difference), pair.concordance.as_ref(), pair.spearman.as_ref(), pair.kendall.as_ref()];
+        for figure in resampled.map(Option::unwrap) {
+            let (lo, hi) = figure.interval().unwrap();
+            assert!(lo < figure.value() && figure.value() < hi && figure.seed() == Some(1), "{figure:?}");
+            assert!(figure.method().ends_with(", percentile bootstrap"), "{figure:?}");
+        }
+        let few = agreement(&items(&rows[..30]), &panel(&raters, Some(vec![1.0, 2.0, 3.0, 4.0, 5.0])));
+        let kappa = few.pairs[0].kappa.as_ref().unwrap();
+        assert_eq!(kappa.method(), "Cohen's kappa (quadratic), percentile bootstrap");
+        let fewer = agreement(&items(&rows[..9]), &panel(&raters, None));
+        assert_eq!(fewer.pairs[0].spearman.as_ref().unwrap().interval(), None);
         assert_eq!((found.alpha.as_ref().unwrap().seed(), found.n), (Some(1), 60));
         assert!(found.alpha.unwrap().method().starts_with("Krippendorff's alpha (ordinal), percentile"));
     }

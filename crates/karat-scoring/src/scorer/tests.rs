@@ -210,6 +210,20 @@ fn a_missing_reference_is_not_applicable() {
     }
     let beside = json!({"metric": "contains", "reference": "gold", "with": {"all": ["x"]}});
     assert_eq!(score_of(beside, &blank, json!("x")).number(), Some(1.0));
+    let golden = sample(json!({}), Some(json!("a whole sentence that nobody repeats")));
+    for (with, value, expected) in [
+        (json!({"any": ["x", "y"]}), json!(null), 1.0),
+        (json!({"all": ["x"]}), json!(null), 1.0),
+        (json!({"any": ["y"]}), json!(null), 0.0),
+        (json!({"any": ["x"]}), json!("z"), 0.0),
+        (json!({}), json!(null), 0.0),
+    ] {
+        let mut phrases = json!({"metric": "contains", "with": with});
+        if !value.is_null() {
+            phrases["value"] = value;
+        }
+        assert_eq!(score_of(phrases.clone(), &golden, json!("x")).number(), Some(expected), "{phrases}");
+    }
     let several = json!({"metric": "contains", "reference": "several"});
     assert!(score_of(several, &blank, json!("x")).is_unscored());
     assert!(matches!(score(json!({"metric": "recall", "value": []}), json!(["d"])), Score::NotApplicable { .. }));

@@ -73,17 +73,24 @@ impl Metric for text::Exact {
     }
 }
 
-/// Options of `contains`. The phrases are the reference (a text or a list), `all` and `any`. An empty reference is
-/// none; an empty phrase of a list is unscored.
+/// Options of `contains`. The phrases are `all` and `any`; without them the reference (a text or a list). The scorer's own
+/// `value` is looked for in either case. An empty reference is none; an empty phrase of a list is unscored.
 #[derive(Deserialize, JsonSchema, Default)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Contains {
     /// Upper and lower case are the same.
     ignore_case: bool,
-    /// Every one of these must be there.
+    /// Every one of these must be there, in place of the reference.
     all: Vec<String>,
-    /// At least one of these must be there.
+    /// At least one of these must be there, in place of the reference.
     any: Vec<String>,
+}
+
+/// What `contains` looks for.
+struct Phrases {
+    options: Contains,
+    /// Whether the reference, or the `value` in its place, must be there.
+    reference: bool,
 }
 
 impl Options for Contains {
@@ -95,19 +102,21 @@ impl Options for Contains {
         if phrases.into_iter().chain(own).any(|phrase| phrase.trim().is_empty()) {
             return Err("a phrase is empty, and every text contains that".to_owned());
         }
-        Ok(Box::new(self))
+        let reference = literal.is_some() || (self.all.is_empty() && self.any.is_empty());
+        Ok(Box::new(Phrases { options: self, reference }))
     }
 }
 
-impl Metric for Contains {
+impl Metric for Phrases {
     fn score(&self, given: &Given<'_>) -> Score {
+        let Contains { ignore_case, all, any } = &self.options;
         let output = text(given.output);
-        let contains = |need| text::Contains { ignore_case: self.ignore_case, need };
+        let contains = |need| text::Contains { ignore_case: *ignore_case, need };
         let is_blank = given.reference.as_str().is_some_and(|phrase| phrase.trim().is_empty());
-        let reference = if is_blank { Vec::new() } else { texts(given.reference) };
+        let reference = if is_blank || !self.reference { Vec::new() } else { texts(given.reference) };
         let wanted: Vec<Cow<'_, str>> =
-            reference.into_iter().chain(self.all.iter().map(|phrase| Cow::Borrowed(phrase.as_str()))).collect();
-        if wanted.is_empty() && self.any.is_empty() {
+            reference.into_iter().chain(all.iter().map(|phrase| Cow::Borrowed(phrase.as_str()))).collect();
+        if wanted.is_empty() && any.is_empty() {
             return Score::not_applicable("no phrase to look for");
         }
         if wanted.iter().any(|phrase| phrase.trim().is_empty()) {
@@ -117,7 +126,7 @@ impl Metric for Contains {
         if let [first, ..] = missing.as_slice() {
             return Score::because(0.0, format!("{first:?} is missing"));
         }
-        match contains(text::Need::Any).matches(&output, &self.any) {
+        match contains(text::Need::Any).matches(&output, any) {
             Some(false) => Score::because(0.0, "none of the phrases of `any` is there"),
             _ => test(true),
         }
