@@ -80,20 +80,22 @@ impl<'a> Matching<'a> {
     /// The metrics that both sides have and that are asked for, in the candidate's order.
     pub(super) fn metrics(&self, options: &Options) -> Result<Vec<Place<'a>>, CompareError> {
         let (then, now) = (&self.baseline.findings.plan, &self.candidate.findings.plan);
-        let asked = |name: &str| options.metrics.is_empty() || options.metrics.iter().any(|it| fits(it, name));
+        let is_asked = |name: &str| options.metrics.is_empty() || options.metrics.iter().any(|it| fits(it, name));
         let found = now
             .metrics
             .iter()
             .enumerate()
-            .filter(|(_, spec)| asked(&spec.name))
+            .filter(|(_, spec)| is_asked(&spec.name))
             .filter_map(|(at, spec)| Some(Place { spec, baseline: then.metric(&spec.name)?, candidate: at }));
         let found: Vec<Place<'a>> = found.collect();
         let names = |specs: &[MetricSpec]| specs.iter().map(|it| it.name.as_str()).collect::<Vec<_>>().join(", ");
-        if found.is_empty() {
+        let unmet = |asked: &&String| found.iter().all(|it| !fits(asked, &it.spec.name));
+        let unmet: Vec<&str> = options.metrics.iter().filter(unmet).map(String::as_str).collect();
+        if found.is_empty() || !unmet.is_empty() {
             return Err(CompareError::NoMetric {
                 baseline: names(&then.metrics),
                 candidate: names(&now.metrics),
-                asked: if options.metrics.is_empty() { "every one".to_owned() } else { options.metrics.join(", ") },
+                asked: if options.metrics.is_empty() { "every one".to_owned() } else { unmet.join(", ") },
             });
         }
         match options.margins.keys().find(|name| found.iter().all(|it| it.spec.name != **name)) {

@@ -311,7 +311,7 @@ impl PairedTest {
         match self.test {
             Test::SignFlip => halvings(2.0),
             Test::McNemar => halvings(1.0),
-            Test::Bootstrap => BOOTSTRAP_FROM as f64,
+            Test::Bootstrap => self.aggregate.resampled_from().unwrap_or(BOOTSTRAP_FROM) as f64,
             Test::PairedT | Test::ClusterT | Test::Identical | Test::None => 2.0,
         }
         .max(2.0)
@@ -325,10 +325,12 @@ impl PairedTest {
             Test::None if self.units() < 2 => {
                 Some("all samples are of one cluster, and nothing says how much others would differ".to_owned())
             }
-            Test::None if self.aggregate.is_extreme() => {
-                Some(format!("the {} of samples has no test", self.aggregate.name()))
-            }
-            Test::None => Some(format!("fewer than {BOOTSTRAP_FROM} {units} are too few to be resampled")),
+            Test::None => Some(match self.aggregate.resampled_from() {
+                Some(fewest) => {
+                    format!("the {} has no test of fewer than {fewest} {units}", self.aggregate.name())
+                }
+                None => format!("the {} of samples has no test", self.aggregate.name()),
+            }),
             Test::Bootstrap if self.interval(level).is_none() => {
                 Some("so few resamples cannot decide at this level".to_owned())
             }

@@ -310,6 +310,21 @@ fn an_aggregate_is_compared_by_its_bootstrap() {
     let metric = only(&extreme);
     assert_eq!((metric.p, metric.verdict, metric.difference.interval()), (None, Verdict::Undecided, None));
     assert!(metric.impossible.as_ref().is_some_and(|why| why.contains("max")), "{metric:?}");
+    let few = models(&sketch(40, 2.0, 0.6).metric("aggregate", json!("p95")).run(), &Options::default());
+    let why = only(&few).impossible.clone().unwrap();
+    assert_eq!((only(&few).p, why.as_str()), (None, "the p95 (nearest rank) has no test of fewer than 60 samples"));
+}
+
+/// BY-01: of several metrics that are asked for, one that does not exist is an error, not a comparison without it.
+#[test]
+fn a_misspelt_metric_is_not_left_out() {
+    let run = sketch(20, 1.0, 0.5).run();
+    let known = only(&models(&run, &Options::default())).metric.clone();
+    let found = findings(&run);
+    let side = |model| Side::of(model, &found, Some(model), None).unwrap();
+    let asked = Options { metrics: vec![known, "zz*".to_owned()], ..Options::default() };
+    let refused = compare(&side("model-a"), &side("model-b"), &asked).unwrap_err().to_string();
+    assert!(refused.ends_with("asked for is zz*"), "{refused}");
 }
 
 /// House rule: one sample, and one cluster of all, have no test; too few say how few.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use karat_text::kind::kind;
 use karat_text::path::Path;
 use karat_text::template::Context;
 use karat_types::{Key, Sample};
@@ -250,7 +251,7 @@ impl Dataset {
             id: id.into(),
             input: roles.input.value("input", &row, at)?.cloned(),
             reference: roles.reference.value("reference", &row, at)?.cloned(),
-            cluster: roles.cluster.as_ref().and_then(value_at).map(plain),
+            cluster: roles.cluster.as_ref().and_then(value_at).map(|it| cluster(it, at)).transpose()?.flatten(),
             date: roles.date.as_ref().and_then(value_at).map(|date| self.day(date, at)).transpose()?,
             columns: Map::new(),
             metadata: self.metadata.iter().filter_map(named).collect(),
@@ -267,6 +268,16 @@ impl Dataset {
             let hint = "write 2026-01-31, or 2026-01-31T08:00:00Z".to_owned();
             at.problem_with_hint("date", format!("{value} is no date"), Some(hint))
         })
+    }
+}
+
+/// The name of a cluster; an empty one is none.
+fn cluster(value: &Value, at: &RowPlace) -> Result<Option<String>, DatasetError> {
+    match value {
+        Value::Array(_) | Value::Object(_) => {
+            Err(at.problem("cluster", format!("a cluster must be a text or a number, this is {}", kind(value))))
+        }
+        named => Ok(Some(plain(named)).filter(|name| !name.trim().is_empty())),
     }
 }
 

@@ -61,6 +61,8 @@ struct Scanner<'a> {
     shown: usize,
     bad: u64,
     kept: u64,
+    /// Rows without a cluster.
+    unclustered: u64,
     wanted: BTreeSet<String>,
     matched: Vec<bool>,
     /// Columns that may be empty and have been so in every row.
@@ -141,6 +143,7 @@ impl<'a> Scanner<'a> {
             shown: 0,
             bad: 0,
             kept: 0,
+            unclustered: 0,
             is_sensitive: dataset.is_sensitive,
             wanted: dataset.only.clone(),
             matched: vec![false; watched.len()],
@@ -180,6 +183,7 @@ impl<'a> Scanner<'a> {
         self.found.has_input |= sample.input.is_some();
         self.found.has_reference |= sample.reference.is_some();
         self.found.is_clustered |= sample.cluster.is_some();
+        self.unclustered += u64::from(sample.cluster.is_none());
         self.wanted.remove(&*sample.id);
         let is_drawn = dataset.is_drawn(self.kept - 1);
         if is_drawn && dataset.wants(&sample.id) && dataset.limit.is_none_or(|limit| self.found.rows < limit) {
@@ -298,6 +302,12 @@ impl<'a> Scanner<'a> {
             }
             let hint = suggestion(&column, self.found.columns.iter().map(String::as_str));
             self.problems.error(&watched.place, format!("`{written}` matches no row of the dataset")).maybe_hint(hint);
+        }
+        if self.found.is_clustered && self.unclustered > 0 {
+            let count = format!("{} of {} rows of the dataset name no cluster", self.unclustered, self.kept);
+            self.problems
+                .warn(place, count)
+                .hint("each of them counts as a cluster of its own, which makes intervals too narrow where it is not");
         }
         for (leniency, times) in leniencies {
             let often = if times == 1 { "once".to_owned() } else { format!("{times} times") };

@@ -341,8 +341,8 @@ fn is_reducer(text: &str) -> bool {
 }
 
 fn is_aggregate(text: &str) -> bool {
-    let percentile = text.strip_prefix('p').and_then(|number| number.parse::<f64>().ok());
-    AGGREGATES.contains(&text) || percentile.is_some_and(|number| number > 0.0 && number < 100.0)
+    let percentile = text.strip_prefix('p').and_then(|number| number.parse::<u8>().ok());
+    AGGREGATES.contains(&text) || percentile.is_some_and(|number| (1..=99).contains(&number))
 }
 
 #[cfg(test)]
@@ -353,7 +353,7 @@ mod tests {
     fn reducers_and_aggregates() {
         assert!(is_reducer("pass@3") && is_reducer("pass^2") && is_reducer("majority"));
         assert!(!is_reducer("pass@0") && !is_reducer("p50"));
-        assert!(is_aggregate("p95") && is_aggregate("p99.9") && is_aggregate("f1"));
-        assert!(!is_aggregate("p0") && !is_aggregate("p100") && !is_aggregate("pass"));
+        assert!(is_aggregate("p95") && is_aggregate("f1"));
+        assert!(!is_aggregate("p99.9") && !is_aggregate("p0") && !is_aggregate("p100") && !is_aggregate("pass"));
     }
 }

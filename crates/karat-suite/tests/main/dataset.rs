@@ -192,3 +192,15 @@ fn many_rows_stream() {
     assert_eq!(plan.header.dataset.rows, 100_000);
     assert_eq!(plan.rows().nth(99_999).unwrap().unwrap().input, Some(json!("q99999")));
 }
+
+/// House rule: rows without a cluster are counted aloud, since each is a cluster of its own; a list is no cluster.
+#[test]
+fn rows_without_a_cluster_are_told() {
+    let suite = minimal("{ source: d.jsonl, id: id, cluster: author }");
+    let rows = |last: &str| format!("{{\"id\": 1, \"author\": \"a\"}}\n{{\"id\": 2, \"author\": \"\"}}\n{last}\n");
+    let load = |last| World::new(&[("karat.yaml", &suite), ("d.jsonl", &rows(last))]).load(&Overrides::default());
+    let fine = load("{\"id\": 3, \"author\": \"a\"}").unwrap().warnings().to_string();
+    assert!(fine.contains("1 of 3 rows of the dataset name no cluster"), "{fine}");
+    let refused = load("{\"id\": 3, \"author\": [\"a\"]}").err().unwrap().to_string();
+    assert!(refused.contains("a cluster must be a text or a number, this is a list"), "{refused}");
+}
