@@ -3,7 +3,7 @@
 use karat_analysis::Choice;
 use karat_analysis::digest::{Digest, digest};
 
-use crate::judged::{check_date, collect};
+use crate::judged::{check_date, collect_named};
 use crate::{App, AppError};
 
 /// Days that a digest may sum up.
@@ -48,7 +48,7 @@ impl App {
         }
         let store = self.existing_store()?;
         let suite = self.suite_name(&store, suite)?;
-        let history = collect(&store, &suite, &window.choice, None)?;
+        let history = collect_named(&store, &suite, &window.choice, None)?;
         let as_of = match &window.as_of {
             Some(date) => check_date("--as-of", date).map(|()| date.clone())?,
             None => history.rows().filter_map(|row| row.date.clone()).max().ok_or_else(|| {

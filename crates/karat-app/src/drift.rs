@@ -15,7 +15,7 @@ use karat_types::PlanHeader;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::judged::{check_date, collect, newest_plan};
+use crate::judged::{check_date, collect_named, newest_plan};
 use crate::preset::SuiteFiles;
 use crate::{App, AppError, Invocation, load};
 
@@ -229,7 +229,7 @@ impl App {
                 .hint(format!("it has: {}", known.join(", "))));
         };
         let watched = Watched { range: metric.range, better: metric.better };
-        let days = collect(store, &suite, &asked.choice, Some(&options.metric))?.days();
+        let days = collect_named(store, &suite, &asked.choice, Some(&options.metric))?.days();
         let Choice { judge, prompt_version, .. } = &asked.choice;
         let name = json!({ "analysis": id, "options": options, "judge": judge, "prompt_version": prompt_version });
         Ok(Rule { suite, id, as_of, options, watched, days, plan, is_stretch: asked.is_stretch(), name })

@@ -11,7 +11,7 @@ use karat_suite::{Files, Plan};
 use karat_types::{CellStatus, Exit, PlanHeader, RunRows};
 use serde::Serialize;
 
-use crate::judged::collect;
+use crate::judged::collect_named;
 use crate::preset::SuiteFiles;
 use crate::{App, AppError, Execution, Invocation, RunEnd};
 
@@ -101,7 +101,7 @@ impl App {
         let plan = self.load(invocation)?.plan;
         let folder = self.golden_folder(&plan)?;
         let store = self.existing_store()?;
-        let history = collect(&store, &plan.header.suite, &asked.choice, None)?;
+        let history = collect_named(&store, &plan.header.suite, &asked.choice, None)?;
         let mut of_sample: BTreeMap<&str, Vec<&JudgedCell>> = BTreeMap::new();
         for cell in history.cells() {
             let sample = cell.grade().map(|grade| grade.sample.as_str());

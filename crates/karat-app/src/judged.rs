@@ -1,5 +1,6 @@
 //! The rows that stand for a suite, out of all of its stored runs. Makes no call.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use karat_analysis::drift::day_number;
@@ -128,6 +129,38 @@ pub(crate) fn collect(store: &Store, suite: &str, choice: &Choice, metric: Optio
         read.map_err(|error| AppError::harness(error.to_string()))?;
     }
     Ok(history)
+}
+
+/// The rows of a suite, for a question that must not be answered with "nothing" because a name is mistyped.
+pub(crate) fn collect_named(
+    store: &Store,
+    suite: &str,
+    choice: &Choice,
+    metric: Option<&str>,
+) -> Result<History, AppError> {
+    let history = collect(store, suite, choice, metric)?;
+    if history.rows().next().is_some() || choice.judge.is_none() && choice.prompt_version.is_none() {
+        return Ok(history);
+    }
+    let all = collect(store, suite, &Choice::default(), metric)?;
+    let judges = all.rows().flat_map(|row| [&row.judge, &row.judge_model]).flatten();
+    known("--judge", choice.judge.as_ref(), judges)?;
+    let versions = all.rows().filter_map(|row| row.prompt_version.as_ref());
+    known("--prompt-version", choice.prompt_version.as_ref(), versions)?;
+    Ok(history)
+}
+
+/// Refuses a name that is not among those of the stored rows, where there are any.
+fn known<'a>(flag: &str, name: Option<&String>, stored: impl Iterator<Item = &'a String>) -> Result<(), AppError> {
+    let stored: BTreeSet<&str> = stored.map(String::as_str).collect();
+    match name {
+        Some(name) if !stored.is_empty() && !stored.contains(name.as_str()) => {
+            let names: Vec<&str> = stored.into_iter().collect();
+            Err(AppError::harness(format!("`{flag} {name}`: no stored judgment has it"))
+                .hint(format!("there are: {}", names.join(", "))))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Refuses what is no date.

@@ -22,6 +22,8 @@ pub(super) struct Candidate {
     pub found: Found,
     /// 0 for what is not looked for.
     pub rank: usize,
+    /// Whether it is the content of a code fence.
+    pub is_fenced: bool,
 }
 
 impl Candidate {
@@ -35,10 +37,11 @@ impl Candidate {
     }
 }
 
-/// The candidate that counts, of at least one.
+/// The candidate that counts, of at least one: of several of the highest rank that differ the last, if it is announced as
+/// the final one, else the one that stands in a fence.
 ///
 /// # Errors
-/// [`LadderError::Several`] where candidates of the highest rank differ and the last one is not announced.
+/// [`LadderError::Several`] where neither tells them apart.
 pub(super) fn chosen(text: &str, mut candidates: Vec<Candidate>) -> Result<Candidate, LadderError> {
     let highest = candidates.iter().map(|it| it.rank).max().unwrap_or(0);
     if highest == 0 {
@@ -46,21 +49,31 @@ pub(super) fn chosen(text: &str, mut candidates: Vec<Candidate>) -> Result<Candi
         return Ok(candidates.swap_remove(meant));
     }
     candidates.retain(|it| it.rank == highest);
-    let differs = |it: &Candidate| candidates.first().is_some_and(|first| first.found.value != it.found.value);
-    if !candidates.iter().any(differs) {
+    if are_one(&candidates) {
         return Ok(candidates.swap_remove(0));
     }
     let mut starts: Vec<usize> = candidates.iter().map(|it| it.span.start).collect();
     starts.sort_unstable();
     starts.dedup();
-    let mut announced = starts.iter().filter(|start| is_announced(text, **start));
-    match (announced.next(), announced.next()) {
-        (Some(only), None) if Some(only) == starts.last() => {
-            let at = candidates.iter().position(|it| it.span.start == *only).unwrap_or(0);
-            Ok(candidates.swap_remove(at))
-        }
-        _ => Err(LadderError::Several(starts.len())),
+    let announced: Vec<usize> = starts.iter().copied().filter(|start| is_announced(text, *start)).collect();
+    if let [only] = announced[..]
+        && Some(&only) == starts.last()
+    {
+        let at = candidates.iter().position(|it| it.span.start == only).unwrap_or(0);
+        return Ok(candidates.swap_remove(at));
     }
+    candidates.retain(|it| it.is_fenced);
+    if !announced.is_empty() || candidates.is_empty() || !are_one(&candidates) {
+        return Err(LadderError::Several(starts.len()));
+    }
+    let mut fenced = candidates.swap_remove(0);
+    fenced.found = fenced.found.noting("the fenced object counts, and not another that stood beside it");
+    Ok(fenced)
+}
+
+/// Whether all say the same.
+fn are_one(candidates: &[Candidate]) -> bool {
+    candidates.windows(2).all(|pair| pair[0].found.value == pair[1].found.value)
 }
 
 /// Whether the words right before a place say that what follows is the final word.

@@ -11,7 +11,7 @@
 //!
 //! What a reasoning model thinks aloud (`<think>…</think>` and the like) is no answer on any rung. Of several values, that
 //! which ranks highest counts ([`Ladder::ranking`]); where several of these differ, the last one, if it is announced as
-//! the final one, and none otherwise. Unranked, the first one of the highest rung counts.
+//! the final one, else the only one in a fence, and none otherwise. Unranked, the first one of the highest rung counts.
 //!
 //! Texts keep their content on every rung. What is not a number in JSON (`NaN`, `Infinity`) is refused on every rung, as
 //! are texts that never end and lists abbreviated with `...`. Prose never becomes an object. Time is linear in the
@@ -227,11 +227,11 @@ impl<'a> Ladder<'a> {
     }
 
     fn candidate(&self, span: Range<usize>, parsed: Parsed, rung: Rung) -> Option<Candidate> {
-        self.accept(parsed, rung).map(|found| self.ranked(span, found))
+        self.accept(parsed, rung).map(|found| self.ranked(span, found, rung == Rung::Fenced))
     }
 
-    fn ranked(&self, span: Range<usize>, found: Found) -> Candidate {
-        Candidate { span, rank: self.ranking.map_or(0, |ranking| ranking(&found.value)), found }
+    fn ranked(&self, span: Range<usize>, found: Found, is_fenced: bool) -> Candidate {
+        Candidate { span, rank: self.ranking.map_or(0, |ranking| ranking(&found.value)), found, is_fenced }
     }
 
     /// What can be repaired, and what cannot.
@@ -243,20 +243,20 @@ impl<'a> Ladder<'a> {
         headless: bool,
     ) -> (Vec<Candidate>, Vec<Broken>) {
         let bodies = fences.iter().filter(|fence| candidates::begins_like_json(fence.body.trim_start()));
-        let bodies = bodies.map(|fence| (fence.span(), Kind::Open));
+        let bodies = bodies.map(|fence| (fence.span(), Kind::Open, true));
         let regions = regions.iter().filter(|region| region.kind != Kind::Strict);
-        let regions = regions.map(|region| (region.span.clone(), region.kind));
+        let regions = regions.map(|region| (region.span.clone(), region.kind, false));
         let (mut mended, mut broken) = (Vec::new(), Vec::new());
-        for (span, kind) in bodies.chain(regions) {
+        for (span, kind, is_fenced) in bodies.chain(regions) {
             let candidate = &text[span.clone()];
             match self.mend(candidate, kind) {
-                Ok(found) => mended.push(self.ranked(span, found)),
+                Ok(found) => mended.push(self.ranked(span, found, is_fenced)),
                 Err(Some(problem)) => broken.push(Broken { error: problem.placed(text, candidate), span }),
                 Err(None) => {}
             }
         }
         if headless {
-            mended.extend(self.mend_headless(text.trim()).map(|found| self.ranked(0..text.len(), found)));
+            mended.extend(self.mend_headless(text.trim()).map(|found| self.ranked(0..text.len(), found, false)));
         }
         (mended, broken)
     }

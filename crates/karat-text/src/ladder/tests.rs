@@ -150,6 +150,28 @@ fn the_preferred_value_is_taken() {
     assert_eq!(ladder.climb("Only {\"draft\": 1}").unwrap().value, json!({"draft": 1}));
 }
 
+/// BR-06: a fenced object counts before a bare one that says something else, and a note says so; of two fenced ones none.
+#[test]
+fn a_fenced_object_counts_before_a_bare_one() {
+    let wanted = |value: &Value| usize::from(value.get("score").is_some());
+    let ladder = Ladder::new(Expectation::Object).ranking(&wanted);
+    let (two, nine) = (r#"{"score": 2}"#, r#"{"score": 9}"#);
+    for text in [
+        format!("I weigh {two}.\n```json\n{nine}\n```"),
+        format!("```json\n{nine}\n```\nor so {two}"),
+        format!("{two} {two}\n```\n{{\"score\": 9,}}\n```"),
+        format!("```json\n{{\"shape\": 1}}\n```\n{two}\n```json\n{nine}\n```"),
+    ] {
+        let found = ladder.climb(&text).unwrap();
+        assert_eq!(found.value, json!({"score": 9}), "{text}");
+        assert!(found.notes.iter().any(|note| note.contains("fenced object counts")), "{text}: {found:?}");
+    }
+    assert_eq!(ladder.climb(&format!("Final: {two}\n```json\n{nine}\n```")), Err(LadderError::Several(2)));
+    let both = format!("{two}\n```json\n{two}\n```\n```json\n{nine}\n```");
+    assert!(matches!(ladder.climb(&both), Err(LadderError::Several(_))));
+    assert_eq!(ladder.climb(&format!("```json\n{two}\n```\nFinal: {nine}")).unwrap().value, json!({"score": 9}));
+}
+
 /// CL-15: of several that fit and differ none is taken silently; the last one is where it is announced.
 #[test]
 fn of_several_values_the_announced_one_counts() {

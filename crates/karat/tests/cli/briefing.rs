@@ -116,6 +116,21 @@ fn drift_alerts_on_the_planted_week() {
     assert_eq!(json(&tight)["z_thresh"], 0.5);
 }
 
+/// BR-17: a judge or version that no judgment has is a mistyped one, and not a suite without data.
+#[test]
+fn a_mistyped_judge_is_no_answer() {
+    let place = Place::new();
+    place.fine(&["run", "briefing", "-q", "--sample", "2026-03-02"]);
+    for command in [&["drift", "briefing"][..], &["digest", "briefing"], &["golden", "pin", "briefing"]] {
+        for (more, known) in [(["--judge", "nosuch"], "stub-v1"), (["--prompt-version", "v9"], "there are: v1")] {
+            let said = place.karat(&[command, &more].concat());
+            assert!(said.code == 1 && said.stderr.contains(known) && said.stdout.is_empty(), "{}", said.all());
+        }
+    }
+    let found = json(&place.fine(&["drift", "briefing", "--judge", "stub", "--until", "2026-01-01"]));
+    assert_eq!(found["status"], "no_data", "a judge that is known, and a stretch without a row");
+}
+
 /// BR-13: an incident outlives its alert until somebody closes it, with a reason.
 #[test]
 fn an_incident_is_closed_by_hand() {

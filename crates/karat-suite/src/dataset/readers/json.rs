@@ -41,8 +41,8 @@ fn part(document: &Value, path: &Path) -> Value {
 /// The columns of a document, those that were chosen before those that are found.
 fn of_document(mut chosen: Map<String, Value>, path: &Path, rules: &Rules) -> Result<Map<String, Value>, ReadError> {
     let texts = chosen.get(BODY).map(texts).unwrap_or_default();
-    if texts.is_empty() {
-        return Err(ReadError::Form(format!("`{BODY}` ({path}) is no text in it, so there is nothing to judge")));
+    if texts.iter().all(|text| text.trim().is_empty()) {
+        return Err(ReadError::Form(format!("`{BODY}` ({path}) holds no text in it, so there is nothing to judge")));
     }
     let body = texts.join("\n");
     if let Some(sources) = chosen.get_mut(SOURCES) {

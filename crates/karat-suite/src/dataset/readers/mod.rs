@@ -197,6 +197,20 @@ mod tests {
         assert_eq!(text["headlines"], json!(["- one", "- two https://d.example."]));
     }
 
+    /// BR-10, BR-19: a document without a word is broken, whatever it is written in.
+    #[test]
+    fn a_document_without_a_word_is_broken() {
+        let rules = Rules { columns: vec![("body_text".to_owned(), "$.text".parse().unwrap())], ..rules() };
+        for text in [r#"{"text": ""}"#, r#"{"text": " \n\t"}"#, r#"{"text": ["", " "]}"#, r#"{"text": 7}"#, "{}"] {
+            let refused = Reader::Json.read(text, &rules);
+            let said =
+                matches!(&refused, Err(ReadError::Form(form)) if form.contains("`body_text` ($.text) holds no text"));
+            assert!(said, "{text}: {refused:?}");
+        }
+        assert!(Reader::Json.read(r#"{"text": ["", "x"]}"#, &rules).is_ok());
+        assert!(Reader::Markdown.read(" \n", &rules).is_err() && Reader::Text.read("\n\n", &rules).is_err());
+    }
+
     /// BR-01, BR-04: what stands in code is an example: no source and no headline; the address of an image is no source.
     #[test]
     fn code_and_images_hold_no_source() {
