@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use karat_text::redact::Redactor;
 use karat_types::{
     AnalysisSpec, Bound, DatasetHeader, ModelSpec, Rules, RunSpec, ScorerKind, ScorerSpec, ServiceSpec, VariantSpec,
 };
@@ -11,7 +12,7 @@ use serde_json::{Map, Value};
 use crate::catalog::Catalog;
 use crate::dataset::checks::Checked;
 use crate::dataset::fetch::Fetch;
-use crate::dataset::{Dataset, asserts};
+use crate::dataset::{Dataset, Discretion, asserts};
 use crate::decode::dataset::Decoded;
 use crate::decode::gates;
 use crate::decode::models::unknown;
@@ -123,8 +124,7 @@ impl Suite {
         }
         if let Some((_, declared)) = &mut declared {
             declared.dataset.keep(gates::columns(&gates));
-            let sensitive = node.given("privacy").and_then(|privacy| privacy.given("sensitive"));
-            declared.dataset.is_sensitive = sensitive.and_then(Node::boolean).unwrap_or(false);
+            declared.dataset.discretion = discretion(&node, &privacy);
         }
         let baseline = node.given("baseline").and_then(|baseline| decoder.path(baseline));
 
@@ -293,6 +293,16 @@ fn scanned(
     };
     let asserts = RowChecks { metrics: scan.has_asserts, judged: scan.has_judged_asserts, has_input: scan.has_input };
     (dataset, header, asserts, scan.checks)
+}
+
+/// What may be said of rows under the rules of the suite.
+fn discretion(node: &Node, privacy: &karat_types::PrivacySpec) -> Discretion {
+    let sensitive = node.given("privacy").and_then(|privacy| privacy.given("sensitive"));
+    let has_rules = !(privacy.redact.is_empty() && privacy.patterns.is_empty());
+    Discretion {
+        is_sensitive: sensitive.and_then(Node::boolean).unwrap_or(false),
+        redactor: Redactor::of(privacy).ok().filter(|_| has_rules),
+    }
 }
 
 /// The scorer of the checks that rows hold for themselves; a scorer of the suite by that name stands before it.

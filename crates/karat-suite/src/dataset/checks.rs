@@ -6,6 +6,7 @@ use karat_text::path::Path;
 use karat_text::template::{Context, Expression};
 use serde_json::Value;
 
+use super::Discretion;
 use super::fetch::Rule;
 use super::rows::plain;
 use crate::diagnostics::Problems;
@@ -106,9 +107,10 @@ impl Check {
         Checked { name: self.name.clone(), counts, min: self.min, max: self.max }
     }
 
-    /// Reports what does not hold; of sensitive rows without their values.
-    pub fn report(mut self, problems: &mut Problems, is_sensitive: bool) {
-        if let Some(failure) = &self.failure {
+    /// Reports what does not hold; of values what may be shown.
+    pub fn report(mut self, problems: &mut Problems, discretion: &Discretion) {
+        if let Some(failure) = self.failure {
+            let failure = discretion.text(failure, "cannot be decided for every row");
             problems.error(&self.place, format!("the check \"{}\" {failure}", self.name));
             return;
         }
@@ -127,8 +129,9 @@ impl Check {
                 None => "rows".to_owned(),
             };
             let within = match &self.by {
-                Some((column, _)) if is_sensitive => format!(" of one `{column}`"),
-                Some((column, _)) => format!(" where `{column}` is {group:?}"),
+                Some((column, _)) => {
+                    discretion.text(format!(" where `{column}` is {group:?}"), &format!(" of one `{column}`"))
+                }
                 None => String::new(),
             };
             let examples =

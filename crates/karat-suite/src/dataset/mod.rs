@@ -6,6 +6,7 @@ pub(crate) mod checks;
 pub(crate) mod columns;
 pub(crate) mod date;
 pub(crate) mod dir;
+mod discretion;
 pub(crate) mod draw;
 pub(crate) mod fetch;
 pub(crate) mod prior;
@@ -29,6 +30,7 @@ use rustc_hash::FxHashSet;
 use crate::diagnostics::Diagnostic;
 use crate::files::Files;
 
+pub(crate) use discretion::Discretion;
 pub(crate) use roles::{Role, Roles};
 /// Names that other tools give to a role's column.
 pub(crate) mod aliases {
@@ -56,9 +58,9 @@ impl DatasetError {
         Self { problem: Box::new(problem), row: None, id: None }
     }
 
-    /// The place alone, where rows are sensitive: what is wrong may quote them.
-    fn concealed(mut self) -> Self {
-        *self.problem = self.problem.concealed(CONCEALED);
+    /// As it may be shown: what is wrong may quote the row.
+    fn discreet(mut self, discretion: &Discretion) -> Self {
+        *self.problem = discretion.problem(&self.problem, CONCEALED);
         self
     }
 
@@ -95,8 +97,8 @@ pub(crate) struct Dataset {
     pub only: BTreeSet<String>,
     /// Whether a bad row becomes an errored sample.
     pub reports_broken: bool,
-    /// Whether problems may show nothing of the rows.
-    pub is_sensitive: bool,
+    /// What problems may show of the rows.
+    pub discretion: Discretion,
     pub metadata: Vec<(String, Path)>,
     /// What nothing that is fetched may meet.
     pub rules: Vec<fetch::Rule>,
@@ -119,10 +121,8 @@ impl Dataset {
 
     /// The rows that are planned, in order. Every pass gives the same ones.
     pub fn rows(self: &Arc<Self>) -> Box<dyn Iterator<Item = Result<Sample, DatasetError>> + Send> {
+        let dataset = self.clone();
         let rows = rows::Rows::new(self.clone()).planned();
-        match self.is_sensitive {
-            true => Box::new(rows.map(|row| row.map_err(DatasetError::concealed))),
-            false => Box::new(rows),
-        }
+        Box::new(rows.map(move |row| row.map_err(|error| error.discreet(&dataset.discretion))))
     }
 }

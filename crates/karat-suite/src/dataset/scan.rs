@@ -13,7 +13,7 @@ use super::checks::{Check, Checked};
 use super::columns::{Column, ColumnKind};
 use super::row_schema::Leniency;
 use super::rows::{Kept, Rows};
-use super::{Dataset, DatasetError, Role};
+use super::{Dataset, DatasetError, Discretion, Role};
 use crate::decode::Watched;
 use crate::diagnostics::{Diagnostic, Problems, Severity};
 use crate::names::Pending;
@@ -67,8 +67,8 @@ struct Scanner<'a> {
     matched: Vec<bool>,
     /// Columns that may be empty and have been so in every row.
     empty: BTreeSet<String>,
-    /// Whether problems may show nothing of the rows.
-    is_sensitive: bool,
+    /// What problems may show of the rows.
+    discretion: &'a Discretion,
 }
 
 impl Dataset {
@@ -121,7 +121,7 @@ impl Dataset {
 }
 
 impl<'a> Scanner<'a> {
-    fn new(dataset: &Dataset, watched: &[Watched], problems: &'a mut Problems) -> Self {
+    fn new(dataset: &'a Dataset, watched: &[Watched], problems: &'a mut Problems) -> Self {
         let mut columns: BTreeSet<String> = dataset.columns.iter().map(|column| column.name.clone()).collect();
         columns.extend(dataset.row_schema.iter().flat_map(|schema| schema.columns().map(str::to_owned)));
         Self {
@@ -144,7 +144,7 @@ impl<'a> Scanner<'a> {
             bad: 0,
             kept: 0,
             unclustered: 0,
-            is_sensitive: dataset.is_sensitive,
+            discretion: &dataset.discretion,
             wanted: dataset.only.clone(),
             matched: vec![false; watched.len()],
             empty: dataset
@@ -204,7 +204,7 @@ impl<'a> Scanner<'a> {
     /// Warns of what a row and the files beside it contradict each other in.
     fn mismatches(&mut self, kept: &Kept, found: Vec<String>) {
         for what in found {
-            let what = if self.is_sensitive { MISMATCH.to_owned() } else { what };
+            let what = self.discretion.text(what, MISMATCH);
             let mismatches = &mut self.found.mismatches;
             mismatches.count += 1;
             if mismatches.first.len() < KEPT_MISMATCHES {
@@ -212,10 +212,8 @@ impl<'a> Scanner<'a> {
             }
             if mismatches.count <= SHOWN_MISMATCHES {
                 let message = format!("sample `{}`: {what}", kept.sample.id);
-                let mut problem = kept.at.problem("gold", message.as_str()).problem().clone();
-                if self.is_sensitive {
-                    problem = problem.concealed(message);
-                }
+                let problem = kept.at.problem("gold", message.as_str());
+                let mut problem = self.discretion.problem(problem.problem(), &message);
                 problem.severity = Severity::Warning;
                 self.problems.push(problem);
             }
@@ -251,7 +249,7 @@ impl<'a> Scanner<'a> {
     fn push(&mut self, problem: Diagnostic) {
         self.shown += 1;
         if self.shown <= SHOWN {
-            self.problems.push(if self.is_sensitive { problem.concealed(super::CONCEALED) } else { problem });
+            self.problems.push(self.discretion.problem(&problem, super::CONCEALED));
         }
     }
 
@@ -286,7 +284,7 @@ impl<'a> Scanner<'a> {
             self.problems.warn(place, format!("{more} more contradictions between rows and the files beside them"));
         }
         if self.bad == 0 {
-            checks.into_iter().for_each(|check| check.report(self.problems, self.is_sensitive));
+            checks.into_iter().for_each(|check| check.report(self.problems, self.discretion));
         }
         for id in std::mem::take(&mut self.wanted) {
             self.problems

@@ -16,7 +16,7 @@ use crate::dataset::columns::ColumnKind;
 use crate::dataset::draw::{Draw, Part};
 use crate::dataset::prior::Prior;
 use crate::dataset::source::Format;
-use crate::dataset::{Dataset, Role, Roles, RowSchema, Source, aliases};
+use crate::dataset::{Dataset, Discretion, Role, Roles, RowSchema, Source, aliases};
 use crate::files::{folder, join, matches};
 use crate::names;
 use crate::nearest::suggestion;
@@ -71,7 +71,7 @@ impl Decoder<'_> {
             limit: overrides.limit.or_else(|| super::whole(node, "limit")),
             only: overrides.samples.iter().cloned().collect::<BTreeSet<_>>(),
             reports_broken: node.text_of("broken") == Some("report"),
-            is_sensitive: false,
+            discretion: Discretion::default(),
             metadata,
             rules,
         };

@@ -376,6 +376,27 @@ fn mismatches_of_gold_and_filings_are_reported() {
     assert_eq!(place.report("r")["run"]["config"]["dataset"]["mismatches"]["count"], 2);
 }
 
+/// RG-15, RG-02: what is said of rows passes the privacy rules before it is printed, stored or reported.
+#[test]
+fn what_is_said_of_rows_is_blacked_out() {
+    let place = Place::new();
+    let row = |id: &str, gold: Value| json!({"query_id": id, "question": "What was revenue, ann@mail.example?", "metadata": {"category": "numeric", "quarter": "2024-Q2"}, "gold": gold});
+    let table = json!({"expected_value": 999.9, "unit": "million USD", "source_table_ids": ["ann@mail.example"]});
+    place.write("own.jsonl", &format!("{}\n", row("a", table)));
+    let run = place.karat(&["run", "rag", "-p", "dataset=own.jsonl", "--run-id", "r"]);
+    assert!(run.stderr.contains("own.jsonl:1") && run.stderr.contains("[email]"), "{}", run.all());
+    let report = place.report("r");
+    let mismatch = &report["run"]["config"]["dataset"]["mismatches"]["first"][0]["what"];
+    assert!(mismatch.as_str().unwrap().contains("[email]"), "{mismatch}");
+    let page = place.fine(&["report", "r", "--format", "md", "-o", "-"]).stdout;
+    place.write("wrong.jsonl", &format!("{}\n", row("a", json!({"expected_value": "ann@mail.example"}))));
+    let refused = place.karat(&["validate", "rag", "-p", "dataset=wrong.jsonl"]);
+    assert!(refused.code == 1 && refused.stderr.contains("wrong.jsonl:1"), "{}", refused.all());
+    for text in [run.all(), report.to_string(), page, refused.all()] {
+        assert!(!text.contains("ann@mail"), "{text}");
+    }
+}
+
 /// RG-02: filings that are not where the suite looks for them are an error with place and hint, before any call; none at
 /// all are an empty parameter.
 #[test]
