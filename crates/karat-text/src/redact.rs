@@ -52,13 +52,25 @@ pub struct Redactor {
 
 type Rule = LazyLock<Option<Regex>>;
 
-static EMAIL: Rule =
-    LazyLock::new(|| Regex::new(r"[A-Za-z0-9._%+\-]+@[A-Za-z0-9\-]+(?:\.[A-Za-z0-9\-]+)*\.[A-Za-z]{2,}").ok());
-static PHONE: Rule = LazyLock::new(|| {
-    Regex::new(r"\+\d{1,3}[ /\-]?(?:\(\d{1,4}\)[ /\-]?)?\d{1,4}(?:[ /\-]?\d{2,4}){2,4}|\(\d{3}\) ?\d{3}[ .\-]\d{4}|\b\d{3}[.\-]\d{3}[.\-]\d{4}").ok()
+/// What may stand within a number, a space of any width or a hyphen; `~` in patterns.
+const GAP: &str = r"[ \u{a0}\u{2007}\u{2009}\u{202f}\-‐‑]";
+
+fn rule(pattern: &str) -> Option<Regex> {
+    Regex::new(&pattern.replace('~', GAP)).ok()
+}
+
+static EMAIL: Rule = LazyLock::new(|| {
+    rule(r"[\p{L}\p{N}._%+\-]+(?:[@＠]|%40)[\p{L}\p{N}\-]+(?:\.[\p{L}\p{N}\-]+)*\.(?:xn--[A-Za-z0-9\-]+|\p{L}{2,})")
 });
-static CARD: Rule = LazyLock::new(|| Regex::new(r"[2-6]\d{3}(?:[ \-]?\d){9,15}").ok());
-static IBAN: Rule = LazyLock::new(|| Regex::new(r"[A-Z]{2}\d{2}(?: ?[A-Z0-9]){11,30}").ok());
+static PHONE: Rule = LazyLock::new(|| {
+    rule(concat!(
+        r"(?:\+|\b00)[1-9]\d{0,2}(?:~|/)?(?:\(\d{1,4}\)(?:~|/)?)?\d{1,4}(?:(?:~|/)?\d{2,4}){2,4}",
+        r"|\(\d{3}\)~?\d{3}(?:~|\.)\d{4}|\b\d{3}[.\-‐‑]\d{3}[.\-‐‑]\d{4}",
+    ))
+});
+static CARD: Rule =
+    LazyLock::new(|| rule(r"[2-6]\d{3}(?:(?:[._–]\d{4}){2,3}(?:[._–]\d{1,4})?|[._–]\d{6}[._–]\d{4,5}|(?:~?\d){9,15})"));
+static IBAN: Rule = LazyLock::new(|| rule(r"[A-Za-z]{2}\d{2}(?:~?[A-Za-z0-9]){11,30}"));
 static API_KEY: Rule = LazyLock::new(|| {
     Regex::new(concat!(
         r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)-----END [A-Z ]*PRIVATE KEY-----",
@@ -156,24 +168,33 @@ fn replace(kind: Kind, text: &str) -> Option<String> {
         Kind::ApiKey => &API_KEY,
     };
     let regex = rule.as_ref()?;
-    if !regex.is_match(text) {
-        return None;
-    }
-    let replaced = regex.replace_all(text, |found: &Captures<'_>| {
-        let whole = found.get(0).map_or(0..0, |found| found.range());
-        let candidate = &text[whole.clone()];
-        let length = match kind {
-            Kind::Email | Kind::ApiKey => Some(candidate.len()),
-            Kind::Phone => (stands_alone(text, &whole) && digits(candidate).len() >= 9).then_some(candidate.len()),
-            Kind::Card => (stands_alone(text, &whole) && luhn(&digits(candidate))).then_some(candidate.len()),
-            Kind::Iban => iban(candidate).filter(|_| !text[..whole.start].ends_with(char::is_alphanumeric)),
-        };
-        match length {
-            Some(length) => format!("[{}]{}", kind.as_str(), &candidate[length..]),
-            None => candidate.to_owned(),
+    let mut replaced = String::new();
+    let (mut copied, mut at) = (0, 0);
+    while let Some(found) = regex.find_at(text, at) {
+        match length(kind, text, found.range()) {
+            Some(length) => {
+                replaced.extend([&text[copied..found.start()], "[", kind.as_str(), "]"]);
+                copied = found.start() + length;
+                at = copied;
+            }
+            // What is none may hold the beginning of one: "in FY24 DE89 3704 …".
+            None => at = found.start() + text[found.start()..].chars().next().map_or(1, char::len_utf8),
         }
-    });
-    Some(replaced.into_owned()).filter(|replaced| replaced != text)
+    }
+    replaced.push_str(&text[copied..]);
+    (copied > 0).then_some(replaced)
+}
+
+/// Bytes of what a rule is sure of at the beginning of `at`.
+fn length(kind: Kind, text: &str, at: Range<usize>) -> Option<usize> {
+    let candidate = &text[at.clone()];
+    match kind {
+        Kind::Email | Kind::ApiKey => Some(candidate.len()),
+        Kind::Phone => (stands_alone(text, &at) && is_dialled(candidate) && digits(candidate).len() >= 9)
+            .then_some(candidate.len()),
+        Kind::Card => card(text, &at),
+        Kind::Iban => iban(candidate).filter(|_| !text[..at.start].ends_with(char::is_alphanumeric)),
+    }
 }
 
 /// What a rule of the suite's own finds, amounts apart: a pattern that is a bare number would take them, too.
@@ -217,9 +238,15 @@ fn stands_alone(text: &str, at: &Range<usize>) -> bool {
     !(is_part || may_be_amount && is_amount(text, at))
 }
 
+/// Whether a number that begins with `00` may be a telephone number: no zero begins the group after the country code.
+fn is_dialled(number: &str) -> bool {
+    let mut groups = number.split(|c: char| !c.is_ascii_digit());
+    !(number.starts_with("00") && groups.nth(1).is_some_and(|group| group.starts_with('0')))
+}
+
 /// Whether a number is written as amounts are: in one piece, or in groups of three. Cards and most phone numbers are not.
 fn is_grouped_by_three(number: &str) -> bool {
-    let mut groups = number.trim_start_matches('+').split(' ');
+    let mut groups = number.trim_start_matches('+').split(char::is_whitespace);
     let first = groups.next().unwrap_or_default();
     let rest: Vec<&str> = groups.collect();
     let digits = |group: &str| group.chars().all(|c| c.is_ascii_digit());
@@ -241,15 +268,45 @@ const AMOUNT_WORDS: &[&str] = &[
     "bn", "trillion", "trillions", "tn", "percent", "prozent", "pct", "bps", "basis",
 ];
 
-/// Whether a sign or word of money, of a scale or of a share stands beside a number, white space and emphasis apart.
+/// Whether a sign or word of money, of a scale or of a share stands beside a number, white space and emphasis apart, and
+/// belongs to it: in `4111111111111111 $5` it is the five's.
 fn is_amount(text: &str, at: &Range<usize>) -> bool {
     let between = |c: char| c.is_whitespace() || "*_".contains(c);
-    let (before, after) = (text[..at.start].trim_end_matches(between), text[at.end..].trim_start_matches(between));
+    let before = text[..at.start].trim_end_matches(between);
+    let after = text[at.end..].trim_start_matches(between);
     let is_sign = |c: char| SIGNS.contains(c);
     let names = |word: &str| AMOUNT_WORDS.contains(&word.to_lowercase().as_str());
-    let last = before.trim_end_matches('.').rsplit(|c: char| !c.is_alphabetic()).next().unwrap_or_default();
-    let next = after.split(|c: char| !c.is_alphabetic()).next().unwrap_or_default();
-    before.ends_with(is_sign) || after.starts_with(is_sign) || names(last) || names(next)
+
+    let word = before.trim_end_matches('.').rsplit(|c: char| !c.is_alphabetic()).next().unwrap_or_default();
+    let sign = before.chars().next_back().filter(|c| is_sign(*c)).map_or(0, char::len_utf8);
+    let length = if sign > 0 { sign } else { before.len() - before.trim_end_matches('.').len() + word.len() };
+    let earlier = &before[..before.len() - length];
+    let own_gap = spaces(&text[before.len()..at.start]);
+    let other = earlier.trim_end_matches(between);
+    let number = other.len() - other.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+    let is_before =
+        (sign > 0 || names(word)) && belongs(own_gap, spaces(&earlier[other.len()..]), &other[other.len() - number..]);
+
+    let word = after.split(|c: char| !c.is_alphabetic()).next().unwrap_or_default();
+    let sign = after.chars().next().filter(|c| is_sign(*c)).map_or(0, char::len_utf8);
+    let later = &after[if sign > 0 { sign } else { word.len() }..];
+    let own_gap = spaces(&text[at.end..text.len() - after.len()]);
+    let other = later.trim_start_matches(between);
+    let number = other.len() - other.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let is_after =
+        (sign > 0 || names(word)) && belongs(own_gap, spaces(&later[..later.len() - other.len()]), &other[..number]);
+    is_before || is_after
+}
+
+fn spaces(text: &str) -> usize {
+    text.chars().filter(|c| c.is_whitespace()).count()
+}
+
+/// Whether a mark belongs to a number `own` spaces away, and not to the digits `other` spaces away on its other side; of
+/// two that are equally near a year takes no mark.
+fn belongs(own: usize, other: usize, digits: &str) -> bool {
+    let is_year = digits.len() == 4 && (digits.starts_with("19") || digits.starts_with("20"));
+    digits.is_empty() || own < other || own == other && is_year
 }
 
 /// Whether a text is a number and nothing else.
@@ -264,18 +321,35 @@ fn luhn(digits: &[u32]) -> bool {
     (13..=19).contains(&digits.len()) && sum.is_multiple_of(10)
 }
 
-/// Bytes of the longest beginning that is an IBAN (ISO 13616: 15 to 34 characters, remainder 1 modulo 97).
+/// Bytes of the longest beginning that is a card number by itself.
+fn card(text: &str, at: &Range<usize>) -> Option<usize> {
+    let candidate = &text[at.clone()];
+    let ends = candidate.char_indices().filter(|(_, c)| c.is_ascii_digit()).map(|(index, _)| index + 1);
+    ends.rev().find(|end| luhn(&digits(&candidate[..*end])) && stands_alone(text, &(at.start..at.start + end)))
+}
+
+/// Characters of an IBAN by country (ISO 13616 registry).
+#[rustfmt::skip]
+const IBAN_LENGTHS: &[(usize, &str)] = &[
+    (15, "NO"), (16, "BE"), (18, "DK FI FK FO GL NL SD"), (19, "MK SI"), (20, "AT BA EE KZ LT LU MN XK"),
+    (21, "CH HR LI LV"), (22, "BG BH CR DE GB GE IE ME RS VA"), (23, "AE GI IL IQ OM SO TL"),
+    (24, "AD CZ ES MD PK RO SA SE SK TN VG"), (25, "LY PT ST"), (26, "IS TR"), (27, "BI DJ FR GR IT MC MR SM"),
+    (28, "AL AZ BY CY DO GT HN HU LB NI PL SV"), (29, "BR EG PS QA UA"), (30, "JO KW MU YE"), (31, "MT SC"),
+    (32, "LC"), (33, "RU"),
+];
+
+/// Bytes of the IBAN that the candidate begins with: of its country's length, remainder 1 modulo 97.
 fn iban(candidate: &str) -> Option<usize> {
-    (15..=candidate.len()).rev().find(|end| {
-        let begins = &candidate[..*end];
-        let compact: String = begins.chars().filter(|c| *c != ' ').collect();
-        let (head, rest) = compact.split_at(4);
-        let ends_word = !candidate[*end..].starts_with(|c: char| c.is_ascii_alphanumeric());
-        let remainder = rest.chars().chain(head.chars()).filter_map(|c| c.to_digit(36)).fold(0, |remainder, digit| {
-            if digit > 9 { (remainder * 100 + digit) % 97 } else { (remainder * 10 + digit) % 97 }
-        });
-        (15..=34).contains(&compact.len()) && !begins.ends_with(' ') && ends_word && remainder == 1
-    })
+    let country = candidate.get(..2)?.to_uppercase();
+    let wanted = IBAN_LENGTHS.iter().find(|(_, countries)| countries.split(' ').any(|it| it == country))?.0;
+    let characters = || candidate.char_indices().filter(|(_, c)| c.is_ascii_alphanumeric());
+    let end = characters().nth(wanted - 1)?.0 + 1;
+    let (head, rest) = (characters().take(4), characters().take(wanted).skip(4));
+    let remainder = rest.chain(head).filter_map(|(_, c)| c.to_digit(36)).fold(0, |remainder, digit| {
+        if digit > 9 { (remainder * 100 + digit) % 97 } else { (remainder * 10 + digit) % 97 }
+    });
+    let ends_word = !candidate[end..].starts_with(|c: char| c.is_ascii_alphanumeric());
+    (ends_word && remainder == 1).then_some(end)
 }
 
 #[cfg(test)]
@@ -305,6 +379,16 @@ mod tests {
             ("key sk-proj-abcdefghijklmnop1234 and AKIAIOSFODNN7EXAMPLE", "key [api_key] and [api_key]"),
             ("-----BEGIN RSA PRIVATE KEY-----\nab\n-----END RSA PRIVATE KEY-----", "[api_key]"),
             ("see TCK-4711", "see [ticket]"),
+            ("card 4111111111111111 $5 fee", "card [card] $5 fee"),
+            ("paid 5€ 4111111111111111, EUR 7", "paid 5€ [card], EUR 7"),
+            ("card 4111111111111111 EUR 5", "card [card] EUR 5"),
+            ("4111\u{a0}1111\u{202f}1111\u{a0}1111", "[card]"),
+            ("4111–1111–1111–1111 4111.1111.1111.1111 4111_1111_1111_1111", "[card] [card] [card]"),
+            ("in 2024 4111 1111 1111 1111 2025", "in 2024 [card] 2025"),
+            ("+49\u{a0}30\u{a0}1234\u{a0}5678, 0049 30 12345678, 555‑123‑4567", "[phone], [phone], [phone]"),
+            ("de89370400440532013000, DE89-3704-0044-0532-0130-00", "[iban], [iban]"),
+            ("FY24 DE89\u{a0}3704 0044 0532 0130 00", "FY24 [iban]"),
+            ("jörg@müller.example ann%40mail.example bob＠mail.example", "[email] [email] [email]"),
         ] {
             assert_eq!(redactor().text(text), expected);
         }
@@ -327,6 +411,10 @@ mod tests {
             "Rs. 4242424242424242",
             "+491 234 567 890 Mio.",
             "kr 4242424242424242 or 4242424242424242 dollars",
+            "4242424242424242 EUR 2024, 2024 EUR 4242424242424242 and 3 $4242424242424242",
+            "+491\u{a0}234\u{a0}567\u{a0}890 Mio.",
+            "2024-11-21_10.30.45 and 4242.42424242424",
+            "de00370400440532013000",
         ] {
             assert_eq!(redactor().text(text), text);
         }
