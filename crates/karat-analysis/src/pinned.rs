@@ -332,6 +332,7 @@ mod tests {
                 serde_json::json!(-5.0),
                 "`overall.quality.accuracy.value` is -5",
             ),
+            ("/overall/quality.accuracy/value".to_owned(), serde_json::json!(0.0), "and those of the systems go from"),
             ("/samples/1".to_owned(), sound["samples"][0].clone(), "`samples[1]`"),
             ("/systems/1/id".to_owned(), sound["systems"][0]["id"].clone(), "`systems[1]`"),
         ] {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use karat_stats::describe::mean;
+use karat_stats::describe::{extent, mean};
 use karat_types::{MetricSpec, PlanHeader};
 
 use super::{Pinned, PinnedMetric};
@@ -16,12 +16,24 @@ const ROUNDING: f64 = 1e-6;
 /// Whether the document agrees with itself.
 ///
 /// # Errors
-/// Two samples or systems of one name, lists of another length, an error below 0; all of it, with its place.
+/// Two samples or systems of one name, lists of another length, an error below 0, an overall figure beyond those of all systems;
+/// all of it, with its place.
 pub(super) fn read(pinned: &Pinned) -> Result<(), String> {
     let systems = pinned.systems.iter().map(|system| &system.id);
     let twice = twice("samples", &pinned.samples).into_iter().chain(twice("systems", systems));
     let figures = figures(pinned).flat_map(|(place, _, metric)| form(&place, metric, pinned.samples.len()));
-    told(twice.chain(figures))
+    told(twice.chain(figures).chain(beyond_systems(pinned)))
+}
+
+/// Overall figures, which weigh the systems' ones equally, that lie beyond all of them.
+fn beyond_systems(pinned: &Pinned) -> impl Iterator<Item = String> {
+    pinned.overall.iter().filter_map(|(name, overall)| {
+        let of_systems = pinned.systems.iter().filter_map(|system| system.metrics.get(name)?.value);
+        let (lo, hi) = extent(&of_systems.collect::<Vec<f64>>())?;
+        let slack = ROUNDING * lo.abs().max(hi.abs()).max(1.0);
+        let value = overall.value.filter(|value| *value < lo - slack || *value > hi + slack)?;
+        Some(format!("`overall.{name}.value` is {value}, and those of the systems go from {lo} to {hi}"))
+    })
 }
 
 /// Whether the numbers can be those of a plan's metrics.
