@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use karat_stats::bootstrap::Resampling;
 use karat_stats::describe::mean;
-use karat_types::MetricSpec;
+use karat_types::{MetricSpec, PlanHeader, ScorerKind};
 
 use super::tested::Tested;
 use super::{
@@ -241,6 +241,7 @@ impl<'a> Matching<'a> {
         if then.dataset.hash != now.dataset.hash {
             warnings.push("The datasets differ: samples are matched by id, whose content may have changed.".to_owned());
         }
+        warnings.extend(tested.iter().filter_map(|it| other_measure(&it.spec.name, then, now)));
         if let Some(few) = tested.iter().filter_map(Tested::clusters).min().filter(|it| *it < FEW_CLUSTERS) {
             warnings.push(format!(
                 "The samples fall into {few} clusters: tests on fewer than {FEW_CLUSTERS} clusters need caution."
@@ -279,4 +280,26 @@ impl<'a> Matching<'a> {
         }
         lacks
     }
+}
+
+/// That a metric of one name is measured in two ways, so that its difference says nothing.
+fn other_measure(name: &str, then: &PlanHeader, now: &PlanHeader) -> Option<String> {
+    let (before, after) = (measure(name, then)?, measure(name, now)?);
+    (before != after).then(|| {
+        format!(
+            "{name} is not one metric: {before} in the baseline, {after} in the candidate. Its difference says nothing."
+        )
+    })
+}
+
+/// What measures a metric, on which scale, and its figure.
+fn measure(name: &str, plan: &PlanHeader) -> Option<String> {
+    let spec = plan.metric(name).and_then(|at| plan.metrics.get(at))?;
+    let by = match plan.scorers.get(spec.scorer).map(|scorer| &scorer.kind) {
+        Some(ScorerKind::Metric { metric, .. }) => metric.as_str(),
+        Some(ScorerKind::Rubric(_)) => "a rubric",
+        None => "all checks",
+    };
+    let scale = spec.range.map_or("without bounds".to_owned(), |(lo, hi)| format!("from {lo} to {hi}"));
+    Some(format!("{by} {scale} ({})", spec.aggregate))
 }

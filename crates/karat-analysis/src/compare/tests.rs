@@ -43,6 +43,14 @@ fn runs_are_paired_by_sample_id() {
     assert_eq!(found.candidate.only, ["sample-3"]);
     assert_eq!(found.baseline.systems, ["model-a/variant-0", "model-b/variant-0"]);
     assert_eq!(only(&found).difference.n(), 37);
+    let said = |found: &Compared| found.warnings.iter().any(|it| it.contains("quality.overall is not one metric"));
+    assert!(!said(&found));
+    let mut other = after.clone();
+    let mut plan = (*other.plan).clone();
+    plan.metrics[0].range = Some((1.0, 5.0));
+    other.plan = plan.into();
+    let rescaled = compare(&side(&before), &side(&other), &Options::default()).unwrap();
+    assert!(said(&rescaled), "{:?}", rescaled.warnings);
 }
 
 /// BY-01: 30 scores and more get the paired t test, with the sign-flip test beside it.
