@@ -7,6 +7,7 @@ use std::path::Path;
 use karat_analysis::agree::{Agreed, Options, agree, beside, misfit};
 use karat_store::{Store, StoredRun};
 use karat_types::{Label, PlanHeader, RunRows, RunStatus};
+use serde_json::json;
 
 use crate::{App, AppError};
 
@@ -121,15 +122,39 @@ fn labels(file: &Path, plan: &PlanHeader) -> Result<Vec<Label>, AppError> {
     let failed = |what: String| AppError::harness(format!("reading the labels {}: {what}", file.display()));
     let text = fs::read_to_string(file).map_err(|error| failed(error.to_string()))?;
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    let mut seen = Seen::default();
     let label = |(at, line): (usize, &str)| {
         let place = format!("{}:{}", file.display(), at + 1);
         let label: Label = serde_json::from_str(line)
             .map_err(|error| AppError::harness(format!("{place}: this is no label: {error}")).hint(FORM))?;
-        match misfit(plan, &label) {
+        let what = misfit(plan, &label).or_else(|| namesake(plan, &label)).or_else(|| seen.again(&label));
+        match what {
             Some(what) => Err(AppError::harness(format!("{place}: {what}")).hint("correct the label, or leave it out")),
             None => Ok(label),
         }
     };
     let labels: Vec<Label> = lines.map(label).collect::<Result<_, AppError>>()?;
     if labels.is_empty() { Err(failed("it holds no label".to_owned()).hint(FORM)) } else { Ok(labels) }
+}
+
+/// What is wrong with an annotator who bears a judge's name: the grades would pass for the judge's own.
+fn namesake(plan: &PlanHeader, label: &Label) -> Option<String> {
+    let name = label.annotator.as_deref().filter(|name| plan.judges.iter().any(|judge| judge.id == **name))?;
+    Some(format!("the annotator {name:?} has the name of a judge of this run"))
+}
+
+/// What people have graded on the lines before, as JSON: sample, system, annotator, output and metric.
+#[derive(Default)]
+struct Seen(BTreeSet<String>);
+
+impl Seen {
+    /// What is wrong with a label that grades once more what its annotator has graded. Labels without a name are of
+    /// several people.
+    fn again(&mut self, label: &Label) -> Option<String> {
+        let Label { sample, model, variant, annotator, output, scores } = label;
+        let who = annotator.as_deref()?;
+        let place = |metric: &String| json!([sample, model, variant, who, output, metric]).to_string();
+        let twice = scores.keys().find(|metric| !self.0.insert(place(metric)))?;
+        Some(format!("{who} has graded `{twice}` of sample `{sample}` on an earlier line"))
+    }
 }

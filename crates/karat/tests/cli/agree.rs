@@ -41,11 +41,16 @@ fn one_rater_has_nobody_to_agree_with() {
     assert!(unknown.code == 1 && unknown.stderr.contains("no rater of this run"), "{}", unknown.all());
     place.write("labels.jsonl", "{\"sample\": 1}\n");
     let label = |grade: &str| format!("\n{{\"sample\": \"x\", \"scores\": {{\"accuracy\": {grade}}}}}\n");
+    let by = |who: &str, grade: u8| {
+        format!("{{\"sample\": \"x\", \"annotator\": \"{who}\", \"scores\": {{\"accuracy\": {grade}}}}}\n")
+    };
     for (labels, told) in [
         ("{\"sample\": 1}\n".to_owned(), "labels.jsonl:1: this is no label"),
         (label("70"), "labels.jsonl:2: `quality.accuracy` is 70, and its scale goes from 0 to 10"),
         (label("\"good\""), "labels.jsonl:2: `quality.accuracy` is \"good\", which is no grade"),
         ("\n".to_owned(), "it holds no label"),
+        (by("sim-judge-strict", 7), "labels.jsonl:1: the annotator \"sim-judge-strict\" has the name of a judge"),
+        (by("ann", 7) + &by("ann", 9), "labels.jsonl:2: ann has graded `accuracy` of sample `x` on an earlier line"),
     ] {
         place.write("labels.jsonl", &labels);
         let broken = place.karat(&["agree", "--labels", "labels.jsonl"]);
