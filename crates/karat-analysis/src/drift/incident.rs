@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Day, DriftOptions, Series, Watched, date_of, day_number, not_dated, two_decimals};
+use super::{Checked, Day, DriftOptions, Method, Series, Watched, date_of, day_number, not_dated, two_decimals};
 
 /// Bands are kept with two decimals.
 const ROUNDING: f64 = 0.005;
@@ -16,7 +16,7 @@ pub struct Incident {
     /// The first day with an alert.
     pub opened: String,
     /// The first day on which the short median was back in the band, or the day on which somebody closed it; none while it is
-    /// open.
+    /// open. Charts see a drop before the short median does: then its window must have begun with the incident or later.
     pub closed: Option<String>,
     /// The band: the long median of the day it was opened on, and how far from it is still fine.
     pub band: (f64, f64),
@@ -74,7 +74,7 @@ impl Series<'_> {
     pub(super) fn incidents(&self, last: i32) -> Vec<Incident> {
         let streak = self.options.streak();
         let mut incidents: Vec<Incident> = Vec::new();
-        let mut open: Option<(f64, f64)> = None;
+        let mut open: Option<Opened> = None;
         let mut bad_days = 0;
         for checked in self.check(&self.days(last)) {
             let figures = checked.figures;
@@ -82,14 +82,12 @@ impl Series<'_> {
             match (open, figures) {
                 (None, Some(figures)) if bad_days >= streak => {
                     let reach = self.options.z * figures.scale;
-                    open = Some((figures.long_median, reach));
+                    open = Some(Opened { day: checked.day, centre: figures.long_median, reach });
                     let (low, high) = (figures.long_median - reach, figures.long_median + reach);
                     let band = (two_decimals(low), two_decimals(high));
                     incidents.push(Incident { opened: date_of(checked.day), closed: None, band, closed_by_hand: None });
                 }
-                (Some((centre, reach)), Some(figures))
-                    if bad_days == 0 && self.is_back(figures.short_median, centre, reach) =>
-                {
+                (Some(opened), Some(_)) if self.is_back(&checked, opened) => {
                     open = None;
                     if let Some(incident) = incidents.last_mut() {
                         incident.closed = Some(date_of(checked.day));
@@ -101,17 +99,26 @@ impl Series<'_> {
         incidents
     }
 
-    /// The first day after one that is not bad and whose short median is in a band.
+    /// The first day after one on which the series is back in a band.
     fn back(&self, after: i32, (low, high): (f64, f64), last: i32) -> Option<i32> {
-        let (centre, reach) = (f64::midpoint(low, high), 0.5 * (high - low) + ROUNDING);
+        let opened = Opened { day: after, centre: f64::midpoint(low, high), reach: 0.5 * (high - low) + ROUNDING };
         let mut later = self.check(&self.days(last)).into_iter().filter(|checked| checked.day > after);
-        let is_back = later
-            .find(|checked| checked.figures.is_some_and(|it| !it.bad && self.is_back(it.short_median, centre, reach)));
-        is_back.map(|checked| checked.day)
+        later.find(|checked| self.is_back(checked, opened)).map(|checked| checked.day)
     }
 
-    /// Whether a median lies within the band, on the sides that are watched.
-    fn is_back(&self, median: f64, centre: f64, reach: f64) -> bool {
-        self.directions.iter().all(|it| it.sign * (median - centre) >= -reach)
+    /// Whether a day is not bad and its short median lies within the band, on the sides that are watched.
+    fn is_back(&self, checked: &Checked, Opened { day, centre, reach }: Opened) -> bool {
+        // A chart alarms on a drop that the short median, still full of the days before, has not felt.
+        let has_felt = self.options.method == Method::MedianMad || checked.day - day >= self.options.short - 1;
+        let within = |median: f64| self.directions.iter().all(|it| it.sign * (median - centre) >= -reach);
+        has_felt && checked.figures.is_some_and(|figures| !figures.bad && within(figures.short_median))
     }
+}
+
+/// The day an incident was opened on, and the band that ends it.
+#[derive(Clone, Copy)]
+struct Opened {
+    day: i32,
+    centre: f64,
+    reach: f64,
 }

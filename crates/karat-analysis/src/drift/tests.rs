@@ -124,6 +124,22 @@ fn an_incident_outlives_its_alert() {
     assert_eq!(back.closed.as_deref(), Some("2026-04-12"));
 }
 
+/// BR-13: a chart finds a drop before the short median feels it; the incident does not end by that, and is one.
+#[test]
+fn an_incident_of_a_chart_lasts_as_long_as_its_drop() {
+    let options = median_mad().by(Method::Cusum);
+    let lasting = days(60, |day| if day >= 32 { 3.0 } else { 4.2 + 0.05 * f64::from(day % 3) });
+    for day in 2..30 {
+        let as_of = date_of(day_number("2026-04-01").unwrap() + day);
+        let incident = drift(&lasting, &as_of, &options, watched()).unwrap().incident.unwrap();
+        assert_eq!((incident.opened.as_str(), incident.closed), ("2026-04-02", None), "{as_of}");
+    }
+    let found = drift(&declining(), "2026-04-14", &options, watched()).unwrap().incident.unwrap();
+    assert_eq!((found.opened.as_str(), found.closed.as_deref()), ("2026-04-02", Some("2026-04-12")));
+    let kept = Incident { closed: None, ..found.clone() };
+    assert_eq!(standing(&declining(), "2026-04-14", &options, watched(), &kept), Ok(found));
+}
+
 /// BR-13, BR-17: a window that mixes judges or prompt versions works and says so.
 #[test]
 fn mixed_judges_are_named() {
