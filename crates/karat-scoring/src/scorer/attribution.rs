@@ -5,11 +5,12 @@
 
 use std::fmt;
 
-use karat_text::similar::fold;
+use karat_text::similar;
 use karat_types::Score;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
+use unicode_normalization::UnicodeNormalization;
 
 use super::citation::Need;
 use super::registry::{Given, Metric, Needs, Options};
@@ -88,6 +89,11 @@ impl Speaker {
         let role = self.role.as_ref().filter(|role| has_words(text, role)).cloned();
         has_words(text, &self.name).then(|| Self { role, ..self.clone() })
     }
+}
+
+/// Case, white space and the form of accented letters apart: names come composed and decomposed.
+fn fold(text: &str) -> String {
+    similar::fold(&text.nfc().collect::<String>())
 }
 
 fn parts(text: &str) -> (&str, Option<&str>) {

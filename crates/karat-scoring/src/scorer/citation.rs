@@ -1,7 +1,7 @@
 //! Metrics of citations: places that an answer names, against places that are acceptable.
 //!
 //! A citation and an acceptable place **agree** when the citation has every field that the place states (of `keys`, where
-//! they are given), up to case and white space; what the place does not state, or states as null, is not compared. Texts
+//! they are given), up to case and white space, and numbers by value; what the place does not state, or states as null, is not compared. Texts
 //! instead of objects agree as a whole.
 
 use karat_text::similar::fold;
@@ -23,7 +23,14 @@ struct Fields {
 
 /// Whether a citation has a field as it is stated.
 fn has(citation: &Value, (key, value): (&String, &Value)) -> bool {
-    citation.get(key).is_some_and(|it| fold(&text(it)) == fold(&text(value)))
+    citation.get(key).is_some_and(|it| fold(&text(it)) == fold(&text(value)) || is_same_number(it, value))
+}
+
+/// Whether both are the same number, of which one may be a text: page 2 is page 2.0. Two texts are names: table "1.1" is
+/// not table "1.10".
+fn is_same_number(one: &Value, other: &Value) -> bool {
+    let number = |value: &Value| value.as_f64().or_else(|| value.as_str()?.trim().parse().ok());
+    (one.is_number() || other.is_number()) && number(one).is_some() && number(one) == number(other)
 }
 
 impl Fields {

@@ -138,6 +138,9 @@ fn every_metric_scores_within_its_range() {
         (json!({"metric": "citation_precision", "value": [{"page": 3}]}), json!([{"page": 3}, {"page": 4}]), 0.5),
         (json!({"metric": "citation_recall", "value": [{"page": 3}, {"page": 9}]}), json!([{"page": 3}]), 0.5),
         (json!({"metric": "attribution", "value": [{"name": "Ada", "role": "CFO"}]}), json!(["Ada (CFO)"]), 1.0),
+        (json!({"metric": "attribution", "value": ["Jos\u{e9}"]}), json!(["Jose\u{301}"]), 1.0),
+        (json!({"metric": "citation_match", "value": [{"page": 2}]}), json!([{"page": "2.0"}]), 1.0),
+        (json!({"metric": "citation_match", "value": [{"table": "1.1"}]}), json!([{"table": "1.10"}]), 0.0),
         (json!({"metric": "numeric_contested", "value": 5}), json!("5, not 6"), 1.0),
         (
             json!({"metric": "quote_match", "value": {"text": "we are on track"}}),
