@@ -3,12 +3,16 @@
 //! [`schema`] and [`form`] say what is wanted; [`read`] reads a reply and compares it with that. Numbers and words are
 //! taken leniently only where there is no doubt (`"7"`, `"8/10"` on a scale to 10, `Pass`), and every lenience leaves a
 //! note.
+//!
+//! Scores count where a rubric may ask for them: at the top, under `scores`, under `dimensions`, and within one of
+//! `WRAPPINGS` that is all there is.
 
 mod findings;
 mod form;
 mod grade;
 mod places;
 mod rationale;
+mod stated;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -137,6 +141,22 @@ struct Reader<'a> {
     remarks: Remarks,
 }
 
+/// Names of a member around everything that a judge may put its verdict in.
+const WRAPPINGS: [&str; 12] = [
+    "answer",
+    "assessment",
+    "evaluation",
+    "final",
+    "grading",
+    "judgement",
+    "judgment",
+    "output",
+    "response",
+    "result",
+    "review",
+    "verdict",
+];
+
 static NOTHING: std::sync::LazyLock<Map<String, Value>> = std::sync::LazyLock::new(Map::new);
 
 impl<'a> Reader<'a> {
@@ -147,7 +167,7 @@ impl<'a> Reader<'a> {
         // `{"result": {…}}`: one member around everything.
         let found = |value: &Value| Places::of(rubric, value).map_or(0, |places| places.found());
         if let (1, Some((key, inner))) = (object.len(), object.iter().next())
-            && let Some(members) = inner.as_object().filter(|_| !is_own_field(rubric, key))
+            && let Some(members) = inner.as_object().filter(|_| is_wrapping(rubric, key))
             && found(inner) > 0
         {
             remarks.lenience(format!("the reply stood within `{key}`"));
@@ -180,8 +200,14 @@ impl<'a> Reader<'a> {
         let place = self.places.as_ref().and_then(|places| places.get(name));
         let grading = Grading { name, scale, invalid: &rubric.invalid };
         match place {
-            Some(place) if !place.value.is_null() => {
-                let value = grading.read(place.value, &place.pointer, &mut self.remarks);
+            Some(place) if !place.value.is_null() || place.disputed => {
+                let value = match doubt(rubric, &place, name, scale) {
+                    Some(doubt) => {
+                        self.remarks.problem(&place.pointer, doubt);
+                        None
+                    }
+                    None => grading.read(place.value, &place.pointer, &mut self.remarks),
+                };
                 Grade { value, reason: place.reason.map(str::to_owned) }
             }
             _ => {
@@ -208,6 +234,17 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// Why a score is none of this dimension, whatever number it is.
+fn doubt(rubric: &Rubric, place: &places::Place<'_>, name: &str, scale: &Scale) -> Option<String> {
+    if place.disputed {
+        return Some(format!("`{name}` is graded twice, with different values"));
+    }
+    let (lo, hi) = scale.bounds();
+    let is_asked = |key: &str| is_asked_for(rubric, key);
+    let stated = place.around.iter().find_map(|members| stated::other_scale(members, scale, is_asked))?;
+    Some(format!("`{name}` is on another scale ({stated}), but must be a number from {lo} to {hi}"))
+}
+
 /// Scores that a reply gives twice, and differently: which one is meant nobody knows.
 fn contradictions(rubric: &Rubric, keys: &[String]) -> Vec<Problem> {
     let dimensions = rubric.dimensions.iter().chain(rubric.breakdowns.iter().flat_map(|breakdown| &breakdown.scores));
@@ -221,10 +258,14 @@ fn contradictions(rubric: &Rubric, keys: &[String]) -> Vec<Problem> {
     twice.map(problem).collect()
 }
 
-/// Whether a key of the reply is asked for, so that what stands under it is no wrapping.
-fn is_own_field(rubric: &Rubric, key: &str) -> bool {
-    ["scores", "dimensions"].contains(&key)
-        || key == rubric.rationale.field
+/// Whether a key of the reply stands around the verdict, and is none that is asked for.
+fn is_wrapping(rubric: &Rubric, key: &str) -> bool {
+    !is_asked_for(rubric, key) && WRAPPINGS.contains(&places::fold(key).as_str())
+}
+
+/// Whether a rubric asks for something under this key.
+fn is_asked_for(rubric: &Rubric, key: &str) -> bool {
+    key == rubric.rationale.field
         || rubric.dimensions.iter().any(|dimension| dimension.name == key)
         || rubric.diagnostics.iter().any(|diagnostic| diagnostic.name == key)
         || rubric.breakdowns.iter().any(|breakdown| breakdown.name == key)

@@ -12,9 +12,11 @@ pub(super) struct Places<'a> {
     pointer: String,
     found: usize,
     expected: bool,
+    /// The places beside it that may hold scores too.
+    others: Vec<Scores<'a>>,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 enum Scores<'a> {
     Fields(&'a Map<String, Value>),
     List(&'a [Value]),
@@ -26,7 +28,14 @@ pub(super) struct Place<'a> {
     pub value: &'a Value,
     pub reason: Option<&'a str>,
     pub pointer: String,
+    /// The objects that it stands in and that may say on which scale it is, the innermost first.
+    pub around: Vec<&'a Map<String, Value>>,
+    /// Whether another score of the same dimension says something else.
+    pub disputed: bool,
 }
+
+/// A score within one place: its pointer step, its value, its reason and the object that holds both.
+type Entry<'a> = (String, &'a Value, Option<&'a str>, Option<&'a Map<String, Value>>);
 
 impl<'a> Places<'a> {
     /// The best place within a reply; `None` when it is no object.
@@ -34,29 +43,39 @@ impl<'a> Places<'a> {
         reply.as_object().and_then(|object| Self::within(rubric, object, ""))
     }
 
-    /// The place where most dimensions stand; the one that the rubric asks for when in doubt.
+    /// The place where most dimensions stand; the one that the rubric asks for when in doubt. Scores stand in one of the
+    /// forms that a rubric may ask for: at the top, under `scores`, or under `dimensions`. Whatever else names dimensions
+    /// (weights, confidences, an earlier draft) grades nothing.
     pub fn within(rubric: &Rubric, object: &'a Map<String, Value>, prefix: &str) -> Option<Self> {
         let expected = |name: &str, is_list: bool| match rubric.reply {
             ReplyShape::Flat => name.is_empty(),
             ReplyShape::Nested => name == "scores" && !is_list,
             ReplyShape::List => name == "dimensions" && is_list,
         };
-        let whole = ("", Scores::Fields(object));
-        let nested = object.iter().filter_map(|(key, value)| match value {
-            Value::Object(members) => Some((key.as_str(), Scores::Fields(members))),
-            Value::Array(items) => Some((key.as_str(), Scores::List(items))),
+        let is_own = |name: &str| {
+            rubric.breakdowns.iter().any(|breakdown| breakdown.name == name)
+                || rubric.diagnostics.iter().any(|diagnostic| diagnostic.name == name)
+        };
+        let nested = ["scores", "dimensions"].into_iter().filter(|name| !is_own(name));
+        let nested = nested.filter_map(|name| match member(object, name)? {
+            (key, Value::Object(members)) => Some((name, key, Scores::Fields(members))),
+            (key, Value::Array(items)) => Some((name, key, Scores::List(items))),
             _ => None,
         });
-        let is_breakdown = |name: &str| rubric.breakdowns.iter().any(|breakdown| breakdown.name == name);
-        let places =
-            std::iter::once(whole).chain(nested.filter(|(name, _)| !is_breakdown(name))).map(|(name, scores)| {
-                let pointer = if name.is_empty() { prefix.to_owned() } else { format!("{prefix}/{}", escape(name)) };
-                let found = rubric.dimensions.iter().filter(|dimension| scores.get(&dimension.name).is_some()).count();
-                Self { scores, pointer, found, expected: expected(name, matches!(scores, Scores::List(_))) }
-            });
-        places.reduce(
-            |best, other| if (other.found, other.expected) > (best.found, best.expected) { other } else { best },
-        )
+        let forms: Vec<(&str, &str, Scores<'a>)> =
+            std::iter::once(("", "", Scores::Fields(object))).chain(nested).collect();
+        let places = forms.iter().map(|(name, key, scores)| {
+            let pointer = if key.is_empty() { prefix.to_owned() } else { format!("{prefix}/{}", escape(key)) };
+            let found = rubric.dimensions.iter().filter(|dimension| scores.get(&dimension.name).is_some()).count();
+            let expected = expected(name, matches!(scores, Scores::List(_)));
+            Self { scores: *scores, pointer, found, expected, others: Vec::new() }
+        });
+        let best =
+            places.reduce(
+                |best, other| if (other.found, other.expected) > (best.found, best.expected) { other } else { best },
+            )?;
+        let others = forms.iter().map(|(_, _, scores)| *scores).filter(|scores| *scores != best.scores).collect();
+        Some(Self { others, ..best })
     }
 
     /// How many dimensions stand there.
@@ -77,31 +96,48 @@ impl<'a> Places<'a> {
 
     /// The score of a dimension.
     pub fn get(&self, name: &str) -> Option<Place<'a>> {
-        let (step, value, reason) = self.scores.get(name)?;
-        Some(Place { value, reason, pointer: format!("{}/{step}", self.pointer) })
+        let (step, value, reason, item) = self.scores.get(name)?;
+        let elsewhere = self.others.iter().flat_map(|scores| scores.all(name));
+        let disputed = self.scores.all(name).into_iter().chain(elsewhere).any(|(_, other, ..)| other != value);
+        let container = match self.scores {
+            Scores::Fields(members) => Some(members),
+            Scores::List(_) => None,
+        };
+        let around = item.into_iter().chain(container).collect();
+        Some(Place { value, reason, pointer: format!("{}/{step}", self.pointer), around, disputed })
     }
 }
 
 impl<'a> Scores<'a> {
-    /// Pointer step, value and reason of a score.
-    fn get(self, name: &str) -> Option<(String, &'a Value, Option<&'a str>)> {
+    /// The first score of a dimension.
+    fn get(self, name: &str) -> Option<Entry<'a>> {
+        self.all(name).into_iter().next()
+    }
+
+    /// Every score of a dimension: a list may hold several.
+    fn all(self, name: &str) -> Vec<Entry<'a>> {
         match self {
             Self::Fields(members) => {
-                let (key, value) = member(members, name)?;
-                match value.as_object().and_then(score) {
-                    Some((field, score)) => Some((format!("{}/{field}", escape(key)), score, reason(value))),
-                    None => Some((escape(key), value, None)),
-                }
+                let entry = member(members, name).map(|(key, value)| match value.as_object() {
+                    Some(item) => match score(item) {
+                        Some((field, score)) => (format!("{}/{field}", escape(key)), score, reason(value), Some(item)),
+                        None => (escape(key), value, None, None),
+                    },
+                    None => (escape(key), value, None, None),
+                });
+                entry.into_iter().collect()
             }
             Self::List(items) => {
                 let named = |item: &Value| {
                     let names = ["dimension", "name", "id"].iter().filter_map(|field| item.get(field)?.as_str());
                     names.into_iter().any(|candidate| fold(candidate) == fold(name))
                 };
-                let at = items.iter().position(named)?;
-                let item = items.get(at)?;
-                let (field, score) = item.as_object().and_then(score)?;
-                Some((format!("{at}/{field}"), score, reason(item)))
+                let entries = items.iter().enumerate().filter(|(_, item)| named(item)).filter_map(|(at, item)| {
+                    let members = item.as_object()?;
+                    let (field, score) = score(members)?;
+                    Some((format!("{at}/{field}"), score, reason(item), Some(members)))
+                });
+                entries.collect()
             }
         }
     }
@@ -130,6 +166,6 @@ pub(super) fn member<'a>(members: &'a Map<String, Value>, name: &str) -> Option<
 }
 
 /// A name without case and punctuation: `topic_coverage` and `topicCoverage` are one.
-fn fold(name: &str) -> String {
+pub(super) fn fold(name: &str) -> String {
     name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }

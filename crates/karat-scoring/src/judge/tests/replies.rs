@@ -94,6 +94,55 @@ fn a_refused_reply_is_unscored() {
     assert_eq!(again.number("accuracy"), 8.0);
 }
 
+/// BY-07, CL-11: scores stand where a rubric may ask for them; whatever else names the dimensions grades nothing.
+#[test]
+fn other_objects_of_dimensions_are_no_scores() {
+    let numbers = json!({"completeness": 1, "accuracy": 1, "topicCoverage": 1, "atomicity": 1});
+    let whole = rubrics::claims_reply([7.0, 8.0, 6.5, 9.0]);
+    for name in ["weights", "deductions", "previous", "minimum", "confidence"] {
+        let alone = json!({name: numbers, "reasoning": "Two of three claims are there.",
+            "missingClaims": [], "hallucinations": [], "redundancies": [], "gapAreas": []})
+        .to_string();
+        assert!(claims(&[&alone, &alone]).verdict.error.is_some(), "{name}");
+        let only = json!({name: numbers}).to_string();
+        assert!(claims(&[&only, &only]).verdict.error.is_some(), "{name}");
+        let mut beside = whole.clone();
+        beside[name] = numbers.clone();
+        assert_eq!(claims(&[&beside.to_string()]).number("accuracy"), 8.0, "{name}");
+    }
+}
+
+/// BY-07: a score on another scale, or beside another of its dimension, is no score.
+#[test]
+fn scores_in_doubt_are_unscored() {
+    let list = |accuracies: &[Value]| {
+        let grade = |name: &str, score: Value| json!({"dimension": name, "score": score});
+        let mut items: Vec<Value> =
+            ["completeness", "topicCoverage", "atomicity"].iter().map(|name| grade(name, json!(7))).collect();
+        items.extend(accuracies.iter().map(|score| grade("accuracy", score.clone())));
+        json!({"dimensions": items, "reasoning": "Two of three claims are there.",
+            "missingClaims": [], "hallucinations": [], "redundancies": [], "gapAreas": []})
+        .to_string()
+    };
+    assert_eq!(claims(&[&list(&[json!(8), json!(8)])]).number("accuracy"), 8.0);
+    let same = changed(|reply| reply["accuracy"] = json!({"score": 8, "max": 10}));
+    assert_eq!(claims(&[&same]).number("accuracy"), 8.0);
+    let cases = [
+        (list(&[json!(8), json!(2)]), "`accuracy` is graded twice, with different values"),
+        (changed(|reply| reply["scores"] = json!({"accuracy": 2})), "`accuracy` is graded twice"),
+        (changed(|reply| reply["accuracy"] = json!({"score": 4, "max": 5})), "another scale (`max` is 5)"),
+        (
+            changed(|reply| reply["accuracy"] = json!({"value": 0.7, "maximum": 1.0})),
+            "another scale (`maximum` is 1.0)",
+        ),
+        (changed(|reply| reply["scale"] = json!("0-1")), "another scale (`scale` is \"0-1\")"),
+    ];
+    for (reply, wanted) in cases {
+        let driven = claims(&[&reply, &reply]);
+        assert!(driven.error().contains(wanted), "{wanted}: {}", driven.error());
+    }
+}
+
 /// An empty reply is not sent back as an empty message, which providers refuse.
 #[test]
 fn an_empty_reply_is_named() {

@@ -1,0 +1,116 @@
+//! The scale that a judge says its score is on.
+
+use karat_types::Scale;
+use serde_json::{Map, Value};
+
+use super::places::fold;
+
+/// How far a stated bound may be from the scale's.
+const TOLERANCE: f64 = 1e-9;
+
+/// Keys, without case and punctuation, under which the highest score stands.
+const HIGHEST: [&str; 7] = ["max", "maximum", "maxscore", "maxvalue", "scoremax", "outof", "of"];
+
+/// Keys under which the lowest score stands.
+const LOWEST: [&str; 5] = ["min", "minimum", "minscore", "minvalue", "scoremin"];
+
+/// Keys under which both stand.
+const BOTH: [&str; 3] = ["scale", "range", "scorerange"];
+
+/// What an object beside or around a score says of its scale, where that is another one: `` `max` is 5 ``. A score on
+/// another scale is no score on this one. Keys that the rubric asks for say nothing of it.
+pub(super) fn other_scale(
+    members: &Map<String, Value>,
+    scale: &Scale,
+    is_asked: impl Fn(&str) -> bool,
+) -> Option<String> {
+    let Scale::Range { lo, hi, .. } = scale else { return None };
+    let is = |stated: f64, bound: f64| (stated - bound).abs() <= TOLERANCE;
+    let differs = |key: &str, value: &Value| {
+        let key = fold(key);
+        let stated = numbers(value);
+        match stated.as_slice() {
+            [highest] if HIGHEST.contains(&key.as_str()) || BOTH.contains(&key.as_str()) => !is(*highest, *hi),
+            [lowest] if LOWEST.contains(&key.as_str()) => !is(*lowest, *lo),
+            [lowest, highest] if BOTH.contains(&key.as_str()) => !is(*lowest, *lo) || !is(*highest, *hi),
+            _ => false,
+        }
+    };
+    let (key, value) = members.iter().find(|(key, value)| !is_asked(key) && differs(key, value))?;
+    Some(format!("`{key}` is {value}"))
+}
+
+/// The numbers that a value states: itself, those in its words (`"0-1"`, `"out of 5"`, `"percent"`), or those of a list or
+/// an object in their order.
+fn numbers(value: &Value) -> Vec<f64> {
+    match value {
+        Value::Number(number) => number.as_f64().into_iter().collect(),
+        Value::String(text) if text.to_lowercase().contains("percent") || text.trim() == "%" => vec![0.0, 100.0],
+        Value::String(text) => numbers_in(text),
+        Value::Array(items) => items.iter().flat_map(numbers).collect(),
+        Value::Object(members) => {
+            let of = |keys: &[&str]| members.iter().find(|(key, _)| keys.contains(&fold(key).as_str()));
+            [of(&LOWEST), of(&HIGHEST)].into_iter().flatten().flat_map(|(_, value)| numbers(value)).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The numbers in a text. A hyphen after a digit stands between two of them.
+fn numbers_in(text: &str) -> Vec<f64> {
+    let mut found = Vec::new();
+    let mut rest = text;
+    let mut after_number = false;
+    while let Some(start) = rest.find(|c: char| c.is_ascii_digit()) {
+        let before = &rest[..start];
+        let is_negative = before.ends_with(['-', '−']) && !(after_number && before.trim().chars().count() == 1);
+        let tail = &rest[start..];
+        let end = tail.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(tail.len());
+        let number: Option<f64> = tail[..end].trim_end_matches('.').parse().ok();
+        found.extend(number.map(|number| if is_negative { -number } else { number }));
+        after_number = true;
+        rest = &tail[end..];
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn only_another_scale_is_told() {
+        let ten = Scale::Range { lo: 0.0, hi: 10.0, step: None };
+        let said = |members: Value| other_scale(members.as_object().unwrap(), &ten, |key| key == "range");
+        for same in [
+            json!({"score": 4, "max": 10}),
+            json!({"score": 4, "out_of": "10"}),
+            json!({"score": 4, "scale": "0-10"}),
+            json!({"score": 4, "scale": [0, 10]}),
+            json!({"score": 4, "scale": {"min": 0, "max": 10}}),
+            json!({"score": 4, "scale": "points"}),
+            json!({"score": 4, "range": 7}),
+            json!({"score": 4, "reason": "1 of 5"}),
+        ] {
+            assert_eq!(said(same.clone()), None, "{same}");
+        }
+        for (other, words) in [
+            (json!({"score": 4, "max": 5}), "`max` is 5"),
+            (json!({"score": 4, "maxScore": 5}), "`maxScore` is 5"),
+            (json!({"value": 0.7, "maximum": 1.0}), "`maximum` is 1.0"),
+            (json!({"score": 70, "out_of": 100}), "`out_of` is 100"),
+            (json!({"score": 4, "min": 1}), "`min` is 1"),
+            (json!({"score": 0.4, "scale": "0-1"}), "`scale` is \"0-1\""),
+            (json!({"score": 0.4, "scale": "-1 to 1"}), "`scale` is \"-1 to 1\""),
+            (json!({"score": 70, "scale": "percent"}), "`scale` is \"percent\""),
+        ] {
+            assert_eq!(said(other).as_deref(), Some(words));
+        }
+        assert_eq!(
+            (numbers_in("-1 to 1"), numbers_in("0 - 10"), numbers_in("1–5")),
+            (vec![-1.0, 1.0], vec![0.0, 10.0], vec![1.0, 5.0])
+        );
+    }
+}
