@@ -10,7 +10,18 @@ use super::{Found, LadderError};
 const ANNOUNCEMENT: usize = 200;
 
 /// Words that announce what counts in place of what stood before.
-const FINAL: [&str; 7] = ["final", "finally", "corrected", "correction", "revised", "revision", "definitive"];
+const FINAL: [&str; 10] = [
+    "final",
+    "finally",
+    "corrected",
+    "correction",
+    "revised",
+    "revision",
+    "definitive",
+    "reflection",
+    "reconsidered",
+    "updated",
+];
 
 /// Words that take it back.
 const NOT_FINAL: [&str; 7] = ["not", "draft", "example", "before", "template", "until", "preliminary"];
@@ -41,12 +52,22 @@ impl Candidate {
 /// the final one, else the one that stands in a fence.
 ///
 /// # Errors
-/// [`LadderError::Several`] where neither tells them apart.
+/// [`LadderError::Several`] where neither tells them apart, or where one of a lower rank is announced in place of them.
 pub(super) fn chosen(text: &str, mut candidates: Vec<Candidate>) -> Result<Candidate, LadderError> {
     let highest = candidates.iter().map(|it| it.rank).max().unwrap_or(0);
     if highest == 0 {
         let meant = candidates.iter().position(|it| is_substantial(&it.found.value)).unwrap_or(0);
         return Ok(candidates.swap_remove(meant));
+    }
+    let replaces = |it: &Candidate, best: &Candidate| {
+        (1..highest).contains(&it.rank)
+            && it.span.start >= best.span.end
+            && it.found.value != best.found.value
+            && is_announced(text, it.span.start)
+    };
+    let last = candidates.iter().filter(|it| it.rank == highest).max_by_key(|it| it.span.start);
+    if last.is_some_and(|last| candidates.iter().any(|it| replaces(it, last))) {
+        return Err(LadderError::Several(candidates.iter().filter(|it| it.rank > 0).count()));
     }
     candidates.retain(|it| it.rank == highest);
     if are_one(&candidates) {

@@ -143,6 +143,27 @@ fn scores_in_doubt_are_unscored() {
     }
 }
 
+/// BY-07: a draft that was thought aloud, or taken back for a verdict off the scale, does not count.
+#[test]
+fn drafts_are_no_verdicts() {
+    let draft = changed(|reply| reply["accuracy"] = json!(1));
+    let off = changed(|reply| reply["accuracy"] = json!(80));
+    let replies = [
+        format!("[THINK]{draft}[/THINK] I cannot judge this."),
+        format!("<|channel|>analysis<|message|>{draft}<|end|>"),
+        format!("<draft>{draft}</draft>\nSorry, no."),
+        format!("< think >{draft}</ think >"),
+        format!("{draft}\nCorrected:\n{off}"),
+        format!("{draft}\nOn reflection:\n{off}"),
+    ];
+    for reply in replies {
+        assert!(claims(&[&reply, &reply]).verdict.error.is_some(), "{reply}");
+    }
+    let final_one =
+        format!("<|channel|>analysis<|message|>{draft}<|end|><|channel|>final<|message|>{}", changed(|_| {}));
+    assert_eq!(claims(&[&final_one]).number("accuracy"), 8.0);
+}
+
 /// An empty reply is not sent back as an empty message, which providers refuse.
 #[test]
 fn an_empty_reply_is_named() {
