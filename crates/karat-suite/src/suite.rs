@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use karat_text::redact::Redactor;
 use karat_types::{
-    AnalysisSpec, Bound, DatasetHeader, ModelSpec, Rules, RunSpec, ScorerKind, ScorerSpec, ServiceSpec, VariantSpec,
+    AnalysisSpec, DatasetHeader, ModelSpec, Rules, RunSpec, ScorerKind, ScorerSpec, ServiceSpec, VariantSpec,
 };
 use serde_json::{Map, Value};
 
@@ -309,22 +309,10 @@ fn discretion(node: &Node, privacy: &karat_types::PrivacySpec) -> Discretion {
 fn row_checks(dataset: &Dataset, scorers: &[ScorerSpec]) -> Option<ScorerSpec> {
     let path = dataset.asserts.as_ref()?.path.to_string();
     let free = scorers.iter().all(|scorer| scorer.id != asserts::COLUMN);
-    free.then(|| ScorerSpec {
-        id: asserts::COLUMN.to_owned(),
-        about: None,
-        kind: ScorerKind::Metric { metric: asserts::COLUMN.to_owned(), with: Map::new() },
-        output: "$".to_owned(),
-        reference: Some(path),
-        value: None,
-        bound: Bound::default(),
-        reduce: "mean".to_owned(),
-        aggregate: "mean".to_owned(),
-        better: None,
-        margin: None,
-    })
+    let checks = || ScorerKind::Metric { metric: asserts::COLUMN.to_owned(), with: Map::new() };
+    free.then(|| ScorerSpec { reference: Some(path), ..ScorerSpec::new(asserts::COLUMN, checks()) })
 }
 
-/// The variants that run. A swept variant's name stands for all that was made of it.
 /// Takes out analyses that compare with a variant or model which this run leaves out, and says so.
 fn left_out(
     analyses: &mut Vec<AnalysisSpec>,
@@ -353,6 +341,7 @@ fn left_out(
     notes
 }
 
+/// The variants that run. A swept variant's name stands for all that was made of it.
 fn selected_variants(all: Vec<VariantSpec>, overrides: &Overrides, decoder: &mut Decoder<'_>) -> Vec<VariantSpec> {
     let Some(wanted) = &overrides.variants else { return all };
     let is = |variant: &VariantSpec, name: &str| {

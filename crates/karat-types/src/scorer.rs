@@ -41,6 +41,25 @@ pub struct ScorerSpec {
     pub margin: Option<f64>,
 }
 
+impl ScorerSpec {
+    /// A scorer of whole outputs against the role `reference`, its means taken over trials and samples.
+    pub fn new(id: impl Into<String>, kind: ScorerKind) -> Self {
+        Self {
+            id: id.into(),
+            about: None,
+            kind,
+            output: "$".to_owned(),
+            reference: None,
+            value: None,
+            bound: Bound::default(),
+            reduce: "mean".to_owned(),
+            aggregate: "mean".to_owned(),
+            better: None,
+            margin: None,
+        }
+    }
+}
+
 /// What a scorer is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -67,19 +67,13 @@ impl Check {
     }
 
     fn score(self, cell: &CellView<'_>) -> Result<Score, String> {
-        let bound = self.bound();
+        let (id, bound) = (self.label(), self.bound());
         let spec = ScorerSpec {
-            id: self.label(),
-            about: None,
-            kind: ScorerKind::Metric { metric: self.metric, with: self.with },
             output: self.output.unwrap_or_else(|| "$".to_owned()),
             reference: self.reference,
             value: self.value,
             bound,
-            reduce: "mean".to_owned(),
-            aggregate: "mean".to_owned(),
-            better: None,
-            margin: None,
+            ..ScorerSpec::new(id, ScorerKind::Metric { metric: self.metric, with: self.with })
         };
         let scorer = build(&spec).map_err(|error| error.problem)?;
         let score = scorer.score(cell).pop().ok_or("it gives no score")?;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use karat_text::path::Path;
 use karat_types::{
-    Better, Bound, ChunkFold, Consensus, Dimension, Invalid, Orders, Parameters, Rationale, ReferenceUse, ReplyShape,
-    Rubric, RubricScorer, Scale, ScorerKind, ScorerSpec, ShowAs, ShowItem,
+    Better, ChunkFold, Consensus, Dimension, Invalid, Orders, Parameters, Rationale, ReferenceUse, ReplyShape, Rubric,
+    RubricScorer, Scale, ScorerKind, ScorerSpec, ShowAs, ShowItem,
 };
 use serde_json::{Map, Value};
 
@@ -107,31 +107,20 @@ impl Asserts {
             prompt: None,
             invalid: Invalid::default(),
         };
-        ScorerSpec {
-            id: format!("{COLUMN}.{JUDGED}"),
-            about: None,
-            kind: ScorerKind::Rubric(Box::new(RubricScorer {
-                rubric,
-                judges: judges.to_vec(),
-                consensus: Consensus::default(),
-                parameters: Parameters::default(),
-                timeout_ms: None,
-                votes: 1,
-                versus: None,
-                orders: Orders::default(),
-                only_where: Some(format!("{list} | list | length > 0")),
-                labels: Vec::new(),
-                reads,
-            })),
-            output: "$".to_owned(),
-            reference: None,
-            value: None,
-            bound: Bound::default(),
-            reduce: "mean".to_owned(),
-            aggregate: "mean".to_owned(),
-            better: None,
-            margin: None,
-        }
+        let kind = ScorerKind::Rubric(Box::new(RubricScorer {
+            rubric,
+            judges: judges.to_vec(),
+            consensus: Consensus::default(),
+            parameters: Parameters::default(),
+            timeout_ms: None,
+            votes: 1,
+            versus: None,
+            orders: Orders::default(),
+            only_where: Some(format!("{list} | list | length > 0")),
+            labels: Vec::new(),
+            reads,
+        }));
+        ScorerSpec::new(format!("{COLUMN}.{JUDGED}"), kind)
     }
 
     /// Checks a row's own.
