@@ -83,6 +83,13 @@ pub fn join(folder: &str, path: &str) -> String {
     fold(&format!("{folder}{separator}{path}"))
 }
 
+/// Whether a path that was rendered with values of a row climbs above what its template says: data may name files, not the
+/// folders above them. An absolute path comes from a row only where the suite puts the row's value first.
+pub(crate) fn strays(template: &str, path: &str) -> bool {
+    let climbs = |text: &str| text.split(['/', '\\']).filter(|part| part.trim() == "..").count();
+    climbs(path) > climbs(template)
+}
+
 /// Whether a path does not depend on the folder it is seen from.
 pub fn is_rooted(path: &str) -> bool {
     path.starts_with('/')

@@ -91,6 +91,12 @@ impl Column {
         let path = template.render(&Context::new().with("sample", row)).map_err(|error| {
             at.problem_with_hint("", format!("the path of the column `{}`: {}", self.name, error.message), error.hint)
         })?;
+        if crate::files::strays(template.source(), &path) {
+            let message =
+                format!("the column `{}` wants the file {path}, and a row must not lead out of the folder", self.name);
+            let hint = "the folder is the suite's to name: `file: FOLDER/{{ sample.id }}.json`".to_owned();
+            return Err(at.problem_with_hint("", message, Some(hint)));
+        }
         let path = crate::files::join("", &path);
         let bytes = match files.read(&path) {
             Ok(bytes) => bytes,

@@ -204,3 +204,17 @@ fn rows_without_a_cluster_are_told() {
     let refused = load("{\"id\": 3, \"author\": [\"a\"]}").err().unwrap().to_string();
     assert!(refused.contains("a cluster must be a text or a number, this is a list"), "{refused}");
 }
+
+/// House rule: a row may name a file, and leads nowhere above its folder.
+#[test]
+fn a_row_leads_to_no_other_folder() {
+    let suite = minimal("{ source: d.jsonl, id: id, columns: { text: { file: \"data/{{ sample.id }}.txt\" } } }");
+    let files = |id: &str| format!("{{\"id\": \"{id}\"}}\n");
+    let load = |id| {
+        let world = World::new(&[("karat.yaml", &suite), ("d.jsonl", &files(id))]);
+        world.with("secret.txt", "key").with("data/a.txt", "fine").load(&Overrides::default()).err()
+    };
+    assert!(load("a").is_none());
+    let refused = load("../secret").unwrap().to_string();
+    assert!(refused.contains("d.jsonl:1") && refused.contains("a row must not lead out of the folder"), "{refused}");
+}
