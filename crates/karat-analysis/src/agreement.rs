@@ -28,14 +28,8 @@ use karat_stats::interval::{Interval, Level, Method};
 use karat_stats::seed::Seed;
 use serde::Serialize;
 
-use crate::estimate::{self, Aggregate, Observations};
+use crate::estimate::{self, Aggregate, BOOTSTRAP_FROM, Observations, RESAMPLED_UP_TO};
 use crate::finding::Finding;
-
-/// Above so many items nothing is resampled.
-const BOOTSTRAP_UP_TO: usize = 10_000;
-
-/// Below so many samples (or clusters of them) a bootstrap says too little.
-const BOOTSTRAP_FROM: usize = 10;
 
 /// Resamples of a coefficient.
 const RESAMPLES: usize = 1_000;
@@ -190,7 +184,7 @@ fn with_bootstrap(
     level: Level,
     statistic: impl Fn(&mut dyn Iterator<Item = &Graded>) -> Option<f64> + Sync,
 ) -> Finding {
-    let drawn = if items.len() > BOOTSTRAP_UP_TO { None } else { resampled(items, &statistic) };
+    let drawn = if items.len() > RESAMPLED_UP_TO { None } else { resampled(items, &statistic) };
     match drawn.and_then(|drawn| drawn.percentile(level)) {
         Some(interval) => point.bounded(Some(interval)).seeded(SEED),
         None => point,

@@ -25,6 +25,7 @@ use crate::finding::Finding;
 /// So many observations have to lie beyond a percentile, on average, for resamples to tell how much it varies: with fewer
 /// the test of its change finds one in up to a fifth of the runs that have none.
 const BEYOND: usize = 3;
+
 /// Below so many clusters a bootstrap says too little.
 pub(crate) const BOOTSTRAP_FROM: usize = 10;
 
@@ -34,8 +35,8 @@ const RESAMPLES: usize = 1_000;
 /// Seed of the resamples.
 const SEED: Seed = Seed(1);
 
-/// Above so many independent observations the normal interval is used.
-const LARGE: usize = 10_000;
+/// Above so many observations the normal interval is used, and nothing is resampled unasked.
+pub(crate) const RESAMPLED_UP_TO: usize = 10_000;
 
 /// Numbers of one metric with what they belong to.
 #[derive(Debug, Clone, Default)]
@@ -195,7 +196,8 @@ pub(crate) fn bootstrapped(
 /// Macro F1 over all labels, strata weighing the same, with the percentile interval of resampled clusters.
 fn f1_figure(observed: &Observations, level: Level) -> Option<Finding> {
     let figure = |places: &[usize]| stratified(observed, places, Aggregate::F1);
-    let how = Resampling { resamples: if observed.len() > LARGE { 0 } else { RESAMPLES }, ..Resampling::new(SEED) };
+    let how =
+        Resampling { resamples: if observed.len() > RESAMPLED_UP_TO { 0 } else { RESAMPLES }, ..Resampling::new(SEED) };
     resampled(observed, Aggregate::F1, figure, &how)?.finding(observed.len(), Aggregate::F1.name(), level)
 }
 
@@ -207,7 +209,7 @@ pub(crate) fn paired_change(
     aggregate: Aggregate,
     level: Level,
 ) -> Option<Finding> {
-    let resamples = if now.len() > LARGE { 0 } else { RESAMPLES };
+    let resamples = if now.len() > RESAMPLED_UP_TO { 0 } else { RESAMPLES };
     let how = Resampling { resamples, ..Resampling::new(SEED) };
     let name = format!("difference of {}", aggregate.name());
     resampled_change(now, before, aggregate, &how)?.finding(now.len(), name, level)
@@ -310,7 +312,7 @@ fn mean_figure(observed: &Observations, binary: bool, level: Level) -> Option<Fi
         let proportion = Proportion::new(passed as f64, values.len() as f64)?;
         return Some(plain.with(Some(proportion.wilson(level)), None));
     }
-    let estimate = if values.len() > LARGE {
+    let estimate = if values.len() > RESAMPLED_UP_TO {
         mean_with_normal_interval(values, level)
     } else {
         mean_with_t_interval(values, level)

@@ -24,13 +24,10 @@ use karat_stats::power::PairedDesign;
 use karat_stats::seed::Seed;
 use karat_stats::special::StudentT;
 
-use crate::estimate::{Aggregate, BOOTSTRAP_FROM, Resampled};
+use crate::estimate::{Aggregate, BOOTSTRAP_FROM, RESAMPLED_UP_TO, Resampled};
 
 /// From so many samples on the mean difference is taken to be normal.
 const LARGE_ENOUGH: usize = 30;
-
-/// Above so many differences nothing is resampled.
-const RESAMPLED_UP_TO: usize = 10_000;
 
 /// Sign patterns sampled where they are too many to list.
 const PATTERNS: u32 = 10_000;

@@ -82,8 +82,7 @@ impl Dataset {
         let context = Context::new().with("sample", &row);
         let wanted = self.columns.iter().filter_map(|column| {
             let (ColumnKind::File(path), Some(maker)) = (&column.kind, &column.fetch) else { return None };
-            let rendered = path.render(&context).ok().filter(|it| !crate::files::strays(path.source(), it))?;
-            let path = crate::files::join("", &rendered);
+            let path = crate::files::join("", &path.render(&context).ok()?);
             (!self.files.is_file(&path)).then(|| Fetch {
                 sample: sample.id.to_string(),
                 column: column.name.clone(),

@@ -233,6 +233,21 @@ fn what_is_fetched_is_checked() {
     assert_eq!(kept, ["good.json"]);
 }
 
+/// House rule: a row's values lead no fetched file above its folder; nothing is fetched then.
+#[cfg(unix)]
+#[test]
+fn what_is_fetched_stays_in_its_folder() {
+    let place = Place::new();
+    place.write(
+        "karat.yaml",
+        "name: x\ndataset:\n  rows: [{ id: a }, { id: ../up }]\n  columns:\n    talk: { file: \"talks/{{ sample.id }}.txt\", fetch: { command: [echo, hi] } }\nvariants: { same: [ { recorded: { column: talk } } ] }\n",
+    );
+    std::fs::create_dir(place.path().join("talks")).unwrap();
+    let said = place.karat(&["dataset", "fetch"]);
+    assert!(said.code == 1 && said.stderr.contains("a row must not lead out of the folder"), "{}", said.all());
+    assert!(!place.path().join("up.txt").exists() && !place.path().join("talks/a.txt").exists());
+}
+
 /// `validate` says what a run would stumble over: a key that is not set, a price that nobody knows.
 #[test]
 fn validate_says_what_is_missing_to_run() {
