@@ -7,15 +7,12 @@ use karat_types::{CallError, CallErrorCode, Event, Observer, Reply};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
+use crate::capture::Secrets;
 use crate::exchange::{Exchange, Held, milliseconds, unsent};
 use crate::failure::{Failure, Place};
 use crate::limiter::{Ended, Way};
-use crate::providers::Providers;
-use crate::retry::Waits;
+use crate::retry::{Backoff, Waits};
 use crate::transport::{Letter, Received, Transport};
-
-/// Bytes that are kept of a body that broke off or is too large.
-const KEPT: usize = 64 * 1024;
 
 /// What can be tried again.
 pub(crate) trait Tries: Sync {
@@ -58,13 +55,19 @@ pub(crate) struct Quest<'a> {
     pub waits: Waits,
 }
 
-impl Providers {
+/// How attempts are made: what must not be kept of them, and how long is waited between them.
+pub(crate) struct Dispatch {
+    pub secrets: Secrets,
+    pub backoff: Backoff,
+}
+
+impl Dispatch {
     /// Attempts until one succeeds, none can help, or no wait is left. `reserved` is awaited once, when the first
     /// attempt may be made; slots are given back before a wait.
     ///
     /// # Errors
     /// That of `reserved`: then nothing was sent.
-    pub(crate) async fn retried<'a, E>(
+    pub async fn retried<'a, E>(
         &self,
         quest: Quest<'_>,
         way: Way<'a>,
@@ -114,7 +117,7 @@ impl Providers {
     ///
     /// # Errors
     /// That of `reserved`: then nothing was done.
-    pub(crate) async fn once<'a, E>(
+    pub async fn once<'a, E>(
         &self,
         who: &str,
         way: Way<'a>,
@@ -132,11 +135,11 @@ impl Providers {
     }
 
     /// One attempt over HTTP.
-    pub(crate) async fn sent(&self, transport: &Transport, letter: &Letter, timeout: Duration) -> Sent {
+    pub async fn sent(&self, transport: &Transport, letter: &Letter, timeout: Duration) -> Sent {
         let start = Instant::now();
         let (mut received, end) = transport.send(letter, timeout).await;
         let latency = start.elapsed();
-        received.body = self.captured(received.body, end.is_ok());
+        received.body = self.secrets.captured(received.body, end.is_ok());
         let end = end.and_then(|()| match received.status {
             Some(status @ 200..=299) => Ok(status),
             status => {
@@ -156,16 +159,6 @@ impl Providers {
             }
             Err(_) => Ended::Badly,
         }
-    }
-
-    /// What is kept of bytes that came in: all without secrets, or the beginning where they did not come to their end.
-    pub(crate) fn captured(&self, bytes: Bytes, is_whole: bool) -> Bytes {
-        if is_whole {
-            return self.secrets.clean(bytes);
-        }
-        let mut cleaned = self.secrets.clean_broken(bytes);
-        cleaned.truncate(KEPT);
-        cleaned
     }
 }
 

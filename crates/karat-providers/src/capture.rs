@@ -13,6 +13,9 @@ const REMOVED: &str = "[secret removed]";
 /// Shorter values (`x`, `none`, `ollama`) are placeholders that local servers want, and words that stand everywhere.
 const SHORTEST: usize = 8;
 
+/// Bytes that are kept of a body that broke off or is too large.
+const KEPT: usize = 64 * 1024;
+
 /// The known secrets of a set of models. They are found as they are, in any JSON escape and percent-encoded.
 pub(crate) struct Secrets {
     /// The longest first: a key that begins with another one must go as a whole.
@@ -76,6 +79,16 @@ impl Secrets {
     /// The text without secrets.
     pub fn clean_text(&self, text: String) -> String {
         String::from_utf8_lossy(&self.clean(text.into())).into_owned()
+    }
+
+    /// What is kept of bytes that came in: all without secrets, or the beginning where they did not come to their end.
+    pub fn captured(&self, bytes: Bytes, is_whole: bool) -> Bytes {
+        if is_whole {
+            return self.clean(bytes);
+        }
+        let mut cleaned = self.clean_broken(bytes);
+        cleaned.truncate(KEPT);
+        cleaned
     }
 }
 

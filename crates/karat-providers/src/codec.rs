@@ -1,12 +1,10 @@
 //! The contract of wire protocols.
 
-use bytes::Bytes;
-use karat_types::{CallError, CallErrorCode, ChatRequest, ModelSpec, Reply};
+use karat_types::{CallErrorCode, ChatRequest, ModelSpec, Reply};
 use reqwest::Url;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, InvalidHeaderValue};
 
-use crate::hosts;
-use crate::openai::OPENAI;
+use crate::excerpt::{SHOWN, quote};
 
 /// A wire protocol: requests to bytes and bytes to replies, without I/O.
 ///
@@ -67,37 +65,7 @@ impl Unreadable {
         if body.trim_ascii().is_empty() {
             return Self::malformed("answered with an empty body");
         }
-        let begin = crate::failure::quote(body, crate::failure::SHOWN);
+        let begin = quote(body, SHOWN);
         Self::malformed(format!("answered with something that is no reply ({error}); it begins {begin}"))
-    }
-}
-
-/// The reply in captured response bytes: what a live call does with them, and what resume and replay do.
-///
-/// # Errors
-/// When the provider is unknown, or the bytes hold no reply.
-pub fn parse(model: &ModelSpec, body: &Bytes) -> Result<Reply, CallError> {
-    if model.provider == hosts::COMMAND {
-        return crate::command::reply(body).map_err(|unreadable| error(model, unreadable));
-    }
-    let codec = codec(&model.provider).ok_or_else(|| CallError {
-        code: CallErrorCode::Unsupported,
-        message: format!("model {}: nothing can read the replies of provider `{}`", model.id, model.provider),
-        status: None,
-    })?;
-    codec.parse(body).map_err(|unreadable| error(model, unreadable))
-}
-
-fn error(model: &ModelSpec, unreadable: Unreadable) -> CallError {
-    let message = format!("model {}: {}", model.id, unreadable.what);
-    CallError { code: unreadable.code, message, status: None }
-}
-
-/// The codec of a provider's stored bytes; offline models write in OpenAI's form.
-fn codec(provider: &str) -> Option<&'static dyn Codec> {
-    match hosts::host(provider) {
-        Some(host) => Some(host.codec),
-        None if hosts::OFFLINE.contains(&provider) => Some(&OPENAI),
-        None => None,
     }
 }

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::capture::Secrets;
 use crate::codec::Unreadable;
+use crate::excerpt::{SHOWN, quote};
 
 /// One attempt that gave no reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -201,33 +202,12 @@ impl Said {
     }
 }
 
-/// Characters of foreign text that a message shows.
-pub(crate) const SHOWN: usize = 200;
-
 /// Characters of what a program said that a message shows.
 const SAID: usize = 400;
-
-/// Foreign bytes as a quoted text: cut after so many characters, control characters made visible.
-pub(crate) fn quote(bytes: &[u8], most: usize) -> String {
-    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(4 * most)]);
-    let text = text.trim();
-    match text.char_indices().nth(most) {
-        Some((end, _)) => format!("{:?}…", &text[..end]),
-        None => format!("{text:?}"),
-    }
-}
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn quoted_text_is_cut_and_visible() {
-        assert_eq!(quote(b" a\nb\x1b[0m ", SHOWN), r#""a\nb\u{1b}[0m""#);
-        let long = quote("ä".repeat(1000).as_bytes(), SHOWN);
-        assert_eq!(long.chars().count(), SHOWN + 3);
-        assert!(long.ends_with("\"…"));
-    }
 
     #[test]
     fn statuses_that_pass_are_tried_again_and_others_never() {

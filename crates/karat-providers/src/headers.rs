@@ -7,8 +7,9 @@ use karat_text::gaps;
 use karat_types::{GapText, Part};
 use reqwest::Url;
 
-use crate::connect::{ProviderError, is_loopback};
-use crate::providers::Settings;
+use crate::connect::is_loopback;
+use crate::error::ProviderError;
+use crate::settings::Settings;
 
 /// A header of a step or scorer, and the address that it goes to.
 #[derive(Debug, Clone, PartialEq)]

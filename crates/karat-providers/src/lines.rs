@@ -29,9 +29,10 @@ use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use crate::failure::{Failure, quote};
+use crate::excerpt::quote;
+use crate::failure::Failure;
 use crate::process::{Program, Running, complaint, failed};
-use crate::providers::Settings;
+use crate::settings::Settings;
 
 /// Lines that may wait to be written.
 const WAITING: usize = 1024;

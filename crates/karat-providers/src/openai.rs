@@ -210,7 +210,7 @@ fn refused(error: &Value) -> Unreadable {
         code,
         what: format!(
             "answered 200 with an error inside, {}",
-            crate::failure::quote(words.as_bytes(), crate::failure::SHOWN)
+            crate::excerpt::quote(words.as_bytes(), crate::excerpt::SHOWN)
         ),
     }
 }

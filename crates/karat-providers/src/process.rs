@@ -15,7 +15,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, ChildStderr, Command};
 
 use crate::failure::Failure;
-use crate::providers::Settings;
+use crate::settings::Settings;
 
 /// Bytes of a program's complaints that are kept.
 const COMPLAINT: usize = 4 * 1024;

@@ -2,7 +2,6 @@
 
 use std::convert::Infallible;
 use std::fmt;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,95 +9,32 @@ use bytes::Bytes;
 use karat_types::{CallErrorCode, ChatRequest, ModelSpec, Observer};
 use reqwest::Method;
 use rustc_hash::FxHashMap;
-use secrecy::SecretString;
 use tokio::time::Instant;
 
-use crate::attempts::{Attempt, Quest, Tries, shut_out};
+use crate::attempts::{Attempt, Dispatch, Quest, Tries, shut_out};
 use crate::capture::Secrets;
-use crate::codec::parse;
+use crate::codec::Codec;
 use crate::command::CommandModel;
-use crate::connect::{Backend, Connected, Endpoint, ProviderError, connect};
+use crate::connect::{Backend, Connected, Endpoint, connect};
+use crate::error::ProviderError;
 use crate::exchange::{Call, Exchange, Held, Ran, milliseconds, unsent};
 use crate::failure::Failure;
 use crate::limiter::{Gate, Way};
 use crate::lines::Lines;
 use crate::openai::{OPENAI, completion};
 use crate::outside::Outside;
+use crate::reply::parse;
 use crate::retry::{Backoff, Waits};
+use crate::settings::Settings;
 use crate::tape::{Asked, Player, Recorder};
 use crate::transport::{Letter, Transport};
-use crate::{codec::Codec, hosts, scripted, stub};
-
-/// Looks a variable of the environment up.
-type Lookup = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
-
-/// How models are reached.
-#[derive(Clone)]
-pub struct Settings {
-    /// Looks a variable of the environment up: keys, API roots, `HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`.
-    pub secret: Lookup,
-    /// Bytes that the body of an answer may have.
-    pub max_response: usize,
-    /// Bytes that large answers, above 64 KiB, may take together until they are on disk.
-    pub max_in_memory: usize,
-    /// Idle connections that are kept for each server.
-    pub max_connections: usize,
-    /// How waits between attempts grow.
-    pub backoff: Backoff,
-    /// This program, which a command named `karat` stands for.
-    pub own_program: Option<PathBuf>,
-    /// Variables that hold secrets beside those of the known providers: the keys of a suite's own models, whether they
-    /// are called or not. A program finds them in its environment and may print them.
-    pub key_variables: Vec<String>,
-}
-
-impl Settings {
-    /// The defaults, with this environment: 8 MiB an answer, 64 MiB together, 256 connections, waits from half a second
-    /// to a minute.
-    pub fn new(secret: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
-        Self {
-            secret: Arc::new(secret),
-            max_response: 8 * 1024 * 1024,
-            max_in_memory: 64 * 1024 * 1024,
-            max_connections: 256,
-            backoff: Backoff::default(),
-            own_program: None,
-            key_variables: Vec::new(),
-        }
-    }
-
-    /// The value of a variable; one that is empty or blank is not set, and the line break at the end of a value that
-    /// was read from a file is no part of it.
-    pub(crate) fn lookup(&self, name: &str) -> Option<String> {
-        (self.secret)(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
-    }
-}
-
-impl Settings {
-    /// The values of all variables that are known to hold secrets.
-    fn secrets(&self) -> impl Iterator<Item = SecretString> {
-        let own = self.key_variables.iter().map(|name| self.lookup(name));
-        hosts::key_variables().map(|name| self.lookup(name)).chain(own).flatten().map(SecretString::from)
-    }
-}
-
-impl fmt::Debug for Settings {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Settings")
-            .field("max_response", &self.max_response)
-            .field("max_in_memory", &self.max_in_memory)
-            .field("max_connections", &self.max_connections)
-            .field("backoff", &self.backoff)
-            .finish_non_exhaustive()
-    }
-}
+use crate::{scripted, stub};
 
 /// Models that can be called. Shared by all tasks of a run.
 pub struct Providers {
     models: FxHashMap<String, Connected>,
     pub(crate) transport: Option<Transport>,
-    pub(crate) secrets: Secrets,
-    pub(crate) backoff: Backoff,
+    pub(crate) dispatch: Dispatch,
     pub(crate) settings: Settings,
     pub(crate) lines: Lines,
     pub(crate) tape: Tape,
@@ -164,9 +100,9 @@ impl Providers {
             .transpose()
             .map_err(|error| client(error.to_string()))?;
         let secrets = Secrets::new(secrets).map_err(|error| client(error.to_string()))?;
-        let backoff = settings.backoff;
+        let dispatch = Dispatch { secrets, backoff: settings.backoff };
         let (lines, tape) = (Lines::default(), Tape::None);
-        Ok(Self { models: connected, transport, secrets, backoff, settings, lines, tape })
+        Ok(Self { models: connected, transport, dispatch, settings, lines, tape })
     }
 
     /// The same, with every call written into a recording.
@@ -181,8 +117,7 @@ impl Providers {
         Self {
             models: FxHashMap::default(),
             transport: None,
-            secrets: Secrets::none(),
-            backoff: Backoff::default(),
+            dispatch: Dispatch { secrets: Secrets::none(), backoff: Backoff::default() },
             settings: Settings::new(|_| None),
             lines: Lines::default(),
             tape: Tape::Replay(player, specs),
@@ -240,15 +175,15 @@ impl Providers {
         match &model.backend {
             Backend::Http(endpoint) => self.over_http(model, endpoint, call, way, reserved, observer).await,
             Backend::Command(program) => {
-                self.once(call.model, way, reserved, self.program(model, program, &call)).await
+                self.dispatch.once(call.model, way, reserved, self.program(model, program, &call)).await
             }
             Backend::Scripted(script) => {
                 let made = async { self.offline(model, &call, |request| script.reply(request)) };
-                self.once(call.model, way, reserved, made).await
+                self.dispatch.once(call.model, way, reserved, made).await
             }
             Backend::Stub => {
                 let made = async { self.offline(model, &call, |request| Ok(stub::reply(request))) };
-                self.once(call.model, way, reserved, made).await
+                self.dispatch.once(call.model, way, reserved, made).await
             }
         }
     }
@@ -272,31 +207,31 @@ impl Providers {
             Ok(body) => Bytes::from(body),
             Err(error) => return Ok((unsent(format!("model {}: the request is no JSON ({error})", call.model)), None)),
         };
-        let request = self.secrets.clean(body.clone());
+        let request = self.dispatch.secrets.clean(body.clone());
         let Endpoint { codec, url, headers, .. } = endpoint;
         let letter = Letter { method: Method::POST, url: url.clone(), headers: headers.clone(), body: Some(body) };
-        let tries = ModelTries { providers: self, transport, codec: *codec, letter, timeout: call.timeout };
-        let waits = Waits::new(self.backoff, call.retries, call.jitter_seed);
+        let tries = ModelTries { dispatch: &self.dispatch, transport, codec: *codec, letter, timeout: call.timeout };
+        let waits = Waits::new(self.dispatch.backoff, call.retries, call.jitter_seed);
         let quest = Quest { place: model.place(), request, waits };
-        self.retried(quest, way, reserved, observer, &tries).await
+        self.dispatch.retried(quest, way, reserved, observer, &tries).await
     }
 
     async fn program(&self, model: &Connected, program: &CommandModel, call: &Call<'_>) -> Exchange {
         let line = program.line();
         let (program, input) = program.program(call.request);
         let request = match OPENAI.body(&model.spec, "", call.request) {
-            Ok(body) => self.secrets.clean(body.into()),
+            Ok(body) => self.dispatch.secrets.clean(body.into()),
             Err(error) => return unsent(format!("model {}: the request is no JSON ({error})", call.model)),
         };
         let start = Instant::now();
         let (printed, end) = program.run(&self.settings, input, call.timeout).await;
         let latency_ms = milliseconds(start.elapsed());
-        let response = self.captured(printed, end.is_ok());
+        let response = self.dispatch.secrets.captured(printed, end.is_ok());
         let code = end.as_ref().map_or_else(|failure| failure.exit, |()| Some(0));
-        let ran = Ran { command: self.secrets.clean_text(line), code };
+        let ran = Ran { command: self.dispatch.secrets.clean_text(line), code };
         let outcome = match end {
             Ok(()) => parse(&model.spec, &response),
-            Err(failure) => Err(failure.error(model.place(), 1, &self.secrets)),
+            Err(failure) => Err(failure.error(model.place(), 1, &self.dispatch.secrets)),
         };
         Exchange {
             request,
@@ -320,7 +255,7 @@ impl Providers {
         let spec = &model.spec;
         let start = Instant::now();
         let request = match OPENAI.body(spec, "", call.request) {
-            Ok(body) => self.secrets.clean(body.into()),
+            Ok(body) => self.dispatch.secrets.clean(body.into()),
             Err(error) => return unsent(format!("model {}: the request is no JSON ({error})", spec.id)),
         };
         let body = answer(call.request).and_then(|text| {
@@ -329,13 +264,13 @@ impl Providers {
         });
         let (response, outcome) = match body {
             Ok(body) => {
-                let response = self.secrets.clean(body);
+                let response = self.dispatch.secrets.clean(body);
                 let outcome = parse(spec, &response);
                 (response, outcome)
             }
             Err(problem) => {
                 let failure = Failure::new(CallErrorCode::Process, problem);
-                (Bytes::new(), Err(failure.error(model.place(), 1, &self.secrets)))
+                (Bytes::new(), Err(failure.error(model.place(), 1, &self.dispatch.secrets)))
             }
         };
         let latency_ms = milliseconds(start.elapsed());
@@ -351,7 +286,7 @@ impl fmt::Debug for Providers {
 
 /// Attempts to call a model behind a server.
 struct ModelTries<'a> {
-    providers: &'a Providers,
+    dispatch: &'a Dispatch,
     transport: &'a Transport,
     codec: &'a dyn Codec,
     letter: Letter,
@@ -360,7 +295,7 @@ struct ModelTries<'a> {
 
 impl Tries for ModelTries<'_> {
     async fn attempt(&self) -> Attempt {
-        let sent = self.providers.sent(self.transport, &self.letter, self.timeout).await;
+        let sent = self.dispatch.sent(self.transport, &self.letter, self.timeout).await;
         Attempt::read(sent, |status, body| {
             self.codec.parse(body).map_err(|unreadable| Failure::of_body(status, unreadable))
         })

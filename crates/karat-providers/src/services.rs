@@ -13,7 +13,7 @@ use reqwest::{Method, Url};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use crate::failure::quote;
+use crate::excerpt::quote;
 use crate::process::{Environment, Program, Running, complaint};
 use crate::providers::{Providers, Tape};
 use crate::transport::Letter;
@@ -81,7 +81,8 @@ impl Providers {
             return Ok(services);
         }
         for (id, spec) in specs {
-            let failed = |problem: String| ServiceError { id: id.clone(), problem: self.secrets.clean_text(problem) };
+            let failed =
+                |problem: String| ServiceError { id: id.clone(), problem: self.dispatch.secrets.clean_text(problem) };
             let port = free_port().map_err(|error| failed(format!("no port is free for it ({error})")))?;
             let program = self.service_program(spec, port).map_err(failed)?;
             let started = program.start(&self.settings, Stdio::piped(), Stdio::null());
@@ -92,7 +93,7 @@ impl Providers {
                 drop(running);
                 let said =
                     tokio::time::timeout(PATIENCE, complaints).await.ok().and_then(Result::ok).unwrap_or_default();
-                let said = self.captured(said.into(), false);
+                let said = self.dispatch.secrets.captured(said.into(), false);
                 let said = if said.is_empty() { String::new() } else { format!("; it said {}", quote(&said, 400)) };
                 return Err(failed(format!("{problem}{said}. Try its `command` by hand in the suite's folder")));
             }

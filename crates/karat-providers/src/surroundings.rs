@@ -6,7 +6,7 @@ use reqwest::header::HeaderMap;
 use reqwest::{Method, Url};
 
 use crate::hosts::HOSTS;
-use crate::providers::Settings;
+use crate::settings::Settings;
 use crate::transport::{Letter, Transport};
 
 /// One provider as this machine is set up for it.

@@ -356,7 +356,7 @@ mod tests {
     use karat_types::{ChatRequest, Message, ModelSpec, Parameters, ReplyFormat, Role};
 
     use super::*;
-    use crate::codec::parse;
+    use crate::reply::parse;
 
     fn fixture() -> PathBuf {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/recordings/v1.jsonl")

@@ -13,8 +13,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::failure::Failure;
 use crate::limiter::exhausted;
-use crate::providers::Settings;
 use crate::retry::retry_after;
+use crate::settings::Settings;
 
 /// Making a connection may take this long; the attempt's timeout bounds it too.
 const CONNECT: Duration = Duration::from_secs(15);

@@ -8,7 +8,7 @@ use crate::cache::Kind;
 use crate::calllog::{self, CallEvent, EndedCall, Reservation};
 use crate::error::ReadFailure;
 use crate::format::unpack_call;
-use crate::runs::run_number;
+use crate::known::run_number;
 use crate::{Store, StoreError};
 
 pub(crate) const LOGS: &str = "select seq, log from blocks where run = ?1 order by seq";

@@ -7,9 +7,9 @@ use karat_types::Moment;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::error::ReadFailure;
+use crate::lock::lock;
 use crate::pack::Damage;
 use crate::section::Section;
-use crate::store::lock;
 
 /// Memory that cached sections may take together.
 const MAX_BYTES: usize = 32 << 20;

@@ -154,6 +154,9 @@ impl From<StoreError> for LedgerError {
     }
 }
 
+/// Seconds that a writer waits for another process before it gives up.
+pub(crate) const BUSY_SECONDS: u64 = 30;
+
 /// Turns SQLite's errors into the store's, by what was attempted on which file.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Attempt<'a> {
@@ -167,11 +170,9 @@ impl Attempt<'_> {
         match source.sqlite_error_code() {
             Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => StoreError::ReadOnly { path },
             Some(ErrorCode::DiskFull) => StoreError::Full { path, why: source.to_string() },
-            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy {
-                path,
-                waited_s: crate::schema::BUSY_SECONDS,
-                holder: "it is not known which".to_owned(),
-            },
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+                StoreError::Busy { path, waited_s: BUSY_SECONDS, holder: "it is not known which".to_owned() }
+            }
             Some(ErrorCode::CannotOpen) => StoreError::Open { path, why: source.to_string() },
             Some(ErrorCode::NotADatabase) => StoreError::Foreign { path, why: "it is no SQLite database".to_owned() },
             _ => StoreError::Sql { path, doing: self.doing, source },

@@ -6,7 +6,7 @@ use karat_types::CellStatus;
 use rusqlite::params;
 
 use crate::format::{StoredCell, status_code, unpack_cell};
-use crate::runs::run_number;
+use crate::known::run_number;
 use crate::{Store, StoreError};
 
 /// A set of ordinals: a bit each, and nothing for long gaps.

@@ -9,8 +9,7 @@ use tokio::sync::oneshot;
 use crate::claim::Claim;
 use crate::encode::{Encoded, sql_number};
 use crate::error::Attempt;
-use crate::runs::pack_header;
-use crate::totals::status_code;
+use crate::format::{pack_header, run_status_code};
 use crate::writer::{self, Batch, OpenRun, Work};
 use crate::{LedgerError, Store, StoreError};
 
@@ -43,7 +42,7 @@ impl Store {
                     header.id,
                     header.plan.suite,
                     header.plan.plan_hash.0,
-                    status_code(header.status),
+                    run_status_code(header.status),
                     header.started_at.0,
                     header.completed_at.map(|moment| moment.0),
                     planned,
@@ -73,7 +72,7 @@ impl Store {
         let id = transaction
             .query_row(
                 "update runs set status = ?2, completed_at = null, totals = null, pid = ?3 where name = ?1 returning id",
-                params![run, status_code(RunStatus::Running), i64::from(std::process::id())],
+                params![run, run_status_code(RunStatus::Running), i64::from(std::process::id())],
                 |row| row.get(0),
             )
             .optional()

@@ -8,9 +8,9 @@ use crate::cache::{Kind, Loaded};
 use crate::calllog::{self, CallEvent};
 use crate::error::ReadFailure;
 use crate::format::{unpack_call, unpack_judgment, unpack_step};
+use crate::known::run_number;
 use crate::pack::Damage;
 use crate::reuse::Place;
-use crate::runs::run_number;
 use crate::section::Section;
 use crate::{Store, StoreError};
 

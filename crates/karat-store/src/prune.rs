@@ -5,7 +5,7 @@ use karat_types::{Moment, RunStatus};
 use rusqlite::{Connection, params};
 
 use crate::error::{Attempt, ReadFailure};
-use crate::totals::status_code;
+use crate::format::run_status_code;
 use crate::{Store, StoreError, reuse, writer};
 
 const RESULTS: &str = "delete from reuse where block in
@@ -58,7 +58,7 @@ impl Store {
 
 /// How many bytes went.
 fn remove_traces(connection: &Connection, before: Moment) -> rusqlite::Result<u64> {
-    let which = params![before.0, status_code(RunStatus::Finished)];
+    let which = params![before.0, run_status_code(RunStatus::Finished)];
     let bytes: i64 = connection.query_row(TRACE_BYTES, which, |row| row.get(0))?;
     connection.execute(TRACES, which)?;
     Ok(bytes.unsigned_abs())

@@ -15,8 +15,8 @@ use rustc_hash::FxHashMap;
 use crate::cache::Kind;
 use crate::encode::Encoded;
 use crate::error::ReadFailure;
+use crate::lock::lock;
 use crate::pack::{Damage, Packer, Unpacker};
-use crate::store::lock;
 use crate::{Store, StoreError};
 
 const VERSION: u8 = 1;

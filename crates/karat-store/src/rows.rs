@@ -12,10 +12,10 @@ use rusqlite::{Connection, OptionalExtension, Rows, params};
 use crate::cache::{Kind, Loaded, SectionCache};
 use crate::error::ReadFailure;
 use crate::format::{StoredCell, unpack_cell, unpack_judgment, unpack_sample};
+use crate::known::find_run;
+use crate::lock::lock;
 use crate::lookup::output_value;
 use crate::pack::Damage;
-use crate::runs::find_run;
-use crate::store::lock;
 use crate::{Store, StoreError};
 
 pub(crate) const CELLS: &str =

@@ -1,18 +1,12 @@
 //! Runs by their names.
 
 use karat_types::{Key, Moment, RunHeader, RunStatus};
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{OptionalExtension, params};
 
-use crate::error::ReadFailure;
-use crate::pack::{Damage, Unpacker};
-use crate::section::{Entries, Section, SectionWriter};
-use crate::totals::{self, Totals, status_code, status_of};
+use crate::format::{run_status_code, run_status_of};
+use crate::known::{RUN_COLUMNS, SUGGESTIONS, find_run, known_run, no_such_run};
+use crate::totals::{self, Totals};
 use crate::{Store, StoreError, claim};
-
-const HEADER_VERSION: u8 = 1;
-
-/// How many runs an error names.
-const SUGGESTIONS: i64 = 5;
 
 /// A run in a list.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,67 +27,6 @@ pub struct RunSummary {
     pub planned: u64,
     /// What it has done so far.
     pub totals: Totals,
-}
-
-pub(crate) fn pack_header(header: &RunHeader) -> Result<Vec<u8>, StoreError> {
-    let not_packed = |error: std::io::Error| StoreError::OutOfRange(format!("the run's header: {error}"));
-    let mut entries = Entries::default();
-    entries.push(|packer| {
-        packer.byte(HEADER_VERSION);
-        packer.json(header);
-    });
-    SectionWriter::new().and_then(|mut writer| writer.write([&entries])).map_err(not_packed)
-}
-
-fn unpack_header(packed: &[u8]) -> Result<RunHeader, Damage> {
-    let section = Section::read(packed)?;
-    let mut unpacker = Unpacker::versioned(section.entry(0)?, HEADER_VERSION)?;
-    let header = unpacker.json()?;
-    unpacker.end()?;
-    Ok(header)
-}
-
-/// A run with its number within the database.
-pub(crate) struct KnownRun {
-    pub id: i64,
-    pub header: RunHeader,
-}
-
-const RUN_COLUMNS: &str = "id, header, status, started_at, completed_at";
-
-/// Reads [`RUN_COLUMNS`]: columns hold what may change, the header the rest.
-fn known_run(row: &Row<'_>) -> Result<KnownRun, ReadFailure> {
-    let packed = row.get_ref(1)?.as_blob().map_err(|_| Damage("its header is no blob".to_owned()))?;
-    let mut header = unpack_header(packed)?;
-    header.status = status_of(row.get(2)?)?;
-    header.started_at = Moment(row.get(3)?);
-    header.completed_at = row.get::<_, Option<i64>>(4)?.map(Moment);
-    Ok(KnownRun { id: row.get(0)?, header })
-}
-
-/// Finds a run by its exact name.
-pub(crate) fn find_run(connection: &Connection, name: &str) -> Result<KnownRun, ReadFailure> {
-    let mut statement = connection.prepare_cached(&format!("select {RUN_COLUMNS} from runs where name = ?1"))?;
-    let mut rows = statement.query(params![name])?;
-    match rows.next()? {
-        Some(row) => known_run(row),
-        None => Err(no_such_run(connection, name)?.into()),
-    }
-}
-
-/// Finds a run's number by its exact name.
-pub(crate) fn run_number(connection: &Connection, name: &str) -> Result<i64, ReadFailure> {
-    let mut statement = connection.prepare_cached("select id from runs where name = ?1")?;
-    match statement.query_row(params![name], |row| row.get(0)).optional()? {
-        Some(id) => Ok(id),
-        None => Err(no_such_run(connection, name)?.into()),
-    }
-}
-
-fn no_such_run(connection: &Connection, wanted: &str) -> rusqlite::Result<StoreError> {
-    let mut statement = connection.prepare_cached("select name from runs order by id desc limit ?1")?;
-    let nearest = statement.query_map(params![SUGGESTIONS], |row| row.get(0))?.collect::<Result<_, _>>()?;
-    Ok(StoreError::NoSuchRun { wanted: wanted.to_owned(), nearest })
 }
 
 impl Store {
@@ -129,7 +62,7 @@ impl Store {
                     id: row.get(1)?,
                     suite: row.get(2)?,
                     plan_hash: Key(row.get(3)?),
-                    status: status_of(row.get(4)?)?,
+                    status: run_status_of(row.get(4)?)?,
                     started_at: Moment(row.get(5)?),
                     completed_at: row.get::<_, Option<i64>>(6)?.map(Moment),
                     planned: row.get::<_, i64>(7)?.unsigned_abs(),
@@ -196,7 +129,7 @@ impl Store {
             let mut statement = connection.prepare_cached(&format!(
                 "select {RUN_COLUMNS} from runs where plan_hash = ?1 and status <> ?2 order by id desc limit 1"
             ))?;
-            let mut rows = statement.query(params![plan_hash.0, status_code(RunStatus::Finished)])?;
+            let mut rows = statement.query(params![plan_hash.0, run_status_code(RunStatus::Finished)])?;
             rows.next()?.map(|row| Ok(known_run(row)?.header)).transpose()
         })
     }
@@ -209,7 +142,7 @@ impl Store {
         self.read("the list of runs", |connection| {
             let mut statement = connection
                 .prepare_cached("select name from runs where suite = ?1 and status = ?2 order by id desc limit 1")?;
-            let found = statement.query_row(params![suite, status_code(RunStatus::Finished)], |row| row.get(0));
+            let found = statement.query_row(params![suite, run_status_code(RunStatus::Finished)], |row| row.get(0));
             Ok(found.optional()?)
         })
     }

@@ -22,10 +22,7 @@ use std::time::Duration;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use crate::StoreError;
-use crate::error::Attempt;
-
-/// Seconds that a writer waits for another process before it gives up.
-pub(crate) const BUSY_SECONDS: u64 = 30;
+use crate::error::{Attempt, BUSY_SECONDS};
 
 /// Marks the file as Karat's ("KART").
 const APPLICATION_ID: i64 = 0x4b41_5254;

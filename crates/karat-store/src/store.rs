@@ -1,7 +1,7 @@
 //! A store: one writing thread, a pool of reading connections.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 
 use rusqlite::Connection;
@@ -9,6 +9,7 @@ use tokio::sync::mpsc;
 
 use crate::cache::SectionCache;
 use crate::error::ReadFailure;
+use crate::lock::lock;
 use crate::reuse::KnownKeys;
 use crate::section::SectionWriter;
 use crate::writer::{Batch, PutOff, Writer};
@@ -139,9 +140,4 @@ impl Drop for Inner {
             let _ = thread.join();
         }
     }
-}
-
-/// Locks; what the lock guards is whole after every statement, so a panic elsewhere does not spoil it.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,15 +1,14 @@
 //! What a run has done: counted while it runs, kept once it has ended.
 
-use karat_types::{Moment, RunStatus};
+use karat_types::{CellStatus, Moment, RunStatus};
 use rusqlite::{Connection, Transaction, params};
 
 use crate::StoreError;
 use crate::account::Spending;
 use crate::calllog::Reservation;
 use crate::error::{Attempt, ReadFailure};
-use crate::format::status_code as cell_status_code;
+use crate::format::{run_status_code, status_code};
 use crate::pack::{Damage, Packer, Unpacker};
-use crate::writer::OpenRun;
 
 const VERSION: u8 = 1;
 
@@ -26,23 +25,6 @@ pub struct Totals {
     pub spending: Spending,
 }
 
-/// A run's status as its column holds it.
-pub(crate) fn status_code(status: RunStatus) -> i64 {
-    match status {
-        RunStatus::Running => 0,
-        RunStatus::Finished => 1,
-        RunStatus::Interrupted => 2,
-        RunStatus::BudgetStopped => 3,
-    }
-}
-
-pub(crate) fn status_of(code: i64) -> Result<RunStatus, Damage> {
-    [RunStatus::Running, RunStatus::Finished, RunStatus::Interrupted, RunStatus::BudgetStopped]
-        .into_iter()
-        .find(|status| status_code(*status) == code)
-        .ok_or_else(|| Damage(format!("{code} is no status of a run")))
-}
-
 /// Those kept, else those counted now.
 pub(crate) fn of_run(connection: &Connection, run: i64, kept: Option<Vec<u8>>) -> Result<Totals, ReadFailure> {
     match kept {
@@ -54,15 +36,15 @@ pub(crate) fn of_run(connection: &Connection, run: i64, kept: Option<Vec<u8>>) -
 /// Ends a run, and keeps its totals so that a list of runs need not count.
 pub(crate) fn finish(
     transaction: &Transaction<'_>,
-    run: &OpenRun,
+    run: i64,
     status: RunStatus,
     at: Moment,
     attempt: Attempt<'_>,
 ) -> Result<(), StoreError> {
-    let totals = count(transaction, run.id).map_err(|failure| failure.of(attempt.path, "the totals of a run"))?;
+    let totals = count(transaction, run).map_err(|failure| failure.of(attempt.path, "the totals of a run"))?;
     transaction
         .prepare_cached("update runs set status = ?2, completed_at = ?3, totals = ?4 where id = ?1")
-        .and_then(|mut update| update.execute(params![run.id, status_code(status), at.0, pack(&totals)]))
+        .and_then(|mut update| update.execute(params![run, run_status_code(status), at.0, pack(&totals)]))
         .map(|_| ())
         .map_err(|error| attempt.failed(error))
 }
@@ -80,8 +62,8 @@ fn count(connection: &Connection, run: i64) -> Result<Totals, ReadFailure> {
         let count = row.get::<_, i64>(1)?.unsigned_abs();
         totals.cells += count;
         match row.get::<_, i64>(0)? {
-            code if code == cell_status_code(karat_types::CellStatus::Error) => totals.errors = count,
-            code if code == cell_status_code(karat_types::CellStatus::Skipped) => totals.skipped = count,
+            code if code == status_code(CellStatus::Error) => totals.errors = count,
+            code if code == status_code(CellStatus::Skipped) => totals.skipped = count,
             _ => {}
         }
     }

@@ -13,8 +13,8 @@ use serde_json::Value;
 use crate::cache::Kind;
 use crate::error::{Attempt, ReadFailure};
 use crate::format::{StoredCell, unpack_cell, unpack_judgment, unpack_step};
+use crate::known::run_number;
 use crate::reuse::{self, Place, ReuseKey};
-use crate::runs::run_number;
 use crate::{OrdinalSet, Store, StoreError, writer};
 
 const LISTS: &str = "select seq, run, reuse from blocks order by seq";

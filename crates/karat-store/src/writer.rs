@@ -16,11 +16,12 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::claim::Claim;
 use crate::encode::Encoded;
-use crate::error::Attempt;
+use crate::error::{Attempt, BUSY_SECONDS};
+use crate::format::run_status_code;
+use crate::lock::lock;
 use crate::reuse::KnownKeys;
 use crate::section::{Entries, SectionWriter};
-use crate::store::lock;
-use crate::{LedgerError, StoreError, calllog, reuse, schema, totals};
+use crate::{LedgerError, StoreError, calllog, reuse, totals};
 
 /// A group is written when it has so many records: 256 cells of one call each.
 const GROUP_RECORDS: usize = 1024;
@@ -171,7 +172,7 @@ impl Writer {
         let indexed = indexed.map_err(|failure| failure.of(&self.path, "the keys of reusable results"))?;
         for batch in group {
             if let Work::Finish { status, at } = &batch.work {
-                totals::finish(&transaction, &batch.run, *status, *at, attempt)?;
+                totals::finish(&transaction, batch.run.id, *status, *at, attempt)?;
             }
         }
         transaction.commit().map_err(|error| attempt.failed(error))?;
@@ -203,11 +204,9 @@ fn gather(first: Vec<Batch>, inbox: &mut mpsc::Receiver<Vec<Batch>>) -> (Vec<Bat
 pub(crate) fn begin<'c>(connection: &'c Connection, attempt: Attempt<'_>) -> Result<Transaction<'c>, StoreError> {
     Transaction::new_unchecked(connection, TransactionBehavior::Immediate).map_err(|error| {
         match error.sqlite_error_code() {
-            Some(ErrorCode::DatabaseBusy) => StoreError::Busy {
-                path: attempt.path.to_owned(),
-                waited_s: schema::BUSY_SECONDS,
-                holder: holder(connection),
-            },
+            Some(ErrorCode::DatabaseBusy) => {
+                StoreError::Busy { path: attempt.path.to_owned(), waited_s: BUSY_SECONDS, holder: holder(connection) }
+            }
             _ => attempt.failed(error),
         }
     })
@@ -219,7 +218,7 @@ fn holder(connection: &Connection) -> String {
         .prepare("select name, pid from runs where status = ?1 and pid <> ?2 order by id desc limit 3")
         .and_then(|mut statement| {
             let rows = statement
-                .query_map(params![totals::status_code(RunStatus::Running), i64::from(std::process::id())], |row| {
+                .query_map(params![run_status_code(RunStatus::Running), i64::from(std::process::id())], |row| {
                     Ok(format!("process {} (run {})", row.get::<_, i64>(1)?, row.get::<_, String>(0)?))
                 })?;
             rows.collect::<Result<Vec<_>, _>>()

@@ -1,0 +1,299 @@
+//! Asking services and programs: captured, cleaned and retried as calls of models are.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use karat_text::gaps;
+use karat_types::{
+    CallError, CallErrorCode, CommandRequest, FinishReason, GapText, HttpRequest, Observer, Part, Protocol, Reply,
+    Request,
+};
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Method, Url};
+use serde_json::{Map, Value, json};
+use tokio::time::Instant;
+
+use crate::attempts::{Attempt, Quest, Tries};
+use crate::exchange::{Exchange, Held, unsent};
+use crate::failure::{Failure, Place, Who};
+use crate::headers::unfilled;
+use crate::limiter::{Gate, Way};
+use crate::lines;
+use crate::process::{Environment, Program, failed};
+use crate::providers::{Providers, Tape, free, replayed};
+use crate::retry::Waits;
+use crate::tape::Asked;
+use crate::transport::{Letter, Transport};
+
+/// One request to a service or program.
+#[derive(Debug, Clone, Copy)]
+pub struct Errand<'a> {
+    /// Whose it is, for messages: `step query`.
+    pub who: &'a str,
+    /// What is asked.
+    pub request: &'a Request,
+    /// How long one attempt may take.
+    pub timeout: Duration,
+    /// How many attempts may follow the first.
+    pub retries: u32,
+    /// Seed of the waits between attempts.
+    pub jitter_seed: u64,
+}
+
+/// The reply in captured bytes of a service or program: what a live call does with them, and what resume does.
+///
+/// # Errors
+/// A line of a program that answers line by line and says that something went wrong; a service's answer that is no text.
+pub fn answer(request: &Request, body: &[u8]) -> Result<Reply, String> {
+    let text = match request {
+        Request::Command(command) if command.protocol == Protocol::Jsonl => lines::read(body)?,
+        Request::Command(_) => String::from_utf8_lossy(body).trim_end().to_owned(),
+        _ => std::str::from_utf8(body).map_err(|error| no_text(body, error.valid_up_to()))?.to_owned(),
+    };
+    Ok(Reply { text, finish: FinishReason::Stop, usage: None, model: None })
+}
+
+/// Why a body is no text: from which byte on.
+fn no_text(body: &[u8], from: usize) -> String {
+    const GZIP: [u8; 2] = [0x1f, 0x8b];
+    match body.starts_with(&GZIP) {
+        true => "answered compressed (gzip), which was not asked for".to_owned(),
+        false => format!("answered with bytes that are no UTF-8 text (from byte {from} on)"),
+    }
+}
+
+impl Providers {
+    /// Runs one errand by itself, as [`Providers::errand_within`] does.
+    pub async fn errand(&self, errand: Errand<'_>, observer: &dyn Observer) -> Exchange {
+        let gate = Gate::new(1);
+        let Ok((exchange, _)) = self.errand_within(errand, &gate, free(), observer).await;
+        exchange
+    }
+
+    /// Runs one errand behind a gate, as [`Providers::call_within`] makes a call.
+    ///
+    /// # Errors
+    /// That of `reserved`: then nothing was asked.
+    pub async fn errand_within<'a, E>(
+        &'a self,
+        errand: Errand<'_>,
+        gate: &'a Gate,
+        reserved: impl Future<Output = Result<(), E>>,
+        observer: &dyn Observer,
+    ) -> Result<Held<'a>, E> {
+        let (kind, captured) = match errand.request {
+            Request::Http(request) => ("http", captured_http(request)),
+            Request::Command(request) => ("command", captured_command(request)),
+            Request::Chat(_) | Request::File { .. } => {
+                let problem = format!("{}: it asked for a model or a file; this is a bug in karat", errand.who);
+                return Ok((unsent(problem), None));
+            }
+        };
+        let asked = || Asked::outside(kind, &captured, errand.jitter_seed);
+        match &self.tape {
+            Tape::Replay(player, _) => {
+                let read = |body: &Bytes| answer(errand.request, body).map_err(malformed);
+                replayed(errand.who, gate, reserved, || player.answer(&asked(), read)).await
+            }
+            Tape::Record(recorder) => {
+                let held = self.live_errand(&errand, &captured, gate, reserved, observer).await?;
+                recorder.write(&asked(), &held.0);
+                Ok(held)
+            }
+            Tape::None => self.live_errand(&errand, &captured, gate, reserved, observer).await,
+        }
+    }
+
+    async fn live_errand<'a, E>(
+        &'a self,
+        errand: &Errand<'_>,
+        captured: &Value,
+        gate: &'a Gate,
+        reserved: impl Future<Output = Result<(), E>>,
+        observer: &dyn Observer,
+    ) -> Result<Held<'a>, E> {
+        let way = Way { gate, limiter: None, tokens: 0 };
+        let captured = self.dispatch.secrets.clean(Bytes::from(captured.to_string()));
+        let waits = Waits::new(self.dispatch.backoff, errand.retries, errand.jitter_seed);
+        let quest = |place| Quest { place, request: captured.clone(), waits };
+        match errand.request {
+            Request::Command(request) => match self.program_tries(errand, request) {
+                Ok(tries) => {
+                    let place = Place { who: Who::Outside(errand.who), address: "" };
+                    self.dispatch.retried(quest(place), way, reserved, observer, &tries).await
+                }
+                Err(problem) => Ok((unsent(format!("{}: {problem}", errand.who)), None)),
+            },
+            request => match self.service_tries(errand, request) {
+                Ok(tries) => {
+                    let mut shown = tries.letter.url.clone();
+                    shown.set_query(None);
+                    let place = Place { who: Who::Outside(errand.who), address: shown.as_str() };
+                    self.dispatch.retried(quest(place), way, reserved, observer, &tries).await
+                }
+                Err(problem) => {
+                    let error = unsent(self.dispatch.secrets.clean_text(format!("{}: {problem}", errand.who)));
+                    Ok((Exchange { request: captured, ..error }, None))
+                }
+            },
+        }
+    }
+
+    /// Tells programs that answer line by line that nothing more comes, and waits a little for their ends.
+    pub async fn end(&self) {
+        self.lines.end().await;
+    }
+
+    fn service_tries<'a>(&'a self, errand: &'a Errand<'a>, request: &Request) -> Result<ServiceTries<'a>, String> {
+        let (Some(transport), Request::Http(request)) = (&self.transport, request) else {
+            return Err("there is no HTTP client; this is a bug in karat".to_owned());
+        };
+        Ok(ServiceTries { providers: self, transport, letter: self.letter(request)?, errand })
+    }
+
+    fn letter(&self, request: &HttpRequest) -> Result<Letter, String> {
+        let fill = |text: &GapText| self.fill(text);
+        let address = fill(&request.url)?;
+        let url = Url::parse(address.trim()).map_err(|error| format!("`{address}` is no address ({error})"))?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(format!("`{address}` is no address of a service: it does not begin with http:// or https://"));
+        }
+        let method = Method::from_bytes(request.method.to_ascii_uppercase().as_bytes())
+            .map_err(|_| format!("`{}` is no HTTP method", request.method))?;
+        let mut headers = HeaderMap::new();
+        let body = match &request.body {
+            Value::Null => None,
+            Value::String(text) => Some(("text/plain; charset=utf-8", Bytes::from(text.clone()))),
+            json => Some(("application/json", Bytes::from(json.to_string()))),
+        };
+        if let Some((form, _)) = &body {
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static(form));
+        }
+        for (name, text) in &request.headers {
+            if unfilled(text, &self.settings).is_some() {
+                continue;
+            }
+            let value = HeaderValue::try_from(fill(text)?).ok();
+            let (name, mut value) = HeaderName::try_from(name)
+                .ok()
+                .zip(value)
+                .ok_or_else(|| format!("the header `{name}` holds characters that no HTTP header may hold"))?;
+            value.set_sensitive(text.0.iter().any(|part| matches!(part, Part::Variable { .. })));
+            headers.insert(name, value);
+        }
+        Ok(Letter { method, url, headers, body: body.map(|(_, bytes)| bytes) })
+    }
+
+    fn program_tries<'a>(
+        &'a self,
+        errand: &'a Errand<'a>,
+        request: &'a CommandRequest,
+    ) -> Result<ProgramTries<'a>, String> {
+        let env = request.env.iter().map(|(name, text)| Ok((name.clone(), self.fill(text)?)));
+        let environment = Environment::Clean(env.collect::<Result<_, String>>()?);
+        let program = Program { run: request.run.clone(), environment, folder: request.folder.clone() };
+        Ok(ProgramTries { providers: self, program, request, errand })
+    }
+
+    fn fill(&self, text: &GapText) -> Result<String, String> {
+        gaps::fill(text, |name| self.settings.lookup(name)).map_err(|name| format!("{name} is not set"))
+    }
+}
+
+/// Attempts to ask a service.
+struct ServiceTries<'a> {
+    providers: &'a Providers,
+    transport: &'a Transport,
+    letter: Letter,
+    errand: &'a Errand<'a>,
+}
+
+impl Tries for ServiceTries<'_> {
+    async fn attempt(&self) -> Attempt {
+        let sent = self.providers.dispatch.sent(self.transport, &self.letter, self.errand.timeout).await;
+        let malformed = |problem| Failure::new(CallErrorCode::Malformed, problem);
+        Attempt::read(sent, |_, body| answer(self.errand.request, body).map_err(malformed))
+    }
+}
+
+/// Attempts to ask a program.
+struct ProgramTries<'a> {
+    providers: &'a Providers,
+    program: Program,
+    request: &'a CommandRequest,
+    errand: &'a Errand<'a>,
+}
+
+impl Tries for ProgramTries<'_> {
+    async fn attempt(&self) -> Attempt {
+        let Self { providers, program, request, errand } = self;
+        let start = Instant::now();
+        let (printed, end) = match request.protocol {
+            Protocol::Once => program.run(&providers.settings, input(&request.input), errand.timeout).await,
+            Protocol::Jsonl => {
+                match providers.lines.ask(program, &request.input, errand.timeout, &providers.settings).await {
+                    Ok(line) => (line, Ok(())),
+                    Err(failure) => (Bytes::new(), Err(failure)),
+                }
+            }
+        };
+        let response = providers.dispatch.secrets.captured(printed, end.is_ok());
+        let outcome = end.and_then(|()| {
+            let said = |problem| failed(format!("program `{}`: it {problem}", program.name()));
+            answer(errand.request, &response).map_err(said)
+        });
+        Attempt { response, status: None, latency: start.elapsed(), exhausted: None, room: None, outcome }
+    }
+}
+
+/// What is written to a program that runs once.
+fn input(value: &Value) -> Bytes {
+    match value {
+        Value::Null => Bytes::new(),
+        Value::String(text) => Bytes::from(text.clone()),
+        json => Bytes::from(json.to_string()),
+    }
+}
+
+/// An answer that was captured and says that something went wrong.
+fn malformed(message: String) -> CallError {
+    CallError { code: CallErrorCode::Malformed, message, status: None }
+}
+
+/// What is kept of a request: everything but the values of gaps.
+fn captured_http(request: &HttpRequest) -> Value {
+    json!({
+        "method": request.method,
+        "url": request.url.shown(),
+        "headers": shown(&request.headers),
+        "body": request.body,
+    })
+}
+
+fn captured_command(request: &CommandRequest) -> Value {
+    json!({ "run": request.run, "input": request.input, "env": shown(&request.env) })
+}
+
+fn shown(texts: &[(String, GapText)]) -> Map<String, Value> {
+    texts.iter().map(|(name, text)| (name.clone(), Value::from(text.shown()))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RG-09: bytes that are no text are an error, not a text with holes.
+    #[test]
+    fn an_answer_is_text_or_an_error() {
+        let request = Request::Http(HttpRequest {
+            method: "GET".to_owned(),
+            url: GapText::default(),
+            headers: Vec::new(),
+            body: Value::Null,
+        });
+        let said = |body: &[u8]| answer(&request, body).map(|reply| reply.text);
+        assert_eq!(said("Größe".as_bytes()), Ok("Größe".to_owned()));
+        assert_eq!(said(b"Gr\xf6\xdfe"), Err("answered with bytes that are no UTF-8 text (from byte 2 on)".to_owned()));
+        assert!(said(&[0x1f, 0x8b, 8, 0]).unwrap_err().contains("gzip"));
+    }
+}

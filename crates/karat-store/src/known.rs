@@ -1,0 +1,57 @@
+//! A run by its exact name: its number in the database and its header.
+
+use karat_types::{Moment, RunHeader};
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use crate::StoreError;
+use crate::error::ReadFailure;
+use crate::format::{run_status_of, unpack_header};
+use crate::pack::Damage;
+
+/// How many runs an error names.
+pub(crate) const SUGGESTIONS: i64 = 5;
+
+/// A run with its number within the database.
+pub(crate) struct KnownRun {
+    pub id: i64,
+    pub header: RunHeader,
+}
+
+/// The columns that [`known_run`] reads.
+pub(crate) const RUN_COLUMNS: &str = "id, header, status, started_at, completed_at";
+
+/// Reads [`RUN_COLUMNS`]: columns hold what may change, the header the rest.
+pub(crate) fn known_run(row: &Row<'_>) -> Result<KnownRun, ReadFailure> {
+    let packed = row.get_ref(1)?.as_blob().map_err(|_| Damage("its header is no blob".to_owned()))?;
+    let mut header = unpack_header(packed)?;
+    header.status = run_status_of(row.get(2)?)?;
+    header.started_at = Moment(row.get(3)?);
+    header.completed_at = row.get::<_, Option<i64>>(4)?.map(Moment);
+    Ok(KnownRun { id: row.get(0)?, header })
+}
+
+/// Finds a run by its exact name.
+pub(crate) fn find_run(connection: &Connection, name: &str) -> Result<KnownRun, ReadFailure> {
+    let mut statement = connection.prepare_cached(&format!("select {RUN_COLUMNS} from runs where name = ?1"))?;
+    let mut rows = statement.query(params![name])?;
+    match rows.next()? {
+        Some(row) => known_run(row),
+        None => Err(no_such_run(connection, name)?.into()),
+    }
+}
+
+/// Finds a run's number by its exact name.
+pub(crate) fn run_number(connection: &Connection, name: &str) -> Result<i64, ReadFailure> {
+    let mut statement = connection.prepare_cached("select id from runs where name = ?1")?;
+    match statement.query_row(params![name], |row| row.get(0)).optional()? {
+        Some(id) => Ok(id),
+        None => Err(no_such_run(connection, name)?.into()),
+    }
+}
+
+/// The error that names the newest runs.
+pub(crate) fn no_such_run(connection: &Connection, wanted: &str) -> rusqlite::Result<StoreError> {
+    let mut statement = connection.prepare_cached("select name from runs order by id desc limit ?1")?;
+    let nearest = statement.query_map(params![SUGGESTIONS], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    Ok(StoreError::NoSuchRun { wanted: wanted.to_owned(), nearest })
+}
