@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::ballot::Showing;
 use super::prompt::{Part, Shown};
+use super::roll::Routed;
 use super::setup::{Aspect, Item, Setup, Side, View};
 use super::shown::{self, Content};
 use super::split::Weight;
@@ -49,8 +50,8 @@ pub(super) struct Piece {
     pub span: Option<Range<usize>>,
     /// For each shown list, the original positions of its members in the order shown.
     pub origins: BTreeMap<String, Vec<usize>>,
-    /// For a routed list, the words of each member shown: what an `all` finding is matched with.
-    pub routed: Vec<Value>,
+    /// The members of routed lists that it shows.
+    pub routed: Vec<Routed>,
     /// What it shows, where that may be cut further.
     contents: Vec<Content>,
 }
@@ -249,13 +250,14 @@ impl Fixed<'_> {
         lists.collect()
     }
 
-    fn routed(&self, contents: &[Content]) -> Vec<Value> {
-        let routed = self.setup.items.iter().zip(contents).filter(|(item, _)| item.spec.route.is_some());
-        let members = routed.flat_map(|(_, content)| match content {
-            Content::List(members) => members.as_slice(),
-            Content::Text(_) | Content::Absent => &[],
+    fn routed(&self, contents: &[Content]) -> Vec<Routed> {
+        let shown = self.setup.items.iter().zip(contents).enumerate();
+        let routed = shown.filter(|(_, (item, _))| item.spec.route.is_some());
+        let members = routed.flat_map(|(list, (_, content))| match content {
+            Content::List(members) => members.iter().map(|it| (list, it)).collect(),
+            Content::Text(_) | Content::Absent => Vec::new(),
         });
-        members.map(|member| member.value.clone()).collect()
+        members.map(|(list, it)| Routed { place: (list, it.origin), value: it.value.clone() }).collect()
     }
 
     /// What does not fit the judge's window is refused, never cut silently (BY-14).

@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::case::Piece;
 use super::reply::Reading;
+use super::roll::Roll;
 use super::setup::Setup;
 
 /// Where a judgment's diagnostics hold it.
@@ -15,14 +16,13 @@ pub(super) const NAME: &str = "chunks";
 /// of the document, `members` are those of routed lists, of which `placed` have their evidence in some pieces only. Of
 /// each part: its bytes, the members that it judges (one in `k` parts counts `1/k`), its grades, and how many findings it
 /// names.
-pub(super) fn of(setup: &Setup, pieces: &[Piece], readings: &[Reading]) -> Option<Value> {
+pub(super) fn of(setup: &Setup, roll: &Roll, pieces: &[Piece], readings: &[Reading]) -> Option<Value> {
     let parts: Vec<(&Piece, &Reading)> =
         pieces.iter().zip(readings).filter(|(piece, _)| piece.span.is_some()).collect();
     let length = parts.iter().filter_map(|(piece, _)| Some(piece.span.as_ref()?.end)).max()?;
     let judged: f64 = parts.iter().map(|(piece, _)| piece.weight.length).sum();
     let members: f64 = parts.iter().map(|(piece, _)| piece.weight.members).sum();
-    let everywhere = |item: &&Value| parts.iter().all(|(piece, _)| piece.routed.contains(item));
-    let unplaced = parts.first().map_or(0, |(piece, _)| piece.routed.iter().filter(everywhere).count());
+    let unplaced = (0..roll.len()).filter(|member| roll.pieces_of(*member) == parts.len()).count();
     let listed: Vec<Value> = parts.iter().map(|(piece, reading)| part(setup, piece, reading)).collect();
     Some(json!({
         "length": length,

@@ -6,10 +6,12 @@ use serde_json::{Map, Value};
 use super::case::{Case, Piece};
 use super::members::{self, Burden};
 use super::reply::{Grade, Reading};
+use super::roll::Roll;
 use super::setup::{Aspect, Setup};
 use super::split::Weight;
+use super::unite::Found;
 use super::verdict::{Verdict, counted};
-use super::{caps, coverage, overall, unite};
+use super::{caps, coverage, overall};
 
 /// Under which the diagnostics say why only a part of a reply counts.
 const DEGRADED: &str = "degraded";
@@ -18,7 +20,10 @@ const DEGRADED: &str = "degraded";
 pub(super) fn verdict(setup: &Setup, case: &Case, readings: Vec<Reading>, notes: Vec<Note>) -> Verdict {
     let rubric = &setup.rubric;
     let holding: Vec<&Cap> = case.caps.iter().filter_map(|at| setup.caps.get(*at)).map(|(cap, _)| cap).collect();
-    let graded: Vec<Score> = scores(setup, &case.pieces, &readings)
+    let roll = Roll::new(&case.pieces);
+    let found = found(setup, &roll, &case.pieces, &readings);
+    let burdens = members::burdens(&roll, case.pieces.len(), &found);
+    let graded: Vec<Score> = scores(setup, &burdens, &case.pieces, &readings)
         .zip(&rubric.dimensions)
         .map(|(score, dimension)| caps::enforce(holding.iter().copied(), &dimension.name, score))
         .collect();
@@ -33,7 +38,7 @@ pub(super) fn verdict(setup: &Setup, case: &Case, readings: Vec<Reading>, notes:
     });
     let names = rubric.dimensions.iter().map(|dimension| dimension.name.clone());
     Verdict {
-        diagnostics: diagnostics(setup, &case.pieces, &readings),
+        diagnostics: diagnostics(setup, &roll, &found, &case.pieces, &readings),
         caps: holding.iter().map(|cap| cap.id.clone()).collect(),
         rung: readings.iter().map(|reading| reading.rung).max(),
         shuffle_seed: case.shuffle_seed,
@@ -47,8 +52,7 @@ pub(super) fn verdict(setup: &Setup, case: &Case, readings: Vec<Reading>, notes:
 }
 
 /// The score of each dimension, of all pieces.
-fn scores(setup: &Setup, pieces: &[Piece], readings: &[Reading]) -> impl Iterator<Item = Score> {
-    let burdens = members::burdens(&setup.rubric.diagnostics, pieces, readings);
+fn scores(setup: &Setup, burdens: &[Burden], pieces: &[Piece], readings: &[Reading]) -> impl Iterator<Item = Score> {
     setup.rubric.dimensions.iter().map(move |dimension| {
         let graded: Vec<(&Burden, &Grade, Weight)> = burdens
             .iter()
@@ -117,35 +121,43 @@ fn reasoning(pieces: &[Piece], readings: &[Reading]) -> String {
 }
 
 /// The findings of all readings; where a reply counts only in part, `degraded` says why.
-fn diagnostics(setup: &Setup, pieces: &[Piece], readings: &[Reading]) -> Map<String, Value> {
-    let mut found = findings(setup, pieces, readings);
+fn diagnostics(
+    setup: &Setup,
+    roll: &Roll,
+    found: &[Found],
+    pieces: &[Piece],
+    readings: &[Reading],
+) -> Map<String, Value> {
+    let mut made = match readings {
+        [only] => only.diagnostics.clone(),
+        _ => united(setup, roll, found, pieces, readings),
+    };
     let degraded: Vec<&str> = readings.iter().filter_map(|reading| reading.degraded.as_deref()).collect();
     if !degraded.is_empty() {
-        found.insert(DEGRADED.to_owned(), degraded.join("; ").into());
+        made.insert(DEGRADED.to_owned(), degraded.join("; ").into());
     }
-    if let Some(coverage) = coverage::of(setup, pieces, readings) {
-        found.entry(coverage::NAME).or_insert(coverage);
+    if let Some(coverage) = coverage::of(setup, roll, pieces, readings) {
+        made.entry(coverage::NAME).or_insert(coverage);
     }
-    found
+    made
 }
 
-fn findings(setup: &Setup, pieces: &[Piece], readings: &[Reading]) -> Map<String, Value> {
-    if let [only] = readings {
-        return only.diagnostics.clone();
-    }
-    let lists = setup.rubric.diagnostics.iter().map(|spec| {
+/// What each piece found, by kind.
+fn found<'a>(setup: &'a Setup, roll: &Roll, pieces: &[Piece], readings: &'a [Reading]) -> Vec<Found<'a>> {
+    let kinds = setup.rubric.diagnostics.iter().map(|spec| {
         let asked = |piece: &Piece| setup.view(piece.aspect).rubric.diagnostics.iter().any(|it| it.name == spec.name);
-        let found: Vec<(&Piece, &[Value])> = pieces
-            .iter()
-            .zip(readings)
-            .filter(|(piece, _)| asked(piece))
-            .map(|(piece, reading)| {
-                let items = reading.diagnostics.get(&spec.name).and_then(Value::as_array);
-                (piece, items.map_or(&[][..], Vec::as_slice))
-            })
-            .collect();
-        (spec.name.clone(), Value::Array(unite::unite(spec, &found)))
+        let items = pieces.iter().zip(readings).map(|(piece, reading)| {
+            let items = reading.diagnostics.get(&spec.name).and_then(Value::as_array);
+            asked(piece).then(|| items.map_or(&[][..], Vec::as_slice))
+        });
+        Found::new(spec, roll, items)
     });
+    kinds.collect()
+}
+
+/// The findings of several pieces as one.
+fn united(setup: &Setup, roll: &Roll, found: &[Found], pieces: &[Piece], readings: &[Reading]) -> Map<String, Value> {
+    let lists = found.iter().map(|found| (found.spec.name.clone(), Value::Array(found.united(roll))));
     let breakdowns = setup.rubric.breakdowns.iter().map(|spec| {
         let tables: Vec<&Value> = readings.iter().filter_map(|reading| reading.diagnostics.get(&spec.name)).collect();
         let weights: Vec<f64> = pieces.iter().map(|piece| piece.weight.length).collect();

@@ -10,13 +10,12 @@
 //!
 //! grade = best − Σ over pieces ((*d* − *hu*)·*W* + Σ over its named members that stand of *u*·*n*·*w*) / Σ *W*
 
-use karat_types::{Better, DiagnosticSpec, Dimension, FindingFold};
-use serde_json::Value;
+use std::collections::BTreeSet;
 
-use super::case::Piece;
-use super::reply::Reading;
-use super::setup::Aspect;
-use super::unite::{Finding, Said, texts};
+use karat_types::{Better, Dimension, FindingFold};
+
+use super::roll::Roll;
+use super::unite::Found;
 
 /// A piece's members, and what its judge names among them.
 pub(super) struct Burden {
@@ -33,34 +32,20 @@ struct Named {
 }
 
 /// What each piece's judge names among its members.
-pub(super) fn burdens(specs: &[DiagnosticSpec], pieces: &[Piece], readings: &[Reading]) -> Vec<Burden> {
-    let all: Vec<&DiagnosticSpec> = specs.iter().filter(|spec| spec.chunks == FindingFold::All).collect();
-    let judged = pieces.iter().zip(readings);
-    let marked: Vec<Vec<(&Value, bool)>> = judged.map(|(piece, reading)| marked(&all, piece, reading)).collect();
-    let burdens = marked.iter().map(|members| {
-        let named = members.iter().filter(|(_, is_named)| *is_named).map(|(member, _)| {
-            let seen = marked.iter().flat_map(|other| other.iter().find(|(known, _)| known == member));
-            let named_by: Vec<bool> = seen.map(|(_, is_named)| *is_named).collect();
-            Named { weight: 1.0 / named_by.len() as f64, stands: !named_by.contains(&false) }
-        });
-        Burden { shown: members.len(), named: named.collect() }
+pub(super) fn burdens(roll: &Roll, pieces: usize, found: &[Found]) -> Vec<Burden> {
+    let mut named = vec![BTreeSet::new(); pieces];
+    for found in found.iter().filter(|found| found.spec.chunks == FindingFold::All) {
+        named.iter_mut().zip(found.named()).for_each(|(all, own)| all.extend(own));
+    }
+    let everywhere = roll.named_everywhere(&named);
+    let burdens = named.iter().enumerate().map(|(piece, named)| {
+        let shown = roll.shown(piece);
+        let named = shown
+            .intersection(named)
+            .map(|member| Named { weight: 1.0 / roll.pieces_of(*member) as f64, stands: everywhere.contains(member) });
+        Burden { shown: shown.len(), named: named.collect() }
     });
     burdens.collect()
-}
-
-/// The members of a piece, each with whether its judge names it.
-fn marked<'a>(all: &[&DiagnosticSpec], piece: &'a Piece, reading: &Reading) -> Vec<(&'a Value, bool)> {
-    let items = |spec: &&DiagnosticSpec| reading.diagnostics.get(&spec.name).and_then(Value::as_array).cloned();
-    let found: Vec<Finding> = all
-        .iter()
-        .flat_map(|spec| items(spec).unwrap_or_default().into_iter().map(|item| Finding::new(spec, &item)))
-        .collect();
-    let names = |member: &Value| {
-        texts(member).into_iter().map(Said::new).any(|text| found.iter().any(|finding| finding.is_about(&text)))
-    };
-    // The call beside the pieces shows every member, and is asked for nothing about where they come from.
-    let judged = piece.routed.iter().filter(|_| piece.aspect != Aspect::Once);
-    judged.map(|member| (member, !found.is_empty() && names(member))).collect()
 }
 
 /// The grade of all members; `graded` holds each piece's burden, grade and *W*. `None` where no member that several pieces

@@ -53,6 +53,7 @@ mod overall;
 mod place;
 mod prompt;
 pub mod reply;
+mod roll;
 mod setup;
 mod shown;
 mod split;

@@ -18,6 +18,8 @@ use std::ops::Range;
 
 use serde_json::Value;
 
+use super::roll::Sayings;
+
 /// Words of a stretch that members are compared with; neighbouring stretches share half of theirs.
 const STRETCH: usize = 40;
 
@@ -57,9 +59,10 @@ impl<'a> Evidence<'a> {
 
     /// The pieces that a member is shown with; all where its evidence is in doubt. Never empty.
     pub fn pieces_of(&self, member: &Value) -> Vec<usize> {
-        let quote = member.get("quote").and_then(Value::as_str);
-        let (by_time, by_quote) = (self.by_time(member), quote.map(|quote| self.by_quote(quote)).unwrap_or_default());
-        let words = self.likeness(&texts_beside_quote(member));
+        let Sayings { own, quoted } = Sayings::of(member);
+        let by_time = self.by_time(member);
+        let by_quote: Vec<Range<usize>> = quoted.into_iter().flat_map(|quote| self.by_quote(quote)).collect();
+        let words = self.likeness(&own.join(" "));
         let by_words = words.spans();
         let pieces =
             |spans: &[Range<usize>]| -> BTreeSet<usize> { spans.iter().flat_map(|span| self.holding(span)).collect() };
@@ -221,27 +224,6 @@ fn words(text: &str) -> Vec<(String, Range<usize>)> {
         inside = is_word && !alone;
     }
     words
-}
-
-/// All texts within a member but its quote.
-fn texts_beside_quote(member: &Value) -> String {
-    match member {
-        Value::Object(members) => {
-            let own = members.iter().filter(|(name, _)| *name != "quote");
-            own.map(|(_, value)| texts_of(value)).collect::<Vec<_>>().join(" ")
-        }
-        other => texts_of(other),
-    }
-}
-
-/// All texts within a value.
-fn texts_of(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Array(items) => items.iter().map(texts_of).collect::<Vec<_>>().join(" "),
-        Value::Object(members) => members.values().map(texts_of).collect::<Vec<_>>().join(" "),
-        _ => String::new(),
-    }
 }
 
 #[cfg(test)]

@@ -259,3 +259,62 @@ fn a_cut_reply_halves_its_list() {
     assert_eq!(driven.notes(NoteKind::Truncated).len(), 1);
     assert!(driven.verdict.error.is_none());
 }
+
+/// The verdict on claims with quotes, by a judge that calls a claim invented in every piece that does not hold the words
+/// that bear it out: `(text, quote, words)`.
+fn borne_out(claims: &[(String, String, &str)]) -> Driven {
+    let mut judged = long_claims();
+    judged.output = json!({"claims": claims.iter().map(|(text, quote, _)| json!({"text": text, "quote": quote})).collect::<Vec<_>>()});
+    let mut scorer_rubric = rubrics::claims();
+    scorer_rubric["dimensions"][1]["chunks"] = json!("members");
+    let judge = RubricJudge::new(&scorer(scorer_rubric, json!([])), &model(judged.model.clone())).unwrap();
+    let machine = || judge.machine(JudgeInput { sample: &judged.sample, output: &judged.output, seed: 1 });
+    let requests = asks(&mut machine());
+    assert!(requests.len() >= 3, "{} pieces", requests.len());
+    let replies = requests.iter().map(|request| {
+        let piece = sections(request, "TRANSCRIPT_TEXT");
+        let shown: Vec<Value> = serde_json::from_str(&sections(request, "CANDIDATE_CLAIMS")).unwrap();
+        let words = |claim: &Value| {
+            claims.iter().find(|(text, quote, _)| claim["text"] == *text && claim["quote"] == *quote).unwrap().2
+        };
+        let invented: Vec<Value> = shown.iter().filter(|claim| !piece.contains(words(claim))).cloned().collect();
+        let accuracy = if shown.is_empty() { 10.0 } else { 10.0 - 10.0 * invented.len() as f64 / shown.len() as f64 };
+        let mut reply = rubrics::claims_reply([10.0, accuracy, 10.0, 10.0]);
+        reply["hallucinations"] = invented.iter().map(|claim| json!({"text": claim["text"]})).collect();
+        stop(reply.to_string())
+    });
+    let replies: Vec<_> = replies.collect();
+    Driven::new(machine(), replies)
+}
+
+fn harbour(town: usize) -> String {
+    format!("The harbour of town{town} counted {town} ships and many birds.")
+}
+
+/// CL-14: a claim is itself, not its evidence: where one's quote is what another says, each is judged for itself.
+#[test]
+fn a_quote_of_another_claim_merges_no_claims() {
+    let ring = [1, 30, 58].map(|town| (harbour(town), harbour((town + 29) % 87), "nowhere"));
+    let driven = borne_out(&ring);
+    assert_eq!(driven.number("accuracy"), 0.0);
+    let invented = &driven.verdict.diagnostics["hallucinations"];
+    let named = |town: usize| invented.as_array().unwrap().iter().filter(|it| it["text"] == harbour(town)).count();
+    assert_eq!([1, 30, 58].map(named), [1, 1, 1]);
+    let chain = [(harbour(1), harbour(30), "town30 "), (harbour(30), harbour(58), "town58 ")];
+    let driven = borne_out(&chain);
+    assert_eq!(driven.number("accuracy"), 10.0);
+    assert_eq!(driven.verdict.diagnostics["hallucinations"], json!([]));
+}
+
+/// CL-14: claims that differ in a word, and those that say the same of two places, are several.
+#[test]
+fn claims_that_are_alike_stay_apart() {
+    let of =
+        |animal: &str| format!("Nobody in the whole of the old harbour of the north ever counted any {animal} there.");
+    let alike = ["whales", "seals"].map(|animal| (of(animal), String::new(), "nowhere"));
+    let driven = borne_out(&alike);
+    assert_eq!(driven.verdict.diagnostics["hallucinations"].as_array().unwrap().len(), 2);
+    let twice = [(harbour(2), harbour(2), "town2 "), (harbour(2), harbour(57), "nowhere")];
+    let driven = borne_out(&twice);
+    assert_eq!(driven.verdict.diagnostics["hallucinations"].as_array().unwrap().len(), 1);
+}
