@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use karat_analysis::drift::{
-    Drift, DriftDay, DriftOptions, DriftStatus, Incident, Method, Replayed, Watched, drift, replay, standing,
+    Closing, Drift, DriftDay, DriftOptions, DriftStatus, Incident, Method, Replayed, Watched, drift, replay, standing,
 };
 use karat_analysis::{Choice, Day, primary};
 use karat_store::{JournalEntry, Store};
@@ -98,10 +98,8 @@ struct Raised {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Closed {
     rule: Value,
-    opened: String,
-    /// The day that was looked at.
-    day: String,
-    why: String,
+    #[serde(flatten)]
+    closing: Closing,
 }
 
 fn journaled(entry: &impl Serialize) -> Result<Value, AppError> {
@@ -132,25 +130,26 @@ impl App {
     pub fn drift(&self, invocation: &Invocation, asked: &Drifting) -> Result<Drifted, AppError> {
         let store = self.existing_store()?;
         let rule = self.rule(&store, invocation, asked)?;
-        let found =
-            drift(&rule.days, &rule.as_of, &rule.options, rule.watched).map_err(|what| refused(&rule.id, &what))?;
+        let closings = if rule.is_stretch { Vec::new() } else { closings(&store, &rule)? };
+        let found = drift(&rule.days, &rule.as_of, &rule.options, rule.watched, &closings)
+            .map_err(|what| refused(&rule.id, &what))?;
         let mut drifted =
             Drifted { drift: found, analysis: rule.id.clone(), raised_at: None, late: Vec::new(), moved: Vec::new() };
         if rule.is_stretch {
             return Ok(drifted);
         }
         let raised = raised(&store, &rule)?;
-        keep(&rule, &raised, &mut drifted)?;
+        keep(&rule, &raised, &closings, &mut drifted)?;
         match raised.into_iter().find(|(_, raised)| raised.as_of == rule.as_of) {
             Some((at, raised)) => stands(&mut drifted, &rule.days, at, &raised),
             None if drifted.drift.status == DriftStatus::Alert => self.raise(&store, &rule, &mut drifted)?,
             None => {}
         }
-        close(&store, &rule, &mut drifted)?;
         Ok(drifted)
     }
 
-    /// Closes the incident that is open on a day, with a reason.
+    /// Closes the incident that is open on a day, with a reason. The level of that day is accepted: it raises no alert until
+    /// the series changes anew.
     ///
     /// # Errors
     /// No incident is open; else as [`App::drift`].
@@ -170,7 +169,8 @@ impl App {
         };
         let store = self.existing_store()?;
         let rule = self.rule(&store, invocation, asked)?;
-        let closed = Closed { rule: rule.name, opened: incident.opened.clone(), day: rule.as_of, why: why.to_owned() };
+        let closing = Closing::of(incident, &rule.days, &rule.as_of, why, &rule.options, rule.watched);
+        let closed = Closed { rule: rule.name, closing: closing.map_err(|what| refused(&rule.id, &what))? };
         let body = journaled(&closed)?;
         store.note(&rule.suite, CLOSED, &JournalEntry { at: self.clock.now(), body })?;
         self.drift(invocation, asked)
@@ -312,11 +312,11 @@ fn raised(store: &Store, rule: &Rule) -> Result<Vec<(String, Raised)>, AppError>
 
 /// An incident that was opened stays as it was opened: rows that come late can close it, and neither move it nor take it
 /// back.
-fn keep(rule: &Rule, raised: &[(String, Raised)], drifted: &mut Drifted) -> Result<(), AppError> {
+fn keep(rule: &Rule, raised: &[(String, Raised)], closings: &[Closing], drifted: &mut Drifted) -> Result<(), AppError> {
     let known = raised.iter().filter_map(|(_, raised)| raised.incident.as_ref());
     let last = known.filter(|incident| incident.opened <= rule.as_of).max_by_key(|incident| &incident.opened);
     let Some(opened) = last else { return Ok(()) };
-    let kept = standing(&rule.days, &rule.as_of, &rule.options, rule.watched, opened)
+    let kept = standing(&rule.days, &rule.as_of, &rule.options, rule.watched, closings, opened)
         .map_err(|what| refused(&rule.id, &what))?;
     let is_another = drifted.drift.incident.as_ref().is_some_and(|now| {
         let after_it = kept.closed.as_ref().is_some_and(|closed| now.opened > *closed);
@@ -340,15 +340,9 @@ fn stands(drifted: &mut Drifted, days: &[Day], at: String, raised: &Raised) {
     drifted.raised_at = Some(at);
 }
 
-/// What somebody said of the incident, and from which day on: the day that was asked about, whatever the series does later.
-fn close(store: &Store, rule: &Rule, drifted: &mut Drifted) -> Result<(), AppError> {
-    let Some(incident) = drifted.drift.incident.as_mut() else { return Ok(()) };
-    for entry in store.journal(&rule.suite, CLOSED)? {
-        let Ok(closed) = serde_json::from_value::<Closed>(entry.body) else { continue };
-        if closed.rule == rule.name && closed.opened == incident.opened && closed.day <= rule.as_of {
-            incident.closed = Some(closed.day);
-            incident.closed_by_hand = Some(closed.why);
-        }
-    }
-    Ok(())
+/// The incidents of this rule that somebody closed, oldest first.
+fn closings(store: &Store, rule: &Rule) -> Result<Vec<Closing>, AppError> {
+    let entries = store.journal(&rule.suite, CLOSED)?.into_iter();
+    let closed = entries.filter_map(|entry| serde_json::from_value::<Closed>(entry.body).ok());
+    Ok(closed.filter(|closed| closed.rule == rule.name).map(|closed| closed.closing).collect())
 }

@@ -58,7 +58,7 @@ impl Analysis for Fold {
     fn finish(self: Box<Self>, setting: &Setting<'_>) -> Outcome {
         let days: Vec<Day> = self.days.into_values().collect();
         let as_of = setting.plan.as_of.clone().or(self.last).unwrap_or_default();
-        let found = drift(&days, &as_of, &self.options, self.watched);
+        let found = drift(&days, &as_of, &self.options, self.watched, &[]);
         Outcome::Drift(Box::new(found.unwrap_or_else(|problem| Drift::unknown(as_of, &self.options, problem))))
     }
 }

@@ -5,10 +5,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Checked, Day, DriftOptions, Method, Series, Watched, date_of, day_number, not_dated, two_decimals};
+use super::{
+    Checked, Closing, Day, DriftOptions, Method, Series, Watched, date_of, day_number, not_dated, two_decimals,
+};
 
 /// Bands are kept with two decimals.
-const ROUNDING: f64 = 0.005;
+pub(super) const ROUNDING: f64 = 0.005;
 
 /// A stretch of days that something is wrong with.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -30,10 +32,14 @@ impl Incident {
     pub fn is_open(&self) -> bool {
         self.closed.is_none()
     }
+
+    fn closed_by(self, closing: &Closing) -> Self {
+        Self { closed: Some(closing.day.clone()), closed_by_hand: Some(closing.why.clone()), ..self }
+    }
 }
 
-/// An incident as it was opened, with the first day up to `as_of` on which the series, as it is known now, was back in its
-/// band.
+/// An incident as it was opened, with the day up to `as_of` on which somebody closed it, else the first one on which the
+/// series, as it is known now, was back in its band.
 ///
 /// # Errors
 /// A date that is none.
@@ -42,11 +48,16 @@ pub fn standing(
     as_of: &str,
     options: &DriftOptions,
     watched: Watched,
+    closings: &[Closing],
     opened: &Incident,
 ) -> Result<Incident, String> {
     let last = day_number(as_of).ok_or_else(|| not_dated(as_of))?;
     let first = day_number(&opened.opened).ok_or_else(|| not_dated(&opened.opened))?;
-    let series = Series::new(days, last, options, watched);
+    let by_hand = closings.iter().rfind(|closing| closing.opened == opened.opened && closing.day.as_str() <= as_of);
+    if let Some(closing) = by_hand {
+        return Ok(opened.clone().closed_by(closing));
+    }
+    let series = Series::new(days, last, options, watched, closings);
     Ok(Incident { closed: series.back(first, opened.band, last).map(date_of), ..opened.clone() })
 }
 
@@ -70,8 +81,9 @@ impl Series<'_> {
         firsts.map(|score| score.day).min().map_or_else(Vec::new, |first| (first..=last).collect())
     }
 
-    /// The incidents up to a day, oldest first.
-    pub(super) fn incidents(&self, last: i32) -> Vec<Incident> {
+    /// The incidents up to a day, oldest first. A closing closes whatever is open on its day.
+    pub(super) fn incidents(&self, closings: &[Closing], last: i32) -> Vec<Incident> {
+        let by_hand = |day: i32| closings.iter().rfind(|closing| day_number(&closing.day) == Some(day));
         let streak = self.options.streak();
         let mut incidents: Vec<Incident> = Vec::new();
         let mut open: Option<Opened> = None;
@@ -94,6 +106,11 @@ impl Series<'_> {
                     }
                 }
                 _ => {}
+            }
+            if let (Some(_), Some(closing)) = (open, by_hand(checked.day)) {
+                open = None;
+                let closed = incidents.pop().map(|incident| incident.closed_by(closing));
+                incidents.extend(closed);
             }
         }
         incidents

@@ -3,6 +3,7 @@
 //! Everything is a pure function of the days that are passed, so a stored history gives the same answer again. A day
 //! sees what came up to it and nothing later.
 
+mod accepted;
 mod calendar;
 mod incident;
 mod options;
@@ -15,6 +16,8 @@ use serde::Serialize;
 
 use crate::history::{Day, said_of_judges};
 
+use accepted::Stretch;
+pub use accepted::{Accepted, Closing};
 pub use calendar::{date_of, day_number};
 pub use incident::{Incident, standing};
 pub use options::{DriftOptions, Method, Worse};
@@ -73,6 +76,9 @@ pub struct Drift {
     pub prompt_versions: Vec<String>,
     /// The incident that is open, or the last one that was.
     pub incident: Option<Incident>,
+    /// The level that holds on the day because somebody closed an incident at it: no alert until the series changes anew.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub accepted: Option<Accepted>,
     /// What the reader must know.
     pub warnings: Vec<String>,
 }
@@ -121,6 +127,7 @@ impl Drift {
             judges: Vec::new(),
             prompt_versions: Vec::new(),
             incident: None,
+            accepted: None,
             warnings: vec![problem],
         }
     }
@@ -132,11 +139,17 @@ impl Serialize for Method {
     }
 }
 
-/// Looks at the days up to `as_of`. Days whose date no calendar knows are left out.
+/// Looks at the days up to `as_of`. Days whose date no calendar knows are left out; so are closings of later days.
 ///
 /// # Errors
 /// Options that make no sense, or a date that is none; the text says which.
-pub fn drift(days: &[Day], as_of: &str, options: &DriftOptions, watched: Watched) -> Result<Drift, String> {
+pub fn drift(
+    days: &[Day],
+    as_of: &str,
+    options: &DriftOptions,
+    watched: Watched,
+    closings: &[Closing],
+) -> Result<Drift, String> {
     if let Some(problem) = options.problem() {
         return Err(problem);
     }
@@ -144,7 +157,7 @@ pub fn drift(days: &[Day], as_of: &str, options: &DriftOptions, watched: Watched
         return Err(format!("the metric {} has no range, which e_detector needs", options.metric));
     }
     let last = day_number(as_of).ok_or_else(|| not_dated(as_of))?;
-    let series = Series::new(days, last, options, watched);
+    let series = Series::new(days, last, options, watched, closings);
     let checked = series.last_days(last);
     let bad = checked.iter().filter(|day| day.figures.is_some_and(|figures| figures.bad)).count();
     let status = match () {
@@ -181,7 +194,8 @@ pub fn drift(days: &[Day], as_of: &str, options: &DriftOptions, watched: Watched
         metric: options.metric.clone(),
         method: options.method,
         n: window.len(),
-        incident: series.incidents(last).pop(),
+        incident: series.incidents(closings, last).pop(),
+        accepted: series.accepted(last).cloned(),
         warnings: unscored.into_iter().chain(said_of_judges(window, "the long window")).collect(),
         judges,
         prompt_versions,
@@ -233,6 +247,8 @@ fn two_decimals(value: f64) -> f64 {
 struct Series<'a> {
     options: &'a DriftOptions,
     directions: Vec<Direction>,
+    /// Days whose level somebody accepted.
+    stretches: Vec<Stretch>,
 }
 
 /// A series turned so that low is worse: a rise is a fall of the negated series.
@@ -244,7 +260,7 @@ struct Direction {
 }
 
 impl<'a> Series<'a> {
-    fn new(days: &[Day], last: i32, options: &'a DriftOptions, watched: Watched) -> Self {
+    fn new(days: &[Day], last: i32, options: &'a DriftOptions, watched: Watched, closings: &[Closing]) -> Self {
         let worse = options.worse.unwrap_or(match watched.better {
             Better::Higher => Worse::Lower,
             Better::Lower => Worse::Higher,
@@ -262,7 +278,9 @@ impl<'a> Series<'a> {
             Worse::Higher => &[-1.0],
             Worse::Both => &[1.0, -1.0],
         };
-        Self { options, directions: signs.iter().map(|sign| direction(*sign)).collect() }
+        let directions = signs.iter().map(|sign| direction(*sign)).collect();
+        let series = Self { options, directions, stretches: Vec::new() };
+        Self { stretches: series.stretches(closings, last), ..series }
     }
 
     fn watches(&self) -> impl Iterator<Item = (Watch<'_>, f64)> {
@@ -277,7 +295,7 @@ impl<'a> Series<'a> {
         self.watches().any(|(watch, _)| watch.has_data(day))
     }
 
-    /// What some days say: of two directions the worse.
+    /// What some days say: of two directions the worse. A day whose level is accepted is not bad.
     fn check(&self, days: &[i32]) -> Vec<Checked> {
         let each: Vec<Vec<Checked>> = self
             .watches()
@@ -285,7 +303,12 @@ impl<'a> Series<'a> {
             .collect();
         let mut each = each.into_iter();
         let first = each.next().unwrap_or_default();
-        each.fold(first, |known, other| known.into_iter().zip(other).map(|(a, b)| worse_of(a, b)).collect())
+        let mut checked =
+            each.fold(first, |known, other| known.into_iter().zip(other).map(|(a, b)| worse_of(a, b)).collect());
+        for day in checked.iter_mut().filter(|day| self.accepted(day.day).is_some()) {
+            day.figures.iter_mut().for_each(|figures| figures.bad = false);
+        }
+        checked
     }
 
     /// The last days, newest first.

@@ -63,7 +63,7 @@ pub fn replay(
     let first_alert = |values: &[f64], from: i32| -> Option<i32> {
         let days: Vec<Day> = values.iter().zip(0..).map(|(value, day)| Day::new(date_of(day), *value)).collect();
         let last = i32::try_from(values.len()).unwrap_or(i32::MAX) - 1;
-        let opened = Series::new(&days, last, &options, watched).alert_days(last);
+        let opened = Series::new(&days, last, &options, watched, &[]).alert_days(last);
         opened.into_iter().find(|day| *day >= from)
     };
     let start = options.long;

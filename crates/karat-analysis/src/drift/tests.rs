@@ -27,7 +27,7 @@ fn median_mad() -> DriftOptions {
 }
 
 fn status(days: &[Day], as_of: &str, options: &DriftOptions) -> DriftStatus {
-    drift(days, as_of, options, watched()).unwrap().status
+    drift(days, as_of, options, watched(), &[]).unwrap().status
 }
 
 /// BR-13: a flat history is quiet on every day; the form is the contract's.
@@ -42,7 +42,7 @@ fn a_flat_history_is_quiet() {
         });
         assert!(quiet, "{method:?}");
     }
-    let found = serde_json::to_value(drift(&flat, "2026-04-14", &median_mad(), watched()).unwrap()).unwrap();
+    let found = serde_json::to_value(drift(&flat, "2026-04-14", &median_mad(), watched(), &[]).unwrap()).unwrap();
     assert_eq!(found["status"], "ok");
     let form = ["as_of", "status", "short_window", "long_window", "z_thresh", "streak_required", "alerts"];
     assert!(form.iter().all(|key| !found[*key].is_null()), "{found}");
@@ -54,7 +54,7 @@ fn a_flat_history_is_quiet() {
 fn a_planted_week_alerts_on_the_right_day() {
     let days = declining();
     assert_eq!(status(&days, "2026-04-05", &median_mad()), DriftStatus::Ok);
-    let found = drift(&days, "2026-04-06", &median_mad(), watched()).unwrap();
+    let found = drift(&days, "2026-04-06", &median_mad(), watched(), &[]).unwrap();
     assert_eq!(found.status, DriftStatus::Alert);
     let alerts: Vec<&str> = found.alerts.iter().map(|alert| alert.day.as_str()).collect();
     assert_eq!(alerts, ["2026-04-06", "2026-04-05"]);
@@ -79,12 +79,12 @@ fn every_method_finds_the_planted_week() {
         let first = (1..=14).map(|day| format!("2026-04-{day:02}"));
         let mut first = first.filter(|day| status(&days, day, &options) == DriftStatus::Alert);
         assert_eq!(first.next().as_deref(), Some(day), "{method:?}");
-        let found = drift(&days, "2026-04-08", &options, watched()).unwrap();
+        let found = drift(&days, "2026-04-08", &options, watched(), &[]).unwrap();
         assert_eq!(found.status, DriftStatus::Alert, "{method:?}");
         assert!(found.alerts.iter().all(|alert| alert.z < 0.0), "{method:?}");
         assert!(found.incident.is_some_and(|incident| incident.is_open()), "{method:?}");
         if method != Method::Ewma && method != Method::Cusum {
-            let quiet = drift(&one_bad_day, "2026-04-14", &options, watched()).unwrap();
+            let quiet = drift(&one_bad_day, "2026-04-14", &options, watched(), &[]).unwrap();
             assert_eq!((quiet.status, quiet.incident), (DriftStatus::Ok, None), "{method:?}");
         }
     }
@@ -103,12 +103,12 @@ fn a_method_keeps_its_own_options() {
 #[test]
 fn too_few_scores_are_said() {
     let few = days(4, |_| 4.0);
-    let found = drift(&few, "2026-03-04", &median_mad(), watched()).unwrap();
+    let found = drift(&few, "2026-03-04", &median_mad(), watched(), &[]).unwrap();
     assert_eq!((found.status, found.skipped.len()), (DriftStatus::Ok, 2));
     assert!(found.skipped[0].reason.contains("4 in 30"), "{:?}", found.skipped);
     assert_eq!(status(&few, "2026-04-03", &median_mad()), DriftStatus::NoData);
     assert_eq!(status(&few, "2026-04-02", &median_mad()), DriftStatus::Ok);
-    assert!(drift(&few, "2026-02-30", &median_mad(), watched()).is_err());
+    assert!(drift(&few, "2026-02-30", &median_mad(), watched(), &[]).is_err());
 }
 
 /// BR-13: an incident stays open after the rule has cleared itself, until the series is back in its band.
@@ -117,10 +117,10 @@ fn an_incident_outlives_its_alert() {
     let lasting = days(75, |day| if day >= 32 { 3.0 } else { 4.2 + 0.05 * f64::from(day % 3) });
     let late = "2026-05-10";
     assert_eq!(status(&lasting, late, &median_mad()), DriftStatus::Ok, "the rule clears itself");
-    let incident = drift(&lasting, late, &median_mad(), watched()).unwrap().incident.unwrap();
+    let incident = drift(&lasting, late, &median_mad(), watched(), &[]).unwrap().incident.unwrap();
     assert!(incident.is_open(), "{incident:?}");
     assert_eq!(incident.opened, "2026-04-06");
-    let back = drift(&declining(), "2026-04-14", &median_mad(), watched()).unwrap().incident.unwrap();
+    let back = drift(&declining(), "2026-04-14", &median_mad(), watched(), &[]).unwrap().incident.unwrap();
     assert_eq!(back.closed.as_deref(), Some("2026-04-12"));
 }
 
@@ -131,13 +131,93 @@ fn an_incident_of_a_chart_lasts_as_long_as_its_drop() {
     let lasting = days(60, |day| if day >= 32 { 3.0 } else { 4.2 + 0.05 * f64::from(day % 3) });
     for day in 2..30 {
         let as_of = date_of(day_number("2026-04-01").unwrap() + day);
-        let incident = drift(&lasting, &as_of, &options, watched()).unwrap().incident.unwrap();
+        let incident = drift(&lasting, &as_of, &options, watched(), &[]).unwrap().incident.unwrap();
         assert_eq!((incident.opened.as_str(), incident.closed), ("2026-04-02", None), "{as_of}");
     }
-    let found = drift(&declining(), "2026-04-14", &options, watched()).unwrap().incident.unwrap();
+    let found = drift(&declining(), "2026-04-14", &options, watched(), &[]).unwrap().incident.unwrap();
     assert_eq!((found.opened.as_str(), found.closed.as_deref()), ("2026-04-02", Some("2026-04-12")));
     let kept = Incident { closed: None, ..found.clone() };
-    assert_eq!(standing(&declining(), "2026-04-14", &options, watched(), &kept), Ok(found));
+    assert_eq!(standing(&declining(), "2026-04-14", &options, watched(), &[], &kept), Ok(found));
+}
+
+/// Asks about every day in turn, as somebody who runs it daily does, and closes incidents where `closes` says so.
+fn lived(days: &[Day], options: &DriftOptions, mut closes: impl FnMut(&Drift) -> bool) -> (Vec<Drift>, Vec<Closing>) {
+    let mut closings: Vec<Closing> = Vec::new();
+    let mut seen = Vec::new();
+    for known in 1..=days.len() {
+        let days = &days[..known];
+        let today = &days[known - 1].date;
+        let mut found = drift(days, today, options, watched(), &closings).unwrap();
+        if let Some(open) = found.incident.clone().filter(|incident| incident.is_open() && closes(&found)) {
+            closings.push(Closing::of(&open, days, today, "accepted", options, watched()).unwrap());
+            found = drift(days, today, options, watched(), &closings).unwrap();
+        }
+        seen.push(found);
+    }
+    (seen, closings)
+}
+
+/// BR-13: a level that was accepted raises no alert, by any method and however soon it was accepted; what is worse than it
+/// does, and so does the same level after the series had recovered.
+#[test]
+fn a_closed_incident_stays_closed_until_the_series_changes_anew() {
+    let noise = |day: i32| 0.05 * f64::from(day % 3);
+    let alerts = |levels: [f64; 3], method: Method, patience: usize| {
+        let series = days(96, |day| levels[(usize::try_from(day).unwrap() / 36).min(2)] + noise(day));
+        let mut waited = 0;
+        let (seen, closings) = lived(&series, &median_mad().by(method), |found| {
+            waited += usize::from(found.incident.is_some());
+            waited == patience
+        });
+        let closed = closings.first().map(|closing| closing.day.clone()).unwrap();
+        let alerts = seen.iter().filter(|found| found.status == DriftStatus::Alert && found.as_of > closed);
+        (closings.len(), alerts.map(|found| found.as_of.clone()).collect::<Vec<_>>())
+    };
+    let third = date_of(day_number("2026-03-01").unwrap() + 72);
+    for method in Method::ALL {
+        for patience in [1, 6] {
+            let (closed, after) = alerts([4.2, 3.0, 3.0], method, patience);
+            assert!(closed == 1 && after.is_empty(), "{method:?} after {patience}: {after:?}");
+            let (_, after) = alerts([4.2, 3.0, 2.0], method, patience);
+            assert!(after.first().is_some_and(|day| *day >= third), "{method:?} after {patience}: {after:?}");
+        }
+    }
+    let again = days(140, |day| if (40..60).contains(&day) || day >= 80 { 3.0 } else { 4.2 } + noise(day));
+    let mut is_first = true;
+    let (seen, _) = lived(&again, &median_mad(), |_| std::mem::take(&mut is_first));
+    let last = seen.iter().rfind(|found| found.status == DriftStatus::Alert).unwrap();
+    assert!(last.as_of > date_of(day_number("2026-03-01").unwrap() + 80), "{last:?}");
+    assert!(seen.last().unwrap().incident.as_ref().unwrap().is_open(), "the second drop is an incident of its own");
+}
+
+/// BR-13, BY-11: whoever asks later about each day hears what was said on that day, whatever was closed since.
+#[test]
+fn asking_later_gives_what_was_lived_through() {
+    for seed in 0..4_u64 {
+        let mut state = seed;
+        let mut drawn = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % below
+        };
+        let mut level = 4.0;
+        let series: Vec<Day> = days(75, |_| 0.0)
+            .into_iter()
+            .filter_map(|day| {
+                if drawn(25) == 0 {
+                    level = 2.0 + 0.5 * drawn(5) as f64;
+                }
+                (drawn(6) > 0).then(|| Day::new(day.date, level + 0.1 * drawn(5) as f64))
+            })
+            .collect();
+        for method in Method::ALL {
+            let options = median_mad().by(method);
+            let (seen, closings) = lived(&series, &options, |_| drawn(4) == 0);
+            for then in seen {
+                let now = drift(&series, &then.as_of, &options, watched(), &closings).unwrap();
+                assert_eq!(now, then, "{method:?}, seed {seed}");
+            }
+        }
+    }
 }
 
 /// BR-13, BR-17: a window that mixes judges or prompt versions works and says so.
@@ -146,7 +226,7 @@ fn mixed_judges_are_named() {
     let mut days = declining();
     days[40].judges = BTreeSet::from(["stub-v1".to_owned()]);
     days[41].judges = BTreeSet::from(["other".to_owned()]);
-    let found = drift(&days, "2026-04-14", &median_mad(), watched()).unwrap();
+    let found = drift(&days, "2026-04-14", &median_mad(), watched(), &[]).unwrap();
     assert_eq!(found.judges, ["other", "stub-v1"]);
     assert!(found.warnings[0].contains("other, stub-v1"), "{:?}", found.warnings);
 }
@@ -156,7 +236,7 @@ fn mixed_judges_are_named() {
 fn the_direction_is_the_metrics() {
     let rising = days(45, |day| if day >= 32 { 4.9 } else { 2.0 + 0.05 * f64::from(day % 3) });
     let latency = Watched { better: Better::Lower, ..watched() };
-    let found = drift(&rising, "2026-04-14", &median_mad(), latency).unwrap();
+    let found = drift(&rising, "2026-04-14", &median_mad(), latency, &[]).unwrap();
     assert_eq!(found.status, DriftStatus::Alert);
     assert!(found.alerts[0].z > 1.5 && found.alerts[0].short_median > found.alerts[0].long_median);
     assert_eq!(status(&rising, "2026-04-14", &median_mad()), DriftStatus::Ok);
@@ -174,11 +254,11 @@ fn senseless_options_are_refused() {
         DriftOptions { floor: Some(0.0), ..median_mad() },
         DriftOptions { lambda: Some(1.5), ..median_mad() },
     ] {
-        assert!(drift(&declining(), "2026-04-14", &options, watched()).is_err(), "{options:?}");
+        assert!(drift(&declining(), "2026-04-14", &options, watched(), &[]).is_err(), "{options:?}");
     }
     let unbounded = Watched { range: None, ..watched() };
     let options = DriftOptions { method: Method::EDetector, ..median_mad() };
-    assert!(drift(&declining(), "2026-04-14", &options, unbounded).unwrap_err().contains("no range"));
+    assert!(drift(&declining(), "2026-04-14", &options, unbounded, &[]).unwrap_err().contains("no range"));
 }
 
 /// BY-11: planted shifts are found, sooner the larger they are, and a quiet series raises few alarms.

@@ -63,10 +63,19 @@ impl Watch<'_> {
 
     /// Scores of the window of so many calendar days that ends on a day.
     fn window(&self, day: i32, length: i32) -> Vec<f64> {
-        let first = day.saturating_sub(length - 1);
+        self.between(day.saturating_sub(length - 1), day)
+    }
+
+    /// Scores of the days from one to another.
+    pub fn between(&self, first: i32, last: i32) -> Vec<f64> {
         let from = self.scores.partition_point(|score| score.day < first);
-        let to = self.scores.partition_point(|score| score.day <= day);
+        let to = self.scores.partition_point(|score| score.day <= last);
         self.scores.get(from..to).unwrap_or_default().iter().map(|score| score.score).collect()
+    }
+
+    /// max(MAD of the long window, floor).
+    pub fn scale(&self, day: i32) -> Option<f64> {
+        Some(median_absolute_deviation(&self.window(day, self.options.long))?.max(self.floor()))
     }
 
     /// Whether the long window of a day holds any score.
@@ -119,8 +128,8 @@ impl Watch<'_> {
                 let point = at.and_then(|at| points.get(at).copied().flatten());
                 let enough = short.len() >= self.options.min_short.min(1) && !short.is_empty();
                 let figures = point.filter(|_| enough).and_then(|(z, bad)| {
-                    let scale = median_absolute_deviation(&long)?.max(self.floor());
-                    Some(Figures { short_median: median(&short)?, long_median: median(&long)?, scale, z, bad })
+                    let (short_median, long_median) = (median(&short)?, median(&long)?);
+                    Some(Figures { short_median, long_median, scale: self.scale(*day)?, z, bad })
                 });
                 Checked { day: *day, n_short: short.len(), n_long: long.len(), figures }
             })

@@ -51,16 +51,13 @@ fn one(page: &mut Page, id: &str, found: &Drift) {
         page.table(&columns(&["Bad day", "Short median", "Long median", "z", "Scores"]), rows);
     }
     let skipped = found.skipped.iter().map(|day| Inline::text(&day.day).and(" says nothing: ").and_text(&day.reason));
-    let incident = found.incident.iter().map(|incident| match (&incident.closed, &incident.closed_by_hand) {
-        (None, None) => Inline::plain("An incident is open since ").and_text(&incident.opened).and("."),
-        (Some(closed), _) => Inline::plain("The last incident lasted from ")
+    let incident = found.incident.iter().map(|incident| match &incident.closed {
+        None => Inline::plain("An incident is open since ").and_text(&incident.opened).and("."),
+        Some(closed) => Inline::plain("The last incident lasted from ")
             .and_text(&incident.opened)
             .and(" to ")
             .and_text(closed)
             .and("."),
-        (None, Some(why)) => {
-            Inline::plain("The incident of ").and_text(&incident.opened).and(" was closed: ").and_text(why)
-        }
     });
     page.list(skipped.chain(incident).chain(found.warnings.iter().map(Inline::text)));
 }

@@ -143,6 +143,11 @@ fn an_incident_is_closed_by_hand() {
     // On the days before, it was open.
     let before = json(&place.fine(&["drift", "briefing", "--as-of", "2026-04-07"]));
     assert_eq!((&before["incident"]["closed"], before["incident"].get("closed_by_hand")), (&Value::Null, None));
+    // The level is accepted: the days after it raise no alert, and say why.
+    for day in ["2026-04-09", "2026-04-10"] {
+        let later = json(&place.fine(&["drift", "briefing", "--as-of", day]));
+        assert_eq!((&later["status"], &later["accepted"]["since"]), (&json!("ok"), &json!("2026-04-08")), "{later}");
+    }
     let again = place.karat(&["drift", "briefing", "--as-of", "2026-04-08", "--close", "twice"]);
     assert!(again.code == 1 && again.stderr.contains("no incident"), "{}", again.all());
 }

@@ -1,0 +1,128 @@
+//! Incidents that somebody closed, and the level that is accepted by it.
+//!
+//! Who closes an incident says that the new level is the normal one. The rule does not know: its long window (and the
+//! baseline of a chart) still holds the days before. So the level stands in for it, and no day is bad until the series
+//! changes anew: until it is worse than the accepted level, or back in the incident's band.
+
+use karat_stats::describe::{median, median_absolute_deviation};
+use serde::{Deserialize, Serialize};
+
+use super::incident::ROUNDING;
+use super::{Day, DriftOptions, Incident, Method, Series, Watched, date_of, day_number, not_dated};
+
+/// An incident that somebody closed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Closing {
+    /// The first day of the incident.
+    pub opened: String,
+    /// The day on which it was closed.
+    pub day: String,
+    /// What they said.
+    pub why: String,
+    /// The band of the incident.
+    #[serde(default)]
+    pub band: (f64, f64),
+    /// The level that is accepted from the next day on, and how far from it is still fine; none in what earlier versions wrote.
+    #[serde(default)]
+    pub accepted: Option<(f64, f64)>,
+}
+
+/// A level that holds because somebody accepted it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Accepted {
+    /// The day on which the incident was closed.
+    pub since: String,
+    /// The level, and how far from it is still fine.
+    pub level: (f64, f64),
+}
+
+impl Closing {
+    /// Closes an incident on a day, at the level that the series then has.
+    ///
+    /// The level is the median of the scores of the short window, of charts without those before the incident; as far from it
+    /// as `z` times the larger of their spread and that of the long window is still fine.
+    ///
+    /// # Errors
+    /// A date that is none.
+    pub fn of(
+        incident: &Incident,
+        days: &[Day],
+        day: &str,
+        why: &str,
+        options: &DriftOptions,
+        watched: Watched,
+    ) -> Result<Self, String> {
+        let last = day_number(day).ok_or_else(|| not_dated(day))?;
+        let opened = day_number(&incident.opened).ok_or_else(|| not_dated(&incident.opened))?;
+        let series = Series::new(days, last, options, watched, &[]);
+        Ok(Self {
+            opened: incident.opened.clone(),
+            day: day.to_owned(),
+            why: why.to_owned(),
+            band: incident.band,
+            accepted: series.level(opened, last),
+        })
+    }
+}
+
+/// Days that are not bad because their level is accepted.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Stretch {
+    first: i32,
+    last: i32,
+    accepted: Accepted,
+}
+
+impl Series<'_> {
+    /// The stretches that the closings up to a day make, oldest first.
+    pub(super) fn stretches(&self, closings: &[Closing], last: i32) -> Vec<Stretch> {
+        let mut dated: Vec<(i32, &Closing)> =
+            closings.iter().filter_map(|closing| Some((day_number(&closing.day)?, closing))).collect();
+        dated.retain(|(day, _)| *day < last);
+        dated.sort_by_key(|(day, _)| *day);
+        let next = dated.iter().skip(1).map(|(day, _)| *day).chain([last]);
+        dated.iter().zip(next).filter_map(|((day, closing), until)| self.stretch(*day, closing, until)).collect()
+    }
+
+    /// The days after a closing, up to `until`, on which its level holds.
+    fn stretch(&self, closed: i32, closing: &Closing, until: i32) -> Option<Stretch> {
+        let level = closing.accepted?;
+        let opened = day_number(&closing.opened)?;
+        let follows = matches!(self.options.method, Method::MedianMad | Method::PageHinkley);
+        // When its long window has left the days before the closing behind, the rule knows the new level by itself.
+        let until = if follows { until.min(closed.saturating_add(self.options.long)) } else { until };
+        let holds = |day: &i32| {
+            let Some((now, _)) = self.level(opened, *day) else { return true };
+            self.is_as_good(now, level) && !self.has_recovered(now, level, closing.band)
+        };
+        let last = (closed + 1..=until).take_while(holds).last()?;
+        let accepted = Accepted { since: date_of(closed), level };
+        Some(Stretch { first: closed + 1, last, accepted })
+    }
+
+    /// The level of a day, and how far from it is still fine.
+    fn level(&self, opened: i32, day: i32) -> Option<(f64, f64)> {
+        let (watch, sign) = self.watches().next()?;
+        let first = day.saturating_sub(self.options.short - 1);
+        let first = if self.options.method == Method::MedianMad { first } else { first.max(opened) };
+        let scores = watch.between(first, day);
+        let spread = median_absolute_deviation(&scores)?.max(watch.scale(day)?);
+        Some((sign * median(&scores)?, self.options.z * spread))
+    }
+
+    /// Whether a value is not worse than a level, or no further from it than is fine, on the sides that are watched.
+    fn is_as_good(&self, value: f64, (level, reach): (f64, f64)) -> bool {
+        self.directions.iter().all(|it| it.sign * (value - level) >= -reach)
+    }
+
+    /// Whether a value is better than a level, and back in the band that was left.
+    fn has_recovered(&self, value: f64, (level, reach): (f64, f64), (low, high): (f64, f64)) -> bool {
+        let is_better = self.directions.iter().any(|it| it.sign * (value - level) > reach);
+        is_better && self.is_as_good(value, (f64::midpoint(low, high), 0.5 * (high - low) + ROUNDING))
+    }
+
+    /// The level that is accepted on a day.
+    pub(super) fn accepted(&self, day: i32) -> Option<&Accepted> {
+        self.stretches.iter().find(|stretch| (stretch.first..=stretch.last).contains(&day)).map(|it| &it.accepted)
+    }
+}
