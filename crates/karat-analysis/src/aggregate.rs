@@ -30,6 +30,7 @@ impl Measure {
         resampled.flatten().or_else(by_formula)
     }
 
+    /// What a plan declares of it.
     pub(crate) fn of(plan: &PlanHeader, metric: &MetricSpec, level: Level) -> Result<Self, crate::AnalysisError> {
         let aggregate = Aggregate::parse(&metric.aggregate).ok_or_else(|| crate::AnalysisError::UnknownAggregate {
             metric: metric.name.clone(),

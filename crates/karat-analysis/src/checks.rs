@@ -2,9 +2,6 @@
 
 use karat_types::{MetricSpec, PlanHeader, Score};
 
-/// The built-in metric, which belongs to no scorer.
-const PASS: &str = "pass";
-
 /// Applies the bounds of the plan's metrics to the scores of a cell, and fills in `pass`.
 pub(crate) fn apply(plan: &PlanHeader, scores: &mut [Option<Score>]) {
     for (metric, score) in plan.metrics.iter().zip(scores.iter_mut()) {
@@ -12,14 +9,19 @@ pub(crate) fn apply(plan: &PlanHeader, scores: &mut [Option<Score>]) {
             *score = Some(held(metric, *value));
         }
     }
-    let built_in = |metric: &MetricSpec| metric.name == PASS && metric.scorer >= plan.scorers.len();
-    if let Some(at) = plan.metrics.iter().position(built_in) {
-        let others = plan.metrics.iter().zip(&*scores).filter(|(metric, _)| metric.binary && !built_in(metric));
-        let all = all_of(others);
+    if let Some(at) = plan.pass() {
+        let others = plan.metrics.iter().zip(&*scores).enumerate().filter(|(other, _)| *other != at);
+        let decisive: Vec<_> = others.map(|(_, it)| it).filter(|(metric, score)| decides(metric, score)).collect();
+        let all = all_of(&decisive);
         if let Some(place) = scores.get_mut(at) {
             *place = all;
         }
     }
+}
+
+/// Whether a score is one that says pass or fail, or would have been.
+fn decides(metric: &MetricSpec, score: &Option<Score>) -> bool {
+    metric.binary || metric.verdicts && !matches!(score, Some(Score::Value { verdict: false, .. }))
 }
 
 /// 1 where the bound holds, else 0 with the score as the reason.
@@ -29,7 +31,7 @@ fn held(metric: &MetricSpec, value: f64) -> Score {
 
 /// 0 where any score is a fail, naming each; else *unscored* where any is; else 1. A score that is not there yet leaves
 /// the cell open, and where none applies, nothing is said.
-fn all_of<'a>(scores: impl Iterator<Item = (&'a MetricSpec, &'a Option<Score>)>) -> Option<Score> {
+fn all_of(scores: &[(&MetricSpec, &Option<Score>)]) -> Option<Score> {
     let (mut failed, mut unscored, mut applies, mut open) = (Vec::new(), None, false, false);
     for (metric, score) in scores {
         match score {
@@ -62,6 +64,7 @@ mod tests {
             scorer: 0,
             range: None,
             binary,
+            verdicts: !binary,
             better: Better::Higher,
             volatile: false,
             aggregate: "mean".to_owned(),
@@ -71,7 +74,7 @@ mod tests {
 
     fn passed(scores: [Option<Score>; 3]) -> Option<Score> {
         let specs = ["a", "b", "c"].map(|name| metric(name, true, Bound::default()));
-        all_of(specs.iter().zip(&scores))
+        all_of(&specs.iter().zip(&scores).collect::<Vec<_>>())
     }
 
     #[test]

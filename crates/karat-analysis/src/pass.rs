@@ -151,9 +151,12 @@ impl Pass {
         Ok(())
     }
 
-    fn finish(self, measures: Vec<Measure>, baseline: Option<&Pinned>) -> Findings {
+    fn finish(self, mut measures: Vec<Measure>, baseline: Option<&Pinned>) -> Findings {
         let plan = self.plan;
         let table = self.table.finish();
+        for (metric, measure) in measures.iter_mut().enumerate() {
+            measure.binary = table.is_binary(metric);
+        }
         let setting = Setting { plan: &plan, measures: &measures, table: &table, baseline };
         let analyses = self.analyses.into_iter().map(|running| running.finish(&setting)).collect();
         let group = |members: Members| Group {

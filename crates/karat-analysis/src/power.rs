@@ -63,7 +63,7 @@ pub fn spreads(plan: &PlanHeader, stored: Option<&Findings>) -> Vec<Option<Sprea
     let measured = |metric: &MetricSpec| {
         let findings = stored?;
         let at = findings.plan.metric(&metric.name)?;
-        measured(&findings.table, at, findings.plan.systems.len(), metric.binary)
+        measured(&findings.table, at, findings.plan.systems.len())
     };
     plan.metrics.iter().map(|metric| measured(metric).or_else(|| worst_case(plan, metric))).collect()
 }
@@ -103,8 +103,8 @@ pub fn power(
 }
 
 /// s_d of stored scores: pooled over the pairs of the first system with each other one, else of one system alone.
-pub(crate) fn measured(table: &ScoreTable, metric: usize, systems: usize, binary: bool) -> Option<Spread> {
-    let kind = if binary { Kind::Binary } else { Kind::Score };
+pub(crate) fn measured(table: &ScoreTable, metric: usize, systems: usize) -> Option<Spread> {
+    let kind = if table.is_binary(metric) { Kind::Binary } else { Kind::Score };
     let tests = (1..systems).map(|other| paired(table, metric, other).test(kind));
     let known: Vec<(PairedDesign, usize)> = tests.filter_map(|test| Some((test.design()?, test.n()))).collect();
     let n: usize = known.iter().map(|(_, n)| n).sum();

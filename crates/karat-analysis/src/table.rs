@@ -53,11 +53,23 @@ impl State {
     }
 }
 
+/// Whether a metric is one of passes and fails.
+#[derive(Debug, Clone, Copy, Default)]
+struct ColumnKind {
+    /// It is declared to be.
+    binary: bool,
+    /// A score was true or false.
+    verdicts: bool,
+    /// A score was a number.
+    numbers: bool,
+}
+
 /// The entries of one metric, sample by sample, systems innermost.
 #[derive(Debug, Clone, Default)]
 struct Column {
     values: Vec<f64>,
     states: Vec<State>,
+    kind: ColumnKind,
     /// Of metrics whose figure needs them: the labels of each entry, of its first trial that has some.
     labels: Option<Labels>,
 }
@@ -80,6 +92,15 @@ impl Labels {
         });
         labels.declared = labels.names.len();
         labels
+    }
+
+    /// Keeps the labels of an entry, where it has none yet.
+    fn keep(&mut self, entry: usize, (expected, found): (String, String)) {
+        let pair = (self.number(expected), self.number(found));
+        self.pairs.resize(self.pairs.len().max(entry + 1), None);
+        if let Some(slot) = self.pairs.get_mut(entry).filter(|slot| slot.is_none()) {
+            *slot = Some(pair);
+        }
     }
 
     fn number(&mut self, name: String) -> u16 {
@@ -126,6 +147,12 @@ impl ScoreTable {
         self.clustered
     }
 
+    /// Whether a metric is one of passes and fails: by its declaration, or by every score that it has.
+    pub(crate) fn is_binary(&self, metric: usize) -> bool {
+        let kind = self.columns.get(metric).map_or_else(ColumnKind::default, |column| column.kind);
+        kind.binary || kind.verdicts && !kind.numbers
+    }
+
     /// The state of an entry.
     pub(crate) fn state(&self, metric: usize, sample: usize, system: usize) -> State {
         let column = self.columns.get(metric);
@@ -157,6 +184,17 @@ impl ScoreTable {
     }
 }
 
+impl Column {
+    /// Keeps what a score says beside its number.
+    fn note(&mut self, score: &Score, entry: usize) {
+        self.kind.verdicts |= score.is_verdict();
+        self.kind.numbers |= score.number().is_some() && !score.is_verdict();
+        if let (Some(labels), Some(said)) = (self.labels.as_mut(), score.labels()) {
+            labels.keep(entry, said);
+        }
+    }
+}
+
 /// An empty column of a metric.
 fn column(plan: &PlanHeader, metric: &MetricSpec) -> Column {
     let declared = || {
@@ -166,7 +204,8 @@ fn column(plan: &PlanHeader, metric: &MetricSpec) -> Column {
         Some(labels.iter().filter_map(|label| label.as_str().map(str::to_owned)).collect::<Vec<_>>())
     };
     let labels = (metric.aggregate == F1).then(|| Labels::declared(declared().unwrap_or_default().into_iter()));
-    Column { labels, ..Column::default() }
+    let kind = ColumnKind { binary: metric.binary, ..ColumnKind::default() };
+    Column { kind, labels, ..Column::default() }
 }
 
 /// Fills a [`ScoreTable`] from cells in plan order.
@@ -238,18 +277,11 @@ impl TableBuilder {
             self.table.rows.push(Row { id: row.sample.id.as_str().into(), cluster });
         }
         let metrics = self.plan.metrics.len();
+        let entry = (self.table.rows.len() - 1) * self.table.systems + row.system;
         for metric in 0..metrics {
             let score = scores.scores.get(metric).and_then(Option::as_ref);
-            if let (Some(labels), Some(said)) = (
-                self.table.columns.get_mut(metric).and_then(|column| column.labels.as_mut()),
-                score.and_then(Score::labels),
-            ) {
-                let pair = (labels.number(said.0), labels.number(said.1));
-                let place = (self.table.rows.len() - 1) * self.table.systems + row.system;
-                labels.pairs.resize(labels.pairs.len().max(place + 1), None);
-                if let Some(slot) = labels.pairs.get_mut(place).filter(|slot| slot.is_none()) {
-                    *slot = Some(pair);
-                }
+            if let (Some(score), Some(column)) = (score, self.table.columns.get_mut(metric)) {
+                column.note(score, entry);
             }
             if let Some(trials) = self.trials.get_mut(row.system * metrics + metric) {
                 let state = State::of(row, score);

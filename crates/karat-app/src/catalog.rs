@@ -9,6 +9,7 @@ pub(crate) fn compose() -> Catalog {
             options: metric.options,
             dimensions: metric.dimensions.iter().map(|dimension| (*dimension).to_owned()).collect(),
             binary: metric.binary,
+            verdicts: metric.verdicts,
             range: metric.range,
             better: metric.better,
             volatile: metric.volatile,

@@ -134,8 +134,8 @@ fn hashed(bytes: &Bytes) -> Bytes {
 
 /// Scores without their reasons, which quote answers and gold.
 fn bare_scores(scores: Vec<(u16, Score)>) -> Vec<(u16, Score)> {
-    let bare = |score| match score {
-        Score::Value { value, .. } => Score::value(value),
+    let bare = |score: Score| match score {
+        Score::Value { .. } => score.explained(None),
         Score::NotApplicable { .. } => Score::not_applicable(NOT_KEPT),
         Score::Unscored { .. } => Score::unscored(NOT_KEPT),
     };

@@ -228,6 +228,7 @@ mod tests {
             scorer: 0,
             range,
             binary: false,
+            verdicts: false,
             better: Better::Higher,
             volatile: false,
             aggregate: "mean".to_owned(),

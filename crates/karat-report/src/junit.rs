@@ -147,7 +147,7 @@ fn ending(plan: &PlanHeader, row: &CellRow<'_>, scores: &CellScores) -> Ending {
         scored.filter_map(|(metric, score)| is(metric, score.as_ref()?)).collect()
     };
     let failed = of(|metric, score| match score {
-        Score::Value { value, reason } if metric.binary && *value < 1.0 => {
+        Score::Value { value, reason, verdict } if (metric.binary || *verdict) && *value < 1.0 => {
             Some(reason.as_ref().map_or_else(|| metric.name.clone(), |reason| format!("{}: {reason}", metric.name)))
         }
         _ => None,

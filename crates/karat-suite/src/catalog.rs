@@ -21,6 +21,8 @@ pub struct Entry {
     pub dimensions: Vec<String>,
     /// Of a metric: whether it only takes the values 0 and 1.
     pub binary: bool,
+    /// Of a metric: whether it may say true or false instead of a number.
+    pub verdicts: bool,
     /// Of a metric: lowest and highest value, where it has them.
     pub range: Option<(f64, f64)>,
     /// Of a metric: direction.

@@ -1,17 +1,14 @@
 //! The metrics that scorers yield: one name for each figure.
 
 use karat_types::{
-    Better, Bound, Dimension, MetricSpec, OverallMethod, PlanHeader, Rubric, RubricScorer, Scale, ScorerKind,
+    Better, Bound, Dimension, MetricSpec, OverallMethod, PASS, PlanHeader, Rubric, RubricScorer, Scale, ScorerKind,
     ScorerSpec,
 };
 
 use crate::catalog::Catalog;
 
-/// The built-in metric: 1 where all of a cell's pass/fail scores hold. It belongs to no scorer.
-const PASS: &str = "pass";
-
-/// Every metric of a plan's scorers, in their order; then `pass`, where there are several pass/fail scores or a scorer
-/// asks for it by a bound.
+/// Every metric of a plan's scorers, in their order; then `pass`, where there may be several pass/fail scores or a
+/// scorer asks for it by a bound.
 pub(crate) fn of_scorers(scorers: &[ScorerSpec], catalog: &Catalog) -> Vec<MetricSpec> {
     let each = scorers.iter().enumerate().flat_map(|(index, scorer)| {
         let metrics = match &scorer.kind {
@@ -21,7 +18,7 @@ pub(crate) fn of_scorers(scorers: &[ScorerSpec], catalog: &Catalog) -> Vec<Metri
         bounded(metrics, scorer)
     });
     let mut metrics: Vec<MetricSpec> = each.collect();
-    let tests: Vec<&MetricSpec> = metrics.iter().filter(|metric| metric.binary).collect();
+    let tests: Vec<&MetricSpec> = metrics.iter().filter(|metric| metric.binary || metric.verdicts).collect();
     let asked = tests.len() > 1 || tests.iter().any(|metric| metric.bound.is_some());
     if asked && metrics.iter().all(|metric| metric.name != PASS) {
         let volatile = tests.iter().any(|metric| metric.volatile);
@@ -30,6 +27,7 @@ pub(crate) fn of_scorers(scorers: &[ScorerSpec], catalog: &Catalog) -> Vec<Metri
             scorer: scorers.len(),
             range: Some((0.0, 1.0)),
             binary: true,
+            verdicts: false,
             better: Better::Higher,
             volatile,
             aggregate: "mean".to_owned(),
@@ -53,6 +51,7 @@ fn bounded(mut metrics: Vec<MetricSpec>, scorer: &ScorerSpec) -> Vec<MetricSpec>
     for metric in metrics.iter_mut().filter(|metric| !has_composite || metric.name == composite) {
         metric.bound = scorer.bound;
         metric.binary = true;
+        metric.verdicts = false;
         metric.range = Some((0.0, 1.0));
         metric.better = Better::Higher;
     }
@@ -78,6 +77,7 @@ fn of_metric(index: usize, scorer: &ScorerSpec, metric: &str, catalog: &Catalog)
         scorer: index,
         range: entry.range,
         binary: entry.binary,
+        verdicts: entry.verdicts,
         better: scorer.better.unwrap_or(entry.better),
         volatile: entry.volatile,
         aggregate: scorer.aggregate.clone(),
@@ -97,6 +97,7 @@ fn of_rubric(index: usize, scorer: &ScorerSpec, judged: &RubricScorer) -> Vec<Me
         scorer: index,
         range,
         binary,
+        verdicts: false,
         better: scorer.better.unwrap_or(better),
         volatile: false,
         aggregate: scorer.aggregate.clone(),

@@ -36,7 +36,7 @@ pub use machine::{Answer, Ask, Machine, Slot, Turn};
 pub use model::{Availability, JsonMode, Limits, ModelSpec, Tier};
 pub use money::{Money, Price, Pricing};
 pub use plan::{
-    AnalysisSpec, CachePolicy, Capture, DatasetHeader, Layout, MetricSpec, Mismatch, Mismatches, PlanHeader,
+    AnalysisSpec, CachePolicy, Capture, DatasetHeader, Layout, MetricSpec, Mismatch, Mismatches, PASS, PlanHeader,
     PrivacySpec, RunSpec, SourceDigest, StatisticsSpec, System,
 };
 pub use record::{

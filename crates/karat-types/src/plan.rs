@@ -138,6 +138,11 @@ impl PlanHeader {
         self.metrics.iter().position(|metric| metric.name == name)
     }
 
+    /// Position of the built-in metric [`PASS`].
+    pub fn pass(&self) -> Option<usize> {
+        self.metrics.iter().position(|metric| metric.name == PASS && metric.scorer >= self.scorers.len())
+    }
+
     /// The model of a system, where it has one.
     pub fn system_model(&self, system: usize) -> Option<&ModelSpec> {
         self.systems.get(system)?.model.and_then(|index| self.models.get(index))
@@ -235,6 +240,9 @@ pub struct SourceDigest {
     pub bytes: u64,
 }
 
+/// The built-in metric: 1 where all of a cell's pass/fail scores hold. It belongs to no scorer.
+pub const PASS: &str = "pass";
+
 /// A metric of the run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MetricSpec {
@@ -248,6 +256,9 @@ pub struct MetricSpec {
     /// Whether it only takes the values 0 and 1: its interval is Wilson's.
     #[serde(default)]
     pub binary: bool,
+    /// Whether its scorer may say true or false, so that only its scores tell whether it is a metric of 0 and 1.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub verdicts: bool,
     /// Direction.
     #[serde(default)]
     pub better: Better,

@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// What one scorer says of one cell in one dimension. In JSON: `{"value": 7.5}`, `{"na": "no reference"}` or
-/// `{"unscored": "the judge's reply was no JSON"}`; a value may carry the `reason` of its lowness.
+/// `{"unscored": "the judge's reply was no JSON"}`; a value may carry the `reason` of its lowness, and that it is a
+/// `verdict`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
 pub enum Score {
@@ -15,6 +16,9 @@ pub enum Score {
         /// Why it is what it is, where the scorer has something to say.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
+        /// Whether the scorer said true or false: then it is 1 or 0, a pass or a fail.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        verdict: bool,
     },
     /// The metric does not apply to this cell, for example because the row has no reference.
     NotApplicable {
@@ -32,7 +36,7 @@ impl Score {
     /// A score from a number; a number that is not finite becomes *unscored*.
     pub fn value(value: f64) -> Self {
         if value.is_finite() {
-            Self::Value { value, reason: None }
+            Self::Value { value, reason: None, verdict: false }
         } else {
             Self::unscored(format!("the scorer returned {value}, which is no score"))
         }
@@ -40,8 +44,19 @@ impl Score {
 
     /// A score from a number with the reason for it.
     pub fn because(value: f64, reason: impl Into<String>) -> Self {
-        match Self::value(value) {
-            Self::Value { value, .. } => Self::Value { value, reason: Some(reason.into()) },
+        Self::value(value).explained(Some(reason.into()))
+    }
+
+    /// What a scorer says that answers with true or false: 1 or 0.
+    pub fn verdict(passed: bool) -> Self {
+        Self::Value { value: f64::from(u8::from(passed)), reason: None, verdict: true }
+    }
+
+    /// The same score with the reason for it; what is no value has its own.
+    #[must_use]
+    pub fn explained(self, reason: Option<String>) -> Self {
+        match self {
+            Self::Value { value, verdict, .. } => Self::Value { value, reason, verdict },
             other => other,
         }
     }
@@ -79,6 +94,11 @@ impl Score {
         }
     }
 
+    /// Whether the scorer said true or false.
+    pub fn is_verdict(&self) -> bool {
+        matches!(self, Self::Value { verdict: true, .. })
+    }
+
     /// Whether the scorer failed.
     pub fn is_unscored(&self) -> bool {
         matches!(self, Self::Unscored { .. })
@@ -106,7 +126,9 @@ mod tests {
 
     #[test]
     fn json_forms_round_trip() {
-        for score in [Score::value(7.5), Score::not_applicable("no reference"), Score::unscored("no JSON")] {
+        for score in
+            [Score::value(7.5), Score::verdict(true), Score::not_applicable("no reference"), Score::unscored("no JSON")]
+        {
             let json = serde_json::to_string(&score).unwrap();
             assert_eq!(serde_json::from_str::<Score>(&json).unwrap(), score);
         }

@@ -232,7 +232,7 @@ impl Fold {
             estimate::figure(&observed, Aggregate::Mean, binary, measure.level)
         };
         let (labelled, others) = (&samples.clusters.0[..], &samples.clusters.1[..]);
-        let judge = plain(&[&samples.judge, &samples.unlabelled], &[labelled, others], spec.binary)?;
+        let judge = plain(&[&samples.judge, &samples.unlabelled], &[labelled, others], measure.binary)?;
         let off: Vec<f64> = samples.human.iter().zip(&samples.judge).map(|(human, judge)| human - judge).collect();
         let mut figure = Anchored {
             metric: spec.name.clone(),
@@ -240,7 +240,7 @@ impl Fold {
             labelled: samples.human.len() as u64,
             judged: samples.unlabelled.len() as u64,
             judge: Some(judge),
-            human: plain(&[&samples.human], &[labelled], spec.binary),
+            human: plain(&[&samples.human], &[labelled], measure.binary),
             correction: plain(&[&off], &[labelled], false),
             anchored: None,
             lambda: None,

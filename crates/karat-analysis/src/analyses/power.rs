@@ -50,7 +50,7 @@ impl Analysis for Planned {
         let wanted = |name: &str| self.0.metric.as_deref().is_none_or(|metric| metric == name);
         let steady = setting.plan.metrics.iter().enumerate().filter(|(_, it)| !it.volatile && wanted(&it.name));
         let metrics = steady.filter_map(|(at, metric)| {
-            let spread = measured(setting.table, at, setting.plan.systems.len(), metric.binary)?;
+            let spread = measured(setting.table, at, setting.plan.systems.len())?;
             let samples = (0..setting.table.samples()).filter(|sample| {
                 (0..setting.plan.systems.len()).any(|system| setting.table.value(at, *sample, system).is_some())
             });

@@ -8,12 +8,13 @@ use karat_types::{MetricSpec, PlanHeader, ScorerKind};
 
 use super::tested::Tested;
 use super::{
-    CompareError, FEW_CLUSTERS, KEPT, LeftOut, NotCompared, Options, PairedScores, RESAMPLES, Side, SideSummary, kind,
+    CompareError, FEW_CLUSTERS, KEPT, Kind, LeftOut, NotCompared, Options, PairedScores, RESAMPLES, Side, SideSummary,
 };
 use crate::estimate::{self, Aggregate, Observations};
 use crate::findings::Findings;
 use crate::groups::system_id;
 use crate::pattern::fits;
+use crate::scales::steps;
 use crate::table::State;
 
 /// Samples by position on each side.
@@ -121,7 +122,7 @@ impl<'a> Matching<'a> {
 
     /// The paired scores of a metric, tested; or why no sample has both.
     fn tested(&self, place: Place<'a>, options: &Options) -> Result<Tested<'a>, String> {
-        let kind = kind(&self.candidate.findings.plan, place.spec);
+        let kind = self.kind(place);
         let aggregate = Aggregate::parse(&place.spec.aggregate).unwrap_or(Aggregate::Mean);
         let mut paired = self.paired(place, aggregate);
         let test = paired.scores.test(kind);
@@ -145,6 +146,18 @@ impl<'a> Matching<'a> {
             left_out: paired.left_out,
             margin: options.margins.get(&place.spec.name).copied().or_else(|| self.declared_margin(place.spec)),
         })
+    }
+
+    /// What kind of numbers a metric gives: passes and fails on both sides, else by the scale of the rubric's dimension.
+    fn kind(&self, place: Place<'_>) -> Kind {
+        let (then, now) = (&self.baseline.findings.table, &self.candidate.findings.table);
+        if then.is_binary(place.baseline) && now.is_binary(place.candidate) {
+            return Kind::Binary;
+        }
+        match steps(&self.candidate.findings.plan, place.spec) {
+            Some(_) => Kind::Ordinal,
+            None => Kind::Score,
+        }
     }
 
     /// The scores of the samples that both sides have. A mean is that of the samples, the systems of each averaged first;

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use karat_stats::interval::Level;
 use karat_stats::multiplicity::{StepRule, local_levels};
 use karat_stats::seed::Seed;
-use karat_types::{Better, Exit, MetricSpec, PlanHeader};
+use karat_types::{Better, Exit};
 use serde::Serialize;
 
 pub use diagnostics::{Change, DiagnosticsChange, Moved, SectionChange, SectionCount, TestedChange};
@@ -28,7 +28,6 @@ pub use sides::{NotThere, Side};
 use crate::finding::Finding;
 use crate::findings::Findings;
 use crate::planning::Needed;
-use crate::scales::steps;
 use matching::{Matching, Samples};
 
 /// Below so many clusters a cluster-robust interval needs caution.
@@ -317,13 +316,4 @@ pub fn compare(baseline: &Side<'_>, candidate: &Side<'_>, options: &Options) -> 
         not_compared,
         warnings,
     })
-}
-
-/// What kind of numbers a metric gives: by its flag, else by the scale of the rubric's dimension.
-fn kind(plan: &PlanHeader, metric: &MetricSpec) -> Kind {
-    match steps(plan, metric) {
-        _ if metric.binary => Kind::Binary,
-        Some(_) => Kind::Ordinal,
-        None => Kind::Score,
-    }
 }

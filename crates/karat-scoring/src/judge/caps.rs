@@ -24,7 +24,7 @@ pub(super) fn sentence(cap: &Cap) -> String {
 /// Lowers a score to the lowest bound that the caps set for it; the reason says which cap did and what the judge gave.
 /// Enforcement never raises a score.
 pub(super) fn enforce<'a>(caps: impl IntoIterator<Item = &'a Cap>, dimension: &str, score: Score) -> Score {
-    let Score::Value { value, reason } = &score else { return score };
+    let Score::Value { value, reason, .. } = &score else { return score };
     let bound = caps
         .into_iter()
         .filter_map(|cap| cap.max.get(dimension).map(|max| (*max, cap)))

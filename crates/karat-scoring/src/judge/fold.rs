@@ -66,11 +66,11 @@ fn scores(setup: &Setup, burdens: &[Burden], pieces: &[Piece], readings: &[Readi
             .collect();
         let grades: Vec<(&Grade, Weight)> = graded.iter().map(|(_, grade, weight)| (*grade, *weight)).collect();
         match (dimension.chunks, grade(dimension.chunks, &grades)) {
-            (ChunkFold::Members, Score::Value { value, reason }) => {
+            (ChunkFold::Members, Score::Value { value, reason, .. }) => {
                 let numbers =
                     graded.iter().filter_map(|(burden, it, weight)| Some((*burden, it.value?, weight.members)));
                 let made = members::grade(dimension, &numbers.collect::<Vec<_>>());
-                Score::Value { value: made.unwrap_or(value), reason }
+                Score::value(made.unwrap_or(value)).explained(reason)
             }
             (_, score) => score,
         }

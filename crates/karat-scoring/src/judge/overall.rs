@@ -9,8 +9,8 @@ use karat_types::{Dimension, Overall, OverallMethod, Score};
 pub(super) fn overall(overall: &Overall, scores: &[(&Dimension, &Score)], given: Option<&Score>) -> Score {
     if overall.method == OverallMethod::Given {
         return match given {
-            Some(Score::Value { value, reason }) => {
-                Score::Value { value: round(*value, overall.round), reason: reason.clone() }
+            Some(Score::Value { value, reason, .. }) => {
+                Score::value(round(*value, overall.round)).explained(reason.clone())
             }
             Some(other) => other.clone(),
             None => Score::unscored("the judge did not give it"),

@@ -1,6 +1,6 @@
 //! `combine`: one figure from scores that stand before it.
 
-use karat_types::Score;
+use karat_types::{MetricSpec, Score};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -41,22 +41,40 @@ impl Options for Combine {
 }
 
 impl Metric for Combine {
-    /// Of the scores that apply; one that is unscored leaves the whole unscored.
+    /// Of the scores that apply; one that is unscored leaves the whole unscored. The least, the most and the product of
+    /// passes and fails is one itself.
     fn score(&self, given: &Given<'_>) -> Score {
-        let mut values = Vec::with_capacity(self.of.len());
+        let (mut values, mut verdicts) = (Vec::with_capacity(self.of.len()), self.how.keeps_verdicts());
         for name in &self.of {
             match given.cell.so_far.get(name) {
                 None => return Score::unscored(format!("no scorer before this one gives `{name}`")),
-                Some(Score::Unscored { unscored }) => return Score::unscored(format!("{name}: {unscored}")),
-                Some(Score::NotApplicable { .. }) => {}
-                Some(Score::Value { value, .. }) => values.push(*value),
+                Some((_, Score::Unscored { unscored })) => return Score::unscored(format!("{name}: {unscored}")),
+                Some((_, Score::NotApplicable { .. })) => {}
+                Some((metric, score @ Score::Value { value, .. })) => {
+                    values.push(*value);
+                    verdicts &= is_verdict(metric, score);
+                }
             }
         }
-        self.how.of(&values).map_or_else(|| Score::not_applicable("none of the scores applies"), Score::value)
+        match self.how.of(&values) {
+            None => Score::not_applicable("none of the scores applies"),
+            Some(value) if verdicts => Score::verdict(value >= 1.0),
+            Some(value) => Score::value(value),
+        }
     }
 }
 
+/// Whether a score is a pass or a fail as it stands: what a bound makes of it comes later.
+fn is_verdict(metric: &MetricSpec, score: &Score) -> bool {
+    score.is_verdict() || (metric.binary && metric.bound.is_none())
+}
+
 impl How {
+    /// Whether it makes a verdict of verdicts.
+    fn keeps_verdicts(self) -> bool {
+        matches!(self, Self::Product | Self::Min | Self::Max)
+    }
+
     fn of(self, values: &[f64]) -> Option<f64> {
         let reduce = |combine: fn(f64, f64) -> f64| values.iter().copied().reduce(combine);
         match self {

@@ -101,10 +101,10 @@ pub struct ScoresSoFar<'a> {
 }
 
 impl<'a> ScoresSoFar<'a> {
-    /// The score of a metric; `None` where no scorer before gives it.
-    pub fn get(&self, metric: &str) -> Option<&'a Score> {
-        let named = |(at, _): &&(u16, Score)| self.metrics.get(usize::from(*at)).is_some_and(|it| it.name == metric);
-        self.scores.iter().find(named).map(|(_, score)| score)
+    /// A metric with its score; `None` where no scorer before gives it.
+    pub fn get(&self, metric: &str) -> Option<(&'a MetricSpec, &'a Score)> {
+        let known = self.scores.iter().filter_map(|(at, score)| Some((self.metrics.get(usize::from(*at))?, score)));
+        known.into_iter().find(|(it, _)| it.name == metric)
     }
 }
 
@@ -119,6 +119,8 @@ pub struct MetricEntry {
     pub dimensions: &'static [&'static str],
     /// Whether it only takes the values 0 and 1.
     pub binary: bool,
+    /// Whether it may say true or false instead of a number.
+    pub verdicts: bool,
     /// Lowest and highest value, where it has them.
     pub range: Option<(f64, f64)>,
     /// Direction.

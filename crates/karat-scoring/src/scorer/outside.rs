@@ -1,8 +1,8 @@
 //! Scorers in any language: a program that answers line by line, or a service.
 //!
 //! Both get `{"output", "reference", "input", "sample"}`: a program as the `input` of a line `{"id", "input"}`, a service
-//! as the body of a POST. They answer with a number (a program as the `output` of its line), with true or false, or with
-//! `{"score": 0.5, "reason": "…"}`, `{"na": "why"}` or `{"unscored": "why"}`; null does not apply.
+//! as the body of a POST. They answer with a number (a program as the `output` of its line), with true or false, which is a
+//! pass or a fail, or with `{"score": 0.5, "reason": "…"}`, `{"na": "why"}` or `{"unscored": "why"}`; null does not apply.
 
 use std::collections::BTreeMap;
 
@@ -111,18 +111,14 @@ pub(super) fn read(answer: &str) -> Score {
         ))
     };
     match serde_json::from_str::<Value>(answer.trim()) {
-        Ok(Value::Bool(passed)) => Score::value(f64::from(u8::from(passed))),
+        Ok(Value::Bool(passed)) => Score::verdict(passed),
         Ok(Value::Number(number)) => number.as_f64().map_or_else(unreadable, Score::value),
         Ok(Value::Null) => Score::not_applicable("the scorer says that it does not apply"),
         Ok(Value::Object(mut object)) => {
             if let Some(score) = object.remove("score") {
-                let Some(value) = score.as_f64().or_else(|| score.as_bool().map(|it| f64::from(u8::from(it)))) else {
-                    return unreadable();
-                };
-                return match object.get("reason").and_then(Value::as_str) {
-                    Some(reason) => Score::because(value, reason),
-                    None => Score::value(value),
-                };
+                let score = score.as_f64().map(Score::value).or_else(|| score.as_bool().map(Score::verdict));
+                let reason = object.get("reason").and_then(Value::as_str).map(str::to_owned);
+                return score.map_or_else(unreadable, |score| score.explained(reason));
             }
             serde_json::from_value(Value::Object(object)).unwrap_or_else(|_| unreadable())
         }
@@ -138,7 +134,8 @@ mod tests {
     #[test]
     fn answers_become_scores() {
         assert_eq!(read("0.5").number(), Some(0.5));
-        assert_eq!(read("true").number(), Some(1.0));
+        assert_eq!((read("true"), read("false").number()), (Score::verdict(true), Some(0.0)));
+        assert_eq!(read(r#"{"score": false, "reason": "rude"}"#), Score::verdict(false).explained(Some("rude".into())));
         assert_eq!(read(r#"{"score": 3, "reason": "short"}"#), Score::because(3.0, "short"));
         assert_eq!(read(r#"{"na": "no gold"}"#), Score::not_applicable("no gold"));
         assert_eq!(read(r#"{"unscored": "model down"}"#), Score::unscored("model down"));

@@ -57,6 +57,7 @@ pub(super) struct Registered {
     pub needs: Needs,
     range: Option<(f64, f64)>,
     binary: bool,
+    verdicts: bool,
     better: Better,
     volatile: bool,
     /// Whether somebody outside is asked.
@@ -72,6 +73,7 @@ impl Registered {
             options: (self.schema)(),
             dimensions: self.dimensions,
             binary: self.binary,
+            verdicts: self.verdicts,
             range: self.range,
             better: self.better,
             volatile: self.volatile,
@@ -107,6 +109,7 @@ impl Registered {
             needs: M::NEEDS,
             range: None,
             binary: false,
+            verdicts: false,
             better: Better::Higher,
             volatile: false,
             is_outside: false,
@@ -125,7 +128,11 @@ impl Registered {
     }
 
     const fn outside(self) -> Self {
-        Self { is_outside: true, ..self }
+        Self { is_outside: true, ..self.or_verdicts() }
+    }
+
+    const fn or_verdicts(self) -> Self {
+        Self { verdicts: true, ..self }
     }
 
     const fn volatile(self) -> Self {
@@ -199,7 +206,7 @@ pub(super) static METRICS: &[Registered] = &[
     Registered::test::<attribution::Attribution>("attribution", "Those are named who said it, and nobody else."),
     Registered::test::<retrieval::QuoteMatch>("quote_match", "The text holds the quote."),
     Registered::test::<checklist::Checklist>("assert", "Every check of the row's own list holds."),
-    Registered::open::<combine::Combine>("combine", "One figure from scores that stand before it."),
+    Registered::open::<combine::Combine>("combine", "One figure from scores that stand before it.").or_verdicts(),
     Registered::open::<system::Latency>("latency", "Milliseconds of the cell's calls.").lower_is_better().volatile(),
     Registered::open::<system::Cost>("cost", "US dollars of the cell's calls.").lower_is_better().volatile(),
     Registered::open::<system::Tokens>("tokens", "Tokens of the cell's calls.").lower_is_better(),

@@ -238,7 +238,7 @@ impl Judged {
         let mut scores = Vec::with_capacity(verdict.scores.len());
         for (dimension, score) in verdict.scores {
             match score {
-                karat_types::Score::Value { value, reason } => {
+                karat_types::Score::Value { value, reason, .. } => {
                     scores.push(DimensionScore { dimension, score: value, reason: reason.unwrap_or_default() });
                 }
                 karat_types::Score::NotApplicable { na: message }

@@ -9,8 +9,8 @@ use super::notes::{
 use super::score::{pack_scores, unpack_scores};
 use crate::pack::{Damage, Packer, Unpacker};
 
-/// 2 adds when a reused output was made, 3 what answers said of themselves.
-const VERSION: u8 = 3;
+/// 2 adds when a reused output was made, 3 what answers said of themselves, 4 scores that are verdicts.
+const VERSION: u8 = 4;
 
 /// A cell's status as its column holds it.
 pub(crate) fn status_code(status: CellStatus) -> i64 {

@@ -1,4 +1,4 @@
-//! Scores: metric index, a tag byte, and a number or a text.
+//! Scores: metric index, a tag byte, and a number or a text. In cells of version 4 a value may be a verdict.
 
 use karat_types::Score;
 
@@ -8,17 +8,19 @@ const VALUE: u8 = 0;
 const VALUE_WITH_REASON: u8 = 1;
 const NOT_APPLICABLE: u8 = 2;
 const UNSCORED: u8 = 3;
+const VERDICT: u8 = 4;
+const VERDICT_WITH_REASON: u8 = 5;
 
 pub(super) fn pack_scores(packer: &mut Packer, scores: &[(u16, Score)]) {
     packer.list(scores, |packer, (metric, score)| {
         packer.number(u64::from(*metric));
         match score {
-            Score::Value { value, reason: None } => {
-                packer.byte(VALUE);
+            Score::Value { value, reason: None, verdict } => {
+                packer.byte(if *verdict { VERDICT } else { VALUE });
                 packer.float(*value);
             }
-            Score::Value { value, reason: Some(reason) } => {
-                packer.byte(VALUE_WITH_REASON);
+            Score::Value { value, reason: Some(reason), verdict } => {
+                packer.byte(if *verdict { VERDICT_WITH_REASON } else { VALUE_WITH_REASON });
                 packer.float(*value);
                 packer.text(reason);
             }
@@ -37,12 +39,17 @@ pub(super) fn pack_scores(packer: &mut Packer, scores: &[(u16, Score)]) {
 pub(super) fn unpack_scores(unpacker: &mut Unpacker<'_>) -> Result<Vec<(u16, Score)>, Damage> {
     unpacker.list(|unpacker| {
         let metric = unpacker.number()?;
-        let score = match unpacker.byte()? {
-            VALUE => Score::Value { value: finite(unpacker)?, reason: None },
-            VALUE_WITH_REASON => Score::Value { value: finite(unpacker)?, reason: Some(unpacker.text()?.to_owned()) },
+        let tag = unpacker.byte()?;
+        let score = match tag {
+            VALUE | VERDICT => Score::Value { value: finite(unpacker)?, reason: None, verdict: tag == VERDICT },
+            VALUE_WITH_REASON | VERDICT_WITH_REASON => Score::Value {
+                value: finite(unpacker)?,
+                reason: Some(unpacker.text()?.to_owned()),
+                verdict: tag == VERDICT_WITH_REASON,
+            },
             NOT_APPLICABLE => Score::NotApplicable { na: unpacker.text()?.to_owned() },
             UNSCORED => Score::Unscored { unscored: unpacker.text()?.to_owned() },
-            tag => return Err(Damage(format!("{tag} is no tag of a score"))),
+            _ => return Err(Damage(format!("{tag} is no tag of a score"))),
         };
         Ok((metric, score))
     })

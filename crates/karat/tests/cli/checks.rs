@@ -64,3 +64,46 @@ fn a_broken_check_is_refused_with_its_row() {
     let said = place.karat(&["validate"]);
     assert!(said.code == 1 && said.stderr.contains("`not` turns pass and fail"), "{}", said.all());
 }
+
+/// BY-01, BY-15: what a program answers with true or false is a pass or a fail like any other: in `pass`, in its
+/// interval, in the test of a comparison.
+#[cfg(unix)]
+#[test]
+fn true_and_false_of_a_program_are_pass_and_fail() {
+    let place = Place::new();
+    let row = |at: usize| {
+        let reply = |says: bool| if says { "thanks" } else { "no" };
+        json!({ "id": format!("s{at}"), "old": reply(!at.is_multiple_of(3)), "new": reply(at != 7) }).to_string() + "\n"
+    };
+    place.write("data.jsonl", &(0..40).map(row).collect::<String>());
+    let line = r#"while read -r line; do id=${line#*:}; id=${id%%,*}; case "$line" in *'"output":"thanks"'*) said=TRUE;; *) said=FALSE;; esac; echo "{\"id\":$id,\"output\":$said}"; done"#;
+    place.write("polite.sh", &line.replace("TRUE", "true").replace("FALSE", "false"));
+    place.write("points.sh", &line.replace("TRUE", "1").replace("FALSE", "0.5"));
+    place.write(
+        "karat.yaml",
+        "name: tone\ndataset: { source: data.jsonl, id: id }\n\
+         variants: { old: [ { recorded: { column: old } } ], new: [ { recorded: { column: new } } ] }\n\
+         scorers:\n  kind: { metric: regex, value: \"thanks|no\" }\n  polite: { metric: command, with: { run: [sh, polite.sh] } }\n\
+         \x20 points: { metric: command, with: { run: [sh, points.sh] } }\n\
+         \x20 both: { metric: combine, with: { of: [kind, polite], how: min } }\n",
+    );
+    place.fine(&["run", "--run-id", "a"]);
+    let report = place.report("a");
+    let found = |name: &str| {
+        let system =
+            &report["systems"].as_array().unwrap().iter().find(|it| it["id"] == "new").unwrap()["dimensions"][name];
+        (system["value"].as_f64(), system["method"].clone())
+    };
+    for name in ["polite", "both", "pass"] {
+        assert_eq!(found(name), (Some(0.975), json!("Wilson")), "{name}");
+    }
+    assert_eq!(found("points"), (Some(0.9875), json!("t")));
+    let said = place.fine(&["compare", "old", "new", "--format", "json"]).stdout;
+    let compared: Value = serde_json::from_str(&said).unwrap();
+    let tests: Vec<(&Value, &Value)> =
+        compared["metrics"].as_array().unwrap().iter().map(|it| (&it["metric"], &it["test"])).collect();
+    let (rate, mean) = (json!("McNemar mid-p"), json!("paired t"));
+    for (name, test) in [("polite", &rate), ("points", &mean), ("both", &rate), ("pass", &rate)] {
+        assert!(tests.contains(&(&json!(name), test)), "{name}: {tests:?}");
+    }
+}
