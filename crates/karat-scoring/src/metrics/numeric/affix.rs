@@ -173,7 +173,7 @@ impl Tail {
 }
 
 /// Whether a letter such as m or t is followed by a currency: "5 m€", "1,2 t EUR".
-fn money_follows(rest: &str) -> bool {
+pub(super) fn money_follows(rest: &str) -> bool {
     let letters = rest.trim_start_matches([' ', '\u{a0}', '\u{202f}']);
     let after_letters = letters.trim_start_matches(|c: char| c.is_ascii_alphabetic());
     let length = letters.len() - after_letters.len();

@@ -118,7 +118,7 @@ impl Target {
         let said = amounts().any(|quantity| self.fit(quantity) == Fit::Right);
         let counts = |quantity: &&Quantity| match self.fit(quantity) {
             Fit::Right => true,
-            Fit::Bare => !said || quantity.scaled,
+            Fit::Bare => !said || quantity.scaled && quantity.declared == Decimal::ONE,
             Fit::Wrong => false,
         };
         let mut candidates = amounts().filter(counts);
@@ -160,11 +160,15 @@ impl Target {
     }
 
     /// What one of a number may be worth: a bare number may stand in the unit of the target, as
-    /// 1,200 for an expected 1,200 million.
+    /// 1,200 for an expected 1,200 million; and a scale that is declared elsewhere may not be about
+    /// a number of which no money is expected.
     fn readings(&self, quantity: &Quantity) -> impl Iterator<Item = Decimal> {
         let bare = quantity.unit == Unit::Plain && !quantity.scaled;
         let own = (bare && self.worth != Decimal::ONE).then_some(self.worth);
-        std::iter::once(Decimal::ONE).chain(own)
+        let of_unit = matches!(self.wanted, Wanted::Unit(Unit::Money(_) | Unit::Percent));
+        let written = Decimal::ONE.checked_div(quantity.declared).filter(|_| !of_unit);
+        let written = written.filter(|written| *written != Decimal::ONE);
+        std::iter::once(Decimal::ONE).chain(own).chain(written)
     }
 
     fn closest<'a>(&self, candidates: &[&'a Quantity]) -> Option<&'a Quantity> {

@@ -125,9 +125,10 @@ fn vulgar(text: &str, at: usize) -> Option<((i64, u32), usize)> {
     Some((value, character.len_utf8()))
 }
 
-/// The decimal mark that the numerals of `text` agree on.
-pub(super) fn mark_of(text: &str) -> DecimalMark {
-    let (mut point, mut comma) = (false, false);
+/// The decimal mark that the numerals of `text` agree on; `continental` tells that it declares a scale that is written
+/// where commas are decimal marks.
+pub(super) fn mark_of(text: &str, continental: bool) -> DecimalMark {
+    let (mut point, mut comma) = (false, continental);
     let mut at = 0;
     while let Some(c) = text[at..].chars().next() {
         if !starts_at(text, at) {
@@ -138,7 +139,10 @@ pub(super) fn mark_of(text: &str) -> DecimalMark {
         match shape.evidence() {
             Some('.') => point = true,
             Some(_) => comma = true,
-            None => comma |= shape.ambiguous() && scale::is_continental(&text[shape.end()..]),
+            None => {
+                let marked = scale::is_continental(&text[shape.end()..]) || unit::is_continental(&text[..at]);
+                comma |= shape.ambiguous() && marked;
+            }
         }
         at = shape.end();
     }
@@ -353,9 +357,9 @@ mod tests {
         assert_eq!(value("1,234", DecimalMark::Comma), "1.234");
         assert_eq!(value("1.234", DecimalMark::Point), "1.234");
         assert_eq!(value("1.234", DecimalMark::Comma), "1234");
-        assert_eq!(mark_of("4,5 % von 1.234 Stück"), DecimalMark::Comma);
-        assert_eq!(mark_of("1.234 and 1,234"), DecimalMark::Point);
-        assert_eq!(mark_of("4,5 and 4.5"), DecimalMark::Point);
+        assert_eq!(mark_of("4,5 % von 1.234 Stück", false), DecimalMark::Comma);
+        assert_eq!(mark_of("1.234 and 1,234", false), DecimalMark::Point);
+        assert_eq!(mark_of("4,5 and 4.5", false), DecimalMark::Point);
     }
 
     #[test]

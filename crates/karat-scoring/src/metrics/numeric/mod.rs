@@ -23,11 +23,13 @@ mod accounts;
 mod affix;
 mod compare;
 mod compound;
+mod declare;
 mod digits;
 mod direction;
 mod money;
 mod noun;
 mod range;
+mod reach;
 mod role;
 mod scale;
 mod scan;
@@ -56,6 +58,8 @@ pub struct Quantity {
     pub high: Option<Decimal>,
     /// What it counts.
     pub unit: Unit,
+    /// What the marks beside it say it counts; `unit` may be declared elsewhere, as in "Revenue (EUR): 5".
+    pub own_unit: Unit,
     /// What it is there for.
     pub role: Role,
     /// How the text weakens it.
@@ -76,6 +80,8 @@ pub struct Quantity {
     pub step: Decimal,
     /// What one of the written number is worth in base units.
     pub(crate) factor: Decimal,
+    /// What a scale that is declared elsewhere makes of one of it; 1 where none is.
+    pub(crate) declared: Decimal,
     /// Whether a scale word or exponent stands beside it.
     pub scaled: bool,
 }

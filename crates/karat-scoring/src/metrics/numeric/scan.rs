@@ -6,17 +6,24 @@ use super::accounts::{self, Parentheses};
 use super::affix::{Lead, Tail, closing};
 use super::digits::{self, DecimalMark, Form, Numeral};
 use super::unit::Unit;
-use super::{Hedge, Quantity, Role, compound, direction, noun, range, role, words};
+use super::{Hedge, Quantity, Role, compound, declare, direction, noun, range, reach, role, words};
 
 /// Finds the numbers of `text`, left to right.
 pub(super) fn scan(text: &str, mark: DecimalMark) -> Vec<Quantity> {
+    let declarations = declare::find(text);
     let mark = match mark {
-        DecimalMark::Auto => digits::mark_of(text),
+        DecimalMark::Auto => digits::mark_of(text, declarations.iter().any(|it| it.is_continental(text))),
         given => given,
     };
+    let mut zeros =
+        declarations.iter().map(|it| &it.span).filter(|span| text[span.start..span.end].contains("000")).peekable();
     let mut found: Vec<Quantity> = Vec::new();
     let mut at = 0;
     while let Some(c) = text[at..].chars().next() {
+        if let Some(span) = zeros.next_if(|span| span.start <= at) {
+            at = at.max(span.end);
+            continue;
+        }
         let numeral = if digits::starts_at(text, at) {
             digits::read(text, at, mark)
         } else if c.is_alphabetic() {
@@ -36,7 +43,9 @@ pub(super) fn scan(text: &str, mark: DecimalMark) -> Vec<Quantity> {
             Err(next) => next,
         };
     }
-    range::join(text, compound::join(text, found))
+    let mut found = compound::join(text, found);
+    reach::settle(text, &declarations, &mut found);
+    range::join(text, found)
 }
 
 fn end_of_word(text: &str, at: usize) -> usize {
@@ -79,6 +88,7 @@ fn quantity(text: &str, numeral: &Numeral, previous: Option<&Quantity>) -> Optio
         value: if lead.negative { -magnitude } else { magnitude }.normalize(),
         high: None,
         unit,
+        own_unit: unit,
         role,
         hedge: Hedge::before(&text[..lead.start]),
         falls: direction::falls(&text[..lead.start], &phrase),
@@ -89,6 +99,7 @@ fn quantity(text: &str, numeral: &Numeral, previous: Option<&Quantity>) -> Optio
         significant: numeral.significant,
         step,
         factor,
+        declared: Decimal::ONE,
         scaled: tail.scaled || worth > Decimal::ONE,
     };
     if let Some(parentheses) = parentheses.filter(|_| !lead.signed) {

@@ -205,7 +205,12 @@ impl Target {
 
     /// Whether a quantity counts what is wanted.
     pub(super) fn fit(&self, quantity: &Quantity) -> Fit {
-        match (&self.wanted, quantity.unit) {
+        // A unit that is declared for all numbers around says nothing of those that count something else.
+        let unit = match self.wanted {
+            Wanted::Noun(_) | Wanted::Unit(Unit::Plain) => quantity.own_unit,
+            _ => quantity.unit,
+        };
+        match (&self.wanted, unit) {
             (Wanted::Any, _) => Fit::Right,
             (Wanted::Unit(Unit::Plain), Unit::Plain) => Fit::Right,
             (Wanted::Unit(Unit::Percent), Unit::Percent) => Fit::Right,
@@ -218,6 +223,8 @@ impl Target {
             {
                 Fit::Wrong
             }
+            // "472.2 million" is no percentage.
+            (Wanted::Unit(Unit::Percent), Unit::Plain) if quantity.scaled => Fit::Wrong,
             (Wanted::Noun(_) | Wanted::Unit(_), Unit::Plain) => Fit::Bare,
             _ => Fit::Wrong,
         }

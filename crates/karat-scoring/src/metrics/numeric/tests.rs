@@ -18,6 +18,7 @@ fn show(quantity: &Quantity) -> String {
         Unit::Plain => String::new(),
         Unit::Percent => " %".to_owned(),
         Unit::Money(currency) => format!(" {}", currency.code()),
+        Unit::Conflicting => " ?".to_owned(),
     };
     format!("{}{}{unit}", quantity.value, high.unwrap_or_default())
 }
@@ -219,6 +220,7 @@ proptest! {
             Unit::Plain => "",
             Unit::Percent => "%",
             Unit::Money(currency) => currency.code(),
+            Unit::Conflicting => "?",
         };
         prop_assert_eq!(shown, unit, "{}", text);
         prop_assert!(written.contains(&found[0].text), "{}", text);

@@ -14,6 +14,18 @@ pub enum Unit {
     Percent,
     /// Money.
     Money(Currency),
+    /// Money of which the text says two currencies: "$5 (EUR)". It is none that may be expected.
+    Conflicting,
+}
+
+impl Unit {
+    /// Whether both can be the same unit.
+    pub(super) fn agrees_with(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Money(one), Self::Money(other)) => one.agrees_with(other),
+            _ => self == other,
+        }
+    }
 }
 
 /// A currency, or the few that share a sign: `$` may be any dollar.
@@ -277,6 +289,11 @@ fn scaled(word: &str) -> Option<(&str, UnitMark)> {
     Some((word, UnitMark { unit: Unit::Money(currency), factor: super::scale::factor(power)? }))
 }
 
+/// Whether `before` ends with a currency that is written where commas are decimal marks: "TEUR 1.234".
+pub(super) fn is_continental(before: &str) -> bool {
+    ["TEUR", "T€", "KEUR"].contains(&trailing_word(before.trim_end()))
+}
+
 /// Scales right behind a currency.
 const SUFFIXES: [(&str, u32); 5] = [("k", 3), ("m", 6), ("mn", 6), ("mm", 6), ("bn", 9)];
 
@@ -343,7 +360,7 @@ mod tests {
         let code = |rest| match after(rest).map(|(mark, _)| mark.unit) {
             Some(Unit::Money(currency)) => currency.code(),
             Some(Unit::Percent) => "%",
-            Some(Unit::Plain) | None => "",
+            _ => "",
         };
         for (rest, expected) in [
             ("%", "%"),
