@@ -11,7 +11,7 @@ use std::sync::Arc;
 use karat_analysis::{Calibration, Findings};
 use karat_report::calibration::Round;
 use karat_suite::{Files, LABELLED, Plan};
-use karat_types::{CachePolicy, PlanHeader, RubricScorer, RunRows, ScorerKind, output_key};
+use karat_types::{CachePolicy, Label, PlanHeader, RubricScorer, RunRows, ScorerKind, is_example, output_key};
 use serde_json::{Map, Value, json};
 
 use crate::baseline::findings;
@@ -67,7 +67,7 @@ impl App {
     /// # Errors
     /// A suite without a judged scorer that has labels; a threshold without a reason.
     pub fn calibration(&self, invocation: &Invocation, asked: &Calibrating) -> Result<CalibrationPlan, AppError> {
-        let suite = self.load(invocation)?.plan.header;
+        let suite = self.load_with(invocation, Arc::new(SuiteFiles), |it| it.calibrating = true)?.plan.header;
         let (id, rubric) = scorer(&suite, asked.scorer.as_deref())?;
         let labelled = Labelled::new(&rubric.labels);
         if labelled.sets.is_empty() {
@@ -221,13 +221,8 @@ struct Labelled {
 impl Labelled {
     fn new(labels: &[Value]) -> Self {
         let mut sets: BTreeMap<String, Vec<Value>> = BTreeMap::new();
-        for row in labels {
-            let (Some(sample), Some(output), Some(_)) =
-                (row.get("sample"), row.get("output"), row.get("scores").and_then(Value::as_object))
-            else {
-                continue;
-            };
-            let sample = sample.as_str().map_or_else(|| sample.to_string(), str::to_owned);
+        let graded = labels.iter().filter(|row| is_example(row));
+        for (sample, output) in graded.filter_map(|row| Some((Label::sample_of(row)?, row.get("output")?))) {
             let outputs = sets.entry(sample).or_default();
             if !outputs.iter().any(|known| output_key(known) == output_key(output)) {
                 outputs.push(output.clone());

@@ -85,6 +85,7 @@ impl Invocation {
             now: Some(now),
             safe: self.safe,
             fetching: false,
+            calibrating: false,
             trials: self.trials,
             max_concurrency: self.max_concurrency,
             budget_usd: self.budget_usd,

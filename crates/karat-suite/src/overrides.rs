@@ -34,6 +34,8 @@ pub struct Overrides {
     pub safe: bool,
     /// Whether files that `fetch` would make may be absent.
     pub fetching: bool,
+    /// Whether judges are held beside labels: then each must hold an output of a sample that there is.
+    pub calibrating: bool,
     /// `--trials`.
     pub trials: Option<u32>,
     /// `--max-concurrency`.

@@ -111,8 +111,8 @@ impl Suite {
         let known_variants = ids(variants.iter().map(|variant| variant.id.as_str()).collect());
         let known_models = ids(models.iter().map(|model| model.id.as_str()).collect());
         decoder.partners(node.given("scorers"), &scorers, &known_variants, &known_models);
-        decoder.labels(node.given("scorers"), &scorers);
         let mut analyses = decoder.analyses(node.given("analyses"));
+        decoder.labels(node.given("scorers"), &scorers, overrides.calibrating || only_calibrates(&analyses));
         let baseless = left_out(&mut analyses, &declared_variants, &known_variants, (overrides, &known_models));
         let gates = decoder.gates(node.given("gates"));
         let privacy = decoder.privacy(node.given("privacy"));
@@ -133,6 +133,10 @@ impl Suite {
         let is_whole = overrides.limit.is_none() && overrides.samples.is_empty();
         if let Some((dataset, ..)) = scanned.as_ref().filter(|_| is_whole) {
             strays::warn(dataset, &mut decoder);
+            if dataset.is_unfiltered() {
+                let severity = if overrides.calibrating { Severity::Error } else { Severity::Warning };
+                decoder.labels_of_no_sample(node.given("scorers"), &scorers, dataset, severity);
+            }
         }
         let recordings = std::mem::take(&mut decoder.recordings);
         let params = decoder.params.values();
@@ -293,6 +297,12 @@ fn scanned(
     };
     let asserts = RowChecks { metrics: scan.has_asserts, judged: scan.has_judged_asserts, has_input: scan.has_input };
     (dataset, header, asserts, scan.checks)
+}
+
+/// Whether labels serve a calibration, and nothing that can do without the output that they are about.
+fn only_calibrates(analyses: &[AnalysisSpec]) -> bool {
+    let has = |name: &str| analyses.iter().any(|it| it.analysis == name);
+    has("calibration") && !has("human_anchor") && !has("judge_bias")
 }
 
 /// What may be said of rows under the rules of the suite.

@@ -38,6 +38,15 @@ impl Label {
         Self::deserialize(row).ok()
     }
 
+    /// The sample that a row of a labels file is about.
+    pub fn sample_of(row: &Value) -> Option<String> {
+        match row.get("sample")? {
+            Value::String(id) => Some(id.clone()),
+            Value::Number(id) => Some(id.to_string()),
+            _ => None,
+        }
+    }
+
     /// Whether it is about this output of a sample, given the content key of the output.
     pub fn is_about(&self, output: Key) -> bool {
         self.output.as_ref().is_none_or(|scored| output_key(scored) == output)
@@ -56,8 +65,10 @@ fn text_of_any<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Stri
 /// Positions of the rows that a judge is shown as examples when it judges a sample: `count` of those with an output and
 /// scores, drawn by the seed and by content, never of the sample itself.
 pub fn examples(labels: &[Value], count: usize, seed: u64, sample: &str) -> Vec<usize> {
-    let others =
-        labels.iter().enumerate().filter(|(_, row)| is_example(row) && sample_of(row).as_deref() != Some(sample));
+    let others = labels
+        .iter()
+        .enumerate()
+        .filter(|(_, row)| is_example(row) && Label::sample_of(row).as_deref() != Some(sample));
     let mut drawn: Vec<(Key, usize)> = others.map(|(at, row)| (rank(seed, row), at)).collect();
     drawn.sort_unstable();
     drawn.into_iter().take(count).map(|(_, at)| at).collect()
@@ -67,7 +78,7 @@ pub fn examples(labels: &[Value], count: usize, seed: u64, sample: &str) -> Vec<
 pub fn shown_examples(labels: &[Value], count: usize, seed: u64) -> BTreeSet<usize> {
     let mut shown: BTreeSet<usize> = examples(labels, count, seed, "").into_iter().collect();
     // Only where the sample is one of the shown does leaving it out bring another in.
-    let samples: BTreeSet<String> = shown.iter().filter_map(|at| sample_of(labels.get(*at)?)).collect();
+    let samples: BTreeSet<String> = shown.iter().filter_map(|at| Label::sample_of(labels.get(*at)?)).collect();
     shown.extend(samples.iter().flat_map(|sample| examples(labels, count, seed, sample)));
     shown
 }
@@ -75,14 +86,6 @@ pub fn shown_examples(labels: &[Value], count: usize, seed: u64) -> BTreeSet<usi
 /// Whether a row can be shown as an example: it has an output and its scores.
 pub fn is_example(row: &Value) -> bool {
     row.get("output").is_some() && row.get("scores").is_some_and(Value::is_object)
-}
-
-fn sample_of(row: &Value) -> Option<String> {
-    match row.get("sample")? {
-        Value::String(id) => Some(id.clone()),
-        Value::Null => None,
-        other => Some(other.to_string()),
-    }
 }
 
 fn rank(seed: u64, row: &Value) -> Key {

@@ -7,16 +7,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use karat_stats::interval::Level;
-use karat_types::{AnalysisSpec, Key, PlanHeader, RubricScorer, ScorerKind, output_key};
+use karat_types::{AnalysisSpec, Key, Label, PlanHeader, RubricScorer, ScorerKind, output_key};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::{Analysis, Outcome, ScoredCell, Setting, options, refused};
 use crate::AnalysisError;
 use crate::agreement::{Graded, Panel, agreement};
 use crate::estimate::{self, Aggregate, Observations};
 use crate::finding::Finding;
+use crate::labels::grades;
 use crate::scales::steps;
 
 /// Below so many sets α speaks for a dimension where ICC is asked for.
@@ -163,10 +163,10 @@ impl CalibratedDimension {
     }
 }
 
-/// What people gave one output: sum and number of the scores, by dimension.
+/// What people gave one output: sum and number of the scores, by metric.
 #[derive(Debug, Default)]
 struct Labelled {
-    scores: BTreeMap<String, (f64, u32)>,
+    scores: BTreeMap<usize, (f64, u32)>,
     seen: bool,
 }
 
@@ -238,26 +238,21 @@ pub(super) fn build(spec: &AnalysisSpec, plan: &Arc<PlanHeader>) -> Result<Optio
         prompt_version: rubric.rubric.version.clone(),
         judges: rubric.judges.clone(),
         dimensions: dimensions.iter().map(|dimension| dimension.name.clone()).collect(),
-        labels: labels(rubric),
+        labels: labels(plan, at, rubric),
         options,
         grades: BTreeMap::new(),
         samples: BTreeSet::new(),
     })))
 }
 
-/// People's scores by what they are about. Rows without an output or scores say nothing.
-fn labels(rubric: &RubricScorer) -> BTreeMap<(String, Key), Labelled> {
+/// People's scores of one scorer by what they are about. Rows without an output or scores say nothing.
+fn labels(plan: &PlanHeader, scorer: usize, rubric: &RubricScorer) -> BTreeMap<(String, Key), Labelled> {
     let mut labels: BTreeMap<(String, Key), Labelled> = BTreeMap::new();
-    for row in &rubric.labels {
-        let (Some(sample), Some(output), Some(scores)) =
-            (row.get("sample"), row.get("output"), row.get("scores").and_then(Value::as_object))
-        else {
-            continue;
-        };
-        let sample = sample.as_str().map_or_else(|| sample.to_string(), str::to_owned);
-        let labelled = labels.entry((sample, output_key(output))).or_default();
-        for (name, score) in scores.iter().filter_map(|(name, score)| Some((name, score.as_f64()?))) {
-            let (sum, n) = labelled.scores.entry(name.clone()).or_default();
+    for label in rubric.labels.iter().filter_map(Label::of) {
+        let Some(output) = &label.output else { continue };
+        let labelled = labels.entry((label.sample.clone(), output_key(output))).or_default();
+        for (metric, score) in grades(plan, &[scorer], &label) {
+            let (sum, n) = labelled.scores.entry(metric).or_default();
             *sum += score;
             *n += 1;
         }
@@ -268,10 +263,10 @@ fn labels(rubric: &RubricScorer) -> BTreeMap<(String, Key), Labelled> {
 impl Fold {
     /// The rubric's dimensions, and its overall where somebody labelled that: place among the metrics and name.
     fn measured(&self) -> Vec<(usize, String)> {
-        let is_labelled = |name: &str| self.labels.values().any(|label| label.scores.contains_key(name));
+        let is_labelled = |at: usize| self.labels.values().any(|label| label.scores.contains_key(&at));
         let of_scorer = self.plan.metrics.iter().enumerate().filter(|(_, metric)| metric.scorer == self.scorer);
         let named = of_scorer.map(|(at, metric)| (at, dimension(&metric.name).to_owned()));
-        named.filter(|(_, name)| self.dimensions.contains(name) || is_labelled(name)).collect()
+        named.filter(|(at, name)| self.dimensions.contains(name) || is_labelled(*at)).collect()
     }
 
     fn dimension(&self, setting: &Setting<'_>, judge: usize, (at, name): &(usize, String)) -> CalibratedDimension {
@@ -290,7 +285,7 @@ impl Fold {
         let found = agreement(&items, &Panel { raters: &raters, scale: steps, level });
         let range = metric.and_then(|metric| metric.range).map_or(1.0, |(lo, hi)| hi - lo);
         let pair = found.pairs.into_iter().next();
-        let labelled = self.labels.values().filter(|label| label.seen && label.scores.contains_key(name)).count();
+        let labelled = self.labels.values().filter(|label| label.seen && label.scores.contains_key(at)).count();
         let mut dimension = CalibratedDimension {
             dimension: name.clone(),
             unscored: labelled.saturating_sub(scored.len()) as u64,
@@ -343,8 +338,8 @@ impl Analysis for Fold {
         labelled.seen = true;
         self.samples.insert(cell.sample);
         for judgment in cell.row.judgments.iter().filter(|it| usize::from(it.scorer) == self.scorer) {
-            for (at, name) in &dimensions {
-                let Some((sum, n)) = labelled.scores.get(name) else { continue };
+            for (at, _) in &dimensions {
+                let Some((sum, n)) = labelled.scores.get(at) else { continue };
                 let given = judgment.scores.iter().find(|(metric, _)| usize::from(*metric) == *at);
                 let judge = given.and_then(|(_, score)| score.number());
                 let grades = self.grades.entry((usize::from(judgment.judge), *at)).or_default();

@@ -110,6 +110,12 @@ impl Dataset {
         rows::Rows::new(self.clone()).history(column, prior)
     }
 
+    /// Whether all rows of the source are planned.
+    pub fn is_unfiltered(&self) -> bool {
+        let has_bounds = self.days.is_some() || self.draw.is_some() || self.limit.is_some();
+        self.condition.is_none() && self.only.is_empty() && !has_bounds
+    }
+
     /// Keeps columns with the results too, because something that is applied to stored runs reads them.
     pub fn keep(&mut self, columns: impl IntoIterator<Item = String>) {
         for column in columns {

@@ -1,11 +1,15 @@
 //! Labels of scorers: what people say must be about something that is scored, and on its scale (CL-08).
 
+use std::collections::BTreeSet;
 use std::ops::Range;
+use std::sync::Arc;
 
-use karat_types::{Dimension, Scale, ScorerKind, ScorerSpec};
+use karat_types::{Dimension, Label, RubricScorer, Scale, ScorerKind, ScorerSpec};
 use serde_json::Value;
 
 use super::Decoder;
+use crate::dataset::Dataset;
+use crate::diagnostics::Severity;
 use crate::jsonl;
 use crate::nearest::suggestion;
 use crate::node::Node;
@@ -15,16 +19,13 @@ const SHOWN: usize = 20;
 
 impl Decoder<'_> {
     /// Checks the labels file of every scorer against the dimensions of all, since scorers may share one.
-    pub fn labels(&mut self, node: Option<&Node>, scorers: &[ScorerSpec]) {
+    ///
+    /// With `need_output` a row must hold the output that it grades: nothing else can be graded again.
+    pub fn labels(&mut self, node: Option<&Node>, scorers: &[ScorerSpec], need_output: bool) {
         let known = names(scorers);
-        for scorer in scorers {
-            let ScorerKind::Rubric(rubric) = &scorer.kind else { continue };
-            let labels = node.and_then(|node| node.given(&scorer.id)?.given("labels"));
-            let Some(labels) = labels.filter(|_| rubric.versus.is_none() && !rubric.labels.is_empty()) else {
-                continue;
-            };
-            let Some((path, text)) = self.text(labels) else { continue };
-            let checked = Labels { scorer: &scorer.id, dimensions: &rubric.rubric.dimensions, known: &known };
+        for Labelled { scorer, rubric, path, text } in self.labelled(node, scorers) {
+            let dimensions = &rubric.rubric.dimensions;
+            let checked = Labels { scorer, dimensions, known: &known, need_output };
             let rows = jsonl::places(&text);
             let wrong = rows.into_iter().zip(&rubric.labels).flat_map(|(span, row)| checked.wrong(&text, &span, row));
             for problem in wrong.take(SHOWN) {
@@ -34,6 +35,58 @@ impl Decoder<'_> {
             }
         }
     }
+
+    /// Says which labels are about samples that a whole dataset does not have.
+    pub fn labels_of_no_sample(
+        &mut self,
+        node: Option<&Node>,
+        scorers: &[ScorerSpec],
+        dataset: &Arc<Dataset>,
+        severity: Severity,
+    ) {
+        let labelled = self.labelled(node, scorers);
+        let mut unknown: BTreeSet<String> =
+            labelled.iter().flat_map(|it| it.rubric.labels.iter().filter_map(Label::sample_of)).collect();
+        if unknown.is_empty() {
+            return;
+        }
+        dataset.rows().filter_map(Result::ok).for_each(|sample| {
+            unknown.remove(&*sample.id);
+        });
+        for Labelled { path, text, rubric, .. } in labelled {
+            let rows = jsonl::places(&text).into_iter().zip(&rubric.labels);
+            let strays = rows.filter_map(|(span, row)| Some((span, Label::sample_of(row)?)));
+            for (span, sample) in strays.filter(|(_, sample)| unknown.contains(sample)).take(SHOWN) {
+                let message = format!("this label is about the sample {sample:?}, which the dataset does not have");
+                let mut problem = jsonl::within(&path, &text, span, message);
+                problem.severity = severity;
+                problem.hint("correct the id, or leave the label out");
+                self.problems.push(problem);
+            }
+        }
+    }
+
+    /// The scorers with labels, and the text of their files.
+    fn labelled<'a>(&mut self, node: Option<&Node>, scorers: &'a [ScorerSpec]) -> Vec<Labelled<'a>> {
+        let found = scorers.iter().filter_map(|scorer| {
+            let ScorerKind::Rubric(rubric) = &scorer.kind else { return None };
+            let labels = node?.given(&scorer.id)?.given("labels")?;
+            if rubric.versus.is_some() || rubric.labels.is_empty() {
+                return None;
+            }
+            let (path, text) = self.text(labels)?;
+            Some(Labelled { scorer: &scorer.id, rubric, path, text })
+        });
+        found.collect()
+    }
+}
+
+/// A scorer with labels.
+struct Labelled<'a> {
+    scorer: &'a str,
+    rubric: &'a RubricScorer,
+    path: String,
+    text: String,
 }
 
 /// All that a label may be about: metrics by their whole name and by its last part.
@@ -55,6 +108,7 @@ struct Labels<'a> {
     scorer: &'a str,
     dimensions: &'a [Dimension],
     known: &'a [String],
+    need_output: bool,
 }
 
 struct Wrong {
@@ -73,9 +127,14 @@ impl Labels<'_> {
         if !row.get("sample").is_some_and(|sample| sample.is_string() || sample.is_number()) {
             return wrong("this label names no `sample`: an id, as a text or a number");
         }
+        if self.need_output && row.get("output").is_none_or(Value::is_null) {
+            return wrong("this label has no `output`, so no judge can be held beside it");
+        }
         let scores = match row.get("scores") {
-            None | Some(Value::Null) => return Vec::new(),
-            Some(Value::Object(scores)) => scores,
+            Some(Value::Object(scores)) if scores.values().any(|score| !score.is_null()) => scores,
+            None | Some(Value::Null | Value::Object(_)) => {
+                return wrong("this label scores nothing: it has no `scores`");
+            }
             Some(_) => return wrong("the `scores` of this label are no object of names and scores"),
         };
         let found = scores.iter().filter_map(|(name, score)| {
@@ -94,7 +153,8 @@ impl Labels<'_> {
         let dimension = self.dimensions.iter().find(|dimension| dimension.name == own)?;
         let (lo, hi) = dimension.scale.bounds();
         match (score, &dimension.scale) {
-            (Value::Null | Value::Bool(_), _) => None,
+            (Value::Null, _) => None,
+            (Value::Bool(_), _) if (lo, hi) == (0.0, 1.0) => None,
             (Value::Number(number), _) if number.as_f64().is_some_and(|it| (lo..=hi).contains(&it)) => None,
             (Value::String(word), Scale::Choices(choices)) => {
                 let is_it = |(known, _): &(String, f64)| known.eq_ignore_ascii_case(word.trim());

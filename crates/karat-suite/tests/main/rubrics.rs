@@ -107,7 +107,7 @@ fn without_judges_a_rubric_scorer_is_off() {
             &SUITE.replace("judges: [gpt-4o, cmd:claude]", "judges: []").replace(", judges: [openai:gpt-4o]", ""),
         ),
         ("rubrics/quality.yaml", QUALITY),
-        ("labels.jsonl", "{\"sample\": \"a\"}\n"),
+        ("labels.jsonl", "{\"sample\": \"a\", \"scores\": {\"fact\": 4}}\n"),
     ]);
     let plan = world.plan(&Overrides::default());
     assert_eq!(plan.header.scorers.iter().map(|scorer| scorer.id.as_str()).collect::<Vec<_>>(), ["exact", "sums"]);
@@ -129,6 +129,9 @@ fn labels_must_fit_what_is_scored() {
         "{\"sample\": \"a\", \"scores\": {\"quality.fact\": \"high\"}}\n",
         "{\"sample\": null, \"scores\": {\"fact\": 1}}\n",
         "{\"sample\": \"a\", \"scores\": [1]}\n",
+        "{\"sample\": \"a\", \"scores\": {\"fact\": true}}\n",
+        "{\"sample\": \"a\", \"output\": \"x\"}\n",
+        "{\"sample\": \"a\", \"output\": \"x\", \"scores\": {\"fact\": null}}\n",
     );
     let world = World::new(&[("karat.yaml", SUITE), ("rubrics/quality.yaml", QUALITY), ("labels.jsonl", labels)]);
     let said = world.problems(&Overrides::default());
@@ -141,8 +144,14 @@ fn labels_must_fit_what_is_scored() {
         "`quality.fact` is \"high\"",
         "labels.jsonl:6:1",
         "labels.jsonl:7:1",
+        "labels.jsonl:8:28",
+        "`fact` is true",
+        "labels.jsonl:9:1",
+        "labels.jsonl:10:1",
+        "this label scores nothing",
+        "this label is about the sample \"7\"",
     ] {
         assert!(said.contains(wanted), "{wanted}: {said}");
     }
-    assert_eq!(said.matches("labels.jsonl").count(), 5, "{said}");
+    assert_eq!(said.matches("labels.jsonl").count(), 9, "{said}");
 }

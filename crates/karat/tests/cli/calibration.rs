@@ -140,6 +140,41 @@ fn every_dimension_must_be_labelled() {
     }
 }
 
+/// CL-08, CL-13: no label vanishes: what cannot be held beside a judge is told with its line, by `validate` and by `calibrate`;
+/// words of choices and true count as what they stand for.
+#[test]
+fn no_label_vanishes() {
+    let place = Place::new();
+    let choices = "truth: { choices: { \"right\": 1, \"wrong\": 0 } }";
+    place.write(
+        "karat.yaml",
+        &JUDGED.replace("truth: { scale: [0, 10] }", choices).replace("\"truth\": 9", "\"truth\": \"right\""),
+    );
+    let label = |sample: &str, rest: &str| {
+        format!(
+            "{{\"sample\": \"{sample}\", {rest}\"scores\": {{\"style\": 3, \"truth\": \"right\", \"depth\": 5}}}}\n"
+        )
+    };
+    let good = label("a", "\"output\": \"o\", ");
+    place.write("labels.jsonl", &(good.clone() + &label("b", "") + "{\"sample\": \"b\", \"output\": \"p\"}\n"));
+    for command in ["validate", "calibrate"] {
+        let said = place.karat(&[command, "-q"]);
+        assert_eq!(said.code, 1, "{}", said.all());
+        for wanted in ["labels.jsonl:2:", "has no `output`", "labels.jsonl:3:", "scores nothing"] {
+            assert!(said.stderr.contains(wanted), "{wanted}: {}", said.all());
+        }
+    }
+    place.write("labels.jsonl", &(good.clone() + &label("nobody", "\"output\": \"o\", ")));
+    let warned = place.fine(&["validate"]);
+    assert!(warned.stderr.contains("labels.jsonl:2:"), "{}", warned.all());
+    let refused = place.karat(&["calibrate", "-q"]);
+    assert!(refused.code == 1 && refused.stderr.contains("labels.jsonl:2:"), "{}", refused.all());
+    assert!(refused.stderr.contains("the sample \"nobody\""), "{}", refused.all());
+    place.write("labels.jsonl", &(good + &label("b", "\"output\": \"o\", ").replace("\"right\"", "true")));
+    let said = place.fine(&["calibrate", "-q"]).stdout;
+    assert!(said.contains("flat: passes") && said.contains("truth: agreement 1"), "{said}");
+}
+
 /// CL-13: agreement on the few sets that a judge scored is no pass.
 #[test]
 fn a_judge_that_leaves_sets_unscored_fails() {
