@@ -4,42 +4,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use karat_scoring::scorer::{CellView, ScoresSoFar};
-use karat_store::{Ledger, LedgerError, Receipt, Store};
+use karat_store::{LedgerError, Receipt};
 use karat_types::{
-    CellCost, CellError, CellRecord, CellStatus, JudgmentRecord, Moment, Money, PlanHeader, Record, Score, StepRecord,
-    output_key,
+    CellCost, CellError, CellRecord, CellStatus, JudgmentRecord, Money, Record, Score, StepRecord, output_key,
 };
 use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::EngineError;
-use crate::calls::Calls;
-use crate::chain::{Origin, Output, StepResult, Unmade};
-use crate::flights::{Flights, Landing};
+use crate::flights::Landing;
 use crate::history::{Earlier, Place};
+use crate::made::{Origin, Output, StepResult, Unmade};
 use crate::row::Row;
-use crate::stop::Stop;
-use crate::systems::{ReadySystem, Systems};
-
-/// What all cells of a run share.
-pub(crate) struct Workshop {
-    pub plan: Arc<PlanHeader>,
-    pub systems: Systems,
-    pub store: Arc<Store>,
-    pub ledger: Arc<Ledger>,
-    pub calls: Calls,
-    pub steps: Flights<StepResult>,
-    pub judgments: Flights<Arc<JudgmentRecord>>,
-    pub stop: Stop,
-    /// Results are taken over from runs that began at this moment or later.
-    pub oldest: Moment,
-    /// Whether what failed is made again.
-    pub retry: bool,
-    /// Where outputs are found, instead of being made.
-    pub outputs: Option<Earlier>,
-    /// The run itself, where what failed of it is made again.
-    pub own: Option<Earlier>,
-}
+use crate::systems::ReadySystem;
+use crate::workshop::Workshop;
 
 /// A cell that is made but not on disk yet.
 struct Attempt {

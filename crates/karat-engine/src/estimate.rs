@@ -22,6 +22,7 @@ use crate::lengths::Lengths;
 use crate::row::{Row, step_input};
 use crate::steps::{DEFAULT_MAX_TOKENS, StepEnd};
 use crate::systems::{ReadyJudge, ReadyStep, ReadySystem, Systems};
+use crate::tokens;
 
 /// Tokens that the answer of a service or program is expected to have.
 const UNKNOWN_ANSWER: u64 = 1_000;
@@ -573,21 +574,11 @@ fn max_tokens(asked: Option<u32>, model: Option<&ModelSpec>) -> u32 {
 
 fn prompt_tokens(ask: &Ask) -> u64 {
     match &ask.request {
-        Request::Chat(request) => request.messages.iter().map(|message| 4 + tokens_of(&message.content)).sum(),
+        Request::Chat(request) => request.messages.iter().map(|message| 4 + tokens::estimated(&message.content)).sum(),
         Request::File { .. } | Request::Http(_) | Request::Command(_) => 0,
     }
 }
 
 fn row_tokens(row: &Row) -> u64 {
-    row.sample.columns.values().map(|value| tokens_of(&value.to_string())).sum()
-}
-
-/// Tokens of a text by script: four characters of ASCII a token, one character of anything else.
-pub(crate) fn tokens_of(text: &str) -> u64 {
-    if text.is_ascii() {
-        return text.len().div_ceil(4) as u64;
-    }
-    let ascii = text.bytes().filter(u8::is_ascii).count() as u64;
-    let other = text.chars().filter(|char| !char.is_ascii()).count() as u64;
-    ascii.div_ceil(4) + other
+    row.sample.columns.values().map(|value| tokens::estimated(&value.to_string())).sum()
 }

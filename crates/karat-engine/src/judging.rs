@@ -10,13 +10,14 @@ use karat_types::{CellCost, CellError, CellRecord, CellStatus, JudgmentRecord, K
 use serde_json::Value;
 
 use crate::calls::{Tally, Target};
-use crate::cell::{Trail, Workshop};
-use crate::chain::Unmade;
+use crate::cell::Trail;
 use crate::flights::Landing;
 use crate::history::Place;
 use crate::identity::{judgment_key, subject_key};
+use crate::made::Unmade;
 use crate::row::Row;
 use crate::systems::ReadyJudge;
+use crate::workshop::Workshop;
 
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Judged {

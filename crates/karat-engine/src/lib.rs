@@ -27,6 +27,7 @@ mod history;
 mod identity;
 mod judging;
 mod lengths;
+mod made;
 mod parts;
 mod privacy;
 mod progress;
@@ -37,6 +38,8 @@ mod standing;
 mod steps;
 mod stop;
 mod systems;
+mod tokens;
+mod workshop;
 
 pub use calllog::{CallLog, LoggedCall};
 pub use estimate::{Afresh, Estimate, Given, ModelEstimate, estimate};

@@ -9,7 +9,8 @@ use karat_store::{LedgerError, Receipt};
 use karat_types::{CellError, CellProgress, CellStatus, Event, Observer, ReuseLabel};
 use tokio::sync::mpsc;
 
-use crate::cell::{CellDone, Trail, Workshop};
+use crate::cell::{CellDone, Trail};
+use crate::workshop::Workshop;
 
 /// Cells that may be on their way to disk; whoever makes more waits.
 pub(crate) const TRAILING: usize = 256;

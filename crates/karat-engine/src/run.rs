@@ -19,7 +19,7 @@ use crate::EngineError;
 use crate::budget::Budget;
 use crate::calllog::CallLog;
 use crate::calls::Calls;
-use crate::cell::{Before, CellDone, Stage, Trail, Workshop};
+use crate::cell::{Before, CellDone, Stage, Trail};
 use crate::files::Library;
 use crate::flights::Flights;
 use crate::history::Earlier;
@@ -27,6 +27,7 @@ use crate::progress::{Ended, Progress, TRAILING};
 use crate::row::Row;
 use crate::stop::Stop;
 use crate::systems::Systems;
+use crate::workshop::Workshop;
 
 /// Rows that are read ahead and announced to the ledger together.
 const ROWS_AHEAD: usize = 64;

@@ -10,13 +10,12 @@ use karat_text::template::Context;
 use karat_types::{JudgmentRecord, Key, KeyBuilder, ModelSpec, PlanHeader, Round, Score, ScorerKind};
 use serde_json::{Value, json};
 
-use crate::EngineError;
-use crate::estimate::tokens_of;
 use crate::identity::{Reads, RowDigests, of_run, step_key};
 use crate::parts;
 use crate::privacy::Privacy;
 use crate::services::unstarted;
 use crate::steps::CompiledStep;
+use crate::{EngineError, tokens};
 
 /// Domains of the constant parts of identities.
 const STEP: &str = "karat/step-spec/2";
@@ -324,7 +323,7 @@ fn ready_judges(plan: &PlanHeader, run: &str, reads: &mut Vec<Reads>) -> Result<
                     .versus
                     .as_ref()
                     .map(|versus| (0..plan.systems.len()).map(|system| versus.partner(plan, system)).collect()),
-                rubric_tokens: serde_json::to_string(&rubric.rubric).map_or(0, |text| tokens_of(&text)),
+                rubric_tokens: serde_json::to_string(&rubric.rubric).map_or(0, |text| tokens::estimated(&text)),
                 // A plan lists a rubric's metrics in the order of its scores.
                 metrics: machine.dimensions().into_iter().map(str::to_owned).zip(metrics_of(plan, index)).collect(),
                 machine,

@@ -1,11 +1,7 @@
-//! Failures become words on stderr and an exit code.
-
-use std::process::ExitCode;
+//! Why a command does not succeed.
 
 use karat_app::AppError;
 use karat_types::Exit;
-
-use crate::printer::Printer;
 
 /// Why a command did not succeed.
 pub enum Failure {
@@ -18,32 +14,11 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// Prints the failure and says how the process ends.
-    pub fn print(&self, printer: &Printer) -> ExitCode {
-        match self {
-            Self::Usage(error) => {
-                let _ = error.print();
-                let exit = if error.use_stderr() { Exit::HarnessError } else { Exit::Pass };
-                return ExitCode::from(exit.code());
-            }
-            Self::App(AppError::Suite(problems)) => {
-                printer.say(&if printer.colour_err { problems.coloured() } else { problems.plain() });
-                return ExitCode::from(Exit::HarnessError.code());
-            }
-            Self::App(AppError::Failed { message, hint, .. }) => {
-                printer.say(&format!("error: {message}"));
-                if let Some(hint) = hint {
-                    printer.say(&format!(" hint: {hint}"));
-                }
-            }
-            Self::Edge(message) => printer.say(&format!("error: {message}")),
-        }
-        ExitCode::from(self.exit().code())
-    }
-
-    fn exit(&self) -> Exit {
+    /// How the process ends.
+    pub fn exit(&self) -> Exit {
         match self {
             Self::App(error) => error.exit(),
+            Self::Usage(error) if !error.use_stderr() => Exit::Pass,
             Self::Usage(_) | Self::Edge(_) => Exit::HarnessError,
         }
     }

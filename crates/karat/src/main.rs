@@ -28,13 +28,13 @@ fn main() -> ExitCode {
     let environment = Environment::read();
     let cli = match parse(&environment) {
         Ok(cli) => cli,
-        Err(failure) => return failure.print(&printer),
+        Err(failure) => return failed(&printer, &failure),
     };
     let failed_gate = cli.common.fail_exit_code;
     match commands::dispatch(cli, environment, &printer) {
         Ok(exit) if exit == Exit::GateFailed => ExitCode::from(failed_gate.unwrap_or(exit.code())),
         Ok(exit) => ExitCode::from(exit.code()),
-        Err(failure) => failure.print(&printer),
+        Err(failure) => failed(&printer, &failure),
     }
 }
 
@@ -42,4 +42,9 @@ fn parse(environment: &Environment) -> Result<args::Cli, Failure> {
     let command = environment.fill_in(<args::Cli as clap::CommandFactory>::command());
     let matches = command.try_get_matches().map_err(Failure::Usage)?;
     args::Cli::from_arg_matches(&matches).map_err(Failure::Usage)
+}
+
+fn failed(printer: &Printer, failure: &Failure) -> ExitCode {
+    printer.failure(failure);
+    ExitCode::from(failure.exit().code())
 }

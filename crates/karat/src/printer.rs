@@ -2,6 +2,8 @@
 
 use std::io::{ErrorKind, IsTerminal, Write};
 
+use karat_app::AppError;
+
 use crate::failure::Failure;
 
 /// Prints. A closed pipe is no error.
@@ -39,5 +41,24 @@ impl Printer {
         let choice = if self.colour_err { anstream::ColorChoice::AlwaysAnsi } else { anstream::ColorChoice::Never };
         let mut err = anstream::AutoStream::new(std::io::stderr().lock(), choice);
         let _ = err.write_all(format!("{text}\n").as_bytes());
+    }
+
+    /// A failure as talk; help that was asked for is data.
+    pub fn failure(&self, failure: &Failure) {
+        match failure {
+            Failure::Usage(error) => {
+                let _ = error.print();
+            }
+            Failure::App(AppError::Suite(problems)) => {
+                self.say(&if self.colour_err { problems.coloured() } else { problems.plain() });
+            }
+            Failure::App(AppError::Failed { message, hint, .. }) => {
+                self.say(&format!("error: {message}"));
+                if let Some(hint) = hint {
+                    self.say(&format!(" hint: {hint}"));
+                }
+            }
+            Failure::Edge(message) => self.say(&format!("error: {message}")),
+        }
     }
 }

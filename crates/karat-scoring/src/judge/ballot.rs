@@ -14,6 +14,7 @@ use serde_json::Value;
 
 use super::machine::RoundMachine;
 use super::setup::Setup;
+use super::showing::Showing;
 use super::verdict::{Verdict, VerdictRound, counted, note};
 use super::{JudgeInput, overall};
 
@@ -219,24 +220,4 @@ fn reasoning(setup: &Setup, verdicts: &[(bool, Verdict)]) -> String {
         (false, _) => format!("vote {}: {}", at + 1, verdict.reasoning),
     });
     lines.collect::<Vec<_>>().join("\n")
-}
-
-/// What one round shows.
-#[derive(Clone, Copy)]
-pub(super) struct Showing<'a> {
-    pub input: JudgeInput<'a>,
-    /// The other output of a pair.
-    pub other: Option<&'a Value>,
-    /// From 0.
-    pub vote: u32,
-    /// Whether the judged output stands second.
-    pub swapped: bool,
-}
-
-impl<'a> Showing<'a> {
-    /// The outputs of a pair, the first one first.
-    pub fn sides(self) -> Option<(&'a Value, &'a Value)> {
-        let (own, other) = (self.input.output, self.other?);
-        Some(if self.swapped { (other, own) } else { (own, other) })
-    }
 }

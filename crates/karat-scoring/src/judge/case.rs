@@ -8,10 +8,11 @@ use karat_text::template::{Context, TemplateError};
 use karat_types::{CellError, ChatRequest, KeyBuilder, ReferenceUse, Sample, Score};
 use serde_json::Value;
 
-use super::ballot::Showing;
+use super::item::{Item, Side};
 use super::prompt::{Part, Shown};
 use super::roll::Routed;
-use super::setup::{Aspect, Item, Setup, Side, View};
+use super::setup::{Aspect, Setup, View};
+use super::showing::Showing;
 use super::shown::{self, Content};
 use super::split::Weight;
 use super::verdict::{Mode, Verdict};

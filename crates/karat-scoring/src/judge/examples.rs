@@ -4,7 +4,7 @@ use karat_text::template::Context;
 use karat_types::{Rubric, examples, is_example};
 use serde_json::{Map, Value, json};
 
-use super::setup::Item;
+use super::item::Item;
 
 /// The labels that can be shown.
 #[derive(Debug)]

@@ -8,11 +8,11 @@ use karat_types::{
     Then, Turn,
 };
 
-use super::ballot::Showing;
 use super::case::{Case, Piece};
 use super::fold;
 use super::reply::{self, Problem, Reading};
 use super::setup::Setup;
+use super::showing::Showing;
 use super::verdict::{Verdict, note};
 
 /// Problems that are named when a judge is asked again.

@@ -46,6 +46,7 @@ mod case;
 mod coverage;
 mod examples;
 mod fold;
+mod item;
 mod label;
 mod machine;
 mod members;
@@ -54,7 +55,9 @@ mod place;
 mod prompt;
 pub mod reply;
 mod roll;
+mod scale;
 mod setup;
+mod showing;
 mod shown;
 mod split;
 #[cfg(test)]

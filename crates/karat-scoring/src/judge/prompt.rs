@@ -5,11 +5,13 @@
 
 use karat_text::fence::Fence;
 use karat_text::template::{Context, TemplateError};
-use karat_types::{ChatRequest, DiagnosticSpec, Dimension, FieldType, Message, Role, Rubric, Scale, ShowAs};
+use karat_types::{ChatRequest, DiagnosticSpec, Dimension, FieldType, Message, Role, Rubric, ShowAs};
 use serde_json::Value;
 
+use super::item::Item;
 use super::label::{self, Section};
-use super::setup::{Item, Setup, View};
+use super::scale;
+use super::setup::{Setup, View};
 use super::{caps, reply};
 
 /// What differs from one call to the next.
@@ -213,33 +215,10 @@ fn dimensions(rubric: &Rubric) -> String {
 
 fn describe(dimension: &Dimension, indent: &str, text: &mut String) {
     let definition = dimension.definition.as_deref().map(|text| format!(": {}", text.trim())).unwrap_or_default();
-    text.push_str(&format!("{indent}- {} ({}){definition}\n", dimension.name, scale(&dimension.scale)));
+    text.push_str(&format!("{indent}- {} ({}){definition}\n", dimension.name, scale::bounds(&dimension.scale)));
     for (value, anchor) in &dimension.anchors {
         text.push_str(&format!("{indent}    {value} = {}\n", anchor.trim()));
     }
-}
-
-/// A scale in words.
-fn scale(scale: &Scale) -> String {
-    match scale {
-        Scale::Range { lo, hi, step: None } => format!("a number from {lo} to {hi}"),
-        Scale::Range { lo, hi, step: Some(step) } if is_whole(*lo) && is_one(*step) => {
-            format!("a whole number from {lo} to {hi}")
-        }
-        Scale::Range { lo, hi, step: Some(step) } => format!("a number from {lo} to {hi} in steps of {step}"),
-        Scale::Choices(choices) => {
-            let words: Vec<String> = choices.iter().map(|(word, _)| format!("{word:?}")).collect();
-            format!("one of {}", words.join(", "))
-        }
-    }
-}
-
-fn is_whole(number: f64) -> bool {
-    number.fract().abs() < f64::EPSILON
-}
-
-fn is_one(number: f64) -> bool {
-    (number - 1.0).abs() < f64::EPSILON
 }
 
 fn limits(rubric: &Rubric) -> String {
@@ -275,12 +254,4 @@ fn format(rubric: &Rubric) -> String {
          with every field present:\n{}\n",
         reply::form(rubric)
     )
-}
-
-/// The scale of a score as it stands in the reply's form.
-pub(super) fn placeholder(of: &Scale) -> String {
-    match of {
-        Scale::Choices(choices) => choices.iter().map(|(word, _)| format!("{word:?}")).collect::<Vec<_>>().join(" | "),
-        range => format!("<{}>", scale(range)),
-    }
 }

@@ -9,7 +9,8 @@ use karat_types::{
 };
 
 use super::examples::Examples;
-use super::label::{self, Section};
+use super::item::{Item, Side, of_output};
+use super::label;
 use super::{RubricError, identity, reads, reply};
 
 /// Tokens that a reply may have where nobody says how many (CL-15).
@@ -77,33 +78,6 @@ pub(super) struct Setup {
     pub only_where: Option<Expression>,
     pub orders: Orders,
     pub votes: u32,
-}
-
-/// Which output of a pair a shown value is of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Side {
-    First,
-    Second,
-}
-
-/// One shown value, compiled.
-#[derive(Debug)]
-pub(super) struct Item {
-    pub spec: ShowItem,
-    /// Of a pair, the output that it comes from; none where it comes from the sample.
-    pub side: Option<Side>,
-    pub section: Section,
-    pub value: Template,
-    pub line: Option<Template>,
-    /// Whether findings refer to its members by position, so that lines are numbered.
-    pub is_indexed: bool,
-}
-
-impl Item {
-    /// Whether it comes from the output.
-    pub fn is_of_output(&self) -> bool {
-        of_output(&self.value)
-    }
 }
 
 /// The rubric's own wording.
@@ -244,11 +218,6 @@ fn show_both(rubric: &mut Rubric) -> Result<Vec<Option<Side>>, RubricError> {
     let (show, sides) = shown.into_iter().unzip();
     rubric.show = show;
     Ok(sides)
-}
-
-/// Whether a value comes from the output.
-fn of_output(value: &Template) -> bool {
-    value.reads().iter().any(|name| name == "output" || name.starts_with("output."))
 }
 
 fn items(rubric: &Rubric, sides: &[Option<Side>]) -> Result<Vec<Item>, RubricError> {

@@ -4,7 +4,7 @@ use karat_text::template::{Context, TemplateError};
 use karat_types::{KeyBuilder, ShowAs};
 use serde_json::Value;
 
-use super::setup::Item;
+use super::item::Item;
 
 /// A shown value, ready to be written or cut.
 #[derive(Debug, Clone, PartialEq)]

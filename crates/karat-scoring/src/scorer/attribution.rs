@@ -13,7 +13,7 @@ use serde_json::Value;
 use unicode_normalization::UnicodeNormalization;
 
 use super::citation::Need;
-use super::registry::{Given, Metric, Needs, Options};
+use super::metric::{Given, Metric, Needs, Options};
 use super::text::test;
 
 /// Options of `attribution`.

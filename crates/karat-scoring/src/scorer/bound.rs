@@ -8,7 +8,8 @@ use karat_text::template::{Context, Template};
 use karat_types::{Request, Score, ScorerSpec};
 use serde_json::{Map, Value};
 
-use super::registry::{Given, Metric, Needs, Registered};
+use super::metric::{Given, Metric, Needs};
+use super::registry::Registered;
 use super::{CellView, Scorer, outside};
 
 /// A metric that can score cells.

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::registry::{Given, Metric, Needs, Options};
+use super::metric::{Given, Metric, Needs, Options};
 use super::text::{test, text};
 
 /// What two citations have in common.

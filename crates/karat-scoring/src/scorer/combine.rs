@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::registry::{Given, Metric, Needs, Options};
+use super::metric::{Given, Metric, Needs, Options};
 
 /// Options of `combine`.
 #[derive(Deserialize, JsonSchema)]

@@ -38,6 +38,7 @@ mod bound;
 mod checklist;
 mod citation;
 mod combine;
+mod metric;
 mod numeric;
 mod outside;
 mod registry;

@@ -4,7 +4,7 @@ use karat_types::Score;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::registry::{Given, Metric, Needs, Options};
+use super::metric::{Given, Metric, Needs, Options};
 use super::text::text;
 use crate::metrics::numeric::{Comparison, DecimalMark, Pick, Target, Tolerance};
 

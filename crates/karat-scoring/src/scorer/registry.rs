@@ -1,53 +1,12 @@
-//! The list of metrics. A new one is a struct of options, a [`Metric`] and a line here.
+//! The list of metrics. A new one is a struct of options, a [`Metric`](super::metric::Metric) and a line here.
 
-use karat_types::{Better, Request, Score};
-use schemars::JsonSchema;
-use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
+use karat_types::Better;
+use serde_json::Value;
 
+use super::metric::{Make, Needs, Options};
 use super::{
-    CellView, MetricEntry, attribution, checklist, citation, combine, numeric, outside, retrieval, summary, system,
-    text, value,
+    MetricEntry, attribution, checklist, citation, combine, numeric, outside, retrieval, summary, system, text, value,
 };
-
-/// A metric with its options read.
-pub(super) trait Metric: Send + Sync {
-    /// The score of what was found; of a metric with several figures the one that stands for all.
-    fn score(&self, given: &Given<'_>) -> Score;
-
-    /// One score a figure, in the order of the registered dimensions.
-    fn scores(&self, given: &Given<'_>) -> Vec<Score> {
-        vec![self.score(given)]
-    }
-
-    /// What somebody outside is asked, where the metric is not computed here.
-    fn ask(&self, _: &Given<'_>) -> Option<Request> {
-        None
-    }
-}
-
-/// What a metric works on.
-pub(super) struct Given<'a> {
-    /// What lies at the output path.
-    pub output: &'a Value,
-    /// What it is compared with; null where there is none and none is needed.
-    pub reference: &'a Value,
-    pub cell: &'a CellView<'a>,
-}
-
-/// What of a cell a metric needs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Needs {
-    /// The output, and something to compare it with.
-    Reference,
-    /// The output; a reference where there is one.
-    Output,
-    /// Neither.
-    Nothing,
-}
-
-/// Makes a metric from its options and, where the suite gives one, the literal it compares with.
-pub(super) type Make = fn(Map<String, Value>, Option<&Value>) -> Result<Box<dyn Metric>, String>;
 
 /// A line of the list.
 pub(super) struct Registered {
@@ -137,23 +96,6 @@ impl Registered {
 
     const fn volatile(self) -> Self {
         Self { volatile: true, ..self }
-    }
-}
-
-/// The options of a metric: one struct, from which `with`'s schema comes.
-pub(super) trait Options: DeserializeOwned + JsonSchema {
-    /// What of a cell the metric needs.
-    const NEEDS: Needs;
-
-    /// The metric with these options.
-    fn metric(self, literal: Option<&Value>) -> Result<Box<dyn Metric>, String>;
-
-    /// Reads the options. A null stands for an option that is not given.
-    fn make(with: Map<String, Value>, literal: Option<&Value>) -> Result<Box<dyn Metric>, String> {
-        let given = with.into_iter().filter(|(_, value)| !value.is_null()).collect();
-        let options: Self = serde_json::from_value(Value::Object(given))
-            .map_err(|error| format!("its options cannot be read: {error}"))?;
-        options.metric(literal)
     }
 }
 

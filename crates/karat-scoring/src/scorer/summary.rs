@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::registry::{Given, Metric, Needs, Options};
+use super::metric::{Given, Metric, Needs, Options};
 use crate::summary::{BROKEN_CANDIDATE, DIMENSIONS, Fidelity, MISSING_CANDIDATE, MomentOverlap, Summary, Weights};
 
 /// The dimensions and the overall.

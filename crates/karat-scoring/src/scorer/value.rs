@@ -8,7 +8,7 @@ use karat_types::Score;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::registry::{Given, Metric, Needs, Options};
+use super::metric::{Given, Metric, Needs, Options};
 use super::text::{Part, test, text};
 use crate::metrics::json;
 use crate::metrics::set_f1::SetMatcher;

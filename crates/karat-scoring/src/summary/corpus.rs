@@ -6,7 +6,6 @@ use karat_types::Moment;
 use serde::{Deserialize, Serialize};
 
 use super::fidelity::{Fidelity, SessionScore};
-use super::gates::Gates;
 use super::{DIMENSIONS, ReferenceSession, Summary};
 
 /// Why every dimension of a session without a candidate is 0.
@@ -74,13 +73,6 @@ impl CorpusReport {
             sessions,
             gates_failed: Vec::new(),
         }
-    }
-
-    /// The same with the gates that it does not pass.
-    #[must_use]
-    pub fn held_to(mut self, gates: &Gates) -> Self {
-        self.gates_failed = gates.failed(&self);
-        self
     }
 }
 

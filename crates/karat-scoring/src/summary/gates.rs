@@ -71,3 +71,12 @@ impl Gates {
         overall.into_iter().chain(DIMENSIONS.iter().filter_map(of_dimension))
     }
 }
+
+impl CorpusReport {
+    /// The same with the gates that it does not pass.
+    #[must_use]
+    pub fn held_to(mut self, gates: &Gates) -> Self {
+        self.gates_failed = gates.failed(&self);
+        self
+    }
+}

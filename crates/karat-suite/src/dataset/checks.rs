@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::Discretion;
 use super::fetch::Rule;
-use super::rows::plain;
+use super::scalar::plain;
 use crate::diagnostics::Problems;
 use crate::node::Place;
 

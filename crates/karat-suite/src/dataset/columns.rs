@@ -8,10 +8,11 @@ use rustc_hash::FxHashMap;
 use serde_json::Value;
 
 use super::DatasetError;
-use super::fetch::Maker;
+use super::maker::Maker;
 use super::prior::Prior;
+use super::raw::RowPlace;
 use super::resolve::Resolving;
-use super::source::RowPlace;
+use super::scalar::plain;
 use crate::diagnostics::{Diagnostic, Severity};
 use crate::files::Files;
 use crate::jsonl;
@@ -148,7 +149,7 @@ impl Column {
         row: &Value,
         at: &RowPlace,
     ) -> Result<Value, DatasetError> {
-        let wanted = on.first(row).map(super::rows::plain);
+        let wanted = on.first(row).map(plain);
         match wanted.as_ref().and_then(|wanted| index.get(wanted)) {
             Some(found) => Ok(found.clone()),
             None if self.may_be_empty => Ok(Value::Null),

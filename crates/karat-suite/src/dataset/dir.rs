@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::DatasetError;
+use super::raw::{RawRow, RowPlace};
 use super::readers::{ReadError, Reader, Rules};
-use super::source::{RawRow, RowPlace};
 use crate::diagnostics::{Diagnostic, Severity};
 use crate::files::{Files, join};
 use crate::jsonl;

@@ -11,7 +11,7 @@ use karat_types::Key;
 use rustc_hash::FxHashSet;
 use serde_json::Value;
 
-use super::rows::plain;
+use super::scalar::plain;
 
 /// What is drawn.
 #[derive(Debug, Clone)]

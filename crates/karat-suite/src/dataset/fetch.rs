@@ -1,24 +1,16 @@
-//! Files that a column wants and that are not there yet: how they are made.
+//! Files that a column wants and that are not there yet.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use karat_text::gaps::GapTemplate;
-use karat_text::template::{Context, Expression, Template};
-use karat_types::{CommandRequest, HttpRequest, Protocol, Request};
+use karat_text::template::{Context, Expression};
+use karat_types::Request;
 use serde_json::Value;
 
 use super::columns::{self, ColumnKind};
+use super::raw::RowPlace;
 use super::rows::{Kept, Rows};
-use super::source::RowPlace;
 use super::{Dataset, DatasetError};
-
-/// How a column's absent files are made.
-#[derive(Debug, Clone)]
-pub(crate) enum Maker {
-    Command { run: Vec<Template>, folder: String },
-    Http { method: String, url: GapTemplate, headers: Vec<(String, GapTemplate)> },
-}
 
 /// A check that no row may meet: what is fetched is held against it before it is kept.
 pub(crate) struct Rule {
@@ -39,28 +31,6 @@ pub struct Fetch {
     pub request: Result<Request, String>,
     row: Value,
     at: Arc<RowPlace>,
-}
-
-impl Maker {
-    fn request(&self, context: &Context) -> Result<Request, String> {
-        let made = match self {
-            Self::Command { run, folder } => {
-                let run = run.iter().map(|word| word.render(context)).collect::<Result<_, _>>();
-                run.map(|run| {
-                    let (input, env, protocol) = (Value::Null, Vec::new(), Protocol::Once);
-                    Request::Command(CommandRequest { run, input, env, protocol, folder: folder.clone() })
-                })
-            }
-            Self::Http { method, url, headers } => {
-                let headers = headers.iter().map(|(name, text)| Ok((name.clone(), text.render(context)?)));
-                headers.collect::<Result<_, _>>().and_then(|headers| {
-                    let url = url.render(context)?;
-                    Ok(Request::Http(HttpRequest { method: method.clone(), url, headers, body: Value::Null }))
-                })
-            }
-        };
-        made.map_err(|error| error.to_string())
-    }
 }
 
 impl Dataset {

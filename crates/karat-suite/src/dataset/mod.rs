@@ -9,12 +9,15 @@ pub(crate) mod dir;
 mod discretion;
 pub(crate) mod draw;
 pub(crate) mod fetch;
+pub(crate) mod maker;
 pub(crate) mod prior;
+pub(crate) mod raw;
 pub(crate) mod readers;
 pub(crate) mod resolve;
 mod roles;
 mod row_schema;
 mod rows;
+pub(crate) mod scalar;
 pub(crate) mod scan;
 pub(crate) mod source;
 
@@ -37,7 +40,7 @@ pub(crate) mod aliases {
     pub(crate) use super::roles::{ID, INPUT, REFERENCE};
 }
 pub(crate) use row_schema::RowSchema;
-pub(crate) use rows::plain;
+pub(crate) use scalar::plain;
 pub(crate) use source::Source;
 
 /// What is said of a bad row whose content must not be shown.

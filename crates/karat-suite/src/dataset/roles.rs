@@ -4,7 +4,7 @@ use karat_text::path::Path;
 use serde_json::Value;
 
 use super::DatasetError;
-use super::source::RowPlace;
+use super::raw::RowPlace;
 
 /// Where a role's value stands.
 #[derive(Debug, Clone)]

@@ -13,7 +13,7 @@ use jsonschema::error::ValidationErrorKind;
 use serde_json::{Map, Number, Value};
 
 use super::DatasetError;
-use super::source::RowPlace;
+use super::raw::RowPlace;
 use crate::nearest::nearest;
 
 /// A compiled row schema.

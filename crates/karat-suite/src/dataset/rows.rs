@@ -12,8 +12,9 @@ use serde_json::{Map, Value};
 use super::columns::Seen;
 use super::draw::Urn;
 use super::prior::{History, Prior};
+use super::raw::{RawRow, RowPlace};
 use super::row_schema::Leniency;
-use super::source::{RawRow, RowPlace};
+use super::scalar::plain;
 use super::{Dataset, DatasetError, Role, Source, date};
 
 /// One pass over a dataset.
@@ -278,14 +279,6 @@ fn cluster(value: &Value, at: &RowPlace) -> Result<Option<String>, DatasetError>
             Err(at.problem("cluster", format!("a cluster must be a text or a number, this is {}", kind(value))))
         }
         named => Ok(Some(plain(named)).filter(|name| !name.trim().is_empty())),
-    }
-}
-
-/// A scalar as text, without the quotes of JSON.
-pub(crate) fn plain(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
     }
 }
 

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::Decoder;
 use crate::dataset::columns::{Column, ColumnKind};
-use crate::dataset::fetch::Maker;
+use crate::dataset::maker::Maker;
 use crate::dataset::prior::{Prior, Window};
 use crate::dataset::resolve::{RESOLVERS, Resolving, Shelf};
 use crate::dataset::{Roles, plain};

@@ -104,7 +104,7 @@ pub(super) fn finish(edge: &Edge<'_>, end: &RunEnd, output: &OutputArgs, json: b
     let (summary, files) = match written(edge, end, output, json) {
         // A run that was stopped before its first cell has no report, and that it was stopped is what counts.
         Err(failure) if end.status != RunStatus::Finished => {
-            failure.print(edge.printer);
+            edge.printer.failure(&failure);
             (Exit::Pass, Vec::new())
         }
         written => written?,

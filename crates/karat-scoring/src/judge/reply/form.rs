@@ -3,7 +3,7 @@
 use karat_types::{DiagnosticSpec, Dimension, FieldType, OverallMethod, ReplyShape, Rubric, Scale};
 use serde_json::{Map, Value, json};
 
-use crate::judge::prompt::placeholder;
+use crate::judge::scale::placeholder;
 
 /// The reply's form as JSON with placeholders.
 pub fn form(rubric: &Rubric) -> String {

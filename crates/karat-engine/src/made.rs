@@ -1,0 +1,46 @@
+//! What becomes of a step.
+
+use std::sync::Arc;
+
+use karat_types::{CellError, Moment, Money, StepRecord};
+
+use crate::calls::Tally;
+use crate::flights::Landing;
+
+/// A step's output, or why there is none; shared by the cells that need it.
+pub(crate) type StepResult = Result<Arc<Made>, Arc<Unmade>>;
+
+/// An output and where it came from.
+pub(crate) struct Made {
+    pub step: StepRecord,
+    pub origin: Origin,
+}
+
+/// An output on its way into its cell.
+pub(crate) struct Output {
+    pub made: Arc<Made>,
+    /// What was paid now, for this step and those before it.
+    pub paid: Money,
+    /// Kept until the step is on disk, so that nobody makes it again meanwhile.
+    pub landing: Option<Landing<StepResult>>,
+}
+
+/// Where an output came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// From an earlier run, that began at this moment.
+    Reused(Moment),
+    /// Made now, and on disk under its key.
+    Saved,
+    /// Made now, needed by this cell only, so that its step is recorded together with the cell.
+    Unsaved,
+    /// Found, not made.
+    Recorded,
+}
+
+/// Why a step has no output.
+#[derive(Debug, Clone)]
+pub(crate) enum Unmade {
+    Failed(CellError, Box<Tally>),
+    Skipped(String),
+}
