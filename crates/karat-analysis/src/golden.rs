@@ -2,17 +2,21 @@
 
 use std::collections::BTreeMap;
 
+use karat_types::Key;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Number, Value};
 
 use crate::canary::{self, Canary};
-use crate::history::{Judged, JudgedCell};
+use crate::history::{Judged, JudgedCell, OUTPUT};
 
 /// Version of the format.
 pub const GOLDEN_SCHEMA: &str = "karat.golden/1";
 
 /// Differences below this are rounding: composites have a few decimals, and 4.2 − 3.7 is a little more than 0.5.
 const ROUNDING: f64 = 1e-9;
+
+/// Changed documents that a warning names.
+const NAMED: usize = 5;
 
 /// A pinned sample. A file without `schema` and `sample`, as older tools wrote it, is read by its `card_date`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -46,6 +50,9 @@ pub struct Golden {
     /// The judge's words.
     #[serde(default)]
     pub notes: String,
+    /// Digests of what was judged, by name; none in what older tools wrote.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub baseline_content: BTreeMap<String, Key>,
 }
 
 fn schema() -> String {
@@ -53,7 +60,7 @@ fn schema() -> String {
 }
 
 impl Golden {
-    /// Pins rows of one sample: means over trials, where there are several. `None` without a row.
+    /// Pins rows of one sample, without its content: means over trials, where there are several. `None` without a row.
     pub fn of(rows: &[&Judged], ran_at: String) -> Option<Self> {
         let first = rows.first()?;
         let composites: Vec<f64> = rows.iter().map(|row| row.composite).collect();
@@ -73,6 +80,7 @@ impl Golden {
             baseline_prompt_version: first.prompt_version.clone(),
             baseline_ran_at: ran_at,
             notes: first.notes.clone(),
+            baseline_content: BTreeMap::new(),
         })
     }
 
@@ -134,6 +142,9 @@ pub struct GoldenCard {
     pub regression: bool,
     /// Whether the grades were given now, and not taken over from an earlier run.
     pub fresh: bool,
+    /// What was judged is not what is pinned: the parts that changed since.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changed: Vec<String>,
     /// Why nothing can be said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
@@ -166,9 +177,22 @@ fn counted<'a>(pinned: &Golden, cells: &'a [JudgedCell]) -> Vec<&'a Judged> {
     own.collect()
 }
 
+/// Parts of what was judged that are not as they were pinned. An output that a model makes is another one each time.
+fn changed(pinned: &Golden, cells: &[JudgedCell], is_frozen: bool) -> Vec<String> {
+    let mut own = cells.iter().filter(|cell| cell.grade().is_some_and(|grade| grade.sample == pinned.sample));
+    let Some(now) = own.next().map(|cell| &cell.content) else { return Vec::new() };
+    let differs = |(name, digest): &(&String, &Key)| now.get(*name).is_some_and(|now| now != *digest);
+    let counts = |(name, _): &(&String, &Key)| is_frozen || *name != OUTPUT;
+    pinned.baseline_content.iter().filter(counts).filter(differs).map(|(name, _)| name.clone()).collect()
+}
+
 /// Whether the judge of frozen documents moved since they were pinned, out of the cells that were judged since `started_at`.
 /// `None` without any.
-pub fn canary(golden: &[Golden], cells: &[JudgedCell], started_at: karat_types::Moment) -> Option<Canary> {
+fn canary<'a>(
+    golden: impl Iterator<Item = &'a Golden>,
+    cells: &[JudgedCell],
+    started_at: karat_types::Moment,
+) -> Option<Canary> {
     let mut pairs: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
     for pinned in golden {
         let fresh: Vec<&Judged> = counted(pinned, cells).into_iter().filter(|row| row.made_at >= started_at).collect();
@@ -183,13 +207,14 @@ pub fn canary(golden: &[Golden], cells: &[JudgedCell], started_at: karat_types::
 }
 
 /// Holds the cells of a run that began at `started_at` against a golden set. `missing` says of pinned samples why they could
-/// not be judged.
+/// not be judged. Documents that no model makes are frozen: of those that are still the pinned ones, a shift is the judge's.
 pub fn held_against(
     golden: &[Golden],
     cells: &[JudgedCell],
     started_at: karat_types::Moment,
     missing: &BTreeMap<String, String>,
     max_drop: f64,
+    is_frozen: bool,
 ) -> GoldenVerdict {
     let card = |pinned: &Golden| {
         let counted = counted(pinned, cells);
@@ -204,18 +229,36 @@ pub fn held_against(
             delta: delta.map(|delta| (delta * 1e6).round() / 1e6),
             regression: delta.is_some_and(|delta| -delta > max_drop + ROUNDING),
             fresh: counted.iter().all(|row| row.made_at >= started_at),
+            changed: changed(pinned, cells, is_frozen),
             problem: composite.is_none().then(|| missing.get(&pinned.sample).cloned().unwrap_or_else(unscored)),
         }
     };
     let cards: Vec<GoldenCard> = golden.iter().map(card).collect();
+    let same = golden.iter().zip(&cards).filter(|(_, card)| card.changed.is_empty()).map(|(pinned, _)| pinned);
     GoldenVerdict {
         regressions: cards.iter().filter(|card| card.regression).count(),
         problems: cards.iter().filter(|card| card.problem.is_some()).count(),
-        warnings: differences(golden, cells),
+        warnings: differences(golden, cells).into_iter().chain(said_of_changes(&cards)).collect(),
         max_drop,
+        canary: if is_frozen { canary(same, cells, started_at) } else { None },
         cards,
-        canary: None,
     }
+}
+
+/// What a reader must know where the documents did not stand still.
+fn said_of_changes(cards: &[GoldenCard]) -> Option<String> {
+    let changed: Vec<&GoldenCard> = cards.iter().filter(|card| !card.changed.is_empty()).collect();
+    let named: Vec<&str> = changed.iter().take(NAMED).map(|card| card.sample.as_str()).collect();
+    let named = named.join(", ");
+    let more = if changed.len() > NAMED { ", …" } else { "" };
+    (!changed.is_empty()).then(|| {
+        format!(
+            "documents are not the pinned ones: {} of {} changed since ({named}{more}). Their grades say nothing of the judge; \
+             `karat golden pin` pins anew",
+            changed.len(),
+            cards.len()
+        )
+    })
 }
 
 /// Judges and prompt versions that are not the pinned ones.
@@ -272,10 +315,6 @@ mod tests {
         }
     }
 
-    fn alone(row: Judged) -> JudgedCell {
-        JudgedCell { rows: vec![row], together: None }
-    }
-
     fn pinned(composite: f64) -> Golden {
         Golden::of(&[&row("2026-03-18", "stub-v1", composite)], "2026-05-14T02:51:27Z".to_owned()).unwrap()
     }
@@ -305,17 +344,18 @@ mod tests {
         let check = |now: f64, max_drop: f64| {
             held_against(
                 &[pinned(4.2)],
-                &[alone(row("2026-03-18", "stub-v1", now))],
+                &[JudgedCell::of(row("2026-03-18", "stub-v1", now))],
                 Moment(10),
                 &BTreeMap::new(),
                 max_drop,
+                true,
             )
         };
         assert_eq!((check(3.7, 0.5).regressions, check(3.69, 0.5).regressions, check(4.9, 0.5).regressions), (0, 1, 0));
         let found = check(3.7, 0.5);
         assert_eq!((found.cards[0].delta, found.cards[0].fresh), (Some(-0.5), true));
         let missing = BTreeMap::from([("2026-03-18".to_owned(), "no such card".to_owned())]);
-        let none = held_against(&[pinned(4.2)], &[], Moment(10), &missing, 0.5);
+        let none = held_against(&[pinned(4.2)], &[], Moment(10), &missing, 0.5, true);
         assert_eq!((none.problems, none.cards[0].problem.as_deref()), (1, Some("no such card")));
     }
 
@@ -323,15 +363,46 @@ mod tests {
     #[test]
     fn another_judge_is_said() {
         let other = || row("2026-03-18", "other", 1.0);
-        let found = held_against(&[pinned(4.2)], &[alone(other())], Moment(11), &BTreeMap::new(), 0.5);
+        let found = held_against(&[pinned(4.2)], &[JudgedCell::of(other())], Moment(11), &BTreeMap::new(), 0.5, true);
         assert!(found.warnings[0].contains("stub-v1") && found.warnings[0].contains("other"), "{:?}", found.warnings);
         assert!(!found.cards[0].fresh);
         let rows = vec![other(), row("2026-03-18", "stub-v1", 4.2)];
-        let both = [JudgedCell { rows, together: Some(row("2026-03-18", "other + stub-v1", 2.6)) }];
-        let found = held_against(&[pinned(4.2)], &both, Moment(10), &BTreeMap::new(), 0.5);
+        let both =
+            [JudgedCell { rows, together: Some(row("2026-03-18", "other + stub-v1", 2.6)), content: BTreeMap::new() }];
+        let found = held_against(&[pinned(4.2)], &both, Moment(10), &BTreeMap::new(), 0.5, true);
         assert_eq!((found.regressions, found.warnings.len()), (0, 0));
         let pinned_both = Golden { baseline_judge: Some("other + stub-v1".to_owned()), ..pinned(4.2) };
-        let found = held_against(&[pinned_both], &both, Moment(10), &BTreeMap::new(), 0.5);
+        let found = held_against(&[pinned_both], &both, Moment(10), &BTreeMap::new(), 0.5, true);
         assert_eq!((found.cards[0].composite, found.warnings.len()), (Some(2.6), 0));
+    }
+
+    /// BR-12, BY-08: documents that changed since they were pinned are said to, and the judge is not blamed for them.
+    #[test]
+    fn changed_documents_are_no_moved_judge() {
+        let content = |text: &str| BTreeMap::from([(OUTPUT.to_owned(), Key::of("test", text.as_bytes()))]);
+        let sample = |day: usize| format!("2026-03-{day:02}");
+        let pin = |day| Golden {
+            baseline_content: content("old"),
+            ..Golden::of(&[&row(&sample(day), "stub-v1", 4.0)], String::new()).unwrap()
+        };
+        let golden: Vec<Golden> = (1..=15).map(pin).collect();
+        let check = |changed: std::ops::RangeInclusive<usize>, is_frozen: bool| {
+            let cell = |day| JudgedCell {
+                content: content(if changed.contains(&day) { "new" } else { "old" }),
+                ..JudgedCell::of(row(&sample(day), "stub-v1", 2.0))
+            };
+            let cells: Vec<JudgedCell> = (1..=15).map(cell).collect();
+            held_against(&golden, &cells, Moment(10), &BTreeMap::new(), 0.5, is_frozen)
+        };
+        let all = check(1..=15, true);
+        assert_eq!(
+            (&all.canary, all.regressions, all.cards[0].changed.as_slice()),
+            (&None, 15, &[OUTPUT.to_owned()][..])
+        );
+        assert!(all.warnings[0].contains("not the pinned ones: 15 of 15"), "{:?}", all.warnings);
+        let moved = check(1..=3, true).canary.unwrap();
+        assert_eq!((moved.ruler, moved.shifts[0].change.n()), (canary::Ruler::Moved, 12));
+        let made = check(1..=15, false);
+        assert_eq!((made.canary, made.warnings.len()), (None, 0), "a model makes another output each time");
     }
 }

@@ -10,12 +10,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-use karat_types::{CellRow, CellStatus, Moment, PlanHeader, RunRows, Score, ScorerKind};
+use karat_types::{CellRow, CellStatus, Key, Moment, PlanHeader, RunRows, Score, ScorerKind};
 
 use crate::AnalysisError;
 use crate::consensus::CellScores;
 use crate::groups::system_id;
 use crate::pass::primary;
+
+/// Name of the output among what was judged.
+pub(crate) const OUTPUT: &str = "output";
 
 /// One scorer's grades of one sample: of one judge, where judges grade.
 #[derive(Debug, Clone, PartialEq)]
@@ -57,9 +60,16 @@ pub struct JudgedCell {
     pub rows: Vec<Judged>,
     /// What several judges are together.
     pub together: Option<Judged>,
+    /// Digests of what was judged, by name: [`OUTPUT`], and what of the row was read, by role or column.
+    pub content: BTreeMap<String, Key>,
 }
 
 impl JudgedCell {
+    /// A cell with one grade.
+    pub fn of(row: Judged) -> Self {
+        Self { rows: vec![row], together: None, content: BTreeMap::new() }
+    }
+
     /// The one grade of the cell; `None` where it has no row.
     pub fn grade(&self) -> Option<&Judged> {
         self.together.as_ref().or(self.rows.first())
@@ -180,7 +190,7 @@ fn of_cell(plan: &PlanHeader, run: &str, started_at: Moment, graded: &Graded, ro
     };
     if !graded.by_judges {
         let own = base(of_scores(&row.cell.scores)?);
-        return Some(JudgedCell { rows: vec![own], together: None });
+        return Some(JudgedCell { content: content(row), ..JudgedCell::of(own) });
     }
     let own = row.judgments.iter().filter(|judgment| usize::from(judgment.scorer) == graded.scorer);
     let mut rows: Vec<(u16, Judged)> = own
@@ -203,7 +213,14 @@ fn of_cell(plan: &PlanHeader, run: &str, started_at: Moment, graded: &Graded, ro
     let scores = (rows.len() > 1).then(|| CellScores::of(plan, row));
     let together = scores.and_then(|scores| figures(&|wanted| scores.number(wanted)));
     let together = together.map(|figures| united(base(figures), &rows));
-    (!rows.is_empty()).then_some(JudgedCell { rows, together })
+    (!rows.is_empty()).then(|| JudgedCell { rows, together, content: content(row) })
+}
+
+/// What of a cell was judged.
+fn content(row: &CellRow<'_>) -> BTreeMap<String, Key> {
+    let read = row.sample.reads.iter().map(|(name, digest)| (name.clone(), *digest));
+    // A column may have this name, too: the output is what counts.
+    read.chain([(OUTPUT.to_owned(), row.cell.output_hash)]).collect()
 }
 
 /// The name of judges that are one grade, whatever their order: `a + b`.
@@ -412,18 +429,14 @@ mod tests {
         }
     }
 
-    fn alone(row: Judged) -> JudgedCell {
-        JudgedCell { rows: vec![row], together: None }
-    }
-
     /// BR-08, BR-17: judging again replaces the row of that judge and prompt version, and no other.
     #[test]
     fn the_latest_row_of_a_judge_stands() {
         let mut history = History::default();
         for row in [row("2026-03-01", "a", 2, 4.0), row("2026-03-01", "a", 1, 1.0), row("2026-03-01", "b", 1, 3.0)] {
-            history.add(alone(row));
+            history.add(JudgedCell::of(row));
         }
-        history.add(alone(Judged { prompt_version: Some("v2".to_owned()), ..row("2026-03-01", "a", 1, 2.0) }));
+        history.add(JudgedCell::of(Judged { prompt_version: Some("v2".to_owned()), ..row("2026-03-01", "a", 1, 2.0) }));
         let composites: Vec<f64> = history.rows().map(|row| row.composite).collect();
         assert_eq!(composites, [4.0, 2.0, 3.0]);
         // BR-13: of a date, the latest row counts, whoever judged.
@@ -436,7 +449,7 @@ mod tests {
     fn judges_of_one_run_are_one_grade() {
         let rows = vec![row("2026-03-01", "b", 1, 2.0), row("2026-03-01", "a", 1, 4.0)];
         let together = Some(united(row("2026-03-01", "", 1, 3.0), &rows));
-        let cell = JudgedCell { rows, together };
+        let cell = JudgedCell { rows, together, content: BTreeMap::new() };
         let day = |cells: &[JudgedCell]| {
             let mut history = History::default();
             cells.iter().for_each(|cell| history.add(cell.clone()));
@@ -445,7 +458,7 @@ mod tests {
             (day.value(), day.judges.into_iter().collect::<Vec<_>>())
         };
         assert_eq!(day(std::slice::from_ref(&cell)), (3.0, vec!["a-v1 + b-v1".to_owned()]));
-        let again = alone(row("2026-03-01", "a", 2, 5.0));
+        let again = JudgedCell::of(row("2026-03-01", "a", 2, 5.0));
         assert_eq!(day(&[cell.clone(), again]), (5.0, vec!["a-v1".to_owned()]));
         let choice = Choice { judge: Some("a".to_owned()), ..Choice::default() };
         assert_eq!(day(&[cell.clone().chosen(&choice).unwrap()]), (4.0, vec!["a-v1".to_owned()]));

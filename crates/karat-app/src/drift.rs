@@ -333,7 +333,9 @@ fn stands(drifted: &mut Drifted, days: &[Day], at: String, raised: &Raised) {
     let now = series(days, &raised.as_of);
     let is_known = |day: &&(String, f64)| !raised.series.contains(day);
     drifted.late = now.iter().filter(is_known).map(|(date, _)| date.clone()).collect();
-    let differs = |alert: &&DriftDay| !drifted.drift.alerts.contains(alert);
+    let figures = |alert: &DriftDay| (alert.short_median, alert.long_median, alert.z);
+    let says_so = |day: &DriftDay, alert: &DriftDay| day.day == alert.day && figures(day) == figures(alert);
+    let differs = |alert: &&DriftDay| !drifted.drift.alerts.iter().any(|now| says_so(now, alert));
     drifted.moved = raised.alerts.iter().filter(differs).map(|alert| alert.day.clone()).collect();
     drifted.drift.status = DriftStatus::Alert;
     drifted.drift.alerts.clone_from(&raised.alerts);

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use karat_analysis::golden::{Golden, GoldenVerdict, canary, held_against};
+use karat_analysis::golden::{Golden, GoldenVerdict, held_against};
 use karat_analysis::{Choice, Judged, JudgedCell, Pinned, PinnedRun, judged, primary};
 use karat_suite::{Files, Plan};
 use karat_types::{CellStatus, Exit, PlanHeader, RunRows};
@@ -193,10 +193,8 @@ impl App {
             missing.insert(pinned.sample.clone(), "the dataset has no such sample".to_owned());
         }
         let started_at = stored.header().started_at;
-        let mut verdict = held_against(&golden, &cells, started_at, &missing, asked.max_drop);
-        if whole.header.systems.iter().all(|system| system.model.is_none()) {
-            verdict.canary = canary(&golden, &cells, started_at);
-        }
+        let is_frozen = whole.header.systems.iter().all(|system| system.model.is_none());
+        let verdict = held_against(&golden, &cells, started_at, &missing, asked.max_drop, is_frozen);
         let problems = if verdict.problems > 0 { Exit::HarnessError } else { Exit::Pass };
         let regressions = if verdict.regressions > 0 { Exit::GateFailed } else { Exit::Pass };
         let exit = end.exit().worst(problems).worst(regressions);
@@ -303,9 +301,10 @@ fn one_system<'a>(rows: impl Iterator<Item = &'a Judged>) -> Result<(), AppError
 /// The latest grade of a sample, with those of the other trials of its run.
 fn latest(cells: &[&JudgedCell]) -> Option<Golden> {
     let newest = cells.iter().map(|cell| cell.made_at()).max()?;
-    let trials = cells.iter().filter(|cell| cell.made_at() == newest);
-    let trials: Vec<&Judged> = trials.filter_map(|cell| cell.grade()).collect();
-    Golden::of(&trials, crate::rfc3339(newest))
+    let newest_cells: Vec<&&JudgedCell> = cells.iter().filter(|cell| cell.made_at() == newest).collect();
+    let trials: Vec<&Judged> = newest_cells.iter().filter_map(|cell| cell.grade()).collect();
+    let content = newest_cells.first().map(|cell| cell.content.clone()).unwrap_or_default();
+    Some(Golden { baseline_content: content, ..Golden::of(&trials, crate::rfc3339(newest))? })
 }
 
 /// The golden files of a folder by name; none where there is no folder.

@@ -73,7 +73,8 @@ fn line(card: &GoldenCard) -> Option<String> {
     match (&card.problem, card.composite, card.delta) {
         (Some(problem), ..) => Some(format!("PROBLEM    {sample}: {}", brief(problem, WIDTH))),
         (None, Some(now), Some(delta)) if card.regression => {
-            Some(format!("REGRESSION {sample}: {:.2} → {now:.2} ({delta:+.2})", card.baseline))
+            let cause = if card.changed.is_empty() { "" } else { "; its document is not the pinned one" };
+            Some(format!("REGRESSION {sample}: {:.2} → {now:.2} ({delta:+.2}){cause}", card.baseline))
         }
         _ => None,
     }
