@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 use karat_stats::interval::Level;
-use karat_types::{CellRow, CellStatus, JudgmentRow, Key, Label, Moment, PlanHeader, RunHeader, RunRows, ScorerKind};
+use karat_types::{
+    CellRow, CellStatus, JudgmentRow, Key, Label, ModelSpec, Moment, PlanHeader, RunHeader, RunRows, ScorerKind,
+};
 use serde::Serialize;
 
 use crate::AnalysisError;
@@ -20,13 +22,20 @@ pub struct Options {
     pub scorer: Option<String>,
     /// Names of the raters that are compared; all without any.
     pub between: Vec<String>,
+    /// Ids of judges whose model is part of their name, because another run has another one behind it.
+    pub by_model: BTreeSet<String>,
     /// Confidence level of all intervals.
     pub level: Level,
 }
 
+/// The name of a judge among raters.
+fn name_of(judge: &ModelSpec, by_model: &BTreeSet<String>) -> String {
+    if by_model.contains(&judge.id) { format!("{} ({})", judge.id, judge.model) } else { judge.id.clone() }
+}
+
 impl Default for Options {
     fn default() -> Self {
-        Self { scorer: None, between: Vec::new(), level: Level::P95 }
+        Self { scorer: None, between: Vec::new(), by_model: BTreeSet::new(), level: Level::P95 }
     }
 }
 
@@ -105,13 +114,14 @@ pub struct Beside {
 ///
 /// # Errors
 /// Rows that cannot be read.
-pub fn beside(first: &dyn RunRows, other: &dyn RunRows) -> Result<Beside, AnalysisError> {
+pub fn beside(first: &dyn RunRows, other: &dyn RunRows, by_model: &BTreeSet<String>) -> Result<Beside, AnalysisError> {
     let known = rated(first)?;
     let (judges, header) = (&first.header().plan.judges, other.header());
     let plan = &header.plan;
-    let name = |id: &str| match judges.iter().any(|judge| judge.id == id) {
-        true => format!("{id} in {}", header.id),
-        false => id.to_owned(),
+    let name = |judge: &ModelSpec| {
+        let name = name_of(judge, by_model);
+        let is_first = judges.iter().any(|first| name_of(first, by_model) == name);
+        if is_first { format!("{name} in {}", header.id) } else { name }
     };
     let mut beside = Beside::default();
     let read = other.for_each(&mut |row| {
@@ -131,7 +141,7 @@ pub fn beside(first: &dyn RunRows, other: &dyn RunRows) -> Result<Beside, Analys
                 sample: row.sample.id.clone(),
                 model: plan.system_model(row.system).map(|model| model.id.clone()),
                 variant: Some(plan.system_variant(row.system).to_owned()),
-                annotator: Some(name(&judge.id)),
+                annotator: Some(name(judge)),
                 output: None,
                 scores: scores.collect(),
             });
@@ -178,6 +188,7 @@ struct Gathering<'a> {
     labels: Labels<'a>,
     used: Vec<bool>,
     raters: Vec<String>,
+    by_model: BTreeSet<String>,
     scorers: Vec<usize>,
     clusters: BTreeMap<String, u32>,
     /// By metric.
@@ -189,7 +200,7 @@ impl<'a> Gathering<'a> {
         let wanted = |id: &str| options.scorer.as_deref().is_none_or(|scorer| scorer == id);
         let judged = plan.scorers.iter().enumerate().filter(|(_, it)| matches!(it.kind, ScorerKind::Rubric(_)));
         let scorers: Vec<usize> = judged.filter(|(_, it)| wanted(&it.id)).map(|(at, _)| at).collect();
-        let mut all: Vec<String> = plan.judges.iter().map(|judge| judge.id.clone()).collect();
+        let mut all: Vec<String> = plan.judges.iter().map(|judge| name_of(judge, &options.by_model)).collect();
         for label in labels {
             let name = rater(label);
             if !all.iter().any(|known| known == name) {
@@ -210,6 +221,7 @@ impl<'a> Gathering<'a> {
             labels: Labels::new(labels),
             used: vec![false; labels.len()],
             raters: all,
+            by_model: options.by_model.clone(),
             scorers,
             clusters: BTreeMap::new(),
             items: BTreeMap::new(),
@@ -232,7 +244,7 @@ impl<'a> Gathering<'a> {
         for judgment in row.judgments.iter().filter(|it| self.scorers.contains(&usize::from(it.scorer))) {
             let Some(judge) = self.plan.judges.get(usize::from(judgment.judge)) else { continue };
             for (metric, score) in &judgment.scores {
-                set(usize::from(*metric), &judge.id, score.number());
+                set(usize::from(*metric), &name_of(judge, &self.by_model), score.number());
             }
         }
         for (at, label) in self.labels.about(self.plan, row) {
@@ -288,10 +300,10 @@ mod tests {
         let first = example();
         let mut other = example();
         other.header.id = "other".to_owned();
-        let taken = beside(&first, &other).unwrap();
+        let taken = beside(&first, &other, &BTreeSet::new()).unwrap();
         assert!(taken.labels.is_empty() && taken.shared > 0, "{taken:?}");
         other.header.started_at = Moment(first.header.started_at.0 + 1);
-        let fresh = beside(&first, &other).unwrap();
+        let fresh = beside(&first, &other, &BTreeSet::new()).unwrap();
         assert_eq!((fresh.shared, fresh.labels.len() as u64), (0, taken.shared));
         assert!(fresh.labels.iter().all(|label| label.annotator.as_ref().unwrap().ends_with(" in other")));
     }

@@ -1,12 +1,12 @@
 //! How far judges, and people, agree on stored runs. Makes no call.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
 use karat_analysis::agree::{Agreed, Options, agree, beside, misfit};
 use karat_store::{Store, StoredRun};
-use karat_types::{Label, PlanHeader, RunRows, RunStatus};
+use karat_types::{Label, ModelSpec, PlanHeader, RunRows, RunStatus};
 use serde_json::json;
 
 use crate::{App, AppError};
@@ -58,12 +58,14 @@ impl App {
         let mut labels =
             asked.labels.as_deref().map_or_else(|| Ok(Vec::new()), |file| labels(Path::new(file), plan))?;
         let mut shared = 0;
+        let by_model = of_several_models(&runs);
         for other in others {
-            let beside = beside(first, other).map_err(|error| AppError::harness(error.to_string()))?;
+            let beside = beside(first, other, &by_model).map_err(|error| AppError::harness(error.to_string()))?;
             labels.extend(beside.labels);
             shared += beside.shared;
         }
-        let options = Options { scorer: asked.scorer.clone(), between: asked.between.clone(), ..Options::default() };
+        let (scorer, between) = (asked.scorer.clone(), asked.between.clone());
+        let options = Options { scorer, between, by_model, ..Options::default() };
         let mut found = agree(first, &labels, &options).map_err(|error| AppError::harness(error.to_string()))?;
         found.shared_judgments = shared;
         found.run = runs.iter().map(|run| run.header().id.as_str()).collect::<Vec<_>>().join(", ");
@@ -110,9 +112,19 @@ fn of_judges(store: &Store, suite: &str) -> Result<Vec<String>, AppError> {
     // The store gives the newest first, and the sort keeps that order among equals.
     runs.sort_by_key(|(rows, ..)| std::cmp::Reverse(*rows));
     let mut known = BTreeSet::new();
-    let mut has_new = |judges: Vec<String>| judges.into_iter().filter(|judge| known.insert(judge.clone())).count() > 0;
-    runs.retain(|(.., header)| has_new(header.plan.judges.iter().map(|judge| judge.id.clone()).collect()));
+    let mut has_new =
+        |judges: Vec<(String, String)>| judges.into_iter().filter(|judge| known.insert(judge.clone())).count() > 0;
+    let judge = |judge: &ModelSpec| (judge.id.clone(), judge.model.clone());
+    runs.retain(|(.., header)| has_new(header.plan.judges.iter().map(judge).collect()));
     Ok(runs.into_iter().map(|(_, id, _)| id).collect())
+}
+
+/// Ids of judges behind which different runs have different models.
+fn of_several_models(runs: &[StoredRun]) -> BTreeSet<String> {
+    let mut models: BTreeMap<&str, &str> = BTreeMap::new();
+    let judges = runs.iter().flat_map(|run| &run.header().plan.judges);
+    let another = judges.filter(|judge| *models.entry(&judge.id).or_insert(&judge.model) != judge.model);
+    another.map(|judge| judge.id.clone()).collect()
 }
 
 /// The labels of a file, each of which can be of a run of this plan.

@@ -576,6 +576,10 @@ mod judges {
             rows.as_array().unwrap().iter().map(|row| row["judge_model"].as_str().unwrap()).collect();
         assert_eq!(models, ["claude-haiku-4-5-20251001", "claude-other"]);
         assert_eq!(log(&place).matches("--- 20").count(), 2, "the third run takes the first one's judgment over");
+        // BR-18: so they are two raters.
+        let found = json(&place.fine(&["agree", "briefing", "--format", "json"]));
+        let names = ["cmd:claude (claude-haiku-4-5-20251001)", "cmd:claude (claude-other)"];
+        assert_eq!((&found["raters"], &found["metrics"][0]["pairs"][0]["judges"]), (&json!(names), &json!(names)));
     }
 
     /// BR-18: two backfills, each by its own judge, are held beside each other on the cards that both saw; and one judge
