@@ -1,7 +1,7 @@
 //! Whether this machine has what a run needs. Nothing secret is shown, and nothing is sent unless that is asked for.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use karat_providers::{Settings, reach, surroundings};
 use serde::Serialize;
@@ -92,13 +92,24 @@ impl App {
 
     fn program_health(&self, program: &str) -> Finding {
         let path = (self.lookup)("PATH").unwrap_or_default();
-        let found = std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file());
-        let (health, says) = match found {
-            Some(file) => (Health::Fine, format!("{} (judge `cmd:{program}`)", file.display())),
-            None => (Health::Absent, format!("not on PATH; only the judge `cmd:{program}` needs it")),
+        let files: Vec<PathBuf> =
+            std::env::split_paths(&path).map(|folder| folder.join(program)).filter(|file| file.is_file()).collect();
+        let (health, says) = match (files.iter().find(|file| may_run(file)), files.first()) {
+            (Some(file), _) => (Health::Fine, format!("{} (judge `cmd:{program}`)", file.display())),
+            (None, Some(file)) => {
+                let file = file.display();
+                (Health::Broken, format!("{file} may not be executed; `chmod +x {file}`, or take it from PATH"))
+            }
+            (None, None) => (Health::Absent, format!("not on PATH; only the judge `cmd:{program}` needs it")),
         };
         Finding { what: format!("program {program}"), health, says }
     }
+}
+
+/// Whether somebody may execute a file.
+fn may_run(file: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    fs::metadata(file).is_ok_and(|facts| facts.permissions().mode() & 0o111 != 0)
 }
 
 /// Whether a file can be made in a folder, or in the nearest one above that exists.

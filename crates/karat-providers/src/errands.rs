@@ -229,7 +229,10 @@ impl Tries for ProgramTries<'_> {
         let Self { providers, program, request, errand } = self;
         let start = Instant::now();
         let (printed, end) = match request.protocol {
-            Protocol::Once => program.run(&providers.settings, input(&request.input), errand.timeout).await,
+            Protocol::Once => {
+                let (printed, end) = program.run(&providers.settings, input(&request.input), errand.timeout).await;
+                (printed, end.map(drop))
+            }
             Protocol::Jsonl => {
                 match providers.lines.ask(program, &request.input, errand.timeout, &providers.settings).await {
                     Ok(line) => (line, Ok(())),

@@ -137,8 +137,8 @@ impl Program {
         failed(format!("program `{}`: it {what}", self.name()))
     }
 
-    /// Runs it to its end. What it printed comes back also when it failed.
-    pub async fn run(&self, settings: &Settings, input: Bytes, timeout: Duration) -> (Bytes, Result<(), Failure>) {
+    /// Runs it to its end. What it printed comes back also when it failed; when it did not, what it complained, too.
+    pub async fn run(&self, settings: &Settings, input: Bytes, timeout: Duration) -> (Bytes, Result<Vec<u8>, Failure>) {
         let mut running = match self.start(settings, Stdio::piped(), Stdio::piped()) {
             Ok(running) => running,
             Err(failure) => return (Bytes::new(), Err(failure)),
@@ -158,7 +158,7 @@ impl Program {
         input: Bytes,
         printed: &mut Vec<u8>,
         settings: &Settings,
-    ) -> Result<(), Failure> {
+    ) -> Result<Vec<u8>, Failure> {
         let (stdin, stdout, stderr) =
             (running.child.stdin.take(), running.child.stdout.take(), running.child.stderr.take());
         let write = async {
@@ -176,7 +176,7 @@ impl Program {
             ));
         }
         let status = running.child.wait().await.map_err(|error| failed(error.to_string()))?;
-        if status.success() { Ok(()) } else { Err(self.ended_badly(status, &complaint)) }
+        if status.success() { Ok(complaint) } else { Err(self.ended_badly(status, &complaint)) }
     }
 
     /// A program that ended with something else than 0.
@@ -185,10 +185,19 @@ impl Program {
             Some(code) => format!("exit status {code}"),
             None => format!("{status}"),
         };
+        Failure { exit: status.code(), ..self.complaining(&format!("ended with {how}"), complaint) }
+    }
+
+    /// A program that ended well and has printed nothing.
+    pub fn silent(&self, complaint: &[u8]) -> Failure {
+        Failure { exit: Some(0), ..self.complaining("ended with exit status 0, printed nothing", complaint) }
+    }
+
+    fn complaining(&self, how: &str, complaint: &[u8]) -> Failure {
         let said = Some(complaint).filter(|said| !said.trim_ascii().is_empty());
         let words = if said.is_some() { "said " } else { "said nothing" };
-        let what = format!("program `{}`: it ended with {how} and {words}", self.name());
-        Failure { exit: status.code(), said: said.map(Bytes::copy_from_slice), ..failed(what) }
+        let what = format!("program `{}`: it {how} and {words}", self.name());
+        Failure { said: said.map(Bytes::copy_from_slice), ..failed(what) }
     }
 }
 

@@ -226,6 +226,10 @@ impl Providers {
         let start = Instant::now();
         let (printed, end) = program.run(&self.settings, input, call.timeout).await;
         let latency_ms = milliseconds(start.elapsed());
+        let end = end.and_then(|complaint| match printed.trim_ascii().is_empty() {
+            true => Err(program.silent(&complaint)),
+            false => Ok(()),
+        });
         let response = self.dispatch.secrets.captured(printed, end.is_ok());
         let code = end.as_ref().map_or_else(|failure| failure.exit, |()| Some(0));
         let ran = Ran { command: self.dispatch.secrets.clean_text(line), code };

@@ -6,10 +6,7 @@ use karat_analysis::CellScores;
 use karat_types::{CellRow, CellStatus, Score};
 
 use crate::report::{RenderError, Report};
-use crate::visible::brief;
-
-/// Characters of an error.
-const MESSAGE: usize = 500;
+use crate::visible::{MESSAGE, brief};
 
 /// Writes the run's cells as CSV (RFC 4180, UTF-8). An empty field under a metric is *not applicable* or *unscored*:
 /// `unscored` names the latter. Texts that a spreadsheet would compute stand behind an apostrophe.

@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use karat_analysis::canary::{Canary, Ruler, Shift};
 use karat_analysis::golden::{GoldenCard, GoldenVerdict};
 
-use crate::visible::brief;
+use crate::visible::{MESSAGE, brief};
 
-/// Characters of an id or a reason on one line.
+/// Characters of an id on one line.
 const WIDTH: usize = 200;
 
 /// The verdict: every regression and every problem, then the sum. Nothing in it can act on a terminal.
@@ -71,7 +71,7 @@ fn ruler(canary: &Canary) -> Vec<String> {
 fn line(card: &GoldenCard) -> Option<String> {
     let sample = brief(&card.sample, WIDTH);
     match (&card.problem, card.composite, card.delta) {
-        (Some(problem), ..) => Some(format!("PROBLEM    {sample}: {}", brief(problem, WIDTH))),
+        (Some(problem), ..) => Some(format!("PROBLEM    {sample}: {}", brief(problem, MESSAGE))),
         (None, Some(now), Some(delta)) if card.regression => {
             let cause = if card.changed.is_empty() { "" } else { "; its document is not the pinned one" };
             Some(format!("REGRESSION {sample}: {:.2} → {now:.2} ({delta:+.2}){cause}", card.baseline))

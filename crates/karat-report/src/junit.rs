@@ -10,10 +10,7 @@ use karat_analysis::{CellScores, Verdict};
 use karat_types::{CellRow, CellStatus, MetricSpec, PlanHeader, Score};
 
 use crate::report::{RenderError, Report};
-use crate::visible::brief;
-
-/// Characters of a message.
-const MESSAGE: usize = 500;
+use crate::visible::{MESSAGE, brief};
 
 /// How a test case ended.
 enum Ending {

@@ -11,7 +11,7 @@ use karat_analysis::Stage;
 use crate::figures::{self, count};
 use crate::provenance;
 use crate::report::Report;
-use crate::visible::brief;
+use crate::visible::{MESSAGE, brief};
 
 /// Most lines that [`render`] makes.
 pub const LINES: usize = 40;
@@ -152,7 +152,7 @@ fn errors(report: Report<'_>) -> Vec<String> {
     let shown = kinds.iter().take(ERRORS).filter_map(|kind| {
         let (example, what) = (kind.examples.first()?, if kind.stage == Stage::Cell { "cell" } else { "judgment" });
         let times = if kind.count == 1 { what.to_owned() } else { format!("{what}s") };
-        let (who, message) = (brief(&example.who, WIDTH / 2), brief(&example.message, 2 * WIDTH));
+        let (who, message) = (brief(&example.who, WIDTH / 2), brief(&example.message, MESSAGE));
         Some(format!("error: {} {times}, {}: {who}: {message}", count(kind.count), brief(&kind.code, WIDTH / 2)))
     });
     let more = kinds.get(ERRORS..).filter(|more| !more.is_empty()).map(|more| {

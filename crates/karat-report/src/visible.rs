@@ -1,5 +1,8 @@
 //! Texts from outside, made harmless for people's eyes and terminals.
 
+/// Characters of an error's message: with what a program said of it, whose 400 characters quoting makes some more of.
+pub(crate) const MESSAGE: usize = 1_000;
+
 /// The text on one line, with every character that acts instead of showing made visible or replaced: control
 /// characters become their pictures, direction overrides and other invisible characters the replacement character.
 pub(crate) fn visible(text: &str) -> String {

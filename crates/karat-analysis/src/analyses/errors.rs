@@ -20,8 +20,11 @@ const EXAMPLES: usize = 3;
 /// Causes told apart within a stage; what comes after them is counted with the last one of its code.
 const CAUSES: usize = 100;
 
-/// Characters kept of a message.
-const MESSAGE: usize = 300;
+/// Characters kept of a message: with what a program said of it, whose 400 characters quoting makes some more of.
+const MESSAGE: usize = 1_000;
+
+/// Characters of a message that tell causes apart.
+const TELLING: usize = 300;
 
 /// Where a failure happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -117,7 +120,7 @@ impl Fold {
 fn cause(message: &str, sample: &str) -> String {
     let message = if sample.is_empty() { message.to_owned() } else { message.replace(sample, "…") };
     let mut cause = String::with_capacity(message.len());
-    for c in excerpt(&message, MESSAGE).chars() {
+    for c in excerpt(&message, TELLING).chars() {
         let digit = c.is_ascii_digit();
         if !(digit && cause.ends_with('0')) {
             cause.push(if digit { '0' } else { c });

@@ -8,7 +8,7 @@ use karat_types::{MetricSpec, NoteKind};
 use super::page::{Column, Inline, Page, columns};
 use crate::figures::{self, count};
 use crate::report::Report;
-use crate::visible::brief;
+use crate::visible::{MESSAGE, brief};
 
 /// Systems shown that left cells out.
 const LEFT_OUT: usize = 20;
@@ -144,7 +144,7 @@ pub(super) fn write_left_out(page: &mut Page, report: Report<'_>) {
         Column::left(Inline::plain("First reason")),
     ];
     let row = |it: &LeftOut| {
-        let reason = Inline::code(&it.sample).and(": ").and_text(brief(&it.reason, 160));
+        let reason = Inline::code(&it.sample).and(": ").and_text(brief(&it.reason, MESSAGE));
         vec![Inline::code(&it.system), Inline::text(count(it.count)), reason]
     };
     page.table(&heads, skipped.iter().take(LEFT_OUT).map(row));
@@ -161,7 +161,7 @@ fn error_row(kind: &ErrorKind) -> Vec<Inline> {
     let example = kind
         .examples
         .first()
-        .map(|it| Inline::code(&it.sample).and(" ").and_code(&it.who).and(": ").and_text(brief(&it.message, 160)));
+        .map(|it| Inline::code(&it.sample).and(" ").and_code(&it.who).and(": ").and_text(brief(&it.message, MESSAGE)));
     vec![Inline::code(&kind.code), Inline::plain(stage), Inline::text(count(kind.count)), example.unwrap_or_default()]
 }
 

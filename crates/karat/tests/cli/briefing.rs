@@ -641,6 +641,23 @@ mod judges {
         assert!(said.code == 1 && said.stderr.contains("is not installed, or not on PATH"), "{}", said.all());
     }
 
+    /// BR-05, BR-07: the first 400 characters of what a program complains stand in summary, report and JSON, also where it
+    /// ended well and printed nothing.
+    #[test]
+    fn what_a_program_complains_is_shown_whole() {
+        for exit in [3, 0] {
+            let place = Place::new();
+            let complaint: String = (0..400).map(|at| char::from(b'a' + (at % 26) as u8)).collect();
+            let path = fake_claude(&place, &format!("printf %s {complaint}CUT >&2; exit {exit}"));
+            let said = judged(&place, &path, None, &["--run-id", "r", "--format", "json,md"]);
+            let page = std::fs::read_to_string(place.path().join(".karat/runs/r/report.md")).unwrap();
+            for text in [&said.stdout, &page, &place.report("r").to_string()] {
+                assert!(text.contains(&complaint) && !text.contains(&format!("{complaint}C")), "{exit}: {text}");
+            }
+            assert_eq!(said.code, 1);
+        }
+    }
+
     /// BR-10: a sweep in which the judge fails on one day, or says nothing that can be read, goes on with the others, ends
     /// with 1 and says how many days have no judgment.
     #[test]
