@@ -442,7 +442,7 @@ fn provenance_is_that_of_the_data() {
     assert_eq!((&told["version"], &told["changelog"]["path"]), (&json!("7"), &json!("CHANGES.md")), "{told}");
     place.karat(&["run", "rag", "--run-id", "shipped", "-q"]);
     let shipped = dataset("shipped");
-    assert_eq!((&shipped["version"], &shipped["rows"]), (&json!("2026-11"), &json!(60)), "{shipped}");
+    assert_eq!((&shipped["version"], &shipped["rows"]), (&json!("2026-11.1"), &json!(60)), "{shipped}");
     assert_eq!(shipped["sources"][0]["path"], "preset:rag/data/queries.jsonl");
 }
 

@@ -3,7 +3,7 @@
 
 use rust_decimal::Decimal;
 
-use super::digits::{digit, is_inline_space};
+use super::digits::{digit, is_inline_space, is_superscript};
 use super::unit::{Currency, Unit, UnitMark};
 use super::{scale, unit};
 
@@ -113,12 +113,28 @@ impl Tail {
         tail
     }
 
-    /// Goes on behind markup or quotes that close after the bare number, where a scale or unit follows: "**5** million".
+    /// Goes on behind what may stand between a bare number and its scale or unit: markup or quotes that close after the
+    /// number ("**5** million"); before the word of a scale also a note, the end of a line, markup that opens ("5 **million**").
     fn beyond_markup(self, text: &str, money: bool) -> Option<Self> {
-        let length = markup(&text[self.end..]).filter(|_| !self.scaled && self.unit.is_none())?;
-        let mut beyond = Self { end: self.end + length, ..self };
-        beyond.read_scales(text, money);
+        let rest = &text[self.end..];
+        let (length, closes) = markup(rest).map(|length| (length, true)).or_else(|| Some((gap(rest)?, false)))?;
+        if self.scaled || self.unit.is_some() {
+            return None;
+        }
+        let start = self.end + length;
+        let mut beyond = Self { end: start, ..self };
+        beyond.read_scales(text, money && closes);
+        // A letter on the next line begins something else.
+        if !closes && beyond.end < start + "bn".len() {
+            return None;
+        }
         beyond.read_unit(text);
+        if !closes && beyond.unit.is_none() {
+            let outside = Self { end: beyond.end + markup(&text[beyond.end..]).unwrap_or(0), ..beyond };
+            let mut with_unit = outside;
+            with_unit.read_unit(text);
+            beyond = if with_unit.unit.is_some() { with_unit } else { beyond };
+        }
         (beyond.scaled || beyond.unit.is_some()).then_some(beyond)
     }
 
@@ -148,7 +164,10 @@ impl Tail {
         let rest = &text[self.end..];
         let spaces = rest.len() - rest.trim_start_matches(is_inline_space).len();
         let hyphen = usize::from(rest.starts_with('-'));
-        if let Some((mark, length)) = unit::after(&rest[spaces + hyphen..]) {
+        if rest.starts_with('p') && scale::ends_word(&rest[1..]) {
+            self.unit = unit::after("pence").map(|(mark, _)| mark);
+            self.end += 1;
+        } else if let Some((mark, length)) = unit::after(&rest[spaces + hyphen..]) {
             self.unit = Some(mark);
             self.end += spaces + hyphen + length;
         } else if let Some((mark, length)) = unit::money_of(&rest[spaces..]).filter(|_| self.scaled) {
@@ -201,6 +220,28 @@ fn exponent(rest: &str) -> Option<(i32, usize)> {
         None => superscript(body)?,
     };
     Some((power, rest.len() - body.len() + length))
+}
+
+/// The length of a note, the end of a line or opening markup at the start of `rest`, with spaces.
+fn gap(rest: &str) -> Option<usize> {
+    const OPENING: &[&str] = &["***", "**", "*", "__", "_", "`", "<b>", "<strong>", "<i>", "<em>", "\"", "“"];
+    let spaces = |text: &str| text.len() - text.trim_start_matches(is_inline_space).len();
+    let note = note(rest);
+    let mut end = note + spaces(&rest[note..]);
+    let line_break = usize::from(rest[end..].starts_with('\n'));
+    end += line_break;
+    end += spaces(&rest[end..]);
+    let opening = OPENING.iter().find(|mark| rest[end..].starts_with(**mark)).map_or(0, |mark| mark.len());
+    (note + line_break + opening > 0).then_some(end + opening)
+}
+
+/// The length of the mark of a note at the start of `rest`: `¹`, `[1]`, `(1)`; 0 where there is none.
+fn note(rest: &str) -> usize {
+    let raised: usize = rest.chars().take(2).take_while(|c| is_superscript(*c)).map(char::len_utf8).sum();
+    let inside = rest.strip_prefix(['(', '[']).unwrap_or_default();
+    let digits = inside.bytes().take_while(u8::is_ascii_digit).count();
+    let closed = (1..=2).contains(&digits) && inside[digits..].starts_with([')', ']']);
+    if closed { digits + "()".len() } else { raised }
 }
 
 /// The length of closing markup or quotes at the start of `rest`.

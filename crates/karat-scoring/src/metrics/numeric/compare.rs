@@ -6,7 +6,7 @@ use rust_decimal::{Decimal, RoundingStrategy};
 
 use super::target::{Fit, Pick, Target, Wanted};
 use super::tolerance::Tolerance;
-use super::{DecimalMark, Quantity, Role, Unit, extract_with};
+use super::{DecimalMark, Fall, Quantity, Role, Unit, extract_with, noun};
 
 /// An exact match may be rounded only when it shows at least this many significant digits.
 const DIGITS_FOR_ROUNDING: u32 = 3;
@@ -57,7 +57,9 @@ impl fmt::Display for Comparison {
                 write!(f, "the answer denies {:?} at byte {}", number.text, number.span.start)
             }
             (Outcome::Different, Some(number)) => {
-                write!(f, "the closest number is {:?} at byte {}", number.text, number.span.start)
+                write!(f, "the closest number is {:?} at byte {}", number.text, number.span.start)?;
+                let fall = number.fall == Fall::Certain && number.value > Decimal::ZERO;
+                f.write_str(if fall { ", said to be a loss or a fall" } else { "" })
             }
             (Outcome::WrongUnit, _) => f.write_str("no number has the right unit or currency"),
             _ => f.write_str("no number in the answer"),
@@ -114,7 +116,8 @@ impl Target {
     /// counts only when it has a scale: in "3 segments made $1.2 billion, 1.1 billion before" the 3
     /// does not.
     fn candidates<'a>(&self, found: &'a [Quantity]) -> Vec<&'a Quantity> {
-        let amounts = || found.iter().filter(|quantity| quantity.role == Role::Quantity);
+        let counts = |quantity: &&Quantity| quantity.role == Role::Quantity || self.counts_time(quantity);
+        let amounts = || found.iter().filter(counts);
         let said = amounts().any(|quantity| self.fit(quantity) == Fit::Right);
         let counts = |quantity: &&Quantity| match self.fit(quantity) {
             Fit::Right => true,
@@ -129,11 +132,18 @@ impl Target {
         }
     }
 
-    /// A year or other date, where nothing says that an amount is expected.
+    /// Whether it is the "12" of "a 12-month program", and months are expected.
+    fn counts_time(&self, quantity: &Quantity) -> bool {
+        let word = quantity.phrase.first().filter(|_| quantity.role == Role::Calendar);
+        matches!((&self.wanted, word), (Wanted::Noun(wanted), Some(word)) if noun::same(word, wanted))
+    }
+
+    /// A year, where nothing says that an amount is expected.
     fn calendar_match<'a>(&self, found: &'a [Quantity]) -> Option<&'a Quantity> {
         let unitless = matches!(self.wanted, Wanted::Any | Wanted::Unit(Unit::Plain));
         let expected = self.value().filter(|_| unitless && self.pick == Pick::Any)?;
-        let equal = |q: &&Quantity| q.role == Role::Calendar && !q.negated && q.value == expected;
+        let year = |q: &Quantity| q.role == Role::Calendar && q.significant == 4 && q.text.len() == 4;
+        let equal = |q: &&Quantity| year(q) && !q.negated && q.value == expected;
         found.iter().find(equal)
     }
 
@@ -155,7 +165,8 @@ impl Target {
             };
             let both =
                 |sign: Decimal| near(quantity.value * sign) && quantity.high.is_none_or(|high| near(high * sign));
-            both(Decimal::ONE) || (quantity.falls && quantity.value > Decimal::ZERO && both(Decimal::NEGATIVE_ONE))
+            let fall = if quantity.value > Decimal::ZERO { quantity.fall } else { Fall::No };
+            (fall < Fall::Certain && both(Decimal::ONE)) || (fall > Fall::No && both(Decimal::NEGATIVE_ONE))
         })
     }
 

@@ -66,6 +66,11 @@ pub(super) fn is_inline_space(c: char) -> bool {
     c == '\t' || (c.is_whitespace() && !is_line_break(c))
 }
 
+/// Raised digits, of powers and notes.
+pub(super) fn is_superscript(c: char) -> bool {
+    matches!(c, '⁰' | '¹' | '²' | '³' | '⁴'..='⁹')
+}
+
 fn is_line_break(c: char) -> bool {
     matches!(c, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
@@ -109,8 +114,23 @@ pub(super) fn read(text: &str, at: usize, mark: DecimalMark) -> Result<Numeral, 
     })
 }
 
-/// A fraction in one character, as in "2½": its digits and decimals, and its length.
+/// A fraction after a whole number, as in "2½" and "1 1/2 billion": its digits and decimals, and its length.
 fn vulgar(text: &str, at: usize) -> Option<((i64, u32), usize)> {
+    const FRACTIONS: &[(&str, (i64, u32))] = &[
+        (" 1/2", (5, 1)),
+        (" 1/4", (25, 2)),
+        (" 3/4", (75, 2)),
+        (" 1/8", (125, 3)),
+        (" 3/8", (375, 3)),
+        (" 5/8", (625, 3)),
+        (" 7/8", (875, 3)),
+    ];
+    let rest = &text[at..];
+    if let Some((written, value)) = FRACTIONS.iter().find(|(written, _)| rest.starts_with(written)) {
+        let after = &rest[written.len()..];
+        let goes_on = after.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '/' | '.' | ','));
+        return (!goes_on).then_some((*value, written.len()));
+    }
     let character = text[at..].chars().next()?;
     let value = match character {
         '½' => (5, 1),

@@ -1,14 +1,58 @@
 //! Words that say that a number is a loss or a fall: "down 4 %", "a loss of $1.2 billion", "a 4 % decline".
 
-use super::digits::is_inline_space;
+use super::digits::{digit, is_inline_space};
 
-/// Nouns and verbs of falling.
+/// Whether a number is said to be a loss or a fall, so that it stands for a negative one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Fall {
+    /// Nothing says so.
+    #[default]
+    No,
+    /// It may be meant so or as an amount: "credit losses of $5 million", "outflows of $5 million".
+    Possible,
+    /// A word of loss or fall governs it: "a net loss of $5 million", "declined 3.4 %".
+    Certain,
+}
+
+/// Nouns and verbs of falling before a number.
 #[rustfmt::skip]
 const FALLING: &[&str] = &[
-    "contracted", "contraction", "decline", "declined", "declines", "decrease", "decreased", "decreases", "deficit",
-    "dipped", "down", "drop", "dropped", "drops", "fall", "fallen", "falls", "fell", "less", "loss", "losses", "lost",
-    "lower", "outflow", "outflows", "plunged", "reduced", "reduction", "shortfall", "shrank", "slid", "slipped",
-    "tumbled", "baisse", "gefallen", "gesunken", "perte", "rückgang", "sank", "verlust",
+    "contracted", "contraction", "decline", "declined", "declines", "decrease", "decreased", "decreases", "dipped", "down",
+    "drop", "dropped", "drops", "fall", "fallen", "falls", "fell", "loss", "losses", "lost", "lower", "plunged", "reduced",
+    "reduction", "sank", "shrank", "slid", "slipped", "tumbled",
+    "fehlbetrag", "fiel", "fielen", "gefallen", "gesunken", "jahresfehlbetrag", "nettoverlust", "rückgang", "sank", "sanken",
+    "schrumpfte", "verlust", "verringerte", "zurückgegangen",
+    "baisse", "baissé", "chute", "chuté", "diminution", "diminué", "perte", "recul", "reculé", "repli",
+    "bajaron", "bajó", "caída", "cayeron", "cayó", "descendieron", "disminuyeron", "descendió", "descenso", "disminución", "disminuyó", "pérdida", "retrocedió",
+];
+
+/// Words of amounts that are as often given without sign.
+#[rustfmt::skip]
+const AMOUNTS: &[&str] = &[
+    "deficit", "deficits", "fewer", "less", "outflow", "outflows", "reductions", "shortfall", "shortfalls", "pertes",
+    "pérdidas", "verluste",
+];
+
+/// What turns a loss or reduction into an expense or saving.
+#[rustfmt::skip]
+const EXPENSES: &[&str] = &[
+    "actuarial", "catastrophe", "cost", "credit", "debt", "expense", "impairment", "insurance", "loan", "tax", "workforce",
+];
+
+/// Nouns and adverbs of falling after a number; a verb there is about the subject: "sales of $5 million fell".
+#[rustfmt::skip]
+const BEHIND: &[&str] = &[
+    "contraction", "decline", "decrease", "drop", "fall", "loss", "losses", "lower", "reduction", "baisse", "perte",
+    "rückgang", "verlust", "zurück",
+];
+
+/// What a loss is called that is a result.
+const RESULTS: &[&str] = &["net", "operating", "pretax", "pre-tax", "quarterly", "annual"];
+
+/// Words from a result to its amount: "net loss for the quarter was".
+#[rustfmt::skip]
+const LINKS: &[&str] = &[
+    "was", "were", "is", "to", "of", "at", "totaled", "totalled", "amounted", "widened", "narrowed", "came", "in",
 ];
 
 /// What has changed by the number after it; a plan ("will grow 3 to 4 %") gives a range instead.
@@ -42,7 +86,8 @@ const PLANNED: &[&str] = &[
 #[rustfmt::skip]
 const BETWEEN: &[&str] = &[
     "a", "about", "almost", "an", "another", "approximately", "around", "by", "is", "just", "nearly", "of", "over",
-    "roughly", "some", "the", "totaling", "totalling", "was", "were", "de", "um", "von",
+    "roughly", "some", "the", "totaling", "totalling", "was", "were", "year-on-year", "year-over-year", "yoy", "|",
+    "auf", "bei", "de", "del", "en", "etwa", "neta", "nette", "rund", "sich", "um", "un", "von",
 ];
 
 /// Words looked at before the number.
@@ -51,40 +96,86 @@ const NEAR: usize = 5;
 /// Characters looked at before the number.
 const LONGEST: usize = 60;
 
-/// Whether the number between `before` and the words of `phrase` is said to be a loss or a fall.
-pub(super) fn falls(before: &str, phrase: &[String]) -> bool {
-    falls_before(before) || phrase.iter().any(|word| FALLING.contains(&word.as_str()))
-}
-
-/// Whether the number after `before` is denied: "was not $5 million", "isn't exactly 5".
-pub(super) fn is_negated(before: &str) -> bool {
-    let start = before.char_indices().rev().nth(LONGEST).map_or(0, |(at, _)| at);
-    let words = before[start..].trim_end_matches(|c| is_inline_space(c) || matches!(c, '*' | '_' | '`' | '"' | '“'));
-    let mut words = words.rsplit(is_inline_space).map(str::to_lowercase);
-    let word = words.by_ref().find(|word| !matches!(word.as_str(), "a" | "the" | "exactly" | "genau"));
-    word.is_some_and(|word| word == "not" || word == "nicht" || word.ends_with("n't") || word.ends_with("n’t"))
+/// Whether a number is said to be a loss or a fall by what stands `before` and `after` it; `phrase` are the first words
+/// after it.
+pub(super) fn fall(before: &str, phrase: &[String], after: &str) -> Fall {
+    fall_before(before).max(fall_behind(phrase)).max(down_behind(after))
 }
 
 /// Whether words near a number in parentheses say that it is a loss: "Net loss for the year (1,234)", "fell (4%)".
 pub(super) fn is_loss(before: &str, phrase: &[String]) -> bool {
     let loss = |word: &str| LOSSES.contains(&word.trim_end_matches([',', ':']).to_lowercase().as_str());
     let mut words = before.rsplit(is_inline_space).take(NEAR).take_while(|word| !word.ends_with('.'));
-    falls_before(before) || words.any(loss) || phrase.iter().any(|word| loss(word))
+    fall_before(before) > Fall::No || words.any(loss) || phrase.iter().any(|word| loss(word))
 }
 
-fn falls_before(before: &str) -> bool {
+/// The words that `before` ends with, last first, lower-cased, no farther than the phrase: a unit in parentheses is left
+/// out, as in "Net loss (EUR m): ".
+fn words_back(before: &str) -> impl Iterator<Item = String> {
+    let margin = |c: char| is_inline_space(c) || matches!(c, ':' | '*' | '_' | '`');
     let start = before.char_indices().rev().nth(LONGEST).map_or(0, |(at, _)| at);
-    let words = before[start..].trim_end_matches(is_inline_space).rsplit(is_inline_space).take(NEAR);
-    for word in words {
-        let word = word.trim_end_matches(':').to_lowercase();
-        if FALLING.contains(&word.as_str()) {
-            return true;
+    let near = before[start..].trim_end_matches(margin);
+    let label = near.strip_suffix(')').and_then(|inside| Some(inside[..inside.rfind('(')?].trim_end_matches(margin)));
+    let words = label.unwrap_or(near).rsplit(is_inline_space).filter(|word| !word.is_empty());
+    words.map(move |word| word.trim_matches(margin).to_lowercase())
+}
+
+fn fall_before(before: &str) -> Fall {
+    let mut words = words_back(before).take(NEAR).peekable();
+    while let Some(word) = words.next() {
+        let expense = words.peek().is_some_and(|word| EXPENSES.contains(&word.as_str()));
+        match word.as_str() {
+            word if AMOUNTS.contains(&word) => return Fall::Possible,
+            word if FALLING.contains(&word) => return if expense { Fall::Possible } else { Fall::Certain },
+            word if BETWEEN.contains(&word) || word.len() > 4 && word.ends_with("ly") => {}
+            _ => break,
         }
-        if !BETWEEN.contains(&word.as_str()) {
+    }
+    if is_result(before) { Fall::Certain } else { Fall::No }
+}
+
+/// Whether a loss is the subject of the number after `before`: "Net loss for the quarter was ", "net loss widened to ".
+fn is_result(before: &str) -> bool {
+    let mut words =
+        words_back(before).take(2 * NEAR).take_while(|word| !word.ends_with(['.', ',', ';', ')'])).peekable();
+    if !words.peek().is_some_and(|word| LINKS.contains(&word.as_str())) {
+        return false;
+    }
+    while let Some(word) = words.next() {
+        if LOSSES.contains(&word.as_str()) {
+            return words.peek().is_some_and(|word| RESULTS.contains(&word.as_str()));
+        }
+        if word == "from" || word.contains(|c| digit(c).is_some()) && !word.starts_with(['q', 'h', '2']) {
             return false;
         }
     }
     false
+}
+
+fn fall_behind(phrase: &[String]) -> Fall {
+    let Some(at) = phrase.iter().position(|word| BEHIND.contains(&word.as_str()) || AMOUNTS.contains(&word.as_str()))
+    else {
+        return Fall::No;
+    };
+    let expense = at.checked_sub(1).is_some_and(|before| EXPENSES.contains(&phrase[before].as_str()));
+    let amount = AMOUNTS.contains(&phrase[at].as_str());
+    // "$5 million loss provision" is no loss.
+    let last = at + 1 == phrase.len() || phrase[at] == "lower";
+    if expense || amount || !last { Fall::Possible } else { Fall::Certain }
+}
+
+/// "3 % down on last year"; in "$5 million, down 3 %" and "$5 million down 3 %" another number is meant.
+fn down_behind(after: &str) -> Fall {
+    let rest = after.trim_start_matches(is_inline_space).strip_prefix("down");
+    let rest = rest.filter(|rest| rest.starts_with([' ', '.', ',', ';', ')']) || rest.is_empty());
+    let end = |rest: &str| {
+        let next = rest.trim_start_matches(is_inline_space);
+        next.starts_with(['.', ',', ';', ')'])
+            || next.is_empty()
+            || next.starts_with("on ")
+            || next.starts_with("from ")
+    };
+    if rest.is_some_and(end) { Fall::Certain } else { Fall::No }
 }
 
 /// Whether the number after `before` is the amount by which something changed: "rose by about ".
@@ -110,21 +201,6 @@ pub(super) fn changes(before: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// RG-05: a number that is denied is none.
-    #[test]
-    fn what_is_denied() {
-        for (before, negated) in [
-            ("Revenue was not ", true),
-            ("It wasn’t exactly ", true),
-            ("Es waren nicht ", true),
-            ("not only this, but ", false),
-            ("not less than ", false),
-            ("", false),
-        ] {
-            assert_eq!(is_negated(before), negated, "{before}");
-        }
-    }
-
     /// RG-05: an amount of change is known by its verb; plans and levels are none.
     #[test]
     fn what_changed_by_an_amount() {
@@ -142,19 +218,35 @@ mod tests {
         }
     }
 
+    /// RG-05: a word of loss or fall makes the number that it governs negative, and no other.
     #[test]
     fn what_falls_by_an_amount_and_not_to_it() {
-        for (before, falls) in [
-            ("revenue fell ", true),
-            ("a net loss of about ", true),
-            ("Net loss: ", true),
-            ("fell to ", false),
-            ("lost the case. It paid ", false),
-            ("grew ", false),
-            ("", false),
+        for (before, fall) in [
+            ("revenue fell ", Fall::Certain),
+            ("a net loss of about ", Fall::Certain),
+            ("Net loss: ", Fall::Certain),
+            ("Net loss (EUR m): ", Fall::Certain),
+            ("Net loss for the quarter was ", Fall::Certain),
+            ("Net loss widened to ", Fall::Certain),
+            ("Der Umsatz sank um ", Fall::Certain),
+            ("une perte nette de ", Fall::Certain),
+            ("una pérdida de ", Fall::Certain),
+            ("credit losses of ", Fall::Possible),
+            ("outflows of ", Fall::Possible),
+            ("a loss ratio of ", Fall::No),
+            ("fell to ", Fall::No),
+            ("from a net loss of 3 to ", Fall::No),
+            ("lost the case. It paid ", Fall::No),
+            ("grew ", Fall::No),
+            ("", Fall::No),
         ] {
-            assert_eq!(falls_before(before), falls, "{before}");
+            assert_eq!(fall_before(before), fall, "{before}");
         }
-        assert!(falls("", &["net".to_owned(), "loss".to_owned()]));
+        let phrase = |words: &str| words.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(fall("", &phrase("net loss"), " net loss."), Fall::Certain);
+        assert_eq!(fall("", &phrase("loss provision"), " loss provision"), Fall::Possible);
+        assert_eq!(fall("", &phrase("fell short"), " fell short"), Fall::No);
+        assert_eq!(fall("", &phrase("down"), " down 3 %"), Fall::No);
+        assert_eq!(fall("", &phrase("down"), " down on last year"), Fall::Certain);
     }
 }

@@ -23,9 +23,12 @@ mod accounts;
 mod affix;
 mod compare;
 mod compound;
+mod contact;
 mod declare;
+mod denial;
 mod digits;
 mod direction;
+mod foreign;
 mod money;
 mod noun;
 mod range;
@@ -44,6 +47,7 @@ use rust_decimal::Decimal;
 
 pub use compare::{Comparison, Outcome};
 pub use digits::DecimalMark;
+pub use direction::Fall;
 pub use role::Role;
 pub use target::{Pick, Target, TargetError};
 pub use tolerance::{Tolerance, is_close, within_tolerance};
@@ -64,9 +68,9 @@ pub struct Quantity {
     pub role: Role,
     /// How the text weakens it.
     pub hedge: Option<Hedge>,
-    /// Whether it is said to be a loss or a fall, as in "down 4 %": then it may stand for a negative number.
-    pub falls: bool,
-    /// Whether it is denied: "was not $5 million". It matches nothing.
+    /// Whether it is said to be a loss or a fall, as in "down 4 %": then it stands for a negative number.
+    pub fall: Fall,
+    /// Whether it is denied: "was not $5 million", "neither 5 nor 6". It matches nothing.
     pub negated: bool,
     /// The words after it up to the end of their phrase, lower-cased: what it counts.
     pub phrase: Vec<String>,

@@ -1,5 +1,6 @@
 //! Two numbers that are one: "10–12 %", "between $1.0 and $1.2 billion".
 
+use super::digits::digit;
 use super::scale::starts_with_word;
 use super::unit::Unit;
 use super::{Quantity, Role, direction};
@@ -129,6 +130,11 @@ fn share(first: &mut Quantity, second: &mut Quantity) -> bool {
         (unit, _) => {
             if second.unit == Unit::Plain {
                 second.unit = unit;
+                // "MUSD 5–6": the scale before both.
+                let leads = first.scaled && first.text.ends_with(|c| digit(c).is_some());
+                if leads && !second.scaled && !rescale(second, first) {
+                    return false;
+                }
             }
             if !first.scaled && second.scaled && !rescale(first, second) {
                 return false;
@@ -154,7 +160,7 @@ fn rescale(first: &mut Quantity, second: &Quantity) -> bool {
 fn close(text: &str, first: &mut Quantity, second: &Quantity) {
     first.high = Some(second.value);
     first.phrase.clone_from(&second.phrase);
-    first.falls |= second.falls;
+    first.fall = first.fall.max(second.fall);
     first.span.end = second.span.end;
     text[first.span.clone()].clone_into(&mut first.text);
     first.step = first.step.min(second.step);

@@ -25,7 +25,7 @@ pub(super) fn of_plain(text: &str, numeral: &Numeral) -> Role {
     if numeral.form == Form::Spelled {
         return if hyphenated(after) { Role::Reference } else { Role::Quantity };
     }
-    if is_date_or_time(before, raw, after) || is_ordinal(after) || is_hour(raw, after) {
+    if is_date_or_time(before, raw, after) || is_ordinal(after) || is_hour(raw, after) || is_span_of_time(after) {
         return Role::Calendar;
     }
     if numeral.form == Form::Dotted {
@@ -74,7 +74,7 @@ fn attached(before: &str, after: &str) -> Option<Role> {
         return Some(Role::Reference);
     }
     let joined_before = before.strip_suffix(['-', '‑']);
-    if joined_before.is_some_and(|rest| !trailing_word(rest).is_empty()) {
+    if joined_before.is_some_and(|rest| trailing_word(rest).contains(char::is_alphabetic)) {
         return Some(Role::Reference);
     }
     // "5G", "3D" and "10-K" are names; "1.5x" is a multiple, "10km" a measure.
@@ -121,10 +121,22 @@ fn is_ordinal(after: &str) -> bool {
     ["st", "nd", "rd", "th"].iter().any(|suffix| starts_with_word(after, suffix))
 }
 
-/// `5 p.m.`, `11am`.
+/// `52-week`, `12-month`: how long something else is.
+fn is_span_of_time(after: &str) -> bool {
+    const SPANS: &[&str] = &["week", "month", "year", "day", "hour", "minute", "quarter", "wochen", "monats", "jahres"];
+    let word = after.strip_prefix(['-', '‑']).map(leading_word);
+    word.is_some_and(|word| SPANS.iter().any(|span| word.eq_ignore_ascii_case(span)))
+}
+
+/// `5 p.m.`, `11am`, `5.30 Uhr`, `17h30`.
 fn is_hour(raw: &str, after: &str) -> bool {
+    let minutes = after.strip_prefix('h').map(leading_word);
+    if minutes.is_some_and(|word| word.len() == 2 && leading_digits(word) == word) {
+        return true;
+    }
     let after = after.trim_start_matches(is_inline_space);
-    raw.len() <= 2
+    raw.len() <= 5
+        && raw.split('.').all(|part| part.len() <= 2)
         && ["a.m.", "p.m.", "a.m", "p.m", "am", "pm", "o'clock", "Uhr"].iter().any(|half| starts_with_word(after, half))
 }
 
@@ -208,19 +220,24 @@ const REFERRING: &[&str] = &[
     "exhibit", "appendix", "question", "version", "line", "row", "column", "no", "number", "id", "source", "citation",
     "seite", "folie", "form", "rule", "article", "schedule", "level", "tier", "phase", "basel", "asc", "asu", "ifrs",
     "ias", "sfas", "s&p", "fortune", "russell", "nasdaq", "ftse", "nikkei", "stoxx", "dax", "windows", "boeing",
-    "airbus", "iso", "seiten", "tabelle", "página", "pagina", "pág",
+    "airbus", "iso", "seiten", "tabelle", "página", "pagina", "pág", "release", "build", "clause", "annex", "paragraph",
+    "para", "art", "abs", "ziff", "ziffer", "nr", "kapitel", "abschnitt", "absatz", "artikel", "anhang", "abbildung", "abb",
+    "chapitre", "tableau", "diapositive", "artículo", "capítulo", "tabla", "diapositiva", "anexo", "nº", "n°",
 ];
 
 /// Whether `before` ends with such a word, or with one and earlier numbers: "pages 12–", "Tables 2 and ".
 fn is_referred_to(before: &str) -> bool {
     let earlier = |before: &str| -> Option<usize> {
         let before = before.trim_end_matches(is_inline_space);
-        let joined = ["and", "&", "to", "or", "–", "-"].iter().find_map(|joint| before.strip_suffix(joint))?;
+        let joined = ["and", "&", "to", "or", "–", "-", "of", "/", "von", "sur", "und", "et", "y"]
+            .iter()
+            .find_map(|joint| before.strip_suffix(joint))?;
         let joined = joined.trim_end_matches(is_inline_space);
         let number = joined.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
         (number.len() < joined.len()).then_some(number.len())
     };
-    names_next(before) || earlier(near_end(before)).is_some_and(|end| names_next(&near_end(before)[..end]))
+    let paragraph = before.trim_end_matches(is_inline_space).ends_with('§');
+    paragraph || names_next(before) || earlier(near_end(before)).is_some_and(|end| names_next(&near_end(before)[..end]))
 }
 
 fn names_next(before: &str) -> bool {
@@ -235,7 +252,7 @@ fn names_next(before: &str) -> bool {
         .any(|known| is(known) || word.strip_suffix('s').is_some_and(|w| w.eq_ignore_ascii_case(known)));
     // "The number 42" and "no 42" are answers; "no. 42" and "number of" are not asked here.
     let dotted = before.trim_end_matches(is_inline_space).ends_with('.');
-    let weak = ["no", "number", "p", "pp"].iter().any(|weak| is(weak));
+    let weak = ["no", "number", "p", "pp", "nr", "art", "abs", "ziff", "abb", "para"].iter().any(|weak| is(weak));
     named && before.len() > trimmed.len() && (dotted || !weak)
 }
 
@@ -283,6 +300,27 @@ const MONTHS: &[&str] = &[
     "octobre",
     "novembre",
     "décembre",
+    "enero",
+    "febrero",
+    "marzo",
+    "abril",
+    "mayo",
+    "junio",
+    "julio",
+    "agosto",
+    "septiembre",
+    "octubre",
+    "noviembre",
+    "diciembre",
+    "gennaio",
+    "febbraio",
+    "aprile",
+    "maggio",
+    "giugno",
+    "luglio",
+    "settembre",
+    "ottobre",
+    "dicembre",
 ];
 
 /// `June 30`, `30 June`, `30. Juni`: a day beside the name of a month.
@@ -293,7 +331,8 @@ fn month_beside(before: &str, raw: &str, after: &str) -> bool {
     };
     let previous = trailing_word(before.trim_end_matches(|c| is_inline_space(c) || c == '.'));
     let after = after.strip_prefix('.').unwrap_or(after);
-    let next = leading_word(after.trim_start_matches(is_inline_space));
+    let after = after.trim_start_matches(is_inline_space);
+    let next = leading_word(after.strip_prefix("de ").unwrap_or(after));
     // "may" is a verb unless it is written as a name.
     let named = |word: &str| month(word) && (word != "may");
     raw.len() <= 2 && (named(previous) || named(next))

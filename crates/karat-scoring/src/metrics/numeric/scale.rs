@@ -2,6 +2,8 @@
 
 use rust_decimal::Decimal;
 
+use super::digits::is_superscript;
+
 /// Words, with the power of ten they stand for. Longer words come before their beginnings.
 const WORDS: &[(&str, u32)] = &[
     ("mil millones", 9),
@@ -88,8 +90,21 @@ const CHARACTERS: &[(&str, u32)] = &[
 ];
 
 /// Letters that scale money, or any number they are attached to.
-const LETTERS: &[(&str, u32)] =
-    &[("mm", 6), ("MM", 6), ("K", 3), ("k", 3), ("M", 6), ("m", 6), ("B", 9), ("b", 9), ("G", 9), ("T", 12), ("t", 12)];
+const LETTERS: &[(&str, u32)] = &[
+    ("Cr", 7),
+    ("cr", 7),
+    ("mm", 6),
+    ("MM", 6),
+    ("K", 3),
+    ("k", 3),
+    ("M", 6),
+    ("m", 6),
+    ("B", 9),
+    ("b", 9),
+    ("G", 9),
+    ("T", 12),
+    ("t", 12),
+];
 
 /// A scale at the start of `rest`: its power of ten and its length in bytes. `rest` begins right
 /// after the number, with a space or hyphen before a word. `money` tells that the number has a
@@ -117,7 +132,7 @@ pub(super) fn after(rest: &str, money: bool) -> Option<(u32, usize)> {
 pub(super) fn is_continental(rest: &str) -> bool {
     #[rustfmt::skip]
     const CONTINENTAL: &[&str] = &[
-        "millionen", "milliarden", "milliarde", "milliards", "milliard", "millones", "milioni", "miliardi", "milhões",
+        "millionen", "milliarden", "milliarde", "milliards", "milliard", "mil millones", "millones", "milioni", "miliardi", "milhões",
         "bilhões", "miljoen", "miljard", "tausend", "teur", "t€", "tsd.", "tsd", "mio.", "mio", "mrd.", "mrd", "mds", "тыс", "млн",
         "млрд",
     ];
@@ -158,9 +173,10 @@ pub(super) fn starts_with_word(text: &str, word: &str) -> bool {
     same && (word.ends_with('.') || ends_word(ahead.as_str()))
 }
 
-/// Whether no letter, digit or underscore follows. Scripts written without spaces end any word.
+/// Whether no letter, digit or underscore follows. Scripts written without spaces and notes (`million¹`) end any word.
 pub(super) fn ends_word(rest: &str) -> bool {
-    rest.chars().next().is_none_or(|c| c != '_' && (!c.is_alphanumeric() || u32::from(c) >= 0x2e80))
+    let ends = |c: char| c != '_' && (!c.is_alphanumeric() || is_superscript(c) || u32::from(c) >= 0x2e80);
+    rest.chars().next().is_none_or(ends)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use super::accounts::{self, Parentheses};
 use super::affix::{Lead, Tail, closing};
 use super::digits::{self, DecimalMark, Form, Numeral};
 use super::unit::Unit;
-use super::{Hedge, Quantity, Role, compound, declare, direction, noun, range, reach, role, words};
+use super::{Hedge, Quantity, Role, compound, contact, declare, denial, direction, noun, range, reach, role, words};
 
 /// Finds the numbers of `text`, left to right.
 pub(super) fn scan(text: &str, mark: DecimalMark) -> Vec<Quantity> {
@@ -76,6 +76,7 @@ fn quantity(text: &str, numeral: &Numeral, previous: Option<&Quantity>) -> Optio
         return None;
     }
     let role = match marked || lead.signed {
+        _ if unit == Unit::Plain && contact::holds(text, &(numeral.start..numeral.end)) => Role::Reference,
         true if lead.currency.is_none() && role::is_name(text, numeral, tail.end) => Role::Reference,
         true => Role::Quantity,
         false => role::of_plain(text, numeral),
@@ -91,8 +92,8 @@ fn quantity(text: &str, numeral: &Numeral, previous: Option<&Quantity>) -> Optio
         own_unit: unit,
         role,
         hedge: Hedge::before(&text[..lead.start]),
-        falls: direction::falls(&text[..lead.start], &phrase),
-        negated: direction::is_negated(&text[..lead.start]),
+        fall: direction::fall(&text[..lead.start], &phrase, &text[tail.end..]),
+        negated: denial::is_denied(text, lead.start, previous),
         phrase,
         text: text[lead.start..tail.end].to_owned(),
         span: lead.start..tail.end,

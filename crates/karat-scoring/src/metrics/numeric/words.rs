@@ -1,10 +1,10 @@
-//! English number words: "twenty-five", "one hundred and five", "three point two", "half a million", "two dozen".
+//! Number words, in English: "twenty-five", "one hundred and five", "three point two", "half a million", "two dozen".
 
 use rust_decimal::Decimal;
 
 use super::digits::{Form, Numeral};
 use super::unit::Unit;
-use super::{scale, unit};
+use super::{foreign, scale, unit};
 
 const SMALL: [&str; 20] = [
     "zero",
@@ -40,7 +40,7 @@ pub(super) fn read(text: &str, at: usize) -> Option<Numeral> {
     let mut reader = Reader { text, end: at, next: at };
     let value = match reader.part() {
         Some(part) => part,
-        None => reader.cardinal()?,
+        None => reader.cardinal().or_else(|| reader.foreign())?,
     };
     let digits = value.mantissa().unsigned_abs().to_string();
     let significant = if value.is_zero() { 0 } else { digits.len() as u32 };
@@ -122,6 +122,20 @@ impl Reader<'_> {
             matches!(mark, Some((mark, _)) if mark.unit == Unit::Percent)
         };
         rest.starts_with(' ') && (scale::after(rest, false).is_some() || (percent && is_percent()))
+    }
+
+    /// "zwölf Millionen", "vingt-cinq pour cent", "mil millones de euros".
+    fn foreign(&mut self) -> Option<Decimal> {
+        let (text, at) = (self.text, self.end);
+        let rest = &text[at..];
+        let billion = rest.strip_prefix("mil ").is_some_and(|rest| rest.starts_with("millones de "));
+        let counts = |end: usize| Self { text, end: at + end, next: text.len() }.counts_on(true);
+        let (value, length) = match billion {
+            true => (Decimal::ONE_THOUSAND, "mil".len()),
+            false => foreign::read(rest, counts)?,
+        };
+        self.end += length;
+        Some(value)
     }
 
     fn dozens(&mut self, of: Decimal) -> Option<Decimal> {

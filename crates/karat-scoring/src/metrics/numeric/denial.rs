@@ -1,0 +1,99 @@
+//! Numbers that a text denies: "was not $5 million", "neither 5 nor 6", "5 rather than 6".
+
+use super::Quantity;
+use super::digits::is_inline_space;
+
+/// Words that deny what follows.
+#[rustfmt::skip]
+const DENYING: &[&str] = &[
+    "not", "never", "neither", "nor", "cannot", "nicht", "nie", "niemals", "weder", "kein", "keine", "keinen", "statt",
+    "anstatt", "pas", "jamais", "ni", "nunca", "non", "geen", "niet",
+];
+
+/// Several words that deny what follows.
+#[rustfmt::skip]
+const PHRASES: &[&str] = &[
+    "rather than", "instead of", "as opposed to", "no longer", "anstelle von", "au lieu de", "plutôt que", "en lugar de",
+    "en vez de", "y no", "no fue", "no fue de", "no era", "no es", "no es de", "no son", "no fueron",
+];
+
+/// Words that may stand between them and the number.
+#[rustfmt::skip]
+const BETWEEN: &[&str] = &[
+    "a", "an", "the", "it", "about", "around", "roughly", "approximately", "exactly", "actually", "really", "at", "by",
+    "to", "of", "be", "been", "is", "was", "were", "equal", "equals", "reach", "reached", "hit", "exceed", "exceeded",
+    "total", "totaled", "totalled", "amount", "amounted", "rise", "rose", "risen", "grow", "grew", "grown", "fall", "fell",
+    "fallen", "increase", "increased", "decrease", "decreased", "decline", "declined", "say", "said", "report", "reported",
+    "genau", "um", "auf", "bei", "etwa", "mehr", "war", "waren", "de", "à", "été", "exactement", "environ", "exactamente",
+];
+
+/// Characters looked at before the number.
+const LONGEST: usize = 60;
+
+/// Whether the number at `start` is denied; `previous` is the number before it: "not 5 or 6" denies both.
+pub(super) fn is_denied(text: &str, start: usize, previous: Option<&Quantity>) -> bool {
+    let listed = previous.filter(|previous| previous.negated).is_some_and(|previous| {
+        let between = text.get(previous.span.end..start).map(str::trim);
+        matches!(between, Some("or" | "oder" | "ou" | "o"))
+    });
+    listed || denies(&text[..start])
+}
+
+fn denies(before: &str) -> bool {
+    let start = before.char_indices().rev().nth(LONGEST).map_or(0, |(at, _)| at);
+    let near = before[start..].to_lowercase().replace('’', "'");
+    let mut rest = near.as_str();
+    loop {
+        rest = rest.trim_end_matches(|c| is_inline_space(c) || matches!(c, '*' | '_' | '`' | '"' | '“'));
+        if PHRASES.iter().any(|phrase| ends_with_word(rest, phrase)) {
+            return true;
+        }
+        let word = &rest[rest.rfind(is_inline_space).map_or(0, |at| at + 1).min(rest.len())..];
+        let word = word.trim_start_matches(|c: char| !c.is_alphanumeric());
+        let neither = word == "noch" && near.contains("weder");
+        if DENYING.contains(&word) || word.ends_with("n't") || neither {
+            return true;
+        }
+        if !BETWEEN.contains(&word) {
+            return false;
+        }
+        rest = &rest[..rest.len() - word.len()];
+    }
+}
+
+fn ends_with_word(text: &str, word: &str) -> bool {
+    text.strip_suffix(word).is_some_and(|before| !before.ends_with(char::is_alphanumeric))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RG-05: a number that is denied is none.
+    #[test]
+    fn what_is_denied() {
+        for (before, denied) in [
+            ("Revenue was not ", true),
+            ("It wasn’t exactly ", true),
+            ("It did not reach ", true),
+            ("neither 5 nor ", true),
+            ("Revenue was never ", true),
+            ("5 rather than ", true),
+            ("Es waren nicht ", true),
+            ("weder 5 noch ", true),
+            ("noch ", false),
+            ("statt ", true),
+            ("au lieu de ", true),
+            ("Ce n'est pas ", true),
+            ("no fue de ", true),
+            ("no. ", false),
+            ("not only this, but ", false),
+            ("not less than ", false),
+            ("not 5 but ", false),
+            ("knot ", false),
+            ("", false),
+        ] {
+            assert_eq!(denies(before), denied, "{before}");
+        }
+    }
+}
