@@ -30,6 +30,16 @@ impl Measure {
         resampled.flatten().or_else(by_formula)
     }
 
+    /// How much the figure changed on the same observations.
+    pub(crate) fn change(self, now: &Observations, before: &Observations) -> Option<Finding> {
+        estimate::paired_change(now, before, self.aggregate, self.level)
+    }
+
+    /// The same at another level.
+    pub(crate) fn at(self, level: Level) -> Self {
+        Self { level, ..self }
+    }
+
     /// What a plan declares of it.
     pub(crate) fn of(plan: &PlanHeader, metric: &MetricSpec, level: Level) -> Result<Self, crate::AnalysisError> {
         let aggregate = Aggregate::parse(&metric.aggregate).ok_or_else(|| crate::AnalysisError::UnknownAggregate {

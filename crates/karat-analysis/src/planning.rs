@@ -10,7 +10,8 @@ pub const PLANNED_POWER: f64 = 0.8;
 /// Samples that would decide.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Needed {
-    /// The difference that they would detect: the one wanted, the margin, or the one observed.
+    /// The difference that they would detect: the one wanted, or the one observed; of equivalence the margin within which
+    /// they would show it.
     pub difference: f64,
     /// With which probability.
     pub power: f64,
@@ -54,7 +55,16 @@ impl Planning {
 
     /// What a difference takes. `None` for one that no number of samples detects.
     pub(crate) fn needed(&self, difference: f64) -> Option<Needed> {
-        let clusters = self.design.clusters_for(difference, PLANNED_POWER, self.level)?.max(self.fewest);
+        self.of_clusters(difference, self.design.clusters_for(difference, PLANNED_POWER, self.level)?)
+    }
+
+    /// What it takes to show that two which do not differ are equivalent within a margin.
+    pub(crate) fn equivalence(&self, margin: f64) -> Option<Needed> {
+        self.of_clusters(margin, self.design.clusters_for_equivalence(margin, PLANNED_POWER, self.level)?)
+    }
+
+    fn of_clusters(&self, difference: f64, clusters: f64) -> Option<Needed> {
+        let clusters = clusters.max(self.fewest);
         let samples = (clusters * self.design.cluster_size).ceil() as u64;
         let more = samples.saturating_sub(self.present);
         Some(Needed {

@@ -7,9 +7,10 @@ use karat_analysis::compare::{Compared, NotThere, Options, Side, Verdict};
 use karat_stats::interval::Level;
 use karat_stats::multiplicity::StepRule;
 use karat_stats::seed::Seed;
-use karat_types::{Exit, PlanHeader, RunRows};
+use karat_types::{Exit, PlanHeader, RunRows, Threshold};
 
 use crate::baseline::findings;
+use crate::begun::begun;
 use crate::{App, AppError};
 
 /// One side of a comparison.
@@ -44,8 +45,8 @@ pub struct Comparing {
     pub correction: Correction,
     /// Confidence level of all metrics together, between 0 and 1.
     pub confidence: f64,
-    /// The smallest difference that matters, by metric.
-    pub margins: BTreeMap<String, f64>,
+    /// The smallest difference that matters, by metric; a percentage is one of the baseline's figure.
+    pub margins: BTreeMap<String, Threshold>,
 }
 
 /// A comparison that was made.
@@ -109,8 +110,9 @@ impl App {
             return Err(AppError::harness("a run is compared with itself")
                 .hint("name two runs, or two models or variants of one with `--models A B` or `--variants A B`"));
         }
-        let options = options(comparing)?;
+        let mut options = options(comparing)?;
         let (before, after) = (self.stored(&baseline.run)?, self.stored(&candidate.run)?);
+        options.max_unscored = begun(after.header())?.rules.policy.max_unscored;
         let one_run = before.header().id == after.header().id;
         let before_findings = findings(&before)?;
         let other_findings = if one_run { None } else { Some(findings(&after)?) };
@@ -156,10 +158,11 @@ fn options(comparing: &Comparing) -> Result<Options, AppError> {
         AppError::harness(format!("`--confidence {}` is no level", comparing.confidence))
             .hint("give a share between 0 and 1, such as 0.95")
     })?;
-    if let Some((metric, margin)) = comparing.margins.iter().find(|(_, margin)| !(**margin > 0.0 && margin.is_finite()))
-    {
-        return Err(AppError::harness(format!("`--margin {metric}={margin}` is no margin"))
-            .hint("give the smallest difference that matters, above 0, in the metric's unit"));
+    let is_none = |margin: &Threshold| !(margin.value > 0.0 && margin.value.is_finite());
+    if let Some((metric, margin)) = comparing.margins.iter().find(|(_, margin)| is_none(margin)) {
+        return Err(AppError::harness(format!("`--margin {metric}={}` is no margin", margin.value)).hint(
+            "give the smallest difference that matters, above 0: in the metric's unit, or `5%` of the baseline",
+        ));
     }
     Ok(Options {
         level,
@@ -171,5 +174,6 @@ fn options(comparing: &Comparing) -> Result<Options, AppError> {
         metrics: comparing.metrics.clone(),
         margins: comparing.margins.clone(),
         seed: Seed(1),
+        ..Options::default()
     })
 }

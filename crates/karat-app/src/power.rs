@@ -2,6 +2,7 @@
 
 use karat_analysis::power::{MetricPower, impossible, power, spreads};
 use karat_suite::Plan;
+use karat_types::Threshold;
 
 use crate::baseline::findings;
 use crate::{App, AppError};
@@ -11,8 +12,8 @@ use crate::{App, AppError};
 pub struct Wanted {
     /// The metric; the one that stands for the run without it.
     pub metric: Option<String>,
-    /// The difference, in the metric's own unit.
-    pub difference: f64,
+    /// The difference; a percentage is one of the metric's figure in the stored run.
+    pub difference: Threshold,
 }
 
 /// What the plan's samples can tell.
@@ -52,18 +53,22 @@ impl App {
             else {
                 return Err(unknown(metric.as_deref(), plan));
             };
-            let spread = spread.as_ref().ok_or_else(|| {
+            let spread = spread.as_ref().ok_or_else(|| unmeasured(&spec.name, run.as_deref()))?;
+            let figure =
+                stored.as_ref().and_then(|found| found.run.metrics.get(found.plan.metric(&spec.name)?)?.value());
+            let difference = difference.from_figure(figure).ok_or_else(|| {
                 AppError::harness(format!(
-                    "nothing says how much {} varies: it has no range, and no run of this suite is stored",
+                    "`--mde`: a percentage is one of {} so far, and no stored run has it",
                     spec.name
                 ))
-                .hint("run a few samples first (`--limit 20`), then plan again")
+                .hint("give the smallest difference that matters in the metric's unit, such as 0.02")
             })?;
-            if let Some(why) = impossible(Some(spec), *difference) {
-                return Err(AppError::harness(format!("`--mde`: {why}"))
-                    .hint("give the smallest difference that matters, in the metric's unit or as a percentage"));
+            if let Some(why) = impossible(Some(spec), difference) {
+                return Err(AppError::harness(format!("`--mde`: {why}")).hint(
+                    "give the smallest difference that matters, in the metric's unit or as a percentage of its figure",
+                ));
             }
-            metrics.push(power(spec, spread, header.dataset.rows, Some(*difference), cost));
+            metrics.push(power(spec, spread, header.dataset.rows, Some(difference), cost));
         }
         Ok(PlanPower { metrics, run })
     }
@@ -75,6 +80,17 @@ impl App {
         let each = per_cell.iter().zip(trials).map(|(cost, trials)| Some(cost.as_ref()?.usd() * trials));
         Ok(each.sum())
     }
+}
+
+/// That nothing says how much a metric varies.
+fn unmeasured(metric: &str, run: Option<&str>) -> AppError {
+    let why = match run {
+        None => "no run of this suite is stored".to_owned(),
+        Some(run) => format!("run {run} has no two samples (or clusters of samples) whose scores differ"),
+    };
+    AppError::harness(format!("nothing says how much {metric} varies: it has no range, and {why}")).hint(
+        "run a few samples first (`--limit 20`), of several clusters where the dataset names them, then plan again",
+    )
 }
 
 fn unknown(metric: Option<&str>, plan: &Plan) -> AppError {

@@ -250,11 +250,13 @@ pub(crate) fn deciding(metric: &ComparedMetric) -> &Finding {
 
 /// What it would take.
 fn take(metric: &ComparedMetric, needed: &Needed) -> String {
-    let which = if metric.margin.is_some() { "the margin of" } else { "a difference like this one of" };
-    let power = percent(needed.power);
-    let goal = format!("{which} {} with {power} power", size(metric, needed.difference));
+    let (power, size) = (percent(needed.power), size(metric, needed.difference));
+    let goal = match metric.margin {
+        Some(_) => format!("show with {power} power that two which do not differ are equivalent within ±{size}"),
+        None => format!("detect a difference like this one of {size} with {power} power"),
+    };
     if needed.more == 0 {
-        return format!("its samples would already detect {goal}");
+        return format!("its samples would already {goal}");
     }
     let cost = match needed.cost_usd {
         Some(cost) if cost > 0.0 => format!(", about {}", figures::usd(Some(cost))),
@@ -263,7 +265,7 @@ fn take(metric: &ComparedMetric, needed: &Needed) -> String {
     };
     let clusters = needed.clusters.map_or_else(String::new, |clusters| format!(" in {} clusters", count(clusters)));
     let (samples, more) = (count(needed.samples), count(needed.more));
-    format!("about {samples} samples{clusters} ({more} more{cost}) would detect {goal}")
+    format!("about {samples} samples{clusters} ({more} more{cost}) would {goal}")
 }
 
 /// Another test in a few words.

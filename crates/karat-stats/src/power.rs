@@ -125,6 +125,23 @@ impl PairedDesign {
         Some(clusters).filter(|clusters| *clusters <= MOST_CLUSTERS)
     }
 
+    /// The fewest whole clusters with which two one-sided tests (TOST), each at α = 1 − level, show with the wanted power
+    /// that a difference of 0 lies within ±`margin`: at least two. `None` for a margin of 0, when nothing varies, or for
+    /// more than 10¹² clusters.
+    ///
+    /// Both tests reject with probability 2·(1 − F_nct(t_{1−α, G−1}; G−1, margin/σ·√G)) − 1, so each has to with (1 + power)/2
+    /// (Julious 2004, Stat Med 23:1921, by the noncentral t; for large n it is (z_{1−α} + z_{(1+power)/2})²·σ²/margin², as
+    /// in Chow, Shao & Wang 2008, §3.1).
+    pub fn clusters_for_equivalence(&self, margin: f64, power: f64, level: Level) -> Option<f64> {
+        let effect = Some(margin.abs() / self.unit_deviation()?).filter(|effect| *effect > 0.0)?.min(LARGEST_EFFECT);
+        let each = 0.5 * (1.0 + power);
+        if paired_t_power(effect, 2.0, level, Alternative::Larger)? >= each {
+            return Some(2.0);
+        }
+        let clusters = paired_t_items(effect, each, level, Alternative::Larger)?.ceil();
+        Some(clusters).filter(|clusters| *clusters <= MOST_CLUSTERS)
+    }
+
     fn unit_deviation(&self) -> Option<f64> {
         let unit = self.deviation / self.cluster_size.max(1.0).sqrt();
         (unit > 0.0 && unit.is_finite()).then_some(unit)
@@ -259,6 +276,29 @@ mod tests {
             let fewer = clustered.detectable(8.0 * (clusters - 1.0), 0.8, Level::P95);
             assert!(fewer.is_none_or(|least| least > difference), "{difference}: {clusters}");
         }
+    }
+
+    /// BY-01, BY-16: what equivalence takes, by simulation of its two one-sided tests on a difference of 0.
+    #[test]
+    fn equivalence_is_planned_by_its_own_power() {
+        use crate::{compare::paired_t, seed::Seed};
+        use rand_chacha::rand_core::Rng;
+        let design = PairedDesign { deviation: 1.0, cluster_size: 1.0 };
+        let items = design.clusters_for_equivalence(0.4, 0.8, Level::P95).unwrap();
+        // (z_{.95} + z_{.9})² / 0.16 = 53.52, and what t takes more
+        assert!((54.0..58.0).contains(&items), "{items}");
+        let mut random = Seed(5).stream(0);
+        let mut normal = || normal_quantile((f64::from(random.next_u32()) + 0.5) / 4_294_967_296.0);
+        let shown = (0..4_000).filter(|_| {
+            let differences: Vec<f64> = (0..items as usize).map(|_| normal()).collect();
+            let interval = paired_t(&differences, Level::P90).interval.unwrap();
+            interval.lo > -0.4 && interval.hi < 0.4
+        });
+        let share = shown.count() as f64 / 4_000.0;
+        assert!((share - 0.8).abs() < 0.025, "{share}");
+        let clustered = PairedDesign { deviation: 1.0, cluster_size: 8.0 };
+        assert!(clustered.clusters_for_equivalence(0.4, 0.8, Level::P95).unwrap() >= 8.0);
+        assert_eq!(design.clusters_for_equivalence(0.0, 0.8, Level::P95), None);
     }
 
     /// BY-16: extremes of a difference are an answer or nothing, never a number that overflowed.

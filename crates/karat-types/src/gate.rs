@@ -15,13 +15,45 @@ pub struct Rules {
     pub baseline: Option<String>,
 }
 
-/// A bound of a gate.
+/// A bound of a gate, or a difference that matters.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(from = "ThresholdForm")]
 pub struct Threshold {
     /// The number; a percentage as a share.
     pub value: f64,
-    /// Whether it was written as a percentage. Of `max_drop` and `max_rise` such a bound is relative to the baseline.
+    /// Whether it was written as a percentage. A difference (`max_drop`, `max_rise`, `margin`, `--mde`) is then relative
+    /// to the figure that it is a difference from.
     pub percent: bool,
+}
+
+/// The forms that plans hold; those of 2026-11 had plain numbers for margins.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum ThresholdForm {
+    Number(f64),
+    Whole { value: f64, percent: bool },
+}
+
+impl From<ThresholdForm> for Threshold {
+    fn from(form: ThresholdForm) -> Self {
+        match form {
+            ThresholdForm::Number(value) => Self::absolute(value),
+            ThresholdForm::Whole { value, percent } => Self { value, percent },
+        }
+    }
+}
+
+impl Threshold {
+    /// A number in the metric's unit.
+    pub fn absolute(value: f64) -> Self {
+        Self { value, percent: false }
+    }
+
+    /// The difference from a figure, in the metric's unit: a percentage is one of the figure's size. `None` for a
+    /// percentage of something unknown.
+    pub fn from_figure(self, figure: Option<f64>) -> Option<f64> {
+        if self.percent { Some(self.value * figure?.abs()) } else { Some(self.value) }
+    }
 }
 
 /// What a gate compares with.

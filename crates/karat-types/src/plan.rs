@@ -68,6 +68,9 @@ pub struct StatisticsSpec {
     /// Resamples of a bootstrap, where one is asked for in place of the formulas.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bootstrap: Option<u32>,
+    /// Resamples of every bootstrap, where the suite says how many.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resamples: Option<u32>,
 }
 
 impl StatisticsSpec {

@@ -6,7 +6,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{Better, ModelSpec, Parameters, PlanHeader, Rubric};
+use crate::{Better, ModelSpec, Parameters, PlanHeader, Rubric, Threshold};
 
 /// One named scorer: a metric by its registered name, or a rubric for judges.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -36,9 +36,9 @@ pub struct ScorerSpec {
     /// Direction, where it is not the metric's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub better: Option<Better>,
-    /// The smallest difference that matters, in the metric's unit: what `compare` calls equivalent lies within it.
+    /// The smallest difference that matters: what `compare` calls equivalent lies within it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub margin: Option<f64>,
+    pub margin: Option<Threshold>,
 }
 
 impl ScorerSpec {

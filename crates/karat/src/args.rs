@@ -296,7 +296,8 @@ pub struct PlanArgs {
     pub suite: SuiteArgs,
     #[command(flatten)]
     pub execution: ExecutionArgs,
-    /// Also say how many samples and dollars it takes to detect this difference: `X`, or `METRIC=X`
+    /// Also say how many samples and dollars it takes to detect this difference: `X` or `METRIC=X`, in the metric's
+    /// unit or, as `5%`, relative to its figure in the latest run
     #[arg(long, value_name = "X", env = "KARAT_MDE", value_delimiter = ',', allow_negative_numbers = true)]
     pub mde: Vec<String>,
     /// As JSON

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use karat_stats::bootstrap::Resampling;
 use karat_stats::describe::mean;
-use karat_types::{MetricSpec, PlanHeader, ScorerKind};
+use karat_types::{MetricSpec, PlanHeader, ScorerKind, Threshold};
 
 use super::tested::Tested;
 use super::{
@@ -134,7 +134,8 @@ impl<'a> Matching<'a> {
         }
         let clustered = paired.scores.is_clustered();
         (paired.baseline.clustered, paired.candidate.clustered) = (clustered, clustered);
-        let how = Resampling { resamples: RESAMPLES, ..Resampling::new(options.seed) };
+        let resamples = self.candidate.findings.plan.statistics.resamples.map_or(RESAMPLES, |asked| asked as usize);
+        let how = Resampling { resamples, ..Resampling::new(options.seed) };
         let change = || estimate::resampled_change(&paired.candidate, &paired.baseline, aggregate, &how);
         Ok(Tested {
             spec: place.spec,
@@ -215,7 +216,7 @@ impl<'a> Matching<'a> {
         worst.unwrap_or(State::NotApplicable)
     }
 
-    fn declared_margin(&self, spec: &MetricSpec) -> Option<f64> {
+    fn declared_margin(&self, spec: &MetricSpec) -> Option<Threshold> {
         self.candidate.findings.plan.scorers.get(spec.scorer)?.margin
     }
 

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use karat_stats::interval::Level;
 use karat_stats::multiplicity::{StepRule, local_levels};
 use karat_stats::seed::Seed;
-use karat_types::{Better, Exit};
+use karat_types::{Better, Exit, Policy, Threshold};
 use serde::Serialize;
 
 pub use diagnostics::{Change, DiagnosticsChange, Moved, SectionChange, SectionCount, TestedChange};
@@ -33,7 +33,7 @@ use matching::{Matching, Samples};
 /// Below so many clusters a cluster-robust interval needs caution.
 const FEW_CLUSTERS: usize = 8;
 
-/// Resamples of the change of an aggregate: with one more the bounds at 5 % are two of them.
+/// Resamples of the change of an aggregate where the suite says nothing: with one more the bounds at 5 % are two of them.
 const RESAMPLES: usize = 1_999;
 
 /// Ids of samples without a partner that are kept; all are counted.
@@ -48,8 +48,11 @@ pub struct Options {
     pub correction: StepRule,
     /// Names of metrics, or their beginnings followed by `*`; all without any.
     pub metrics: Vec<String>,
-    /// The smallest difference that matters, by metric; before the scorers' own `margin`.
-    pub margins: BTreeMap<String, f64>,
+    /// The smallest difference that matters, by metric; before the scorers' own `margin`. A percentage is one of the
+    /// baseline's figure.
+    pub margins: BTreeMap<String, Threshold>,
+    /// Share of the samples that may lack a score which they should have: with more of them a metric is undecided.
+    pub max_unscored: f64,
     /// Seed of what is random.
     pub seed: Seed,
 }
@@ -61,6 +64,7 @@ impl Default for Options {
             correction: StepRule::Holm,
             metrics: Vec::new(),
             margins: BTreeMap::new(),
+            max_unscored: Policy::default().max_unscored,
             seed: Seed(1),
         }
     }
@@ -100,6 +104,16 @@ impl LeftOut {
     pub fn lost(&self) -> u64 {
         self.n - self.not_applicable
     }
+
+    /// Why what is left can decide nothing, of `n` samples with a score on both sides: more are lost than may be.
+    fn too_many(&self, n: usize, allowed: f64) -> Option<String> {
+        let (lost, all) = (self.lost(), self.lost() + n as u64);
+        let share = lost as f64 / all as f64;
+        (lost > 0 && share > allowed).then(|| {
+            let (share, allowed) = (100.0 * share, 100.0 * allowed);
+            format!("{lost} of {all} samples ({share:.1} %) lack a score on a side, and `policy.max_unscored` allows {allowed:.1} %")
+        })
+    }
 }
 
 /// One metric of a comparison.
@@ -131,7 +145,7 @@ pub struct ComparedMetric {
     pub beside: Vec<SecondTest>,
     /// Samples of both sides that lack a score on either.
     pub left_out: LeftOut,
-    /// The smallest difference that matters, where it is declared.
+    /// The smallest difference that matters, in the metric's unit, where it is declared.
     pub margin: Option<f64>,
     /// The same difference with the interval that decides equivalence: of the same test at 1 − 2α (TOST). `None`
     /// without a margin.
@@ -139,7 +153,8 @@ pub struct ComparedMetric {
     pub equivalence: Option<Finding>,
     /// What follows.
     pub verdict: Verdict,
-    /// Why these samples could decide nothing, whatever they said; where it is undecided.
+    /// Why these samples could decide nothing, whatever they said: too few of them, of their scores, or of the resamples;
+    /// where it is undecided.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub impossible: Option<String>,
     /// What it would take, where it is undecided.

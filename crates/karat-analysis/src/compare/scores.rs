@@ -328,15 +328,21 @@ impl PairedTest {
                 }
                 None => format!("the {} of samples has no test", self.aggregate.name()),
             }),
-            Test::Bootstrap if self.interval(level).is_none() => {
-                Some("so few resamples cannot decide at this level".to_owned())
-            }
             _ if (self.units() as f64) < self.fewest(level) => {
                 let (there, fewest) = (self.units(), self.fewest(level));
                 Some(format!("{there} {units} can decide nothing at this level, it takes at least {fewest}"))
             }
             _ => None,
         }
+    }
+
+    /// That the resamples decide nothing at this level, however many samples there are: p is at least 2/(B + 1).
+    pub fn too_few_resamples(&self, level: Level) -> Option<String> {
+        let there = self.drawn().filter(|_| self.test == Test::Bootstrap)?.replicates().len();
+        let needed = (2.0 / level.alpha() - 1e-9).ceil() - 1.0;
+        ((there as f64) < needed).then(|| {
+            format!("{there} resamples can decide nothing at this level, it takes `statistics.resamples` of at least {needed}")
+        })
     }
 
     /// Tests beside this one, for the reader.

@@ -1,7 +1,7 @@
 //! One metric of a comparison: tested, then decided at the level that the correction leaves it.
 
 use karat_stats::interval::Level;
-use karat_types::{Better, MetricSpec};
+use karat_types::{Better, MetricSpec, Threshold};
 
 use super::{ComparedMetric, Kind, LeftOut, Options, PairedTest, Verdict};
 use crate::estimate::{self, Aggregate, Observations};
@@ -17,7 +17,7 @@ pub(super) struct Tested<'a> {
     pub(super) candidate: Observations,
     pub(super) test: PairedTest,
     pub(super) left_out: LeftOut,
-    pub(super) margin: Option<f64>,
+    pub(super) margin: Option<Threshold>,
 }
 
 impl Tested<'_> {
@@ -29,29 +29,38 @@ impl Tested<'_> {
         cost_per_sample: Option<f64>,
         options: &Options,
     ) -> Option<ComparedMetric> {
-        let equivalence = self.margin.and_then(|_| self.difference(Level::from_alpha(2.0 * local.alpha())?, options));
-        let verdict = self.verdict(p_adjusted, equivalence.as_ref(), options.level);
+        let (baseline, candidate) =
+            (self.figure(&self.baseline, options.level)?, self.figure(&self.candidate, options.level)?);
+        let margin = self.margin.and_then(|it| it.from_figure(Some(baseline.value()))).filter(|margin| *margin > 0.0);
+        let equivalence = margin.and_then(|_| self.difference(Level::from_alpha(2.0 * local.alpha())?, options));
+        let lost = self.left_out.too_many(self.test.n(), options.max_unscored);
+        let verdict = match lost {
+            Some(_) => Verdict::Undecided,
+            None => self.verdict(p_adjusted, margin.zip(equivalence.as_ref()), options.level),
+        };
         let is_open = verdict == Verdict::Undecided;
+        let lacking = lost.or_else(|| self.test.too_few_resamples(local));
         let planning = self.planning(local, cost_per_sample);
+        let plannable = planning.filter(|_| is_open && lacking.is_none());
         Some(ComparedMetric {
             metric: self.spec.name.clone(),
             aggregate: self.spec.aggregate.clone(),
             kind: self.kind,
             better: self.spec.better,
             range: self.spec.range,
-            baseline: self.figure(&self.baseline, options.level)?,
-            candidate: self.figure(&self.candidate, options.level)?,
+            baseline,
+            candidate,
             difference: self.difference(local, options)?,
             test: self.test.test().as_str(),
             p: self.test.p(),
             p_adjusted,
             beside: self.test.beside(local, options.seed),
             left_out: self.left_out,
-            margin: self.margin,
-            needed: planning.filter(|_| is_open).and_then(|it| self.needed(it)),
+            margin,
+            needed: plannable.and_then(|it| self.needed(it, margin)),
             equivalence,
             verdict,
-            impossible: self.test.impossible(local).filter(|_| is_open),
+            impossible: lacking.or_else(|| self.test.impossible(local)).filter(|_| is_open),
             detectable: planning.and_then(|it| it.detectable()),
         })
     }
@@ -71,11 +80,11 @@ impl Tested<'_> {
 
     /// Equivalent where the interval at 1 − 2α of the same test is within the margin (TOST), be the difference ever so
     /// certain: it is smaller than what matters. Else different by the corrected p-value.
-    fn verdict(&self, p_adjusted: Option<f64>, equivalence: Option<&Finding>, level: Level) -> Verdict {
-        let within = |margin: f64, (lo, hi): (f64, f64)| lo > -margin && hi < margin;
-        match self.margin.zip(equivalence.and_then(Finding::interval)) {
-            Some((margin, ends)) if within(margin, ends) => return Verdict::Equivalent,
-            _ => {}
+    fn verdict(&self, p_adjusted: Option<f64>, equivalence: Option<(f64, &Finding)>, level: Level) -> Verdict {
+        let within =
+            |(margin, found): (f64, &Finding)| found.interval().is_some_and(|(lo, hi)| lo > -margin && hi < margin);
+        if equivalence.is_some_and(within) {
+            return Verdict::Equivalent;
         }
         let difference = self.test.difference().unwrap_or_default();
         if difference.abs() <= 0.0 || p_adjusted.is_none_or(|p| p > level.alpha()) {
@@ -90,11 +99,11 @@ impl Tested<'_> {
         Some(Planning { design, present: self.test.n() as u64, level, fewest, cost_per_sample })
     }
 
-    /// By the power of the paired t test at the margin, or else at the observed difference: to decide what is not
-    /// decided takes more samples than there are.
-    fn needed(&self, planning: Planning) -> Option<Needed> {
-        match self.margin {
-            Some(margin) => planning.needed(margin),
+    /// By the power of the two one-sided t tests within the margin, or else by that of the paired t test at the observed
+    /// difference: to decide what is not decided takes more samples than there are.
+    fn needed(&self, planning: Planning, margin: Option<f64>) -> Option<Needed> {
+        match margin {
+            Some(margin) => planning.equivalence(margin),
             None => planning.beyond(self.test.units()).needed(self.test.difference()?.abs()),
         }
     }

@@ -111,10 +111,15 @@ fn equivalent_is_within_a_declared_margin() {
     let close = sketch(60, 0.01, 0.3);
     assert_eq!(only(&models(&close.run(), &Options::default())).verdict, Verdict::Undecided);
     assert_eq!(only(&models(&close.clone().margin(0.2).run(), &Options::default())).verdict, Verdict::Equivalent);
-    let asked =
-        |margin| Options { margins: BTreeMap::from([("quality.overall".to_owned(), margin)]), ..Options::default() };
-    assert_eq!(only(&models(&close.run(), &asked(0.2))).verdict, Verdict::Equivalent);
-    assert_eq!(only(&models(&close.run(), &asked(0.001))).verdict, Verdict::Undecided);
+    let asked = |value, percent| {
+        let margin = Threshold { value, percent };
+        Options { margins: BTreeMap::from([("quality.overall".to_owned(), margin)]), ..Options::default() }
+    };
+    assert_eq!(only(&models(&close.run(), &asked(0.2, false))).verdict, Verdict::Equivalent);
+    assert_eq!(only(&models(&close.run(), &asked(0.001, false))).verdict, Verdict::Undecided);
+    let relative = models(&close.run(), &asked(0.04, true));
+    let metric = only(&relative);
+    assert_eq!((metric.verdict, metric.margin), (Verdict::Equivalent, Some(0.04 * metric.baseline.value())));
 }
 
 /// BY-01, BY-16: an undecided comparison says how many samples and dollars it would take.
@@ -125,9 +130,10 @@ fn an_undecided_comparison_has_a_price() {
     let metric = only(&found);
     assert_eq!(metric.verdict, Verdict::Undecided);
     let needed = metric.needed.as_ref().unwrap();
-    // (z_{.975} + z_{.8})² s_d² / margin², and two more for t.
+    // (z_{.95} + z_{.9})² s_d² / margin², and for t a few more.
     let sd = metric.difference.se().unwrap() * 40.0_f64.sqrt();
-    assert_eq!(needed.samples, (7.848_879_734_349_087 * sd * sd / 0.01).ceil() as u64 + 2);
+    let normal = 8.563_847_377_1 * sd * sd / 0.01;
+    assert!((normal..normal + 3.0).contains(&(needed.samples as f64)), "{normal}: {needed:?}");
     assert_eq!(needed.more, needed.samples - 40);
     // Two models, two trials of each, a tenth of a cent each.
     assert!((needed.cost_usd.unwrap() - 0.004 * needed.more as f64).abs() < 1e-9);
@@ -250,7 +256,8 @@ fn what_cannot_be_paired_is_refused_with_what_there_is() {
     let unknown = Options { metrics: vec!["speed".to_owned()], ..Options::default() };
     let refused = compare(&a, &b, &unknown).unwrap_err().to_string();
     assert!(refused.contains("quality.overall") && refused.contains("speed"), "{refused}");
-    let margin = Options { margins: BTreeMap::from([("speed".to_owned(), 1.0)]), ..Options::default() };
+    let margin =
+        Options { margins: BTreeMap::from([("speed".to_owned(), Threshold::absolute(1.0))]), ..Options::default() };
     assert!(compare(&a, &b, &margin).unwrap_err().to_string().contains("speed"));
 }
 
@@ -333,6 +340,41 @@ fn a_misspelt_metric_is_not_left_out() {
     let asked = Options { metrics: vec![known, "zz*".to_owned()], ..Options::default() };
     let refused = compare(&side("model-a"), &side("model-b"), &asked).unwrap_err().to_string();
     assert!(refused.ends_with("asked for is zz*"), "{refused}");
+}
+
+/// House rule: where more of the scores are missing than the policy lets, nothing is decided, and it is said.
+#[test]
+fn too_many_missing_scores_leave_it_open() {
+    let failed = |count: usize| (0..count).fold(sketch(80, 2.0, 0.5), |it, sample| it.unscored(sample, 1)).run();
+    assert_eq!(only(&models(&failed(4), &Options::default())).verdict, Verdict::Better);
+    let found = models(&failed(13), &Options::default());
+    let metric = only(&found);
+    assert_eq!((metric.verdict, &metric.needed), (Verdict::Undecided, &None));
+    let why = metric.impossible.as_ref().unwrap();
+    assert!(why.contains("13 of 80 samples (16.2 %)") && why.contains("max_unscored"), "{why}");
+    let lenient = Options { max_unscored: 0.2, ..Options::default() };
+    assert_eq!(only(&models(&failed(13), &lenient)).verdict, Verdict::Better);
+}
+
+/// BY-01: the suite says how often is resampled, and where that decides nothing it is the resamples that are too few.
+#[test]
+fn resamples_are_as_many_as_the_suite_says() {
+    let mut run = sketch(60, 2.0, 0.6).metric("aggregate", json!("median")).run();
+    let mut with = |resamples: u32| {
+        let mut plan = (*run.header.plan).clone();
+        plan.statistics.resamples = Some(resamples);
+        run.header.plan = std::sync::Arc::new(plan);
+        only(&models(&run, &Options::default())).clone()
+    };
+    let enough = with(999);
+    assert_eq!((enough.verdict, enough.p), (Verdict::Better, Some(0.002)));
+    let few = with(20);
+    assert_eq!((few.verdict, &few.needed, few.difference.interval()), (Verdict::Undecided, &None, None));
+    assert!(
+        few.impossible.as_ref().is_some_and(|why| why.contains("20 resamples") && why.contains("at least 39")),
+        "{few:?}"
+    );
+    assert_eq!(with(39).verdict, Verdict::Better);
 }
 
 /// House rule: one sample, and one cluster of all, have no test; too few say how few.

@@ -190,10 +190,7 @@ pub(super) fn bound(case: &Case<'_>, reference: Option<f64>) -> Option<f64> {
 
 /// The bound as the gate says it, a relative one resolved.
 fn allowed(case: &Case<'_>, reference: Option<f64>) -> Option<f64> {
-    if case.side.is_change() && case.threshold.percent {
-        return Some(case.threshold.value * reference?.abs());
-    }
-    Some(case.threshold.value)
+    if case.side.is_change() { case.threshold.from_figure(reference) } else { Some(case.threshold.value) }
 }
 
 /// Decides one case with an interval of a level.

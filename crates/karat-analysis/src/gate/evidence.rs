@@ -8,7 +8,7 @@ use super::References;
 use super::case::{Case, Side, Target};
 use super::path;
 use crate::aggregate::Measure;
-use crate::estimate::{self, Aggregate, Observations};
+use crate::estimate::{Aggregate, Observations};
 use crate::finding::Finding;
 use crate::findings::Findings;
 use crate::pinned::{Pinned, PinnedMetric};
@@ -45,9 +45,9 @@ pub(super) enum Basis {
     /// Why there is nothing.
     Missing(String),
     /// Observations that become a figure.
-    Observed(Observations, Aggregate, bool),
+    Observed(Observations, Measure),
     /// Observations of the same samples, now and before, whose figures differ.
-    Paired(Observations, Observations, Aggregate),
+    Paired(Observations, Observations, Measure),
     /// A figure as it is, without an interval that could be made wider.
     Point(Finding),
     /// The difference of two figures of unrelated samples.
@@ -59,8 +59,8 @@ impl Basis {
     pub(super) fn at(&self, level: Level) -> Option<Finding> {
         match self {
             Self::None | Self::Missing(_) => None,
-            Self::Observed(observed, aggregate, binary) => estimate::figure(observed, *aggregate, *binary, level),
-            Self::Paired(now, before, aggregate) => estimate::paired_change(now, before, *aggregate, level),
+            Self::Observed(observed, measure) => measure.at(level).figure(observed),
+            Self::Paired(now, before, measure) => measure.at(level).change(now, before),
             Self::Point(finding) => Some(finding.clone()),
             Self::Apart(now, before) => apart(now, before, level),
         }
@@ -129,20 +129,21 @@ impl Court<'_> {
         (observed, share)
     }
 
-    /// How the figure of a case is made; one sample has its value, as in reports, and nothing to aggregate.
+    /// How the figure of a case is made: by formula, since its interval is made at many levels. One sample has its value, as
+    /// in reports, and nothing to aggregate.
     fn measure(&self, case: &Case<'_>, metric: usize) -> Option<Measure> {
         let measure = self.findings.measures.get(metric).copied()?;
         let aggregate = if case.unit.sample.is_some() { Aggregate::Mean } else { measure.aggregate };
-        Some(Measure { aggregate, ..measure })
+        Some(Measure { aggregate, bootstrap: None, ..measure })
     }
 
     fn figure(&self, case: &Case<'_>, metric: usize) -> Evidence {
         let Some(measure) = self.measure(case, metric) else { return Evidence::default() };
         let (observed, unscored) = self.observations(case, metric);
-        let figure = estimate::figure(&observed, measure.aggregate, measure.binary, measure.level);
+        let figure = measure.figure(&observed);
         let basis = match &figure {
             None => Basis::Missing(self.no_score(case)),
-            Some(_) => Basis::Observed(observed, measure.aggregate, measure.binary),
+            Some(_) => Basis::Observed(observed, measure),
         };
         Evidence { observed: figure.map(|it| it.value()), unscored, basis, ..Evidence::default() }
     }
@@ -152,7 +153,7 @@ impl Court<'_> {
         let Some(measure) = self.measure(case, metric) else { return Evidence::default() };
         let name = self.findings.plan.metrics.get(metric).map_or("", |metric| metric.name.as_str());
         let (observed, unscored) = self.observations(case, metric);
-        let figure = estimate::figure(&observed, measure.aggregate, measure.binary, measure.level);
+        let figure = measure.figure(&observed);
         let evidence = Evidence { observed: figure.as_ref().map(Finding::value), unscored, ..Evidence::default() };
         let missing = |why: String, evidence: Evidence| Evidence { basis: Basis::Missing(why), ..evidence };
         let Some(now) = figure else { return missing(self.no_score(case), evidence) };
@@ -332,13 +333,11 @@ impl Pairs {
 
     /// Means differ by the mean difference; other figures by their own.
     fn evidence(self, measure: Measure, evidence: Evidence) -> Evidence {
-        let figure =
-            |observed: &Observations| estimate::figure(observed, measure.aggregate, measure.binary, measure.level);
-        let value = |observed: &Observations| figure(observed).map(|found| found.value());
+        let value = |observed: &Observations| measure.figure(observed).map(|found| found.value());
         let (observed, reference) = (value(&self.now), value(&self.before));
         let basis = match measure.aggregate {
-            Aggregate::Mean => Basis::Observed(self.differences, Aggregate::Mean, false),
-            other => Basis::Paired(self.now, self.before, other),
+            Aggregate::Mean => Basis::Observed(self.differences, Measure { binary: false, ..measure }),
+            _ => Basis::Paired(self.now, self.before, measure),
         };
         Evidence { observed, reference, basis, ..evidence }
     }

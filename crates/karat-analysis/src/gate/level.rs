@@ -83,13 +83,16 @@ pub(super) fn p_value(basis: &Basis, threshold: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::aggregate::Measure;
     use crate::estimate::{Aggregate, Observations};
     use karat_stats::compare::paired_t;
 
     fn basis(values: &[f64]) -> Basis {
         let mut observed = Observations::default();
         values.iter().enumerate().for_each(|(at, value)| observed.push(*value, 0, at as u32));
-        Basis::Observed(observed, Aggregate::Mean, false)
+        let measure =
+            Measure { aggregate: Aggregate::Mean, binary: false, range: None, level: Level::P95, bootstrap: None };
+        Basis::Observed(observed, measure)
     }
 
     #[test]

@@ -4,7 +4,7 @@ use karat_analysis::compare::{Compared, Options, Side, compare};
 use karat_analysis::testing::{HOSTILE, Sketch};
 use karat_analysis::{Options as Pass, analyse};
 use karat_report::{comparison, markdown};
-use karat_types::Money;
+use karat_types::{Money, Threshold};
 use pulldown_cmark::{Event, Parser};
 use serde_json::json;
 
@@ -21,7 +21,7 @@ fn run(first: usize, n: usize, lead: f64, spread: f64) -> karat_analysis::Findin
 fn compared(lead: f64, label: &str, margin: Option<f64>) -> Compared {
     let (before, after) = (run(0, 40, 0.0, 0.0), run(2, 41, lead, 0.4));
     let side = |label: &str, findings| Side::of(label, findings, None, None).unwrap();
-    let margins = margin.map(|margin| ("quality.overall".to_owned(), margin));
+    let margins = margin.map(|margin| ("quality.overall".to_owned(), Threshold::absolute(margin)));
     let options = Options { margins: BTreeMap::from_iter(margins), ..Options::default() };
     compare(&side("20261101-before", &before), &side(label, &after), &options).unwrap()
 }

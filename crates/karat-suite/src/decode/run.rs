@@ -41,8 +41,9 @@ const RESAMPLES: u32 = 10_000;
 
 /// How figures get their intervals.
 pub(crate) fn statistics(node: Option<&Node>) -> StatisticsSpec {
-    let asked = node.filter(|node| node.text_of("interval") == Some("bootstrap"));
-    StatisticsSpec { bootstrap: asked.map(|node| whole(node, "resamples").unwrap_or(RESAMPLES)) }
+    let resamples = node.and_then(|node| whole(node, "resamples"));
+    let asked = node.is_some_and(|node| node.text_of("interval") == Some("bootstrap"));
+    StatisticsSpec { bootstrap: asked.then(|| resamples.unwrap_or(RESAMPLES)), resamples }
 }
 
 fn cache(node: Option<&Node>) -> CachePolicy {

@@ -1,7 +1,8 @@
 //! Scorers and analyses.
 
 use karat_types::{
-    AnalysisSpec, Bound, Consensus, ConsensusMethod, Parameters, Rubric, RubricScorer, ScorerKind, ScorerSpec, Versus,
+    AnalysisSpec, Bound, Consensus, ConsensusMethod, Parameters, Rubric, RubricScorer, ScorerKind, ScorerSpec,
+    Threshold, Versus,
 };
 use serde_json::{Map, Value};
 
@@ -67,13 +68,13 @@ impl Decoder<'_> {
         })
     }
 
-    fn margin(&mut self, node: &Node) -> Option<f64> {
+    fn margin(&mut self, node: &Node) -> Option<Threshold> {
         let given = node.given("margin")?;
-        let (margin, _) = share(given)?;
-        if margin <= 0.0 {
-            self.problems.error(&given.place, format!("`margin` is {margin}: it has to be above 0"));
+        let (value, percent) = share(given)?;
+        if value <= 0.0 {
+            self.problems.error(&given.place, format!("`margin` is {value}: it has to be above 0"));
         }
-        Some(margin)
+        Some(Threshold { value, percent })
     }
 
     fn chosen(&mut self, node: &Node, key: &str, standard: &str, fits: fn(&str) -> bool) -> String {

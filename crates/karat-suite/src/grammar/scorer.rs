@@ -20,7 +20,7 @@ pub(super) static SCORER: Object = Object::new(
         may("reduce", Shape::Text, "How trials become one: mean, median, min, max, majority, pass@K, pass^K."),
         may("aggregate", Shape::Text, "How samples become one figure: mean, median, p50 to p99, min, max, sum, f1."),
         may("better", Shape::Words(&["higher", "lower"]), "Direction."),
-        may("margin", Shape::Share, "The smallest difference that matters: within it two systems are equivalent."),
+        may("margin", Shape::Share, "The smallest difference that matters: within it two systems are equivalent. `5%` is relative to the baseline."),
         may("judges", TEXTS, "Judges of this scorer."),
         may("votes", Shape::Integer(1), "Votes of each judge."),
         may("orders", Shape::Words(&["both", "one"]), "Orders of a pair."),

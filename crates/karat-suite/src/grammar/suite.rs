@@ -170,7 +170,11 @@ static STATISTICS: Object = Object::new(
     "statistics",
     &[
         may("interval", Shape::Words(&["auto", "bootstrap"]), "By formula where there is one, or by bootstrap."),
-        may("resamples", Shape::Integer(100), "Resamples of a bootstrap."),
+        may(
+            "resamples",
+            Shape::Integer(100),
+            "Resamples of a bootstrap, also of that by which `compare` tests figures that are no means.",
+        ),
     ],
 );
 

@@ -21,8 +21,9 @@ pub struct ReportArgs {
 
 #[derive(Debug, Args)]
 pub struct CompareArgs {
-    /// The baseline and the candidate: runs (id, its beginning, `latest`), or models, variants or systems of one run
-    #[arg(value_name = "BASELINE CANDIDATE", num_args = 2)]
+    /// The baseline and the candidate: runs (id, its beginning, `latest`), or models, variants or systems of one run; with
+    /// `--models` or `--variants` the run alone
+    #[arg(value_name = "BASELINE CANDIDATE", num_args = 1..=2)]
     pub sides: Vec<String>,
     /// The run that models and variants are compared in [default: latest]
     #[arg(long, value_name = "RUN", env = "KARAT_COMPARE_RUN")]
@@ -42,7 +43,7 @@ pub struct CompareArgs {
     /// Confidence level of all metrics together
     #[arg(long, value_name = "SHARE", env = "KARAT_COMPARE_CONFIDENCE", default_value_t = 0.95)]
     pub confidence: f64,
-    /// The smallest difference of a metric that matters: within it the two are equivalent
+    /// The smallest difference of a metric that matters: within it the two are equivalent; `5%` is relative to the baseline
     #[arg(long, value_name = "METRIC=X", env = "KARAT_COMPARE_MARGIN", value_delimiter = ',')]
     pub margin: Vec<String>,
     /// Verdicts of any metric that decide the exit code: 2 for `worse`, 4 for `undecided` [default: none, and 0]

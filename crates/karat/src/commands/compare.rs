@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use karat_app::{ComparedVerdict, Comparing, Comparison, Correction, Party};
+use karat_app::{ComparedVerdict, Comparing, Comparison, Correction, Party, Threshold};
 use karat_types::Exit;
 
-use super::{Edge, number, texts};
+use super::{Edge, texts, threshold};
 use crate::args::{CompareArgs, CorrectionArg, FailOnArg, TextFormArg};
 use crate::failure::Failure;
 
@@ -40,18 +40,18 @@ fn text(comparison: &Comparison, form: Option<TextFormArg>) -> Result<String, Fa
 
 /// The two sides: runs, narrowed by models and variants.
 fn parties(edge: &Edge<'_>, args: &CompareArgs) -> Result<[Party; 2], Failure> {
-    let mut parties = match args.sides.as_slice() {
-        [baseline, candidate] => edge.app.parties([baseline, candidate], args.run.as_deref())?,
-        _ if args.models.is_empty() && args.variants.is_empty() => {
-            return Err(Failure::Edge(
-                "nothing says what to compare. Name two runs, or two models or variants: `karat compare RUN RUN`, \
-                 `karat compare --models A B`, `karat compare --variants A B`"
-                    .to_owned(),
-            ));
-        }
-        _ => {
-            let run = args.run.as_deref().unwrap_or("latest");
-            [(); 2].map(|()| Party { run: run.to_owned(), ..Party::default() })
+    let is_narrowed = !args.models.is_empty() || !args.variants.is_empty();
+    let within = |run: &str| [(); 2].map(|()| Party { run: run.to_owned(), ..Party::default() });
+    let mut parties = match (args.sides.as_slice(), args.run.as_deref()) {
+        ([baseline, candidate], run) => edge.app.parties([baseline, candidate], run)?,
+        ([run], None) if is_narrowed => within(run),
+        ([], run) if is_narrowed => within(run.unwrap_or("latest")),
+        (sides, _) => {
+            let named = sides.first().map_or("nothing".to_owned(), |side| format!("only `{side}`"));
+            return Err(Failure::Edge(format!(
+                "{named} says what to compare. Name two runs, or two models or variants of one: `karat compare RUN RUN`, \
+                 `karat compare RUN --models A B`, `karat compare RUN --variants A B` (without RUN the latest)"
+            )));
         }
     };
     for (party, model) in parties.iter_mut().zip(&args.models) {
@@ -63,11 +63,11 @@ fn parties(edge: &Edge<'_>, args: &CompareArgs) -> Result<[Party; 2], Failure> {
     Ok(parties)
 }
 
-fn margins(texts: &[String]) -> Result<BTreeMap<String, f64>, Failure> {
+fn margins(texts: &[String]) -> Result<BTreeMap<String, Threshold>, Failure> {
     let margin = |text: &String| {
-        let parsed = text.split_once('=').and_then(|(name, value)| Some((name.trim(), number(value)?)));
+        let parsed = text.split_once('=').and_then(|(name, value)| Some((name.trim(), threshold(value)?)));
         let (name, value) = parsed.ok_or_else(|| {
-            Failure::Edge(format!("`--margin {text}` is no margin. Write `METRIC=X`, such as `quality.overall=0.2`"))
+            Failure::Edge(format!("`--margin {text}` is no margin. Write `METRIC=X`, such as `quality.overall=0.2`, or `METRIC=5%` of the baseline"))
         })?;
         Ok((name.to_owned(), value))
     };

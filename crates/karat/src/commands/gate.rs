@@ -3,7 +3,7 @@
 use karat_app::{GateFlags, Gated, Gating, Threshold};
 use karat_types::Exit;
 
-use super::{Edge, number, texts};
+use super::{Edge, texts, threshold};
 use crate::args::{BaselineCommand, BindArgs, GateArgs, GateCommandArgs, TextFormArg};
 use crate::failure::Failure;
 
@@ -53,8 +53,8 @@ fn named(flag: &str, text: &str) -> Result<(Option<String>, Threshold), Failure>
         Some((metric, bound)) => (Some(metric.trim().to_owned()), bound.trim()),
         None => (None, text.trim()),
     };
-    match number(bound).filter(|value| value.is_finite()) {
-        Some(value) => Ok((metric, Threshold { value, percent: bound.ends_with('%') })),
+    match threshold(bound) {
+        Some(threshold) => Ok((metric, threshold)),
         None => Err(Failure::Edge(format!("`{flag} {text}`: `{bound}` is no number. Write `0.5`, or `5%`"))),
     }
 }

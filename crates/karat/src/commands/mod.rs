@@ -35,7 +35,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use karat_app::App;
-use karat_types::{Clock, Exit, Moment};
+use karat_types::{Clock, Exit, Moment, Threshold};
 
 use crate::args::{Cli, Command, Common, DatasetCommand};
 use crate::environment::Environment;
@@ -103,6 +103,12 @@ fn number(text: &str) -> Option<f64> {
         Some(share) => share.trim().parse::<f64>().ok().map(|percent| percent / 100.0),
         None => text.parse().ok(),
     }
+}
+
+/// A finite number in a metric's unit, or a percentage.
+fn threshold(text: &str) -> Option<Threshold> {
+    let value = number(text).filter(|value| value.is_finite())?;
+    Some(Threshold { value, percent: text.trim_end().ends_with('%') })
 }
 
 /// Runs the command that was asked for.

@@ -2,7 +2,7 @@
 
 use karat_app::{MetricPower, Plan, PlanPower, Wanted};
 
-use super::{Edge, number};
+use super::{Edge, threshold};
 use crate::failure::Failure;
 
 /// The power of a plan for the differences of the flags; `None` where none is asked for.
@@ -20,9 +20,10 @@ fn wanted(flag: &str) -> Result<Wanted, Failure> {
         Some((metric, text)) => (Some(metric.trim().to_owned()), text),
         None => (None, flag),
     };
-    let difference = number(text).filter(|difference| *difference > 0.0 && difference.is_finite());
-    let difference = difference.ok_or_else(|| {
-        Failure::Edge(format!("`--mde {flag}` is no difference. Write `0.02`, `2%` or `METRIC=0.02`, above 0"))
+    let difference = threshold(text).filter(|difference| difference.value > 0.0).ok_or_else(|| {
+        Failure::Edge(format!(
+            "`--mde {flag}` is no difference. Write `0.02` (in the metric's unit), `2%` (of its figure so far) or `METRIC=0.02`, above 0"
+        ))
     })?;
     Ok(Wanted { metric, difference })
 }
@@ -44,6 +45,7 @@ fn line(metric: &MetricPower, source: &str) -> String {
         None => format!("{samples} detect nothing"),
     };
     let deviation = &metric.deviation;
+    let source = if deviation.n() > 0 { source } else { "no stored run says more" };
     let spread = format!("s_d {}: {}, {source}", short(deviation.value()), deviation.method());
     format!("power of {}: {now} ({spread}){}", metric.metric, wanted_takes(metric))
 }

@@ -65,11 +65,22 @@ fn variants_of_a_run_are_compared() {
 #[test]
 fn a_margin_makes_equivalence() {
     let place = Place::new();
-    recorded(&place, ", margin: 90%");
+    recorded(&place, ", margin: 0.9");
     let found = place.fine(&["compare", "new", "old", "--metrics", "hit", "--confidence", "0.9999999999"]).stdout;
     assert!(found.contains("equivalent"), "{found}");
     let found = place.fine(&["compare", "new", "old", "--margin", "chars=0.001"]).stdout;
     assert!(!found.contains("chars: +0.1 equivalent"), "{found}");
+    let relative =
+        place.fine(&["compare", "a", "--variants", "old", "same", "--margin", "hit=20%", "--format", "json"]).stdout;
+    let relative: Value = serde_json::from_str(&relative).unwrap();
+    let hit = &relative["metrics"][0];
+    assert_eq!(hit["margin"].as_f64(), hit["baseline"]["value"].as_f64().map(|base| 0.2 * base));
+    let alone = place.karat(&["compare", "a"]);
+    assert!(
+        alone.code == 1 && alone.stderr.contains("only `a`") && alone.stderr.contains("--variants A B"),
+        "{}",
+        alone.all()
+    );
     let wrong = place.karat(&["compare", "old", "new", "--margin", "hit=-1"]);
     assert!(wrong.code == 1 && wrong.stderr.contains("hit=-1"), "{}", wrong.all());
 }
@@ -106,7 +117,7 @@ fn what_cannot_be_compared_is_said() {
         (&["compare", "old", "new", "--metrics", "speed"], "speed"),
         (&["compare", "old", "new", "--confidence", "95"], "0.95"),
         (&["compare", "old", "new", "--margin", "hit"], "METRIC=X"),
-        (&["compare", "old"], "2"),
+        (&["compare", "old"], "only `old`"),
     ] {
         let said = place.karat(arguments);
         assert!(said.code == 1 && said.stderr.contains(part), "{arguments:?}: {}", said.all());
@@ -125,6 +136,8 @@ fn a_plan_says_what_a_difference_takes() {
     recorded(&place, "");
     let measured = power(&["--mde", "hit=5%"]);
     assert_eq!((&measured["run"], &measured["metrics"][0]["metric"]), (&Value::from("a"), &Value::from("hit")));
+    let (base, wanted) = (place.report("a")["metrics"]["hit"]["value"].clone(), &measured["metrics"][0]["wanted"]);
+    assert!((wanted.as_f64().unwrap() - 0.05 * base.as_f64().unwrap()).abs() < 1e-12, "{measured}");
     let deviation = &measured["metrics"][0]["deviation"];
     assert!(deviation["n"].as_u64() == Some(120) && deviation["value"].as_f64().unwrap() < 0.5, "{measured}");
     assert!(measured["metrics"][0]["needed"]["samples"].as_u64().unwrap() > 60, "{measured}");
@@ -135,6 +148,8 @@ fn a_plan_says_what_a_difference_takes() {
     // The worst case of pass/fail: s_d = 0.5, so (1.96 + 0.84)² · 25 and two for t.
     assert_eq!(assumed["metrics"][0]["needed"]["samples"], 199);
     assert!(place.fine(&["plan", "--mde", "0.1"]).stdout.contains("0.100 takes 199 samples"));
+    let share = place.karat(&["plan", "--mde", "hit=5%"]);
+    assert!(share.code == 1 && share.stderr.contains("no stored run has it"), "{}", share.all());
     let unknown = place.karat(&["plan", "--mde", "chars=1"]);
     assert!(unknown.code == 1 && unknown.stderr.contains("no range"), "{}", unknown.all());
     let wrong = place.karat(&["plan", "--mde", "hit=much"]);
