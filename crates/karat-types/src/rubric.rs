@@ -428,13 +428,16 @@ pub struct RubricPrompt {
 }
 
 /// What happens with a reply that is not as it must be. Each lenience that was used is recorded.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Invalid {
     /// How often the judge is asked again with the validation error.
     pub reask: u32,
     /// A score outside its scale.
     pub out_of_range: OutOfRange,
+    /// How far beyond a bound a score may be and still count as on it.
+    #[serde(skip_serializing_if = "is_nothing")]
+    pub tolerance: f64,
     /// A dimension that is not there.
     pub absent: Absent,
     /// When it still fails.
@@ -443,8 +446,18 @@ pub struct Invalid {
 
 impl Default for Invalid {
     fn default() -> Self {
-        Self { reask: 1, out_of_range: OutOfRange::Reject, absent: Absent::Reject, then: Then::Unscored }
+        Self {
+            reask: 1,
+            out_of_range: OutOfRange::Reject,
+            tolerance: 0.0,
+            absent: Absent::Reject,
+            then: Then::Unscored,
+        }
     }
+}
+
+fn is_nothing(number: &f64) -> bool {
+    *number == 0.0
 }
 
 /// A score outside its scale.

@@ -87,6 +87,12 @@ pub fn judge_rubric(options: &JudgeOptions) -> Rubric {
         reply: ReplyShape::List,
         examples: 0,
         prompt: None,
-        invalid: Invalid { reask: 0, out_of_range: OutOfRange::Reject, absent: Absent::Lowest, then: Then::Unscored },
+        invalid: Invalid {
+            reask: 0,
+            out_of_range: OutOfRange::Reject,
+            tolerance: 1e-6,
+            absent: Absent::Lowest,
+            then: Then::Unscored,
+        },
     }
 }

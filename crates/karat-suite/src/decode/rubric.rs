@@ -477,6 +477,7 @@ fn invalid(node: &Node) -> Invalid {
     Invalid {
         reask: whole(node, "reask").unwrap_or(standard.reask),
         out_of_range: word(node, "out_of_range").unwrap_or(standard.out_of_range),
+        tolerance: node.given("tolerance").and_then(Node::number).unwrap_or(standard.tolerance),
         absent: word(node, "absent").unwrap_or(standard.absent),
         then: word(node, "then").unwrap_or(standard.then),
     }

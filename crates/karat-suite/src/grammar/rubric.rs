@@ -147,6 +147,7 @@ static INVALID: Object = Object::new(
     &[
         may("reask", Shape::Integer(0), "How often the judge is asked again with the validation error."),
         may("out_of_range", Shape::Words(&["reject", "clamp"]), "A score outside its scale."),
+        may("tolerance", POSITIVE, "How far beyond a bound a score may be and still count as on it."),
         may("absent", Shape::Words(&["reject", "lowest"]), "A dimension that is not there."),
         may("then", Shape::Words(&["unscored", "error", "degrade"]), "When it still fails."),
     ],

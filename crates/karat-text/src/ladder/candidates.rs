@@ -135,7 +135,7 @@ pub(super) fn begins_headless(text: &str) -> bool {
 
 /// Whether a text begins with a key and a colon.
 pub(super) fn begins_with_key(text: &str) -> bool {
-    quotes::key_length(text).is_some_and(|length| words::skip_space(&text[length..]).starts_with(':'))
+    quotes::key_length(text).is_some_and(|length| words::skip_space(&text[length..]).starts_with([':', '：']))
 }
 
 fn begins_escaped(text: &str) -> bool {

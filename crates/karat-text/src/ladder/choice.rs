@@ -4,27 +4,8 @@ use std::ops::Range;
 
 use serde_json::Value;
 
+use super::around::{announces_an_example, announces_the_final, may_announce_a_form, takes_back};
 use super::{Found, LadderError};
-
-/// So many bytes before a value may announce it.
-const ANNOUNCEMENT: usize = 200;
-
-/// Words that announce what counts in place of what stood before.
-const FINAL: [&str; 10] = [
-    "final",
-    "finally",
-    "corrected",
-    "correction",
-    "revised",
-    "revision",
-    "definitive",
-    "reflection",
-    "reconsidered",
-    "updated",
-];
-
-/// Words that take it back.
-const NOT_FINAL: [&str; 7] = ["not", "draft", "example", "before", "template", "until", "preliminary"];
 
 /// A value, where it stands, and how much it is what is looked for.
 #[derive(Debug)]
@@ -38,6 +19,11 @@ pub(super) struct Candidate {
 }
 
 impl Candidate {
+    /// Whether the words after it give one of its scores anew, and differently.
+    pub fn is_taken_back(&self, text: &str) -> bool {
+        self.rank > 0 && takes_back(&text[self.span.end..], &self.found.value)
+    }
+
     /// Whether a stretch after it begins the same again: it names one of its keys.
     pub fn is_begun_anew(&self, text: &str, stretch: Range<usize>) -> bool {
         let again = &text[stretch.clone()];
@@ -49,21 +35,31 @@ impl Candidate {
 }
 
 /// The candidate that counts, of at least one: of several of the highest rank that differ the last, if it is announced as
-/// the final one, else the one that stands in a fence.
+/// the final one, else the one that stands in a fence and is not introduced as a form.
 ///
 /// # Errors
-/// [`LadderError::Several`] where neither tells them apart, or where one of a lower rank is announced in place of them.
+/// [`LadderError::Several`] where neither tells them apart, or where one of a lower rank is announced in place of them;
+/// [`LadderError::Example`] where the line before it says that it is one.
 pub(super) fn chosen(text: &str, mut candidates: Vec<Candidate>) -> Result<Candidate, LadderError> {
     let highest = candidates.iter().map(|it| it.rank).max().unwrap_or(0);
     if highest == 0 {
         let meant = candidates.iter().position(|it| is_substantial(&it.found.value)).unwrap_or(0);
         return Ok(candidates.swap_remove(meant));
     }
+    let chosen = meant(text, candidates, highest)?;
+    if announces_an_example(text, chosen.span.start) {
+        return Err(LadderError::Example);
+    }
+    Ok(chosen)
+}
+
+/// The candidate of the highest rank that is meant.
+fn meant(text: &str, mut candidates: Vec<Candidate>, highest: usize) -> Result<Candidate, LadderError> {
     let replaces = |it: &Candidate, best: &Candidate| {
         (1..highest).contains(&it.rank)
             && it.span.start >= best.span.end
             && it.found.value != best.found.value
-            && is_announced(text, it.span.start)
+            && announces_the_final(text, it.span.start)
     };
     let last = candidates.iter().filter(|it| it.rank == highest).max_by_key(|it| it.span.start);
     if last.is_some_and(|last| candidates.iter().any(|it| replaces(it, last))) {
@@ -76,7 +72,7 @@ pub(super) fn chosen(text: &str, mut candidates: Vec<Candidate>) -> Result<Candi
     let mut starts: Vec<usize> = candidates.iter().map(|it| it.span.start).collect();
     starts.sort_unstable();
     starts.dedup();
-    let announced: Vec<usize> = starts.iter().copied().filter(|start| is_announced(text, *start)).collect();
+    let announced: Vec<usize> = starts.iter().copied().filter(|start| announces_the_final(text, *start)).collect();
     if let [only] = announced[..]
         && Some(&only) == starts.last()
     {
@@ -84,7 +80,8 @@ pub(super) fn chosen(text: &str, mut candidates: Vec<Candidate>) -> Result<Candi
         return Ok(candidates.swap_remove(at));
     }
     candidates.retain(|it| it.is_fenced);
-    if !announced.is_empty() || candidates.is_empty() || !are_one(&candidates) {
+    let shows_a_form = candidates.iter().any(|it| may_announce_a_form(text, it.span.start));
+    if !announced.is_empty() || candidates.is_empty() || shows_a_form || !are_one(&candidates) {
         return Err(LadderError::Several(starts.len()));
     }
     let mut fenced = candidates.swap_remove(0);
@@ -95,16 +92,6 @@ pub(super) fn chosen(text: &str, mut candidates: Vec<Candidate>) -> Result<Candi
 /// Whether all say the same.
 fn are_one(candidates: &[Candidate]) -> bool {
     candidates.windows(2).all(|pair| pair[0].found.value == pair[1].found.value)
-}
-
-/// Whether the words right before a place say that what follows is the final word.
-fn is_announced(text: &str, at: usize) -> bool {
-    let from = text.floor_char_boundary(at.saturating_sub(ANNOUNCEMENT));
-    let before = &text[from..at];
-    let own = before.rfind(['}', ']']).map_or(before, |end| &before[end + 1..]).to_lowercase();
-    let words = own.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    let says = |list: &[&str], word: &str| list.contains(&word);
-    words.clone().any(|word| says(&FINAL, word)) && !words.clone().any(|word| says(&NOT_FINAL, word))
 }
 
 /// Whether a value in prose is likely meant: `[1]` is often a citation, `{}` a turn of phrase.

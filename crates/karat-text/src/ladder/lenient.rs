@@ -19,6 +19,8 @@ pub(super) struct Mended {
     pub repairs: Vec<String>,
     /// Bytes that were read.
     pub end: usize,
+    /// Whether the text ended before the value did.
+    pub is_unfinished: bool,
 }
 
 /// What stands in the way, and where in the candidate.
@@ -49,8 +51,15 @@ impl Problem {
 
 /// Reads the value that the text begins with. With `truncated`, missing closing brackets are not filled in.
 pub(super) fn parse(text: &str, truncated: bool) -> Result<Mended, Problem> {
-    let mut parser =
-        Parser { text, at: 0, truncated, open: Vec::new(), repairs: BTreeMap::new(), duplicates: Vec::new() };
+    let mut parser = Parser {
+        text,
+        at: 0,
+        truncated,
+        is_unfinished: false,
+        open: Vec::new(),
+        repairs: BTreeMap::new(),
+        duplicates: Vec::new(),
+    };
     let value = parser.value(Place::Item)?;
     let repairs = parser.repairs.iter().map(|(repair, count)| match count {
         1 => format!("repaired: {repair}"),
@@ -58,13 +67,15 @@ pub(super) fn parse(text: &str, truncated: bool) -> Result<Mended, Problem> {
     });
     let repairs = repairs.collect();
     parser.space();
-    Ok(Mended { parsed: Parsed { value, duplicates: parser.duplicates }, repairs, end: parser.at })
+    let parsed = Parsed { value, duplicates: parser.duplicates };
+    Ok(Mended { parsed, repairs, end: parser.at, is_unfinished: parser.is_unfinished })
 }
 
 struct Parser<'a> {
     text: &'a str,
     at: usize,
     truncated: bool,
+    is_unfinished: bool,
     /// The closing brackets that are waited for.
     open: Vec<char>,
     repairs: BTreeMap<&'static str, u32>,
@@ -128,8 +139,12 @@ impl<'a> Parser<'a> {
                 None if self.is_cut_in_a_number() => {
                     return Err(self.problem("the reply ends in a number, which may have had more digits"));
                 }
+                None if close == ']' => {
+                    return Err(self.problem("the reply ends in a list, which may have had more members"));
+                }
                 None => {
                     self.repair("a missing closing bracket");
+                    self.is_unfinished = true;
                     return Ok(true);
                 }
                 Some(found @ ('}' | ']')) if self.open.contains(&found) => {
@@ -169,10 +184,12 @@ impl<'a> Parser<'a> {
             self.take(length).to_owned()
         };
         self.space();
-        if self.peek() != Some(':') {
-            return Err(self.problem("a colon is expected"));
+        match self.peek() {
+            Some(':') => {}
+            Some('：') => self.repair("a full-width colon"),
+            _ => return Err(self.problem("a colon is expected")),
         }
-        self.at += 1;
+        self.at += self.peek().map_or(0, char::len_utf8);
         Ok(key)
     }
 
@@ -180,11 +197,13 @@ impl<'a> Parser<'a> {
     fn separator(&mut self, begins_next: impl Fn(&str) -> bool) -> Result<(), Problem> {
         self.space();
         let mut commas = 0;
-        while let Some(found @ (',' | ';')) = self.peek() {
-            if found == ';' {
-                self.repair("a semicolon for a comma");
+        while let Some(found) = self.peek().filter(|it| words::is_separator(*it)) {
+            match found {
+                ',' => {}
+                ';' => self.repair("a semicolon for a comma"),
+                _ => self.repair("a full-width comma"),
             }
-            self.at += 1;
+            self.at += found.len_utf8();
             commas += 1;
             self.space();
         }
@@ -209,7 +228,7 @@ impl<'a> Parser<'a> {
 
     fn bare(&mut self) -> Result<Value, Problem> {
         let rest = self.rest();
-        let stops = |c: char| matches!(c, ',' | ';' | '}' | ']' | '{' | '[' | '"' | '\n' | '\r' | '#');
+        let stops = |c: char| matches!(c, ',' | '，' | '、' | ';' | '}' | ']' | '{' | '[' | '"' | '\n' | '\r' | '#');
         let end = rest.find(stops).unwrap_or(rest.len());
         let end = rest[..end].find("//").or_else(|| rest[..end].find("/*")).unwrap_or(end);
         let bare = rest[..end].trim_end_matches(words::is_space);

@@ -11,10 +11,11 @@
 //!
 //! What a reasoning model thinks aloud (`<think>…</think>` and the like) is no answer on any rung. Of several values, that
 //! which ranks highest counts ([`Ladder::ranking`]); where several of these differ, the last one, if it is announced as
-//! the final one, else the only one in a fence, and none otherwise. Unranked, the first one of the highest rung counts.
+//! the final one, else the only one in a fence, unless that is introduced as a form or an example, and none otherwise. One
+//! whose scores the words after it give anew counts no more. Unranked, the first one of the highest rung counts.
 //!
 //! Texts keep their content on every rung. What is not a number in JSON (`NaN`, `Infinity`) is refused on every rung, as
-//! are texts that never end and lists abbreviated with `...`. Prose never becomes an object. Time is linear in the
+//! are texts and lists that never end and lists abbreviated with `...`. Prose never becomes an object. Time is linear in the
 //! reply's length, and nesting is limited to 128.
 //!
 //! ```
@@ -27,6 +28,7 @@
 //! # Ok::<(), ladder::LadderError>(())
 //! ```
 
+mod around;
 mod candidates;
 mod choice;
 mod lenient;
@@ -101,6 +103,8 @@ pub struct Found {
     /// Keys that stand twice in one object and say different things. The last one is the value; whether that is good enough
     /// the caller knows.
     pub contradictions: Vec<String>,
+    /// Whether the reply ended before the value did: what is absent may have been to come.
+    pub is_unfinished: bool,
 }
 
 /// Why there is no value.
@@ -118,6 +122,12 @@ pub enum LadderError {
     /// Several values are equally what is looked for, but not the same.
     #[error("the reply holds {0} JSON objects that differ, and none of them is announced as the final one")]
     Several(usize),
+    /// The value is introduced as an example.
+    #[error("the reply's JSON object is introduced as an example")]
+    Example,
+    /// The words after the value give its scores anew.
+    #[error("the words after the reply's JSON object give one of its scores anew, and differently")]
+    TakenBack,
     /// JSON that is broken beyond what is repaired.
     #[error("the reply's JSON is broken at line {line}, column {column}: {problem}")]
     Broken {
@@ -223,7 +233,11 @@ impl<'a> Ladder<'a> {
         let chosen = choice::chosen(text, whole)?;
         // What was begun anew after it and never ended may have been the answer.
         let later = broken.into_iter().find(|broken| chosen.is_begun_anew(text, broken.span.clone()));
-        later.map_or(Ok(chosen.found), |later| Err(later.error))
+        match later {
+            Some(later) => Err(later.error),
+            None if chosen.is_taken_back(text) => Err(LadderError::TakenBack),
+            None => Ok(chosen.found),
+        }
     }
 
     fn candidate(&self, span: Range<usize>, parsed: Parsed, rung: Rung) -> Option<Candidate> {
@@ -273,6 +287,7 @@ impl<'a> Ladder<'a> {
             return Err(Some(lenient::Problem::new("something follows the value", mended.end)));
         }
         let found = self.accept(mended.parsed, Rung::Repaired).ok_or(None)?;
+        let found = Found { is_unfinished: mended.is_unfinished, ..found };
         Ok(mended.repairs.into_iter().fold(found, Found::noting))
     }
 
@@ -281,6 +296,7 @@ impl<'a> Ladder<'a> {
         let whole = format!("{{{text}");
         let mended = lenient::parse(&whole, self.truncated).ok().filter(|mended| mended.end == whole.len())?;
         let found = self.accept(mended.parsed, Rung::Repaired)?;
+        let found = Found { is_unfinished: mended.is_unfinished, ..found };
         Some(mended.repairs.into_iter().fold(found, Found::noting).noting("the opening brace was missing"))
     }
 
@@ -288,13 +304,12 @@ impl<'a> Ladder<'a> {
         let notes = parsed.notes();
         let differing = parsed.duplicates.iter().filter(|duplicate| duplicate.differs);
         let contradictions = differing.map(|duplicate| duplicate.key.clone()).collect();
+        let found = |value| Found { value, rung, notes, contradictions, is_unfinished: false };
         match (self.expectation, parsed.value) {
-            (Expectation::Any, value) | (Expectation::Object, value @ Value::Object(_)) => {
-                Some(Found { value, rung, notes, contradictions })
-            }
+            (Expectation::Any, value) | (Expectation::Object, value @ Value::Object(_)) => Some(found(value)),
             (Expectation::Object, Value::Array(mut items)) if items.len() == 1 => {
                 let value = items.pop().filter(Value::is_object)?;
-                Some(Found { value, rung, notes, contradictions }.noting("the object stood in a list"))
+                Some(found(value).noting("the object stood in a list"))
             }
             _ => None,
         }

@@ -37,6 +37,7 @@ fn opening(text: &str) -> Option<(usize, &'static [char], Option<&'static str>)>
         '\'' => (1, &['\''], Some("single quotes")),
         '`' => (1, &['`'], Some("back quotes")),
         quote @ ('“' | '”' | '„') => (quote.len_utf8(), &['”', '“', '"'], Some("typographic quotes")),
+        quote @ '＂' => (quote.len_utf8(), &['＂'], Some("full-width quotes")),
         quote @ ('‘' | '’') => (quote.len_utf8(), &['’', '\''], Some("typographic quotes")),
         _ => return None,
     })
@@ -89,7 +90,7 @@ pub(super) fn read(source: &str, place: Place) -> Result<Quoted, Unreadable> {
                 quoted.length = after;
                 return Ok(quoted);
             }
-            if place == Place::Member && skip_space(&source[after..]).starts_with(':') {
+            if place == Place::Member && skip_space(&source[after..]).starts_with([':', '：']) {
                 return Err(Unreadable { problem: "a quote is out of place", at });
             }
             quoted.note("an unescaped quote in a text");
@@ -123,17 +124,21 @@ fn closes(after: &str, place: Place) -> bool {
     match (place, next.chars().next()) {
         (Place::Key, _) => true,
         (_, None | Some('}' | ']')) => true,
-        (Place::Member, Some(',' | ';')) => {
-            let next = skip_space(next[1..].trim_start_matches(|c| c == ',' || words::is_space(c)));
+        (Place::Member, Some(separator)) if words::is_separator(separator) => {
+            let next = after_separators(next);
             next.is_empty() || next.starts_with('}') || candidates::begins_with_key(next)
         }
         (Place::Member, Some(_)) => candidates::begins_with_key(next),
-        (Place::Item, Some(',' | ';')) => {
-            let next = skip_space(next[1..].trim_start_matches(|c| c == ',' || words::is_space(c)));
+        (Place::Item, Some(separator)) if words::is_separator(separator) => {
+            let next = after_separators(next);
             next.is_empty() || words::begins_value(next)
         }
         (Place::Item, Some(_)) => begins(next) && next.len() < after.len(),
     }
+}
+
+fn after_separators(text: &str) -> &str {
+    skip_space(text.trim_start_matches(|c| words::is_separator(c) || words::is_space(c)))
 }
 
 /// Reads what follows a backslash; returns how much of it was used.

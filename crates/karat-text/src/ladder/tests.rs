@@ -106,8 +106,9 @@ fn what_is_in_doubt_is_refused() {
 /// CL-06, CL-15: a reply that was cut off is not closed as if it were whole.
 #[test]
 fn a_truncated_reply_is_not_closed() {
-    let text = "{\"a\": 1, \"b\": [\"two\"";
+    let text = "{\"a\": 1, \"b\": [\"two\"]";
     assert_eq!(object(text).1, Rung::Repaired);
+    assert!(refused("{\"a\": 1, \"b\": [\"two\"").to_string().contains("more members"));
     for number in ["{\"a\": 1", "{\"a\": [7, 1", "{\"a\": {\"b\": 0."] {
         assert!(refused(number).to_string().contains("more digits"), "{}", refused(number));
     }
@@ -167,6 +168,8 @@ fn a_fenced_object_counts_before_a_bare_one() {
         assert!(found.notes.iter().any(|note| note.contains("fenced object counts")), "{text}: {found:?}");
     }
     assert_eq!(ladder.climb(&format!("Final: {two}\n```json\n{nine}\n```")), Err(LadderError::Several(2)));
+    assert_eq!(ladder.climb(&format!("The format:\n```json\n{two}\n```\n{nine}")), Err(LadderError::Several(2)));
+    assert_eq!(ladder.climb(&format!("An example:\n```json\n{two}\n```")), Err(LadderError::Example));
     let both = format!("{two}\n```json\n{two}\n```\n```json\n{nine}\n```");
     assert!(matches!(ladder.climb(&both), Err(LadderError::Several(_))));
     assert_eq!(ladder.climb(&format!("```json\n{two}\n```\nFinal: {nine}")).unwrap().value, json!({"score": 9}));
@@ -203,6 +206,8 @@ fn of_several_values_the_announced_one_counts() {
         climb(&format!("First {two}. Final: {{\"score\": 9, \"list\": [\"a")),
         Err(LadderError::Broken { .. })
     ));
+    assert_eq!(climb(&format!("{two}\nOn reflection, the score is 9.")), Err(LadderError::TakenBack));
+    assert_eq!(climb(&format!("{nine}\nMy final score: 9.")), Ok(json!({"score": 9})));
     assert_eq!(climb(&format!("<think>{two}</think>")), Err(LadderError::NoJson("object")));
 }
 

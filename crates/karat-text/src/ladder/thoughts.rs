@@ -4,8 +4,29 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 /// Names of the tags between which models think.
-const NAMES: [&str; 9] =
-    ["think", "thinking", "thought", "thoughts", "reasoning", "analysis", "scratchpad", "reflection", "draft"];
+const NAMES: [&str; 14] = [
+    "think",
+    "thinking",
+    "thought",
+    "thoughts",
+    "reasoning",
+    "reasoningcontent",
+    "analysis",
+    "scratchpad",
+    "reflection",
+    "draft",
+    "antthinking",
+    "seedthink",
+    "innermonologue",
+    "monologue",
+];
+
+/// Between which brackets a tag stands. In square ones names beyond the first two are headings more often than tags.
+const BRACKETS: [(&str, &str); 4] = [("<", ">"), ("[", "]"), ("◁", "▷"), ("&lt;", "&gt;")];
+const IN_SQUARE_BRACKETS: usize = 2;
+
+/// Bytes that a tag may have.
+const LONGEST: usize = 80;
 
 /// Marks before a channel in which a model thinks, and what ends it.
 const CHANNELS: [&str; 2] = ["<|channel|>analysis", "<|channel|>commentary"];
@@ -35,9 +56,9 @@ fn thoughts(text: &str) -> Vec<Range<usize>> {
     let mut open: Option<usize> = None;
     let mut quotes = Quotes::default();
     let mut at = 0;
-    while let Some(start) = text[at..].find(['<', '[']).map(|found| at + found) {
+    while let Some(start) = text[at..].find(['<', '[', '◁', '&']).map(|found| at + found) {
         let Some((mark, length)) = mark(&text[start..]) else {
-            at = start + 1;
+            at = start + text[start..].chars().next().map_or(1, char::len_utf8);
             continue;
         };
         at = start + length;
@@ -65,7 +86,8 @@ enum Mark {
     Ends,
 }
 
-/// The mark that a text begins with, and its length: `<think>`, `</ think >`, `<think time="2">`, `[THINK]`, a channel.
+/// The mark that a text begins with, and its length: `<think>`, `</ think >`, `<think time="2">`, `[THINK]`,
+/// `<|begin_of_thought|>`, `&lt;think&gt;`, a channel.
 fn mark(text: &str) -> Option<(Mark, usize)> {
     let begins = |marks: &[&str]| marks.iter().find(|mark| text.starts_with(**mark)).map(|mark| mark.len());
     if let Some(length) = begins(&CHANNELS) {
@@ -74,21 +96,37 @@ fn mark(text: &str) -> Option<(Mark, usize)> {
     if let Some(length) = begins(&CHANNEL_ENDS) {
         return Some((Mark::Ends, length));
     }
-    let is_tag = text.starts_with('<');
-    let inner = text.get(1..)?.trim_start_matches(' ');
-    let (mark, inner) = inner.strip_prefix('/').map_or((Mark::Opens, inner), |inner| (Mark::Closes, inner));
-    let inner = inner.trim_start_matches(' ');
-    let (name, rest) = inner.split_at(inner.bytes().take_while(u8::is_ascii_alphabetic).count());
-    // In brackets other names are headings more often than marks.
-    let names = if is_tag { &NAMES[..] } else { &NAMES[..2] };
-    if !names.iter().any(|known| known.eq_ignore_ascii_case(name)) {
-        return None;
-    }
-    let end = rest.find(['>', ']', '<', '[', '\n'])?;
-    let attributes = rest[..end].trim();
-    let is_closed = rest[end..].starts_with(if is_tag { '>' } else { ']' });
-    let is_mark = is_closed && (attributes.is_empty() || (is_tag && rest.starts_with(' ') && attributes.contains('=')));
-    is_mark.then_some((mark, text.len() - rest.len() + end + 1))
+    let (open, close) = BRACKETS.iter().find(|(open, _)| text.starts_with(open))?;
+    let within = &text[open.len()..text.floor_char_boundary(LONGEST)];
+    let within = &within[..within.find(close)?];
+    let known = if *open == "[" { &NAMES[..IN_SQUARE_BRACKETS] } else { &NAMES[..] };
+    let mark = tag(within, known)?;
+    Some((mark, open.len() + within.len() + close.len()))
+}
+
+/// What stands between the brackets of a tag: a name, with a slash, with `begin of` or `end of`, with attributes.
+fn tag(within: &str, known: &[&str]) -> Option<Mark> {
+    let is_edge = |c: char| c == ' ' || c == '|' || c == '｜';
+    let within = within.trim_matches(is_edge);
+    let (closes, named) = within.strip_prefix('/').map_or((false, within), |named| (true, named));
+    let named = named.trim_start_matches(is_edge);
+    let named =
+        named.split_once(' ').filter(|(_, attributes)| attributes.contains('=')).map_or(named, |(name, _)| name);
+    let is_between = |c: char| is_edge(c) || matches!(c, '_' | '▁' | '-' | ':');
+    let words: Vec<String> = named.split(is_between).filter(|word| !word.is_empty()).map(str::to_lowercase).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let (mark, words) = match words.as_slice() {
+        ["begin" | "start", words @ ..] => (Mark::Opens, words),
+        ["end", words @ ..] => (Mark::Closes, words),
+        words if closes => (Mark::Closes, words),
+        words => (Mark::Opens, words),
+    };
+    let name = if words.len() < named.split(is_between).count() {
+        words.strip_prefix(&["of"]).unwrap_or(words)
+    } else {
+        words
+    };
+    known.contains(&name.concat().as_str()).then_some(mark)
 }
 
 /// Walks along a text and knows whether it is within double quotes, where a tag is content. Every line begins outside.
@@ -132,6 +170,14 @@ mod tests {
             "<think time=\"2\">1</think> {}",
             "<draft>1</draft> {}",
             "<|channel|>analysis<|message|>1<|end|> {}",
+            "<｜begin▁of▁thinking｜>1<｜end▁of▁thinking｜> {}",
+            "<|begin_of_thought|>1<|end_of_thought|> {}",
+            "<|START_THINKING|>1<|END_THINKING|> {}",
+            "[BEGIN THINK]1[END THINK] {}",
+            "◁think▷1◁/think▷ {}",
+            "<seed:think>1</seed:think> {}",
+            "<reasoning_content>1</reasoning_content> {}",
+            "&lt;think&gt;1&lt;/think&gt; {}",
         ] {
             assert_eq!(blanked(text).trim(), "{}", "{text}");
         }
@@ -145,6 +191,7 @@ mod tests {
             "1 < 2 > 1",
             "<thinker>x</thinker>",
             "a </b> c",
+            "&lt;b&gt; & ◁ [thinking of {}]",
         ] {
             assert_eq!(blanked(kept), kept);
         }

@@ -19,6 +19,11 @@ pub(super) fn is_space(character: char) -> bool {
     character.is_whitespace() || matches!(character, '\u{feff}' | '\u{200b}' | '\u{200c}' | '\u{200d}' | '\u{2060}')
 }
 
+/// What stands between two members, or is taken for it.
+pub(super) fn is_separator(character: char) -> bool {
+    matches!(character, ',' | ';' | '，' | '、')
+}
+
 /// The text after a comment that it begins with. A block comment that never ends takes the rest.
 pub(super) fn skip_comment(text: &str) -> Option<&str> {
     if let Some(inner) = text.strip_prefix("/*") {
@@ -35,9 +40,10 @@ pub(super) fn begins_value(text: &str) -> bool {
     let next_is_end = |rest: &str| skip_space(rest).starts_with([',', ']', '}']);
     match text.chars().next() {
         Some('{') => super::candidates::begins_like_json(text),
-        Some('[' | ']' | '"' | '“') => true,
+        Some('[' | ']' | '"' | '“' | '＂') => true,
         Some('\'') => text[1..].contains('\''),
-        Some('0'..='9' | '-') => true,
+        Some('-') => true,
+        Some(character) if character.is_numeric() => true,
         _ => literal_prefix(text).is_some_and(next_is_end),
     }
 }
@@ -84,7 +90,7 @@ pub(super) fn word(word: &str) -> Word {
     if word.starts_with("...") || word.starts_with('…') {
         return Word::Unreadable("something was left out with an ellipsis".to_owned());
     }
-    if word.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '+' | '.')) {
+    if word.starts_with(|c: char| c.is_numeric() || matches!(c, '-' | '+' | '.')) {
         return number(word);
     }
     let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
@@ -120,8 +126,8 @@ fn number(word: &str) -> Word {
     let parsed = canonical.and_then(|text| format!("{sign}{text}").parse::<Number>().ok());
     match parsed {
         Some(number) => Word::Lenient(Value::Number(number), "a number in another notation"),
-        // `8/10` and `85%` are left to whoever knows what a fraction is worth.
-        None if word.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | '/' | '%' | '-' | ':')) => {
+        // `8/10`, `85%` and digits of other scripts are left to whoever knows what they are worth.
+        None if word.chars().all(|c| c.is_numeric() || matches!(c, '.' | '/' | '%' | '-' | ':')) => {
             Word::Lenient(Value::String(word.to_owned()), "a text without quotes")
         }
         None => Word::Unreadable(format!("{:?} is no JSON number", shorten(word))),

@@ -5,12 +5,10 @@ use karat_types::{Absent, Invalid, OutOfRange, Scale};
 use serde_json::Value;
 
 use super::Remarks;
+use crate::metrics::numeric::digit;
 
-/// How far beyond a bound a number may be and still count as on it: the error of a judge's own arithmetic.
-const TOLERANCE: f64 = 1e-6;
-
-/// How far from a step a number may be: the error of writing 0.1 × 3 in binary, and nothing that a judge meant.
-const ROUNDING: f64 = 1e-9;
+/// How far two numbers may be apart and still be one: the error of writing 0.1 × 3 in binary, and nothing that a judge meant.
+const ROUNDING: f64 = 1e-12;
 
 /// Reads the scores of one dimension.
 pub(super) struct Grading<'a> {
@@ -70,12 +68,12 @@ impl Grading<'_> {
     /// A number in a text: plain, or as a share of the scale's highest value where the lowest is no matter.
     fn number_in(&self, text: &str) -> Option<f64> {
         let plain = |text: &str| {
-            let text = text.trim();
+            let text: String = text.trim().chars().map(in_ascii).collect();
             let is_decimal = text.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'.' | b'-' | b'+'));
             text.parse::<f64>().ok().filter(|number| is_decimal && number.is_finite())
         };
         let (lo, hi) = self.scale.bounds();
-        let is = |number: f64, other: f64| (number - other).abs() <= TOLERANCE;
+        let is = |number: f64, other: f64| (number - other).abs() <= ROUNDING;
         if let Some(number) = plain(text) {
             return Some(number);
         }
@@ -111,7 +109,7 @@ impl Grading<'_> {
             }
             Value::Number(number) => {
                 let number = number.as_f64().ok_or_else(wrong)?;
-                let worth = |worth: f64| (worth - number).abs() <= TOLERANCE;
+                let worth = |worth: f64| (worth - number).abs() <= ROUNDING;
                 choices.iter().filter(|(_, value)| worth(*value)).map(|(_, worth)| *worth).collect()
             }
             _ => Vec::new(),
@@ -135,7 +133,7 @@ impl Grading<'_> {
     ) -> Option<f64> {
         let nearest = step.map_or(number, |step| lo + ((number - lo) / step).round() * step).clamp(lo, hi);
         let distance = (number - nearest).abs();
-        let fits = distance <= if step.is_some() { ROUNDING } else { TOLERANCE };
+        let fits = distance <= ROUNDING.max(if step.is_some() { 0.0 } else { self.invalid.tolerance });
         match (fits, self.invalid.out_of_range) {
             (true, _) => {
                 if distance > ROUNDING {
@@ -164,6 +162,11 @@ impl Grading<'_> {
             }
         }
     }
+}
+
+/// A digit of another script as the one that a computer reads.
+fn in_ascii(character: char) -> char {
+    digit(character).and_then(|digit| char::from_digit(digit, 10)).unwrap_or(character)
 }
 
 fn short(value: &Value) -> String {

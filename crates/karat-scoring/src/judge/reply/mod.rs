@@ -95,6 +95,13 @@ pub fn read(rubric: &Rubric, reply: &Reply, origins: &BTreeMap<String, Vec<usize
             _ => error.to_string(),
         },
     })?;
+    // What an unfinished reply leaves out may have been to come: it is not absent on purpose.
+    let strict = found.is_unfinished.then(|| {
+        let mut rubric = rubric.clone();
+        rubric.invalid.absent = Absent::Reject;
+        rubric
+    });
+    let rubric = strict.as_ref().unwrap_or(rubric);
     let mut reading = Reader::new(rubric, &found.value).read(rubric, origins);
     reading.problems.extend(contradictions(rubric, &found.contradictions));
     reading.rung = found.rung;
@@ -141,21 +148,27 @@ struct Reader<'a> {
     remarks: Remarks,
 }
 
-/// Names of a member around everything that a judge may put its verdict in.
-const WRAPPINGS: [&str; 12] = [
+/// Names of a member around everything that a judge may put its verdict in; beside it stand texts at most.
+const WRAPPINGS: [&str; 15] = [
     "answer",
+    "arguments",
     "assessment",
+    "data",
     "evaluation",
     "final",
     "grading",
     "judgement",
     "judgment",
     "output",
+    "parameters",
     "response",
     "result",
     "review",
     "verdict",
 ];
+
+/// Names under which a judge says that it did not judge.
+const REFUSALS: [&str; 3] = ["error", "refusal", "refused"];
 
 static NOTHING: std::sync::LazyLock<Map<String, Value>> = std::sync::LazyLock::new(Map::new);
 
@@ -164,15 +177,15 @@ impl<'a> Reader<'a> {
         let mut remarks = Remarks::default();
         let mut object = value.as_object().unwrap_or(&NOTHING);
         let mut prefix = String::new();
-        // `{"result": {…}}`: one member around everything.
-        let found = |value: &Value| Places::of(rubric, value).map_or(0, |places| places.found());
-        if let (1, Some((key, inner))) = (object.len(), object.iter().next())
-            && let Some(members) = inner.as_object().filter(|_| is_wrapping(rubric, key))
-            && found(inner) > 0
-        {
+        while let Some((key, members)) = wrapped(rubric, object) {
             remarks.lenience(format!("the reply stood within `{key}`"));
             object = members;
-            prefix = format!("/{}", escape(key));
+            prefix = format!("{prefix}/{}", escape(key));
+        }
+        for key in object.keys().filter(|key| REFUSALS.contains(&places::fold(key).as_str())) {
+            if !is_asked_for(rubric, key) && says_something(object.get(key)) {
+                remarks.problem(format!("{prefix}/{}", escape(key)), "says that there is no verdict");
+            }
         }
         let places = Places::within(rubric, object, &prefix);
         Self { object, places, prefix, remarks }
@@ -258,9 +271,32 @@ fn contradictions(rubric: &Rubric, keys: &[String]) -> Vec<Problem> {
     twice.map(problem).collect()
 }
 
+/// What stands within a member around the verdict: `{"result": {…}}`, `{"name": "submit", "arguments": {…}}`.
+fn wrapped<'a>(rubric: &Rubric, object: &'a Map<String, Value>) -> Option<(&'a str, &'a Map<String, Value>)> {
+    let mut inner =
+        object.iter().filter(|(_, value)| !matches!(value, Value::String(_) | Value::Bool(_) | Value::Null));
+    let (key, value) = inner.next().filter(|(key, _)| is_wrapping(rubric, key))?;
+    let members = value.as_object().filter(|_| inner.next().is_none())?;
+    let grades = |members| Places::within(rubric, members, "").is_some_and(|places| places.found() > 0);
+    let is_around = !grades(object) && (grades(members) || wrapped(rubric, members).is_some());
+    is_around.then_some((key.as_str(), members))
+}
+
 /// Whether a key of the reply stands around the verdict, and is none that is asked for.
 fn is_wrapping(rubric: &Rubric, key: &str) -> bool {
     !is_asked_for(rubric, key) && WRAPPINGS.contains(&places::fold(key).as_str())
+}
+
+/// Whether a value is more than a way of saying nothing.
+fn says_something(value: Option<&Value>) -> bool {
+    match value {
+        Some(Value::String(text)) => {
+            !matches!(text.trim().to_lowercase().as_str(), "" | "none" | "no" | "n/a" | "null")
+        }
+        Some(Value::Bool(truth)) => *truth,
+        Some(Value::Object(members)) => !members.is_empty(),
+        _ => false,
+    }
 }
 
 /// Whether a rubric asks for something under this key.

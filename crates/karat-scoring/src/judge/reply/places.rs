@@ -38,11 +38,6 @@ pub(super) struct Place<'a> {
 type Entry<'a> = (String, &'a Value, Option<&'a str>, Option<&'a Map<String, Value>>);
 
 impl<'a> Places<'a> {
-    /// The best place within a reply; `None` when it is no object.
-    pub fn of(rubric: &Rubric, reply: &'a Value) -> Option<Self> {
-        reply.as_object().and_then(|object| Self::within(rubric, object, ""))
-    }
-
     /// The place where most dimensions stand; the one that the rubric asks for when in doubt. Scores stand in one of the
     /// forms that a rubric may ask for: at the top, under `scores`, or under `dimensions`. Whatever else names dimensions
     /// (weights, confidences, an earlier draft) grades nothing.
@@ -98,7 +93,8 @@ impl<'a> Places<'a> {
     pub fn get(&self, name: &str) -> Option<Place<'a>> {
         let (step, value, reason, item) = self.scores.get(name)?;
         let elsewhere = self.others.iter().flat_map(|scores| scores.all(name));
-        let disputed = self.scores.all(name).into_iter().chain(elsewhere).any(|(_, other, ..)| other != value);
+        let graded_otherwise = self.scores.all(name).into_iter().chain(elsewhere).any(|(_, other, ..)| other != value);
+        let disputed = graded_otherwise || item.is_some_and(says_two_scores);
         let container = match self.scores {
             Scores::Fields(members) => Some(members),
             Scores::List(_) => None,
@@ -148,6 +144,13 @@ pub(super) const SCORE: [&str; 4] = ["score", "value", "grade", "rating"];
 
 fn score(members: &Map<String, Value>) -> Option<(&'static str, &Value)> {
     SCORE.into_iter().find_map(|field| Some((field, members.get(field)?)))
+}
+
+/// Whether two names of a score stand in one object with different numbers.
+fn says_two_scores(members: &Map<String, Value>) -> bool {
+    let mut numbers = SCORE.into_iter().filter_map(|field| members.get(field)?.as_f64());
+    let first = numbers.next();
+    numbers.any(|number| Some(number) != first)
 }
 
 fn reason(item: &Value) -> Option<&str> {

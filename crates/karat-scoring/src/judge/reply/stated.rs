@@ -15,7 +15,11 @@ const HIGHEST: [&str; 7] = ["max", "maximum", "maxscore", "maxvalue", "scoremax"
 const LOWEST: [&str; 5] = ["min", "minimum", "minscore", "minvalue", "scoremin"];
 
 /// Keys under which both stand.
-const BOTH: [&str; 3] = ["scale", "range", "scorerange"];
+const BOTH: [&str; 5] = ["scale", "range", "scorerange", "unit", "units"];
+
+/// Keys under which `true` says that the score is a share of 1, and of 100.
+const SHARE: [(&str, f64); 5] =
+    [("normalized", 1.0), ("normalised", 1.0), ("isnormalized", 1.0), ("percent", 100.0), ("percentage", 100.0)];
 
 /// What an object beside or around a score says of its scale, where that is another one: `` `max` is 5 ``. A score on
 /// another scale is no score on this one. Keys that the rubric asks for say nothing of it.
@@ -28,7 +32,10 @@ pub(super) fn other_scale(
     let is = |stated: f64, bound: f64| (stated - bound).abs() <= TOLERANCE;
     let differs = |key: &str, value: &Value| {
         let key = fold(key);
-        let stated = numbers(value);
+        let stated = match SHARE.iter().find(|(name, _)| *name == key) {
+            Some((_, highest)) if *value == Value::Bool(true) => return !is(0.0, *lo) || !is(*highest, *hi),
+            _ => numbers(value),
+        };
         match stated.as_slice() {
             [highest] if HIGHEST.contains(&key.as_str()) || BOTH.contains(&key.as_str()) => !is(*highest, *hi),
             [lowest] if LOWEST.contains(&key.as_str()) => !is(*lowest, *lo),
@@ -93,6 +100,7 @@ mod tests {
             json!({"score": 4, "scale": "points"}),
             json!({"score": 4, "range": 7}),
             json!({"score": 4, "reason": "1 of 5"}),
+            json!({"score": 4, "normalized": false, "unit": "points"}),
         ] {
             assert_eq!(said(same.clone()), None, "{same}");
         }
@@ -104,6 +112,8 @@ mod tests {
             (json!({"score": 4, "min": 1}), "`min` is 1"),
             (json!({"score": 0.4, "scale": "0-1"}), "`scale` is \"0-1\""),
             (json!({"score": 0.4, "scale": "-1 to 1"}), "`scale` is \"-1 to 1\""),
+            (json!({"score": 0.7, "normalized": true}), "`normalized` is true"),
+            (json!({"score": 70, "unit": "%"}), "`unit` is \"%\""),
             (json!({"score": 70, "scale": "percent"}), "`scale` is \"percent\""),
         ] {
             assert_eq!(said(other).as_deref(), Some(words));

@@ -49,7 +49,7 @@ pub(super) enum Form {
 }
 
 /// The decimal value of a digit in ASCII, full-width, Arabic or Devanagari form.
-pub(super) fn digit(c: char) -> Option<u32> {
+pub(crate) fn digit(c: char) -> Option<u32> {
     let zero = match c {
         '0'..='9' => '0',
         '\u{660}'..='\u{669}' => '\u{660}',

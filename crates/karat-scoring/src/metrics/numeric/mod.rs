@@ -47,6 +47,7 @@ use rust_decimal::Decimal;
 
 pub use compare::{Comparison, Outcome};
 pub use digits::DecimalMark;
+pub(crate) use digits::digit;
 pub use direction::Fall;
 pub use role::Role;
 pub use target::{Pick, Target, TargetError};

@@ -1,0 +1,177 @@
+//! What the words around a value say of it: that it is the final one, that it only shows a form, that it is taken back.
+
+use serde_json::Value;
+
+/// So many bytes before a value may announce it.
+const ANNOUNCEMENT: usize = 200;
+
+/// So many bytes may stand between a score's name and its number.
+const BETWEEN: usize = 12;
+
+/// Words that announce what counts in place of what stood before.
+const FINAL: [&str; 10] = [
+    "final",
+    "finally",
+    "corrected",
+    "correction",
+    "revised",
+    "revision",
+    "definitive",
+    "reflection",
+    "reconsidered",
+    "updated",
+];
+
+/// Words that take that back.
+const NOT_FINAL: [&str; 7] = ["not", "draft", "example", "before", "template", "until", "preliminary"];
+
+/// Words before a value that is nobody's verdict, in the languages that judges write.
+const EXAMPLE: [&str; 16] = [
+    "example",
+    "examples",
+    "template",
+    "placeholder",
+    "placeholders",
+    "hypothetical",
+    "hypothetically",
+    "illustration",
+    "beispiel",
+    "vorlage",
+    "ejemplo",
+    "plantilla",
+    "exemple",
+    "esempio",
+    "exemplo",
+    "пример",
+];
+
+/// The same where words are not set apart.
+const EXAMPLE_SIGNS: [&str; 4] = ["示例", "例如", "例:", "例："];
+
+/// Words before a value that may show a form or something else than the verdict, where a verdict stands beside it.
+const FORM: [&str; 11] =
+    ["format", "schema", "shape", "structure", "sample", "comparison", "empty", "would", "formato", "формат", "格式"];
+
+/// Whether the words right before a place say that what follows is the final word.
+pub(super) fn announces_the_final(text: &str, at: usize) -> bool {
+    let before = before(text, at);
+    has_word(&before, &FINAL) && !has_word(&before, &NOT_FINAL)
+}
+
+/// Whether the line before a place says that what follows is an example: a line that ends with a colon.
+pub(super) fn announces_an_example(text: &str, at: usize) -> bool {
+    let line = line_before(text, at);
+    let is_example = has_word(&line, &EXAMPLE) || EXAMPLE_SIGNS.iter().any(|sign| line.contains(sign));
+    line.ends_with([':', '：']) && is_example
+}
+
+/// Whether the line before a place may say that what follows shows a form, or anything but the verdict.
+pub(super) fn may_announce_a_form(text: &str, at: usize) -> bool {
+    announces_an_example(text, at) || has_word(&line_before(text, at), &FORM)
+}
+
+/// Whether what follows a value gives one of its numbers anew, differently, as the final word.
+pub(super) fn takes_back(after: &str, value: &Value) -> bool {
+    let after = after.to_lowercase();
+    let announced = after.split(|c: char| !c.is_alphanumeric()).find(|word| FINAL.contains(word));
+    let Some(announced) = announced else { return false };
+    let from = announced.as_ptr() as usize - after.as_ptr() as usize;
+    if has_word(&after[..from], &NOT_FINAL) {
+        return false;
+    }
+    let said = fold(&after[from..]);
+    numbers(value).into_iter().any(|(name, number)| {
+        let mut places = said.match_indices(name.as_str()).map(|(at, name)| &said[at + name.len()..]);
+        places.any(|rest| leading_number(rest).is_some_and(|other| (other - number).abs() > f64::EPSILON))
+    })
+}
+
+/// The numbers of an object and of those within it, with their folded names.
+fn numbers(value: &Value) -> Vec<(String, f64)> {
+    let Some(members) = value.as_object() else { return Vec::new() };
+    let of = |(name, value): (&String, &Value)| match value.as_f64() {
+        Some(number) if name.len() > 2 => vec![(fold(&name.to_lowercase()), number)],
+        _ => numbers(value),
+    };
+    members.iter().flat_map(of).collect()
+}
+
+/// A text in which spaces and marks within names do not count: `topic coverage` is `topicCoverage`.
+fn fold(text: &str) -> String {
+    text.chars().filter(|c| !c.is_whitespace() && !matches!(c, '_' | '-' | '*' | '`' | '"')).collect()
+}
+
+/// The number that a text begins with, a few words and marks apart.
+fn leading_number(text: &str) -> Option<f64> {
+    let start = text.find(|c: char| c.is_ascii_digit()).filter(|start| *start <= BETWEEN)?;
+    if text[..start].contains([',', '.', ';']) {
+        return None;
+    }
+    let digits = &text[start..];
+    let end = digits.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(digits.len());
+    digits[..end].trim_end_matches('.').parse().ok()
+}
+
+/// The words before a place in lower case, back to the bracket before them.
+fn before(text: &str, at: usize) -> String {
+    let from = text.floor_char_boundary(at.saturating_sub(ANNOUNCEMENT));
+    let before = &text[from..at];
+    before.rfind(['}', ']']).map_or(before, |end| &before[end + 1..]).to_lowercase()
+}
+
+/// The last line of them, without the mark that opens a fence.
+fn line_before(text: &str, at: usize) -> String {
+    let before = before(text, at);
+    let lines = before.lines().rev().map(str::trim);
+    let mut lines = lines.filter(|line| !line.is_empty() && !line.starts_with("```") && !line.starts_with("~~~"));
+    lines.next().unwrap_or_default().trim_end_matches(['*', '_', ' ']).to_owned()
+}
+
+fn has_word(text: &str, words: &[&str]) -> bool {
+    text.split(|c: char| !c.is_alphanumeric()).any(|word| words.contains(&word))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn numbers_given_anew_take_a_value_back() {
+        let value = json!({"scores": {"topicCoverage": 1, "accuracy": 8.5}, "reasoning": "x"});
+        for after in [
+            "On reflection: topic coverage 7.",
+            "Final:\n- **Topic coverage**: 7\n- accuracy = 8.5",
+            "corrected accuracy is 9",
+        ] {
+            assert!(takes_back(after, &value), "{after}");
+        }
+        for after in [
+            "Final scores: topicCoverage 1, accuracy 8.5.",
+            "Topic coverage 7 would be too much.",
+            "This is not final: accuracy 9",
+            "That is my final answer. Accuracy, of 10 claims, was fine.",
+            "",
+        ] {
+            assert!(!takes_back(after, &value), "{after}");
+        }
+    }
+
+    #[test]
+    fn lines_before_a_value_announce_it() {
+        let at = |text: &str| text.len();
+        for text in
+            ["An example:\n", "**Example:**\n```json\n", "Zum Beispiel: ", "示例：", "Example of the form:\n\n~~~\n"]
+        {
+            assert!(announces_an_example(text, at(text)), "{text}");
+        }
+        for text in
+            ["The example of the oats is missing.\n", "In the format asked for:\n```json\n", "{\"an example\": 1}:"]
+        {
+            assert!(!announces_an_example(text, at(text)), "{text}");
+        }
+        assert!(may_announce_a_form("The format:\n```json\n", 20));
+        assert!(announces_the_final("On reflection: ", 15) && !announces_the_final("not final: ", 11));
+    }
+}
