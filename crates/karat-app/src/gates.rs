@@ -8,28 +8,11 @@ use karat_analysis::{Findings, Outcome, Pinned, References, Verdicts, primary};
 use karat_store::StoredRun;
 use karat_suite::{Files, load_policy};
 use karat_types::{Against, Exit, Gate, PlanHeader, Rules, RunHeader, RunRows, RunStatus, Threshold};
-use serde::{Deserialize, Serialize};
 
 use crate::baseline::{findings, pinned};
 use crate::begun::begun;
 use crate::preset::SuiteFiles;
-use crate::{App, AppError};
-
-/// What the command line says of gates, on top of the suite's.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct GateFlags {
-    /// `--gate` (true) and `--no-gate` (false): whether gates bind, whatever the policy says.
-    pub binds: Option<bool>,
-    /// `--baseline`: a pinned run or a report.json.
-    pub baseline: Option<String>,
-    /// `--min`: the least of a metric.
-    pub min: Vec<(String, Threshold)>,
-    /// `--max-drop`: the largest drop of a metric; without a metric of every gate on a drop.
-    pub max_drop: Vec<(Option<String>, Threshold)>,
-    /// `--gate-threshold`: the least of the primary metric.
-    pub threshold: Option<Threshold>,
-}
+use crate::{App, AppError, GateFlags};
 
 /// What is asked of `karat gate`.
 #[derive(Debug, Clone, PartialEq, Default)]

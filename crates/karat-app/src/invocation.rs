@@ -1,10 +1,26 @@
 //! What a suite is run with: stored with the run, so that `resume` needs nothing but the run's id.
 
 use karat_suite::{Environment, Overrides};
-use karat_types::{CachePolicy, Moment, Tier};
+use karat_types::{CachePolicy, Moment, Threshold, Tier};
 use serde::{Deserialize, Serialize};
 
-use crate::{GateFlags, Lookup};
+use crate::Lookup;
+
+/// What the command line says of gates, on top of the suite's.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct GateFlags {
+    /// `--gate` (true) and `--no-gate` (false): whether gates bind, whatever the policy says.
+    pub binds: Option<bool>,
+    /// `--baseline`: a pinned run or a report.json.
+    pub baseline: Option<String>,
+    /// `--min`: the least of a metric.
+    pub min: Vec<(String, Threshold)>,
+    /// `--max-drop`: the largest drop of a metric; without a metric of every gate on a drop.
+    pub max_drop: Vec<(Option<String>, Threshold)>,
+    /// `--gate-threshold`: the least of the primary metric.
+    pub threshold: Option<Threshold>,
+}
 
 /// A suite and every change to it that the command line asks for.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]

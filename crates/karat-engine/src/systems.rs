@@ -322,7 +322,7 @@ fn ready_judges(plan: &PlanHeader, run: &str, reads: &mut Vec<Reads>) -> Result<
                 partners: rubric
                     .versus
                     .as_ref()
-                    .map(|versus| (0..plan.systems.len()).map(|system| versus.partner(plan, system)).collect()),
+                    .map(|versus| (0..plan.systems.len()).map(|system| plan.partner(versus, system)).collect()),
                 rubric_tokens: serde_json::to_string(&rubric.rubric).map_or(0, |text| tokens::estimated(&text)),
                 // A plan lists a rubric's metrics in the order of its scores.
                 metrics: machine.dimensions().into_iter().map(str::to_owned).zip(metrics_of(plan, index)).collect(),

@@ -1,15 +1,11 @@
 //! What a run has spent, what it may owe, and what it has paid for without using it yet.
 
-use karat_types::{CallRecord, Key, Money};
+use karat_types::{Key, Money};
 use rusqlite::{Connection, params};
 use rustc_hash::FxHashMap;
 
-use crate::cache::Kind;
 use crate::calllog::{self, CallEvent, EndedCall, Reservation};
 use crate::error::ReadFailure;
-use crate::format::unpack_call;
-use crate::known::run_number;
-use crate::{Store, StoreError};
 
 pub(crate) const LOGS: &str = "select seq, log from blocks where run = ?1 order by seq";
 
@@ -30,20 +26,21 @@ pub struct Spending {
 
 /// Where a call's trace lies.
 #[derive(Debug, Clone, Copy)]
-struct TraceAt {
-    block: i64,
-    entry: u64,
+pub(crate) struct TraceAt {
+    pub block: i64,
+    pub entry: u64,
 }
 
 /// Everything that one pass over the call logs of a run tells.
 #[derive(Debug, Default)]
-struct Account {
-    spending: Spending,
-    unused: FxHashMap<Key, TraceAt>,
+pub(crate) struct Account {
+    pub spending: Spending,
+    /// Replies that nothing rests on yet.
+    pub unused: FxHashMap<Key, TraceAt>,
 }
 
 impl Account {
-    fn of_run(connection: &Connection, run: i64) -> Result<Self, ReadFailure> {
+    pub fn of_run(connection: &Connection, run: i64) -> Result<Self, ReadFailure> {
         let mut account = Self::default();
         let (mut reserved, mut settled) = (Reservation::default(), Reservation::default());
         let mut statement = connection.prepare_cached(LOGS)?;
@@ -92,75 +89,5 @@ impl Spending {
         self.attempts += u64::from(call.attempts);
         self.spent += call.cost.unwrap_or_default();
         self.unpriced += u64::from(call.cost.is_none());
-    }
-}
-
-/// Replies that a run paid for and that no cell or judgment of it rests on yet, because it was cut off in between.
-/// A resumed run takes them from here instead of calling again.
-#[derive(Debug)]
-pub struct PaidCalls {
-    store: Store,
-    at: FxHashMap<Key, TraceAt>,
-}
-
-impl PaidCalls {
-    /// How many there are.
-    pub fn len(&self) -> usize {
-        self.at.len()
-    }
-
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.at.is_empty()
-    }
-
-    /// Whether there is one of this key.
-    pub fn contains(&self, key: Key) -> bool {
-        self.at.contains_key(&key)
-    }
-
-    /// Fetches one by its key.
-    ///
-    /// # Errors
-    /// Its trace cannot be read.
-    pub fn get(&self, key: Key) -> Result<Option<CallRecord>, StoreError> {
-        let Some(TraceAt { block, entry }) = self.at.get(&key).copied() else {
-            return Ok(None);
-        };
-        self.store.read("a paid call", |connection| {
-            let traces = &self.store.0.cache.section(connection, block, Kind::Traces)?.section;
-            Ok(Some(unpack_call(traces.entry(entry)?)?))
-        })
-    }
-}
-
-impl Store {
-    /// The successful calls of a run that no row rests on yet.
-    ///
-    /// # Errors
-    /// [`StoreError::NoSuchRun`], or the run's call log cannot be read.
-    pub fn paid_calls(&self, run: &str) -> Result<PaidCalls, StoreError> {
-        let at = self.account(run)?.unused;
-        Ok(PaidCalls { store: self.clone(), at })
-    }
-
-    /// What a run has reserved and not settled: if it was cut off, this may have been paid and counts as spent.
-    ///
-    /// # Errors
-    /// [`StoreError::NoSuchRun`], or the run's call log cannot be read.
-    pub fn open_reservations(&self, run: &str) -> Result<Reservation, StoreError> {
-        Ok(self.spending(run)?.open)
-    }
-
-    /// Calls and money of a run so far.
-    ///
-    /// # Errors
-    /// [`StoreError::NoSuchRun`], or the run's call log cannot be read.
-    pub fn spending(&self, run: &str) -> Result<Spending, StoreError> {
-        Ok(self.account(run)?.spending)
-    }
-
-    fn account(&self, run: &str) -> Result<Account, StoreError> {
-        self.read("the call log of a run", |connection| Account::of_run(connection, run_number(connection, run)?))
     }
 }

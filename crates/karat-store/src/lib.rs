@@ -22,6 +22,7 @@ mod ledger;
 mod lock;
 mod lookup;
 mod pack;
+mod paid;
 mod prune;
 mod reuse;
 mod rows;
@@ -37,13 +38,14 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
-pub use account::{PaidCalls, Spending};
+pub use account::Spending;
 pub use calllog::Reservation;
 pub use error::{LedgerError, StoreError};
 pub use finished::{Finished, Judged, OrdinalSet};
 pub use journal::JournalEntry;
 pub use ledger::{Ledger, Receipt};
 pub use lookup::Stored;
+pub use paid::PaidCalls;
 pub use prune::Pruned;
 pub use rows::StoredRun;
 pub use runs::RunSummary;

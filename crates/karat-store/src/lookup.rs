@@ -10,7 +10,7 @@ use crate::error::ReadFailure;
 use crate::format::{unpack_call, unpack_judgment, unpack_step};
 use crate::known::run_number;
 use crate::pack::Damage;
-use crate::reuse::Place;
+use crate::reuse::{Place, ReuseKey};
 use crate::section::Section;
 use crate::{Store, StoreError};
 
@@ -34,6 +34,21 @@ pub(crate) fn output_value(entry: &[u8]) -> Result<Value, Damage> {
 }
 
 impl Store {
+    /// Looks for results that other processes have written: a run that begins, and whoever reads without writing, asks
+    /// for it.
+    ///
+    /// # Errors
+    /// The lists of new results cannot be read.
+    pub fn catch_up(&self) -> Result<(), StoreError> {
+        self.read("the keys of reusable results", |connection| self.0.known_keys.refresh(connection))
+    }
+
+    /// The latest place of a key. Most keys are new, and nearly always that is known without asking SQLite.
+    pub(crate) fn place(&self, what: &'static str, key: ReuseKey) -> Result<Option<Place>, StoreError> {
+        let keys = &self.0.known_keys;
+        keys.recall(key).map_or_else(|| self.read(what, |connection| keys.find(connection, key)), Ok)
+    }
+
     /// The latest output of a step, made by any run.
     ///
     /// # Errors

@@ -17,7 +17,6 @@ use crate::encode::Encoded;
 use crate::error::ReadFailure;
 use crate::lock::lock;
 use crate::pack::{Damage, Packer, Unpacker};
-use crate::{Store, StoreError};
 
 const VERSION: u8 = 1;
 
@@ -125,23 +124,6 @@ struct Known {
     waiting: FxHashMap<ReuseKey, Place>,
 }
 
-impl Store {
-    /// Looks for results that other processes have written: a run that begins, and whoever reads without writing, asks
-    /// for it.
-    ///
-    /// # Errors
-    /// The lists of new results cannot be read.
-    pub fn catch_up(&self) -> Result<(), StoreError> {
-        self.read("the keys of reusable results", |connection| lock(&self.0.known_keys.0).refresh(connection))
-    }
-
-    /// The latest place of a key. Most keys are new, and nearly always that is known without asking SQLite.
-    pub(crate) fn place(&self, what: &'static str, key: ReuseKey) -> Result<Option<Place>, StoreError> {
-        let keys = &self.0.known_keys;
-        keys.recall(key).map_or_else(|| self.read(what, |connection| keys.find(connection, key)), Ok)
-    }
-}
-
 impl KnownKeys {
     /// Takes in the lists of the blocks that a commit of this process has written, and how far the index reached then.
     /// Where another process has written in between, the next look-up reads everything that is new.
@@ -168,8 +150,13 @@ impl KnownKeys {
         *lock(&self.0) = Known::default();
     }
 
+    /// Takes in what other processes have written.
+    pub fn refresh(&self, connection: &Connection) -> Result<(), ReadFailure> {
+        lock(&self.0).refresh(connection)
+    }
+
     /// What is known of a key without asking SQLite; `None` where it has to be asked.
-    fn recall(&self, key: ReuseKey) -> Option<Option<Place>> {
+    pub fn recall(&self, key: ReuseKey) -> Option<Option<Place>> {
         let known = lock(&self.0);
         match known.waiting.get(&key) {
             _ if !known.is_present => None,
@@ -178,7 +165,8 @@ impl KnownKeys {
         }
     }
 
-    fn find(&self, connection: &Connection, key: ReuseKey) -> Result<Option<Place>, ReadFailure> {
+    /// The latest place of a key.
+    pub fn find(&self, connection: &Connection, key: ReuseKey) -> Result<Option<Place>, ReadFailure> {
         {
             let mut known = lock(&self.0);
             if !known.is_present {

@@ -44,7 +44,7 @@ pub use record::{
     RunHeader, RunStatus, SampleRecord, StepCost, StepRecord,
 };
 pub use request::{
-    ChatRequest, CommandRequest, GapText, HttpRequest, Message, Parameters, Part, ReplyFormat, Request, Role,
+    ChatRequest, CommandRequest, GapText, HttpRequest, Message, Parameters, Part, Protocol, ReplyFormat, Request, Role,
 };
 pub use rows::{CellRow, JudgmentRow, RowError, RunRows};
 pub use rubric::{
@@ -57,5 +57,5 @@ pub use score::Score;
 pub use scorer::{Bound, Consensus, ConsensusMethod, Orders, RubricScorer, ScorerKind, ScorerSpec, Versus};
 pub use step::{
     Action, Broken, ChunkSize, ChunkSpec, CommandSpec, HttpSpec, Merge, MergeHow, MeterSpec, MeteredTokens, Missing,
-    ParseAs, ParseSpec, PromptSpec, Protocol, RecordedSpec, Requires, ServiceSpec, StepSpec, Taken, VariantSpec,
+    ParseAs, ParseSpec, PromptSpec, RecordedSpec, Requires, ServiceSpec, StepSpec, Taken, VariantSpec,
 };

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{Better, Bound, Key, ModelSpec, Moment, ScorerSpec, ServiceSpec, VariantSpec};
+use crate::{Better, Bound, Key, ModelSpec, Moment, ScorerSpec, ServiceSpec, VariantSpec, Versus};
 
 /// A plan without its rows. It is stored with the run, and a report needs nothing else beside the run's rows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -107,6 +107,22 @@ impl PrivacySpec {
 }
 
 impl PlanHeader {
+    /// The system, by index, that a system is compared with; `None` where it is that system itself, or the plan has none.
+    pub fn partner(&self, versus: &Versus, system: usize) -> Option<usize> {
+        let of = self.systems.get(system)?;
+        let is_partner = |other: usize| {
+            let it = self.systems.get(other)?;
+            Some(match versus {
+                Versus::Variant(id) => {
+                    self.system_variant(other) == id
+                        && (it.model == of.model || it.model.is_none() || of.model.is_none())
+                }
+                Versus::Model(id) => it.variant == of.variant && self.system_model(other)?.id == *id,
+            })
+        };
+        (0..self.systems.len()).find(|other| is_partner(*other) == Some(true)).filter(|other| *other != system)
+    }
+
     /// Cells of the plan before conditions that only a row can decide.
     pub fn cells(&self) -> u64 {
         self.dataset.rows * self.cells_per_row()

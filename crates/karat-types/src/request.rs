@@ -5,8 +5,6 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::Protocol;
-
 /// Who speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -97,6 +95,17 @@ pub struct ChatRequest {
     /// Wanted form of the reply.
     #[serde(default)]
     pub format: ReplyFormat,
+}
+
+/// How a program is spoken to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Protocol {
+    /// One process a cell: what it prints is the output.
+    #[default]
+    Once,
+    /// One process for all cells: a line of JSON in, a line of JSON out.
+    Jsonl,
 }
 
 /// One thing a machine may ask for.

@@ -6,7 +6,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{Better, ModelSpec, Parameters, PlanHeader, Rubric, Threshold};
+use crate::{Better, ModelSpec, Parameters, Rubric, Threshold};
 
 /// One named scorer: a metric by its registered name, or a rubric for judges.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -139,22 +139,6 @@ impl Versus {
             ("model", id) => Some(Self::Model(id.to_owned())),
             _ => None,
         }
-    }
-
-    /// The system, by index, that a system is compared with; `None` where it is that system itself, or the plan has none.
-    pub fn partner(&self, plan: &PlanHeader, system: usize) -> Option<usize> {
-        let of = plan.systems.get(system)?;
-        let is_partner = |other: usize| {
-            let it = plan.systems.get(other)?;
-            Some(match self {
-                Self::Variant(id) => {
-                    plan.system_variant(other) == id
-                        && (it.model == of.model || it.model.is_none() || of.model.is_none())
-                }
-                Self::Model(id) => it.variant == of.variant && plan.system_model(other)?.id == *id,
-            })
-        };
-        (0..plan.systems.len()).find(|other| is_partner(*other) == Some(true)).filter(|other| *other != system)
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{JsonMode, Message, ModelSpec, Parameters, Pricing, Tier};
+use crate::{JsonMode, Message, ModelSpec, Parameters, Pricing, Protocol, Tier};
 
 /// A named pipeline under test.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -159,17 +159,6 @@ pub struct CommandSpec {
     /// The folder it runs in: that of the file it is written in. No part of identity.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub folder: String,
-}
-
-/// How a program is spoken to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Protocol {
-    /// One process a cell: what it prints is the output.
-    #[default]
-    Once,
-    /// One process for all cells: a line of JSON in, a line of JSON out.
-    Jsonl,
 }
 
 /// Where the facts of a step stand in its answer, or in the row of a recorded step.

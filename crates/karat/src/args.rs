@@ -4,6 +4,7 @@ mod daily;
 mod exchange;
 mod gate;
 mod judging;
+mod output;
 mod stored;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -15,9 +16,8 @@ pub use daily::{
 pub use exchange::{ExportArg, ExportArgs, ImportArg, ImportArgs};
 pub use gate::{BaselineCommand, BindArgs, GateArgs, GateCommandArgs};
 pub use judging::{AgreeArgs, AnnotateCommand, CalibrateArgs};
-pub use stored::{
-    CompareArgs, CorrectionArg, FailOnArg, LsArgs, ReportArgs, RowsArg, ShowArgs, StatusArg, TextFormArg, TraceArgs,
-};
+pub use output::{FormatArg, LayoutArg, OutputArgs, TextFormArg};
+pub use stored::{CompareArgs, CorrectionArg, FailOnArg, LsArgs, ReportArgs, RowsArg, ShowArgs, StatusArg, TraceArgs};
 
 /// Tells you whether your LLM system got better, worse, or whether you cannot know yet.
 #[derive(Debug, Parser)]
@@ -208,44 +208,6 @@ pub struct ExecutionArgs {
     /// Use no result of an earlier run
     #[arg(long, env = "KARAT_NO_CACHE", value_parser = clap::builder::FalseyValueParser::new())]
     pub no_cache: bool,
-}
-
-/// What is written where.
-#[derive(Debug, Clone, Args)]
-pub struct OutputArgs {
-    /// Folder of the reports, `-` for stdout [default: .karat/runs/RUN]
-    #[arg(short, long, visible_alias = "output", value_name = "DIR", env = "KARAT_OUTPUT_DIR")]
-    pub output_dir: Option<String>,
-    /// Forms of the report
-    #[arg(long, value_name = "FORM,…", env = "KARAT_FORMAT", value_delimiter = ',', default_value = "both")]
-    pub format: Vec<FormatArg>,
-    /// How files lie in the folder: `flat` = results/RUN.json, reports/RUN.md [default: the suite's, else folder]
-    #[arg(long, value_name = "LAYOUT", env = "KARAT_LAYOUT")]
-    pub layout: Option<LayoutArg>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum LayoutArg {
-    Folder,
-    Flat,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum FormatArg {
-    /// report.md
-    Md,
-    /// report.json
-    Json,
-    /// cells/, one JSON file per cell
-    Cells,
-    /// report.html, one page that loads nothing
-    Html,
-    /// junit.xml, for CI servers
-    Junit,
-    /// cells.csv, for spreadsheets
-    Csv,
-    /// md and json
-    Both,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

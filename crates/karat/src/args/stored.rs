@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 
-use super::{OutputArgs, RowArgs, WindowArgs};
+use super::{OutputArgs, RowArgs, TextFormArg, WindowArgs};
 
 #[derive(Debug, Args)]
 pub struct ReportArgs {
@@ -74,15 +74,6 @@ pub enum FailOnArg {
     Worse,
     /// Nothing can be said yet, or a metric has no score on both sides
     Undecided,
-}
-
-/// Forms of what is no report of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum TextFormArg {
-    /// Markdown
-    Md,
-    /// JSON
-    Json,
 }
 
 #[derive(Debug, Args)]

@@ -3,10 +3,12 @@
 mod behaviour;
 mod echo;
 mod protocol;
+mod received;
 mod script;
 mod server;
 
 pub use behaviour::Behaviour;
 pub use echo::Echo;
-pub use script::{Received, Script};
+pub use received::Received;
+pub use script::Script;
 pub use server::{FakeProvider, Memory};
