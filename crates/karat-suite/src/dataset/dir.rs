@@ -110,6 +110,12 @@ fn is_like_date(text: &str) -> bool {
     digits >= 6 && text.chars().all(|c| c.is_ascii_digit() || "-_.".contains(c))
 }
 
+/// Whether a date that a calendar knows begins where the columns found something like one.
+fn has_date(name: &str, columns: &[(String, String)]) -> bool {
+    let meant = columns.iter().rfind(|(column, _)| column == "date").and_then(|(_, meant)| name.find(meant.as_str()));
+    meant.and_then(|at| name.get(at..at + 10)).is_some_and(is_date)
+}
+
 /// A file of the dataset and what its name says.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct File {
@@ -136,6 +142,8 @@ pub(crate) struct Found {
     pub files: Vec<File>,
     /// Files that fit but for their date, which no calendar knows.
     pub undated: Vec<String>,
+    /// Files with a date that fit but for the rest of their name.
+    pub unfit: Vec<String>,
     /// Folders in which the rest of the pattern fits nothing.
     pub empty_folders: u64,
 }
@@ -166,7 +174,8 @@ fn descend(
         let shown = format!("{prefix}{name}");
         if !fits(segment, &name, is_date, &mut columns) {
             if fits(segment, &name, is_like_date, &mut columns) {
-                found.undated.push(shown);
+                let left_out = if has_date(&name, &columns) { &mut found.unfit } else { &mut found.undated };
+                left_out.push(shown);
             }
             continue;
         }

@@ -150,6 +150,12 @@ impl Decoder<'_> {
                     .warn(&node.place, format!("no calendar knows the date of {names} in {folder}: left out"))
                     .hint("a date is written YYYY-MM-DD");
             }
+            if !found.unfit.is_empty() {
+                let names = listed(&found.unfit);
+                self.problems
+                    .warn(&node.place, format!("the pattern `files` does not fit {names} in {folder}: left out"))
+                    .hint("rename them, or widen the pattern: `*` stands for anything, nothing included");
+            }
             let mut twice = Vec::new();
             for file in found.files {
                 match used.entry(file.identity()) {

@@ -100,9 +100,11 @@ fn what_is_left_out_is_said() {
     let plan = World::new(&[("karat.yaml", &blog)])
         .with("cards/2026-03-01-a.md", "# A")
         .with("cards/2026-03-01-b.md", "# B")
+        .with("cards/2026-03-02.md", "# C")
         .plan(&Overrides::default());
     let said = plan.warnings.plain();
     assert!(said.contains("2026-03-01-b.md: cards/2026-03-01-a.md is used"), "{said}");
+    assert!(said.contains("does not fit 1 file (2026-03-02.md)") && !said.contains("no calendar"), "{said}");
     assert_eq!(plan.header.dataset.rows, 1);
 }
 

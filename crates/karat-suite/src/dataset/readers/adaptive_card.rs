@@ -29,7 +29,7 @@ fn walk(value: &Value, document: &mut Document) {
                     if let Some(block) = text("text") {
                         let is_heading = is_heading(text("weight"), text("size"), text("style"));
                         document.links.extend(links::inline(block).map(str::to_owned));
-                        document.blocks.push(Block { text: block.to_owned(), is_heading, is_code: false });
+                        document.blocks.push(Block { text: block.to_owned(), is_heading, is_apart: false });
                     }
                 }
                 Some("Action.OpenUrl") => document.links.extend(text("url").map(str::to_owned)),

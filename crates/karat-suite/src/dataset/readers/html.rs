@@ -14,6 +14,11 @@ const INLINE: &[&str] = &[
 /// Elements that show code: what stands there is an example, and no source.
 const CODE: &[&str] = &["code", "pre", "samp", "kbd"];
 
+/// Elements that hold a document, or a part of it.
+const CONTENT: &[&str] = &["article", "main", "section"];
+/// Elements that stand around a document, where they are not within one: the same on every page of a site.
+const AROUND: &[&str] = &["nav", "header", "footer", "aside"];
+
 /// The document of a page.
 pub(super) fn document(text: &str) -> Document {
     let mut page = Page::default();
@@ -85,6 +90,8 @@ struct Page {
     is_title: bool,
     /// Elements around that show code.
     code: Vec<String>,
+    /// Elements around that say whether this is the document or the site.
+    parts: Vec<String>,
     /// Whether a block of code is open.
     is_code: bool,
     is_link: bool,
@@ -107,20 +114,21 @@ impl Page {
     fn tag(&mut self, tag: &str, name: &str) {
         let is_end = tag.starts_with('/');
         if name == "a" {
-            let target = attribute(tag, "href").filter(|url| !is_end && self.code.is_empty() && links::is_web(url));
+            let counts = !is_end && self.code.is_empty() && !self.is_around();
+            let target = attribute(tag, "href").filter(|url| counts && links::is_web(url));
             self.is_link = target.is_some();
             self.document.links.extend(target);
         }
         if CODE.contains(&name) {
-            match is_end {
-                false => self.code.push(name.to_owned()),
-                true => self.code.truncate(self.code.iter().rposition(|open| open == name).unwrap_or(self.code.len())),
-            }
+            nest(&mut self.code, name, is_end);
         }
         if INLINE.contains(&name) {
             return;
         }
         self.close();
+        if CONTENT.contains(&name) || AROUND.contains(&name) {
+            nest(&mut self.parts, name, is_end);
+        }
         match (name, is_end) {
             ("title", false) => self.is_title = true,
             ("pre", _) => self.is_code = !is_end,
@@ -128,6 +136,12 @@ impl Page {
             ("h1" | "h2" | "h3" | "h4" | "h5" | "h6", false) => self.is_heading = true,
             _ => {}
         }
+    }
+
+    /// Whether this is the site around the document: its navigation, or what stands outside of every part of it.
+    fn is_around(&self) -> bool {
+        let is_outside = self.parts.first().is_some_and(|part| AROUND.contains(&part.as_str()));
+        is_outside || self.parts.iter().any(|part| part == "nav")
     }
 
     /// Ends the block that is under way.
@@ -141,9 +155,20 @@ impl Page {
         if is_title {
             self.document.title.get_or_insert(text);
         } else {
-            self.document.links.extend(links::inline(&prose).map(str::to_owned));
-            self.document.blocks.push(Block { text, is_heading, is_code: self.is_code });
+            let is_apart = self.is_code || self.is_around();
+            if !is_apart {
+                self.document.links.extend(links::inline(&prose).map(str::to_owned));
+            }
+            self.document.blocks.push(Block { text, is_heading, is_apart });
         }
+    }
+}
+
+/// Opens an element, or ends it with all that was opened within.
+fn nest(open: &mut Vec<String>, name: &str, is_end: bool) {
+    match is_end {
+        false => open.push(name.to_owned()),
+        true => open.truncate(open.iter().rposition(|known| known == name).unwrap_or(open.len())),
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-/// What ends a link that stands in a text.
-const ENDS: &[char] = &[' ', '\t', '\n', '\r', '"', '\'', '<', '>', ')', ']', '}', '|', '\\', '`'];
+/// What ends a link that stands in a text; so does a `)` that closes no `(` of the link.
+const ENDS: &[char] = &[' ', '\t', '\n', '\r', '"', '\'', '<', '>', ']', '}', '|', '\\', '`'];
 /// What belongs to the sentence around a link, not to it.
 const PUNCTUATION: &[char] = &['.', ',', ';', ':', '!', '?', '*', '_'];
 
@@ -20,10 +20,27 @@ pub(super) fn inline(text: &str) -> impl Iterator<Item = &str> {
     let starts = ["https://", "http://"].into_iter().flat_map(|start| text.match_indices(start)).map(|(at, _)| at);
     starts.filter_map(|at| {
         let rest = &text[at..];
-        let link = &rest[..rest.find(ENDS).unwrap_or(rest.len())];
+        let link = &rest[..end(rest)];
         let link = link.trim_end_matches(PUNCTUATION);
         (!host(link).is_empty()).then_some(link)
     })
+}
+
+/// Where the link ends that a text begins with.
+fn end(text: &str) -> usize {
+    let mut open = 0_u32;
+    let is_end = |c: char| match c {
+        '(' => {
+            open += 1;
+            false
+        }
+        ')' if open > 0 => {
+            open -= 1;
+            false
+        }
+        c => c == ')' || ENDS.contains(&c),
+    };
+    text.find(is_end).unwrap_or(text.len())
 }
 
 /// Whether an address leads to a host on the web.

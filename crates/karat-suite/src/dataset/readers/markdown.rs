@@ -24,14 +24,14 @@ pub(super) fn document(text: &str) -> Document {
                 match tag {
                     Tag::MetadataBlock(_) => document.title = declared_title(raw),
                     Tag::Heading { level, .. } => {
-                        let block = Block { text: words(&events[at..]), is_heading: true, is_code: false };
+                        let block = Block { text: words(&events[at..]), is_heading: true, is_apart: false };
                         if *level == HeadingLevel::H1 {
                             first_heading.get_or_insert_with(|| block.text.clone());
                         }
                         document.blocks.push(block);
                     }
                     Tag::HtmlBlock => document.blocks.extend(html::document(raw).blocks),
-                    Tag::CodeBlock(_) => document.blocks.push(Block { is_code: true, ..written(raw) }),
+                    Tag::CodeBlock(_) => document.blocks.push(Block { is_apart: true, ..written(raw) }),
                     _ => document.blocks.push(written(raw)),
                 }
             }

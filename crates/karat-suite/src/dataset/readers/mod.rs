@@ -39,8 +39,8 @@ pub(crate) struct Rules {
 pub(super) struct Block {
     pub text: String,
     pub is_heading: bool,
-    /// Whether it is a block of code: what stands there is an example, and no headline.
-    pub is_code: bool,
+    /// Whether it is a block of code, or of the site around the document: what stands there is no headline and no heading.
+    pub is_apart: bool,
 }
 
 /// A document, whatever it was written in.
@@ -49,8 +49,8 @@ pub(super) struct Document {
     /// Where the document has a title of its own; else its first block is it.
     pub title: Option<String>,
     pub blocks: Vec<Block>,
-    /// Every link: in the text, on words of it, beside it. What stands in code is an example and no link, and neither is the
-    /// address of an image.
+    /// Every link: in the text, on words of it, beside it. What stands in code is an example and no link; neither is the
+    /// address of an image, nor what stands in the site around the document.
     pub links: Vec<String>,
 }
 
@@ -107,7 +107,7 @@ fn columns(document: &Document, rules: &Rules) -> Map<String, Value> {
     let body = texts.join("\n");
     let first = texts.first().map(|text| text.trim().to_owned());
     let title = document.title.clone().or(first).unwrap_or_default();
-    let prose = document.blocks.iter().filter(|block| !block.is_code).map(|block| block.text.as_str());
+    let prose = document.blocks.iter().filter(|block| !block.is_apart).map(|block| block.text.as_str());
     let is_headline = |line: &&str| rules.bullets.iter().any(|bullet| line.starts_with(bullet.as_str()));
     let headlines: Vec<&str> = prose.flat_map(str::lines).filter(is_headline).collect();
     let (headings, empty) = headings(document, &title);
@@ -130,7 +130,7 @@ fn headings<'a>(document: &'a Document, title: &str) -> (Vec<&'a str>, Vec<&'a s
         document.blocks.iter().enumerate().filter(|(_, block)| !block.text.trim().is_empty()).collect();
     let (mut all, mut empty) = (Vec::new(), Vec::new());
     for (position, (at, block)) in blocks.iter().enumerate() {
-        if !block.is_heading || is_title(*at, block) {
+        if !block.is_heading || block.is_apart || is_title(*at, block) {
             continue;
         }
         all.push(block.text.trim());
@@ -235,6 +235,34 @@ mod tests {
             read(Reader::Markdown, markdown[0])["body_text"].as_str().unwrap().contains("curl"),
             "the judge sees it"
         );
+    }
+
+    /// BR-04, BR-19: the site around a document is the same on every page, and no source; what an article itself has at its
+    /// foot is.
+    #[test]
+    fn the_site_around_a_document_is_no_source() {
+        let page = "<title>News</title><header><a href='https://site.example/app'>App</a><h1>Site</h1></header><nav><ul><li><a href=https://social.example/u>Us</a></ul></nav>\
+            <main><article><h2>Local</h2><p>A <a href='https://a.example/x'>bridge</a><ul><li>one</ul><nav><a href=https://share.example>Share</a></nav>\
+            <footer>Sources: https://b.example/y</footer></article></main><aside>https://ads.example</aside><footer><h3>Follow us</h3><ul><li>https://social.example</ul></footer>";
+        let row = read(Reader::Html, page);
+        assert_eq!(row["source_urls"], json!(["https://a.example/x", "https://b.example/y"]));
+        assert_eq!((&row["headlines"], &row["headings"]), (&json!(["- one"]), &json!(["Local"])));
+        assert!(row["body_text"].as_str().unwrap().contains("Follow us"), "the judge sees it");
+    }
+
+    /// BR-01: parentheses that belong to a link stay, one that belongs to the sentence does not.
+    #[test]
+    fn links_keep_their_own_parentheses() {
+        let text = "- one (https://a.example/x). Two: https://b.example/C_(lang)#a, [three](https://c.example/(d)), (see https://d.example/e_(f))";
+        let links = json!([
+            "https://a.example/x",
+            "https://b.example/C_(lang)#a",
+            "https://c.example/(d)",
+            "https://d.example/e_(f)"
+        ]);
+        for reader in [Reader::Text, Reader::Markdown, Reader::Html] {
+            assert_eq!(read(reader, text)["source_urls"], links, "{reader:?}");
+        }
     }
 
     /// BR-19: a blog as its generators have it: titles in front matter, underlined headings, other line ends, entities.
