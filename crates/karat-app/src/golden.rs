@@ -166,12 +166,18 @@ impl App {
         let judges = asked.judge.iter().cloned().collect::<Vec<_>>();
         let judges = if judges.is_empty() { invocation.judges.clone() } else { judges };
         let invocation = Invocation { judges, no_cache: !asked.cached, ..invocation.clone() };
-        let whole = self.load(&invocation)?.plan;
+        let whole = self.load(&Invocation { samples: Vec::new(), limit: None, ..invocation.clone() })?.plan;
         let folder = self.golden_folder(&whole)?;
-        let golden: Vec<Golden> = read_folder(&folder, &whole.header)?.into_iter().map(|(_, golden)| golden).collect();
-        if golden.is_empty() {
+        let pinned: Vec<Golden> = read_folder(&folder, &whole.header)?.into_iter().map(|(_, golden)| golden).collect();
+        if pinned.is_empty() {
             return Err(AppError::harness(format!("there is no golden file in {}", folder.display()))
                 .hint("add some first: `karat golden pin SUITE` pins what the store holds"));
+        }
+        let all = pinned.len();
+        let golden = chosen(pinned, &invocation);
+        if golden.is_empty() {
+            return Err(AppError::harness(format!("none of the {all} pinned samples is asked for"))
+                .hint("`karat golden list` shows them; `--sample` names one, `--limit` is at least 1"));
         }
         let there: BTreeSet<String> = ids(&whole);
         let samples: Vec<String> =
@@ -180,7 +186,7 @@ impl App {
             return Err(AppError::harness(format!("none of the {} pinned samples is in the dataset", golden.len()))
                 .hint(format!("`karat golden list` shows them; they lie in {}", folder.display())));
         }
-        let invocation = Invocation { samples, ..invocation };
+        let invocation = Invocation { samples, limit: None, ..invocation };
         let plan = self.load(&invocation)?.plan;
         let metric = golden.first().map(|pinned| pinned.baseline_metric.clone()).unwrap_or_default();
         let end = self.run(plan, &invocation, execution)?;
@@ -194,7 +200,13 @@ impl App {
         }
         let started_at = stored.header().started_at;
         let is_frozen = whole.header.systems.iter().all(|system| system.model.is_none());
-        let verdict = held_against(&golden, &cells, started_at, &missing, asked.max_drop, is_frozen);
+        let mut verdict = held_against(&golden, &cells, started_at, &missing, asked.max_drop, is_frozen);
+        let left_out = all - golden.len();
+        if left_out > 0 {
+            let what =
+                format!("{left_out} of {all} pinned samples were not checked: `--limit` or `--sample` leaves them out");
+            verdict.warnings.push(what);
+        }
         let problems = if verdict.problems > 0 { Exit::HarnessError } else { Exit::Pass };
         let regressions = if verdict.regressions > 0 { Exit::GateFailed } else { Exit::Pass };
         let exit = end.exit().worst(problems).worst(regressions);
@@ -258,6 +270,13 @@ impl App {
         let run = PinnedRun { id: folder.display().to_string(), suite: plan.suite.clone(), ..PinnedRun::default() };
         Ok(Some((Some(Pinned::by_sample(run, values)), note)))
     }
+}
+
+/// The pinned samples that are asked about: all of them, or those of `--sample`, or the first `--limit`.
+fn chosen(pinned: Vec<Golden>, invocation: &Invocation) -> Vec<Golden> {
+    let is_named = |golden: &Golden| invocation.samples.is_empty() || invocation.samples.contains(&golden.sample);
+    let most = invocation.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
+    pinned.into_iter().filter(is_named).take(most).collect()
 }
 
 fn ids(plan: &Plan) -> BTreeSet<String> {

@@ -63,7 +63,7 @@ impl Observer for Lines {
     fn on(&self, event: &Event<'_>) {
         match event {
             Event::Started { run, cells, done } if *done > 0 => {
-                self.0.say(&format!("run {run}: {done} of {cells} cells are there already"));
+                self.0.say(&format!("run {run}: {done} of {cells} cells are done, judgments included"));
             }
             Event::Started { run, cells, .. } => self.0.say(&format!("run {run}: {cells} cells")),
             Event::CellFinished(cell) => self.0.say(&line(cell)),

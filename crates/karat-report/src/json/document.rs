@@ -149,7 +149,7 @@ fn config(report: Report<'_>) -> Value {
         }),
     };
     let sources: Vec<&SourceDigest> = plan.dataset.sources.iter().collect();
-    json!({
+    let mut config = json!({
         "models": plan.models.iter().map(model).collect::<Vec<_>>(),
         "judges": plan.judges.iter().map(model).collect::<Vec<_>>(),
         "variants": plan.variants.iter().map(|variant| &variant.id).collect::<Vec<_>>(),
@@ -163,7 +163,12 @@ fn config(report: Report<'_>) -> Value {
         "run": plan.run,
         "tokenizer": plan.tokenizer,
         "confidence": report.findings.level()
-    })
+    });
+    // Bounds, waits and reuse say how a run went about it: one that was stopped by them ends like one that was not.
+    if let (true, Some(config)) = (report.context.canonical, config.as_object_mut()) {
+        config.remove("run");
+    }
+    config
 }
 
 #[derive(Serialize)]
