@@ -5,22 +5,16 @@
     missing_docs,
     clippy::print_stdout,
     clippy::unwrap_used,
-    clippy::disallowed_methods,
-    reason = "a benchmark measures time, prints, and stops when something is wrong"
+    reason = "a benchmark prints, and stops when something is wrong"
 )]
-
-use std::collections::BTreeMap;
-use std::hint::black_box;
-use std::process::Command;
-use std::time::Instant;
 
 use karat_scoring::metrics::bleu::Bleu;
 use karat_scoring::metrics::chrf::Chrf;
 use karat_scoring::metrics::rouge::{Rouge, RougeType};
+use testkit::{timed, timed_in_python};
 
 const PAIRS: usize = 2_000;
 const WORDS: usize = 20;
-const ROUNDS: usize = 5;
 
 const LEXICON: [&str; 24] = [
     "the",
@@ -76,44 +70,22 @@ fn main() {
         }),
         ("chrF", "chrf", 30_000.0, &|candidate, reference| chrf.sentence(candidate, &[reference]).unwrap()),
     ];
-    let python = python(&pairs);
+    let python = timed_in_python(concat!(env!("CARGO_MANIFEST_DIR"), "/benches/text.py"), &pairs).unwrap();
     println!("{:<28} {:>14} {:>14} {:>7} {:>10}", "", "karat pairs/s", "python pairs/s", "ratio", "goal");
     for (what, reference, goal, score) in rows {
-        let round = || pairs.iter().map(|(reference, candidate)| score(candidate, reference)).sum::<f64>();
-        let expected = black_box(round());
-        let mut times: Vec<f64> = (0..ROUNDS)
-            .map(|_| {
-                let start = Instant::now();
-                black_box(round());
-                start.elapsed().as_secs_f64()
-            })
-            .collect();
-        times.sort_by(f64::total_cmp);
-        let rate = PAIRS as f64 / times[ROUNDS / 2];
+        let ours = timed(|| pairs.iter().map(|(reference, candidate)| score(candidate, reference)).sum());
+        let rate = |seconds: f64| format!("{:.0}", PAIRS as f64 / seconds);
         let (theirs, ratio) = match python.get(reference) {
-            Some((rate_of_python, sum)) => {
-                assert!((sum - expected).abs() < 1e-6 * expected.abs(), "{what}: {sum} against {expected}");
-                (format!("{rate_of_python:.0}"), format!("{:.1}", rate / rate_of_python))
+            Some(theirs) => {
+                let is_close = (theirs.result - ours.result).abs() < 1e-6 * ours.result.abs();
+                assert!(is_close, "{what}: {theirs:?} against {ours:?}");
+                (rate(theirs.seconds), format!("{:.1}", theirs.seconds / ours.seconds))
             }
             None => ("–".to_owned(), "–".to_owned()),
         };
-        println!("{what:<28} {rate:>14.0} {theirs:>14} {ratio:>7} {goal:>10.0}");
+        println!("{what:<28} {:>14} {theirs:>14} {ratio:>7} {goal:>10.0}", rate(ours.seconds));
     }
     if python.is_empty() {
         println!("python: not measured; it wants python3 with rouge-score and sacrebleu");
-    }
-}
-
-/// Pairs a second and the sum of the scores by name; empty where the interpreter or a package is missing.
-fn python(pairs: &[(String, String)]) -> BTreeMap<String, (f64, f64)> {
-    let file = std::env::temp_dir().join(format!("karat-bench-text-{}.json", std::process::id()));
-    std::fs::write(&file, serde_json::to_vec(pairs).unwrap()).unwrap();
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/text.py");
-    let interpreter = std::env::var("PYTHON").unwrap_or_else(|_| "python3".to_owned());
-    let output = Command::new(interpreter).arg(script).arg(&file).output();
-    std::fs::remove_file(&file).unwrap();
-    match output {
-        Ok(output) if output.status.success() => serde_json::from_slice(&output.stdout).unwrap(),
-        _ => BTreeMap::new(),
     }
 }

@@ -5,49 +5,29 @@
     missing_docs,
     clippy::print_stdout,
     clippy::unwrap_used,
-    clippy::disallowed_methods,
-    reason = "a benchmark measures time, prints, and stops when something is wrong"
+    reason = "a benchmark prints, and stops when something is wrong"
 )]
 
-use std::collections::BTreeMap;
-use std::hint::black_box;
 use std::num::NonZeroUsize;
-use std::process::Command;
-use std::time::Instant;
 
 use karat_stats::agreement::{
     Contingency, Measurement, Weighting, cohen_kappa, krippendorff_alpha_of_pairs, score_indices,
 };
 use karat_stats::bootstrap::{Resampling, bootstrap_mean};
 use karat_stats::seed::Seed;
+use testkit::{Timed, timed, timed_in_python};
 
 const VALUES: usize = 10_000;
 const ITEMS: usize = 100_000;
 const SCALE: [f64; 5] = [1.0, 2.0, 3.0, 4.0, 5.0];
-const ROUNDS: usize = 7;
 
 /// A measurement here, and its name in the script's reply.
 struct Measured {
     what: &'static str,
     reference: &'static str,
-    seconds: f64,
-    result: f64,
+    ours: Timed,
     /// How many times faster than the reference it has to be.
     goal: f64,
-}
-
-/// The median time of some rounds after a first one, with the result.
-fn timed(work: impl Fn() -> f64) -> (f64, f64) {
-    let result = black_box(work());
-    let mut times: Vec<f64> = (0..ROUNDS)
-        .map(|_| {
-            let start = Instant::now();
-            black_box(work());
-            start.elapsed().as_secs_f64()
-        })
-        .collect();
-    times.sort_by(f64::total_cmp);
-    (times[ROUNDS / 2], result)
 }
 
 fn main() {
@@ -76,44 +56,28 @@ fn main() {
     ];
     let measured: Vec<Measured> = rows
         .into_iter()
-        .map(|(what, reference, goal, work)| {
-            let (seconds, result) = timed(work);
-            Measured { what, reference, seconds, result, goal }
-        })
+        .map(|(what, reference, goal, work)| Measured { what, reference, ours: timed(work), goal })
         .collect();
-    assert!(measured[0].result.to_bits() == measured[1].result.to_bits(), "threads change the result");
+    assert!(measured[0].ours.result.to_bits() == measured[1].ours.result.to_bits(), "threads change the result");
     let input = serde_json::json!({
         "differences": differences, "steps": steps, "human": human, "judge": judge
     });
-    let python = python(&input);
+    let python = timed_in_python(concat!(env!("CARGO_MANIFEST_DIR"), "/benches/reference.py"), &input).unwrap();
     println!("{:<38} {:>10} {:>10} {:>7} {:>6}", "", "karat ms", "python ms", "ratio", "goal");
-    for row in &measured {
-        let (theirs, ratio) = match python.get(row.reference) {
-            Some((seconds, result)) => {
+    for Measured { what, reference, ours, goal } in &measured {
+        let (theirs, ratio) = match python.get(*reference) {
+            Some(theirs) => {
                 // Random draws differ, so only the figures that draw nothing are equal.
-                let close = if row.reference == "alpha" || row.reference == "kappa" { 1e-9 } else { 0.05 * row.result };
-                assert!((result - row.result).abs() <= close, "{}: {result} against {}", row.what, row.result);
-                (format!("{:.2}", 1e3 * seconds), format!("{:.1}", seconds / row.seconds))
+                let is_drawn = !["alpha", "kappa"].contains(reference);
+                let close = if is_drawn { 0.05 * ours.result } else { 1e-9 };
+                assert!((theirs.result - ours.result).abs() <= close, "{what}: {theirs:?} against {ours:?}");
+                (format!("{:.2}", 1e3 * theirs.seconds), format!("{:.1}", theirs.seconds / ours.seconds))
             }
             None => ("–".to_owned(), "–".to_owned()),
         };
-        println!("{:<38} {:>10.2} {theirs:>10} {ratio:>7} {:>6}", row.what, 1e3 * row.seconds, row.goal);
+        println!("{what:<38} {:>10.2} {theirs:>10} {ratio:>7} {goal:>6}", 1e3 * ours.seconds);
     }
     if python.is_empty() {
         println!("python: not measured; it wants python3 with numpy, scipy, scikit-learn and krippendorff");
-    }
-}
-
-/// Seconds and result by name; empty where the interpreter or a package is missing.
-fn python(input: &serde_json::Value) -> BTreeMap<String, (f64, f64)> {
-    let file = std::env::temp_dir().join(format!("karat-bench-stats-{}.json", std::process::id()));
-    std::fs::write(&file, input.to_string()).unwrap();
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/reference.py");
-    let interpreter = std::env::var("PYTHON").unwrap_or_else(|_| "python3".to_owned());
-    let output = Command::new(interpreter).arg(script).arg(&file).output();
-    std::fs::remove_file(&file).unwrap();
-    match output {
-        Ok(output) if output.status.success() => serde_json::from_slice(&output.stdout).unwrap(),
-        _ => BTreeMap::new(),
     }
 }

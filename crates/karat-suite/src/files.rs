@@ -85,9 +85,10 @@ pub fn join(folder: &str, path: &str) -> String {
 
 /// Whether a path that was rendered with values of a row climbs above what its template says: data may name files, not the
 /// folders above them. An absolute path comes from a row only where the suite puts the row's value first.
-pub(crate) fn strays(template: &str, path: &str) -> bool {
-    let climbs = |text: &str| text.split(['/', '\\']).filter(|part| part.trim() == "..").count();
-    climbs(path) > climbs(template)
+pub fn leads_out(template: &str, path: &str) -> bool {
+    let climbs = |text: &str, ends: &[char]| text.split(ends).filter(|part| part.trim() == "..").count();
+    // In a template the value of a parameter stands as a literal: `{{ "../data" }}/x.json`.
+    climbs(path, &['/', '\\']) > climbs(template, &['/', '\\', '"', '\'', '{', '}'])
 }
 
 /// Whether a path does not depend on the folder it is seen from.
@@ -146,6 +147,22 @@ pub fn matches(pattern: &str, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// House rule: what the suite and its parameters say may climb, what a row adds may not.
+    #[test]
+    fn only_rows_are_kept_in_their_folder() {
+        for (template, path, expected) in [
+            ("data/{{ sample.id }}.txt", "data/a.txt", false),
+            ("data/{{ sample.id }}.txt", "data/../a.txt", true),
+            ("data/{{ sample.id }}.txt", "data/..\\a.txt", true),
+            ("../data/{{ sample.id }}.txt", "../data/a.txt", false),
+            ("../data/{{ sample.id }}.txt", "../data/../../a.txt", true),
+            ("{{ \"../../data\" }}/{{ sample.id }}.txt", "../../data/a.txt", false),
+            ("{{ \"../../data\" }}/{{ sample.id }}.txt", "../../data/../a.txt", true),
+        ] {
+            assert_eq!(leads_out(template, path), expected, "{template}: {path}");
+        }
+    }
 
     #[test]
     fn a_relative_file_is_relative_to_the_file_it_is_written_in() {

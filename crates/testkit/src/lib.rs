@@ -1,4 +1,4 @@
-//! Development only: a fake provider with faults, and scratch directories.
+//! Development only: a fake provider with faults, scratch directories, and times beside those of Python.
 //!
 //! ```
 //! use testkit::{Behaviour, FakeProvider, Script};
@@ -9,8 +9,10 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
+mod beside;
 mod fake;
 mod scratch;
 
+pub use beside::{Timed, timed, timed_in_python};
 pub use fake::{Behaviour, Echo, FakeProvider, Memory, Received, Script};
 pub use scratch::{Scratch, scratch};

@@ -129,6 +129,14 @@ impl RecordedMachine {
                         return Turn::Done(StepEnd::Failed(template_error(&self.step, &error)));
                     }
                 };
+                if karat_suite::leads_out(from.source(), &path) {
+                    let message = format!(
+                        "step `{}`: it wants the file {path}, and a row must not lead out of the folder. The folder is \
+                         the suite's to name: `from: FOLDER/{{{{ sample.id }}}}.json`",
+                        self.step.id
+                    );
+                    return Turn::Done(StepEnd::Failed(CellError::new("recorded", message)));
+                }
                 self.asked = Some(match &row {
                     Some(id) => format!("row {id:?} of {path}"),
                     None => format!("file {path}"),

@@ -92,7 +92,7 @@ impl Column {
         let path = template.render(&Context::new().with("sample", row)).map_err(|error| {
             at.problem_with_hint("", format!("the path of the column `{}`: {}", self.name, error.message), error.hint)
         })?;
-        if crate::files::strays(template.source(), &path) {
+        if crate::files::leads_out(template.source(), &path) {
             let message =
                 format!("the column `{}` wants the file {path}, and a row must not lead out of the folder", self.name);
             let hint = "the folder is the suite's to name: `file: FOLDER/{{ sample.id }}.json`".to_owned();

@@ -94,3 +94,24 @@ fn missing_keys_are_named() {
     assert_eq!(said.code, 1, "{}", said.all());
     assert!(said.stderr.contains("OPENAI_API_KEY"), "{}", said.all());
 }
+
+/// House rule: a row's values lead a recorded step to no file above its folder; the other cells stand.
+#[test]
+fn a_row_leads_to_no_recorded_file_above_its_folder() {
+    let place = Place::new();
+    place.write("secret.txt", "key");
+    place.write("drafts/a.txt", "fine");
+    place.write(
+        "suite/karat.yaml",
+        "name: x\nparams: { drafts: { path: ../drafts } }\ndataset: { rows: [{ id: a }, { id: ../secret }] }\n\
+         variants: { given: [ { recorded: { from: \"{{ params.drafts }}/{{ sample.id }}.txt\" } } ] }\n\
+         scorers: { fine: { metric: contains, with: { any: [fine, key] } } }\n",
+    );
+    let said = place.karat(&["run", "suite/karat.yaml", "--run-id", "r"]);
+    assert_eq!(said.code, 1, "{}", said.all());
+    let report = place.report("r");
+    let cells = report["cells"].as_array().unwrap();
+    assert_eq!(cells[0]["scores"]["fine"]["value"], 1.0, "{cells:?}");
+    let error = cells[1]["error"]["message"].as_str().unwrap();
+    assert!(cells[1]["status"] == "error" && error.contains("a row must not lead out of the folder"), "{error}");
+}
