@@ -3,9 +3,11 @@
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::thread::ScopedJoinHandle;
 
 use karat_analysis::{Findings, Outcome, Verdicts};
-use karat_report::{Context, Estimate, Report};
+use karat_report::json::CellsFile;
+use karat_report::{Cells, Context, Estimate, Report};
 use karat_store::StoredRun;
 use karat_types::{Exit, Layout, RunHeader, RunRows};
 use serde_json::json;
@@ -66,16 +68,24 @@ impl App {
         formats: &[Format],
         canonical: bool,
     ) -> Result<Written, AppError> {
-        let stored = self.stored(run)?;
-        let findings = findings(&stored)?;
+        let store = self.existing_store()?;
+        let run = store.resolve(run)?;
+        let stored = store.rows(&run)?;
+        let place = Place { folder, layout, run: &run };
+        let has_file = formats.contains(&Format::Json) && stored.cells()? > karat_report::json::INLINE_CELLS;
+        // Both read the whole run, and neither needs the other.
+        let (findings, cells) = std::thread::scope(|scope| {
+            let cells = has_file.then(|| scope.spawn(|| place.cells_file(&store.rows(&run)?, canonical)));
+            (findings(&stored), cells.map(ScopedJoinHandle::join))
+        });
+        let (findings, cells) = (findings?, cells.map(|written| written.map_err(|_| lost())?).transpose()?);
         let (mut context, exit) = self.context(&stored, &findings, canonical)?;
-        let place = Place { folder, layout, run: &stored.header().id };
         let report = Report { findings: &findings, rows: &stored, context: &context };
         let mut files = Vec::new();
         for format in formats {
-            files.extend(place.write(report, *format)?);
+            files.extend(place.write(report, *format, cells.as_ref())?);
         }
-        files.push(place.manifest(stored.header(), &files)?);
+        files.push(place.manifest(stored.header(), &files, cells.as_ref())?);
         context.files = files.iter().map(|file| file.display().to_string()).collect();
         let report = Report { findings: &findings, rows: &stored, context: &context };
         let summary = karat_report::terminal::render(report);
@@ -123,11 +133,7 @@ impl App {
         let failures = failures(header, findings, &rules);
         let exit = exit(&failures, &rules, &verdicts, &flags);
         let verdicts = if canonical { verdicts.steady(&findings.plan) } else { verdicts };
-        let estimate = begun.map(|begun| Estimate {
-            least: begun.estimate_low,
-            total: begun.estimate,
-            per_cell: begun.estimate_per_cell,
-        });
+        let estimate = expected(header);
         Ok((Context { estimate, canonical, verdicts, verdict_note, failures, files: Vec::new() }, exit))
     }
 
@@ -137,17 +143,40 @@ impl App {
     }
 }
 
+/// What the plan of a run expected it to cost.
+fn expected(header: &RunHeader) -> Option<Estimate> {
+    let begun: Begun = serde_json::from_value(header.invocation.clone()).ok()?;
+    Some(Estimate { least: begun.estimate_low, total: begun.estimate, per_cell: begun.estimate_per_cell })
+}
+
+fn lost() -> AppError {
+    AppError::harness("writing the cells of the report stopped; this is a bug in karat")
+}
+
 fn stream(report: Report<'_>, format: Format, mut out: &mut dyn Write) -> Result<(), AppError> {
     let text = |out: &mut dyn Write, text: String| out.write_all(text.as_bytes()).map_err(Into::into);
     match format {
         Format::Markdown => text(out, karat_report::markdown::render(report)),
         Format::Html => text(out, karat_report::html::render(report)),
         Format::Json => karat_report::json::write(report, None, out),
-        Format::Cells => karat_report::json::write_cells(report, "-", &mut out).map(|_| ()),
+        Format::Cells => karat_report::json::write_cells(report.cells(), "-", &mut out).map(|_| ()),
         Format::Junit => karat_report::junit::write(report, out),
         Format::Csv => karat_report::csv::write(report, out),
     }
     .map_err(broken)
+}
+
+/// A written file of cells.
+struct WrittenCells {
+    target: PathBuf,
+    facts: CellsFile,
+}
+
+/// The size of a file and its BLAKE3, hexadecimal.
+fn hashed(file: &Path) -> std::io::Result<(u64, String)> {
+    let mut hasher = blake3::Hasher::new();
+    let bytes = std::io::copy(&mut fs::File::open(file)?, &mut hasher)?;
+    Ok((bytes, hasher.finalize().to_hex().to_string()))
 }
 
 /// The files of one run's report.
@@ -170,9 +199,13 @@ impl Place<'_> {
         Ok((target, std::io::BufWriter::new(file)))
     }
 
-    fn write(&self, report: Report<'_>, format: Format) -> Result<Vec<PathBuf>, AppError> {
+    fn write(
+        &self,
+        report: Report<'_>,
+        format: Format,
+        cells: Option<&WrittenCells>,
+    ) -> Result<Vec<PathBuf>, AppError> {
         let name = match format {
-            Format::Json if !karat_report::json::is_inline(report) => return self.json_and_cells(report),
             Format::Cells => return Ok(vec![self.cells(report)?]),
             Format::Json => "report.json",
             Format::Markdown => "report.md",
@@ -181,10 +214,22 @@ impl Place<'_> {
             Format::Csv => "cells.csv",
         };
         let (target, mut out) = self.writer(name)?;
-        stream(report, format, &mut out)?;
+        let beside = match (format, cells) {
+            (Format::Json, Some(cells)) => {
+                karat_report::json::write(report, Some(&cells.facts), &mut out).map_err(broken)?;
+                vec![cells.target.clone()]
+            }
+            (Format::Markdown, _) => {
+                stream(report, format, &mut out)?;
+                self.drawings(report)?
+            }
+            _ => {
+                stream(report, format, &mut out)?;
+                Vec::new()
+            }
+        };
         out.flush().map_err(|error| unwritable(&target, &error))?;
-        let drawings = if format == Format::Markdown { self.drawings(report)? } else { Vec::new() };
-        Ok(std::iter::once(target).chain(drawings).collect())
+        Ok(std::iter::once(target).chain(beside).collect())
     }
 
     /// The drawings that `report.md` names.
@@ -204,15 +249,16 @@ impl Place<'_> {
         drawn.map(write).collect()
     }
 
-    fn json_and_cells(&self, report: Report<'_>) -> Result<Vec<PathBuf>, AppError> {
-        let (cells, mut out) = self.writer("cells.jsonl")?;
-        let name = cells.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let facts = karat_report::json::write_cells(report, &name, &mut out).map_err(broken)?;
-        out.flush().map_err(|error| unwritable(&cells, &error))?;
-        let (target, mut out) = self.writer("report.json")?;
-        karat_report::json::write(report, Some(&facts), &mut out).map_err(broken)?;
+    /// The cells of a run that are too many for report.json, in a file of their own.
+    fn cells_file(&self, stored: &StoredRun, canonical: bool) -> Result<WrittenCells, AppError> {
+        let header = stored.header();
+        let estimate = expected(header);
+        let cells = Cells { plan: &header.plan, rows: stored, estimate: estimate.as_ref(), canonical };
+        let (target, mut out) = self.writer(karat_report::json::CELLS_FILE)?;
+        let name = target.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let facts = karat_report::json::write_cells(cells, &name, &mut out).map_err(broken)?;
         out.flush().map_err(|error| unwritable(&target, &error))?;
-        Ok(vec![target, cells])
+        Ok(WrittenCells { target, facts })
     }
 
     /// One JSON file a cell, named by its place in the plan: a dataset's ids never become paths.
@@ -220,7 +266,7 @@ impl Place<'_> {
         let folder = self.path("cells");
         fs::create_dir_all(&folder).map_err(|error| unwritable(&folder, &error))?;
         let mut lines = Vec::new();
-        karat_report::json::write_cells(report, "cells.jsonl", &mut lines).map_err(broken)?;
+        karat_report::json::write_cells(report.cells(), karat_report::json::CELLS_FILE, &mut lines).map_err(broken)?;
         for (at, line) in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).enumerate() {
             let target = folder.join(format!("{at:06}.json"));
             fs::write(&target, line).map_err(|error| unwritable(&target, &error))?;
@@ -229,17 +275,26 @@ impl Place<'_> {
     }
 
     /// manifest.json (`karat.manifest/1`): the run, and each file with its size and BLAKE3.
-    fn manifest(&self, header: &RunHeader, files: &[PathBuf]) -> Result<PathBuf, AppError> {
+    fn manifest(
+        &self,
+        header: &RunHeader,
+        files: &[PathBuf],
+        cells: Option<&WrittenCells>,
+    ) -> Result<PathBuf, AppError> {
         let listed = files.iter().map(|file| {
             let name = file.strip_prefix(self.folder).unwrap_or(file).display().to_string();
             if file.is_dir() {
                 let files = fs::read_dir(file).map_err(|error| unwritable(file, &error))?.count();
                 return Ok(json!({ "path": name, "files": files }));
             }
-            let mut hasher = blake3::Hasher::new();
-            let bytes = fs::File::open(file).and_then(|mut file| std::io::copy(&mut file, &mut hasher));
-            let bytes = bytes.map_err(|error| unwritable(file, &error))?;
-            Ok(json!({ "path": name, "bytes": bytes, "blake3": hasher.finalize().to_hex().as_str() }))
+            let hashed = match cells {
+                Some(cells) if cells.target == *file => {
+                    fs::metadata(file).map(|of| (of.len(), cells.facts.blake3.clone()))
+                }
+                _ => hashed(file),
+            };
+            let (bytes, blake3) = hashed.map_err(|error| unwritable(file, &error))?;
+            Ok(json!({ "path": name, "bytes": bytes, "blake3": blake3 }))
         });
         let manifest = json!({
             "schema": "karat.manifest/1",

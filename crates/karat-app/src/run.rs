@@ -303,10 +303,12 @@ impl App {
             }
         }
         let lookup = self.lookup.clone();
+        let defaults = Settings::new(move |name| lookup(name));
         let settings = Settings {
             own_program: self.own_program.clone(),
             key_variables: plan.key_variables.clone(),
-            ..Settings::new(move |name| lookup(name))
+            max_connections: defaults.max_connections.max(header.run.max_concurrency as usize),
+            ..defaults
         };
         Providers::connect_all(&models, &karat_engine::outside(header), settings).map_err(|errors| {
             let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();

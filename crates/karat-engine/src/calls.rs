@@ -226,7 +226,9 @@ impl Calls {
 
     async fn call(&self, key: Key, request: &Request, upper: Money, target: &Target) -> Made {
         let reservation = Reservation { calls: self, upper, is_open: AtomicBool::new(false) };
-        let (exchange, _slot) = match self.exchange(key, request, reservation.reserve(), target).await {
+        // Pinned here: the futures that pass it on would each hold it as a whole.
+        let reserved = pin!(reservation.reserve());
+        let (exchange, _slot) = match self.exchange(key, request, reserved, target).await {
             Ok(Some(held)) => held,
             Ok(None) => {
                 // Its reservation stays open: it may have been paid.
@@ -335,7 +337,7 @@ impl Calls {
                 }
                 _ => {
                     let errand = Errand { who: &target.who, request, timeout, retries, jitter_seed };
-                    providers.errand_within(errand, gate, reserved, observer).await
+                    Box::pin(providers.errand_within(errand, gate, reserved, observer)).await
                 }
             }
         });
@@ -357,6 +359,11 @@ impl Calls {
         if upper == 0 || self.block_credit.fetch_sub(upper, Ordering::AcqRel) >= upper {
             return Ok(());
         }
+        // Boxed: one call of many needs it.
+        self.reserve_block(upper).boxed().await
+    }
+
+    async fn reserve_block(&self, upper: i64) -> Result<(), String> {
         let block = upper.saturating_mul(i64::try_from(self.block_calls).unwrap_or(i64::MAX));
         let record = Record::Reserved { calls: self.block_calls, upper: Money(i128::from(block)) };
         if let Err(error) = self.ledger.append(vec![record]).await {

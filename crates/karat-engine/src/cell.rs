@@ -215,7 +215,8 @@ impl Workshop {
             let found = match ready.scorer.ask(&view) {
                 None => ready.scorer.score(&view),
                 Some(Err(score)) => vec![score],
-                Some(Ok(request)) => vec![self.calls.scored(ready, &request).await],
+                // Boxed: most cells ask nobody for a score.
+                Some(Ok(request)) => vec![Box::pin(self.calls.scored(ready, &request)).await],
             };
             scores.extend(ready.metrics.iter().copied().zip(found));
         }

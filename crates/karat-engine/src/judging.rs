@@ -91,7 +91,8 @@ impl Workshop {
             let place = Place { row: row.sample.row, sample: &row.sample.id, model, variant: &partner.variant, trial };
             return Ok((earlier.stored(place).ok().flatten().and_then(|cell| cell.output), Money::ZERO));
         }
-        match self.output(row, partner, trial, None).await {
+        // Boxed: most judges compare with nothing.
+        match Box::pin(self.output(row, partner, trial, None)).await {
             Ok(found) => Ok((Some(found.made.step.output.clone()), found.paid)),
             Err(unmade) => match &*unmade {
                 Unmade::Failed(error, _) if error.is_stop() => Err(error.clone()),

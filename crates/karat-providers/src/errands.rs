@@ -228,13 +228,16 @@ impl Tries for ProgramTries<'_> {
     async fn attempt(&self) -> Attempt {
         let Self { providers, program, request, errand } = self;
         let start = Instant::now();
+        // Boxed: what a program needs is several times what a server needs, and the futures of all calls would be as large.
         let (printed, end) = match request.protocol {
             Protocol::Once => {
-                let (printed, end) = program.run(&providers.settings, input(&request.input), errand.timeout).await;
+                let run = program.run(&providers.settings, input(&request.input), errand.timeout);
+                let (printed, end) = Box::pin(run).await;
                 (printed, end.map(drop))
             }
             Protocol::Jsonl => {
-                match providers.lines.ask(program, &request.input, errand.timeout, &providers.settings).await {
+                let line = providers.lines.ask(program, &request.input, errand.timeout, &providers.settings);
+                match Box::pin(line).await {
                     Ok(line) => (line, Ok(())),
                     Err(failure) => (Bytes::new(), Err(failure)),
                 }

@@ -238,7 +238,7 @@ async fn read_up_to(stream: Option<impl AsyncRead + Unpin>, limit: usize, bytes:
 /// The beginning of what a program complains; the rest is read and dropped, so that it can go on.
 pub(crate) async fn complaint(stderr: Option<ChildStderr>) -> Vec<u8> {
     let Some(mut stderr) = stderr else { return Vec::new() };
-    let (mut kept, mut piece) = (Vec::new(), [0; 4096]);
+    let (mut kept, mut piece) = (Vec::new(), vec![0; COMPLAINT]);
     while let Ok(read @ 1..) = stderr.read(&mut piece).await {
         let room = COMPLAINT.saturating_sub(kept.len());
         kept.extend_from_slice(&piece[..read.min(room)]);

@@ -175,7 +175,8 @@ impl Providers {
         match &model.backend {
             Backend::Http(endpoint) => self.over_http(model, endpoint, call, way, reserved, observer).await,
             Backend::Command(program) => {
-                self.dispatch.once(call.model, way, reserved, self.program(model, program, &call)).await
+                // Boxed as a program's errands are.
+                self.dispatch.once(call.model, way, reserved, Box::pin(self.program(model, program, &call))).await
             }
             Backend::Scripted(script) => {
                 let made = async { self.offline(model, &call, |request| script.reply(request)) };

@@ -21,7 +21,8 @@ pub struct Settings {
     pub max_response: usize,
     /// Bytes that large answers, above 64 KiB, may take together until they are on disk.
     pub max_in_memory: usize,
-    /// Idle connections that are kept for each server.
+    /// Idle connections that are kept for each server: as many as calls may be in flight, or each wave of answers closes
+    /// connections that the next calls have to make anew.
     pub max_connections: usize,
     /// How waits between attempts grow.
     pub backoff: Backoff,

@@ -18,7 +18,7 @@ pub fn write(report: Report<'_>, out: &mut dyn Write) -> Result<(), RenderError>
     head.extend(report.metrics().map(|(_, metric)| metric.name.as_str()));
     head.extend(["unscored", "input_tokens", "output_tokens", "cost_usd", "error"]);
     line(head.into_iter().map(text), out)?;
-    report.each_row(|row| line(fields(report, &row).into_iter(), out))
+    report.cells().each_row(|row| line(fields(report, &row).into_iter(), out))
 }
 
 /// The run's cells as CSV, as text.

@@ -118,7 +118,7 @@ fn each(
     report: Report<'_>,
     mut row: impl FnMut(&CellRow<'_>, &CellScores) -> Result<(), RenderError>,
 ) -> Result<(), RenderError> {
-    report.each_row(|cell| row(&cell, &CellScores::of(&report.findings.plan, &cell)))
+    report.cells().each_row(|cell| row(&cell, &CellScores::of(&report.findings.plan, &cell)))
 }
 
 fn model_of(plan: &PlanHeader, row: &CellRow<'_>) -> Option<usize> {

@@ -27,4 +27,4 @@ pub mod terminal;
 pub mod verdict;
 mod visible;
 
-pub use report::{Context, Estimate, RenderError, Report};
+pub use report::{Cells, Context, Estimate, RenderError, Report};

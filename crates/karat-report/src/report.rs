@@ -4,7 +4,7 @@ use std::io;
 use std::ops::ControlFlow;
 
 use karat_analysis::{Findings, Group, Verdicts};
-use karat_types::{Better, CellRow, Money, RowError, RunRows};
+use karat_types::{Better, CellRow, Money, PlanHeader, RowError, RunRows};
 
 /// What the plan expected the run to cost, as if nothing had been stored before.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -46,11 +46,23 @@ pub struct Report<'a> {
     pub context: &'a Context,
 }
 
-impl<'a> Report<'a> {
-    /// The metrics that the report shows, with their index: without volatile ones in the canonical form.
+/// What the cells of a report are made of: they can be written before anything is found.
+#[derive(Clone, Copy)]
+pub struct Cells<'a> {
+    /// The plan of the run.
+    pub plan: &'a PlanHeader,
+    /// Its rows.
+    pub rows: &'a dyn RunRows,
+    /// What the plan expected them to cost.
+    pub estimate: Option<&'a Estimate>,
+    /// See [`Context::canonical`].
+    pub canonical: bool,
+}
+
+impl<'a> Cells<'a> {
+    /// The metrics that are shown, with their index: without volatile ones in the canonical form.
     pub(crate) fn metrics(self) -> impl Iterator<Item = (usize, &'a karat_types::MetricSpec)> + Clone {
-        let canonical = self.context.canonical;
-        self.findings.plan.metrics.iter().enumerate().filter(move |(_, metric)| !(canonical && metric.volatile))
+        self.plan.metrics.iter().enumerate().filter(move |(_, metric)| !(self.canonical && metric.volatile))
     }
 
     /// Calls `each` for the cells in plan order, until one cannot be shown.
@@ -69,15 +81,28 @@ impl<'a> Report<'a> {
         failed.map_or(Ok(()), Err)
     }
 
+    /// What the plan expected one cell of a system to cost.
+    pub(crate) fn cell_estimate(self, system: usize) -> Option<Money> {
+        self.estimate?.per_cell.get(system).copied().flatten()
+    }
+}
+
+impl<'a> Report<'a> {
+    /// Its cells.
+    pub fn cells(self) -> Cells<'a> {
+        let Context { estimate, canonical, .. } = self.context;
+        Cells { plan: &self.findings.plan, rows: self.rows, estimate: estimate.as_ref(), canonical: *canonical }
+    }
+
+    /// The metrics that the report shows, with their index.
+    pub(crate) fn metrics(self) -> impl Iterator<Item = (usize, &'a karat_types::MetricSpec)> + Clone {
+        self.cells().metrics()
+    }
+
     /// The primary metric, with its index.
     pub(crate) fn primary(self) -> Option<(usize, &'a karat_types::MetricSpec)> {
         let at = self.findings.primary?;
         Some((at, self.findings.plan.metrics.get(at)?))
-    }
-
-    /// What the plan expected one cell of a system to cost.
-    pub(crate) fn cell_estimate(self, system: usize) -> Option<Money> {
-        self.context.estimate.as_ref()?.per_cell.get(system).copied().flatten()
     }
 
     /// What the plan expected all cells of a group to cost, each as if it were made alone.
@@ -85,7 +110,7 @@ impl<'a> Report<'a> {
         let plan = &self.findings.plan;
         let of_system = |system: &usize| {
             let cells = i128::from(plan.dataset.rows) * i128::from(plan.systems.get(*system)?.trials);
-            Some(Money(self.cell_estimate(*system)?.0 * cells))
+            Some(Money(self.cells().cell_estimate(*system)?.0 * cells))
         };
         group.systems.iter().map(of_system).sum()
     }

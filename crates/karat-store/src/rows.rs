@@ -16,7 +16,7 @@ use crate::known::find_run;
 use crate::lock::lock;
 use crate::lookup::output_value;
 use crate::pack::Damage;
-use crate::{Store, StoreError};
+use crate::{Store, StoreError, totals};
 
 pub(crate) const CELLS: &str =
     "select ordinal, seq, status, facts, block, output from cells where run = ?1 order by ordinal";
@@ -89,6 +89,18 @@ impl RunRows for StoredRun {
 }
 
 impl StoredRun {
+    /// How many cells have a row.
+    ///
+    /// # Errors
+    /// The counts kept of the run, or its rows, cannot be read.
+    pub fn cells(&self) -> Result<u64, StoreError> {
+        self.store.read("the totals of a run", |connection| {
+            let kept =
+                connection.query_row("select totals from runs where id = ?1", params![self.id], |row| row.get(0))?;
+            Ok(totals::of_run(connection, self.id, kept)?.cells)
+        })
+    }
+
     /// The cell at a place of the plan, without its output; `None` when it has no row.
     ///
     /// # Errors

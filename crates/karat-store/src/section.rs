@@ -5,6 +5,11 @@
 //! ```
 //! A section without entries is no bytes at all. The frame carries a checksum.
 
+use std::cell::RefCell;
+use std::io;
+
+use zstd::bulk::Decompressor;
+
 use crate::pack::{Damage, Packer, Unpacker};
 
 const VERSION: u8 = 1;
@@ -49,14 +54,14 @@ pub(crate) struct SectionWriter {
 }
 
 impl SectionWriter {
-    pub fn new() -> std::io::Result<Self> {
+    pub fn new() -> io::Result<Self> {
         let mut compressor = zstd::bulk::Compressor::new(LEVEL)?;
         compressor.set_parameter(zstd::zstd_safe::CParameter::ChecksumFlag(true))?;
         Ok(Self { compressor, unpacked: Packer::default(), frame: Vec::new() })
     }
 
     /// The section of the entries of these parts, one part behind the other.
-    pub fn write<'e>(&mut self, parts: impl IntoIterator<Item = &'e Entries> + Clone) -> std::io::Result<Vec<u8>> {
+    pub fn write<'e>(&mut self, parts: impl IntoIterator<Item = &'e Entries> + Clone) -> io::Result<Vec<u8>> {
         let count = parts.clone().into_iter().map(Entries::len).sum();
         if count == 0 {
             return Ok(Vec::new());
@@ -98,7 +103,7 @@ impl Section {
         if size > MAX_UNPACKED {
             return Err(Damage(format!("it claims {size} bytes")));
         }
-        let bytes = zstd::bulk::decompress(unpacker.rest(), size)
+        let bytes = decompressed(unpacker.rest(), size)
             .map_err(|error| Damage(format!("it cannot be decompressed: {error}")))?;
         let mut unpacker = Unpacker::plain(&bytes);
         let lengths = unpacker.list(Unpacker::number::<usize>)?;
@@ -128,6 +133,21 @@ impl Section {
     pub fn size(&self) -> usize {
         self.bytes.len() + self.ends.len() * size_of::<usize>()
     }
+}
+
+thread_local! {
+    /// Making one takes as long as unpacking a section.
+    static DECOMPRESSOR: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
+}
+
+fn decompressed(frame: &[u8], size: usize) -> io::Result<Vec<u8>> {
+    DECOMPRESSOR.with_borrow_mut(|kept| {
+        let decompressor = match kept {
+            Some(decompressor) => decompressor,
+            None => kept.insert(Decompressor::new()?),
+        };
+        decompressor.decompress(frame, size)
+    })
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::INLINE_OUTPUT;
 use super::money::Cost;
-use crate::report::{RenderError, Report};
+use crate::report::{Cells, RenderError};
 
 type Scores<'a> = BTreeMap<&'a str, Score>;
 
@@ -80,16 +80,16 @@ struct Judgment<'a> {
 }
 
 impl<'a> Cell<'a> {
-    fn of(report: Report<'a>, row: &CellRow<'a>) -> Result<Self, RenderError> {
-        let plan = &report.findings.plan;
+    fn of(cells: Cells<'a>, row: &CellRow<'a>) -> Result<Self, RenderError> {
+        let plan = cells.plan;
         let cell = row.cell;
-        let volatile = !report.context.canonical;
+        let volatile = !cells.canonical;
         let scores = CellScores::of(plan, row);
-        let metrics = || report.metrics();
+        let metrics = || cells.metrics();
         let named = metrics().filter_map(|(at, metric)| Some((metric.name.as_str(), scores.scores.get(at)?.clone()?)));
         let agreed = metrics().filter_map(|(at, metric)| Some((key(plan, metric), (*scores.consensus.get(at)?)?)));
         let judged: &[JudgmentRow] = row.judgments;
-        let (output, output_ref) = output(report, row)?;
+        let (output, output_ref) = output(cells, row)?;
         Ok(Self {
             ordinal: cell.ordinal,
             sample: &row.sample.id,
@@ -101,11 +101,11 @@ impl<'a> Cell<'a> {
             output,
             output_ref,
             scores: named.collect(),
-            judgments: judged.iter().map(|judgment| Judgment::of(report, judgment)).collect(),
+            judgments: judged.iter().map(|judgment| Judgment::of(cells, judgment)).collect(),
             consensus: agreed.collect(),
             diagnostics: if judged.len() > 1 { united_diagnostics(judged) } else { Map::new() },
             usage: cell.cost.usage,
-            cost: Cost::of(report, &Spend::of(row), report.cell_estimate(row.system)),
+            cost: Cost::of(&Spend::of(row), cells.cell_estimate(row.system), cells.canonical),
             latency_ms: volatile.then_some(cell.latency_ms),
             notes: &cell.notes,
             error: cell.error.as_ref(),
@@ -115,9 +115,9 @@ impl<'a> Cell<'a> {
 }
 
 impl<'a> Judgment<'a> {
-    fn of(report: Report<'a>, judgment: &'a JudgmentRow) -> Self {
-        let plan = &report.findings.plan;
-        let volatile = !report.context.canonical;
+    fn of(cells: Cells<'a>, judgment: &'a JudgmentRow) -> Self {
+        let plan = cells.plan;
+        let volatile = !cells.canonical;
         let own = |(at, score): &'a (u16, Score)| {
             let metric = plan.metrics.get(usize::from(*at))?;
             Some((dimension(plan, metric), score.clone()))
@@ -156,11 +156,11 @@ fn key<'a>(plan: &'a PlanHeader, metric: &'a MetricSpec) -> &'a str {
 }
 
 /// The output where it is short, else where to find it.
-fn output(report: Report<'_>, row: &CellRow<'_>) -> Result<(Option<Value>, Option<OutputRef>), RenderError> {
+fn output(cells: Cells<'_>, row: &CellRow<'_>) -> Result<(Option<Value>, Option<OutputRef>), RenderError> {
     if row.cell.status != CellStatus::Ok {
         return Ok((None, None));
     }
-    let Some(value) = report.rows.output(row.cell.ordinal)? else { return Ok((None, None)) };
+    let Some(value) = cells.rows.output(row.cell.ordinal)? else { return Ok((None, None)) };
     let bytes = value.to_string().len();
     Ok(if bytes <= INLINE_OUTPUT {
         (Some(value), None)
@@ -171,14 +171,14 @@ fn output(report: Report<'_>, row: &CellRow<'_>) -> Result<(Option<Value>, Optio
 
 /// Calls `write` for each cell in plan order.
 pub(super) fn each(
-    report: Report<'_>,
+    cells: Cells<'_>,
     write: &mut dyn FnMut(Cell<'_>) -> Result<(), RenderError>,
 ) -> Result<(), RenderError> {
-    report.each_row(|row| Cell::of(report, &row).and_then(&mut *write))
+    cells.each_row(|row| Cell::of(cells, &row).and_then(&mut *write))
 }
 
 /// All cells as a JSON list, streamed.
-pub(super) struct CellList<'a>(pub(super) Report<'a>);
+pub(super) struct CellList<'a>(pub(super) Cells<'a>);
 
 impl Serialize for CellList<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

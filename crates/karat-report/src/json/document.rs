@@ -43,7 +43,7 @@ impl Serialize for Document<'_> {
         map.serialize_entry("analyses", &analyses(report))?;
         match self.cells {
             Some(file) => map.serialize_entry("cells_file", file)?,
-            None => map.serialize_entry("cells", &CellList(report))?,
+            None => map.serialize_entry("cells", &CellList(report.cells()))?,
         }
         map.end()
     }
@@ -240,7 +240,7 @@ fn groups<'a>(report: Report<'a>, groups: &'a [Group]) -> Vec<GroupView<'a>> {
         unscored: group.tally.unscored,
         skipped: group.tally.skipped,
         dimensions: spreads(report, &group.metrics),
-        cost: Cost::of(report, &group.spend, report.group_estimate(group)),
+        cost: Cost::of(&group.spend, report.group_estimate(group), report.context.canonical),
     };
     groups.iter().map(view).collect()
 }

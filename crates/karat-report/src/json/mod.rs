@@ -12,7 +12,7 @@ use std::io::{self, BufWriter, Write};
 
 use serde::Serialize;
 
-use crate::report::{RenderError, Report};
+use crate::report::{Cells, RenderError, Report};
 
 /// Up to so many cells stand in report.json itself.
 pub const INLINE_CELLS: u64 = 10_000;
@@ -72,10 +72,10 @@ pub fn render(report: Report<'_>) -> Result<String, RenderError> {
 ///
 /// # Errors
 /// Rows that cannot be read, bytes that cannot be written.
-pub fn write_cells(report: Report<'_>, path: &str, out: &mut dyn Write) -> Result<CellsFile, RenderError> {
+pub fn write_cells(cells: Cells<'_>, path: &str, out: &mut dyn Write) -> Result<CellsFile, RenderError> {
     let mut out = BufWriter::with_capacity(HASHED_AT_ONCE, Hashed { out, hasher: blake3::Hasher::new() });
     let mut n = 0;
-    cells::each(report, &mut |cell| {
+    cells::each(cells, &mut |cell| {
         serde_json::to_writer(&mut out, &cell).map_err(failure)?;
         n += 1;
         Ok(out.write_all(b"\n")?)

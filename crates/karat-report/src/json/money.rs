@@ -22,14 +22,14 @@ pub(super) struct Cost {
 }
 
 impl Cost {
-    pub(super) fn of(report: Report<'_>, spend: &Spend, estimate: Option<Money>) -> Self {
+    pub(super) fn of(spend: &Spend, estimate: Option<Money>, canonical: bool) -> Self {
         Self {
             extraction_tokens: spend.extraction.usage.total(),
             judge_tokens: spend.judging.usage.total(),
             extraction_cost_usd: spend.extraction.cost().map(Money::usd),
             judge_cost_usd: spend.judging.cost().map(Money::usd),
             estimated_cost_usd: estimate.map(Money::usd),
-            actual_cost_usd: (!report.context.canonical).then(|| spend.paid().usd()),
+            actual_cost_usd: (!canonical).then(|| spend.paid().usd()),
         }
     }
 }
@@ -55,7 +55,7 @@ pub(super) struct RunCost<'a> {
 
 impl<'a> RunCost<'a> {
     pub(super) fn of(report: Report<'a>) -> Self {
-        let findings = report.findings;
+        let Report { findings, context, .. } = report;
         let groups = |groups: &'a [Group]| {
             groups.iter().map(|group| (group.id.as_str(), group.spend.cost().map(Money::usd))).collect()
         };
@@ -67,8 +67,8 @@ impl<'a> RunCost<'a> {
         let samples =
             || (0..findings.samples()).map(|at| (findings.sample_id(at), findings.sample_cost(at).map(Money::usd)));
         Self {
-            total: Cost::of(report, &findings.run.spend, report.context.estimate.as_ref().map(|it| it.total)),
-            estimated_cost_range_usd: report.context.estimate.as_ref().map(|it| [it.least.usd(), it.total.usd()]),
+            total: Cost::of(&findings.run.spend, context.estimate.as_ref().map(|it| it.total), context.canonical),
+            estimated_cost_range_usd: context.estimate.as_ref().map(|it| [it.least.usd(), it.total.usd()]),
             cost_per_cell: findings.run.spend.per_cell_usd(),
             cost_per_model: groups(&findings.models),
             cost_per_sample: super::is_inline(report).then(|| samples().collect()),

@@ -153,7 +153,7 @@ fn cells_of_a_large_run_stand_in_a_file_of_their_own() {
     let example = Example::of(Sketch::new(1, 1, 10_001).fill(5.0).run());
     assert!(!json::is_inline(example.report()));
     let mut lines = Vec::new();
-    let file = json::write_cells(example.report(), CELLS_FILE, &mut lines).unwrap();
+    let file = json::write_cells(example.report().cells(), CELLS_FILE, &mut lines).unwrap();
     assert_eq!((file.n, file.path.as_str()), (10_001, "cells.jsonl"));
     assert_eq!(file.blake3, blake3::hash(&lines).to_hex().to_string());
     assert_eq!(lines.iter().filter(|byte| **byte == b'\n').count(), 10_001);
