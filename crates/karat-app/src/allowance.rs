@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use karat_engine::Estimate;
+use karat_report::usd;
 use karat_store::Spending;
 use karat_suite::Plan;
 use karat_types::{Money, RunSpec};
@@ -61,12 +62,12 @@ pub(crate) fn used_up(run: &str, settings: &RunSpec, spending: Spending, left: &
     let (low, high) = left.cost();
     let enough = ((paid + high).usd() * 100.0).ceil() / 100.0;
     format!(
-        "the next call does not fit the budget of ${:.2}: ${:.4} are paid, and what is left to make costs ${:.4} to ${:.4}. \
-         Go on with `karat resume {run} --budget-usd {enough:.2}`",
-        settings.budget_usd.unwrap_or(DEFAULT_CEILING_USD),
-        paid.usd(),
-        low.usd(),
-        high.usd()
+        "the next call does not fit the budget of {}: {} are paid, and what is left to make costs {} to {}. Go on with \
+         `karat resume {run} --budget-usd {enough:.2}`",
+        usd(Some(settings.budget_usd.unwrap_or(DEFAULT_CEILING_USD))),
+        usd(Some(paid.usd())),
+        usd(Some(low.usd())),
+        usd(Some(high.usd()))
     )
 }
 
@@ -96,15 +97,17 @@ pub(crate) fn allow(
     let limit = Money::from_usd(budget).unwrap_or(Money::ZERO);
     if declared && estimate.floor() > limit {
         return Err(AppError::budget(format!(
-            "the run costs at least ${:.6}, and its budget is ${budget:.6}",
-            estimate.floor().usd()
+            "the run costs at least {}, and its budget is {}",
+            usd(Some(estimate.floor().usd())),
+            usd(Some(budget))
         ))
         .hint("raise `--budget-usd`, or make the run smaller with `--limit`, `--models` or `--variants`"));
     }
     if !declared && !invocation.yes && high > limit {
-        let range = format!("${:.2} to ${:.2}", low.usd(), high.usd());
+        let range = format!("{} to {}", usd(Some(low.usd())), usd(Some(high.usd())));
         return Err(AppError::budget(format!(
-            "the run may cost {range}, which is above the default ceiling of ${budget:.2}"
+            "the run may cost {range}, which is above the default ceiling of {}",
+            usd(Some(budget))
         ))
         .hint("approve with `--yes`, set `--budget-usd`, or make the run smaller; `karat plan` shows where it goes"));
     }

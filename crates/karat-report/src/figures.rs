@@ -170,7 +170,7 @@ pub(crate) fn percent(share: f64) -> String {
 const UNKNOWN: &str = "unknown";
 
 /// Dollars: cents from a dollar on, up to six decimals below; `unknown` where a price is.
-pub(crate) fn usd(amount: Option<f64>) -> String {
+pub fn usd(amount: Option<f64>) -> String {
     match amount {
         None => UNKNOWN.to_owned(),
         Some(amount) if amount.abs() >= 1.0 => format!("${amount:.2}"),

@@ -27,4 +27,5 @@ pub mod terminal;
 pub mod verdict;
 mod visible;
 
+pub use figures::usd;
 pub use report::{Cells, Context, Estimate, RenderError, Report};

@@ -3,6 +3,7 @@
 mod analyses;
 mod kpis;
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
@@ -156,8 +157,10 @@ fn errors(report: Report<'_>) -> Vec<String> {
         Some(format!("error: {} {times}, {}: {who}: {message}", count(kind.count), brief(&kind.code, WIDTH / 2)))
     });
     let more = kinds.get(ERRORS..).filter(|more| !more.is_empty()).map(|more| {
+        let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+        more.iter().for_each(|kind| *counts.entry(&kind.code).or_default() += kind.count);
         let codes: Vec<String> =
-            more.iter().map(|kind| format!("{} {}", count(kind.count), brief(&kind.code, WIDTH / 2))).collect();
+            counts.iter().map(|(code, times)| format!("{} {}", count(*times), brief(code, WIDTH / 2))).collect();
         brief(&format!("error: and {}", codes.join(", ")), 2 * WIDTH)
     });
     shown.chain(more).collect()
