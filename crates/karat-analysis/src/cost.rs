@@ -2,7 +2,7 @@
 
 use std::ops::AddAssign;
 
-use karat_types::{CellCost, CellRow, Money, Usage};
+use karat_types::{CellCost, CellRow, CellStatus, Money, Usage};
 
 /// One bill: calls of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -48,7 +48,7 @@ impl AddAssign for Bill {
 /// The bills of some cells: "extraction" is every call that is not a judge's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Spend {
-    /// Cells.
+    /// Cells that were made; one that a condition left out costs nothing, and is none.
     pub cells: u64,
     /// Calls of the systems.
     pub extraction: Bill,
@@ -59,7 +59,7 @@ pub struct Spend {
 impl Spend {
     /// The spend of one cell with its judgments.
     pub fn of(row: &CellRow<'_>) -> Self {
-        let mut spend = Self { cells: 1, ..Self::default() };
+        let mut spend = Self { cells: u64::from(row.cell.status != CellStatus::Skipped), ..Self::default() };
         spend.extraction.add(&row.cell.cost);
         row.judgments.iter().for_each(|judgment| spend.judging.add(&judgment.cost));
         spend

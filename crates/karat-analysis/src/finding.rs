@@ -60,6 +60,13 @@ impl Finding {
         self
     }
 
+    /// The same with an interval that ends where the figure itself cannot go further.
+    #[must_use]
+    pub(crate) fn clipped(mut self, lo: f64, hi: f64) -> Self {
+        self.interval = self.interval.map(|(from, to)| (from.clamp(lo, hi), to.clamp(lo, hi)));
+        self
+    }
+
     /// The same with its standard error, where that is a number.
     #[must_use]
     pub(crate) fn erring(mut self, se: f64) -> Self {

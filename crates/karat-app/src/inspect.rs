@@ -1,10 +1,15 @@
 //! Looking at stored runs: their list, their cells, and the calls of one cell.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
 use std::ops::ControlFlow;
 
 use karat_analysis::CellScores;
-use karat_types::{CellError, CellRow, CellStatus, Key, PlanHeader, RunRows, Score};
+use karat_engine::call_key;
+use karat_scoring::judge::{Asked, places};
+use karat_types::{
+    CellError, CellRow, CellStatus, JudgmentRecord, Key, PlanHeader, RubricScorer, RunRows, Score, ScorerKind,
+};
 use serde::Serialize;
 
 use crate::{App, AppError, address};
@@ -75,6 +80,9 @@ pub struct TracedCall {
     pub id: String,
     /// The scorer whose judge made it; `None` for calls of steps.
     pub judge_of: Option<String>,
+    /// Which of a judgment's calls it is; `None` for calls of steps.
+    #[serde(flatten)]
+    pub place: Option<JudgeCall>,
     /// Registry id of the model.
     pub model: String,
     /// HTTP status.
@@ -89,6 +97,72 @@ pub struct TracedCall {
     pub request: String,
     /// The body as received, secrets removed.
     pub response: String,
+}
+
+/// Which of a judgment's calls one is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct JudgeCall {
+    /// The vote, from 1.
+    pub vote: u32,
+    /// How many votes there are.
+    pub votes: u32,
+    /// Whether the other output of a pair was shown first.
+    pub swapped: bool,
+    /// The part, from 1; `None` for the call beside the parts.
+    pub part: Option<usize>,
+    /// How many parts there are.
+    pub parts: usize,
+    /// Which half of the part, where its reply did not fit: `a`, `b`, `aa`, …
+    pub half: String,
+    /// How often the judge was asked before.
+    pub reask: u32,
+}
+
+impl fmt::Display for JudgeCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut words = Vec::new();
+        if self.votes > 1 {
+            words.push(format!("vote {} of {}", self.vote, self.votes));
+        }
+        if self.swapped {
+            words.push("outputs swapped".to_owned());
+        }
+        match self.part {
+            Some(part) if self.parts > 1 || !self.half.is_empty() => {
+                words.push(format!("part {part}{} of {}", self.half, self.parts));
+            }
+            Some(_) => {}
+            None => words.push("beside the parts".to_owned()),
+        }
+        if self.reask > 0 {
+            words.push(format!("re-ask {}", self.reask));
+        }
+        f.write_str(&words.join(", "))
+    }
+}
+
+/// Which call of a judgment each of its calls is.
+fn judge_calls(scorer: &RubricScorer, judgment: &JudgmentRecord) -> Vec<Option<JudgeCall>> {
+    let known: HashMap<Key, Asked> = places(scorer, judgment.calls.len())
+        .map(|asked| (call_key(judgment.key, &asked.slot), asked))
+        .filter(|(key, _)| judgment.calls.contains(key))
+        .collect();
+    let shown = known.values().map(|asked| asked.part + 1).max().unwrap_or(0);
+    let once = scorer.rubric.judges_once() && shown > 1;
+    let parts = shown - usize::from(once);
+    let call = |key: &Key| {
+        let asked = known.get(key)?;
+        Some(JudgeCall {
+            vote: asked.vote,
+            votes: scorer.votes.max(1),
+            swapped: asked.swapped,
+            part: (asked.part < parts).then_some(asked.part + 1),
+            parts,
+            half: asked.half.clone(),
+            reask: asked.reask,
+        })
+    };
+    judgment.calls.iter().map(call).collect()
 }
 
 impl App {
@@ -144,10 +218,16 @@ impl App {
             if !address::is_row(cell, &plan, &row) {
                 return ControlFlow::Continue(());
             }
-            let mut keys: Vec<(Option<String>, Key)> = row.cell.calls.iter().map(|key| (None, *key)).collect();
+            let mut keys: Vec<(Option<String>, Option<JudgeCall>, Key)> =
+                row.cell.calls.iter().map(|key| (None, None, *key)).collect();
             for judgment in row.judgments {
-                let scorer = plan.scorers.get(usize::from(judgment.scorer)).map(|scorer| scorer.id.clone());
-                keys.extend(judgment.calls.iter().map(|key| (scorer.clone(), *key)));
+                let Some(scorer) = plan.scorers.get(usize::from(judgment.scorer)) else { continue };
+                let places = match &scorer.kind {
+                    ScorerKind::Rubric(rubric) => judge_calls(rubric, judgment),
+                    ScorerKind::Metric { .. } => vec![None; judgment.calls.len()],
+                };
+                let placed = places.into_iter().zip(&judgment.calls);
+                keys.extend(placed.map(|(place, key)| (Some(scorer.id.clone()), place, *key)));
             }
             let trace = Trace {
                 cell: row.cell.ordinal,
@@ -166,12 +246,13 @@ impl App {
             AppError::harness(format!("run {run} has no cell `{cell}`"))
                 .hint("give its number in `karat show`, or `sample/model/variant`")
         })?;
-        for (judge_of, key) in keys {
+        for (judge_of, place, key) in keys {
             if let Some(stored) = store.call(Some(&run), key)? {
                 let call = stored.record;
                 trace.calls.push(TracedCall {
                     id: key.to_string(),
                     judge_of,
+                    place,
                     model: call.model,
                     status: call.status,
                     attempts: call.attempts,

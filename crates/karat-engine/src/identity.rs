@@ -127,7 +127,7 @@ pub(crate) fn subject_key(output: Key, other: Option<&Value>) -> Key {
 }
 
 /// Key of one call of a step or judgment.
-pub(crate) fn call_key(owner: Key, slot: &Slot) -> Key {
+pub fn call_key(owner: Key, slot: &Slot) -> Key {
     KeyBuilder::new("karat/call/1").key(owner).text(&slot.0).finish()
 }
 

@@ -43,6 +43,7 @@ mod workshop;
 
 pub use calllog::{CallLog, LoggedCall};
 pub use estimate::{Afresh, Estimate, Given, ModelEstimate, estimate};
+pub use identity::call_key;
 pub use lengths::Lengths;
 pub use parts::Change;
 pub use run::{Job, Outcome, execute};

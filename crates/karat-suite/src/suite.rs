@@ -129,8 +129,8 @@ impl Suite {
         let baseline = node.given("baseline").and_then(|baseline| decoder.path(baseline));
 
         let scanned = declared.map(|(node, declared)| scanned(node, declared, &mut decoder));
-        // Of a part of the samples nobody can say what the others ask for.
-        let is_whole = overrides.limit.is_none() && overrides.samples.is_empty();
+        // Of a part of the samples, or of rows that are broken, nobody can say what the others ask for.
+        let is_whole = overrides.limit.is_none() && overrides.samples.is_empty() && decoder.problems.errors() == 0;
         if let Some((dataset, ..)) = scanned.as_ref().filter(|_| is_whole) {
             strays::warn(dataset, &mut decoder);
             if dataset.is_unfiltered() {

@@ -49,6 +49,12 @@ pub struct Rubric {
 }
 
 impl Rubric {
+    /// Whether anything is judged once, beside the pieces of a document.
+    pub fn judges_once(&self) -> bool {
+        self.dimensions.iter().any(|dimension| dimension.chunks == ChunkFold::Once)
+            || self.diagnostics.iter().any(|diagnostic| diagnostic.chunks == FindingFold::Once)
+    }
+
     /// The same rubric for a judge that says which of two outputs is better: every dimension takes 1 for the first, 0.5
     /// for neither, 0 for the second, and the composite is their mean. What speaks of one output alone goes: anchors,
     /// caps, findings, breakdowns, examples.

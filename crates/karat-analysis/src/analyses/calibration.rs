@@ -317,14 +317,14 @@ fn dimension(metric: &str) -> &str {
     metric.rsplit_once('.').map_or(metric, |(_, last)| last)
 }
 
-/// 1 − mean |judge − people| / range, with an interval that is robust to samples with several sets.
+/// 1 − mean |judge − people| / range, with an interval within 0 to 1 that is robust to samples with several sets.
 fn within_share(scored: &[(u32, f64, f64)], range: f64, level: Level) -> Option<Finding> {
     let mut observed = Observations::default();
     for (cluster, judged, people) in scored.iter().filter(|_| range > 0.0) {
         observed.push(1.0 - (judged - people).abs() / range, 0, *cluster);
     }
     observed.clustered = true;
-    estimate::figure(&observed, Aggregate::Mean, false, level)
+    estimate::figure(&observed, Aggregate::Mean, false, level).map(|found| found.clipped(0.0, 1.0))
 }
 
 impl Analysis for Fold {
@@ -386,5 +386,8 @@ mod tests {
         assert!((found.value() - 0.7).abs() < 1e-12 && found.value() <= 0.7 + 1e-12);
         assert_eq!((found.n(), dimension("quality.accuracy"), dimension("pass")), (6, "accuracy", "pass"));
         assert!(within_share(&[], 10.0, Level::P95).is_none());
+        let scored: Vec<(u32, f64, f64)> = (0..4).map(|at| (at, if at == 0 { 6.0 } else { 9.0 }, 9.0)).collect();
+        let (lo, hi) = within_share(&scored, 10.0, Level::P95).unwrap().interval().unwrap();
+        assert!(lo > 0.0 && lo < 0.9 && (hi - 1.0).abs() < 1e-12, "{lo} {hi}");
     }
 }

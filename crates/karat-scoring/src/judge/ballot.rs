@@ -12,6 +12,7 @@ use std::sync::Arc;
 use karat_types::{Answer, Ask, CellError, Dimension, Machine, Note, NoteKind, Orders, Scale, Score, Slot, Turn};
 use serde_json::Value;
 
+use super::asked::round_prefix;
 use super::machine::RoundMachine;
 use super::setup::Setup;
 use super::showing::Showing;
@@ -47,8 +48,7 @@ impl JudgeMachine {
         let orders: &[bool] = if setup.is_pair && setup.orders == Orders::Both { &[false, true] } else { &[false] };
         let rounds = (0..setup.votes).flat_map(|vote| orders.iter().map(move |swapped| (vote, *swapped)));
         let rounds = rounds.map(|(vote, swapped)| {
-            let vote_name = if vote > 0 { format!("vote{}/", vote + 1) } else { String::new() };
-            let prefix = if swapped { format!("{vote_name}swapped/") } else { vote_name };
+            let prefix = round_prefix(vote, swapped);
             let machine = RoundMachine::new(Arc::clone(&setup), Showing { input, other, vote, swapped });
             Round { swapped, prefix, machine, verdict: None }
         });

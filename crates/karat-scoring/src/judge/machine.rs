@@ -8,6 +8,7 @@ use karat_types::{
     Then, Turn,
 };
 
+use super::asked::part_slot;
 use super::case::{Case, Piece};
 use super::fold;
 use super::reply::{self, Problem, Reading};
@@ -141,10 +142,7 @@ impl Progress {
     /// What this piece asks for now.
     fn ask(&mut self) -> Option<Ask> {
         let request = self.next.take()?;
-        let slot = match self.reasked {
-            0 => Slot::new(self.slot.as_str()),
-            times => Slot::new(format!("{}/reask{times}", self.slot)),
-        };
+        let slot = Slot::new(part_slot(&self.slot, self.reasked));
         self.open = Some(slot.clone());
         Some(Ask { slot, request: Request::Chat(request) })
     }

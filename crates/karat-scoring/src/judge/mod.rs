@@ -40,6 +40,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod asked;
 mod ballot;
 mod caps;
 mod case;
@@ -72,6 +73,7 @@ use karat_text::template::TemplateError;
 use karat_types::{Key, KeyBuilder, ModelSpec, ReferenceUse, RubricScorer, Sample};
 use serde_json::Value;
 
+pub use asked::{Asked, places};
 pub use ballot::JudgeMachine;
 pub use verdict::{Mode, Verdict, VerdictRound};
 

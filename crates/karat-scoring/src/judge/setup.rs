@@ -112,7 +112,7 @@ impl Setup {
             examples: Examples::new(&rubric, &items, &scorer.labels),
             prompt: rubric.prompt.as_ref().map(|prompt| own_prompt(&rubric, prompt)).transpose()?,
             full: View::new(rubric.clone(), judge.json_mode),
-            apart: has_once(&rubric).then(|| {
+            apart: rubric.judges_once().then(|| {
                 let of = |once| View::of(&rubric, once, judge.json_mode);
                 (of(false), of(true))
             }),
@@ -161,12 +161,6 @@ impl Setup {
     }
 }
 
-/// Whether anything is judged once, beside the pieces of a document.
-fn has_once(rubric: &Rubric) -> bool {
-    rubric.dimensions.iter().any(|dimension| dimension.chunks == ChunkFold::Once)
-        || rubric.diagnostics.iter().any(|diagnostic| diagnostic.chunks == FindingFold::Once)
-}
-
 fn inconsistent(rubric: &Rubric, problem: impl Into<String>) -> RubricError {
     RubricError::Inconsistent { rubric: rubric.id.clone(), problem: problem.into() }
 }
@@ -181,7 +175,7 @@ fn check(rubric: &Rubric) -> Result<(), RubricError> {
         return Err(inconsistent(rubric, problem));
     }
     let cuts_text = chunked.iter().any(|item| item.chunk.is_some_and(|chunk| chunk.items.is_none()));
-    if has_once(rubric) && !cuts_text {
+    if rubric.judges_once() && !cuts_text {
         return Err(inconsistent(rubric, "it judges something `once`, but shows no text with `chunk`"));
     }
     let is_target = |name: &str| chunked.first().is_some_and(|item| item.name == name);

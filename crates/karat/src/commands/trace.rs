@@ -35,10 +35,12 @@ fn part(call: &TracedCall) -> String {
         Some(scorer) => format!("judge of {scorer}"),
         None => "step".to_owned(),
     };
+    let place = call.place.as_ref().map(ToString::to_string).filter(|place| !place.is_empty());
+    let place = place.map_or_else(String::new, |place| format!(", {place}"));
     let status = call.status.map_or_else(String::new, |status| format!(", HTTP {status}"));
     let error = call.error.as_ref().map_or_else(String::new, |error| format!(", {error}"));
     format!(
-        "\n── call {} ({purpose}, {}{status}, {} attempts, {:.0} ms{error}) ──\nrequest:\n{}\nresponse:\n{}\n",
+        "\n── call {} ({purpose}, {}{place}{status}, {} attempts, {:.0} ms{error}) ──\nrequest:\n{}\nresponse:\n{}\n",
         call.id,
         call.model,
         call.attempts,

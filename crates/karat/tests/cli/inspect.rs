@@ -29,6 +29,49 @@ fn cells_and_traces_can_be_seen() {
     assert_eq!(place.karat(&["show", "nope"]).code, 1);
 }
 
+const IN_PARTS: &str = r#"name: parts
+dataset: { source: data.jsonl, id: id, input: text }
+models: []
+judges:
+  - id: j
+    provider: scripted
+    context_window: 3000
+    max_output: 500
+    with: { reply: '{% if "cannot be used" in user or "town" not in user %}{"full": 4, "tidy": 5, "reasoning": "All of it.", "odd": []}{% else %}?{% endif %}' }
+variants: { rec: [ { recorded: { column: text } } ] }
+scorers:
+  quality:
+    votes: 2
+    rubric:
+      id: q
+      ask: Grade it.
+      show: { text: { value: "{{ sample.text }}", chunk: { tokens: 400 } } }
+      dimensions: { full: { scale: [0, 10] }, tidy: { scale: [0, 10], chunks: once } }
+      rationale: { field: reasoning }
+"#;
+
+/// CL-04, CL-14: a trace says of each judge's call which vote, part and re-ask it is.
+#[test]
+fn a_trace_numbers_the_calls_of_a_judgment() {
+    let place = Place::new();
+    place.write("karat.yaml", IN_PARTS);
+    let text: String = (0..90).map(|at| format!("The harbour of town{at} counted {at} ships. ")).collect();
+    place.write("data.jsonl", &format!("{}\n", serde_json::json!({ "id": "a", "text": text })));
+    place.fine(&["run", "-q"]);
+    let trace = place.fine(&["trace", "latest", "0"]).stdout;
+    for wanted in [
+        "(judge of quality, j, vote 1 of 2, part 1 of 3, 1 attempts",
+        "vote 1 of 2, beside the parts, 1 attempts",
+        "vote 2 of 2, part 3 of 3, re-ask 1, 1 attempts",
+    ] {
+        assert_eq!(trace.matches(wanted).count(), 1, "{wanted}: {trace}");
+    }
+    assert_eq!(trace.matches("── call ").count(), 14);
+    let traced: Value = serde_json::from_str(&place.fine(&["trace", "latest", "0", "--json"]).stdout).unwrap();
+    let call = &traced["calls"][5];
+    assert_eq!((&call["vote"], &call["part"], &call["parts"]), (&2.into(), &2.into(), &3.into()), "{traced}");
+}
+
 /// CL-03: the registry has at least eight models of three providers, with prices or `unknown`.
 #[test]
 fn the_registry_is_listed() {
