@@ -48,6 +48,8 @@ pub struct Agreed {
     pub raters: Vec<String>,
     /// Labels that no cell of the run fits.
     pub unmatched_labels: u64,
+    /// Grades in labels under names that are no metric of the run.
+    pub unknown_grades: u64,
     /// Judgments that other runs took over from where the first one has them, too: each counts once.
     pub shared_judgments: u64,
     /// By the metric's name, in the plan's order; only metrics in which two raters share an item.
@@ -66,7 +68,8 @@ pub struct MetricRaters {
     pub agreement: MetricAgreement,
 }
 
-/// Why a label cannot be of a run of this plan: a grade that its scale does not have. `None` where it can be.
+/// Why a label cannot be of a run of this plan: a misspelt name, or a grade that its scale does not have. `None` where it
+/// can be.
 pub fn misfit(plan: &PlanHeader, label: &Label) -> Option<String> {
     crate::labels::misfit(plan, label)
 }
@@ -94,6 +97,7 @@ pub fn agree(rows: &dyn RunRows, labels: &[Label], options: &Options) -> Result<
         run: header.id.clone(),
         metrics: metrics.filter(|it| !it.agreement.pairs.is_empty()).collect(),
         unmatched_labels,
+        unknown_grades: labels.iter().map(|label| crate::labels::unknown(&plan, label).count() as u64).sum(),
         shared_judgments: 0,
         raters: gathering.raters,
     })
@@ -284,7 +288,7 @@ mod tests {
         ];
         let found = agree(&run, &labels, &Options::default()).unwrap();
         assert_eq!(found.raters, ["judge-strict", "judge-lenient", "labels"]);
-        assert_eq!(found.unmatched_labels, 1);
+        assert_eq!((found.unmatched_labels, found.unknown_grades), (1, 2));
         let accuracy = &found.metrics.iter().find(|it| it.metric == "quality.accuracy").unwrap().agreement;
         assert_eq!(accuracy.pairs.len(), 3);
         let judges = &accuracy.pairs[0];
@@ -292,6 +296,22 @@ mod tests {
         assert!(judges.spearman.as_ref().unwrap().value() <= 1.0 && judges.limits.is_some());
         let other = found.metrics.iter().find(|it| it.metric == "quality.completeness").unwrap();
         assert_eq!(other.agreement.pairs.len(), 1);
+    }
+
+    /// CL-16: a grade between the steps of a scale is none, and a misspelt name is no other dimension.
+    #[test]
+    fn a_label_keeps_to_the_steps_and_names_of_the_rubric() {
+        let mut plan = serde_json::to_value(&*crate::testing::judged(1, 1, &["j"], json!([])).header.plan).unwrap();
+        let range = "/scorers/0/kind/rubric/rubric/dimensions/0/scale/range";
+        *plan.pointer_mut(range).unwrap() = json!({ "lo": 0, "hi": 3, "step": 1 });
+        let plan: PlanHeader = serde_json::from_value(plan).unwrap();
+        let told = |name: &str, grade: f64| {
+            let scores = BTreeMap::from([(name.to_owned(), json!(grade))]);
+            misfit(&plan, &Label { sample: "s".to_owned(), scores, ..Label::default() })
+        };
+        assert_eq!((told("overall", 2.0), told("notes", 2.0)), (None, None));
+        assert_eq!(told("overall", 2.5).unwrap(), "`quality.overall` is 2.5, and its scale has the steps 0, 1, 2, 3");
+        assert!(told("overal", 2.0).unwrap().contains("did you mean `overall`?"));
     }
 
     /// BR-18: judgments that a run took over are the same judgments, and no second opinion of the judge.

@@ -1,15 +1,24 @@
 //! Why a run could not be analysed.
 
-use karat_types::RowError;
+use karat_types::{Gate, RowError};
 
 /// A gate that cannot be applied to a run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the gate `{gate}` cannot be applied: {what}")]
+#[error("{}the gate `{gate}` cannot be applied: {what}", .place.as_ref().map_or_else(String::new, |place| format!("{place}: ")))]
 pub struct GateProblem {
+    /// Where the gate is declared, in a file.
+    pub place: Option<String>,
     /// The gate's id.
     pub gate: String,
     /// What is wrong, and what to do.
     pub what: String,
+}
+
+impl GateProblem {
+    /// What is wrong with a gate.
+    pub(crate) fn of(gate: &Gate, what: String) -> Self {
+        Self { place: gate.place.clone(), gate: gate.id.clone(), what }
+    }
 }
 
 /// A run that cannot be analysed. Undefined statistics are not errors: they are absent findings.

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use karat_text::similar::nearest;
 use karat_types::{CellRow, Label, MetricSpec, PlanHeader, Scale};
 use serde_json::Value;
 
-use crate::scales::{dimension, dimension_scale};
+use crate::scales::{dimension, dimension_scale, steps};
 
 /// Name of the rater of labels that name no annotator.
 const PEOPLE: &str = "labels";
@@ -52,34 +53,59 @@ pub(crate) fn grades(plan: &PlanHeader, scorers: &[usize], label: &Label) -> Vec
     said(plan, scorers, label).filter_map(graded).collect()
 }
 
-/// Why a label cannot be right: something that is no grade of the metric, or lies outside its range. Names of no metric
-/// are not its affair.
+/// How far from a step a grade may be: what writing 0.1 × 3 in binary costs.
+const ROUNDING: f64 = 1e-9;
+
+/// Why a label cannot be right: a misspelt name, or something that is no grade of the metric, lies outside its range or
+/// between its steps. Other names of no metric are [`unknown`].
 pub(crate) fn misfit(plan: &PlanHeader, label: &Label) -> Option<String> {
-    let scorers: Vec<usize> = (0..plan.scorers.len()).collect();
-    said(plan, &scorers, label).find_map(|(_, metric, said)| {
+    let all = all_scorers(plan);
+    let metrics = plan.metrics.iter().map(|metric| metric.name.as_str());
+    let parts = metrics.clone().filter_map(|name| Some(name.rsplit_once('.')?.1));
+    let mut misspelt =
+        unknown(plan, label).filter_map(|name| Some((name, nearest(name, parts.clone().chain(metrics.clone()))?)));
+    if let Some((name, meant)) = misspelt.next() {
+        return Some(format!("the run has no metric `{name}` (did you mean `{meant}`?)"));
+    }
+    said(plan, &all, label).find_map(|(_, metric, said)| {
         let name = &metric.name;
         let Some(grade) = number(plan, metric, said) else {
             return Some(format!("`{name}` is {said}, which is no grade{}", choices(plan, metric)));
         };
-        let (lo, hi) = metric.range.filter(|(lo, hi)| !(*lo..=*hi).contains(&grade))?;
-        Some(format!("`{name}` is {said}, and its scale goes from {lo} to {hi}"))
+        if let Some((lo, hi)) = metric.range.filter(|(lo, hi)| !(*lo..=*hi).contains(&grade)) {
+            return Some(format!("`{name}` is {said}, and its scale goes from {lo} to {hi}"));
+        }
+        let steps = steps(plan, metric).filter(|steps| steps.iter().all(|step| (step - grade).abs() > ROUNDING))?;
+        let steps: Vec<String> = steps.iter().map(|step| step.to_string()).collect();
+        Some(format!("`{name}` is {said}, and its scale has the steps {}", steps.join(", ")))
     })
 }
 
-/// The metrics of some scorers that a label is about, with what it says: it names a metric by its whole name, by the last
-/// part of it, or by its dimension.
+/// The names in a label that are no metric of the plan.
+pub(crate) fn unknown<'a>(plan: &'a PlanHeader, label: &'a Label) -> impl Iterator<Item = &'a str> {
+    let named = |name: &str| plan.metrics.iter().any(|metric| is_called(plan, metric, name));
+    label.scores.keys().map(String::as_str).filter(move |name| !named(name))
+}
+
+fn all_scorers(plan: &PlanHeader) -> Vec<usize> {
+    (0..plan.scorers.len()).collect()
+}
+
+/// Whether a label means a metric by a name: its whole name, the last part of it, or its dimension's.
+fn is_called(plan: &PlanHeader, metric: &MetricSpec, name: &str) -> bool {
+    let last = metric.name.rsplit_once('.').map(|(_, last)| last);
+    metric.name == name || last == Some(name) || dimension(plan, metric).is_some_and(|it| it.name == name)
+}
+
+/// The metrics of some scorers that a label is about, with what it says.
 fn said<'a>(
     plan: &'a PlanHeader,
     scorers: &'a [usize],
     label: &'a Label,
 ) -> impl Iterator<Item = (usize, &'a MetricSpec, &'a Value)> {
     label.scores.iter().flat_map(move |(name, said)| {
-        let is_it = move |metric: &MetricSpec| {
-            let last = metric.name.rsplit_once('.').map(|(_, last)| last);
-            metric.name == *name || last == Some(name) || dimension(plan, metric).is_some_and(|it| it.name == *name)
-        };
         let metrics = plan.metrics.iter().enumerate();
-        let named = metrics.filter(move |(_, it)| scorers.contains(&it.scorer) && is_it(it));
+        let named = metrics.filter(move |(_, it)| scorers.contains(&it.scorer) && is_called(plan, it, name));
         named.map(move |(at, metric)| (at, metric, said))
     })
 }

@@ -33,10 +33,12 @@ impl App {
         change(&mut overrides);
         let suite = Suite::load(files, &path, &overrides, &catalog::compose(), &Registry::builtin())?;
         let plan = suite.plan()?;
-        check_scorers(&plan.header)?;
-        karat_analysis::check(&plan.header).map_err(|error| AppError::harness(error.to_string()))?;
-        gate::check(&plan.header, &plan.rules).map_err(|error| AppError::harness(error.to_string()))?;
-        Ok(Loaded { plan })
+        let mut problems = wrong_scorers(&plan.header);
+        match karat_analysis::check(&plan.header) {
+            Err(error) => problems.push(error.to_string()),
+            Ok(()) => problems.extend(gate::check(&plan.header, &plan.rules).err().map(|error| error.to_string())),
+        }
+        if problems.is_empty() { Ok(Loaded { plan }) } else { Err(AppError::harness(problems.join("\n"))) }
     }
 
     /// What the checks of a suite's dataset counted; all of them hold.
@@ -60,11 +62,9 @@ impl App {
 }
 
 /// What only the metric itself can say of its options, said before anything is run.
-fn check_scorers(plan: &PlanHeader) -> Result<(), AppError> {
-    for scorer in plan.scorers.iter().filter(|scorer| matches!(scorer.kind, ScorerKind::Metric { .. })) {
-        karat_scoring::scorer::build(scorer).map_err(|error| AppError::harness(error.to_string()))?;
-    }
-    Ok(())
+fn wrong_scorers(plan: &PlanHeader) -> Vec<String> {
+    let metrics = plan.scorers.iter().filter(|scorer| matches!(scorer.kind, ScorerKind::Metric { .. }));
+    metrics.filter_map(|scorer| Some(karat_scoring::scorer::build(scorer).err()?.to_string())).collect()
 }
 
 /// A file as given, the `karat.yaml` of a folder, or a preset's name.

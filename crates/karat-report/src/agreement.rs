@@ -48,6 +48,7 @@ pub fn json(agreed: &Agreed) -> Result<String, RenderError> {
 pub(crate) fn asides(agreed: &Agreed) -> Vec<String> {
     let said = [
         ("labels that fit no cell and metric of the run", agreed.unmatched_labels),
+        ("grades of labels under names that are no metric of the run, left out", agreed.unknown_grades),
         ("judgments that one run took over from another, each counted once", agreed.shared_judgments),
     ];
     said.into_iter().filter(|(_, n)| *n > 0).map(|(what, n)| format!("{what}: {}", count(n))).collect()
@@ -63,15 +64,23 @@ pub(crate) fn panel(metric: &MetricRaters) -> String {
         ("ICC(2,1)", &found.icc),
         ("ICC(2,k)", &found.icc_panel),
     ];
-    let known = all.iter().filter_map(|(name, finding)| Some(format!("{name} {}", coefficient(finding.as_ref()?))));
+    let known = all.iter().filter_map(|(name, finding)| {
+        let finding = finding.as_ref()?;
+        Some(format!("{name} {}{}", coefficient(finding), of_fewer(finding, found.n)))
+    });
     let known: Vec<String> = known.chain([format!("n = {}", count(found.n))]).collect();
     known.join(", ")
+}
+
+/// ` of 12`, where a figure has fewer items than there are: those that all raters graded, or two of several.
+fn of_fewer(finding: &Finding, n: u64) -> String {
+    if finding.n() == n { String::new() } else { format!(" of {}", count(finding.n())) }
 }
 
 /// Two raters in one sentence.
 pub(crate) fn sentence(metric: &MetricRaters, pair: &JudgePair) -> String {
     let share = |finding: &Finding| percent(finding.value());
-    let mut parts = vec![format!("{} equal", share(&pair.exact))];
+    let mut parts = vec![format!("{} equal{}", share(&pair.exact), of_fewer(&pair.exact, metric.agreement.n))];
     parts.extend(pair.within_one.as_ref().map(|within| format!("{} within 1", share(within))));
     parts.extend(pair.kappa.as_ref().map(|kappa| format!("κ {}", coefficient(kappa))));
     parts.extend(pair.ac.as_ref().map(|ac| format!("AC {}", coefficient(ac))));

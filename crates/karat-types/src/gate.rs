@@ -98,6 +98,9 @@ pub enum Subject {
 pub struct Gate {
     /// Its id; the name of its subject without one.
     pub id: String,
+    /// Where it is declared: `karat.yaml:12`; `None` for one of the command line. What it decides does not follow from it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
     /// What it looks at.
     pub subject: Subject,
     /// Expression over `sample`, `model` and `variant`: which rows.
@@ -129,6 +132,7 @@ impl Gate {
     pub fn on(metric: &str) -> Self {
         Self {
             id: metric.to_owned(),
+            place: None,
             subject: Subject::Metric(metric.to_owned()),
             condition: None,
             per: "system".to_owned(),

@@ -93,7 +93,7 @@ fn misspelt(findings: &Findings, gates: &[Gate]) -> Vec<GateProblem> {
         let Subject::Finding(path) = &gate.subject else { return None };
         let meant = path::misspelt(findings, path)?;
         let what = format!("there is no `{path}` under `analyses` (did you mean `{meant}`?)");
-        Some(GateProblem { gate: gate.id.clone(), what })
+        Some(GateProblem::of(gate, what))
     };
     gates.iter().filter_map(problem).collect()
 }

@@ -69,7 +69,7 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn new(findings: &Findings, gate: &'a Gate) -> Result<Self, GateProblem> {
-        let wrong = |what: String| problem(gate, what);
+        let wrong = |what: String| GateProblem::of(gate, what);
         let condition = gate.condition.as_deref().map(|source| compiled(&findings.plan, source)).transpose();
         let column = (!UNITS.contains(&gate.per.as_str())).then(|| Path::parse(&gate.per)).transpose();
         let condition = condition.map_err(|error| wrong(error.message))?;
@@ -94,7 +94,7 @@ impl<'a> Reader<'a> {
     fn row(&mut self, sample: usize, row: &CellRow<'_>, findings: &Findings) {
         if self.wrong.is_none() {
             let placed = self.place(sample, row, findings);
-            self.wrong = placed.err().map(|what| problem(self.gate, what));
+            self.wrong = placed.err().map(|what| GateProblem::of(self.gate, what));
         }
     }
 
@@ -130,10 +130,6 @@ impl<'a> Reader<'a> {
         }
         Ok(())
     }
-}
-
-fn problem(gate: &Gate, what: String) -> GateProblem {
-    GateProblem { gate: gate.id.clone(), what }
 }
 
 /// A condition, in which a model that is compared with `model.id` may be written with its provider.

@@ -103,18 +103,18 @@ fn a_model_is_not_compared_with_itself() {
     let against = |per: &str| {
         gate(|it| {
             it.against = Some(Against::Model("model-a".to_owned()));
-            it.max_drop = at(-1.0);
+            it.max_drop = at(0.25);
             it.per = per.to_owned();
         })
     };
     for per in ["system", "run"] {
-        let verdicts = say(&two([8.5; 4]), vec![against(per)], Policy::default(), &References::default());
+        let verdicts = say(&two([7.5; 4]), vec![against(per)], Policy::default(), &References::default());
         let [only] = verdicts.decisions.as_slice() else { panic!("{verdicts:?}") };
         assert_eq!(
             (only.verdict, only.threshold, only.finding.as_ref().map(Finding::n)),
-            (Verdict::Fail, Some(-1.0), Some(4))
+            (Verdict::Fail, Some(0.25), Some(4))
         );
-        assert_eq!(only.reason, "a drop of -0.500 (-6.25 %, from 8.000 to 8.500) is above the -1.000 that is allowed");
+        assert_eq!(only.reason, "a drop of 0.500 (6.25 %, from 8.000 to 7.500) is above the 0.250 that is allowed");
     }
 }
 

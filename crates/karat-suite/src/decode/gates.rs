@@ -61,6 +61,7 @@ impl Decoder<'_> {
         self.bounds(node);
         let gate = Gate {
             id: node.text_of("id").unwrap_or(name).to_owned(),
+            place: Some(format!("{}:{}", self.problems.path(node.place.file), self.problems.line(&node.place))),
             condition: self.gate_condition(node),
             per: node.text_of("per").unwrap_or("system").to_owned(),
             against: self.against(node),

@@ -190,6 +190,42 @@ fn errors_are_counted_by_system() {
     assert_eq!((strict.code, lenient.code), (1, 0), "{}{}", strict.all(), lenient.all());
 }
 
+/// House rule: every gate that cannot be applied is told at once, with its file and line, before anything is run and of a
+/// stored run.
+#[test]
+fn bad_gates_are_told_with_their_place() {
+    let place = Place::new();
+    let gates = [
+        "{ metric: wrods, min: 3 }",
+        "{ metric: words, max_drop: -1 }",
+        "{ id: scale, metric: right, min: 95 }",
+        "{ id: people, metric: words, min: 3, anchor: human }",
+        "{ id: other, metric: words, against: \"variant:shrot\", max_drop: 1 }",
+        "{ finding: errors.kinds, max_rise: 1 }",
+    ];
+    let list = format!("gates:\n{}", gates.map(|gate| format!("  - {gate}\n")).concat());
+    let suite = format!("{SUITE}  right: {{ metric: contains, value: one }}\n");
+    place.write("karat.yaml", &format!("{suite}{list}"));
+    let first = suite.lines().count() + 2;
+    let told = |said: Said, file: &str, first: usize, parts: &[&str]| {
+        assert_eq!(said.code, 1, "{}", said.all());
+        for (at, part) in parts.iter().enumerate() {
+            let place = format!("{file}:{}: the gate", first + at);
+            let found = said.stderr.lines().any(|line| line.contains(&place) && line.contains(part));
+            assert!(found, "{place} {part}: {}", said.all());
+        }
+    };
+    let parts = ["`words`?", "is -1", "did you mean `95%`?", "human_anchor", "`short`?", "has no baseline"];
+    told(place.karat(&["validate"]), "karat.yaml", first, &parts);
+    place.write("karat.yaml", &suite);
+    place.fine(&["run", "--run-id", "r"]);
+    place.write(
+        "policy.yaml",
+        "gates:\n  - { metric: words, min: 1, where: sample.late }\n  - { metric: words, id: b, min: 1, per: topic }\n",
+    );
+    told(place.karat(&["gate", "r", "--policy", "policy.yaml"]), "policy.yaml", 2, &["sample.late", "topic"]);
+}
+
 /// What cannot be applied is said before anything is run, with what there is.
 #[test]
 fn bad_gates_are_refused_with_a_hint() {
