@@ -255,6 +255,23 @@ fn a_late_row_rewrites_no_history() {
     }
 }
 
+/// BY-11: a late row that leaves medians and z as they were moves no day of the alert, though there is a score more.
+#[test]
+fn a_late_row_like_the_others_moves_nothing() {
+    let place = Place::new();
+    place.fine(&["init", "briefing", "mine"]);
+    place.fine(&["run", "mine", "-q"]);
+    let ask = ["drift", "mine", "--as-of", "2026-04-06"];
+    assert_eq!(json(&place.fine(&ask))["status"], "alert");
+    let cards = place.path().join("mine/data/cards");
+    std::fs::copy(cards.join("2026-04-13-card.json"), cards.join("2026-03-25-card.json")).unwrap();
+    place.fine(&["run", "mine", "-q", "--sample", "2026-03-25"]);
+    let said = place.fine(&ask);
+    let found = json(&said);
+    assert_eq!((&found["late"], found.get("moved")), (&json!(["2026-03-25"]), None), "{}", said.all());
+    assert!(said.stderr.contains("They would move: nothing"), "{}", said.all());
+}
+
 /// BR-14, BR-15: a window as Markdown, to stdout or a file; rows as TSV and JSON.
 #[test]
 fn a_week_is_summed_up() {
