@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::place::{Place, Said};
+use crate::place::{Place, Said, fake_claude};
 
 fn card(text: &str) -> String {
     json!({"body": [{"type": "TextBlock", "size": "Large", "text": "Day"}, {"type": "TextBlock", "text": text}]})
@@ -31,15 +31,6 @@ fn place() -> Place {
         place.write(&format!("cards/{day}-card.json"), &card(&format!("- headline of {day}")));
     }
     place
-}
-
-/// A program named `claude` that is first on PATH.
-#[cfg(unix)]
-fn fake_claude(place: &Place, script: &str) -> String {
-    use std::os::unix::fs::PermissionsExt;
-    let path = place.write("bin/claude", &format!("#!/bin/sh\n{script}\n"));
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
-    format!("{}:{}", place.path().join("bin").display(), std::env::var("PATH").unwrap_or_default())
 }
 
 #[cfg(unix)]

@@ -104,3 +104,11 @@ run: {{ max_concurrency: 16, budget_usd: 1000 }}
 "#
     )
 }
+
+/// Puts a program named `claude` into a place; gives a PATH on which it is first.
+pub fn fake_claude(place: &Place, script: &str) -> String {
+    use std::os::unix::fs::PermissionsExt;
+    let path = place.write("bin/claude", &format!("#!/bin/sh\n{script}\n"));
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    format!("{}:{}", place.path().join("bin").display(), std::env::var("PATH").unwrap_or_default())
+}

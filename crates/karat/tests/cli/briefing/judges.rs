@@ -1,0 +1,164 @@
+//! Judges that are programs: a fake `claude` that is first on PATH.
+
+use super::*;
+use crate::place::fake_claude;
+
+const DAY: [&str; 6] = ["run", "briefing", "--sample", "2026-03-18", "--judges", "cmd:claude"];
+
+fn judged(place: &Place, path: &str, model: Option<&str>, more: &[&str]) -> Said {
+    let mut command = place.command(&[&DAY, more].concat());
+    command.env("PATH", path).env("CLAUDECODE", "1").env("CLAUDE_CODE", "1").env_remove("EVAL_JUDGE_MODEL");
+    command.envs(model.map(|model| ("EVAL_JUDGE_MODEL", model)));
+    Said::of(command.output().unwrap())
+}
+
+const GOOD: &str = r#"printf 'Sure.\n```json\n{"factuality":4,"novelty":3,"source_diversity":3,"signal_density":3,"coherence":3,"notes":"Fine."}\n```\nBye'"#;
+
+fn log(place: &Place) -> String {
+    let folder = std::fs::read_dir(place.path().join("logs")).unwrap();
+    let files: Vec<_> = folder.map(|file| file.unwrap().path()).collect();
+    assert!(files.len() <= 2 && files[0].to_string_lossy().contains("eval-judge-20"), "{files:?}");
+    files.iter().map(|file| std::fs::read_to_string(file).unwrap()).collect()
+}
+
+/// BR-03, BR-05, BR-06, BR-07: a program judges; the weighted mean of 4, 3, 3, 3, 3 is 3.30; each call is logged.
+#[test]
+fn a_program_judges_and_is_logged() {
+    let place = Place::new();
+    let path = fake_claude(&place, GOOD);
+    let said = judged(&place, &path, None, &["--format", "json", "-o", "-"]);
+    let row = json(&said);
+    assert_eq!((&row["composite"], &row["judge_model"]), (&json!(3.3), &json!("claude-haiku-4-5-20251001")));
+    let log = log(&place);
+    assert!(
+        log.contains(" rc=0 elapsed=") && log.contains("CMD: claude -p --model claude-haiku-4-5-20251001 <prompt>"),
+        "{log}"
+    );
+    assert!(log.contains("STDIN[:200]: You are a careful") && log.contains("STDOUT[:2000]:\nSure."), "{log}");
+}
+
+/// BR-08, law 4: another model of the same program is another judge, and its row stands beside the first.
+#[test]
+fn the_model_that_judged_is_part_of_the_row() {
+    let place = Place::new();
+    let path = fake_claude(&place, GOOD);
+    for model in [None, Some("claude-other"), None] {
+        assert_eq!(judged(&place, &path, model, &["-q"]).code, 0);
+    }
+    let rows: Value = json(&place.fine(&["show", "briefing", "--format", "json"]));
+    let models: Vec<&str> = rows.as_array().unwrap().iter().map(|row| row["judge_model"].as_str().unwrap()).collect();
+    assert_eq!(models, ["claude-haiku-4-5-20251001", "claude-other"]);
+    assert_eq!(log(&place).matches("--- 20").count(), 2, "the third run takes the first one's judgment over");
+    // BR-18: so they are two raters.
+    let found = json(&place.fine(&["agree", "briefing", "--format", "json"]));
+    let names = ["cmd:claude (claude-haiku-4-5-20251001)", "cmd:claude (claude-other)"];
+    assert_eq!((&found["raters"], &found["metrics"][0]["pairs"][0]["judges"]), (&json!(names), &json!(names)));
+}
+
+/// BR-18: two backfills, each by its own judge, are held beside each other on the cards that both saw; and one judge
+/// beside itself, which says whether it has moved.
+#[test]
+fn judges_of_two_backfills_are_compared() {
+    let place = Place::new();
+    place.fine(&["init", "briefing", "mine"]);
+    let path = fake_claude(&place, GOOD);
+    place.fine(&["run", "mine", "-q", "--run-id", "a"]);
+    place.write("mine/data/cards/2026-03-01-card.json", r#"{"body": [{"type": "TextBlock", "text": "Changed."}]}"#);
+    let mut command = place.command(&["run", "mine", "-q", "--run-id", "b", "--judges", "cmd:claude"]);
+    let said = Said::of(command.env("PATH", path).env_remove("EVAL_JUDGE_MODEL").output().unwrap());
+    assert_eq!(said.code, 0, "{}", said.all());
+    for words in [&["agree", "a", "b"][..], &["agree", "mine"]] {
+        let found: Value = json(&place.fine(&[words, &["--format", "json"]].concat()));
+        let composite =
+            &found["metrics"].as_array().unwrap().iter().find(|it| it["metric"] == "quality.composite").unwrap();
+        let pair = &composite["pairs"][0];
+        assert_eq!(pair["bias"]["n"], 43, "the card that changed is not compared: {pair}");
+        assert!(pair["bias"]["ci"].is_array(), "{pair}");
+    }
+    place.fine(&["run", "mine", "-q", "--run-id", "c", "--no-cache"]);
+    let said = place.fine(&["agree", "a", "c"]).stdout;
+    assert!(said.contains("stub and stub in c"), "{said}");
+}
+
+/// BR-05, BR-06: what can go wrong with a program is said, ends with 1, and leaves no row.
+#[test]
+fn every_failure_is_said() {
+    let cases = [
+        ("echo 'Invalid API key' >&2; exit 1", "Invalid API key"),
+        ("sleep 20", "did not end within"),
+        ("echo 'I think it is quite good, a solid four.'", "factuality"),
+        (
+            r#"echo '{"factuality":9,"novelty":3,"source_diversity":3,"signal_density":3,"coherence":3,"notes":""}'"#,
+            "factuality",
+        ),
+        (
+            r#"echo '{"factuality":4,"novelty":2.5,"source_diversity":3,"signal_density":3,"coherence":3,"notes":""}'"#,
+            "novelty",
+        ),
+    ];
+    for (script, words) in cases {
+        let place = Place::new();
+        let path = fake_claude(&place, script);
+        let said = judged(&place, &path, None, &["--run-id", "r", "--judge-timeout", "1s"]);
+        assert_eq!(said.code, 1, "{script}: {}", said.all());
+        let judgment = place.report("r")["cells"][0]["judgments"][0].to_string();
+        assert!(judgment.contains(words), "{script}: {judgment}");
+        assert_eq!(json(&place.fine(&["show", "briefing", "--format", "json"])), json!([]), "{script}");
+    }
+    let place = Place::new();
+    let said = judged(&place, "/nowhere", None, &["--run-id", "r"]);
+    assert_eq!(said.code, 1, "{}", said.all());
+    assert!(place.report("r").to_string().contains("is not installed, or not on PATH"));
+    let row = ["--run-id", "s", "--format", "json", "-o", "-"];
+    let said = judged(&place, "/nowhere", None, &row);
+    assert!(said.code == 1 && said.stderr.contains("is not installed, or not on PATH"), "{}", said.all());
+}
+
+/// BR-05, BR-07: the first 400 characters of what a program complains stand in summary, report and JSON, also where it
+/// ended well and printed nothing.
+#[test]
+fn what_a_program_complains_is_shown_whole() {
+    for exit in [3, 0] {
+        let place = Place::new();
+        let complaint: String = (0..400).map(|at| char::from(b'a' + (at % 26) as u8)).collect();
+        let path = fake_claude(&place, &format!("printf %s {complaint}CUT >&2; exit {exit}"));
+        let said = judged(&place, &path, None, &["--run-id", "r", "--format", "json,md"]);
+        let page = std::fs::read_to_string(place.path().join(".karat/runs/r/report.md")).unwrap();
+        for text in [&said.stdout, &page, &place.report("r").to_string()] {
+            assert!(text.contains(&complaint) && !text.contains(&format!("{complaint}C")), "{exit}: {text}");
+        }
+        assert_eq!(said.code, 1);
+    }
+}
+
+/// BR-10: a sweep in which the judge fails on one day, or says nothing that can be read, goes on with the others, ends
+/// with 1 and says how many days have no judgment.
+#[test]
+fn a_day_that_nobody_judges_is_a_partial_failure() {
+    for bad in ["echo 'out of credit' >&2; exit 1", "echo 'A fine briefing.'"] {
+        let place = Place::new();
+        place.fine(&["init", "briefing", "mine"]);
+        for (day, text) in [("01", "All is well."), ("02", "BROKEN"), ("03", "Fine again.")] {
+            let card = json!({"body": [{"type": "TextBlock", "text": text}]}).to_string();
+            place.write(&format!("cards/2026-05-{day}-card.json"), &card);
+        }
+        let script = format!("case \"$*\" in *BROKEN*) {bad} ;; *) {GOOD} ;; esac");
+        let path = fake_claude(&place, &script);
+        let mut command =
+            place.command(&["run", "mine", "-p", "cards=cards", "--judges", "cmd:claude", "--run-id", "r"]);
+        let said = Said::of(command.env("PATH", path).env_remove("EVAL_JUDGE_MODEL").output().unwrap());
+        assert_eq!(said.code, 1, "{}", said.all());
+        assert!(
+            said.stdout.contains("Cells that no judge judged: 1 of 3. `karat retry` asks again."),
+            "{}",
+            said.all()
+        );
+        let report = place.report("r");
+        let totals = &report["totals"];
+        assert_eq!((&totals["unjudged"], &totals["unscored"], &totals["errors"]), (&json!(1), &json!(1), &json!(0)));
+        let page = place.fine(&["report", "r", "--format", "md", "-o", "-"]).stdout;
+        assert!(page.contains("Cells that no judge judged: 1 of 3"), "{page}");
+        let rows: Value = json(&place.fine(&["show", "mine", "--format", "json"]));
+        assert_eq!(rows.as_array().unwrap().len(), 2, "the other days have their rows");
+    }
+}
