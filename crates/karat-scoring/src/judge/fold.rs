@@ -98,14 +98,16 @@ fn grade(fold: ChunkFold, grades: &[(&Grade, Weight)]) -> Score {
     }
 }
 
-/// Σwx/Σw; a single value is itself, bit for bit.
+/// Σwx/Σw, which no rounding moves beyond the values; a single one is itself, bit for bit.
 fn weighted(values: &[f64], weights: &[f64]) -> Option<f64> {
-    if let [only] = values {
-        return Some(*only);
+    let least = values.iter().copied().reduce(f64::min)?;
+    let most = values.iter().copied().reduce(f64::max)?;
+    if values.len() == 1 {
+        return Some(least);
     }
     let total: f64 = weights.iter().take(values.len()).sum();
     let sum: f64 = values.iter().zip(weights).map(|(value, weight)| value * weight).sum();
-    (total > 0.0).then_some(sum / total)
+    (total > 0.0).then(|| (sum / total).clamp(least, most))
 }
 
 fn reasoning(pieces: &[Piece], readings: &[Reading]) -> String {
@@ -181,5 +183,20 @@ fn mean_table(tables: &[&Value], weights: &[f64]) -> Value {
             let (values, weights): (Vec<f64>, Vec<f64>) = numbers.unzip();
             weighted(&values, &weights).map_or(Value::Null, Value::from)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// CL-14: equal grades of all pieces are the grade of the whole, whatever the pieces weigh.
+    #[test]
+    fn a_mean_lies_within_its_values() {
+        let weights = [0.1, 0.2, 1.0 / 3.0, 0.7, 1e-9, 12.3];
+        assert_eq!(weighted(&[10.0; 6], &weights), Some(10.0));
+        assert_eq!(weighted(&[0.1; 6], &weights), Some(0.1));
+        assert_eq!((weighted(&[], &[]), weighted(&[1.0, 2.0], &[0.0, 0.0])), (None, None));
+        assert_eq!(weighted(&[1.0, 4.0], &[2.0, 1.0]), Some(2.0));
     }
 }

@@ -34,8 +34,8 @@ pub(crate) enum ColumnKind {
     Value(Template),
     /// The content of a file, by row.
     File(Template),
-    /// A row of another file, by a key that both have.
-    Lookup { on: Path, key: String, index: Arc<FxHashMap<String, Value>>, file: String },
+    /// A row of another file, by a key that both have; the index holds rows with their number in that file.
+    Lookup { on: Path, key: String, index: Arc<FxHashMap<String, (usize, Value)>>, file: String },
     /// Values of a column in earlier rows.
     Prior(Prior),
     /// From files beside the dataset.
@@ -79,6 +79,26 @@ impl Column {
             ColumnKind::File(template) => self.file(template, row, files, at, seen),
             ColumnKind::Lookup { on, key, index, file } => self.lookup(on, key, index, file, row, at),
         }
+    }
+
+    /// Where the column's value for a row stands, where that is another file.
+    pub fn place(&self, row: &Value, files: &dyn Files) -> Option<RowPlace> {
+        let text = |path: &str| String::from_utf8(files.read(path).ok()?).ok();
+        let (file, span, text) = match &self.kind {
+            ColumnKind::File(template) => {
+                let path = crate::files::join("", &template.render(&Context::new().with("sample", row)).ok()?);
+                let text = text(&path)?;
+                (path, 0..text.len(), text)
+            }
+            ColumnKind::Lookup { on, index, file, .. } => {
+                let (number, _) = index.get(&plain(on.first(row)?))?;
+                let text = text(file)?;
+                (file.clone(), jsonl::places(&text).into_iter().nth(*number)?, text)
+            }
+            ColumnKind::Value(_) | ColumnKind::Prior(_) | ColumnKind::Resolve(_) => return None,
+        };
+        let line = text[..span.start].matches('\n').count() + 1;
+        Some(RowPlace { file: file.into(), line, text: text[span].to_owned() })
     }
 
     fn file(
@@ -144,14 +164,14 @@ impl Column {
         &self,
         on: &Path,
         key: &str,
-        index: &FxHashMap<String, Value>,
+        index: &FxHashMap<String, (usize, Value)>,
         file: &str,
         row: &Value,
         at: &RowPlace,
     ) -> Result<Value, DatasetError> {
         let wanted = on.first(row).map(plain);
         match wanted.as_ref().and_then(|wanted| index.get(wanted)) {
-            Some(found) => Ok(found.clone()),
+            Some((_, found)) => Ok(found.clone()),
             None if self.may_be_empty => Ok(Value::Null),
             None => {
                 let message = match wanted {

@@ -145,8 +145,14 @@ impl Rows {
             let mut seen = Seen { contents: &mut self.contents, mismatches: Vec::new() };
             let mut value = column.value(row, self.ordinal, &*self.dataset.files, at, &mut seen)?;
             self.mismatches.extend(seen.mismatches);
-            if let Some(schema) = self.dataset.row_schema.as_ref().filter(|_| !value.is_null()) {
-                schema.column(&column.name, &mut value, at, &mut self.leniencies)?;
+            if let Some(schema) = self.dataset.row_schema.as_ref().filter(|_| !value.is_null())
+                && let Err(error) = schema.column(&column.name, &mut value, at, &mut self.leniencies)
+            {
+                // What is wrong is told where it stands, which need not be the row.
+                let own = column.place(row, &*self.dataset.files);
+                let told =
+                    own.and_then(|own| schema.column(&column.name, &mut value, &own, &mut BTreeMap::new()).err());
+                return Err(told.unwrap_or(error));
             }
             if let Some(columns) = row.as_object_mut() {
                 columns.insert(column.name.clone(), value);

@@ -184,15 +184,15 @@ impl Decoder<'_> {
         node: &Node,
         file: &str,
         key: &str,
-    ) -> Option<FxHashMap<String, Value>> {
+    ) -> Option<FxHashMap<String, (usize, Value)>> {
         let mut index = FxHashMap::default();
         let mut without = 0;
         let mut twice = None;
-        for row in rows {
+        for (number, row) in rows.into_iter().enumerate() {
             match on.first(&row).filter(|value| !value.is_null()).map(plain) {
                 Some(value) if index.contains_key(&value) => twice = twice.or(Some(value)),
                 Some(value) => {
-                    index.insert(value, row);
+                    index.insert(value, (number, row));
                 }
                 None => without += 1,
             }

@@ -56,9 +56,17 @@ impl Decoder<'_> {
         for Labelled { path, text, rubric, .. } in labelled {
             let rows = jsonl::places(&text).into_iter().zip(&rubric.labels);
             let strays = rows.filter_map(|(span, row)| Some((span, Label::sample_of(row)?)));
-            for (span, sample) in strays.filter(|(_, sample)| unknown.contains(sample)).take(SHOWN) {
-                let message = format!("this label is about the sample {sample:?}, which the dataset does not have");
-                let mut problem = jsonl::within(&path, &text, span, message);
+            let strays: Vec<(Range<usize>, String)> = strays.filter(|(_, sample)| unknown.contains(sample)).collect();
+            // A warning may be about all labels of another dataset, so it is one.
+            let is_one = severity != Severity::Error;
+            let others = match strays.len().saturating_sub(1) {
+                more if is_one && more > 0 => format!("; {more} more are about such samples, too"),
+                _ => String::new(),
+            };
+            for (span, sample) in strays.iter().take(if is_one { 1 } else { SHOWN }) {
+                let message =
+                    format!("this label is about the sample {sample:?}, which the dataset does not have{others}");
+                let mut problem = jsonl::within(&path, &text, span.clone(), message);
                 problem.severity = severity;
                 problem.hint("correct the id, or leave the label out");
                 self.problems.push(problem);

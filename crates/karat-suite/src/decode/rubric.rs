@@ -386,8 +386,15 @@ impl Decoder<'_> {
                 }
             }
         };
-        let (system, user) = (message("system"), message("user"));
-        Some(RubricPrompt { system: system?, user: user? })
+        let (system, user) = (message("system")?, message("user")?);
+        let reads = |text: &str| Template::compile(text).map_or_else(|_| Vec::new(), |it| it.reads().to_vec());
+        let read = [reads(&system), reads(&user)].concat();
+        for needed in ["sections", "dimensions", "format"].into_iter().filter(|name| !read.iter().any(|it| it == name))
+        {
+            let message = format!("this prompt leaves out `{{{{ {needed} }}}}`, which the judge must see");
+            self.problems.error(&node.place, message).hint("write it into the file of `system` or of `user`");
+        }
+        Some(RubricPrompt { system, user })
     }
 
     /// `once` needs a text that may be cut, `members` a list that is routed to it.
@@ -413,7 +420,13 @@ impl Decoder<'_> {
     }
 
     fn consistency(&mut self, node: &Node, rubric: &Rubric) {
-        for entry in node.given("show").map(Node::entries).unwrap_or_default() {
+        let shown = node.given("show").map(Node::entries).unwrap_or_default();
+        if let Some(second) = shown.iter().filter_map(|entry| entry.node.given("chunk")).nth(1) {
+            self.problems
+                .error(&second.place, "this is the second shown value with `chunk`, and only one can be cut")
+                .hint("give a list a `route` to the value that is cut");
+        }
+        for entry in shown {
             let Some(route) = entry.node.given("route") else { continue };
             let target = route.text().and_then(|name| rubric.show.iter().find(|item| item.name == name));
             if target.is_none_or(|item| item.chunk.is_none()) {

@@ -88,6 +88,15 @@ fn a_bad_field_is_named_with_its_line() {
     insta::assert_snapshot!(claims().with("data/corpus.json", &wrong).problems(&Overrides::default()));
 }
 
+/// CL-08: what is wrong with annotations is told where they stand, not where the video does.
+#[test]
+fn a_bad_annotation_is_named_with_its_own_line() {
+    let golden = "[\n  { \"videoId\": \"v1\", \"idealClaims\": [\"bare\"] },\n  { \"videoId\": \"v2\", \"idealClaims\": [{ \"txt\": 1 }] }\n]";
+    let said = claims().with("data/golden.json", golden).problems(&Overrides::default());
+    assert!(said.contains("`golden.idealClaims.0` has no `text`"), "{said}");
+    assert!(said.contains("data/golden.json:3:") && !said.contains("corpus.json"), "{said}");
+}
+
 /// CL-02: a missing and an empty transcript are errors.
 #[test]
 fn missing_and_empty_transcripts_are_errors() {
