@@ -113,7 +113,8 @@ impl Aggregate {
         }
     }
 
-    fn of(self, values: &[f64]) -> Option<f64> {
+    /// Of values without strata; `None` for none, and for macro F1, which is one of labels.
+    pub(crate) fn of(self, values: &[f64]) -> Option<f64> {
         match self {
             Self::Mean => mean(values),
             Self::Median => karat_stats::describe::median(values),

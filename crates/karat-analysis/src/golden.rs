@@ -87,9 +87,11 @@ impl Golden {
     /// Reads a file. The error says what is wrong with it.
     ///
     /// # Errors
-    /// No JSON, another schema, no sample, or a composite that is no number.
+    /// No JSON, a key that stands twice, another schema, no sample, or a composite that is no number.
     pub fn read(text: &str) -> Result<Self, String> {
-        let mut golden: Self = serde_json::from_str(text).map_err(|error| format!("it is no golden file: {error}"))?;
+        let document = karat_text::ladder::exact(text)?;
+        let mut golden: Self =
+            serde_json::from_value(document).map_err(|error| format!("it is no golden file: {error}"))?;
         if golden.schema != GOLDEN_SCHEMA {
             return Err(format!("its schema is `{}`, and this version reads `{GOLDEN_SCHEMA}`", golden.schema));
         }

@@ -132,10 +132,10 @@ impl Pinned {
     /// Reads a pinned run or a `report.json`.
     ///
     /// # Errors
-    /// Another schema, a document that is not of its schema, or numbers that contradict each other; the text says which
-    /// and where.
+    /// Another schema, a document that is not of its schema, a key that stands twice, or numbers that contradict each other;
+    /// the text says which and where.
     pub fn read(text: &str) -> Result<Self, String> {
-        let document: Value = serde_json::from_str(text).map_err(|error| format!("it is no JSON: {error}"))?;
+        let document: Value = karat_text::ladder::exact(text)?;
         let pinned: Self = match document.get("schema").and_then(Value::as_str) {
             Some(BASELINE_SCHEMA) => serde_json::from_value(document)
                 .map_err(|error| format!("it is not as {BASELINE_SCHEMA} says: {error}"))?,
@@ -321,6 +321,7 @@ mod tests {
             (format!("{metric}/value"), serde_json::json!(1.0), "the mean of its values is"),
             (format!("{metric}/value"), Value::Null, "no `value`"),
             (format!("{metric}/n"), serde_json::json!(0), "`n`"),
+            (format!("{metric}/n"), serde_json::json!(400), ".n` is 400, and"),
             (format!("{metric}/values"), serde_json::json!([1.0]), "has 1 entries for"),
             (
                 format!("{metric}/values/0"),
@@ -339,6 +340,8 @@ mod tests {
             let error = refused(&at, value);
             assert!(error.contains(told.trim_matches('`')) || error.contains(told), "{at}: {error}");
         }
+        let twice = sound.to_string().replacen("\"n\":", "\"n\":9,\"n\":", 1);
+        assert!(Pinned::read(&twice).unwrap_err().contains("\"n\" stands twice"));
         assert!(
             Pinned::read(&sound.to_string().replacen("\"n\":", "\"n\":NaN,\"m\":", 1)).unwrap_err().contains("JSON")
         );

@@ -308,8 +308,9 @@ mod tests {
         let clusters = |difference| design.clusters_for(difference, 0.8, Level::P95);
         assert_eq!((clusters(1e300), clusters(1e6)), (Some(2.0), Some(2.0)));
         assert_eq!((clusters(1e-9), clusters(1e-300), clusters(0.0), clusters(f64::NAN)), (None, None, None, None));
-        // (z_{.975} + z_{.8})² · 0.25 · 10¹⁰, which t approaches; its quantiles are good to 1e-5 at so many degrees of freedom
-        assert!((clusters(1e-5).unwrap() / 1.962_219_935e10 - 1.0).abs() < 1e-5, "{:?}", clusters(1e-5));
+        // δ²/4·10¹⁰ for the δ with Φ(δ − z_{.975}) + Φ(−δ − z_{.975}) = 0.8, which t approaches: both sides reject, so it is
+        // 2.4e-6 below (z_{.975} + z_{.8})²
+        assert!((clusters(1e-5).unwrap() / 1.962_215_127_331_5e10 - 1.0).abs() < 1e-9, "{:?}", clusters(1e-5));
         assert_eq!(PairedDesign { deviation: 0.0, ..design }.clusters_for(1.0, 0.8, Level::P95), None);
         assert_eq!(design.detectable(1.0, 0.8, Level::P95), None);
     }

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use karat_stats::describe::{extent, mean};
+use karat_stats::describe::extent;
 use karat_types::{MetricSpec, PlanHeader};
 
 use super::{Pinned, PinnedMetric};
+use crate::estimate::Aggregate;
 
 /// Contradictions that are told; more than these say nothing new.
 const TOLD: usize = 5;
@@ -16,7 +17,7 @@ const ROUNDING: f64 = 1e-6;
 /// Whether the document agrees with itself.
 ///
 /// # Errors
-/// Two samples or systems of one name, lists of another length, an error below 0, an overall figure beyond those of all systems;
+/// Two samples or systems of one name, lists of another length, counts that are not those of the values, an error below 0, an overall figure beyond those of all systems;
 /// all of it, with its place.
 pub(super) fn read(pinned: &Pinned) -> Result<(), String> {
     let systems = pinned.systems.iter().map(|system| &system.id);
@@ -39,11 +40,11 @@ fn beyond_systems(pinned: &Pinned) -> impl Iterator<Item = String> {
 /// Whether the numbers can be those of a plan's metrics.
 ///
 /// # Errors
-/// Numbers outside the metric's range, means that are not those of their values; all of it, with its place.
+/// Numbers outside the metric's range, figures that are not those of their values; all of it, with its place.
 pub(super) fn fits(pinned: &Pinned, plan: &PlanHeader) -> Result<(), String> {
     told(figures(pinned).flat_map(
         |(place, name, metric)| match plan.metric(name).and_then(|at| plan.metrics.get(at)) {
-            Some(spec) => fit(&place, metric, spec, means_of_means(plan, spec)),
+            Some(spec) => fit(&place, metric, spec, of_samples(plan, spec)),
             None => Vec::new(),
         },
     ))
@@ -76,13 +77,16 @@ fn form(place: &str, metric: &PinnedMetric, samples: usize) -> Vec<String> {
     } else if metric.value.is_none() && known > 0 {
         wrong.push(format!("`{place}` has {known} values and no `value`"));
     }
+    if known > 0 && metric.n > 0 && metric.n != known as u64 {
+        wrong.push(format!("`{place}.n` is {}, and there are {known} values", metric.n));
+    }
     if metric.value.is_some() && metric.n == 0 {
         wrong.push(format!("`{place}.n` is 0, and there is a `value`"));
     }
     wrong
 }
 
-fn fit(place: &str, metric: &PinnedMetric, spec: &MetricSpec, is_mean: bool) -> Vec<String> {
+fn fit(place: &str, metric: &PinnedMetric, spec: &MetricSpec, aggregate: Option<Aggregate>) -> Vec<String> {
     let mut wrong = Vec::new();
     let outside = |number: &f64| spec.range.filter(|(lo, hi)| *number < lo - ROUNDING || *number > hi + ROUNDING);
     let values = metric.values.iter().enumerate().filter_map(|(at, value)| Some((format!(".values[{at}]"), (*value)?)));
@@ -92,17 +96,19 @@ fn fit(place: &str, metric: &PinnedMetric, spec: &MetricSpec, is_mean: bool) -> 
         wrong.push(format!("`{place}{key}` is {number}, and the metric goes from {lo} to {hi}"));
     }
     let known: Vec<f64> = metric.values.iter().flatten().copied().collect();
-    if let (Some(value), Some(mean), true) = (metric.value, mean(&known), is_mean)
-        && (value - mean).abs() > ROUNDING * mean.abs().max(1.0)
+    let figure = aggregate.and_then(|aggregate| Some((aggregate.name(), aggregate.of(&known)?)));
+    if let (Some(value), Some((name, figure))) = (metric.value, figure)
+        && (value - figure).abs() > ROUNDING * figure.abs().max(1.0)
     {
-        wrong.push(format!("`{place}.value` is {value}, and the mean of its values is {mean}"));
+        wrong.push(format!("`{place}.value` is {value}, and the {name} of its values is {figure}"));
     }
     wrong
 }
 
-/// Whether the figure of a system is the mean of its samples' values.
-fn means_of_means(plan: &PlanHeader, spec: &MetricSpec) -> bool {
-    spec.aggregate == "mean" && plan.scorers.get(spec.scorer).is_none_or(|scorer| scorer.reduce == "mean")
+/// How the figure of a system comes from its samples' values; `None` where a report's trials do not say these.
+fn of_samples(plan: &PlanHeader, spec: &MetricSpec) -> Option<Aggregate> {
+    let by_mean = plan.scorers.get(spec.scorer).is_none_or(|scorer| scorer.reduce == "mean");
+    Aggregate::parse(&spec.aggregate).filter(|_| by_mean)
 }
 
 fn told(wrong: impl Iterator<Item = String>) -> Result<(), String> {

@@ -140,6 +140,18 @@ pub enum LadderError {
     },
 }
 
+/// The one JSON value that a file of ours is, without any lenience.
+///
+/// # Errors
+/// No JSON, or a key that stands twice in an object: nobody can know which of the two was meant.
+pub fn exact(text: &str) -> Result<Value, String> {
+    let parsed: Parsed = serde_json::from_str(text).map_err(|error| format!("it is no JSON: {error}"))?;
+    match parsed.duplicates.first() {
+        Some(twice) => Err(format!("the key {:?} stands twice in one object", twice.key)),
+        None => Ok(parsed.value),
+    }
+}
+
 /// Reads a reply that is complete.
 ///
 /// # Errors

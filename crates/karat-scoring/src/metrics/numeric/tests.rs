@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 use serde_json::Value;
 
+use super::words::{SMALL, TENS};
 use super::*;
 
 /// Phrases with the numbers in them, and answers with the outcome of a comparison.
@@ -100,33 +101,10 @@ fn grouped_in_pairs(digits: &str) -> String {
 
 /// A number below a quintillion in English words.
 fn spelled(number: u64) -> String {
-    const SMALL: [&str; 20] = [
-        "",
-        "one",
-        "two",
-        "three",
-        "four",
-        "five",
-        "six",
-        "seven",
-        "eight",
-        "nine",
-        "ten",
-        "eleven",
-        "twelve",
-        "thirteen",
-        "fourteen",
-        "fifteen",
-        "sixteen",
-        "seventeen",
-        "eighteen",
-        "nineteen",
-    ];
-    const TENS: [&str; 10] = ["", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"];
     let below_hundred = |n: u64| match n {
         0..20 => SMALL[n as usize].to_owned(),
-        _ if n.is_multiple_of(10) => TENS[n as usize / 10].to_owned(),
-        _ => format!("{}-{}", TENS[n as usize / 10], SMALL[n as usize % 10]),
+        _ if n.is_multiple_of(10) => TENS[n as usize / 10 - 2].to_owned(),
+        _ => format!("{}-{}", TENS[n as usize / 10 - 2], SMALL[n as usize % 10]),
     };
     let below_thousand = |n: u64| match (n / 100, n % 100) {
         (0, rest) => below_hundred(rest),

@@ -6,7 +6,8 @@ use super::digits::{Form, Numeral};
 use super::unit::Unit;
 use super::{foreign, scale, unit};
 
-const SMALL: [&str; 20] = [
+/// The numbers below twenty.
+pub(super) const SMALL: [&str; 20] = [
     "zero",
     "one",
     "two",
@@ -29,7 +30,8 @@ const SMALL: [&str; 20] = [
     "nineteen",
 ];
 
-const TENS: [&str; 8] = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"];
+/// The tens from twenty on.
+pub(super) const TENS: [&str; 8] = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"];
 
 /// More letters than any number word has.
 const LONGEST: usize = 12;
