@@ -185,8 +185,17 @@ impl App {
             match SuiteFiles.read(path) {
                 Ok(bytes) => {
                     let baseline = pinned(path, &bytes, &stored.header().plan)?;
-                    notes.push(format!("the baseline is run {}, from {path}", baseline.run.id));
-                    references.baseline = Some(baseline);
+                    let foreign = baseline.run.dataset_hash != stored.header().plan.dataset.hash;
+                    if foreign && path.starts_with("preset:") {
+                        notes.push(format!(
+                            "the baseline {path} is of the preset's own data, so this run is not compared with it: \
+                             `karat baseline pin {} -o baseline.json` pins yours",
+                            stored.header().id
+                        ));
+                    } else {
+                        notes.push(format!("the baseline is run {}, from {path}", baseline.run.id));
+                        references.baseline = Some(baseline);
+                    }
                 }
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => notes
                     .push(format!("nothing is pinned at {path} yet: `karat baseline pin RUN -o {path}` pins a run")),

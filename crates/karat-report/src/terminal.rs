@@ -3,7 +3,6 @@
 mod analyses;
 mod kpis;
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
@@ -147,20 +146,28 @@ fn ranking(report: Report<'_>) -> Vec<String> {
     .collect()
 }
 
-/// The most frequent kinds of failure, each with its first message.
+/// The most frequent codes of failure, each with the first message of its most frequent kind.
 fn errors(report: Report<'_>) -> Vec<String> {
-    let kinds = report.findings.errors().map(|errors| errors.kinds.as_slice()).unwrap_or_default();
-    let shown = kinds.iter().take(ERRORS).filter_map(|kind| {
-        let (example, what) = (kind.examples.first()?, if kind.stage == Stage::Cell { "cell" } else { "judgment" });
-        let times = if kind.count == 1 { what.to_owned() } else { format!("{what}s") };
+    let Some(errors) = report.findings.errors() else { return Vec::new() };
+    let shown = errors.codes.iter().take(ERRORS).filter_map(|code| {
+        let mut kinds = errors.kinds.iter().filter(|kind| kind.stage == code.stage && kind.code == code.code);
+        let (example, what) =
+            (kinds.next()?.examples.first()?, if code.stage == Stage::Cell { "cell" } else { "judgment" });
+        let times = if code.count == 1 { what.to_owned() } else { format!("{what}s") };
+        let causes = match kinds.count() {
+            0 => String::new(),
+            more => format!(" ({} causes)", count(more as u64 + 1)),
+        };
         let (who, message) = (brief(&example.who, WIDTH / 2), brief(&example.message, MESSAGE));
-        Some(format!("error: {} {times}, {}: {who}: {message}", count(kind.count), brief(&kind.code, WIDTH / 2)))
+        Some(format!(
+            "error: {} {times}, {}{causes}: {who}: {message}",
+            count(code.count),
+            brief(&code.code, WIDTH / 2)
+        ))
     });
-    let more = kinds.get(ERRORS..).filter(|more| !more.is_empty()).map(|more| {
-        let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
-        more.iter().for_each(|kind| *counts.entry(&kind.code).or_default() += kind.count);
+    let more = errors.codes.get(ERRORS..).filter(|more| !more.is_empty()).map(|more| {
         let codes: Vec<String> =
-            counts.iter().map(|(code, times)| format!("{} {}", count(*times), brief(code, WIDTH / 2))).collect();
+            more.iter().map(|code| format!("{} {}", count(code.count), brief(&code.code, WIDTH / 2))).collect();
         brief(&format!("error: and {}", codes.join(", ")), 2 * WIDTH)
     });
     shown.chain(more).collect()

@@ -1,4 +1,4 @@
-//! Paths into one document: `a.b[0]`, `$.a[*].b`, `["a key"]`, `$`.
+//! Paths into one document: `a.b[0]`, `$.a[*].b`, `["a key"]`, `$.a[?@.kind == "text"].id`, `$`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -17,6 +17,8 @@ enum Step {
     Index(usize),
     /// `[*]`: every member of a list or object.
     Every,
+    /// `[?@.kind == "text"]`: every member that has a field of this text (RFC 9535, equality alone).
+    Where(String, String),
 }
 
 /// A text that is no path.
@@ -64,9 +66,9 @@ impl Path {
             place = match step {
                 Step::Key(key) => place.get_mut(key)?,
                 Step::Index(index) => place.get_mut(*index)?,
-                Step::Every => match place {
-                    Value::Array(items) => items.first_mut()?,
-                    Value::Object(members) => members.values_mut().next()?,
+                Step::Every | Step::Where(..) => match place {
+                    Value::Array(items) => items.iter_mut().find(|item| step.admits(item))?,
+                    Value::Object(members) => members.values_mut().find(|member| step.admits(member))?,
                     _ => return None,
                 },
             };
@@ -100,7 +102,7 @@ impl Path {
         let (step, rest) = self.0.split_first()?;
         let entry = match step {
             Step::Key(key) => members.get(key).into_iter().collect(),
-            Step::Every => members.values().collect(),
+            Step::Every | Step::Where(..) => members.values().filter(|member| step.admits(member)).collect(),
             Step::Index(_) => Vec::new(),
         };
         Some((entry, rest))
@@ -108,7 +110,7 @@ impl Path {
 
     /// Whether it may name more than one value.
     pub fn is_plural(&self) -> bool {
-        self.0.contains(&Step::Every)
+        self.0.iter().any(|step| matches!(step, Step::Every | Step::Where(..)))
     }
 }
 
@@ -124,9 +126,19 @@ impl Step {
         match (self, value) {
             (Self::Key(key), _) => value.get(key).into_iter().collect(),
             (Self::Index(index), _) => value.get(*index).into_iter().collect(),
-            (Self::Every, Value::Array(items)) => items.iter().collect(),
-            (Self::Every, Value::Object(members)) => members.values().collect(),
-            (Self::Every, _) => Vec::new(),
+            (_, Value::Array(items)) => items.iter().filter(|item| self.admits(item)).collect(),
+            (_, Value::Object(members)) => members.values().filter(|member| self.admits(member)).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Whether a member is one of those that are meant.
+    fn admits(&self, member: &Value) -> bool {
+        let Self::Where(key, wanted) = self else { return true };
+        match member.get(key) {
+            Some(Value::String(text)) => text == wanted,
+            Some(value @ (Value::Number(_) | Value::Bool(_))) => value.to_string() == *wanted,
+            _ => false,
         }
     }
 }
@@ -173,6 +185,9 @@ impl Parser<'_> {
             self.steps.push(Step::Every);
             return Ok(());
         }
+        if self.eat("?") {
+            return self.condition();
+        }
         for quote in ['"', '\''] {
             if self.rest().starts_with(quote) {
                 return self.quoted(quote);
@@ -182,6 +197,21 @@ impl Parser<'_> {
         let index = self.rest()[..end].trim().parse().map_err(|_| "a number, `*` or a quoted name is expected")?;
         self.steps.push(Step::Index(index));
         self.at += end + 1;
+        Ok(())
+    }
+
+    /// `@.kind == "text"]`, after the question mark.
+    fn condition(&mut self) -> Result<(), &'static str> {
+        const FORM: &str = "a condition like `@.kind == \"text\"` is expected";
+        let (key, rest) = self.rest().split_once("==").ok_or(FORM)?;
+        let key = key.trim().strip_prefix("@.").filter(|key| !key.is_empty()).ok_or(FORM)?;
+        let rest = rest.trim_start();
+        let quote = rest.chars().next().filter(|c| matches!(c, '"' | '\'')).ok_or(FORM)?;
+        let (wanted, rest) = rest[1..].split_once(quote).ok_or("the closing quote is missing")?;
+        let rest = rest.trim_start().strip_prefix(']').ok_or("`]` is missing")?;
+        let step = Step::Where(key.to_owned(), wanted.to_owned());
+        self.at = self.text.len() - rest.len();
+        self.steps.push(step);
         Ok(())
     }
 
@@ -226,6 +256,10 @@ impl fmt::Display for Path {
             Step::Key(key) => write!(f, "[\"{key}\"]"),
             Step::Index(index) => write!(f, "[{index}]"),
             Step::Every => f.write_str("[*]"),
+            Step::Where(key, wanted) => {
+                let quote = if wanted.contains('"') { '\'' } else { '"' };
+                write!(f, "[?@.{key} == {quote}{wanted}{quote}]")
+            }
         })
     }
 }
@@ -253,6 +287,22 @@ mod tests {
         assert_eq!(all("a.c.d", &document), Vec::<Value>::new());
     }
 
+    /// RG-03: one list of several kinds of things is taken apart by a field.
+    #[test]
+    fn conditions_choose_members() {
+        let document = json!({"hits": [{"space": "text", "id": 1}, {"space": "table", "id": 2}, {"id": 3}, {"space": "text", "id": 4}]});
+        assert_eq!(all("$.hits[?@.space == \"text\"].id", &document), [json!(1), json!(4)]);
+        assert_eq!(all("hits[?@.id=='2']", &document), [json!({"space": "table", "id": 2})]);
+        assert_eq!(all("$.hits[?@.space == \"page\"].id", &document), Vec::<Value>::new());
+        assert!(Path::parse("$.hits[?@.space == \"text\"].id").unwrap().is_plural());
+        let mut changed = document.clone();
+        *Path::parse("hits[?@.space == 'table'].id").unwrap().first_mut(&mut changed).unwrap() = json!(9);
+        assert_eq!(changed["hits"][1]["id"], 9);
+        for broken in ["a[?@.b]", "a[?b == 'c']", "a[?@.b == c]", "a[?@.b == 'c]", "a[?@.b == 'c'"] {
+            assert!(Path::parse(broken).is_err(), "{broken}");
+        }
+    }
+
     #[test]
     fn first_skips_members_that_lack_the_rest() {
         let document = json!([{"m": 1}, {"n": 2}]);
@@ -268,7 +318,15 @@ mod tests {
 
     #[test]
     fn display_reads_back() {
-        for text in ["$", "$.a.b[0]", "$.a[*].b", "$[\"a key\"].c", "$['say \"x\"']"] {
+        for text in [
+            "$",
+            "$.a.b[0]",
+            "$.a[*].b",
+            "$[\"a key\"].c",
+            "$['say \"x\"']",
+            "$.a[?@.b == \"c\"].d",
+            "$.a[?@.b == '\"']",
+        ] {
             let path = Path::parse(text).unwrap();
             assert_eq!(path.to_string(), text);
             assert_eq!(Path::parse(&path.to_string()).unwrap(), path);

@@ -5,6 +5,7 @@
 //! number in one piece or in groups of three beside a sign or word of money, of a scale or of a share. In JSON only string values are looked at; numbers are never changed.
 
 use std::borrow::Cow;
+use std::iter::Peekable;
 use std::ops::Range;
 use std::sync::LazyLock;
 
@@ -197,12 +198,15 @@ fn length(kind: Kind, text: &str, at: Range<usize>) -> Option<usize> {
     }
 }
 
-/// What a rule of the suite's own finds, amounts apart: a pattern that is a bare number would take them, too.
+/// What a rule of the suite's own finds, amounts apart: a pattern that is a bare number would take them, too. What is
+/// joined by hyphens is no amount.
 fn replace_own(name: &str, regex: &Regex, text: &str) -> Option<String> {
     let replaced = regex.replace_all(text, |found: &Captures<'_>| {
         let whole = found.get(0).map_or(0..0, |found| found.range());
         let candidate = &text[whole.clone()];
-        if is_bare_number(candidate) && is_amount(text, &surrounding_number(text, &whole)) {
+        let number = surrounding_number(text, &whole);
+        let joined = |text: &str| text.contains(['-', '‐', '‑']);
+        if is_bare_number(candidate) && !joined(candidate) && is_amount(text, &number) {
             return candidate.to_owned();
         }
         format!("[{name}]")
@@ -265,41 +269,39 @@ const AMOUNT_WORDS: &[&str] = &[
     "franken", "kr", "kronor", "kroner", "zł", "rs", "rp", "rm", "cents",
     "hundred", "thousand", "tsd", "lakh", "lakhs", "million", "millions", "millionen", "millones", "milioni", "mio",
     "mn", "mln", "crore", "crores", "billion", "billions", "milliard", "milliards", "milliarden", "miliardi", "mrd",
-    "bn", "trillion", "trillions", "tn", "percent", "prozent", "pct", "bps", "basis",
+    "bn", "trillion", "trillions", "tn", "percent", "prozent", "pct", "bps", "basis", "teur", "keur", "meur", "kusd", "musd",
+    "gbpm", "eurm", "usdm",
 ];
 
-/// Whether a sign or word of money, of a scale or of a share stands beside a number, white space and emphasis apart, and
-/// belongs to it: in `4111111111111111 $5` it is the five's.
+/// Whether a sign or word of money, of a scale or of a share stands beside a number and belongs to it: in
+/// `4111111111111111 $5` it is the five's.
 fn is_amount(text: &str, at: &Range<usize>) -> bool {
-    let between = |c: char| c.is_whitespace() || "*_".contains(c);
-    let before = text[..at.start].trim_end_matches(between);
-    let after = text[at.end..].trim_start_matches(between);
-    let is_sign = |c: char| SIGNS.contains(c);
-    let names = |word: &str| AMOUNT_WORDS.contains(&word.to_lowercase().as_str());
-
-    let word = before.trim_end_matches('.').rsplit(|c: char| !c.is_alphabetic()).next().unwrap_or_default();
-    let sign = before.chars().next_back().filter(|c| is_sign(*c)).map_or(0, char::len_utf8);
-    let length = if sign > 0 { sign } else { before.len() - before.trim_end_matches('.').len() + word.len() };
-    let earlier = &before[..before.len() - length];
-    let own_gap = spaces(&text[before.len()..at.start]);
-    let other = earlier.trim_end_matches(between);
-    let number = other.len() - other.trim_end_matches(|c: char| c.is_ascii_digit()).len();
-    let is_before =
-        (sign > 0 || names(word)) && belongs(own_gap, spaces(&earlier[other.len()..]), &other[other.len() - number..]);
-
-    let word = after.split(|c: char| !c.is_alphabetic()).next().unwrap_or_default();
-    let sign = after.chars().next().filter(|c| is_sign(*c)).map_or(0, char::len_utf8);
-    let later = &after[if sign > 0 { sign } else { word.len() }..];
-    let own_gap = spaces(&text[at.end..text.len() - after.len()]);
-    let other = later.trim_start_matches(between);
-    let number = other.len() - other.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-    let is_after =
-        (sign > 0 || names(word)) && belongs(own_gap, spaces(&later[..later.len() - other.len()]), &other[..number]);
-    is_before || is_after
+    is_marked(text[..at.start].chars().rev(), true) || is_marked(text[at.end..].chars(), false)
 }
 
-fn spaces(text: &str) -> usize {
-    text.chars().filter(|c| c.is_whitespace()).count()
+/// Letters of the longest word of money.
+const LONGEST_WORD: usize = 16;
+
+/// Whether the characters that lead `away` from a number begin with a mark of its own, white space, emphasis and
+/// brackets apart; `backwards` where they lead to the left.
+fn is_marked<I: Iterator<Item = char>>(away: I, backwards: bool) -> bool {
+    let between = |c: &char| c.is_whitespace() || "*_():|-−+".contains(*c);
+    let mut away = away.peekable();
+    let gap = |away: &mut Peekable<I>| {
+        std::iter::from_fn(|| away.next_if(between)).take(NUMBER).filter(|c| c.is_whitespace()).count()
+    };
+    let own = gap(&mut away);
+    let read = |away: &mut Peekable<I>, part: fn(&char) -> bool| -> String {
+        let found: Vec<char> = std::iter::from_fn(|| away.next_if(part)).take(LONGEST_WORD).collect();
+        if backwards { found.into_iter().rev().collect() } else { found.into_iter().collect() }
+    };
+    let named = away.next_if(|c| SIGNS.contains(*c)).is_some() || {
+        away.next_if(|c| backwards && *c == '.');
+        let word = read(&mut away, |c| c.is_alphabetic()).to_lowercase();
+        AMOUNT_WORDS.contains(&word.as_str())
+    };
+    let other = gap(&mut away);
+    named && belongs(own, other, &read(&mut away, char::is_ascii_digit))
 }
 
 /// Whether a mark belongs to a number `own` spaces away, and not to the digits `other` spaces away on its other side; of
@@ -429,9 +431,21 @@ mod tests {
             ("revenue of €1200000000.50, 12345678", "revenue of €1200000000.50, [account]"),
             ("12345678.90 EUR to 87654321", "12345678.90 EUR to [account]"),
             ("asked for: $5", "asked for: [money]"),
+            ("USD: 12345678 or (EUR) 12345678 or 12345678 (GBP)", "USD: 12345678 or (EUR) 12345678 or 12345678 (GBP)"),
+            ("USD -12345678 and TEUR 12345678", "USD -12345678 and TEUR 12345678"),
+            ("| USD | 12345678 |", "| USD | 12345678 |"),
+            ("account 12345678 (USD 5)", "account [account] (USD 5)"),
         ] {
             assert_eq!(redactor.text(text), expected);
         }
+    }
+
+    /// RG-15: what is joined by hyphens is a phone or an account, whatever stands beside it.
+    #[test]
+    fn what_is_joined_by_hyphens_is_no_amount() {
+        let own = Redactor::new([], [("line", r"\d{3}-\d{3}-\d{4}")]).unwrap();
+        assert_eq!(own.text("415-555-0199 USD"), "[line] USD");
+        assert_eq!(redactor().text("415-555-0199 USD"), "[phone] USD");
     }
 
     /// Law 2: only string values of JSON change; numbers and names of fields stay.

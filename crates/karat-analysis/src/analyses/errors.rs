@@ -60,6 +60,17 @@ pub struct ErrorKind {
     pub examples: Vec<Example>,
 }
 
+/// All failures of one code.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ErrorCode {
+    /// Where it happened.
+    pub stage: Stage,
+    /// The error's code.
+    pub code: String,
+    /// How many, whatever their cause.
+    pub count: u64,
+}
+
 /// Cells of one system that a condition left out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LeftOut {
@@ -76,6 +87,8 @@ pub struct LeftOut {
 /// Every kind of failure, the most frequent first, and what was left out.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Errors {
+    /// By stage and code.
+    pub codes: Vec<ErrorCode>,
     /// By stage, code and cause.
     pub kinds: Vec<ErrorKind>,
     /// By system, in plan order.
@@ -157,8 +170,21 @@ impl Analysis for Fold {
     fn finish(self: Box<Self>, _: &Setting<'_>) -> Outcome {
         let mut kinds: Vec<ErrorKind> = self.kinds.into_values().collect();
         kinds.sort_by_key(|kind| std::cmp::Reverse(kind.count));
-        Outcome::Errors(Errors { kinds, skipped: self.skipped.into_values().collect() })
+        Outcome::Errors(Errors { codes: by_code(&kinds), kinds, skipped: self.skipped.into_values().collect() })
     }
+}
+
+/// The kinds of each code summed up, the most frequent first.
+fn by_code(kinds: &[ErrorKind]) -> Vec<ErrorCode> {
+    let mut codes: Vec<ErrorCode> = Vec::new();
+    for kind in kinds {
+        match codes.iter_mut().find(|known| known.stage == kind.stage && known.code == kind.code) {
+            Some(known) => known.count += kind.count,
+            None => codes.push(ErrorCode { stage: kind.stage, code: kind.code.clone(), count: kind.count }),
+        }
+    }
+    codes.sort_by_key(|code| std::cmp::Reverse(code.count));
+    codes
 }
 
 #[cfg(test)]
@@ -182,6 +208,8 @@ mod tests {
         let counts: Vec<(&str, u64, usize)> =
             errors.kinds.iter().map(|kind| (kind.code.as_str(), kind.count, kind.examples.len())).collect();
         assert_eq!(counts, [("timeout", 4, 3), ("auth", 1, 1)]);
+        let codes: Vec<(&str, u64)> = errors.codes.iter().map(|code| (code.code.as_str(), code.count)).collect();
+        assert_eq!(codes, [("timeout", 4), ("auth", 1)]);
         assert_eq!(errors.kinds[1].examples[0].sample, "sample-1");
     }
 

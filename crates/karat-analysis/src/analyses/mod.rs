@@ -38,7 +38,7 @@ pub use diagnostics::{
     BestThreshold, Bucket, Buckets, Category, Confidence, ConfidenceOptions, Confusion, ConfusionOptions, CurveBin,
     Diagnostics, DiagnosticsOptions, Evaluation, Latency, Offsets, Often, SpanFigures, Stretch,
 };
-pub use errors::{ErrorKind, Errors, Example, LeftOut, Stage};
+pub use errors::{ErrorCode, ErrorKind, Errors, Example, LeftOut, Stage};
 pub use evidence_position::{EvidencePosition, PlaceEffect, PlaceMeasure, PlaceUnit};
 pub use failures::{Failure, Failures, FailuresOptions, Shortfall};
 pub use grading::{Flagged, Grading};

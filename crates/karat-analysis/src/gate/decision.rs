@@ -1,7 +1,7 @@
 //! Decisions, and what they come to.
 
 use karat_stats::interval::Level;
-use karat_types::{Decide, Exit, PlanHeader, Policy};
+use karat_types::{Decide, Exit, PlanHeader};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::case::{Case, Side, Target};
@@ -138,14 +138,9 @@ pub struct Verdicts {
     pub kpis: Vec<Kpi>,
     /// What the reader must know.
     pub notes: Vec<String>,
-    strict: bool,
 }
 
 impl Verdicts {
-    pub(super) fn new(decisions: Vec<Decision>, kpis: Vec<Kpi>, notes: Vec<String>, policy: &Policy) -> Self {
-        Self { decisions, kpis, notes, strict: policy.strict }
-    }
-
     /// Without the checks of volatile metrics, which differ between two runs of one plan.
     #[must_use]
     pub fn steady(mut self, plan: &PlanHeader) -> Self {
@@ -155,10 +150,9 @@ impl Verdicts {
         self
     }
 
-    /// The verdict on the run; `None` without gates. A review counts as a pass unless the policy is strict.
+    /// The verdict on the run; `None` without gates. A review counts as a pass.
     pub fn verdict(&self) -> Option<Verdict> {
         let worst = self.decisions.iter().map(|decision| match decision.verdict {
-            Verdict::Review if self.strict => Verdict::Fail,
             Verdict::Review => Verdict::Pass,
             verdict => verdict,
         });
@@ -221,7 +215,10 @@ pub(super) fn decide(court: &Court<'_>, case: &Case<'_>, level: Level) -> Decisi
         );
     }
     if verdict == Verdict::Fail && case.gate.review {
-        verdict = Verdict::Review;
+        match court.policy.strict {
+            true => reason = format!("{reason}; a matter of review, which `policy.strict` makes a failure"),
+            false => verdict = Verdict::Review,
+        }
     }
     Decision {
         id: case.gate.id.clone(),

@@ -67,7 +67,7 @@ pub fn decide(
     let decisions: Vec<Decision> =
         cases.iter().zip(levels).map(|(case, level)| decision::decide(&court, case, level)).collect();
     let kpis = kpi::all(&court, &decisions);
-    Ok(Verdicts::new(decisions, kpis, notes(findings, rules, references), &rules.policy))
+    Ok(Verdicts { decisions, kpis, notes: notes(findings, rules, references) })
 }
 
 /// Whether a run of this plan has all that its gates name, so that nothing is paid for a run that cannot be judged.

@@ -178,7 +178,9 @@ fn a_review_fails_only_under_a_strict_policy() {
     let verdicts = say(&two([8.0; 4]), vec![review()], Policy::default(), &References::default());
     assert_eq!((verdicts.count(Verdict::Review), verdicts.exit()), (2, Exit::Pass));
     let strict = Policy { strict: true, ..Policy::default() };
-    assert_eq!(say(&two([8.0; 4]), vec![review()], strict, &References::default()).exit(), Exit::GateFailed);
+    let failed = say(&two([8.0; 4]), vec![review()], strict, &References::default());
+    assert_eq!((failed.count(Verdict::Fail), failed.exit()), (2, Exit::GateFailed));
+    assert!(failed.decisions[0].reason.ends_with("`policy.strict` makes a failure"), "{}", failed.decisions[0].reason);
 }
 
 /// Gates per sample, under a condition, and against another model of the same run.

@@ -31,8 +31,10 @@ enum Model {
 /// The stage that stands for the whole step.
 const TOTAL: &str = "total";
 
-/// No use has more tokens; a service that says so must not make sums overflow.
-const MOST_TOKENS: f64 = 1e12;
+/// No answer takes a day, has more tokens or costs more dollars: a service that says so is not believed.
+const MOST_MS: f64 = 86_400_000.0;
+const MOST_TOKENS: f64 = 1e9;
+const MOST_USD: f64 = 1e6;
 
 /// What a document says of itself.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -94,7 +96,7 @@ impl Meter {
     pub fn read(&self, document: &Value) -> Metered {
         let mut metered = Metered::none();
         for (stage, path) in &self.latency_ms {
-            if let Some(time) = amount(document, path, &mut metered.notes) {
+            if let Some(time) = amount(document, path, MOST_MS, &mut metered.notes) {
                 if stage == TOTAL {
                     metered.latency_ms = Some(time);
                 }
@@ -114,7 +116,7 @@ impl Meter {
             metered.cost = None;
         }
         if let Some(path) = &self.cost_usd
-            && let Some(dollars) = amount(document, path, &mut metered.notes)
+            && let Some(dollars) = amount(document, path, MOST_USD, &mut metered.notes)
         {
             metered.cost = Money::from_usd(dollars);
         }
@@ -129,7 +131,7 @@ impl Meter {
     fn tokens(&self, tokens: &Tokens, document: &Value, metered: &mut Metered) {
         let mut count = |path: &Option<Path>| {
             let path = path.as_ref()?;
-            amount(document, path, &mut metered.notes).map(|count| count.min(MOST_TOKENS) as u64)
+            amount(document, path, MOST_TOKENS, &mut metered.notes).map(|count| count as u64)
         };
         let (input, output) = (count(&tokens.input), count(&tokens.output));
         if input.is_none() && output.is_none() {
@@ -164,12 +166,12 @@ fn names(models: &Value) -> BTreeMap<String, String> {
     members.filter_map(|(part, name)| Some((part.clone(), name.as_str()?.to_owned()))).collect()
 }
 
-/// A number of zero or more at a path; anything else but nothing is noted.
-fn amount(document: &Value, path: &Path, notes: &mut Vec<Note>) -> Option<f64> {
+/// A number from zero to `most` at a path; anything else but nothing is noted.
+fn amount(document: &Value, path: &Path, most: f64, notes: &mut Vec<Note>) -> Option<f64> {
     let found = path.first(document).filter(|value| !value.is_null())?;
-    let amount = found.as_f64().filter(|number| number.is_finite() && *number >= 0.0);
+    let amount = found.as_f64().filter(|number| (0.0..=most).contains(number));
     if amount.is_none() {
-        let text = format!("`meter` found something else than a number at `{path}`");
+        let text = format!("`meter` found something else than a number from 0 to {most} at `{path}`");
         notes.push(Note { kind: NoteKind::Unmetered, text, count: 1 });
     }
     amount
@@ -246,6 +248,7 @@ mod tests {
         assert_eq!(Meter::new(&spec).unwrap().read(&odd).cost, None, "nor is what cannot be read");
     }
 
+    /// RG-09: what a service says of itself and cannot be so is remarked, not counted.
     #[test]
     fn nonsense_is_noted_and_not_believed() {
         let meter = meter(json!({"latency_ms": {"llm": "$.a"}, "cost_usd": "$.b"}));
@@ -261,6 +264,11 @@ mod tests {
             }],
             ..MeterSpec::default()
         };
-        assert_eq!(Meter::new(&spec).unwrap().read(&json!({"n": 1e300})).usage.input_tokens, 1_000_000_000_000);
+        for odd in [json!(1e30), json!(-5), json!("100"), json!("fast"), json!([1])] {
+            let read = Meter::new(&spec).unwrap().read(&json!({"n": odd}));
+            assert_eq!((read.usage.input_tokens, read.cost, read.notes.len()), (0, None, 1), "{odd}");
+            let read = meter.read(&json!({"a": odd, "b": odd}));
+            assert_eq!((read.facts.is_empty(), read.cost, read.notes.len()), (true, None, 2), "{odd}");
+        }
     }
 }

@@ -5,14 +5,12 @@
 
 use std::fmt;
 
-use karat_text::similar;
 use karat_types::Score;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
-use unicode_normalization::UnicodeNormalization;
 
-use super::citation::Need;
+use super::citation::{Need, fold, is_same};
 use super::metric::{Given, Metric, Needs, Options};
 use super::text::test;
 
@@ -91,11 +89,6 @@ impl Speaker {
     }
 }
 
-/// Case, white space and the form of accented letters apart: names come composed and decomposed.
-fn fold(text: &str) -> String {
-    similar::fold(&text.nfc().collect::<String>())
-}
-
 fn parts(text: &str) -> (&str, Option<&str>) {
     let bracketed = text.trim().strip_suffix(')').and_then(|text| text.rsplit_once('('));
     match bracketed.or_else(|| text.split_once(',')) {
@@ -171,7 +164,7 @@ impl Attribution {
 fn names(citation: &Value, chunk: &Value) -> bool {
     let same = |key: &str| {
         let (one, other) = (citation.get(key)?, chunk.get(key)?);
-        (!one.is_null() && !other.is_null()).then(|| fold(&super::text::text(one)) == fold(&super::text::text(other)))
+        (!one.is_null() && !other.is_null()).then(|| is_same(one, other))
     };
     match same("chunk_id") {
         Some(same) => same,

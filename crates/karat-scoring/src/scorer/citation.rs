@@ -4,11 +4,12 @@
 //! they are given), up to case and white space, and numbers by value; what the place does not state, or states as null, is not compared. Texts
 //! instead of objects agree as a whole.
 
-use karat_text::similar::fold;
+use karat_text::similar;
 use karat_types::Score;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
+use unicode_normalization::UnicodeNormalization;
 
 use super::metric::{Given, Metric, Needs, Options};
 use super::text::{test, text};
@@ -23,7 +24,17 @@ struct Fields {
 
 /// Whether a citation has a field as it is stated.
 fn has(citation: &Value, (key, value): (&String, &Value)) -> bool {
-    citation.get(key).is_some_and(|it| fold(&text(it)) == fold(&text(value)) || is_same_number(it, value))
+    citation.get(key).is_some_and(|it| is_same(it, value))
+}
+
+/// Whether two values say the same: case, white space and the form of accented letters and numbers apart.
+pub(super) fn is_same(one: &Value, other: &Value) -> bool {
+    fold(&text(one)) == fold(&text(other)) || is_same_number(one, other)
+}
+
+/// Case, white space and the form of accented letters apart: names come composed and decomposed.
+pub(super) fn fold(text: &str) -> String {
+    similar::fold(&text.nfc().collect::<String>())
 }
 
 /// Whether both are the same number, of which one may be a text: page 2 is page 2.0. Two texts are names: table "1.1" is

@@ -1,7 +1,7 @@
 //! Chunk manifests and tables, as far as evidence needs them.
 
 use karat_text::similar::fold;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value;
 
 use crate::dataset::plain;
@@ -130,6 +130,8 @@ pub(super) fn words(text: &str) -> String {
 #[derive(Default)]
 pub(super) struct Library {
     pub chunks: Vec<Chunk>,
+    /// Ids that stand several times in one space with different places or texts.
+    pub disputed: FxHashSet<String>,
     /// By folded id; the same id may stand in several documents.
     pub tables: FxHashMap<String, Vec<Value>>,
     /// Everybody who speaks in any chunk, each once.
@@ -143,11 +145,23 @@ impl Library {
         let mut library = Self::default();
         if let Some(folder) = chunks {
             library.manifests(folder, shelf);
+            library.dispute();
         }
         if let Some(folder) = tables {
             library.all_tables(folder, shelf);
         }
         library
+    }
+
+    /// Finds the ids that say different things.
+    fn dispute(&mut self) {
+        let mut first: FxHashMap<(&str, &str), &Chunk> = FxHashMap::default();
+        for chunk in &self.chunks {
+            let known = first.entry((chunk.space, &chunk.id)).or_insert(chunk);
+            if (&known.spot, &known.text) != (&chunk.spot, &chunk.text) {
+                self.disputed.insert(chunk.id.clone());
+            }
+        }
     }
 
     fn manifests(&mut self, folder: &str, shelf: &mut Shelf<'_>) {

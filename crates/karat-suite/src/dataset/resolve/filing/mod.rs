@@ -120,7 +120,14 @@ impl<'a> Evidence<'a> {
             *relevant |= chunk.space == "table" && chunk.spot.table.as_ref().is_some_and(|id| tables.contains(id));
         }
         let chunks = self.library.chunks.iter().zip(relevant).filter(|(_, relevant)| *relevant);
-        self.holding_the_quote(chunks.map(|(chunk, _)| chunk).collect())
+        let chunks = self.holding_the_quote(chunks.map(|(chunk, _)| chunk).collect());
+        for chunk in chunks.iter().filter(|chunk| self.library.disputed.contains(&chunk.id)) {
+            let dispute = format!("the chunk {:?} stands several times, with different places or texts", chunk.id);
+            if !self.mismatches.contains(&dispute) {
+                self.mismatches.push(dispute);
+            }
+        }
+        chunks
     }
 
     /// Of relevant texts only those that hold the quote, where the gold has one that any of them holds.

@@ -143,6 +143,23 @@ fn a_quote_leads_to_who_answered() {
     assert_eq!(bare.value["qa_chunks"][0]["chunk_id"], "c-1");
 }
 
+/// RG-02: an id that stands at two places is told where a row's gold leads to it, and once.
+#[test]
+fn a_chunk_that_stands_at_two_places_is_disputed() {
+    let manifest = r#"{"chunk_id": "a", "space": "text", "doc_type": "release", "page": 2, "text": "Revenue rose."}
+{"chunk_id": "a", "space": "text", "doc_type": "release", "page": 7, "text": "Revenue rose."}
+{"chunk_id": "b", "space": "text", "doc_type": "release", "page": 3, "text": "Costs fell."}
+{"chunk_id": "b", "space": "text", "doc_type": "release", "page": 3, "text": "Costs fell."}
+"#;
+    let files = Memory(BTreeMap::from([("c/r/chunk_manifest.jsonl", manifest)]));
+    let mut shelf = Shelf { files: &files, digest: blake3::Hasher::new(), problems: Vec::new() };
+    let filings = evidence(&[Some("c".to_owned()), None], &mut shelf);
+    let at = |page: u64| json!({"gold": {"citations": [{"doc_type": "release", "page": page}]}});
+    let mismatches = |page: u64| filings.resolve(&at(page)).unwrap().mismatches;
+    assert_eq!(mismatches(2), ["the chunk \"a\" stands several times, with different places or texts"]);
+    assert_eq!(mismatches(3), Vec::<String>::new());
+}
+
 /// RG-02: folders that hold no filings are others than were meant; folders that are left empty are none.
 #[test]
 fn folders_without_filings_are_errors() {
