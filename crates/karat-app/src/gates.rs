@@ -186,7 +186,7 @@ impl App {
                 Ok(bytes) => {
                     let baseline = pinned(path, &bytes, &stored.header().plan)?;
                     let foreign = baseline.run.dataset_hash != stored.header().plan.dataset.hash;
-                    if foreign && path.starts_with("preset:") {
+                    if foreign && (path.starts_with("preset:") || is_shipped(&bytes)) {
                         notes.push(format!(
                             "the baseline {path} is of the preset's own data, so this run is not compared with it: \
                              `karat baseline pin {} -o baseline.json` pins yours",
@@ -230,6 +230,12 @@ impl App {
         }
         Ok(None)
     }
+}
+
+/// Whether a baseline is one that a preset ships, or its copy by `karat init`.
+fn is_shipped(bytes: &[u8]) -> bool {
+    let shipped = |preset: &str| crate::preset::text(&format!("{preset}/baseline.json"));
+    crate::preset::names().into_iter().filter_map(shipped).any(|own| own.as_bytes() == bytes)
 }
 
 fn finished(header: &RunHeader, why: &str) -> Result<(), AppError> {

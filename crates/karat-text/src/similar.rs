@@ -1,6 +1,9 @@
 //! How alike two texts are.
 
+use std::borrow::Cow;
 use std::ops::Range;
+
+use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
 /// How alike two texts are, from 0 (no word in common) to 1 (equal once case and white space are folded).
 ///
@@ -72,9 +75,11 @@ impl Folded {
     }
 }
 
-/// Lower case, every run of white space one space, none at the ends.
+/// Lower case, every run of white space one space, none at the ends, accented letters composed (NFC).
 pub fn fold(text: &str) -> String {
     let mut folded = String::with_capacity(text.len());
+    let composed = is_nfc_quick(text.chars()) == IsNormalized::Yes;
+    let text = if composed { Cow::Borrowed(text) } else { Cow::Owned(text.nfc().collect()) };
     for word in text.split_whitespace() {
         if !folded.is_empty() {
             folded.push(' ');
@@ -136,6 +141,12 @@ fn edits(a: &str, b: &str) -> usize {
 #[allow(clippy::float_cmp, reason = "equal texts give exactly 1, disjoint ones exactly 0")]
 mod tests {
     use super::*;
+
+    /// RG-07: a name is the same, composed and decomposed.
+    #[test]
+    fn folding_composes_accents() {
+        assert_eq!(fold("Jo\u{308}rg  MASS"), fold("Jörg mass"));
+    }
 
     #[test]
     fn one_means_equal_after_folding() {

@@ -5,12 +5,13 @@
 
 use std::fmt;
 
+use karat_text::similar::fold;
 use karat_types::Score;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::citation::{Need, fold, is_same};
+use super::citation::{Need, is_same};
 use super::metric::{Given, Metric, Needs, Options};
 use super::text::test;
 

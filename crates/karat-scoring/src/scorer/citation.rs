@@ -4,12 +4,11 @@
 //! they are given), up to case and white space, and numbers by value; what the place does not state, or states as null, is not compared. Texts
 //! instead of objects agree as a whole.
 
-use karat_text::similar;
+use karat_text::similar::fold;
 use karat_types::Score;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use unicode_normalization::UnicodeNormalization;
 
 use super::metric::{Given, Metric, Needs, Options};
 use super::text::{test, text};
@@ -30,11 +29,6 @@ fn has(citation: &Value, (key, value): (&String, &Value)) -> bool {
 /// Whether two values say the same: case, white space and the form of accented letters and numbers apart.
 pub(super) fn is_same(one: &Value, other: &Value) -> bool {
     fold(&text(one)) == fold(&text(other)) || is_same_number(one, other)
-}
-
-/// Case, white space and the form of accented letters apart: names come composed and decomposed.
-pub(super) fn fold(text: &str) -> String {
-    similar::fold(&text.nfc().collect::<String>())
 }
 
 /// Whether both are the same number, of which one may be a text: page 2 is page 2.0. Two texts are names: table "1.1" is
