@@ -137,7 +137,10 @@ impl Step {
         let Self::Where(key, wanted) = self else { return true };
         match member.get(key) {
             Some(Value::String(text)) => text == wanted,
-            Some(value @ (Value::Number(_) | Value::Bool(_))) => value.to_string() == *wanted,
+            Some(value @ (Value::Number(_) | Value::Bool(_))) => {
+                let shown = value.to_string();
+                shown == *wanted
+            }
             _ => false,
         }
     }
