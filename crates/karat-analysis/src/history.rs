@@ -15,7 +15,7 @@ use karat_types::{CellRow, CellStatus, Key, Moment, PlanHeader, RunRows, Score, 
 use crate::AnalysisError;
 use crate::consensus::CellScores;
 use crate::groups::system_id;
-use crate::pass::primary;
+use crate::primary::primary;
 
 /// Name of the output among what was judged.
 pub(crate) const OUTPUT: &str = "output";

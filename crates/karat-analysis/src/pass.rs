@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use karat_stats::interval::Level;
-use karat_types::{CellRow, CellStatus, NoteKind, PlanHeader, RunHeader, RunRows, RunStatus, ScorerKind};
+use karat_types::{CellRow, CellStatus, NoteKind, PlanHeader, RunHeader, RunRows, RunStatus};
 use serde_json::Value;
 
 use crate::AnalysisError;
@@ -18,6 +18,7 @@ use crate::findings::{Findings, SampleCosts, Summary};
 use crate::groups::{self, Group, Members, Tally};
 use crate::leaderboard::{Leaderboard, rank};
 use crate::pinned::Pinned;
+use crate::primary::primary;
 use crate::recommend;
 use crate::table::{ScoreTable, TableBuilder};
 
@@ -205,18 +206,6 @@ fn sum<T: std::ops::AddAssign<T> + Copy>(mut sum: T, next: &T) -> T {
 fn figures(table: &ScoreTable, measures: &[Measure], systems: &[usize]) -> Vec<crate::Spread> {
     let figure = |(metric, measure): (usize, &Measure)| spread(table, metric, *measure, systems, 0..table.samples());
     measures.iter().enumerate().map(figure).collect()
-}
-
-/// The metric that stands for the run: a rubric's composite, else one named `overall`, else the first that depends on
-/// neither time nor price.
-pub fn primary(plan: &PlanHeader) -> Option<usize> {
-    let composite = plan.scorers.iter().find_map(|scorer| match &scorer.kind {
-        ScorerKind::Rubric(rubric) => plan.metric(&format!("{}.{}", scorer.id, rubric.rubric.overall.as_ref()?.id)),
-        ScorerKind::Metric { .. } => None,
-    });
-    let named = || plan.metrics.iter().position(|it| it.name == "overall" || it.name.ends_with(".overall"));
-    let steady = || plan.metrics.iter().position(|it| !it.volatile);
-    composite.or_else(named).or_else(steady)
 }
 
 fn summary(plan: &PlanHeader, primary: Option<usize>, boards: &[Leaderboard]) -> Summary {

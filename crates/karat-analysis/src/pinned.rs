@@ -1,6 +1,8 @@
 //! Pinned results: what gates compare with. A pinned run is a file of its own (`karat.baseline/1`); a `report.json`
 //! serves as one too, and so does a golden set.
 
+mod pin;
+mod report;
 mod soundness;
 
 use std::collections::{BTreeMap, HashMap};
@@ -8,10 +10,6 @@ use std::collections::{BTreeMap, HashMap};
 use karat_types::{PlanHeader, RunHeader, ScorerKind};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-
-use crate::aggregate::Spread;
-use crate::findings::Findings;
-use crate::groups::Group;
 
 /// Version of the format of pinned runs.
 pub const BASELINE_SCHEMA: &str = "karat.baseline/1";
@@ -74,31 +72,6 @@ pub(crate) struct PinnedMetric {
 }
 
 impl Pinned {
-    /// The results of a run.
-    pub fn of(header: &RunHeader, findings: &Findings) -> Self {
-        let samples: Vec<String> = (0..findings.samples()).map(|at| findings.sample_id(at).to_owned()).collect();
-        let metrics = |group: &Group, values: &dyn Fn(usize) -> Vec<Option<f64>>| {
-            let each = findings.plan.metrics.iter().zip(&group.metrics).enumerate();
-            each.map(|(at, (metric, spread))| (metric.name.clone(), PinnedMetric::of(spread, values(at)))).collect()
-        };
-        let system = |group: &Group| {
-            let values = |metric: usize| {
-                let of = |sample| group.systems.first().and_then(|it| findings.table.value(metric, sample, *it));
-                (0..findings.samples()).map(of).collect()
-            };
-            PinnedSystem { id: group.id.clone(), metrics: metrics(group, &values) }
-        };
-        Self {
-            schema: BASELINE_SCHEMA.to_owned(),
-            run: PinnedRun::of(header),
-            overall: metrics(&findings.run, &|_| Vec::new()),
-            systems: findings.systems.iter().map(system).collect(),
-            index: HashMap::new(),
-            samples,
-        }
-        .indexed()
-    }
-
     /// Results by sample that hold for every system: a golden set.
     pub fn by_sample(run: PinnedRun, values: BTreeMap<String, BTreeMap<String, f64>>) -> Self {
         let samples: Vec<String> = values.keys().cloned().collect();
@@ -139,7 +112,7 @@ impl Pinned {
         let pinned: Self = match document.get("schema").and_then(Value::as_str) {
             Some(BASELINE_SCHEMA) => serde_json::from_value(document)
                 .map_err(|error| format!("it is not as {BASELINE_SCHEMA} says: {error}"))?,
-            Some("karat.report/1") => crate::pinned_report::read(&document),
+            Some("karat.report/1") => report::read(&document),
             Some(other) => {
                 return Err(format!(
                     "its schema is `{other}`, and a baseline is `{BASELINE_SCHEMA}` (from `karat baseline pin`) or `karat.report/1`"
@@ -257,11 +230,6 @@ fn rubrics(plan: &PlanHeader) -> impl Iterator<Item = (String, String)> {
 }
 
 impl PinnedMetric {
-    fn of(spread: &Spread, values: Vec<Option<f64>>) -> Self {
-        let se = spread.figure().and_then(crate::Finding::se);
-        Self { value: spread.value(), n: spread.n(), se, values }
-    }
-
     pub(crate) fn figure(value: Option<f64>, n: u64, se: Option<f64>, values: Vec<Option<f64>>) -> Self {
         Self { value, n, se, values }
     }

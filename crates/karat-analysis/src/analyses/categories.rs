@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::ScoredCell;
-use super::failures::Shortfall;
+use super::shortfall::Shortfall;
 use crate::groups::system_id;
 use crate::texts::excerpt;
 

@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::categories::{Categories, Category};
+use super::shortfall::Shortfall;
 use super::{Analysis, Outcome, ScoredCell, Setting, options, refused};
 use crate::AnalysisError;
 use crate::groups::system_id;
@@ -36,20 +37,6 @@ impl Default for FailuresOptions {
     fn default() -> Self {
         Self { below: BTreeMap::new(), top: 20, examples: 3, show: Vec::new() }
     }
-}
-
-/// A score beyond its threshold.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Shortfall {
-    /// The metric.
-    pub metric: String,
-    /// The score.
-    pub value: f64,
-    /// The threshold.
-    pub threshold: f64,
-    /// What the scorer or a judge says about it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub why: Option<String>,
 }
 
 /// A sample of a system with at least one such score: its worst cell.

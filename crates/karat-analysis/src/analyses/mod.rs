@@ -17,6 +17,7 @@ mod missing_items;
 mod notes;
 mod power;
 mod services;
+mod shortfall;
 mod slices;
 mod summary_corpus;
 
@@ -40,7 +41,7 @@ pub use diagnostics::{
 };
 pub use errors::{ErrorCode, ErrorKind, Errors, Example, LeftOut, Stage};
 pub use evidence_position::{EvidencePosition, PlaceEffect, PlaceMeasure, PlaceUnit};
-pub use failures::{Failure, Failures, FailuresOptions, Shortfall};
+pub use failures::{Failure, Failures, FailuresOptions};
 pub use grading::{Flagged, Grading};
 pub use human_anchor::{AnchorMethod, Anchored, HumanAnchor, HumanAnchorOptions};
 pub use judge_bias::{BiasCheck, JudgeBias, JudgeBiasOptions, Leaning, OwnFamily, Position, Repeated};
@@ -48,6 +49,7 @@ pub use missing_items::{MissingGroup, MissingItem, MissingItems, MissingItemsOpt
 pub use notes::{NoteCount, Notes};
 pub use power::{Power, PowerOptions};
 pub use services::Services;
+pub use shortfall::Shortfall;
 pub use slices::{Slice, Slices, SlicesOptions};
 pub use summary_corpus::{CorpusDimension, CorpusSession, SummaryCorpus, SummaryCorpusOptions, SystemCorpus};
 

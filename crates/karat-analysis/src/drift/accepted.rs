@@ -5,27 +5,10 @@
 //! changes anew: until it is worse than the accepted level, or back in the incident's band.
 
 use karat_stats::describe::{median, median_absolute_deviation};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use super::incident::ROUNDING;
-use super::{Day, DriftOptions, Incident, Method, Series, Watched, date_of, day_number, not_dated};
-
-/// An incident that somebody closed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Closing {
-    /// The first day of the incident.
-    pub opened: String,
-    /// The day on which it was closed.
-    pub day: String,
-    /// What they said.
-    pub why: String,
-    /// The band of the incident.
-    #[serde(default)]
-    pub band: (f64, f64),
-    /// The level that is accepted from the next day on, and how far from it is still fine; none in what earlier versions wrote.
-    #[serde(default)]
-    pub accepted: Option<(f64, f64)>,
-}
+use super::incident::{Closing, Incident};
+use super::{Day, DriftOptions, Method, ROUNDING, Series, Watched, date_of, day_number, not_dated};
 
 /// A level that holds because somebody accepted it.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -6,11 +6,25 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Checked, Closing, Day, DriftOptions, Method, Series, Watched, date_of, day_number, not_dated, two_decimals,
+    Checked, Day, DriftOptions, Method, ROUNDING, Series, Watched, date_of, day_number, not_dated, two_decimals,
 };
 
-/// Bands are kept with two decimals.
-pub(super) const ROUNDING: f64 = 0.005;
+/// An incident that somebody closed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Closing {
+    /// The first day of the incident.
+    pub opened: String,
+    /// The day on which it was closed.
+    pub day: String,
+    /// What they said.
+    pub why: String,
+    /// The band of the incident.
+    #[serde(default)]
+    pub band: (f64, f64),
+    /// The level that is accepted from the next day on, and how far from it is still fine; none in what earlier versions wrote.
+    #[serde(default)]
+    pub accepted: Option<(f64, f64)>,
+}
 
 /// A stretch of days that something is wrong with.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

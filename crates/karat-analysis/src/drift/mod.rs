@@ -16,10 +16,10 @@ use serde::Serialize;
 
 use crate::history::{Day, said_of_judges};
 
+pub use accepted::Accepted;
 use accepted::Stretch;
-pub use accepted::{Accepted, Closing};
 pub use calendar::{date_of, day_number};
-pub use incident::{Incident, standing};
+pub use incident::{Closing, Incident, standing};
 pub use options::{DriftOptions, Method, Worse};
 pub use replay::{Replayed, replay};
 use watch::{Checked, Watch};
@@ -237,6 +237,9 @@ fn skipped(day: &Checked, options: &DriftOptions) -> Option<SkippedDay> {
     };
     Some(SkippedDay { day: date_of(day.day), reason })
 }
+
+/// Bands are kept with two decimals.
+const ROUNDING: f64 = 0.005;
 
 /// Half-even on the exact binary value, as `{:.2}` and Python's `round(x, 2)` do.
 fn two_decimals(value: f64) -> f64 {

@@ -1,40 +1,13 @@
-//! Decisions, and what they come to.
+//! Decisions: one case of a gate each.
 
 use karat_stats::interval::Level;
-use karat_types::{Decide, Exit, PlanHeader};
+use karat_types::Decide;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::case::{Case, Side, Target};
 use super::evidence::{Basis, Court};
-use super::kpi::Kpi;
-use super::words::Words;
+use super::words::{Verdict, Words};
 use crate::finding::Finding;
-
-/// What a gate says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Verdict {
-    /// The bound is kept.
-    Pass,
-    /// It is not, and somebody should look at it (`on_fail: review`).
-    Review,
-    /// It cannot be known from these results.
-    Undecided,
-    /// The bound is not kept.
-    Fail,
-}
-
-impl Verdict {
-    /// The word for it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Pass => "pass",
-            Self::Review => "review",
-            Self::Undecided => "undecided",
-            Self::Fail => "fail",
-        }
-    }
-}
 
 /// One case of a gate, decided.
 #[derive(Debug, Clone, PartialEq)]
@@ -68,7 +41,7 @@ pub struct Decision {
     /// In words, with the numbers.
     pub reason: String,
     /// Whether an open question fails.
-    undecided_fails: bool,
+    pub(super) undecided_fails: bool,
 }
 
 impl Decision {
@@ -126,52 +99,6 @@ impl Serialize for Decision {
         map.serialize_entry("decide", if self.by_interval { "interval" } else { "point" })?;
         map.serialize_entry("reason", &self.reason)?;
         map.end()
-    }
-}
-
-/// What all gates of a run say.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Verdicts {
-    /// Every case, in the gates' order.
-    pub decisions: Vec<Decision>,
-    /// Every figure of every system beside the baseline, where there is one.
-    pub kpis: Vec<Kpi>,
-    /// What the reader must know.
-    pub notes: Vec<String>,
-}
-
-impl Verdicts {
-    /// Without the checks of volatile metrics, which differ between two runs of one plan.
-    #[must_use]
-    pub fn steady(mut self, plan: &PlanHeader) -> Self {
-        let volatile = |metric: &str| plan.metrics.iter().any(|it| it.volatile && it.name == metric);
-        self.decisions.retain(|decision| !decision.is_metric || !volatile(&decision.subject));
-        self.kpis.retain(|kpi| !volatile(&kpi.metric));
-        self
-    }
-
-    /// The verdict on the run; `None` without gates. A review counts as a pass.
-    pub fn verdict(&self) -> Option<Verdict> {
-        let worst = self.decisions.iter().map(|decision| match decision.verdict {
-            Verdict::Review => Verdict::Pass,
-            verdict => verdict,
-        });
-        worst.max_by_key(|verdict| *verdict as u8)
-    }
-
-    /// How many cases have a verdict.
-    pub fn count(&self, verdict: Verdict) -> usize {
-        self.decisions.iter().filter(|decision| decision.verdict == verdict).count()
-    }
-
-    /// The exit code where gates bind.
-    pub fn exit(&self) -> Exit {
-        let open = |decision: &Decision| decision.verdict == Verdict::Undecided && decision.undecided_fails;
-        match self.verdict() {
-            Some(Verdict::Fail) => Exit::GateFailed,
-            _ if self.decisions.iter().any(open) => Exit::Undecided,
-            _ => Exit::Pass,
-        }
     }
 }
 

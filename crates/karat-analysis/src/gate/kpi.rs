@@ -4,9 +4,10 @@ use karat_types::{Gate, Threshold};
 use serde::Serialize;
 
 use super::case::{Case, Side, Target, Unit};
-use super::decision::{Decision, Verdict};
+use super::decision::Decision;
 use super::evidence::Court;
 use super::scope::Scope;
+use super::words::Verdict;
 use crate::finding::Finding;
 
 /// A metric of a system, now and in the baseline.

@@ -20,6 +20,7 @@ mod level;
 mod path;
 mod problem;
 mod scope;
+mod verdicts;
 mod words;
 
 use std::collections::{BTreeMap, HashSet};
@@ -28,10 +29,12 @@ use std::sync::Arc;
 use karat_types::{Gate, PlanHeader, Policy, Rules, RunRows, Subject};
 
 use crate::{AnalysisError, Findings, GateProblem, Pinned};
-pub use decision::{Decision, Verdict, Verdicts};
+pub use decision::Decision;
 use evidence::Court;
 pub use kpi::{Kpi, KpiBound};
 use scope::Scope;
+pub use verdicts::Verdicts;
+pub use words::Verdict;
 
 /// What gates compare with.
 #[derive(Debug, Clone, Default)]

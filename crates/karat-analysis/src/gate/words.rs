@@ -1,12 +1,37 @@
 //! A case's verdict and its reason, in words in which every number compares as it did.
 
 use super::case::{Case, Side};
-use super::decision::Verdict;
 use super::evidence::Evidence;
 use crate::finding::Finding;
 
 /// Digits beyond the usual ones that are tried to tell a value from its threshold.
 const MORE_DIGITS: usize = 9;
+
+/// What a gate says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// The bound is kept.
+    Pass,
+    /// It is not, and somebody should look at it (`on_fail: review`).
+    Review,
+    /// It cannot be known from these results.
+    Undecided,
+    /// The bound is not kept.
+    Fail,
+}
+
+impl Verdict {
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Review => "review",
+            Self::Undecided => "undecided",
+            Self::Fail => "fail",
+        }
+    }
+}
 
 /// What is said of a case.
 pub(super) struct Words<'a> {

@@ -9,7 +9,6 @@ use serde_json::{Map, Value};
 use super::Reading;
 use super::confidence::Confidence;
 use super::sections::Stretch;
-use super::tally::{Assessed, Confused};
 use crate::finding::Finding;
 use crate::named::Named;
 
@@ -152,6 +151,22 @@ pub struct Evaluation {
     /// Why only a part of the judge's reply counts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub degraded: Option<String>,
+}
+
+/// A category as it was assessed.
+#[derive(Default)]
+pub(super) struct Assessed {
+    /// Values by score.
+    pub values: Named<Vec<f64>>,
+    /// Cells in which any score was given.
+    pub n: u64,
+}
+
+/// A pair of words that were confused.
+#[derive(Default)]
+pub(super) struct Confused {
+    pub count: u64,
+    pub examples: Vec<String>,
 }
 
 /// Scores by band; a band is named by its lowest and highest value, `23-25`.

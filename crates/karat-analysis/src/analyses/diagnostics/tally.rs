@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::Reading;
 use super::confidence::{Stated, Unstated};
-use super::figures::{self, Evaluation, Often, SpanFigures};
+use super::figures::{self, Assessed, Confused, Evaluation, Often, SpanFigures};
 use super::sections::Sections;
 use crate::analyses::ScoredCell;
 use crate::consensus::united_diagnostics;
@@ -44,22 +44,6 @@ pub(super) struct Tally {
     stated: Vec<Stated>,
     unstated: Unstated,
     evaluations: Vec<Evaluation>,
-}
-
-/// A category as it was assessed.
-#[derive(Default)]
-pub(super) struct Assessed {
-    /// Values by score.
-    pub values: Named<Vec<f64>>,
-    /// Cells in which any score was given.
-    pub n: u64,
-}
-
-/// A pair of words that were confused.
-#[derive(Default)]
-pub(super) struct Confused {
-    pub count: u64,
-    pub examples: Vec<String>,
 }
 
 impl Tally {

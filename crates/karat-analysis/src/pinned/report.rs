@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::pinned::{Pinned, PinnedMetric, PinnedRun};
+use super::{Pinned, PinnedMetric, PinnedRun};
 
 /// The figures of a report, and its cells' scores where they are inline. What is missing is left out: the gates that
 /// need it are undecided and say so.
