@@ -13,7 +13,6 @@ use crate::breakdown::Breakdown;
 use crate::finding::Finding;
 use crate::groups::Group;
 use crate::leaderboard::{Leaderboard, best_first};
-use crate::recommend::Recommendation;
 use crate::table::ScoreTable;
 
 /// The short answer, in the run's primary metric, on the cells that all models share (CL-18).
@@ -105,6 +104,22 @@ pub struct Findings {
     pub(crate) table: ScoreTable,
     pub(crate) measures: Vec<Measure>,
     pub(crate) costs: SampleCosts,
+}
+
+/// One suggestion. Both texts are plain and may hold ids from the suite: a renderer escapes them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Recommendation {
+    /// What to do, and why.
+    pub advice: String,
+    /// What speaks against relying on it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub caveat: Option<String>,
+}
+
+impl Recommendation {
+    pub(crate) fn new(advice: String, caveat: Option<String>) -> Self {
+        Self { advice, caveat }
+    }
 }
 
 impl Findings {

@@ -1,30 +1,13 @@
 //! What the findings suggest, each with what speaks against relying on it (CL-19).
 
 use karat_types::Better;
-use serde::Serialize;
 
 use crate::finding::Finding;
-use crate::findings::Findings;
+use crate::findings::{Findings, Recommendation};
 use crate::leaderboard::best_first;
 
 /// Below so many shared samples a ranking is fragile.
 const FEW_SAMPLES: u64 = 30;
-
-/// One suggestion. Both texts are plain and may hold ids from the suite: a renderer escapes them.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Recommendation {
-    /// What to do, and why.
-    pub advice: String,
-    /// What speaks against relying on it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub caveat: Option<String>,
-}
-
-impl Recommendation {
-    fn new(advice: String, caveat: Option<String>) -> Self {
-        Self { advice, caveat }
-    }
-}
 
 /// The suggestions, most important first.
 pub(crate) fn recommend(findings: &Findings) -> Vec<Recommendation> {

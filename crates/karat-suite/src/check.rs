@@ -108,9 +108,6 @@ impl Checker<'_> {
         if let Some(message) = unavailable::at(&self.address) {
             self.problems.warn(&entry.place, message);
         }
-        if let Some((message, instead)) = unavailable::refused(&self.address) {
-            self.problems.error(&entry.place, message).hint(instead);
-        }
         if entry.node.is_null() && !matches!(key.shape, Shape::Any) {
             if key.required {
                 self.problems.error(&entry.place, format!("`{}` is empty", key.name)).hint(key.about);

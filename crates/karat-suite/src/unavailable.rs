@@ -2,15 +2,14 @@
 
 /// Address (`*` stands for a name the author invents or a place in a list), and what it is. Without these a suite does
 /// less than it says, never something else: they are warnings.
-const NOT_YET: &[(&str, &str)] =
-    &[("schedules", "`schedules`"), ("alerts", "`alerts`"), ("run.stop_early", "`stop_early`")];
+const NOT_YET: &[(&str, &str)] = &[
+    ("schedules", "`schedules`"),
+    ("alerts", "`alerts`"),
+    ("run.stop_early", "`stop_early`"),
+    ("scorers.*.canary", CANARY),
+];
 
-/// Without these gates would decide what the suite wants undecided: they are errors, and the last part says what to do instead.
-const NOT_INSTEAD: &[(&str, &str, &str)] = &[(
-    "scorers.*.canary",
-    "`canary`",
-    "freeze the documents as a golden set: `baseline: golden`, `karat golden pin`; `karat golden check` says whether the judge moved",
-)];
+const CANARY: &str = "`canary` (gates do not wait for it: freeze the documents as a golden set, `karat golden pin`; `karat golden check` says whether the judge moved)";
 
 /// Formats of datasets that the language has and this version cannot read.
 const FORMATS: &[&str] = &["parquet", "traces"];
@@ -93,12 +92,6 @@ const PROVIDERS: &[&str] = &[
 pub(crate) fn at(address: &[&str]) -> Option<String> {
     let found = NOT_YET.iter().find(|(pattern, _)| pattern.split('.').eq(address.iter().copied()));
     found.map(|(_, what)| message(what))
-}
-
-/// What cannot be left out at an address of the suite, and what to do instead.
-pub(crate) fn refused(address: &[&str]) -> Option<(String, &'static str)> {
-    let found = NOT_INSTEAD.iter().find(|(pattern, ..)| pattern.split('.').eq(address.iter().copied()));
-    found.map(|(_, what, instead)| (message(what), *instead))
 }
 
 /// The message for a feature.

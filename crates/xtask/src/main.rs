@@ -4,6 +4,7 @@ use std::{env, io, path::Path, process::ExitCode};
 
 mod aa;
 mod bench;
+mod circles;
 mod generate;
 mod measure;
 mod rooms;

@@ -10,7 +10,6 @@ use serde_json::Value;
 
 use super::item::{Item, Side};
 use super::prompt::{Part, Shown};
-use super::roll::Routed;
 use super::setup::{Aspect, Setup, View};
 use super::showing::Showing;
 use super::shown::{self, Content};
@@ -36,6 +35,14 @@ struct Frame {
     context: Context,
     reference: Option<Value>,
     examples: Vec<Value>,
+}
+
+/// A member that a piece shows.
+#[derive(Debug)]
+pub(super) struct Routed {
+    /// Position of its list among what is shown, and its own in that list before it was shuffled or cut.
+    pub place: (usize, usize),
+    pub value: Value,
 }
 
 /// One call of a judgment.

@@ -56,6 +56,7 @@ mod place;
 mod prompt;
 pub mod reply;
 mod roll;
+mod sayings;
 mod scale;
 mod setup;
 mod showing;

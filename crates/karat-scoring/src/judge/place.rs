@@ -18,7 +18,7 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use super::roll::Sayings;
+use super::sayings::Sayings;
 
 /// Words of a stretch that members are compared with; neighbouring stretches share half of theirs.
 const STRETCH: usize = 40;

@@ -10,18 +10,11 @@ use karat_text::similar::Folded;
 use serde_json::Value;
 
 use super::case::Piece;
+use super::sayings::Sayings;
 use super::setup::Aspect;
 
 /// Similarity from which two texts of different pieces say the same.
 const SAME: f64 = 0.85;
-
-/// A member that a piece shows.
-#[derive(Debug)]
-pub(super) struct Routed {
-    /// Position of its list among what is shown, and its own in that list before it was shuffled or cut.
-    pub place: (usize, usize),
-    pub value: Value,
-}
 
 /// All members of the pieces of one judgment, each once.
 pub(super) struct Roll {
@@ -116,36 +109,6 @@ impl Member {
         let Sayings { own, quoted } = Sayings::of(value);
         let said = |texts: Vec<&str>| texts.into_iter().map(Said::new).collect();
         Self { own: said(own), quoted: said(quoted), pieces: 0 }
-    }
-}
-
-/// The texts within a member of a list.
-#[derive(Debug, Default)]
-pub(super) struct Sayings<'a> {
-    /// What it says itself.
-    pub own: Vec<&'a str>,
-    /// What stands under `quote`: its evidence.
-    pub quoted: Vec<&'a str>,
-}
-
-impl<'a> Sayings<'a> {
-    /// Those of a member. One that is nothing but a quote says it itself.
-    pub fn of(member: &'a Value) -> Self {
-        let mut sayings = Self::default();
-        sayings.collect(member, false);
-        if sayings.own.is_empty() { Self { own: sayings.quoted, quoted: Vec::new() } } else { sayings }
-    }
-
-    fn collect(&mut self, value: &'a Value, is_quote: bool) {
-        match value {
-            Value::String(text) if is_quote => self.quoted.push(text),
-            Value::String(text) => self.own.push(text),
-            Value::Array(items) => items.iter().for_each(|item| self.collect(item, is_quote)),
-            Value::Object(members) => {
-                members.iter().for_each(|(name, value)| self.collect(value, is_quote || name == "quote"));
-            }
-            _ => {}
-        }
     }
 }
 

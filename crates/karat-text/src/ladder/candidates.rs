@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
+use super::begins;
 use super::strict::{self, Parsed};
-use super::{quotes, words};
 
 /// A stretch of a reply that begins like JSON.
 #[derive(Debug)]
@@ -94,12 +94,12 @@ pub(super) fn regions(text: &str) -> Vec<Region> {
     let mut patience = PATIENCE;
     while let Some(start) = text[at..].find(['{', '[']).map(|found| at + found) {
         let rest = &text[start..];
-        if !begins_like_json(rest) && !may_be_strict(rest) {
+        if !begins::like_json(rest) && !may_be_strict(rest) {
             at = start + 1;
         } else if let Some((parsed, length)) = strict::prefix(rest) {
             at = start + length;
             regions.push(Region { span: start..at, value: Some(parsed), kind: Kind::Strict });
-        } else if !begins_like_json(rest) {
+        } else if !begins::like_json(rest) {
             at = start + 1;
         } else if is_citation(rest) && patience > 0 {
             patience -= 1;
@@ -117,34 +117,7 @@ pub(super) fn regions(text: &str) -> Vec<Region> {
     regions
 }
 
-/// Whether a text begins like an object (`{}` or `{key:`) or a list of something.
-pub(super) fn begins_like_json(text: &str) -> bool {
-    match text.strip_prefix('{') {
-        Some(inner) => {
-            let inner = words::skip_space(inner);
-            inner.starts_with('}') || begins_with_key(inner) || begins_escaped(inner)
-        }
-        None => text.strip_prefix('[').is_some_and(|inner| words::begins_value(words::skip_space(inner))),
-    }
-}
-
-/// Whether a text begins like the inside of an object: with a key in double quotes.
-pub(super) fn begins_headless(text: &str) -> bool {
-    text.starts_with('"') && begins_with_key(text)
-}
-
-/// Whether a text begins with a key and a colon.
-pub(super) fn begins_with_key(text: &str) -> bool {
-    quotes::key_length(text).is_some_and(|length| words::skip_space(&text[length..]).starts_with([':', '：']))
-}
-
-fn begins_escaped(text: &str) -> bool {
-    text.strip_prefix("\\\"")
-        .and_then(|rest| rest.split_once("\\\""))
-        .is_some_and(|(key, rest)| key.len() < 200 && rest.trim_start().starts_with(':'))
-}
-
-/// Strict JSON allows what [`begins_like_json`] does not look at: keys of any length.
+/// Strict JSON allows what [`begins::like_json`] does not look at: keys of any length.
 fn may_be_strict(text: &str) -> bool {
     text.strip_prefix('{').is_some_and(|inner| inner.trim_start().starts_with('"'))
 }

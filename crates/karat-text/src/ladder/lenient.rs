@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::strict::{self, Duplicate, Parsed};
 use super::words::{Word, skip_space, word};
-use super::{LadderError, candidates, quotes, words};
+use super::{LadderError, begins, keys, quotes, words};
 use quotes::Place;
 
 /// Nesting beyond which a value is refused; the same as in strict JSON.
@@ -111,7 +111,7 @@ impl<'a> Parser<'a> {
             let key = self.key()?;
             let value = self.value(Place::Member)?;
             strict::insert(&mut members, key, value, &mut self.duplicates);
-            self.separator(candidates::begins_with_key)?;
+            self.separator(begins::with_key)?;
         }
         Ok(Value::Object(members))
     }
@@ -120,7 +120,7 @@ impl<'a> Parser<'a> {
         let mut items = Vec::new();
         while !self.ends(']', items.is_empty())? {
             items.push(self.value(Place::Item)?);
-            self.separator(words::begins_value)?;
+            self.separator(begins::value)?;
         }
         Ok(Value::Array(items))
     }
@@ -176,7 +176,7 @@ impl<'a> Parser<'a> {
         let key = if quotes::begins(self.rest()) {
             self.quoted(Place::Key)?
         } else {
-            let length = quotes::bare_key_length(self.rest());
+            let length = keys::bare_key_length(self.rest());
             if length == 0 {
                 return Err(self.problem("a key is expected"));
             }

@@ -29,8 +29,10 @@
 //! ```
 
 mod around;
+mod begins;
 mod candidates;
 mod choice;
+mod keys;
 mod lenient;
 mod quotes;
 mod strict;
@@ -220,7 +222,7 @@ impl<'a> Ladder<'a> {
     /// The rungs after the first. Ranked, all of them are looked at; else the first that bears.
     fn search(&self, text: &str) -> Result<Found, LadderError> {
         let fences = candidates::fences(text);
-        let headless = candidates::begins_headless(text.trim_start());
+        let headless = begins::headless(text.trim_start());
         let mut regions = if headless { Vec::new() } else { candidates::regions(text) };
         let fenced = fences.iter().filter_map(|fence| {
             let parsed = strict::whole(fence.body.trim())?;
@@ -268,7 +270,7 @@ impl<'a> Ladder<'a> {
         regions: &[Region],
         headless: bool,
     ) -> (Vec<Candidate>, Vec<Broken>) {
-        let bodies = fences.iter().filter(|fence| candidates::begins_like_json(fence.body.trim_start()));
+        let bodies = fences.iter().filter(|fence| begins::like_json(fence.body.trim_start()));
         let bodies = bodies.map(|fence| (fence.span(), Kind::Open, true));
         let regions = regions.iter().filter(|region| region.kind != Kind::Strict);
         let regions = regions.map(|region| (region.span.clone(), region.kind, false));

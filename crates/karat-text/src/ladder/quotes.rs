@@ -1,7 +1,8 @@
 //! Texts in quotes of any kind, with the mistakes that models make in them.
 
+use super::keys::opening;
 use super::words::skip_space;
-use super::{candidates, words};
+use super::{begins, words};
 
 /// Where a text stands: this decides which quote closes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,43 +29,6 @@ pub(super) struct Unreadable {
 /// Whether a text begins with a quote of some kind.
 pub(super) fn begins(text: &str) -> bool {
     opening(text).is_some()
-}
-
-/// The length of the opening quote, and what may close it.
-fn opening(text: &str) -> Option<(usize, &'static [char], Option<&'static str>)> {
-    Some(match text.chars().next()? {
-        '"' => (1, &['"'], None),
-        '\'' => (1, &['\''], Some("single quotes")),
-        '`' => (1, &['`'], Some("back quotes")),
-        quote @ ('“' | '”' | '„') => (quote.len_utf8(), &['”', '“', '"'], Some("typographic quotes")),
-        quote @ '＂' => (quote.len_utf8(), &['＂'], Some("full-width quotes")),
-        quote @ ('‘' | '’') => (quote.len_utf8(), &['’', '\''], Some("typographic quotes")),
-        _ => return None,
-    })
-}
-
-/// The length of a key that the text begins with: quoted up to the next closing quote, or a bare word.
-pub(super) fn key_length(text: &str) -> Option<usize> {
-    if let Some((open, closing, _)) = opening(text) {
-        let mut escaped = false;
-        for (at, character) in text[open..].char_indices() {
-            match character {
-                _ if escaped => escaped = false,
-                '\\' => escaped = true,
-                '\n' => return None,
-                _ if closing.contains(&character) => return Some(open + at + character.len_utf8()),
-                _ => {}
-            }
-        }
-        return None;
-    }
-    let length = bare_key_length(text);
-    (length > 0).then_some(length)
-}
-
-/// The length of a key without quotes.
-pub(super) fn bare_key_length(text: &str) -> usize {
-    text.find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '$' | '-' | '.'))).unwrap_or(text.len())
 }
 
 /// Reads a text from its opening quote on.
@@ -126,12 +90,12 @@ fn closes(after: &str, place: Place) -> bool {
         (_, None | Some('}' | ']')) => true,
         (Place::Member, Some(separator)) if words::is_separator(separator) => {
             let next = after_separators(next);
-            next.is_empty() || next.starts_with('}') || candidates::begins_with_key(next)
+            next.is_empty() || next.starts_with('}') || begins::with_key(next)
         }
-        (Place::Member, Some(_)) => candidates::begins_with_key(next),
+        (Place::Member, Some(_)) => begins::with_key(next),
         (Place::Item, Some(separator)) if words::is_separator(separator) => {
             let next = after_separators(next);
-            next.is_empty() || words::begins_value(next)
+            next.is_empty() || begins::value(next)
         }
         (Place::Item, Some(_)) => begins(next) && next.len() < after.len(),
     }

@@ -35,25 +35,6 @@ pub(super) fn skip_comment(text: &str) -> Option<&str> {
     None
 }
 
-/// Whether a text begins with something that can stand in a list.
-pub(super) fn begins_value(text: &str) -> bool {
-    let next_is_end = |rest: &str| skip_space(rest).starts_with([',', ']', '}']);
-    match text.chars().next() {
-        Some('{') => super::candidates::begins_like_json(text),
-        Some('[' | ']' | '"' | '“' | '＂') => true,
-        Some('\'') => text[1..].contains('\''),
-        Some('-') => true,
-        Some(character) if character.is_numeric() => true,
-        _ => literal_prefix(text).is_some_and(next_is_end),
-    }
-}
-
-/// What follows a word like `true` or `None` that the text begins with.
-fn literal_prefix(text: &str) -> Option<&str> {
-    let end = text.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(text.len());
-    literal(&text[..end]).map(|_| &text[end..])
-}
-
 /// The value of a word like `true` or `None`.
 pub(super) fn literal(word: &str) -> Option<Value> {
     match word {

@@ -1,6 +1,7 @@
 //! Numbers in parentheses: negative ones of accounts, and asides.
 
-use super::digits::{Form, Numeral, digit, is_inline_space};
+use super::chars::{digit, is_inline_space};
+use super::digits::{Form, Numeral};
 use super::unit::Unit;
 use super::{Quantity, Role, direction, role};
 

@@ -3,7 +3,7 @@
 
 use rust_decimal::Decimal;
 
-use super::digits::{digit, is_inline_space, is_superscript};
+use super::chars::{digit, is_inline_space, is_superscript};
 use super::unit::{Currency, Unit, UnitMark};
 use super::{scale, unit};
 

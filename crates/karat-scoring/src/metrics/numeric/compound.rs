@@ -34,7 +34,7 @@ fn goes_on(text: &str, first: &Quantity, next: &Quantity) -> bool {
 }
 
 fn is_spelled(quantity: &Quantity) -> bool {
-    !quantity.text.contains(|c| super::digits::digit(c).is_some())
+    !quantity.text.contains(|c| super::chars::digit(c).is_some())
 }
 
 fn add(text: &str, first: &mut Quantity, next: Quantity) {

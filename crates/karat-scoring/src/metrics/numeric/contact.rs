@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::digits::is_inline_space;
+use super::chars::is_inline_space;
 
 /// Bytes that are looked at on either side of a number.
 const NEAR: usize = 120;
@@ -54,7 +54,7 @@ fn around(text: &str, span: &Range<usize>, within: impl Fn(char) -> bool) -> Ran
 
 #[cfg(test)]
 mod tests {
-    use super::super::digits::digit;
+    use super::super::chars::digit;
     use super::*;
 
     /// RG-05: numbers of addresses and phones are no amounts.

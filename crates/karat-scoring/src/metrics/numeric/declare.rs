@@ -5,7 +5,7 @@ use std::ops::Range;
 use rust_decimal::Decimal;
 
 use super::affix::money_follows;
-use super::digits::{digit, is_inline_space};
+use super::chars::{digit, is_inline_space};
 use super::scale::{self, starts_with_word};
 use super::unit::{self, Unit};
 

@@ -1,7 +1,7 @@
 //! Numbers that a text denies: "was not $5 million", "neither 5 nor 6", "5 rather than 6".
 
 use super::Quantity;
-use super::digits::is_inline_space;
+use super::chars::is_inline_space;
 
 /// Words that deny what follows.
 #[rustfmt::skip]

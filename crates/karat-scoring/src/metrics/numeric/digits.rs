@@ -7,6 +7,7 @@ use std::str::FromStr;
 
 use rust_decimal::Decimal;
 
+use super::chars::{digit, is_inline_space};
 use super::{scale, unit};
 
 /// The mark between units and decimals.
@@ -46,33 +47,6 @@ pub(super) enum Form {
     Spelled,
     /// Digits and points that are no number: a version, a date, an address.
     Dotted,
-}
-
-/// The decimal value of a digit in ASCII, full-width, Arabic or Devanagari form.
-pub(crate) fn digit(c: char) -> Option<u32> {
-    let zero = match c {
-        '0'..='9' => '0',
-        '\u{660}'..='\u{669}' => '\u{660}',
-        '\u{6f0}'..='\u{6f9}' => '\u{6f0}',
-        '\u{966}'..='\u{96f}' => '\u{966}',
-        '\u{ff10}'..='\u{ff19}' => '\u{ff10}',
-        _ => return None,
-    };
-    Some(u32::from(c) - u32::from(zero))
-}
-
-/// Spaces within a line.
-pub(super) fn is_inline_space(c: char) -> bool {
-    c == '\t' || (c.is_whitespace() && !is_line_break(c))
-}
-
-/// Raised digits, of powers and notes.
-pub(super) fn is_superscript(c: char) -> bool {
-    matches!(c, '⁰' | '¹' | '²' | '³' | '⁴'..='⁹')
-}
-
-fn is_line_break(c: char) -> bool {
-    matches!(c, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
 /// Whether a numeral starts at `at`: a digit, or a point before one that nothing else precedes.

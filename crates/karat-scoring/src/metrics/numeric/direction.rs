@@ -1,6 +1,6 @@
 //! Words that say that a number is a loss or a fall: "down 4 %", "a loss of $1.2 billion", "a 4 % decline".
 
-use super::digits::{digit, is_inline_space};
+use super::chars::{digit, is_inline_space};
 
 /// Whether a number is said to be a loss or a fall, so that it stands for a negative one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]

@@ -21,6 +21,7 @@
 
 mod accounts;
 mod affix;
+mod chars;
 mod compare;
 mod compound;
 mod contact;
@@ -45,9 +46,9 @@ use std::ops::Range;
 
 use rust_decimal::Decimal;
 
+pub(crate) use chars::digit;
 pub use compare::{Comparison, Outcome};
 pub use digits::DecimalMark;
-pub(crate) use digits::digit;
 pub use direction::Fall;
 pub use role::Role;
 pub use target::{Pick, Target, TargetError};

@@ -1,6 +1,6 @@
 //! Units that only a noun names: employees, GWh, stores.
 
-use super::digits::{digit, is_inline_space};
+use super::chars::{digit, is_inline_space};
 
 /// Words of a phrase that are looked at.
 const WORDS: usize = 4;

@@ -1,6 +1,6 @@
 //! Two numbers that are one: "10–12 %", "between $1.0 and $1.2 billion".
 
-use super::digits::digit;
+use super::chars::digit;
 use super::scale::starts_with_word;
 use super::unit::Unit;
 use super::{Quantity, Role, direction};

@@ -11,8 +11,8 @@ use std::ops::Range;
 
 use rust_decimal::Decimal;
 
+use super::chars::is_inline_space;
 use super::declare::{Declaration, Declared};
-use super::digits::is_inline_space;
 use super::scale::starts_with_word;
 use super::unit::Unit;
 use super::{Quantity, Role, noun};

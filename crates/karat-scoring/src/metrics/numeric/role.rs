@@ -1,6 +1,7 @@
 //! What a number is there for: an amount, a date, or a reference to something.
 
-use super::digits::{Form, Numeral, digit, is_inline_space};
+use super::chars::{digit, is_inline_space};
+use super::digits::{Form, Numeral};
 use super::scale::starts_with_word;
 
 /// What a number is there for.

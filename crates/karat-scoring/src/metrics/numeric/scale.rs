@@ -2,7 +2,7 @@
 
 use rust_decimal::Decimal;
 
-use super::digits::is_superscript;
+use super::chars::is_superscript;
 
 /// Words, with the power of ten they stand for. Longer words come before their beginnings.
 const WORDS: &[(&str, u32)] = &[

@@ -262,7 +262,7 @@ pub(super) fn after(rest: &str) -> Option<(UnitMark, usize)> {
     let boundary = !sign.ends_with(char::is_alphabetic) || ends_word(beyond);
     // In "5 $10" the sign belongs to the number after it.
     let next = beyond.trim_start().chars().next();
-    let own = next.is_none_or(|c| super::digits::digit(c).is_none());
+    let own = next.is_none_or(|c| super::chars::digit(c).is_none());
     (boundary && own).then(|| (UnitMark::money(codes, false), sign.len()))
 }
 
