@@ -1,7 +1,7 @@
 //! Drift over all stored runs of a suite. Makes no call.
 //!
 //! An alert that was raised stays raised: what it said is kept in the suite's journal, and a row that comes late does not
-//! take it back. What late rows would change is said beside it. A stretch of days (`since`, `until`) is a question of its
+//! take it back. Nor does it take back an incident that somebody closed. What late rows would change is said beside it. A stretch of days (`since`, `until`) is a question of its
 //! own: it neither raises an alert nor is it answered with one.
 
 use std::sync::Arc;
@@ -66,10 +66,10 @@ pub struct Drifted {
     /// When the alert of this day was raised first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub raised_at: Option<String>,
-    /// Days whose score came or changed after the alert was raised.
+    /// Days whose score came or changed after the alert was raised, or after the incident was closed by hand.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub late: Vec<String>,
-    /// Days of the alert that would say something else with them.
+    /// Days of the alert that would say something else with them, and the day of an incident that they would move.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub moved: Vec<String>,
 }
@@ -100,6 +100,9 @@ struct Closed {
     rule: Value,
     #[serde(flatten)]
     closing: Closing,
+    /// Date and score of every day that the closing saw; empty in what earlier versions wrote.
+    #[serde(default)]
+    series: Vec<(String, f64)>,
 }
 
 fn journaled(entry: &impl Serialize) -> Result<Value, AppError> {
@@ -130,7 +133,8 @@ impl App {
     pub fn drift(&self, invocation: &Invocation, asked: &Drifting) -> Result<Drifted, AppError> {
         let store = self.existing_store()?;
         let rule = self.rule(&store, invocation, asked)?;
-        let closings = if rule.is_stretch { Vec::new() } else { closings(&store, &rule)? };
+        let closed = if rule.is_stretch { Vec::new() } else { closed(&store, &rule)? };
+        let closings: Vec<Closing> = closed.iter().map(|it| it.closing.clone()).collect();
         let found = drift(&rule.days, &rule.as_of, &rule.options, rule.watched, &closings)
             .map_err(|what| refused(&rule.id, &what))?;
         let mut drifted =
@@ -139,7 +143,9 @@ impl App {
             return Ok(drifted);
         }
         let raised = raised(&store, &rule)?;
+        let found = drifted.drift.incident.clone();
         keep(&rule, &raised, &closings, &mut drifted)?;
+        stays_closed(&mut drifted, &rule.days, &closed, found.as_ref());
         match raised.into_iter().find(|(_, raised)| raised.as_of == rule.as_of) {
             Some((at, raised)) => stands(&mut drifted, &rule.days, at, &raised),
             None if drifted.drift.status == DriftStatus::Alert => self.raise(&store, &rule, &mut drifted)?,
@@ -170,7 +176,8 @@ impl App {
         let store = self.existing_store()?;
         let rule = self.rule(&store, invocation, asked)?;
         let closing = Closing::of(incident, &rule.days, &rule.as_of, why, &rule.options, rule.watched);
-        let closed = Closed { rule: rule.name, closing: closing.map_err(|what| refused(&rule.id, &what))? };
+        let closing = closing.map_err(|what| refused(&rule.id, &what))?;
+        let closed = Closed { rule: rule.name, closing, series: series(&rule.days, &rule.as_of) };
         let body = journaled(&closed)?;
         store.note(&rule.suite, CLOSED, &JournalEntry { at: self.clock.now(), body })?;
         self.drift(invocation, asked)
@@ -310,13 +317,14 @@ fn raised(store: &Store, rule: &Rule) -> Result<Vec<(String, Raised)>, AppError>
     Ok(raised.filter(|(_, raised)| raised.rule == rule.name).collect())
 }
 
-/// An incident that was opened stays as it was opened: rows that come late can close it, and neither move it nor take it
-/// back.
+/// An incident that was opened by an alert that was raised, or closed by hand, stays as it was opened: rows that come late
+/// can close it, and neither move it nor take it back.
 fn keep(rule: &Rule, raised: &[(String, Raised)], closings: &[Closing], drifted: &mut Drifted) -> Result<(), AppError> {
-    let known = raised.iter().filter_map(|(_, raised)| raised.incident.as_ref());
-    let last = known.filter(|incident| incident.opened <= rule.as_of).max_by_key(|incident| &incident.opened);
+    let known =
+        raised.iter().filter_map(|(_, raised)| raised.incident.clone()).chain(closings.iter().map(Closing::incident));
+    let last = known.filter(|incident| incident.opened <= rule.as_of).max_by(|a, b| a.opened.cmp(&b.opened));
     let Some(opened) = last else { return Ok(()) };
-    let kept = standing(&rule.days, &rule.as_of, &rule.options, rule.watched, closings, opened)
+    let kept = standing(&rule.days, &rule.as_of, &rule.options, rule.watched, closings, &opened)
         .map_err(|what| refused(&rule.id, &what))?;
     let is_another = drifted.drift.incident.as_ref().is_some_and(|now| {
         let after_it = kept.closed.as_ref().is_some_and(|closed| now.opened > *closed);
@@ -330,9 +338,7 @@ fn keep(rule: &Rule, raised: &[(String, Raised)], closings: &[Closing], drifted:
 
 /// An alert that was raised stands; what came since is said beside it.
 fn stands(drifted: &mut Drifted, days: &[Day], at: String, raised: &Raised) {
-    let now = series(days, &raised.as_of);
-    let is_known = |day: &&(String, f64)| !raised.series.contains(day);
-    drifted.late = now.iter().filter(is_known).map(|(date, _)| date.clone()).collect();
+    drifted.late = late(days, &raised.as_of, &raised.series);
     let figures = |alert: &DriftDay| (alert.short_median, alert.long_median, alert.z);
     let says_so = |day: &DriftDay, alert: &DriftDay| day.day == alert.day && figures(day) == figures(alert);
     let differs = |alert: &&DriftDay| !drifted.drift.alerts.iter().any(|now| says_so(now, alert));
@@ -342,9 +348,27 @@ fn stands(drifted: &mut Drifted, days: &[Day], at: String, raised: &Raised) {
     drifted.raised_at = Some(at);
 }
 
+/// Days up to one whose score is not as it was known.
+fn late(days: &[Day], as_of: &str, known: &[(String, f64)]) -> Vec<String> {
+    series(days, as_of).into_iter().filter(|day| !known.contains(day)).map(|(date, _)| date).collect()
+}
+
+/// An incident that somebody closed stands; what came since is said beside it. `found` is what the series, as it is known
+/// now, says of its own.
+fn stays_closed(drifted: &mut Drifted, days: &[Day], closed: &[Closed], found: Option<&Incident>) {
+    let Some(incident) = drifted.drift.incident.as_ref().filter(|incident| incident.closed_by_hand.is_some()) else {
+        return;
+    };
+    let closed = closed.iter().rfind(|it| it.closing.opened == incident.opened && !it.series.is_empty());
+    let Some(closed) = closed else { return };
+    drifted.late = late(days, &closed.closing.day, &closed.series);
+    let is_moved = !drifted.late.is_empty() && found != Some(incident);
+    drifted.moved = if is_moved { vec![incident.opened.clone()] } else { Vec::new() };
+}
+
 /// The incidents of this rule that somebody closed, oldest first.
-fn closings(store: &Store, rule: &Rule) -> Result<Vec<Closing>, AppError> {
+fn closed(store: &Store, rule: &Rule) -> Result<Vec<Closed>, AppError> {
     let entries = store.journal(&rule.suite, CLOSED)?.into_iter();
     let closed = entries.filter_map(|entry| serde_json::from_value::<Closed>(entry.body).ok());
-    Ok(closed.filter(|closed| closed.rule == rule.name).map(|closed| closed.closing).collect())
+    Ok(closed.filter(|closed| closed.rule == rule.name).collect())
 }

@@ -2,7 +2,7 @@
 //!
 //! The prompt is the conversation as text: the one message as it is, several under the names of who speaks. What the
 //! program prints is the reply. It is started without a shell; it inherits the environment (its own login lives there)
-//! but for the names that its entry takes out. A failure is not tried again.
+//! but for the marks of a session of Claude Code and the names that its entry takes out. A failure is not tried again.
 
 use bytes::Bytes;
 use karat_types::{ChatRequest, FinishReason, Reply, ReplyFormat, Role};
@@ -13,6 +13,10 @@ use crate::process::{Environment, Program};
 
 /// Bytes that a prompt may have as an argument; systems refuse arguments of 128 KiB.
 const MOST_AS_ARGUMENT: usize = 100_000;
+
+/// What Claude Code sets in a session of its own: a program that finds one takes itself for a part of that session. Its
+/// settings and its login (`CLAUDE_CODE_OAUTH_TOKEN`) are none of these.
+const SESSION_MARKS: [&str; 4] = ["CLAUDECODE", "CLAUDE_CODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT"];
 
 /// A connected program.
 pub(crate) struct CommandModel {
@@ -29,7 +33,8 @@ impl CommandModel {
         let at = options.command.iter().position(|word| is_prompt(word)).unwrap_or(options.command.len());
         let mut words: Vec<String> = options.command.iter().map(|word| named(word, model)).collect();
         words.splice(at..at, options.args);
-        Ok(Self { words, env_remove: options.env_remove })
+        let marks = SESSION_MARKS.iter().map(|&mark| mark.to_owned());
+        Ok(Self { words, env_remove: marks.chain(options.env_remove).collect() })
     }
 
     /// Its words, with `<prompt>` for the prompt.
@@ -129,6 +134,19 @@ mod tests {
         assert_eq!(program.run, ["claude", "-p", "--model", "haiku", "--fast"]);
         assert_eq!(input.len(), 100_001);
         assert_eq!(claude(&["two words"]).line(), "claude -p --model haiku \"two words\" <prompt>");
+    }
+
+    /// BR-05: the marks of a session are taken out for every program, whatever its entry says; a login is not.
+    #[test]
+    fn no_program_finds_the_marks_of_a_session() {
+        let options = json!({"command": ["mine", "{{ prompt }}"], "env_remove": ["DEBUG"]});
+        let mine = CommandModel::new(serde_json::from_value(options).unwrap(), "m").unwrap();
+        let (program, _) = mine.program(&request(&[(Role::User, "grade")]));
+        let Environment::Without(names) = program.environment else { panic!("a clean environment") };
+        for name in ["CLAUDECODE", "CLAUDE_CODE", "DEBUG"] {
+            assert!(names.iter().any(|known| known == name), "{name}");
+        }
+        assert!(!names.iter().any(|known| known == "CLAUDE_CODE_OAUTH_TOKEN"));
     }
 
     #[test]

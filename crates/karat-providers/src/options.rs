@@ -23,7 +23,7 @@ pub(crate) struct CommandOptions {
     pub command: Vec<String>,
     /// More arguments, before the prompt: a preset's or a user's own flags.
     pub args: Vec<String>,
-    /// Variables that are taken out of its environment.
+    /// More variables that are taken out of its environment, beside the marks of a session of Claude Code.
     pub env_remove: Vec<String>,
 }
 

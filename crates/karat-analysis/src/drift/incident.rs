@@ -26,6 +26,13 @@ pub struct Closing {
     pub accepted: Option<(f64, f64)>,
 }
 
+impl Closing {
+    /// The incident that was closed, as it was opened.
+    pub fn incident(&self) -> Incident {
+        Incident { opened: self.opened.clone(), closed: None, band: self.band, closed_by_hand: None }
+    }
+}
+
 /// A stretch of days that something is wrong with.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Incident {

@@ -7,6 +7,9 @@ use crate::{
     input::{InputError, in_domain, is_usable},
 };
 
+/// How far a z may lie beyond its threshold, relatively, and still be on it.
+const NOISE: f64 = 1e-9;
+
 /// A score of one calendar day; `day` counts days from any fixed date.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DayScore {
@@ -36,7 +39,8 @@ pub struct DriftRule {
     pub short_window: i32,
     /// Calendar days of the long window, which includes the short one.
     pub long_window: i32,
-    /// A day is bad when z < −`z_threshold`.
+    /// A day is bad when z < −`z_threshold`. A z within 1e-9 of the threshold (relative, of thresholds below 1 absolute) is
+    /// on it: the differences of scores such as 4.1 and 3.8 are not exact.
     pub z_threshold: f64,
     /// Days checked, and bad days needed for an alert.
     pub streak: usize,
@@ -197,7 +201,11 @@ impl DriftRule {
         let (n_short, n_long) = (short.len(), long.len());
         let enough = n_short >= self.min_short && n_long >= self.min_long;
         let figures = if enough { self.figures(&short, &long) } else { None };
-        DayCheck { day, n_short, n_long, figures, bad: figures.is_some_and(|figures| figures.z < -self.z_threshold) }
+        DayCheck { day, n_short, n_long, figures, bad: figures.is_some_and(|figures| self.is_bad(figures.z)) }
+    }
+
+    fn is_bad(&self, z: f64) -> bool {
+        z < -self.z_threshold - NOISE * self.z_threshold.abs().max(1.0)
     }
 
     fn figures(&self, short: &[f64], long: &[f64]) -> Option<DayFigures> {

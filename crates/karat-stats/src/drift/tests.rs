@@ -44,6 +44,16 @@ fn the_threshold_itself_is_not_bad() {
     assert!(close(day.figures.unwrap().z, -1.5) && !day.bad, "{day:?}");
 }
 
+/// BR-13: so is a z that is −1.5 but for the last bit: 3.8 lies 0.3 below 4.1, and the spread is 0.2.
+#[test]
+fn the_threshold_is_itself_in_binary_too() {
+    let day = |low: f64| check(&[[3.9, 4.1, 4.3].repeat(7), vec![low; 4]].concat()).days[0];
+    let exact = day(3.8);
+    let z = exact.figures.unwrap().z;
+    assert!(z < -1.5 && close(z, -1.5) && !exact.bad, "{exact:?}");
+    assert!(day(3.799_999).bad);
+}
+
 /// BR-13: too few points skip a day; skipped days are listed, and only an empty window is no data.
 #[test]
 fn skipped_days_are_told_apart_from_no_data() {

@@ -39,7 +39,7 @@ fn said(edge: &Edge<'_>, found: &Drifted) {
     let moved = (!found.late.is_empty()).then(|| {
         let moved = if found.moved.is_empty() { "nothing".to_owned() } else { found.moved.join(", ") };
         format!(
-            "judgments of {} came after the alert was raised; it stands. They would move: {moved}",
+            "judgments of {} came after the alert was raised or its incident closed; it stands. They would move: {moved}",
             found.late.join(", ")
         )
     });

@@ -258,6 +258,34 @@ fn a_late_row_rewrites_no_history() {
     }
 }
 
+/// BY-11, BR-13: an incident that somebody closed stands, also where no alert of it was asked for and what came since would
+/// never have opened it.
+#[test]
+fn a_closed_incident_is_history() {
+    let place = Place::new();
+    place.fine(&["init", "briefing", "mine"]);
+    place.fine(&["run", "mine", "-q"]);
+    let drift = |day: &str, more: &[&str]| {
+        let windows = ["--method", "cusum", "--long-window", "20", "--short-window", "3"];
+        let said = place.fine(&[&["drift", "mine", "--as-of", day], &windows[..], more].concat());
+        (json(&said), said.stderr)
+    };
+    let (closed, _) = drift("2026-04-09", &["--close", "new editor"]);
+    assert_eq!((&closed["status"], &closed["incident"]["opened"]), (&json!("ok"), &json!("2026-04-02")), "{closed}");
+    let cards = place.path().join("mine/data/cards");
+    let bad = ["2026-04-02", "2026-04-03", "2026-04-04", "2026-04-05", "2026-04-06", "2026-04-07", "2026-04-08"];
+    for day in bad {
+        std::fs::copy(cards.join("2026-04-13-card.json"), cards.join(format!("{day}-card.json"))).unwrap();
+    }
+    place.fine(&["run", "mine", "-q"]);
+    for day in ["2026-04-09", "2026-04-12"] {
+        let (now, said) = drift(day, &[]);
+        assert_eq!(now["incident"], closed["incident"], "{day}: {now}");
+        assert_eq!((&now["late"], &now["moved"]), (&json!(bad), &json!(["2026-04-02"])), "{day}: {now}");
+        assert!(said.contains("came after the alert was raised or its incident closed"), "{said}");
+    }
+}
+
 /// BY-11: a late row that leaves medians and z as they were moves no day of the alert, though there is a score more.
 #[test]
 fn a_late_row_like_the_others_moves_nothing() {
