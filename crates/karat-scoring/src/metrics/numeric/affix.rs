@@ -3,7 +3,8 @@
 
 use rust_decimal::Decimal;
 
-use super::chars::{digit, is_inline_space, is_superscript};
+use super::chars::{digit, is_dash, is_inline_space, is_superscript};
+use super::digits::{Form, Numeral};
 use super::unit::{Currency, Unit, UnitMark};
 use super::{scale, unit};
 
@@ -14,6 +15,8 @@ pub(super) struct Lead {
     pub(super) negative: bool,
     pub(super) signed: bool,
     pub(super) currency: Option<Currency>,
+    /// Whether a second currency contradicts it: "EUR $5".
+    pub(super) contradicted: bool,
     /// What one of the currency is worth: 1000 for `TEUR`.
     pub(super) factor: Decimal,
     /// Where a parenthesis opens that only sign and currency separate from the numeral, and what
@@ -24,15 +27,22 @@ pub(super) struct Lead {
 impl Lead {
     /// Reads leftwards from `start`, not beyond `floor`.
     pub(super) fn read(text: &str, floor: usize, start: usize) -> Self {
-        let mut lead =
-            Self { start, negative: false, signed: false, currency: None, factor: Decimal::ONE, parenthesis: None };
-        while let Some(longer) = lead.extended(text).filter(|lead| lead.start >= floor) {
+        let mut lead = Self {
+            start,
+            negative: false,
+            signed: false,
+            currency: None,
+            contradicted: false,
+            factor: Decimal::ONE,
+            parenthesis: None,
+        };
+        while let Some(longer) = lead.extended(text, floor).filter(|lead| lead.start >= floor) {
             lead = longer;
         }
         lead
     }
 
-    fn extended(&self, text: &str) -> Option<Self> {
+    fn extended(&self, text: &str, floor: usize) -> Option<Self> {
         let adjoining = &text[..self.start];
         let before = adjoining.trim_end_matches(is_inline_space);
         let gap = adjoining[before.len()..].chars().count();
@@ -43,18 +53,27 @@ impl Lead {
         }
         if let Some(negative) = sign(last).filter(|_| !self.signed) {
             let free = rest.chars().next_back().is_none_or(may_precede_sign);
-            let near = gap == 0 || (gap == 1 && last == '−');
+            let near = gap == 0 || (gap == 1 && (matches!(last, '−' | '▼' | '▲' | '↓' | '↑') || is_cell_start(rest)));
             return (free && near).then(|| Self { start: rest.len(), negative, signed: true, ..self.clone() });
         }
         if matches!(last, '(' | '（') && gap == 0 && self.parenthesis.is_none() {
             return Some(Self { start: rest.len(), parenthesis: Some(Box::new(self.clone())), ..self.clone() });
         }
-        if self.currency.is_some() || gap > 1 {
+        if gap > 1 {
             return None;
         }
-        let (mark, length) = unit::before(before)?;
+        let (mark, length) = unit::before(before.get(floor..)?)?;
         let Unit::Money(currency) = mark.unit else { return None };
-        Some(Self { start: before.len() - length, currency: Some(currency), factor: mark.factor, ..self.clone() })
+        let start = before.len() - length;
+        match self.currency {
+            None => Some(Self { start, currency: Some(currency), factor: mark.factor, ..self.clone() }),
+            Some(nearer) if currency.is_certain() && self.parenthesis.is_none() && !self.contradicted => {
+                let contradicted = !currency.agrees_with(&nearer);
+                let currency = if contradicted { nearer } else { currency };
+                Some(Self { start, currency: Some(currency), contradicted, ..self.clone() })
+            }
+            Some(_) => None,
+        }
     }
 }
 
@@ -73,15 +92,29 @@ fn minus_word(before: &str) -> Option<usize> {
 /// Whether `c` is a sign, and a negative one.
 fn sign(c: char) -> Option<bool> {
     match c {
-        '-' | '−' | '–' | '﹣' | '－' => Some(true),
-        '+' | '＋' => Some(false),
-        _ => None,
+        '▼' | '↓' => Some(true),
+        '+' | '＋' | '▲' | '↑' => Some(false),
+        _ => is_dash(c).then_some(true),
     }
+}
+
+/// Whether a dash opens the cell of a table that a number is in: "| – 12.3 |".
+fn is_cell_start(before: &str) -> bool {
+    before.trim_end_matches(is_inline_space).ends_with('|')
+}
+
+/// Where a minus ends that stands behind a numeral, as bookkeeping software prints it: "12,3- Mio. €", "1.234,50-".
+pub(super) fn minus_behind(text: &str, numeral: &Numeral) -> Option<usize> {
+    let rest = text[numeral.end..].strip_prefix(['-', '−']).filter(|_| numeral.form == Form::Separated)?;
+    let next = rest.trim_start_matches(is_inline_space);
+    let ends = next.is_empty() || next.starts_with(['\n', '\r', '|']);
+    let counts = next.len() < rest.len() && (unit::after(next).is_some() || scale::after(next, true).is_some());
+    (ends || counts).then_some(text.len() - rest.len())
 }
 
 /// A dash after a letter, digit or closing parenthesis joins or ranges; it is no sign.
 fn may_precede_sign(c: char) -> bool {
-    !(c.is_alphanumeric() && u32::from(c) < 0x2e80 || matches!(c, ')' | ']' | '%' | '-' | '_' | '/'))
+    !(c.is_alphanumeric() && u32::from(c) < 0x2e80 || is_dash(c) || matches!(c, ')' | ']' | '%' | '_' | '/'))
 }
 
 /// What stands after a numeral.
@@ -191,16 +224,17 @@ impl Tail {
     }
 }
 
-/// Whether a letter such as m or t is followed by a currency: "5 m€", "1,2 t EUR".
+/// Whether letters such as m, t or mill. are followed by a currency: "5 m€", "1,2 t EUR".
 pub(super) fn money_follows(rest: &str) -> bool {
     let letters = rest.trim_start_matches([' ', '\u{a0}', '\u{202f}']);
     let after_letters = letters.trim_start_matches(|c: char| c.is_ascii_alphabetic());
     let length = letters.len() - after_letters.len();
     let money = |rest: &str| {
+        let rest = rest.strip_prefix('.').unwrap_or(rest);
         let mark = unit::after(rest.trim_start_matches(is_inline_space));
         matches!(mark, Some((mark, _)) if matches!(mark.unit, Unit::Money(_)))
     };
-    (1..=2).contains(&length) && !letters.starts_with("T€") && money(after_letters)
+    (1..="mill".len()).contains(&length) && !letters.starts_with("T€") && money(after_letters)
 }
 
 /// A power of ten at the start of `rest` and its length: `e9`, `E-3`, ` × 10^9`, `x10⁹`.
@@ -305,6 +339,13 @@ mod tests {
             ("EUR 5", false, Some("EUR"), false),
             ("($5", false, Some("USD"), true),
             ("$(5", false, Some("USD"), true),
+            ("CAD $5", false, Some("CAD"), false),
+            ("CAD$5", false, Some("CAD"), false),
+            ("\u{2011}€5", true, Some("EUR"), false),
+            ("—5", true, None, false),
+            ("word—5", false, None, false),
+            ("| – 5", true, None, false),
+            ("▼ 5", true, None, false),
             ("10-5", false, None, false),
             ("COVID-5", false, None, false),
         ] {

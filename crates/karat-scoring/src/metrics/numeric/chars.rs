@@ -18,6 +18,11 @@ pub(super) fn is_inline_space(c: char) -> bool {
     c == '\t' || (c.is_whitespace() && !is_line_break(c))
 }
 
+/// Hyphens, dashes and minus signs.
+pub(super) fn is_dash(c: char) -> bool {
+    matches!(c, '-' | '‐' | '\u{2011}' | '‒' | '–' | '—' | '−' | '﹣' | '－')
+}
+
 /// Raised digits, of powers and notes.
 pub(super) fn is_superscript(c: char) -> bool {
     matches!(c, '⁰' | '¹' | '²' | '³' | '⁴'..='⁹')

@@ -20,9 +20,25 @@ pub(super) const CODES: &[(&str, &[&str])] = codes!(
     "XAF" "XCD" "XOF" "XPF" "YER" "ZMW"
 );
 
+/// Nations whose money shares a sign with others, lower-cased.
+#[rustfmt::skip]
+pub(super) const NATIONS: &[(&str, &[&str])] = &[
+    ("canadian", &["CAD"]), ("australian", &["AUD"]), ("new zealand", &["NZD"]), ("hong kong", &["HKD"]),
+    ("singapore", &["SGD"]), ("singaporean", &["SGD"]), ("taiwanese", &["TWD"]), ("mexican", &["MXN"]),
+    ("cdn", &["CAD"]), ("cad", &["CAD"]), ("aud", &["AUD"]),
+];
+
 /// Names of one currency, a nation's before the bare noun.
 #[rustfmt::skip]
 pub(super) const NAMES: &[(&str, &[&str])] = &[
+    ("dollars canadiens", &["CAD"]), ("dollars australiens", &["AUD"]), ("dollars américains", &["USD"]),
+    ("dollars de Hong Kong", &["HKD"]), ("dollars de Singapour", &["SGD"]), ("dollars néo-zélandais", &["NZD"]),
+    ("dólares canadienses", &["CAD"]), ("dólares australianos", &["AUD"]), ("dólares estadounidenses", &["USD"]),
+    ("kanadische Dollar", &["CAD"]), ("kanadischen Dollar", &["CAD"]), ("kanadischer Dollar", &["CAD"]),
+    ("australische Dollar", &["AUD"]), ("australischen Dollar", &["AUD"]), ("Hongkong-Dollar", &["HKD"]),
+    ("Singapur-Dollar", &["SGD"]), ("francs suisses", &["CHF"]), ("Schweizer Franken", &["CHF"]),
+    ("pesos mexicanos", &["MXN"]), ("pesos argentinos", &["ARS"]), ("pesos chilenos", &["CLP"]),
+    ("pesos colombianos", &["COP"]),
     ("Egyptian pounds", &["EGP"]), ("Lebanese pounds", &["LBP"]), ("Syrian pounds", &["SYP"]),
     ("Turkish liras", &["TRY"]), ("Turkish lira", &["TRY"]), ("Turkish pounds", &["TRY"]), ("liras", &["TRY"]),
     ("lira", &["TRY"]), ("Thai baht", &["THB"]), ("baht", &["THB"]), ("Hungarian forints", &["HUF"]),

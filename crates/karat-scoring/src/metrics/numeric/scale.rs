@@ -89,8 +89,13 @@ const CHARACTERS: &[(&str, u32)] = &[
     ("조", 12),
 ];
 
-/// Letters that scale money, or any number they are attached to.
+/// Letters and short forms that scale money, or any number they are attached to.
 const LETTERS: &[(&str, u32)] = &[
+    ("mill.", 6),
+    ("mill", 6),
+    ("mil.", 6),
+    ("bil.", 9),
+    ("bil", 9),
     ("Cr", 7),
     ("cr", 7),
     ("mm", 6),
@@ -126,6 +131,26 @@ pub(super) fn after(rest: &str, money: bool) -> Option<(u32, usize)> {
     let attached = gap == 0 && matches!(*letter, "K" | "k" | "M" | "m" | "B" | "b");
     let spaced = rest.starts_with([' ', '\u{a0}', '\u{202f}']) && matches!(*letter, "M" | "B" | "K");
     (money && !matches!(*letter, "G") || attached || spaced).then_some((*power, gap + letter.len()))
+}
+
+/// A scale in front of the sign or code of a currency, at the end of `before`, and its length with the space behind it:
+/// `k` in "k€ 500", "Mio. " in "Mio. € 500".
+pub(super) fn before(before: &str) -> Option<(u32, usize)> {
+    #[rustfmt::skip]
+    const SHORT: &[(&str, u32)] = &[("Mds", 9), ("Md", 9), ("k", 3), ("K", 3), ("T", 3), ("M", 6), ("m", 6)];
+    #[rustfmt::skip]
+    const LONG: &[(&str, u32)] = &[
+        ("Tsd.", 3), ("Tsd", 3), ("Mio.", 6), ("Mio", 6), ("Mln.", 6), ("Mln", 6), ("Mrd.", 9), ("Mrd", 9), ("Mds", 9),
+        ("mill.", 6), ("mio.", 6), ("mln", 6), ("mrd.", 9),
+    ];
+    let spaceless = before.trim_end_matches([' ', '\u{a0}', '\u{202f}']);
+    let spaces = before.len() - spaceless.len();
+    let attached = if spaces == 0 { SHORT } else { &[] };
+    let (word, power) = attached.iter().chain(LONG).find(|(word, _)| {
+        let rest = spaceless.strip_suffix(word);
+        rest.is_some_and(|rest| !rest.ends_with(|c: char| c.is_alphanumeric() || c == '_'))
+    })?;
+    Some((*power, word.len() + spaces))
 }
 
 /// Whether a scale follows that is written where commas are decimal marks: "1.234 Mio.".

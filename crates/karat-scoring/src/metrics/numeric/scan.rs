@@ -3,9 +3,9 @@
 use rust_decimal::Decimal;
 
 use super::accounts::{self, Parentheses};
-use super::affix::{Lead, Tail, closing};
+use super::affix::{self, Lead, Tail, closing};
 use super::digits::{self, DecimalMark, Form, Numeral};
-use super::unit::Unit;
+use super::unit::{self, Unit};
 use super::{Hedge, Quantity, Role, compound, contact, declare, denial, direction, noun, range, reach, role, words};
 
 /// Finds the numbers of `text`, left to right.
@@ -57,7 +57,9 @@ fn end_of_word(text: &str, at: usize) -> usize {
 fn quantity(text: &str, numeral: &Numeral, previous: Option<&Quantity>) -> Option<Quantity> {
     let floor = previous.map_or(0, |quantity| quantity.span.end);
     let mut lead = Lead::read(text, floor, numeral.start);
-    let mut tail = Tail::read(text, numeral.end, lead.currency.is_some());
+    let minus = affix::minus_behind(text, numeral).filter(|_| !lead.signed);
+    (lead.negative, lead.signed) = (lead.negative || minus.is_some(), lead.signed || minus.is_some());
+    let mut tail = Tail::read(text, minus.unwrap_or(numeral.end), lead.currency.is_some());
     let mut parentheses = None;
     if let Some(inside) = lead.parenthesis.take() {
         match closing(text, tail.end) {
@@ -71,6 +73,8 @@ fn quantity(text: &str, numeral: &Numeral, previous: Option<&Quantity>) -> Optio
         }
     }
     let (unit, worth) = unit_of(&lead, &tail);
+    let phrase = noun::phrase(text, tail.end);
+    let unit = unit::of_nation(unit, &phrase, &text[tail.end..]);
     let marked = unit != Unit::Plain || tail.scaled;
     if numeral.form == Form::Spelled && !marked && words::is_lone_one(text, numeral) {
         return None;
@@ -84,7 +88,6 @@ fn quantity(text: &str, numeral: &Numeral, previous: Option<&Quantity>) -> Optio
     let factor = tail.factor.checked_mul(worth)?;
     let magnitude = numeral.value.checked_mul(factor)?;
     let step = Decimal::new(1, numeral.decimals).checked_mul(factor)?;
-    let phrase = noun::phrase(text, tail.end);
     let mut found = Quantity {
         value: if lead.negative { -magnitude } else { magnitude }.normalize(),
         high: None,
@@ -110,13 +113,13 @@ fn quantity(text: &str, numeral: &Numeral, previous: Option<&Quantity>) -> Optio
 }
 
 /// The unit beside the number, and what one of it is worth. Where marks stand on both sides, the
-/// more certain currency wins: "$5 CAD".
+/// more certain currency wins: "$5 CAD"; two that contradict each other are none: "$5 EUR".
 fn unit_of(lead: &Lead, tail: &Tail) -> (Unit, Decimal) {
     match (lead.currency, tail.unit) {
+        _ if lead.contradicted => (Unit::Conflicting, lead.factor),
         (Some(before), Some(after)) => match after.unit {
-            Unit::Money(currency) if currency.is_certain() && currency.agrees_with(&before) => {
-                (after.unit, after.factor)
-            }
+            Unit::Money(currency) if !currency.agrees_with(&before) => (Unit::Conflicting, lead.factor),
+            Unit::Money(currency) if currency.is_certain() => (after.unit, after.factor),
             _ => (Unit::Money(before), lead.factor),
         },
         (Some(before), None) => (Unit::Money(before), lead.factor),

@@ -2,8 +2,8 @@
 
 use rust_decimal::Decimal;
 
-use super::money::{CODES, NAMES};
-use super::scale::{ends_word, starts_with_word};
+use super::money::{CODES, NAMES, NATIONS};
+use super::scale::{self, ends_word, starts_with_word};
 
 /// What a number counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,14 +98,21 @@ impl UnitMark {
     }
 }
 
-const DOLLARS: &[&str] = &["USD", "CAD", "AUD", "NZD", "HKD", "SGD", "TWD", "MXN", "ARS", "CLP", "COP"];
+#[rustfmt::skip]
+const DOLLARS: &[&str] = &[
+    "USD", "CAD", "AUD", "NZD", "HKD", "SGD", "TWD", "MXN", "ARS", "CLP", "COP", "UYU", "DOP", "JMD", "TTD", "BSD", "BBD",
+    "BMD", "BND", "BZD", "FJD", "GYD", "KYD", "LRD", "NAD", "SBD", "SRD", "XCD", "ZWL",
+];
 const CROWNS: &[&str] = &["SEK", "NOK", "DKK", "ISK"];
+const RUPEES: &[&str] = &["INR", "PKR", "LKR", "NPR", "MUR"];
 
 /// Signs of currencies, longer ones before their endings.
 const SIGNS: &[(&str, &[&str])] = &[
     ("US$", &["USD"]),
     ("AU$", &["AUD"]),
     ("CA$", &["CAD"]),
+    ("Can$", &["CAD"]),
+    ("Cdn$", &["CAD"]),
     ("NZ$", &["NZD"]),
     ("HK$", &["HKD"]),
     ("NT$", &["TWD"]),
@@ -141,8 +148,13 @@ const SIGNS: &[(&str, &[&str])] = &[
     ("₱", &["PHP"]),
     ("zł", &["PLN"]),
     ("Kč", &["CZK"]),
-    ("Rs.", &["INR"]),
-    ("Rs", &["INR"]),
+    ("Rs.", RUPEES),
+    ("Rs", RUPEES),
+    ("Rp.", &["IDR"]),
+    ("Rp", &["IDR"]),
+    ("RM", &["MYR"]),
+    ("SFr.", &["CHF"]),
+    ("SFr", &["CHF"]),
     ("Fr.", &["CHF"]),
     ("kr.", CROWNS),
     ("kr", CROWNS),
@@ -185,8 +197,8 @@ const WORDS: &[(&str, &[&str], bool)] = &[
     ("francs", &["CHF"], false),
     ("Franken", &["CHF"], false),
     ("Indian rupees", &["INR"], false),
-    ("rupees", &["INR", "PKR", "LKR"], false),
-    ("rupee", &["INR", "PKR", "LKR"], false),
+    ("rupees", RUPEES, false),
+    ("rupee", RUPEES, false),
     ("won", &["KRW"], false),
     ("kronor", &["SEK"], false),
     ("kroner", &["NOK", "DKK"], false),
@@ -223,7 +235,19 @@ const PERCENTAGES: &[(&str, u32)] = &[
     ("basis point", 2),
     ("basis-points", 2),
     ("basis-point", 2),
+    ("Prozentpunkten", 0),
+    ("points de pourcentage", 0),
+    ("point de pourcentage", 0),
+    ("puntos porcentuales", 0),
+    ("punto porcentual", 0),
+    ("points de base", 2),
+    ("point de base", 2),
+    ("puntos básicos", 2),
+    ("punto básico", 2),
+    ("pdb", 2),
+    ("Basispunkten", 2),
     ("Basispunkte", 2),
+    ("b.p.", 2),
     ("bps", 2),
     ("bp", 2),
 ];
@@ -238,6 +262,10 @@ pub(super) fn after(rest: &str) -> Option<(UnitMark, usize)> {
         if rest.starts_with(sign) {
             return Some((UnitMark::percent(decimals), sign.len()));
         }
+    }
+    // "PB" are petabytes.
+    if rest.strip_prefix("pb").is_some_and(ends_word) {
+        return Some((UnitMark::percent(2), "pb".len()));
     }
     if let Some((word, decimals)) = PERCENTAGES.iter().find(|(word, _)| starts_with_word(rest, word)) {
         return Some((UnitMark::percent(*decimals), word.len()));
@@ -274,6 +302,21 @@ pub(super) fn money_of(rest: &str) -> Option<(UnitMark, usize)> {
     })
 }
 
+/// `unit` as the nation behind it says, where currencies share its sign: "$5 million (Canadian)", "$5 million Canadian".
+pub(super) fn of_nation(unit: Unit, phrase: &[String], after: &str) -> Unit {
+    let Unit::Money(shared) = unit else { return unit };
+    let enclosed = after.trim_start().strip_prefix('(').unwrap_or_default();
+    let is_said = |nation: &str| {
+        let closed = enclosed.get(..nation.len()).is_some_and(|inside| inside.eq_ignore_ascii_case(nation));
+        closed && enclosed[nation.len()..].starts_with(')') || phrase.len() == 1 && phrase[0] == nation
+    };
+    let said = NATIONS.iter().find(|(nation, _)| is_said(nation)).map(|(_, codes)| Currency { codes });
+    match said.filter(|said| !shared.is_certain() && said.agrees_with(&shared)) {
+        Some(said) => Unit::Money(said),
+        None => unit,
+    }
+}
+
 /// Currencies that are written in one word with a scale.
 const SCALED: &[&str] = &["EUR", "USD", "GBP", "CHF", "SEK", "NOK", "DKK", "JPY", "CNY", "INR", "AUD", "CAD"];
 
@@ -286,7 +329,7 @@ fn scaled(word: &str) -> Option<(&str, UnitMark)> {
     let (money, power) =
         by_letter.or_else(|| SCALED.iter().find_map(|code| Some((*code, scale_suffix(word.strip_prefix(code)?)?))))?;
     let currency = Currency::named(money)?;
-    Some((word, UnitMark { unit: Unit::Money(currency), factor: super::scale::factor(power)? }))
+    Some((word, UnitMark { unit: Unit::Money(currency), factor: scale::factor(power)? }))
 }
 
 /// Whether `before` ends with a currency that is written where commas are decimal marks: "TEUR 1.234".
@@ -327,16 +370,26 @@ fn scaled_before(before: &str) -> Option<(UnitMark, usize)> {
     SUFFIXES.iter().find_map(|(suffix, power)| {
         let rest = before.strip_suffix(suffix)?;
         let (sign, codes) = SIGNS.iter().find(|(sign, _)| is_sign(sign) && rest.ends_with(sign))?;
-        let mark = UnitMark { unit: Unit::Money(Currency { codes }), factor: super::scale::factor(*power)? };
+        let mark = UnitMark { unit: Unit::Money(Currency { codes }), factor: scale::factor(*power)? };
         Some((mark, sign.len() + suffix.len()))
     })
 }
 
-/// A currency at the end of `before`, and its length in bytes.
+/// A currency at the end of `before`, with the scale in front of it ("Mio. €", "k$"), and its length in bytes.
 pub(super) fn before(before: &str) -> Option<(UnitMark, usize)> {
     if let Some(found) = scaled_before(before) {
         return Some(found);
     }
+    let (mark, length) = plain_before(before)?;
+    let scaled = scale::before(&before[..before.len() - length]);
+    let scaled = scaled.and_then(|(power, scale)| Some((scale::factor(power)?, scale)));
+    Some(match scaled {
+        Some((factor, scale)) => (UnitMark { factor, ..mark }, length + scale),
+        None => (mark, length),
+    })
+}
+
+fn plain_before(before: &str) -> Option<(UnitMark, usize)> {
     let last = before.chars().next_back()?;
     if last.is_ascii() && !last.is_ascii_alphabetic() && !matches!(last, '$' | '.') {
         return None;
