@@ -112,6 +112,9 @@ pub struct ShowItem {
     /// a `startMs` are placed by it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub times: Option<String>,
+    /// Whether nothing can be judged without it: where it is empty, the judgment is not applicable and nobody is asked.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub required: bool,
 }
 
 /// How a shown value is written.

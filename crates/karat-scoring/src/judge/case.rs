@@ -112,6 +112,11 @@ impl Case {
             })
             .collect::<Result<Vec<Content>, CellError>>()
             .map_err(failed)?;
+        let required = setup.items.iter().zip(&contents).filter(|(item, _)| item.spec.required);
+        if let Some((item, _)) = required.into_iter().find(|(_, content)| content.says_nothing()) {
+            let score = Score::not_applicable(format!("there is no {}", item.spec.name));
+            return Err(Box::new(Verdict::uniform(setup.names(), &score)));
+        }
         let times = setup.times.as_ref().map(|times| times.value(&context)).transpose();
         let times = times.map_err(template("`times`".to_owned())).map_err(failed)?.unwrap_or_default();
         let examples = setup.examples.draw(input.seed, &input.sample.id);

@@ -26,6 +26,28 @@ impl Content {
             Self::Absent => {}
         }
     }
+
+    /// Whether no word of it is anything: an absent value, blank text, a list of such members.
+    pub fn says_nothing(&self) -> bool {
+        match self {
+            Self::Text(text) => match serde_json::from_str(text) {
+                Ok(value) => is_nothing(&value),
+                Err(_) => text.trim().is_empty(),
+            },
+            Self::List(members) => members.iter().all(|member| is_nothing(&member.value)),
+            Self::Absent => true,
+        }
+    }
+}
+
+fn is_nothing(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.trim().is_empty(),
+        Value::Array(members) => members.iter().all(is_nothing),
+        Value::Object(members) => members.values().all(is_nothing),
+        _ => false,
+    }
 }
 
 /// A member of a shown list.

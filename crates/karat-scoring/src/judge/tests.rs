@@ -129,6 +129,30 @@ fn a_missing_reference_is_not_applicable() {
     assert!(driven.verdict.error.is_none());
 }
 
+/// RG-08: where a required value is empty, nothing is judged and nobody is asked; where it says anything, the judge is.
+#[test]
+fn without_what_is_required_nobody_is_asked() {
+    let mut rubric = rubrics::summary();
+    rubric["show"] = json!([
+        {"name": "context", "value": "{{ output.sources }}", "as": "json", "required": true},
+        {"name": "answer", "value": "{{ output.answer }}"}
+    ]);
+    let judge = RubricJudge::new(&scorer(rubric, json!([])), &model(json!({}))).unwrap();
+    let sample = sample("s", json!({}), None);
+    let machine = |sources: &Value| {
+        let output = json!({"answer": "It rose.", "sources": sources});
+        judge.machine(JudgeInput { sample: &sample, output: &output, seed: 1 })
+    };
+    for sources in [json!(null), json!([]), json!({}), json!(" "), json!([null, "", {"text": ""}])] {
+        let driven = Driven::new(machine(&sources), []);
+        assert_eq!(driven.score("title"), &karat_types::Score::not_applicable("there is no context"), "{sources}");
+        assert!(driven.asked.is_empty() && driven.verdict.error.is_none());
+    }
+    for sources in [json!(["Revenue rose."]), json!({"c1": "Revenue rose."}), json!("Revenue rose.")] {
+        assert!(matches!(machine(&sources).poll(Vec::new()), Turn::Ask(_)), "{sources}");
+    }
+}
+
 /// SU-06: paired where the row has a reference, absolute where not; the mode is part of the verdict.
 #[test]
 fn an_optional_reference_is_shown_where_there_is_one() {

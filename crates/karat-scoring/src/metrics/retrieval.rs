@@ -252,7 +252,8 @@ impl Judged {
 
 fn discounted(grades: impl Iterator<Item = f64>, gain: Gain) -> f64 {
     let terms = grades.zip(2_u32..).map(|(grade, place)| gain.of(grade) / f64::from(place).log2());
-    terms.sum()
+    // The sum of nothing is −0.
+    terms.sum::<f64>() + 0.0
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! Metrics of retrieval: ranked lists and quotes.
 //!
 //! A ranking is a list of ids, or of objects with one; an object of such lists has several **spaces**. `space` picks one;
-//! without it a cutoff takes the top k of each, and the relevant documents of all spaces count.
+//! without it a cutoff takes the top k of each, and the relevant documents of all spaces count. A space that is absent or
+//! null is empty; a document without an id takes its place and is never relevant.
 
 use karat_text::path::Path;
 use karat_types::Score;
@@ -60,30 +61,40 @@ impl Ranked {
 impl RankingMetric {
     /// The spaces of a value: the one that is wanted, all of an object, or the one list.
     fn spaces<'a>(&self, value: &'a Value) -> Vec<(&'a str, &'a Value)> {
-        match (value, &self.space) {
-            (Value::Object(spaces), Some(space)) => {
-                spaces.get_key_value(space).map(|(name, list)| (name.as_str(), list)).into_iter().collect()
+        match value {
+            Value::Object(spaces) => {
+                let wanted = |name: &str| self.space.as_ref().is_none_or(|space| space == name);
+                let spaces = spaces.iter().map(|(name, list)| (name.as_str(), list));
+                spaces.filter(|(name, _)| wanted(name)).collect()
             }
-            (Value::Object(spaces), None) if spaces.values().all(|list| list.is_array() || list.is_object()) => {
-                spaces.iter().map(|(name, list)| (name.as_str(), list)).collect()
-            }
-            (value, _) => vec![("", value)],
+            list => vec![("", list)],
+        }
+    }
+
+    /// The spaces of a reference, which may also be one object of grades by id.
+    fn relevant_spaces<'a>(&self, reference: &'a Value) -> Vec<(&'a str, &'a Value)> {
+        let is_space = |value: &Value| value.is_array() || value.is_object() || value.is_null();
+        match reference {
+            Value::Object(members) if self.space.is_none() && !members.values().all(is_space) => vec![("", reference)],
+            reference => self.spaces(reference),
         }
     }
 
     fn id(&self, document: &Value) -> Option<String> {
-        match document {
-            Value::Object(_) => {
-                let found = self.by.iter().find_map(|path| path.first(document).filter(|id| !id.is_null()));
-                found.map(|id| text(id).into_owned())
-            }
-            Value::Null | Value::Array(_) => None,
-            id => Some(text(id).into_owned()),
-        }
+        let id = match document {
+            Value::Object(_) => self.by.iter().find_map(|path| path.first(document).filter(|id| !id.is_null()))?,
+            Value::Null | Value::Array(_) => return None,
+            id => id,
+        };
+        Some(text(id).into_owned()).filter(|id| !id.is_empty())
     }
 
+    /// The ids of a list in order. A document without an id is a place of the empty id, which nothing relevant has.
     fn ranking(&self, list: &Value) -> Option<Vec<String>> {
-        list.as_array()?.iter().map(|document| self.id(document)).collect()
+        match list {
+            Value::Null => Some(Vec::new()),
+            list => Some(list.as_array()?.iter().map(|document| self.id(document).unwrap_or_default()).collect()),
+        }
     }
 
     /// Relevant documents: a list of ids (of objects with `grade`, where some matter more), or grades by id.
@@ -109,7 +120,7 @@ impl RankingMetric {
 impl Metric for RankingMetric {
     fn score(&self, given: &Given<'_>) -> Score {
         let found = self.spaces(given.output);
-        let relevant = self.spaces(given.reference).into_iter();
+        let relevant = self.relevant_spaces(given.reference).into_iter();
         let relevant =
             relevant.map(|(space, list)| Ok((space, self.relevance(list)?))).collect::<Result<Vec<_>, String>>();
         let relevant = match relevant {
@@ -120,15 +131,17 @@ impl Metric for RankingMetric {
             Err(error) => return Score::unscored(error),
         };
         let mut judged: Vec<(Vec<String>, Relevance)> = Vec::new();
+        let mut unreadable = false;
         for (space, relevance) in relevant {
             let list = found.iter().find(|(name, _)| *name == space || name.is_empty()).map(|(_, list)| *list);
-            match list.map_or(Some(Vec::new()), |list| self.ranking(list)) {
-                Some(ranking) => judged.push((ranking, relevance)),
-                None => return Score::because(0.0, "the output is no list of documents with an id"),
-            }
+            let ranking = list.map_or(Some(Vec::new()), |list| self.ranking(list));
+            unreadable |= ranking.is_none();
+            judged.push((ranking.unwrap_or_default(), relevance));
         }
-        match Judged::union(judged.iter().map(|(ranking, relevance)| (ranking.as_slice(), relevance))) {
-            Some(judged) => Score::value((self.figure)(&judged, self.cutoff)),
+        let union = Judged::union(judged.iter().map(|(ranking, relevance)| (ranking.as_slice(), relevance)));
+        match union.map(|judged| (self.figure)(&judged, self.cutoff)) {
+            Some(figure) if unreadable => Score::because(figure, "the output is no list of documents in every space"),
+            Some(figure) => Score::value(figure),
             None => Score::not_applicable("no document is relevant"),
         }
     }

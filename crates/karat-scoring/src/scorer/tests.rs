@@ -1,3 +1,5 @@
+mod retrieval;
+
 use std::sync::Arc;
 
 use serde_json::json;
@@ -298,25 +300,6 @@ fn options_may_come_from_the_row() {
     assert!(reason(&score_of(scorer, &strict, json!("€1.2bn"))).contains("unit or currency"));
 }
 
-/// RG-04: one space, or the union of each space's top k.
-#[test]
-fn retrieval_by_space() {
-    let row = sample(json!({"evidence": {"text": ["c1"], "table": ["t1"]}}), None);
-    let candidates = json!({"text": [{"id": "c9"}, {"id": "c1"}], "table": ["t1"], "page": ["p1"]});
-    let run = |metric: &str, with: Value| {
-        score_of(
-            json!({"metric": metric, "output": "$.candidates", "reference": "evidence", "with": with}),
-            &row,
-            json!({"candidates": candidates}),
-        )
-    };
-    assert_eq!(run("hit_rate", json!({"k": 1, "space": "text"})).number(), Some(0.0));
-    assert_eq!(run("hit_rate", json!({"k": 1})).number(), Some(1.0));
-    assert_eq!(run("recall", json!({"k": 1})).number(), Some(0.5));
-    assert_eq!(run("recall", json!({"k": 2})).number(), Some(1.0));
-    assert!(matches!(run("recall", json!({"space": "page"})), Score::NotApplicable { .. }));
-}
-
 /// An unknown price is not free.
 #[test]
 fn an_unknown_price_does_not_apply() {
@@ -487,41 +470,6 @@ fn attribution_names_who_said_it_and_nobody_else() {
     assert_eq!(plain(json!(["Ada Lind, CFO", {"name": "Ada Lind"}])), Some(1.0), "named twice is named once");
     let pair = json!({"metric": "attribution", "value": ["Ada Lind (CFO)", "Bo Ek (CEO)"]});
     assert_eq!(score(pair, both).number(), Some(1.0), "both said it");
-}
-
-/// RG-04: figures over several spaces, by hand: what is ranked is c9 t1 p1 c1 t2 c1 c8, and c1, c2, t1 are relevant.
-#[test]
-fn several_spaces_are_ranked_as_one_list() {
-    let gold = json!({"text": ["c1", "c2"], "table": ["t1"], "page": []});
-    let found =
-        json!({"text": ["c9", "c1", "c1", "c8"], "table": ["t1", {"id": "t2"}], "page": ["p1"], "other": ["c2"]});
-    let figure = |metric: &str, with: Value, gold: &Value, found: &Value| {
-        score(json!({"metric": metric, "value": gold, "with": with}), found.clone()).number()
-    };
-    let log2 = f64::log2;
-    let ndcg = (1.0 / log2(3.0) + 1.0 / log2(5.0)) / (1.0 + 1.0 / log2(3.0) + 1.0 / log2(4.0));
-    for (metric, with, expected) in [
-        ("hit_rate", json!({"k": 10}), 1.0),
-        ("hit_rate", json!({"k": 1}), 1.0),
-        ("hit_rate", json!({"k": 1, "space": "text"}), 0.0),
-        ("recall", json!({"k": 10}), 2.0 / 3.0),
-        ("recall", json!({"k": 1}), 1.0 / 3.0),
-        ("recall", json!({"k": 10, "space": "text"}), 1.0 / 2.0),
-        ("precision", json!({"k": 10}), 2.0 / 30.0),
-        ("precision", json!({"k": 1}), 1.0 / 3.0),
-        ("precision", json!({"k": 10, "space": "text"}), 1.0 / 10.0),
-        ("precision", json!({"space": "text"}), 1.0 / 4.0),
-        ("mrr", json!({}), 1.0 / 2.0),
-        ("mrr", json!({"space": "text"}), 1.0 / 2.0),
-        ("ndcg", json!({"k": 10}), ndcg),
-        ("ndcg", json!({"k": 10, "space": "text"}), (1.0 / log2(3.0)) / (1.0 + 1.0 / log2(3.0))),
-    ] {
-        let value = figure(metric, with.clone(), &gold, &found).unwrap();
-        assert!((value - expected).abs() < 1e-12, "{metric} {with}: {value}, not {expected}");
-    }
-    assert_eq!(figure("recall", json!({"space": "page"}), &gold, &found), None, "nothing of it is relevant");
-    assert_eq!(figure("recall", json!({"k": 10}), &gold, &json!({})), Some(0.0), "nothing was returned");
-    assert_eq!(figure("hit_rate", json!({"k": 10}), &gold, &Value::Null), Some(0.0));
 }
 
 /// RG-07: who answers in a cited chunk is right; citing every chunk makes nobody right.

@@ -72,6 +72,7 @@ pub fn judge_rubric(options: &JudgeOptions) -> Rubric {
             route: None,
             chunk: None,
             times: None,
+            required: false,
         }],
         reference: ReferenceUse::Optional,
         dimensions: DEFINITIONS.into_iter().map(dimension).collect(),

@@ -73,6 +73,7 @@ impl Asserts {
             route: None,
             chunk: None,
             times: None,
+            required: false,
         };
         let requirements = format!("{{{{ {list} | map(attribute='{RUBRIC}.ask') | list }}}}");
         let input = has_input.then(|| show("input", "{{ input }}".to_owned(), ShowAs::Text));

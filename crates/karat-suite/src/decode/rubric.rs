@@ -190,6 +190,7 @@ impl Decoder<'_> {
             line,
             shuffle: node.given("shuffle").and_then(Node::boolean).unwrap_or(false),
             route: node.text_of("route").map(str::to_owned),
+            required: node.given("required").and_then(Node::boolean).unwrap_or(false),
             chunk: chunk.map(|chunk| ShowChunk {
                 tokens: whole(chunk, "tokens"),
                 items: whole(chunk, "items"),
@@ -464,6 +465,7 @@ fn plain(name: &str) -> ShowItem {
         route: None,
         chunk: None,
         times: None,
+        required: false,
     }
 }
 

@@ -32,6 +32,7 @@ static SHOWN: Object = Object::new(
         may("as", Shape::Words(&["text", "json", "lines"]), "How it is written."),
         may("line", Shape::Template, "One line of a list: sees `item` and `index`."),
         may("shuffle", Shape::Boolean, "Whether a list's order is shuffled."),
+        may("required", Shape::Boolean, "Whether a row where it is empty is not applicable; no call is made for it."),
         may("route", Shape::Text, "The chunked value whose pieces each member is sent to."),
         may("chunk", Shape::Object(&CHUNK), "May be cut into pieces."),
         may("times", Shape::Template, "When each stretch was said: a list of `{start, duration, text}`, in seconds."),
