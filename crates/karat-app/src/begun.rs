@@ -5,7 +5,7 @@ use karat_store::Store;
 use karat_types::{Money, PlanHeader, Rules, RunHeader};
 use serde::{Deserialize, Serialize};
 
-use crate::{AppError, Invocation};
+use crate::{AppError, Invocation, Tape};
 
 /// What a run remembers of its beginning, under `invocation` of its header.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -22,6 +22,8 @@ pub(crate) struct Begun {
     pub rules: Rules,
     /// The stored run whose outputs it scores, where it makes none.
     pub score_of: Option<String>,
+    /// The recording that gets its calls, or answers them.
+    pub tape: Tape,
 }
 
 /// What a run remembers of its beginning.

@@ -12,6 +12,7 @@ use karat_types::{Against, Exit, Gate, PlanHeader, Rules, RunHeader, RunRows, Ru
 use crate::baseline::{findings, pinned};
 use crate::begun::begun;
 use crate::preset::SuiteFiles;
+use crate::whole::write_whole;
 use crate::{App, AppError, GateFlags};
 
 /// What is asked of `karat gate`.
@@ -311,16 +312,4 @@ pub(crate) fn exit(failures: &[String], rules: &Rules, verdicts: &Verdicts, flag
     let binds = flags.binds.unwrap_or(!rules.policy.on_request);
     let gates = if binds { verdicts.exit() } else { Exit::Pass };
     harness_exit(failures).worst(gates)
-}
-
-/// Writes a file so that either the old content or the new one is there, never a part.
-pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), AppError> {
-    let broken = |error: std::io::Error| {
-        AppError::harness(format!("writing {}: {error}", path.display())).hint("name another file with `-o`")
-    };
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    std::fs::create_dir_all(folder).map_err(broken)?;
-    let mut part = path.as_os_str().to_owned();
-    part.push(".part");
-    std::fs::write(&part, bytes).and_then(|()| std::fs::rename(&part, path)).map_err(broken)
 }

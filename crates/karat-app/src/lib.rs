@@ -40,7 +40,9 @@ mod recomputed;
 mod reference;
 mod report;
 mod run;
+mod tape;
 mod today;
+mod whole;
 mod why;
 
 use std::path::PathBuf;
@@ -83,7 +85,9 @@ pub use preset::names as preset_names;
 pub use recomputed::Recomputed;
 pub use reference::reference;
 pub use report::{Format, Written};
-pub use run::{Execution, RunEnd, Tape};
+pub use run::{Execution, RunEnd};
+pub use tape::Tape;
+pub use whole::WholeFile;
 pub use why::Reasons;
 
 const REPORT_SCHEMA: &str = include_str!("../../../schemas/report.schema.json");

@@ -15,6 +15,7 @@ use serde_json::json;
 use crate::baseline::findings;
 use crate::begun::Begun;
 use crate::gates::{exit, failures, unjudged};
+use crate::whole::WholeFile;
 use crate::{App, AppError};
 
 /// A form of the report.
@@ -191,12 +192,10 @@ impl Place<'_> {
         self.folder.join(path(self.layout, self.run, name))
     }
 
-    fn writer(&self, name: &str) -> Result<(PathBuf, std::io::BufWriter<fs::File>), AppError> {
+    fn writer(&self, name: &str) -> Result<(PathBuf, WholeFile), AppError> {
         let target = self.path(name);
-        let folder = target.parent().unwrap_or(self.folder);
-        fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
-        let file = fs::File::create(&target).map_err(|error| unwritable(&target, &error))?;
-        Ok((target, std::io::BufWriter::new(file)))
+        let file = WholeFile::create(&target).map_err(|error| unwritable(&target, &error))?;
+        Ok((target, file))
     }
 
     fn write(
@@ -228,7 +227,7 @@ impl Place<'_> {
                 Vec::new()
             }
         };
-        out.flush().map_err(|error| unwritable(&target, &error))?;
+        out.finish().map_err(|error| unwritable(&target, &error))?;
         Ok(std::iter::once(target).chain(beside).collect())
     }
 
@@ -242,7 +241,7 @@ impl Place<'_> {
             let (target, mut out) = self.writer(&karat_report::reliability::file_name(id))?;
             let drawing = karat_report::reliability::svg(confidence);
             out.write_all(drawing.as_bytes())
-                .and_then(|()| out.flush())
+                .and_then(|()| out.finish())
                 .map_err(|error| unwritable(&target, &error))?;
             Ok(target)
         };
@@ -257,7 +256,7 @@ impl Place<'_> {
         let (target, mut out) = self.writer(karat_report::json::CELLS_FILE)?;
         let name = target.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let facts = karat_report::json::write_cells(cells, &name, &mut out).map_err(broken)?;
-        out.flush().map_err(|error| unwritable(&target, &error))?;
+        out.finish().map_err(|error| unwritable(&target, &error))?;
         Ok(WrittenCells { target, facts })
     }
 
@@ -307,7 +306,7 @@ impl Place<'_> {
             "files": listed.collect::<Result<Vec<_>, AppError>>()?,
         });
         let (target, mut out) = self.writer("manifest.json")?;
-        writeln!(out, "{manifest:#}").and_then(|()| out.flush()).map_err(|error| unwritable(&target, &error))?;
+        writeln!(out, "{manifest:#}").and_then(|()| out.finish()).map_err(|error| unwritable(&target, &error))?;
         Ok(target)
     }
 }
@@ -318,5 +317,11 @@ fn unwritable(target: &Path, error: &std::io::Error) -> AppError {
 }
 
 fn broken(error: karat_report::RenderError) -> AppError {
-    AppError::harness(error.to_string())
+    let failed = AppError::harness(error.to_string());
+    match error {
+        karat_report::RenderError::Write(_) => {
+            failed.hint("make room or name another folder with `-o`; the run itself is kept, and `karat report` writes its report again")
+        }
+        _ => failed,
+    }
 }

@@ -1,6 +1,5 @@
 //! Running and resuming.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use karat_engine::{CallLog, Estimate, Given, Job, Lengths, Stop, estimate, execute};
@@ -12,7 +11,7 @@ use karat_types::{Exit, ModelSpec, Moment, Money, Observer, PlanHeader, RunHeade
 use crate::adopted::rescoring;
 use crate::allowance::{Earlier, allow, used_up};
 use crate::begun::{Begun, begun, known_estimate, same_plan};
-use crate::{App, AppError, Invocation};
+use crate::{App, AppError, Invocation, Tape};
 
 /// How a run is begun, and who watches it.
 pub struct Execution {
@@ -26,18 +25,6 @@ pub struct Execution {
     pub stop: Stop,
     /// A recording that gets its calls, or answers them.
     pub tape: Tape,
-}
-
-/// What a recording has to do with a run. Either way nothing is taken over from earlier runs.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum Tape {
-    /// Nothing.
-    #[default]
-    None,
-    /// It gets every call: `--record`.
-    Record(PathBuf),
-    /// It answers every call: `--replay`.
-    Replay(PathBuf),
 }
 
 /// How a run ended.
@@ -176,11 +163,16 @@ impl App {
             return Err(AppError::harness("nothing to run: the plan has no cell")
                 .hint("check `dataset`, `where`, `limit`, `--sample`, `--models` and `--variants`; `karat plan` shows what is left"));
         }
-        let rules = match &found.header {
-            Some(header) => begun(header)?.rules,
+        let before = found.header.as_ref().map(begun).transpose()?;
+        let rules = match &before {
+            Some(before) => before.rules.clone(),
             None => {
                 crate::gates::applicable(invocation.gates.applied(plan.rules.clone(), &plan.header)?, &plan.header)?
             }
+        };
+        let tape = match (execution.tape, before) {
+            (Tape::None, Some(before)) => before.tape,
+            (tape, _) => tape.absolute(),
         };
         let started_at = found.header.as_ref().map_or_else(|| self.clock.now(), |header| header.started_at);
         let oldest = plan.header.run.cache.oldest(started_at);
@@ -194,7 +186,7 @@ impl App {
         };
         allow(&mut plan, &estimate, invocation, earlier)?;
         let call_log = self.call_log(&plan.header, invocation)?;
-        let (providers, recorder) = self.providers(&plan, &estimate, &execution.tape)?;
+        let (providers, recorder) = self.providers(&plan, &estimate, &tape, found.header.is_some())?;
         let ledger = match &found.header {
             Some(header) => store.reopen(&header.id)?,
             None => {
@@ -205,6 +197,7 @@ impl App {
                     estimate_per_cell: estimate.afresh.per_cell.clone(),
                     rules,
                     score_of: found.outputs.as_ref().map(|run| run.header().id.clone()),
+                    tape,
                 };
                 store.begin(&self.header(&found.id, &plan.header, &begun, started_at))?
             }
@@ -271,6 +264,7 @@ impl App {
         plan: &Plan,
         estimate: &Estimate,
         tape: &Tape,
+        goes_on: bool,
     ) -> Result<(Providers, Option<Arc<Recorder>>), AppError> {
         let header = &plan.header;
         let broken = |error: TapeError| AppError::harness(error.to_string());
@@ -282,7 +276,8 @@ impl App {
             }
             Tape::Record(path) => {
                 let providers = self.connect(plan, estimate)?;
-                let recorder = Arc::new(Recorder::create(path).map_err(broken)?);
+                let recorder = if goes_on { Recorder::go_on(path) } else { Recorder::create(path) };
+                let recorder = Arc::new(recorder.map_err(broken)?);
                 Ok((providers.recorded(recorder.clone()), Some(recorder)))
             }
             Tape::Replay(path) => {

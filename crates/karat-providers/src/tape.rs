@@ -142,6 +142,21 @@ impl Recorder {
         Ok(Self { path: path.to_owned(), file: Mutex::new(Ok(file)) })
     }
 
+    /// Goes on with a recording; begins one where there is none. A line that was cut off is taken back.
+    ///
+    /// # Errors
+    /// The file cannot be written, or is no recording.
+    pub fn go_on(path: &Path) -> Result<Self, TapeError> {
+        let failed = |error| TapeError::File { path: path.display().to_string(), error };
+        if !path.exists() {
+            return Self::create(path);
+        }
+        let whole = Player::open(path)?.end;
+        let mut file = File::options().write(true).open(path).map_err(failed)?;
+        file.set_len(whole).and_then(|()| file.seek(SeekFrom::End(0))).map_err(failed)?;
+        Ok(Self { path: path.to_owned(), file: Mutex::new(Ok(file)) })
+    }
+
     /// Why the recording is not whole, where it is not.
     pub fn failure(&self) -> Option<String> {
         let file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
@@ -195,6 +210,8 @@ pub struct Player {
     file: Mutex<File>,
     places: FxHashMap<Key, Mutex<Takes>>,
     services: BTreeMap<String, String>,
+    /// Bytes up to the end of its last whole line.
+    end: u64,
 }
 
 /// The entries of one request.
@@ -260,7 +277,7 @@ impl Player {
             return Err(unreadable(1, "it is empty".to_owned()));
         }
         let file = Mutex::new(File::open(path).map_err(failed)?);
-        Ok(Self { path: path.to_owned(), file, places, services })
+        Ok(Self { path: path.to_owned(), file, places, services, end: offset })
     }
 
     /// Where a service was.
@@ -279,7 +296,8 @@ impl Player {
 
     fn find(&self, asked: &Asked<'_>) -> Option<u64> {
         let mut takes = self.places.get(&asked.key)?.lock().unwrap_or_else(PoisonError::into_inner);
-        let same = takes.entries.iter().find(|(known, _)| *known == asked.call);
+        // One that failed and was made again, in a later part of the run, stands twice.
+        let same = takes.entries.iter().rfind(|(known, _)| *known == asked.call);
         if let Some((_, offset)) = same {
             return Some(*offset);
         }

@@ -24,6 +24,7 @@ use crate::printer::Printer;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    signals::outlive_full_files();
     let printer = Printer::new();
     let environment = Environment::read();
     let cli = match parse(&environment) {

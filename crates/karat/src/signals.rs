@@ -11,7 +11,6 @@ pub fn watch(stop: Stop, printer: Printer) {
     let watching = move || {
         let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
         runtime.block_on(async {
-            outlive_full_files();
             interrupted().await;
             stop.set();
             printer.say("stopping: calls under way are awaited and kept; once more to end at once");
@@ -23,18 +22,19 @@ pub fn watch(stop: Stop, printer: Printer) {
     let _ = std::thread::Builder::new().name("signals".to_owned()).spawn(watching);
 }
 
-/// A file that may not grow (`ulimit -f`) is an error of the write, which the ledger knows what to do with; without a
+/// A file that may not grow (`ulimit -f`) is an error of the write, which whoever writes says; without a
 /// handler the system ends the process.
 #[cfg(unix)]
-fn outlive_full_files() {
+pub fn outlive_full_files() {
     use tokio::signal::unix::{SignalKind, signal};
     const SIGXFSZ: i32 = 25;
+    let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_io().build() else { return };
     // Once there is a handler it stays; where there can be none, a full file ends the process, and `resume` goes on.
-    let _ = signal(SignalKind::from_raw(SIGXFSZ));
+    let _ = runtime.block_on(async { signal(SignalKind::from_raw(SIGXFSZ)) });
 }
 
 #[cfg(not(unix))]
-fn outlive_full_files() {}
+pub fn outlive_full_files() {}
 
 #[cfg(unix)]
 async fn interrupted() {

@@ -1,9 +1,8 @@
 //! `karat export`.
 
-use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::path::Path;
 
-use karat_app::Format;
+use karat_app::{Format, WholeFile};
 use karat_types::Exit;
 
 use super::Edge;
@@ -22,8 +21,8 @@ pub fn export(edge: &Edge<'_>, args: &ExportArgs) -> Result<Exit, Failure> {
     }
     let unwritable =
         |error: std::io::Error| Failure::Edge(format!("writing {}: {error}. Name another file", args.output));
-    let mut out = BufWriter::new(File::create(&args.output).map_err(unwritable)?);
+    let mut out = WholeFile::create(Path::new(&args.output)).map_err(unwritable)?;
     edge.app.export(&args.run, format, false, &mut out)?;
-    out.flush().map_err(unwritable)?;
+    out.finish().map_err(unwritable)?;
     Ok(Exit::Pass)
 }

@@ -35,6 +35,12 @@ fn a_full_disk_stops_the_run_and_loses_nothing() {
     whole.write("karat.yaml", &suite(&provider.base_url()));
     whole.fine(&["run", "--run-id", "whole", "-q"]);
     assert!(place.canonical("full") == whole.canonical("whole"), "the reports differ");
+    for arguments in [&["report", "full", "-o", "out"][..], &["export", "jsonl", "full", "-o", "out/cells.jsonl"]] {
+        let said = limited(arguments);
+        assert!(said.code == 1 && said.stderr.contains("make room or name another"), "{arguments:?}: {}", said.all());
+    }
+    let left: Vec<_> = std::fs::read_dir(place.path().join("out")).unwrap().flatten().map(|it| it.path()).collect();
+    assert!(left.iter().all(|path| path.extension().is_some_and(|form| form == "md")), "parts of files: {left:?}");
 }
 
 /// `retry` scores again what a scorer that failed has left unscored: no output is made again, nothing is paid again.

@@ -81,3 +81,25 @@ fn a_miss_is_an_error() {
     let said = place.karat(&["run", "--replay", "absent.jsonl"]);
     assert!(said.code == 1 && said.stderr.contains("absent.jsonl"), "{}", said.all());
 }
+
+/// CL-25: the recording of a run that was stopped is gone on with, and holds the calls of all its parts.
+#[test]
+fn a_resumed_run_goes_on_with_its_recording() {
+    let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();
+    let place = Place::new();
+    place.write("data.jsonl", &questions(20));
+    place.write("karat.yaml", &suite(&provider.base_url()));
+    let karat = |arguments: &[&str]| place.command(arguments).env("MOCK_KEY", KEY).output().map(Said::of).unwrap();
+    let said = karat(&["run", "--run-id", "live", "--record", "calls.jsonl", "--max-calls", "8"]);
+    assert_eq!(said.code, 5, "{}", said.all());
+    // As a kill leaves it: the last line was cut off.
+    let recording = place.path().join("calls.jsonl");
+    let begun = std::fs::read_to_string(&recording).unwrap();
+    std::fs::write(&recording, format!("{begun}{{\"key\":")).unwrap();
+    let said = karat(&["resume", "live", "--max-calls", "20"]);
+    assert_eq!((said.code, provider.requests()), (0, 20), "{}", said.all());
+    assert_eq!(std::fs::read_to_string(&recording).unwrap().lines().count(), 1 + 20);
+    drop(provider);
+    place.fine(&["run", "--run-id", "again", "--replay", "calls.jsonl"]);
+    assert_eq!(place.report("again")["totals"]["errors"], 0);
+}
