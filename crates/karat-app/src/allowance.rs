@@ -49,26 +49,33 @@ fn within_calls(plan: &Plan, estimate: &Estimate, earlier: Earlier) -> Result<()
 
 /// What stopped a run for its calls or its money, and with what it can go on.
 pub(crate) fn used_up(run: &str, settings: &RunSpec, spending: Spending, left: &Estimate, waiting: u64) -> String {
-    let made = spending.calls;
+    let counted = spending.committed();
+    let made = counted.calls;
     if let Some(max) = settings.max_calls.filter(|max| made >= *max) {
         let left = Earlier { calls: made, waiting }.left(left).max(1);
         return format!(
-            "the maximum of {max} calls is used up, and at least {left} are left to make: go on with `karat resume {run} \
+            "the maximum of {max} calls is used up{}, and at least {left} are left to make: go on with `karat resume {run} \
              --max-calls {}`",
+            cut_off(spending.open.calls > 0, &spending.open.calls.to_string()),
             made + left
         );
     }
-    let paid = spending.spent + spending.open.upper;
     let (low, high) = left.cost();
-    let enough = ((paid + high).usd() * 100.0).ceil() / 100.0;
+    let enough = ((counted.upper + high).usd() * 100.0).ceil() / 100.0;
     format!(
-        "the next call does not fit the budget of {}: {} are paid, and what is left to make costs {} to {}. Go on with \
+        "the next call does not fit the budget of {}: {} are paid{}, and what is left to make costs {} to {}. Go on with \
          `karat resume {run} --budget-usd {enough:.2}`",
         usd(Some(settings.budget_usd.unwrap_or(DEFAULT_CEILING_USD))),
-        usd(Some(paid.usd())),
+        usd(Some(spending.spent.usd())),
+        cut_off(spending.open.upper > Money::ZERO, &usd(Some(spending.open.upper.usd()))),
         usd(Some(low.usd())),
         usd(Some(high.usd()))
     )
+}
+
+/// What counts because its calls were cut off: nobody knows whether they were made.
+fn cut_off(is_any: bool, amount: &str) -> String {
+    if is_any { format!(" ({amount} more count for calls that were cut off)") } else { String::new() }
 }
 
 /// Holds the estimate against the budget (law 13) and settles which limit the run has.

@@ -179,7 +179,7 @@ impl App {
         let estimate = expected(&store, &plan, oldest, Some(&found))?;
         let earlier = match &found.header {
             Some(header) => Earlier {
-                calls: store.spending(&header.id)?.calls,
+                calls: store.spending(&header.id)?.committed().calls,
                 waiting: store.paid_calls(&header.id)?.len() as u64,
             },
             None => Earlier::default(),

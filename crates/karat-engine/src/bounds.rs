@@ -29,7 +29,8 @@ pub(crate) fn upper_bound(request: &ChatRequest, price: &Pricing) -> Money {
 /// The provider's usage, or an estimate of four bytes a token where it said nothing usable.
 pub(crate) fn usage_of(outcome: &Result<Reply, CallError>, request: &Request) -> (Usage, Vec<Note>) {
     let (Ok(reply), Request::Chat(request)) = (outcome, request) else { return (Usage::default(), Vec::new()) };
-    if let Some(usage) = reply.usage {
+    // A provider that counts nothing beside words has counted nothing.
+    if let Some(usage) = reply.usage.filter(|usage| usage.total() > 0 || reply.text.is_empty()) {
         return (usage, Vec::new());
     }
     let bytes: usize = request.messages.iter().map(|message| message.content.len()).sum();
@@ -43,8 +44,8 @@ pub(crate) fn usage_of(outcome: &Result<Reply, CallError>, request: &Request) ->
 }
 
 /// BY-05: a provider that counts more tokens than the request and `max_tokens` allow broke its word.
-pub(crate) fn breach(model: &ModelSpec, spent: Money, upper: Money) -> Option<Note> {
-    (spent > upper).then(|| {
+pub(crate) fn breach(model: &ModelSpec, spent: Money, upper: Money, attempts: u32) -> Option<Note> {
+    (spent.0 > upper.0.saturating_mul(attempts.max(1).into())).then(|| {
         let text = format!("{} counted more tokens than one a byte of the request and `max_tokens`", model.id);
         Note { kind: NoteKind::Breach, text, count: 1 }
     })

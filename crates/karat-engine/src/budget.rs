@@ -1,10 +1,11 @@
 //! What a run may spend (BY-05): money and calls are reserved on an upper bound before a call and settled on usage.
 //!
-//! Reservations become durable in blocks: one ledger record covers the next calls up to the concurrency, so that the
-//! hot path pays one record for many calls. What is reserved and not settled when the process dies counts as spent.
+//! A call reserves here before it waits for its model's limits or for a slot, so who waits for money holds nothing that a
+//! call under way needs, not even one that waits for its next attempt. What is durable of it: [`crate::credit`].
 
 use std::sync::{Mutex, PoisonError};
 
+use karat_store::Reservation;
 use karat_types::Money;
 use tokio::sync::Notify;
 
@@ -36,8 +37,8 @@ pub(crate) enum Refusal {
 
 impl Budget {
     /// A budget with what earlier parts of the run have spent.
-    pub fn new(limit: Option<Money>, max_calls: Option<u64>, spent: Money, calls: u64) -> Self {
-        let state = State { spent, calls, ..State::default() };
+    pub fn new(limit: Option<Money>, max_calls: Option<u64>, spent: Reservation) -> Self {
+        let state = State { spent: spent.upper, calls: spent.calls, ..State::default() };
         Self { limit, max_calls, state: Mutex::new(state), settled: Notify::new() }
     }
 
@@ -93,6 +94,16 @@ impl Budget {
         self.settle(upper, Money::ZERO);
     }
 
+    /// What calls that are not settled yet may come to at the most.
+    pub fn unsettled(&self) -> Reservation {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let settled = state.calls - state.in_flight;
+        Reservation {
+            calls: self.max_calls.map_or(u64::MAX, |max| max.saturating_sub(settled)),
+            upper: self.limit.map_or(Money(i128::MAX), |limit| limit - state.spent),
+        }
+    }
+
     #[cfg(test)]
     fn committed(&self) -> Money {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -129,7 +140,7 @@ mod tests {
             calls in prop::collection::vec((1..500_i128, 0..=100_i128), 1..600),
         ) {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
-            let budget = Arc::new(Budget::new(Some(Money(limit)), None, Money::ZERO, 0));
+            let budget = Arc::new(Budget::new(Some(Money(limit)), None, Reservation::default()));
             let slots = Arc::new(tokio::sync::Semaphore::new(256));
             let (spent, made) = runtime.block_on(async {
                 let tasks = calls.iter().enumerate().map(|(at, (upper, share))| {
@@ -162,7 +173,7 @@ mod tests {
     /// BY-05: a reservation that does not fit waits for settlements and is refused only with nothing in flight.
     #[tokio::test]
     async fn waits_for_settlements_before_it_refuses() {
-        let budget = Arc::new(Budget::new(Some(Money(100)), None, Money::ZERO, 0));
+        let budget = Arc::new(Budget::new(Some(Money(100)), None, Reservation::default()));
         budget.reserve(Money(60)).await.unwrap();
         let waiting = tokio::spawn({
             let budget = budget.clone();
@@ -179,7 +190,7 @@ mod tests {
 
     #[tokio::test]
     async fn calls_are_counted_over_resumes() {
-        let budget = Budget::new(None, Some(3), Money::ZERO, 2);
+        let budget = Budget::new(None, Some(3), Reservation { calls: 2, upper: Money::ZERO });
         assert_eq!(budget.reserve(Money::ZERO).await, Ok(()));
         assert_eq!(budget.reserve(Money::ZERO).await, Err(Refusal::Calls));
     }

@@ -1,20 +1,20 @@
 //! Calls: reserved, made, made durable, and only then answered (design law 5).
 //!
 //! 1. A call that an earlier part of the run has paid is answered from the ledger.
-//! 2. Otherwise it waits for a slot (`max_concurrency` calls in flight) and for the budget.
+//! 2. Otherwise it waits for the budget, then for its model's limits and a slot (`max_concurrency` calls in flight).
 //! 3. It is made, with retries. The slot is held until its record is on disk, so after a crash at most
 //!    `max_concurrency` calls are unknown to the ledger.
 //! 4. The answer is parsed from the recorded bytes, so a resumed run reads what the first one read.
 
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures::future::{FutureExt, join_all};
-use karat_providers::{Call, Errand, Exchange, Gate, Held, Providers};
-use karat_store::{Ledger, PaidCalls};
+use karat_providers::{Call, Errand, Exchange, Gate, Held, Providers, Wasted};
+use karat_store::{Ledger, PaidCalls, Reservation};
 use karat_types::{
     Answer, Ask, CallError, CallErrorCode, CallRecord, Facts, Key, Machine, ModelSpec, Money, Note, Observer, Record,
     Reply, Request, Score, Turn, Usage,
@@ -24,6 +24,7 @@ use tokio::time::Instant;
 use crate::bounds::{breach, upper_bound, usage_of};
 use crate::budget::{Budget, Refusal};
 use crate::calllog::{CallLog, LoggedCall};
+use crate::credit::Credit;
 use crate::files::Library;
 use crate::identity::{call_key, seed_of};
 use crate::privacy::Privacy;
@@ -56,7 +57,7 @@ pub(crate) struct Tally {
     pub cost: Money,
     /// Whether a call had no known price.
     pub unpriced: bool,
-    /// What was paid now.
+    /// What this run paid.
     pub paid: Money,
     pub latency_ms: f64,
     pub calls: Vec<Key>,
@@ -91,9 +92,7 @@ pub(crate) struct Calls {
     stop: Stop,
     privacy: Privacy,
     call_log: Option<Arc<dyn CallLog>>,
-    /// Money of durable reservation blocks that no call has drawn yet, in nano-dollars.
-    block_credit: AtomicI64,
-    block_calls: u64,
+    credit: Credit,
     made: AtomicU64,
     spent: AtomicU64,
 }
@@ -136,8 +135,7 @@ impl Calls {
             stop: init.stop,
             privacy: init.privacy,
             call_log: init.call_log,
-            block_credit: AtomicI64::new(0),
-            block_calls: init.concurrency as u64,
+            credit: Credit::new(init.concurrency),
             made: AtomicU64::new(0),
             spent: AtomicU64::new(0),
         }
@@ -153,11 +151,11 @@ impl Calls {
         self.budget.stopped()
     }
 
-    /// Gives back what was reserved in blocks and not drawn: at an orderly end nothing is open.
+    /// Gives back what is reserved on disk and not drawn: at an orderly end only calls are open that may have been paid.
     pub async fn release(&self) {
-        let credit = self.block_credit.swap(0, Ordering::AcqRel);
-        if credit > 0 {
-            let record = Record::Reserved { calls: 0, upper: Money(-i128::from(credit)) };
+        let Reservation { calls, upper } = self.credit.drain();
+        if calls > 0 || upper > Money::ZERO {
+            let record = Record::Released { calls, upper };
             if let Err(error) = self.ledger.append(vec![record]).await {
                 self.stop.fail(error.to_string());
             }
@@ -225,14 +223,11 @@ impl Calls {
     }
 
     async fn call(&self, key: Key, request: &Request, upper: Money, target: &Target) -> Made {
-        let reservation = Reservation { calls: self, upper, is_open: AtomicBool::new(false) };
-        // Pinned here: the futures that pass it on would each hold it as a whole.
-        let reserved = pin!(reservation.reserve());
-        let (exchange, _slot) = match self.exchange(key, request, reserved, target).await {
+        let claim = Claim { calls: self, upper, is_open: AtomicBool::new(false), is_drawn: AtomicBool::new(false) };
+        let (exchange, _slot) = match self.exchange(key, request, &claim, target).await {
             Ok(Some(held)) => held,
             Ok(None) => {
-                // Its reservation stays open: it may have been paid.
-                reservation.leave_open();
+                claim.leave_open();
                 let message = "the run was stopped while this call was under way";
                 return refused(key, CallErrorCode::Cancelled, message.to_owned());
             }
@@ -247,14 +242,17 @@ impl Calls {
             call.iter().for_each(|call| log.call(call));
         }
         self.made.fetch_add(1, Ordering::Relaxed);
-        let (usage, mut notes) = usage_of(&exchange.outcome, request);
+        let (mut usage, mut notes) = usage_of(&exchange.outcome, request);
+        usage += exchange.wasted.usage;
         let cost = target.model.as_ref().map_or(Some(Money::ZERO), |model| model.price.cost(&usage));
         // A replayed call has its price, and nobody pays it.
         let paid = if exchange.is_replayed { Some(Money::ZERO) } else { cost };
         let spent = paid.unwrap_or_default();
-        let reserved = reservation.settle(spent);
+        // What an answer that broke off has cost is unknown: all of its upper bound counts.
+        let unknown = Money(upper.0.saturating_mul(exchange.wasted.broken_off.into()));
+        let reserved = claim.settle(spent + unknown);
         self.spent.fetch_add(u64::try_from(spent.0).unwrap_or(u64::MAX), Ordering::Relaxed);
-        notes.extend(target.model.as_ref().and_then(|model| breach(model, spent, upper)));
+        notes.extend(target.model.as_ref().and_then(|model| breach(model, spent, upper, exchange.attempts)));
         let record = CallRecord {
             key,
             model: answering(request, target).to_owned(),
@@ -270,12 +268,18 @@ impl Calls {
             error: exchange.outcome.as_ref().err().cloned(),
         };
         let latency_ms = exchange.latency_ms;
-        if let Err(error) = self.ledger.append(vec![Record::Call(self.privacy.call(record))]).await {
+        let mut records = vec![Record::Call(self.privacy.call(record))];
+        if unknown > Money::ZERO {
+            records.push(Record::Reserved { calls: 0, upper: unknown });
+        }
+        if let Err(error) = self.ledger.append(records).await {
             // Before the slot is given back: what is in flight now is all that can be lost.
             self.gate.shut();
             self.stop.fail(error.to_string());
+            claim.leave_open();
             return refused(key, CallErrorCode::Cancelled, error.to_string());
         }
+        claim.give_back();
         Made { key, outcome: exchange.outcome.map(Arc::new), usage, cost, paid: spent, latency_ms, notes }
     }
 
@@ -312,7 +316,7 @@ impl Calls {
         &self,
         key: Key,
         request: &Request,
-        reserved: impl Future<Output = Result<(), String>>,
+        claim: &Claim<'_>,
         target: &Target,
     ) -> Result<Option<Held<'_>>, String> {
         let out_of_time = async {
@@ -329,7 +333,10 @@ impl Calls {
         let Target { timeout, retries, .. } = *target;
         let jitter_seed = seed_of(key);
         let (providers, gate, observer) = (&self.providers, &self.gate, &*self.observer);
+        // Pinned here: the futures that pass it on would each hold it as a whole.
+        let reserved = pin!(claim.draw());
         let held = pin!(async {
+            claim.reserve().await?;
             match (request, &target.model) {
                 (Request::Chat(request), Some(model)) => {
                     let call = Call { model: &model.id, request, timeout, retries, jitter_seed };
@@ -344,80 +351,90 @@ impl Calls {
         tokio::select! {
             biased;
             held = held => held.map(Some),
-            () = out_of_time => Ok(Some((timed_out(), None))),
+            () = out_of_time => Ok(Some((timed_out(claim.is_drawn()), None))),
             () = stopped => Ok(None),
         }
     }
 
-    /// Reserves in memory, and durably by blocks.
     async fn reserve(&self, upper: Money) -> Result<(), String> {
         self.budget.reserve(upper).await.map_err(|refusal| match refusal {
             Refusal::Money => "the next call does not fit the run's budget. Raise `--budget-usd` and resume".to_owned(),
             Refusal::Calls => "the run has made as many calls as it may. Raise `--max-calls` and resume".to_owned(),
-        })?;
-        let upper = nanos(upper);
-        if upper == 0 || self.block_credit.fetch_sub(upper, Ordering::AcqRel) >= upper {
-            return Ok(());
-        }
-        // Boxed: one call of many needs it.
-        self.reserve_block(upper).boxed().await
+        })
     }
 
-    async fn reserve_block(&self, upper: i64) -> Result<(), String> {
-        let block = upper.saturating_mul(i64::try_from(self.block_calls).unwrap_or(i64::MAX));
-        let record = Record::Reserved { calls: self.block_calls, upper: Money(i128::from(block)) };
-        if let Err(error) = self.ledger.append(vec![record]).await {
+    async fn draw(&self, upper: Money) -> Result<(), String> {
+        let most = || self.budget.unsettled();
+        // Boxed: few calls need a block.
+        self.credit.draw(upper, most, async |block| self.reserve_block(block).boxed().await).await
+    }
+
+    async fn reserve_block(&self, Reservation { calls, upper }: Reservation) -> Result<(), String> {
+        let appended = self.ledger.append(vec![Record::Reserved { calls, upper }]).await;
+        appended.map(drop).map_err(|error| {
             self.stop.fail(error.to_string());
-            return Err(error.to_string());
-        }
-        self.block_credit.fetch_add(block, Ordering::AcqRel);
-        Ok(())
-    }
-
-    /// Takes a reservation back whose call was never answered and cost nothing.
-    fn withdraw(&self, upper: Money) {
-        self.block_credit.fetch_add(nanos(upper), Ordering::AcqRel);
-        self.budget.withdraw(upper);
+            error.to_string()
+        })
     }
 }
 
-fn nanos(money: Money) -> i64 {
-    i64::try_from(money.0).unwrap_or(i64::MAX)
-}
-
-/// What is reserved for one call: given back when the call is not made after all.
-struct Reservation<'a> {
+/// What is reserved for one call: in memory before it waits for anything else, and on disk before it is sent. Given back
+/// when the call is not made after all.
+struct Claim<'a> {
     calls: &'a Calls,
     upper: Money,
     is_open: AtomicBool,
+    is_drawn: AtomicBool,
 }
 
-impl Reservation<'_> {
+impl Claim<'_> {
     async fn reserve(&self) -> Result<(), String> {
         self.calls.reserve(self.upper).await?;
         self.is_open.store(true, Ordering::Release);
         Ok(())
     }
 
-    /// Settles what was reserved, and says how much that was: nothing when time was up before the call could be made.
-    fn settle(&self, spent: Money) -> Money {
-        if !self.is_open.swap(false, Ordering::AcqRel) {
-            return Money::ZERO;
-        }
-        self.calls.budget.settle(self.upper, spent);
-        self.upper
+    async fn draw(&self) -> Result<(), String> {
+        self.calls.draw(self.upper).await?;
+        self.is_drawn.store(true, Ordering::Release);
+        Ok(())
     }
 
+    /// Whether it is on disk, so that the call may have been sent.
+    fn is_drawn(&self) -> bool {
+        self.is_drawn.load(Ordering::Acquire)
+    }
+
+    /// Settles what was reserved in memory, and says how much that is on disk: nothing when time was up before the call
+    /// could be made.
+    fn settle(&self, spent: Money) -> Money {
+        if self.is_open.swap(false, Ordering::AcqRel) {
+            self.calls.budget.settle(self.upper, spent);
+        }
+        if self.is_drawn() { self.upper } else { Money::ZERO }
+    }
+
+    /// Gives back what is on disk of it: the call's record is there too, or it was not sent.
+    fn give_back(&self) {
+        if self.is_drawn.swap(false, Ordering::AcqRel) {
+            self.calls.credit.give_back(self.upper);
+        }
+    }
+
+    /// Leaves what is on disk of it open: it may have been paid.
     fn leave_open(&self) {
-        self.is_open.store(false, Ordering::Release);
+        if self.is_drawn.swap(false, Ordering::AcqRel) {
+            self.is_open.store(false, Ordering::Release);
+        }
     }
 }
 
-impl Drop for Reservation<'_> {
+impl Drop for Claim<'_> {
     fn drop(&mut self) {
         if self.is_open.swap(false, Ordering::AcqRel) {
-            self.calls.withdraw(self.upper);
+            self.calls.budget.withdraw(self.upper);
         }
+        self.give_back();
     }
 }
 
@@ -435,7 +452,7 @@ fn refused(key: Key, code: CallErrorCode, message: String) -> Made {
 }
 
 /// What a call becomes when its cell's time is used up before the provider answers.
-fn timed_out() -> Exchange {
+fn timed_out(is_sent: bool) -> Exchange {
     let message = "the cell's time was used up while this call was under way. Raise `run.cell_timeout`".to_owned();
     Exchange {
         request: Bytes::new(),
@@ -445,6 +462,7 @@ fn timed_out() -> Exchange {
         latency_ms: 0.0,
         ran: None,
         is_replayed: false,
+        wasted: Wasted { broken_off: is_sent.into(), ..Wasted::default() },
         outcome: Err(CallError { code: CallErrorCode::Timeout, message, status: None }),
     }
 }
@@ -466,7 +484,8 @@ fn remembered(record: CallRecord, request: &Request, target: &Target) -> Made {
         outcome: outcome.map(Arc::new),
         usage: record.usage.unwrap_or_default(),
         cost: record.cost,
-        paid: Money::ZERO,
+        // An earlier part of this run paid it, and no cell of it has said so.
+        paid: record.cost.unwrap_or_default(),
         latency_ms: record.latency_ms,
         notes: Vec::new(),
     }

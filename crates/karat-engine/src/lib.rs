@@ -20,6 +20,7 @@ mod calllog;
 mod calls;
 mod cell;
 mod chain;
+mod credit;
 mod estimate;
 mod files;
 mod flights;

@@ -89,7 +89,7 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
         ledger: ledger.clone(),
         observer: job.observer.clone(),
         library: Library::new(job.files, plan.dataset.rows),
-        budget: Budget::new(limit, plan.run.max_calls, spending.spent + spending.open.upper, spending.calls),
+        budget: Budget::new(limit, plan.run.max_calls, spending.committed()),
         paid: job.store.paid_calls(&job.run)?,
         stop: job.stop.clone(),
         privacy: systems.privacy.clone(),

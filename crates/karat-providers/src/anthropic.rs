@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::codec::{Codec, Unreadable, headers};
-use crate::usage::{Count, usage};
+use crate::usage::{Count, member, usage};
 
 /// The messages protocol.
 pub(crate) struct Anthropic;
@@ -50,6 +50,10 @@ impl Codec for Anthropic {
         };
         let text = blocks.into_iter().filter_map(|block| block.text).collect();
         Ok(Reply { text, finish, usage: answer.usage.and_then(read_usage), model: answer.model })
+    }
+
+    fn usage(&self, body: &[u8]) -> Option<Usage> {
+        member(body, "usage").and_then(read_usage)
     }
 }
 

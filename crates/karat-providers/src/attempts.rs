@@ -8,7 +8,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
 use crate::capture::Secrets;
-use crate::exchange::{Exchange, Held, milliseconds, unsent};
+use crate::exchange::{Exchange, Held, Wasted, milliseconds, unsent};
 use crate::failure::{Failure, Place};
 use crate::limiter::{Ended, Way};
 use crate::retry::{Backoff, Waits};
@@ -79,7 +79,7 @@ impl Dispatch {
         let who = place.who.name();
         let Some(mut passed) = way.pass().await else { return Ok((shut_out(who, 0), None)) };
         reserved.await?;
-        let mut attempts = 0;
+        let (mut attempts, mut wasted) = (0, Wasted::default());
         loop {
             attempts += 1;
             let (mut slot, admission) = passed;
@@ -91,6 +91,7 @@ impl Dispatch {
             let outcome = match outcome {
                 Ok(reply) => Ok(reply),
                 Err(failure) => {
+                    wasted.add(&failure);
                     let error = failure.error(place, attempts, &self.secrets);
                     let wait = if failure.retry { waits.next(failure.retry_after) } else { None };
                     if let Some(wait) = wait {
@@ -107,8 +108,9 @@ impl Dispatch {
                 }
             };
             let latency_ms = milliseconds(latency);
+            let (ran, is_replayed) = (None, false);
             let exchange =
-                Exchange { request, response, status, attempts, latency_ms, ran: None, is_replayed: false, outcome };
+                Exchange { request, response, status, attempts, latency_ms, ran, is_replayed, wasted, outcome };
             return Ok((exchange, Some(slot)));
         }
     }

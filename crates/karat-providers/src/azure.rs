@@ -1,6 +1,6 @@
 //! Chat completions as Azure OpenAI serves them: OpenAI's bodies behind a resource of one's own.
 
-use karat_types::{ChatRequest, ModelSpec, Reply};
+use karat_types::{ChatRequest, ModelSpec, Reply, Usage};
 use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, InvalidHeaderValue};
 
@@ -38,6 +38,10 @@ impl Codec for Azure {
 
     fn parse(&self, body: &[u8]) -> Result<Reply, Unreadable> {
         OPENAI.parse(body)
+    }
+
+    fn usage(&self, body: &[u8]) -> Option<Usage> {
+        OPENAI.usage(body)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The contract of wire protocols.
 
-use karat_types::{CallErrorCode, ChatRequest, ModelSpec, Reply};
+use karat_types::{CallErrorCode, ChatRequest, ModelSpec, Reply, Usage};
 use reqwest::Url;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, InvalidHeaderValue};
 
@@ -31,6 +31,9 @@ pub trait Codec: Send + Sync {
     /// # Errors
     /// When there is none in it.
     fn parse(&self, body: &[u8]) -> Result<Reply, Unreadable>;
+
+    /// The tokens that a body without a reply was billed for, where it says so.
+    fn usage(&self, body: &[u8]) -> Option<Usage>;
 }
 
 /// The headers of a request with a JSON body, and the one that carries the key.

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use karat_types::{CallError, CallErrorCode, ChatRequest, Reply};
+use karat_types::{CallError, CallErrorCode, ChatRequest, Reply, Usage};
 
+use crate::failure::Failure;
 use crate::limiter::Slot;
 
 /// One call to a connected model.
@@ -40,6 +41,8 @@ pub struct Exchange {
     pub ran: Option<Ran>,
     /// Whether it comes from a recording: nothing was sent, and nothing is paid.
     pub is_replayed: bool,
+    /// What was billed, or may have been, beside the reply.
+    pub wasted: Wasted,
     /// The reply, read from `response`, or why there is none.
     pub outcome: Result<Reply, CallError>,
 }
@@ -55,8 +58,26 @@ impl Exchange {
             latency_ms: 0.0,
             ran: None,
             is_replayed: false,
+            wasted: Wasted::default(),
             outcome: Err(error),
         }
+    }
+}
+
+/// What attempts have cost that gave no reply.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Wasted {
+    /// Tokens that answers without a usable reply were billed for, by their own words.
+    pub usage: Usage,
+    /// Answers that began with a 2xx status and did not come to their end: what they cost is unknown.
+    pub broken_off: u32,
+}
+
+impl Wasted {
+    /// Counts an attempt that failed.
+    pub(crate) fn add(&mut self, failure: &Failure) {
+        self.usage += failure.usage.unwrap_or_default();
+        self.broken_off += u32::from(failure.is_broken_off());
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use karat_types::{CallError, CallErrorCode};
+use karat_types::{CallError, CallErrorCode, Usage};
 use serde_json::Value;
 
 use crate::capture::Secrets;
@@ -25,6 +25,8 @@ pub(crate) struct Failure {
     pub retry: bool,
     /// How long the provider wants to be left alone.
     pub retry_after: Option<Duration>,
+    /// What the answer was billed for all the same, where it says so.
+    pub usage: Option<Usage>,
 }
 
 /// Whose attempt it was, for messages.
@@ -72,7 +74,7 @@ impl std::fmt::Display for Who<'_> {
 impl Failure {
     pub fn new(code: CallErrorCode, what: impl Into<String>) -> Self {
         let (what, retry) = (what.into(), code.is_retryable());
-        Self { code, status: None, exit: None, what, said: None, retry, retry_after: None }
+        Self { code, status: None, exit: None, what, said: None, retry, retry_after: None, usage: None }
     }
 
     /// An answer whose status is not 2xx.
@@ -87,8 +89,14 @@ impl Failure {
     }
 
     /// A 2xx answer without a reply in it.
-    pub fn of_body(status: u16, unreadable: Unreadable) -> Self {
-        Self { status: Some(status), ..Self::new(unreadable.code, unreadable.what) }
+    pub fn of_body(status: u16, unreadable: Unreadable, usage: Option<Usage>) -> Self {
+        Self { status: Some(status), usage, ..Self::new(unreadable.code, unreadable.what) }
+    }
+
+    /// Whether a 2xx answer began and did not come to its end.
+    pub fn is_broken_off(&self) -> bool {
+        matches!(self.status, Some(200..=299))
+            && matches!(self.code, CallErrorCode::Cut | CallErrorCode::TooLarge | CallErrorCode::Timeout)
     }
 
     /// What a caller is told after so many attempts; no secret is in it.

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use crate::codec::{Codec, Unreadable, headers};
-use crate::usage::{Count, usage};
+use crate::usage::{Count, member, usage};
 
 /// The generateContent protocol.
 pub(crate) struct Gemini;
@@ -69,6 +69,10 @@ impl Codec for Gemini {
             _ => FinishReason::Other,
         };
         Ok(Reply { text, finish, usage, model: answer.model })
+    }
+
+    fn usage(&self, body: &[u8]) -> Option<Usage> {
+        member(body, "usageMetadata").and_then(read_usage)
     }
 }
 

@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::codec::{Codec, Unreadable, headers};
-use crate::usage::{Count, usage};
+use crate::usage::{Count, member, usage};
 
 /// OpenAI's own dialect.
 pub(crate) static OPENAI: OpenAi = OpenAi { seed: "seed" };
@@ -51,6 +51,10 @@ impl Codec for OpenAi {
         let completion: Completion<'_> =
             serde_json::from_slice(body).map_err(|error| Unreadable::json(&error, body))?;
         completion.reply()
+    }
+
+    fn usage(&self, body: &[u8]) -> Option<Usage> {
+        member(body, "usage").and_then(read_usage)
     }
 }
 

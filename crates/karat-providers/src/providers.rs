@@ -17,7 +17,7 @@ use crate::codec::Codec;
 use crate::command::CommandModel;
 use crate::connect::{Backend, Connected, Endpoint, connect};
 use crate::error::ProviderError;
-use crate::exchange::{Call, Exchange, Held, Ran, milliseconds, unsent};
+use crate::exchange::{Call, Exchange, Held, Ran, Wasted, milliseconds, unsent};
 use crate::failure::Failure;
 use crate::limiter::{Gate, Way};
 use crate::lines::Lines;
@@ -246,6 +246,7 @@ impl Providers {
             latency_ms,
             ran: Some(ran),
             is_replayed: false,
+            wasted: Wasted::default(),
             outcome,
         }
     }
@@ -279,7 +280,7 @@ impl Providers {
             }
         };
         let latency_ms = milliseconds(start.elapsed());
-        Exchange { request, response, status: None, attempts: 1, latency_ms, ran: None, is_replayed: false, outcome }
+        Exchange { request, response, attempts: 1, latency_ms, outcome, ..unsent(String::new()) }
     }
 }
 
@@ -302,7 +303,7 @@ impl Tries for ModelTries<'_> {
     async fn attempt(&self) -> Attempt {
         let sent = self.dispatch.sent(self.transport, &self.letter, self.timeout).await;
         Attempt::read(sent, |status, body| {
-            self.codec.parse(body).map_err(|unreadable| Failure::of_body(status, unreadable))
+            self.codec.parse(body).map_err(|unreadable| Failure::of_body(status, unreadable, self.codec.usage(body)))
         })
     }
 }

@@ -18,12 +18,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
-use karat_types::{CallError, CallErrorCode, Key, KeyBuilder, Reply};
+use karat_types::{CallError, CallErrorCode, Key, KeyBuilder, Reply, Usage};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::exchange::{Call, Exchange};
+use crate::exchange::{Call, Exchange, Wasted};
 
 const SCHEMA: &str = "karat.recording/1";
 
@@ -118,6 +118,9 @@ struct Entry {
     status: Option<u16>,
     attempts: u32,
     latency_ms: f64,
+    /// See [`Wasted::usage`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    wasted: Option<Usage>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     error: Option<CallError>,
 }
@@ -181,6 +184,7 @@ impl Recorder {
             status: exchange.status,
             attempts: exchange.attempts,
             latency_ms: exchange.latency_ms,
+            wasted: Some(exchange.wasted.usage).filter(|usage| usage.total() > 0),
             error: exchange.outcome.as_ref().err().cloned(),
         };
         self.line(&entry);
@@ -345,6 +349,7 @@ impl Entry {
             latency_ms: self.latency_ms,
             ran: None,
             is_replayed: true,
+            wasted: Wasted { usage: self.wasted.unwrap_or_default(), broken_off: 0 },
             outcome,
         }
     }
@@ -402,6 +407,7 @@ mod tests {
             latency_ms: 12.5,
             ran: None,
             is_replayed: false,
+            wasted: Wasted::default(),
             outcome: Err(CallError { code: CallErrorCode::Cut, message: "cut".to_owned(), status: None }),
         }
     }

@@ -1,9 +1,11 @@
 //! Reading what a provider says it used, without believing everything.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use karat_types::Usage;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
 
 /// More tokens than any call can have; a larger number is a mistake of the provider.
 const MOST: u64 = 100_000_000;
@@ -22,6 +24,11 @@ impl Count {
     pub fn or(self, other: Self) -> Self {
         Self(self.0.or(other.0))
     }
+}
+
+/// A member of a JSON object, as it stands there; whatever else is in it.
+pub(crate) fn member<'a>(body: &'a [u8], name: &str) -> Option<&'a RawValue> {
+    serde_json::from_slice::<BTreeMap<String, &RawValue>>(body).ok()?.remove(name)
 }
 
 /// Usage from its parts. `None` without both of the main numbers; a part that is larger than its whole is dropped,

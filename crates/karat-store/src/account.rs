@@ -20,7 +20,7 @@ pub struct Spending {
     pub spent: Money,
     /// Calls whose price is unknown.
     pub unpriced: u64,
-    /// Calls that were reserved and have not ended: in a run that was cut off, they count as spent.
+    /// What is reserved and not released: in a run that was cut off, it counts as made and spent.
     pub open: Reservation,
 }
 
@@ -52,9 +52,10 @@ impl Account {
             for event in calllog::read(log)? {
                 match event? {
                     CallEvent::Reserved(reservation) => add(&mut reserved, reservation),
+                    CallEvent::Released(reservation) => add(&mut settled, reservation),
                     CallEvent::Ended(call) => {
                         account.spending.add(&call);
-                        add(&mut settled, Reservation { calls: 1, upper: call.reserved });
+                        add(&mut settled, call.settled);
                         if call.is_ok {
                             account.unused.insert(call.key, TraceAt { block, entry });
                         }
@@ -80,6 +81,11 @@ fn add(sum: &mut Reservation, reservation: Reservation) {
 }
 
 impl Spending {
+    /// Calls and money that count: those that ended, and what is open.
+    pub fn committed(&self) -> Reservation {
+        Reservation { calls: self.calls + self.open.calls, upper: self.spent + self.open.upper }
+    }
+
     pub(crate) fn of_run(connection: &Connection, run: i64) -> Result<Self, ReadFailure> {
         Ok(Account::of_run(connection, run)?.spending)
     }

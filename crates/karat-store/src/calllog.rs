@@ -8,18 +8,22 @@ use karat_types::{CallRecord, Key, Money};
 
 use crate::pack::{Damage, Packer, Unpacker};
 
-const VERSION: u8 = 1;
+/// In version 1 each call settled what was reserved for it; since 2 a run releases what it no longer needs.
+const VERSION: u8 = 2;
 
 const RESERVED: u8 = 1;
 const ANSWERED: u8 = 2;
 const FAILED: u8 = 3;
 const USED: u8 = 4;
+const RELEASED: u8 = 5;
 
 /// One entry of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CallEvent {
-    /// So many calls may be made, and cost at most so much together.
+    /// So many calls may be in flight, and cost at most so much together.
     Reserved(Reservation),
+    /// So much of what was reserved is not needed any more.
+    Released(Reservation),
     /// A call has ended; the n-th of these in a block is the n-th entry of its traces.
     Ended(EndedCall),
     /// A cell or judgment that rests on the call has its row.
@@ -42,11 +46,18 @@ pub(crate) struct EndedCall {
     pub is_ok: bool,
     pub attempts: u32,
     pub cost: Option<Money>,
-    pub reserved: Money,
+    /// What it settles of what was reserved.
+    pub settled: Reservation,
 }
 
 pub(crate) fn pack_reserved(packer: &mut Packer, reservation: Reservation) {
     packer.byte(RESERVED);
+    packer.number(reservation.calls);
+    packer.money(reservation.upper);
+}
+
+pub(crate) fn pack_released(packer: &mut Packer, reservation: Reservation) {
+    packer.byte(RELEASED);
     packer.number(reservation.calls);
     packer.money(reservation.upper);
 }
@@ -56,7 +67,6 @@ pub(crate) fn pack_ended(packer: &mut Packer, call: &CallRecord) {
     packer.key(call.key);
     packer.number(u64::from(call.attempts));
     packer.option(call.cost, Packer::money);
-    packer.money(call.reserved);
 }
 
 pub(crate) fn pack_used(packer: &mut Packer, calls: &[Key]) {
@@ -75,28 +85,41 @@ pub(crate) fn join<'a>(appends: impl Iterator<Item = &'a Packer>) -> Vec<u8> {
 
 /// Reads the log of a block.
 pub(crate) fn read(log: &[u8]) -> Result<CallEvents<'_>, Damage> {
-    Unpacker::versioned(log, VERSION).map(CallEvents)
+    Unpacker::with_version(log, VERSION).map(|(unpacker, version)| CallEvents { unpacker, version })
 }
 
 /// The entries of a block's log, in order.
-pub(crate) struct CallEvents<'a>(Unpacker<'a>);
+pub(crate) struct CallEvents<'a> {
+    unpacker: Unpacker<'a>,
+    version: u8,
+}
 
 impl CallEvents<'_> {
     fn read_one(&mut self) -> Result<CallEvent, Damage> {
-        match self.0.byte()? {
-            RESERVED => {
-                let calls = self.0.number()?;
-                Ok(CallEvent::Reserved(Reservation { calls, upper: self.0.money()? }))
-            }
+        match self.unpacker.byte()? {
+            RESERVED => self.reservation().map(CallEvent::Reserved),
+            RELEASED => self.reservation().map(CallEvent::Released),
             tag @ (ANSWERED | FAILED) => Ok(CallEvent::Ended(EndedCall {
-                key: self.0.key()?,
+                key: self.unpacker.key()?,
                 is_ok: tag == ANSWERED,
-                attempts: self.0.number()?,
-                cost: self.0.option(Unpacker::money)?,
-                reserved: self.0.money()?,
+                attempts: self.unpacker.number()?,
+                cost: self.unpacker.option(Unpacker::money)?,
+                settled: self.settled()?,
             })),
-            USED => self.0.key().map(CallEvent::Used),
+            USED => self.unpacker.key().map(CallEvent::Used),
             tag => Err(Damage(format!("{tag} is no entry of a call log"))),
+        }
+    }
+
+    fn reservation(&mut self) -> Result<Reservation, Damage> {
+        let calls = self.unpacker.number()?;
+        Ok(Reservation { calls, upper: self.unpacker.money()? })
+    }
+
+    fn settled(&mut self) -> Result<Reservation, Damage> {
+        match self.version {
+            1 => Ok(Reservation { calls: 1, upper: self.unpacker.money()? }),
+            _ => Ok(Reservation::default()),
         }
     }
 }
@@ -105,6 +128,6 @@ impl Iterator for CallEvents<'_> {
     type Item = Result<CallEvent, Damage>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        (!self.0.is_empty()).then(|| self.read_one())
+        (!self.unpacker.is_empty()).then(|| self.read_one())
     }
 }

@@ -6,7 +6,7 @@ use karat_types::{CellRecord, JudgmentRecord, Key, Record, StepRecord};
 use serde_json::Value;
 
 use crate::StoreError;
-use crate::calllog::{Reservation, pack_ended, pack_reserved, pack_used};
+use crate::calllog::{Reservation, pack_ended, pack_released, pack_reserved, pack_used};
 use crate::format::{is_sound, pack_call, pack_cell, pack_judgment, pack_sample, pack_step, status_code};
 use crate::pack::Packer;
 use crate::section::Entries;
@@ -77,6 +77,9 @@ impl<'a> Encoder<'a> {
         match record {
             Record::Reserved { calls, upper } => {
                 pack_reserved(&mut self.done.log, Reservation { calls: *calls, upper: *upper })
+            }
+            Record::Released { calls, upper } => {
+                pack_released(&mut self.done.log, Reservation { calls: *calls, upper: *upper })
             }
             Record::Sample(sample) => self
                 .done

@@ -49,12 +49,19 @@ pub struct RunHeader {
 /// One durable row. A `Record` is on disk before anything that follows from it is shown or used.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Record {
-    /// Calls are about to be made. What is reserved by all blocks of a run and not settled by the `reserved` of its
-    /// call records is open; after a crash it counts as spent.
+    /// Calls may be in flight from now on. What a run has reserved and not released is open; after a crash it counts as
+    /// made and spent.
     Reserved {
-        /// How many calls.
+        /// How many calls at once.
         calls: u64,
         /// Upper bound of what they cost together.
+        upper: Money,
+    },
+    /// What was reserved and is no longer needed.
+    Released {
+        /// How many calls.
+        calls: u64,
+        /// Their upper bound.
         upper: Money,
     },
     /// A sample of the plan, once a run, before its first cell.
@@ -108,7 +115,7 @@ pub struct CallRecord {
     pub usage: Option<Usage>,
     /// What it cost; `None` when the price is unknown.
     pub cost: Option<Money>,
-    /// What was reserved for it before it was made.
+    /// What was reserved for it before it was made: its upper bound, nothing where it was not sent.
     pub reserved: Money,
     /// Time of the last attempt in milliseconds.
     pub latency_ms: f64,

@@ -183,7 +183,7 @@ struct Model {
 impl Model {
     fn write(&mut self, record: &Record) {
         match record.clone() {
-            Record::Reserved { .. } => {}
+            Record::Reserved { .. } | Record::Released { .. } => {}
             Record::Sample(sample) => drop(self.samples.insert(sample.row, sample)),
             Record::Call(call) => drop(self.calls.insert(call.key, call)),
             Record::Step(step) => drop(self.steps.insert(step.key, step)),

@@ -36,7 +36,7 @@ fn paid_calls_are_those_that_no_row_rests_on() {
     }
 }
 
-/// BY-05: money and calls add up over all parts of a run; what was reserved and not settled stays open.
+/// BY-05: money and calls add up over all parts of a run; what was reserved and not released stays open.
 #[test]
 fn spending_adds_up_over_the_parts_of_a_run() {
     let folder = folder();
@@ -48,19 +48,20 @@ fn spending_adds_up_over_the_parts_of_a_run() {
     });
     drop(ledger);
     let ledger = store.reopen("r").unwrap();
-    let free = CallRecord { cost: Some(Money::ZERO), reserved: Money::ZERO, ..call("c") };
+    let free = CallRecord { cost: Some(Money::ZERO), ..call("c") };
     block_on(async {
-        ledger.append(vec![Record::Reserved { calls: 1, upper: Money::ZERO }]).await.unwrap();
-        ledger.append(vec![Record::Call(free)]).await.unwrap();
+        ledger.append(vec![Record::Reserved { calls: 2, upper: Money(5_000) }]).await.unwrap();
+        ledger.append(vec![Record::Call(free), Record::Released { calls: 1, upper: Money(1_000) }]).await.unwrap();
     });
     let expected = Spending {
         calls: 3,
         attempts: 8,
         spent: Money(1_500),
         unpriced: 1,
-        open: Reservation { calls: 1, upper: Money(4_000) },
+        open: Reservation { calls: 4, upper: Money(16_000) },
     };
     assert_eq!(store.spending("r").unwrap(), expected);
+    assert_eq!(expected.committed(), Reservation { calls: 7, upper: Money(17_500) });
     assert_eq!(store.open_reservations("r").unwrap(), expected.open);
     block_on(ledger.finish(RunStatus::Finished, Moment(9))).unwrap();
     assert_eq!(store.runs(1).unwrap()[0].totals.spending, expected);

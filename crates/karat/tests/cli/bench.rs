@@ -109,3 +109,36 @@ fn usage_above_what_was_reserved_is_warned_about() {
     let page = place.fine(&["report", "a", "--format", "md", "-o", "-"]);
     assert!(page.stdout.contains("more usage than was reserved"), "{}", page.stdout);
 }
+
+/// BY-05, PE-29: calls that wait for money hold nothing that another attempt of a call under way needs.
+#[test]
+fn attempts_go_on_when_the_budget_is_used_up() {
+    let provider = FakeProvider::start(Script::by(|received| match received.attempt {
+        0 => Behaviour::server_error(),
+        _ => Behaviour::ok("answer"),
+    }))
+    .unwrap();
+    let place = Place::new();
+    place.write("data.jsonl", &questions(60));
+    let short = suite(&provider.base_url()).replace("price:", "parameters: { max_tokens: 100 }, price:");
+    place.write("karat.yaml", &short);
+    // Four calls fit at once, sixteen may be in flight.
+    let said = place.karat(&["run", "--run-id", "a", "--budget-usd", "0.0035"]);
+    assert!([0, 5].contains(&said.code), "{}", said.all());
+    assert!(provider.requests() > 8, "{}", said.all());
+}
+
+/// BY-05: what an answer without a reply was billed for is spent.
+#[test]
+fn billed_answers_without_a_reply_cost() {
+    let reply = r#"{"choices":[],"usage":{"prompt_tokens":300,"completion_tokens":100}}"#;
+    let provider = FakeProvider::start(Script::always(Behaviour::raw(200, reply))).unwrap();
+    let place = Place::new();
+    place.write("data.jsonl", &questions(2));
+    place.write("karat.yaml", &suite(&provider.base_url()));
+    place.karat(&["run", "--run-id", "a", "--retries", "1"]);
+    assert_eq!(provider.requests(), 4);
+    // Four answers of 300 tokens at $1 and 100 at $2 a million.
+    let paid = place.report("a")["cost"]["actual_cost_usd"].as_f64();
+    assert!(paid.is_some_and(|paid| (paid - 0.002).abs() < 1e-9), "{paid:?}");
+}

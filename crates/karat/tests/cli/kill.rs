@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use testkit::{Echo, FakeProvider, Script};
+use testkit::{Behaviour, Echo, FakeProvider, Script};
 
 use crate::place::{Place, questions, suite};
 
@@ -50,4 +50,27 @@ fn kill_and_resume_is_as_if_nothing_happened() {
     whole.write("karat.yaml", &suite(&provider.base_url()));
     whole.fine(&["run", "--run-id", "whole"]);
     assert_eq!(place.canonical("killed"), whole.canonical("whole"));
+}
+
+/// BY-05: calls that were in flight when a run was killed count as made, and no others do.
+#[test]
+fn calls_in_flight_at_a_kill_count() {
+    let provider = FakeProvider::start(Script::by(|received| match received.number {
+        0..4 => Behaviour::Hang,
+        _ => Behaviour::ok("answer"),
+    }))
+    .unwrap();
+    let place = Place::new();
+    place.write("data.jsonl", &questions(30));
+    place.write("karat.yaml", &suite(&provider.base_url()));
+    let limits = ["run", "--run-id", "a", "--resume", "-q", "-j", "4", "--max-calls", "10"];
+    let mut child = place.command(&limits).stdout(std::process::Stdio::null()).spawn().unwrap();
+    while provider.requests() < 4 && child.try_wait().unwrap().is_none() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let said = place.karat(&limits);
+    assert_eq!((said.code, provider.requests()), (5, 10), "{}", said.all());
+    assert!(said.stderr.contains("4 more count for calls that were cut off"), "{}", said.stderr);
 }
