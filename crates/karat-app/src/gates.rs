@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use karat_analysis::gate::{check, decide, too_many_errors};
-use karat_analysis::{Findings, Outcome, Pinned, References, Verdicts, primary};
+use karat_analysis::{Findings, Outcome, Pinned, References, Spread, Verdicts, primary};
 use karat_store::StoredRun;
 use karat_suite::{Files, load_policy};
 use karat_types::{Against, Exit, Gate, PlanHeader, Rules, RunHeader, RunRows, RunStatus, Threshold};
@@ -286,7 +286,12 @@ pub(crate) fn failures(header: &RunHeader, findings: &Findings, rules: &Rules) -
             failures.push("no cell has an output".to_owned());
         }
         let spreads = findings.plan.metrics.iter().zip(&findings.run.metrics);
-        let silent = spreads.filter(|(_, spread)| spread.n() == 0 && spread.n_unscored() > 0);
+        // A few broken rows of a metric that applies to nothing else are no failure of the metric.
+        let is_tolerable = |spread: &Spread| {
+            let all = spread.n_na() + spread.n_unscored();
+            spread.n_na() > 0 && spread.n_unscored() as f64 <= rules.policy.max_unscored * all as f64
+        };
+        let silent = spreads.filter(|(_, spread)| spread.n() == 0 && spread.n_unscored() > 0 && !is_tolerable(spread));
         failures.extend(silent.map(|(metric, _)| format!("{}: every score of it failed", metric.name)));
         failures.extend(findings.analyses.iter().filter_map(|analysis| match &analysis.outcome {
             Outcome::Diagnostics(found) if found.lacks_items() => {

@@ -86,7 +86,9 @@ impl Speaker {
     /// This speaker as a text names it: with the role where the text has that, too.
     fn within(&self, text: &str) -> Option<Self> {
         let role = self.role.as_ref().filter(|role| has_words(text, role)).cloned();
-        has_words(text, &self.name).then(|| Self { role, ..self.clone() })
+        let bare = self.written.split(" (").next().unwrap_or_default();
+        let written = if role.is_some() { self.written.clone() } else { bare.to_owned() };
+        has_words(text, &self.name).then(|| Self { role, written, ..self.clone() })
     }
 }
 
@@ -192,7 +194,13 @@ impl Metric for Attribution {
             right.iter().any(|wanted| speaker.is(wanted)) && !gold.iter().any(|wanted| speaker.contradicts(wanted))
         };
         if let Some(other) = named.iter().find(|speaker| !is_right(speaker)) {
-            return Score::because(0.0, format!("it names {other}, who did not say it"));
+            return Score::because(
+                0.0,
+                match gold.iter().find(|wanted| wanted.name == other.name) {
+                    Some(wanted) => format!("it names {other}, not {wanted}"),
+                    None => format!("it names {other}, who did not say it"),
+                },
+            );
         }
         let most = gold.len().max(1);
         if named.len() > most {

@@ -472,6 +472,21 @@ fn attribution_names_who_said_it_and_nobody_else() {
     assert_eq!(score(pair, both).number(), Some(1.0), "both said it");
 }
 
+/// RG-07: of a name without its role the reason says that, and no role that the text does not have.
+#[test]
+fn a_reason_invents_no_role() {
+    let gold = json!([{"name": "Ana Ruiz", "role": "CFO"}]);
+    for answer in ["Ana Ruiz said it.", "CEO Ana Ruiz said it."] {
+        let with = json!({"text": answer, "among": gold});
+        let scored = score(json!({"metric": "attribution", "value": gold, "with": with}), json!([]));
+        assert_eq!(
+            (scored.number(), reason(&scored)),
+            (Some(0.0), "it names Ana Ruiz, not Ana Ruiz (CFO)"),
+            "{answer}"
+        );
+    }
+}
+
 /// RG-07: who answers in a cited chunk is right; citing every chunk makes nobody right.
 #[test]
 fn attribution_by_the_cited_chunk_cannot_be_bought() {

@@ -467,6 +467,23 @@ fn the_terminal_says_what_failed() {
     assert!(page.contains("**Failed:** service: 2 of 2 cells failed"), "{page}");
 }
 
+/// RG-05: one gold that contradicts itself fails no metric that applies to no other row; where it is much of the data, it does.
+#[test]
+fn one_broken_gold_fails_no_run() {
+    for (others, fails) in [(24, false), (1, true)] {
+        let (place, service) = (Place::new(), FakeProvider::start(Script::always(own_answer("It was 5."))).unwrap());
+        let broken = json!({"expected_value": 5, "unit": "million USD", "currency": "EUR"});
+        let row = |at: usize, gold: Value| {
+            json!({"query_id": format!("r{at}"), "question": format!("{at}?"), "gold": gold}).to_string()
+        };
+        let rows: Vec<String> = (0..others).map(|at| row(at, json!({}))).chain([row(99, broken)]).collect();
+        place.write("own.jsonl", &rows.join("\n"));
+        let said = run_own(&place, &service, &["--run-id", "r", "-q"]);
+        assert_eq!(said.all().contains("every score of it failed"), fails, "{}", said.all());
+        assert_eq!(said.code == 1, fails, "{}", said.all());
+    }
+}
+
 /// RG-15: of sensitive rows problems show the place, nothing of the content.
 #[test]
 fn problems_of_sensitive_rows_show_no_content() {

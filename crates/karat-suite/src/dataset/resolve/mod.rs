@@ -62,6 +62,10 @@ impl Shelf<'_> {
         self.problems.push(Diagnostic::of_file(Severity::Error, path, message));
     }
 
+    fn warning(&mut self, path: &str, message: String) {
+        self.problems.push(Diagnostic::of_file(Severity::Warning, path, message));
+    }
+
     /// The entries of a folder, by name; none where it is none.
     fn list(&self, folder: &str) -> Vec<String> {
         let mut names = self.files.list(folder).unwrap_or_default();

@@ -234,9 +234,18 @@ pub(super) fn computed<'a>(cells: &'a [Cell], expected: &Expected) -> Option<&'a
     let pairs = || cells.iter().flat_map(|a| cells.iter().map(move |b| (a, b))).filter(|(a, b)| a != b);
     let of_row = |(a, b): &(&Cell, &Cell)| a.row == b.row && change(a, b).any(|made| expected.is_computed(made));
     let of_column = |(a, b): &(&Cell, &Cell)| {
-        expected.digits >= TELLING && a.column == b.column && part(a, b).any(|made| expected.is_computed(made))
+        expected.digits >= TELLING
+            && a.column == b.column
+            && is_alike(a, b)
+            && part(a, b).any(|made| expected.is_computed(made))
     };
     pairs().find(of_row).or_else(|| pairs().find(of_column)).map(|(cell, _)| cell)
+}
+
+/// Whether two cells count the same: money of one currency, shares, or one thing.
+fn is_alike(a: &Cell, b: &Cell) -> bool {
+    let (one, other) = (Unit::read(&a.unit), Unit::read(&b.unit));
+    a.currency == b.currency && one.is_thing == other.is_thing && (!one.is_thing || a.unit == b.unit)
 }
 
 fn ratio(a: Figure, b: Figure) -> Option<f64> {

@@ -192,9 +192,25 @@ impl Library {
         let (lines, problems) = jsonl::rows(path, &text);
         shelf.problems.extend(problems);
         let document = path.rsplit('/').nth(1).unwrap_or_default();
+        let mut seen = FxHashSet::default();
         for (at, line) in lines.iter().enumerate() {
             match Chunk::read(line) {
                 Some(chunk) => {
+                    let space = line.get("space").filter(|space| !space.is_null());
+                    if let Some(space) = space.filter(|it| !it.as_str().is_some_and(|it| SPACES.contains(&it))) {
+                        shelf.warning(
+                            path,
+                            format!(
+                                "line {} says the space {space}, which is none of {}; it is read as {}",
+                                at + 1,
+                                SPACES.join(", "),
+                                chunk.space
+                            ),
+                        );
+                    }
+                    if !seen.insert((chunk.space, chunk.id.clone())) {
+                        shelf.warning(path, format!("line {} repeats the chunk {:?}", at + 1, chunk.id));
+                    }
                     for speaker in chunk.speakers() {
                         if !self.speakers.contains(speaker) {
                             self.speakers.push(speaker.clone());

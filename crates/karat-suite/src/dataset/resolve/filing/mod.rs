@@ -115,6 +115,7 @@ impl<'a> Evidence<'a> {
             if !found && !self.library.chunks.is_empty() {
                 self.mismatches.push(format!("no chunk is at the citation {spot}"));
             }
+            self.check_page(&spot);
         }
         for (chunk, relevant) in self.library.chunks.iter().zip(&mut relevant) {
             *relevant |= chunk.space == "table" && chunk.spot.table.as_ref().is_some_and(|id| tables.contains(id));
@@ -140,7 +141,38 @@ impl<'a> Evidence<'a> {
             }
             return chunks;
         }
+        let holding: Vec<&Chunk> = chunks.iter().copied().filter(|chunk| holds(chunk)).collect();
+        self.check_quote(&holding);
         chunks.into_iter().filter(|chunk| chunk.space != "text" || holds(chunk)).collect()
+    }
+
+    /// A cited table should be on the cited page, where the manifest says its page.
+    fn check_page(&mut self, spot: &Spot) {
+        let (Some(page), Some(table)) = (&spot.page, &spot.table) else { return };
+        let is_it = |chunk: &&Chunk| chunk.spot.table.as_ref() == Some(table) && chunk.spot.is_of(spot);
+        let pages = self.library.chunks.iter().filter(is_it).filter_map(|chunk| chunk.spot.page.as_ref());
+        let pages: Vec<&String> = pages.collect();
+        if let Some(own) = pages.first().filter(|_| !pages.contains(&page)) {
+            self.mismatches.push(format!("the table {table} is on page {own}, not on the cited page {page}"));
+        }
+    }
+
+    /// A quote should be on its page and of its speaker, as far as the chunks that hold it say so.
+    fn check_quote(&mut self, holding: &[&Chunk]) {
+        let part = |key: &str| self.gold.get("quote").and_then(|quote| said(name_of(quote.get(key)?)));
+        let pages: Vec<&String> = holding.iter().filter_map(|chunk| chunk.spot.page.as_ref()).collect();
+        if let (Some(page), Some(own)) = (part("page"), pages.first())
+            && !pages.contains(&&page)
+        {
+            self.mismatches.push(format!("the quote is on page {own}, not on page {page}"));
+        }
+        let speaking: Vec<String> =
+            holding.iter().flat_map(|chunk| chunk.speakers()).filter_map(|it| said(name_of(it))).collect();
+        if let (Some(speaker), Some(own)) = (part("speaker"), speaking.first())
+            && !speaking.contains(&speaker)
+        {
+            self.mismatches.push(format!("the quote is by {own}, not by {speaker}"));
+        }
     }
 
     /// The expected value with its unit and currency, filled from the tables where the gold leaves them out.
@@ -160,19 +192,20 @@ impl<'a> Evidence<'a> {
                 Some(cell)
             }
             (Some(Value::Number(number)), _) if !cells.is_empty() => {
-                let unit = unit.as_deref().or_else(|| Some(cells.first()?.unit.as_str())).unwrap_or_default();
-                self.origin(number, unit, &cells, cell)
+                let of = unit.clone().or_else(|| self.unit_of(number, &cells, cell, currency.as_deref()));
+                of.and_then(|of| self.origin(number, &of, &cells, cell))
             }
             _ => None,
         };
-        let stated = Unit::read(unit.as_deref().unwrap_or_default());
-        if let (Some(gold), Some(own)) = (&currency, stated.currency)
+        let own = Unit::read(unit.as_deref().unwrap_or_default()).currency;
+        if let (Some(gold), Some(own)) = (&currency, own)
             && !gold.eq_ignore_ascii_case(own)
         {
             self.mismatches.push(format!("the gold is in {gold}, its unit says {own}"));
         }
         if let Some(cell) = found {
             unit = unit.or_else(|| Some(cell.unit.clone()).filter(|unit| !unit.is_empty()));
+            let stated = Unit::read(unit.as_deref().unwrap_or_default());
             if currency.is_none() && stated.may_be_money() {
                 currency = stated.currency.map(str::to_owned).or_else(|| cell.currency.clone());
             }
@@ -187,6 +220,50 @@ impl<'a> Evidence<'a> {
         value.extend(members.map(|(name, member)| (name.to_owned(), member.unwrap_or(Value::Null))));
     }
 
+    /// The unit of an expected value without one: that of the named cell, else of the cells that it is as it stands,
+    /// those in the gold's currency first.
+    fn unit_of(
+        &mut self,
+        number: &Number,
+        cells: &[Cell],
+        named: Option<&Cell>,
+        currency: Option<&str>,
+    ) -> Option<String> {
+        if let Some(named) = named {
+            return Some(named.unit.clone());
+        }
+        let mut found: Vec<&Cell> = cells.iter().filter(|cell| self.is_cell(number, cell)).collect();
+        let is_in =
+            |cell: &&Cell| cell.currency.as_deref().zip(currency).is_some_and(|(a, b)| a.eq_ignore_ascii_case(b));
+        if found.iter().any(is_in) {
+            found.retain(is_in);
+        }
+        let mut units: Vec<&str> = found.iter().map(|cell| cell.unit.as_str()).collect();
+        units.dedup();
+        match units.as_slice() {
+            [unit] => return Some((*unit).to_owned()),
+            [] => {
+                let tables = self.table_ids().collect::<Vec<_>>().join(", ");
+                self.mismatches.push(format!("the expected value {number} has no unit and is not in {tables}"));
+            }
+            _ => self
+                .mismatches
+                .push(format!("the expected value {number} has no unit; it may be {}", units.join(" or "))),
+        }
+        None
+    }
+
+    fn is_cell(&self, number: &Number, cell: &Cell) -> bool {
+        let expected = self.expected(number, &cell.unit);
+        expected.is_some_and(|expected| !equal(std::slice::from_ref(cell), &expected).is_empty())
+    }
+
+    /// An expected value within the gold's tolerances.
+    fn expected(&self, number: &Number, unit: &str) -> Option<Expected> {
+        let bound = |key: &str| self.gold.get(key).and_then(Value::as_f64).unwrap_or(0.0);
+        Expected::new(number, unit, bound("tolerance_rel"), bound("tolerance_abs"))
+    }
+
     /// The cell that an expected value is or comes from: the named one and its row, where one is named.
     fn origin<'c>(
         &mut self,
@@ -195,8 +272,7 @@ impl<'a> Evidence<'a> {
         cells: &'c [Cell],
         named: Option<&'c Cell>,
     ) -> Option<&'c Cell> {
-        let bound = |key: &str| self.gold.get(key).and_then(Value::as_f64).unwrap_or(0.0);
-        let expected = Expected::new(number, unit, bound("tolerance_rel"), bound("tolerance_abs"))?;
+        let expected = self.expected(number, unit)?;
         if let Some(named) = named {
             let row: Vec<Cell> = cells.iter().filter(|cell| cell.row == named.row).cloned().collect();
             if equal(std::slice::from_ref(named), &expected).is_empty() && computed(&row, &expected).is_none() {
@@ -268,7 +344,8 @@ impl<'a> Evidence<'a> {
     fn speakers(&mut self, chunks: &[&Chunk], value: &mut Map<String, Value>) {
         let wanted = self.list("speakers");
         let answering: Vec<&Value> = chunks.iter().flat_map(|chunk| &chunk.answer_speakers).collect();
-        let name = |speaker: &Value| said(speaker.get("name").unwrap_or(speaker));
+        let name = |speaker: &Value| said(name_of(speaker));
+        self.check_roles(chunks);
         let spoken: Vec<String> = chunks.iter().flat_map(|chunk| chunk.speakers()).filter_map(name).collect();
         for speaker in wanted.iter().filter_map(name).filter(|speaker| !spoken.is_empty() && !spoken.contains(speaker))
         {
@@ -282,6 +359,18 @@ impl<'a> Evidence<'a> {
         let members =
             [("answer_speakers", json!(answering)), ("qa_chunks", json!(faces)), ("speakers", json!(speakers))];
         value.extend(members.map(|(name, member)| (name.to_owned(), member)));
+    }
+
+    /// A speaker should have the role that the gold's chunks say, where they say one.
+    fn check_roles(&mut self, chunks: &[&Chunk]) {
+        let read = |speaker: &Value| Some((said(name_of(speaker))?, said(speaker.get("role")?)?));
+        let told: Vec<(String, String)> = chunks.iter().flat_map(|chunk| chunk.speakers()).filter_map(read).collect();
+        for (name, role) in self.list("speakers").iter().filter_map(read) {
+            let roles: Vec<&String> = told.iter().filter(|(own, _)| *own == name).map(|(_, role)| role).collect();
+            if let Some(own) = roles.first().filter(|_| !roles.contains(&&role)) {
+                self.mismatches.push(format!("{name} is {own} in the gold's chunks, not {role}"));
+            }
+        }
     }
 
     /// Holds the titles of slides against the filings.
@@ -298,6 +387,11 @@ impl<'a> Evidence<'a> {
             }
         }
     }
+}
+
+/// The name of a speaker, who is `{name, role}` or a name alone.
+fn name_of(speaker: &Value) -> &Value {
+    speaker.get("name").unwrap_or(speaker)
 }
 
 #[cfg(test)]

@@ -30,10 +30,12 @@ const MANIFEST: &str = r#"{"chunk_id": "r-p2", "space": "text", "doc_type": "rel
 {"chunk_id": "r-page2", "space": "page", "doc_type": "release", "quarter": "2025-Q2", "page": 2}
 {"chunk_id": "c-1", "doc_type": "transcript", "quarter": "2025-Q2", "page": 4, "text": "We expect margins to hold.", "speaker": {"name": "Ada Lind"}, "answer_speakers": ["Ada Lind"]}
 {"chunk_id": "c-2", "doc_type": "transcript", "quarter": "2025-Q2", "page": 4, "text": "Thank you."}
+{"chunk_id": "c-3", "doc_type": "transcript", "quarter": "2025-Q2", "page": 5, "text": "Yes.", "speaker": {"name": "Bo Ek", "role": "CFO"}}
 {"chunk_id": "s-3", "space": "page", "doc_type": "slides", "quarter": "2025-Q2", "page": 3, "slide": 3, "title": "Orders"}
 "#;
 const TABLE: &str = r#"{"table_id": "t1", "scale": "million", "unit": "USD", "currency": "USD", "columns": ["Q2 2025", "Q1 2025"],
-  "rows": [{"label": "Revenue", "values": [1234.5, 1200.0]}]}"#;
+  "rows": [{"label": "Revenue", "values": [1234.5, 1200.0]}, {"label": "EBIT", "values": [-12.3, 98.7]},
+    {"label": "Margin", "unit": "percent", "values": [41.8, 40.6]}, {"label": "Staff", "unit": "employees", "values": [4321, 4000]}]}"#;
 
 fn resolved(gold: Value) -> Resolved {
     let files = Memory(BTreeMap::from([("c/r/chunk_manifest.jsonl", MANIFEST), ("e/r/tables/t1.json", TABLE)]));
@@ -79,6 +81,32 @@ fn a_named_cell_fills_the_gold() {
     assert_eq!(found.mismatches, Vec::<String>::new());
 }
 
+/// RG-02: a value without a unit has that of its own row.
+#[test]
+fn the_unit_is_that_of_the_row() {
+    for (value, unit, currency) in [
+        (json!(41.8), json!("percent"), Value::Null),
+        (json!(4321), json!("employees"), Value::Null),
+        (json!(1234.5), json!("million USD"), json!("USD")),
+    ] {
+        let found = resolved(json!({"expected_value": value, "source_table_ids": ["t1"]}));
+        assert_eq!((&found.value["unit"], &found.value["currency"]), (&unit, &currency), "{value}");
+        assert_eq!(found.mismatches, Vec::<String>::new(), "{value}");
+    }
+}
+
+/// RG-02: a line of a manifest in a space that is none, or of a chunk that another line is, is warned of.
+#[test]
+fn odd_lines_of_a_manifest_are_told() {
+    let manifest = "{\"chunk_id\": \"a\", \"space\": \"txt\"}\n{\"chunk_id\": \"a\", \"space\": \"text\"}\n";
+    let files = Memory(BTreeMap::from([("c/r/chunk_manifest.jsonl", manifest)]));
+    let mut shelf = Shelf { files: &files, digest: blake3::Hasher::new(), problems: Vec::new() };
+    evidence(&[Some("c".to_owned()), None], &mut shelf);
+    let said: Vec<String> = shelf.problems.iter().map(|problem| format!("{problem:?}")).collect();
+    assert_eq!(said.len(), 2, "{said:?}");
+    assert!(said[0].contains("line 1 says the space") && said[1].contains("line 2 repeats the chunk"), "{said:?}");
+}
+
 /// RG-02: contradictions between gold and filings are said, each once.
 #[test]
 fn mismatches_are_said() {
@@ -116,6 +144,24 @@ fn mismatches_are_said() {
             "bo ek does not speak",
         ),
         (
+            json!({"citations": [{"doc_type": "release", "page": 3, "table_id": "t1"}]}),
+            "the table t1 is on page 2, not on the cited page 3",
+        ),
+        (
+            json!({"citations": [{"doc_type": "transcript", "page": 4}], "quote": {"text": "margins to hold", "page": 9}}),
+            "the quote is on page 4, not on page 9",
+        ),
+        (
+            json!({"citations": [{"doc_type": "transcript", "page": 4}], "quote": {"text": "margins to hold", "speaker": "Bo Ek"}}),
+            "the quote is by ada lind, not by bo ek",
+        ),
+        (
+            json!({"citations": [{"doc_type": "transcript", "page": 5}], "speakers": [{"name": "Bo Ek", "role": "CEO"}]}),
+            "bo ek is cfo in the gold's chunks, not ceo",
+        ),
+        (json!({"expected_value": 12.3, "unit": "million USD", "source_table_ids": ["t1"]}), "is not in t1"),
+        (json!({"expected_value": 41.9, "source_table_ids": ["t1"]}), "has no unit and is not in t1"),
+        (
             json!({"source_table_ids": ["t1"], "cell": {"row": "Costs", "column": "Q1 2025"}}),
             "no source table has the cell",
         ),
@@ -137,7 +183,7 @@ fn a_quote_leads_to_who_answered() {
     assert_eq!(found.mismatches, Vec::<String>::new());
     assert_eq!(
         (&found.value["qa_chunks"], &found.value["speakers"]),
-        (&json!([]), &json!([{"name": "Ada Lind"}, "Ada Lind"]))
+        (&json!([]), &json!([{"name": "Ada Lind"}, "Ada Lind", {"name": "Bo Ek", "role": "CFO"}]))
     );
     let bare = resolved(json!({"speakers": [{"name": "Ada Lind"}]}));
     assert_eq!(bare.value["qa_chunks"][0]["chunk_id"], "c-1");
