@@ -51,12 +51,12 @@ pub use analyses::{
     Bucket, Buckets, CalibratedDimension, CalibratedJudge, Calibration, CalibrationForm, CalibrationOptions,
     CatalogEntry, Category, CategoryExample, ColumnBalance, Comparison, Confidence, ConfidenceOptions, Confusion,
     ConfusionOptions, CorpusDimension, CorpusSession, CurveBin, Delta, DeltaOptions, Diagnostics, DiagnosticsOptions,
-    ErrorCode, ErrorKind, Errors, Evaluation, EvidencePosition, Example, Failure, FailureCategory, Failures,
-    FailuresOptions, Flagged, Grading, HumanAnchor, HumanAnchorOptions, JudgeBias, JudgeBiasOptions, Latency, Leaning,
-    LeftOut, MetricDelta, MissingGroup, MissingItem, MissingItems, MissingItemsOptions, Mover, Notable, NoteCount,
-    Notes, Offsets, Often, Outcome, Over, OwnFamily, PlaceEffect, PlaceMeasure, PlaceUnit, Portion, Position, Power,
-    PowerOptions, Repeated, Services, Shortfall, Slice, Slices, SlicesOptions, SpanFigures, Stage, Stretch,
-    SummaryCorpus, SummaryCorpusOptions, SystemCorpus, TextChange, TextDelta, ThresholdDecision, catalog,
+    ErrorCode, ErrorKind, Errors, Evaluation, EvidencePosition, Example, FailingJudge, Failure, FailureCategory,
+    Failures, FailuresOptions, Flagged, Grading, HumanAnchor, HumanAnchorOptions, JudgeBias, JudgeBiasOptions, Latency,
+    Leaning, LeftOut, MetricDelta, MissingGroup, MissingItem, MissingItems, MissingItemsOptions, Mover, Notable,
+    NoteCount, Notes, Offsets, Often, Outcome, Over, OwnFamily, PlaceEffect, PlaceMeasure, PlaceUnit, Portion,
+    Position, Power, PowerOptions, Repeated, Services, Shortfall, Slice, Slices, SlicesOptions, SpanFigures, Stage,
+    Stretch, SummaryCorpus, SummaryCorpusOptions, SystemCorpus, TextChange, TextDelta, ThresholdDecision, catalog,
 };
 pub use baseline::Beside;
 pub use breakdown::{Breakdown, CostLine};

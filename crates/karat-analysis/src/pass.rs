@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::AnalysisError;
 use crate::aggregate::{Measure, spread};
-use crate::analyses::{self, Running, ScoredCell, Setting};
+use crate::analyses::{self, Analysed, Running, ScoredCell, Setting};
 use crate::baseline::beside;
 use crate::breakdown::Sums;
 use crate::consensus::CellScores;
@@ -90,6 +90,19 @@ pub fn analyse(rows: &dyn RunRows, options: &Options) -> Result<Findings, Analys
 /// The first analysis whose options do not fit the plan.
 pub fn check(plan: &Arc<PlanHeader>) -> Result<(), AnalysisError> {
     analyses::start(plan).map(drop)
+}
+
+/// What the analyses of a plan hold before any cell: their shape.
+///
+/// # Errors
+/// As [`check`].
+pub(crate) fn of_nothing(plan: &Arc<PlanHeader>) -> Result<Vec<Analysed>, AnalysisError> {
+    let measure = |metric| Measure::of(plan, metric, Options::default().level);
+    let measures: Vec<Measure> = plan.metrics.iter().map(measure).collect::<Result<_, _>>()?;
+    let table = TableBuilder::new(plan.clone())?.finish();
+    let setting = Setting { plan, measures: &measures, table: &table, baseline: None };
+    let (analyses, _) = analyses::start(plan)?;
+    Ok(analyses.into_iter().map(|running| running.finish(&setting)).collect())
 }
 
 /// What accumulates cell by cell.

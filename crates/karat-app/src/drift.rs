@@ -160,6 +160,12 @@ impl App {
     /// # Errors
     /// No incident is open; else as [`App::drift`].
     pub fn close_incident(&self, invocation: &Invocation, asked: &Drifting, why: &str) -> Result<Drifted, AppError> {
+        if why.trim().is_empty() {
+            return Err(AppError::harness(
+                "`--close` says nothing, and the reason is what the incident's history keeps",
+            )
+            .hint("write it: `--close \"new editor, new style\"`"));
+        }
         if asked.is_stretch() {
             return Err(AppError::harness("a stretch of days has no incident to close")
                 .hint("`--close` goes with the whole series: leave out `--since` and `--until`"));
@@ -230,6 +236,8 @@ impl App {
         };
         let (id, options) = declared(&plan, asked)?;
         let as_of = self.day_of(asked, &plan)?;
+        check_order(&asked.choice, &as_of)?;
+        takes_z(asked, options.method)?;
         let Some(metric) = plan.metrics.iter().find(|metric| metric.name == options.metric) else {
             let known: Vec<&str> = plan.metrics.iter().map(|metric| metric.name.as_str()).collect();
             return Err(AppError::harness(format!("the suite {suite} has no metric `{}`", options.metric))
@@ -256,6 +264,32 @@ impl App {
         drifted.raised_at = Some(crate::rfc3339(at));
         Ok(())
     }
+}
+
+/// Refuses a stretch that holds no day.
+fn check_order(choice: &Choice, as_of: &str) -> Result<(), AppError> {
+    match choice.since.as_deref().filter(|since| *since > as_of) {
+        None => Ok(()),
+        Some(since) => {
+            Err(AppError::harness(format!("`--since {since}` is after the day that is asked about, {as_of}"))
+                .hint("name an earlier `--since`, or a later `--as-of`"))
+        }
+    }
+}
+
+/// Refuses a threshold of z where the method has none.
+fn takes_z(asked: &Drifting, method: Method) -> Result<(), AppError> {
+    let own = match method {
+        Method::MedianMad => return Ok(()),
+        Method::Cusum | Method::PageHinkley => "h",
+        Method::Ewma | Method::EDetector => "limit",
+    };
+    if asked.z.is_none() {
+        return Ok(());
+    }
+    let name = method.as_str();
+    Err(AppError::harness(format!("`--z-thresh` is the threshold of `median_mad`; `{name}` has none"))
+        .hint(format!("what `{name}` takes is `{own}`, under `with` of the suite's `drift` analysis")))
 }
 
 fn refused(id: &str, what: &str) -> AppError {

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use karat_analysis::gate::{check, decide, too_many_errors};
+use karat_analysis::gate::{check, decide, misspelt, too_many_errors};
 use karat_analysis::{Findings, Outcome, Pinned, References, Spread, Verdicts, primary};
 use karat_store::StoredRun;
 use karat_suite::{Files, load_policy};
@@ -293,6 +293,10 @@ pub(crate) fn failures(header: &RunHeader, findings: &Findings, rules: &Rules) -
         };
         let silent = spreads.filter(|(_, spread)| spread.n() == 0 && spread.n_unscored() > 0 && !is_tolerable(spread));
         failures.extend(silent.map(|(metric, _)| format!("{}: every score of it failed", metric.name)));
+        let judges = findings.grading().into_iter().flat_map(|grading| &grading.failing_judges);
+        let silent = judges.filter(|judge| judge.is_silent());
+        failures.extend(silent.map(|it| format!("the judge {} gave no score at all: {}", it.judge, it.error)));
+        failures.extend(misspelt(&findings.analyses, rules).iter().map(ToString::to_string));
         failures.extend(findings.analyses.iter().filter_map(|analysis| match &analysis.outcome {
             Outcome::Diagnostics(found) if found.lacks_items() => {
                 Some(format!("{}: its path of items, `{}`, leads to a list in no output", analysis.id, found.items))

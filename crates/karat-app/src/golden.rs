@@ -6,11 +6,12 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use karat_analysis::golden::{Golden, GoldenVerdict, held_against};
-use karat_analysis::{Choice, Judged, JudgedCell, Pinned, PinnedRun, judged, primary};
+use karat_analysis::{Choice, FailingJudge, Judged, JudgedCell, Pinned, PinnedRun, judged, primary};
 use karat_suite::{Files, Plan};
 use karat_types::{CellStatus, Exit, PlanHeader, RunRows};
 use serde::Serialize;
 
+use crate::baseline;
 use crate::judged::collect_named;
 use crate::preset::SuiteFiles;
 use crate::{App, AppError, Execution, Invocation, RunEnd};
@@ -201,13 +202,22 @@ impl App {
         let started_at = stored.header().started_at;
         let is_frozen = whole.header.systems.iter().all(|system| system.model.is_none());
         let mut verdict = held_against(&golden, &cells, started_at, &missing, asked.max_drop, is_frozen);
+        let found = baseline::findings(&stored)?;
+        let failing = found.grading().map(|grading| &grading.failing_judges[..]).unwrap_or_default();
+        let is_judge_silent = failing.iter().any(FailingJudge::is_silent);
+        verdict.warnings.extend(failing.iter().map(|it| {
+            format!(
+                "the judge {} failed on {} of the {} that it was asked for: {}",
+                it.judge, it.failed, it.of, it.error
+            )
+        }));
         let left_out = all - golden.len();
         if left_out > 0 {
             let what =
                 format!("{left_out} of {all} pinned samples were not checked: `--limit` or `--sample` leaves them out");
             verdict.warnings.push(what);
         }
-        let problems = if verdict.problems > 0 { Exit::HarnessError } else { Exit::Pass };
+        let problems = if verdict.problems > 0 || is_judge_silent { Exit::HarnessError } else { Exit::Pass };
         let regressions = if verdict.regressions > 0 { Exit::GateFailed } else { Exit::Pass };
         let exit = end.exit().worst(problems).worst(regressions);
         let check = GoldenCheck { schema: "karat.golden-check/1", run: end.run.clone(), folder, verdict, exit };

@@ -116,6 +116,12 @@ pub(crate) fn collect(store: &Store, suite: &str, choice: &Choice, metric: Optio
     for (flag, date) in [("--since", &choice.since), ("--until", &choice.until)] {
         date.as_deref().map_or(Ok(()), |date| check_date(flag, date))?;
     }
+    if let (Some(since), Some(until)) = (&choice.since, &choice.until)
+        && since > until
+    {
+        return Err(AppError::harness(format!("`--since {since}` is after `--until {until}`: no day lies between"))
+            .hint("exchange the two"));
+    }
     let runs = store.runs_of_suite(suite, usize::MAX)?;
     if runs.is_empty() {
         return Err(without_runs(suite));

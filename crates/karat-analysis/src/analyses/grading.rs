@@ -1,13 +1,14 @@
-//! `grading`: where judges disagree, and where a consensus was asked for and one judge is left (CL-16).
+//! `grading`: where judges disagree, where a consensus was asked for and one judge is left (CL-16), and who failed.
 
 use std::sync::Arc;
 
-use karat_types::{AnalysisSpec, PlanHeader};
+use karat_types::{AnalysisSpec, JudgmentRow, ModelSpec, PlanHeader};
 use serde::Serialize;
 
 use super::{Analysis, NoOptions, Outcome, ScoredCell, Setting, options};
 use crate::AnalysisError;
 use crate::groups::system_id;
+use crate::texts::excerpt;
 
 /// Flagged cells kept, the widest first.
 const KEPT: usize = 20;
@@ -29,6 +30,26 @@ pub struct Flagged {
     pub judges: u32,
 }
 
+/// A judge of which some judgments failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FailingJudge {
+    /// Its id.
+    pub judge: String,
+    /// Judgments that failed.
+    pub failed: u64,
+    /// Of how many that it was asked for.
+    pub of: u64,
+    /// What the first failure said.
+    pub error: String,
+}
+
+impl FailingJudge {
+    /// Whether it gave no score at all.
+    pub fn is_silent(&self) -> bool {
+        self.failed == self.of
+    }
+}
+
 /// How consensus went.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Grading {
@@ -40,19 +61,57 @@ pub struct Grading {
     pub flagged_cells: u64,
     /// The widest of them.
     pub flagged: Vec<Flagged>,
+    /// Judges of which some judgments failed, in the plan's order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub failing_judges: Vec<FailingJudge>,
 }
 
 struct Fold {
     plan: Arc<PlanHeader>,
     found: Grading,
+    /// By judge, in the plan's order.
+    asked: Vec<Asked>,
+}
+
+/// What became of a judge's judgments.
+#[derive(Clone, Default)]
+struct Asked {
+    of: u64,
+    failed: u64,
+    error: Option<String>,
 }
 
 pub(super) fn build(spec: &AnalysisSpec, plan: &Arc<PlanHeader>) -> Result<Option<Box<dyn Analysis>>, AnalysisError> {
     options::<NoOptions>(spec)?;
-    Ok(Some(Box::new(Fold { plan: plan.clone(), found: Grading::default() })))
+    Ok(Some(Box::new(Fold {
+        plan: plan.clone(),
+        found: Grading::default(),
+        asked: vec![Asked::default(); plan.judges.len()],
+    })))
 }
 
 impl Fold {
+    fn count(&mut self, judgment: &JudgmentRow) {
+        let Some(asked) = self.asked.get_mut(usize::from(judgment.judge)) else { return };
+        match &judgment.error {
+            Some(error) if error.is_stop() => return,
+            Some(error) => {
+                asked.failed += 1;
+                asked.error.get_or_insert_with(|| excerpt(&error.message, 400));
+            }
+            None => {}
+        }
+        asked.of += 1;
+    }
+
+    fn failing(&self) -> Vec<FailingJudge> {
+        let failing = |(asked, judge): (&Asked, &ModelSpec)| {
+            let error = asked.error.clone()?;
+            Some(FailingJudge { judge: judge.id.clone(), failed: asked.failed, of: asked.of, error })
+        };
+        self.asked.iter().zip(&self.plan.judges).filter_map(failing).collect()
+    }
+
     fn keep_widest(&mut self) {
         let order = |a: &Flagged, b: &Flagged| b.variance.total_cmp(&a.variance).then(a.ordinal.cmp(&b.ordinal));
         self.found.flagged.sort_by(order);
@@ -62,6 +121,7 @@ impl Fold {
 
 impl Analysis for Fold {
     fn cell(&mut self, cell: &ScoredCell<'_>) {
+        cell.row.judgments.iter().for_each(|judgment| self.count(judgment));
         let agreed = || cell.scores.consensus.iter().enumerate().filter_map(|(at, it)| Some((at, (*it)?)));
         self.found.shared_cells += u64::from(agreed().any(|(_, it)| it.judges >= 2));
         self.found.single_judge_cells += u64::from(agreed().any(|(_, it)| it.is_single()));
@@ -83,6 +143,7 @@ impl Analysis for Fold {
 
     fn finish(mut self: Box<Self>, _: &Setting<'_>) -> Outcome {
         self.keep_widest();
+        self.found.failing_judges = self.failing();
         Outcome::Grading(self.found)
     }
 }

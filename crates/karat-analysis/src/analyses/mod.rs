@@ -42,7 +42,7 @@ pub use diagnostics::{
 pub use errors::{ErrorCode, ErrorKind, Errors, Example, LeftOut, Stage};
 pub use evidence_position::{EvidencePosition, PlaceEffect, PlaceMeasure, PlaceUnit};
 pub use failures::{Failure, Failures, FailuresOptions};
-pub use grading::{Flagged, Grading};
+pub use grading::{FailingJudge, Flagged, Grading};
 pub use human_anchor::{AnchorMethod, Anchored, HumanAnchor, HumanAnchorOptions};
 pub use judge_bias::{BiasCheck, JudgeBias, JudgeBiasOptions, Leaning, OwnFamily, Position, Repeated};
 pub use missing_items::{MissingGroup, MissingItem, MissingItems, MissingItemsOptions};

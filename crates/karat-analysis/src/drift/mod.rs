@@ -60,6 +60,8 @@ pub struct Drift {
     pub z_thresh: f64,
     /// Days that must all be bad.
     pub streak_required: u32,
+    /// The method's statistic of the day that is asked about; none where too few scores say anything.
+    pub z: Option<f64>,
     /// The bad days among the last ones, newest first.
     pub alerts: Vec<DriftDay>,
     /// Days among the last ones that say nothing, and why, newest first.
@@ -119,6 +121,7 @@ impl Drift {
             long_window: options.long,
             z_thresh: options.z,
             streak_required: options.streak(),
+            z: None,
             alerts: Vec::new(),
             skipped: Vec::new(),
             metric: options.metric.clone(),
@@ -189,6 +192,7 @@ pub fn drift(
         long_window: options.long,
         z_thresh: series.threshold(),
         streak_required: options.streak(),
+        z: checked.first().and_then(|day| day.figures).map(|figures| two_decimals(figures.z)),
         alerts: checked.iter().filter_map(alert).collect(),
         skipped: checked.iter().filter(|_| has_data).filter_map(|day| skipped(day, options)).collect(),
         metric: options.metric.clone(),

@@ -28,7 +28,7 @@ use std::sync::Arc;
 
 use karat_types::{Gate, PlanHeader, Policy, Rules, RunRows, Subject};
 
-use crate::{AnalysisError, Findings, GateProblem, Pinned};
+use crate::{Analysed, AnalysisError, Findings, GateProblem, Pinned};
 pub use decision::Decision;
 use evidence::Court;
 pub use kpi::{Kpi, KpiBound};
@@ -59,7 +59,6 @@ pub fn decide(
     references: &References,
 ) -> Result<Verdicts, AnalysisError> {
     let mut wrong = unknown(&findings.plan, rules)?;
-    wrong.extend(misspelt(findings, &rules.gates));
     let scoped = Scope::read(findings, rows, &rules.gates)?.into_iter();
     let scopes: Vec<Scope> = scoped.filter_map(|scope| scope.map_err(|problem| wrong.push(problem)).ok()).collect();
     nothing_wrong(wrong)?;
@@ -76,9 +75,14 @@ pub fn decide(
 /// Whether a run of this plan has all that its gates name, so that nothing is paid for a run that cannot be judged.
 ///
 /// # Errors
-/// Every gate that names a metric, analysis, variant or model that it does not have, or that nothing can keep.
+/// Every gate that names a metric, analysis, part of an analysis, variant or model that it does not have, or that nothing
+/// can keep.
 pub fn check(plan: &Arc<PlanHeader>, rules: &Rules) -> Result<(), AnalysisError> {
-    nothing_wrong(unknown(plan, rules)?)
+    let mut wrong = unknown(plan, rules)?;
+    if rules.gates.iter().any(|gate| matches!(gate.subject, Subject::Finding(_))) {
+        wrong.extend(misspelt(&crate::pass::of_nothing(plan)?, rules));
+    }
+    nothing_wrong(wrong)
 }
 
 fn nothing_wrong(problems: Vec<GateProblem>) -> Result<(), AnalysisError> {
@@ -90,15 +94,15 @@ fn unknown(plan: &Arc<PlanHeader>, rules: &Rules) -> Result<Vec<GateProblem>, An
     Ok(rules.gates.iter().flat_map(|gate| problem::of(plan, &analyses, gate)).collect())
 }
 
-/// Paths under `analyses` that lead nowhere, as far as a typo can be told from what a run does not have.
-fn misspelt(findings: &Findings, gates: &[Gate]) -> Vec<GateProblem> {
+/// Gates on paths under `analyses` that lead nowhere, as far as a typo can be told from what a run does not have.
+pub fn misspelt(analyses: &[Analysed], rules: &Rules) -> Vec<GateProblem> {
     let problem = |gate: &Gate| {
         let Subject::Finding(path) = &gate.subject else { return None };
-        let meant = path::misspelt(findings, path)?;
+        let meant = path::misspelt(analyses, path)?;
         let what = format!("there is no `{path}` under `analyses` (did you mean `{meant}`?)");
         Some(GateProblem::of(gate, what))
     };
-    gates.iter().filter_map(problem).collect()
+    rules.gates.iter().filter_map(problem).collect()
 }
 
 /// A system of which more cells failed, or were judged by nobody, than the policy allows.

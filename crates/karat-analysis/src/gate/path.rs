@@ -3,6 +3,7 @@
 use karat_text::similar::nearest;
 use serde_json::Value;
 
+use crate::Analysed;
 use crate::finding::Finding;
 use crate::findings::Findings;
 use crate::texts::excerpt;
@@ -13,17 +14,19 @@ use crate::texts::excerpt;
 /// No number there; the text says what there is.
 pub(super) fn finding(findings: &Findings, path: &str) -> Result<Finding, String> {
     let nothing = |at: String| format!("there is no number at `{path}` under `analyses`{at}");
-    let (analysis, value) = outcome(findings, path).ok_or_else(|| nothing(String::new()))?;
+    let (analysis, value) = outcome(&findings.analyses, path).ok_or_else(|| nothing(String::new()))?;
     let (found, left) = walk(&value, rest(path, analysis).unwrap_or_default());
     if !left.is_empty() {
-        return Err(nothing(format!(": there is no `{left}` in {}", listed(found))));
+        let meant =
+            misspelt(&findings.analyses, path).map_or(String::new(), |near| format!(" (did you mean `{near}`?)"));
+        return Err(nothing(format!(": there is no `{left}` in {}{meant}", listed(found))));
     }
     number(found).ok_or_else(|| nothing(format!(", but {}", listed(found))))
 }
 
 /// The path that one was most likely meant to be, where it leads nowhere.
-pub(super) fn misspelt(findings: &Findings, path: &str) -> Option<String> {
-    let (analysis, value) = outcome(findings, path)?;
+pub(super) fn misspelt(analyses: &[Analysed], path: &str) -> Option<String> {
+    let (analysis, value) = outcome(analyses, path)?;
     let (found, left) = walk(&value, rest(path, analysis)?);
     let names: Vec<&str> = found.as_object()?.keys().map(String::as_str).collect();
     let first = left.split_once('.').map_or(left, |(first, _)| first);
@@ -33,9 +36,9 @@ pub(super) fn misspelt(findings: &Findings, path: &str) -> Option<String> {
 }
 
 /// Id and outcome of the analysis that a path begins with.
-fn outcome<'f>(findings: &'f Findings, path: &str) -> Option<(&'f str, Value)> {
-    let named = |it: &&crate::Analysed| rest(path, &it.id).is_some();
-    let analysis = findings.analyses.iter().filter(named).max_by_key(|it| it.id.len())?;
+fn outcome<'a>(analyses: &'a [Analysed], path: &str) -> Option<(&'a str, Value)> {
+    let named = |it: &&Analysed| rest(path, &it.id).is_some();
+    let analysis = analyses.iter().filter(named).max_by_key(|it| it.id.len())?;
     Some((&analysis.id, serde_json::to_value(&analysis.outcome).ok()?))
 }
 

@@ -250,9 +250,13 @@ fn what_a_gate_names_is_checked_before_anything_is_decided() {
         assert!(error.contains(part), "{part}: {error}");
     }
     assert_eq!(error.lines().count(), 4);
-    let misspelt = Rules { gates: vec![finding("errors.kind")], ..Rules::default() };
-    let error = decide(&findings_of(&run), &run, &misspelt, &References::default()).unwrap_err().to_string();
+    let typo = Rules { gates: vec![finding("errors.kind")], ..Rules::default() };
+    let error = check(&run.header.plan, &typo).unwrap_err().to_string();
     assert!(error.contains("did you mean `errors.kinds`"), "{error}");
+    let late = say(&run, typo.gates.clone(), Policy::default(), &References::default());
+    assert_eq!(late.verdict(), Some(Verdict::Undecided));
+    assert!(late.decisions[0].reason.contains("did you mean `errors.kinds`"), "{}", late.decisions[0].reason);
+    assert_eq!(misspelt(&findings_of(&run).analyses, &typo).len(), 1);
     let absent = say(&run, vec![finding("errors.other")], Policy::default(), &References::default());
     assert_eq!(absent.verdict(), Some(Verdict::Undecided));
     assert!(absent.decisions[0].reason.contains("kinds"), "{}", absent.decisions[0].reason);

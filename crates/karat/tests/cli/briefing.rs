@@ -169,6 +169,35 @@ fn a_stretch_of_days_is_a_question_of_its_own() {
     assert!(refused.code == 1 && refused.stderr.contains("leave out `--since`"), "{}", refused.all());
 }
 
+/// BR-13, BR-15: what a question cannot mean is an error that says what can be asked.
+#[test]
+fn questions_that_mean_nothing_are_refused() {
+    let place = backfilled();
+    for (words, part) in [
+        (&["drift", "briefing", "--as-of", "2026-04-05", "--since", "2026-04-06"][..], "`--since 2026-04-06` is after"),
+        (&["show", "briefing", "--since", "2026-04-06", "--until", "2026-04-05"], "is after `--until 2026-04-05`"),
+        (&["drift", "briefing", "--as-of", "2026-04-06", "--close", " "], "`--close` says nothing"),
+        (&["drift", "briefing", "--as-of", "2026-04-06", "--method", "cusum", "--z-thresh", "2"], "takes is `h`"),
+        (&["drift", "briefing", "--as-of", "2026-04-06", "--method", "ewma", "--z-thresh", "2"], "takes is `limit`"),
+    ] {
+        let said = place.karat(words);
+        assert!(said.code == 1 && said.stderr.contains(part), "{words:?}: {}", said.all());
+    }
+}
+
+/// BY-02, BR-13: a gate on the drift of a run is held against z of its last day.
+#[test]
+fn a_gate_looks_at_drift() {
+    let place = backfilled();
+    let z = &place.report("b")["analyses"]["drift"]["z"];
+    assert!(z.is_number(), "{z}");
+    for (bound, code) in [("min: -100", 0), ("min: 100", 2)] {
+        place.write("p.yaml", &format!("gates: [ {{ finding: drift.z, {bound} }} ]\n"));
+        let said = place.karat(&["gate", "b", "--policy", "p.yaml"]);
+        assert_eq!(said.code, code, "{}", said.all());
+    }
+}
+
 /// BR-13, BR-14, BR-17, CL-16: judges of one run are one grade, the same in report, digest, drift and golden set; one judge is
 /// looked at where it is asked for.
 #[test]

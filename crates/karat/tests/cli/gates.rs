@@ -202,6 +202,7 @@ fn bad_gates_are_told_with_their_place() {
         "{ id: people, metric: words, min: 3, anchor: human }",
         "{ id: other, metric: words, against: \"variant:shrot\", max_drop: 1 }",
         "{ finding: errors.kinds, max_rise: 1 }",
+        "{ finding: errors.kind, max: 1 }",
     ];
     let list = format!("gates:\n{}", gates.map(|gate| format!("  - {gate}\n")).concat());
     let suite = format!("{SUITE}  right: {{ metric: contains, value: one }}\n");
@@ -215,7 +216,8 @@ fn bad_gates_are_told_with_their_place() {
             assert!(found, "{place} {part}: {}", said.all());
         }
     };
-    let parts = ["`words`?", "is -1", "did you mean `95%`?", "human_anchor", "`short`?", "has no baseline"];
+    let parts =
+        ["`words`?", "is -1", "did you mean `95%`?", "human_anchor", "`short`?", "has no baseline", "`errors.kinds`?"];
     told(place.karat(&["validate"]), "karat.yaml", first, &parts);
     place.write("karat.yaml", &suite);
     place.fine(&["run", "--run-id", "r"]);

@@ -162,3 +162,24 @@ fn a_day_that_nobody_judges_is_a_partial_failure() {
         assert_eq!(rows.as_array().unwrap().len(), 2, "the other days have their rows");
     }
 }
+
+/// BR-10, BR-12: a judge that gave not one score is a failure, though another judged every card; it is named.
+#[test]
+fn a_judge_without_one_score_is_a_failure() {
+    let place = Place::new();
+    place.fine(&["init", "briefing", "mine"]);
+    place.fine(&["run", "mine", "-q"]);
+    place.fine(&["golden", "pin", "mine", "--until", "2026-03-03"]);
+    let path = fake_claude(&place, "echo 'log in first' >&2; exit 2");
+    let with_both = |words: &[&str]| {
+        let mut command = place.command(&[words, &["--judges", "stub,cmd:claude"]].concat());
+        Said::of(command.env("PATH", &path).env_remove("EVAL_JUDGE_MODEL").output().unwrap())
+    };
+    for words in [&["run", "mine", "--sample", "2026-03-18"][..], &["golden", "check", "mine"]] {
+        let said = with_both(words);
+        assert_eq!(said.code, 1, "{words:?}: {}", said.all());
+        assert!(said.all().contains("cmd:claude") && said.all().contains("log in first"), "{}", said.all());
+    }
+    let checked = with_both(&["golden", "check", "mine"]);
+    assert!(checked.stdout.contains("cmd:claude failed on 3 of the 3"), "{}", checked.all());
+}
