@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 
 use karat_analysis::golden::{Golden, GoldenVerdict, held_against};
 use karat_analysis::{Choice, FailingJudge, Judged, JudgedCell, Pinned, PinnedRun, judged, primary};
+use karat_store::StoredRun;
 use karat_suite::{Files, Plan};
-use karat_types::{CellStatus, Exit, PlanHeader, RunRows};
+use karat_types::{CellStatus, Exit, PlanHeader, RunRows, RunStatus};
 use serde::Serialize;
 
 use crate::baseline;
@@ -202,8 +203,7 @@ impl App {
         let started_at = stored.header().started_at;
         let is_frozen = whole.header.systems.iter().all(|system| system.model.is_none());
         let mut verdict = held_against(&golden, &cells, started_at, &missing, asked.max_drop, is_frozen);
-        let found = baseline::findings(&stored)?;
-        let failing = found.grading().map(|grading| &grading.failing_judges[..]).unwrap_or_default();
+        let failing = failing_judges(&stored)?;
         let is_judge_silent = failing.iter().any(FailingJudge::is_silent);
         verdict.warnings.extend(failing.iter().map(|it| {
             format!(
@@ -211,6 +211,13 @@ impl App {
                 it.judge, it.failed, it.of, it.error
             )
         }));
+        if end.status != RunStatus::Finished {
+            let run = &end.run;
+            verdict.warnings.push(format!(
+                "the check stopped before all samples were judged: `karat resume {run}` judges the rest, then `karat golden \
+                 check --cached` says how all of them stand"
+            ));
+        }
         let left_out = all - golden.len();
         if left_out > 0 {
             let what =
@@ -295,6 +302,15 @@ fn ids(plan: &Plan) -> BTreeSet<String> {
         Err(error) => error.id.as_deref().map(str::to_owned),
     };
     plan.rows().filter_map(id).collect()
+}
+
+/// Judges of which some judgments failed; none are known of a run that is not finished.
+fn failing_judges(stored: &StoredRun) -> Result<Vec<FailingJudge>, AppError> {
+    if stored.header().status != RunStatus::Finished {
+        return Ok(Vec::new());
+    }
+    let found = baseline::findings(stored)?;
+    Ok(found.grading().map(|grading| grading.failing_judges.clone()).unwrap_or_default())
 }
 
 /// Why samples have no judgment.
