@@ -29,6 +29,7 @@ mod rows;
 mod runs;
 mod schema;
 mod section;
+mod sharing;
 mod store;
 mod totals;
 mod url;

@@ -10,6 +10,7 @@
 //! judgments  one row a judgment: where it stands, where its facts lie in the block
 //! reuse      content key of a step's output or of a sound judgment → where it lies; runs share it. Lags behind the
 //!            lists in blocks: see [`crate::reuse`]
+//! released   the cells that were taken out of reuse: whatever they rest on, it need not be kept for them
 //! journal    facts about a suite that belong to no run: alerts raised, incidents closed
 //! ```
 //! Rows are only ever added, so a row's `seq` orders the events of a run; where a run has two rows for one place, the
@@ -104,6 +105,13 @@ const MIGRATIONS: &[&str] = &[
         body text not null
     ) strict;
     create index journal_by_suite on journal (suite, kind);
+",
+    "
+    create table released (
+        run integer not null,
+        ordinal integer not null,
+        primary key (run, ordinal)
+    ) strict, without rowid;
 ",
 ];
 

@@ -53,8 +53,9 @@ fn one_cell_goes_alone() {
     assert_eq!((done.kept.len(), done.kept[0].key), (1, key("raw")));
     assert_eq!(has(&store), [true, false, true, false, true]);
     assert_eq!(rows(&store, "r").len(), 2);
-    assert_eq!(store.withdraw("r", None, true).unwrap().gone.len(), 5);
+    assert_eq!(store.withdraw("r", None, true).unwrap().gone.len(), 3);
     assert_eq!(has(&store), [false; 5]);
+    assert_eq!(store.withdraw("r", None, true).unwrap(), Withdrawal::default());
     assert!(store.withdraw("no run", None, true).is_err());
 }
 
@@ -76,17 +77,65 @@ fn what_other_runs_use_stays() {
     assert!(matches!(store.withdraw("other", None, true), Err(crate::StoreError::RunInUse { .. })));
 }
 
-/// CL-23: where an earlier run made the same result, that one is taken over again; a later one's is not touched.
+/// A run that takes everything over from another.
+fn take_over(store: &Store, run: &str) {
+    let ledger = store.begin(&header(run, 2)).unwrap();
+    let output = Arc::new(json!("x"));
+    let taken = |at: u64, name: &str| {
+        Record::Cell(CellRecord { reused: true, calls: vec![key("raw"), key(name)], ..cell(at, name, &output) })
+    };
+    let judged = |at, name: &str| Record::Judgment(JudgmentRecord { reused: true, ..judgment(at, 0, 0, name) });
+    block_on(ledger.append(vec![taken(0, "a"), taken(1, "b"), judged(0, "ja"), judged(1, "jb")])).unwrap();
+}
+
+/// CL-23: what several runs share goes with the last of them, in whichever order, cell by cell too; until then it is said
+/// for which runs it stays.
 #[test]
-fn only_the_own_entry_goes() {
+fn what_runs_share_goes_with_the_last() {
+    for order in [["maker", "one", "two"], ["two", "maker", "one"], ["one", "two", "maker"]] {
+        let folder = folder();
+        let store = store_in(&folder);
+        fill(&store, "maker");
+        take_over(&store, "one");
+        take_over(&store, "two");
+        for (at, run) in order[..2].iter().enumerate() {
+            let done = store.withdraw(run, None, true).unwrap();
+            assert!(done.gone.is_empty() && !done.kept.is_empty(), "{run}: {done:?}");
+            for result in &done.kept {
+                assert!(result.used_by.iter().map(String::as_str).eq(sorted(&order[at + 1..])), "{run}: {done:?}");
+            }
+        }
+        let cell: OrdinalSet = [0].into_iter().collect();
+        assert_eq!(store.withdraw(order[2], Some(&cell), true).unwrap().gone.len(), 2);
+        assert_eq!(
+            (has(&store), store.withdraw(order[2], None, true).unwrap().gone.len()),
+            ([true, false, true, false, true], 3)
+        );
+        assert_eq!(has(&store), [false; 5]);
+    }
+}
+
+fn sorted<'n>(names: &[&'n str]) -> Vec<&'n str> {
+    let mut names = names.to_vec();
+    names.sort_unstable();
+    names
+}
+
+/// CL-23: where another run made the same result, that one is taken over again, unless it was invalidated, too.
+#[test]
+fn only_the_own_copy_goes() {
     let folder = folder();
     let store = store_in(&folder);
     fill(&store, "first");
     fill(&store, "second");
     assert_eq!(store.step(key("a")).unwrap().unwrap().run, "second");
-    assert_eq!(store.withdraw("first", None, true).unwrap(), Withdrawal::default());
+    let kept = store.withdraw("first", None, false).unwrap().kept;
+    assert!(kept.len() == 5 && kept.iter().all(|result| result.used_by.contains("second")), "{kept:?}");
     assert_eq!(store.withdraw("second", None, true).unwrap().gone.len(), 5);
     assert_eq!((has(&store), store.step(key("a")).unwrap().unwrap().run.as_str()), ([true; 5], "first"));
+    assert_eq!(store.withdraw("second", None, true).unwrap().gone, []);
+    assert_eq!(store.withdraw("first", None, true).unwrap().gone.len(), 5);
+    assert_eq!(has(&store), [false; 5]);
 }
 
 /// Results of old runs are pruned by the age of the run that made them; runs keep their rows.

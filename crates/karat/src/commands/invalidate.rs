@@ -27,6 +27,9 @@ fn text(done: &Invalidation, dry_run: bool) -> String {
             if runs.is_empty() { " (other cells)".to_owned() } else { format!(" (run {})", runs.join(", ")) }
         }));
     }
+    if done.results == karat_app::Withdrawal::default() {
+        text.push_str("Nothing of what was asked for is in reuse: it was never reusable, or was taken out before.\n");
+    }
     text.push_str("The run's rows and reports stay.");
     text
 }
@@ -36,20 +39,15 @@ fn kinds(results: &[Reusable]) -> (usize, usize) {
     (results.len() - judgments, judgments)
 }
 
-/// One line a cell; what no cell rests on stands last.
+/// One line a cell and reason; what no cell rests on stands last.
 fn list(done: &Invalidation, results: &[Reusable], why: impl Fn(&Reusable) -> String) -> String {
-    let mut lines: BTreeMap<(bool, u64), (usize, usize, String)> = BTreeMap::new();
+    let mut lines: BTreeMap<(bool, u64, String), (usize, usize)> = BTreeMap::new();
     for result in results {
         let first = result.cells.first().copied();
-        let line = lines.entry((first.is_none(), first.unwrap_or_default())).or_default();
-        if result.is_judgment {
-            line.1 += 1
-        } else {
-            line.0 += 1
-        }
-        line.2 = why(result);
+        let (outputs, judgments) = lines.entry((first.is_none(), first.unwrap_or_default(), why(result))).or_default();
+        *(if result.is_judgment { judgments } else { outputs }) += 1;
     }
-    let line = |((nowhere, cell), (outputs, judgments, why)): (&(bool, u64), &(usize, usize, String))| {
+    let line = |((nowhere, cell, why), (outputs, judgments)): (&(bool, u64, String), &(usize, usize))| {
         let name = match done.cells.get(cell) {
             Some(name) if !nowhere => format!("cell {cell} {}", visible(name)),
             _ => "steps that no finished cell rests on".to_owned(),

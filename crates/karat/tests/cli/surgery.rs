@@ -7,9 +7,9 @@ use testkit::{Behaviour, Echo, FakeProvider, Script};
 
 use crate::place::{Place, questions, suite};
 
-/// CL-23: one cell is made again after its invalidation, the others stay cached; a dry run changes nothing.
+/// CL-23: a dry run changes nothing; what another run uses stays, and is made again when that one is invalidated, too.
 #[test]
-fn a_cell_is_invalidated_alone() {
+fn results_go_with_the_last_run_that_uses_them() {
     let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();
     let place = Place::new();
     place.write("data.jsonl", &questions(5));
@@ -21,6 +21,11 @@ fn a_cell_is_invalidated_alone() {
     assert_eq!(provider.requests(), 5);
     let kept = place.fine(&["run", "--invalidate-run", "a"]).stdout;
     assert!(kept.contains("0 outputs") && kept.contains("kept, because others rest on it: 5 outputs"), "{kept}");
+    let last = place.fine(&["invalidate", "b"]).stdout;
+    assert!(last.contains("5 outputs and 0 judgments taken"), "{last}");
+    assert!(place.fine(&["invalidate", "b"]).stdout.contains("Nothing of what was asked for is in reuse"));
+    place.fine(&["run", "--run-id", "c"]);
+    assert_eq!(provider.requests(), 10);
     let refused = place.karat(&["invalidate", "../../etc"]);
     assert!(refused.code == 1 && refused.stderr.contains("../../etc"), "{}", refused.all());
     let missing = place.karat(&["invalidate", "a", "--cell", "q9/mock/direct"]);
