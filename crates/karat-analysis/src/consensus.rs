@@ -24,16 +24,9 @@ pub struct Consensus {
     pub flagged: bool,
     /// Judges that gave a grade.
     pub judges: u32,
-    /// Judges that were asked, or `min_judges` where that is more.
-    #[serde(skip)]
-    pub asked: u32,
-}
-
-impl Consensus {
-    /// Whether a consensus was asked for and one judge is left.
-    pub fn is_single(&self) -> bool {
-        self.asked >= 2 && self.judges < 2
-    }
+    /// Whether these are fewer than the scorer's `min_judges`, or one although several were asked.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub too_few: bool,
 }
 
 /// The scores of one cell: one per metric, judges already made one, bounds applied, and `pass` of all of them.
@@ -121,14 +114,16 @@ fn weights(plan: &PlanHeader, rule: &karat_types::Consensus, judgments: &[Judgme
 #[derive(Clone, Copy)]
 struct Rule<'p> {
     spec: &'p karat_types::Consensus,
-    asked: u32,
+    /// Judges that make a consensus.
+    least: u32,
 }
 
 fn rule_of(plan: &PlanHeader, scorer: usize) -> Option<Rule<'_>> {
     match &plan.scorers.get(scorer)?.kind {
         ScorerKind::Metric { .. } => None,
         ScorerKind::Rubric(rubric) => {
-            Some(Rule { spec: &rubric.consensus, asked: rubric.consensus.min_judges.max(rubric.judges.len() as u32) })
+            let of_asked = if rubric.judges.len() > 1 { 2 } else { 1 };
+            Some(Rule { spec: &rubric.consensus, least: rubric.consensus.min_judges.max(of_asked) })
         }
     }
 }
@@ -145,7 +140,8 @@ impl Rule<'_> {
         };
         let variance = population_variance(&values)?;
         let flagged = self.spec.flag_variance.is_some_and(|limit| variance > limit);
-        Some(Consensus { value, mean, variance, flagged, judges: values.len() as u32, asked: self.asked })
+        let judges = values.len() as u32;
+        Some(Consensus { value, mean, variance, flagged, judges, too_few: judges < self.least })
     }
 }
 
@@ -192,9 +188,9 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn agreed(method: ConsensusMethod, asked: u32, graded: &[Score]) -> Option<Consensus> {
+    fn agreed(method: ConsensusMethod, least: u32, graded: &[Score]) -> Option<Consensus> {
         let spec = karat_types::Consensus { method, flag_variance: Some(2.0), ..Default::default() };
-        Rule { spec: &spec, asked }.agree(graded, &[])
+        Rule { spec: &spec, least }.agree(graded, &[])
     }
 
     /// CL-16: weights of judges count in the mean; a judge without a grade has none.
@@ -218,8 +214,8 @@ mod tests {
     #[test]
     fn a_judge_left_alone_is_noticed() {
         let left = [Score::value(4.0), Score::unscored("no JSON")];
-        assert!(agreed(ConsensusMethod::Mean, 2, &left).unwrap().is_single());
-        assert!(!agreed(ConsensusMethod::Mean, 1, &left[..1]).unwrap().is_single());
+        assert!(agreed(ConsensusMethod::Mean, 2, &left).unwrap().too_few);
+        assert!(!agreed(ConsensusMethod::Mean, 1, &left[..1]).unwrap().too_few);
         assert_eq!(agreed(ConsensusMethod::Mean, 2, &left[1..]), None);
     }
 

@@ -262,6 +262,13 @@ fn warnings(findings: &Findings, unknown: &[String]) -> Vec<String> {
             "Cells graded by one judge although a consensus was asked for: {single}. Their single scores stand."
         ));
     }
+    let few = findings.grading().map_or(0, |grading| grading.few_judge_cells).saturating_sub(single);
+    if few > 0 {
+        warnings.push(format!(
+            "Cells graded by several judges, but by fewer than `consensus.min_judges`: {few}. Their scores stand; `karat \
+             retry` asks the other judges again."
+        ));
+    }
     let kinds = findings.notes().map_or(&[][..], |notes| &notes.kinds);
     warnings.extend(kinds.iter().find(|note| note.kind == NoteKind::Breach).map(|breach| {
         format!(
@@ -340,6 +347,26 @@ mod tests {
     fn a_single_judge_left_is_warned_about() {
         let findings = analyse(&example(), &Options::default()).unwrap();
         assert!(findings.warnings.iter().any(|warning| warning.contains("one judge")), "{:?}", findings.warnings);
+    }
+
+    /// CL-16: fewer judges than `min_judges`: a warning that says how many cells; the scores stand.
+    #[test]
+    fn fewer_judges_than_asked_for_are_warned_about() {
+        let mut run = example();
+        let of_two = analyse(&run, &Options::default()).unwrap();
+        let plan = std::sync::Arc::make_mut(&mut run.header.plan);
+        for scorer in &mut plan.scorers {
+            if let karat_types::ScorerKind::Rubric(rubric) = &mut scorer.kind {
+                rubric.consensus.min_judges = 3;
+            }
+        }
+        let findings = analyse(&run, &Options::default()).unwrap();
+        let (before, after) = (of_two.grading().unwrap(), findings.grading().unwrap());
+        assert_eq!(before.few_judge_cells, before.single_judge_cells);
+        assert_eq!(after.few_judge_cells, before.shared_cells + before.single_judge_cells);
+        let said = format!("fewer than `consensus.min_judges`: {}.", before.shared_cells);
+        assert!(findings.warnings.iter().any(|warning| warning.contains(&said)), "{:?}", findings.warnings);
+        assert_eq!(findings.run.metrics[0].value(), of_two.run.metrics[0].value());
     }
 
     #[test]

@@ -125,7 +125,9 @@ impl App {
     pub fn round(&self, run: &str) -> Result<Rounds, AppError> {
         let stored = self.stored(run)?;
         let found = findings(&stored)?;
-        Ok(Rounds(round(stored.header(), &found).into_iter().collect()))
+        let runs = self.existing_store()?.runs_of_suite(&stored.header().plan.suite, ROUNDS)?;
+        let before = runs.iter().rev().take_while(|it| **it != stored.header().id).count();
+        Ok(Rounds(round(before + 1, stored.header(), &found).into_iter().collect()))
     }
 
     /// All rounds of a suite, the oldest first.
@@ -133,10 +135,10 @@ impl App {
         let suite = self.load(invocation)?.plan.header.suite.clone();
         let store = self.existing_store()?;
         let mut rounds = Vec::new();
-        for run in store.runs_of_suite(&round_name(&suite), ROUNDS)?.iter().rev() {
+        for (before, run) in store.runs_of_suite(&round_name(&suite), ROUNDS)?.iter().rev().enumerate() {
             let stored = store.rows(run)?;
             // A round that was stopped before its first cell has nothing to say.
-            rounds.extend(findings(&stored).ok().and_then(|found| round(stored.header(), &found)));
+            rounds.extend(findings(&stored).ok().and_then(|found| round(before + 1, stored.header(), &found)));
         }
         if rounds.is_empty() {
             return Err(AppError::harness(format!("no round of calibration of `{suite}` is stored"))
@@ -150,10 +152,10 @@ fn round_name(suite: &str) -> String {
     format!("{suite}-calibration")
 }
 
-fn round(header: &karat_types::RunHeader, findings: &Findings) -> Option<Round> {
+fn round(number: usize, header: &karat_types::RunHeader, findings: &Findings) -> Option<Round> {
     let calibration: Calibration = findings.calibration()?.clone();
     let judges = findings.agreement().cloned();
-    Some(Round { run: header.id.clone(), started_at: header.started_at, calibration, judges })
+    Some(Round { number, run: header.id.clone(), started_at: header.started_at, calibration, judges })
 }
 
 /// The scorer that is calibrated.

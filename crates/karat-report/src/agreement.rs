@@ -99,9 +99,14 @@ pub(crate) fn sentence(metric: &MetricRaters, pair: &JudgePair) -> String {
 
 /// A coefficient with its interval.
 pub(crate) fn coefficient(finding: &Finding) -> String {
+    coefficient_to(finding, 2)
+}
+
+/// A coefficient with its interval, with so many digits behind the point.
+pub(crate) fn coefficient_to(finding: &Finding, digits: usize) -> String {
     match finding.interval() {
-        Some((lo, hi)) => format!("{:.2} ({lo:.2} to {hi:.2})", finding.value()),
-        None => format!("{:.2}", finding.value()),
+        Some((lo, hi)) => format!("{:.digits$} ({lo:.digits$} to {hi:.digits$})", finding.value()),
+        None => format!("{:.digits$}", finding.value()),
     }
     .replace('-', "−")
 }

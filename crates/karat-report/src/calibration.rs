@@ -8,7 +8,7 @@ use karat_types::Moment;
 use serde::Serialize;
 
 use crate::RenderError;
-use crate::agreement::coefficient;
+use crate::agreement::{coefficient, coefficient_to};
 use crate::figures::{NONE, count, signed, to_digits};
 use crate::moment::rfc3339;
 use crate::visible::brief;
@@ -16,12 +16,17 @@ use crate::visible::brief;
 /// What is said of a dimension that passes although the judge hardly tells the sets apart there.
 pub(crate) const POOR: &str = "beyond chance the agreement is poor, the judge hardly tells these sets apart";
 
+/// Most digits behind the point of an agreement.
+const MOST_DIGITS: usize = 6;
+
 /// Characters of an id on one line.
 const WIDTH: usize = 100;
 
 /// One round: judges beside people, and beside each other.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Round {
+    /// Its number among the stored rounds of its suite, from 1; those that were stopped have one, too.
+    pub number: usize,
     /// Its run.
     pub run: String,
     /// When it began.
@@ -42,11 +47,10 @@ fn as_rfc3339<S: serde::Serializer>(moment: &Moment, serializer: S) -> Result<S:
 pub fn terminal(rounds: &[Round]) -> String {
     let mut text = String::new();
     let Some((last, before)) = rounds.split_last() else { return text };
-    for (at, round) in before.iter().enumerate() {
+    for round in before.iter().chain([last]) {
         // Writing to a String cannot fail.
-        let _ = writeln!(text, "round {}: {}", at + 1, brief(&line(round), 4 * WIDTH));
+        let _ = writeln!(text, "round {}: {}", round.number, brief(&line(round), 4 * WIDTH));
     }
-    let _ = writeln!(text, "round {}: {}", rounds.len(), brief(&line(last), 4 * WIDTH));
     for judge in &last.calibration.judges {
         let _ = writeln!(text, "\n{}: {}", brief(&judge.judge, WIDTH), verdict(judge));
         for dimension in &judge.dimensions {
@@ -121,7 +125,8 @@ pub(crate) fn left_out(of: &Calibration, dimension: &CalibratedDimension) -> Str
 }
 
 fn sentence(of: &Calibration, dimension: &CalibratedDimension) -> String {
-    let decisive = dimension.decisive(of.agreement).map_or_else(|| NONE.to_owned(), coefficient);
+    let decisive = dimension.decisive(of.agreement).map(|found| beside(found, dimension.threshold));
+    let decisive = decisive.unwrap_or_else(|| NONE.to_owned());
     let mark = if dimension.passed { "ok  " } else { "FAIL" };
     let reason = dimension.reason.as_ref().map(|why| format!(" (decided: {why})")).unwrap_or_default();
     let unscored = match left_out(of, dimension).as_str() {
@@ -140,6 +145,16 @@ fn sentence(of: &Calibration, dimension: &CalibratedDimension) -> String {
         maybe(dimension.icc.as_ref()),
         maybe(dimension.alpha.as_ref()),
     )
+}
+
+/// An agreement in as many digits as it takes to see on which side of its threshold it lies.
+pub(crate) fn beside(found: &Finding, threshold: f64) -> String {
+    let passes = found.value() > threshold;
+    let tells = |digits: &usize| {
+        let shown = to_digits(found.value(), *digits).replace('−', "-").parse::<f64>();
+        shown.is_ok_and(|shown| (shown > threshold) == passes)
+    };
+    coefficient_to(found, (2..MOST_DIGITS).find(tells).unwrap_or(MOST_DIGITS))
 }
 
 /// A coefficient with its interval, or that there is none.

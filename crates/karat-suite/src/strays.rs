@@ -65,7 +65,7 @@ fn form(path: &str) -> Option<(String, Form)> {
 }
 
 /// A path template whose first placeholder holds the value of a parameter, with that value written out.
-fn literal(path: &str) -> Cow<'_, str> {
+pub(crate) fn literal(path: &str) -> Cow<'_, str> {
     let value = path.strip_prefix("{{").and_then(|inner| inner.split_once("}}"));
     match value.and_then(|(value, rest)| Some((serde_json::from_str::<String>(value.trim()).ok()?, rest))) {
         Some((value, rest)) => Cow::Owned(value + rest),

@@ -57,6 +57,8 @@ pub struct Grading {
     pub shared_cells: u64,
     /// Cells that one judge graded though more were asked.
     pub single_judge_cells: u64,
+    /// Cells that fewer judges graded than the scorer's `min_judges`, those of one judge among them.
+    pub few_judge_cells: u64,
     /// Cells with a dimension above `flag_variance`.
     pub flagged_cells: u64,
     /// The widest of them.
@@ -124,7 +126,8 @@ impl Analysis for Fold {
         cell.row.judgments.iter().for_each(|judgment| self.count(judgment));
         let agreed = || cell.scores.consensus.iter().enumerate().filter_map(|(at, it)| Some((at, (*it)?)));
         self.found.shared_cells += u64::from(agreed().any(|(_, it)| it.judges >= 2));
-        self.found.single_judge_cells += u64::from(agreed().any(|(_, it)| it.is_single()));
+        self.found.single_judge_cells += u64::from(agreed().any(|(_, it)| it.too_few && it.judges < 2));
+        self.found.few_judge_cells += u64::from(agreed().any(|(_, it)| it.too_few));
         let widest = agreed().filter(|(_, it)| it.flagged).max_by(|(_, a), (_, b)| a.variance.total_cmp(&b.variance));
         let Some((metric, consensus)) = widest else { return };
         self.found.flagged_cells += 1;

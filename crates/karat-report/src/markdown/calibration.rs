@@ -1,9 +1,9 @@
 //! How far judges agree with people (CL-13).
 
-use karat_analysis::Calibration;
+use karat_analysis::{CalibratedDimension, Calibration, CalibrationForm};
 
 use super::page::{Column, Inline, Page, columns};
-use crate::calibration::{POOR, Round, bias, left_out, line, maybe, verdict};
+use crate::calibration::{POOR, Round, beside, bias, left_out, line, maybe, verdict};
 use crate::figures::count;
 use crate::report::Report;
 
@@ -12,8 +12,8 @@ pub fn calibration(rounds: &[Round]) -> String {
     let mut page = Page::default();
     page.heading(1, Inline::plain("Calibration"));
     page.list(rounds.iter().map(|round| Inline::text(line(round))));
-    for (at, round) in rounds.iter().enumerate() {
-        page.heading(2, Inline::plain("Round ").and_text((at + 1).to_string()));
+    for round in rounds {
+        page.heading(2, Inline::plain("Round ").and_text(round.number.to_string()));
         tables(&mut page, &round.calibration, 3);
         between_judges(&mut page, round);
     }
@@ -60,7 +60,7 @@ fn tables(page: &mut Page, found: &Calibration, level: usize) {
         let rows = judge.dimensions.iter().map(|it| {
             vec![
                 Inline::code(&it.dimension),
-                Inline::text(maybe(it.within_share.as_ref())),
+                Inline::text(share(found, it)),
                 Inline::text(maybe(it.icc.as_ref())),
                 Inline::text(maybe(it.alpha.as_ref())),
                 Inline::text(bias(it.bias.as_ref())),
@@ -78,6 +78,14 @@ fn tables(page: &mut Page, found: &Calibration, level: usize) {
         page.list(decided.map(|(it, reason)| {
             Inline::plain("The threshold of ").and_code(&it.dimension).and(" was decided: ").and_text(reason)
         }));
+    }
+}
+
+/// The share of agreement, told apart from the threshold where it decides.
+fn share(found: &Calibration, dimension: &CalibratedDimension) -> String {
+    match (found.agreement, &dimension.within_share) {
+        (CalibrationForm::WithinShare, Some(share)) => beside(share, dimension.threshold),
+        (_, share) => maybe(share.as_ref()),
     }
 }
 

@@ -25,14 +25,16 @@ pub(super) fn write(page: &mut Page, report: Report<'_>) {
 }
 
 fn write_grading(page: &mut Page, grading: &Grading) {
+    let mut counts = Inline::plain("Cells graded by several judges: ")
+        .and_text(count(grading.shared_cells))
+        .and("; by one although more were asked: ")
+        .and_text(count(grading.single_judge_cells));
+    let few = grading.few_judge_cells.saturating_sub(grading.single_judge_cells);
+    if few > 0 {
+        counts = counts.and("; by several, but fewer than ").and_code("min_judges").and(": ").and_text(count(few));
+    }
     page.paragraph(
-        Inline::plain("Cells graded by several judges: ")
-            .and_text(count(grading.shared_cells))
-            .and("; by one although more were asked: ")
-            .and_text(count(grading.single_judge_cells))
-            .and("; flagged because the judges disagree: ")
-            .and_text(count(grading.flagged_cells))
-            .and("."),
+        counts.and("; flagged because the judges disagree: ").and_text(count(grading.flagged_cells)).and("."),
     );
     let row = |it: &karat_analysis::Flagged| {
         vec![

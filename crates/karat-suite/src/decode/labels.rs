@@ -1,18 +1,24 @@
 //! Labels of scorers: what people say must be about something that is scored, and on its scale (CL-08).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use karat_types::{Dimension, Label, RubricScorer, Scale, ScorerKind, ScorerSpec};
-use serde_json::Value;
+use karat_types::{Dimension, Label, RubricScorer, Scale, ScorerKind, ScorerSpec, output_key};
+use serde_json::{Value, json};
 
 use super::Decoder;
 use crate::dataset::Dataset;
-use crate::diagnostics::Severity;
+use crate::diagnostics::{Diagnostic, Severity};
 use crate::jsonl;
 use crate::nearest::suggestion;
 use crate::node::Node;
+
+/// The form of a label.
+const FORM: &str = "a label is a line such as {\"sample\": \"s1\", \"output\": …, \"scores\": {\"NAME\": 7}}";
+
+/// What a label may say. Other keys are the file's own, unless they are nearly one of these.
+const KEYS: [&str; 9] = ["sample", "model", "variant", "annotator", "rater", "output", "scores", "note", "notes"];
 
 /// Most problems of one file that are shown.
 const SHOWN: usize = 20;
@@ -27,6 +33,11 @@ impl Decoder<'_> {
             let dimensions = &rubric.rubric.dimensions;
             let checked = Labels { scorer, dimensions, known: &known, need_output };
             let rows = jsonl::places(&text);
+            for (span, message) in twice(&text, &rows, &rubric.labels).into_iter().take(SHOWN) {
+                let mut problem = jsonl::within(&path, &text, span, message);
+                problem.hint("leave one of the two out, or correct `annotator`");
+                self.problems.push(problem);
+            }
             let wrong = rows.into_iter().zip(&rubric.labels).flat_map(|(span, row)| checked.wrong(&text, &span, row));
             for problem in wrong.take(SHOWN) {
                 let mut diagnostic = jsonl::within(&path, &text, problem.span, problem.message);
@@ -79,10 +90,16 @@ impl Decoder<'_> {
         let found = scorers.iter().filter_map(|scorer| {
             let ScorerKind::Rubric(rubric) = &scorer.kind else { return None };
             let labels = node?.given(&scorer.id)?.given("labels")?;
-            if rubric.versus.is_some() || rubric.labels.is_empty() {
+            if rubric.versus.is_some() {
                 return None;
             }
             let (path, text) = self.text(labels)?;
+            if rubric.labels.is_empty() {
+                let mut problem = Diagnostic::of_file(Severity::Error, &path, "these labels are empty");
+                problem.hint(format!("{FORM}; or leave `labels` out"));
+                self.problems.push(problem);
+                return None;
+            }
             Some(Labelled { scorer: &scorer.id, rubric, path, text })
         });
         found.collect()
@@ -129,9 +146,17 @@ impl Labels<'_> {
     /// What is wrong with the row that stands at `span` of the file's text.
     fn wrong(&self, text: &str, span: &Range<usize>, row: &Value) -> Vec<Wrong> {
         let wrong = |message: &str| {
-            let hint = "a label is a line such as {\"sample\": \"s1\", \"output\": …, \"scores\": {\"NAME\": 7}}";
-            vec![Wrong { span: span.clone(), message: message.to_owned(), hint: Some(hint.to_owned()) }]
+            vec![Wrong { span: span.clone(), message: message.to_owned(), hint: Some(FORM.to_owned()) }]
         };
+        let keys = row.as_object().into_iter().flat_map(|row| row.keys());
+        let misspelt = keys.filter(|key| !KEYS.contains(&key.as_str())).find_map(|key| {
+            let hint = suggestion(key, KEYS.into_iter())?;
+            let message = format!("a label has no `{key}`");
+            Some(Wrong { span: within_row(text, span, 0, key), message, hint: Some(hint) })
+        });
+        if let Some(misspelt) = misspelt {
+            return vec![misspelt];
+        }
         if !row.get("sample").is_some_and(|sample| sample.is_string() || sample.is_number()) {
             return wrong("this label names no `sample`: an id, as a text or a number");
         }
@@ -181,8 +206,38 @@ impl Labels<'_> {
 /// Where a key of the scores stands within a row; the row where it is written in another way.
 fn key(text: &str, row: &Range<usize>, name: &str) -> Range<usize> {
     let own = text.get(row.clone()).unwrap_or_default();
-    let scores = own.find("\"scores\"").unwrap_or(0);
+    within_row(text, row, own.find("\"scores\"").unwrap_or(0), name)
+}
+
+/// Where a key stands within a row from a byte of it on; the row where it is written in another way.
+fn within_row(text: &str, row: &Range<usize>, from: usize, name: &str) -> Range<usize> {
+    let own = text.get(row.clone()).unwrap_or_default();
     let quoted = Value::from(name).to_string();
-    let at = own.get(scores..).and_then(|rest| rest.find(&quoted)).map(|found| row.start + scores + found);
+    let at = own.get(from..).and_then(|rest| rest.find(&quoted)).map(|found| row.start + from + found);
     at.map_or(row.clone(), |at| at..at + quoted.len())
+}
+
+/// The rows in which somebody scores the same of the same output again, with what is wrong.
+fn twice(text: &str, rows: &[Range<usize>], labels: &[Value]) -> Vec<(Range<usize>, String)> {
+    let mut first: BTreeMap<String, usize> = BTreeMap::new();
+    let mut found = Vec::new();
+    for (span, row) in rows.iter().zip(labels) {
+        // Labels without a name may be of several people.
+        let Some(label) = Label::of(row) else { continue };
+        let Some(by) = label.annotator.as_deref() else { continue };
+        let line = text[..span.start].matches('\n').count() + 1;
+        let output = label.output.as_ref().map(|output| output_key(output).to_string());
+        let given = label.scores.iter().filter(|(_, score)| !score.is_null());
+        let again = given.filter_map(|(name, _)| {
+            let what = json!([&label.sample, &label.model, &label.variant, &output, by, name]).to_string();
+            let earlier = *first.entry(what).or_insert(line);
+            (earlier != line).then_some((name, earlier))
+        });
+        // All are entered, one is told.
+        let again: Vec<(&String, usize)> = again.collect();
+        if let Some((name, earlier)) = again.first() {
+            found.push((span.clone(), format!("{by:?} scores `{name}` of this output again, after line {earlier}")));
+        }
+    }
+    found
 }

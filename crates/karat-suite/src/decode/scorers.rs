@@ -289,12 +289,13 @@ impl Decoder<'_> {
         let Some(asked) = node.given("consensus").filter(|_| judges > 0) else { return };
         let least = super::whole::<usize>(asked, "min_judges").unwrap_or(2);
         if judges < least {
+            let (there, stands) = match judges {
+                1 => ("is 1".to_owned(), "its scores stand alone"),
+                _ => (format!("are {judges}"), "what fewer than `min_judges` say stands, and every cell is warned of"),
+            };
             self.problems
-                .warn(
-                    &asked.place,
-                    format!("a consensus is asked for, but there are not {least} judges: there is {judges}"),
-                )
-                .hint("its scores stand alone; name more judges under `judges` or with --judges");
+                .warn(&asked.place, format!("a consensus of {least} judges is asked for, but there {there}"))
+                .hint(format!("{stands}; name more judges under `judges` or with --judges"));
         }
     }
 

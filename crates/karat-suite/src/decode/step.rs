@@ -254,7 +254,8 @@ impl Decoder<'_> {
 
     /// Demands the folder in which the files of rows lie, where its path is the same for every row.
     fn fixed_folder(&mut self, from: &Node, template: &str) -> Option<()> {
-        let fixed = template.split_once('{').map_or(template, |(fixed, _)| fixed);
+        let template = crate::strays::literal(template);
+        let fixed = template.split_once('{').map_or(&*template, |(fixed, _)| fixed);
         let folder = crate::files::folder(fixed);
         if folder.is_empty() || self.files.list(folder).is_ok() {
             return Some(());

@@ -44,7 +44,7 @@ static CONSENSUS: Object = Object::new(
     &[
         may("method", Shape::Words(&["mean", "median", "majority"]), "The rule."),
         may("weights", Shape::Map(&super::POSITIVE), "Weight by judge."),
-        may("min_judges", Shape::Integer(1), "With fewer judges a warning is given."),
+        may("min_judges", Shape::Integer(1), "Where fewer judges grade a cell, its score stands with a warning."),
         may("flag_variance", super::POSITIVE, "A cell is flagged where the variance of any dimension is above this."),
     ],
 );

@@ -115,7 +115,40 @@ fn without_judges_a_rubric_scorer_is_off() {
     let named = Overrides { judges: Some(vec!["gpt-4o".to_owned()]), ..Overrides::default() };
     let plan = world.plan(&named);
     assert_eq!(plan.header.judges.iter().map(|judge| judge.id.as_str()).collect::<Vec<_>>(), ["gpt-4o"]);
-    assert!(plan.warnings.to_string().contains("a consensus is asked for"), "CL-16: {}", plan.warnings);
+    assert!(
+        plan.warnings.to_string().contains("a consensus of 2 judges is asked for, but there is 1"),
+        "{}",
+        plan.warnings
+    );
+    let both =
+        Overrides { judges: Some(vec!["gpt-4o".to_owned(), "openai:gpt-4.1".to_owned()]), ..Overrides::default() };
+    let three = World::new(&[
+        ("karat.yaml", &SUITE.replace("min_judges: 2", "min_judges: 3")),
+        ("rubrics/quality.yaml", QUALITY),
+        ("labels.jsonl", "{\"sample\": \"a\", \"scores\": {\"fact\": 4}}\n"),
+    ]);
+    let warnings = three.plan(&both).warnings.to_string();
+    assert!(warnings.contains("of 3 judges is asked for, but there are 2"), "CL-16: {warnings}");
+    assert!(warnings.contains("every cell is warned of"), "CL-16: {warnings}");
+}
+
+/// CL-08, CL-13: nothing that a labels file says is averaged or lost unseen: who scores an output twice, keys that are
+/// misspelt and a file without labels are told where they stand.
+#[test]
+fn labels_that_would_vanish_are_refused() {
+    let problems = |labels: &str| {
+        World::new(&[("karat.yaml", SUITE), ("rubrics/quality.yaml", QUALITY), ("labels.jsonl", labels)])
+            .problems(&Overrides::default())
+            .to_string()
+    };
+    let label = |by: &str, fact: u8| {
+        format!("{{\"sample\": \"a\", \"output\": \"x\", \"annotator\": \"{by}\", \"scores\": {{\"fact\": {fact}}}}}\n")
+    };
+    let twice = problems(&format!("{}{}{}", label("ann", 1), label("bob", 2), label("ann", 4)));
+    assert!(twice.contains("labels.jsonl:3") && twice.contains("again, after line 1"), "{twice}");
+    let misspelt = problems(&label("ann", 1).replace("annotator", "anotator"));
+    assert!(misspelt.contains("a label has no `anotator`") && misspelt.contains("annotator"), "{misspelt}");
+    assert!(problems("\n").contains("these labels are empty"));
 }
 
 /// CL-12, CL-14: what no judge could be asked with is told when the suite is read, with its place.

@@ -17,7 +17,9 @@ fn a_good_judge_passes_and_a_biased_one_fails() {
     let biased = place.karat(&["calibrate", "claims", "--judges", "sim-judge-biased", "-q"]);
     assert_eq!(biased.code, 2, "{}", biased.all());
     assert!(biased.stdout.contains("sim-judge-biased: fails in accuracy\n"), "{}", biased.stdout);
+    assert!(good.starts_with("round 1: ") && biased.stdout.starts_with("round 2: "), "{}", biased.stdout);
     let rounds = rounds(&place);
+    assert_eq!(rounds["rounds"][1]["number"], 2);
     assert_eq!(rounds["schema"], "karat.calibration/1");
     let found: Vec<(bool, &Value)> = rounds["rounds"]
         .as_array()
@@ -131,6 +133,14 @@ fn every_dimension_must_be_labelled() {
     assert!(
         said.contains("flat: passes") && said.contains("truth: agreement 0.95") && said.contains("caution"),
         "{said}"
+    );
+    let near = labels([9, 9, 9, 9], ", \"depth\": 5").replace("\"truth\": 9", "\"truth\": 4.46");
+    place.write("labels.jsonl", &near);
+    let said = place.karat(&["calibrate", "-q", "--threshold", "truth=0.548", "--reason", "hard"]);
+    assert!(
+        said.stdout.contains("FAIL truth: agreement 0.546") && said.stdout.contains("must exceed 0.548"),
+        "{}",
+        said.all()
     );
     place.write("labels.jsonl", &labels([9, 11, 9, 8], ", \"dept\": 4"));
     let said = place.karat(&["calibrate", "-q"]);

@@ -84,7 +84,7 @@ fn renamed_ids_and_unseen_transcripts_keep_the_ranking() {
         Bakers in Cork sold 45 percent more sourdough in 2019. A loaf of 900 grams loses 110 grams while baking.";
     let entry = |id: &str| {
         format!(
-            r#"{{"videoId":"{id}","url":"u","title":"Bread","channelName":"c-{id}","durationMinutes":20,"topicDomain":"Baking","expectedClaimDensity":"high","rationale":"unseen"}}"#
+            r#"{{"videoId":"{id}","url":"https://v.example/u","title":"Bread","channelName":"c-{id}","durationMinutes":20,"topicDomain":"Baking","expectedClaimDensity":"high","rationale":"unseen"}}"#
         )
     };
     place.write("corpus.json", &format!("[{},{}]", entry("renamed-1"), entry("renamed-2")));
@@ -101,6 +101,14 @@ fn renamed_ids_and_unseen_transcripts_keep_the_ranking() {
     assert!(score("completeness", "sim-forgetful") < score("completeness", "sim-faithful"));
     assert!(score("accuracy", "sim-inventive") < score("accuracy", "sim-faithful"));
     assert!(score("atomicity", "sim-merging") < score("atomicity", "sim-faithful"));
+}
+
+/// CL-09: a folder of recordings that a parameter names must exist: else all of its cells would be skipped unseen.
+#[test]
+fn an_absent_folder_of_recordings_is_refused() {
+    let place = Place::new();
+    let said = place.karat(&["validate", "claims", "-p", "manual=nodir"]);
+    assert!(said.code == 1 && said.stderr.contains("there is no file or folder nodir"), "{}", said.all());
 }
 
 /// CL-12: judges find what they grade in their prompt only: without the transcript the scores collapse.
