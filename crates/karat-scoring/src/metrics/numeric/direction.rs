@@ -1,5 +1,7 @@
 //! Words that say that a number is a loss or a fall: "down 4 %", "a loss of $1.2 billion", "a 4 % decline".
 
+use std::ops::Range;
+
 use super::chars::{digit, is_inline_space};
 
 /// Whether a number is said to be a loss or a fall, so that it stands for a negative one.
@@ -20,10 +22,11 @@ const FALLING: &[&str] = &[
     "contracted", "contraction", "decline", "declined", "declines", "decrease", "decreased", "decreases", "dipped", "down",
     "drop", "dropped", "drops", "fall", "fallen", "falls", "fell", "loss", "losses", "lost", "lower", "plunged", "reduced",
     "reduction", "sank", "shrank", "slid", "slipped", "tumbled",
-    "fehlbetrag", "fiel", "fielen", "gefallen", "gesunken", "jahresfehlbetrag", "nettoverlust", "rückgang", "sank", "sanken",
-    "schrumpfte", "verlust", "verringerte", "zurückgegangen",
-    "baisse", "baissé", "chute", "chuté", "diminution", "diminué", "perte", "recul", "reculé", "repli",
-    "bajaron", "bajó", "caída", "cayeron", "cayó", "descendieron", "disminuyeron", "descendió", "descenso", "disminución", "disminuyó", "pérdida", "retrocedió",
+    "fiel", "fielen", "gefallen", "gesunken", "sank", "sanken", "schrumpfte", "schrumpften", "verlor", "verloren",
+    "verringerte", "verringerten", "zurückgegangen",
+    "baisse", "baissé", "chute", "chuté", "diminue", "diminuent", "diminution", "diminué", "perdu", "perte", "recul",
+    "recule", "reculé", "repli",
+    "bajaron", "bajó", "disminuye", "perdieron", "perdió", "redujeron", "redujo", "caída", "cayeron", "cayó", "descendieron", "disminuyeron", "descendió", "descenso", "disminución", "disminuyó", "pérdida", "retrocedió",
 ];
 
 /// Words of amounts that are as often given without sign.
@@ -46,13 +49,30 @@ const BEHIND: &[&str] = &[
     "rückgang", "verlust", "zurück",
 ];
 
+/// Last parts of German words for losses and falls: "Nettoverlust", "Umsatzrückgang".
+const GERMAN: &[&str] = &["verlust", "fehlbetrag", "rückgang"];
+
 /// What a loss is called that is a result.
-const RESULTS: &[&str] = &["net", "operating", "pretax", "pre-tax", "quarterly", "annual"];
+const RESULTS: &[&str] = &["net", "operating", "pretax", "pre-tax", "quarterly", "annual", "ebit", "ebitda"];
+
+/// Nouns of loss in other languages.
+const FOREIGN: &[&str] = &["perte", "pertes", "pérdida", "pérdidas", "verlust", "verluste"];
+
+/// Words of other languages between a loss and its amount: "La perte nette s'élève à", "Der Verlust je Aktie lag bei".
+#[rustfmt::skip]
+const FOREIGN_LINKS: &[&str] = &[
+    "betrug", "betrugen", "belief", "beliefen", "sich", "auf", "lag", "lagen", "bei", "in", "höhe", "von", "rund", "je",
+    "aktie", "vor", "nach", "steuern", "est", "était", "été", "de", "s'est", "s'élève", "s'établit", "s'élevait", "élevée",
+    "établie", "atteint", "a", "à", "nette", "nettes", "opérationnelle", "opérationnelles", "par", "action", "fue",
+    "fueron", "asciende", "ascienden", "ascendió", "ascendieron", "alcanzó", "alcanzaron", "neta", "netas", "operativa",
+    "operativas", "por", "acción",
+];
 
 /// Words from a result to its amount: "net loss for the quarter was".
 #[rustfmt::skip]
 const LINKS: &[&str] = &[
     "was", "were", "is", "to", "of", "at", "totaled", "totalled", "amounted", "widened", "narrowed", "came", "in",
+    "stood", "increased", "decreased", "rose", "grew", "shrank", "from",
 ];
 
 /// What has changed by the number after it; a plan ("will grow 3 to 4 %") gives a range instead.
@@ -87,7 +107,7 @@ const PLANNED: &[&str] = &[
 const BETWEEN: &[&str] = &[
     "a", "about", "almost", "an", "another", "approximately", "around", "by", "is", "just", "nearly", "of", "over",
     "roughly", "some", "the", "totaling", "totalling", "was", "were", "year-on-year", "year-over-year", "yoy", "|",
-    "auf", "bei", "de", "del", "en", "etwa", "neta", "nette", "rund", "sich", "um", "un", "von",
+    "de", "del", "en", "etwa", "neta", "nette", "rund", "sich", "um", "un", "von",
 ];
 
 /// Words looked at before the number.
@@ -100,6 +120,15 @@ const LONGEST: usize = 60;
 /// after it.
 pub(super) fn fall(before: &str, phrase: &[String], after: &str) -> Fall {
     fall_before(before).max(fall_behind(phrase)).max(down_behind(after))
+}
+
+/// The same where `previous` is the amount that the number is the other end of: "the operating loss widened by $300 million
+/// to $1.5 billion", "increased from $10 million to $12 million".
+pub(super) fn fall_between(text: &str, previous: &Range<usize>, start: usize) -> Fall {
+    let joined = text.get(previous.end..start).is_some_and(|between| between.trim() == "to");
+    let before = text[..previous.start].trim_end_matches(is_inline_space);
+    let change = [" by", " from"].iter().find_map(|word| before.strip_suffix(word));
+    if joined && change.is_some_and(is_result) { Fall::Certain } else { Fall::No }
 }
 
 /// Whether words near a number in parentheses say that it is a loss: "Net loss for the year (1,234)", "fell (4%)".
@@ -122,16 +151,31 @@ fn words_back(before: &str) -> impl Iterator<Item = String> {
 
 fn fall_before(before: &str) -> Fall {
     let mut words = words_back(before).take(NEAR).peekable();
+    let mut behind = String::new();
     while let Some(word) = words.next() {
         let expense = words.peek().is_some_and(|word| EXPENSES.contains(&word.as_str()));
         match word.as_str() {
             word if AMOUNTS.contains(&word) => return Fall::Possible,
-            word if FALLING.contains(&word) => return if expense { Fall::Possible } else { Fall::Certain },
+            // "ein Minus von"; "10 minus 5" subtracts.
+            "minus" if behind == "von" => return Fall::Certain,
+            word if is_falling(word) => return if expense { Fall::Possible } else { Fall::Certain },
             word if BETWEEN.contains(&word) || word.len() > 4 && word.ends_with("ly") => {}
             _ => break,
         }
+        behind = word;
     }
-    if is_result(before) { Fall::Certain } else { Fall::No }
+    if is_result(before) || is_foreign_result(before) { Fall::Certain } else { Fall::No }
+}
+
+fn is_falling(word: &str) -> bool {
+    FALLING.contains(&word) || GERMAN.iter().any(|end| word.ends_with(end))
+}
+
+/// The same in other languages: "Der Nettoverlust lag bei ", "Las pérdidas ascendieron a ".
+fn is_foreign_result(before: &str) -> bool {
+    let words = words_back(before).take(2 * NEAR).map(|word| word.replace('’', "'"));
+    let subject = words.skip_while(|word| FOREIGN_LINKS.contains(&word.as_str())).next();
+    subject.is_some_and(|word| FOREIGN.contains(&word.as_str()) || GERMAN[..2].iter().any(|end| word.ends_with(end)))
 }
 
 /// Whether a loss is the subject of the number after `before`: "Net loss for the quarter was ", "net loss widened to ".
@@ -141,13 +185,16 @@ fn is_result(before: &str) -> bool {
     if !words.peek().is_some_and(|word| LINKS.contains(&word.as_str())) {
         return false;
     }
+    let mut behind = words.next().unwrap_or_default();
     while let Some(word) = words.next() {
         if LOSSES.contains(&word.as_str()) {
-            return words.peek().is_some_and(|word| RESULTS.contains(&word.as_str()));
+            let of_result = words.peek().is_some_and(|word| RESULTS.contains(&word.as_str()));
+            return of_result || behind == "before";
         }
         if word == "from" || word.contains(|c| digit(c).is_some()) && !word.starts_with(['q', 'h', '2']) {
             return false;
         }
+        behind = word;
     }
     false
 }
@@ -164,6 +211,18 @@ fn fall_behind(phrase: &[String]) -> Fall {
     if expense || amount || !last { Fall::Possible } else { Fall::Certain }
 }
 
+/// "3 % unter Vorjahr", "3 % below last year".
+fn is_below_earlier(after: &str) -> bool {
+    #[rustfmt::skip]
+    const EARLIER: &[&str] = &[
+        "unter vorjahr", "unter dem vorjahr", "unter vorquartal", "unter dem vorquartal", "unter dem niveau",
+        "below last year", "below the prior", "below the previous", "below the same",
+    ];
+    let near: String = after.trim_start_matches(is_inline_space).chars().take(24).collect();
+    let near = near.to_lowercase();
+    EARLIER.iter().any(|words| near.starts_with(words))
+}
+
 /// "3 % down on last year"; in "$5 million, down 3 %" and "$5 million down 3 %" another number is meant.
 fn down_behind(after: &str) -> Fall {
     let rest = after.trim_start_matches(is_inline_space).strip_prefix("down");
@@ -175,7 +234,7 @@ fn down_behind(after: &str) -> Fall {
             || next.starts_with("on ")
             || next.starts_with("from ")
     };
-    if rest.is_some_and(end) { Fall::Certain } else { Fall::No }
+    if rest.is_some_and(end) || is_below_earlier(after) { Fall::Certain } else { Fall::No }
 }
 
 /// Whether the number after `before` is the amount by which something changed: "rose by about ".
@@ -232,6 +291,19 @@ mod tests {
             ("une perte nette de ", Fall::Certain),
             ("una pérdida de ", Fall::Certain),
             ("credit losses of ", Fall::Possible),
+            ("Der Nettoverlust lag bei ", Fall::Certain),
+            ("Der Konzernfehlbetrag betrug ", Fall::Certain),
+            ("ein Verlust in Höhe von ", Fall::Certain),
+            ("La perte nette s’élève à ", Fall::Certain),
+            ("Las pérdidas ascendieron a ", Fall::Certain),
+            ("Umsatzrückgang um ", Fall::Certain),
+            ("ein Minus von ", Fall::Certain),
+            ("The loss before tax was ", Fall::Certain),
+            ("The operating loss increased from ", Fall::Certain),
+            ("Trotz Verlust lag der Umsatz bei ", Fall::No),
+            ("Der Umsatz sank auf ", Fall::No),
+            ("Le chiffre d'affaires a reculé à ", Fall::No),
+            ("profit fell from ", Fall::No),
             ("outflows of ", Fall::Possible),
             ("a loss ratio of ", Fall::No),
             ("fell to ", Fall::No),

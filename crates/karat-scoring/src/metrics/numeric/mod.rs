@@ -30,6 +30,7 @@ mod denial;
 mod digits;
 mod direction;
 mod foreign;
+mod label;
 mod money;
 mod noun;
 mod range;

@@ -13,7 +13,7 @@ use rust_decimal::Decimal;
 
 use super::chars::is_inline_space;
 use super::declare::{Declaration, Declared};
-use super::scale::starts_with_word;
+use super::label::{Label, Labels};
 use super::unit::Unit;
 use super::{Quantity, Role, noun};
 
@@ -33,9 +33,10 @@ pub(super) fn settle(text: &str, declarations: &[Declaration], quantities: &mut 
     let takes = |quantity: &Quantity| quantity.role == Role::Quantity && quantity.own_unit != Unit::Percent;
     let amounts: Vec<usize> = (0..quantities.len()).filter(|at| takes(&quantities[*at])).collect();
     let spans: Vec<Range<usize>> = amounts.iter().map(|at| quantities[*at].span.clone()).collect();
+    let mut labels = Labels::new(text);
     for (at, given) in amounts.into_iter().zip(given(text, &declarations, &spans)) {
-        let floor = at.checked_sub(1).map_or(0, |previous| quantities[previous].span.end);
-        adopt(text, floor, &mut quantities[at], given);
+        let label = labels.of(&quantities[at].span);
+        adopt(&mut quantities[at], given, &label);
     }
 }
 
@@ -43,6 +44,8 @@ pub(super) fn settle(text: &str, declarations: &[Declaration], quantities: &mut 
 #[derive(Debug, Clone, Copy, Default)]
 struct Given {
     declared: Declared,
+    /// What of it stands in the number's own sentence or row.
+    near: Declared,
     /// Whether it stands directly behind the number.
     beside: bool,
 }
@@ -66,9 +69,9 @@ fn given(text: &str, declarations: &[&Declaration], spans: &[Range<usize>]) -> V
     let mut general = Vec::new();
     for Declaration { span, declared } in declarations {
         match reach(text, span, spans) {
-            Reach::Beside(at) => given[at] = Given { declared: given[at].declared.under(*declared), beside: true },
+            Reach::Beside(at) => given[at] = Given { near: given[at].near.under(*declared), beside: true, ..given[at] },
             Reach::Numbers(some) => {
-                given[some].iter_mut().for_each(|given| given.declared = given.declared.under(*declared));
+                given[some].iter_mut().for_each(|given| given.near = given.near.under(*declared));
             }
             Reach::Rest if spans.last().is_none_or(|last| last.start < span.start) => {
                 walk.rest = walk.rest.under(*declared);
@@ -86,7 +89,7 @@ fn given(text: &str, declarations: &[&Declaration], spans: &[Range<usize>]) -> V
             }
         }
         walk.advance(span.start);
-        given.declared = walk.here().under(given.declared);
+        given.declared = walk.here().under(given.near);
     }
     given
 }
@@ -200,11 +203,17 @@ impl<'a> Walk<'a> {
 }
 
 /// Gives a number what it lacks. What counts something else takes nothing.
-fn adopt(text: &str, floor: usize, quantity: &mut Quantity, given: Given) {
-    let Declared { unit, scale } = given.declared;
+fn adopt(quantity: &mut Quantity, given: Given, label: &Label) {
     if quantity.phrase.iter().any(|word| noun::is_unit(word)) {
         return;
     }
+    let Declared { unit, scale } = match label {
+        Label::Count(noun) if quantity.own_unit == Unit::Plain && given.near.unit.is_none() => {
+            quantity.phrase = vec![(*noun).to_owned()];
+            given.near
+        }
+        _ => given.declared,
+    };
     match (quantity.own_unit, unit) {
         (Unit::Plain, Some(Unit::Percent)) if quantity.scaled => return,
         (Unit::Plain, Some(unit)) => quantity.unit = unit,
@@ -219,7 +228,7 @@ fn adopt(text: &str, floor: usize, quantity: &mut Quantity, given: Given) {
         }
         _ => {}
     }
-    let scale = scale.filter(|_| !quantity.scaled && !is_per_share(text, floor, &quantity.span));
+    let scale = scale.filter(|_| !quantity.scaled && *label != Label::PerShare);
     if let Some(scale) = scale {
         rescale(quantity, scale);
     }
@@ -236,18 +245,4 @@ fn rescale(quantity: &mut Quantity, scale: Decimal) {
     quantity.factor = factor;
     quantity.declared = scale;
     quantity.scaled = scale > Decimal::ONE;
-}
-
-/// Whether a number is an amount per share, which no declaration of millions is about. `floor` is where the number
-/// before it ends.
-fn is_per_share(text: &str, floor: usize, span: &Range<usize>) -> bool {
-    const AFTER: &[&str] = &["per", "a share", "je", "pro", "par", "por", "/"];
-    const BEFORE: &[&str] =
-        &["eps", "per share", "per diluted share", "je aktie", "par action", "por acción", "per basic share"];
-    let after = text[span.end..].trim_start_matches(is_inline_space);
-    let start = text.ceil_char_boundary(floor.max(span.start.saturating_sub(NEAR / 4)));
-    let label = &text[start..span.start];
-    let label = label[label.rfind('\n').map_or(0, |at| at + 1)..].to_lowercase();
-    let named = |words: &&str| label.find(*words).is_some_and(|at| !label[..at].ends_with(char::is_alphanumeric));
-    AFTER.iter().any(|word| starts_with_word(after, word)) || BEFORE.iter().any(named)
 }

@@ -6,7 +6,9 @@ use super::accounts::{self, Parentheses};
 use super::affix::{self, Lead, Tail, closing};
 use super::digits::{self, DecimalMark, Form, Numeral};
 use super::unit::{self, Unit};
-use super::{Hedge, Quantity, Role, compound, contact, declare, denial, direction, noun, range, reach, role, words};
+use super::{
+    Fall, Hedge, Quantity, Role, compound, contact, declare, denial, direction, noun, range, reach, role, words,
+};
 
 /// Finds the numbers of `text`, left to right.
 pub(super) fn scan(text: &str, mark: DecimalMark) -> Vec<Quantity> {
@@ -88,6 +90,7 @@ fn quantity(text: &str, numeral: &Numeral, previous: Option<&Quantity>) -> Optio
     let factor = tail.factor.checked_mul(worth)?;
     let magnitude = numeral.value.checked_mul(factor)?;
     let step = Decimal::new(1, numeral.decimals).checked_mul(factor)?;
+    let between = previous.map_or(Fall::No, |it| direction::fall_between(text, &it.span, lead.start));
     let mut found = Quantity {
         value: if lead.negative { -magnitude } else { magnitude }.normalize(),
         high: None,
@@ -95,7 +98,7 @@ fn quantity(text: &str, numeral: &Numeral, previous: Option<&Quantity>) -> Optio
         own_unit: unit,
         role,
         hedge: Hedge::before(&text[..lead.start]),
-        fall: direction::fall(&text[..lead.start], &phrase, &text[tail.end..]),
+        fall: between.max(direction::fall(&text[..lead.start], &phrase, &text[tail.end..])),
         negated: denial::is_denied(text, lead.start, previous),
         phrase,
         text: text[lead.start..tail.end].to_owned(),
