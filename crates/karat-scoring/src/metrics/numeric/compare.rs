@@ -56,6 +56,9 @@ impl fmt::Display for Comparison {
             (Outcome::Different, Some(number)) if number.negated => {
                 write!(f, "the answer denies {:?} at byte {}", number.text, number.span.start)
             }
+            (Outcome::Different, Some(number)) if number.is_bound() => {
+                write!(f, "{:?} at byte {} is only a bound", number.text, number.span.start)
+            }
             (Outcome::Different, Some(number)) => {
                 write!(f, "the closest number is {:?} at byte {}", number.text, number.span.start)?;
                 let fall = number.fall == Fall::Certain && number.value > Decimal::ZERO;
@@ -148,7 +151,7 @@ impl Target {
     }
 
     fn matches(&self, quantity: &Quantity, tolerance: &Tolerance) -> bool {
-        let Some(expected) = self.value().filter(|_| !quantity.negated) else {
+        let Some(expected) = self.value().filter(|_| !quantity.negated && !quantity.is_bound()) else {
             return false;
         };
         self.readings(quantity).any(|worth| {

@@ -17,6 +17,13 @@ const PHRASES: &[&str] = &[
     "en vez de", "y no", "no fue", "no fue de", "no era", "no es", "no es de", "no son", "no fueron",
 ];
 
+/// What denies the sentence behind it.
+#[rustfmt::skip]
+const CLAIMS: &[&str] = &[
+    "incorrect that", "not correct that", "not true that", "untrue that", "false that", "wrong that", "not the case that",
+    "nicht richtig, dass", "nicht wahr, dass", "falsch, dass", "faux que", "pas vrai que", "falso que", "no es cierto que",
+];
+
 /// Words that may stand between them and the number.
 #[rustfmt::skip]
 const BETWEEN: &[&str] = &[
@@ -36,7 +43,7 @@ pub(super) fn is_denied(text: &str, start: usize, previous: Option<&Quantity>) -
         let between = text.get(previous.span.end..start).map(str::trim);
         matches!(between, Some("or" | "oder" | "ou" | "o"))
     });
-    listed || denies(&text[..start])
+    listed || denies(&text[..start]) || denies_claim(&text[..start])
 }
 
 fn denies(before: &str) -> bool {
@@ -59,6 +66,15 @@ fn denies(before: &str) -> bool {
         }
         rest = &rest[..rest.len() - word.len()];
     }
+}
+
+/// Whether a claim that goes on to the number is denied: "It is incorrect that revenue was $5 million".
+fn denies_claim(before: &str) -> bool {
+    let start = before.char_indices().rev().nth(2 * LONGEST).map_or(0, |(at, _)| at);
+    let near = before[start..].to_lowercase();
+    let claims = CLAIMS.iter().filter_map(|words| near.rfind(words).map(|at| &near[at + words.len()..]));
+    let mut claims = claims.filter(|claim| !claim.contains([';', ',', '\n', '!', '?']));
+    claims.any(|claim| !claim.contains(". ") && !claim.contains(" but "))
 }
 
 fn ends_with_word(text: &str, word: &str) -> bool {

@@ -8,7 +8,7 @@ use std::str::FromStr;
 use rust_decimal::Decimal;
 
 use super::chars::{digit, is_inline_space};
-use super::{scale, unit};
+use super::{noun, role, scale, unit};
 
 /// The mark between units and decimals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -148,6 +148,7 @@ const MOST_GROUPS: usize = 14;
 
 /// Groups of digits and the separators between them.
 struct Shape {
+    start: usize,
     /// Digits in ASCII form, and the byte where the group ends in the text.
     groups: Vec<(String, usize)>,
     /// The separator before each group but the first.
@@ -157,7 +158,7 @@ struct Shape {
 impl Shape {
     fn read(text: &str, at: usize) -> Self {
         let (first, mut end) = digits_at(text, at);
-        let mut shape = Self { groups: vec![(first, end)], separators: Vec::new() };
+        let mut shape = Self { start: at, groups: vec![(first, end)], separators: Vec::new() };
         let in_list = follows_list_comma(text, at);
         while let Some(separator) = text[end..].chars().next() {
             let (group, group_end) = digits_at(text, end + separator.len_utf8());
@@ -180,17 +181,17 @@ impl Shape {
             // A plain space may also stand between two numbers, so that what follows decides.
             ' ' => {
                 let grouped = group.len() == 3 && self.groups_of_three();
-                grouped && (separator != ' ' || self.continues(&text[end..]))
+                grouped && (separator != ' ' || self.continues(text, end))
             }
             '\'' => group.len() == 3 && self.groups_of_three(),
             _ => false,
         }
     }
 
-    /// Whether the groups of three digits after plain spaces make one number: their end is followed
-    /// by a decimal mark, a scale or a unit, or there are several after a shorter first group.
-    fn continues(&self, rest: &str) -> bool {
-        let mut rest = rest;
+    /// Whether the groups of three digits after plain spaces make one number: a currency stands before them, their end is
+    /// followed by a decimal mark, a scale, a unit or the noun they count, or there are several after a shorter first group.
+    fn continues(&self, text: &str, end: usize) -> bool {
+        let mut rest = &text[end..];
         let mut count = self.groups.len() + 1;
         while let Some(body) = rest.strip_prefix(' ').filter(|_| count < MOST_GROUPS) {
             let (group, end) = digits_at(body, 0);
@@ -205,7 +206,20 @@ impl Shape {
         let unit = unit::after(rest.trim_start_matches(is_inline_space)).is_some();
         let scale = scale::after(rest, false).is_some();
         let several = count > 2 && self.groups[0].0.len() < 3;
-        decimal || unit || scale || several
+        decimal || unit || scale || several || self.is_money(text) || self.counts(text, rest)
+    }
+
+    /// "€ 1 234".
+    fn is_money(&self, text: &str) -> bool {
+        unit::before(text[..self.start].trim_end_matches(is_inline_space)).is_some()
+    }
+
+    /// "12 345 employees"; in "Q2 345 employees" and "June 30 345 employees" the first group is part of something else.
+    fn counts(&self, text: &str, rest: &str) -> bool {
+        let before = &text[..self.start];
+        let free = !before.ends_with(|c: char| c.is_alphanumeric() || matches!(c, '-' | '/' | '\'' | '’'));
+        let thing = |word: &String| noun::is_unit(word) && !noun::is_measure(word);
+        free && !role::names_number(before) && noun::phrase(rest, 0).iter().any(thing)
     }
 
     fn groups_of_three(&self) -> bool {
@@ -361,6 +375,8 @@ mod tests {
         assert_eq!(read("12,", 0, DecimalMark::Point).unwrap().end, 2);
         assert_eq!(read("1,2,3", 0, DecimalMark::Point).unwrap().end, 1);
         assert_eq!(read("100 200", 0, DecimalMark::Point).unwrap().end, 3);
+        assert_eq!(read("12 345 employees", 0, DecimalMark::Point).unwrap().end, 6);
+        assert_eq!(read("12 345 of", 0, DecimalMark::Point).unwrap().end, 2);
         assert_eq!(read("100 200 %", 0, DecimalMark::Point).unwrap().end, 7);
         assert_eq!(read("1.2.3", 0, DecimalMark::Point).unwrap().form, Form::Dotted);
         assert_eq!(read(&"9".repeat(40), 0, DecimalMark::Point), Err(40));

@@ -93,6 +93,13 @@ pub struct Quantity {
     pub scaled: bool,
 }
 
+impl Quantity {
+    /// Whether it only bounds what the text speaks of: "below $5 million", "exceeded $5 million".
+    pub(crate) fn is_bound(&self) -> bool {
+        matches!(self.hedge, Some(Hedge::AtMost | Hedge::Beyond))
+    }
+}
+
 /// A word that weakens a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hedge {
@@ -100,8 +107,10 @@ pub enum Hedge {
     About,
     /// More than, at least, over.
     AtLeast,
-    /// Less than, up to, under.
+    /// Less than, up to, under: a bound, which is not the number itself.
     AtMost,
+    /// Exceeded: a bound, too.
+    Beyond,
 }
 
 impl Hedge {
@@ -121,6 +130,12 @@ impl Hedge {
         ("environ", Self::About),
         ("~", Self::About),
         ("≈", Self::About),
+        ("no less than", Self::AtLeast),
+        ("not less than", Self::AtLeast),
+        ("nothing less than", Self::AtLeast),
+        ("no fewer than", Self::AtLeast),
+        ("no more than", Self::AtMost),
+        ("not more than", Self::AtMost),
         ("more than", Self::AtLeast),
         ("at least", Self::AtLeast),
         ("over", Self::AtLeast),
@@ -128,12 +143,21 @@ impl Hedge {
         (">", Self::AtLeast),
         ("≥", Self::AtLeast),
         ("less than", Self::AtMost),
+        ("fewer than", Self::AtMost),
+        ("fell short of", Self::AtMost),
+        ("weniger als", Self::AtMost),
+        ("moins de", Self::AtMost),
+        ("menos de", Self::AtMost),
         ("at most", Self::AtMost),
         ("up to", Self::AtMost),
         ("under", Self::AtMost),
         ("below", Self::AtMost),
         ("<", Self::AtMost),
         ("≤", Self::AtMost),
+        ("exceeded", Self::Beyond),
+        ("exceeds", Self::Beyond),
+        ("exceeding", Self::Beyond),
+        ("surpassed", Self::Beyond),
     ];
 
     /// The hedge that `before` ends with.

@@ -76,7 +76,34 @@ pub(super) fn join(text: &str, quantities: Vec<Quantity>) -> Vec<Quantity> {
             _ => joined.push(next),
         }
     }
+    share_in_lists(text, &mut joined);
     joined
+}
+
+/// Gives the figures of a list the scale and unit that stand only at its last: "$1.0, $1.1 and $1.2 billion".
+fn share_in_lists(text: &str, quantities: &mut [Quantity]) {
+    let mut listed = false;
+    for at in (1..quantities.len()).rev() {
+        let (before, after) = quantities.split_at_mut(at);
+        let (Some(first), Some(second)) = (before.last_mut(), after.first_mut()) else { return };
+        let joint = text.get(first.span.end..second.span.start).map_or("", str::trim);
+        let joined = matches!(joint, "and" | ", and" | "or" | "und" | "et" | "y") || listed && joint == ",";
+        listed = joined && is_alike(first, second) && share(first, second);
+    }
+}
+
+/// Whether `first` is written like `second`, but for the scale: with the same currency and as many decimals.
+fn is_alike(first: &Quantity, second: &Quantity) -> bool {
+    let amounts = first.role == Role::Quantity && second.role == Role::Quantity;
+    let open = !first.scaled && first.high.is_none() && first.phrase.is_empty();
+    let decimals = |quantity: &Quantity| quantity.step.checked_div(quantity.factor).map(|step| step.scale());
+    let fraction = decimals(first).is_some_and(|decimals| decimals > 0);
+    let units = match (first.unit, second.unit) {
+        (Unit::Money(one), Unit::Money(other)) => one.agrees_with(&other),
+        (Unit::Plain, _) => fraction,
+        _ => false,
+    };
+    amounts && open && units && second.scaled && decimals(first) == decimals(second)
 }
 
 fn link(text: &str, first: &Quantity, second: &Quantity) -> Option<Link> {

@@ -36,7 +36,8 @@ pub(super) fn of_plain(text: &str, numeral: &Numeral) -> Role {
         return role;
     }
     let listed = numeral.form == Form::Bare && raw.len() <= 3 && is_list_item(before, after);
-    if is_citation(before, after) || listed || is_referred_to(before) {
+    let named = is_plan(raw, after) || is_self_rating(before, after);
+    if is_citation(before, after) || listed || named || is_referred_to(before) {
         return Role::Reference;
     }
     if is_year(raw, numeral) || month_beside(before, raw, after) || period_before(before) {
@@ -52,8 +53,40 @@ pub(super) fn is_year(raw: &str, numeral: &Numeral) -> bool {
 
 /// Whether what looks like a scale is part of a name: "Rule 10b-5".
 pub(super) fn is_name(text: &str, numeral: &Numeral, end: usize) -> bool {
+    if is_months(text, numeral, end) {
+        return true;
+    }
     let touches = text[numeral.end..end].chars().count() == 1 && text[numeral.end..].starts_with(char::is_alphabetic);
     touches && is_referred_to(&text[..numeral.start])
+}
+
+/// Whether the "M" of a number says months: "9M 2025", "12M rolling", "LTM 12M".
+fn is_months(text: &str, numeral: &Numeral, end: usize) -> bool {
+    const SPANS: &[&str] = &["3", "6", "9", "12", "18", "24"];
+    const AFTER: &[&str] = &["rolling", "trailing", "ended", "ending", "ytd", "results", "period", "fy"];
+    const BEFORE: &[&str] = &["ltm", "ntm", "ttm", "trailing", "rolling"];
+    let span = &text[numeral.start..end];
+    if !span.strip_suffix('M').is_some_and(|months| SPANS.contains(&months)) {
+        return false;
+    }
+    let next = leading_word(text[end..].trim_start_matches(|c| is_inline_space(c) || matches!(c, '\'' | '’' | '-')));
+    let previous = trailing_word(text[..numeral.start].trim_end_matches(is_inline_space));
+    let is_in = |words: &[&str], word: &str| words.iter().any(|known| word.eq_ignore_ascii_case(known));
+    year(next) || is_in(AFTER, next) || is_in(BEFORE, previous)
+}
+
+/// Whether a number behind `before` is how sure an answer says it is: "Confidence: 70%", "Confidence 7/10", "Score 95/100".
+pub(super) fn is_self_rating(before: &str, after: &str) -> bool {
+    const MARGIN: [char; 6] = [' ', ':', '=', '*', '_', '/'];
+    let whole = before.ends_with('/');
+    let before = near_end(before).trim_end_matches(|c: char| whole && (c == '/' || c.is_ascii_digit()));
+    let label = before.trim_end_matches(MARGIN);
+    let word = trailing_word(label);
+    let first = label[..label.len() - word.len()].trim_end_matches([' ', '*', '_']);
+    let begins = first.is_empty() || first.ends_with(['.', ';', ',', '(', '[', '|', '\n']);
+    let of_score = ["score", "rating"].iter().any(|known| word.eq_ignore_ascii_case(known));
+    let scaled = whole || ["/10", "/100", "/5"].iter().any(|scale| after.starts_with(scale));
+    begins && (word.eq_ignore_ascii_case("confidence") || of_score && scaled)
 }
 
 /// Letters that touch the number: Q2, 1H25 and FY25 are periods, the rest are names.
@@ -63,7 +96,8 @@ fn attached(before: &str, after: &str) -> Option<Role> {
         let period = ["q", "h", "fy", "cy"].iter().any(|p| prefix.eq_ignore_ascii_case(p));
         return Some(if period { Role::Calendar } else { Role::Reference });
     }
-    let period_after = after.strip_prefix(['Q', 'H', 'q']).is_some_and(|rest| rest.starts_with(|c| digit(c).is_some()));
+    let period_after =
+        after.strip_prefix(['Q', 'H', 'q', 'M', 'T', 'S']).is_some_and(|rest| rest.starts_with(|c| digit(c).is_some()));
     if period_after {
         return Some(Role::Calendar);
     }
@@ -119,7 +153,16 @@ fn hyphenated(after: &str) -> bool {
 }
 
 fn is_ordinal(after: &str) -> bool {
-    ["st", "nd", "rd", "th"].iter().any(|suffix| starts_with_word(after, suffix))
+    const PERIODS: &[&str] = &["Halbjahr", "Quartal", "Jahreshälfte", "Geschäftsjahr", "Trimester", "Semester"];
+    let german = after.strip_prefix('.').map(|rest| rest.trim_start_matches(is_inline_space));
+    let suffixed = |suffix: &&str| starts_with_word(after, suffix);
+    german.is_some_and(|rest| PERIODS.iter().any(|period| starts_with_word(rest, period)))
+        || ["st", "nd", "rd", "th", "er", "e", "ème", "º", "ª"].iter().any(|suffix| suffixed(&suffix))
+}
+
+/// `401(k)`, `403(b)`.
+fn is_plan(raw: &str, after: &str) -> bool {
+    matches!(raw, "401" | "403" | "457") && ["(k)", "(b)"].iter().any(|plan| after.starts_with(plan))
 }
 
 /// `52-week`, `12-month`: how long something else is.
@@ -146,6 +189,9 @@ fn is_date_or_time(before: &str, raw: &str, after: &str) -> bool {
     let dotted = raw.matches('.').count() == 2 && raw.ends_with(|c: char| c.is_ascii_digit());
     let parts: Vec<usize> = raw.split('.').map(str::len).collect();
     if dotted && matches!(parts.as_slice(), [1 | 2, 1 | 2, 2 | 4]) {
+        return true;
+    }
+    if raw == "24" && after.starts_with("/7") || raw == "7" && before.ends_with("24/") {
         return true;
     }
     let joined = |mark: char| {
@@ -224,7 +270,17 @@ const REFERRING: &[&str] = &[
     "airbus", "iso", "seiten", "tabelle", "página", "pagina", "pág", "release", "build", "clause", "annex", "paragraph",
     "para", "art", "abs", "ziff", "ziffer", "nr", "kapitel", "abschnitt", "absatz", "artikel", "anhang", "abbildung", "abb",
     "chapitre", "tableau", "diapositive", "artículo", "capítulo", "tabla", "diapositiva", "anexo", "nº", "n°",
+    "chunk", "passage", "snippet", "document", "doc", "galaxy", "pixel", "android", "playstation",
 ];
+
+/// Those of them that stand before a colon, too: "Sources: 7".
+const LISTED: &[&str] = &["page", "slide", "chunk", "passage", "snippet", "document", "source", "citation"];
+
+/// Whether the number behind `before` is a day or belongs to a name: "June 30", "page 12".
+pub(super) fn names_number(before: &str) -> bool {
+    let previous = trailing_word(before.trim_end_matches(is_inline_space)).to_lowercase();
+    MONTHS.contains(&previous.as_str()) || is_referred_to(before)
+}
 
 /// Whether `before` ends with such a word, or with one and earlier numbers: "pages 12–", "Tables 2 and ".
 fn is_referred_to(before: &str) -> bool {
@@ -242,15 +298,20 @@ fn is_referred_to(before: &str) -> bool {
 }
 
 fn names_next(before: &str) -> bool {
-    let trimmed = before.trim_end_matches(|c| is_inline_space(c) || matches!(c, '.' | '#' | '('));
+    let colon = before.trim_end_matches(is_inline_space).ends_with(':');
+    let margin = |c: char| is_inline_space(c) || matches!(c, '.' | '#' | '(') || colon && c == ':';
+    let trimmed = before.trim_end_matches(margin);
     let word = match trimmed.ends_with("S&P") {
         true => "S&P",
         false => trailing_word(trimmed),
     };
     let is = |known: &str| word.eq_ignore_ascii_case(known);
-    let named = REFERRING
-        .iter()
-        .any(|known| is(known) || word.strip_suffix('s').is_some_and(|w| w.eq_ignore_ascii_case(known)));
+    let known = if colon { LISTED } else { REFERRING };
+    let named =
+        known.iter().any(|known| is(known) || word.strip_suffix('s').is_some_and(|w| w.eq_ignore_ascii_case(known)));
+    // "iPhone 16".
+    let product = !colon && word.starts_with(char::is_lowercase) && word.contains(char::is_uppercase);
+    let named = named || product;
     // "The number 42" and "no 42" are answers; "no. 42" and "number of" are not asked here.
     let dotted = before.trim_end_matches(is_inline_space).ends_with('.');
     let weak = ["no", "number", "p", "pp", "nr", "art", "abs", "ziff", "abb", "para"].iter().any(|weak| is(weak));

@@ -83,6 +83,7 @@ fn quantity(text: &str, numeral: &Numeral, previous: Option<&Quantity>) -> Optio
     }
     let role = match marked || lead.signed {
         _ if unit == Unit::Plain && contact::holds(text, &(numeral.start..numeral.end)) => Role::Reference,
+        true if unit == Unit::Percent && role::is_self_rating(&text[..lead.start], "") => Role::Reference,
         true if lead.currency.is_none() && role::is_name(text, numeral, tail.end) => Role::Reference,
         true => Role::Quantity,
         false => role::of_plain(text, numeral),
