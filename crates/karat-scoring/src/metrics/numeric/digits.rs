@@ -8,7 +8,7 @@ use std::str::FromStr;
 use rust_decimal::Decimal;
 
 use super::chars::{digit, is_inline_space};
-use super::{noun, role, scale, unit};
+use super::{name, noun, scale, unit};
 
 /// The mark between units and decimals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -219,7 +219,7 @@ impl Shape {
         let before = &text[..self.start];
         let free = !before.ends_with(|c: char| c.is_alphanumeric() || matches!(c, '-' | '/' | '\'' | '’'));
         let thing = |word: &String| noun::is_unit(word) && !noun::is_measure(word);
-        free && !role::names_number(before) && noun::phrase(rest, 0).iter().any(thing)
+        free && !name::names_number(before) && noun::phrase(rest, 0).iter().any(thing)
     }
 
     fn groups_of_three(&self) -> bool {

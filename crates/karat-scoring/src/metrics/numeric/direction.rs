@@ -173,8 +173,8 @@ fn is_falling(word: &str) -> bool {
 
 /// The same in other languages: "Der Nettoverlust lag bei ", "Las pérdidas ascendieron a ".
 fn is_foreign_result(before: &str) -> bool {
-    let words = words_back(before).take(2 * NEAR).map(|word| word.replace('’', "'"));
-    let subject = words.skip_while(|word| FOREIGN_LINKS.contains(&word.as_str())).next();
+    let mut words = words_back(before).take(2 * NEAR).map(|word| word.replace('’', "'"));
+    let subject = words.find(|word| !FOREIGN_LINKS.contains(&word.as_str()));
     subject.is_some_and(|word| FOREIGN.contains(&word.as_str()) || GERMAN[..2].iter().any(|end| word.ends_with(end)))
 }
 

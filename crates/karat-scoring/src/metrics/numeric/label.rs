@@ -56,7 +56,7 @@ impl<'a> Labels<'a> {
     fn row(&self, at: usize) -> &'a str {
         let end = self.text.floor_char_boundary(at.min(self.line + NEAR));
         let line = self.text.get(self.line..end).unwrap_or_default();
-        let line = line.trim_start_matches(|c: char| c == '|' || c == ' ');
+        let line = line.trim_start_matches(['|', ' ']);
         line.find(['|', '\t']).map_or("", |end| line[..end].trim())
     }
 }

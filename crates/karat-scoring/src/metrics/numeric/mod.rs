@@ -32,6 +32,7 @@ mod direction;
 mod foreign;
 mod label;
 mod money;
+mod name;
 mod noun;
 mod range;
 mod reach;

@@ -2,6 +2,7 @@
 
 use super::chars::{digit, is_inline_space};
 use super::digits::{Form, Numeral};
+use super::name::{MONTHS, NEAR, is_referred_to, near_end, trailing_word};
 use super::scale::starts_with_word;
 
 /// What a number is there for.
@@ -14,10 +15,6 @@ pub enum Role {
     /// It names something: a page, a citation, a list item, a version, part of an identifier.
     Reference,
 }
-
-/// More characters than any word or list that tells a role; looking no farther keeps the time
-/// linear in the text.
-const NEAR: usize = 40;
 
 /// The role of a number that has neither sign, scale nor unit.
 pub(super) fn of_plain(text: &str, numeral: &Numeral) -> Role {
@@ -120,18 +117,6 @@ fn attached(before: &str, after: &str) -> Option<Role> {
     (name || form).then_some(Role::Reference)
 }
 
-/// The Latin, Greek or Cyrillic word, with digits, that `before` ends with.
-fn trailing_word(before: &str) -> &str {
-    let start = before
-        .char_indices()
-        .rev()
-        .take(NEAR)
-        .take_while(|(_, c)| c.is_alphanumeric() && u32::from(*c) < 0x2e80)
-        .last()
-        .map_or(before.len(), |(at, _)| at);
-    &before[start..]
-}
-
 fn leading_word(after: &str) -> &str {
     let near = near_start(after);
     let end = near.find(|c: char| !c.is_alphanumeric() || u32::from(c) >= 0x2e80);
@@ -143,11 +128,6 @@ fn near_start(text: &str) -> &str {
     &text[..end]
 }
 
-fn near_end(text: &str) -> &str {
-    let start = text.char_indices().rev().nth(NEAR).map_or(0, |(at, _)| at);
-    &text[start..]
-}
-
 fn hyphenated(after: &str) -> bool {
     after.strip_prefix('-').is_some_and(|rest| rest.starts_with(char::is_alphabetic))
 }
@@ -157,7 +137,7 @@ fn is_ordinal(after: &str) -> bool {
     let german = after.strip_prefix('.').map(|rest| rest.trim_start_matches(is_inline_space));
     let suffixed = |suffix: &&str| starts_with_word(after, suffix);
     german.is_some_and(|rest| PERIODS.iter().any(|period| starts_with_word(rest, period)))
-        || ["st", "nd", "rd", "th", "er", "e", "ème", "º", "ª"].iter().any(|suffix| suffixed(&suffix))
+        || ["st", "nd", "rd", "th", "er", "e", "ème", "º", "ª"].iter().any(suffixed)
 }
 
 /// `401(k)`, `403(b)`.
@@ -259,131 +239,6 @@ fn is_list_item(before: &str, after: &str) -> bool {
     let goes_on = text.len() < rest.len() && !text.is_empty() && !text.starts_with(['\n', '\r']);
     previous.is_none_or(|c| matches!(c, '\n' | '\r')) && goes_on
 }
-
-/// Words, in the singular, after which a number names a place or thing.
-#[rustfmt::skip]
-const REFERRING: &[&str] = &[
-    "page", "p", "pp", "slide", "table", "figure", "fig", "section", "chapter", "note", "footnote", "item", "step",
-    "exhibit", "appendix", "question", "version", "line", "row", "column", "no", "number", "id", "source", "citation",
-    "seite", "folie", "form", "rule", "article", "schedule", "level", "tier", "phase", "basel", "asc", "asu", "ifrs",
-    "ias", "sfas", "s&p", "fortune", "russell", "nasdaq", "ftse", "nikkei", "stoxx", "dax", "windows", "boeing",
-    "airbus", "iso", "seiten", "tabelle", "página", "pagina", "pág", "release", "build", "clause", "annex", "paragraph",
-    "para", "art", "abs", "ziff", "ziffer", "nr", "kapitel", "abschnitt", "absatz", "artikel", "anhang", "abbildung", "abb",
-    "chapitre", "tableau", "diapositive", "artículo", "capítulo", "tabla", "diapositiva", "anexo", "nº", "n°",
-    "chunk", "passage", "snippet", "document", "doc", "galaxy", "pixel", "android", "playstation",
-];
-
-/// Those of them that stand before a colon, too: "Sources: 7".
-const LISTED: &[&str] = &["page", "slide", "chunk", "passage", "snippet", "document", "source", "citation"];
-
-/// Whether the number behind `before` is a day or belongs to a name: "June 30", "page 12".
-pub(super) fn names_number(before: &str) -> bool {
-    let previous = trailing_word(before.trim_end_matches(is_inline_space)).to_lowercase();
-    MONTHS.contains(&previous.as_str()) || is_referred_to(before)
-}
-
-/// Whether `before` ends with such a word, or with one and earlier numbers: "pages 12–", "Tables 2 and ".
-fn is_referred_to(before: &str) -> bool {
-    let earlier = |before: &str| -> Option<usize> {
-        let before = before.trim_end_matches(is_inline_space);
-        let joined = ["and", "&", "to", "or", "–", "-", "of", "/", "von", "sur", "und", "et", "y"]
-            .iter()
-            .find_map(|joint| before.strip_suffix(joint))?;
-        let joined = joined.trim_end_matches(is_inline_space);
-        let number = joined.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-        (number.len() < joined.len()).then_some(number.len())
-    };
-    let paragraph = before.trim_end_matches(is_inline_space).ends_with('§');
-    paragraph || names_next(before) || earlier(near_end(before)).is_some_and(|end| names_next(&near_end(before)[..end]))
-}
-
-fn names_next(before: &str) -> bool {
-    let colon = before.trim_end_matches(is_inline_space).ends_with(':');
-    let margin = |c: char| is_inline_space(c) || matches!(c, '.' | '#' | '(') || colon && c == ':';
-    let trimmed = before.trim_end_matches(margin);
-    let word = match trimmed.ends_with("S&P") {
-        true => "S&P",
-        false => trailing_word(trimmed),
-    };
-    let is = |known: &str| word.eq_ignore_ascii_case(known);
-    let known = if colon { LISTED } else { REFERRING };
-    let named =
-        known.iter().any(|known| is(known) || word.strip_suffix('s').is_some_and(|w| w.eq_ignore_ascii_case(known)));
-    // "iPhone 16".
-    let product = !colon && word.starts_with(char::is_lowercase) && word.contains(char::is_uppercase);
-    let named = named || product;
-    // "The number 42" and "no 42" are answers; "no. 42" and "number of" are not asked here.
-    let dotted = before.trim_end_matches(is_inline_space).ends_with('.');
-    let weak = ["no", "number", "p", "pp", "nr", "art", "abs", "ziff", "abb", "para"].iter().any(|weak| is(weak));
-    named && before.len() > trimmed.len() && (dotted || !weak)
-}
-
-const MONTHS: &[&str] = &[
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-    "jan",
-    "feb",
-    "mar",
-    "apr",
-    "jun",
-    "jul",
-    "aug",
-    "sep",
-    "sept",
-    "oct",
-    "nov",
-    "dec",
-    "januar",
-    "februar",
-    "märz",
-    "mai",
-    "juni",
-    "juli",
-    "oktober",
-    "dezember",
-    "janvier",
-    "février",
-    "mars",
-    "avril",
-    "juin",
-    "juillet",
-    "août",
-    "septembre",
-    "octobre",
-    "novembre",
-    "décembre",
-    "enero",
-    "febrero",
-    "marzo",
-    "abril",
-    "mayo",
-    "junio",
-    "julio",
-    "agosto",
-    "septiembre",
-    "octubre",
-    "noviembre",
-    "diciembre",
-    "gennaio",
-    "febbraio",
-    "aprile",
-    "maggio",
-    "giugno",
-    "luglio",
-    "settembre",
-    "ottobre",
-    "dicembre",
-];
 
 /// `June 30`, `30 June`, `30. Juni`: a day beside the name of a month.
 fn month_beside(before: &str, raw: &str, after: &str) -> bool {
