@@ -1,5 +1,6 @@
 //! Variants without a model, such as results made by hand, beside the systems (CL-09, CL-19).
 
+use karat_stats::compare::differences;
 use karat_types::PlanHeader;
 use serde::Serialize;
 
@@ -35,20 +36,22 @@ pub(crate) fn beside(plan: &PlanHeader, table: &ScoreTable, measures: &[Measure]
     pairs
         .filter_map(|(system, (at, (metric, measure)))| {
             let empty = table.observations(*at);
-            let (mut own, mut differences) = (empty.clone(), empty);
+            let (mut own, mut both, mut means) = (empty.clone(), empty, Vec::new());
             for sample in 0..table.samples() {
                 let Some(value) = table.value(*at, sample, system) else { continue };
                 own.push_labelled(value, table.labels(*at, sample, system), 0, table.cluster(sample));
                 let others: Vec<f64> = with.iter().filter_map(|other| table.value(*at, sample, *other)).collect();
                 if let Some(mean) = karat_stats::describe::mean(&others) {
-                    differences.push(value - mean, 0, table.cluster(sample));
+                    both.push(value, 0, table.cluster(sample));
+                    means.push(mean);
                 }
             }
+            let changes = Observations { values: differences(&both.values, &means), ..both };
             Some(Beside {
                 variant: plan.system_variant(system).to_owned(),
                 metric: metric.name.clone(),
                 figure: measure.figure(&own)?,
-                difference: estimate::figure(&differences, Aggregate::Mean, false, measure.level),
+                difference: estimate::figure(&changes, Aggregate::Mean, false, measure.level),
             })
         })
         .collect()

@@ -6,7 +6,8 @@
 //! | one system, only 0 and 1 | Wilson |
 //! | the dataset names two clusters or more | CR1 with t_{G−1} |
 //! | several systems | equal-weight mean of their means, CR1 over samples (or clusters) |
-//! | the last two, only 0 and 1 | Wilson at the effective number of observations |
+//! | the last two, only 0 and 1 | Wilson at the effective number of observations, of clusters with t_{G−1} |
+//! | clusters whose means are all alike though their values are not | no interval |
 //! | any of these, where the suite asks for a bootstrap | BCa of independent observations, else percentiles of clusters; from 10 on |
 //! | labels, as macro F1 | percentile bootstrap of samples (or clusters); none above 10,000 |
 
@@ -15,7 +16,8 @@ use std::collections::BTreeMap;
 use karat_stats::bootstrap::{Distribution, Resampling, bootstrap_indices, bootstrap_mean, jackknife_mean};
 use karat_stats::classification::{ClassScores, classification};
 use karat_stats::describe::{
-    Proportion, clustered_mean, is_constant, mean, mean_with_normal_interval, mean_with_t_interval, nearest_rank_of,
+    ClusteredMean, Proportion, clustered_mean, is_constant, mean, mean_with_normal_interval, mean_with_t_interval,
+    nearest_rank_of,
 };
 use karat_stats::interval::Level;
 use karat_stats::seed::Seed;
@@ -345,21 +347,36 @@ fn dependent_mean(observed: &Observations, rate: bool, level: Level) -> Option<F
     let robust = clustered_mean(&pseudo, &observed.clusters, level).ok()?;
     let plain = Finding::point(centre, observed.len(), "mean")?;
     if rate {
-        let worth = effective_n(centre, robust.standard_error, robust.n_clusters, observed.len());
-        let proportion = Proportion::new(centre * worth, worth)?;
+        return rate_of_clusters(plain, &robust, observed.clustered, level);
+    }
+    let equal = is_constant(&pseudo);
+    if robust.degenerate && !equal {
+        return Some(plain.named("mean, all clusters alike"));
+    }
+    Some(plain.with(robust.interval, robust.standard_error).degenerate_if(robust.degenerate))
+}
+
+/// A rate with Wilson's interval at the number of independent observations that it is worth. Of one cluster there is none,
+/// as of means.
+fn rate_of_clusters(plain: Finding, robust: &ClusteredMean, clustered: bool, level: Level) -> Option<Finding> {
+    let worth = effective_n(plain.value(), robust);
+    let proportion = Proportion::new(plain.value() * worth, worth)?;
+    if !clustered {
         return Some(plain.with(Some(proportion.wilson(level)), robust.standard_error));
     }
-    let degenerate = pseudo.len() > 1 && is_constant(&pseudo);
-    Some(plain.with(robust.interval, robust.standard_error).degenerate_if(degenerate))
+    let Some(interval) = robust.df.and_then(|df| proportion.cluster_wilson(df, level)) else { return Some(plain) };
+    let effect = robust.n as f64 / worth;
+    let method = format!("{}, effective n {worth:.1}, design effect {effect:.2}", interval.method);
+    Some(plain.with(Some(interval), robust.standard_error).named(method))
 }
 
 /// How many independent observations a rate is worth: p(1−p)/SE², at most n; the number of clusters
-/// where the rate does not vary.
-fn effective_n(rate: f64, se: Option<f64>, clusters: usize, n: usize) -> f64 {
+/// where the rate does not vary between them.
+fn effective_n(rate: f64, robust: &ClusteredMean) -> f64 {
     let spread = rate * (1.0 - rate);
-    match se {
-        Some(se) if se > 0.0 && spread > 0.0 => (spread / (se * se)).clamp(1.0, n as f64),
-        _ => clusters as f64,
+    match robust.standard_error {
+        Some(se) if !robust.degenerate && spread > 0.0 => (spread / (se * se)).clamp(1.0, robust.n as f64),
+        _ => robust.n_clusters as f64,
     }
 }
 
@@ -462,6 +479,31 @@ mod tests {
         let clustered = figure(&observed, Aggregate::Mean, false, Level::P95);
         assert_eq!(clustered.as_ref().unwrap().method(), "cluster t (CR1)");
         assert!(width(clustered) > width(figure(&one(&values), Aggregate::Mean, false, Level::P95)));
+    }
+
+    /// PE-11: few clusters widen a rate's interval by t, the method says what they are worth, and one has none. Reference:
+    /// 14 of 18 with CR1, Wilson at p(1−p)/SE² with scipy.stats.t.ppf(0.975, 2).
+    #[test]
+    fn a_rate_of_clusters_has_the_quantile_of_their_number() {
+        let mut observed = one(&[1.0; 18]);
+        (observed.clusters, observed.clustered) = ((0..18).map(|at| at / 6).collect(), true);
+        [0, 1, 2, 6].into_iter().for_each(|at| observed.values[at] = 0.0);
+        let found = figure(&observed, Aggregate::Mean, true, Level::P95).unwrap();
+        assert!(found.method().starts_with("cluster Wilson (t), effective n 8.0, design effect 2.25"), "{found:?}");
+        let (lo, hi) = found.interval().unwrap();
+        assert!((lo - 0.185_938).abs() < 1e-5 && (hi - 0.981_696).abs() < 1e-5, "{found:?}");
+        observed.clusters.fill(0);
+        let one_cluster = figure(&observed, Aggregate::Mean, true, Level::P95).unwrap();
+        assert_eq!((one_cluster.interval(), one_cluster.method()), (None, "mean"));
+    }
+
+    /// House rule: clusters that are alike by chance are no certainty.
+    #[test]
+    fn clusters_that_are_alike_have_no_interval() {
+        let mut observed = one(&[0.0, 0.5, 0.0, 0.0, 0.0, 0.5]);
+        (observed.clusters, observed.clustered) = (vec![0, 0, 0, 1, 1, 1], true);
+        let found = figure(&observed, Aggregate::Mean, false, Level::P95).unwrap();
+        assert_eq!((found.interval(), found.sign(), found.method()), (None, None, "mean, all clusters alike"));
     }
 
     /// Issue 3: a bootstrap only on request: BCa of a mean, percentiles of clusters, and an interval for a median, too.

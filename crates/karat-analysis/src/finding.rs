@@ -90,8 +90,8 @@ impl Finding {
 
     /// The same under another name of its method.
     #[must_use]
-    pub(crate) fn named(mut self, method: &'static str) -> Self {
-        self.method = Cow::Borrowed(method);
+    pub(crate) fn named(mut self, method: impl Into<Cow<'static, str>>) -> Self {
+        self.method = method.into();
         self
     }
 

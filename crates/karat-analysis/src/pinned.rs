@@ -11,6 +11,8 @@ use karat_types::{PlanHeader, RunHeader, ScorerKind};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::ruler::{Ruler, changes, rulers};
+
 /// Version of the format of pinned runs.
 pub const BASELINE_SCHEMA: &str = "karat.baseline/1";
 
@@ -49,6 +51,9 @@ pub struct PinnedRun {
     pub judges: Vec<String>,
     /// Version of each rubric, by scorer.
     pub rubrics: BTreeMap<String, String>,
+    /// What each scorer measured with; none where the file does not say.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub rulers: BTreeMap<String, Ruler>,
 }
 
 /// A pinned system.
@@ -182,11 +187,22 @@ impl Pinned {
         *self.metric(system, metric)?.values.get(at)?
     }
 
-    /// What makes these results and a run's differ that is not the systems: other judges, other rubrics.
+    /// What makes these results and a run's differ that is not the systems: other data, other judges, other rules of
+    /// a scorer.
     pub fn differences(&self, plan: &PlanHeader) -> Vec<String> {
         let mut differences = Vec::new();
         if !self.run.suite.is_empty() && self.run.suite != plan.suite {
             differences.push(format!("the baseline is of the suite {}, this run of {}", self.run.suite, plan.suite));
+        }
+        if !self.run.dataset_hash.is_empty() && self.run.dataset_hash != plan.dataset.hash {
+            differences.push(
+                "the baseline is of another dataset: samples are matched by id, whose content may have changed"
+                    .to_owned(),
+            );
+        }
+        if !self.run.rulers.is_empty() {
+            differences.extend(changes(&self.run.rulers, &rulers(plan)));
+            return differences;
         }
         let judges: Vec<String> = plan.judges.iter().map(|judge| judge.id.clone()).collect();
         if !self.run.judges.is_empty() && !judges.is_empty() && self.run.judges != judges {
@@ -218,6 +234,7 @@ impl PinnedRun {
             dataset_hash: plan.dataset.hash.clone(),
             judges: plan.judges.iter().map(|judge| judge.id.clone()).collect(),
             rubrics: rubrics(plan).collect(),
+            rulers: rulers(plan),
         }
     }
 }

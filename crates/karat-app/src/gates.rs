@@ -29,6 +29,8 @@ pub struct Gating {
 pub struct Gated {
     run: String,
     verdicts: Verdicts,
+    /// Why the run failed whatever its gates say, one line each; empty for a run that did not.
+    pub failures: Vec<String>,
     /// The exit code: gates always bind here.
     pub exit: Exit,
 }
@@ -36,17 +38,18 @@ pub struct Gated {
 impl Gated {
     /// For a terminal.
     pub fn terminal(&self) -> String {
-        karat_report::verdict::terminal(&self.run, &self.verdicts)
+        karat_report::verdict::terminal(&self.run, &self.verdicts, &self.failures)
     }
 
     /// As Markdown.
     pub fn markdown(&self) -> String {
-        karat_report::markdown::gates(&self.run, &self.verdicts)
+        karat_report::markdown::gates(&self.run, &self.verdicts, &self.failures)
     }
 
     /// As JSON.
     pub fn json(&self) -> Result<String, AppError> {
-        karat_report::verdict::json(&self.run, &self.verdicts).map_err(|error| AppError::harness(error.to_string()))
+        karat_report::verdict::json(&self.run, &self.verdicts, &self.failures)
+            .map_err(|error| AppError::harness(error.to_string()))
     }
 }
 
@@ -116,13 +119,14 @@ impl App {
         finished(header, "gates judge whole runs")?;
         let rules = self.rules_of(header, gating)?;
         if rules.gates.is_empty() {
-            return Err(AppError::harness(format!("run {} has no gates: its suite declares none", header.id))
+            return Err(AppError::harness(format!("run {} has no gates: none are declared", header.id))
                 .hint("name them with `--policy FILE`, `--min METRIC=X` or `--max-drop X`"));
         }
         let findings = findings(&stored)?;
         let verdicts = self.decided(&stored, &findings, &rules)?;
-        let exit = harness_exit(&failures(header, &findings, &rules)).worst(verdicts.exit());
-        Ok(Gated { run: header.id.clone(), verdicts, exit })
+        let failures = failures(header, &findings, &rules);
+        let exit = harness_exit(&failures).worst(verdicts.exit());
+        Ok(Gated { run: header.id.clone(), verdicts, failures, exit })
     }
 
     /// Writes the results of a run as a baseline: into `output`, or where its suite expects one. Gives the path and the

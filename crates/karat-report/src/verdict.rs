@@ -123,8 +123,8 @@ pub(crate) fn lines(verdicts: &Verdicts, most: usize, notes: usize) -> Vec<Strin
     lines
 }
 
-/// The verdicts on a run for a terminal. Nothing in it can act on one.
-pub fn terminal(run: &str, verdicts: &Verdicts) -> String {
+/// The verdicts on a run for a terminal, and why it failed whatever they say. Nothing in it can act on one.
+pub fn terminal(run: &str, verdicts: &Verdicts, failures: &[String]) -> String {
     let mut text = format!("run {}\n", brief(run, WIDTH));
     let mut lines = lines(verdicts, SHOWN, SHOWN);
     if lines.is_empty() {
@@ -132,6 +132,7 @@ pub fn terminal(run: &str, verdicts: &Verdicts) -> String {
     }
     let passed = shown(verdicts).into_iter().filter(|it| it.decision.verdict == Verdict::Pass).take(SHOWN);
     lines.extend(passed.map(|it| format!("  pass       {}: {}", it.concerns(), brief(&it.decision.reason, 2 * WIDTH))));
+    lines.extend(failures.iter().map(|failure| format!("failed: {}", brief(failure, 2 * WIDTH))));
     for line in lines {
         text.push_str(&line);
         text.push('\n');
@@ -139,11 +140,12 @@ pub fn terminal(run: &str, verdicts: &Verdicts) -> String {
     text
 }
 
-/// The verdicts on a run as JSON (`karat.gate/1`): `{schema, run, verdict, gates[], gates_left_out?, notes[]}`.
+/// The verdicts on a run as JSON (`karat.gate/1`): `{schema, run, verdict, gates[], gates_left_out?, notes[],
+/// failures[]?}`; `failures` say why the run failed whatever its gates say.
 ///
 /// # Errors
 /// Never for verdicts that [`decide`](karat_analysis::gate::decide) made.
-pub fn json(run: &str, verdicts: &Verdicts) -> Result<String, RenderError> {
+pub fn json(run: &str, verdicts: &Verdicts, failures: &[String]) -> Result<String, RenderError> {
     #[derive(Serialize)]
     struct Document<'a> {
         schema: &'static str,
@@ -153,10 +155,13 @@ pub fn json(run: &str, verdicts: &Verdicts) -> Result<String, RenderError> {
         #[serde(skip_serializing_if = "Option::is_none")]
         gates_left_out: Option<usize>,
         notes: &'a [String],
+        #[serde(skip_serializing_if = "<[String]>::is_empty")]
+        failures: &'a [String],
     }
     let (gates, gates_left_out) = inline(verdicts);
     let verdict = verdicts.verdict();
-    let document = Document { schema: "karat.gate/1", run, verdict, gates, gates_left_out, notes: &verdicts.notes };
+    let notes = &verdicts.notes;
+    let document = Document { schema: "karat.gate/1", run, verdict, gates, gates_left_out, notes, failures };
     let mut text = serde_json::to_string_pretty(&document).map_err(std::io::Error::from)?;
     text.push('\n');
     Ok(text)

@@ -59,6 +59,8 @@ pub enum Method {
     ClusterT,
     /// Wilson score interval of a proportion.
     Wilson,
+    /// Wilson at the effective number of clustered trials with t_{G−1}.
+    ClusterWilson,
     /// Clopper-Pearson, guaranteed coverage.
     ClopperPearson,
     /// Agresti-Coull.
@@ -107,6 +109,7 @@ impl Method {
             Self::Normal => "normal",
             Self::ClusterT => "cluster t (CR1)",
             Self::Wilson => "Wilson",
+            Self::ClusterWilson => "cluster Wilson (t)",
             Self::ClopperPearson => "Clopper-Pearson",
             Self::AgrestiCoull => "Agresti-Coull",
             Self::Jeffreys => "Jeffreys",

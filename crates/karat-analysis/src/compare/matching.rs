@@ -1,6 +1,6 @@
 //! What of two sides belongs together: samples by id, systems by name, metrics by name.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use karat_stats::bootstrap::Resampling;
 use karat_stats::describe::mean;
@@ -14,6 +14,7 @@ use crate::estimate::{self, Aggregate, Observations};
 use crate::findings::Findings;
 use crate::groups::system_id;
 use crate::pattern::fits;
+use crate::ruler::{changes, rulers};
 use crate::scales::steps;
 use crate::table::State;
 
@@ -256,6 +257,10 @@ impl<'a> Matching<'a> {
             warnings.push("The datasets differ: samples are matched by id, whose content may have changed.".to_owned());
         }
         warnings.extend(tested.iter().filter_map(|it| other_measure(&it.spec.name, then, now)));
+        let scorers: BTreeSet<usize> = tested.iter().map(|it| it.spec.scorer).collect();
+        let mut ours = rulers(now);
+        ours.retain(|id, _| scorers.iter().any(|at| now.scorers.get(*at).is_some_and(|scorer| scorer.id == *id)));
+        warnings.extend(changes(&rulers(then), &ours).into_iter().map(|change| sentence(&change)));
         if let Some(few) = tested.iter().filter_map(Tested::clusters).min().filter(|it| *it < FEW_CLUSTERS) {
             warnings.push(format!(
                 "The samples fall into {few} clusters: tests on fewer than {FEW_CLUSTERS} clusters need caution."
@@ -294,6 +299,13 @@ impl<'a> Matching<'a> {
         }
         lacks
     }
+}
+
+/// A note as a sentence.
+fn sentence(note: &str) -> String {
+    let mut letters = note.chars();
+    let first = letters.next().map(|letter| letter.to_uppercase().to_string()).unwrap_or_default();
+    format!("{first}{}.", letters.as_str())
 }
 
 /// That a metric of one name is measured in two ways, so that its difference says nothing.

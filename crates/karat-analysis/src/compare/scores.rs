@@ -16,7 +16,7 @@
 
 use karat_stats::bootstrap::{Resampling, bootstrap_mean, jackknife_mean};
 use karat_stats::compare::{
-    PairedOutcomes, WilcoxonZeros, paired_t, sign_flip, sign_flip_exact, sign_flip_interval, wilcoxon,
+    PairedOutcomes, WilcoxonZeros, differences, paired_t, sign_flip, sign_flip_exact, sign_flip_interval, wilcoxon,
 };
 use karat_stats::describe::{cluster_sums, clustered_mean, is_constant, mean, standard_deviation};
 use karat_stats::interval::{Interval, Level, Method};
@@ -143,7 +143,7 @@ impl PairedScores {
 
     /// Tests whether the mean of candidate − baseline is 0.
     pub fn test(&self, kind: Kind) -> PairedTest {
-        let differences: Vec<f64> = self.candidate.iter().zip(&self.baseline).map(|(c, b)| c - b).collect();
+        let differences = differences(&self.candidate, &self.baseline);
         let clusters = self.is_clustered().then(|| self.clusters.clone());
         let passed = |value: &f64| *value >= 1.0;
         let outcomes = self.baseline.iter().map(passed).zip(self.candidate.iter().map(passed));
@@ -169,9 +169,7 @@ impl PairedScores {
         }
         let pass_fail = |values: &[f64]| values.iter().all(|value| *value <= 0.0 || *value >= 1.0);
         if self.is_clustered() {
-            let spread = clustered_mean(differences, &self.clusters, Level::P95).ok().and_then(|it| it.standard_error);
-            let size = differences.iter().fold(0.0_f64, |size, d| size.max(d.abs()));
-            let varies = spread.is_some_and(|se| se > 1e-12 * size);
+            let varies = clustered_mean(differences, &self.clusters, Level::P95).is_ok_and(|found| !found.degenerate);
             return if varies { Test::ClusterT } else { Test::SignFlip };
         }
         if kind == Kind::Binary && pass_fail(&self.baseline) && pass_fail(&self.candidate) {
@@ -436,6 +434,8 @@ fn sign_flip_p(units: &[f64]) -> Option<f64> {
     if units.iter().all(|unit| unit.abs() <= 0.0) {
         return Some(1.0);
     }
+    let same = |sign: f64| units.iter().all(|unit| unit * sign > 0.0);
     let one_sign = 2.0 * 0.5_f64.powi(i32::try_from(units.len()).unwrap_or(i32::MAX));
-    sign_flip_exact(units).map(|found| found.p_two_sided).or(Some(one_sign))
+    let listed = sign_flip_exact(units).map(|found| found.p_two_sided);
+    listed.or_else(|| (same(1.0) || same(-1.0)).then_some(one_sign))
 }

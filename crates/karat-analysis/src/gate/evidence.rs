@@ -1,5 +1,6 @@
 //! What a case rests on: the observations behind its finding, kept until the level of its interval is known.
 
+use karat_stats::compare::differences;
 use karat_stats::describe::t_interval;
 use karat_stats::interval::Level;
 use karat_types::{Against, Policy};
@@ -308,22 +309,20 @@ type Labelled = (f64, Option<(u16, u16)>);
 struct Pairs {
     now: Observations,
     before: Observations,
-    differences: Observations,
 }
 
 impl Pairs {
     fn of(empty: Observations) -> Self {
-        Self { now: empty.clone(), before: empty.clone(), differences: empty }
+        Self { now: empty.clone(), before: empty }
     }
 
     fn push(&mut self, now: Labelled, before: Labelled, system: usize, cluster: u32) {
         self.now.push_labelled(now.0, now.1, system, cluster);
         self.before.push_labelled(before.0, before.1, system, cluster);
-        self.differences.push(now.0 - before.0, system, cluster);
     }
 
     fn len(&self) -> usize {
-        self.differences.len()
+        self.now.len()
     }
 
     /// Whether there is something to compare: pinned results have no labels, and so no F1 of their own.
@@ -336,7 +335,11 @@ impl Pairs {
         let value = |observed: &Observations| measure.figure(observed).map(|found| found.value());
         let (observed, reference) = (value(&self.now), value(&self.before));
         let basis = match measure.aggregate {
-            Aggregate::Mean => Basis::Observed(self.differences, Measure { binary: false, ..measure }),
+            Aggregate::Mean => {
+                let values = differences(&self.now.values, &self.before.values);
+                let changes = Observations { values, labels: Vec::new(), ..self.now };
+                Basis::Observed(changes, Measure { binary: false, ..measure })
+            }
             _ => Basis::Paired(self.now, self.before, measure),
         };
         Evidence { observed, reference, basis, ..evidence }

@@ -11,7 +11,8 @@ use crate::pattern::fits;
 pub(super) fn of(plan: &PlanHeader, analyses: &[String], gate: &Gate) -> Vec<GateProblem> {
     let one =
         [unknown_subject(plan, analyses, gate), unknown_partner(plan, gate), impossible(gate), unanchored(plan, gate)];
-    let problems = one.into_iter().flatten().chain(pointless(gate)).chain(out_of_range(plan, gate));
+    let ranges = out_of_range(plan, gate).into_iter().chain(never_broken(plan, gate));
+    let problems = one.into_iter().flatten().chain(pointless(gate)).chain(ranges);
     problems.map(|what| GateProblem::of(gate, what)).collect()
 }
 
@@ -67,17 +68,42 @@ fn pointless(gate: &Gate) -> Vec<String> {
 
 /// Bounds that no figure of the metric keeps.
 fn out_of_range(plan: &PlanHeader, gate: &Gate) -> Vec<String> {
-    let Subject::Metric(pattern) = &gate.subject else { return Vec::new() };
-    let bounded = plan.metrics.iter().filter(|metric| fits(pattern, &metric.name) && metric.aggregate != "sum");
-    let ranges = bounded.filter_map(|metric| Some((&metric.name, metric.range?)));
-    let wrong = |(name, (lo, hi)): (&String, (f64, f64))| {
+    let wrong = |(name, (lo, hi)): (&str, (f64, f64))| {
         let min = gate.min.filter(|min| min.value > hi).map(|min| ("min", min.value));
         let (bound, value) = min.or(gate.max.filter(|max| max.value < lo).map(|max| ("max", max.value)))?;
-        let share = value / 100.0;
-        let meant = if (lo..=hi).contains(&share) { format!("; did you mean `{value}%`?") } else { String::new() };
+        let meant = as_share(value, lo, hi);
         Some(format!("no figure keeps `{bound}: {value}`: {name} goes from {lo} to {hi}{meant}"))
     };
-    ranges.filter_map(wrong).collect()
+    ranges(plan, gate).filter_map(wrong).collect()
+}
+
+/// Bounds that every figure of the metric keeps, so that the gate is none.
+fn never_broken(plan: &PlanHeader, gate: &Gate) -> Vec<String> {
+    let wrong = |(name, (lo, hi)): (&str, (f64, f64))| {
+        let beyond = [
+            ("min", gate.min.filter(|min| min.value < lo)),
+            ("max", gate.max.filter(|max| max.value > hi)),
+            ("max_drop", gate.max_drop.filter(|drop| !drop.percent && drop.value > hi - lo)),
+            ("max_rise", gate.max_rise.filter(|rise| !rise.percent && rise.value > hi - lo)),
+        ];
+        let (bound, value) = beyond.into_iter().find_map(|(bound, given)| Some((bound, given?.value)))?;
+        let meant = as_share(value, lo, hi);
+        Some(format!("every figure keeps `{bound}: {value}`: {name} goes from {lo} to {hi}{meant}"))
+    };
+    ranges(plan, gate).filter_map(wrong).collect()
+}
+
+/// Name and range of the gate's metrics that have one. A sum goes beyond that of its samples.
+fn ranges<'a>(plan: &'a PlanHeader, gate: &'a Gate) -> impl Iterator<Item = (&'a str, (f64, f64))> {
+    let fitting = |name: &str| matches!(&gate.subject, Subject::Metric(pattern) if fits(pattern, name));
+    let metrics = plan.metrics.iter().filter(move |metric| fitting(&metric.name) && metric.aggregate != "sum");
+    metrics.filter_map(|metric| Some((metric.name.as_str(), metric.range?)))
+}
+
+/// That a number may have been meant as a percentage: its hundredth lies within the range, and it does not.
+fn as_share(value: f64, lo: f64, hi: f64) -> String {
+    let share = (lo..=hi).contains(&(value / 100.0)) && value > hi;
+    if share { format!("; did you mean `{value}%`?") } else { String::new() }
 }
 
 /// A gate on what people would say, where the run does not ask what they said.

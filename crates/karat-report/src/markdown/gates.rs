@@ -16,14 +16,15 @@ pub(super) fn write(page: &mut Page, report: Report<'_>) {
     section(page, &report.context.verdicts);
 }
 
-/// The verdicts on a run, as a document of its own.
-pub fn gates(run: &str, verdicts: &Verdicts) -> String {
+/// The verdicts on a run, and why it failed whatever they say, as a document of its own.
+pub fn gates(run: &str, verdicts: &Verdicts, failures: &[String]) -> String {
     let mut page = Page::default();
     page.heading(1, Inline::plain("Gates of run ").and_code(run));
     match verdict(verdicts) {
         Some(line) => page.paragraph(line),
         None => page.paragraph(Inline::plain("No gate was evaluated.")),
     }
+    page.list(failures.iter().map(|failure| Inline::plain("Failed: ").bold().and_text(failure)));
     section(&mut page, verdicts);
     page.finish()
 }

@@ -40,7 +40,7 @@ fn verdicts_lead_the_report() {
     assert!(shown.lines().count() <= terminal::LINES, "{shown}");
     assert!(shown.lines().nth(1).unwrap().starts_with("verdict fail"), "{shown}");
     assert_eq!(shown.matches("verdict fail").count(), 1, "{shown}");
-    insta::assert_snapshot!("gates_for_a_terminal", verdict::terminal("run-1", &example.context.verdicts));
+    insta::assert_snapshot!("gates_for_a_terminal", verdict::terminal("run-1", &example.context.verdicts, &[]));
     let page = html::render(example.report());
     assert!(page.contains("too good") && !page.contains("<b>|"), "{page}");
 }
@@ -52,7 +52,8 @@ fn verdicts_for_machines() {
     let xml = junit::render(example.report()).unwrap();
     let (_, gates) = xml.split_once("<testsuite name=\"claims.gates\"").unwrap();
     assert!(gates.contains("<failure") && gates.contains("<skipped") && gates.contains("review: "), "{gates}");
-    let document: Value = serde_json::from_str(&verdict::json("run-1", &example.context.verdicts).unwrap()).unwrap();
+    let document: Value =
+        serde_json::from_str(&verdict::json("run-1", &example.context.verdicts, &[]).unwrap()).unwrap();
     assert_eq!(document["verdict"], "fail");
     for gate in document["gates"].as_array().unwrap() {
         for field in ["id", "metric", "system", "verdict", "observed", "threshold", "interval", "n", "reason"] {

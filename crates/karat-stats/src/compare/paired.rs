@@ -1,7 +1,7 @@
 //! Paired differences and their t test.
 
 use crate::{
-    describe::{is_constant, mean, standard_deviation, t_interval},
+    describe::{is_rounding, magnitude, mean, standard_deviation, t_interval},
     input::{InputError, same_length},
     interval::{Interval, Level},
     special::StudentT,
@@ -22,10 +22,29 @@ pub struct Paired {
 /// When the lengths differ.
 pub fn pair(baseline: &[Option<f64>], candidate: &[Option<f64>]) -> Result<Paired, InputError> {
     same_length("baseline", baseline.len(), "candidate", candidate.len())?;
-    let both = baseline.iter().zip(candidate);
-    let differences: Vec<f64> = both.filter_map(|(b, c)| Some((*c)? - (*b)?)).collect();
-    let dropped = baseline.len() - differences.len();
-    Ok(Paired { differences, dropped })
+    let both = baseline.iter().zip(candidate).filter_map(|(b, c)| Some(((*b)?, (*c)?)));
+    let (before, now): (Vec<f64>, Vec<f64>) = both.unzip();
+    Ok(Paired { differences: differences(&now, &before), dropped: baseline.len() - before.len() })
+}
+
+/// candidate − baseline of each pair, up to the shorter slice.
+///
+/// Decimal fractions miss their difference by the last digits of what they are taken from: 0.9 − 0.6 is not 0.8 − 0.5.
+/// Differences that only this tells apart are made equal, and those that only this tells from 0 are 0, so that no test
+/// takes rounding for variation.
+pub fn differences(candidate: &[f64], baseline: &[f64]) -> Vec<f64> {
+    let difference = |(c, b): (&f64, &f64)| {
+        let size = c.abs().max(b.abs());
+        (if is_rounding((c - b).abs(), size) { 0.0 } else { c - b }, size)
+    };
+    let found: Vec<(f64, f64)> = candidate.iter().zip(baseline).map(difference).collect();
+    let is_alike = |(first, of): &(f64, f64)| {
+        found.iter().all(|(d, size)| (d * first > 0.0) && is_rounding((d - first).abs(), size.max(*of)))
+    };
+    match found.first().filter(|first| is_alike(first)) {
+        Some((first, _)) => vec![*first; found.len()],
+        None => found.into_iter().map(|(difference, _)| difference).collect(),
+    }
 }
 
 /// The paired t test.
@@ -68,7 +87,7 @@ pub fn paired_t(differences: &[f64], level: Level) -> PairedT {
     let sd = standard_deviation(differences);
     let se = sd.map(|sd| sd / (n as f64).sqrt());
     let df = se.map(|_| n as f64 - 1.0);
-    let degenerate = n > 1 && is_constant(differences);
+    let degenerate = se.is_some_and(|se| is_rounding(se, magnitude(differences)));
     let t = centre.zip(se).map(|(mean, se)| t_statistic(mean, se));
     let student = df.and_then(StudentT::new);
     let p = |tail: fn(&StudentT, f64) -> f64| Some(tail(&student?, t?));
@@ -118,6 +137,22 @@ mod tests {
         let test = paired_t(&[0.0; 6], Level::P95);
         assert_eq!((test.t, test.p_two_sided, test.p_less), (Some(0.0), Some(1.0), Some(1.0)));
         assert!(test.degenerate && test.cohen_dz.is_none());
+    }
+
+    /// House rule: a constant difference is not taken for a certain one because its doubles differ in the last place.
+    #[test]
+    fn rounding_is_no_variation() {
+        let (now, before) = ([0.9, 0.8, 5.3, 0.3], [0.6, 0.5, 5.0, 0.0]);
+        assert!(paired_t(&differences(&now, &before), Level::P95).degenerate);
+        assert_eq!(differences(&[0.1 + 0.2, 1.0], &[0.3, 0.5]), [0.0, 0.5]);
+        assert_eq!(differences(&[1.0, 0.0], &[0.5, 1.0]), [0.5, -1.0]);
+    }
+
+    /// House rule: squares that underflow are not a spread of 0.
+    #[test]
+    fn tiny_differences_vary() {
+        let test = paired_t(&[1e-200, -2e-200, 3e-200, 1e-200], Level::P95);
+        assert!(!test.degenerate && test.p_two_sided.is_some_and(|p| p > 0.4), "{test:?}");
     }
 
     proptest! {

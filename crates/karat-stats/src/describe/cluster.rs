@@ -1,6 +1,6 @@
 //! Means of clustered items: several questions about one passage, several turns of one dialogue.
 
-use super::{is_constant, mean, standard_error, variance};
+use super::{is_constant, is_rounding, magnitude, mean, standard_error, variance};
 use crate::{
     input::{InputError, same_length},
     interval::{Interval, Level, Method},
@@ -35,6 +35,9 @@ pub struct ClusteredMean {
     pub effective_n: Option<f64>,
     /// One-way ANOVA intraclass correlation; `None` unless some cluster has two items.
     pub icc: Option<f64>,
+    /// The deviations of every cluster add up to nothing but rounding: the values are equal, or the clusters are alike
+    /// by chance. The standard error of 0 says nothing of other clusters.
+    pub degenerate: bool,
 }
 
 /// The mean of `values` whose item i belongs to cluster `clusters[i]`, any label per cluster.
@@ -76,6 +79,7 @@ pub fn clustered_mean<C: Ord>(values: &[f64], clusters: &[C], level: Level) -> R
         design_effect,
         effective_n: design_effect.filter(|d| *d > 0.0).map(|d| items / d).filter(|n| n.is_finite()),
         icc: icc(&groups, values),
+        degenerate: se.is_some_and(|se| is_rounding(se, magnitude(values))),
     })
 }
 
@@ -135,6 +139,15 @@ mod tests {
         let one = clustered_mean(&[0.1, 0.5, 0.9], &["a"; 3], Level::P95).unwrap();
         assert_eq!((one.n_clusters, one.standard_error, one.interval), (1, None, None));
         assert!(one.mean.is_some());
+    }
+
+    /// House rule: equal sums of clusters collapse like equal values, also where they miss 0 by a rounding.
+    #[test]
+    fn clusters_that_are_alike_are_degenerate() {
+        let labels = [0, 0, 0, 1, 1, 1];
+        let degenerate = |values: &[f64; 6]| clustered_mean(values, &labels, Level::P95).unwrap().degenerate;
+        assert!(degenerate(&[0.0, 0.0, 0.5, 0.5, 0.0, 0.0]) && degenerate(&[0.1, 0.2, 0.3, 0.3, 0.2, 0.1]));
+        assert!(degenerate(&[0.1; 6]) && !degenerate(&[0.1, 0.2, 0.3, 0.3, 0.2, 0.2]));
     }
 
     #[test]

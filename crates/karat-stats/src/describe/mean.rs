@@ -1,6 +1,6 @@
 //! The interval of a mean.
 
-use super::{is_constant, mean, standard_error};
+use super::{is_rounding, magnitude, mean, standard_error};
 use crate::interval::{Interval, Level, Method};
 
 /// A mean with what is known about its precision.
@@ -16,7 +16,7 @@ pub struct MeanEstimate {
     pub df: Option<f64>,
     /// The interval; `None` for fewer than two values.
     pub interval: Option<Interval>,
-    /// All values are equal, so the interval has collapsed to the point and says nothing.
+    /// The standard error is 0 but for rounding, so the interval has collapsed to the point and says nothing.
     pub degenerate: bool,
 }
 
@@ -50,7 +50,7 @@ fn estimate(values: &[f64], level: Level, method: Method) -> MeanEstimate {
         standard_error: se,
         df,
         interval: mean.zip(half_width).map(|(m, half)| Interval::around(m, half, level, method)),
-        degenerate: values.len() > 1 && is_constant(values),
+        degenerate: se.is_some_and(|se| is_rounding(se, magnitude(values))),
     }
 }
 

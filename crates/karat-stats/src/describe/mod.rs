@@ -25,7 +25,10 @@ mod variance_components;
 
 pub use cluster::{ClusteredMean, cluster_sums, clustered_mean};
 pub use mean::{MeanEstimate, mean_with_normal_interval, mean_with_t_interval, t_interval};
-pub use moments::{extent, is_constant, mean, population_variance, standard_deviation, standard_error, variance};
+pub use moments::{
+    extent, is_constant, is_rounding, magnitude, mean, population_variance, standard_deviation, standard_error,
+    variance,
+};
 pub use pass_at_k::{PassAtK, Task, all_of_k, any_of_k, pass_at_k};
 pub use proportion::Proportion;
 pub use quantile::{

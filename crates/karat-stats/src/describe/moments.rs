@@ -29,8 +29,15 @@ pub fn population_variance(values: &[f64]) -> Option<f64> {
 }
 
 /// The sample standard deviation s (÷ n − 1); `None` for fewer than two values.
+///
+/// Numbers whose squares underflow are measured in units of the largest.
 pub fn standard_deviation(values: &[f64]) -> Option<f64> {
-    variance(values).map(f64::sqrt)
+    let (variance_as_is, size) = (variance(values)?, magnitude(values));
+    if variance_as_is >= f64::MIN_POSITIVE || size <= 0.0 {
+        return Some(variance_as_is.sqrt());
+    }
+    let scaled: Vec<f64> = values.iter().map(|value| value / size).collect();
+    variance(&scaled).map(|variance| variance.sqrt() * size)
 }
 
 /// The standard error of the mean, s/√n; `None` for fewer than two values.
@@ -45,12 +52,22 @@ pub fn extent(values: &[f64]) -> Option<(f64, f64)> {
     Some(values.iter().fold((first, first), widen))
 }
 
-/// Whether all values are equal (vacuously true for none).
+/// Whether all values are equal but for rounding (vacuously true for none).
 ///
 /// This, not `variance == 0`, is the test for a degenerate sample: the mean of equal doubles can
 /// round.
 pub fn is_constant(values: &[f64]) -> bool {
-    extent(values).is_none_or(|(min, max)| min >= max)
+    extent(values).is_none_or(|(min, max)| is_rounding(max - min, magnitude(values)))
+}
+
+/// Whether a spread is no more than arithmetic leaves of numbers of this size: 16 units in the last place.
+pub fn is_rounding(spread: f64, size: f64) -> bool {
+    spread <= 16.0 * f64::EPSILON * size
+}
+
+/// The largest absolute value; 0 for none.
+pub fn magnitude(values: &[f64]) -> f64 {
+    values.iter().fold(0.0, |size, value| size.max(value.abs()))
 }
 
 /// Σ(x − x̄)², in two passes with a correction for the rounded mean.
@@ -90,6 +107,12 @@ mod tests {
         assert_eq!(population_variance(&[3.0]), Some(0.0));
         assert_eq!(mean(&[]), None);
         assert!(is_constant(&[3.0]) && !is_constant(&[3.0, 4.0]));
+    }
+
+    #[test]
+    fn what_only_rounding_tells_apart_is_constant() {
+        assert!(is_constant(&[0.9 - 0.6, 0.8 - 0.5, 0.3]));
+        assert!(!is_constant(&[0.3, 0.300_000_1]) && !is_constant(&[1e-200, 2e-200]));
     }
 
     #[test]

@@ -33,11 +33,23 @@ impl Proportion {
     ///
     /// (k + z²/2)/(n + z²) ± z/(n + z²)·√(k(n − k)/n + z²/4).
     pub fn wilson(&self, level: Level) -> Interval {
-        let (k, n, z) = (self.successes, self.n, level.z());
+        self.scored(level.z(), level, Method::Wilson)
+    }
+
+    /// Wilson's interval of clustered trials, `n` being their effective number: t_{df} in place of z, with
+    /// df = clusters − 1, since the effective number is itself an estimate from so few clusters. `None` unless `df` is
+    /// positive.
+    pub fn cluster_wilson(&self, df: f64, level: Level) -> Option<Interval> {
+        Some(self.scored(level.t(df)?, level, Method::ClusterWilson))
+    }
+
+    /// Wilson's interval with a quantile.
+    fn scored(&self, z: f64, level: Level, method: Method) -> Interval {
+        let (k, n) = (self.successes, self.n);
         let z2 = z * z;
         let centre = (k + 0.5 * z2) / (n + z2);
         let half = z / (n + z2) * (k * (n - k) / n + 0.25 * z2).sqrt();
-        let mut interval = Interval::around(centre, half, level, Method::Wilson).clipped(0.0, 1.0);
+        let mut interval = Interval::around(centre, half, level, method).clipped(0.0, 1.0);
         if self.none() {
             interval.lo = 0.0;
         }

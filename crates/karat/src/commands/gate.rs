@@ -11,6 +11,7 @@ pub fn gate(edge: &Edge<'_>, args: &GateCommandArgs) -> Result<Exit, Failure> {
     let gating = Gating { policy: args.policy.clone(), flags: flags(&args.gates, &BindArgs::default())? };
     let gated = edge.app.gate(&args.run, &gating)?;
     texts::write(edge, "gate", args.output_dir.as_deref(), &args.format, &|form| text(&gated, form))?;
+    gated.failures.iter().for_each(|failure| edge.printer.say(&format!("failed: {failure}")));
     Ok(gated.exit)
 }
 

@@ -190,6 +190,47 @@ fn errors_are_counted_by_system() {
     assert_eq!((strict.code, lenient.code), (1, 0), "{}{}", strict.all(), lenient.all());
 }
 
+/// CL-24, house rule: `karat gate` that fails because of errors says so in every form, be the gates as they are.
+#[test]
+fn a_gate_that_ends_for_errors_says_why() {
+    let place = Place::new();
+    let broken = SUITE.replace(", short: \"one\"", "");
+    place.write("karat.yaml", &format!("{broken}gates: [ {{ metric: words, min: 1 }} ]\n"));
+    place.karat(&["run", "--run-id", "r"]);
+    let said = place.karat(&["gate", "r", "-o", "out"]);
+    let why = "short: 1 of 4 cells failed";
+    assert_eq!(said.code, 1, "{}", said.all());
+    assert!(said.stderr.contains(why) && said.stderr.contains("`policy.max_errors`"), "{}", said.all());
+    let document: Value =
+        serde_json::from_str(&std::fs::read_to_string(place.path().join("out/gate.json")).unwrap()).unwrap();
+    assert_eq!(document["failures"].as_array().map(Vec::len), Some(1), "{document}");
+    assert!(std::fs::read_to_string(place.path().join("out/gate.md")).unwrap().contains(why));
+}
+
+/// BY-01, house rule: clusters that are alike by chance decide no gate, and a report calls nothing certain.
+#[test]
+fn clusters_that_are_alike_decide_nothing() {
+    let place = Place::new();
+    let rows: Vec<String> = ["01", "00", "00", "00", "01", "00"]
+        .iter()
+        .enumerate()
+        .map(|(at, it)| {
+            let (long, short) = it.split_at(1);
+            format!("    - {{ id: s{at}, of: c{}, long: \"{long}\", short: \"{short}\" }}\n", at / 3)
+        })
+        .collect();
+    let head = "name: alike\ndataset:\n  id: id\n  cluster: of\n  rows:\n";
+    let tail = "variants:\n  long: [ { recorded: { column: long } } ]\n  short: [ { recorded: { column: short } } ]\n\
+                scorers:\n  right: { metric: exact, value: \"1\" }\n\
+                gates: [ { metric: right, against: \"variant:long\", max_rise: 0, decide: interval } ]\n";
+    place.write("karat.yaml", &format!("{head}{}{tail}", rows.concat()));
+    let said = place.karat(&["run", "--run-id", "r"]);
+    assert_eq!(said.code, 0, "{}", said.all());
+    let undecided = verdicts(&place, "r");
+    assert!(undecided.iter().all(|it| it["verdict"] == "undecided" || it["observed"].is_null()), "{undecided:?}");
+    assert!(undecided[0]["reason"].as_str().unwrap().contains("no interval"), "{undecided:?}");
+}
+
 /// House rule: every gate that cannot be applied is told at once, with its file and line, before anything is run and of a
 /// stored run.
 #[test]

@@ -1,0 +1,110 @@
+//! What measures: the judges and the rules of each scorer. Where it changed between two runs, a difference of their
+//! figures is one of the systems and of the ruler.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use karat_types::{KeyBuilder, PlanHeader, ScorerKind, ScorerSpec};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// A rule longer than this is told by its hash.
+const SHOWN: usize = 40;
+
+/// What does not change what is measured.
+const ASIDE: [&str; 7] = ["id", "about", "margin", "aggregate", "judges", "timeout_ms", "reads"];
+
+/// What a scorer measures with.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Ruler {
+    /// Its judges with their models; none where no judge grades.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub judges: Vec<String>,
+    /// Its rules by name; long ones as their hash.
+    pub rules: BTreeMap<String, String>,
+}
+
+impl Ruler {
+    fn of(plan: &PlanHeader, scorer: &ScorerSpec) -> Self {
+        let mut rules = BTreeMap::new();
+        flatten("", &serde_json::to_value(scorer).unwrap_or_default(), &mut rules);
+        let named = |id: &String| {
+            let model = plan.judges.iter().find(|judge| judge.id == *id).map(|judge| judge.model.as_str());
+            model.filter(|model| model != id).map_or_else(|| id.clone(), |model| format!("{id} ({model})"))
+        };
+        let judges = match &scorer.kind {
+            ScorerKind::Rubric(rubric) => rubric.judges.iter().map(named).collect(),
+            ScorerKind::Metric { .. } => Vec::new(),
+        };
+        Self { judges, rules }
+    }
+
+    /// What changed, in words; `None` where nothing did.
+    fn change(&self, scorer: &str, now: &Self) -> Option<String> {
+        let list = |judges: &[String]| if judges.is_empty() { "none".to_owned() } else { judges.join(", ") };
+        let judges = (self.judges != now.judges).then(|| {
+            let word = if self.judges.len().max(now.judges.len()) > 1 { "judges" } else { "judge" };
+            format!("the {word} of `{scorer}` changed: {} → {}", list(&self.judges), list(&now.judges))
+        });
+        let names: BTreeSet<&String> = self.rules.keys().chain(now.rules.keys()).collect();
+        let value = |ruler: &Self, name: &str| ruler.rules.get(name).cloned().unwrap_or_else(|| "none".to_owned());
+        let rules = names.into_iter().filter(|name| self.rules.get(*name) != now.rules.get(*name));
+        let rules = rules.map(|name| format!("`{name}` {} → {}", value(self, name), value(now, name)));
+        let rules: Vec<String> = rules.collect();
+        let rules = (!rules.is_empty()).then(|| format!("the rules of `{scorer}` changed: {}", rules.join(", ")));
+        let all: Vec<String> = judges.into_iter().chain(rules).collect();
+        (!all.is_empty()).then(|| format!("{}; a difference is of the systems and of this", all.join("; ")))
+    }
+}
+
+/// The rulers of a plan, by scorer.
+pub(crate) fn rulers(plan: &PlanHeader) -> BTreeMap<String, Ruler> {
+    plan.scorers.iter().map(|scorer| (scorer.id.clone(), Ruler::of(plan, scorer))).collect()
+}
+
+/// One note for each scorer of both sides whose ruler changed.
+pub(crate) fn changes(then: &BTreeMap<String, Ruler>, now: &BTreeMap<String, Ruler>) -> Vec<String> {
+    now.iter().filter_map(|(id, ruler)| then.get(id)?.change(id, ruler)).collect()
+}
+
+/// The leaves of a scorer by their own name, with that of the object around where it has one.
+fn flatten(name: &str, value: &Value, into: &mut BTreeMap<String, String>) {
+    match value {
+        Value::Object(fields) if name.is_empty() || ["kind", "metric", "rubric", "with"].contains(&name) => {
+            let fields = fields.iter().filter(|(field, _)| !ASIDE.contains(&field.as_str()));
+            fields.for_each(|(field, value)| flatten(field, value, into));
+        }
+        Value::Null => {}
+        value => {
+            let text = value.to_string();
+            let long = text.chars().count() > SHOWN;
+            let text = if long { KeyBuilder::new("ruler").value(value).finish().to_string() } else { text };
+            into.insert(name.to_owned(), text.chars().take(SHOWN).collect());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::judged;
+    use serde_json::json;
+
+    /// BY-01, CL-24: other judges, other options and another metric are told; a longer timeout is not.
+    #[test]
+    fn a_ruler_that_changed_is_told_with_both() {
+        let plan = judged(1, 1, &["j1"], json!([])).header.plan.as_ref().clone();
+        let with = |at: &str, value: Value| {
+            let mut changed = serde_json::to_value(&plan).unwrap();
+            *changed.pointer_mut(at).unwrap() = value;
+            rulers(&serde_json::from_value(changed).unwrap())
+        };
+        let told = |now: &BTreeMap<String, Ruler>| changes(&rulers(&plan), now).join("\n");
+        assert_eq!(told(&rulers(&plan)), "");
+        let other = told(&with("/scorers/0/kind/rubric/judges", json!(["j2"])));
+        assert!(other.starts_with("the judge of `quality` changed: j1") && other.contains("→ j2"), "{other}");
+        let longer = told(&with("/scorers/0/reduce", json!("median")));
+        assert!(longer.contains("the rules of `quality` changed: `reduce` \"mean\" → \"median\""), "{longer}");
+        assert_eq!(told(&with("/scorers/0/about", json!("another text"))), "");
+    }
+}
