@@ -17,6 +17,10 @@ pub struct Needed {
     pub power: f64,
     /// Samples in all.
     pub samples: u64,
+    /// Samples among them that the metric applies to on both sides, as large a share as so far; `None` where it applies to
+    /// all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pairs: Option<u64>,
     /// The clusters that they fall into, where samples are clustered: as large as those that there are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clusters: Option<u64>,
@@ -32,6 +36,8 @@ pub(crate) struct Planning {
     pub(crate) design: PairedDesign,
     /// Samples that there are.
     pub(crate) present: u64,
+    /// The share of them that gives a pair, above 0: the metric may apply to some only.
+    pub(crate) applies: f64,
     /// Confidence level of the test.
     pub(crate) level: Level,
     /// Clusters (samples, where each is its own) below which the test decides nothing.
@@ -49,7 +55,7 @@ impl Planning {
     /// The smallest difference that the samples which there are detect with [`PLANNED_POWER`]; `None` where they are too
     /// few to decide anything.
     pub(crate) fn detectable(&self) -> Option<f64> {
-        let present = Some(self.present as f64).filter(|n| self.design.clusters(*n) >= self.fewest)?;
+        let present = Some(self.present as f64 * self.applies).filter(|n| self.design.clusters(*n) >= self.fewest)?;
         self.design.detectable(present, PLANNED_POWER, self.level)
     }
 
@@ -65,12 +71,14 @@ impl Planning {
 
     fn of_clusters(&self, difference: f64, clusters: f64) -> Option<Needed> {
         let clusters = clusters.max(self.fewest);
-        let samples = (clusters * self.design.cluster_size).ceil() as u64;
+        let pairs = (clusters * self.design.cluster_size).ceil();
+        let samples = (pairs / self.applies - 1e-9).ceil() as u64;
         let more = samples.saturating_sub(self.present);
         Some(Needed {
             difference,
             power: PLANNED_POWER,
             samples,
+            pairs: (self.applies < 1.0).then_some(pairs as u64),
             clusters: (self.design.cluster_size > 1.0).then_some(clusters as u64),
             more,
             cost_usd: self.cost_per_sample.map(|cost| cost * more as f64),

@@ -10,17 +10,19 @@ use karat_stats::power::PairedDesign;
 use karat_types::{MetricSpec, PlanHeader};
 use serde::Serialize;
 
-use crate::compare::{Kind, PairedScores};
+use crate::compare::{Kind, PairedScores, Test};
 use crate::finding::Finding;
 use crate::findings::Findings;
 use crate::planning::{Needed, PLANNED_POWER, Planning};
-use crate::table::ScoreTable;
+use crate::table::{ScoreTable, State};
 
 /// What is known, or assumed, of the spread of paired differences.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spread {
     deviation: Finding,
     cluster_size: f64,
+    /// The share of samples that gives a pair.
+    applies: f64,
 }
 
 impl Spread {
@@ -63,7 +65,9 @@ pub fn spreads(plan: &PlanHeader, stored: Option<&Findings>) -> Vec<Option<Sprea
     let measured = |metric: &MetricSpec| {
         let findings = stored?;
         let at = findings.plan.metric(&metric.name)?;
-        measured(&findings.table, at, findings.plan.systems.len())
+        let systems = findings.plan.systems.len();
+        let applies = applicable(&findings.table, at, systems);
+        Some(Spread { applies, ..measured(&findings.table, at, systems)? })
     };
     plan.metrics.iter().map(|metric| measured(metric).or_else(|| worst_case(plan, metric))).collect()
 }
@@ -87,12 +91,14 @@ pub fn power(
     cost_per_sample: Option<f64>,
 ) -> MetricPower {
     let design = PairedDesign { deviation: spread.deviation.value(), cluster_size: spread.cluster_size };
-    let planning = Planning { design, present: samples, level: Level::P95, fewest: 2.0, cost_per_sample };
+    let (level, applies) = (Level::P95, spread.applies);
+    let fewest = tested_by(metric.binary, spread.cluster_size > 1.0).fewest(level);
+    let planning = Planning { design, present: samples, applies, level, fewest, cost_per_sample };
     MetricPower {
         metric: metric.name.clone(),
         range: metric.range,
         samples,
-        clusters: (spread.cluster_size > 1.0).then(|| design.clusters(samples as f64) as u64),
+        clusters: (spread.cluster_size > 1.0).then(|| design.clusters(samples as f64 * applies) as u64),
         deviation: spread.deviation.clone(),
         detectable: planning.detectable(),
         power: PLANNED_POWER,
@@ -100,6 +106,27 @@ pub fn power(
         wanted: mde,
         needed: mde.and_then(|difference| planning.needed(difference)),
     }
+}
+
+/// The test that `compare` makes of few samples: no plan is for fewer than can decide.
+fn tested_by(binary: bool, clustered: bool) -> Test {
+    match (clustered, binary) {
+        (true, _) => Test::ClusterT,
+        (false, true) => Test::McNemar,
+        (false, false) => Test::SignFlip,
+    }
+}
+
+/// Of the samples that a system met, the share that the metric applies to; 1 where none says so.
+fn applicable(table: &ScoreTable, metric: usize, systems: usize) -> f64 {
+    let states = (0..table.samples()).flat_map(|sample| (0..systems).map(move |system| (sample, system)));
+    let states = states.map(|(sample, system)| table.state(metric, sample, system));
+    let (mut applies, mut all) = (0_u64, 0_u64);
+    for state in states.filter(|state| !matches!(state, State::Absent | State::Error)) {
+        all += 1;
+        applies += u64::from(matches!(state, State::Value | State::Unscored));
+    }
+    if applies == 0 { 1.0 } else { applies as f64 / all as f64 }
 }
 
 /// s_d of stored scores: pooled over the pairs of the first system with each other one, else of one system alone.
@@ -134,7 +161,7 @@ fn alone(table: &ScoreTable, metric: usize) -> Option<Spread> {
 impl Spread {
     fn of(deviation: f64, n: usize, cluster_size: f64, method: String) -> Option<Self> {
         let deviation = Finding::point(deviation, n, method).filter(|it| it.value() > 0.0)?;
-        Some(Self { deviation, cluster_size })
+        Some(Self { deviation, cluster_size, applies: 1.0 })
     }
 }
 
@@ -192,6 +219,23 @@ mod tests {
         let single = Sketch::new(1, 1, 3).value(0, 0, 5.0).value(1, 0, 3.0).value(2, 0, 4.0).run();
         let found = one(Some(&analyse(&single, &Options::default()).unwrap()), 4, 1.0, None);
         assert_eq!((found.deviation.value(), found.deviation.n()), (1.0, 3));
+    }
+
+    /// BY-16: of a metric that applies to half of the samples a difference takes twice as many, and never fewer than its
+    /// test needs.
+    #[test]
+    fn samples_without_a_score_are_planned_for() {
+        let sketch = |apart: bool| {
+            let run = (0..8).fold(Sketch::new(2, 1, 8), |it, at| match at % 2 == 0 || apart {
+                true => it.value(at, 0, 5.0).value(at, 1, 5.0 + (at % 3) as f64),
+                false => it.not_applicable(at, 0).not_applicable(at, 1),
+            });
+            analyse(&run.run(), &Options::default()).unwrap()
+        };
+        let half = one(Some(&sketch(false)), 8, 0.1, None).needed.unwrap();
+        assert_eq!(half.pairs.map(|pairs| 2 * pairs), Some(half.samples));
+        let few = one(Some(&sketch(true)), 8, 10.0, None).needed.unwrap();
+        assert_eq!((few.samples, few.pairs), (6, None));
     }
 
     /// BY-16: clustered samples are worth fewer, so a difference takes more of them.

@@ -94,17 +94,19 @@ mod tests {
     #[test]
     fn a_ruler_that_changed_is_told_with_both() {
         let plan = judged(1, 1, &["j1"], json!([])).header.plan.as_ref().clone();
-        let with = |at: &str, value: Value| {
+        let with = |key: &str, value: Value| {
             let mut changed = serde_json::to_value(&plan).unwrap();
-            *changed.pointer_mut(at).unwrap() = value;
+            let scorer = &mut changed["scorers"][0];
+            let place = if key == "judges" { &mut scorer["kind"]["rubric"] } else { scorer };
+            place[key] = value;
             rulers(&serde_json::from_value(changed).unwrap())
         };
         let told = |now: &BTreeMap<String, Ruler>| changes(&rulers(&plan), now).join("\n");
         assert_eq!(told(&rulers(&plan)), "");
-        let other = told(&with("/scorers/0/kind/rubric/judges", json!(["j2"])));
+        let other = told(&with("judges", json!(["j2"])));
         assert!(other.starts_with("the judge of `quality` changed: j1") && other.contains("→ j2"), "{other}");
-        let longer = told(&with("/scorers/0/reduce", json!("median")));
+        let longer = told(&with("reduce", json!("median")));
         assert!(longer.contains("the rules of `quality` changed: `reduce` \"mean\" → \"median\""), "{longer}");
-        assert_eq!(told(&with("/scorers/0/about", json!("another text"))), "");
+        assert_eq!(told(&with("about", json!("another text"))), "");
     }
 }

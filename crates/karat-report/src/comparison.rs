@@ -265,7 +265,8 @@ fn take(metric: &ComparedMetric, needed: &Needed) -> String {
     };
     let clusters = needed.clusters.map_or_else(String::new, |clusters| format!(" in {} clusters", count(clusters)));
     let (samples, more) = (count(needed.samples), count(needed.more));
-    format!("about {samples} samples{clusters} ({more} more{cost}) would {goal}")
+    let pairs = needed.pairs.map_or_else(String::new, |pairs| format!(", {} of them with a score", count(pairs)));
+    format!("about {samples} samples{clusters}{pairs} ({more} more{cost}) would {goal}")
 }
 
 /// Another test in a few words.

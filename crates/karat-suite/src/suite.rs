@@ -126,6 +126,7 @@ impl Suite {
             declared.dataset.keep(gates::columns(&gates));
             declared.dataset.discretion = discretion(&node, &privacy);
         }
+        decoder.reducible(node.given("scorers"), run::decode(node.given("run"), overrides).1);
         let baseline = node.given("baseline").and_then(|baseline| decoder.path(baseline));
 
         let scanned = declared.map(|(node, declared)| scanned(node, declared, &mut decoder));

@@ -76,6 +76,16 @@ impl Test {
             Self::None => "no test",
         }
     }
+
+    /// The fewest samples, or clusters, with which a test of signs can be at or below 1 − `level` at all; 2 of others.
+    pub(crate) fn fewest(self, level: Level) -> f64 {
+        let halvings = |share: f64| (share / level.alpha()).log2().ceil().max(2.0);
+        match self {
+            Self::SignFlip => halvings(2.0),
+            Self::McNemar => halvings(1.0),
+            Self::PairedT | Self::ClusterT | Self::Bootstrap | Self::Identical | Self::None => 2.0,
+        }
+    }
 }
 
 /// Another test of the same differences, for the reader: it decides nothing.
@@ -302,14 +312,10 @@ impl PairedTest {
 
     /// The fewest samples, or clusters, with which the test can be at or below 1 − `level` at all.
     pub fn fewest(&self, level: Level) -> f64 {
-        let halvings = |share: f64| (share / level.alpha()).log2().ceil();
         match self.test {
-            Test::SignFlip => halvings(2.0),
-            Test::McNemar => halvings(1.0),
             Test::Bootstrap => self.aggregate.resampled_from().unwrap_or(BOOTSTRAP_FROM) as f64,
-            Test::PairedT | Test::ClusterT | Test::Identical | Test::None => 2.0,
+            test => test.fewest(level),
         }
-        .max(2.0)
     }
 
     /// Why nothing can be decided on these samples at this level, whatever they say; `None` where something can.

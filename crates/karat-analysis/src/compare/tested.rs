@@ -96,7 +96,9 @@ impl Tested<'_> {
 
     fn planning(&self, level: Level, cost_per_sample: Option<f64>) -> Option<Planning> {
         let (design, fewest) = (self.test.design()?, self.test.fewest(level));
-        Some(Planning { design, present: self.test.n() as u64, level, fewest, cost_per_sample })
+        let (pairs, without) = (self.test.n() as u64, self.left_out.not_applicable);
+        let applies = pairs as f64 / (pairs + without) as f64;
+        Some(Planning { design, present: pairs + without, applies, level, fewest, cost_per_sample })
     }
 
     /// By the power of the two one-sided t tests within the margin, or else by that of the paired t test at the observed

@@ -92,9 +92,30 @@ fn what_is_shown_compares_as_the_numbers_do() {
     assert_eq!(reason(0.7622, 0.7624, Decide::Point), "quality.overall 0.7622 < gate 0.7624");
     assert_eq!(reason(0.762_500_1, 0.7625, Decide::Point), "0.763 ≥ 0.762");
     assert_eq!(reason(0.762_499_999_99, 0.7625, Decide::Point), "0.762 ≥ 0.762");
-    assert_eq!(reason(0.5, -1.0, Decide::Point), "0.500 ≥ -1.000");
+    assert_eq!(reason(0.5, 0.0, Decide::Point), "0.500 ≥ 0.000");
     let collapsed = reason(0.7622, 0.7624, Decide::Interval);
     assert!(collapsed.contains("0.7622 to 0.7622") && collapsed.contains("all 3 values are equal"), "{collapsed}");
+}
+
+/// House rule: a bound that every figure of the metric keeps is refused like one that none keeps.
+#[test]
+fn a_gate_that_cannot_fail_is_refused() {
+    let plan = Sketch::new(1, 1, 2).fill(5.0).run().plan();
+    let told = |change: &dyn Fn(&mut Gate)| {
+        let rules = Rules { gates: vec![gate(change)], ..Rules::default() };
+        check(&plan, &rules).map_err(|error| error.to_string())
+    };
+    for (name, wrong) in [
+        ("max_drop: 60", told(&|it| it.max_drop = at(60.0))),
+        ("max_rise: 11", told(&|it| it.max_rise = at(11.0))),
+        ("max: 60", told(&|it| it.max = at(60.0))),
+        ("min: -3", told(&|it| it.min = at(-3.0))),
+    ] {
+        let error = wrong.unwrap_err();
+        assert!(error.contains(&format!("every figure keeps `{name}`")), "{error}");
+        assert_eq!(error.contains("did you mean `60%`?"), name.contains("60"), "{error}");
+    }
+    assert!(told(&|it| (it.min, it.max) = (at(0.0), at(10.0))).is_ok());
 }
 
 /// A demanded rise keeps its sign in words, and what others are compared with is not compared with itself.

@@ -36,7 +36,7 @@ fn run(report: &Value) -> PinnedRun {
         dataset_hash: of("dataset_hash"),
         judges: list(config, "judges").iter().filter_map(|judge| text(judge, "id")).map(str::to_owned).collect(),
         rubrics: list(config, "scorers").iter().filter_map(rubric).collect(),
-        ..PinnedRun::default()
+        rulers: BTreeMap::new(),
     }
 }
 

@@ -36,7 +36,8 @@ fn row(metric: &MetricPower) -> Vec<Inline> {
     let wanted = match (&metric.needed, metric.wanted) {
         (Some(needed), _) => Inline::text(figures::value(metric, needed.difference))
             .and(" takes ")
-            .and_text(count(needed.samples) + &clusters(needed.clusters)),
+            .and_text(count(needed.samples) + &clusters(needed.clusters))
+            .and_text(needed.pairs.map_or_else(String::new, |it| format!(", {} of them with a score", count(it)))),
         (None, Some(wanted)) => Inline::text(figures::value(metric, wanted)).and(" takes more than 10¹² samples"),
         (None, None) => Inline::default(),
     };

@@ -68,6 +68,21 @@ impl Decoder<'_> {
         })
     }
 
+    /// Refuses `pass@K` and `pass^K` of fewer trials than K: no cell would have a score.
+    pub(crate) fn reducible(&mut self, scorers: Option<&Node>, trials: u32) {
+        for entry in scorers.map(Node::entries).unwrap_or_default() {
+            let Some(reduce) = entry.node.given("reduce") else { continue };
+            if let Some((text, k)) =
+                reduce.text().and_then(|text| Some((text, of_k(text)?))).filter(|(_, k)| *k > trials)
+            {
+                self.problems.error(
+                    &reduce.place,
+                    format!("`{text}` takes {k} trials, and there are {trials}; raise `run.trials` or lower {k}"),
+                );
+            }
+        }
+    }
+
     fn margin(&mut self, node: &Node) -> Option<Threshold> {
         let given = node.given("margin")?;
         let (value, percent) = share(given)?;
@@ -338,8 +353,13 @@ fn consensus(node: &Node) -> Consensus {
 }
 
 fn is_reducer(text: &str) -> bool {
-    let of_k = ["pass@", "pass^"].iter().find_map(|prefix| text.strip_prefix(prefix));
-    REDUCERS.contains(&text) || of_k.is_some_and(|k| k.parse::<u32>().is_ok_and(|k| k > 0))
+    REDUCERS.contains(&text) || of_k(text).is_some()
+}
+
+/// The K of `pass@K` and `pass^K`, at least 1.
+fn of_k(text: &str) -> Option<u32> {
+    let k = ["pass@", "pass^"].iter().find_map(|prefix| text.strip_prefix(prefix))?;
+    k.parse().ok().filter(|k| *k > 0)
 }
 
 fn is_aggregate(text: &str) -> bool {

@@ -62,7 +62,8 @@ fn wanted_takes(metric: &MetricPower) -> String {
         Some(_) => format!(", {} more, at no cost", needed.more),
         None => format!(", {} more, at an unknown price", needed.more),
     };
-    format!("; {wanted} takes {} samples{}{cost}", needed.samples, clusters(needed.clusters))
+    let pairs = needed.pairs.map_or_else(String::new, |pairs| format!(", {pairs} of them with a score"));
+    format!("; {wanted} takes {} samples{}{pairs}{cost}", needed.samples, clusters(needed.clusters))
 }
 
 fn clusters(clusters: Option<u64>) -> String {
