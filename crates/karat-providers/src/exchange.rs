@@ -76,7 +76,7 @@ pub struct Wasted {
 impl Wasted {
     /// Counts an attempt that failed.
     pub(crate) fn add(&mut self, failure: &Failure) {
-        self.usage += failure.usage.unwrap_or_default();
+        self.usage += failure.usage.as_deref().copied().unwrap_or_default();
         self.broken_off += u32::from(failure.is_broken_off());
     }
 }

@@ -26,7 +26,7 @@ pub(crate) struct Failure {
     /// How long the provider wants to be left alone.
     pub retry_after: Option<Duration>,
     /// What the answer was billed for all the same, where it says so.
-    pub usage: Option<Usage>,
+    pub usage: Option<Box<Usage>>,
 }
 
 /// Whose attempt it was, for messages.
@@ -90,7 +90,7 @@ impl Failure {
 
     /// A 2xx answer without a reply in it.
     pub fn of_body(status: u16, unreadable: Unreadable, usage: Option<Usage>) -> Self {
-        Self { status: Some(status), usage, ..Self::new(unreadable.code, unreadable.what) }
+        Self { status: Some(status), usage: usage.map(Box::new), ..Self::new(unreadable.code, unreadable.what) }
     }
 
     /// Whether a 2xx answer began and did not come to its end.
