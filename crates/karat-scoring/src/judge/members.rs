@@ -9,6 +9,11 @@
 //! for a member that *k* pieces show, and *W* the sum of *w* over a piece:
 //!
 //! grade = best − Σ over pieces ((*d* − *hu*)·*W* + Σ over its named members that stand of *u*·*n*·*w*) / Σ *W*
+//!
+//! This is more than a mean only where the judge counts: where each piece's grade is the share of members that it does not
+//! name, *d* = *R*·*h*/*n*, give or take half a tenth of the scale. Another judge's grades do not tell what a member costs
+//! (one that grades all pieces alike takes nothing off for it), so the grade stays between the lowest and the highest of
+//! its pieces.
 
 use std::collections::BTreeSet;
 
@@ -16,6 +21,9 @@ use karat_types::{Better, Dimension, FindingFold};
 
 use super::roll::Roll;
 use super::unite::Found;
+
+/// How far the grade of a judge that counts may be from the share that it counts, as a part of the scale: half a point of ten.
+const ROUNDED: f64 = 0.05;
 
 /// A piece's members, and what its judge names among them.
 pub(super) struct Burden {
@@ -61,10 +69,19 @@ pub(super) fn grade(dimension: &Dimension, graded: &[(&Burden, f64, f64)]) -> Op
     let lost = graded.iter().map(|(burden, value, weight)| burden.loss((best - value).abs(), hi - lo, *weight));
     let share = lost.sum::<f64>() / total;
     let made = if dimension.better == Better::Lower { lo + share } else { hi - share };
-    Some(made.clamp(lo, hi))
+    let counts = graded.iter().all(|(burden, value, _)| burden.is_counted((best - value).abs(), hi - lo));
+    let grades = || graded.iter().map(|(_, value, _)| *value);
+    let (least, most) = if counts { (lo, hi) } else { (grades().fold(hi, f64::min), grades().fold(lo, f64::max)) };
+    Some(made.clamp(least, most))
 }
 
 impl Burden {
+    /// Whether a piece's shortfall is the share of the scale that its judge names of its members.
+    fn is_counted(&self, shortfall: f64, range: f64) -> bool {
+        let share = self.named.len() as f64 / self.shown.max(1) as f64;
+        self.shown == 0 || (shortfall - share * range).abs() <= ROUNDED * range
+    }
+
     /// What a piece that grades `shortfall` below the best takes off, times its weight.
     fn loss(&self, shortfall: f64, range: f64, weight: f64) -> f64 {
         let (shown, named) = (self.shown as f64, self.named.len() as f64);
@@ -109,6 +126,18 @@ mod tests {
         borne_out.push((&silent, 10.0, 4.2));
         assert_grade(&borne_out, 10.0);
         assert_grade(&[(&invented, 8.0, 4.2); 5], 10.0 * 20.0 / 21.0);
+    }
+
+    /// CL-14: a judge that gives every piece the same grade gives the whole that grade, whatever it names; no judge's grade of
+    /// the whole is outside of those of the pieces, unless it counts.
+    #[test]
+    fn a_grade_that_is_no_count_stays_within_its_pieces() {
+        let (many, few) = (burden(6, &[(0.2, false), (0.2, true)]), burden(3, &[(0.2, false)]));
+        for value in [0.0, 2.0, 4.0, 9.0, 10.0] {
+            assert_eq!(grade(&dimension(), &[(&many, value, 4.4), (&few, value, 1.4)]), Some(value), "{value}");
+        }
+        let made = grade(&dimension(), &[(&many, 2.0, 4.4), (&few, 3.0, 1.4)]).unwrap();
+        assert!((2.0..=3.0).contains(&made), "{made}");
     }
 
     /// What a judge takes off beyond its named members stays off.

@@ -3,9 +3,10 @@
 //! Three witnesses say where a member belongs:
 //!
 //! - **time**: its `startMs` (to `endMs`), where the document says when each stretch of it was said;
-//! - **quote**: its `quote`, word by word;
+//! - **quote**: its `quote`, word by word, of which the first and the last may be cut; where it stands nowhere so, the
+//!   stretches that share most of its words;
 //! - **words**: the stretches of the document that share most of its other words, rare ones weighing more, where that is at
-//!   least half of them.
+//!   least half of them. Where no stretch has all of them, one that lacks a single word more than the best is as good.
 //!
 //! A time or a quote may be wrong, so neither is believed alone: the member's words must be found somewhere, or be near
 //! what time or quote name, or time and quote must name one piece. Then the member goes to every piece that a witness
@@ -32,7 +33,8 @@ const BORNE_OUT: f64 = 1.0 / 3.0;
 /// A stretch with this share of the best one's words is as good.
 const AS_GOOD: f64 = 0.95;
 
-/// A word is rare with at least this share of the mean weight of the words that are looked for.
+/// A word is rare with at least this share of the mean weight of the words that are looked for, or of the weightiest one that
+/// a stretch has.
 const RARE: f64 = 0.9;
 
 /// A document and its pieces, prepared for many members.
@@ -95,14 +97,29 @@ impl<'a> Evidence<'a> {
         bytes.reduce(|all, next| all.start.min(next.start)..all.end.max(next.end)).into_iter().collect()
     }
 
-    /// Where the quote stands, word by word.
+    /// Where the quote stands, word by word; where it does not, the stretches that are most like it.
     fn by_quote(&self, quote: &str) -> Vec<Range<usize>> {
-        let quote = words(quote);
-        let Some((first, _)) = quote.first() else { return Vec::new() };
-        let stands = |at: &usize| {
-            self.words.get(*at..at + quote.len()).filter(|found| found.iter().zip(&quote).all(|(a, b)| a.0 == b.0))
+        let verbatim = self.verbatim(&words(quote));
+        if verbatim.is_empty() { self.likeness(quote).spans() } else { verbatim }
+    }
+
+    /// Where these words stand in a row. Of three or more, the first may be the end of a word, and the last the beginning.
+    fn verbatim(&self, quote: &[(String, Range<usize>)]) -> Vec<Range<usize>> {
+        let last = quote.len().saturating_sub(1);
+        let anchor = usize::from(last > 1);
+        let Some((word, _)) = quote.get(anchor) else { return Vec::new() };
+        let is_said = |(at, (found, wanted)): (usize, (&str, &str))| {
+            let may_be_cut = last > 1;
+            found == wanted
+                || may_be_cut && at == 0 && found.ends_with(wanted)
+                || may_be_cut && at == last && found.starts_with(wanted)
         };
-        let found = self.places.get(first).into_iter().flatten().filter_map(stands);
+        let stands = |at: &usize| {
+            let found = self.words.get(at.checked_sub(anchor)?..)?.get(..quote.len())?;
+            let pairs = found.iter().zip(quote).map(|(found, wanted)| (found.0.as_str(), wanted.0.as_str()));
+            pairs.enumerate().all(is_said).then_some(found)
+        };
+        let found = self.places.get(word).into_iter().flatten().filter_map(stands);
         found.filter_map(|found| Some(found.first()?.1.start..found.last()?.1.end)).collect()
     }
 
@@ -164,7 +181,8 @@ impl Likeness<'_> {
     }
 
     /// The spans of the best stretches, from the first to the last of the rarer words that they share with the member;
-    /// none where the best one shares too few.
+    /// none where the best one shares too few. A single word, which may be there by chance, puts no stretch above others
+    /// unless it has all of them.
     fn spans(&self) -> Vec<Range<usize>> {
         let (words, total) = (&self.evidence.words, self.total());
         let best = self.shares.values().copied().fold(0.0, f64::max);
@@ -172,16 +190,21 @@ impl Likeness<'_> {
             return Vec::new();
         }
         let typical = total / self.wanted.len() as f64;
-        let rare = |at: usize| {
+        let weight = |at: usize| {
             let known = words.get(at).and_then(|(word, _)| self.wanted.binary_search(word).ok());
-            known.and_then(|at| self.weights.get(at)).is_some_and(|weight| *weight >= RARE * typical)
+            known.and_then(|at| self.weights.get(at)).copied()
         };
-        let good = self.shares.iter().filter(|(_, share)| **share >= AS_GOOD * best);
+        let is_whole = best >= AS_GOOD * total;
+        let heaviest = self.weights.iter().copied().fold(0.0, f64::max);
+        let least = AS_GOOD * best - if is_whole { 0.0 } else { heaviest };
+        let good = self.shares.iter().filter(|(_, share)| **share >= least);
         let spans = good.filter_map(|(stretch, _)| {
             let from = stretch * (STRETCH / 2);
-            let mut shared = (from..(from + STRETCH).min(words.len())).filter(|at| rare(*at));
-            let first = shared.next()?;
-            Some(words.get(first)?.1.start..words.get(shared.next_back().unwrap_or(first))?.1.end)
+            let shared = || (from..(from + STRETCH).min(words.len())).filter_map(|at| Some((at, weight(at)?)));
+            let rarest = shared().map(|(_, weight)| weight).fold(0.0, f64::max);
+            let mut rare = shared().filter(|(_, weight)| *weight >= RARE * rarest.min(typical)).map(|(at, _)| at);
+            let first = rare.next()?;
+            Some(words.get(first)?.1.start..words.get(rare.next_back().unwrap_or(first))?.1.end)
         });
         spans.collect()
     }
@@ -285,6 +308,52 @@ mod tests {
         assert_eq!(of(json!({"text": "NaCl inhibits fermentation.", "startMs": 31_000})), [0, 1]);
         assert_eq!(of(json!({"text": "NaCl inhibits fermentation.", "quote": "stay hot"})), [0, 1]);
         assert_eq!(of(json!({"text": "NaCl inhibits it.", "quote": "salt slows", "startMs": 31_000})), [0, 1]);
+    }
+
+    /// Three bridges, far from each other.
+    fn bridges() -> String {
+        let between = |from: usize| (from..from + 60).map(|at| format!("other{at} ")).collect::<String>();
+        format!(
+            "Note a says the copper bridge has 3 piers. {}The heron bridge has 6 piers and opened in 1821. {}The amber \
+             bridge has 7 piers.",
+            between(0),
+            between(100)
+        )
+    }
+
+    fn thirds(text: &str) -> Vec<Range<usize>> {
+        let (second, third) = (text.find("The heron").unwrap(), text.find("The amber").unwrap());
+        vec![0..second, second..third, third..text.len()]
+    }
+
+    /// CL-14: where a claim's words fit several places, a small word that stands in one of them by chance decides nothing;
+    /// where one place has all of them, it is there.
+    #[test]
+    fn members_that_fit_several_places_go_to_all_of_them() {
+        let text = bridges();
+        let pieces = thirds(&text);
+        let evidence = Evidence::new(&text, &pieces, &Value::Null);
+        let of = |text: &str| evidence.pieces_of(&json!({"text": text}));
+        assert_eq!(of("A bridge has six piers."), [0, 1, 2]);
+        assert_eq!(of("A bridge has seven piers."), [0, 1, 2]);
+        assert_eq!(of("The heron bridge has 6 piers."), [1]);
+    }
+
+    /// CL-14: a quote that is cut within a word, or of which a word differs, still says where it is from.
+    #[test]
+    fn quotes_may_be_cut_within_a_word() {
+        let text = bridges();
+        let pieces = thirds(&text);
+        let evidence = Evidence::new(&text, &pieces, &Value::Null);
+        for quote in
+            ["6 piers and opened in 182", "ron bridge has 6 pie", "the heron bridge with 6 piers, opened in 1821"]
+        {
+            let spans = evidence.by_quote(quote);
+            assert!(!spans.is_empty() && spans.iter().all(|span| evidence.holding(span) == [1]), "{quote}: {spans:?}");
+            let claim = json!({"text": "The copper bridge opened.", "quote": quote});
+            assert!(evidence.pieces_of(&claim).contains(&1), "{quote}");
+        }
+        assert!(evidence.by_quote("wholly unheard of here").is_empty());
     }
 
     #[test]

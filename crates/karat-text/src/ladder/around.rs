@@ -52,6 +52,26 @@ const EXAMPLE_SIGNS: [&str; 4] = ["示例", "例如", "例:", "例："];
 const FORM: [&str; 11] =
     ["format", "schema", "shape", "structure", "sample", "comparison", "empty", "would", "formato", "формат", "格式"];
 
+/// What a sentence says whose value is not meant.
+const DENIED: [&str; 9] = [
+    "would not",
+    "wouldn't",
+    "wouldn’t",
+    "would never",
+    "not give",
+    "cannot give",
+    "can't give",
+    "not be",
+    "not answer",
+];
+
+/// Words that begin a condition, and those that say what then would be.
+const IF: [&str; 5] = ["if", "were", "had", "unless", "wenn"];
+const THEN: [&str; 4] = ["would", "could", "might", "würde"];
+
+/// Names of what a form is.
+const SHAPE: [&str; 4] = ["format", "schema", "shape", "structure"];
+
 /// Whether the words right before a place say that what follows is the final word.
 pub(super) fn announces_the_final(text: &str, at: usize) -> bool {
     let before = before(text, at);
@@ -68,6 +88,15 @@ pub(super) fn announces_an_example(text: &str, at: usize) -> bool {
 /// Whether the line before a place may say that what follows shows a form, or anything but the verdict.
 pub(super) fn may_announce_a_form(text: &str, at: usize) -> bool {
     announces_an_example(text, at) || has_word(&line_before(text, at), &FORM)
+}
+
+/// Whether the sentence that goes on with what follows says that this is not meant: "If it were empty, I would answer",
+/// "I would not give", "The format would be".
+pub(super) fn is_hypothetical(text: &str, at: usize) -> bool {
+    let line = line_before(text, at);
+    let sentence = line.rsplit(['.', '!', '?', '。']).next().unwrap_or_default();
+    DENIED.iter().any(|denial| sentence.contains(denial))
+        || has_word(sentence, &THEN) && (has_word(sentence, &IF) || has_word(sentence, &SHAPE))
 }
 
 /// Whether what follows a value gives one of its numbers anew, differently, as the final word.
@@ -170,6 +199,23 @@ mod tests {
             ["The example of the oats is missing.\n", "In the format asked for:\n```json\n", "{\"an example\": 1}:"]
         {
             assert!(!announces_an_example(text, at(text)), "{text}");
+        }
+        for text in [
+            "If it were empty I would answer ",
+            "I would not give:\n",
+            "The format would be: ",
+            "Fine. I wouldn’t say ",
+        ] {
+            assert!(is_hypothetical(text, at(text)), "{text}");
+        }
+        for text in [
+            "If anything is missing, it is told below. I would give ",
+            "I would rate this ",
+            "It does not say why. ",
+            "I found no format errors: ",
+            "If you want JSON: ",
+        ] {
+            assert!(!is_hypothetical(text, at(text)), "{text}");
         }
         assert!(may_announce_a_form("The format:\n```json\n", 20));
         assert!(announces_the_final("On reflection: ", 15) && !announces_the_final("not final: ", 11));

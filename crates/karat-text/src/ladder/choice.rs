@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use super::around::{announces_an_example, announces_the_final, may_announce_a_form, takes_back};
+use super::around::{announces_an_example, announces_the_final, is_hypothetical, may_announce_a_form, takes_back};
 use super::{Found, LadderError};
 
 /// A value, where it stands, and how much it is what is looked for.
@@ -39,7 +39,8 @@ impl Candidate {
 ///
 /// # Errors
 /// [`LadderError::Several`] where neither tells them apart, or where one of a lower rank is announced in place of them;
-/// [`LadderError::Example`] where the line before it says that it is one.
+/// [`LadderError::Example`] where the line before it says that it is one; [`LadderError::Hypothetical`] where it stands in a
+/// sentence that says that it is not meant.
 pub(super) fn chosen(text: &str, mut candidates: Vec<Candidate>) -> Result<Candidate, LadderError> {
     let highest = candidates.iter().map(|it| it.rank).max().unwrap_or(0);
     if highest == 0 {
@@ -49,6 +50,9 @@ pub(super) fn chosen(text: &str, mut candidates: Vec<Candidate>) -> Result<Candi
     let chosen = meant(text, candidates, highest)?;
     if announces_an_example(text, chosen.span.start) {
         return Err(LadderError::Example);
+    }
+    if is_hypothetical(text, chosen.span.start) {
+        return Err(LadderError::Hypothetical);
     }
     Ok(chosen)
 }

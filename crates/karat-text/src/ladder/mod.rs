@@ -7,12 +7,14 @@
 //! 3. `embedded`: JSON stands in prose. A value that was begun and broken off is never searched for smaller ones.
 //! 4. `repaired`: JSON with mistakes that leave no doubt about what was meant: comments, trailing or missing commas,
 //!    other quotes or none, Python words, raw line breaks and unescaped quotes in texts, missing closing brackets (unless
-//!    the reply is known to be cut off), a missing opening brace, an object written as a text.
+//!    the reply is known to be cut off), a missing opening brace, an object written as a text, quotes escaped for HTML.
+//!
+//! The marks of a Markdown quotation (`> `) around JSON are none of it.
 //!
 //! What a reasoning model thinks aloud (`<think>…</think>` and the like) is no answer on any rung. Of several values, that
 //! which ranks highest counts ([`Ladder::ranking`]); where several of these differ, the last one, if it is announced as
 //! the final one, else the only one in a fence, unless that is introduced as a form or an example, and none otherwise. One
-//! whose scores the words after it give anew counts no more. Unranked, the first one of the highest rung counts.
+//! whose scores the words after it give anew counts no more, nor one that the sentence before it says is not meant. Unranked, the first one of the highest rung counts.
 //!
 //! Texts keep their content on every rung. What is not a number in JSON (`NaN`, `Infinity`) is refused on every rung, as
 //! are texts and lists that never end and lists abbreviated with `...`. Prose never becomes an object. Time is linear in the
@@ -34,6 +36,7 @@ mod candidates;
 mod choice;
 mod keys;
 mod lenient;
+mod markup;
 mod quotes;
 mod strict;
 #[cfg(test)]
@@ -127,6 +130,9 @@ pub enum LadderError {
     /// The value is introduced as an example.
     #[error("the reply's JSON object is introduced as an example")]
     Example,
+    /// The sentence that the value stands in says that it is not meant.
+    #[error("the words before the reply's JSON object say that it is no answer")]
+    Hypothetical,
     /// The words after the value give its scores anew.
     #[error("the words after the reply's JSON object give one of its scores anew, and differently")]
     TakenBack,
@@ -202,7 +208,11 @@ impl<'a> Ladder<'a> {
         if let Some(found) = self.direct(text) {
             return found;
         }
-        self.search(&thoughts::blanked(text))
+        if let Some(plain) = markup::unescaped(text) {
+            let found = self.climb(&plain)?;
+            return Ok(Found { rung: Rung::Repaired, ..found }.noting("the reply was escaped for HTML"));
+        }
+        self.search(&markup::unquoted(&thoughts::blanked(text)))
     }
 
     fn direct(&self, text: &str) -> Option<Result<Found, LadderError>> {

@@ -17,13 +17,14 @@ mod stated;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use karat_text::ladder::{Expectation, Ladder, Rung};
+use karat_text::ladder::{self, Expectation, Ladder, Rung};
 use karat_types::{Absent, FinishReason, Note, NoteKind, OverallMethod, Reply, Rubric, Scale};
 use serde_json::{Map, Value};
 
 use super::verdict::{counted, note};
 use grade::Grading;
 use places::Places;
+use stated::Reach;
 
 pub use form::{form, schema};
 
@@ -102,7 +103,8 @@ pub fn read(rubric: &Rubric, reply: &Reply, origins: &BTreeMap<String, Vec<usize
         rubric
     });
     let rubric = strict.as_ref().unwrap_or(rubric);
-    let mut reading = Reader::new(rubric, &found.value).read(rubric, origins);
+    let opened = opened(rubric, &found.value);
+    let mut reading = Reader::new(rubric, opened.as_ref().unwrap_or(&found.value)).read(rubric, origins);
     reading.problems.extend(contradictions(rubric, &found.contradictions));
     reading.rung = found.rung;
     if found.rung != Rung::Direct {
@@ -115,7 +117,8 @@ pub fn read(rubric: &Rubric, reply: &Reply, origins: &BTreeMap<String, Vec<usize
 
 /// How much a value is a verdict: the more dimensions it grades, and of the same number a valid one before others.
 fn fitness(rubric: &Rubric, value: &Value, origins: &BTreeMap<String, Vec<usize>>) -> usize {
-    let reader = Reader::new(rubric, value);
+    let opened = opened(rubric, value);
+    let reader = Reader::new(rubric, opened.as_ref().unwrap_or(value));
     match reader.places.as_ref().map_or(0, Places::found) {
         0 => 0,
         found => 2 * found + usize::from(reader.read(rubric, origins).problems.is_empty()),
@@ -149,14 +152,17 @@ struct Reader<'a> {
 }
 
 /// Names of a member around everything that a judge may put its verdict in; beside it stand texts at most.
-const WRAPPINGS: [&str; 15] = [
+const WRAPPINGS: [&str; 18] = [
     "answer",
     "arguments",
     "assessment",
     "data",
     "evaluation",
     "final",
+    "function",
     "grading",
+    "input",
+    "json",
     "judgement",
     "judgment",
     "output",
@@ -168,7 +174,27 @@ const WRAPPINGS: [&str; 15] = [
 ];
 
 /// Names under which a judge says that it did not judge.
-const REFUSALS: [&str; 3] = ["error", "refusal", "refused"];
+const REFUSALS: [&str; 4] = ["error", "failed", "refusal", "refused"];
+
+/// Names under which it says how judging went, and what it says where there is no verdict.
+const STATUS: [&str; 3] = ["status", "state", "outcome"];
+const FAILED: [&str; 12] = [
+    "failed",
+    "failure",
+    "fail",
+    "error",
+    "errored",
+    "refused",
+    "aborted",
+    "cancelled",
+    "canceled",
+    "timeout",
+    "incomplete",
+    "unable",
+];
+
+/// Names under which `false` says that there is none.
+const SUCCESS: [&str; 5] = ["success", "successful", "succeeded", "ok", "valid"];
 
 static NOTHING: std::sync::LazyLock<Map<String, Value>> = std::sync::LazyLock::new(Map::new);
 
@@ -177,15 +203,12 @@ impl<'a> Reader<'a> {
         let mut remarks = Remarks::default();
         let mut object = value.as_object().unwrap_or(&NOTHING);
         let mut prefix = String::new();
+        deny(rubric, object, &prefix, &mut remarks);
         while let Some((key, members)) = wrapped(rubric, object) {
             remarks.lenience(format!("the reply stood within `{key}`"));
             object = members;
             prefix = format!("{prefix}/{}", escape(key));
-        }
-        for key in object.keys().filter(|key| REFUSALS.contains(&places::fold(key).as_str())) {
-            if !is_asked_for(rubric, key) && says_something(object.get(key)) {
-                remarks.problem(format!("{prefix}/{}", escape(key)), "says that there is no verdict");
-            }
+            deny(rubric, object, &prefix, &mut remarks);
         }
         let places = Places::within(rubric, object, &prefix);
         Self { object, places, prefix, remarks }
@@ -210,7 +233,7 @@ impl<'a> Reader<'a> {
     }
 
     fn grade(&mut self, rubric: &Rubric, name: &str, scale: &Scale) -> Grade {
-        let place = self.places.as_ref().and_then(|places| places.get(name));
+        let place = self.places.as_ref().and_then(|places| places.get(rubric, name));
         let grading = Grading { name, scale, invalid: &rubric.invalid };
         match place {
             Some(place) if !place.value.is_null() || place.disputed => {
@@ -254,8 +277,24 @@ fn doubt(rubric: &Rubric, place: &places::Place<'_>, name: &str, scale: &Scale) 
     }
     let (lo, hi) = scale.bounds();
     let is_asked = |key: &str| is_asked_for(rubric, key);
-    let stated = place.around.iter().find_map(|members| stated::other_scale(members, scale, is_asked))?;
+    let beside = place.item.and_then(|members| stated::other_scale(members, Reach::One, scale, is_asked));
+    let around = || {
+        let members = place.container.filter(|members| !states_a_wider_scale(rubric, members, scale))?;
+        stated::other_scale(members, Reach::All, scale, is_asked)
+    };
+    let stated = beside.or_else(around)?;
     Some(format!("`{name}` is on another scale ({stated}), but must be a number from {lo} to {hi}"))
+}
+
+/// Whether what is stated for all dimensions is the scale of most of them, and holds the given one: then it says nothing of
+/// the few that have a smaller one.
+fn states_a_wider_scale(rubric: &Rubric, members: &Map<String, Value>, scale: &Scale) -> bool {
+    let (lo, hi) = scale.bounds();
+    let is_stated =
+        |other: &Scale| stated::other_scale(members, Reach::All, other, |key| is_asked_for(rubric, key)).is_none();
+    let those: Vec<(f64, f64)> =
+        rubric.dimensions.iter().map(|it| &it.scale).filter(|it| is_stated(it)).map(Scale::bounds).collect();
+    2 * those.len() > rubric.dimensions.len() && those.iter().any(|(low, high)| *low <= lo && hi <= *high)
 }
 
 /// Scores that a reply gives twice, and differently: which one is meant nobody knows.
@@ -287,16 +326,51 @@ fn is_wrapping(rubric: &Rubric, key: &str) -> bool {
     !is_asked_for(rubric, key) && WRAPPINGS.contains(&places::fold(key).as_str())
 }
 
-/// Whether a value is more than a way of saying nothing.
-fn says_something(value: Option<&Value>) -> bool {
+/// The members that say that there is no verdict, as problems.
+fn deny(rubric: &Rubric, object: &Map<String, Value>, prefix: &str, remarks: &mut Remarks) {
+    for (key, _) in object.iter().filter(|(key, value)| !is_asked_for(rubric, key) && denies(key, value)) {
+        remarks.problem(format!("{prefix}/{}", escape(key)), "says that there is no verdict");
+    }
+}
+
+/// Whether a member says that its object is no verdict: `"error": "timeout"`, `"status": "failed"`, `"success": false`.
+fn denies(key: &str, value: &Value) -> bool {
+    let key = places::fold(key);
+    let is_one_of = |names: &[&str]| names.contains(&key.as_str());
     match value {
-        Some(Value::String(text)) => {
-            !matches!(text.trim().to_lowercase().as_str(), "" | "none" | "no" | "n/a" | "null")
+        Value::String(text) if is_one_of(&STATUS) => FAILED.contains(&text.trim().to_lowercase().as_str()),
+        Value::Bool(false) => is_one_of(&SUCCESS),
+        value => is_one_of(&REFUSALS) && says_something(value),
+    }
+}
+
+/// Whether a value is more than a way of saying nothing.
+fn says_something(value: &Value) -> bool {
+    match value {
+        Value::String(text) => {
+            !matches!(text.trim().to_lowercase().as_str(), "" | "none" | "no" | "n/a" | "null" | "false")
         }
-        Some(Value::Bool(truth)) => *truth,
-        Some(Value::Object(members)) => !members.is_empty(),
+        Value::Bool(truth) => *truth,
+        Value::Object(members) => !members.is_empty(),
         _ => false,
     }
+}
+
+/// The reply with the objects in it that are written as texts around the verdict (`"arguments": "{…}"`), where there are any.
+fn opened(rubric: &Rubric, value: &Value) -> Option<Value> {
+    let members = value.as_object()?;
+    let open = |value: &Value| match value {
+        Value::String(text) => {
+            let inner = ladder::exact(text.trim()).ok().filter(Value::is_object)?;
+            Some(opened(rubric, &inner).unwrap_or(inner))
+        }
+        other => opened(rubric, other),
+    };
+    let mut wrappings = members.iter().filter(|(key, _)| is_wrapping(rubric, key));
+    let (key, inner) = wrappings.find_map(|(key, value)| Some((key.clone(), open(value)?)))?;
+    let mut members = members.clone();
+    members.insert(key, inner);
+    Some(Value::Object(members))
 }
 
 /// Whether a rubric asks for something under this key.

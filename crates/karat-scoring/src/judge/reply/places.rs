@@ -28,8 +28,10 @@ pub(super) struct Place<'a> {
     pub value: &'a Value,
     pub reason: Option<&'a str>,
     pub pointer: String,
-    /// The objects that it stands in and that may say on which scale it is, the innermost first.
-    pub around: Vec<&'a Map<String, Value>>,
+    /// The object that holds it and its reason, where there is one.
+    pub item: Option<&'a Map<String, Value>>,
+    /// The object that holds the scores of all dimensions.
+    pub container: Option<&'a Map<String, Value>>,
     /// Whether another score of the same dimension says something else.
     pub disputed: bool,
 }
@@ -61,7 +63,7 @@ impl<'a> Places<'a> {
             std::iter::once(("", "", Scores::Fields(object))).chain(nested).collect();
         let places = forms.iter().map(|(name, key, scores)| {
             let pointer = if key.is_empty() { prefix.to_owned() } else { format!("{prefix}/{}", escape(key)) };
-            let found = rubric.dimensions.iter().filter(|dimension| scores.get(&dimension.name).is_some()).count();
+            let found = rubric.dimensions.iter().filter(|dimension| scores.grades(&dimension.name)).count();
             let expected = expected(name, matches!(scores, Scores::List(_)));
             Self { scores: *scores, pointer, found, expected, others: Vec::new() }
         });
@@ -90,38 +92,44 @@ impl<'a> Places<'a> {
     }
 
     /// The score of a dimension.
-    pub fn get(&self, name: &str) -> Option<Place<'a>> {
-        let (step, value, reason, item) = self.scores.get(name)?;
-        let elsewhere = self.others.iter().flat_map(|scores| scores.all(name));
-        let graded_otherwise = self.scores.all(name).into_iter().chain(elsewhere).any(|(_, other, ..)| other != value);
+    pub fn get(&self, rubric: &Rubric, name: &str) -> Option<Place<'a>> {
+        let is_other = |key: &str| key != name && rubric.dimensions.iter().any(|dimension| dimension.name == key);
+        let own = self.scores.all(name, is_other);
+        let (step, value, reason, item) = own.first().cloned()?;
+        let elsewhere = self.others.iter().flat_map(|scores| scores.all(name, is_other));
+        let graded_otherwise = own.into_iter().chain(elsewhere).any(|(_, other, ..)| other != value);
         let disputed = graded_otherwise || item.is_some_and(says_two_scores);
         let container = match self.scores {
             Scores::Fields(members) => Some(members),
             Scores::List(_) => None,
         };
-        let around = item.into_iter().chain(container).collect();
-        Some(Place { value, reason, pointer: format!("{}/{step}", self.pointer), around, disputed })
+        Some(Place { value, reason, pointer: format!("{}/{step}", self.pointer), item, container, disputed })
     }
 }
 
 impl<'a> Scores<'a> {
-    /// The first score of a dimension.
-    fn get(self, name: &str) -> Option<Entry<'a>> {
-        self.all(name).into_iter().next()
+    /// Whether it holds a score of a dimension.
+    fn grades(self, name: &str) -> bool {
+        match self {
+            Self::Fields(members) => member(members, name).is_some(),
+            Self::List(_) => !self.all(name, |_| false).is_empty(),
+        }
     }
 
-    /// Every score of a dimension: a list may hold several.
-    fn all(self, name: &str) -> Vec<Entry<'a>> {
+    /// Every score of a dimension: a list may hold several, and an object under names that differ in case and punctuation
+    /// alone; the one that has its very name is the first. `is_other` says which keys are those of other dimensions.
+    fn all(self, name: &str, is_other: impl Fn(&str) -> bool) -> Vec<Entry<'a>> {
         match self {
             Self::Fields(members) => {
-                let entry = member(members, name).map(|(key, value)| match value.as_object() {
+                let entry = |(key, value): (&'a String, &'a Value)| match value.as_object() {
                     Some(item) => match score(item) {
                         Some((field, score)) => (format!("{}/{field}", escape(key)), score, reason(value), Some(item)),
                         None => (escape(key), value, None, None),
                     },
                     None => (escape(key), value, None, None),
-                });
-                entry.into_iter().collect()
+                };
+                let alike = members.iter().filter(|(key, _)| *key != name && fold(key) == fold(name) && !is_other(key));
+                members.get_key_value(name).into_iter().chain(alike).map(entry).collect()
             }
             Self::List(items) => {
                 let named = |item: &Value| {
@@ -142,13 +150,17 @@ impl<'a> Scores<'a> {
 /// Names under which a score stands beside its reason.
 pub(super) const SCORE: [&str; 4] = ["score", "value", "grade", "rating"];
 
-fn score(members: &Map<String, Value>) -> Option<(&'static str, &Value)> {
-    SCORE.into_iter().find_map(|field| Some((field, members.get(field)?)))
+fn score(members: &Map<String, Value>) -> Option<(&str, &Value)> {
+    SCORE.into_iter().find_map(|field| member(members, field))
 }
 
-/// Whether two names of a score stand in one object with different numbers.
+/// Whether two names of a score stand in one object with different numbers; in another case they are names, too.
 fn says_two_scores(members: &Map<String, Value>) -> bool {
-    let mut numbers = SCORE.into_iter().filter_map(|field| members.get(field)?.as_f64());
+    let named = members.iter().filter(|(key, _)| SCORE.contains(&fold(key).as_str()));
+    let mut numbers = named.filter_map(|(_, value)| match value {
+        Value::String(text) => text.trim().parse().ok(),
+        other => other.as_f64(),
+    });
     let first = numbers.next();
     numbers.any(|number| Some(number) != first)
 }

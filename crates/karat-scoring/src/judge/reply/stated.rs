@@ -9,10 +9,49 @@ use super::places::fold;
 const TOLERANCE: f64 = 1e-9;
 
 /// Keys, without case and punctuation, under which the highest score stands.
-const HIGHEST: [&str; 7] = ["max", "maximum", "maxscore", "maxvalue", "scoremax", "outof", "of"];
+const HIGHEST: [&str; 13] = [
+    "max",
+    "maximum",
+    "maxscore",
+    "maxvalue",
+    "maxpoints",
+    "maxrating",
+    "scoremax",
+    "scalemax",
+    "upperbound",
+    "pointspossible",
+    "denominator",
+    "outof",
+    "of",
+];
+
+/// The same, in the object of the score itself only: elsewhere they are sums and the like.
+const HIGHEST_OF_ONE: [&str; 12] = [
+    "total",
+    "possible",
+    "upper",
+    "high",
+    "highest",
+    "top",
+    "best",
+    "full",
+    "ceiling",
+    "limit",
+    "totalpoints",
+    "maxpossible",
+];
 
 /// Keys under which the lowest score stands.
-const LOWEST: [&str; 5] = ["min", "minimum", "minscore", "minvalue", "scoremin"];
+const LOWEST: [&str; 7] = ["min", "minimum", "minscore", "minvalue", "scoremin", "scalemin", "lowerbound"];
+
+/// Where an object stands that may state a scale.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// It holds one score and what belongs to it.
+    One,
+    /// It holds the scores of all dimensions.
+    All,
+}
 
 /// Keys under which both stand.
 const BOTH: [&str; 5] = ["scale", "range", "scorerange", "unit", "units"];
@@ -25,10 +64,12 @@ const SHARE: [(&str, f64); 5] =
 /// another scale is no score on this one. Keys that the rubric asks for say nothing of it.
 pub(super) fn other_scale(
     members: &Map<String, Value>,
+    reach: Reach,
     scale: &Scale,
     is_asked: impl Fn(&str) -> bool,
 ) -> Option<String> {
     let Scale::Range { lo, hi, .. } = scale else { return None };
+    let is_highest = |key: &str| HIGHEST.contains(&key) || reach == Reach::One && HIGHEST_OF_ONE.contains(&key);
     let is = |stated: f64, bound: f64| (stated - bound).abs() <= TOLERANCE;
     let differs = |key: &str, value: &Value| {
         let key = fold(key);
@@ -37,7 +78,7 @@ pub(super) fn other_scale(
             _ => numbers(value),
         };
         match stated.as_slice() {
-            [highest] if HIGHEST.contains(&key.as_str()) || BOTH.contains(&key.as_str()) => !is(*highest, *hi),
+            [highest] if is_highest(&key) || BOTH.contains(&key.as_str()) => !is(*highest, *hi),
             [lowest] if LOWEST.contains(&key.as_str()) => !is(*lowest, *lo),
             [lowest, highest] if BOTH.contains(&key.as_str()) => !is(*lowest, *lo) || !is(*highest, *hi),
             _ => false,
@@ -90,7 +131,7 @@ mod tests {
     #[test]
     fn only_another_scale_is_told() {
         let ten = Scale::Range { lo: 0.0, hi: 10.0, step: None };
-        let said = |members: Value| other_scale(members.as_object().unwrap(), &ten, |key| key == "range");
+        let said = |members: Value| other_scale(members.as_object().unwrap(), Reach::One, &ten, |key| key == "range");
         for same in [
             json!({"score": 4, "max": 10}),
             json!({"score": 4, "out_of": "10"}),
@@ -109,6 +150,11 @@ mod tests {
             (json!({"score": 4, "maxScore": 5}), "`maxScore` is 5"),
             (json!({"value": 0.7, "maximum": 1.0}), "`maximum` is 1.0"),
             (json!({"score": 70, "out_of": 100}), "`out_of` is 100"),
+            (json!({"score": 4, "total": 5}), "`total` is 5"),
+            (json!({"score": 4, "denominator": 5}), "`denominator` is 5"),
+            (json!({"score": 4, "possible": 5}), "`possible` is 5"),
+            (json!({"score": 4, "scaleMax": 5}), "`scaleMax` is 5"),
+            (json!({"score": 4, "upper": 5}), "`upper` is 5"),
             (json!({"score": 4, "min": 1}), "`min` is 1"),
             (json!({"score": 0.4, "scale": "0-1"}), "`scale` is \"0-1\""),
             (json!({"score": 0.4, "scale": "-1 to 1"}), "`scale` is \"-1 to 1\""),
@@ -118,6 +164,8 @@ mod tests {
         ] {
             assert_eq!(said(other).as_deref(), Some(words));
         }
+        let sums = json!({"depth": 4, "truth": 5, "total": 9, "best": 5});
+        assert_eq!(other_scale(sums.as_object().unwrap(), Reach::All, &ten, |_| false), None);
         assert_eq!(
             (numbers_in("-1 to 1"), numbers_in("0 - 10"), numbers_in("1–5")),
             (vec![-1.0, 1.0], vec![0.0, 10.0], vec![1.0, 5.0])

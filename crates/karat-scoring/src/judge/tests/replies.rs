@@ -135,12 +135,73 @@ fn scores_in_doubt_are_unscored() {
             changed(|reply| reply["accuracy"] = json!({"value": 0.7, "maximum": 1.0})),
             "another scale (`maximum` is 1.0)",
         ),
+        (changed(|reply| reply["accuracy"] = json!({"score": 4, "total": 5})), "another scale (`total` is 5)"),
+        (changed(|reply| reply["accuracy"] = json!({"score": 2, "Score": 8})), "`accuracy` is graded twice"),
+        (changed(|reply| reply["accuracy"] = json!({"score": 2, "Score": "8"})), "`accuracy` is graded twice"),
+        (changed(|reply| reply["Accuracy"] = json!(2)), "`accuracy` is graded twice"),
+        (changed(|reply| reply[" accuracy"] = json!(2)), "`accuracy` is graded twice"),
         (changed(|reply| reply["scale"] = json!("0-1")), "another scale (`scale` is \"0-1\")"),
+        (changed(|reply| reply["status"] = json!("failed")), "/status: says that there is no verdict"),
+        (changed(|reply| reply["success"] = json!(false)), "/success: says that there is no verdict"),
     ];
     for (reply, wanted) in cases {
         let driven = claims(&[&reply, &reply]);
         assert!(driven.error().contains(wanted), "{wanted}: {}", driven.error());
     }
+}
+
+/// BY-07: sums beside the scores, a status that is none of failure, and a scale of most dimensions are no doubt.
+#[test]
+fn remarks_beside_scores_are_no_doubt() {
+    for (key, value) in
+        [("total", json!(31)), ("status", json!("ok")), ("success", json!(true)), ("scale", json!("0-10"))]
+    {
+        assert_eq!(claims(&[&changed(|reply| reply[key] = value.clone())]).number("accuracy"), 8.0, "{key}");
+    }
+    let mut rubric = rubrics::claims();
+    rubric["dimensions"][3]["scale"] = json!(karat_types::Scale::Range { lo: 1.0, hi: 5.0, step: None });
+    let judged = rubrics::Claims::new();
+    let judge = RubricJudge::new(&scorer(rubric, judged.labels.clone()), &model(judged.model.clone())).unwrap();
+    let read = |stated: &str| {
+        let mut reply = rubrics::claims_reply([4.0, 4.5, 3.0, 4.0]);
+        reply["scale"] = json!(stated);
+        let machine = judge.machine(JudgeInput { sample: &judged.sample, output: &judged.output, seed: 1 });
+        Driven::new(machine, [stop(reply.to_string()), stop(reply.to_string())])
+    };
+    assert_eq!(read("0-10").number("atomicity"), 4.0);
+    assert!(read("1-5").error().contains("another scale"));
+}
+
+/// BY-07, CL-15: a verdict that a person would read is read: within a call of a tool, written as a text, escaped for HTML, in a
+/// quotation.
+#[test]
+fn wrapped_verdicts_are_read() {
+    let whole = changed(|_| {});
+    let pretty = serde_json::to_string_pretty(&rubrics::claims_reply([7.0, 8.0, 6.5, 9.0])).unwrap();
+    for reply in [
+        json!({"name": "submit", "arguments": whole}).to_string(),
+        json!({"type": "function", "function": {"name": "submit", "arguments": whole}}).to_string(),
+        format!("{{\"json\": {whole}}}"),
+        whole.replace('"', "&quot;"),
+        pretty.lines().map(|line| format!("> {line}\n")).collect(),
+        format!("My verdict:\n\n> ```json\n> {whole}\n> ```"),
+    ] {
+        let driven = claims(&[&reply]);
+        assert_eq!((driven.number("accuracy"), driven.slots().len()), (8.0, 1), "{reply}");
+    }
+}
+
+/// BY-07: an object in a sentence that says that it is not meant is no verdict.
+#[test]
+fn hypothetical_verdicts_do_not_count() {
+    let low = changed(|reply| reply["accuracy"] = json!(1));
+    for reply in [
+        format!("If the text were empty I would answer {low} but I need more context to grade it."),
+        format!("I would not give {low} here."),
+    ] {
+        assert!(claims(&[&reply, &reply]).error().contains("is no answer"), "{reply}");
+    }
+    assert_eq!(claims(&[&format!("I would give it {}", changed(|_| {}))]).number("accuracy"), 8.0);
 }
 
 /// BY-07: a draft that was thought aloud, or taken back for a verdict off the scale, does not count.
