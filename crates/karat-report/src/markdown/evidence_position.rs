@@ -36,9 +36,9 @@ fn write_effects(page: &mut Page, report: Report<'_>, found: &EvidencePosition) 
     let texts = found.effects.iter().filter(|it| it.over == PlaceUnit::Pieces).map(|it| it.texts).max();
     if let Some(texts) = texts {
         page.paragraph(
-            Inline::plain("Fewer than five texts were judged in pieces (")
+            Inline::plain("The texts judged in pieces (")
                 .and_text(count(texts))
-                .and("), so intervals are over pieces: they say nothing of other texts."),
+                .and(") make fewer than five clusters, so intervals are over pieces: they say nothing of other texts."),
         );
     }
 }
