@@ -150,7 +150,7 @@ impl Labels<'_> {
         };
         let keys = row.as_object().into_iter().flat_map(|row| row.keys());
         let misspelt = keys.filter(|key| !KEYS.contains(&key.as_str())).find_map(|key| {
-            let hint = suggestion(key, KEYS.into_iter())?;
+            let hint = suggestion(key, KEYS)?;
             let message = format!("a label has no `{key}`");
             Some(Wrong { span: within_row(text, span, 0, key), message, hint: Some(hint) })
         });
