@@ -354,7 +354,7 @@ mod tests {
     fn fewer_judges_than_asked_for_are_warned_about() {
         let mut run = example();
         let of_two = analyse(&run, &Options::default()).unwrap();
-        let plan = std::sync::Arc::make_mut(&mut run.header.plan);
+        let plan = Arc::make_mut(&mut run.header.plan);
         for scorer in &mut plan.scorers {
             if let karat_types::ScorerKind::Rubric(rubric) = &mut scorer.kind {
                 rubric.consensus.min_judges = 3;
