@@ -12,14 +12,36 @@ use karat_types::Key;
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::OrdinalSet;
 use crate::cache::Kind;
 use crate::error::ReadFailure;
 use crate::reuse::{self, Place, ReuseKey};
-use crate::{OrdinalSet, Reusable, Withdrawal};
 
 const LISTS: &str = "select seq, run, reuse from blocks order by seq";
 const RELEASED: &str = "select run, ordinal from released";
 const RELEASE: &str = "insert or ignore into released (run, ordinal) values (?1, ?2)";
+
+/// A result that a run rests on and other runs may take over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reusable {
+    /// Its content key.
+    pub key: Key,
+    /// Whether it is a judgment; else it is a step's output.
+    pub is_judgment: bool,
+    /// The cells of the run that rest on it, by their places in the plan.
+    pub cells: Vec<u64>,
+    /// Other runs that rest on it.
+    pub used_by: BTreeSet<String>,
+}
+
+/// What an invalidation takes out of reuse, or would.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Withdrawal {
+    /// What goes.
+    pub gone: Vec<Reusable>,
+    /// What was asked for and stays, because other cells or runs rest on it that were not taken out of reuse.
+    pub kept: Vec<Reusable>,
+}
 
 /// A cell that rests on results.
 pub(crate) struct User {

@@ -15,7 +15,7 @@ use crate::error::{Attempt, ReadFailure};
 use crate::format::{StoredCell, unpack_cell, unpack_judgment, unpack_step};
 use crate::known::run_number;
 use crate::reuse::{self, ReuseKey};
-use crate::sharing::{Candidates, User, each_list};
+use crate::sharing::{Candidates, User, Withdrawal, each_list};
 use crate::{OrdinalSet, Store, StoreError, writer};
 
 const CELLS: &str =
@@ -25,28 +25,6 @@ const JUDGMENTS: &str = "select runs.id, runs.name, ordinal, block, entry from j
     where ?1 is null or run = ?1";
 const INDEXED: &str = "select blocks.run, kind, count(*) from reuse join blocks on blocks.seq = reuse.block
     group by blocks.run, kind";
-
-/// A result that a run rests on and other runs may take over.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reusable {
-    /// Its content key.
-    pub key: Key,
-    /// Whether it is a judgment; else it is a step's output.
-    pub is_judgment: bool,
-    /// The cells of the run that rest on it, by their places in the plan.
-    pub cells: Vec<u64>,
-    /// Other runs that rest on it.
-    pub used_by: BTreeSet<String>,
-}
-
-/// What an invalidation takes out of reuse, or would.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Withdrawal {
-    /// What goes.
-    pub gone: Vec<Reusable>,
-    /// What was asked for and stays, because other cells or runs rest on it that were not taken out of reuse.
-    pub kept: Vec<Reusable>,
-}
 
 /// How much of a run other runs may take over.
 #[derive(Debug, Clone, PartialEq, Eq)]
