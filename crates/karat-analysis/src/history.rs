@@ -60,7 +60,7 @@ pub struct JudgedCell {
     pub rows: Vec<Judged>,
     /// What several judges are together.
     pub together: Option<Judged>,
-    /// Digests of what was judged, by name: [`OUTPUT`], and what of the row was read, by role or column.
+    /// Digests of what was judged, by name: `output`, and what of the row was read, by role or column.
     pub content: BTreeMap<String, Key>,
 }
 
