@@ -15,7 +15,7 @@ use std::path::Path;
 use karat_types::{CellStatus, Dimension, Key, KeyBuilder, PlanHeader, RubricScorer, RunRows, ScorerKind, output_key};
 use serde_json::{Map, Value, json};
 
-use crate::{App, AppError, Invocation};
+use crate::{App, AppError, Invocation, whole};
 
 /// Which outputs become tasks.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -132,9 +132,7 @@ impl App {
             }
         }
         let text: String = all.iter().map(|row| format!("{row}\n")).collect();
-        let beside = labels.with_extension("jsonl.part");
-        fs::write(&beside, text)
-            .and_then(|()| fs::rename(&beside, labels))
+        whole::write(labels, text.as_bytes())
             .map_err(|error| AppError::harness(format!("writing {}: {error}", labels.display())))?;
         Ok(joined)
     }

@@ -15,7 +15,7 @@ use serde::Serialize;
 use crate::baseline;
 use crate::judged::collect_named;
 use crate::preset::SuiteFiles;
-use crate::{App, AppError, Execution, Invocation, RunEnd};
+use crate::{App, AppError, Execution, Invocation, RunEnd, whole};
 
 /// What is pinned.
 #[derive(Debug, Clone, Default)]
@@ -401,9 +401,7 @@ fn write(folder: &Path, golden: &[Golden]) -> Result<(), AppError> {
     fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
     for pinned in golden {
         let path = folder.join(file_name(&pinned.sample));
-        let partial = path.with_extension("partial");
-        let written = fs::write(&partial, pinned.text()).and_then(|()| fs::rename(&partial, &path));
-        written.map_err(|error| unwritable(&path, &error))?;
+        whole::write(&path, pinned.text().as_bytes()).map_err(|error| unwritable(&path, &error))?;
     }
     Ok(())
 }

@@ -76,9 +76,17 @@ pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), AppError> {
     let broken = |error: io::Error| {
         AppError::harness(format!("writing {}: {error}", path.display())).hint("name another file with `-o`")
     };
-    let mut file = WholeFile::create(path).map_err(broken)?;
-    file.write_all(bytes).map_err(broken)?;
-    file.finish().map_err(broken)
+    write(path, bytes).map_err(broken)
+}
+
+/// Writes a file as a whole.
+///
+/// # Errors
+/// It cannot be written; what stood there stays.
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = WholeFile::create(path)?;
+    file.write_all(bytes)?;
+    file.finish()
 }
 
 #[cfg(test)]
