@@ -47,30 +47,62 @@ fn within_calls(plan: &Plan, estimate: &Estimate, earlier: Earlier) -> Result<()
     )))
 }
 
-/// What stopped a run for its calls or its money, and with what it can go on.
-pub(crate) fn used_up(run: &str, settings: &RunSpec, spending: Spending, left: &Estimate, waiting: u64) -> String {
-    let counted = spending.committed();
-    let made = counted.calls;
-    if let Some(max) = settings.max_calls.filter(|max| made >= *max) {
-        let left = Earlier { calls: made, waiting }.left(left).max(1);
-        return format!(
-            "the maximum of {max} calls is used up{}, and at least {left} are left to make: go on with `karat resume {run} \
-             --max-calls {}`",
-            cut_off(spending.open.calls > 0, &spending.open.calls.to_string()),
-            made + left
-        );
+/// A run that its calls or its money have stopped.
+pub(crate) struct Standstill<'a> {
+    /// Its id.
+    pub run: &'a str,
+    /// The command that goes on with it: `resume` or `retry`.
+    pub command: &'a str,
+    /// Its limits.
+    pub settings: &'a RunSpec,
+    /// What counts against them.
+    pub spending: Spending,
+    /// What is left to make.
+    pub left: &'a Estimate,
+    /// Calls whose replies no cell rests on yet.
+    pub waiting: u64,
+    /// What the largest call that was refused can cost at the most.
+    pub refused: Money,
+}
+
+impl Standstill<'_> {
+    /// What stopped it, and with what it can go on.
+    pub fn says(&self) -> String {
+        match self.settings.max_calls.filter(|max| self.spending.committed().calls >= *max) {
+            Some(max) => self.calls_used_up(max),
+            None => self.money_used_up(),
+        }
     }
-    let (low, high) = left.cost();
-    let enough = ((counted.upper + high).usd() * 100.0).ceil() / 100.0;
-    format!(
-        "the next call does not fit the budget of {}: {} are paid{}, and what is left to make costs {} to {}. Go on with \
-         `karat resume {run} --budget-usd {enough:.2}`",
-        usd(Some(settings.budget_usd.unwrap_or(DEFAULT_CEILING_USD))),
-        usd(Some(spending.spent.usd())),
-        cut_off(spending.open.upper > Money::ZERO, &usd(Some(spending.open.upper.usd()))),
-        usd(Some(low.usd())),
-        usd(Some(high.usd()))
-    )
+
+    fn calls_used_up(&self, max: u64) -> String {
+        let Self { run, command, spending, .. } = self;
+        let made = spending.committed().calls;
+        let left = Earlier { calls: made, waiting: self.waiting }.left(self.left).max(1);
+        format!(
+            "the maximum of {max} calls is used up{}, and at least {left} {} left to make: go on with \
+             `karat {command} {run} --max-calls {}`",
+            cut_off(spending.open.calls > 0, &spending.open.calls.to_string()),
+            if left == 1 { "is" } else { "are" },
+            made + left
+        )
+    }
+
+    fn money_used_up(&self) -> String {
+        let Self { run, command, spending, .. } = self;
+        let (low, high) = self.left.cost();
+        // Before the last call, the most that it can cost must fit beside what the others came to.
+        let enough = ((spending.committed().upper + high + self.refused).usd() * 100.0).ceil() / 100.0;
+        format!(
+            "the next call does not fit the budget of {}: {} are paid{}, what is left to make costs {} to {}, and a call \
+             reserves up to {}. Go on with `karat {command} {run} --budget-usd {enough:.2}`",
+            usd(Some(self.settings.budget_usd.unwrap_or(DEFAULT_CEILING_USD))),
+            usd(Some(spending.spent.usd())),
+            cut_off(spending.open.upper > Money::ZERO, &usd(Some(spending.open.upper.usd()))),
+            usd(Some(low.usd())),
+            usd(Some(high.usd())),
+            usd(Some(self.refused.usd())),
+        )
+    }
 }
 
 /// What counts because its calls were cut off: nobody knows whether they were made.

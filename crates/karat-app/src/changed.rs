@@ -12,7 +12,7 @@ impl App {
     /// Prompts and rubrics of a plan that are not those of the suite's newest runs though they have the same version, and
     /// diagnostics that judges gave in another form: a sentence each. Makes no call.
     pub fn changes(&self, plan: &PlanHeader) -> Result<Vec<String>, AppError> {
-        let store = self.open_store()?;
+        let store = self.store_to_read()?;
         let runs = store.runs_of_suite(&plan.suite, RUNS)?;
         let earlier = runs.iter().map(|run| store.run(run)).collect::<Result<Vec<_>, _>>()?;
         Ok(steps(plan, &earlier).into_iter().chain(rubrics(plan, &earlier)).collect())

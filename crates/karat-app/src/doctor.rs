@@ -78,7 +78,7 @@ impl App {
         if self.store.exists() {
             return match self.open_store() {
                 Ok(_) => says(Health::Fine, format!("{} can be opened", path.display())),
-                Err(error) => says(Health::Broken, format!("{} cannot be opened: {error:?}", path.display())),
+                Err(error) => says(Health::Broken, error.to_string()),
             };
         }
         match writable(folder) {

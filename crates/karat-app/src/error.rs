@@ -1,5 +1,7 @@
 //! Failures as data: what was attempted, what went wrong, what to do, and which exit code it is.
 
+use std::fmt;
+
 use karat_suite::Diagnostics;
 use karat_types::Exit;
 
@@ -44,6 +46,16 @@ impl AppError {
         match self {
             Self::Suite(_) => Exit::HarnessError,
             Self::Failed { exit, .. } => *exit,
+        }
+    }
+}
+
+/// What was attempted and what went wrong, without what to do.
+impl fmt::Display for AppError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Suite(diagnostics) => f.write_str(&diagnostics.plain()),
+            Self::Failed { message, .. } => f.write_str(message),
         }
     }
 }

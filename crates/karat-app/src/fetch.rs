@@ -8,7 +8,7 @@ use karat_suite::{Fetch, Registry, Suite};
 use karat_types::{GapText, Request, Silent};
 
 use crate::preset::SuiteFiles;
-use crate::{App, AppError, Invocation, catalog, load};
+use crate::{App, AppError, Invocation, catalog, load, whole};
 
 /// How long one file may take.
 const PATIENCE: Duration = Duration::from_secs(600);
@@ -92,10 +92,7 @@ async fn one(providers: &Providers, suite: &Suite, fetch: &Fetch) -> Result<usiz
     suite
         .accepts(fetch, &exchange.response)
         .map_err(|problem| format!("{who}: what came cannot be used, so nothing was written: {problem}"))?;
-    let target = Path::new(&fetch.path);
-    let partial = target.with_extension("partial");
-    std::fs::write(&partial, &exchange.response)
-        .and_then(|()| std::fs::rename(&partial, target))
+    whole::write(Path::new(&fetch.path), &exchange.response)
         .map_err(|error| format!("writing {}: {error}", fetch.path))?;
     Ok(exchange.response.len())
 }

@@ -1,7 +1,6 @@
 //! Results of other tools become suites that can be run, re-scored and compared.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
@@ -9,7 +8,7 @@ use serde_json::{Map, Value, json};
 use karat_suite::Files;
 
 use crate::preset::{self, SuiteFiles};
-use crate::{App, AppError};
+use crate::{App, AppError, whole};
 
 /// Where a suite lies within its folder.
 const SUITE: &str = "karat.yaml";
@@ -213,8 +212,7 @@ fn lines(rows: &[Value]) -> String {
 fn write(folder: &Path, name: &str, text: &str) -> Result<(), AppError> {
     let path = folder.join(name);
     let unwritable = |error: std::io::Error| AppError::harness(format!("writing {}: {error}", path.display()));
-    path.parent().map_or(Ok(()), fs::create_dir_all).map_err(unwritable)?;
-    fs::write(&path, text).map_err(unwritable)
+    whole::write(&path, text.as_bytes()).map_err(unwritable)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::preset::{files_of, names};
-use crate::{App, AppError};
+use crate::{App, AppError, whole};
 
 impl App {
     /// Copies a preset into a folder, which is made where it is not there. Returns the files, `karat.yaml` first.
@@ -29,9 +29,8 @@ impl App {
         let mut written = Vec::new();
         for (path, content) in files {
             let target = folder.join(path);
-            let parent = target.parent().unwrap_or(folder);
             let content = if is_ignore_file(&target) { joined(&target, content) } else { content.to_vec() };
-            fs::create_dir_all(parent).and_then(|()| fs::write(&target, content)).map_err(|error| {
+            whole::write(&target, &content).map_err(|error| {
                 AppError::harness(format!("writing {}: {error}", target.display())).hint("name another folder")
             })?;
             written.push(target);

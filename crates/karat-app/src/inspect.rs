@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 
 use karat_analysis::CellScores;
 use karat_engine::call_key;
+use karat_providers::texts;
 use karat_scoring::judge::{Asked, places};
 use karat_types::{
     CellError, CellRow, CellStatus, JudgmentRecord, Key, PlanHeader, RubricScorer, RunRows, Score, ScorerKind,
@@ -93,10 +94,16 @@ pub struct TracedCall {
     pub latency_ms: f64,
     /// Why there was no reply.
     pub error: Option<String>,
-    /// The body as sent, secrets removed.
+    /// The body as sent, secrets removed; empty where it is no text.
     pub request: String,
-    /// The body as received, secrets removed.
+    /// The body as sent in hexadecimal digits, where it is no text.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub request_hex: String,
+    /// The body as received, secrets removed; empty where it is no text.
     pub response: String,
+    /// The body as received in hexadecimal digits, where it is no text.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub response_hex: String,
 }
 
 /// Which of a judgment's calls one is.
@@ -171,7 +178,7 @@ impl App {
         if !self.store.exists() {
             return Ok(Vec::new());
         }
-        let runs = self.open_store()?.runs(limit)?;
+        let runs = self.store_to_read()?.runs(limit)?;
         let line = |run: karat_store::RunSummary| RunLine {
             status: word(&run.status),
             cells: run.totals.cells,
@@ -249,6 +256,7 @@ impl App {
         for (judge_of, place, key) in keys {
             if let Some(stored) = store.call(Some(&run), key)? {
                 let call = stored.record;
+                let ((request, request_hex), (response, response_hex)) = (texts(&call.request), texts(&call.response));
                 trace.calls.push(TracedCall {
                     id: key.to_string(),
                     judge_of,
@@ -258,8 +266,10 @@ impl App {
                     attempts: call.attempts,
                     latency_ms: call.latency_ms,
                     error: call.error.map(|error| format!("{}: {}", error.code.as_str(), error.message)),
-                    request: String::from_utf8_lossy(&call.request).into_owned(),
-                    response: String::from_utf8_lossy(&call.response).into_owned(),
+                    request,
+                    request_hex,
+                    response,
+                    response_hex,
                 });
             }
         }

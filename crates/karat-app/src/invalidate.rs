@@ -38,7 +38,7 @@ impl App {
 
     /// What later runs may take over, by the run that made it, newest first.
     pub fn cached(&self) -> Result<Vec<Cached>, AppError> {
-        Ok(if self.store.exists() { self.open_store()?.cached()? } else { Vec::new() })
+        Ok(if self.store.exists() { self.store_to_read()?.cached()? } else { Vec::new() })
     }
 
     /// Takes results out of reuse that were made by runs of more than this age, removes their requests and responses where

@@ -130,13 +130,18 @@ impl App {
         Ok(Store::open(&self.store)?)
     }
 
-    /// Opens the store of commands that only read: there must be one.
+    /// Opens the store to read it, making it when it is not there.
+    fn store_to_read(&self) -> Result<Store, AppError> {
+        if self.store.exists() { Ok(Store::open_to_read(&self.store)?) } else { self.open_store() }
+    }
+
+    /// Opens the store of commands about stored runs: there must be one. One that may not be written can be read.
     fn existing_store(&self) -> Result<Store, AppError> {
         if !self.store.exists() {
             return Err(AppError::harness(format!("there is no store at {}", self.store.path().display()))
                 .hint("`karat run` makes one; `--store` names another place"));
         }
-        self.open_store()
+        self.store_to_read()
     }
 
     /// The id of the run that is meant by an id, its beginning, or `latest`.

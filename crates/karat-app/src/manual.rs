@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::{App, AppError};
+use crate::{App, AppError, whole};
 
 /// The preset whose suite the snapshots join.
 const PRESET: &str = "claims";
@@ -66,14 +66,14 @@ impl App {
         self.init(PRESET, folder, false)?;
         let manual = folder.join("data/manual");
         let failed = |error: std::io::Error| AppError::harness(format!("writing {}: {error}", manual.display()));
-        fs::remove_dir_all(&manual).and_then(|()| fs::create_dir_all(&manual)).map_err(failed)?;
+        fs::remove_dir_all(&manual).map_err(failed)?;
         for (name, text) in &snapshots {
-            fs::write(manual.join(name), text).map_err(failed)?;
+            whole::write(&manual.join(name), text.as_bytes()).map_err(failed)?;
         }
         let written = fs::read_to_string(&suite).map_err(failed)?;
         let text = with_variants(&written, &sources)
             .ok_or_else(|| AppError::harness("the preset's suite has no manual variants; this is a bug in karat"))?;
-        fs::write(&suite, text).map_err(failed)?;
+        whole::write(&suite, text.as_bytes()).map_err(failed)?;
         Ok(Baseline { suite, snapshots: snapshots.len(), claims, variants })
     }
 }

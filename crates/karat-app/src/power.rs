@@ -30,7 +30,8 @@ impl App {
     /// else with the worst case and the estimate. Makes no call.
     pub fn power(&self, plan: &Plan, wanted: &[Wanted]) -> Result<PlanPower, AppError> {
         let header = &plan.header;
-        let runs = if self.store.exists() { self.open_store()?.runs_of_suite(&header.suite, 1)? } else { Vec::new() };
+        let runs =
+            if self.store.exists() { self.store_to_read()?.runs_of_suite(&header.suite, 1)? } else { Vec::new() };
         let run = runs.first().cloned();
         let stored = run.as_deref().map(|run| findings(&self.stored(run)?)).transpose()?;
         let measured = stored.as_ref().and_then(|found| {

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use karat_engine::{CallLog, Estimate, Given, Job, Lengths, Stop, estimate, execute};
+use karat_engine::{CallLog, Estimate, Given, Job, Lengths, Part, Stop, estimate, execute};
 use karat_providers::{Player, Providers, Recorder, Settings, TapeError};
 use karat_store::{Store, StoreError, StoredRun};
 use karat_suite::Plan;
 use karat_types::{Exit, ModelSpec, Moment, Money, Observer, PlanHeader, RunHeader, RunRows, RunStatus};
 
 use crate::adopted::rescoring;
-use crate::allowance::{Earlier, allow, used_up};
+use crate::allowance::{Earlier, Standstill, allow};
 use crate::begun::{Begun, begun, known_estimate, same_plan};
 use crate::{App, AppError, Invocation, Tape};
 
@@ -58,7 +58,7 @@ impl RunEnd {
 impl App {
     /// Says what a run would do. Makes no call.
     pub fn estimate(&self, plan: &Plan) -> Result<Estimate, AppError> {
-        let store = self.open_store()?;
+        let store = self.store_to_read()?;
         expected(&store, plan, plan.header.run.cache.oldest(self.clock.now()), None)
     }
 
@@ -176,7 +176,7 @@ impl App {
         };
         let started_at = found.header.as_ref().map_or_else(|| self.clock.now(), |header| header.started_at);
         let oldest = plan.header.run.cache.oldest(started_at);
-        let estimate = expected(&store, &plan, oldest, Some(&found))?;
+        let estimate = expected(&store, &plan, oldest, Some((&found, found.part())))?;
         let earlier = match &found.header {
             Some(header) => Earlier {
                 calls: store.spending(&header.id)?.committed().calls,
@@ -186,7 +186,7 @@ impl App {
         };
         allow(&mut plan, &estimate, invocation, earlier)?;
         let call_log = self.call_log(&plan.header, invocation)?;
-        let (providers, recorder) = self.providers(&plan, &estimate, &tape, found.header.is_some())?;
+        let (providers, recorder) = self.providers(&plan, &estimate, &tape, found.part())?;
         let ledger = match &found.header {
             Some(header) => store.reopen(&header.id)?,
             None => {
@@ -228,9 +228,16 @@ impl App {
             return Err(AppError::harness(failure).hint("make room and record again"));
         }
         let stopped = (outcome.status == RunStatus::BudgetStopped).then(|| {
-            let left = expected(&store, &plan, oldest, Some(&found))?;
-            let waiting = store.paid_calls(&found.id)?.len() as u64;
-            Ok::<_, AppError>(used_up(&found.id, &plan.header.run, store.spending(&found.id)?, &left, waiting))
+            let standstill = Standstill {
+                run: &found.id,
+                command: if found.retry { "retry" } else { "resume" },
+                settings: &plan.header.run,
+                spending: store.spending(&found.id)?,
+                left: &expected(&store, &plan, oldest, Some((&found, found.part_left())))?,
+                waiting: store.paid_calls(&found.id)?.len() as u64,
+                refused: outcome.refused,
+            };
+            Ok::<_, AppError>(standstill.says())
         });
         let stopped = stopped.transpose()?;
         let unwritten = call_log.and_then(|log| log.failure());
@@ -264,7 +271,7 @@ impl App {
         plan: &Plan,
         estimate: &Estimate,
         tape: &Tape,
-        goes_on: bool,
+        part: Part,
     ) -> Result<(Providers, Option<Arc<Recorder>>), AppError> {
         let header = &plan.header;
         let broken = |error: TapeError| AppError::harness(error.to_string());
@@ -276,7 +283,10 @@ impl App {
             }
             Tape::Record(path) => {
                 let providers = self.connect(plan, estimate)?;
-                let recorder = if goes_on { Recorder::go_on(path) } else { Recorder::create(path) };
+                let recorder = match part {
+                    Part::Whole => Recorder::create(path),
+                    Part::Rest | Part::Retry => Recorder::go_on(path),
+                };
                 let recorder = Arc::new(recorder.map_err(broken)?);
                 Ok((providers.recorded(recorder.clone()), Some(recorder)))
             }
@@ -316,12 +326,25 @@ impl App {
 #[derive(Default)]
 pub(crate) struct Found {
     pub id: String,
+    /// How it was begun, where an earlier process did.
     pub header: Option<RunHeader>,
     pub notice: Option<String>,
     /// Whether what failed is made again.
     pub retry: bool,
     /// The stored run whose outputs are scored, instead of making any.
     pub outputs: Option<StoredRun>,
+}
+
+impl Found {
+    /// Which part of the plan is made now.
+    fn part(&self) -> Part {
+        if self.header.is_some() { self.part_left() } else { Part::Whole }
+    }
+
+    /// Which part of the plan is left once the run has begun.
+    fn part_left(&self) -> Part {
+        if self.retry { Part::Retry } else { Part::Rest }
+    }
 }
 
 pub(crate) fn check_id(id: &str) -> Result<String, AppError> {
@@ -334,15 +357,16 @@ pub(crate) fn check_id(id: &str) -> Result<String, AppError> {
 }
 
 /// What is left to make of a plan, by a run or before one, and what all of it costs.
-fn expected(store: &Store, plan: &Plan, oldest: Moment, found: Option<&Found>) -> Result<Estimate, AppError> {
-    let outputs = found.and_then(|found| found.outputs.clone());
+fn expected(store: &Store, plan: &Plan, oldest: Moment, found: Option<(&Found, Part)>) -> Result<Estimate, AppError> {
+    let outputs = found.and_then(|(found, _)| found.outputs.clone());
     let given = Given {
+        part: found.map_or(Part::Whole, |(_, part)| part),
         oldest: Some(oldest),
         afresh: if outputs.is_none() { known_estimate(store, &plan.header)? } else { None },
         outputs,
         lengths: known_lengths(store, &plan.header)?,
     };
-    Ok(estimate(plan, store, plan.files(), found.map(|found| found.id.as_str()), given)?)
+    Ok(estimate(plan, store, plan.files(), found.map(|(found, _)| found.id.as_str()), given)?)
 }
 
 /// How long replies were in the latest finished run of the suite.

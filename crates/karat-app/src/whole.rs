@@ -33,7 +33,10 @@ impl WholeFile {
             part.push(".part");
             PathBuf::from(part)
         });
-        let out = File::create(part.as_ref().unwrap_or(&target))?;
+        let out = match &part {
+            Some(part) => begun(part)?,
+            None => File::create(&target)?,
+        };
         Ok(Self { target, part, out: Some(BufWriter::new(out)) })
     }
 
@@ -68,6 +71,14 @@ impl Drop for WholeFile {
             drop(out.into_parts());
             let _ = self.part.as_ref().map(fs::remove_file);
         }
+    }
+}
+
+/// A new file. One that was given up there before goes, and a link there is not followed.
+fn begun(part: &Path) -> io::Result<File> {
+    match fs::remove_file(part) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => File::create_new(part),
     }
 }
 
@@ -106,5 +117,18 @@ mod tests {
         drop(second);
         assert_eq!(fs::read(&target).unwrap(), b"first");
         assert_eq!(fs::read_dir(folder.path().join("out")).unwrap().count(), 1);
+    }
+
+    /// Law 2: a link that somebody has laid where a file will come leads nobody astray.
+    #[test]
+    fn links_beside_a_file_are_not_followed() {
+        let folder = testkit::scratch().unwrap();
+        let (target, mine) = (folder.path().join("a.txt"), folder.path().join("mine"));
+        fs::write(&mine, b"mine").unwrap();
+        std::os::unix::fs::symlink(&mine, folder.path().join("a.txt.part")).unwrap();
+        std::os::unix::fs::symlink(folder.path().join("nowhere"), &target).unwrap();
+        write(&target, b"new").unwrap();
+        assert_eq!((fs::read(&target).unwrap(), fs::read(&mine).unwrap()), (b"new".to_vec(), b"mine".to_vec()));
+        assert!(!folder.path().join("nowhere").exists());
     }
 }

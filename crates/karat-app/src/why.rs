@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use karat_engine::{CellOutlook, Standing, outlook};
 use karat_suite::Plan;
-use karat_types::{Moment, Sample};
+use karat_types::Moment;
 
 use crate::{App, AppError, address};
 
@@ -43,7 +43,7 @@ impl Reasons {
 }
 
 fn count(counts: &mut BTreeMap<String, u64>, standing: &Standing) {
-    if !matches!(standing, Standing::Reused { .. } | Standing::Recorded | Standing::Skipped) {
+    if !matches!(standing, Standing::Reused { .. } | Standing::Recorded | Standing::Skipped | Standing::Fails { .. }) {
         *counts.entry(standing.reason()).or_default() += 1;
     }
 }
@@ -52,7 +52,7 @@ impl App {
     /// Why the results of a plan would be made or taken over. Makes no call.
     pub fn reasons(&self, plan: &Plan) -> Result<Reasons, AppError> {
         let mut reasons = Reasons::default();
-        self.outlook(plan, |_| true, &mut |cell| {
+        self.outlook(plan, |_, _| true, &mut |cell| {
             reasons.add(&cell);
             if reasons.cells < EXPLAINED { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         })?;
@@ -63,9 +63,9 @@ impl App {
     pub fn why(&self, plan: &Plan, cell: &str) -> Result<CellOutlook, AppError> {
         let number: Option<u64> = cell.parse().ok();
         let row = number.map(|number| plan.header.place(number).0);
-        let wanted = |sample: &Sample| {
-            let of_path = cell.strip_prefix(&*sample.id).is_some_and(|rest| rest.starts_with('/'));
-            of_path || row == Some(sample.row)
+        let wanted = |id: &str, at: u64| {
+            let of_path = cell.strip_prefix(id).is_some_and(|rest| rest.starts_with('/'));
+            of_path || row == Some(at)
         };
         let mut found = None;
         self.outlook(plan, wanted, &mut |outlook| {
@@ -84,10 +84,10 @@ impl App {
     fn outlook(
         &self,
         plan: &Plan,
-        wanted: impl Fn(&Sample) -> bool,
+        wanted: impl Fn(&str, u64) -> bool,
         each: &mut dyn FnMut(CellOutlook) -> ControlFlow<()>,
     ) -> Result<(), AppError> {
-        let store = self.open_store()?;
+        let store = self.store_to_read()?;
         let oldest = plan.header.run.cache.oldest(self.clock.now());
         Ok(outlook(plan, &store, oldest, wanted, each)?)
     }

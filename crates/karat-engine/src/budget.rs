@@ -23,7 +23,9 @@ struct State {
     reserved: Money,
     calls: u64,
     in_flight: u64,
-    stopped: bool,
+    stopped: Option<Refusal>,
+    /// The largest call that did not fit.
+    refused: Money,
 }
 
 /// Why a reservation was refused.
@@ -42,7 +44,8 @@ impl Budget {
         Self { limit, max_calls, state: Mutex::new(state), settled: Notify::new() }
     }
 
-    /// Reserves a call of at most `upper`. Waits while calls in flight may still free money.
+    /// Reserves a call of at most `upper`. Waits while calls in flight may still free money. Once a call was refused all
+    /// others are, whatever would fit: what a run makes ends there.
     pub async fn reserve(&self, upper: Money) -> Result<(), Refusal> {
         loop {
             let settled = self.settled.notified();
@@ -58,15 +61,17 @@ impl Budget {
     fn try_reserve(&self, upper: Money) -> Result<(), Option<Refusal>> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if self.max_calls.is_some_and(|max| state.calls >= max) {
-            state.stopped = true;
-            return Err(Some(Refusal::Calls));
+            state.stopped = state.stopped.or(Some(Refusal::Calls));
         }
-        if self.limit.is_some_and(|limit| state.spent + state.reserved + upper > limit) {
+        if state.stopped.is_none() && self.limit.is_some_and(|limit| state.spent + state.reserved + upper > limit) {
             if state.in_flight > 0 {
                 return Err(None);
             }
-            state.stopped = true;
-            return Err(Some(Refusal::Money));
+            state.stopped = Some(Refusal::Money);
+        }
+        if let Some(refusal) = state.stopped {
+            state.refused = state.refused.max(upper);
+            return Err(Some(refusal));
         }
         state.reserved += upper;
         state.calls += 1;
@@ -117,7 +122,12 @@ impl Budget {
 
     /// Whether a reservation was refused.
     pub fn stopped(&self) -> bool {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).stopped
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).stopped.is_some()
+    }
+
+    /// What the largest call that was refused can cost at the most.
+    pub fn refused(&self) -> Money {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).refused
     }
 }
 

@@ -28,7 +28,7 @@ use crate::credit::Credit;
 use crate::files::Library;
 use crate::identity::{call_key, seed_of};
 use crate::privacy::Privacy;
-use crate::steps::Metered;
+use crate::steps::{CompiledStep, Metered};
 use crate::stop::Stop;
 use crate::systems::ReadyScorer;
 
@@ -44,6 +44,8 @@ pub(crate) struct Target {
     pub who: Arc<str>,
     /// The model, where one is called.
     pub model: Option<Arc<ModelSpec>>,
+    /// The step, where its answers say what they cost.
+    pub meter: Option<Arc<CompiledStep>>,
     pub timeout: Duration,
     pub retries: u32,
     pub deadline: Option<Instant>,
@@ -95,6 +97,8 @@ pub(crate) struct Calls {
     credit: Credit,
     made: AtomicU64,
     spent: AtomicU64,
+    /// What the dearest answer of a service or program has cost so far: as much is reserved for the next.
+    dearest: AtomicU64,
 }
 
 /// One answered call and what it came to.
@@ -138,6 +142,7 @@ impl Calls {
             credit: Credit::new(init.concurrency),
             made: AtomicU64::new(0),
             spent: AtomicU64::new(0),
+            dearest: AtomicU64::new(0),
         }
     }
 
@@ -149,6 +154,11 @@ impl Calls {
     /// Whether the budget refused a call.
     pub fn budget_stopped(&self) -> bool {
         self.budget.stopped()
+    }
+
+    /// What the largest call that the budget refused can cost at the most.
+    pub fn refused(&self) -> Money {
+        self.budget.refused()
     }
 
     /// Gives back what is reserved on disk and not drawn: at an orderly end only calls are open that may have been paid.
@@ -211,7 +221,10 @@ impl Calls {
         let bound = match (&ask.request, &target.model) {
             (Request::File { .. }, _) | (Request::Chat(_), None) => return None,
             (Request::Chat(request), Some(model)) => upper_bound(request, &model.price),
-            (Request::Http(_) | Request::Command(_), _) => Money::ZERO,
+            (Request::Http(_) | Request::Command(_), _) => match &target.meter {
+                Some(_) => Money(self.dearest.load(Ordering::Relaxed).into()),
+                None => Money::ZERO,
+            },
         };
         let key = call_key(owner, &ask.slot);
         match self.paid.get(key) {
@@ -244,10 +257,13 @@ impl Calls {
         self.made.fetch_add(1, Ordering::Relaxed);
         let (mut usage, mut notes) = usage_of(&exchange.outcome, request);
         usage += exchange.wasted.usage;
-        let cost = target.model.as_ref().map_or(Some(Money::ZERO), |model| model.price.cost(&usage));
+        let cost = cost_of(&exchange.outcome, &usage, target);
         // A replayed call has its price, and nobody pays it.
         let paid = if exchange.is_replayed { Some(Money::ZERO) } else { cost };
         let spent = paid.unwrap_or_default();
+        if target.meter.is_some() {
+            self.dearest.fetch_max(u64::try_from(spent.0).unwrap_or_default(), Ordering::Relaxed);
+        }
         // What an answer that broke off has cost is unknown: all of its upper bound counts.
         let unknown = Money(upper.0.saturating_mul(exchange.wasted.broken_off.into()));
         let reserved = claim.settle(spent + unknown);
@@ -464,6 +480,15 @@ fn timed_out(is_sent: bool) -> Exchange {
         is_replayed: false,
         wasted: Wasted { broken_off: is_sent.into(), ..Wasted::default() },
         outcome: Err(CallError { code: CallErrorCode::Timeout, message, status: None }),
+    }
+}
+
+/// What a call cost: by a model's price, or as the answer says it. `None` when nobody knows.
+fn cost_of(outcome: &Result<Reply, CallError>, usage: &Usage, target: &Target) -> Option<Money> {
+    match (&target.model, &target.meter, outcome) {
+        (Some(model), _, _) => model.price.cost(usage),
+        (None, Some(step), Ok(reply)) => step.cost_of(&reply.text),
+        _ => Some(Money::ZERO),
     }
 }
 

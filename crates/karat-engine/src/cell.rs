@@ -15,6 +15,7 @@ use crate::EngineError;
 use crate::flights::Landing;
 use crate::history::{Earlier, Place};
 use crate::made::{Origin, Output, StepResult, Unmade};
+use crate::remaining::{Before, Stage};
 use crate::row::Row;
 use crate::systems::ReadySystem;
 use crate::workshop::Workshop;
@@ -43,27 +44,6 @@ pub(crate) struct Trail {
     /// Kept until then, so that nobody makes the same again meanwhile.
     pub steps: Vec<Landing<StepResult>>,
     pub judgments: Vec<Landing<Arc<JudgmentRecord>>>,
-}
-
-/// What an earlier part of the run has recorded of a cell.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Before {
-    /// How far the cell itself is.
-    pub stage: Stage,
-    /// Judgments by scorer and judge.
-    pub judgments: Vec<(u16, u16)>,
-}
-
-/// How far a cell is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Stage {
-    /// Nothing is there, or nothing that counts.
-    #[default]
-    New,
-    /// It has its output, and its scores are made again.
-    Made,
-    /// It is recorded. Its output is found again by its content.
-    Recorded,
 }
 
 impl Workshop {

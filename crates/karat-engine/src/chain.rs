@@ -110,6 +110,7 @@ impl Chain<'_> {
         let target = Target {
             who: ready.who.clone(),
             model: ready.model.clone(),
+            meter: ready.step.meters_cost().then(|| ready.step.clone()),
             timeout: ready.timeout,
             retries: ready.retries,
             deadline: self.deadline,

@@ -122,6 +122,7 @@ impl Workshop {
         let target = Target {
             who: judge.who.clone(),
             model: Some(judge.model.clone()),
+            meter: None,
             timeout: judge.timeout,
             retries: self.plan.run.retries,
             deadline: None,

@@ -32,6 +32,7 @@ mod made;
 mod parts;
 mod privacy;
 mod progress;
+mod remaining;
 mod row;
 mod run;
 mod services;
@@ -43,7 +44,7 @@ mod tokens;
 mod workshop;
 
 pub use calllog::{CallLog, LoggedCall};
-pub use estimate::{Afresh, Estimate, Given, ModelEstimate, estimate};
+pub use estimate::{Afresh, Estimate, Given, ModelEstimate, Part, estimate};
 pub use identity::call_key;
 pub use lengths::Lengths;
 pub use parts::Change;

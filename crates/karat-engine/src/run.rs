@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures::future::join;
 use karat_providers::{Providers, Services};
-use karat_store::{Finished, Ledger, Store, StoredRun};
+use karat_store::{Ledger, Store, StoredRun};
 use karat_suite::{DatasetError, Files, Plan};
 use karat_types::{
     CellError, CellRecord, CellStatus, Clock, Event, Moment, Money, Observer, PlanHeader, Record, RunStatus, Sample,
@@ -19,11 +19,12 @@ use crate::EngineError;
 use crate::budget::Budget;
 use crate::calllog::CallLog;
 use crate::calls::Calls;
-use crate::cell::{Before, CellDone, Stage, Trail};
+use crate::cell::{CellDone, Trail};
 use crate::files::Library;
 use crate::flights::Flights;
 use crate::history::Earlier;
 use crate::progress::{Ended, Progress, TRAILING};
+use crate::remaining::{Before, Remaining};
 use crate::row::Row;
 use crate::stop::Stop;
 use crate::systems::Systems;
@@ -71,15 +72,14 @@ pub struct Outcome {
     pub calls: u64,
     /// Money spent.
     pub spent: Money,
+    /// What the largest call that was refused can cost at the most; zero when none was.
+    pub refused: Money,
 }
 
 /// Runs a plan, or what is left of it.
 pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
     let plan = job.plan.header.clone();
-    let mut finished = job.store.finished(&job.run)?;
-    if job.retry {
-        finished.unscored = job.store.unscored(&job.run)?;
-    }
+    let remaining = Remaining::of(&job.store, &job.run, job.retry)?;
     let systems = Systems::new(&plan, &job.run)?;
     let ledger = Arc::new(job.ledger);
     let spending = job.store.spending(&job.run)?;
@@ -111,20 +111,20 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
         judgments: Flights::new(),
         stop: job.stop.clone(),
         oldest: job.oldest,
-        retry: job.retry,
+        remaining,
         outputs: job.outputs.map(Earlier::new),
         own: job.retry.then(|| job.store.rows(&job.run).map(Earlier::new)).transpose()?,
     });
-    let done = finished.cells.iter().filter(|ordinal| before(&workshop, &finished, *ordinal).is_none()).count() as u64;
+    let done = workshop.remaining.done(&plan, &workshop.systems);
     job.observer.on(&Event::Started { run: &job.run, cells: total, done });
     let progress = Progress::new(job.observer.clone(), done, total);
-    let broken = dispatch(&job.plan, &workshop, &progress, &finished).await;
+    let broken = dispatch(&job.plan, &workshop, &progress).await;
     workshop.calls.release().await;
     services.stop().await;
     job.providers.end().await;
-    let status = match (workshop.calls.budget_stopped(), job.stop.is_set() || broken.is_err()) {
-        (true, _) => RunStatus::BudgetStopped,
-        (false, true) => RunStatus::Interrupted,
+    let status = match (job.stop.is_set() || broken.is_err(), workshop.calls.budget_stopped()) {
+        (true, _) => RunStatus::Interrupted,
+        (false, true) => RunStatus::BudgetStopped,
         (false, false) => RunStatus::Finished,
     };
     if let Some(failure) = job.stop.failure() {
@@ -134,7 +134,7 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
     broken?;
     let (calls, spent) = workshop.calls.made();
     job.observer.on(&Event::Finished { status, calls, spent });
-    Ok(Outcome { status, calls, spent })
+    Ok(Outcome { status, calls, spent, refused: workshop.calls.refused() })
 }
 
 /// Starts the plan's services; none when the run is stopped meanwhile.
@@ -153,12 +153,7 @@ struct Work {
 }
 
 /// Sends cells down the lanes until the rows end or the run is stopped, and tells of each when it is on disk.
-async fn dispatch(
-    plan: &Plan,
-    workshop: &Arc<Workshop>,
-    progress: &Progress,
-    finished: &Finished,
-) -> Result<(), EngineError> {
+async fn dispatch(plan: &Plan, workshop: &Arc<Workshop>, progress: &Progress) -> Result<(), EngineError> {
     // Cells that are being scored hold no call slot, so more cells than calls are under way.
     let most = 2 * u64::from(workshop.plan.run.max_concurrency.max(1));
     let (sender, cells) = mpsc::channel(ROWS_AHEAD);
@@ -168,7 +163,7 @@ async fn dispatch(
         (0..most.min(workshop.plan.cells())).map(|_| lane(workshop.clone(), cells.clone(), ended.clone())).collect();
     drop((cells, ended));
     let work = async {
-        let mut result = feed(plan, workshop, progress, finished, sender).await;
+        let mut result = feed(plan, workshop, progress, sender).await;
         while let Some(joined) = lanes.join_next().await {
             if let Err(error) = joined {
                 result = Err(EngineError::Bug(error.to_string()));
@@ -188,7 +183,8 @@ async fn lane(workshop: Arc<Workshop>, cells: Arc<Mutex<mpsc::Receiver<Work>>>, 
     loop {
         let next = cells.lock().await.recv().await;
         let Some(Work { row, ordinal, before }) = next else { return };
-        if workshop.stop.is_set() || workshop.calls.budget_stopped() {
+        // With the budget used up, cells that need no call are made all the same.
+        if workshop.stop.is_set() {
             return;
         }
         let started = Instant::now();
@@ -206,7 +202,6 @@ async fn feed(
     plan: &Plan,
     workshop: &Workshop,
     progress: &Progress,
-    finished: &Finished,
     cells: mpsc::Sender<Work>,
 ) -> Result<(), EngineError> {
     let stopped = workshop.stop.wait();
@@ -225,15 +220,15 @@ async fn feed(
                 }
             }
         }
-        samples.retain(|sample| !row_is_finished(workshop, finished, sample.row * per_row, per_row));
-        if !report_broken(workshop, progress, finished, broken).await || !announce(workshop, &samples).await {
+        samples.retain(|sample| !row_is_finished(workshop, sample.row * per_row, per_row));
+        if !report_broken(workshop, progress, broken).await || !announce(workshop, &samples).await {
             return Ok(());
         }
         for sample in samples {
             let first = sample.row * per_row;
             let row = Arc::new(Row::new(sample, &workshop.systems));
             for ordinal in first..first + per_row {
-                let Some(before) = before(workshop, finished, ordinal) else { continue };
+                let Some(before) = workshop.before(ordinal) else { continue };
                 let sent = tokio::select! {
                     sent = cells.send(Work { row: row.clone(), ordinal, before }) => sent.is_ok(),
                     () = &mut stopped => false,
@@ -264,22 +259,17 @@ fn read_ahead(plan: &Plan) -> mpsc::Receiver<Vec<Result<Sample, DatasetError>>> 
 }
 
 /// Records rows that cannot be read as errored samples. `false` when the ledger cannot be written.
-async fn report_broken(
-    workshop: &Workshop,
-    progress: &Progress,
-    finished: &Finished,
-    broken: Vec<DatasetError>,
-) -> bool {
+async fn report_broken(workshop: &Workshop, progress: &Progress, broken: Vec<DatasetError>) -> bool {
     let per_row = workshop.plan.cells_per_row();
     for error in broken {
         let row = error.row.unwrap_or_default();
-        if row_is_finished(workshop, finished, row * per_row, per_row) {
+        if row_is_finished(workshop, row * per_row, per_row) {
             continue;
         }
-        let id = error.id.as_deref().map_or_else(|| format!("row {}", row + 1), str::to_owned);
-        let sample = SampleRecord { row, id: id.clone(), ..SampleRecord::default() };
+        let id = error.sample();
+        let sample = SampleRecord { row, id: id.to_string(), ..SampleRecord::default() };
         let cells: Vec<CellRecord> = (row * per_row..(row + 1) * per_row)
-            .filter(|ordinal| !finished.cells.contains(*ordinal))
+            .filter(|ordinal| !workshop.remaining.has_row(*ordinal))
             .map(|ordinal| broken_cell(ordinal, &error))
             .collect();
         let records = std::iter::once(Record::Sample(sample)).chain(cells.iter().cloned().map(Record::Cell));
@@ -289,7 +279,7 @@ async fn report_broken(
         }
         for record in cells {
             let done = CellDone { record, unscored: false, left: false, trail: Trail::default() };
-            let cell = Ended::new(id.as_str().into(), done, Duration::ZERO);
+            let cell = Ended::new(id.clone(), done, Duration::ZERO);
             cell.iter().for_each(|cell| progress.tell(workshop, cell));
         }
     }
@@ -305,8 +295,8 @@ fn broken_cell(ordinal: u64, error: &DatasetError) -> CellRecord {
     }
 }
 
-fn row_is_finished(workshop: &Workshop, finished: &Finished, first: u64, per_row: u64) -> bool {
-    (first..first + per_row).all(|ordinal| before(workshop, finished, ordinal).is_none())
+fn row_is_finished(workshop: &Workshop, first: u64, per_row: u64) -> bool {
+    (first..first + per_row).all(|ordinal| workshop.before(ordinal).is_none())
 }
 
 /// Tells the ledger of the samples, which it writes before any of their cells. `false` when it cannot be written.
@@ -331,23 +321,4 @@ async fn announce(workshop: &Workshop, samples: &[Sample]) -> bool {
             false
         }
     }
-}
-
-/// What an earlier part of the run did of a cell; `None` when nothing is left to do.
-fn before(workshop: &Workshop, finished: &Finished, ordinal: u64) -> Option<Before> {
-    if !finished.cells.contains(ordinal) {
-        return Some(Before::default());
-    }
-    if workshop.retry && finished.errors.contains(ordinal) {
-        return Some(Before::default());
-    }
-    let is_unscored = workshop.retry && finished.unscored.contains(ordinal);
-    let no_output = finished.errors.contains(ordinal) || finished.skipped.contains(ordinal);
-    let judges = workshop.systems.judges.iter().map(|judge| (judge.scorer, judge.judge));
-    let (present, open): (Vec<_>, Vec<_>) = judges.partition(|(scorer, judge)| {
-        let is_retried = workshop.retry && finished.is_unscored(ordinal, *scorer, *judge);
-        !is_retried && finished.has_judgment(ordinal, *scorer, *judge)
-    });
-    let stage = if is_unscored { Stage::Made } else { Stage::Recorded };
-    (is_unscored || !no_output && !open.is_empty()).then_some(Before { stage, judgments: present })
 }

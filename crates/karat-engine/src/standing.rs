@@ -4,13 +4,13 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use karat_store::{Store, Stored};
-use karat_suite::{Files, Plan};
-use karat_types::{Key, Moment, Sample, StepRecord, output_key};
+use karat_suite::{DatasetError, Files, Plan};
+use karat_types::{CellError, CellStatus, Key, Moment, StepRecord, output_key};
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::EngineError;
-use crate::estimate::recorded_output;
+use crate::estimate::{Idle, first_asks, recorded_output};
 use crate::files::Library;
 use crate::history::{History, Made, Place};
 use crate::identity::{judgment_key, recorded_key, subject_key};
@@ -54,6 +54,13 @@ pub enum Standing {
         /// When that run began.
         made_at: Moment,
     },
+    /// An earlier run has it, and no other run may take it over: nobody says which version of what answers made it.
+    Unversioned {
+        /// Id of that run.
+        run: String,
+        /// The step or judge without a version, in words: `step query`.
+        who: String,
+    },
     /// It exists no more: it was invalidated or pruned.
     Withdrawn {
         /// Id of the run that made it.
@@ -61,11 +68,32 @@ pub enum Standing {
     },
     /// A condition leaves it out.
     Skipped,
+    /// It fails before any call.
+    Fails {
+        /// The failure's code.
+        code: String,
+        /// What is wrong.
+        message: String,
+    },
     /// It depends on an output that is made first.
     Follows,
 }
 
+impl From<Idle> for Standing {
+    fn from(idle: Idle) -> Self {
+        match idle {
+            Idle::Skipped => Self::Skipped,
+            Idle::Fails(CellError { code, message }) => Self::Fails { code, message },
+        }
+    }
+}
+
 impl Standing {
+    /// Whether there is an output to judge, or will be.
+    fn is_judged(&self) -> bool {
+        !matches!(self, Self::Skipped | Self::Fails { .. })
+    }
+
     /// In a word or two, for counting: what changed first where something did.
     pub fn reason(&self) -> String {
         match self {
@@ -77,8 +105,10 @@ impl Standing {
             }
             Self::Failed { .. } => "failed before".to_owned(),
             Self::TooOld { .. } => "too old".to_owned(),
+            Self::Unversioned { .. } => "without a version".to_owned(),
             Self::Withdrawn { .. } => "withdrawn".to_owned(),
             Self::Skipped => "left out".to_owned(),
+            Self::Fails { .. } => "fails before any call".to_owned(),
             Self::Follows => "new output".to_owned(),
         }
     }
@@ -124,8 +154,8 @@ pub struct JudgmentOutlook {
     pub standing: Standing,
 }
 
-/// Says of each cell of a plan how it stands, until `each` breaks. Only cells of samples that are
-/// `wanted`. Results of runs that began before `oldest` are too old.
+/// Says of each cell of a plan how it stands, until `each` breaks. Only cells of samples that are `wanted`, by their id and
+/// row. Results of runs that began before `oldest` are too old.
 ///
 /// # Errors
 /// The plan cannot be compiled; rows or the store cannot be read.
@@ -133,7 +163,7 @@ pub fn outlook(
     plan: &Plan,
     store: &Store,
     oldest: Moment,
-    wanted: impl Fn(&Sample) -> bool,
+    wanted: impl Fn(&str, u64) -> bool,
     each: &mut dyn FnMut(CellOutlook) -> ControlFlow<()>,
 ) -> Result<(), EngineError> {
     let files: Arc<dyn Files> = plan.files();
@@ -149,10 +179,21 @@ pub fn outlook(
     for sample in plan.rows() {
         let sample = match sample {
             Ok(sample) => sample,
-            Err(error) if error.row.is_some() => continue,
-            Err(error) => return Err(EngineError::Dataset(error)),
+            Err(error) => {
+                let row = match error.row {
+                    Some(row) if wanted(&error.sample(), row) => row,
+                    Some(_) => continue,
+                    None => return Err(EngineError::Dataset(error)),
+                };
+                for ordinal in row * per_row..(row + 1) * per_row {
+                    if each(desk.unreadable(&error, ordinal)).is_break() {
+                        return Ok(());
+                    }
+                }
+                continue;
+            }
         };
-        if !wanted(&sample) {
+        if !wanted(&sample.id, sample.row) {
             continue;
         }
         let row = Row::new(sample, &desk.systems);
@@ -182,6 +223,20 @@ struct Output {
 }
 
 impl Desk<'_> {
+    /// A cell of a row that cannot be read.
+    fn unreadable(&self, error: &DatasetError, ordinal: u64) -> CellOutlook {
+        let (_, at, trial) = self.plan.header.place(ordinal);
+        CellOutlook {
+            cell: ordinal,
+            sample: error.sample().to_string(),
+            model: self.plan.header.system_model(at).map(|model| model.id.clone()),
+            variant: self.systems.systems[at].variant.clone(),
+            trial,
+            standing: Standing::Fails { code: "dataset".to_owned(), message: error.to_string() },
+            judgments: Vec::new(),
+        }
+    }
+
     fn cell(&self, row: &Row, reads: &[(String, Key)], ordinal: u64) -> Result<CellOutlook, EngineError> {
         let (_, at, trial) = self.plan.header.place(ordinal);
         let system = &self.systems.systems[at];
@@ -189,7 +244,7 @@ impl Desk<'_> {
         let place = Place { row: row.sample.row, sample: &row.sample.id, model, variant: &system.variant, trial };
         let last = self.history.last(place)?;
         let output = self.output(row, reads, at, trial, last.as_ref())?;
-        let judges = if output.standing == Standing::Skipped { &[][..] } else { &self.systems.judges };
+        let judges = if output.standing.is_judged() { &self.systems.judges[..] } else { &[] };
         let judgments = judges.iter().filter(|judge| judge.is_asked(at)).map(|judge| {
             let Some(partner) = judge.partner(at) else {
                 return self.judgment(row, reads, judge, output.value.as_deref(), None, last.as_ref());
@@ -221,24 +276,50 @@ impl Desk<'_> {
     ) -> Result<Output, EngineError> {
         let system: &ReadySystem = &self.systems.systems[at];
         let mut before = self.systems.root;
+        let mut found = None;
         if let Some(step) = &system.recorded {
-            let Some(found) = recorded_output(&self.systems, &self.library, row, system, step) else {
-                return Ok(Output { standing: Standing::Skipped, value: None });
+            let output = match recorded_output(&self.systems, &self.library, row, system, step) {
+                Ok(output) => Arc::new(output),
+                Err(idle) => return Ok(Output { standing: idle.into(), value: None }),
             };
-            before = recorded_key(&found);
+            before = recorded_key(&output);
             if system.chain.is_empty() {
-                return Ok(Output { standing: Standing::Recorded, value: Some(Arc::new(found)) });
+                return Ok(Output { standing: Standing::Recorded, value: Some(output) });
             }
+            found = Some(output);
         }
         let keys = system.keys(&self.systems, &row.digests, before, trial);
         let Some(key) = keys.last() else { return Ok(Output { standing: Standing::Skipped, value: None }) };
-        Ok(match self.store.step(*key)? {
-            Some(stored) if stored.run_started_at >= self.oldest => Output {
-                standing: Standing::Reused { run: stored.run, made_at: stored.run_started_at },
-                value: Some(stored.record.output),
-            },
-            stored => Output { standing: self.missing(*key, reads, at, stored, last), value: None },
-        })
+        let stored = match self.store.step(*key)? {
+            Some(stored) if stored.run_started_at >= self.oldest => {
+                let standing = Standing::Reused { run: stored.run, made_at: stored.run_started_at };
+                return Ok(Output { standing, value: Some(stored.record.output) });
+            }
+            stored => stored,
+        };
+        let standing = match self.idle(row, system, &keys, found)? {
+            Some(idle) => idle.into(),
+            None => self.missing(*key, reads, at, stored, last),
+        };
+        Ok(Output { standing, value: None })
+    }
+
+    /// Why the first step that has to be made asks nobody, where it does not.
+    fn idle(
+        &self,
+        row: &Row,
+        system: &ReadySystem,
+        keys: &[Key],
+        found: Option<Arc<Value>>,
+    ) -> Result<Option<Idle>, EngineError> {
+        let (mut first, mut output) = (0, found);
+        for (at, key) in keys.iter().enumerate().rev().skip(1) {
+            if let Some(stored) = self.store.step(*key)?.filter(|stored| stored.run_started_at >= self.oldest) {
+                (first, output) = (at + 1, Some(stored.record.output));
+                break;
+            }
+        }
+        Ok(first_asks(&self.systems, row, system, &system.chain[first], output.as_deref()).err())
     }
 
     /// Why an output has to be made.
@@ -255,8 +336,11 @@ impl Desk<'_> {
         }
         let Some(last) = last else { return Standing::New };
         let run = last.earlier.run().to_owned();
+        let unversioned = self.systems.systems[at].chain.iter().find(|step| !step.reusable);
         match &last.cell.error {
-            Some(error) => Standing::Failed { run, code: error.code.clone() },
+            Some(error) if last.cell.status == CellStatus::Error => Standing::Failed { run, code: error.code.clone() },
+            Some(_) => Standing::New,
+            None if let Some(step) = unversioned => Standing::Unversioned { run, who: step.who.to_string() },
             None if last.cell.key == key => Standing::Withdrawn { run },
             None => {
                 let mut changes = last.changes(&self.plan.header, at, reads);
@@ -311,6 +395,9 @@ impl Desk<'_> {
         let Some(last) = last else { return Ok(Standing::New) };
         let Some(judgment) = last.judgment(scorer, &judge.model.id)? else { return Ok(Standing::New) };
         let run = last.earlier.run().to_owned();
+        if !judge.reusable && judgment.error.is_none() {
+            return Ok(Standing::Unversioned { run, who: format!("judge {}", judge.model.id) });
+        }
         if judgment.key == key {
             let code = judgment.error.map(|error| error.code);
             let unscored = judgment.scores.iter().any(|(_, score)| score.is_unscored()).then(|| "unscored".to_owned());

@@ -32,6 +32,8 @@ pub(crate) struct ReadyStep {
     pub who: Arc<str>,
     pub timeout: Duration,
     pub retries: u32,
+    /// Whether other runs may take its output over: what answers has a version.
+    pub reusable: bool,
     /// Whether another cell of the same row can need this step's output.
     pub shared: bool,
 }
@@ -65,6 +67,8 @@ pub(crate) struct ReadyJudge {
     pub judge: u16,
     pub machine: RubricJudge,
     pub identity: Key,
+    /// Whether other runs may take its judgments over: a program that judges has a version.
+    pub reusable: bool,
     /// The names that the rubric reads.
     pub names: Vec<String>,
     /// Index into [`Systems::reads`].
@@ -222,8 +226,10 @@ fn ready_system(
         let timeout =
             spec.timeout_ms.or(model.as_ref().and_then(|model| model.timeout_ms)).unwrap_or(plan.run.timeout_ms);
         let identity = parts::of_step(spec, identified.as_deref(), &variant.id, plan).key(STEP);
+        let reusable = spec.is_reusable(identified.as_deref());
         let ready = ReadyStep {
-            identity: if spec.is_reusable(identified.as_deref()) { identity } else { of_run(identity, run) },
+            identity: if reusable { identity } else { of_run(identity, run) },
+            reusable,
             reads: read_set(reads, &spec.reads),
             timeout: Duration::from_millis(timeout),
             retries: spec.retries.unwrap_or(plan.run.retries),
@@ -306,10 +312,12 @@ fn ready_judges(plan: &PlanHeader, run: &str, reads: &mut Vec<Reads>) -> Result<
                 .map_err(|error| EngineError::Plan(format!("scorer `{}`: {error}", spec.id)))?;
             let timeout = rubric.timeout_ms.or(model.timeout_ms).unwrap_or(plan.run.timeout_ms);
             let identity = parts::of_judge(rubric, PROMPT_VERSION, model, plan).key(JUDGE);
+            let reusable = rubric.is_reusable(model);
             ready.push(ReadyJudge {
                 scorer: index as u16,
                 judge: at as u16,
-                identity: if rubric.is_reusable(model) { identity } else { of_run(identity, run) },
+                identity: if reusable { identity } else { of_run(identity, run) },
+                reusable,
                 names: rubric.reads.clone(),
                 who: format!("scorer {}", spec.id).into(),
                 reads: read_set(reads, &rubric.reads),

@@ -9,6 +9,7 @@ use crate::calls::Calls;
 use crate::flights::Flights;
 use crate::history::Earlier;
 use crate::made::StepResult;
+use crate::remaining::{Before, Remaining};
 use crate::stop::Stop;
 use crate::systems::Systems;
 
@@ -24,10 +25,17 @@ pub(crate) struct Workshop {
     pub stop: Stop,
     /// Results are taken over from runs that began at this moment or later.
     pub oldest: Moment,
-    /// Whether what failed is made again.
-    pub retry: bool,
+    /// What an earlier part of the run has left.
+    pub remaining: Remaining,
     /// Where outputs are found, instead of being made.
     pub outputs: Option<Earlier>,
     /// The run itself, where what failed of it is made again.
     pub own: Option<Earlier>,
+}
+
+impl Workshop {
+    /// What an earlier part of the run did of a cell; `None` when nothing is left to do.
+    pub fn before(&self, ordinal: u64) -> Option<Before> {
+        self.remaining.before(&self.plan, &self.systems, ordinal)
+    }
 }

@@ -16,7 +16,8 @@ const SHORTEST: usize = 8;
 /// Bytes that are kept of a body that broke off or is too large.
 const KEPT: usize = 64 * 1024;
 
-/// The known secrets of a set of models. They are found as they are, in any JSON escape and percent-encoded.
+/// The known secrets of a set of models. They are found as they are, in hexadecimal digits and in base64 (by themselves or
+/// within `user:key`), each in any JSON escape and percent-encoded.
 pub(crate) struct Secrets {
     /// The longest first: a key that begins with another one must go as a whole.
     values: Vec<SecretString>,
@@ -94,16 +95,53 @@ impl Secrets {
 
 impl Patterns {
     fn new(values: &[SecretString]) -> Result<Self, regex::Error> {
-        let all = |form: fn(&str) -> String| {
-            let forms: Vec<String> = values.iter().map(|value| form(value.expose_secret())).collect();
-            Regex::new(&forms.join("|"))
-        };
-        // A backslash before one of these can only hide a secret that holds it.
-        let held = ['/', '"', '\\'].into_iter().filter(|c| values.iter().any(|it| it.expose_secret().contains(*c)));
+        let values: Vec<&str> = values.iter().map(ExposeSecret::expose_secret).collect();
+        let encodings: Vec<String> = values.iter().flat_map(|value| encodings(value.as_bytes())).collect();
+        let forms: Vec<&str> = values.iter().copied().chain(encodings.iter().map(String::as_str)).collect();
+        let any = |patterns: Vec<String>| Regex::new(&patterns.join("|"));
+        // A backslash before one of these can only hide a form that holds it.
+        let held = ['/', '"', '\\'].into_iter().filter(|c| forms.iter().any(|form| form.contains(*c)));
         let escapes = held.map(|c| regex::escape(&format!("\\{c}"))).chain([r"\\u|%[0-9A-Fa-f]{2}".to_owned()]);
-        let escape = Regex::new(&escapes.collect::<Vec<_>>().join("|"))?;
-        Ok(Self { plain: all(regex::escape)?, escape, spelled: all(pattern)? })
+        let spelled =
+            values.iter().map(|value| pattern(value)).chain(encodings.iter().map(|form| encoded_pattern(form)));
+        Ok(Self {
+            plain: any(forms.iter().map(|form| regex::escape(form)).collect())?,
+            escape: any(escapes.collect())?,
+            spelled: any(spelled.collect())?,
+        })
     }
+}
+
+/// A value in hexadecimal digits, and what of it is the same in every base64 text that holds it: wherever it begins
+/// there, some bits at its ends share a character with their neighbours.
+fn encodings(value: &[u8]) -> Vec<String> {
+    const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let hex = |upper: bool| {
+        value.iter().fold(String::new(), |mut text, byte| {
+            let _ = if upper { write!(text, "{byte:02X}") } else { write!(text, "{byte:02x}") };
+            text
+        })
+    };
+    let bit = |at: usize| usize::from(value[at / 8] >> (7 - at % 8) & 1);
+    let base64 = |skipped: usize| -> String {
+        let whole = (skipped..).step_by(6).take_while(|at| at + 6 <= 8 * value.len());
+        whole.map(|at| char::from(STANDARD[(at..at + 6).fold(0, |sextet, at| sextet << 1 | bit(at))])).collect()
+    };
+    let mut forms = vec![hex(false), hex(true)];
+    // Behind no, two and one bytes of something else (modulo three), so many bits belong to a shared character.
+    for text in [0, 2, 4].map(base64) {
+        let for_addresses = text.replace('+', "-").replace('/', "_");
+        forms.extend((for_addresses != text).then_some(for_addresses));
+        forms.push(text);
+    }
+    forms.sort();
+    forms.dedup();
+    forms
+}
+
+/// A pattern for an encoded value, with the characters that it shares with its neighbours and the padding.
+fn encoded_pattern(form: &str) -> String {
+    format!("[A-Za-z0-9+/_-]?{}[A-Za-z0-9+/_-]?(?:=|%3[Dd]){{0,2}}", pattern(form))
 }
 
 /// A pattern for every way in which a server can write the value back.
@@ -142,6 +180,32 @@ mod tests {
         {
             assert_eq!(clean(&[key], &format!("<{spelling}>")), "<[secret removed]>", "{spelling}");
         }
+    }
+
+    /// BY-06, law 2: a key within a basic-auth header, or echoed by a service in another encoding, is the key.
+    #[test]
+    fn a_secret_is_found_in_base64_and_hexadecimal_digits() {
+        let key = "s3cret/Key+9?~~z";
+        for encoded in [
+            "czNjcmV0L0tleSs5P35+eg==",
+            "czNjcmV0L0tleSs5P35-eg",
+            "czNjcmV0L0tleSs5P35%2Beg%3D%3D",
+            "7333637265742f4b65792b393f7e7e7a",
+            "7333637265742F4B65792B393F7E7E7A",
+        ] {
+            assert_eq!(clean(&[key], &format!("<{encoded}>")), "<[secret removed]>", "{encoded}");
+        }
+        for (user, encoded) in [
+            ("u:", "dTpzM2NyZXQvS2V5Kzk/fn56"),
+            ("us:", "dXM6czNjcmV0L0tleSs5P35+eg=="),
+            ("use:", "dXNlOnMzY3JldC9LZXkrOT9+fno="),
+            ("use:", r"dXNlOnMzY3JldC9LZXkrOT9+fno="),
+            ("u:", r"dTpzM2NyZXQvS2V5Kzk\/fn56"),
+        ] {
+            let cleaned = clean(&[key], &format!("Basic {encoded} ok"));
+            assert!(cleaned.contains("[secret removed] ok"), "{user} {cleaned}");
+        }
+        assert_eq!(clean(&[key], "czNjcmV0L0tleTk5OTk5OQ=="), "czNjcmV0L0tleTk5OTk5OQ==", "another value stays");
     }
 
     #[test]

@@ -20,7 +20,7 @@ use crate::headers::unfilled;
 use crate::limiter::{Gate, Way};
 use crate::lines;
 use crate::process::{Environment, Program, failed};
-use crate::providers::{Providers, Tape, free, replayed};
+use crate::providers::{Providers, free};
 use crate::retry::Waits;
 use crate::tape::Asked;
 use crate::transport::{Letter, Transport};
@@ -43,14 +43,18 @@ pub struct Errand<'a> {
 /// The reply in captured bytes of a service or program: what a live call does with them, and what resume does.
 ///
 /// # Errors
-/// A line of a program that answers line by line and says that something went wrong; a service's answer that is no text.
+/// A line of a program that answers line by line and says that something went wrong; an answer that is no text.
 pub fn answer(request: &Request, body: &[u8]) -> Result<Reply, String> {
     let text = match request {
         Request::Command(command) if command.protocol == Protocol::Jsonl => lines::read(body)?,
-        Request::Command(_) => String::from_utf8_lossy(body).trim_end().to_owned(),
-        _ => std::str::from_utf8(body).map_err(|error| no_text(body, error.valid_up_to()))?.to_owned(),
+        Request::Command(_) => text(body)?.trim_end().to_owned(),
+        _ => text(body)?.to_owned(),
     };
     Ok(Reply { text, finish: FinishReason::Stop, usage: None, model: None })
+}
+
+fn text(body: &[u8]) -> Result<&str, String> {
+    std::str::from_utf8(body).map_err(|error| no_text(body, error.valid_up_to()))
 }
 
 /// Why a body is no text: from which byte on.
@@ -90,18 +94,9 @@ impl Providers {
             }
         };
         let asked = || Asked::outside(kind, &captured, errand.jitter_seed);
-        match &self.tape {
-            Tape::Replay(player, _) => {
-                let read = |body: &Bytes| answer(errand.request, body).map_err(malformed);
-                replayed(errand.who, gate, reserved, || player.answer(&asked(), read)).await
-            }
-            Tape::Record(recorder) => {
-                let held = self.live_errand(&errand, &captured, gate, reserved, observer).await?;
-                recorder.write(&asked(), &held.0);
-                Ok(held)
-            }
-            Tape::None => self.live_errand(&errand, &captured, gate, reserved, observer).await,
-        }
+        let live = async |reserved| self.live_errand(&errand, &captured, gate, reserved, observer).await;
+        let read = |body: &Bytes| answer(errand.request, body).map_err(malformed);
+        self.taped(errand.who, gate, reserved, asked, live, |player, _| player.answer(&asked(), read)).await
     }
 
     async fn live_errand<'a, E>(
@@ -301,5 +296,14 @@ mod tests {
         assert_eq!(said("Größe".as_bytes()), Ok("Größe".to_owned()));
         assert_eq!(said(b"Gr\xf6\xdfe"), Err("answered with bytes that are no UTF-8 text (from byte 2 on)".to_owned()));
         assert!(said(&[0x1f, 0x8b, 8, 0]).unwrap_err().contains("gzip"));
+        let program = Request::Command(CommandRequest {
+            run: vec!["cat".to_owned()],
+            input: Value::Null,
+            env: Vec::new(),
+            protocol: Protocol::Once,
+            folder: String::new(),
+        });
+        assert_eq!(answer(&program, "fein\n".as_bytes()).map(|reply| reply.text), Ok("fein".to_owned()));
+        assert!(answer(&program, b"\xff\xfe").unwrap_err().contains("from byte 0 on"));
     }
 }

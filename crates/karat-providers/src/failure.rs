@@ -126,7 +126,7 @@ impl Failure {
                 "lower `run.max_concurrency`, then run the suite again: what succeeded is reused"
             }
             CallErrorCode::ServerError => "look at the service's own log, then `karat retry` or run the suite again",
-            CallErrorCode::Timeout => "raise its `timeout`, or look why it is slow",
+            CallErrorCode::Timeout => "raise its `timeout`, lower its `retries`, or look why it is slow",
             CallErrorCode::Connect => "check its `url` and that the service is up",
             CallErrorCode::Cut => "check the network and the service",
             CallErrorCode::Redirect => {

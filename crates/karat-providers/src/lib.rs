@@ -58,4 +58,4 @@ pub use retry::Backoff;
 pub use services::{ServiceError, Services};
 pub use settings::Settings;
 pub use surroundings::{Surroundings, reach, surroundings};
-pub use tape::{Player, Recorder, TapeError};
+pub use tape::{Player, Recorder, TapeError, texts};

@@ -146,19 +146,39 @@ impl Providers {
         reserved: impl Future<Output = Result<(), E>>,
         observer: &dyn Observer,
     ) -> Result<Held<'a>, E> {
+        let asked = || Asked::of_model(&call);
+        let live = async |reserved| self.live(call, gate, reserved, observer).await;
+        let replay = |player: &Player, specs: &FxHashMap<String, ModelSpec>| match specs.get(call.model) {
+            Some(spec) => player.answer(&asked(), |body| parse(spec, body)),
+            None => never_connected(call.model),
+        };
+        self.taped(call.model, gate, reserved, asked, live, replay).await
+    }
+
+    /// What a recording has to do with a call: nothing, or it gets it, or it answers it once there is money for it.
+    ///
+    /// # Errors
+    /// That of `reserved`.
+    pub(crate) async fn taped<'a, 'q, E, R: Future<Output = Result<(), E>>>(
+        &'a self,
+        who: &str,
+        gate: &Gate,
+        reserved: R,
+        asked: impl Fn() -> Asked<'q>,
+        live: impl AsyncFnOnce(R) -> Result<Held<'a>, E>,
+        replay: impl FnOnce(&Player, &FxHashMap<String, ModelSpec>) -> Exchange,
+    ) -> Result<Held<'a>, E> {
         match &self.tape {
-            Tape::None => self.live(call, gate, reserved, observer).await,
+            Tape::None => live(reserved).await,
             Tape::Record(recorder) => {
-                let held = self.live(call, gate, reserved, observer).await?;
-                recorder.write(&Asked::of_model(&call), &held.0);
+                let held = live(reserved).await?;
+                recorder.write(&asked(), &held.0);
                 Ok(held)
             }
+            Tape::Replay(..) if gate.is_shut() => Ok((shut_out(who, 0), None)),
             Tape::Replay(player, specs) => {
-                let answer = || match specs.get(call.model) {
-                    Some(spec) => player.answer(&Asked::of_model(&call), |body| parse(spec, body)),
-                    None => never_connected(call.model),
-                };
-                replayed(call.model, gate, reserved, answer).await
+                reserved.await?;
+                Ok((replay(player, specs), None))
             }
         }
     }
@@ -306,20 +326,6 @@ impl Tries for ModelTries<'_> {
             self.codec.parse(body).map_err(|unreadable| Failure::of_body(status, unreadable, self.codec.usage(body)))
         })
     }
-}
-
-/// What a recording answers, once there is money for it.
-pub(crate) async fn replayed<'a, E>(
-    who: &str,
-    gate: &Gate,
-    reserved: impl Future<Output = Result<(), E>>,
-    answer: impl FnOnce() -> Exchange,
-) -> Result<Held<'a>, E> {
-    if gate.is_shut() {
-        return Ok((shut_out(who, 0), None));
-    }
-    reserved.await?;
-    Ok((answer(), None))
 }
 
 /// No money is needed.

@@ -355,8 +355,8 @@ impl Entry {
     }
 }
 
-/// Bytes as text, else in hexadecimal.
-fn texts(bytes: &Bytes) -> (String, String) {
+/// Bytes as text, else (as the second) in hexadecimal digits.
+pub fn texts(bytes: &[u8]) -> (String, String) {
     match std::str::from_utf8(bytes) {
         Ok(text) => (text.to_owned(), String::new()),
         Err(_) => (String::new(), bytes.iter().map(|byte| format!("{byte:02x}")).collect()),

@@ -64,7 +64,15 @@ pub fn render(report: Report<'_>) -> String {
     if let Some(note) = &report.context.verdict_note {
         line(format!("no verdict: {}", brief(note, 2 * WIDTH)));
     }
-    report.context.failures.iter().take(FAILURES).for_each(|it| line(format!("failed: {}", brief(it, 3 * WIDTH))));
+    let failures = &report.context.failures;
+    failures.iter().take(FAILURES).for_each(|it| line(format!("failed: {}", brief(it, 3 * WIDTH))));
+    if failures.len() > FAILURES {
+        let more = count((failures.len() - FAILURES) as u64);
+        line(format!(
+            "failed: and {more} more reasons; `karat gate {}` lists them all",
+            brief(&findings.run.id, WIDTH)
+        ));
+    }
     line(String::new());
     table(report).lines().for_each(|it| line(it.trim_end().to_owned()));
     let left = findings.systems.len().saturating_sub(systems(report));

@@ -2,16 +2,16 @@
 //! becomes smaller by what is free in it.
 
 use karat_types::{Moment, RunStatus};
-use rusqlite::{Connection, params};
+use rusqlite::Connection;
 
 use crate::error::{Attempt, ReadFailure};
 use crate::format::run_status_code;
 use crate::{Store, StoreError, reuse, writer};
 
+// A run that is not finished needs the calls that it has paid, and the outputs that it has made.
 const RESULTS: &str = "delete from reuse where block in
-    (select seq from blocks join runs on runs.id = blocks.run where runs.started_at < ?1)";
+    (select seq from blocks join runs on runs.id = blocks.run where runs.started_at < ?1 and runs.status = ?2)";
 
-/// A run that is not finished needs the calls that it has paid.
 const TRACES: &str = "update blocks set traces = x'' where length(traces) > 0
     and run in (select id from runs where started_at < ?1 and status = ?2)";
 
@@ -30,8 +30,8 @@ pub struct Pruned {
 }
 
 impl Store {
-    /// Takes every result out of reuse that a run made which began before a moment; with `traces`, removes the requests
-    /// and responses of those of these runs that are finished. Then the file is made as small as its content, for which
+    /// Takes every result out of reuse that a finished run made which began before a moment; with `traces`, removes the
+    /// requests and responses of these runs, too. Then the file is made as small as its content, for which
     /// as much room again is needed meanwhile. With `apply: false` it only counts.
     ///
     /// # Errors
@@ -42,7 +42,7 @@ impl Store {
         let transaction = writer::begin(&connection, attempt)?;
         let mut pruned = (|| {
             reuse::index_waiting(&transaction)?;
-            let results = transaction.execute(RESULTS, params![before.0])? as u64;
+            let results = transaction.execute(RESULTS, old(before))? as u64;
             let trace_bytes = if traces { remove_traces(&transaction, before)? } else { 0 };
             Ok(Pruned { results, trace_bytes, freed: 0 })
         })()
@@ -58,10 +58,14 @@ impl Store {
 
 /// How many bytes went.
 fn remove_traces(connection: &Connection, before: Moment) -> rusqlite::Result<u64> {
-    let which = params![before.0, run_status_code(RunStatus::Finished)];
-    let bytes: i64 = connection.query_row(TRACE_BYTES, which, |row| row.get(0))?;
-    connection.execute(TRACES, which)?;
+    let bytes: i64 = connection.query_row(TRACE_BYTES, old(before), |row| row.get(0))?;
+    connection.execute(TRACES, old(before))?;
     Ok(bytes.unsigned_abs())
+}
+
+/// Which runs: those that began before a moment and are finished.
+fn old(before: Moment) -> [i64; 2] {
+    [before.0, run_status_code(RunStatus::Finished)]
 }
 
 /// By how many bytes the file became smaller.

@@ -17,7 +17,7 @@
 //! later one holds. Sections come last in `blocks` and in the order in which they are read, because SQLite walks a long
 //! row from its beginning.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
@@ -118,6 +118,17 @@ const MIGRATIONS: &[&str] = &[
 /// The schema version that this Karat writes.
 pub(crate) const VERSION: i64 = MIGRATIONS.len() as i64;
 
+/// What may be done with the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// It may be written.
+    Write,
+    /// It may be read, beside whoever writes it.
+    Read,
+    /// Nothing can be made beside it, not even what readers share, and nobody writes it.
+    Frozen,
+}
+
 /// Opens the writing connection, and makes or migrates the tables.
 pub(crate) fn open_writer(path: &Path) -> Result<Connection, StoreError> {
     let attempt = Attempt { path, doing: "opening it" };
@@ -133,16 +144,49 @@ pub(crate) fn open_writer(path: &Path) -> Result<Connection, StoreError> {
         if found < VERSION { migrate(&mut connection) } else { Ok(()) }
     })()
     .map_err(|error| attempt.failed(error))?;
-    Ok(connection)
+    // SQLite opens what it may not write to read it, and says so only when something is written.
+    match connection.is_readonly("main") {
+        Ok(false) => Ok(connection),
+        Ok(true) => Err(StoreError::ReadOnly { path: path.to_owned() }),
+        Err(error) => Err(attempt.failed(error)),
+    }
 }
 
 /// Opens a connection that can only read.
-pub(crate) fn open_reader(path: &Path) -> Result<Connection, StoreError> {
-    let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+pub(crate) fn open_reader(path: &Path, access: Access) -> Result<Connection, StoreError> {
+    let connection = match access {
+        Access::Write | Access::Read => connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?,
+        Access::Frozen => connect(&frozen(path)?, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI)?,
+    };
     connection
         .pragma_update(None, "cache_size", -(8 << 10))
         .map_err(|error| Attempt { path, doing: "opening it to read" }.failed(error))?;
     Ok(connection)
+}
+
+/// The address by which SQLite reads a file without making anything beside it. What a log beside it holds would be missed,
+/// so there must be none.
+fn frozen(path: &Path) -> Result<PathBuf, StoreError> {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    if std::fs::metadata(log).is_ok_and(|log| log.len() > 0) {
+        return Err(StoreError::ReadOnly { path: path.to_owned() });
+    }
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let mut address = String::from("file:");
+    for byte in absolute.as_os_str().as_encoded_bytes() {
+        match byte {
+            b'/' | b'.' | b'-' | b'_' => address.push(char::from(*byte)),
+            byte if byte.is_ascii_alphanumeric() => address.push(char::from(*byte)),
+            byte => address.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    Ok(PathBuf::from(address + "?immutable=1"))
+}
+
+/// Whether a file that was opened to read has the present schema.
+pub(crate) fn is_present(connection: &Connection, path: &Path) -> bool {
+    version(connection, path).is_ok_and(|found| found == VERSION)
 }
 
 fn connect(path: &Path, access: OpenFlags) -> Result<Connection, StoreError> {

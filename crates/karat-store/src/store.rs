@@ -11,6 +11,7 @@ use crate::cache::SectionCache;
 use crate::error::ReadFailure;
 use crate::lock::lock;
 use crate::reuse::KnownKeys;
+use crate::schema::Access;
 use crate::section::SectionWriter;
 use crate::writer::{Batch, PutOff, Writer};
 use crate::{StoreError, StoreUrl, claim, folder, schema};
@@ -39,6 +40,7 @@ pub(crate) struct Inner {
     inbox: Option<mpsc::Sender<Vec<Batch>>>,
     put_off: Arc<Mutex<PutOff>>,
     thread: Option<JoinHandle<()>>,
+    access: Access,
 }
 
 impl Store {
@@ -78,6 +80,40 @@ impl Store {
             inbox: Some(inbox),
             put_off,
             thread: Some(thread),
+            access: Access::Write,
+        })))
+    }
+
+    /// Opens a store to read it. One whose file, folder or disk may not be written is read as it is; what writes to it then
+    /// fails with [`StoreError::ReadOnly`].
+    ///
+    /// # Errors
+    /// Those of [`Store::open`]; of a store that may not be written, when it cannot be read either.
+    pub fn open_to_read(url: &StoreUrl) -> Result<Self, StoreError> {
+        match Self::open(url) {
+            Err(error @ (StoreError::ReadOnly { .. } | StoreError::Open { .. })) if url.exists() => {
+                Self::as_it_is(url).ok_or(error)
+            }
+            opened => opened,
+        }
+    }
+
+    /// A store without a writer; `None` where it cannot be read, or has an older schema.
+    fn as_it_is(url: &StoreUrl) -> Option<Self> {
+        let (reader, access) = [Access::Read, Access::Frozen].into_iter().find_map(|access| {
+            let reader = schema::open_reader(url.path(), access).ok()?;
+            schema::is_present(&reader, url.path()).then_some((reader, access))
+        })?;
+        Some(Self(Arc::new(Inner {
+            url: url.clone(),
+            readers: Mutex::default(),
+            cache: SectionCache::default(),
+            known_keys: Arc::default(),
+            writing: Arc::new(Mutex::new(reader)),
+            inbox: None,
+            put_off: Arc::default(),
+            thread: None,
+            access,
         })))
     }
 
@@ -97,7 +133,7 @@ impl Store {
         query: impl FnOnce(&Connection) -> Result<T, ReadFailure>,
     ) -> Result<T, StoreError> {
         let kept = lock(&self.0.readers).pop();
-        let reader = kept.map_or_else(|| schema::open_reader(self.path()), Ok)?;
+        let reader = kept.map_or_else(|| schema::open_reader(self.path(), self.0.access), Ok)?;
         let outcome = query(&reader).map_err(|failure| failure.of(self.path(), what));
         let mut readers = lock(&self.0.readers);
         if readers.len() < KEPT_READERS {

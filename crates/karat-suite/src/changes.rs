@@ -41,14 +41,21 @@ pub(crate) fn sweep(suite: &mut Node, overrides: &Overrides, problems: &mut Prob
         suite.get("variants").map(Node::entries).unwrap_or_default().iter().map(|entry| entry.key.clone()).collect();
     let mut axes = declared(suite, &ids, problems);
     for (address, values) in &overrides.sweep {
+        let file = problems.command_line("--sweep", address);
+        let at = Place { file, span: 0..address.len() };
+        if values.split(',').any(|value| value.trim().is_empty()) {
+            problems
+                .error(&at, format!("the sweep of `{address}` has an empty value"))
+                .hint("write `ADDRESS=a,b`; the absence of a value is `null`, an empty text is `\"\"`");
+            continue;
+        }
         let values: Vec<Node> = values
             .split(',')
             .filter_map(|value| on_command_line("--sweep", address, value.trim(), problems).map(|(_, node)| node))
             .collect();
-        let file = problems.command_line("--sweep", address);
-        let at = Place { file, span: 0..address.len() };
         axes.extend(axis(address, values, at, &ids, problems));
     }
+    axes = once(axes, problems);
     distinguish(&mut axes);
     let mut swept = BTreeSet::new();
     for id in ids {
@@ -85,8 +92,35 @@ fn axis(address: &str, values: Vec<Node>, at: Place, ids: &[String], problems: &
         problems.error(&at, message).hint("a sweep reads variants.ID.STEP.KEY: [a, b]");
         return None;
     };
+    if let Some(twice) = values.iter().enumerate().find(|(n, value)| values[..*n].iter().any(|it| is_same(it, value))) {
+        let message = format!("the sweep of `{address}` has the value `{}` twice", written(twice.1));
+        problems
+            .error(&at, message)
+            .hint("each value makes a variant of its own: leave one out; `--trials` repeats cells");
+        return None;
+    }
     let label = address.rsplit('.').next().unwrap_or(address).to_owned();
     Some(Axis { variant: variant.clone(), address: address.to_owned(), label, values, at })
+}
+
+/// Whether two values make the same variant: `0` and `0.0` do.
+fn is_same(one: &Node, other: &Node) -> bool {
+    let (one, other) = (one.json(), other.json());
+    one == other || one.as_f64().is_some_and(|number| Some(number) == other.as_f64())
+}
+
+/// The axes without those whose address an earlier one has.
+fn once(axes: Vec<Axis>, problems: &mut Problems) -> Vec<Axis> {
+    let mut kept: Vec<Axis> = Vec::with_capacity(axes.len());
+    for axis in axes {
+        if kept.iter().any(|it| it.address == axis.address) {
+            let message = format!("the address `{}` is swept twice", axis.address);
+            problems.error(&axis.at, message).hint("give all of its values at one place");
+        } else {
+            kept.push(axis);
+        }
+    }
+    kept
 }
 
 /// Two axes of one variant that end in the same key are called by their whole addresses.

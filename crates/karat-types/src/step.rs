@@ -184,6 +184,13 @@ pub struct MeterSpec {
     pub prices: BTreeMap<String, Pricing>,
 }
 
+impl MeterSpec {
+    /// Whether an answer says what it cost, in dollars or in tokens.
+    pub fn has_cost(&self) -> bool {
+        self.cost_usd.is_some() || !self.tokens.is_empty()
+    }
+}
+
 /// Tokens that somebody else's call took.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MeteredTokens {

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use karat_text::path::PathError;
 use karat_text::template::{Context, TemplateError};
-use karat_types::{Action, CellError, Machine, ModelSpec, Note, Sample, StepSpec};
+use karat_types::{Action, CellError, Machine, ModelSpec, Money, Note, Sample, StepSpec};
 use serde_json::Value;
 
 use outside::{CompiledOutside, OutsideMachine};
@@ -95,6 +95,20 @@ impl CompiledStep {
     /// Whether the step calls a model.
     pub fn calls_model(&self) -> bool {
         matches!(self.action, CompiledAction::Prompt(_))
+    }
+
+    /// Whether its answers say what they cost.
+    pub fn meters_cost(&self) -> bool {
+        matches!(&self.action, CompiledAction::Outside(_))
+            && self.spec.meter.as_ref().is_some_and(|meter| meter.has_cost())
+    }
+
+    /// What an answer says that it cost: nothing where the step does not ask, `None` where it is not known.
+    pub fn cost_of(&self, answer: &str) -> Option<Money> {
+        match &self.action {
+            CompiledAction::Outside(action) => action.cost_of(answer),
+            CompiledAction::Prompt(_) | CompiledAction::Recorded(_) => Some(Money::ZERO),
+        }
     }
 
     /// Whether its output is found, not made.

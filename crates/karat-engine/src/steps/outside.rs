@@ -5,8 +5,8 @@ use std::sync::Arc;
 use karat_text::gaps::GapTemplate;
 use karat_text::template::{Context, Template, TemplateError};
 use karat_types::{
-    Answer, Ask, CellError, CommandRequest, CommandSpec, HttpRequest, HttpSpec, Machine, Note, Protocol, Request, Slot,
-    StepSpec, Taken, Turn,
+    Answer, Ask, CellError, CommandRequest, CommandSpec, HttpRequest, HttpSpec, Machine, Money, Note, Protocol,
+    Request, Slot, StepSpec, Taken, Turn,
 };
 use serde_json::{Map, Value};
 
@@ -72,6 +72,16 @@ impl CompiledOutside {
         };
         let meter = spec.meter.as_ref().map(Meter::new).transpose()?;
         Ok(Self { request, cutter: Cutter::new(spec)?, parser, meter })
+    }
+
+    /// What an answer says that it cost: nothing where nobody asks, `None` where it does not say.
+    pub fn cost_of(&self, answer: &str) -> Option<Money> {
+        let Some(meter) = &self.meter else { return Some(Money::ZERO) };
+        let document = match &self.parser {
+            Some(parser) => parser.read(answer).ok()?.0,
+            None => exact_json(answer).ok()?,
+        };
+        meter.read(&document).cost
     }
 }
 
@@ -169,6 +179,8 @@ impl OutsideMachine {
             }
             values.push(document);
         }
+        // Each request has its own cost already.
+        metered.cost = Some(Money::ZERO);
         self.notes.extend(std::mem::take(&mut metered.notes));
         let notes = std::mem::take(&mut self.notes);
         let answer = united(&self.step, values);

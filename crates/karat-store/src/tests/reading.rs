@@ -7,6 +7,31 @@ use serde_json::json;
 
 use super::given::*;
 
+/// BY-06: a store that nobody may write, not even beside it, is read as it is, and says so when it is to be written.
+#[test]
+fn what_may_not_be_written_is_read() {
+    use std::fs::{Permissions, set_permissions};
+    use std::os::unix::fs::PermissionsExt;
+
+    use crate::schema::{self, Access};
+
+    let folder = folder();
+    let store = store_in(&folder);
+    drop(store.begin(&header("r", 0)).unwrap());
+    let url = store.url().clone();
+    drop(store);
+    let lie = |mode| set_permissions(url.path().parent().unwrap(), Permissions::from_mode(mode)).unwrap();
+    let reader = schema::open_reader(url.path(), Access::Frozen).unwrap();
+    assert!(schema::is_present(&reader, url.path()));
+    lie(0o555);
+    set_permissions(url.path(), Permissions::from_mode(0o444)).unwrap();
+    let opened =
+        crate::Store::open_to_read(&url).map(|store| (store.run("r").is_ok(), store.begin(&header("s", 0)).is_ok()));
+    let may_write_all_the_same = std::fs::OpenOptions::new().append(true).open(url.path()).is_ok();
+    lie(0o755);
+    assert_eq!(opened.unwrap(), (true, may_write_all_the_same));
+}
+
 /// Law 8: rows come in plan order, each with its sample, its system and trial, and its judgments by scorer and judge.
 #[test]
 fn rows_come_in_plan_order_with_all_that_belongs_to_them() {

@@ -138,7 +138,8 @@ fn only_the_own_copy_goes() {
     assert_eq!(has(&store), [false; 5]);
 }
 
-/// Results of old runs are pruned by the age of the run that made them; runs keep their rows.
+/// BY-04: results of old runs are pruned by the age of the run that made them; runs keep their rows, and one that is not
+/// finished keeps what it has made, so that going on pays nothing twice.
 #[test]
 fn old_results_are_pruned() {
     let folder = folder();
@@ -152,6 +153,8 @@ fn old_results_are_pruned() {
     let both = [("new".to_owned(), 1, 0), ("old".to_owned(), 3, 2)];
     assert_eq!(counts(&store), both);
     let prune = |apply| store.prune(Moment(1_750_000_000_000), false, apply).unwrap().results;
+    assert_eq!((prune(true), counts(&store)), (0, both.to_vec()));
+    block_on(store.reopen("old").unwrap().finish(RunStatus::Finished, Moment(1_700_000_009_000))).unwrap();
     assert_eq!((prune(false), counts(&store)), (5, both.to_vec()));
     assert_eq!(prune(true), 5);
     assert_eq!(counts(&store), both[..1]);

@@ -54,11 +54,19 @@ pub struct DatasetError {
     pub row: Option<u64>,
     /// The row's id, where it has one in spite of what is wrong.
     pub id: Option<Arc<str>>,
+    /// Position of the row in the source, from 0, where that can be read so far.
+    number: Option<u64>,
 }
 
 impl DatasetError {
     pub(crate) fn new(problem: Diagnostic) -> Self {
-        Self { problem: Box::new(problem), row: None, id: None }
+        Self { problem: Box::new(problem), row: None, id: None, number: None }
+    }
+
+    /// What the sample is called: its id, else its place in the source, whichever rows are planned.
+    pub fn sample(&self) -> Arc<str> {
+        let number = self.number.or(self.row).unwrap_or_default() + 1;
+        self.id.clone().unwrap_or_else(|| format!("row {number}").into())
     }
 
     /// As it may be shown: what is wrong may quote the row.

@@ -90,7 +90,8 @@ impl Rows {
         loop {
             let raw = self.raw.next()?;
             self.mismatches.clear();
-            let kept = raw.and_then(|raw| self.keep(raw));
+            let number = Some(self.ordinal);
+            let kept = raw.and_then(|raw| self.keep(raw)).map_err(|error| DatasetError { number, ..error });
             self.ordinal += 1;
             if let Some(kept) = kept.transpose() {
                 return Some(kept);

@@ -175,6 +175,23 @@ fn a_sweep_makes_variants() {
     assert_eq!(ids, ["strict{max_tokens=5}", "strict{max_tokens=6}"]);
 }
 
+/// GE-01: two variants of one content, and values that nobody gave, are no sweep.
+#[test]
+fn a_sweep_has_different_values() {
+    let said = |sweep: &[(&str, &str)]| {
+        let sweep = sweep.iter().map(|(key, values)| (format!("variants.strict.ask.{key}"), (*values).to_owned()));
+        let overrides = Overrides { sweep: sweep.collect(), ..Overrides::default() };
+        world().load(&overrides).err().map(|problems| problems.plain()).unwrap_or_default()
+    };
+    assert!(said(&[("parameters.temperature", "0,0.5,0.0")]).contains("has the value `0.0` twice"));
+    for empty in ["", "0,", " ,1"] {
+        assert!(said(&[("parameters.temperature", empty)]).contains("has an empty value"), "{empty}");
+    }
+    let twice = [("parameters.temperature", "0,1"), ("parameters.temperature", "0.5")];
+    assert!(said(&twice).contains("is swept twice"));
+    assert_eq!(said(&[("parameters.temperature", "0,1"), ("parameters.top_p", "1,0.5")]), "");
+}
+
 /// CL-06, CL-15: limits of the command line reach every step and every judge.
 #[test]
 fn overrides_reach_steps_and_judges() {

@@ -1,6 +1,6 @@
 //! `karat plan`, which is `karat run --dry-run`.
 
-use karat_app::{Estimate, Reasons};
+use karat_app::{Estimate, ModelEstimate, Reasons};
 use karat_types::{Exit, PlanHeader};
 use serde_json::json;
 
@@ -55,8 +55,12 @@ fn text(plan: &PlanHeader, estimate: &Estimate, reasons: &Reasons) -> String {
         counted(plan.cells(), "cell"),
         counted(plan.judges.len() as u64, "judge")
     );
+    let failing = match estimate.failing {
+        0 => String::new(),
+        failing => format!(", {failing} that fail before any call"),
+    };
     text.push_str(&format!(
-        "cells: {} to make{}, {} reused, {} left out by conditions\njudgments: {} to make{}, {} reused\n",
+        "cells: {} to make{}, {} reused or found, {} left out by conditions{failing}\njudgments: {} to make{}, {} reused\n",
         estimate.fresh,
         listed(&reasons.outputs),
         estimate.reused,
@@ -75,12 +79,13 @@ fn text(plan: &PlanHeader, estimate: &Estimate, reasons: &Reasons) -> String {
     if !estimate.models.is_empty() {
         let rows = estimate.models.iter().map(|model| {
             let cost = match model.cost {
+                Some(_) if model.metered => "known afterwards".to_owned(),
                 Some((low, high)) => format!("{} – {}", usd(low.usd()), usd(high.usd())),
                 None => "unknown".to_owned(),
             };
             vec![
                 model.id.clone(),
-                if model.judge { "judge".to_owned() } else { "model".to_owned() },
+                role(model).to_owned(),
                 range(model.calls.0, model.calls.1),
                 range(model.input_tokens.0, model.input_tokens.1),
                 range(model.output_tokens.0, model.output_tokens.1),
@@ -96,8 +101,20 @@ fn text(plan: &PlanHeader, estimate: &Estimate, reasons: &Reasons) -> String {
     if !unpriced.is_empty() {
         text.push_str(&format!(", and nobody knows the price of {}", unpriced.join(", ")));
     }
+    if estimate.models.iter().any(|model| model.metered) {
+        text.push_str(", and what services and programs say that they cost");
+    }
     text.push_str("\n(re-asks are in the upper figures, retries are not; no call was made)");
     text
+}
+
+/// Who is asked, in a word.
+fn role(model: &ModelEstimate) -> &'static str {
+    match (model.judge, model.outside) {
+        (true, _) => "judge",
+        (false, true) => "step",
+        (false, false) => "model",
+    }
 }
 
 fn counted(count: u64, what: &str) -> String {
@@ -112,7 +129,8 @@ fn as_value(plan: &PlanHeader, estimate: &Estimate, reasons: &Reasons) -> serde_
             "calls": [model.calls.0, model.calls.1],
             "input_tokens": [model.input_tokens.0, model.input_tokens.1],
             "output_tokens": [model.output_tokens.0, model.output_tokens.1],
-            "cost_usd": model.cost.map(|(low, high)| [low.usd(), high.usd()]),
+            "cost_usd": model.cost.filter(|_| !model.metered).map(|(low, high)| [low.usd(), high.usd()]),
+            "metered": model.metered,
         })
     });
     let (least, most) = estimate.calls();
@@ -123,7 +141,7 @@ fn as_value(plan: &PlanHeader, estimate: &Estimate, reasons: &Reasons) -> serde_
         "samples": plan.dataset.rows,
         "systems": plan.systems.len(),
         "judges": plan.judges.len(),
-        "cells": { "planned": plan.cells(), "fresh": estimate.fresh, "reused": estimate.reused, "skipped": estimate.skipped },
+        "cells": { "planned": plan.cells(), "fresh": estimate.fresh, "reused": estimate.reused, "skipped": estimate.skipped, "failing": estimate.failing },
         "judgments": { "fresh": estimate.judgments_fresh, "reused": estimate.judgments_reused },
         "reasons": {
             "cells": reasons.cells,

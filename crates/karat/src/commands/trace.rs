@@ -45,7 +45,11 @@ fn part(call: &TracedCall) -> String {
         call.model,
         call.attempts,
         call.latency_ms,
-        visible(&call.request),
-        visible(&call.response)
+        body(&call.request, &call.request_hex),
+        body(&call.response, &call.response_hex)
     )
+}
+
+fn body(text: &str, hex: &str) -> String {
+    if hex.is_empty() { visible(text) } else { format!("(no UTF-8 text; in hexadecimal digits) {hex}") }
 }

@@ -51,8 +51,12 @@ fn standing(standing: &Standing) -> String {
         Standing::TooOld { run, made_at } => {
             format!("fresh: that of run {run} ({}) is older than `cache` allows", moment(*made_at))
         }
+        Standing::Unversioned { run, who } => {
+            format!("fresh: that of run {run} is not taken over, because {who} has no `version`; only `resume` does")
+        }
         Standing::Withdrawn { run } => format!("fresh: that of run {run} was invalidated or pruned"),
         Standing::Skipped => "left out by a condition".to_owned(),
+        Standing::Fails { code, message } => format!("fails before any call ({code}): {}", visible(message)),
         Standing::Follows => "fresh: its output is made first".to_owned(),
     }
 }

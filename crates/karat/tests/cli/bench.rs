@@ -1,5 +1,6 @@
 //! The short form of a suite, against a server.
 
+use serde_json::{Value, json};
 use testkit::{Behaviour, Echo, FakeProvider, Script};
 
 use crate::place::{Place, questions, suite};
@@ -141,4 +142,103 @@ fn billed_answers_without_a_reply_cost() {
     // Four answers of 300 tokens at $1 and 100 at $2 a million.
     let paid = place.report("a")["cost"]["actual_cost_usd"].as_f64();
     assert!(paid.is_some_and(|paid| (paid - 0.002).abs() < 1e-9), "{paid:?}");
+}
+
+/// BY-05, CL-22: what a stopped run says leads on: the limit that it names suffices, also for what failed.
+#[test]
+fn a_stopped_run_says_with_what_it_goes_on() {
+    let provider = FakeProvider::start(Script::by(|received| match received.json().to_string() {
+        request if request.contains("Question 3:") => Behaviour::status(400, "no"),
+        _ => Behaviour::ok("answer"),
+    }))
+    .unwrap();
+    let place = Place::new();
+    place.write("data.jsonl", &questions(12));
+    place.write("karat.yaml", &suite(&provider.base_url()));
+    let named = |said: &crate::place::Said| -> Vec<String> {
+        assert_eq!(said.code, 5, "{}", said.all());
+        let (_, command) = said.stderr.split_once("go on with `karat ").unwrap_or_else(|| panic!("{}", said.all()));
+        command.split('`').next().unwrap_or_default().split(' ').map(str::to_owned).collect()
+    };
+    let goes_on = |command: &[String]| place.karat(&command.iter().map(String::as_str).collect::<Vec<_>>());
+    let stopped = place.karat(&["run", "--run-id", "a", "--max-calls", "5"]);
+    assert_eq!(named(&stopped), ["resume", "a", "--max-calls", "12"]);
+    assert_eq!(named(&place.karat(&["resume", "a"])), ["resume", "a", "--max-calls", "12"]);
+    assert_eq!(goes_on(&named(&stopped)).code, 1, "one cell failed");
+    assert_eq!(provider.requests(), 12);
+    let stopped = place.karat(&["retry", "a"]);
+    assert_eq!(named(&stopped), ["retry", "a", "--max-calls", "13"]);
+    assert_eq!((goes_on(&named(&stopped)).code, provider.requests()), (1, 13));
+    let poor = place.karat(&["run", "--run-id", "b", "--no-cache", "--budget-usd", "0.004"]);
+    let rich = poor.stderr.split("`karat ").nth(1).and_then(|rest| rest.split('`').next()).unwrap_or_default();
+    assert!(rich.starts_with("resume b --budget-usd "), "{}", poor.all());
+    assert_eq!(place.karat(&rich.split(' ').collect::<Vec<_>>()).code, 1, "{}", poor.all());
+    assert_eq!(provider.requests(), 25);
+}
+
+/// BY-05, BY-06: what costs nothing is taken over whatever the limits are.
+#[test]
+fn a_limit_stops_no_cell_that_needs_no_call() {
+    let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();
+    let place = Place::new();
+    place.write("data.jsonl", &questions(60));
+    place.write("karat.yaml", &suite(&provider.base_url()));
+    place.fine(&["run", "--run-id", "a"]);
+    place.write("data.jsonl", &questions(60).replace("Question 1", "A question, 1"));
+    let said = place.karat(&["run", "--run-id", "b", "--max-calls", "2"]);
+    assert_eq!(said.code, 5, "{}", said.all());
+    let totals = place.report("b")["totals"].clone();
+    // Eleven questions are other ones now: 1 and 10 to 19.
+    assert_eq!((&totals["cells"], &totals["cached"], provider.requests()), (&51.into(), &49.into(), 62));
+}
+
+/// BY-06, GE-01: the figures of a plan add up, and the run makes as many calls as it said.
+#[test]
+fn a_plan_adds_up_to_its_run() {
+    let provider =
+        FakeProvider::start(Script::echo(Echo { judge: Some(json!({ "score": 1 })), ..Echo::default() })).unwrap();
+    let place = Place::new();
+    let (data, base_url) = (questions(9), provider.base_url());
+    place.write("data.jsonl", &format!("{data}{}", data.lines().next().unwrap().replace("\"q0\"", "\"twin\"")));
+    place.write(
+        "karat.yaml",
+        &format!(
+            r#"name: sums
+dataset: {{ source: data.jsonl, id: id, input: question, reference: target }}
+models: [ {{ id: mock, provider: openai, model: mock-model, base_url: "{base_url}", price: {{ input: 1.0, output: 2.0 }} }} ]
+judges:
+  - {{ id: judge-a, provider: openai, model: judge-a, base_url: "{base_url}" }}
+  - {{ id: judge-b, provider: openai, model: judge-b, base_url: "{base_url}" }}
+variants:
+  plain: [ {{ id: ask, prompt: {{ text: "{{{{ sample.question }}}}" }} }} ]
+  twice: [ {{ use: plain }}, {{ id: again, prompt: {{ text: "Shorter: {{{{ output }}}}" }} }} ]
+  parts: [ {{ id: ask, chunk: {{ of: "input", tokens: 8 }}, prompt: {{ text: "{{{{ chunk.text }}}}" }} }} ]
+  small: [ {{ id: ask, requires: {{ fits: true }}, parameters: {{ max_tokens: 8 }}, prompt: {{ text: "{{{{ sample.question }}}} {{{{ sample.target }}}}" }} }} ]
+trials: 1
+scorers:
+  good: {{ rubric: {{ schema: karat.rubric/1, id: good, version: "1", ask: Grade it, reply: flat, dimensions: {{ score: {{ definition: Is it good, scale: [0, 1] }} }}, show: {{ output: {{ value: "{{{{ output }}}}" }} }} }} }}
+run: {{ max_concurrency: 8, trials: 2 }}
+"#
+        )
+        .replace("trials: 1\n", ""),
+    );
+    let planned = || -> Value { serde_json::from_str(&place.fine(&["plan", "--json"]).stdout).unwrap() };
+    let sum = |of: &Value| of.as_object().unwrap().values().filter_map(Value::as_u64).sum::<u64>();
+    for _ in 0..2 {
+        let plan = planned();
+        let cells = &plan["cells"];
+        let parts = ["fresh", "reused", "skipped", "failing"].map(|part| cells[part].as_u64().unwrap());
+        assert_eq!(cells["planned"], parts.iter().sum::<u64>(), "{plan}");
+        assert_eq!(sum(&plan["reasons"]["outputs"]), parts[0], "{plan}");
+        assert_eq!(sum(&plan["reasons"]["judgments"]), plan["judgments"]["fresh"].as_u64().unwrap(), "{plan}");
+        let (least, most) = (plan["calls"][0].as_u64().unwrap(), plan["calls"][1].as_u64().unwrap());
+        let before = provider.requests() as u64;
+        place.karat(&["run"]);
+        let made = provider.requests() as u64 - before;
+        assert!((least..=most).contains(&made), "{made} of {plan}");
+        let columns: Vec<u64> =
+            plan["models"].as_array().unwrap().iter().filter_map(|it| it["calls"][0].as_u64()).collect();
+        assert_eq!(columns.iter().sum::<u64>(), least);
+    }
+    assert_eq!(planned()["calls"], json!([0, 0]));
 }

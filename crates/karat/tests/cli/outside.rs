@@ -372,3 +372,58 @@ fn a_service_that_does_not_start_is_named() {
     assert_eq!(said.code, 1);
     assert!(said.stderr.contains("service `demo`") && said.stderr.contains("no licence"), "{}", said.all());
 }
+
+/// BY-05: what a service says that it cost counts against the budget once it is known, and the plan says so.
+#[test]
+fn what_a_service_costs_is_within_the_budget() {
+    let service = FakeProvider::start(Script::by(|_| Behaviour::raw(200, r#"{"answer": "x", "usd": 0.01}"#))).unwrap();
+    let place = Place::new();
+    let rows: String = (0..30).map(|n| format!("{{\"id\":\"{n}\",\"q\":\"{n}\",\"gold\":\"x\"}}\n")).collect();
+    place.write("data.jsonl", &rows);
+    let text = suite("version: v1", "run: { max_concurrency: 4 }\n");
+    place.write(
+        "karat.yaml",
+        &text.replace("tokens: [ { model: gpt-4o, input: $.usage.in, output: $.usage.out } ]", "cost_usd: $.usd"),
+    );
+    let plan = place.karat(&["plan"]);
+    assert!(plan.stdout.contains("known afterwards"), "{}", plan.all());
+    let said = run(&place, &service, &["--run-id", "r", "--budget-usd", "0.10"]);
+    assert_eq!((said.code, service.requests()), (5, 10), "{}", said.all());
+    let paid = place.report("r")["cost"]["actual_cost_usd"].as_f64();
+    assert!(paid.is_some_and(|paid| (paid - 0.10).abs() < 1e-9), "{paid:?}");
+    let said = place.karat(&["resume", "r"]);
+    assert_eq!((said.code, service.requests()), (5, 10), "{}", said.all());
+    let said = place.karat(&["resume", "r", "--budget-usd", "0.3"]);
+    assert_eq!((said.code, service.requests()), (0, 30), "{}", said.all());
+}
+
+/// RG-09: a program that prints something else than text fails its cell, and its bytes can be looked at.
+#[test]
+fn bytes_of_a_program_that_are_no_text_are_kept() {
+    let place = Place::new();
+    place.write("data.jsonl", ROWS);
+    place.write(
+        "karat.yaml",
+        "name: bytes\ndataset: { source: data.jsonl, id: id, input: q, reference: gold }\nvariants:\n  odd: [ { id: odd, version: v1, command: { run: [printf, '\\377\\376 x'] } } ]\nscorers: { hit: { metric: contains } }\n",
+    );
+    let said = place.karat(&["run", "--run-id", "r"]);
+    assert_eq!(said.code, 1, "{}", said.all());
+    let error = place.report("r")["cells"][0]["error"]["message"].to_string();
+    assert!(error.contains("no UTF-8 text (from byte 0 on)"), "{error}");
+    let trace: Value = serde_json::from_str(&place.fine(&["trace", "r", "0", "--json"]).stdout).unwrap();
+    assert_eq!((&trace["calls"][0]["response_hex"], &trace["calls"][0]["response"]), (&json!("fffe2078"), &json!("")));
+}
+
+/// CL-07: why a program without a version is asked again by every run.
+#[test]
+fn why_names_a_step_without_a_version() {
+    let place = Place::new();
+    place.write("data.jsonl", ROWS);
+    place.write(
+        "karat.yaml",
+        "name: cat\ndataset: { source: data.jsonl, id: id, input: q, reference: gold }\nvariants:\n  cat: [ { id: echo, command: { run: [cat], stdin: '{{ input }}' } } ]\nscorers: { hit: { metric: contains } }\n",
+    );
+    place.karat(&["run", "--run-id", "r"]);
+    let said = place.fine(&["why", "a/cat"]);
+    assert!(said.stdout.contains("step echo has no `version`"), "{}", said.all());
+}

@@ -4,21 +4,24 @@
 //! exist yet is bounded: one call a later step, inputs as long as the replies before may be. Replies are as long as they
 //! were in an earlier run of the suite ([`Lengths`]); where there is none, between a tenth and the whole of `max_tokens`.
 
-use std::collections::BTreeMap;
+mod sums;
+
 use std::sync::Arc;
 
 use karat_scoring::judge::JudgeInput;
 use karat_store::{Store, StoredRun};
 use karat_suite::{Files, Plan};
-use karat_types::{Action, Ask, Key, Machine, ModelSpec, Moment, Money, Request, Turn, Usage, output_key};
-use rustc_hash::FxHashSet;
+use karat_types::{Action, Ask, CellError, Key, Machine, ModelSpec, Moment, Money, Request, Turn, output_key};
 use serde_json::Value;
+
+use sums::{AfreshSums, Needed, Sum, Sums, Who};
 
 use crate::EngineError;
 use crate::files::Library;
 use crate::history::{self, Earlier};
-use crate::identity::{judgment_key, recorded_key, seed_of, subject_key};
+use crate::identity::{judgment_key, recorded_key, subject_key};
 use crate::lengths::Lengths;
+use crate::remaining::{Before, Remaining};
 use crate::row::{Row, step_input};
 use crate::steps::{DEFAULT_MAX_TOKENS, StepEnd};
 use crate::systems::{ReadyJudge, ReadyStep, ReadySystem, Systems};
@@ -30,14 +33,18 @@ const UNKNOWN_ANSWER: u64 = 1_000;
 /// What a run would do.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Estimate {
-    /// Cells of the plan.
+    /// Cells of the plan: those that follow, together.
     pub cells: u64,
+    /// Cells that earlier parts of the run have finished.
+    pub done: u64,
     /// Cells whose output has to be made.
     pub fresh: u64,
     /// Cells whose output exists.
     pub reused: u64,
     /// Cells that a condition leaves out.
     pub skipped: u64,
+    /// Cells that fail before any call: their rows cannot be read, their templates not be rendered.
+    pub failing: u64,
     /// Judgments that have to be made.
     pub judgments_fresh: u64,
     /// Judgments that exist.
@@ -65,6 +72,8 @@ pub struct ModelEstimate {
     pub id: String,
     /// Whether it judges.
     pub judge: bool,
+    /// Whether it stands for services or programs.
+    pub outside: bool,
     /// Calls, at least and at most (re-asks included, retries apart).
     pub calls: (u64, u64),
     /// Input tokens, at least and at most.
@@ -73,34 +82,44 @@ pub struct ModelEstimate {
     pub output_tokens: (u64, u64),
     /// Cost, at least and at most; `None` when the price is unknown.
     pub cost: Option<(Money, Money)>,
+    /// Whether the answers themselves say what they cost: then `cost` is nothing, and what it was is known afterwards.
+    pub metered: bool,
     /// What it costs even if prompts have half the estimated tokens and replies none.
     pub floor: Money,
 }
 
 impl ModelEstimate {
-    fn outside(kind: &str, calls: u64) -> Self {
+    fn outside(kind: &str, calls: u64, metered: bool) -> Self {
         Self {
             id: kind.to_owned(),
             judge: false,
+            outside: true,
             calls: (calls, calls),
             input_tokens: (0, 0),
             output_tokens: (0, 0),
             cost: Some((Money::ZERO, Money::ZERO)),
+            metered,
             floor: Money::ZERO,
         }
     }
 }
 
 /// What a step asks that calls no model.
-fn outside(step: &ReadyStep) -> Option<&'static str> {
-    match step.step.spec.action {
-        Action::Http(_) => Some("http"),
-        Action::Command(_) => Some("command"),
-        Action::Prompt(_) | Action::Recorded(_) => None,
-    }
+fn outside(step: &ReadyStep) -> Option<Who> {
+    let kind = match step.step.spec.action {
+        Action::Http(_) => "http",
+        Action::Command(_) => "command",
+        Action::Prompt(_) | Action::Recorded(_) => return None,
+    };
+    Some(Who::Outside { kind, metered: step.step.meters_cost() })
 }
 
 impl Estimate {
+    fn idle(&mut self, idle: &Idle) {
+        let count = if let Idle::Skipped = idle { &mut self.skipped } else { &mut self.failing };
+        *count += 1;
+    }
+
     /// Calls of all models, at least and at most.
     pub fn calls(&self) -> (u64, u64) {
         self.models.iter().fold((0, 0), |sum, model| (sum.0 + model.calls.0, sum.1 + model.calls.1))
@@ -123,9 +142,23 @@ impl Estimate {
     }
 }
 
+/// Which part of a plan is left to a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Part {
+    /// All of it: the run has not begun.
+    #[default]
+    Whole,
+    /// What its earlier parts have not finished.
+    Rest,
+    /// That, and what failed in them.
+    Retry,
+}
+
 /// What need not be made.
 #[derive(Debug, Clone, Default)]
 pub struct Given {
+    /// Which part of the plan is left.
+    pub part: Part,
     /// Results of runs that began at this moment or later; without it there are none.
     pub oldest: Option<Moment>,
     /// The outputs of a stored run that is scored again.
@@ -145,37 +178,50 @@ pub fn estimate(
     given: Given,
 ) -> Result<Estimate, EngineError> {
     store.catch_up()?;
-    let systems = plan.header.systems.len();
-    let afresh = AfreshSums { sums: Sums::default(), by_system: vec![Some(Money::ZERO); systems] };
+    let remaining = match (run, given.part) {
+        (None, _) | (_, Part::Whole) => None,
+        (Some(run), part) => Some(Remaining::of(store, run, part == Part::Retry)?),
+    };
     let mut walk = Walk {
         plan,
         store: given.oldest.map(|oldest| (store, oldest)),
         outputs: given.outputs.map(Earlier::new),
+        remaining,
         systems: Arc::new(Systems::new(&plan.header, run.unwrap_or_default())?),
         library: Library::new(files, plan.header.dataset.rows),
         lengths: given.lengths,
         now: Sums::default(),
-        afresh: given.afresh.is_none().then_some(afresh),
+        afresh: given.afresh.is_none().then(|| AfreshSums::new(plan.header.systems.len())),
         estimate: Estimate {
             cells: plan.header.cells(),
             afresh: given.afresh.unwrap_or_default(),
             ..Estimate::default()
         },
     };
+    let per_row = plan.header.cells_per_row();
     for row in plan.rows() {
         let sample = match row {
             Ok(sample) => sample,
-            Err(error) if error.row.is_some() => continue,
+            Err(error) if error.row.is_some() => {
+                walk.estimate.failing += per_row;
+                continue;
+            }
             Err(error) => return Err(EngineError::Dataset(error)),
         };
         let row = Row::new(sample, &walk.systems);
-        for at in 0..systems {
-            for trial in 0..plan.header.systems[at].trials {
-                walk.cell(&row, at, trial)?;
-            }
+        for ordinal in row.sample.row * per_row..(row.sample.row + 1) * per_row {
+            walk.cell(&row, ordinal)?;
         }
     }
     Ok(walk.finish())
+}
+
+/// Why a cell is not made: known before any call.
+pub(crate) enum Idle {
+    /// A condition leaves it out.
+    Skipped,
+    /// It fails.
+    Fails(CellError),
 }
 
 /// What is known of an output that a judge or later step will read.
@@ -188,12 +234,20 @@ enum Known {
     Length(u64, u64),
 }
 
+impl Known {
+    fn output(&self) -> Option<&Value> {
+        if let Self::Output(output) = self { Some(output) } else { None }
+    }
+}
+
 struct Walk<'a> {
     plan: &'a Plan,
     /// Where results are found, and how old they may be.
     store: Option<(&'a Store, Moment)>,
     /// Where outputs are found, instead of being made.
     outputs: Option<Earlier>,
+    /// What earlier parts of the run have left; all where there are none.
+    remaining: Option<Remaining>,
     systems: Arc<Systems>,
     library: Library,
     lengths: Lengths,
@@ -202,52 +256,11 @@ struct Walk<'a> {
     estimate: Estimate,
 }
 
-/// What is asked of each model. Step outputs that several cells share count once.
-#[derive(Default)]
-struct Sums {
-    /// Beginnings of the keys that count already.
-    planned: FxHashSet<u64>,
-    models: BTreeMap<(bool, String), Sum>,
-    /// Requests to services and programs.
-    outside: BTreeMap<&'static str, u64>,
-}
-
-struct AfreshSums {
-    sums: Sums,
-    by_system: Vec<Option<Money>>,
-}
-
-/// Calls that a cell needs: of which step or judge, and how much.
-struct Needed {
-    /// Key of the step; judgments are never shared.
-    key: Option<Key>,
-    who: Who,
-    sum: Sum,
-    /// Output tokens that it took in an earlier run.
-    likely: Option<(u64, u64)>,
-}
-
-/// Who is asked.
-enum Who {
-    Model(Arc<ModelSpec>),
-    /// Services or programs.
-    Outside(&'static str),
-}
-
-impl Needed {
-    /// Replies are taken to be as long as they were, instead of as long as they may be.
-    fn expect_what_is_likely(&mut self) {
-        if let Some((least, most)) = self.likely.filter(|_| self.sum.calls.0 > 0) {
-            self.sum.output = (least.min(self.sum.output.1), most.min(self.sum.output.1));
-        }
-    }
-}
-
-#[derive(Clone, Default)]
-struct Sum {
-    calls: (u64, u64),
-    input: (u64, u64),
-    output: (u64, u64),
+/// What a cell has left to make.
+struct Rest {
+    needed: Vec<Needed>,
+    /// Whether that is all of it.
+    is_whole: bool,
 }
 
 /// A cell as the walk sees it.
@@ -260,52 +273,77 @@ struct Place<'a> {
 }
 
 impl Walk<'_> {
-    fn cell(&mut self, row: &Row, at: usize, trial: u32) -> Result<(), EngineError> {
+    fn cell(&mut self, row: &Row, ordinal: u64) -> Result<(), EngineError> {
         let systems = self.systems.clone();
-        let system = &systems.systems[at];
-        let Some(start) = self.start(row, system, trial)? else {
-            self.estimate.skipped += 1;
+        let before = match &self.remaining {
+            Some(remaining) => remaining.before(&self.plan.header, &systems, ordinal),
+            None => Some(Before::default()),
+        };
+        self.estimate.done += u64::from(before.is_none());
+        if before.is_none() && self.afresh.is_none() {
             return Ok(());
+        }
+        let (_, at, trial) = self.plan.header.place(ordinal);
+        let system = &systems.systems[at];
+        let start = match self.start(row, system, trial)? {
+            Ok(start) => start,
+            Err(idle) => {
+                before.iter().for_each(|_| self.estimate.idle(&idle));
+                return Ok(());
+            }
         };
         let keys = match &self.outputs {
             Some(_) => Vec::new(),
             None => {
-                let before = if let Known::Output(output) = &start { recorded_key(output) } else { systems.root };
-                system.keys(&systems, &row.digests, before, trial)
+                let root = if let Known::Output(output) = &start { recorded_key(output) } else { systems.root };
+                system.keys(&systems, &row.digests, root, trial)
             }
         };
         let place = Place { row, at, trial, system, keys: &keys };
-        let (made, known) = self.made(&keys, &start)?;
-        let Some((mut needed, known)) = self.steps(&place, made, known) else {
-            self.estimate.skipped += 1;
-            return Ok(());
+        let rest = match &before {
+            Some(before) => self.rest(&place, &start, before)?,
+            None => None,
         };
-        if made < keys.len() {
-            self.estimate.fresh += 1;
-        } else {
-            self.estimate.reused += 1;
+        let whole = match &rest {
+            _ if self.afresh.is_none() => None,
+            Some(rest) if rest.is_whole => None,
+            _ => Some(self.all(&place, start)),
+        };
+        if let (Some(sums), Some(needed)) = (&mut self.afresh, whole.as_ref().or(rest.as_ref().map(|it| &it.needed))) {
+            sums.add(at, needed);
         }
-        let steps = needed.len();
-        self.judgments(&place, &known, &mut needed)?;
-        let is_afresh = made == 0 && needed.len() - steps == systems.judges.len();
-        let afresh = (self.afresh.is_some() && !is_afresh).then(|| self.all(&place, start));
-        if let Some(sums) = &mut self.afresh {
-            sums.add(at, afresh.as_ref().unwrap_or(&needed));
+        if let Some(Rest { mut needed, .. }) = rest {
+            needed.iter_mut().for_each(Needed::expect_what_is_likely);
+            self.now.add(&needed);
         }
-        needed.iter_mut().for_each(Needed::expect_what_is_likely);
-        self.now.add(&needed);
         Ok(())
     }
 
-    /// What the first step that is made begins with: a found output, or nothing. `None` where nothing was found.
-    fn start(&self, row: &Row, system: &ReadySystem, trial: u32) -> Result<Option<Known>, EngineError> {
+    /// Counts what is left of a cell. `None` when a step skips it or fails before any call.
+    fn rest(&mut self, place: &Place<'_>, start: &Known, before: &Before) -> Result<Option<Rest>, EngineError> {
+        let (made, known) = self.made(place.keys, start)?;
+        let (mut needed, known) = match self.steps(place, made, known) {
+            Ok(steps) => steps,
+            Err(idle) => {
+                self.estimate.idle(&idle);
+                return Ok(None);
+            }
+        };
+        let counted = if made < place.keys.len() { &mut self.estimate.fresh } else { &mut self.estimate.reused };
+        *counted += 1;
+        let all_are_made = self.judgments(place, &known, &before.judgments, &mut needed)?;
+        Ok(Some(Rest { needed, is_whole: made == 0 && all_are_made }))
+    }
+
+    /// What the first step that is made begins with: a found output, or nothing.
+    fn start(&self, row: &Row, system: &ReadySystem, trial: u32) -> Result<Result<Known, Idle>, EngineError> {
         if let Some(earlier) = &self.outputs {
             let model = system.model.as_ref().map(|model| model.id.as_str());
             let (row, sample) = (row.sample.row, &*row.sample.id);
             let place = history::Place { row, sample, model, variant: &system.variant, trial };
-            return Ok(earlier.stored(place)?.and_then(|cell| cell.output).map(Known::Output));
+            return Ok(earlier.stored(place)?.and_then(|cell| cell.output).map(Known::Output).ok_or(Idle::Skipped));
         }
-        let Some(step) = &system.recorded else { return Ok(Some(Known::Nothing)) };
+        let Some(step) = &system.recorded else { return Ok(Ok(Known::Nothing)) };
         let found = recorded_output(&self.systems, &self.library, row, system, step);
         Ok(found.map(|output| Known::Output(Arc::new(output))))
     }
@@ -326,9 +364,8 @@ impl Walk<'_> {
         Ok((0, start.clone()))
     }
 
-    /// The calls of the steps from `first` on, and what is then known of the output. `None` when a step skips the cell
-    /// or fails before any call.
-    fn steps(&self, place: &Place<'_>, first: usize, mut known: Known) -> Option<(Vec<Needed>, Known)> {
+    /// The calls of the steps from `first` on, and what is then known of the output.
+    fn steps(&self, place: &Place<'_>, first: usize, mut known: Known) -> Result<(Vec<Needed>, Known), Idle> {
         let mut needed = Vec::with_capacity(place.keys.len() + self.systems.judges.len());
         for (step, key) in place.system.chain.iter().zip(place.keys).skip(first) {
             let (who, sum, length) = match (&step.model, outside(step)) {
@@ -336,7 +373,16 @@ impl Walk<'_> {
                     let (sum, length) = self.step(place.row, place.system, step, &known)?;
                     (Who::Model(model.clone()), sum, length)
                 }
-                (None, Some(kind)) => (Who::Outside(kind), Sum::default(), (UNKNOWN_ANSWER, UNKNOWN_ANSWER)),
+                (None, Some(who)) => {
+                    let requests = match &known {
+                        Known::Length(..) => 1,
+                        Known::Output(_) | Known::Nothing => {
+                            first_asks(&self.systems, place.row, place.system, step, known.output())?.len() as u64
+                        }
+                    };
+                    let sum = Sum { calls: certain(requests), ..Sum::default() };
+                    (who, sum, certain(requests * UNKNOWN_ANSWER))
+                }
                 (None, None) => continue,
             };
             known = Known::Length(length.0, length.1);
@@ -350,32 +396,33 @@ impl Walk<'_> {
                 known = Known::Length(least, most);
             }
         }
-        Some((needed, known))
+        Ok((needed, known))
     }
 
     /// The calls of a cell of which nothing is there.
     fn all(&self, place: &Place<'_>, start: Known) -> Vec<Needed> {
-        let Some((mut needed, known)) = self.steps(place, 0, start) else { return Vec::new() };
+        let Ok((mut needed, known)) = self.steps(place, 0, start) else { return Vec::new() };
         let judges = self.systems.judges.iter().filter(|judge| judge.is_asked(place.at));
-        needed.extend(judges.map(|judge| self.judgment(place.row, &known, judge)));
+        needed.extend(judges.map(|judge| self.judgment(place.row, &known, judge, None)));
         needed
     }
 
-    /// Calls of one step with the least and greatest length of its output; `None` when it skips or fails before any call.
-    fn step(&self, row: &Row, system: &ReadySystem, step: &ReadyStep, known: &Known) -> Option<(Sum, (u64, u64))> {
+    /// Calls of one step with the least and greatest length of its output.
+    fn step(
+        &self,
+        row: &Row,
+        system: &ReadySystem,
+        step: &ReadyStep,
+        known: &Known,
+    ) -> Result<(Sum, (u64, u64)), Idle> {
         let model = step.model.as_deref();
         let max_tokens = max_tokens(step.step.spec.parameters.max_tokens, model);
         let reasks = u64::from(step.step.spec.parse.as_ref().map_or(0, |parse| parse.reask));
         let (calls, input) = match known {
             Known::Length(least, most) => (1, (500 + least, 500 + most)),
             Known::Output(_) | Known::Nothing => {
-                let output = if let Known::Output(output) = known { Some(&**output) } else { None };
-                let mut input = step_input(row, &self.systems, system, output);
-                input.model = step.model.clone();
-                match step.step.machine(input).poll(Vec::new()) {
-                    Turn::Done(_) => return None,
-                    Turn::Ask(asks) => (asks.len() as u64, certain(asks.iter().map(prompt_tokens).sum())),
-                }
+                let asks = first_asks(&self.systems, row, system, step, known.output())?;
+                (asks.len() as u64, certain(asks.iter().map(prompt_tokens).sum()))
             }
         };
         let output = calls * u64::from(max_tokens);
@@ -385,30 +432,47 @@ impl Walk<'_> {
             input: (input.0, (input.1 + reasks * output) * most),
             output: (output.div_ceil(10), output * most),
         };
-        Some((sum, (output.div_ceil(10), output)))
+        Ok((sum, (output.div_ceil(10), output)))
     }
 
-    /// Adds the calls of the judgments that are not there.
-    fn judgments(&mut self, place: &Place<'_>, known: &Known, needed: &mut Vec<Needed>) -> Result<(), EngineError> {
+    /// Adds the calls of the judgments that are not there; whether that is all of them.
+    fn judgments(
+        &mut self,
+        place: &Place<'_>,
+        known: &Known,
+        present: &[(u16, u16)],
+        needed: &mut Vec<Needed>,
+    ) -> Result<bool, EngineError> {
         let row = place.row;
+        let mut all_are_made = true;
         for judge in self.systems.clone().judges.iter().filter(|judge| judge.is_asked(place.at)) {
+            if present.contains(&(judge.scorer, judge.judge)) {
+                all_are_made = false;
+                continue;
+            }
             let other = match judge.partner(place.at) {
                 Some(partner) => self.known_output(row, partner, place.trial)?,
                 None => None,
             };
             let is_known = judge.partners.is_none() || other.is_some();
-            if let (Some((store, oldest)), Known::Output(output), true) = (self.store, known, is_known) {
-                let columns = row.digests.get(&self.systems.reads, judge.reads);
-                let subject = subject_key(output_key(output), other.as_deref());
-                if store.has_judgment(judgment_key(judge.identity, subject, columns), oldest)? {
-                    self.estimate.judgments_reused += 1;
-                    continue;
+            let key = match known {
+                Known::Output(output) if is_known => {
+                    let columns = row.digests.get(&self.systems.reads, judge.reads);
+                    Some(judgment_key(judge.identity, subject_key(output_key(output), other.as_deref()), columns))
                 }
+                _ => None,
+            };
+            if let (Some((store, oldest)), Some(key)) = (self.store, key)
+                && store.has_judgment(key, oldest)?
+            {
+                all_are_made = false;
+                self.estimate.judgments_reused += 1;
+                continue;
             }
             self.estimate.judgments_fresh += 1;
-            needed.push(self.judgment(row, known, judge));
+            needed.push(self.judgment(row, known, judge, key));
         }
-        Ok(())
+        Ok(all_are_made)
     }
 
     /// The output of a system, where it is there.
@@ -416,7 +480,7 @@ impl Walk<'_> {
         let systems = self.systems.clone();
         let Some(system) = systems.systems.get(at) else { return Ok(None) };
         let trial = self.plan.header.trial_beside(at, trial);
-        let Some(start) = self.start(row, system, trial)? else { return Ok(None) };
+        let Ok(start) = self.start(row, system, trial)? else { return Ok(None) };
         let before = if let Known::Output(output) = &start { recorded_key(output) } else { systems.root };
         let keys = if self.outputs.is_some() { Vec::new() } else { system.keys(&systems, &row.digests, before, trial) };
         Ok(match self.made(&keys, &start)? {
@@ -425,108 +489,53 @@ impl Walk<'_> {
         })
     }
 
-    fn judgment(&self, row: &Row, known: &Known, judge: &ReadyJudge) -> Needed {
+    fn judgment(&self, row: &Row, known: &Known, judge: &ReadyJudge, key: Option<Key>) -> Needed {
         let sum = judge_sum(row, judge, known, self.plan.header.run.seed);
         let scorer = self.plan.header.scorers.get(usize::from(judge.scorer)).map_or("", |scorer| scorer.id.as_str());
         let likely = self.lengths.of_judgment(scorer, &judge.model.id);
-        Needed { key: None, who: Who::Model(judge.model.clone()), sum, likely }
+        Needed { key, who: Who::Judge(judge.model.clone()), sum, likely }
     }
 
     fn finish(self) -> Estimate {
         let header = &self.plan.header;
-        let specs = header.models.iter().map(|spec| (false, spec)).chain(header.judges.iter().map(|spec| (true, spec)));
-        let models = |sums: &Sums| -> Vec<ModelEstimate> {
-            let known = specs
-                .clone()
-                .filter_map(|(judge, spec)| Some((judge, spec, sums.models.get(&(judge, spec.id.clone()))?)));
-            let outside = sums.outside.iter().map(|(kind, calls)| ModelEstimate::outside(kind, *calls));
-            known.map(|(judge, spec, sum)| sum.estimate(judge, spec)).chain(outside).collect()
-        };
-        let mut estimate = Estimate { models: models(&self.now), ..self.estimate };
-        if let Some(AfreshSums { sums, by_system }) = &self.afresh {
-            let costs = models(sums).into_iter().filter_map(|model| model.cost);
-            let total = costs.fold(Default::default(), |sum: (Money, Money), it| (sum.0 + it.0, sum.1 + it.1));
-            let cells = header.systems.iter().map(|system| i128::from(header.dataset.rows) * i128::from(system.trials));
-            let per_cell = by_system.iter().zip(cells).map(|(sum, cells)| sum.map(|sum| Money(sum.0 / cells.max(1))));
-            estimate.afresh = Afresh { total, per_cell: per_cell.collect() };
-        }
-        estimate
+        let afresh = self.afresh.map_or(self.estimate.afresh, |sums| sums.total(header));
+        Estimate { models: self.now.models(header), afresh, ..self.estimate }
     }
 }
 
-impl Sums {
-    fn add(&mut self, needed: &[Needed]) {
-        for Needed { key, who, sum, .. } in needed {
-            let is_first = key.is_none_or(|key| self.planned.insert(seed_of(key)));
-            match who {
-                Who::Model(model) => {
-                    // Of several models that share a call, whoever comes first makes it.
-                    let asked = self.models.entry((key.is_none(), model.id.clone())).or_default();
-                    if is_first {
-                        asked.add(sum);
-                    }
-                }
-                Who::Outside(kind) => *self.outside.entry(kind).or_default() += u64::from(is_first),
-            }
-        }
+/// What a step asks first, given the output before it.
+pub(crate) fn first_asks(
+    systems: &Systems,
+    row: &Row,
+    system: &ReadySystem,
+    step: &ReadyStep,
+    output: Option<&Value>,
+) -> Result<Vec<Ask>, Idle> {
+    let mut input = step_input(row, systems, system, output);
+    input.model = step.model.clone().or(input.model);
+    match step.step.machine(input).poll(Vec::new()) {
+        Turn::Ask(asks) => Ok(asks),
+        Turn::Done(StepEnd::Failed(error)) => Err(Idle::Fails(error)),
+        // A step that asks nobody has nothing to say either.
+        Turn::Done(StepEnd::Skipped(_) | StepEnd::Output { .. }) => Err(Idle::Skipped),
     }
 }
 
-impl AfreshSums {
-    fn add(&mut self, system: usize, needed: &[Needed]) {
-        self.sums.add(needed);
-        let charged = &mut self.by_system[system];
-        for Needed { who, sum, .. } in needed {
-            if let Who::Model(model) = who {
-                *charged = charged.zip(sum.cost(model)).map(|(charged, (_, most))| charged + most);
-            }
-        }
-    }
-}
-
-impl Sum {
-    fn add(&mut self, more: &Self) {
-        let add = |sum: &mut (u64, u64), more: (u64, u64)| *sum = (sum.0 + more.0, sum.1 + more.1);
-        add(&mut self.calls, more.calls);
-        add(&mut self.input, more.input);
-        add(&mut self.output, more.output);
-    }
-
-    fn estimate(&self, judge: bool, model: &ModelSpec) -> ModelEstimate {
-        let floor = Usage { input_tokens: self.input.0 / 2, ..Usage::default() };
-        ModelEstimate {
-            id: model.id.clone(),
-            judge,
-            calls: self.calls,
-            input_tokens: self.input,
-            output_tokens: self.output,
-            cost: self.cost(model),
-            floor: model.price.cost(&floor).unwrap_or_default(),
-        }
-    }
-
-    /// Least and most; `None` when the price is unknown.
-    fn cost(&self, model: &ModelSpec) -> Option<(Money, Money)> {
-        let cost =
-            |input, output| model.price.cost(&Usage { input_tokens: input, output_tokens: output, ..Usage::default() });
-        cost(self.input.0, self.output.0).zip(cost(self.input.1, self.output.1))
-    }
-}
-
-/// The output that a recorded step finds; `None` when it finds none.
+/// The output that a recorded step finds.
 pub(crate) fn recorded_output(
     systems: &Systems,
     library: &Library,
     row: &Row,
     system: &ReadySystem,
     step: &ReadyStep,
-) -> Option<Value> {
+) -> Result<Value, Idle> {
     let mut machine = step.step.machine(step_input(row, systems, system, None));
     let mut answers = Vec::new();
     loop {
         match machine.poll(std::mem::take(&mut answers)) {
-            Turn::Done(StepEnd::Output { output, .. }) => return Some(systems.privacy.output(output)),
-            Turn::Done(_) => return None,
+            Turn::Done(StepEnd::Output { output, .. }) => return Ok(systems.privacy.output(output)),
+            Turn::Done(StepEnd::Skipped(_)) => return Err(Idle::Skipped),
+            Turn::Done(StepEnd::Failed(error)) => return Err(Idle::Fails(error)),
             Turn::Ask(asks) => answers = asks.into_iter().map(|ask| library.answer(ask)).collect(),
         }
     }

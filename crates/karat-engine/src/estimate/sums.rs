@@ -1,0 +1,172 @@
+//! What cells need, added up: by model, and once where several need the same.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use karat_types::{Key, ModelSpec, Money, PlanHeader, Usage};
+use rustc_hash::FxHashSet;
+
+use super::{Afresh, ModelEstimate};
+use crate::identity::seed_of;
+
+/// What is asked of each model. Step outputs that several cells share count once.
+#[derive(Default)]
+pub(super) struct Sums {
+    /// Beginnings of the keys that count already.
+    planned: FxHashSet<u64>,
+    models: BTreeMap<(bool, String), Sum>,
+    /// Requests to services and programs.
+    outside: BTreeMap<&'static str, Requests>,
+}
+
+/// Requests to services or programs.
+#[derive(Default)]
+struct Requests {
+    count: u64,
+    /// Whether some of them say what they cost.
+    metered: bool,
+}
+
+/// What the whole plan needs if nothing is there.
+pub(super) struct AfreshSums {
+    sums: Sums,
+    by_system: Vec<Option<Money>>,
+}
+
+/// Calls that a cell needs: of which step or judge, and how much.
+pub(super) struct Needed {
+    /// Key of the step or judgment, by which others share it; `None` where it is not known yet.
+    pub key: Option<Key>,
+    pub who: Who,
+    pub sum: Sum,
+    /// Output tokens that it took in an earlier run.
+    pub likely: Option<(u64, u64)>,
+}
+
+/// Who is asked.
+pub(super) enum Who {
+    Model(Arc<ModelSpec>),
+    Judge(Arc<ModelSpec>),
+    /// Services or programs.
+    Outside {
+        kind: &'static str,
+        /// Whether the answer says what it cost.
+        metered: bool,
+    },
+}
+
+impl Who {
+    fn model(&self) -> Option<&Arc<ModelSpec>> {
+        match self {
+            Self::Model(model) | Self::Judge(model) => Some(model),
+            Self::Outside { .. } => None,
+        }
+    }
+}
+
+impl Needed {
+    /// Replies are taken to be as long as they were, instead of as long as they may be.
+    pub fn expect_what_is_likely(&mut self) {
+        if let Some((least, most)) = self.likely.filter(|_| self.sum.calls.0 > 0) {
+            self.sum.output = (least.min(self.sum.output.1), most.min(self.sum.output.1));
+        }
+    }
+}
+
+/// Calls and tokens, each at least and at most.
+#[derive(Clone, Default)]
+pub(super) struct Sum {
+    pub calls: (u64, u64),
+    pub input: (u64, u64),
+    pub output: (u64, u64),
+}
+
+impl Sums {
+    pub fn add(&mut self, needed: &[Needed]) {
+        for Needed { key, who, sum, .. } in needed {
+            let is_first = key.is_none_or(|key| self.planned.insert(seed_of(key)));
+            match who {
+                // Of several models that share a call, whoever comes first makes it.
+                Who::Model(model) => self.models.entry((false, model.id.clone())).or_default().add_if(is_first, sum),
+                Who::Judge(model) => self.models.entry((true, model.id.clone())).or_default().add_if(is_first, sum),
+                Who::Outside { kind, metered } => {
+                    let requests = self.outside.entry(kind).or_default();
+                    requests.count += if is_first { sum.calls.0 } else { 0 };
+                    requests.metered |= metered;
+                }
+            }
+        }
+    }
+
+    /// By model in the plan's order, then services and programs.
+    pub fn models(&self, plan: &PlanHeader) -> Vec<ModelEstimate> {
+        let specs = plan.models.iter().map(|spec| (false, spec)).chain(plan.judges.iter().map(|spec| (true, spec)));
+        let known = specs.filter_map(|(judge, spec)| {
+            let sum = self.models.get(&(judge, spec.id.clone()))?;
+            Some(sum.estimate(judge, spec))
+        });
+        let outside =
+            self.outside.iter().map(|(kind, requests)| ModelEstimate::outside(kind, requests.count, requests.metered));
+        known.chain(outside).collect()
+    }
+}
+
+impl AfreshSums {
+    /// Nothing yet, of so many systems.
+    pub fn new(systems: usize) -> Self {
+        Self { sums: Sums::default(), by_system: vec![Some(Money::ZERO); systems] }
+    }
+
+    pub fn add(&mut self, system: usize, needed: &[Needed]) {
+        self.sums.add(needed);
+        let charged = &mut self.by_system[system];
+        for Needed { who, sum, .. } in needed {
+            if let Some(model) = who.model() {
+                *charged = charged.zip(sum.cost(model)).map(|(charged, (_, most))| charged + most);
+            }
+        }
+    }
+
+    /// What it comes to.
+    pub fn total(&self, plan: &PlanHeader) -> Afresh {
+        let costs = self.sums.models(plan).into_iter().filter_map(|model| model.cost);
+        let total = costs.fold(Default::default(), |sum: (Money, Money), it| (sum.0 + it.0, sum.1 + it.1));
+        let cells = plan.systems.iter().map(|system| i128::from(plan.dataset.rows) * i128::from(system.trials));
+        let per_cell = self.by_system.iter().zip(cells).map(|(sum, cells)| sum.map(|sum| Money(sum.0 / cells.max(1))));
+        Afresh { total, per_cell: per_cell.collect() }
+    }
+}
+
+impl Sum {
+    fn add_if(&mut self, is_added: bool, more: &Self) {
+        if !is_added {
+            return;
+        }
+        let add = |sum: &mut (u64, u64), more: (u64, u64)| *sum = (sum.0 + more.0, sum.1 + more.1);
+        add(&mut self.calls, more.calls);
+        add(&mut self.input, more.input);
+        add(&mut self.output, more.output);
+    }
+
+    fn estimate(&self, judge: bool, model: &ModelSpec) -> ModelEstimate {
+        let floor = Usage { input_tokens: self.input.0 / 2, ..Usage::default() };
+        ModelEstimate {
+            id: model.id.clone(),
+            judge,
+            outside: false,
+            calls: self.calls,
+            input_tokens: self.input,
+            output_tokens: self.output,
+            cost: self.cost(model),
+            metered: false,
+            floor: model.price.cost(&floor).unwrap_or_default(),
+        }
+    }
+
+    /// Least and most; `None` when the price is unknown.
+    fn cost(&self, model: &ModelSpec) -> Option<(Money, Money)> {
+        let cost =
+            |input, output| model.price.cost(&Usage { input_tokens: input, output_tokens: output, ..Usage::default() });
+        cost(self.input.0, self.output.0).zip(cost(self.input.1, self.output.1))
+    }
+}
