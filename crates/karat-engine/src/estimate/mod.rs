@@ -455,13 +455,14 @@ impl Walk<'_> {
                 None => None,
             };
             let is_known = judge.partners.is_none() || other.is_some();
-            let key = match known {
-                Known::Output(output) if is_known => {
-                    let columns = row.digests.get(&self.systems.reads, judge.reads);
-                    Some(judgment_key(judge.identity, subject_key(output_key(output), other.as_deref()), columns))
-                }
+            let subject = match (known, place.keys.last()) {
+                (Known::Output(output), _) if is_known => Some(subject_key(output_key(output), other.as_deref())),
+                // Cells that share their last step share its output, whatever that will be.
+                (_, Some(last)) if judge.partners.is_none() => Some(*last),
                 _ => None,
             };
+            let columns = row.digests.get(&self.systems.reads, judge.reads);
+            let key = subject.map(|subject| judgment_key(judge.identity, subject, columns));
             if let (Some((store, oldest)), Some(key)) = (self.store, key)
                 && store.has_judgment(key, oldest)?
             {

@@ -1,5 +1,7 @@
 //! The short form of a suite, against a server.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use serde_json::{Value, json};
 use testkit::{Behaviour, Echo, FakeProvider, Script};
 
@@ -195,8 +197,14 @@ fn a_limit_stops_no_cell_that_needs_no_call() {
 /// BY-06, GE-01: the figures of a plan add up, and the run makes as many calls as it said.
 #[test]
 fn a_plan_adds_up_to_its_run() {
-    let provider =
-        FakeProvider::start(Script::echo(Echo { judge: Some(json!({ "score": 1 })), ..Echo::default() })).unwrap();
+    let replies = AtomicUsize::new(0);
+    // Every output is another one: judgments of equal outputs are made once, which no plan can know.
+    let provider = FakeProvider::start(Script::by(move |received| {
+        let n = replies.fetch_add(1, Ordering::Relaxed);
+        let is_judge = received.json()["model"].as_str().is_some_and(|model| model.starts_with("judge"));
+        if is_judge { Behaviour::ok(json!({ "score": 1 }).to_string()) } else { Behaviour::ok(format!("reply {n}")) }
+    }))
+    .unwrap();
     let place = Place::new();
     let (data, base_url) = (questions(9), provider.base_url());
     place.write("data.jsonl", &format!("{data}{}", data.lines().next().unwrap().replace("\"q0\"", "\"twin\"")));
