@@ -15,11 +15,12 @@
 /// ```
 #[must_use]
 pub fn stem(word: &str) -> String {
+    let is_short = word.chars().nth(2).is_none();
     let word = word.to_lowercase();
     if let Some(known) = irregular(&word) {
         return known.to_owned();
     }
-    if word.chars().count() <= 2 {
+    if is_short {
         return word;
     }
     let steps = [plural, past_or_gerund, final_y, double_suffix, simple_suffix, residual_suffix, final_e, final_ll];

@@ -25,10 +25,11 @@ pub struct NonInferiority {
     pub non_inferior: bool,
 }
 
-/// Tests whether the candidate is worse by at most `margin` > 0, at error probability α = 1 −
-/// `level`. `None` for fewer than two differences or a margin that is not positive and finite.
+/// Tests whether the candidate is worse by less than `margin` ≥ 0, at error probability α = 1 − `level`. A margin of 0 is
+/// the one-sided test of superiority, under which nothing is equivalent. `None` for fewer than two differences or a margin
+/// that is negative or not finite.
 pub fn non_inferiority(differences: &[f64], margin: f64, level: Level) -> Option<NonInferiority> {
-    if !(margin > 0.0 && margin.is_finite()) {
+    if !(margin >= 0.0 && margin.is_finite()) {
         return None;
     }
     let (mean, se) = (mean(differences)?, standard_error(differences)?);
@@ -54,7 +55,17 @@ mod tests {
     #[test]
     fn one_difference_or_no_margin_is_undefined() {
         assert_eq!(non_inferiority(&[0.1], 0.1, Level::P95), None);
-        assert_eq!(non_inferiority(&[0.1, 0.2], 0.0, Level::P95), None);
+        assert_eq!(non_inferiority(&[0.1, 0.2], -0.1, Level::P95), None);
+        assert_eq!(non_inferiority(&[0.1, 0.2], f64::NAN, Level::P95), None);
+    }
+
+    #[test]
+    fn a_margin_of_0_asks_for_superiority() {
+        let d = [0.3, -0.1, 0.4, 0.2, 0.0];
+        let test = non_inferiority(&d, 0.0, Level::P95).unwrap();
+        let plain = crate::compare::paired_t(&d, Level::P95);
+        assert_eq!((Some(test.t), Some(test.p)), (plain.t, plain.p_greater));
+        assert!(test.p_equivalence >= 0.5);
     }
 
     proptest! {

@@ -11,7 +11,9 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Adapter,
-    input::{array, as_indices, as_observations, complete_pairs, json, level, lower, message, text, upper},
+    input::{
+        array, as_indices, as_observations, complete_pairs, json, label, labels, level, lower, message, text, upper,
+    },
 };
 
 /// Adapters by the stem of the vector file.
@@ -27,13 +29,12 @@ pub const ADAPTERS: &[(&str, Adapter)] = &[
 ];
 
 fn cohen(input: &Value) -> Result<Value, String> {
-    let labels = array(input, "labels")?;
-    let both = array(input, "rater_a")?.iter().zip(array(input, "rater_b")?);
-    let (a, b): (Vec<Value>, Vec<Value>) =
-        both.filter(|(a, b)| !a.is_null() && !b.is_null()).map(|(a, b)| (a.clone(), b.clone())).unzip();
-    let a = label_indices("rater_a", &a, labels).map_err(message)?;
-    let b = label_indices("rater_b", &b, labels).map_err(message)?;
-    let table = Contingency::from_indices(&a, &b, labels.len()).map_err(message)?;
+    let declared = labels(input, "labels")?;
+    let both = labels(input, "rater_a")?.into_iter().zip(labels(input, "rater_b")?);
+    let (a, b): (Vec<Value>, Vec<Value>) = both.filter(|(a, b)| !a.is_null() && !b.is_null()).unzip();
+    let a = label_indices("rater_a", &a, &declared).map_err(message)?;
+    let b = label_indices("rater_b", &b, &declared).map_err(message)?;
+    let table = Contingency::from_indices(&a, &b, declared.len()).map_err(message)?;
     let mut result = Map::new();
     result.insert("n".to_owned(), json!(table.n()));
     result.insert("percent_agreement".to_owned(), json(table.percent_agreement()));
@@ -71,12 +72,13 @@ fn ratings(input: &Value) -> Result<Ratings, String> {
 
 fn krippendorff(input: &Value) -> Result<Value, String> {
     let ratings = ratings(input)?;
-    let alpha = |measurement| krippendorff_alpha(&ratings, measurement).map(json).map_err(message);
+    // Ratings below 0 have no ratios, but alphas at the other levels.
+    let alpha = |measurement| json(krippendorff_alpha(&ratings, measurement).ok().flatten());
     Ok(json!({
-        "nominal": alpha(Measurement::Nominal)?,
-        "ordinal": alpha(Measurement::Ordinal)?,
-        "interval": alpha(Measurement::Interval)?,
-        "ratio": alpha(Measurement::Ratio)?,
+        "nominal": alpha(Measurement::Nominal),
+        "ordinal": alpha(Measurement::Ordinal),
+        "interval": alpha(Measurement::Interval),
+        "ratio": alpha(Measurement::Ratio),
     }))
 }
 
@@ -102,12 +104,12 @@ fn krippendorff_resampled(input: &Value) -> Result<Value, String> {
 }
 
 fn gwet(input: &Value) -> Result<Value, String> {
-    let categories = array(input, "categories")?;
+    let categories = labels(input, "categories")?;
     let mut items = Vec::new();
     for item in array(input, "ratings")? {
         let given = item.as_array().ok_or("reading the input: a row of ratings is not an array")?;
-        let given: Vec<Value> = given.iter().filter(|rating| !rating.is_null()).cloned().collect();
-        items.push(label_indices("ratings", &given, categories).map_err(message)?);
+        let given: Vec<Value> = given.iter().filter(|rating| !rating.is_null()).map(label).collect();
+        items.push(label_indices("ratings", &given, &categories).map_err(message)?);
     }
     let table = CountTable::from_ratings(items, categories.len()).map_err(message)?;
     let mut result = Map::new();

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Adapter,
-    input::{array, integer, json, message, observed},
+    input::{array, integer, json, labels, message, observed},
 };
 
 /// Adapters by the stem of the vector file.
@@ -19,10 +19,10 @@ fn classify(input: &Value) -> Result<Value, String> {
     if input.get("scores").is_some() {
         return rank(input);
     }
-    let labels = array(input, "labels")?;
-    let truth = label_indices("truth", array(input, "truth")?, labels).map_err(message)?;
-    let predicted = label_indices("predicted", array(input, "predicted")?, labels).map_err(message)?;
-    let Some(result) = classification(&truth, &predicted, labels.len()).map_err(message)? else {
+    let declared = labels(input, "labels")?;
+    let truth = label_indices("truth", &labels(input, "truth")?, &declared).map_err(message)?;
+    let predicted = label_indices("predicted", &labels(input, "predicted")?, &declared).map_err(message)?;
+    let Some(result) = classification(&truth, &predicted, declared.len()).map_err(message)? else {
         return Ok(Value::Null);
     };
     let fields = |scores: Scores| {
@@ -32,7 +32,7 @@ fn classify(input: &Value) -> Result<Value, String> {
         fields.insert("f1".to_owned(), json(scores.f1));
         fields
     };
-    let classes = result.per_class.iter().zip(labels).map(|(class, label)| {
+    let classes = result.per_class.iter().zip(array(input, "labels")?).map(|(class, label)| {
         let mut entry = fields(class.scores);
         entry.insert("label".to_owned(), label.clone());
         entry.insert("support".to_owned(), json!(class.support));

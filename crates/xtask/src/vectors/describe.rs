@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 use super::{
     Adapter,
     input::{
-        array, as_indices, as_observations, field, integer, json, level, lower, message, number, observations,
+        array, as_indices, as_observations, field, integer, json, labels, level, lower, message, number, observations,
         observed, text, upper,
     },
 };
@@ -137,7 +137,7 @@ fn proportion(input: &Value) -> Result<Value, String> {
 }
 
 fn clustered_se(input: &Value) -> Result<Value, String> {
-    let labels: Vec<String> = array(input, "clusters")?.iter().map(Value::to_string).collect();
+    let labels: Vec<String> = labels(input, "clusters")?.iter().map(Value::to_string).collect();
     let both = observations(input, "values")?.into_iter().zip(labels);
     let (values, labels): (Vec<f64>, Vec<String>) = both.filter_map(|(v, label)| Some((v?, label))).unzip();
     let m = clustered_mean(&values, &labels, level(input)?).map_err(message)?;

@@ -24,8 +24,7 @@ pub fn number(input: &Value, name: &str) -> Result<f64, String> {
 /// # Errors
 /// When it is missing or not a non-negative integer.
 pub fn integer(input: &Value, name: &str) -> Result<usize, String> {
-    let value = field(input, name)?.as_u64().and_then(|n| usize::try_from(n).ok());
-    value.ok_or_else(|| wrong(input, name, "a non-negative integer"))
+    as_count(field(input, name)?).ok_or_else(|| wrong(input, name, "a non-negative integer"))
 }
 
 /// The text `name`.
@@ -100,8 +99,26 @@ pub fn as_observations(value: &Value) -> Option<Vec<Option<f64>>> {
 
 /// A JSON array of non-negative integers.
 pub fn as_indices(value: &Value) -> Option<Vec<usize>> {
-    let each = |v: &Value| v.as_u64().and_then(|n| usize::try_from(n).ok());
-    value.as_array()?.iter().map(each).collect()
+    value.as_array()?.iter().map(as_count).collect()
+}
+
+/// A non-negative integer, also where it is written as 3.0.
+fn as_count(value: &Value) -> Option<usize> {
+    let whole = || value.as_f64().filter(|x| (0.0..=9e15).contains(x) && x.fract() <= 0.0).map(|x| x as u64);
+    value.as_u64().or_else(whole).and_then(|n| usize::try_from(n).ok())
+}
+
+/// The array of labels `name`: texts, truth values and numbers, of which 1 and 1.0 are the same, or null.
+///
+/// # Errors
+/// When it is missing or not an array.
+pub fn labels(input: &Value, name: &str) -> Result<Vec<Value>, String> {
+    Ok(array(input, name)?.iter().map(label).collect())
+}
+
+/// A label in the form in which equal ones are equal.
+pub fn label(value: &Value) -> Value {
+    value.as_f64().map_or_else(|| value.clone(), Value::from)
 }
 
 /// The JSON of a result: null when undefined, text when infinite.
