@@ -119,7 +119,7 @@ impl SetMatcher {
 }
 
 fn folded(text: &str) -> String {
-    let lenient = Exact { ignore_case: true, trim: true, normalize: true };
+    let lenient = Exact { ignore_case: true, trim: true, normalize: true, ..Exact::default() };
     lenient.fold(text).into_owned()
 }
 

@@ -7,6 +7,7 @@ use thiserror::Error;
 use unicode_normalization::UnicodeNormalization;
 use unicode_segmentation::UnicodeSegmentation;
 
+use super::squad;
 use super::tokens::{fold_case, split_spaces};
 
 /// Equality of two texts. The default compares them as they are.
@@ -26,6 +27,8 @@ pub struct Exact {
     pub trim: bool,
     /// Texts are brought to Unicode NFKC and runs of white space count as one space.
     pub normalize: bool,
+    /// Texts are brought to the normal form of SQuAD's exact match; see [`squad::normalize`].
+    pub squad: bool,
 }
 
 impl Exact {
@@ -44,6 +47,9 @@ impl Exact {
         }
         if self.ignore_case {
             folded = Cow::Owned(fold_case(&folded));
+        }
+        if self.squad {
+            folded = Cow::Owned(squad::normalize(&folded));
         }
         folded
     }
@@ -233,8 +239,10 @@ mod tests {
         let normal = Exact { normalize: true, ..Exact::default() };
         assert!(normal.matches("ﬁve\u{a0} \n e\u{301}", "five é"));
         assert!(!normal.matches(" a", "a"));
-        let all = Exact { ignore_case: true, trim: true, normalize: true };
+        let all = Exact { ignore_case: true, trim: true, normalize: true, ..Exact::default() };
         assert!(all.matches(" ４２\tKG ", "42 kg"));
+        let squad = Exact { squad: true, ..Exact::default() };
+        assert!(squad.matches("The Eiffel  Tower.", "eiffel tower") && !squad.matches("Eiffel", "eiffel tower"));
     }
 
     #[test]

@@ -96,6 +96,10 @@ fn every_metric_scores_within_its_range() {
             0.75,
         ),
         (json!({"metric": "bleu", "value": "the cat sat on the mat"}), json!("the cat sat on the mat"), 100.0),
+        (json!({"metric": "exact", "value": "the U.S.A.", "with": {"squad": true}}), json!("USA"), 1.0),
+        (json!({"metric": "rouge", "value": "東京タワー", "with": {"tokens": "unicode"}}), json!("東京タワー"), 1.0),
+        (json!({"metric": "rouge", "value": "東京タワー"}), json!("東京タワー"), 0.0),
+        (json!({"metric": "bleu", "value": "我买了三本书", "with": {"tokenizer": "zh"}}), json!("我买了三本书"), 100.0),
         (json!({"metric": "chrf", "value": "the cat sat"}), json!("the cat sat"), 100.0),
         (json!({"metric": "length", "with": {"unit": "words"}}), json!("one two"), 2.0),
         (json!({"metric": "length", "with": {"unit": "tokens"}}), json!("hello world"), 2.0),
@@ -181,6 +185,38 @@ fn every_metric_scores_within_its_range() {
     assert!(missing.is_empty(), "no case for {missing:?}");
 }
 
+/// An empty text is a reference like any other: what rouge-score, sacrebleu and SQuAD 2.0 give for it. Only where it
+/// would be looked for is there nothing to look for.
+#[test]
+fn an_empty_reference_is_a_reference() {
+    let cases = [
+        ("exact", json!({}), 1.0, 0.0),
+        ("exact", json!({"squad": true}), 1.0, 0.0),
+        ("token_f1", json!({}), 1.0, 0.0),
+        ("levenshtein", json!({}), 1.0, 0.0),
+        ("jaccard", json!({}), 1.0, 0.0),
+        ("rouge", json!({}), 0.0, 0.0),
+        ("bleu", json!({}), 0.0, 0.0),
+        ("chrf", json!({}), 0.0, 0.0),
+        ("label", json!({}), 1.0, 0.0),
+    ];
+    let empty = sample(json!({}), Some(json!("")));
+    for (metric, with, of_nothing, of_words) in cases {
+        let scorer = json!({"metric": metric, "with": with});
+        let found = |output: &str| score_of(scorer.clone(), &empty, json!(output)).number();
+        assert_eq!((found(""), found("two words")), (Some(of_nothing), Some(of_words)), "{scorer}");
+    }
+    let none = sample(json!({}), Some(json!([])));
+    for metric in ["exact", "token_f1", "levenshtein", "jaccard", "rouge", "bleu", "chrf", "contains"] {
+        let found = score_of(json!({"metric": metric}), &none, json!("x"));
+        assert!(matches!(found, Score::NotApplicable { .. }), "{metric}: {found:?}");
+    }
+    for metric in ["contains", "regex"] {
+        let found = score_of(json!({"metric": metric}), &empty, json!("x"));
+        assert!(matches!(found, Score::NotApplicable { .. }), "{metric}: {found:?}");
+    }
+}
+
 /// The options of every metric are a schema that refuses unknown ones.
 #[test]
 fn options_are_declared() {
@@ -209,10 +245,8 @@ fn a_missing_reference_is_not_applicable() {
     }
     assert!(matches!(score(json!({"metric": "contains"}), json!("x")), Score::NotApplicable { .. }));
     let blank = sample(json!({"gold": " ", "several": ["x", ""]}), Some(json!("")));
-    for metric in ["contains", "token_f1"] {
-        let found = score_of(json!({"metric": metric}), &blank, json!("x"));
-        assert!(matches!(found, Score::NotApplicable { .. }), "{metric}: {found:?}");
-    }
+    let found = score_of(json!({"metric": "contains"}), &blank, json!("x"));
+    assert!(matches!(found, Score::NotApplicable { .. }), "{found:?}");
     let beside = json!({"metric": "contains", "reference": "gold", "with": {"all": ["x"]}});
     assert_eq!(score_of(beside, &blank, json!("x")).number(), Some(1.0));
     let golden = sample(json!({}), Some(json!("a whole sentence that nobody repeats")));
@@ -324,6 +358,7 @@ fn scorers_that_cannot_be_made_say_why() {
     assert!(refused(json!({"metric": "exakt"})).contains("did you mean `exact`?"));
     assert!(refused(json!({"metric": "exact", "with": {"ignorecase": true}})).contains("ignorecase"));
     assert!(refused(json!({"metric": "regex", "value": "("})).contains("compiling the pattern"));
+    assert!(refused(json!({"metric": "regex", "value": ""})).contains("the pattern is empty"));
     assert!(refused(json!({"metric": "exact", "output": "a..b"})).contains("no path"));
     assert!(refused(json!({"metric": "numeric", "value": "no number"})).contains("exactly one number"));
     assert!(refused(json!({"metric": "set_f1", "with": {"similar": 0}})).contains("`similar` is 0"));

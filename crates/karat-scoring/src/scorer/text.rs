@@ -1,5 +1,6 @@
 //! Metrics of texts. A value that is no text counts as its JSON; several references count as alternatives, of which the
-//! best one decides.
+//! best one decides. An empty text is a reference like any other; where it would be a phrase or a pattern, which every
+//! text holds, there is none.
 
 use std::borrow::Cow;
 
@@ -54,13 +55,16 @@ pub(super) struct Exact {
     trim: bool,
     /// Unicode NFKC, and runs of white space count as one space.
     normalize: bool,
+    /// SQuAD's exact match: case, ASCII punctuation, the articles a, an, the and white space do not count.
+    squad: bool,
 }
 
 impl Options for Exact {
     const NEEDS: Needs = Needs::Reference;
 
     fn metric(self, _: Option<&Value>) -> Result<Box<dyn Metric>, String> {
-        Ok(Box::new(text::Exact { ignore_case: self.ignore_case, trim: self.trim, normalize: self.normalize }))
+        let Self { ignore_case, trim, normalize, squad } = self;
+        Ok(Box::new(text::Exact { ignore_case, trim, normalize, squad }))
     }
 }
 
@@ -145,20 +149,29 @@ impl Options for Regex {
     const NEEDS: Needs = Needs::Reference;
 
     fn metric(self, literal: Option<&Value>) -> Result<Box<dyn Metric>, String> {
-        let pattern = literal.map(|value| text::Pattern::new(&text(value)).map_err(|error| error.to_string()));
-        Ok(Box::new(Pattern(pattern.transpose()?)))
+        let Some(pattern) = literal.map(text) else { return Ok(Box::new(Pattern(None))) };
+        if pattern.is_empty() {
+            return Err("the pattern is empty, and every text matches that".to_owned());
+        }
+        text::Pattern::new(&pattern)
+            .map(|it| -> Box<dyn Metric> { Box::new(Pattern(Some(it))) })
+            .map_err(|error| error.to_string())
     }
 }
 
 impl Metric for Pattern {
     fn score(&self, given: &Given<'_>) -> Score {
         let output = text(given.output);
-        match &self.0 {
-            Some(pattern) => test(pattern.matches(&output)),
-            None => match text::Pattern::new(&text(given.reference)) {
-                Ok(pattern) => test(pattern.matches(&output)),
-                Err(error) => Score::unscored(error.to_string()),
-            },
+        if let Some(pattern) = &self.0 {
+            return test(pattern.matches(&output));
+        }
+        let pattern = text(given.reference);
+        if pattern.is_empty() {
+            return Score::not_applicable("no pattern to look for");
+        }
+        match text::Pattern::new(&pattern) {
+            Ok(pattern) => test(pattern.matches(&output)),
+            Err(error) => Score::unscored(error.to_string()),
         }
     }
 }
@@ -213,11 +226,7 @@ impl Options for TokenF1 {
 
 impl Metric for TokenF1 {
     fn score(&self, given: &Given<'_>) -> Score {
-        let references = texts(given.reference);
-        if !references.is_empty() && references.iter().all(|reference| reference.trim().is_empty()) {
-            return Score::not_applicable("the reference is empty");
-        }
-        let score = squad::token_f1(&text(given.output), &references, squad::EmptyRule::V2);
+        let score = squad::token_f1(&text(given.output), &texts(given.reference), squad::EmptyRule::V2);
         score.map_or_else(no_reference, Score::value)
     }
 }
@@ -230,8 +239,18 @@ pub(super) struct Rouge {
     r#type: RougeType,
     /// Words are stemmed.
     stem: bool,
+    /// What a word is: `ascii` as in rouge-score, where other scripts always score 0; `unicode` for every script.
+    tokens: RougeTokens,
     /// Which figure.
     part: Part,
+}
+
+#[derive(Deserialize, JsonSchema, Default, Clone, Copy)]
+#[serde(rename_all = "lowercase")]
+enum RougeTokens {
+    #[default]
+    Ascii,
+    Unicode,
 }
 
 #[derive(Deserialize, JsonSchema, Default, Clone, Copy)]
@@ -276,7 +295,11 @@ impl Metric for Rouge {
             RougeType::L => rouge::RougeType::L,
             RougeType::Lsum => rouge::RougeType::Lsum,
         };
-        let rouge = rouge::Rouge { stem: self.stem, ..rouge::Rouge::default() };
+        let tokens = match self.tokens {
+            RougeTokens::Ascii => rouge::RougeTokens::Ascii,
+            RougeTokens::Unicode => rouge::RougeTokens::Unicode,
+        };
+        let rouge = rouge::Rouge { stem: self.stem, tokens };
         best(given, |output, reference| {
             let overlap = rouge.score(kind, output, reference);
             match self.part {
@@ -294,7 +317,7 @@ impl Metric for Rouge {
 pub(super) struct Bleu {
     /// Texts are lower-cased first.
     lowercase: bool,
-    /// How texts are cut into tokens.
+    /// How texts are cut into tokens; the names are sacrebleu's.
     tokenizer: Tokenizer,
 }
 
@@ -303,6 +326,10 @@ enum Tokenizer {
     #[default]
     #[serde(rename = "13a")]
     V13a,
+    #[serde(rename = "intl")]
+    Intl,
+    #[serde(rename = "zh")]
+    Zh,
     #[serde(rename = "char")]
     Char,
     #[serde(rename = "none")]
@@ -315,6 +342,8 @@ impl Options for Bleu {
     fn metric(self, _: Option<&Value>) -> Result<Box<dyn Metric>, String> {
         let tokenizer = match self.tokenizer {
             Tokenizer::V13a => bleu::BleuTokenizer::V13a,
+            Tokenizer::Intl => bleu::BleuTokenizer::Intl,
+            Tokenizer::Zh => bleu::BleuTokenizer::Zh,
             Tokenizer::Char => bleu::BleuTokenizer::Char,
             Tokenizer::None => bleu::BleuTokenizer::None,
         };

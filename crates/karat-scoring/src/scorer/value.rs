@@ -183,7 +183,7 @@ impl Options for Label {
 
 impl Metric for Label {
     fn score(&self, given: &Given<'_>) -> Score {
-        let exact = Exact { ignore_case: self.ignore_case, trim: true, normalize: true };
+        let exact = Exact { ignore_case: self.ignore_case, trim: true, normalize: true, ..Exact::default() };
         let (output, reference) = (text(given.output), text(given.reference));
         let declared = |text: &str| self.labels.iter().find(|label| exact.matches(text, label)).cloned();
         if exact.matches(&output, &reference) {
