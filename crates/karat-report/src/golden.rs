@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use karat_analysis::canary::{Canary, Ruler, Shift};
 use karat_analysis::golden::{GoldenCard, GoldenVerdict};
 
+use crate::comparison::p_value;
 use crate::visible::{MESSAGE, brief};
 
 /// Characters of an id on one line.
@@ -48,7 +49,7 @@ fn ruler(canary: &Canary) -> Vec<String> {
     let most = canary.shifts.iter().max_by(|a, b| far(a).total_cmp(&far(b)));
     let said = if moved.is_empty() { most.into_iter().collect() } else { moved };
     let verdict = |shift: &Shift| match canary.ruler {
-        Ruler::Moved => format!("ruler moved (p = {:.4} after Holm)", shift.p_adjusted.unwrap_or(0.0)),
+        Ruler::Moved => format!("ruler moved (p = {} after Holm)", p_value(shift.p_adjusted)).replace("= <", "<"),
         Ruler::Unchanged => "ruler unchanged".to_owned(),
         Ruler::Unknown => "too few items to tell".to_owned(),
     };

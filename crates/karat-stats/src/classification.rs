@@ -24,6 +24,8 @@ pub struct ClassScores {
     pub support: u64,
     /// Items predicted to have it; precision is 0/0 when 0.
     pub predicted: u64,
+    /// Items that have it and are predicted to.
+    pub hits: u64,
 }
 
 /// Metrics over all declared labels.
@@ -117,6 +119,7 @@ fn summarise(counts: &[Counts], n: f64) -> Classification {
                 scores: class.scores(),
                 support: class.support,
                 predicted: class.predicted,
+                hits: class.hits,
             })
             .collect(),
         accuracy: total.hits as f64 / n,

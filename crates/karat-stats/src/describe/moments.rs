@@ -2,7 +2,7 @@
 
 use crate::sum::{sum, sum_of};
 
-/// The arithmetic mean; `None` for an empty slice or when the sum overflows.
+/// The arithmetic mean; `None` for an empty slice, a value that is not finite, or when the sum overflows.
 pub fn mean(values: &[f64]) -> Option<f64> {
     let (min, max) = extent(values)?;
     // The mean of equal values is that value, whatever their sum rounds to.
@@ -45,11 +45,14 @@ pub fn standard_error(values: &[f64]) -> Option<f64> {
     variance(values).map(|v| (v / values.len() as f64).sqrt())
 }
 
-/// The smallest and the largest value; `None` for an empty slice.
+/// The smallest and the largest value; `None` for an empty slice, or one with a value that is not finite.
 pub fn extent(values: &[f64]) -> Option<(f64, f64)> {
     let first = *values.first()?;
     let widen = |(min, max): (f64, f64), &x: &f64| (min.min(x), max.max(x));
-    Some(values.iter().fold((first, first), widen))
+    let ends = values.iter().fold((first, first), widen);
+    // The extremes pass over a NaN, a sum of zeros times the values does not.
+    let is_finite = values.iter().map(|x| 0.0 * x).sum::<f64>().abs() <= 0.0;
+    is_finite.then_some(ends)
 }
 
 /// Whether all values are equal but for rounding (vacuously true for none).
@@ -119,6 +122,17 @@ mod tests {
     fn an_overflow_is_undefined_and_never_nan() {
         assert_eq!(mean(&[f64::MAX, f64::MAX, 0.0]), None);
         assert_eq!(variance(&[f64::MAX, -f64::MAX]), None);
+    }
+
+    /// House rule: what is not finite is refused, wherever it stands, and is no mean of the rest.
+    #[test]
+    fn what_is_not_finite_has_no_moments() {
+        for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            for values in [&[bad][..], &[bad, 1.0], &[1.0, bad], &[1.0, bad, 2.0], &[bad, bad]] {
+                let found = (mean(values), variance(values), standard_error(values), extent(values));
+                assert_eq!(found, (None, None, None, None), "{values:?}");
+            }
+        }
     }
 
     proptest! {

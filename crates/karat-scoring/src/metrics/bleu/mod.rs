@@ -7,7 +7,7 @@ mod tokenizer;
 
 use std::borrow::Cow;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::grams;
 use super::tokens::split_spaces;
@@ -124,7 +124,7 @@ impl Bleu {
     pub fn count<S: AsRef<str>>(&self, candidate: &str, references: &[S]) -> Option<BleuCounts> {
         let candidate = self.spaced(candidate);
         let references: Vec<_> = references.iter().map(|r| self.spaced(r.as_ref())).collect();
-        let mut ids = FxHashMap::default();
+        let mut ids = FxHashMap::with_capacity_and_hasher(candidate.len() / 4, FxBuildHasher);
         let candidate = token_ids(&candidate, &mut ids);
         let references: Vec<Vec<u32>> = references.iter().map(|reference| token_ids(reference, &mut ids)).collect();
         let distance = |reference: &&Vec<u32>| (reference.len().abs_diff(candidate.len()), reference.len());

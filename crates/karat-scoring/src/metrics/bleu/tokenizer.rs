@@ -67,14 +67,14 @@ impl BleuTokenizer {
 /// The three passes after the first are the regular expressions of the original, which consume
 /// what they match: of ".." after a digit only one full stop sees that digit.
 fn spaced_western(text: &str) -> String {
-    let spaced = alone(text, is_symbol);
     let points = |c| matches!(c, '.' | ',');
+    let spaced = alone(text, is_symbol);
     // ([^0-9])([.,]) → \1 \2 followed by a space
-    let spaced = replace_pairs(&spaced, |a, b| !a.is_ascii_digit() && points(b), ["", " ", " "]);
+    let spaced = replace_pairs(&spaced, |a, b| points(b) && !a.is_ascii_digit(), ["", " ", " "]);
     // ([.,])([^0-9]) → a space, \1 \2
     let spaced = replace_pairs(&spaced, |a, b| points(a) && !b.is_ascii_digit(), [" ", " ", ""]);
     // ([0-9])(-) → \1 \2 followed by a space
-    replace_pairs(&spaced, |a, b| a.is_ascii_digit() && b == '-', ["", " ", " "])
+    replace_pairs(&spaced, |a, b| b == '-' && a.is_ascii_digit(), ["", " ", " "]).into_owned()
 }
 
 /// `text` with spaces around the tokens of mteval-v14's international tokenizer.
@@ -114,14 +114,14 @@ const CHINESE: [RangeInclusive<char>; 17] = [
 
 /// `text` with spaces around each character that `stands_alone`.
 fn alone(text: &str, stands_alone: impl Fn(char) -> bool) -> String {
-    let mut spaced = String::with_capacity(2 * text.len());
-    for c in text.chars() {
-        if stands_alone(c) {
-            spaced.extend([' ', c, ' ']);
-        } else {
-            spaced.push(c);
-        }
+    let mut spaced = String::with_capacity(text.len() + text.len() / 4);
+    let mut copied = 0;
+    for (at, c) in text.char_indices().filter(|(_, c)| stands_alone(*c)) {
+        spaced.push_str(&text[copied..at]);
+        spaced.extend([' ', c, ' ']);
+        copied = at + c.len_utf8();
     }
+    spaced.push_str(&text[copied..]);
     spaced
 }
 
@@ -168,22 +168,28 @@ fn is_symbol_of_any_script(c: char) -> bool {
 
 /// Replaces the non-overlapping pairs of neighbours that `matches`, from the left, by themselves
 /// with `around` before, between and after.
-fn replace_pairs(text: &str, matches: impl Fn(char, char) -> bool, around: [&str; 3]) -> String {
-    let mut out = String::with_capacity(text.len() + text.len() / 4);
-    let mut characters = text.chars().peekable();
-    while let Some(first) = characters.next() {
-        match characters.next_if(|second| matches(first, *second)) {
-            Some(second) => {
-                out.push_str(around[0]);
-                out.push(first);
-                out.push_str(around[1]);
-                out.push(second);
-                out.push_str(around[2]);
-            }
-            None => out.push(first),
+fn replace_pairs<'a>(text: &'a str, matches: impl Fn(char, char) -> bool, around: [&str; 3]) -> Cow<'a, str> {
+    let mut out = String::new();
+    let mut copied = 0;
+    let mut characters = text.char_indices().peekable();
+    while let Some((at, first)) = characters.next() {
+        let Some((second_at, second)) = characters.next_if(|(_, second)| matches(first, *second)) else { continue };
+        if out.is_empty() {
+            out.reserve(text.len() + text.len() / 4);
         }
+        out.push_str(&text[copied..at]);
+        out.push_str(around[0]);
+        out.push(first);
+        out.push_str(around[1]);
+        out.push(second);
+        out.push_str(around[2]);
+        copied = second_at + second.len_utf8();
     }
-    out
+    if copied == 0 {
+        return Cow::Borrowed(text);
+    }
+    out.push_str(&text[copied..]);
+    Cow::Owned(out)
 }
 
 #[cfg(test)]
