@@ -9,6 +9,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::estimate::{self, Aggregate, Observations};
 use crate::finding::{Finding, finite};
+use crate::resampled::{Resampled, bootstrapped, f1_of_labels, paired_change, resampled_change};
 use crate::table::{ScoreTable, State};
 
 /// How a metric is turned into figures: its rule, and whether it is a rate.
@@ -25,14 +26,25 @@ pub(crate) struct Measure {
 impl Measure {
     /// The figure of observations.
     pub(crate) fn figure(self, observed: &Observations) -> Option<Finding> {
-        let by_formula = || estimate::figure(observed, self.aggregate, self.binary, self.level);
-        let resampled = self.bootstrap.map(|how| estimate::bootstrapped(observed, self.aggregate, &how, self.level));
-        resampled.flatten().or_else(by_formula)
+        match self.resampled(observed) {
+            Some(drawn) => drawn.at(self.level),
+            None => estimate::figure(observed, self.aggregate, self.binary, self.level),
+        }
     }
 
-    /// How much the figure changed on the same observations.
-    pub(crate) fn change(self, now: &Observations, before: &Observations) -> Option<Finding> {
-        estimate::paired_change(now, before, self.aggregate, self.level)
+    /// The figure with the resamples that its interval is made of; `None` where it is made by a formula.
+    pub(crate) fn resampled(self, observed: &Observations) -> Option<Resampled> {
+        let asked = self.bootstrap.and_then(|how| bootstrapped(observed, self.aggregate, &how));
+        let of_labels = || if self.aggregate == Aggregate::F1 { f1_of_labels(observed) } else { None };
+        asked.or_else(of_labels)
+    }
+
+    /// How much the figure changed on the same observations, of a figure that is no mean.
+    pub(crate) fn change(self, now: &Observations, before: &Observations) -> Option<Resampled> {
+        match self.bootstrap {
+            Some(how) => resampled_change(now, before, self.aggregate, &how),
+            None => paired_change(now, before, self.aggregate),
+        }
     }
 
     /// The same at another level.
@@ -69,7 +81,8 @@ pub struct Spread {
     bounds: Option<(f64, f64)>,
 }
 
-/// `{n, mean, median, min, max, stddev, value, se, ci, level, method, n_unscored, n_errors, n_na, bounds?}`.
+/// `{n, mean, median, min, max, stddev, value, se, ci, level, method, seed?, degenerate?, n_unscored, n_errors,
+/// n_na, bounds?}`.
 impl Serialize for Spread {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let figure = self.figure.as_ref();
@@ -85,6 +98,9 @@ impl Serialize for Spread {
         map.serialize_entry("ci", &figure.and_then(Finding::interval))?;
         map.serialize_entry("level", &figure.and_then(Finding::level))?;
         map.serialize_entry("method", &figure.map(Finding::method))?;
+        if let Some(seed) = figure.and_then(Finding::seed) {
+            map.serialize_entry("seed", &seed)?;
+        }
         if figure.is_some_and(Finding::is_degenerate) {
             map.serialize_entry("degenerate", &true)?;
         }

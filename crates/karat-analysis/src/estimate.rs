@@ -11,146 +11,14 @@
 //! | any of these, where the suite asks for a bootstrap | BCa of independent observations, else percentiles of clusters; from 10 on |
 //! | labels, as macro F1 | percentile bootstrap of samples (or clusters); none above 10,000 |
 
-use std::collections::BTreeMap;
-
-use karat_stats::bootstrap::{Distribution, Resampling, bootstrap_indices, bootstrap_mean, jackknife_mean};
-use karat_stats::classification::{ClassScores, classification};
 use karat_stats::describe::{
     ClusteredMean, Proportion, clustered_mean, is_constant, mean, mean_with_normal_interval, mean_with_t_interval,
-    nearest_rank_of,
 };
 use karat_stats::interval::Level;
-use karat_stats::seed::Seed;
 
 use crate::finding::Finding;
-
-/// So many observations have to lie beyond a percentile, on average, for resamples to tell how much it varies: with fewer
-/// the test of its change finds one in up to a fifth of the runs that have none.
-const BEYOND: usize = 3;
-
-/// Below so many clusters a bootstrap says too little.
-pub(crate) const BOOTSTRAP_FROM: usize = 10;
-
-/// Resamples of a figure that has no interval of its own.
-const RESAMPLES: usize = 1_000;
-
-/// Seed of the resamples.
-const SEED: Seed = Seed(1);
-
-/// Above so many observations the normal interval is used, and nothing is resampled unasked.
-pub(crate) const RESAMPLED_UP_TO: usize = 10_000;
-
-/// Numbers of one metric with what they belong to.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Observations {
-    /// The numbers.
-    pub(crate) values: Vec<f64>,
-    /// Stratum of each: strata weigh the same, however many observations they have.
-    pub(crate) strata: Vec<u32>,
-    /// Cluster of each: observations of one cluster are not independent.
-    pub(crate) clusters: Vec<u32>,
-    /// Whether clusters hold more than one observation of a stratum.
-    pub(crate) clustered: bool,
-    /// Of each, the label that was expected and the one that was found, where the scorer names labels.
-    pub(crate) labels: Vec<(u16, u16)>,
-    /// How many labels the scorer declares, which are the first; 0 where those count that occur.
-    pub(crate) declared: usize,
-}
-
-impl Observations {
-    pub(crate) fn push(&mut self, value: f64, stratum: usize, cluster: u32) {
-        self.values.push(value);
-        self.strata.push(stratum as u32);
-        self.clusters.push(cluster);
-    }
-
-    /// The same with the labels behind the value.
-    pub(crate) fn push_labelled(&mut self, value: f64, labels: Option<(u16, u16)>, stratum: usize, cluster: u32) {
-        self.push(value, stratum, cluster);
-        self.labels.extend(labels);
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.values.len()
-    }
-
-    fn is_one_stratum(&self) -> bool {
-        self.strata.windows(2).all(|pair| pair[0] == pair[1])
-    }
-
-    /// Values by stratum, in the order of the strata.
-    fn by_stratum(&self) -> Vec<(u32, Vec<f64>)> {
-        let mut groups = BTreeMap::<u32, Vec<f64>>::new();
-        for (stratum, value) in self.strata.iter().zip(&self.values) {
-            groups.entry(*stratum).or_default().push(*value);
-        }
-        groups.into_iter().collect()
-    }
-}
-
-/// How samples become one figure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Aggregate {
-    Mean,
-    Median,
-    Min,
-    Max,
-    Sum,
-    Percentile(u8),
-    /// Macro F1 of labels.
-    F1,
-}
-
-impl Aggregate {
-    /// From a metric's `aggregate`: `mean`, `median`, `min`, `max`, `sum`, `f1`, `p1` … `p99`.
-    pub(crate) fn parse(text: &str) -> Option<Self> {
-        match text {
-            "mean" => Some(Self::Mean),
-            "median" => Some(Self::Median),
-            "min" => Some(Self::Min),
-            "max" => Some(Self::Max),
-            "sum" => Some(Self::Sum),
-            "f1" => Some(Self::F1),
-            _ => text.strip_prefix('p')?.parse().ok().filter(|p| (1..=99).contains(p)).map(Self::Percentile),
-        }
-    }
-
-    /// Of values without strata; `None` for none, and for macro F1, which is one of labels.
-    pub(crate) fn of(self, values: &[f64]) -> Option<f64> {
-        match self {
-            Self::Mean => mean(values),
-            Self::Median => karat_stats::describe::median(values),
-            Self::Min => values.iter().copied().reduce(f64::min),
-            Self::Max => values.iter().copied().reduce(f64::max),
-            Self::Sum => Some(karat_stats::sum::sum(values)),
-            Self::Percentile(p) => nearest_rank_of(values, f64::from(p) / 100.0),
-            Self::F1 => None,
-        }
-    }
-
-    /// From how many independent observations on resamples say how much it varies: a percentile needs some beyond it.
-    /// `None` for extremes, of which they never do.
-    pub(crate) fn resampled_from(self) -> Option<usize> {
-        match self {
-            Self::Min | Self::Max => None,
-            Self::Percentile(p) => Some((100 * BEYOND).div_ceil(usize::from(p.min(100 - p))).max(BOOTSTRAP_FROM)),
-            Self::Mean | Self::Median | Self::Sum | Self::F1 => Some(BOOTSTRAP_FROM),
-        }
-    }
-
-    /// Its name in reports.
-    pub(crate) fn name(self) -> String {
-        match self {
-            Self::Mean => "mean".to_owned(),
-            Self::Median => "median".to_owned(),
-            Self::Min => "min".to_owned(),
-            Self::Max => "max".to_owned(),
-            Self::Sum => "sum".to_owned(),
-            Self::Percentile(p) => format!("p{p} (nearest rank)"),
-            Self::F1 => "macro F1".to_owned(),
-        }
-    }
-}
+pub(crate) use crate::observations::{Aggregate, BOOTSTRAP_FROM, Observations, RESAMPLED_UP_TO};
+use crate::resampled::f1_of_labels;
 
 /// The figure of the observations. `None` for none; without an interval where the data define none.
 pub(crate) fn figure(observed: &Observations, aggregate: Aggregate, binary: bool, level: Level) -> Option<Finding> {
@@ -158,7 +26,7 @@ pub(crate) fn figure(observed: &Observations, aggregate: Aggregate, binary: bool
         return mean_figure(observed, binary, level);
     }
     if aggregate == Aggregate::F1 {
-        return f1_figure(observed, level);
+        return f1_of_labels(observed)?.at(level);
     }
     let strata = observed.by_stratum();
     let each: Option<Vec<f64>> = strata.iter().map(|(_, values)| aggregate.of(values)).collect();
@@ -170,137 +38,6 @@ pub(crate) fn figure(observed: &Observations, aggregate: Aggregate, binary: bool
 pub(crate) fn plain_mean(observed: &Observations) -> Option<Finding> {
     let each: Option<Vec<f64>> = observed.by_stratum().iter().map(|(_, values)| mean(values)).collect();
     Finding::point(mean(&each?)?, observed.len(), "mean")
-}
-
-/// A figure with a bootstrap interval in place of a formula's: BCa for the mean of independent observations, percentiles of
-/// resampled clusters else. `None` for too few observations, where the formula is better.
-pub(crate) fn bootstrapped(
-    observed: &Observations,
-    aggregate: Aggregate,
-    how: &Resampling,
-    level: Level,
-) -> Option<Finding> {
-    let n = observed.len();
-    if n < BOOTSTRAP_FROM {
-        return None;
-    }
-    if aggregate == Aggregate::Mean && observed.is_one_stratum() && !observed.clustered {
-        let drawn = bootstrap_mean(&observed.values, how)?;
-        let interval = drawn.bca(&jackknife_mean(&observed.values)?, level).interval;
-        let se = drawn.standard_error();
-        let degenerate = is_constant(&observed.values);
-        let found = Finding::point(mean(&observed.values)?, n, "mean")?.with(interval, se);
-        return Some(found.degenerate_if(degenerate).seeded(how.seed));
-    }
-    let found = resampled(observed, aggregate, |places| stratified(observed, places, aggregate), how)?;
-    found.finding(n, aggregate.name(), level)
-}
-
-/// Macro F1 over all labels, strata weighing the same, with the percentile interval of resampled clusters.
-fn f1_figure(observed: &Observations, level: Level) -> Option<Finding> {
-    let figure = |places: &[usize]| stratified(observed, places, Aggregate::F1);
-    let how =
-        Resampling { resamples: if observed.len() > RESAMPLED_UP_TO { 0 } else { RESAMPLES }, ..Resampling::new(SEED) };
-    resampled(observed, Aggregate::F1, figure, &how)?.finding(observed.len(), Aggregate::F1.name(), level)
-}
-
-/// How much a figure changed on the same observations, for figures whose change is no mean of changes: percentiles and
-/// the like. Both sides are resampled together, so that what they share cancels out.
-pub(crate) fn paired_change(
-    now: &Observations,
-    before: &Observations,
-    aggregate: Aggregate,
-    level: Level,
-) -> Option<Finding> {
-    let resamples = if now.len() > RESAMPLED_UP_TO { 0 } else { RESAMPLES };
-    let how = Resampling { resamples, ..Resampling::new(SEED) };
-    let name = format!("difference of {}", aggregate.name());
-    resampled_change(now, before, aggregate, &how)?.finding(now.len(), name, level)
-}
-
-/// The same with the resamples it is told by, as many as are asked for.
-pub(crate) fn resampled_change(
-    now: &Observations,
-    before: &Observations,
-    aggregate: Aggregate,
-    how: &Resampling,
-) -> Option<Resampled> {
-    let change = |places: &[usize]| Some(stratified(now, places, aggregate)? - stratified(before, places, aggregate)?);
-    resampled(now, aggregate, change, how)
-}
-
-/// An aggregate of the observations at some places, strata weighing the same.
-fn stratified(observed: &Observations, places: &[usize], aggregate: Aggregate) -> Option<f64> {
-    let mut strata: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
-    for at in places {
-        strata.entry(*observed.strata.get(*at)?).or_default().push(*at);
-    }
-    let of = |places: &Vec<usize>| match aggregate {
-        Aggregate::F1 => f1(observed, places),
-        _ => aggregate.of(&places.iter().filter_map(|at| observed.values.get(*at).copied()).collect::<Vec<f64>>()),
-    };
-    mean(&strata.values().map(of).collect::<Option<Vec<f64>>>()?)
-}
-
-/// Macro F1 of the labels at some places: over the labels that are declared, else over those that occur there. `None` where a
-/// place has none.
-fn f1(observed: &Observations, places: &[usize]) -> Option<f64> {
-    let labels = places.iter().map(|at| observed.labels.get(*at).map(|(truth, found)| (*truth, *found)));
-    let labels: Vec<(u16, u16)> = labels.collect::<Option<_>>()?;
-    let (truth, found): (Vec<usize>, Vec<usize>) =
-        labels.into_iter().map(|(truth, found)| (usize::from(truth), usize::from(found))).unzip();
-    let known = truth.iter().chain(&found).max()? + 1;
-    let classes = classification(&truth, &found, known.max(observed.declared)).ok()??.per_class;
-    let counts = |class: &ClassScores| match observed.declared {
-        0 => class.support + class.predicted > 0,
-        declared => class.label < declared,
-    };
-    let counted: Vec<f64> = classes.iter().filter(|class| counts(class)).map(|class| class.scores.f1).collect();
-    mean(&counted)
-}
-
-/// A figure and what resampling says of it.
-#[derive(Debug, Clone)]
-pub(crate) struct Resampled {
-    /// The figure of the observations as they are.
-    pub(crate) value: f64,
-    /// The figures of resampled clusters; `None` for too few of them, and for extremes, of which resamples say nothing.
-    pub(crate) drawn: Option<Distribution>,
-    seed: Seed,
-}
-
-impl Resampled {
-    /// As a finding, with the percentile interval where there is one.
-    fn finding(self, n: usize, name: String, level: Level) -> Option<Finding> {
-        let point = Finding::point(self.value, n, name)?;
-        let Some(drawn) = self.drawn else { return Some(point) };
-        let bounded = point.bounded(drawn.percentile(level)).seeded(self.seed);
-        let degenerate = is_constant(drawn.replicates());
-        let bounded = bounded.degenerate_if(degenerate);
-        Some(drawn.standard_error().map_or(bounded.clone(), |se| bounded.erring(se)))
-    }
-}
-
-/// A statistic of observations, by position, with that of resampled clusters.
-fn resampled(
-    observed: &Observations,
-    aggregate: Aggregate,
-    statistic: impl Fn(&[usize]) -> Option<f64> + Sync,
-    how: &Resampling,
-) -> Option<Resampled> {
-    let mut clusters: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
-    observed.clusters.iter().enumerate().for_each(|(at, cluster)| clusters.entry(*cluster).or_default().push(at));
-    let clusters: Vec<Vec<usize>> = clusters.into_values().collect();
-    let of_drawn = |drawn: &[usize]| {
-        let places: Vec<usize> = drawn.iter().filter_map(|at| clusters.get(*at)).flatten().copied().collect();
-        statistic(&places)
-    };
-    let everything: Vec<usize> = (0..clusters.len()).collect();
-    let value = of_drawn(&everything)?;
-    let enough = aggregate.resampled_from().is_some_and(|fewest| clusters.len() >= fewest);
-    let tells = enough && how.resamples > 0;
-    let drawn = if tells { bootstrap_indices(clusters.len(), of_drawn, how) } else { None };
-    Some(Resampled { value, drawn, seed: how.seed })
 }
 
 fn mean_figure(observed: &Observations, binary: bool, level: Level) -> Option<Finding> {
@@ -399,22 +136,6 @@ mod tests {
         assert!((lo - 0.445_739_743_239_121_2).abs() < 1e-9 && (hi - 4.554_260_256_760_879).abs() < 1e-9);
     }
 
-    /// RG-10, RG-11: a percentile's change has an interval; pairs that rose alike say the same in every resample.
-    #[test]
-    fn a_percentile_changes_with_an_interval() {
-        let before: Vec<f64> = (0..60).map(f64::from).collect();
-        let now: Vec<f64> = before.iter().map(|value| value + 5.0).collect();
-        let p95 = Aggregate::Percentile(95);
-        let alike = paired_change(&one(&now), &one(&before), p95, Level::P95).unwrap();
-        assert_eq!((alike.value(), alike.interval()), (5.0, Some((5.0, 5.0))));
-        let few_rose: Vec<f64> = before.iter().map(|value| if *value > 54.0 { 110.0 } else { *value }).collect();
-        let found = paired_change(&one(&few_rose), &one(&before), p95, Level::P95).unwrap();
-        let (lo, hi) = found.interval().unwrap();
-        assert!(found.value() > 50.0 && lo < 1.0 && hi > 50.0, "{found:?}");
-        let two = paired_change(&one(&[1.0, 2.0]), &one(&[1.0, 1.0]), p95, Level::P95).unwrap();
-        assert_eq!((two.value(), two.interval()), (1.0, None));
-    }
-
     /// PE-11: a pass rate has an interval, also where everything passes.
     #[test]
     fn a_rate_gets_wilson_which_does_not_collapse() {
@@ -504,26 +225,6 @@ mod tests {
         (observed.clusters, observed.clustered) = (vec![0, 0, 0, 1, 1, 1], true);
         let found = figure(&observed, Aggregate::Mean, false, Level::P95).unwrap();
         assert_eq!((found.interval(), found.sign(), found.method()), (None, None, "mean, all clusters alike"));
-    }
-
-    /// Issue 3: a bootstrap only on request: BCa of a mean, percentiles of clusters, and an interval for a median, too.
-    #[test]
-    fn a_bootstrap_stands_in_the_place_of_the_formula() {
-        let how = Resampling { resamples: 2_000, ..Resampling::new(Seed(7)) };
-        let values: Vec<f64> = (0..40).map(|at| f64::from(at * at % 17)).collect();
-        let mut observed = one(&values);
-        let by_formula = figure(&observed, Aggregate::Mean, false, Level::P95).unwrap().interval().unwrap();
-        let found = bootstrapped(&observed, Aggregate::Mean, &how, Level::P95).unwrap();
-        let (lo, hi) = found.interval().unwrap();
-        assert_eq!((found.method(), found.seed()), ("BCa bootstrap", Some(7)));
-        assert!((lo - by_formula.0).abs() < 0.3 && (hi - by_formula.1).abs() < 0.3, "{found:?}");
-        let median = bootstrapped(&observed, Aggregate::Median, &how, Level::P95).unwrap();
-        assert_eq!(median.method(), "median, percentile bootstrap");
-        observed.clusters = (0..40).map(|at| at / 4).collect();
-        observed.clustered = true;
-        let clustered = bootstrapped(&observed, Aggregate::Mean, &how, Level::P95).unwrap();
-        assert_eq!(clustered.method(), "mean, percentile bootstrap");
-        assert_eq!(bootstrapped(&one(&values[..9]), Aggregate::Mean, &how, Level::P95), None);
     }
 
     /// House rule: F1 over samples has a bootstrap interval with its seed; without labels there is none.

@@ -7,11 +7,11 @@ mod soundness;
 
 use std::collections::{BTreeMap, HashMap};
 
-use karat_types::{PlanHeader, RunHeader, ScorerKind};
+use karat_types::{MetricSpec, PlanHeader, RunHeader, ScorerKind};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::ruler::{Ruler, changes, rulers};
+use crate::ruler::{Ruler, change_for, changes, rulers};
 
 /// Version of the format of pinned runs.
 pub const BASELINE_SCHEMA: &str = "karat.baseline/1";
@@ -188,17 +188,16 @@ impl Pinned {
     }
 
     /// What makes these results and a run's differ that is not the systems: other data, other judges, other rules of
-    /// a scorer.
-    pub fn differences(&self, plan: &PlanHeader) -> Vec<String> {
+    /// a scorer. `name` is what these results are called.
+    pub fn differences(&self, name: &str, plan: &PlanHeader) -> Vec<String> {
         let mut differences = Vec::new();
         if !self.run.suite.is_empty() && self.run.suite != plan.suite {
-            differences.push(format!("the baseline is of the suite {}, this run of {}", self.run.suite, plan.suite));
+            differences.push(format!("{name} is of the suite {}, this run of {}", self.run.suite, plan.suite));
         }
         if !self.run.dataset_hash.is_empty() && self.run.dataset_hash != plan.dataset.hash {
-            differences.push(
-                "the baseline is of another dataset: samples are matched by id, whose content may have changed"
-                    .to_owned(),
-            );
+            differences.push(format!(
+                "{name} is of another dataset: samples are matched by id, whose content may have changed"
+            ));
         }
         if !self.run.rulers.is_empty() {
             differences.extend(changes(&self.run.rulers, &rulers(plan)));
@@ -207,7 +206,7 @@ impl Pinned {
         let judges: Vec<String> = plan.judges.iter().map(|judge| judge.id.clone()).collect();
         if !self.run.judges.is_empty() && !judges.is_empty() && self.run.judges != judges {
             differences.push(format!(
-                "the baseline was judged by {}, this run by {}",
+                "{name} was judged by {}, this run by {}",
                 self.run.judges.join(", "),
                 judges.join(", ")
             ));
@@ -215,11 +214,17 @@ impl Pinned {
         for (scorer, version) in rubrics(plan) {
             if let Some(pinned) = self.run.rubrics.get(&scorer).filter(|pinned| **pinned != version) {
                 differences.push(format!(
-                    "the baseline was judged with version {pinned} of the rubric of `{scorer}`, this run with {version}"
+                    "{name} was judged with version {pinned} of the rubric of `{scorer}`, this run with {version}"
                 ));
             }
         }
         differences
+    }
+
+    /// How the ruler of a plan's metric is another than these results were measured with, in words; `None` where it is the same,
+    /// or they do not say.
+    pub(crate) fn ruler_change(&self, plan: &PlanHeader, metric: &MetricSpec) -> Option<String> {
+        change_for(&self.run.rulers, plan, metric)
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use karat_types::{KeyBuilder, PlanHeader, ScorerKind, ScorerSpec};
+use karat_types::{KeyBuilder, MetricSpec, PlanHeader, ScorerKind, ScorerSpec};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -36,6 +36,10 @@ impl Ruler {
             ScorerKind::Rubric(rubric) => rubric.judges.iter().map(named).collect(),
             ScorerKind::Metric { .. } => Vec::new(),
         };
+        // Labels measure a judge; they are part of the ruler where the judge is shown some.
+        if matches!(&scorer.kind, ScorerKind::Rubric(rubric) if rubric.rubric.examples == 0) {
+            rules.remove("labels");
+        }
         Self { judges, rules }
     }
 
@@ -65,6 +69,20 @@ pub(crate) fn rulers(plan: &PlanHeader) -> BTreeMap<String, Ruler> {
 /// One note for each scorer of both sides whose ruler changed.
 pub(crate) fn changes(then: &BTreeMap<String, Ruler>, now: &BTreeMap<String, Ruler>) -> Vec<String> {
     now.iter().filter_map(|(id, ruler)| then.get(id)?.change(id, ruler)).collect()
+}
+
+/// How the ruler of a metric changed, in words: that of its scorer, and of `pass` those of all its checks. `None` where it did
+/// not, or nothing is known of then.
+pub(crate) fn change_for(then: &BTreeMap<String, Ruler>, plan: &PlanHeader, metric: &MetricSpec) -> Option<String> {
+    let own = [metric.scorer];
+    let scorers: BTreeSet<usize> = match plan.scorers.get(metric.scorer) {
+        Some(_) => own.into(),
+        None => plan.checks().map(|check| check.scorer).collect(),
+    };
+    let mut now = rulers(plan);
+    now.retain(|id, _| scorers.iter().any(|at| plan.scorers.get(*at).is_some_and(|scorer| scorer.id == *id)));
+    let changed = changes(then, &now);
+    (!changed.is_empty()).then(|| changed.join("; "))
 }
 
 /// The leaves of a scorer by their own name, with that of the object around where it has one.

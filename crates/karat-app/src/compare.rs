@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use karat_analysis::Findings;
-use karat_analysis::compare::{Compared, NotThere, Options, Side, Verdict};
+use karat_analysis::compare::{Compared, NotThere, Options, Side, Verdict, changed};
 use karat_stats::interval::Level;
 use karat_stats::multiplicity::StepRule;
 use karat_stats::seed::Seed;
@@ -47,6 +47,8 @@ pub struct Comparing {
     pub confidence: f64,
     /// The smallest difference that matters, by metric; a percentage is one of the baseline's figure.
     pub margins: BTreeMap<String, Threshold>,
+    /// Whether is decided although the ruler, or the content of samples, is not the same on both sides.
+    pub allow_changed: bool,
 }
 
 /// A comparison that was made.
@@ -114,6 +116,10 @@ impl App {
         let (before, after) = (self.stored(&baseline.run)?, self.stored(&candidate.run)?);
         options.max_unscored = begun(after.header())?.rules.policy.max_unscored;
         let one_run = before.header().id == after.header().id;
+        let same_data = before.header().plan.dataset.hash == after.header().plan.dataset.hash;
+        if !same_data && !comparing.allow_changed {
+            options.changed = changed(&before, &after).map_err(|error| AppError::harness(error.to_string()))?;
+        }
         let before_findings = findings(&before)?;
         let other_findings = if one_run { None } else { Some(findings(&after)?) };
         let after_findings = other_findings.as_ref().unwrap_or(&before_findings);
@@ -173,6 +179,7 @@ fn options(comparing: &Comparing) -> Result<Options, AppError> {
         },
         metrics: comparing.metrics.clone(),
         margins: comparing.margins.clone(),
+        any_ruler: comparing.allow_changed,
         seed: Seed(1),
         ..Options::default()
     })

@@ -32,6 +32,7 @@ pub fn terminal(compared: &Compared) -> String {
     for side in [&compared.baseline, &compared.candidate] {
         unmatched(side).into_iter().for_each(&mut line);
     }
+    changed(compared).into_iter().for_each(&mut line);
     line(String::new());
     table(compared).lines().for_each(|it| line(it.to_owned()));
     line(String::new());
@@ -95,10 +96,21 @@ pub(crate) fn matched(compared: &Compared) -> String {
 
 /// The samples of a side that the other one lacks; `None` where there are none.
 pub(crate) fn unmatched(side: &SideSummary) -> Option<String> {
-    let shown = side.only.iter().take(IDS).map(|id| brief(id, WIDTH / 2)).collect::<Vec<_>>().join(", ");
-    let more = side.n_only.saturating_sub(IDS as u64);
+    let what = format!("only in {}", brief(&side.label, WIDTH));
+    listed(&what, side.only.iter(), side.n_only)
+}
+
+/// The samples of both sides whose content is not the same, so that they are no pairs; `None` where there are none.
+pub(crate) fn changed(compared: &Compared) -> Option<String> {
+    listed("changed between the two, and left out", compared.changed.iter(), compared.changed.len() as u64)
+}
+
+/// `only in before: q33, q34 and 7 more`; `None` for none.
+fn listed<'a>(what: &str, ids: impl Iterator<Item = &'a String>, all: u64) -> Option<String> {
+    let shown = ids.take(IDS).map(|id| brief(id, WIDTH / 2)).collect::<Vec<_>>().join(", ");
+    let more = all.saturating_sub(IDS as u64);
     let more = if more > 0 { format!(" and {} more", count(more)) } else { String::new() };
-    (side.n_only > 0).then(|| format!("only in {}: {shown}{more}", brief(&side.label, WIDTH)))
+    (all > 0).then(|| format!("{what}: {shown}{more}"))
 }
 
 /// A metric with what its figures are, where they are no means: `latency (p95)`.
@@ -205,7 +217,8 @@ pub(crate) fn conclusion(metric: &ComparedMetric) -> String {
     let how = [Some(interval(metric, difference)), p, Some(paired), Some(metric.test.to_owned()), seed];
     let how: Vec<String> = how.into_iter().flatten().collect();
     let needed = metric.needed.as_ref().map(|needed| take(metric, needed));
-    let facts = [metric.impossible.clone(), collapsed(metric), certain(metric), margin(metric), needed];
+    let facts =
+        [metric.impossible.clone(), collapsed(metric), certain(metric), at_worst(metric), margin(metric), needed];
     let facts = facts.into_iter().flatten().map(|fact| format!("; {fact}")).collect::<String>();
     format!("{} ({}): {}{facts}", change(metric, difference.value()), how.join(", "), verdict(metric.verdict))
 }
@@ -230,6 +243,16 @@ fn collapsed(metric: &ComparedMetric) -> Option<String> {
     let why = if metric.difference.value().abs() > 0.0 { "all differ by the same amount: " } else { "" };
     let what = format!("{why}the interval has collapsed and says nothing of other samples");
     metric.difference.is_degenerate().then_some(what)
+}
+
+/// Between what the difference lies, whatever the scores that are missing.
+fn at_worst(metric: &ComparedMetric) -> Option<String> {
+    let (lo, hi) = metric.bounds?;
+    let turned = match metric.verdict {
+        Verdict::Better | Verdict::Worse if lo <= 0.0 && hi >= 0.0 => ", which could turn it",
+        _ => "",
+    };
+    Some(format!("between {} and {}, whatever the missing scores{turned}", change(metric, lo), change(metric, hi)))
 }
 
 /// What the declared margin comes to.

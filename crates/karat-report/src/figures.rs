@@ -60,6 +60,9 @@ pub(crate) const NONE: &str = "n/a";
 /// Digits behind the point that are never exceeded.
 pub(crate) const MOST_DIGITS: usize = 10;
 
+/// From here on a number is written with its power of ten: digits behind the sixteenth are not its own.
+const HUGE: f64 = 1e15;
+
 /// Digits behind the point that the scale of a metric deserves.
 pub(crate) fn digits(metric: &impl Scaled, value: f64) -> usize {
     match metric.range() {
@@ -75,6 +78,9 @@ pub(crate) fn digits(metric: &impl Scaled, value: f64) -> usize {
 
 /// A number with so many digits behind the point.
 pub(crate) fn to_digits(value: f64, digits: usize) -> String {
+    if value.abs() >= HUGE {
+        return format!("{value:.2e}").replace('-', "−");
+    }
     // A value that rounds to zero has no sign.
     let text = format!("{value:.digits$}");
     if text.trim_start_matches('-').chars().all(|c| matches!(c, '0' | '.')) {

@@ -162,6 +162,11 @@ impl PlanHeader {
         self.metrics.iter().position(|metric| metric.name == PASS && metric.scorer >= self.scorers.len())
     }
 
+    /// The metrics that are, or may be, passes and fails of scorers: those that [`PASS`] is made of.
+    pub fn checks(&self) -> impl Iterator<Item = &MetricSpec> {
+        self.metrics.iter().filter(|it| (it.binary || it.verdicts) && it.scorer < self.scorers.len())
+    }
+
     /// The model of a system, where it has one.
     pub fn system_model(&self, system: usize) -> Option<&ModelSpec> {
         self.systems.get(system)?.model.and_then(|index| self.models.get(index))

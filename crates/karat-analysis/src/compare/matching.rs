@@ -10,11 +10,12 @@ use super::tested::Tested;
 use super::{
     CompareError, FEW_CLUSTERS, KEPT, Kind, LeftOut, NotCompared, Options, PairedScores, RESAMPLES, Side, SideSummary,
 };
-use crate::estimate::{self, Aggregate, Observations};
 use crate::findings::Findings;
 use crate::groups::system_id;
+use crate::observations::{Aggregate, Observations};
 use crate::pattern::fits;
-use crate::ruler::{changes, rulers};
+use crate::resampled::resampled_change;
+use crate::ruler::{change_for, rulers};
 use crate::scales::steps;
 use crate::table::State;
 
@@ -23,22 +24,29 @@ pub(super) struct Samples {
     pub(super) matched: Vec<(usize, usize)>,
     pub(super) only_baseline: Vec<usize>,
     pub(super) only_candidate: Vec<usize>,
+    /// Ids of those whose content is another on each side.
+    pub(super) changed: BTreeSet<String>,
 }
 
 impl Samples {
-    pub(super) fn of(baseline: &Findings, candidate: &Findings) -> Self {
+    /// `changed` are ids of samples whose content is known to be another on each side.
+    pub(super) fn of(baseline: &Findings, candidate: &Findings, changed: &BTreeSet<String>) -> Self {
         let mut there: BTreeMap<&str, usize> =
             (0..candidate.samples()).map(|at| (candidate.sample_id(at), at)).collect();
-        let (mut matched, mut only_baseline) = (Vec::new(), Vec::new());
+        let (mut matched, mut only_baseline, mut others) = (Vec::new(), Vec::new(), BTreeSet::new());
         for at in 0..baseline.samples() {
-            match there.remove(baseline.sample_id(at)) {
+            let id = baseline.sample_id(at);
+            match there.remove(id) {
+                Some(_) if changed.contains(id) => {
+                    others.insert(id.to_owned());
+                }
                 Some(other) => matched.push((at, other)),
                 None => only_baseline.push(at),
             }
         }
         let mut only_candidate: Vec<usize> = there.into_values().collect();
         only_candidate.sort_unstable();
-        Self { matched, only_baseline, only_candidate }
+        Self { matched, only_baseline, only_candidate, changed: others }
     }
 }
 
@@ -56,6 +64,31 @@ struct Paired {
     baseline: Observations,
     candidate: Observations,
     left_out: LeftOut,
+    bounds: Bounds,
+}
+
+/// Mean differences if all missing scores were at one end of the range, or at the other.
+#[derive(Default)]
+struct Bounds {
+    lowest: Vec<f64>,
+    highest: Vec<f64>,
+    is_missing: bool,
+}
+
+impl Bounds {
+    /// Adds a sample: the scores of its pairs of systems that should have some.
+    fn add(&mut self, pairs: &[(Option<f64>, Option<f64>)], (lo, hi): (f64, f64)) {
+        let change = |from: f64, to: f64| pairs.iter().map(move |(a, b)| b.unwrap_or(to) - a.unwrap_or(from));
+        let mean = |changes: Vec<f64>| mean(&changes);
+        self.lowest.extend(mean(change(hi, lo).collect()));
+        self.highest.extend(mean(change(lo, hi).collect()));
+        self.is_missing |= pairs.iter().any(|(before, after)| before.is_none() || after.is_none());
+    }
+
+    /// `None` where no score is missing.
+    fn of_mean(&self) -> Option<(f64, f64)> {
+        mean(&self.lowest).zip(mean(&self.highest)).filter(|_| self.is_missing)
+    }
 }
 
 impl LeftOut {
@@ -137,7 +170,7 @@ impl<'a> Matching<'a> {
         (paired.baseline.clustered, paired.candidate.clustered) = (clustered, clustered);
         let resamples = self.candidate.findings.plan.statistics.resamples.map_or(RESAMPLES, |asked| asked as usize);
         let how = Resampling { resamples, ..Resampling::new(options.seed) };
-        let change = || estimate::resampled_change(&paired.candidate, &paired.baseline, aggregate, &how);
+        let change = || resampled_change(&paired.candidate, &paired.baseline, aggregate, &how);
         Ok(Tested {
             spec: place.spec,
             kind,
@@ -146,7 +179,9 @@ impl<'a> Matching<'a> {
             baseline: paired.baseline,
             candidate: paired.candidate,
             left_out: paired.left_out,
+            bounds: paired.bounds.of_mean().filter(|_| aggregate == Aggregate::Mean),
             margin: options.margins.get(&place.spec.name).copied().or_else(|| self.declared_margin(place.spec)),
+            other_ruler: self.other_ruler(place.spec),
         })
     }
 
@@ -171,13 +206,18 @@ impl<'a> Matching<'a> {
             baseline: then.observations(place.baseline),
             candidate: now.observations(place.candidate),
             left_out: LeftOut::default(),
+            bounds: Bounds::default(),
         };
+        let range = place.spec.range.filter(|range| self.spec_before(place).is_some_and(|it| it.range == Some(*range)));
         for (own, other) in &self.samples.matched {
             let both = self.pairs.iter().enumerate().filter_map(|(pair, (from, to))| {
                 let values = then.value(place.baseline, *own, *from).zip(now.value(place.candidate, *other, *to))?;
                 Some((pair, values))
             });
             let both: Vec<(usize, (f64, f64))> = both.collect();
+            if let Some(range) = range {
+                paired.bounds.add(&self.due(place, *own, *other), range);
+            }
             let (before, after): (Vec<f64>, Vec<f64>) = both.iter().map(|(_, values)| *values).unzip();
             let (Some(before), Some(after)) = (mean(&before), mean(&after)) else {
                 paired.left_out.count(self.missing(place, *own, *other));
@@ -199,22 +239,45 @@ impl<'a> Matching<'a> {
         paired
     }
 
+    /// The metric as the baseline has it.
+    fn spec_before(&self, place: Place<'_>) -> Option<&MetricSpec> {
+        self.baseline.findings.plan.metrics.get(place.baseline)
+    }
+
+    /// The scores of a sample under each pair of systems to which the metric applies on both sides, there or missing.
+    fn due(&self, place: Place<'_>, own: usize, other: usize) -> Vec<(Option<f64>, Option<f64>)> {
+        let (then, now) = (&self.baseline.findings.table, &self.candidate.findings.table);
+        let due = self.pairs.iter().filter(|pair| self.state(place, own, other, **pair) != State::NotApplicable);
+        let scores = |(from, to): &(usize, usize)| {
+            (then.value(place.baseline, own, *from), now.value(place.candidate, other, *to))
+        };
+        due.map(scores).collect()
+    }
+
+    /// Why a sample has no score under a pair of systems; *absent* where it has one, too.
+    fn state(&self, place: Place<'_>, own: usize, other: usize, (from, to): (usize, usize)) -> State {
+        let before = self.baseline.findings.table.state(place.baseline, own, from);
+        let after = self.candidate.findings.table.state(place.candidate, other, to);
+        let absent = |state: State| matches!(state, State::NotApplicable | State::Skipped);
+        match (before, after) {
+            _ if absent(before) || absent(after) => State::NotApplicable,
+            (State::Error, _) | (_, State::Error) => State::Error,
+            (State::Unscored, _) | (_, State::Unscored) => State::Unscored,
+            _ => State::Absent,
+        }
+    }
+
     /// Why a sample has no score on both sides: of several systems what is worst.
     fn missing(&self, place: Place<'_>, own: usize, other: usize) -> State {
-        let state = |(from, to): &(usize, usize)| {
-            let before = self.baseline.findings.table.state(place.baseline, own, *from);
-            let after = self.candidate.findings.table.state(place.candidate, other, *to);
-            let absent = |state: State| matches!(state, State::NotApplicable | State::Skipped);
-            match (before, after) {
-                _ if absent(before) || absent(after) => State::NotApplicable,
-                (State::Error, _) | (_, State::Error) => State::Error,
-                (State::Unscored, _) | (_, State::Unscored) => State::Unscored,
-                _ => State::Absent,
-            }
-        };
-        let states: Vec<State> = self.pairs.iter().map(state).collect();
+        let states: Vec<State> = self.pairs.iter().map(|pair| self.state(place, own, other, *pair)).collect();
         let worst = [State::Error, State::Unscored, State::Absent].into_iter().find(|state| states.contains(state));
         worst.unwrap_or(State::NotApplicable)
+    }
+
+    /// What makes a difference of a metric one of the ruler, too, in words.
+    fn other_ruler(&self, spec: &MetricSpec) -> Option<String> {
+        let (then, now) = (&self.baseline.findings.plan, &self.candidate.findings.plan);
+        other_measure(&spec.name, then, now).or_else(|| change_for(&rulers(then), now, spec))
     }
 
     fn declared_margin(&self, spec: &MetricSpec) -> Option<Threshold> {
@@ -254,17 +317,25 @@ impl<'a> Matching<'a> {
             ));
         }
         if then.dataset.hash != now.dataset.hash {
-            warnings.push("The datasets differ: samples are matched by id, whose content may have changed.".to_owned());
+            warnings.push(
+                "The datasets differ: samples are matched by id, and what no step or judge reads of them may have changed."
+                    .to_owned(),
+            );
         }
-        warnings.extend(tested.iter().filter_map(|it| other_measure(&it.spec.name, then, now)));
-        let scorers: BTreeSet<usize> = tested.iter().map(|it| it.spec.scorer).collect();
-        let mut ours = rulers(now);
-        ours.retain(|id, _| scorers.iter().any(|at| now.scorers.get(*at).is_some_and(|scorer| scorer.id == *id)));
-        warnings.extend(changes(&rulers(then), &ours).into_iter().map(|change| sentence(&change)));
-        if let Some(few) = tested.iter().filter_map(Tested::clusters).min().filter(|it| *it < FEW_CLUSTERS) {
-            warnings.push(format!(
+        let rulers: BTreeSet<&String> = tested.iter().filter_map(|it| it.other_ruler.as_ref()).collect();
+        warnings.extend(rulers.into_iter().map(|change| sentence(change)));
+        warnings.extend(tested.iter().filter(|it| it.has_void_margin()).map(|it| {
+            format!("The margin of {} is a share of the baseline's figure, which is 0: there is none.", it.spec.name)
+        }));
+        match tested.iter().filter_map(Tested::clusters).min() {
+            Some(1) => warnings.push(
+                "All samples are of one cluster: nothing says how much others would differ, so nothing is decided."
+                    .to_owned(),
+            ),
+            Some(few) if few < FEW_CLUSTERS => warnings.push(format!(
                 "The samples fall into {few} clusters: tests on fewer than {FEW_CLUSTERS} clusters need caution."
-            ));
+            )),
+            _ => {}
         }
         let lost = tested.iter().map(|it| it.left_out.lost()).max().unwrap_or_default();
         if lost > 0 {
@@ -313,7 +384,7 @@ fn other_measure(name: &str, then: &PlanHeader, now: &PlanHeader) -> Option<Stri
     let (before, after) = (measure(name, then)?, measure(name, now)?);
     (before != after).then(|| {
         format!(
-            "{name} is not one metric: {before} in the baseline, {after} in the candidate. Its difference says nothing."
+            "the metric {name} is measured in two ways: {before} in the baseline, {after} in the candidate; its difference says nothing"
         )
     })
 }
@@ -322,9 +393,9 @@ fn other_measure(name: &str, then: &PlanHeader, now: &PlanHeader) -> Option<Stri
 fn measure(name: &str, plan: &PlanHeader) -> Option<String> {
     let spec = plan.metric(name).and_then(|at| plan.metrics.get(at))?;
     let by = match plan.scorers.get(spec.scorer).map(|scorer| &scorer.kind) {
-        Some(ScorerKind::Metric { metric, .. }) => metric.as_str(),
-        Some(ScorerKind::Rubric(_)) => "a rubric",
-        None => "all checks",
+        Some(ScorerKind::Metric { metric, .. }) => metric.clone(),
+        Some(ScorerKind::Rubric(_)) => "a rubric".to_owned(),
+        None => format!("all of {}", plan.checks().map(|check| check.name.as_str()).collect::<Vec<_>>().join(", ")),
     };
     let scale = spec.range.map_or("without bounds".to_owned(), |(lo, hi)| format!("from {lo} to {hi}"));
     Some(format!("{by} {scale} ({})", spec.aggregate))

@@ -5,6 +5,7 @@
 //! test of its kind ([`scores`](PairedScores)), the p-values are corrected over the metrics, and each interval has the
 //! level at which its metric is decided: verdict, p-value and interval on one line always say the same.
 
+mod content;
 mod diagnostics;
 mod matching;
 mod scores;
@@ -13,7 +14,7 @@ mod tested;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use karat_stats::interval::Level;
 use karat_stats::multiplicity::{StepRule, local_levels};
@@ -21,6 +22,7 @@ use karat_stats::seed::Seed;
 use karat_types::{Better, Exit, Policy, Threshold};
 use serde::Serialize;
 
+pub use content::changed;
 pub use diagnostics::{Change, DiagnosticsChange, Moved, SectionChange, SectionCount, TestedChange};
 pub use scores::{Kind, PairedScores, PairedTest, SecondTest, Test};
 pub use sides::{NotThere, Side};
@@ -29,6 +31,7 @@ use crate::finding::Finding;
 use crate::findings::Findings;
 use crate::planning::Needed;
 use matching::{Matching, Samples};
+use tested::Tested;
 
 /// Below so many clusters a cluster-robust interval needs caution.
 const FEW_CLUSTERS: usize = 8;
@@ -53,6 +56,10 @@ pub struct Options {
     pub margins: BTreeMap<String, Threshold>,
     /// Share of the samples that may lack a score which they should have: with more of them a metric is undecided.
     pub max_unscored: f64,
+    /// Whether a metric is decided although the two sides were not measured by the same ruler.
+    pub any_ruler: bool,
+    /// Ids of samples whose content is another on each side: they are no pairs.
+    pub changed: BTreeSet<String>,
     /// Seed of what is random.
     pub seed: Seed,
 }
@@ -65,6 +72,8 @@ impl Default for Options {
             metrics: Vec::new(),
             margins: BTreeMap::new(),
             max_unscored: Policy::default().max_unscored,
+            any_ruler: false,
+            changed: BTreeSet::new(),
             seed: Seed(1),
         }
     }
@@ -145,6 +154,10 @@ pub struct ComparedMetric {
     pub beside: Vec<SecondTest>,
     /// Samples of both sides that lack a score on either.
     pub left_out: LeftOut,
+    /// Lowest and highest that the difference of means could be, whatever the scores that are missing: as if each were at one
+    /// end of the metric's range. `None` where none is missing, or the metric has no range.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bounds: Option<(f64, f64)>,
     /// The smallest difference that matters, in the metric's unit, where it is declared.
     pub margin: Option<f64>,
     /// The same difference with the interval that decides equivalence: of the same test at 1 − 2α (TOST). `None`
@@ -153,8 +166,8 @@ pub struct ComparedMetric {
     pub equivalence: Option<Finding>,
     /// What follows.
     pub verdict: Verdict,
-    /// Why these samples could decide nothing, whatever they said: too few of them, of their scores, or of the resamples;
-    /// where it is undecided.
+    /// Why these samples could decide nothing, whatever they said: too few of them, of their scores, or of the resamples, or
+    /// another ruler on each side; where it is undecided.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub impossible: Option<String>,
     /// What it would take, where it is undecided.
@@ -194,11 +207,14 @@ pub struct Compared {
     pub candidate: SideSummary,
     /// Samples that both sides have.
     pub matched: u64,
+    /// Ids of samples that both sides have with other content, so that they are no pairs.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub changed: BTreeSet<String>,
     /// Confidence level of the family.
     pub level: f64,
     /// The correction over the metrics: `holm`, `bh`, `none`.
     pub correction: &'static str,
-    /// Metrics whose p-values were corrected together.
+    /// Metrics whose p-values were corrected together; those that have the same scores count once.
     pub family: u64,
     /// What one more sample costs under both sides; `None` when a price is unknown.
     pub cost_per_sample_usd: Option<f64>,
@@ -255,6 +271,15 @@ pub enum CompareError {
         /// An id of the candidate.
         candidate: String,
     },
+    /// The samples that the sides have in common have other content on each.
+    #[error(
+        "no sample is the same in both: {n} of them share an id, and what was asked changed; run both sides on the same \
+         dataset, or pair them all the same with `--allow-changed`"
+    )]
+    OtherContent {
+        /// How many share an id.
+        n: usize,
+    },
     /// No metric is in both, or none fits.
     #[error("no metric to compare: the baseline has {baseline}, the candidate has {candidate}, asked for is {asked}")]
     NoMetric {
@@ -270,6 +295,15 @@ pub enum CompareError {
     NoScore {
         /// What each side lacks.
         why: String,
+    },
+    /// A margin that is a share of a figure which is 0.
+    #[error(
+        "the margin of {metric} is a share of the baseline's figure, which is 0: give it in the metric's unit, as in \
+         `--margin {metric}=0.1`"
+    )]
+    MarginOfZero {
+        /// The metric.
+        metric: String,
     },
     /// A margin for a metric that is not compared.
     #[error("a margin is given for {metric:?}, which is no compared metric; there are {known}")]
@@ -291,7 +325,10 @@ pub fn compare(baseline: &Side<'_>, candidate: &Side<'_>, options: &Options) -> 
         let list = |side: &Side<'_>| side.ids().join(", ");
         return Err(CompareError::NoPair { baseline: list(baseline), candidate: list(candidate) });
     }
-    let samples = Samples::of(baseline.findings, candidate.findings);
+    let samples = Samples::of(baseline.findings, candidate.findings, &options.changed);
+    if samples.matched.is_empty() && !samples.changed.is_empty() {
+        return Err(CompareError::OtherContent { n: samples.changed.len() });
+    }
     if samples.matched.is_empty() {
         let first = |findings: &Findings| findings.sample_id(0).to_owned();
         let (baseline, candidate) = (first(baseline.findings), first(candidate.findings));
@@ -304,20 +341,26 @@ pub fn compare(baseline: &Side<'_>, candidate: &Side<'_>, options: &Options) -> 
     if tested.is_empty() {
         return Err(CompareError::NoScore { why: warnings.join(" ") });
     }
-    let p_values: Vec<Option<f64>> = tested.iter().map(|it| it.test.p()).collect();
+    if let Some(it) = tested.iter().find(|it| options.margins.contains_key(&it.spec.name) && it.has_void_margin()) {
+        return Err(CompareError::MarginOfZero { metric: it.spec.name.clone() });
+    }
+    let originals = originals(&tested);
+    let is_original = |at: usize| originals.get(at) == Some(&at);
+    let once = |(at, it): (usize, &Tested<'_>)| it.test.p().filter(|_| is_original(at));
+    let p_values: Vec<Option<f64>> = tested.iter().enumerate().map(once).collect();
     let adjusted = options.correction.adjust(&p_values);
     let levels = local_levels(&p_values, options.correction, options.level.alpha());
     let cost = matching.cost_per_sample();
-    let decided = tested.iter().zip(&adjusted).zip(levels);
-    let metrics = decided.filter_map(|((it, adjusted), alpha)| {
-        let local = Level::from_alpha(alpha).unwrap_or(options.level);
-        it.decided(*adjusted, local, cost, options)
+    let decided = tested.iter().zip(&originals).filter_map(|(it, original)| {
+        let local = Level::from_alpha(*levels.get(*original)?).unwrap_or(options.level);
+        it.decided(*adjusted.get(*original)?, local, cost, options)
     });
-    let metrics: Vec<ComparedMetric> = metrics.collect();
+    let metrics: Vec<ComparedMetric> = decided.collect();
     Ok(Compared {
         baseline: matching.summary(baseline, &samples.only_baseline),
         candidate: matching.summary(candidate, &samples.only_candidate),
         matched: samples.matched.len() as u64,
+        changed: samples.changed,
         level: options.level.get(),
         correction: match options.correction {
             StepRule::Alone => "none",
@@ -331,4 +374,11 @@ pub fn compare(baseline: &Side<'_>, candidate: &Side<'_>, options: &Options) -> 
         not_compared,
         warnings,
     })
+}
+
+/// For each metric the first one that has the same scores on both sides: `pass` beside the only check says nothing new, and is
+/// no further test.
+fn originals(tested: &[Tested<'_>]) -> Vec<usize> {
+    let first = |(at, it): (usize, &Tested<'_>)| tested.iter().position(|other| other.says_as(it)).unwrap_or(at);
+    tested.iter().enumerate().map(first).collect()
 }

@@ -24,7 +24,8 @@ use karat_stats::power::PairedDesign;
 use karat_stats::seed::Seed;
 use karat_stats::special::StudentT;
 
-use crate::estimate::{Aggregate, BOOTSTRAP_FROM, RESAMPLED_UP_TO, Resampled};
+use crate::observations::{Aggregate, BOOTSTRAP_FROM, RESAMPLED_UP_TO};
+use crate::resampled::Resampled;
 
 /// From so many samples on the mean difference is taken to be normal.
 const LARGE_ENOUGH: usize = 30;

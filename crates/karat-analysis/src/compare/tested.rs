@@ -17,8 +17,15 @@ pub(super) struct Tested<'a> {
     pub(super) candidate: Observations,
     pub(super) test: PairedTest,
     pub(super) left_out: LeftOut,
+    pub(super) bounds: Option<(f64, f64)>,
     pub(super) margin: Option<Threshold>,
+    /// That the two sides are not measured alike, in words.
+    pub(super) other_ruler: Option<String>,
 }
+
+/// What is said of a metric whose sides are not measured alike; the warning says what changed.
+const OTHER_RULER: &str = "the two sides were not measured alike, as the warning says; `karat score RUN` measures stored outputs \
+                           anew, `--allow-changed` decides all the same";
 
 impl Tested<'_> {
     /// `None` only for no samples.
@@ -31,15 +38,16 @@ impl Tested<'_> {
     ) -> Option<ComparedMetric> {
         let (baseline, candidate) =
             (self.figure(&self.baseline, options.level)?, self.figure(&self.candidate, options.level)?);
-        let margin = self.margin.and_then(|it| it.from_figure(Some(baseline.value()))).filter(|margin| *margin > 0.0);
+        let margin = self.margin(baseline.value());
         let equivalence = margin.and_then(|_| self.difference(Level::from_alpha(2.0 * local.alpha())?, options));
-        let lost = self.left_out.too_many(self.test.n(), options.max_unscored);
-        let verdict = match lost {
+        let other_ruler = self.other_ruler.as_ref().filter(|_| !options.any_ruler).map(|_| OTHER_RULER.to_owned());
+        let open = other_ruler.or_else(|| self.left_out.too_many(self.test.n(), options.max_unscored));
+        let verdict = match open {
             Some(_) => Verdict::Undecided,
             None => self.verdict(p_adjusted, margin.zip(equivalence.as_ref()), options.level),
         };
         let is_open = verdict == Verdict::Undecided;
-        let lacking = lost.or_else(|| self.test.too_few_resamples(local));
+        let lacking = open.or_else(|| self.test.too_few_resamples(local));
         let planning = self.planning(local, cost_per_sample);
         let plannable = planning.filter(|_| is_open && lacking.is_none());
         Some(ComparedMetric {
@@ -56,6 +64,7 @@ impl Tested<'_> {
             p_adjusted,
             beside: self.test.beside(local, options.seed),
             left_out: self.left_out,
+            bounds: self.bounds,
             margin,
             needed: plannable.and_then(|it| self.needed(it, margin)),
             equivalence,
@@ -63,6 +72,26 @@ impl Tested<'_> {
             impossible: lacking.or_else(|| self.test.impossible(local)).filter(|_| is_open),
             detectable: planning.and_then(|it| it.detectable()),
         })
+    }
+
+    /// The declared margin in the metric's unit; `None` without one, and for a share of 0.
+    fn margin(&self, baseline: f64) -> Option<f64> {
+        self.margin?.from_figure(Some(baseline)).filter(|margin| *margin > 0.0)
+    }
+
+    /// Whether a margin is declared as a share of a figure that is 0.
+    pub(super) fn has_void_margin(&self) -> bool {
+        let baseline = || self.figure(&self.baseline, Level::P95).map(|it| it.value());
+        self.margin.is_some() && baseline().is_some_and(|figure| self.margin(figure).is_none())
+    }
+
+    /// Whether another metric has the same scores on both sides, and the same figure of them.
+    pub(super) fn says_as(&self, other: &Self) -> bool {
+        let same = |one: &Observations, other: &Observations| one.values == other.values && one.labels == other.labels;
+        self.aggregate == other.aggregate
+            && self.test.test() == other.test.test()
+            && same(&self.baseline, &other.baseline)
+            && same(&self.candidate, &other.candidate)
     }
 
     /// Clusters of several samples, where there are some.

@@ -133,6 +133,10 @@ pub(super) fn decide(court: &Court<'_>, case: &Case<'_>, level: Level) -> Decisi
     if let Some(remark) = &evidence.remark {
         reason = format!("{reason} ({remark})");
     }
+    if let (Some(change), true) = (&evidence.other_ruler, verdict != Verdict::Undecided) {
+        verdict = Verdict::Undecided;
+        reason = format!("{reason}; but {change}, so that nothing is decided");
+    }
     if verdict == Verdict::Pass && evidence.unscored > court.policy.max_unscored {
         verdict = Verdict::Undecided;
         reason = format!(

@@ -1,5 +1,7 @@
 //! What a case rests on: the observations behind its finding, kept until the level of its interval is known.
 
+use std::hash::{DefaultHasher, Hasher};
+
 use karat_stats::compare::differences;
 use karat_stats::describe::t_interval;
 use karat_stats::interval::Level;
@@ -13,6 +15,7 @@ use crate::estimate::{Aggregate, Observations};
 use crate::finding::Finding;
 use crate::findings::Findings;
 use crate::pinned::{Pinned, PinnedMetric};
+use crate::resampled::Resampled;
 use crate::table::State;
 
 /// Everything that decisions look at.
@@ -35,6 +38,8 @@ pub(super) struct Evidence {
     pub(super) basis: Basis,
     /// Something that the reader should know.
     pub(super) remark: Option<String>,
+    /// How what it is compared with was measured otherwise, so that a change decides nothing.
+    pub(super) other_ruler: Option<String>,
 }
 
 /// What is held against the threshold.
@@ -47,8 +52,8 @@ pub(super) enum Basis {
     Missing(String),
     /// Observations that become a figure.
     Observed(Observations, Measure),
-    /// Observations of the same samples, now and before, whose figures differ.
-    Paired(Observations, Observations, Measure),
+    /// A figure, or its change on the same samples, with the resamples that its interval is made of.
+    Resampled(Resampled),
     /// A figure as it is, without an interval that could be made wider.
     Point(Finding),
     /// The difference of two figures of unrelated samples.
@@ -61,12 +66,58 @@ impl Basis {
         match self {
             Self::None | Self::Missing(_) => None,
             Self::Observed(observed, measure) => measure.at(level).figure(observed),
-            Self::Paired(now, before, measure) => measure.at(level).change(now, before),
+            Self::Resampled(drawn) => drawn.at(level),
             Self::Point(finding) => Some(finding.clone()),
             Self::Apart(now, before) => apart(now, before, level),
         }
     }
+
+    /// Observations by their measure: with resamples where it asks for some.
+    fn of(observed: Observations, measure: Measure) -> Self {
+        match measure.resampled(&observed) {
+            Some(drawn) => Self::Resampled(drawn),
+            None => Self::Observed(observed, measure),
+        }
+    }
+
+    /// The least α of an interval that says anything.
+    pub(super) fn least_alpha(&self) -> f64 {
+        match self {
+            Self::Resampled(drawn) => drawn.least_alpha(),
+            _ => SMALLEST,
+        }
+    }
+
+    /// A digest of the threshold and of the values that are held against it: equal where a case says nothing new.
+    pub(super) fn digest(&self, threshold: f64) -> u64 {
+        let mut digest = DefaultHasher::new();
+        let mut numbers = |numbers: &[f64]| numbers.iter().for_each(|number| digest.write_u64(number.to_bits()));
+        numbers(&[threshold]);
+        match self {
+            Self::None | Self::Missing(_) => {}
+            Self::Observed(observed, _) => {
+                numbers(&observed.values);
+                observed.clusters.iter().chain(&observed.strata).for_each(|it| digest.write_u32(*it));
+            }
+            Self::Resampled(drawn) => {
+                numbers(&[drawn.value]);
+                drawn.drawn.iter().for_each(|drawn| numbers(drawn.replicates()));
+            }
+            Self::Point(found) => {
+                let (lo, hi) = found.interval().unwrap_or_default();
+                numbers(&[found.value(), lo, hi]);
+            }
+            Self::Apart(now, before) => {
+                let ends = [now.value, now.se, before.value, before.se];
+                numbers(&ends.map(Option::unwrap_or_default));
+            }
+        }
+        digest.finish()
+    }
 }
+
+/// The smallest p-value that is told apart from 0.
+const SMALLEST: f64 = 1e-15;
 
 /// The difference of two means of unrelated samples, with Welch's interval.
 fn apart(now: &PinnedMetric, before: &PinnedMetric, level: Level) -> Option<Finding> {
@@ -84,6 +135,15 @@ fn apart(now: &PinnedMetric, before: &PinnedMetric, level: Level) -> Option<Find
 enum Partner<'a> {
     Pinned(&'a Pinned, usize),
     System(usize),
+}
+
+impl Partner<'_> {
+    fn pinned(&self) -> Option<&Pinned> {
+        match self {
+            Self::Pinned(pinned, _) => Some(pinned),
+            Self::System(_) => None,
+        }
+    }
 }
 
 impl Court<'_> {
@@ -130,12 +190,11 @@ impl Court<'_> {
         (observed, share)
     }
 
-    /// How the figure of a case is made: by formula, since its interval is made at many levels. One sample has its value, as
-    /// in reports, and nothing to aggregate.
+    /// How the figure of a case is made, as in reports. One sample has its value, and nothing to aggregate.
     fn measure(&self, case: &Case<'_>, metric: usize) -> Option<Measure> {
         let measure = self.findings.measures.get(metric).copied()?;
         let aggregate = if case.unit.sample.is_some() { Aggregate::Mean } else { measure.aggregate };
-        Some(Measure { aggregate, bootstrap: None, ..measure })
+        Some(Measure { aggregate, ..measure })
     }
 
     fn figure(&self, case: &Case<'_>, metric: usize) -> Evidence {
@@ -144,7 +203,7 @@ impl Court<'_> {
         let figure = measure.figure(&observed);
         let basis = match &figure {
             None => Basis::Missing(self.no_score(case)),
-            Some(_) => Basis::Observed(observed, measure),
+            Some(_) => Basis::of(observed, measure),
         };
         Evidence { observed: figure.map(|it| it.value()), unscored, basis, ..Evidence::default() }
     }
@@ -166,6 +225,10 @@ impl Court<'_> {
                 Err(_) => {}
             }
         }
+        let spec = self.findings.plan.metrics.get(metric);
+        let pinned = partners.iter().filter_map(|(_, partner)| partner.pinned());
+        let mut rulers = pinned.filter_map(|pinned| pinned.ruler_change(&self.findings.plan, spec?));
+        let evidence = Evidence { other_ruler: rulers.next(), ..evidence };
         let pairs = self.pairs(case, metric, name, &partners);
         if pairs.len() * 2 >= observed.len() && pairs.tell(measure.aggregate) {
             let remark = (pairs.len() < observed.len())
@@ -338,9 +401,9 @@ impl Pairs {
             Aggregate::Mean => {
                 let values = differences(&self.now.values, &self.before.values);
                 let changes = Observations { values, labels: Vec::new(), ..self.now };
-                Basis::Observed(changes, Measure { binary: false, ..measure })
+                Basis::of(changes, Measure { binary: false, ..measure })
             }
-            _ => Basis::Paired(self.now, self.before, measure),
+            _ => measure.change(&self.now, &self.before).map_or(Basis::None, Basis::Resampled),
         };
         Evidence { observed, reference, basis, ..evidence }
     }

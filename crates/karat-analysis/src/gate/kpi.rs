@@ -84,7 +84,8 @@ fn compared(court: &Court<'_>, kpi: Kpi, metric: usize, system: usize) -> Kpi {
     let evidence = court.hear(&case);
     let level = court.findings.measures.get(metric).map(|measure| measure.level);
     let change = level.and_then(|level| evidence.basis.at(level));
-    Kpi { baseline: evidence.reference, remark: evidence.remark.filter(|_| change.is_some()), change, ..kpi }
+    let remark = evidence.other_ruler.or(evidence.remark).filter(|_| change.is_some());
+    Kpi { baseline: evidence.reference, remark, change, ..kpi }
 }
 
 impl KpiBound {

@@ -2,7 +2,8 @@
 //!
 //! A case's p-value is that of its own interval, inverted: the α at which the interval of level 1 − α just touches the
 //! threshold. Whatever method makes the interval, the p-value and the interval on the screen can therefore not
-//! disagree. Over the m cases that are decided by intervals, ascending by p:
+//! disagree. Cases that hold the same values against the same threshold are one. Over the m cases that are decided by
+//! intervals, ascending by p:
 //!
 //! - Holm: the j-th is decided while p₍ⱼ₎ ≤ α/(m − j + 1), at level 1 − α/(m − j + 1); from the first that is not, all
 //!   are undecided and show that one's level.
@@ -17,30 +18,48 @@ use super::case::Case;
 use super::decision::bound;
 use super::evidence::{Basis, Court};
 
-/// The smallest p-value that is told apart from 0.
-const SMALLEST: f64 = 1e-15;
-
 /// By case; the policy's own level for those that are decided by their figure.
 pub(super) fn levels(court: &Court<'_>, cases: &[Case<'_>]) -> Vec<Level> {
     let alpha = 1.0 - court.policy.confidence;
     let plain = Level::from_alpha(alpha).unwrap_or(Level::P95);
     let mut levels = vec![plain; cases.len()];
     let by_interval = cases.iter().enumerate().filter(|(_, case)| case.gate.decide == Decide::Interval);
-    let mut tests: Vec<(usize, f64)> = by_interval
-        .filter_map(|(at, case)| {
-            let evidence = court.hear(case);
-            let threshold = bound(case, evidence.reference)?;
-            Some((at, p_value(&evidence.basis, threshold)?))
-        })
-        .collect();
-    tests.sort_by(|a, b| a.1.total_cmp(&b.1));
-    let p: Vec<f64> = tests.iter().map(|(_, p)| *p).collect();
-    for ((at, _), alpha) in tests.iter().zip(alphas(&p, alpha, court.policy.correction)) {
-        if let (Some(slot), Some(level)) = (levels.get_mut(*at), Level::from_alpha(alpha)) {
-            *slot = level;
+    let mut tests: Vec<Tested> = by_interval.filter_map(|(at, case)| Tested::of(court, at, case)).collect();
+    tests.sort_by(|a, b| a.p.total_cmp(&b.p).then(a.digest.cmp(&b.digest)));
+    let questions: Vec<&[Tested]> = tests.chunk_by(Tested::asks_as).collect();
+    let p: Vec<f64> = questions.iter().filter_map(|same| Some(same.first()?.p)).collect();
+    for (same, alpha) in questions.iter().zip(alphas(&p, alpha, court.policy.correction)) {
+        for test in *same {
+            if let (Some(slot), Some(level)) = (levels.get_mut(test.case), Level::from_alpha(alpha)) {
+                *slot = level;
+            }
         }
     }
     levels
+}
+
+/// A case that its interval may decide.
+struct Tested {
+    case: usize,
+    p: f64,
+    /// Of the threshold and all that is held against it.
+    digest: u64,
+}
+
+impl Tested {
+    /// `None` where there is no interval, or it would decide nothing.
+    fn of(court: &Court<'_>, at: usize, case: &Case<'_>) -> Option<Self> {
+        let evidence = court.hear(case);
+        let threshold = bound(case, evidence.reference).filter(|_| evidence.other_ruler.is_none())?;
+        let p = p_value(&evidence.basis, threshold)?;
+        Some(Self { case: at, p, digest: evidence.basis.digest(threshold) })
+    }
+
+    /// Whether another case asks the same of the same values, as one of `pass` does beside the only check: then they are one
+    /// question.
+    fn asks_as(&self, other: &Self) -> bool {
+        self.digest == other.digest && self.p.total_cmp(&other.p).is_eq()
+    }
 }
 
 /// The α of each test, for ascending p-values.
@@ -66,9 +85,10 @@ pub(super) fn p_value(basis: &Basis, threshold: f64) -> Option<f64> {
         let (lo, hi) = basis.at(Level::from_alpha(alpha)?)?.interval()?;
         Some(lo <= threshold && threshold <= hi)
     };
-    let (mut inside, mut outside) = (SMALLEST.ln(), 0.0_f64);
-    if !holds(SMALLEST)? {
-        return Some(SMALLEST);
+    let least = basis.least_alpha();
+    let (mut inside, mut outside) = (least.ln(), 0.0_f64);
+    if !holds(least)? {
+        return Some(least);
     }
     for _ in 0..60 {
         let middle = 0.5 * (inside + outside);

@@ -26,7 +26,7 @@ mod words;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use karat_types::{Gate, PlanHeader, Policy, Rules, RunRows, Subject};
+use karat_types::{Against, Gate, PlanHeader, Policy, Rules, RunRows, Subject};
 
 use crate::{Analysed, AnalysisError, Findings, GateProblem, Pinned};
 pub use decision::Decision;
@@ -126,34 +126,43 @@ pub fn too_many_errors(findings: &Findings, policy: &Policy) -> Vec<Failing> {
     findings.systems.iter().filter_map(failing).collect()
 }
 
-/// What the reader of the verdicts must know: systems and samples without a partner, other judges.
+/// What the reader of the verdicts must know of everything that gates compare with.
 fn notes(findings: &Findings, rules: &Rules, references: &References) -> Vec<String> {
-    let compares = |gate: &Gate| {
-        matches!(gate.against, None | Some(karat_types::Against::Baseline))
-            && (gate.max_drop.is_some() || gate.max_rise.is_some())
-    };
-    let Some(baseline) = references.baseline.as_ref().filter(|_| rules.gates.iter().any(compares)) else {
-        return Vec::new();
-    };
-    let mut notes = baseline.differences(&findings.plan);
+    let changes = rules.gates.iter().filter(|gate| gate.max_drop.is_some() || gate.max_rise.is_some());
+    let compared = changes.filter_map(|gate| match &gate.against {
+        None | Some(Against::Baseline) => Some(("the baseline".to_owned(), references.baseline.as_ref()?)),
+        Some(Against::Previous) => Some(("the run before".to_owned(), references.previous.as_ref()?)),
+        Some(Against::Run(id)) => Some((format!("run {id}"), references.runs.get(id)?)),
+        Some(Against::Variant(_) | Against::Model(_)) => None,
+    });
+    let each: BTreeMap<String, &Pinned> = compared.collect();
+    let mut notes: Vec<String> = each.iter().flat_map(|(name, pinned)| notes_on(findings, name, pinned)).collect();
+    let mut said = HashSet::new();
+    notes.retain(|note| said.insert(note.clone()));
+    notes
+}
+
+/// Systems and samples without a partner, other data, other judges.
+fn notes_on(findings: &Findings, name: &str, pinned: &Pinned) -> Vec<String> {
+    let mut notes = pinned.differences(name, &findings.plan);
     let ours: Vec<&str> = findings.systems.iter().map(|system| system.id.as_str()).collect();
-    let theirs: Vec<&str> = baseline.systems().collect();
+    let theirs: Vec<&str> = pinned.systems().collect();
     let gone: Vec<&str> = theirs.iter().filter(|id| !ours.contains(*id)).copied().collect();
     let new: Vec<&str> = ours.iter().filter(|id| !theirs.is_empty() && !theirs.contains(*id)).copied().collect();
     if !gone.is_empty() {
-        notes.push(format!("systems of the baseline that this run does not have: {}", gone.join(", ")));
+        notes.push(format!("systems of {name} that this run does not have: {}", gone.join(", ")));
     }
     if !new.is_empty() {
-        notes.push(format!("systems that the baseline does not have: {}", new.join(", ")));
+        notes.push(format!("systems that {name} does not have: {}", new.join(", ")));
     }
-    let known: HashSet<&str> = baseline.samples().collect();
+    let known: HashSet<&str> = pinned.samples().collect();
     let here: HashSet<&str> = (0..findings.samples()).map(|at| findings.sample_id(at)).collect();
     let (new, lost) = (here.difference(&known).count(), known.difference(&here).count());
     if !known.is_empty() && new > 0 {
-        notes.push(format!("samples that the baseline does not have: {new} of {}", here.len()));
+        notes.push(format!("samples that {name} does not have: {new} of {}", here.len()));
     }
     if lost > 0 {
-        notes.push(format!("samples of the baseline that this run does not have: {lost} of {}", known.len()));
+        notes.push(format!("samples of {name} that this run does not have: {lost} of {}", known.len()));
     }
     notes
 }

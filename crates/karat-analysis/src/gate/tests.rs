@@ -300,3 +300,75 @@ proptest! {
         }
     }
 }
+
+/// BY-08, CL-24: a change since what another ruler measured decides nothing, whatever it is compared with; a bound of the
+/// figure itself does.
+#[test]
+fn a_change_under_another_ruler_is_undecided() {
+    let before = Sketch::new(1, 1, 4).fill(9.0).run();
+    let mut run = Sketch::new(1, 1, 4).fill(7.0).run();
+    let mut plan = (*run.header.plan).clone();
+    plan.scorers[0].reduce = "median".to_owned();
+    run.header.plan = plan.into();
+    let then = || Some(Pinned::of(&before.header, &findings_of(&before)));
+    let runs = BTreeMap::from([("old".to_owned(), then().unwrap())]);
+    let references = References { baseline: then(), previous: then(), runs };
+    for (against, name) in [
+        (Against::Baseline, "the baseline"),
+        (Against::Previous, "the run before"),
+        (Against::Run("old".to_owned()), "run old"),
+    ] {
+        let drop = gate(|it| (it.max_drop, it.min, it.against) = (at(0.5), at(5.0), Some(against.clone())));
+        let verdicts = say(&run, vec![drop], Policy::default(), &references);
+        let [min, drop] = verdicts.decisions.as_slice() else { panic!("{verdicts:?}") };
+        assert_eq!((min.verdict, drop.verdict), (Verdict::Pass, Verdict::Undecided));
+        assert!(drop.reason.contains("a drop of 2.000") && drop.reason.contains("`reduce`"), "{}", drop.reason);
+        assert!(
+            verdicts.notes.iter().any(|note| note.contains("the rules of `quality` changed")),
+            "{name}: {verdicts:?}"
+        );
+    }
+}
+
+/// BY-02: a gate that holds the same values against the same threshold as another takes no share of the confidence.
+#[test]
+fn a_gate_that_repeats_another_is_no_further_test() {
+    let values = [6.0, 7.0, 6.5, 8.0, 7.5, 6.8, 7.2, 6.1];
+    let run = values.iter().enumerate().fold(Sketch::new(1, 1, 8), |it, (at, value)| it.value(at, 0, *value)).run();
+    let rule = |min: f64| gate(|it| (it.min, it.decide) = (at(min), Decide::Interval));
+    let level = |gates: Vec<Gate>| {
+        let verdicts = say(&run, gates, Policy::default(), &References::default());
+        verdicts.decisions[0].finding.as_ref().unwrap().level().unwrap()
+    };
+    assert!((level(vec![rule(6.0), rule(6.0)]) - 0.95).abs() < 1e-12);
+    assert!((level(vec![rule(6.0), rule(6.1)]) - 0.975).abs() < 1e-12);
+}
+
+/// Issue 3: where the suite asks for a bootstrap, gates decide by it, and its seed is shown; a rate that is all passes keeps
+/// Wilson's interval, which does not collapse.
+#[test]
+fn gates_keep_to_the_bootstrap_of_the_suite() {
+    let with = |binary: bool, value: &dyn Fn(usize) -> f64| {
+        let sketch = Sketch::new(1, 1, 30).metric("binary", serde_json::json!(binary));
+        let mut run = (0..30).fold(sketch, |it, at| it.value(at, 0, value(at))).run();
+        let mut plan = (*run.header.plan).clone();
+        plan.statistics.bootstrap = Some(2_000);
+        run.header.plan = plan.into();
+        let rule = gate(|it| (it.min, it.decide) = (at(0.5), Decide::Interval));
+        let decided = say(&run, vec![rule], Policy::default(), &References::default()).decisions.remove(0);
+        let spread = findings_of(&run).systems[0].metrics[0].clone();
+        assert_eq!(spread.figure(), decided.finding.as_ref());
+        (decided, serde_json::to_value(spread).unwrap())
+    };
+    let (decided, spread) = with(false, &|at| (at * at % 7) as f64);
+    assert_eq!(
+        (decided.verdict, &spread["seed"], &spread["method"]),
+        (Verdict::Pass, &1.into(), &"BCa bootstrap".into())
+    );
+    let (decided, spread) = with(true, &|_| 1.0);
+    assert_eq!(
+        (decided.verdict, &spread["method"], &spread["seed"]),
+        (Verdict::Pass, &"Wilson".into(), &serde_json::Value::Null)
+    );
+    assert!(spread["ci"][0].as_f64().unwrap() < 0.9);
+}

@@ -7,6 +7,9 @@ use crate::finding::Finding;
 /// Digits beyond the usual ones that are tried to tell a value from its threshold.
 const MORE_DIGITS: usize = 9;
 
+/// From here on a number is written with its power of ten: digits behind the sixteenth are not its own.
+const HUGE: f64 = 1e15;
+
 /// What a gate says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -124,7 +127,7 @@ impl Words<'_> {
             Some("USD") if value < 0.0 => format!("-${}", significant(-value, more)),
             Some("USD") => format!("${}", significant(value, more)),
             Some(unit) => format!("{} {unit}", significant(value, more)),
-            None if value != 0.0 && value.abs() < 0.001 => format!("{value:.*e}", 2 + more),
+            None if value != 0.0 && !(0.001..HUGE).contains(&value.abs()) => format!("{value:.*e}", 2 + more),
             None => format!("{value:.*}", 3 + more),
         }
     }
@@ -137,6 +140,9 @@ fn close(value: f64, limit: f64) -> bool {
 
 /// Four significant digits and so many more, and all of a whole number.
 fn significant(value: f64, more: usize) -> String {
+    if value.abs() >= HUGE {
+        return format!("{value:.*e}", 3 + more);
+    }
     let magnitude = if value == 0.0 { 0.0 } else { value.abs().log10().floor() };
     let digits = (3.0 + more as f64 - magnitude).clamp(0.0, 15.0) as usize;
     let text = format!("{value:.digits$}");

@@ -5,7 +5,7 @@ use karat_analysis::compare::{Compared, ComparedMetric, SideSummary};
 
 use super::page::{Column, Inline, Page};
 use crate::comparison::{
-    bounds, change, conclusion, figure_of, how_made, matched, p_value, second, size, unmatched, verdict,
+    bounds, change, changed, conclusion, figure_of, how_made, matched, p_value, second, size, unmatched, verdict,
 };
 use crate::figures::{self, NONE, count, percent};
 
@@ -15,7 +15,8 @@ pub fn comparison(compared: &Compared) -> String {
     page.heading(1, Inline::plain("Comparison"));
     page.list([side("Candidate: ", &compared.candidate), side("Baseline: ", &compared.baseline)]);
     page.paragraph(Inline::text(matched(compared)).and("."));
-    page.list([&compared.baseline, &compared.candidate].into_iter().filter_map(unmatched).map(Inline::text));
+    let left_out = [&compared.baseline, &compared.candidate].into_iter().filter_map(unmatched).chain(changed(compared));
+    page.list(left_out.map(Inline::text));
     results(&mut page, compared);
     page.heading(2, Inline::plain("In words"));
     page.list(compared.metrics.iter().map(|metric| name(metric).and(": ").and_text(conclusion(metric))));

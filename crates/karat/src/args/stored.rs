@@ -46,6 +46,9 @@ pub struct CompareArgs {
     /// The smallest difference of a metric that matters: within it the two are equivalent; `5%` is relative to the baseline
     #[arg(long, value_name = "METRIC=X", env = "KARAT_COMPARE_MARGIN", value_delimiter = ',')]
     pub margin: Vec<String>,
+    /// Decide also where judges, rules of scorers or the content of samples changed between the two
+    #[arg(long, env = "KARAT_COMPARE_ALLOW_CHANGED")]
+    pub allow_changed: bool,
     /// Verdicts of any metric that decide the exit code: 2 for `worse`, 4 for `undecided` [default: none, and 0]
     #[arg(long, value_name = "VERDICT,…", env = "KARAT_COMPARE_FAIL_ON", value_delimiter = ',')]
     pub fail_on: Vec<FailOnArg>,

@@ -19,6 +19,7 @@ pub fn compare(edge: &Edge<'_>, args: &CompareArgs) -> Result<Exit, Failure> {
         },
         confidence: args.confidence,
         margins: margins(&args.margin)?,
+        allow_changed: args.allow_changed,
     };
     let [baseline, candidate] = parties(edge, args)?;
     let comparison = edge.app.compare(&baseline, &candidate, &comparing)?;

@@ -74,7 +74,7 @@ fn clusters(clusters: Option<u64>) -> String {
 fn short(value: f64) -> String {
     let magnitude = if value > 0.0 { value.log10().floor() as i32 } else { 0 };
     match 2 - magnitude {
-        digits if digits > 8 => format!("{value:.2e}"),
+        digits if !(-12..=8).contains(&digits) => format!("{value:.2e}"),
         digits => format!("{value:.*}", digits.max(0) as usize),
     }
 }

@@ -1,0 +1,67 @@
+//! Samples that bear one id in two runs and are not the same sample.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
+
+use karat_types::{Key, RunRows};
+
+use crate::AnalysisError;
+
+/// Digests of what was read of a sample, by name.
+type Reads = BTreeMap<String, Key>;
+
+/// Ids of the samples of two runs of which something that steps or judges read of both is not the same. What only one side
+/// reads is no change: another prompt may read other columns.
+///
+/// # Errors
+/// Rows that cannot be read.
+pub fn changed(baseline: &dyn RunRows, candidate: &dyn RunRows) -> Result<BTreeSet<String>, AnalysisError> {
+    let mut then: BTreeMap<String, Reads> = BTreeMap::new();
+    each_sample(baseline, &mut |id, reads| {
+        then.insert(id.to_owned(), reads.iter().cloned().collect());
+    })?;
+    let mut changed = BTreeSet::new();
+    each_sample(candidate, &mut |id, reads| {
+        let Some(known) = then.get(id) else { return };
+        if reads.iter().any(|(name, digest)| known.get(name).is_some_and(|before| before != digest)) {
+            changed.insert(id.to_owned());
+        }
+    })?;
+    Ok(changed)
+}
+
+/// Calls `sample` once for each sample of a run.
+fn each_sample(rows: &dyn RunRows, sample: &mut dyn FnMut(&str, &[(String, Key)])) -> Result<(), AnalysisError> {
+    let mut last = None;
+    let read = rows.for_each(&mut |row| {
+        if last.replace(row.sample.row) != Some(row.sample.row) {
+            sample(&row.sample.id, &row.sample.reads);
+        }
+        ControlFlow::Continue(())
+    });
+    read.map_err(|source| AnalysisError::Rows { run: rows.header().id.clone(), source })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Sketch;
+    use karat_types::KeyBuilder;
+
+    /// BY-01: a sample whose input was edited is no pair; one that another prompt reads more of is the same.
+    #[test]
+    fn an_edited_sample_is_another_one() {
+        let digest = |text: &str| KeyBuilder::new("test").text(text).finish();
+        let run = |reads: [&[(&str, &str)]; 2]| {
+            let mut run = Sketch::new(2, 1, 2).fill(1.0).run();
+            for (sample, reads) in run.samples.iter_mut().zip(reads) {
+                sample.reads = reads.iter().map(|(name, text)| ((*name).to_owned(), digest(text))).collect();
+            }
+            run
+        };
+        let before = run([&[("input", "one")], &[("input", "two")]]);
+        let after = run([&[("input", "one"), ("hint", "new")], &[("input", "TWO")]]);
+        assert_eq!(changed(&before, &after).unwrap(), BTreeSet::from(["sample-1".to_owned()]));
+        assert!(changed(&before, &before).unwrap().is_empty());
+    }
+}
