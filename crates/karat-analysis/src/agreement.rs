@@ -4,7 +4,7 @@
 //! | form | for | interval |
 //! |---|---|---|
 //! | bias, mean absolute difference | any two raters | t, cluster-robust over samples |
-//! | share equal; within one step of 1 | any two; scales with steps | Wilson |
+//! | share equal; within one step of 1 | any two; scales with steps | Wilson, of clusters at their effective number |
 //! | limits of agreement | two raters | t |
 //! | root mean square of the differences, concordance (CCC) | two raters | percentile bootstrap of items |
 //! | Cohen's κ, quadratic on a scale | two raters on declared steps | large-sample normal, below 50 items percentile bootstrap |
@@ -14,16 +14,16 @@
 //! | Fleiss' κ, and Randolph's (free-marginal) | three raters and more on declared steps, items that all rated | percentile bootstrap of items |
 //! | ICC(2,1) of one rater, ICC(2,k) of the panel's mean | items that all rated | F |
 //!
-//! A bootstrap draws whole samples (or clusters of them), 1,000 times, of 10 to 10,000 items.
+//! A bootstrap draws whole samples (or clusters of them), 1,000 times, of 10 to 10,000 items. Where samples hold several items,
+//! or the dataset names clusters, every formula for independent items gives way to it. One item has no interval at all.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use karat_stats::agreement::{
-    Contingency, CountTable, FleissKappa, Measurement, Ratings, Weighting, cohen_kappa, fleiss_kappa, gwet_ac, icc,
-    judge_error, kendall_tau_b, krippendorff_alpha, pearson, score_indices, spearman,
+    BlandAltman, Contingency, CountTable, FleissKappa, IccCoefficients, Measurement, Ratings, Weighting, cohen_kappa,
+    fleiss_kappa, gwet_ac, icc, judge_error, kendall_tau_b, krippendorff_alpha, pearson, score_indices, spearman,
 };
 use karat_stats::bootstrap::{Distribution, Resampling, bootstrap_indices};
-use karat_stats::describe::Proportion;
 use karat_stats::interval::{Interval, Level, Method};
 use karat_stats::seed::Seed;
 use serde::Serialize;
@@ -120,24 +120,46 @@ pub struct MetricAgreement {
 
 /// How far the raters agree on the items.
 pub(crate) fn agreement(items: &[Graded], panel: &Panel<'_>) -> MetricAgreement {
-    let complete: Vec<Vec<f64>> =
-        items.iter().filter_map(|item| item.grades.iter().copied().collect::<Option<Vec<f64>>>()).collect();
-    let found = icc(&complete, panel.level).ok().flatten();
-    let coefficient = |value: Option<f64>, interval: Option<Interval>, name: &'static str| {
-        Some(Finding::point(value?, complete.len(), name)?.bounded(interval))
-    };
     let raters = panel.raters.len();
     let pairs = (0..raters).flat_map(|a| (a + 1..raters).map(move |b| (a, b)));
+    let (single, average) = intraclass(items, panel.level);
     MetricAgreement {
         n: items.len() as u64,
-        icc: found.and_then(|it| coefficient(it.coefficients.single_absolute, it.single_absolute_interval, "ICC(2,1)")),
-        icc_panel: found
-            .and_then(|it| coefficient(it.coefficients.average_absolute, it.average_absolute_interval, "ICC(2,k)")),
+        icc: single,
+        icc_panel: average,
         alpha: alpha(items, panel),
         fleiss: panel_kappa(items, panel, "Fleiss' kappa", |found| found.fleiss),
         randolph: panel_kappa(items, panel, "Randolph's kappa", |found| found.randolph),
         pairs: pairs.filter_map(|pair| self::pair(items, pair, panel)).collect(),
     }
+}
+
+/// Whether some items are not independent of others.
+fn is_clustered(clusters: impl ExactSizeIterator<Item = u32>) -> bool {
+    let all = clusters.len();
+    clusters.collect::<BTreeSet<u32>>().len() < all
+}
+
+/// ICC(2,1) and ICC(2,k) of the items that all graded: with the interval of the F distribution where they are independent.
+fn intraclass(items: &[Graded], level: Level) -> (Option<Finding>, Option<Finding>) {
+    let of = |items: &mut dyn Iterator<Item = &Graded>| {
+        let complete = items.filter_map(|item| item.grades.iter().copied().collect::<Option<Vec<f64>>>());
+        let complete: Vec<Vec<f64>> = complete.collect();
+        Some((icc(&complete, level).ok()??, complete.len()))
+    };
+    let Some((found, n)) = of(&mut items.iter()) else { return (None, None) };
+    let clustered = is_clustered(items.iter().map(|item| item.cluster));
+    let coefficient = |which: fn(&IccCoefficients) -> Option<f64>, interval: Option<Interval>, name: &'static str| {
+        let point = Finding::point(which(&found.coefficients)?, n, name)?;
+        Some(match clustered {
+            true => with_bootstrap(point, items, level, |items| which(&of(items)?.0.coefficients)),
+            false => point.bounded(interval),
+        })
+    };
+    (
+        coefficient(|it| it.single_absolute, found.single_absolute_interval, "ICC(2,1)"),
+        coefficient(|it| it.average_absolute, found.average_absolute_interval, "ICC(2,k)"),
+    )
 }
 
 fn alpha(items: &[Graded], panel: &Panel<'_>) -> Option<Finding> {
@@ -204,6 +226,11 @@ fn resampled(items: &[Graded], statistic: Statistic<'_>) -> Option<Distribution>
 /// What two raters gave an item, and its cluster.
 type SharedGrades = (f64, f64, u32);
 
+/// Bland & Altman's limits of two raters.
+fn limits_of(first: &[f64], second: &[f64]) -> Option<BlandAltman> {
+    judge_error(first, second, Level::P95).ok()??.limits
+}
+
 fn pair(items: &[Graded], (a, b): (usize, usize), panel: &Panel<'_>) -> Option<JudgePair> {
     let grade = |item: &Graded, rater: usize| item.grades.get(rater).copied().flatten();
     let shared: Vec<SharedGrades> =
@@ -211,41 +238,54 @@ fn pair(items: &[Graded], (a, b): (usize, usize), panel: &Panel<'_>) -> Option<J
     let first: Vec<f64> = shared.iter().map(|(first, ..)| *first).collect();
     let second: Vec<f64> = shared.iter().map(|(_, second, _)| *second).collect();
     let n = shared.len();
-    let figure = |change: fn(f64) -> f64| {
-        let mut observed = Observations::default();
+    let clustered = is_clustered(shared.iter().map(|(.., cluster)| *cluster));
+    let figure = |binary: bool, change: fn(f64) -> f64| {
+        let mut observed = Observations { clustered, ..Observations::default() };
         shared.iter().for_each(|(first, second, cluster)| observed.push(change(first - second), 0, *cluster));
-        let distinct: BTreeSet<u32> = observed.clusters.iter().copied().collect();
-        observed.clustered = distinct.len() < n;
-        estimate::figure(&observed, Aggregate::Mean, false, panel.level)
+        estimate::figure(&observed, Aggregate::Mean, binary, panel.level)
     };
-    let share = |share: f64| {
-        let proportion = Proportion::new((share * n as f64).round(), n as f64)?;
-        Some(Finding::point(share, n, "share")?.with(Some(proportion.wilson(panel.level)), None))
+    let share = |holds: fn(f64) -> f64| match n {
+        1 => Finding::point(holds(first.first()? - second.first()?), n, "share"),
+        _ => figure(true, holds),
+    };
+    let bounded = |point: Finding, interval: Option<Interval>, of: fn(&[f64], &[f64]) -> Option<f64>| match clustered {
+        true => of_resampled(point, &shared, panel.level, of),
+        false => point.bounded(interval),
     };
     let errors = judge_error(&first, &second, panel.level).ok().flatten()?;
     let steps = panel.scale.as_deref().and_then(|scale| steps(&shared, scale, panel.level));
     let (kappa, ac) = steps.unwrap_or_default();
-    let pearson = pearson(&first, &second, panel.level).ok().flatten();
+    let found = pearson(&first, &second, panel.level).ok().flatten();
     let coefficient = |name: &'static str, of: fn(&[f64], &[f64]) -> Option<f64>| {
         Some(of_resampled(Finding::point(of(&first, &second)?, n, name)?, &shared, panel.level, of))
     };
     Some(JudgePair {
         judges: (panel.raters.get(a)?.clone(), panel.raters.get(b)?.clone()),
-        mean_abs_difference: figure(f64::abs)?,
-        bias: figure(|gap| gap)?,
+        mean_abs_difference: figure(false, f64::abs)?,
+        bias: figure(false, |gap| gap)?,
         rms_difference: coefficient("root mean square", |a, b| {
             Some(judge_error(a, b, Level::P95).ok()??.root_mean_square_error)
         })?,
-        exact: share(errors.exact_agreement)?,
-        within_one: panel.scale.as_ref().filter(|scale| scale.len() > 2).and_then(|_| share(errors.within_one)),
+        exact: share(|gap| f64::from(u8::from(gap.abs() <= 0.0)))?,
+        within_one: panel
+            .scale
+            .as_ref()
+            .filter(|scale| scale.len() > 2)
+            .and_then(|_| share(|gap| f64::from(u8::from(gap.abs() <= 1.0)))),
         limits: errors.limits.and_then(|limits| {
-            let limit = |value, interval| Some(Finding::point(value, n, "Bland-Altman limit")?.bounded(Some(interval)));
-            Some((limit(limits.lower, limits.lower_interval)?, limit(limits.upper, limits.upper_interval)?))
+            let limit = |value| Finding::point(value, n, "Bland-Altman limit");
+            Some((
+                bounded(limit(limits.lower)?, Some(limits.lower_interval), |a, b| Some(limits_of(a, b)?.lower)),
+                bounded(limit(limits.upper)?, Some(limits.upper_interval), |a, b| Some(limits_of(a, b)?.upper)),
+            ))
         }),
         concordance: coefficient("concordance (CCC)", |a, b| judge_error(a, b, Level::P95).ok()??.concordance),
         kappa,
         ac,
-        pearson: pearson.and_then(|it| Some(Finding::point(it.correlation.value, n, "Pearson")?.bounded(it.interval))),
+        pearson: found.and_then(|it| {
+            let point = Finding::point(it.correlation.value, n, "Pearson")?;
+            Some(bounded(point, it.interval, |a, b| Some(pearson(a, b, Level::P95).ok()??.correlation.value)))
+        }),
         spearman: coefficient("Spearman", |a, b| Some(spearman(a, b).ok()??.value)),
         kendall: coefficient("Kendall τ-b", |a, b| Some(kendall_tau_b(a, b).ok()??.tau_b)),
     })
@@ -277,9 +317,10 @@ fn steps(shared: &[SharedGrades], scale: &[f64], level: Level) -> Option<(Option
         (Weighting::Quadratic, "Cohen's kappa (quadratic)", "Gwet's AC2 (quadratic)")
     };
     let (first, second): (Vec<f64>, Vec<f64>) = shared.iter().map(|(first, second, _)| (*first, *second)).unzip();
-    let a = score_indices("first rater", &first, scale).ok()?;
-    let b = score_indices("second rater", &second, scale).ok()?;
+    score_indices("first rater", &first, scale).ok()?;
+    score_indices("second rater", &second, scale).ok()?;
     let n = shared.len();
+    let clustered = is_clustered(shared.iter().map(|(.., cluster)| *cluster));
     let cohen = |first: &[f64], second: &[f64]| {
         let a = score_indices("first rater", first, scale).ok()?;
         let b = score_indices("second rater", second, scale).ok()?;
@@ -287,17 +328,26 @@ fn steps(shared: &[SharedGrades], scale: &[f64], level: Level) -> Option<(Option
     };
     let kappa = cohen(&first, &second).and_then(|found| {
         let point = Finding::point(found.kappa, n, kappa_name)?;
-        if n >= KAPPA_FROM {
+        if n >= KAPPA_FROM && !clustered {
             return Some(point.bounded(found.interval(level)));
         }
         Some(of_resampled(point, shared, level, |first, second| Some(cohen(first, second)?.kappa)))
     });
-    let counts = CountTable::from_ratings(a.iter().zip(&b).map(|(a, b)| [*a, *b]), scale.len()).ok();
-    let ac = counts.and_then(|counts| gwet_ac(&counts, weighting)).and_then(|found| {
+    let gwet = |first: &[f64], second: &[f64]| {
+        let a = score_indices("first rater", first, scale).ok()?;
+        let b = score_indices("second rater", second, scale).ok()?;
+        let counts = CountTable::from_ratings(a.iter().zip(&b).map(|(a, b)| [*a, *b]), scale.len()).ok()?;
+        gwet_ac(&counts, weighting)
+    };
+    let ac = gwet(&first, &second).and_then(|found| {
+        let point = Finding::point(found.coefficient, n, ac_name)?;
+        if clustered {
+            return Some(of_resampled(point, shared, level, |first, second| Some(gwet(first, second)?.coefficient)));
+        }
         let half = found.standard_error.zip(level.t(n as f64 - 1.0)).map(|(se, t)| se * t);
         let interval =
             half.map(|half| Interval::around(found.coefficient, half, level, Method::StudentT).clipped(-1.0, 1.0));
-        Some(Finding::point(found.coefficient, n, ac_name)?.bounded(interval))
+        Some(point.bounded(interval))
     });
     Some((kappa, ac))
 }
@@ -381,5 +431,39 @@ mod tests {
         let found =
             agreement(&items(&[[1.0, 1.5], [2.0, 2.0], [3.0, 2.0]]), &panel(&raters, Some(vec![1.0, 2.0, 3.0])));
         assert!(found.pairs[0].kappa.is_none() && found.pairs[0].pearson.is_some());
+    }
+
+    /// House rule: items of one sample are not independent, and one item has no interval.
+    #[test]
+    fn items_of_one_sample_are_resampled_together() {
+        let raters = ["a".to_owned(), "b".to_owned()];
+        let scale = Some(vec![1.0, 2.0, 3.0, 4.0, 5.0]);
+        // Of each sample four outputs with the same grades: four times the items, and no more information.
+        let rows: Vec<[f64; 2]> =
+            (0..60).map(|at| [1.0 + f64::from(at % 5), 1.0 + f64::from((at + u32::from(at % 3 == 0)) % 5)]).collect();
+        let once = items(&rows);
+        let copies = once.iter().flat_map(|item| std::iter::repeat_n(item.clone(), 4)).collect::<Vec<_>>();
+        let (once, copied) =
+            (agreement(&once, &panel(&raters, scale.clone())), agreement(&copies, &panel(&raters, scale.clone())));
+        let figures = |found: &MetricAgreement| {
+            let pair = &found.pairs[0];
+            let (lower, upper) = pair.limits.clone().unwrap();
+            let others = [&pair.kappa, &pair.ac, &pair.pearson, &found.icc, &found.icc_panel];
+            let others = others.into_iter().map(|it| it.clone().unwrap());
+            [pair.exact.clone(), pair.within_one.clone().unwrap(), lower, upper]
+                .into_iter()
+                .chain(others)
+                .collect::<Vec<_>>()
+        };
+        for (one, four) in figures(&once).iter().zip(figures(&copied)) {
+            let width = |found: &Finding| found.interval().map(|(lo, hi)| hi - lo).unwrap();
+            assert!((0.7..2.2).contains(&(width(&four) / width(one))), "{one:?} {four:?}");
+            assert!(four.method().contains("bootstrap") || four.method().contains("cluster"), "{four:?}");
+        }
+        let single = agreement(&items(&[[1.0, 2.0]]), &panel(&raters, scale));
+        let pair = &single.pairs[0];
+        assert_eq!((pair.exact.value(), pair.exact.interval(), pair.bias.interval()), (0.0, None, None));
+        assert_eq!(pair.within_one.as_ref().map(|it| (it.value(), it.interval())), Some((1.0, None)));
+        assert!(pair.ac.as_ref().is_none_or(|it| it.interval().is_none()), "{pair:?}");
     }
 }

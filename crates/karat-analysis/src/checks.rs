@@ -1,6 +1,40 @@
 //! Pass and fail: bounds make a score 0 or 1, and `pass` says whether all such scores of a cell hold.
 
-use karat_types::{MetricSpec, PlanHeader, Score};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use karat_types::{MetricSpec, PlanHeader, RowError, RunRows, Score};
+
+/// The plan of a run in which a scorer that may say true or false, and says numbers, is no check: whether it is one is told by
+/// its first score. Then what it fails to score leaves no `pass` open.
+///
+/// # Errors
+/// Rows that cannot be read.
+pub fn settled(rows: &dyn RunRows) -> Result<Arc<PlanHeader>, RowError> {
+    let mut plan = rows.header().plan.clone();
+    let may = |metric: &MetricSpec| metric.verdicts && !metric.binary;
+    let asked: Vec<usize> = (0..plan.metrics.len()).filter(|at| plan.metrics.get(*at).is_some_and(may)).collect();
+    if plan.pass().is_none() || asked.is_empty() {
+        return Ok(plan);
+    }
+    let mut open = asked;
+    let mut numbers = Vec::new();
+    rows.for_each(&mut |row| {
+        for (metric, score) in row.cell.scores.iter().filter(|(_, score)| score.number().is_some()) {
+            let metric = usize::from(*metric);
+            if let Some(place) = open.iter().position(|at| *at == metric) {
+                open.swap_remove(place);
+                numbers.extend((!score.is_verdict()).then_some(metric));
+            }
+        }
+        if open.is_empty() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })?;
+    if !numbers.is_empty() {
+        let metrics = Arc::make_mut(&mut plan).metrics.iter_mut().enumerate();
+        metrics.filter(|(at, _)| numbers.contains(at)).for_each(|(_, metric)| metric.verdicts = false);
+    }
+    Ok(plan)
+}
 
 /// Applies the bounds of the plan's metrics to the scores of a cell, and fills in `pass`.
 pub(crate) fn apply(plan: &PlanHeader, scores: &mut [Option<Score>]) {
@@ -21,7 +55,11 @@ pub(crate) fn apply(plan: &PlanHeader, scores: &mut [Option<Score>]) {
 
 /// Whether a score is one that says pass or fail, or would have been.
 fn decides(metric: &MetricSpec, score: &Option<Score>) -> bool {
-    metric.binary || metric.verdicts && !matches!(score, Some(Score::Value { verdict: false, .. }))
+    match score {
+        _ if metric.binary => true,
+        Some(Score::Value { verdict, .. }) => *verdict,
+        _ => metric.verdicts,
+    }
 }
 
 /// 1 where the bound holds, else 0 with the score as the reason.
@@ -93,5 +131,28 @@ mod tests {
         assert_eq!(passed([one(), unscored(), one()]), Some(Score::unscored("b: no JSON")));
         assert_eq!(passed([one(), None, one()]), None);
         assert!(matches!(passed([na(), na(), na()]), Some(Score::NotApplicable { .. })));
+    }
+
+    /// BY-15: what a program that gives numbers fails to score leaves no `pass` open; a check that fails does.
+    #[test]
+    fn numbers_are_no_checks() {
+        let run = |first: Score| {
+            let mut run = crate::testing::Sketch::new(1, 1, 2).fill(5.0).run();
+            let mut plan = (*run.header.plan).clone();
+            let other = |name: &str, binary, scorer| MetricSpec { scorer, ..metric(name, binary, Bound::default()) };
+            plan.metrics = vec![other("tone", false, 0), other("hit", true, 0), other("pass", true, 9)];
+            run.header.plan = plan.into();
+            let (one, failed) = (|| Score::verdict(true), Score::unscored("the program ended"));
+            run.cells[0].cell.scores = vec![(0, first), (1, one())];
+            run.cells[1].cell.scores = vec![(0, failed), (1, one())];
+            run
+        };
+        let passes = |first: Score| {
+            let found = crate::analyse(&run(first), &crate::Options::default()).unwrap();
+            let pass = &found.run.metrics[2];
+            (pass.value(), pass.n(), pass.n_unscored())
+        };
+        assert_eq!(passes(Score::value(0.3)), (Some(1.0), 2, 0));
+        assert_eq!(passes(Score::verdict(true)), (Some(1.0), 1, 1));
     }
 }

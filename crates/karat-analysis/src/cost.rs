@@ -50,6 +50,8 @@ impl AddAssign for Bill {
 pub struct Spend {
     /// Cells that were made; one that a condition left out costs nothing, and is none.
     pub cells: u64,
+    /// Those of them that have an output.
+    pub answered: u64,
     /// Calls of the systems.
     pub extraction: Bill,
     /// Calls of the judges.
@@ -59,7 +61,9 @@ pub struct Spend {
 impl Spend {
     /// The spend of one cell with its judgments.
     pub fn of(row: &CellRow<'_>) -> Self {
-        let mut spend = Self { cells: u64::from(row.cell.status != CellStatus::Skipped), ..Self::default() };
+        let status = row.cell.status;
+        let (cells, answered) = (status != CellStatus::Skipped, status == CellStatus::Ok);
+        let mut spend = Self { cells: u64::from(cells), answered: u64::from(answered), ..Self::default() };
         spend.extraction.add(&row.cell.cost);
         row.judgments.iter().for_each(|judgment| spend.judging.add(&judgment.cost));
         spend
@@ -85,6 +89,12 @@ impl Spend {
         per(self.cost()?, self.cells)
     }
 
+    /// What one more cell would cost in dollars, by those that have an output: a call that failed says nothing of it. `None`
+    /// where none has one, or a price is unknown.
+    pub fn next_cell_usd(&self) -> Option<f64> {
+        per(self.cost()?, self.answered)
+    }
+
     /// Cost of a cell in dollars without the judges: what the system itself would cost in use.
     pub fn system_per_cell_usd(&self) -> Option<f64> {
         per(self.extraction.cost()?, self.cells)
@@ -101,6 +111,7 @@ impl Spend {
 impl AddAssign for Spend {
     fn add_assign(&mut self, other: Self) {
         self.cells += other.cells;
+        self.answered += other.answered;
         self.extraction += other.extraction;
         self.judging += other.judging;
     }
@@ -118,6 +129,13 @@ mod tests {
         let mut spend = Spend { cells: 1, ..Spend::default() };
         spend.extraction.add(&CellCost { cost: cost.map(Money), paid: Money::ZERO, ..CellCost::default() });
         spend
+    }
+
+    /// BY-16: what failed says nothing of what one more cell costs.
+    #[test]
+    fn what_failed_has_no_price() {
+        assert_eq!(bill(Some(0)).next_cell_usd(), None);
+        assert_eq!(Spend { cells: 4, answered: 2, ..bill(Some(2_000_000_000)) }.next_cell_usd(), Some(1.0));
     }
 
     /// CL-18: cost-efficiency is score over cost, and n/a when the cost is 0 or unknown.

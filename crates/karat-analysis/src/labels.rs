@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use karat_text::similar::nearest;
-use karat_types::{CellRow, Label, MetricSpec, PlanHeader, Scale};
+use karat_types::{CellRow, Label, MetricSpec, PlanHeader, Scale, ScorerKind};
 use serde_json::Value;
 
 use crate::scales::{dimension, dimension_scale, steps};
@@ -56,8 +56,8 @@ pub(crate) fn grades(plan: &PlanHeader, scorers: &[usize], label: &Label) -> Vec
 /// How far from a step a grade may be: what writing 0.1 × 3 in binary costs.
 const ROUNDING: f64 = 1e-9;
 
-/// Why a label cannot be right: a misspelt name, or something that is no grade of the metric, lies outside its range or
-/// between its steps. Other names of no metric are [`unknown`].
+/// Why a label cannot be right: a misspelt name, no name of a metric at all, or something that is no grade of the metric, lies
+/// outside its range or between its steps. Other names of no metric are [`unknown`].
 pub(crate) fn misfit(plan: &PlanHeader, label: &Label) -> Option<String> {
     let all = all_scorers(plan);
     let metrics = plan.metrics.iter().map(|metric| metric.name.as_str());
@@ -66,6 +66,9 @@ pub(crate) fn misfit(plan: &PlanHeader, label: &Label) -> Option<String> {
         unknown(plan, label).filter_map(|name| Some((name, nearest(name, parts.clone().chain(metrics.clone()))?)));
     if let Some((name, meant)) = misspelt.next() {
         return Some(format!("the run has no metric `{name}` (did you mean `{meant}`?)"));
+    }
+    if unknown(plan, label).count() == label.scores.len() {
+        return Some(nothing_known(plan, label));
     }
     said(plan, &all, label).find_map(|(_, metric, said)| {
         let name = &metric.name;
@@ -79,6 +82,24 @@ pub(crate) fn misfit(plan: &PlanHeader, label: &Label) -> Option<String> {
         let steps: Vec<String> = steps.iter().map(|step| step.to_string()).collect();
         Some(format!("`{name}` is {said}, and its scale has the steps {}", steps.join(", ")))
     })
+}
+
+/// That a label says nothing of any metric, with those that it could be about.
+fn nothing_known(plan: &PlanHeader, label: &Label) -> String {
+    let quoted =
+        |names: &mut dyn Iterator<Item = &str>| names.map(|it| format!("`{it}`")).collect::<Vec<_>>().join(", ");
+    let of_rubrics = plan
+        .metrics
+        .iter()
+        .filter(|metric| matches!(plan.scorers.get(metric.scorer).map(|it| &it.kind), Some(ScorerKind::Rubric(_))));
+    let known = quoted(&mut of_rubrics.map(|metric| metric.name.as_str()));
+    match label.scores.is_empty() {
+        true => format!("it has no score; metrics of the run's judges are {known}"),
+        false => format!(
+            "the run has no metric {}; those of its judges are {known}",
+            quoted(&mut label.scores.keys().map(String::as_str))
+        ),
+    }
 }
 
 /// The names in a label that are no metric of the plan.

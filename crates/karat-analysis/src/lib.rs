@@ -63,6 +63,7 @@ pub use analyses::{
 };
 pub use baseline::Beside;
 pub use breakdown::{Breakdown, CostLine};
+pub use checks::settled;
 pub use consensus::{CellScores, Consensus, united_diagnostics};
 pub use cost::{Bill, Spend};
 pub use error::{AnalysisError, GateProblem};

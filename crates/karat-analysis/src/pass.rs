@@ -12,6 +12,7 @@ use crate::aggregate::{Measure, spread};
 use crate::analyses::{self, Analysed, Running, ScoredCell, Setting};
 use crate::baseline::beside;
 use crate::breakdown::Sums;
+use crate::checks::settled;
 use crate::consensus::CellScores;
 use crate::cost::Spend;
 use crate::findings::{Findings, SampleCosts, Summary};
@@ -50,10 +51,11 @@ impl Default for Options {
 /// scorers and metrics, wrong options of an analysis.
 pub fn analyse(rows: &dyn RunRows, options: &Options) -> Result<Findings, AnalysisError> {
     let header = rows.header();
-    let plan = header.plan.clone();
+    let unreadable = |source| AnalysisError::Rows { run: header.id.clone(), source };
+    let plan = settled(rows).map_err(unreadable)?;
     let measures: Vec<Measure> =
         plan.metrics.iter().map(|metric| Measure::of(&plan, metric, options.level)).collect::<Result<_, _>>()?;
-    let mut pass = Pass::new(header)?;
+    let mut pass = Pass::new(header, plan.clone())?;
     let mut wrong = None;
     let mut unread = None;
     rows.for_each(&mut |row| {
@@ -73,7 +75,7 @@ pub fn analyse(rows: &dyn RunRows, options: &Options) -> Result<Findings, Analys
         }
     })
     .and_then(|()| unread.map_or(Ok(()), Err))
-    .map_err(|source| AnalysisError::Rows { run: header.id.clone(), source })?;
+    .map_err(unreadable)?;
     if let Some((ordinal, what)) = wrong {
         return Err(AnalysisError::OutOfPlan { run: header.id.clone(), ordinal, what });
     }
@@ -120,9 +122,8 @@ struct Pass {
 }
 
 impl Pass {
-    fn new(header: &RunHeader) -> Result<Self, AnalysisError> {
-        let plan = &header.plan;
-        let (analyses, unknown) = analyses::start(plan)?;
+    fn new(header: &RunHeader, plan: Arc<PlanHeader>) -> Result<Self, AnalysisError> {
+        let (analyses, unknown) = analyses::start(&plan)?;
         Ok(Self {
             plan: plan.clone(),
             is_finished: header.status == RunStatus::Finished,

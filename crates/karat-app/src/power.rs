@@ -35,8 +35,8 @@ impl App {
         let run = runs.first().cloned();
         let stored = run.as_deref().map(|run| findings(&self.stored(run)?)).transpose()?;
         let measured = stored.as_ref().and_then(|found| {
-            let samples = found.samples() as f64;
-            Some(found.run.spend.cost()?.usd() / samples).filter(|cost| cost.is_finite())
+            let systems = found.plan.systems.iter().zip(&found.systems);
+            systems.map(|(spec, group)| Some(f64::from(spec.trials) * group.spend.next_cell_usd()?)).sum()
         });
         let cost = match measured {
             Some(cost) => Some(cost),

@@ -289,7 +289,7 @@ impl<'a> Matching<'a> {
         let of = |side: &Side<'_>, system: usize| {
             let spend = &side.findings.systems.get(system)?.spend;
             let trials = f64::from(side.findings.plan.systems.get(system)?.trials);
-            Some(trials * spend.per_cell_usd()?)
+            Some(trials * spend.next_cell_usd()?)
         };
         let each = self.pairs.iter().map(|(from, to)| Some(of(self.baseline, *from)? + of(self.candidate, *to)?));
         each.sum()
