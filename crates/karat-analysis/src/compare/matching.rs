@@ -8,13 +8,12 @@ use karat_types::{MetricSpec, PlanHeader, ScorerKind, Threshold};
 
 use super::tested::Tested;
 use super::{
-    CompareError, FEW_CLUSTERS, KEPT, Kind, LeftOut, NotCompared, Options, PairedScores, RESAMPLES, Side, SideSummary,
+    CompareError, FEW_CLUSTERS, KEPT, Kind, LeftOut, NotCompared, Options, PairedFigures, PairedScores, RESAMPLES, Side, SideSummary,
 };
 use crate::findings::Findings;
 use crate::groups::system_id;
-use crate::observations::{Aggregate, Observations};
+use crate::observations::Aggregate;
 use crate::pattern::fits;
-use crate::resampled::resampled_change;
 use crate::ruler::{change_for, rulers};
 use crate::scales::steps;
 use crate::table::State;
@@ -60,9 +59,7 @@ pub(super) struct Place<'a> {
 
 /// The scores of a metric on both sides.
 struct Paired {
-    scores: PairedScores,
-    baseline: Observations,
-    candidate: Observations,
+    figures: PairedFigures,
     left_out: LeftOut,
     bounds: Bounds,
 }
@@ -159,25 +156,22 @@ impl<'a> Matching<'a> {
         let kind = self.kind(place);
         let aggregate = Aggregate::parse(&place.spec.aggregate).unwrap_or(Aggregate::Mean);
         let mut paired = self.paired(place, aggregate);
-        let test = paired.scores.test(kind);
+        let resamples = self.candidate.findings.plan.statistics.resamples.map_or(RESAMPLES, |asked| asked as usize);
+        let how = Resampling { resamples, ..Resampling::new(options.seed) };
+        let test = paired.figures.test_of(kind, aggregate, &how);
         if test.n() == 0 {
             return Err(match paired.left_out.lost() {
                 0 => "it applies to no sample on both sides".to_owned(),
                 lost => format!("no sample has a score on both sides ({lost} lack one)"),
             });
         }
-        let clustered = paired.scores.is_clustered();
-        (paired.baseline.clustered, paired.candidate.clustered) = (clustered, clustered);
-        let resamples = self.candidate.findings.plan.statistics.resamples.map_or(RESAMPLES, |asked| asked as usize);
-        let how = Resampling { resamples, ..Resampling::new(options.seed) };
-        let change = || resampled_change(&paired.candidate, &paired.baseline, aggregate, &how);
         Ok(Tested {
             spec: place.spec,
             kind,
             aggregate,
-            test: if aggregate == Aggregate::Mean { test } else { test.about(aggregate, change()) },
-            baseline: paired.baseline,
-            candidate: paired.candidate,
+            test,
+            baseline: paired.figures.baseline,
+            candidate: paired.figures.candidate,
             left_out: paired.left_out,
             bounds: paired.bounds.of_mean().filter(|_| aggregate == Aggregate::Mean),
             margin: options.margins.get(&place.spec.name).copied().or_else(|| self.declared_margin(place.spec)),
@@ -202,9 +196,11 @@ impl<'a> Matching<'a> {
     fn paired(&self, place: Place<'_>, aggregate: Aggregate) -> Paired {
         let (then, now) = (&self.baseline.findings.table, &self.candidate.findings.table);
         let mut paired = Paired {
-            scores: PairedScores::default(),
-            baseline: then.observations(place.baseline),
-            candidate: now.observations(place.candidate),
+            figures: PairedFigures {
+                scores: PairedScores::default(),
+                baseline: then.observations(place.baseline),
+                candidate: now.observations(place.candidate),
+            },
             left_out: LeftOut::default(),
             bounds: Bounds::default(),
         };
@@ -224,16 +220,17 @@ impl<'a> Matching<'a> {
                 continue;
             };
             let cluster = then.cluster(*own);
-            paired.scores.push(before, after, cluster);
+            let PairedFigures { scores, baseline, candidate } = &mut paired.figures;
+            scores.push(before, after, cluster);
             if aggregate == Aggregate::Mean {
-                paired.baseline.push(before, 0, cluster);
-                paired.candidate.push(after, 0, cluster);
+                baseline.push(before, 0, cluster);
+                candidate.push(after, 0, cluster);
                 continue;
             }
             for (pair, (before, after)) in both {
                 let Some((from, to)) = self.pairs.get(pair) else { continue };
-                paired.baseline.push_labelled(before, then.labels(place.baseline, *own, *from), pair, cluster);
-                paired.candidate.push_labelled(after, now.labels(place.candidate, *other, *to), pair, cluster);
+                baseline.push_labelled(before, then.labels(place.baseline, *own, *from), pair, cluster);
+                candidate.push_labelled(after, now.labels(place.candidate, *other, *to), pair, cluster);
             }
         }
         paired

@@ -7,6 +7,7 @@
 
 mod content;
 mod diagnostics;
+mod figures;
 mod matching;
 mod scores;
 mod sides;
@@ -24,6 +25,7 @@ use serde::Serialize;
 
 pub use content::changed;
 pub use diagnostics::{Change, DiagnosticsChange, Moved, SectionChange, SectionCount, TestedChange};
+pub use figures::{LabelPair, PairedFigures};
 pub use scores::{Kind, PairedScores, PairedTest, SecondTest, Test};
 pub use sides::{NotThere, Side};
 

@@ -19,8 +19,8 @@ fn judges_are_compared_with_each_other_and_with_people() {
     let samples: Value = serde_json::from_str(&place.fine(&["show", "a", "--format", "json"]).stdout).unwrap();
     let sample = samples[0]["sample"].as_str().unwrap();
     let label =
-        |metric: &str| format!("{{\"sample\":\"{sample}\",\"annotator\":\"ann\",\"scores\":{{\"{metric}\":7}}}}\n");
-    place.write("labels.jsonl", &format!("{}{}", label("accuracy"), label("nothing")));
+        |sample: &str| format!("{{\"sample\":\"{sample}\",\"annotator\":\"ann\",\"scores\":{{\"accuracy\":7}}}}\n");
+    place.write("labels.jsonl", &format!("{}{}", label(sample), label("elsewhere")));
     let arguments = ["agree", "a", "--labels", "labels.jsonl", "--between", "ann,sim-judge-strict", "-o", "out"];
     let said = place.fine(&arguments).stdout;
     assert!(
@@ -49,6 +49,7 @@ fn one_rater_has_nobody_to_agree_with() {
         (label("70"), "labels.jsonl:2: `quality.accuracy` is 70, and its scale goes from 0 to 10"),
         (label("\"good\""), "labels.jsonl:2: `quality.accuracy` is \"good\", which is no grade"),
         (label("7").replace("accuracy", "acuracy"), "no metric `acuracy` (did you mean `accuracy`?)"),
+        (label("7").replace("accuracy", "nothing"), "no metric `nothing`; those of its judges are `quality.completeness`"),
         ("\n".to_owned(), "it holds no label"),
         (by("sim-judge-strict", 7), "labels.jsonl:1: the annotator \"sim-judge-strict\" has the name of a judge"),
         (by("ann", 7) + &by("ann", 9), "labels.jsonl:2: ann has graded `accuracy` of sample `x` on an earlier line"),

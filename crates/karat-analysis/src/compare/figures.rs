@@ -1,0 +1,44 @@
+//! Results of the same samples under two systems, compared by any aggregate.
+
+use karat_stats::bootstrap::Resampling;
+
+use super::scores::{Kind, PairedScores, PairedTest};
+use crate::observations::{Aggregate, Observations};
+use crate::resampled::resampled_change;
+
+/// The label that was expected and the one that was found, by number.
+pub type LabelPair = (u16, u16);
+
+/// Scores of the same samples under two systems, with what figures that are no means are made of.
+#[derive(Debug, Clone, Default)]
+pub struct PairedFigures {
+    pub(super) scores: PairedScores,
+    pub(super) baseline: Observations,
+    pub(super) candidate: Observations,
+}
+
+impl PairedFigures {
+    /// Adds a sample with its cluster; a sample that has none is its own. The numbers are finite. `labels` are those of baseline
+    /// and candidate, where the figure is one of labels.
+    pub fn push(&mut self, [before, after]: [f64; 2], labels: Option<[LabelPair; 2]>, cluster: u32) {
+        self.scores.push(before, after, cluster);
+        self.baseline.push_labelled(before, labels.map(|[before, _]| before), 0, cluster);
+        self.candidate.push_labelled(after, labels.map(|[_, after]| after), 0, cluster);
+    }
+
+    /// Tests whether the figure of the two is the same, by the aggregate that makes it: `mean`, `median`, `p95`, `f1`, … `None`
+    /// for an aggregate that is none.
+    pub fn test(&mut self, kind: Kind, aggregate: &str, how: &Resampling) -> Option<PairedTest> {
+        Some(self.test_of(kind, Aggregate::parse(aggregate)?, how))
+    }
+
+    pub(super) fn test_of(&mut self, kind: Kind, aggregate: Aggregate, how: &Resampling) -> PairedTest {
+        let clustered = self.scores.is_clustered();
+        (self.baseline.clustered, self.candidate.clustered) = (clustered, clustered);
+        let of_means = self.scores.test(kind);
+        match aggregate {
+            Aggregate::Mean => of_means,
+            _ => of_means.about(aggregate, resampled_change(&self.candidate, &self.baseline, aggregate, how)),
+        }
+    }
+}
