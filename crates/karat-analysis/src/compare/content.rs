@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-use karat_types::{Key, RunRows};
+use karat_types::{Key, RunRows, SampleRecord};
 
 use crate::AnalysisError;
 
@@ -17,25 +17,25 @@ type Reads = BTreeMap<String, Key>;
 /// Rows that cannot be read.
 pub fn changed(baseline: &dyn RunRows, candidate: &dyn RunRows) -> Result<BTreeSet<String>, AnalysisError> {
     let mut then: BTreeMap<String, Reads> = BTreeMap::new();
-    each_sample(baseline, &mut |id, reads| {
-        then.insert(id.to_owned(), reads.iter().cloned().collect());
+    each_sample(baseline, &mut |sample| {
+        then.insert(sample.id.clone(), sample.reads.iter().cloned().collect());
     })?;
     let mut changed = BTreeSet::new();
-    each_sample(candidate, &mut |id, reads| {
-        let Some(known) = then.get(id) else { return };
-        if reads.iter().any(|(name, digest)| known.get(name).is_some_and(|before| before != digest)) {
-            changed.insert(id.to_owned());
+    each_sample(candidate, &mut |sample| {
+        let Some(known) = then.get(&sample.id) else { return };
+        if sample.reads.iter().any(|(name, digest)| known.get(name).is_some_and(|before| before != digest)) {
+            changed.insert(sample.id.clone());
         }
     })?;
     Ok(changed)
 }
 
-/// Calls `sample` once for each sample of a run.
-fn each_sample(rows: &dyn RunRows, sample: &mut dyn FnMut(&str, &[(String, Key)])) -> Result<(), AnalysisError> {
+/// Calls `of` once for each sample of a run.
+fn each_sample(rows: &dyn RunRows, of: &mut dyn FnMut(&SampleRecord)) -> Result<(), AnalysisError> {
     let mut last = None;
     let read = rows.for_each(&mut |row| {
         if last.replace(row.sample.row) != Some(row.sample.row) {
-            sample(&row.sample.id, &row.sample.reads);
+            of(row.sample);
         }
         ControlFlow::Continue(())
     });

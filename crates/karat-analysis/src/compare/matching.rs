@@ -8,7 +8,8 @@ use karat_types::{MetricSpec, PlanHeader, ScorerKind, Threshold};
 
 use super::tested::Tested;
 use super::{
-    CompareError, FEW_CLUSTERS, KEPT, Kind, LeftOut, NotCompared, Options, PairedFigures, PairedScores, RESAMPLES, Side, SideSummary,
+    CompareError, FEW_CLUSTERS, KEPT, Kind, LeftOut, NotCompared, Options, PairedFigures, PairedScores, RESAMPLES,
+    Side, SideSummary,
 };
 use crate::findings::Findings;
 use crate::groups::system_id;

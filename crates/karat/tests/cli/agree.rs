@@ -49,7 +49,10 @@ fn one_rater_has_nobody_to_agree_with() {
         (label("70"), "labels.jsonl:2: `quality.accuracy` is 70, and its scale goes from 0 to 10"),
         (label("\"good\""), "labels.jsonl:2: `quality.accuracy` is \"good\", which is no grade"),
         (label("7").replace("accuracy", "acuracy"), "no metric `acuracy` (did you mean `accuracy`?)"),
-        (label("7").replace("accuracy", "nothing"), "no metric `nothing`; those of its judges are `quality.completeness`"),
+        (
+            label("7").replace("accuracy", "nothing"),
+            "no metric `nothing`; those of its judges are `quality.completeness`",
+        ),
         ("\n".to_owned(), "it holds no label"),
         (by("sim-judge-strict", 7), "labels.jsonl:1: the annotator \"sim-judge-strict\" has the name of a judge"),
         (by("ann", 7) + &by("ann", 9), "labels.jsonl:2: ann has graded `accuracy` of sample `x` on an earlier line"),
