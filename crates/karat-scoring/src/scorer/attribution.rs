@@ -3,9 +3,6 @@
 //! Everybody who is named must be right: the reference's own by name and role, or one who is accepted. No more speakers
 //! may be named than the reference has, so that a list of everybody passes nothing.
 
-use std::fmt;
-
-use karat_text::similar::fold;
 use karat_types::Score;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -13,6 +10,7 @@ use serde_json::Value;
 
 use super::citation::{Need, is_same};
 use super::metric::{Given, Metric, Needs, Options};
+use super::speaker::{Speaker, named_in};
 use super::text::test;
 
 /// Options of `attribution`.
@@ -31,80 +29,6 @@ pub(super) struct Attribution {
     text: Option<String>,
     /// Whose names are looked for in a text, beside those that are right.
     among: Vec<Value>,
-}
-
-/// Somebody who speaks, folded for comparison.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Speaker {
-    name: String,
-    role: Option<String>,
-    /// As written.
-    written: String,
-}
-
-impl fmt::Display for Speaker {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.written)
-    }
-}
-
-impl Speaker {
-    /// `{name, role}`, or a text: `Ada Lind`, `Ada Lind (CFO)`, `Ada Lind, CFO`.
-    fn read(value: &Value) -> Option<Self> {
-        match value {
-            Value::Object(speaker) => {
-                Self::new(speaker.get("name")?.as_str()?, speaker.get("role").and_then(Value::as_str))
-            }
-            Value::String(text) => {
-                let (name, role) = parts(text);
-                Self::new(name, role)
-            }
-            _ => None,
-        }
-    }
-
-    fn new(name: &str, role: Option<&str>) -> Option<Self> {
-        let (name, role) = (name.trim(), role.map(str::trim).filter(|role| !role.is_empty()));
-        let written = role.map_or_else(|| name.to_owned(), |role| format!("{name} ({role})"));
-        (!name.is_empty()).then(|| Self { name: fold(name), role: role.map(fold), written })
-    }
-
-    fn all(values: &[Value]) -> Vec<Self> {
-        values.iter().filter_map(Self::read).collect()
-    }
-
-    /// Whether it is the wanted one: by name, and by role where one is wanted.
-    fn is(&self, wanted: &Self) -> bool {
-        self.name == wanted.name && (wanted.role.is_none() || self.role == wanted.role)
-    }
-
-    /// Whether it is somebody by this name with another role.
-    fn contradicts(&self, other: &Self) -> bool {
-        self.name == other.name && self.role.is_some() && other.role.is_some() && self.role != other.role
-    }
-
-    /// This speaker as a text names it: with the role where the text has that, too.
-    fn within(&self, text: &str) -> Option<Self> {
-        let role = self.role.as_ref().filter(|role| has_words(text, role)).cloned();
-        let bare = self.written.split(" (").next().unwrap_or_default();
-        let written = if role.is_some() { self.written.clone() } else { bare.to_owned() };
-        has_words(text, &self.name).then(|| Self { role, written, ..self.clone() })
-    }
-}
-
-fn parts(text: &str) -> (&str, Option<&str>) {
-    let bracketed = text.trim().strip_suffix(')').and_then(|text| text.rsplit_once('('));
-    match bracketed.or_else(|| text.split_once(',')) {
-        Some((name, role)) => (name, Some(role)),
-        None => (text, None),
-    }
-}
-
-/// Whether a folded text holds folded words, as words.
-fn has_words(text: &str, words: &str) -> bool {
-    let ends = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());
-    text.match_indices(words)
-        .any(|(at, _)| ends(text[..at].chars().next_back()) && ends(text[at + words.len()..].chars().next()))
 }
 
 impl Options for Attribution {
@@ -155,11 +79,10 @@ impl Attribution {
         named
     }
 
-    /// Those of the known speakers whom a text names.
+    /// Whom a text names, of those who speak and others.
     fn found(&self, text: &str, right: &[Speaker]) -> Vec<Speaker> {
-        let text = fold(text);
-        let others = Speaker::all(&self.among);
-        right.iter().chain(&others).filter_map(|speaker| speaker.within(&text)).collect()
+        let known: Vec<Speaker> = right.iter().cloned().chain(Speaker::all(&self.among)).collect();
+        named_in(text, &known)
     }
 }
 

@@ -43,6 +43,7 @@ mod numeric;
 mod outside;
 mod registry;
 mod retrieval;
+mod speaker;
 mod summary;
 mod system;
 #[cfg(test)]

@@ -566,6 +566,9 @@ fn attribution_reads_names_within_a_text() {
         ("CFO Ada Linden said so.", 0.0),
         ("Bo Ek, the CFO, said so.", 0.0),
         ("CFO Ada Lind and CEO Bo Ek said so.", 0.0),
+        ("Ada Lind (CFO) did not comment; Carl Roe (COO) said so.", 0.0),
+        ("Ada Lind (CFO) and Carl Roe (COO) said so.", 0.0),
+        ("Ada Lind (CFO) said so; Bo Ek (CEO) declined to comment.", 1.0),
         ("Margins hold.", 0.0),
     ] {
         assert_eq!(score(metric.clone(), json!(text)).number(), Some(expected), "{text}");
