@@ -19,6 +19,7 @@ pub mod chunk;
 pub mod fence;
 pub mod gaps;
 pub mod kind;
+pub mod label;
 pub mod ladder;
 pub mod merge;
 pub mod path;

@@ -52,7 +52,8 @@ pub(super) fn read(
     if restates {
         return;
     }
-    if !marked && raw.len() <= 2 && before.ends_with(char::is_alphabetic) {
+    let noted = before.ends_with(char::is_alphabetic) || text[..found.span.start].ends_with(|c| digit(c).is_some());
+    if !marked && raw.len() <= 2 && noted {
         found.role = Role::Reference;
     } else if parentheses.split || !is_aside(text, found, parentheses) {
         found.value = -found.value;

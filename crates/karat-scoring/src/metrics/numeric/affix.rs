@@ -51,6 +51,10 @@ impl Lead {
         if let Some(start) = minus_word(before).filter(|_| !self.signed && gap > 0) {
             return Some(Self { start, negative: true, signed: true, ..self.clone() });
         }
+        // Bookkeepers' German minus: "./. 4,2 Mio. €".
+        if let Some(rest) = before.strip_suffix("./.").filter(|_| !self.signed && gap <= 1) {
+            return Some(Self { start: rest.len(), negative: true, signed: true, ..self.clone() });
+        }
         if let Some(negative) = sign(last).filter(|_| !self.signed) {
             let free = rest.chars().next_back().is_none_or(may_precede_sign);
             let near = gap == 0 || (gap == 1 && (matches!(last, '−' | '▼' | '▲' | '↓' | '↑') || is_cell_start(rest)));
@@ -84,9 +88,14 @@ fn minus_word(before: &str) -> Option<usize> {
         before.get(start..)?.eq_ignore_ascii_case(word).then_some(start)
     })?;
     let earlier = before[..start].trim_end_matches(is_inline_space);
+    let at_least = ["au", "du", "al", "lo"].iter().any(|word| ends_with_word(earlier, word));
     let free = earlier.len() < start || start == 0 || before[..start].ends_with(['(', '\n', ':']);
     let subtracts = earlier.ends_with(|c: char| digit(c).is_some() || c == '%');
-    (free && !subtracts).then_some(start)
+    (free && !subtracts && !at_least).then_some(start)
+}
+
+fn ends_with_word(text: &str, word: &str) -> bool {
+    text.strip_suffix(word).is_some_and(|before| !before.ends_with(char::is_alphanumeric))
 }
 
 /// Whether `c` is a sign, and a negative one.
@@ -125,13 +134,15 @@ pub(super) struct Tail {
     pub(super) factor: Decimal,
     /// Whether there was an exponent or scale word.
     pub(super) scaled: bool,
+    /// Whether half of the scale is added: "trois milliards et demi".
+    pub(super) half: bool,
     pub(super) unit: Option<UnitMark>,
 }
 
 impl Tail {
     /// Reads rightwards from `end`; `money` tells that a currency stood before the numeral.
     pub(super) fn read(text: &str, end: usize, money: bool) -> Self {
-        let mut tail = Self { end, factor: Decimal::ONE, scaled: false, unit: None };
+        let mut tail = Self { end, factor: Decimal::ONE, scaled: false, half: false, unit: None };
         if let Some((power, length)) = exponent(&text[end..]) {
             tail.multiply(power, length);
         }
@@ -178,6 +189,7 @@ impl Tail {
             end: outside.end,
             factor: if self.scaled { self.factor } else { outside.factor },
             scaled: self.scaled || outside.scaled,
+            half: self.half || outside.half,
             unit: self.unit.or(outside.unit),
         }
     }
@@ -190,6 +202,11 @@ impl Tail {
                 return;
             };
             self.multiply(i32::try_from(power).unwrap_or(0), length);
+            let half = [" et demi", " y medio", " e mezzo"].iter().find(|half| text[self.end..].starts_with(**half));
+            if let Some(half) = half {
+                (self.half, self.end) = (true, self.end + half.len());
+                return;
+            }
         }
     }
 

@@ -98,8 +98,12 @@ impl Target {
         let found = extract_with(answer, mark);
         let candidates = self.candidates(&found);
         let matches = |quantity: &&Quantity| self.matches(quantity, tolerance);
-        let matched = candidates.iter().copied().find(matches);
-        let contested = matched.is_some() && candidates.iter().any(|quantity| !matches(quantity));
+        let pair = self.matching_pair(&candidates, tolerance);
+        let matched = candidates.iter().copied().find(matches).or(pair.map(|[first, _]| first));
+        let contradicts = |quantity: &&Quantity| {
+            !matches(quantity) && !pair.iter().flatten().any(|end| std::ptr::eq(*end, *quantity))
+        };
+        let contested = matched.is_some() && candidates.iter().any(contradicts);
         let matched = matched.or_else(|| self.calendar_match(&found));
         let outcome = match (matched, candidates.is_empty()) {
             (Some(_), _) => Outcome::Matched,
@@ -154,10 +158,34 @@ impl Target {
         let Some(expected) = self.value().filter(|_| !quantity.negated && !quantity.is_bound()) else {
             return false;
         };
+        match (self.high(), quantity.high) {
+            (None, high) => self.are_near(quantity, &ends(quantity.value, high), [expected; 2], tolerance),
+            (Some(top), Some(high)) => self.are_near(quantity, &[quantity.value, high], [expected, top], tolerance),
+            (Some(_), None) => false,
+        }
+    }
+
+    /// The ends of an expected range as two numbers, one after the other: "from $5 million to $6 million", "at least 5 and
+    /// at most 6".
+    fn matching_pair<'a>(&self, candidates: &[&'a Quantity], tolerance: &Tolerance) -> Option<[&'a Quantity; 2]> {
+        let (low, high) = self.value().zip(self.high())?;
+        let is = |quantity: &Quantity, end: Decimal| {
+            let whole = !quantity.negated && quantity.high.is_none();
+            whole && self.are_near(quantity, &[quantity.value], [end; 2], tolerance)
+        };
+        let pair = candidates
+            .windows(2)
+            .find(|pair| is(pair[0], low) && is(pair[1], high) || is(pair[0], high) && is(pair[1], low))?;
+        Some([pair[0], pair[1]])
+    }
+
+    /// Whether the ends of a quantity, low and high, are near what is expected of them, in any reading and with any sign
+    /// that it may have.
+    fn are_near(&self, quantity: &Quantity, ends: &[Decimal], expected: [Decimal; 2], tolerance: &Tolerance) -> bool {
+        let fall = if quantity.value > Decimal::ZERO { quantity.fall } else { Fall::No };
         self.readings(quantity).any(|worth| {
-            let scaled = |value: Decimal| value.checked_mul(worth);
-            let near = |value: Decimal| {
-                let (Some(value), Some(step)) = (scaled(value), scaled(quantity.step)) else {
+            let near = |(value, expected): (Decimal, Decimal)| {
+                let (Some(value), Some(step)) = (value.checked_mul(worth), quantity.step.checked_mul(worth)) else {
                     return false;
                 };
                 if tolerance.is_exact() {
@@ -166,10 +194,10 @@ impl Target {
                     tolerance.allows(value, expected, self.worth)
                 }
             };
-            let both =
-                |sign: Decimal| near(quantity.value * sign) && quantity.high.is_none_or(|high| near(high * sign));
-            let fall = if quantity.value > Decimal::ZERO { quantity.fall } else { Fall::No };
-            (fall < Fall::Certain && both(Decimal::ONE)) || (fall > Fall::No && both(Decimal::NEGATIVE_ONE))
+            // A loss of 5 to 6 is a result of −6 to −5.
+            let rising = || ends.iter().copied().zip(expected).all(near);
+            let falling = || ends.iter().rev().map(|end| -*end).zip(expected).all(near);
+            fall < Fall::Certain && rising() || fall > Fall::No && falling()
         })
     }
 
@@ -193,6 +221,10 @@ impl Target {
         };
         candidates.iter().min_by_key(distance).copied()
     }
+}
+
+fn ends(low: Decimal, high: Option<Decimal>) -> Vec<Decimal> {
+    std::iter::once(low).chain(high).collect()
 }
 
 /// Equal, or equal to `expected` rounded (half away from zero) to multiples of `step`.

@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use rust_decimal::Decimal;
 
-use super::chars::{digit, is_inline_space};
+use super::chars::{digit, is_dash, is_inline_space};
 use super::{name, noun, scale, unit};
 
 /// The mark between units and decimals.
@@ -153,12 +153,14 @@ struct Shape {
     groups: Vec<(String, usize)>,
     /// The separator before each group but the first.
     separators: Vec<char>,
+    /// The decimal mark that dashes follow in place of decimals, and where they end: "1.500,- €".
+    dashed: Option<(char, usize)>,
 }
 
 impl Shape {
     fn read(text: &str, at: usize) -> Self {
         let (first, mut end) = digits_at(text, at);
-        let mut shape = Self { start: at, groups: vec![(first, end)], separators: Vec::new() };
+        let mut shape = Self { start: at, groups: vec![(first, end)], separators: Vec::new(), dashed: None };
         let in_list = follows_list_comma(text, at);
         while let Some(separator) = text[end..].chars().next() {
             let (group, group_end) = digits_at(text, end + separator.len_utf8());
@@ -171,7 +173,25 @@ impl Shape {
             shape.separators.push(kind_of(separator));
             shape.groups.push((group, end));
         }
+        shape.dashed = shape.dashes(text);
         shape
+    }
+
+    /// Dashes in place of decimals, beside money.
+    fn dashes(&self, text: &str) -> Option<(char, usize)> {
+        let rest = &text[self.end()..];
+        let mark = rest
+            .chars()
+            .next()
+            .map(kind_of)
+            .filter(|mark| matches!(mark, '.' | ',') && !self.separators.contains(mark))?;
+        let dashes = rest[1..].trim_start_matches(is_dash);
+        let count = rest[1..rest.len() - dashes.len()].chars().count();
+        let free = !dashes.starts_with(char::is_alphanumeric);
+        let paid = || unit::is_money_after(dashes.trim_start_matches(is_inline_space));
+        let whole = self.separators.is_empty() || self.thousands(1..self.groups.len());
+        ((1..=2).contains(&count) && free && whole && (self.is_money(text) || paid()))
+            .then_some((mark, text.len() - dashes.len()))
     }
 
     /// Whether `separator` and `group` can continue the numeral.
@@ -229,11 +249,15 @@ impl Shape {
     }
 
     fn end(&self) -> usize {
-        self.groups.last().map_or(0, |(_, end)| *end)
+        let digits = self.groups.last().map_or(0, |(_, end)| *end);
+        self.dashed.map_or(digits, |(_, end)| end)
     }
 
     /// The decimal mark that the shape itself proves.
     fn evidence(&self) -> Option<char> {
+        if let Some((mark, _)) = self.dashed {
+            return Some(mark);
+        }
         let (last, rest) = self.separators.split_last()?;
         if !matches!(last, '.' | ',') {
             return None;
@@ -272,6 +296,9 @@ impl Shape {
     fn split(&self, mark: DecimalMark) -> (String, String, usize, Form) {
         let whole = |groups: &[(String, usize)]| groups.iter().map(|(g, _)| g.as_str()).collect();
         let count = self.groups.len();
+        if let Some((_, end)) = self.dashed {
+            return (whole(&self.groups), String::new(), end, Form::Separated);
+        }
         let (last_digits, end) = self.groups[count - 1].clone();
         let Some((last, rest)) = self.separators.split_last() else {
             return (last_digits, String::new(), end, Form::Bare);

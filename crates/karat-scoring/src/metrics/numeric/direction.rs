@@ -22,11 +22,11 @@ const FALLING: &[&str] = &[
     "contracted", "contraction", "decline", "declined", "declines", "decrease", "decreased", "decreases", "dipped", "down",
     "drop", "dropped", "drops", "fall", "fallen", "falls", "fell", "loss", "losses", "lost", "lower", "plunged", "reduced",
     "reduction", "sank", "shrank", "slid", "slipped", "tumbled",
-    "fiel", "fielen", "gefallen", "gesunken", "sank", "sanken", "schrumpfte", "schrumpften", "verlor", "verloren",
+    "fiel", "fielen", "fällt", "sinkt", "sinken", "gefallen", "gesunken", "sank", "sanken", "schrumpfte", "schrumpften", "verlor", "verloren",
     "verringerte", "verringerten", "zurückgegangen",
-    "baisse", "baissé", "chute", "chuté", "diminue", "diminuent", "diminution", "diminué", "perdu", "perte", "recul",
-    "recule", "reculé", "repli",
-    "bajaron", "bajó", "disminuye", "perdieron", "perdió", "redujeron", "redujo", "caída", "cayeron", "cayó", "descendieron", "disminuyeron", "descendió", "descenso", "disminución", "disminuyó", "pérdida", "retrocedió",
+    "baisse", "baissé", "baissent", "cède", "cédé", "chute", "chuté", "chutent", "diminue", "diminuent", "diminution", "diminué", "perdu", "perte", "recul",
+    "recule", "reculé", "reculent", "repli",
+    "bajan", "baja", "bajaron", "bajó", "cae", "caen", "desciende", "descienden", "retrocede", "disminuye", "perdieron", "perdió", "redujeron", "redujo", "caída", "cayeron", "cayó", "descendieron", "disminuyeron", "descendió", "descenso", "disminución", "disminuyó", "pérdida", "retrocedió",
 ];
 
 /// Words of amounts that are as often given without sign.
@@ -110,6 +110,10 @@ const BETWEEN: &[&str] = &[
     "de", "del", "en", "etwa", "neta", "nette", "rund", "sich", "um", "un", "von",
 ];
 
+/// Words behind which a sentence speaks of something else than its subject.
+#[rustfmt::skip]
+const ENDS: &[&str] = &["as", "because", "but", "costs", "due", "expenses", "from", "on", "revenue", "sales", "while"];
+
 /// Words looked at before the number.
 const NEAR: usize = 5;
 
@@ -119,7 +123,7 @@ const LONGEST: usize = 60;
 /// Whether a number is said to be a loss or a fall by what stands `before` and `after` it; `phrase` are the first words
 /// after it.
 pub(super) fn fall(before: &str, phrase: &[String], after: &str) -> Fall {
-    fall_before(before).max(fall_behind(phrase)).max(down_behind(after))
+    fall_before(before).max(fall_behind(phrase)).max(down_behind(after)).max(lost_behind(after))
 }
 
 /// The same where `previous` is the amount that the number is the other end of: "the operating loss widened by $300 million
@@ -128,7 +132,10 @@ pub(super) fn fall_between(text: &str, previous: &Range<usize>, start: usize) ->
     let joined = text.get(previous.end..start).is_some_and(|between| between.trim() == "to");
     let before = text[..previous.start].trim_end_matches(is_inline_space);
     let change = [" by", " from"].iter().find_map(|word| before.strip_suffix(word));
-    if joined && change.is_some_and(is_result) { Fall::Certain } else { Fall::No }
+    let level = [" to"].iter().find_map(|word| before.strip_suffix(word));
+    let since = text.get(previous.end..start).is_some_and(|between| between.trim() == "from");
+    let subject = change.filter(|_| joined).or(level.filter(|_| since));
+    subject.map_or(Fall::No, of_result)
 }
 
 /// Whether words near a number in parentheses say that it is a loss: "Net loss for the year (1,234)", "fell (4%)".
@@ -146,25 +153,29 @@ fn words_back(before: &str) -> impl Iterator<Item = String> {
     let near = before[start..].trim_end_matches(margin);
     let label = near.strip_suffix(')').and_then(|inside| Some(inside[..inside.rfind('(')?].trim_end_matches(margin)));
     let words = label.unwrap_or(near).rsplit(is_inline_space).filter(|word| !word.is_empty());
-    words.map(move |word| word.trim_matches(margin).to_lowercase())
+    words.map(move |word| word.trim_matches(margin).trim_start_matches(['(', '[']).to_lowercase())
 }
 
 fn fall_before(before: &str) -> Fall {
     let mut words = words_back(before).take(NEAR).peekable();
     let mut behind = String::new();
     while let Some(word) = words.next() {
-        let expense = words.peek().is_some_and(|word| EXPENSES.contains(&word.as_str()));
+        let previous = words.peek().map_or("", String::as_str);
         match word.as_str() {
             word if AMOUNTS.contains(&word) => return Fall::Possible,
             // "ein Minus von"; "10 minus 5" subtracts.
             "minus" if behind == "von" => return Fall::Certain,
-            word if is_falling(word) => return if expense { Fall::Possible } else { Fall::Certain },
+            "red" if previous == "the" => return Fall::Certain,
+            "zahlen" if matches!(previous, "rote" | "roten") => return Fall::Certain,
+            word if is_falling(word) && EXPENSES.contains(&previous) => return Fall::Possible,
+            word if is_falling(word) => return Fall::Certain,
             word if BETWEEN.contains(&word) || word.len() > 4 && word.ends_with("ly") => {}
             _ => break,
         }
         behind = word;
     }
-    if is_result(before) || is_foreign_result(before) { Fall::Certain } else { Fall::No }
+    let certain = is_foreign_result(before) || is_negative_result(before);
+    if certain { Fall::Certain } else { of_result(before) }
 }
 
 fn is_falling(word: &str) -> bool {
@@ -178,25 +189,51 @@ fn is_foreign_result(before: &str) -> bool {
     subject.is_some_and(|word| FOREIGN.contains(&word.as_str()) || GERMAN[..2].iter().any(|end| word.ends_with(end)))
 }
 
-/// Whether a loss is the subject of the number after `before`: "Net loss for the quarter was ", "net loss widened to ".
-fn is_result(before: &str) -> bool {
+/// What the subject of the number after `before` makes of it: "Net loss for the quarter was ", "net loss widened to ".
+/// A loss that nothing says to be a result may be an expense: "Losses on loans were ".
+fn of_result(before: &str) -> Fall {
     let mut words =
         words_back(before).take(2 * NEAR).take_while(|word| !word.ends_with(['.', ',', ';', ')'])).peekable();
     if !words.peek().is_some_and(|word| LINKS.contains(&word.as_str())) {
-        return false;
+        return Fall::No;
     }
     let mut behind = words.next().unwrap_or_default();
     while let Some(word) = words.next() {
         if LOSSES.contains(&word.as_str()) {
-            let of_result = words.peek().is_some_and(|word| RESULTS.contains(&word.as_str()));
-            return of_result || behind == "before";
+            let qualifier = words.peek().map_or("", String::as_str);
+            let linked = LINKS.contains(&behind.as_str());
+            let named = RESULTS.contains(&qualifier) || matches!(behind.as_str(), "before" | "per");
+            let alone = linked && behind != "of" && word.starts_with("loss") && !EXPENSES.contains(&qualifier);
+            return match (named || alone, linked) {
+                (true, _) => Fall::Certain,
+                (false, true) => Fall::Possible,
+                (false, false) => Fall::No,
+            };
         }
-        if word == "from" || word.contains(|c| digit(c).is_some()) && !word.starts_with(['q', 'h', '2']) {
-            return false;
+        if ENDS.contains(&word.as_str()) || word.contains(|c| digit(c).is_some()) && !word.starts_with(['q', 'h', '2'])
+        {
+            return Fall::No;
         }
         behind = word;
     }
-    false
+    Fall::No
+}
+
+/// "a negative free cash flow of ", "EBITDA was negative at ", "ein negatives Ergebnis von "; an impact may be of either sign.
+fn is_negative_result(before: &str) -> bool {
+    #[rustfmt::skip]
+    const BETWEEN: &[&str] = &[
+        "of", "at", "with", "von", "mit", "de", "free", "cash", "flow", "ebit", "ebitda", "net", "operating", "income",
+        "earnings", "result", "results", "profit", "margin", "growth", "equity", "ergebnis", "wachstum", "résultat",
+        "resultado", "flujo", "caja", "about", "around", "rund",
+    ];
+    #[rustfmt::skip]
+    const NEGATIVE: &[&str] = &[
+        "negative", "negatives", "negativen", "negatif", "négatif", "négative", "negativo", "negativa",
+    ];
+    let mut words = words_back(before).take(2 * NEAR).skip_while(|word| BETWEEN.contains(&word.as_str()));
+    let linked = words_back(before).next().is_some_and(|word| BETWEEN.contains(&word.as_str()));
+    linked && words.next().is_some_and(|word| NEGATIVE.contains(&word.as_str()))
 }
 
 fn fall_behind(phrase: &[String]) -> Fall {
@@ -209,6 +246,31 @@ fn fall_behind(phrase: &[String]) -> Fall {
     // "$5 million loss provision" is no loss.
     let last = at + 1 == phrase.len() || phrase[at] == "lower";
     if expense || amount || !last { Fall::Possible } else { Fall::Certain }
+}
+
+/// "€12.3m in losses", "12,3 M€ de pertes", "€12.3m in the red"; in "$5m in credit losses" the losses are expenses.
+fn lost_behind(after: &str) -> Fall {
+    #[rustfmt::skip]
+    const NOUNS: &[&str] = &["loss", "losses", "perte", "pertes", "pérdidas", "verlust", "verlusten", "verluste"];
+    const LESS: &[&str] = &["weniger", "menos", "de moins"];
+    let near: String = after.trim_start_matches(is_inline_space).chars().take(LONGEST).collect();
+    let near = near.to_lowercase();
+    if near.starts_with("in the red") {
+        return Fall::Certain;
+    }
+    if LESS.iter().any(|less| near.starts_with(less)) {
+        return Fall::Possible;
+    }
+    let Some(what) = ["in ", "of ", "de ", "en ", "an "].iter().find_map(|joint| near.strip_prefix(joint)) else {
+        return Fall::No;
+    };
+    let mut words = what.split(|c: char| !c.is_alphanumeric() && c != '-').filter(|word| !word.is_empty()).take(2);
+    match (words.next().unwrap_or_default(), words.next().unwrap_or_default()) {
+        (noun, _) if NOUNS.contains(&noun) => Fall::Certain,
+        (kind, noun) if NOUNS.contains(&noun) && RESULTS.contains(&kind) => Fall::Certain,
+        (_, noun) if NOUNS.contains(&noun) => Fall::Possible,
+        _ => Fall::No,
+    }
 }
 
 /// "3 % unter Vorjahr", "3 % below last year".
@@ -300,6 +362,11 @@ mod tests {
             ("ein Minus von ", Fall::Certain),
             ("The loss before tax was ", Fall::Certain),
             ("The operating loss increased from ", Fall::Certain),
+            ("The loss narrowed to ", Fall::Certain),
+            ("Credit losses narrowed to ", Fall::Possible),
+            ("in the red by ", Fall::Certain),
+            ("a negative free cash flow of ", Fall::Certain),
+            ("a negative impact of ", Fall::No),
             ("Trotz Verlust lag der Umsatz bei ", Fall::No),
             ("Der Umsatz sank auf ", Fall::No),
             ("Le chiffre d'affaires a reculé à ", Fall::No),
@@ -320,5 +387,8 @@ mod tests {
         assert_eq!(fall("", &phrase("fell short"), " fell short"), Fall::No);
         assert_eq!(fall("", &phrase("down"), " down 3 %"), Fall::No);
         assert_eq!(fall("", &phrase("down"), " down on last year"), Fall::Certain);
+        assert_eq!(fall("", &[], " in net losses."), Fall::Certain);
+        assert_eq!(fall("", &[], " in credit losses."), Fall::Possible);
+        assert_eq!(fall("", &[], " in lost-and-found items"), Fall::No);
     }
 }

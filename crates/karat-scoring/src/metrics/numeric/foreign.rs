@@ -23,14 +23,26 @@ const CARDINALS: &[(&str, u32)] = &[
     ("cincuenta", 50), ("sesenta", 60), ("setenta", 70), ("ochenta", 80), ("noventa", 90), ("cien", 100),
 ];
 
+/// Hundreds in one word, before what they are added to.
+#[rustfmt::skip]
+const HUNDREDS: &[(&str, u32)] = &[
+    ("ciento", 100), ("doscientos", 200), ("doscientas", 200), ("trescientos", 300), ("trescientas", 300),
+    ("cuatrocientos", 400), ("cuatrocientas", 400), ("quinientos", 500), ("quinientas", 500), ("seiscientos", 600),
+    ("seiscientas", 600), ("setecientos", 700), ("setecientas", 700), ("ochocientos", 800), ("ochocientas", 800),
+    ("novecientos", 900), ("novecientas", 900), ("cent ", 100), ("hundert", 100), ("einhundert", 100),
+];
+
 #[rustfmt::skip]
 const HALVES: &[(&str, u32)] = &[
     ("halbe", 0), ("eine halbe", 0), ("einer halben", 0), ("anderthalb", 1), ("eineinhalb", 1), ("zweieinhalb", 2),
     ("dreieinhalb", 3), ("viereinhalb", 4), ("fünfeinhalb", 5), ("un demi", 0), ("demi", 0), ("medio", 0), ("media", 0),
 ];
 
-/// More characters than a number of two words has.
-const LONGEST: usize = 28;
+/// More characters than a number below a thousand has.
+const LONGEST: usize = 44;
+
+/// Words of the longest number, and one more.
+const WORDS: usize = 6;
 
 /// The value of the words at the start of `rest` and their length; `counts` tells whether a scale or unit follows there.
 pub(super) fn read(rest: &str, counts: impl Fn(usize) -> bool) -> Option<(Decimal, usize)> {
@@ -39,24 +51,56 @@ pub(super) fn read(rest: &str, counts: impl Fn(usize) -> bool) -> Option<(Decima
     // Lower case of other lengths occurs in no number word.
     let lower = if lower.len() == near { lower } else { return None };
     let word = |c: char| c.is_alphanumeric() || c == '-';
+    let first = lower.split(|c| !word(c)).next().unwrap_or_default();
+    if !begins(first) {
+        return None;
+    }
     let mut ends = Vec::new();
     for (at, c) in lower.char_indices() {
         let hyphen_before_scale = c == '-' && !lower[at + 1..].starts_with(word);
-        if (!word(c) || hyphen_before_scale) && ends.len() < 3 {
+        if (!word(c) || hyphen_before_scale) && ends.len() < WORDS {
             ends.push(at);
         }
     }
     ends.iter().rev().find_map(|end| Some((value(&lower[..*end])?, *end)).filter(|(_, end)| counts(*end)))
 }
 
+/// Whether a number may begin with this word.
+fn begins(word: &str) -> bool {
+    let mut tables = [CARDINALS, HUNDREDS, HALVES].into_iter().flatten();
+    tables.any(|(known, _)| word.starts_with(known.split(' ').next().unwrap_or_default()))
+}
+
+fn of(table: &[(&str, u32)], words: &str) -> Option<u32> {
+    table.iter().find(|(word, _)| *word == words).map(|(_, value)| *value)
+}
+
 fn value(words: &str) -> Option<Decimal> {
-    let of =
-        |table: &[(&str, u32)], words: &str| table.iter().find(|(word, _)| *word == words).map(|(_, value)| *value);
     if let Some(whole) = of(HALVES, words) {
         return Some(Decimal::from(whole) + Decimal::new(5, 1));
     }
+    below_hundred(words).or_else(|| below_thousand(words)).map(Decimal::from)
+}
+
+/// "zweihundertfünfzig", "deux cent vingt", "ciento veinte".
+fn below_thousand(words: &str) -> Option<u32> {
+    let rest = |rest: &str| match rest.trim_start_matches(|c| matches!(c, ' ' | '-')) {
+        "" => Some(0),
+        rest => below_hundred(rest.strip_prefix("und").unwrap_or(rest)).filter(|rest| *rest < 100),
+    };
+    let of_word = HUNDREDS.iter().find_map(|(word, value)| Some((words.strip_prefix(word)?, *value)));
+    let of_factor = || {
+        let (factor, rest) = ["hundert", " cents", " cent"].iter().find_map(|word| words.split_once(word))?;
+        let factor = of(CARDINALS, factor).filter(|factor| (1..10).contains(factor))?;
+        Some((rest, 100 * factor))
+    };
+    let (tail, hundreds) = of_word.or_else(of_factor)?;
+    Some(hundreds + rest(tail)?)
+}
+
+fn below_hundred(words: &str) -> Option<u32> {
     if let Some(value) = of(CARDINALS, words) {
-        return Some(Decimal::from(value));
+        return Some(value);
     }
     // "fünfundzwanzig", "vingt-cinq", "vingt et un", "treinta y cinco".
     let german = words.split_once("und").map(|(units, tens)| (tens, units));
@@ -65,7 +109,7 @@ fn value(words: &str) -> Option<Decimal> {
     let (tens, units) = (of(CARDINALS, tens)?, of(CARDINALS, units)?);
     let teens = matches!(tens, 60 | 80) && units < 20;
     let joined = (20..100).contains(&tens) && units > 0 && (units < 10 || teens);
-    joined.then(|| Decimal::from(tens + units))
+    joined.then_some(tens + units)
 }
 
 #[cfg(test)]
@@ -83,6 +127,10 @@ mod tests {
             ("vingt-cinq pour cent", Some("25")),
             ("vingt et un millions", Some("21")),
             ("soixante-quinze millions", Some("75")),
+            ("deux cents millions", Some("200")),
+            ("cent vingt millions", Some("120")),
+            ("zweihundertfünfzig Millionen", Some("250")),
+            ("trescientos cuarenta y cinco millones", Some("345")),
             ("treinta y cinco millones", Some("35")),
             ("un millón", Some("1")),
             ("undzwanzig Millionen", None),

@@ -1,6 +1,8 @@
-//! What the label of a row, or the words before a list, say of the numbers there: amounts per share, things counted.
+//! What the label of a row, or the words before a number or list, say of the numbers there.
 
 use std::ops::Range;
+
+use karat_text::label::{Label, says_per_share};
 
 use super::chars::is_inline_space;
 use super::scale::starts_with_word;
@@ -8,29 +10,19 @@ use super::scale::starts_with_word;
 /// Bytes of a line that may be a label.
 const NEAR: usize = 160;
 
-/// What numbers are said to be.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Label {
-    /// Amounts of whatever is declared.
-    Amount,
-    /// Amounts per share, which no declaration of millions is about.
-    PerShare,
-    /// Things, by their noun, which no declaration of money is about.
-    Count(&'static str),
-}
-
 /// Reads the labels of numbers from left to right.
 pub(super) struct Labels<'a> {
     text: &'a str,
     /// Where the line of the last number begins, and where that number ends.
     line: usize,
     at: usize,
-    per_share: bool,
+    /// What the last number is, where that holds for a list: an amount per share, a percentage.
+    last: Label,
 }
 
 impl<'a> Labels<'a> {
     pub(super) fn new(text: &'a str) -> Self {
-        Self { text, line: 0, at: 0, per_share: false }
+        Self { text, line: 0, at: 0, last: Label::Amount }
     }
 
     /// What the number at `span` is said to be; none before it is asked for later.
@@ -39,17 +31,22 @@ impl<'a> Labels<'a> {
         let line_break = between.rfind(['\n', '\r']).map(|end| self.at + end + 1);
         self.line = line_break.unwrap_or(self.line);
         let near = self.text.ceil_char_boundary(self.line.max(self.at).max(span.start.saturating_sub(NEAR)));
-        let listed = self.per_share && line_break.is_none() && is_joint(between);
-        let row = self.row(span.start).to_lowercase();
+        let listed = line_break.is_none() && is_joint(between);
+        let row = self.row(span.start);
         let before = self.text[near..span.start].to_lowercase();
         let after = self.text[span.end..].trim_start_matches(is_inline_space);
-        self.per_share = listed || says_per_share(&row) || says_per_share(&before) || is_per_share(after);
+        let label = match Label::read(row) {
+            _ if says_per_share(&before) || is_per_share(after) => Label::PerShare,
+            Label::Amount if listed => self.last,
+            Label::Amount => match Label::read(subject(&before)) {
+                percent @ Label::Percent(_) => percent,
+                _ => Label::Amount,
+            },
+            said => said,
+        };
         self.at = span.end;
-        match count(&row) {
-            _ if self.per_share => Label::PerShare,
-            Some(noun) => Label::Count(noun),
-            None => Label::Amount,
-        }
+        self.last = if matches!(label, Label::Count(_)) { Label::Amount } else { label };
+        label
     }
 
     /// The first cell of the row that the place `at` is in; empty outside of tables and in that cell itself.
@@ -59,6 +56,21 @@ impl<'a> Labels<'a> {
         let line = line.trim_start_matches(['|', ' ']);
         line.find(['|', '\t']).map_or("", |end| line[..end].trim())
     }
+}
+
+/// What a sentence says the number behind it of: "operating margin" of "while the operating margin rose to ".
+fn subject(before: &str) -> &str {
+    #[rustfmt::skip]
+    const LINKS: &[&str] = &[
+        "was", "is", "were", "of", "at", "to", "by", "came", "in", "stood", "reached", "rose", "fell", "improved", "about",
+        "betrug", "lag", "bei", "war", "von", "de", "fue", "était", "est", "à", "a",
+    ];
+    let margin = |c: char| is_inline_space(c) || matches!(c, ':' | '=' | '*');
+    let mut subject = before.trim_end_matches(margin);
+    while let Some(word) = subject.rsplit(is_inline_space).next().filter(|word| LINKS.contains(word)) {
+        subject = subject[..subject.len() - word.len()].trim_end_matches(margin);
+    }
+    subject.rsplit([',', ';', ':', '.', '(', '|']).next().unwrap_or_default()
 }
 
 /// Whether two numbers of a list or comparison stand on either side: "EPS 1.89 and 2.31", "$2.31, up from $1.89".
@@ -76,71 +88,24 @@ fn is_per_share(after: &str) -> bool {
     ["per", "a share", "je", "pro", "par", "por", "/"].iter().any(|word| starts_with_word(after, word))
 }
 
-/// Whether words name amounts per share, and do not only except them: "in millions, except per share data".
-fn says_per_share(label: &str) -> bool {
-    #[rustfmt::skip]
-    const NAMES: &[&str] = &[
-        "eps", "per share", "per diluted share", "per basic share", "per common share", "je aktie", "par action", "bnpa",
-        "por acción", "bpa",
-    ];
-    NAMES.iter().any(|name| {
-        label.match_indices(name).any(|(at, _)| {
-            let before = label[..at].trim_end();
-            let excepted = ["except", "except for", "excluding"].iter().any(|word| before.ends_with(word));
-            !label[..at].ends_with(char::is_alphanumeric) && !excepted
-        })
-    })
-}
-
-/// Last words of labels that count things, and the noun they count.
-#[rustfmt::skip]
-const COUNTED: &[(&str, &str)] = &[
-    ("headcount", "employees"), ("employees", "employees"), ("fte", "employees"), ("ftes", "employees"),
-    ("mitarbeiter", "employees"), ("mitarbeitende", "employees"), ("beschäftigte", "employees"),
-    ("salariés", "employees"), ("effectif", "employees"), ("effectifs", "employees"), ("empleados", "employees"),
-    ("plantilla", "employees"), ("stores", "stores"), ("shops", "stores"), ("filialen", "stores"),
-    ("restaurants", "restaurants"), ("branches", "branches"), ("customers", "customers"), ("kunden", "customers"),
-    ("subscribers", "subscribers"), ("users", "users"), ("members", "members"), ("households", "households"),
-    ("deliveries", "deliveries"), ("days", "days"), ("dso", "days"), ("dpo", "days"),
-];
-
-/// The noun of what a row counts: "Headcount", "DSO (days)", "Diluted shares (millions)"; not of "Loans to customers".
-fn count(label: &str) -> Option<&'static str> {
-    const GOVERNED: &[&str] = &["to", "from", "of", "by", "for", "and", "in", "per", "with"];
-    let (name, unit) = label.split_once(['(', ',']).unwrap_or((label, ""));
-    let unit = unit.trim_end_matches([')', ' ']);
-    let named = name.trim().trim_matches('*');
-    let named = named.strip_prefix("number of ").unwrap_or(named);
-    let mut words = named.split(is_inline_space).map(|word| word.trim_matches('*'));
-    let noun = |word: &str| COUNTED.iter().find(|(counted, _)| *counted == word).map(|(_, noun)| *noun);
-    let shares =
-        named.contains("shares") && ["diluted", "basic", "outstanding"].iter().any(|kind| label.contains(kind));
-    if shares {
-        return Some("shares");
-    }
-    let governed = words.clone().any(|word| GOVERNED.contains(&word));
-    words.next_back().and_then(noun).filter(|_| !governed).or_else(|| noun(unit).filter(|_| !unit.is_empty()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// RG-05: labels of rows that are no amounts of money, or of money per share.
+    /// RG-05: numbers take their label from their row, their list or the words before them.
     #[test]
-    fn what_labels_say() {
+    fn what_labels_say_of_numbers() {
         for (text, expected) in [
             ("| Diluted EPS | 1 | 5", Label::PerShare),
             ("EPS 1 and 5", Label::PerShare),
             ("EPS was 1, revenue 5", Label::Amount),
             ("In millions, except per share data: revenue 5", Label::Amount),
             ("| Headcount | 1 | 5", Label::Count("employees")),
-            ("| DSO (days) | 5", Label::Count("days")),
-            ("| Diluted shares (millions) | 5", Label::Count("shares")),
-            ("| Number of stores | 5", Label::Count("stores")),
-            ("| Loans to customers | 5", Label::Amount),
-            ("| Common shares | 5", Label::Amount),
             ("Headcount was 5", Label::Amount),
+            ("| Gross margin | 1 | 5", Label::Percent(100)),
+            ("revenue 1, operating margin rose to 5", Label::Percent(100)),
+            ("Operating margin: 1 and 5", Label::Percent(100)),
+            ("operating margin 1, revenue 5", Label::Amount),
         ] {
             let mut labels = Labels::new(text);
             let ends = text.char_indices().filter(|(_, c)| c.is_ascii_digit());

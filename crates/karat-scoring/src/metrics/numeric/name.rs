@@ -28,7 +28,7 @@ pub(super) fn near_end(text: &str) -> &str {
 const REFERRING: &[&str] = &[
     "page", "p", "pp", "slide", "table", "figure", "fig", "section", "chapter", "note", "footnote", "item", "step",
     "exhibit", "appendix", "question", "version", "line", "row", "column", "no", "number", "id", "source", "citation",
-    "seite", "folie", "form", "rule", "article", "schedule", "level", "tier", "phase", "basel", "asc", "asu", "ifrs",
+    "seite", "s", "folie", "form", "rule", "article", "schedule", "level", "tier", "phase", "basel", "asc", "asu", "ifrs",
     "ias", "sfas", "s&p", "fortune", "russell", "nasdaq", "ftse", "nikkei", "stoxx", "dax", "windows", "boeing",
     "airbus", "iso", "seiten", "tabelle", "página", "pagina", "pág", "release", "build", "clause", "annex", "paragraph",
     "para", "art", "abs", "ziff", "ziffer", "nr", "kapitel", "abschnitt", "absatz", "artikel", "anhang", "abbildung", "abb",
@@ -77,7 +77,7 @@ fn names_next(before: &str) -> bool {
     let named = named || product;
     // "The number 42" and "no 42" are answers; "no. 42" and "number of" are not asked here.
     let dotted = before.trim_end_matches(is_inline_space).ends_with('.');
-    let weak = ["no", "number", "p", "pp", "nr", "art", "abs", "ziff", "abb", "para"].iter().any(|weak| is(weak));
+    let weak = ["no", "number", "s", "p", "pp", "nr", "art", "abs", "ziff", "abb", "para"].iter().any(|weak| is(weak));
     named && before.len() > trimmed.len() && (dotted || !weak)
 }
 

@@ -67,6 +67,8 @@ pub(super) fn join(text: &str, quantities: Vec<Quantity>) -> Vec<Quantity> {
                 joined.push(next);
             }
             Some(link) if share(previous, &mut next) => {
+                // In "desde 5 hasta 6" the word leads to the other end and bounds nothing.
+                next.hedge = None;
                 if link == Link::Range && previous.value <= next.value {
                     close(text, previous, &next);
                 } else {

@@ -9,11 +9,13 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use karat_text::label::Label;
 use rust_decimal::Decimal;
+use rust_decimal::prelude::ToPrimitive;
 
 use super::chars::is_inline_space;
 use super::declare::{Declaration, Declared};
-use super::label::{Label, Labels};
+use super::label::Labels;
 use super::unit::Unit;
 use super::{Quantity, Role, noun};
 
@@ -36,7 +38,7 @@ pub(super) fn settle(text: &str, declarations: &[Declaration], quantities: &mut 
     let mut labels = Labels::new(text);
     for (at, given) in amounts.into_iter().zip(given(text, &declarations, &spans)) {
         let label = labels.of(&quantities[at].span);
-        adopt(&mut quantities[at], given, &label);
+        adopt(&mut quantities[at], given, label);
     }
 }
 
@@ -203,14 +205,20 @@ impl<'a> Walk<'a> {
 }
 
 /// Gives a number what it lacks. What counts something else takes nothing.
-fn adopt(quantity: &mut Quantity, given: Given, label: &Label) {
+fn adopt(quantity: &mut Quantity, given: Given, label: Label) {
     if quantity.phrase.iter().any(|word| noun::is_unit(word)) {
         return;
     }
+    let unmarked = quantity.own_unit == Unit::Plain && given.near.unit.is_none();
     let Declared { unit, scale } = match label {
-        Label::Count(noun) if quantity.own_unit == Unit::Plain && given.near.unit.is_none() => {
-            quantity.phrase = vec![(*noun).to_owned()];
+        Label::Count(noun) if unmarked => {
+            quantity.phrase = vec![noun.to_owned()];
             given.near
+        }
+        Label::Percent(_)
+            if quantity.own_unit == Unit::Plain && quantity.value.to_f64().is_some_and(|value| label.allows(value)) =>
+        {
+            Declared { unit: Some(Unit::Percent), scale: None }
         }
         _ => given.declared,
     };
@@ -228,7 +236,7 @@ fn adopt(quantity: &mut Quantity, given: Given, label: &Label) {
         }
         _ => {}
     }
-    let scale = scale.filter(|_| !quantity.scaled && *label != Label::PerShare);
+    let scale = scale.filter(|_| !quantity.scaled && label != Label::PerShare);
     if let Some(scale) = scale {
         rescale(quantity, scale);
     }

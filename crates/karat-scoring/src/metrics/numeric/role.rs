@@ -21,7 +21,7 @@ pub(super) fn of_plain(text: &str, numeral: &Numeral) -> Role {
     let (before, after) = (&text[..numeral.start], &text[numeral.end..]);
     let raw = &text[numeral.start..numeral.end];
     if numeral.form == Form::Spelled {
-        return if hyphenated(after) { Role::Reference } else { Role::Quantity };
+        return if hyphenated(after) || is_fraction(after) { Role::Reference } else { Role::Quantity };
     }
     if is_date_or_time(before, raw, after) || is_ordinal(after) || is_hour(raw, after) || is_span_of_time(after) {
         return Role::Calendar;
@@ -132,6 +132,13 @@ fn hyphenated(after: &str) -> bool {
     after.strip_prefix('-').is_some_and(|rest| rest.starts_with(char::is_alphabetic))
 }
 
+/// "two thirds", "three fifths".
+fn is_fraction(after: &str) -> bool {
+    const PARTS: &[&str] = &["third", "thirds", "fifth", "fifths", "sixth", "eighth", "eighths", "tenth", "tenths"];
+    let word = leading_word(after.trim_start_matches([' ', '-']));
+    PARTS.contains(&word)
+}
+
 fn is_ordinal(after: &str) -> bool {
     const PERIODS: &[&str] = &["Halbjahr", "Quartal", "Jahreshälfte", "Geschäftsjahr", "Trimester", "Semester"];
     let german = after.strip_prefix('.').map(|rest| rest.trim_start_matches(is_inline_space));
@@ -169,6 +176,11 @@ fn is_date_or_time(before: &str, raw: &str, after: &str) -> bool {
     let dotted = raw.matches('.').count() == 2 && raw.ends_with(|c: char| c.is_ascii_digit());
     let parts: Vec<usize> = raw.split('.').map(str::len).collect();
     if dotted && matches!(parts.as_slice(), [1 | 2, 1 | 2, 2 | 4]) {
+        return true;
+    }
+    // The year of "Q2/25".
+    let quarter = before.strip_suffix('/').and_then(|rest| rest.strip_suffix(['1', '2', '3', '4']));
+    if quarter.is_some_and(|rest| ["q", "h"].iter().any(|period| trailing_word(rest).eq_ignore_ascii_case(period))) {
         return true;
     }
     if raw == "24" && after.starts_with("/7") || raw == "7" && before.ends_with("24/") {

@@ -41,6 +41,8 @@ const WORDS: &[(&str, u32)] = &[
     ("tausend", 3),
     ("tsd.", 3),
     ("tsd", 3),
+    ("lacs", 5),
+    ("lac", 5),
     ("lakhs", 5),
     ("lakh", 5),
     ("crores", 7),

@@ -58,7 +58,7 @@ fn end_of_word(text: &str, at: usize) -> usize {
 /// The number around `numeral`; `previous` is the one found before it.
 fn quantity(text: &str, numeral: &Numeral, previous: Option<&Quantity>) -> Option<Quantity> {
     let floor = previous.map_or(0, |quantity| quantity.span.end);
-    let mut lead = Lead::read(text, floor, numeral.start);
+    let mut lead = with_rand(text, floor, numeral, Lead::read(text, floor, numeral.start));
     let minus = affix::minus_behind(text, numeral).filter(|_| !lead.signed);
     (lead.negative, lead.signed) = (lead.negative || minus.is_some(), lead.signed || minus.is_some());
     let mut tail = Tail::read(text, minus.unwrap_or(numeral.end), lead.currency.is_some());
@@ -89,7 +89,8 @@ fn quantity(text: &str, numeral: &Numeral, previous: Option<&Quantity>) -> Optio
         false => role::of_plain(text, numeral),
     };
     let factor = tail.factor.checked_mul(worth)?;
-    let magnitude = numeral.value.checked_mul(factor)?;
+    let half = if tail.half { Decimal::new(5, 1) } else { Decimal::ZERO };
+    let magnitude = numeral.value.checked_add(half)?.checked_mul(factor)?;
     let step = Decimal::new(1, numeral.decimals).checked_mul(factor)?;
     let between = previous.map_or(Fall::No, |it| direction::fall_between(text, &it.span, lead.start));
     let mut found = Quantity {
@@ -114,6 +115,21 @@ fn quantity(text: &str, numeral: &Numeral, previous: Option<&Quantity>) -> Optio
         accounts::read(text, &mut found, numeral, previous, parentheses);
     }
     Some(found)
+}
+
+/// The lead with the rand before it, where the number looks like money: "R96.4bn", "R1,500".
+fn with_rand(text: &str, floor: usize, numeral: &Numeral, lead: Lead) -> Lead {
+    let before = &text[..lead.start];
+    if lead.currency.is_some() || !before.trim_end_matches([' ', '\u{a0}']).ends_with('R') {
+        return lead;
+    }
+    let scaled = Tail::read(text, numeral.end, true).scaled;
+    match unit::rand_before(before, scaled) {
+        Some((rand, start)) if start >= floor && (scaled || numeral.form == Form::Separated) => {
+            Lead { currency: Some(rand), ..Lead::read(text, floor, start) }
+        }
+        _ => lead,
+    }
 }
 
 /// The unit beside the number, and what one of it is worth. Where marks stand on both sides, the

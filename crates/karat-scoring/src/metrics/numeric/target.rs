@@ -25,6 +25,8 @@ pub enum Pick {
 pub struct Target {
     /// As given, in units of `worth`.
     given: Decimal,
+    /// The upper end, where a range is expected.
+    given_high: Option<Decimal>,
     /// What one of the given unit is worth in base units: 1,000,000 for "million USD".
     pub(super) worth: Decimal,
     pub(super) wanted: Wanted,
@@ -50,7 +52,7 @@ pub enum TargetError {
     Range(String),
     /// A text or JSON value that does not hold exactly one number.
     #[error(
-        "reading the expected number: {0:?} does not hold exactly one number; give a number such as 1200000000 or \"$1.2 billion\""
+        "reading the expected number: {0:?} does not hold exactly one number or range; give a number such as 1200000000, \"$1.2 billion\" or [1.0, 1.2]"
     )]
     NotOneNumber(String),
     /// An unknown currency.
@@ -83,10 +85,23 @@ impl Target {
     /// A decimal number, to be matched by any number of an answer until a unit is given.
     #[must_use]
     pub fn decimal(value: Decimal) -> Self {
-        Self { given: value, worth: Decimal::ONE, wanted: Wanted::Any, pick: Pick::Any, mark: DecimalMark::Auto }
+        Self {
+            given: value,
+            given_high: None,
+            worth: Decimal::ONE,
+            wanted: Wanted::Any,
+            pick: Pick::Any,
+            mark: DecimalMark::Auto,
+        }
     }
 
-    /// The one number in `text`, with its unit and currency.
+    /// A range, by its ends in either order: both must be in an answer, as a range or one after the other.
+    #[must_use]
+    pub fn range(one: Decimal, other: Decimal) -> Self {
+        Self { given_high: Some(one.max(other)), ..Self::decimal(one.min(other)) }
+    }
+
+    /// The one number or range in `text`, with its unit and currency.
     ///
     /// ```
     /// use karat_scoring::metrics::numeric::Target;
@@ -98,16 +113,15 @@ impl Target {
     /// ```
     ///
     /// # Errors
-    /// When it holds no number, several, or a range.
+    /// When it holds no number, or several.
     pub fn parse(text: &str) -> Result<Self, TargetError> {
         let unreadable = || TargetError::NotOneNumber(text.to_owned());
         let found = extract(text);
         let mut amounts = found.iter().filter(|quantity| quantity.role != Role::Reference);
-        let only = amounts.next().filter(|only| only.high.is_none());
-        let (Some(only), None) = (only, amounts.next()) else {
+        let (Some(only), None) = (amounts.next(), amounts.next()) else {
             return Err(unreadable());
         };
-        let mut target = Self::decimal(only.value);
+        let mut target = only.high.map_or_else(|| Self::decimal(only.value), |high| Self::range(only.value, high));
         target.wanted = match (only.unit, only.phrase.last()) {
             (Unit::Plain, None) => Wanted::Any,
             (Unit::Plain, Some(noun)) => Wanted::Noun(noun.clone()),
@@ -116,7 +130,7 @@ impl Target {
         Ok(target)
     }
 
-    /// A JSON number, or a text as [`Target::parse`] reads it.
+    /// A JSON number, a range as a list of two, or a text as [`Target::parse`] reads it.
     ///
     /// # Errors
     /// When it is something else.
@@ -127,6 +141,13 @@ impl Target {
                 None => Self::number(number.as_f64().unwrap_or(f64::NAN)),
             },
             Value::String(text) => Self::parse(text),
+            Value::Array(ends)
+                if let [one, other] = ends.as_slice()
+                    && one.is_number()
+                    && other.is_number() =>
+            {
+                Ok(Self::range(Self::json(one)?.given, Self::json(other)?.given))
+            }
             other => Err(TargetError::NotOneNumber(other.to_string())),
         }
     }
@@ -195,6 +216,11 @@ impl Target {
     #[must_use]
     pub fn value(&self) -> Option<Decimal> {
         self.given.checked_mul(self.worth).map(|v| v.normalize())
+    }
+
+    /// The upper end of an expected range in base units.
+    pub(super) fn high(&self) -> Option<Decimal> {
+        self.given_high?.checked_mul(self.worth).map(|high| high.normalize())
     }
 
     /// Whether it counts things that come in wholes.

@@ -156,6 +156,18 @@ const SIGNS: &[(&str, &[&str])] = &[
     ("SFr.", &["CHF"]),
     ("SFr", &["CHF"]),
     ("Fr.", &["CHF"]),
+    ("KD", &["KWD"]),
+    ("BD", &["BHD"]),
+    ("Dhs.", &["AED"]),
+    ("Dhs", &["AED"]),
+    ("Bs.", &["BOB", "VES"]),
+    ("Bs", &["BOB", "VES"]),
+    ("S/.", &["PEN"]),
+    ("KSh", &["KES"]),
+    ("Ksh", &["KES"]),
+    ("₸", &["KZT"]),
+    ("₵", &["GHS"]),
+    ("৳", &["BDT"]),
     ("kr.", CROWNS),
     ("kr", CROWNS),
 ];
@@ -211,6 +223,11 @@ const WORDS: &[(&str, &[&str], bool)] = &[
     ("cents", &["USD", "EUR", "CAD", "AUD", "NZD", "SGD", "HKD", "ZAR"], true),
     ("cent", &["USD", "EUR", "CAD", "AUD", "NZD", "SGD", "HKD", "ZAR"], true),
     ("pence", &["GBP"], true),
+    ("centimes", &["EUR", "CHF"], true),
+    ("céntimos", &["EUR"], true),
+    ("Eurocent", &["EUR"], true),
+    ("Rappen", &["CHF"], true),
+    ("paise", &["INR"], true),
 ];
 
 /// Names of percentages, with the power of ten below one percent.
@@ -248,6 +265,8 @@ const PERCENTAGES: &[(&str, u32)] = &[
     ("Basispunkten", 2),
     ("Basispunkte", 2),
     ("b.p.", 2),
+    ("v.H.", 0),
+    ("v. H.", 0),
     ("bps", 2),
     ("bp", 2),
 ];
@@ -292,6 +311,11 @@ pub(super) fn after(rest: &str) -> Option<(UnitMark, usize)> {
     let next = beyond.trim_start().chars().next();
     let own = next.is_none_or(|c| super::chars::digit(c).is_none());
     (boundary && own).then(|| (UnitMark::money(codes, false), sign.len()))
+}
+
+/// Whether money stands at the start of `rest`.
+pub(super) fn is_money_after(rest: &str) -> bool {
+    matches!(after(rest), Some((mark, _)) if matches!(mark.unit, Unit::Money(_)))
 }
 
 /// Money after a preposition, as after scales: "of dollars", "d'euros", "de dólares".
@@ -373,6 +397,14 @@ fn scaled_before(before: &str) -> Option<(UnitMark, usize)> {
         let mark = UnitMark { unit: Unit::Money(Currency { codes }), factor: scale::factor(*power)? };
         Some((mark, sign.len() + suffix.len()))
     })
+}
+
+/// The rand of "R96.4bn" and, before a number with a scale, of "R 5 million": where it begins. "R2" is a name.
+pub(super) fn rand_before(before: &str, scaled: bool) -> Option<(Currency, usize)> {
+    let adjoining = before.strip_suffix([' ', '\u{a0}']).filter(|_| scaled).unwrap_or(before);
+    let rest = adjoining.strip_suffix('R')?;
+    let free = rest.chars().next_back().is_none_or(|c| c.is_whitespace() || matches!(c, '(' | '|' | '~' | '-' | '−'));
+    free.then_some((Currency { codes: &["ZAR"] }, rest.len()))
 }
 
 /// A currency at the end of `before`, with the scale in front of it ("Mio. €", "k$"), and its length in bytes.

@@ -123,7 +123,7 @@ impl Reader<'_> {
             let mark = unit::after(rest.trim_start_matches(' '));
             matches!(mark, Some((mark, _)) if mark.unit == Unit::Percent)
         };
-        rest.starts_with(' ') && (scale::after(rest, false).is_some() || (percent && is_percent()))
+        rest.starts_with([' ', '-']) && (scale::after(rest, false).is_some() || (percent && is_percent()))
     }
 
     /// "zwölf Millionen", "vingt-cinq pour cent", "mil millones de euros".

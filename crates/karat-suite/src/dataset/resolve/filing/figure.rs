@@ -1,5 +1,6 @@
 //! Expected values against the tables that they come from.
 
+use karat_text::label::Label;
 use karat_text::similar::fold;
 use serde_json::{Number, Value};
 
@@ -187,29 +188,54 @@ impl Cell {
         let columns: Vec<String> = list(table, "columns").iter().map(|it| said(it).unwrap_or_default()).collect();
         let mut cells = Vec::new();
         for row in list(table, "rows") {
-            let own = |key: &str| row.get(key).or_else(|| table.get(key)).and_then(Value::as_str);
-            // The scale of a table is that of its money; a row with a unit of its own says everything.
-            let scale = if row.get("unit").is_some() { row.get("scale") } else { table.get("scale") };
-            let unit = [scale.and_then(Value::as_str), own("unit")];
-            let unit = unit.into_iter().flatten().collect::<Vec<_>>().join(" ");
-            let read = Unit::read(&unit);
-            let currency = own("currency")
-                .filter(|_| !read.is_share && row.get("unit").is_none_or(|_| row.get("currency").is_some()));
+            let label = row.get("label").and_then(said).unwrap_or_default();
             for (at, value) in list(row, "values").iter().enumerate() {
                 let Value::Number(value) = value else { continue };
                 let column = columns.get(at).cloned().unwrap_or_default();
-                cells.push(Self {
-                    row: row.get("label").and_then(said).unwrap_or_default(),
-                    period: Period::read(&column),
-                    column,
-                    value: value.clone(),
-                    unit: unit.clone(),
-                    currency: currency.or(read.currency).map(str::to_owned),
-                });
+                let (unit, currency) = unit_of(table, row, &label, value.as_f64().unwrap_or(0.0));
+                let (row, period) = (label.clone(), Period::read(&column));
+                cells.push(Self { row, column, value: value.clone(), unit, currency, period });
             }
         }
         cells
     }
+}
+
+/// The unit with its scale, and the currency, of a number in a row: the row's own; else, where its label says that it is
+/// no amount of the table's money, what the label says; else the table's.
+fn unit_of(table: &Value, row: &Value, label: &str, value: f64) -> (String, Option<String>) {
+    let of = |from: &Value, key: &str| from.get(key).and_then(Value::as_str).map(str::to_owned);
+    let own = |key: &str| of(row, key).or_else(|| of(table, key));
+    let whole = |scale: Option<String>, unit: Option<String>| {
+        let said: Vec<String> = scale.into_iter().chain(unit).collect();
+        said.join(" ")
+    };
+    let known = |unit: &str, currency: Option<String>| {
+        let read = Unit::read(unit);
+        let currency = currency.filter(|_| !read.is_share);
+        (unit.to_owned(), currency.or(read.currency.map(str::to_owned)))
+    };
+    // The scale of a table is that of its money; a row with a unit of its own says everything.
+    if row.get("unit").is_some() {
+        return known(&whole(of(row, "scale"), of(row, "unit")), of(row, "currency"));
+    }
+    match Label::read(label) {
+        said @ Label::Percent(_) if said.allows(value) => known("percent", None),
+        Label::BasisPoints => known("bps", None),
+        Label::Count(noun) => (whole(scale_in(label), Some(noun.to_owned())), None),
+        Label::PerShare => {
+            let table = whole(of(table, "scale"), of(table, "unit"));
+            let currency = own("currency").or(Unit::read(&table).currency.map(str::to_owned));
+            (currency.clone().unwrap_or_default(), currency)
+        }
+        _ => known(&whole(own("scale"), own("unit")), own("currency")),
+    }
+}
+
+/// The scale that a label says: "Diluted shares (millions)".
+fn scale_in(label: &str) -> Option<String> {
+    let inside = label.rsplit_once('(')?.1.trim_end_matches([')', ' ']).trim_start_matches("in ");
+    scale(inside).map(|_| inside.to_owned())
 }
 
 fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {

@@ -36,9 +36,16 @@ const MANIFEST: &str = r#"{"chunk_id": "r-p2", "space": "text", "doc_type": "rel
 const TABLE: &str = r#"{"table_id": "t1", "scale": "million", "unit": "USD", "currency": "USD", "columns": ["Q2 2025", "Q1 2025"],
   "rows": [{"label": "Revenue", "values": [1234.5, 1200.0]}, {"label": "EBIT", "values": [-12.3, 98.7]},
     {"label": "Margin", "unit": "percent", "values": [41.8, 40.6]}, {"label": "Staff", "unit": "employees", "values": [4321, 4000]}]}"#;
+const RATES: &str = r#"{"table_id": "t2", "scale": "million", "unit": "USD", "currency": "USD", "columns": ["Q2 2025", "Q1 2025"],
+  "rows": [{"label": "Tax rate", "values": [23.1, 22.4]}, {"label": "Diluted EPS", "values": [0.39, 0.33]}, {"label": "Stores", "values": [512, 498]},
+    {"label": "Gross margin", "values": [516.1, 501.2]}]}"#;
 
 fn resolved(gold: Value) -> Resolved {
-    let files = Memory(BTreeMap::from([("c/r/chunk_manifest.jsonl", MANIFEST), ("e/r/tables/t1.json", TABLE)]));
+    let files = Memory(BTreeMap::from([
+        ("c/r/chunk_manifest.jsonl", MANIFEST),
+        ("e/r/tables/t1.json", TABLE),
+        ("e/r/tables/t2.json", RATES),
+    ]));
     let row = json!({"gold": gold, "metadata": {"quarter": "2025-Q2"}});
     let mut all = Resolved { value: json!({}), mismatches: Vec::new() };
     for make in [evidence, super::gold] {
@@ -81,15 +88,19 @@ fn a_named_cell_fills_the_gold() {
     assert_eq!(found.mismatches, Vec::<String>::new());
 }
 
-/// RG-02: a value without a unit has that of its own row.
+/// RG-02: a value without a unit has that of its own row: as the row says, else as its label does, else the table's.
 #[test]
 fn the_unit_is_that_of_the_row() {
     for (value, unit, currency) in [
         (json!(41.8), json!("percent"), Value::Null),
         (json!(4321), json!("employees"), Value::Null),
         (json!(1234.5), json!("million USD"), json!("USD")),
+        (json!(23.1), json!("percent"), Value::Null),
+        (json!(0.39), json!("USD"), json!("USD")),
+        (json!(512), json!("stores"), Value::Null),
+        (json!(516.1), json!("million USD"), json!("USD")),
     ] {
-        let found = resolved(json!({"expected_value": value, "source_table_ids": ["t1"]}));
+        let found = resolved(json!({"expected_value": value, "source_table_ids": ["t1", "t2"]}));
         assert_eq!((&found.value["unit"], &found.value["currency"]), (&unit, &currency), "{value}");
         assert_eq!(found.mismatches, Vec::<String>::new(), "{value}");
     }
