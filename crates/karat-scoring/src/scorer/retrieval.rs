@@ -30,6 +30,14 @@ struct Ranked {
 /// What ids of documents are called, the most telling first.
 const IDS: [&str; 4] = ["id", "chunk_id", "doc_id", "table_id"];
 
+/// What grades of relevance are called.
+const GRADES: [&str; 4] = ["grade", "relevance", "gain", "rel"];
+
+/// How relevant a document is: 1 where nothing says so, `None` where it is no number.
+fn grade(document: &Value) -> Option<f64> {
+    GRADES.iter().find_map(|key| document.get(key)).map_or(Some(1.0), Value::as_f64)
+}
+
 /// A figure of a ranking.
 struct RankingMetric {
     cutoff: Cutoff,
@@ -97,7 +105,7 @@ impl RankingMetric {
         }
     }
 
-    /// Relevant documents: a list of ids (of objects with `grade`, where some matter more), or grades by id.
+    /// Relevant documents: a list of ids (of objects with a grade, where some matter more), or grades by id.
     fn relevance(&self, list: &Value) -> Result<Relevance, String> {
         let unreadable = || "the reference is no list of relevant documents".to_owned();
         let grades: Vec<(String, f64)> = match list {
@@ -106,8 +114,7 @@ impl RankingMetric {
                 grades.collect::<Option<_>>().ok_or_else(unreadable)?
             }
             Value::Array(documents) => {
-                let grade = |document: &Value| document.get("grade").and_then(Value::as_f64).unwrap_or(1.0);
-                let documents = documents.iter().map(|document| Some((self.id(document)?, grade(document))));
+                let documents = documents.iter().map(|document| Some((self.id(document)?, grade(document)?)));
                 documents.collect::<Option<_>>().ok_or_else(unreadable)?
             }
             Value::Null => Vec::new(),

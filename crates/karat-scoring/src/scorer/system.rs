@@ -28,7 +28,7 @@ impl Metric for Latency {
         let Some(stage) = &self.stage else { return Score::value(given.cell.latency_ms) };
         match given.cell.facts.latency_ms.get(stage) {
             Some(time) => Score::value(*time),
-            None => Score::not_applicable(format!("the answer says no usable time of the stage `{stage}`")),
+            None => Score::not_applicable("the answer says no usable time of this stage"),
         }
     }
 }

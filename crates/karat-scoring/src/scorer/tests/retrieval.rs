@@ -78,3 +78,23 @@ fn a_gap_in_one_space_costs_no_hit_in_another() {
     let unreadable = recall(None, json!({"text": ["c1"], "page": "p1"}));
     assert!(reason(&unreadable).contains("no list of documents in every space"));
 }
+
+/// RG-04: graded relevance under any of its names, by hand; a grade that is no number is told.
+#[test]
+fn documents_may_be_graded() {
+    let found = json!(["d9", "d1", "d1", "", "d3", null, "d2"]);
+    let ndcg = |key: &str, gain: &str| {
+        let gold: Vec<Value> =
+            [("d1", 3), ("d2", 2), ("d3", 1), ("d4", 2)].map(|(id, grade)| json!({"id": id, key: grade})).into();
+        score(json!({"metric": "ndcg", "value": gold, "with": {"k": 5, "gain": gain}}), found.clone()).number().unwrap()
+    };
+    let log2 = f64::log2;
+    let linear = (3.0 / log2(3.0) + 1.0 / log2(6.0)) / (3.0 + 2.0 / log2(3.0) + 2.0 / log2(4.0) + 1.0 / log2(5.0));
+    let exponential = (7.0 / log2(3.0) + 1.0 / log2(6.0)) / (7.0 + 3.0 / log2(3.0) + 3.0 / log2(4.0) + 1.0 / log2(5.0));
+    for key in ["grade", "relevance", "gain", "rel"] {
+        assert!((ndcg(key, "linear") - linear).abs() < 1e-12, "{key}");
+        assert!((ndcg(key, "exponential") - exponential).abs() < 1e-12, "{key}");
+    }
+    let wrong = json!({"metric": "ndcg", "value": [{"id": "d1", "grade": "high"}]});
+    assert!(score(wrong, found.clone()).is_unscored());
+}
