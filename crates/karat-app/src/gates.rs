@@ -237,10 +237,12 @@ impl App {
     }
 }
 
-/// Whether a baseline is one that a preset ships, or its copy by `karat init`.
+/// Whether a baseline is one that a preset ships, or its copy by `karat init`, however that is laid out.
 fn is_shipped(bytes: &[u8]) -> bool {
-    let shipped = |preset: &str| crate::preset::text(&format!("{preset}/baseline.json"));
-    crate::preset::names().into_iter().filter_map(shipped).any(|own| own.as_bytes() == bytes)
+    let read = |bytes: &[u8]| serde_json::from_slice::<serde_json::Value>(bytes).ok();
+    let shipped = |preset: &str| read(crate::preset::text(&format!("{preset}/baseline.json"))?.as_bytes());
+    let given = read(bytes);
+    given.is_some() && crate::preset::names().into_iter().filter_map(shipped).any(|own| Some(own) == given)
 }
 
 fn finished(header: &RunHeader, why: &str) -> Result<(), AppError> {

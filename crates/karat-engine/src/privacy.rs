@@ -3,6 +3,8 @@
 //! The model under test gets the row as it is. What it answers is blacked out before it is parsed, so live and resumed
 //! runs read the same; scorers and judges get the row blacked out too, so that both sides of a comparison are alike.
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 use karat_text::redact::Redactor;
 use karat_types::{
@@ -132,10 +134,12 @@ fn hashed(bytes: &Bytes) -> Bytes {
     serde_json::json!({ "hash": hash, "bytes": bytes.len() }).to_string().into()
 }
 
-/// Scores without their reasons, which quote answers and gold.
+/// Scores without their reasons, which quote answers and gold; why a metric does not apply stays where a scorer says it in
+/// words of its own.
 fn bare_scores(scores: Vec<(u16, Score)>) -> Vec<(u16, Score)> {
     let bare = |score: Score| match score {
         Score::Value { .. } => score.explained(None),
+        Score::NotApplicable { na: Cow::Borrowed(why) } => Score::not_applicable(why),
         Score::NotApplicable { .. } => Score::not_applicable(NOT_KEPT),
         Score::Unscored { .. } => Score::unscored(NOT_KEPT),
     };
@@ -158,6 +162,16 @@ const NOT_KEPT: &str = "not kept: the suite keeps no content";
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// RG-15: words of a scorer's own stay, quotations go.
+    #[test]
+    fn reasons_stay_that_quote_nothing() {
+        let said = |score: Score| bare_scores(vec![(0, score)]).remove(0).1;
+        assert_eq!(said(Score::not_applicable("no reference")), Score::not_applicable("no reference"));
+        assert_eq!(said(Score::not_applicable(format!("{} is no number", "Ada"))), Score::not_applicable(NOT_KEPT));
+        assert_eq!(said(Score::because(0.0, "the answer says Ada")), Score::value(0.0));
+        assert_eq!(said(Score::unscored("Ada")), Score::unscored(NOT_KEPT));
+    }
 
     /// BR-08: what is kept is the judgment, of the document a hash.
     #[test]

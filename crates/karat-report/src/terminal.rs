@@ -79,6 +79,12 @@ pub fn render(report: Report<'_>) -> String {
     if left > 0 {
         line(format!("… and {left} more systems in the report"));
     }
+    if findings.run.tally.errors > 0 {
+        line(format!(
+            "$/cell is all cost ÷ all cells made, the {} that failed among them",
+            count(findings.run.tally.errors)
+        ));
+    }
     line(String::new());
     kpis::lines(report).into_iter().for_each(&mut line);
     ranking(report).into_iter().for_each(&mut line);

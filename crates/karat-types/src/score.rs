@@ -1,5 +1,7 @@
 //! A score is a value, *not applicable*, or *unscored*: three different things, never NaN and never a silent 0.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -22,8 +24,8 @@ pub enum Score {
     },
     /// The metric does not apply to this cell, for example because the row has no reference.
     NotApplicable {
-        /// Why it does not apply.
-        na: String,
+        /// Why it does not apply. Borrowed where the program itself has the words, so that they quote no content.
+        na: Cow<'static, str>,
     },
     /// The scorer failed. Counts against `max_unscored`, never as a low score.
     Unscored {
@@ -77,7 +79,7 @@ impl Score {
     }
 
     /// Does not apply, and why.
-    pub fn not_applicable(why: impl Into<String>) -> Self {
+    pub fn not_applicable(why: impl Into<Cow<'static, str>>) -> Self {
         Self::NotApplicable { na: why.into() }
     }
 

@@ -242,6 +242,13 @@ impl Court<'_> {
             _ => None,
         };
         match reference {
+            Some(before) if before.has_values() && pairs.len() == 0 => {
+                let what = self.compared(case);
+                missing(
+                    format!("{what} has none of the samples that have a score here, so nothing is compared"),
+                    evidence,
+                )
+            }
             Some(before) if before.value.is_some() => {
                 let now = PinnedMetric::figure(Some(now.value()), now.n(), now.se(), Vec::new());
                 let remark = Some("the samples are others: compared unpaired".to_owned());

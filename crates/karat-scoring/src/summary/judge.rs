@@ -241,10 +241,8 @@ impl Judged {
                 karat_types::Score::Value { value, reason, .. } => {
                     scores.push(DimensionScore { dimension, score: value, reason: reason.unwrap_or_default() });
                 }
-                karat_types::Score::NotApplicable { na: message }
-                | karat_types::Score::Unscored { unscored: message } => {
-                    return Err(JudgeError::new(name, "parse", message));
-                }
+                karat_types::Score::NotApplicable { na } => return Err(JudgeError::new(name, "parse", na)),
+                karat_types::Score::Unscored { unscored } => return Err(JudgeError::new(name, "parse", unscored)),
             }
         }
         let is_overall = |score: &DimensionScore| !DIMENSIONS.contains(&score.dimension.as_str());

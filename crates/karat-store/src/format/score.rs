@@ -47,7 +47,7 @@ pub(super) fn unpack_scores(unpacker: &mut Unpacker<'_>) -> Result<Vec<(u16, Sco
                 reason: Some(unpacker.text()?.to_owned()),
                 verdict: tag == VERDICT_WITH_REASON,
             },
-            NOT_APPLICABLE => Score::NotApplicable { na: unpacker.text()?.to_owned() },
+            NOT_APPLICABLE => Score::NotApplicable { na: unpacker.text()?.to_owned().into() },
             UNSCORED => Score::Unscored { unscored: unpacker.text()?.to_owned() },
             _ => return Err(Damage(format!("{tag} is no tag of a score"))),
         };

@@ -1,5 +1,7 @@
 //! The question-answering service of the preset `rag`, offline.
 
+mod baselines;
+
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
@@ -458,6 +460,7 @@ fn the_terminal_says_what_failed() {
     assert_eq!(said.code, 1, "{}", said.all());
     for expected in [
         "failed: service: 2 of 2 cells failed (100 %), more than the 2 % of `policy.max_errors`; mend the cause, then",
+        "$/cell is all cost ÷ all cells made, the 2 that failed among them",
         "error: 1 cell, malformed: service: step `query`: the answer cannot be read: `$.answer` is missing; there is `reply`",
         "error: 1 cell, server_error: service: step query at http://",
     ] {
@@ -555,6 +558,7 @@ fn sensitive_content_is_kept_nowhere() {
         }
         let report = place.report("r");
         assert_eq!(value(&report["cells"][0], "NumericExact"), Some(1.0), "{set}");
+        assert_eq!(report["cells"][0]["scores"]["QuoteMatch"]["na"], "no reference", "{set}");
         assert_eq!(found.contains("[email]"), keeps, "{set}");
         assert_eq!(found.contains("1.2 billion"), keeps, "{set}");
     }
