@@ -124,6 +124,15 @@ impl RankingMetric {
     }
 }
 
+impl RankingMetric {
+    fn nothing_found(&self) -> String {
+        match self.cutoff {
+            Some(cutoff) => format!("no relevant document is among the first {cutoff} of its space"),
+            None => "no relevant document was found".to_owned(),
+        }
+    }
+}
+
 impl Metric for RankingMetric {
     fn score(&self, given: &Given<'_>) -> Score {
         let found = self.spaces(given.output);
@@ -148,6 +157,7 @@ impl Metric for RankingMetric {
         let union = Judged::union(judged.iter().map(|(ranking, relevance)| (ranking.as_slice(), relevance)));
         match union.map(|judged| (self.figure)(&judged, self.cutoff)) {
             Some(figure) if unreadable => Score::because(figure, "the output is no list of documents in every space"),
+            Some(0.0) => Score::because(0.0, self.nothing_found()),
             Some(figure) => Score::value(figure),
             None => Score::not_applicable("no document is relevant"),
         }

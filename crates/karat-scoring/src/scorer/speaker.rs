@@ -229,17 +229,19 @@ fn is_title_word(word: &str) -> bool {
     TITLES.contains(&word.as_str()) || GERMAN_TITLES.iter().any(|end| word.ends_with(end))
 }
 
-/// The title that directly follows a name, in parentheses or after a comma: " (CFO)", ", our Chief Financial Officer,".
+/// The title that directly follows a name, in parentheses or after a comma: " (CFO)", ", our Chief Financial Officer,",
+/// ", Chief Financial Officer (CFO)".
 fn title_after(rest: &str) -> Option<Range<usize>> {
     let near = near_start(rest);
     let (start, ends): (usize, &[char]) = match near.strip_prefix(" (") {
         Some(_) => (" (".len(), &[')']),
-        None => (near.strip_prefix(", ").map(|_| ", ".len())?, &[',', '.', ';', ':', ')', '\n']),
+        None => (near.strip_prefix(", ").map(|_| ", ".len())?, &[',', '.', ';', ':', '(', ')', '\n']),
     };
     let length = near[start..].find(ends).unwrap_or(near.len() - start);
-    let title = start..start + length;
-    let mut first = words(&near[title.clone()]).into_iter().take(6);
-    first.any(|(_, word)| is_title_word(word)).then_some(title)
+    let end = start + length;
+    let titled = words(&near[start..end]).into_iter().take(6).any(|(_, word)| is_title_word(word));
+    let short = near[end..].strip_prefix('(').and_then(|inside| inside.find(')'));
+    titled.then(|| start..short.map_or(end, |length| end + "(".len() + length))
 }
 
 /// The title that directly precedes a name: "CFO ", "Chief Financial Officer ".
@@ -342,6 +344,8 @@ mod tests {
             ("Ana Ruiz (CFO) hat sich nicht geäußert.", vec![]),
             ("Ana Ruiz (CFO) didn’t say so; she left.", vec![]),
             ("Ana Ruiz (CFO) does not see a decline.", vec!["Ana Ruiz (CFO)"]),
+            ("CFO Ana Ruiz, Bo Ek (CEO) said so.", vec!["Ana Ruiz (CFO)", "Bo Ek (CEO)"]),
+            ("Ana Ruiz, Chief Financial Officer (CFO), said so.", vec!["Ana Ruiz (CFO)"]),
             ("Der Finanzvorstand Karl Roe sagte das.", vec!["Karl Roe (Finanzvorstand)"]),
             ("", vec![]),
         ] {
