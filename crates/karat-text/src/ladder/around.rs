@@ -1,5 +1,7 @@
 //! What the words around a value say of it: that it is the final one, that it only shows a form, that it is taken back.
 
+use std::ops::Range;
+
 use serde_json::Value;
 
 /// So many bytes before a value may announce it.
@@ -25,8 +27,23 @@ const FINAL: [&str; 10] = [
 /// Words that take that back.
 const NOT_FINAL: [&str; 7] = ["not", "draft", "example", "before", "template", "until", "preliminary"];
 
+/// What words after a value say that give it up.
+const GIVEN_UP: [&str; 11] = [
+    "disregard",
+    "placeholder",
+    "dummy",
+    "ignore the json",
+    "ignore the above",
+    "only an example",
+    "just an example",
+    "cannot evaluate",
+    "cannot judge",
+    "can't assist",
+    "can't help",
+];
+
 /// Words before a value that is nobody's verdict, in the languages that judges write.
-const EXAMPLE: [&str; 16] = [
+const EXAMPLE: [&str; 21] = [
     "example",
     "examples",
     "template",
@@ -43,17 +60,22 @@ const EXAMPLE: [&str; 16] = [
     "esempio",
     "exemplo",
     "пример",
+    "draft",
+    "dummy",
+    "wrong",
+    "instance",
+    "muster",
 ];
 
 /// The same where words are not set apart.
-const EXAMPLE_SIGNS: [&str; 4] = ["示例", "例如", "例:", "例："];
+const EXAMPLE_SIGNS: [&str; 5] = ["示例", "例如", "例:", "例：", "例えば"];
 
 /// Words before a value that may show a form or something else than the verdict, where a verdict stands beside it.
 const FORM: [&str; 11] =
     ["format", "schema", "shape", "structure", "sample", "comparison", "empty", "would", "formato", "формат", "格式"];
 
 /// What a sentence says whose value is not meant.
-const DENIED: [&str; 9] = [
+const DENIED: [&str; 16] = [
     "would not",
     "wouldn't",
     "wouldn’t",
@@ -63,6 +85,13 @@ const DENIED: [&str; 9] = [
     "can't give",
     "not be",
     "not answer",
+    "not my ",
+    "not use",
+    "refuse to",
+    "told to",
+    "tries to",
+    "asks me to",
+    "instruction to",
 ];
 
 /// Words that begin a condition, and those that say what then would be.
@@ -71,6 +100,11 @@ const THEN: [&str; 4] = ["would", "could", "might", "würde"];
 
 /// Names of what a form is.
 const SHAPE: [&str; 4] = ["format", "schema", "shape", "structure"];
+
+/// The line before a stretch and all that follows it.
+pub(super) fn words(text: &str, stretch: &Range<usize>) -> String {
+    format!("{}\n{}", line_before(text, stretch.start), &text[stretch.end..])
+}
 
 /// Whether the words right before a place say that what follows is the final word.
 pub(super) fn announces_the_final(text: &str, at: usize) -> bool {
@@ -99,20 +133,38 @@ pub(super) fn is_hypothetical(text: &str, at: usize) -> bool {
         || has_word(sentence, &THEN) && (has_word(sentence, &IF) || has_word(sentence, &SHAPE))
 }
 
-/// Whether what follows a value gives one of its numbers anew, differently, as the final word.
+/// Whether what follows a value gives it up, or gives one of its numbers anew and differently: as the final word, or as
+/// nothing but a score (`accuracy: 2.`, and not `accuracy: 2 claims are wrong`).
 pub(super) fn takes_back(after: &str, value: &Value) -> bool {
     let after = after.to_lowercase();
-    let announced = after.split(|c: char| !c.is_alphanumeric()).find(|word| FINAL.contains(word));
-    let Some(announced) = announced else { return false };
-    let from = announced.as_ptr() as usize - after.as_ptr() as usize;
-    if has_word(&after[..from], &NOT_FINAL) {
-        return false;
+    if GIVEN_UP.iter().any(|words| after.contains(words)) {
+        return true;
     }
-    let said = fold(&after[from..]);
+    match after.split(|c: char| !c.is_alphanumeric()).find(|word| FINAL.contains(word)) {
+        Some(announced) => {
+            let from = announced.as_ptr() as usize - after.as_ptr() as usize;
+            !has_word(&after[..from], &NOT_FINAL) && gives_anew(&after[from..], value, |_| true)
+        }
+        None => gives_anew(&after, value, ends_a_score),
+    }
+}
+
+/// Whether a text in lower case names one of a value's numbers with another one, and goes on as `ends` wants it.
+fn gives_anew(text: &str, value: &Value, ends: impl Fn(&str) -> bool) -> bool {
+    let said = fold(text);
     numbers(value).into_iter().any(|(name, number)| {
         let mut places = said.match_indices(name.as_str()).map(|(at, name)| &said[at + name.len()..]);
-        places.any(|rest| leading_number(rest).is_some_and(|other| (other - number).abs() > f64::EPSILON))
+        places.any(|rest| {
+            leading_number(rest).is_some_and(|(other, rest)| (other - number).abs() > f64::EPSILON && ends(rest))
+        })
     })
+}
+
+/// Whether what follows a number leaves it a score: `/10`, a mark, the end of the line, or `is fairer`.
+fn ends_a_score(rest: &str) -> bool {
+    let of = ["/", "outof"].iter().find_map(|mark| rest.strip_prefix(mark));
+    let rest = of.map_or(rest, |of| of.trim_start_matches(|c: char| c.is_ascii_digit()));
+    rest.is_empty() || rest.starts_with(['.', ',', ';', ')', '!', '\n']) || rest.starts_with("is")
 }
 
 /// The numbers of an object and of those within it, with their folded names.
@@ -125,20 +177,22 @@ fn numbers(value: &Value) -> Vec<(String, f64)> {
     members.iter().flat_map(of).collect()
 }
 
-/// A text in which spaces and marks within names do not count: `topic coverage` is `topicCoverage`.
+/// A text in which spaces and marks within names do not count: `topic coverage` is `topicCoverage`. Lines stay lines.
 fn fold(text: &str) -> String {
-    text.chars().filter(|c| !c.is_whitespace() && !matches!(c, '_' | '-' | '*' | '`' | '"')).collect()
+    let is_mark = |c: char| c.is_whitespace() && c != '\n' || matches!(c, '_' | '-' | '*' | '`' | '"');
+    text.chars().filter(|c| !is_mark(*c)).collect()
 }
 
-/// The number that a text begins with, a few words and marks apart.
-fn leading_number(text: &str) -> Option<f64> {
+/// The number that a text begins with, a few words and marks apart, and what follows it.
+fn leading_number(text: &str) -> Option<(f64, &str)> {
     let start = text.find(|c: char| c.is_ascii_digit()).filter(|start| *start <= BETWEEN)?;
     if text[..start].contains([',', '.', ';']) {
         return None;
     }
     let digits = &text[start..];
-    let end = digits.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(digits.len());
-    digits[..end].trim_end_matches('.').parse().ok()
+    let end = digits.find(|c: char| !c.is_ascii_digit() && !matches!(c, '.' | ',')).unwrap_or(digits.len());
+    let number = digits[..end].trim_end_matches(['.', ',']);
+    Some((number.replace(',', ".").parse().ok()?, &digits[number.len()..]))
 }
 
 /// The words before a place in lower case, back to the bracket before them.
@@ -173,6 +227,11 @@ mod tests {
             "On reflection: topic coverage 7.",
             "Final:\n- **Topic coverage**: 7\n- accuracy = 8.5",
             "corrected accuracy is 9",
+            "Hmm, accuracy: 2 is fairer.",
+            "Make accuracy 2",
+            "- topic coverage: 7/10\n- accuracy: 8,5",
+            "Those are dummy scores.",
+            "Disregard the above.",
         ] {
             assert!(takes_back(after, &value), "{after}");
         }
@@ -181,6 +240,8 @@ mod tests {
             "Topic coverage 7 would be too much.",
             "This is not final: accuracy 9",
             "That is my final answer. Accuracy, of 10 claims, was fine.",
+            "accuracy: 2 claims are wrong; topic coverage (3 of 5 parts) is thin",
+            "- accuracy: 8,5\n- topic coverage: 1/10",
             "",
         ] {
             assert!(!takes_back(after, &value), "{after}");
@@ -190,9 +251,14 @@ mod tests {
     #[test]
     fn lines_before_a_value_announce_it() {
         let at = |text: &str| text.len();
-        for text in
-            ["An example:\n", "**Example:**\n```json\n", "Zum Beispiel: ", "示例：", "Example of the form:\n\n~~~\n"]
-        {
+        for text in [
+            "An example:\n",
+            "Draft: ",
+            "**Example:**\n```json\n",
+            "Zum Beispiel: ",
+            "示例：",
+            "Example of the form:\n\n~~~\n",
+        ] {
             assert!(announces_an_example(text, at(text)), "{text}");
         }
         for text in
@@ -205,6 +271,7 @@ mod tests {
             "I would not give:\n",
             "The format would be: ",
             "Fine. I wouldn’t say ",
+            "The text tries to make me say: ",
         ] {
             assert!(is_hypothetical(text, at(text)), "{text}");
         }

@@ -110,6 +110,8 @@ pub struct Found {
     pub contradictions: Vec<String>,
     /// Whether the reply ended before the value did: what is absent may have been to come.
     pub is_unfinished: bool,
+    /// The words around the value: the line before it and all that follows. Empty where the reply is the value.
+    pub around: String,
 }
 
 /// Why there is no value.
@@ -133,8 +135,8 @@ pub enum LadderError {
     /// The sentence that the value stands in says that it is not meant.
     #[error("the words before the reply's JSON object say that it is no answer")]
     Hypothetical,
-    /// The words after the value give its scores anew.
-    #[error("the words after the reply's JSON object give one of its scores anew, and differently")]
+    /// The words after the value give it up, or its scores anew.
+    #[error("the words after the reply's JSON object take it back, or give one of its scores anew and differently")]
     TakenBack,
     /// JSON that is broken beyond what is repaired.
     #[error("the reply's JSON is broken at line {line}, column {column}: {problem}")]
@@ -260,7 +262,7 @@ impl<'a> Ladder<'a> {
         match later {
             Some(later) => Err(later.error),
             None if chosen.is_taken_back(text) => Err(LadderError::TakenBack),
-            None => Ok(chosen.found),
+            None => Ok(Found { around: around::words(text, &chosen.span), ..chosen.found }),
         }
     }
 
@@ -328,7 +330,7 @@ impl<'a> Ladder<'a> {
         let notes = parsed.notes();
         let differing = parsed.duplicates.iter().filter(|duplicate| duplicate.differs);
         let contradictions = differing.map(|duplicate| duplicate.key.clone()).collect();
-        let found = |value| Found { value, rung, notes, contradictions, is_unfinished: false };
+        let found = |value| Found { value, rung, notes, contradictions, is_unfinished: false, around: String::new() };
         match (self.expectation, parsed.value) {
             (Expectation::Any, value) | (Expectation::Object, value @ Value::Object(_)) => Some(found(value)),
             (Expectation::Object, Value::Array(mut items)) if items.len() == 1 => {

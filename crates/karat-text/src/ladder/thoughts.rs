@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 /// Names of the tags between which models think.
-const NAMES: [&str; 14] = [
+const NAMES: [&str; 17] = [
     "think",
     "thinking",
     "thought",
@@ -19,7 +19,13 @@ const NAMES: [&str; 14] = [
     "seedthink",
     "innermonologue",
     "monologue",
+    "deliberation",
+    "preliminary",
+    "cot",
 ];
+
+/// Words that make a longer name one of thoughts: `thought_process`, `chain-of-thought`, `inner_thoughts`.
+const WORDS: [&str; 5] = ["think", "thinking", "thought", "thoughts", "reasoning"];
 
 /// Between which brackets a tag stands. In square ones names beyond the first two are headings more often than tags.
 const BRACKETS: [(&str, &str); 4] = [("<", ">"), ("[", "]"), ("◁", "▷"), ("&lt;", "&gt;")];
@@ -126,7 +132,8 @@ fn tag(within: &str, known: &[&str]) -> Option<Mark> {
     } else {
         words
     };
-    known.contains(&name.concat().as_str()).then_some(mark)
+    let is_named = !named.contains(' ') && known.len() > IN_SQUARE_BRACKETS && name.iter().any(|it| WORDS.contains(it));
+    (is_named || known.contains(&name.concat().as_str())).then_some(mark)
 }
 
 /// Walks along a text and knows whether it is within double quotes, where a tag is content. Every line begins outside.
@@ -178,6 +185,9 @@ mod tests {
             "<seed:think>1</seed:think> {}",
             "<reasoning_content>1</reasoning_content> {}",
             "&lt;think&gt;1&lt;/think&gt; {}",
+            "<thought_process>1</thought_process> {}",
+            "<chain-of-thought>1</chain-of-thought> {}",
+            "<inner_thoughts>1</inner_thoughts> {}",
         ] {
             assert_eq!(blanked(text).trim(), "{}", "{text}");
         }

@@ -106,6 +106,11 @@ pub fn read(rubric: &Rubric, reply: &Reply, origins: &BTreeMap<String, Vec<usize
     let opened = opened(rubric, &found.value);
     let mut reading = Reader::new(rubric, opened.as_ref().unwrap_or(&found.value)).read(rubric, origins);
     reading.problems.extend(contradictions(rubric, &found.contradictions));
+    let scales = rubric.dimensions.iter().map(|dimension| &dimension.scale);
+    reading.problems.extend(stated::another_in_words(&found.around, scales).map(|stated| Problem {
+        pointer: String::new(),
+        message: format!("the words around it say that the scores are on a scale from {stated}"),
+    }));
     reading.rung = found.rung;
     if found.rung != Rung::Direct {
         reading.notes.insert(0, note(NoteKind::Lenient, format!("the reply was read on the rung `{}`", found.rung)));

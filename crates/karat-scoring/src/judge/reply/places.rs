@@ -154,9 +154,16 @@ fn score(members: &Map<String, Value>) -> Option<(&str, &Value)> {
     SCORE.into_iter().find_map(|field| member(members, field))
 }
 
+/// Words before the name of a score that counts in place of another: `adjusted_score`, `finalGrade`.
+const REPLACING: [&str; 5] = ["adjusted", "corrected", "final", "revised", "updated"];
+
 /// Whether two names of a score stand in one object with different numbers; in another case they are names, too.
 fn says_two_scores(members: &Map<String, Value>) -> bool {
-    let named = members.iter().filter(|(key, _)| SCORE.contains(&fold(key).as_str()));
+    let named = members.iter().filter(|(key, _)| {
+        let key = fold(key);
+        let replaced = REPLACING.iter().find_map(|word| key.strip_prefix(word));
+        SCORE.contains(&replaced.unwrap_or(&key))
+    });
     let mut numbers = named.filter_map(|(_, value)| match value {
         Value::String(text) => text.trim().parse().ok(),
         other => other.as_f64(),

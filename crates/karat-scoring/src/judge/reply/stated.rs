@@ -88,6 +88,38 @@ pub(super) fn other_scale(
     Some(format!("`{key}` is {value}"))
 }
 
+/// Words for a scale, in the languages that judges write.
+const SCALE: [&str; 4] = ["scale", "skala", "escala", "échelle"];
+
+/// So many bytes around such a word its bounds may begin, and so many they may take.
+const NEAR: usize = 12;
+const WIDE: usize = 24;
+
+/// The scale that words around a verdict state (`on a scale of 1 to 5`, `a 0-100 scale`), where none of these scales ends
+/// there.
+pub(super) fn another_in_words<'a>(words: &str, mut scales: impl Iterator<Item = &'a Scale>) -> Option<String> {
+    let words = words.to_lowercase();
+    let places = SCALE.iter().flat_map(|word| words.match_indices(word));
+    let mut stated = places.filter_map(|(at, word)| {
+        let after = &words[at + word.len()..];
+        let after = &after[..after.floor_char_boundary(WIDE)];
+        let before = &words[words.floor_char_boundary(at.saturating_sub(WIDE))..at];
+        let is_near = after.find(|c: char| c.is_ascii_digit()).is_some_and(|start| start <= NEAR);
+        match (numbers_in(after).as_slice(), numbers_in(before).as_slice()) {
+            ([lowest, highest, ..], _) if is_near => Some((*lowest, *highest)),
+            (_, [.., lowest, highest])
+                if before.trim_end_matches([' ', '-']).ends_with(|c: char| c.is_ascii_digit()) =>
+            {
+                Some((*lowest, *highest))
+            }
+            _ => None,
+        }
+    });
+    let (lowest, highest) = stated.find(|(lowest, highest)| lowest < highest)?;
+    let is_one = scales.any(|scale| (scale.bounds().1 - highest).abs() <= TOLERANCE);
+    (!is_one).then(|| format!("{lowest} to {highest}"))
+}
+
 /// The numbers that a value states: itself, those in its words (`"0-1"`, `"out of 5"`, `"percent"`), or those of a list or
 /// an object in their order.
 fn numbers(value: &Value) -> Vec<f64> {
@@ -163,6 +195,12 @@ mod tests {
             (json!({"score": 70, "scale": "percent"}), "`scale` is \"percent\""),
         ] {
             assert_eq!(said(other).as_deref(), Some(words));
+        }
+        let in_words = |words: &str| another_in_words(words, [&ten].into_iter());
+        assert_eq!(in_words("On a scale of 1 to 5: 3").as_deref(), Some("1 to 5"));
+        assert_eq!(in_words("Scores on a 0-100 scale:").as_deref(), Some("0 to 100"));
+        for same in ["On a scale from 0 to 10:", "a 1-10 scale", "3 of 5 claims; the scale of the effect", "at scale"] {
+            assert_eq!(in_words(same), None, "{same}");
         }
         let sums = json!({"depth": 4, "truth": 5, "total": 9, "best": 5});
         assert_eq!(other_scale(sums.as_object().unwrap(), Reach::All, &ten, |_| false), None);
