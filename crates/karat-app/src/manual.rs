@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use karat_text::markdown;
+
 use crate::{App, AppError, whole};
 
 /// The preset whose suite the snapshots join.
@@ -14,6 +16,9 @@ const FACTS: [&str; 4] = ["date", "ui", "model", "toggles"];
 
 /// The two ways of asking.
 const MODES: [&str; 2] = ["high_recall", "high_precision"];
+
+/// The heading above the claims.
+const SECTION: &str = "Claims";
 
 /// What was imported.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -105,27 +110,22 @@ fn checked(name: &str, text: &str) -> Result<(Source, usize), String> {
     let source = Source::of(name).ok_or_else(|| {
         format!("the name is not `{{videoId}}-{{provider}}-{{mode}}.md` with a mode of {}", MODES.join(" or "))
     })?;
-    let facts = text.strip_prefix("---\n").and_then(|rest| rest.split_once("\n---")).map(|(facts, _)| facts);
-    let facts = facts.ok_or("it has no front matter between two lines `---`")?;
+    let (facts, reply) = markdown::front_matter(text).ok_or("it has no front matter between two lines `---`")?;
     let says = |fact: &&&str| {
         facts.lines().any(|line| {
             let said = line.split_once(':').filter(|(key, _)| key.trim() == **fact);
-            said.is_some_and(|(_, value)| !value.trim().is_empty())
+            said.is_some_and(|(_, value)| !value.trim().trim_matches(['"', '\'']).is_empty())
         })
     };
     let silent: Vec<&str> = FACTS.iter().filter(|fact| !says(fact)).copied().collect();
     if !silent.is_empty() {
         return Err(format!("its front matter does not say {}", silent.join(", ")));
     }
-    let claims = claims(text);
-    if claims == 0 { Err("it has no bullet under a heading `# Claims`".to_owned()) } else { Ok((source, claims)) }
-}
-
-/// Bullets below the heading of the claims, up to the next heading.
-fn claims(text: &str) -> usize {
-    let below = text.lines().skip_while(|line| !line.trim_start_matches('#').trim().eq_ignore_ascii_case("claims"));
-    let own = below.skip(1).take_while(|line| !line.starts_with('#'));
-    own.filter(|line| ["- ", "* ", "+ "].iter().any(|mark| line.trim_start().starts_with(mark))).count()
+    let section = markdown::section(reply, SECTION).ok_or_else(|| format!("it has no heading `# {SECTION}`"))?;
+    match markdown::items(section).len() {
+        0 => Err(format!("it has no bullet under its heading `# {SECTION}`")),
+        claims => Ok((source, claims)),
+    }
 }
 
 impl Source {
@@ -153,7 +153,7 @@ fn with_variants(suite: &str, sources: &BTreeSet<Source>) -> Option<String> {
             let (variant, Source { provider, mode }) = (source.variant(), source);
             format!(
                 "  {variant}:\n    - recorded: {{ from: \"{{{{ params.manual }}}}/{{{{ sample.id }}}}-{provider}-{mode}.md\", \
-                 missing: skip }}\n      parse: {{ as: bullets, section: Claims, into: claims }}\n"
+                 missing: skip }}\n      parse: {{ as: bullets, section: {SECTION}, into: claims }}\n"
             )
         })
         .collect();
@@ -180,6 +180,9 @@ mod tests {
         let silent = SNAPSHOT.replace("toggles: t\n", "");
         assert!(checked("a-b-high_recall.md", &silent).unwrap_err().contains("toggles"));
         assert!(checked("a-b-high_recall.md", &SNAPSHOT.replace("- ", "")).unwrap_err().contains("no bullet"));
+        assert!(checked("a-b-high_recall.md", &SNAPSHOT.replace("# Claims", "")).unwrap_err().contains("no heading"));
+        let pasted = SNAPSHOT.replace("- b\n", "## Later\n2) b\n– c\n").replace('\n', "\r\n");
+        assert_eq!(checked("a-b-high_recall.md", &format!("\u{feff}{pasted}")).unwrap().1, 3);
     }
 
     /// CL-09: the preset's suite takes any provider's snapshots as variants.

@@ -11,6 +11,7 @@
 //! | [`fence`] | how untrusted text is shown to a model so that it cannot pass for instructions |
 //! | [`ladder`] | which JSON value a model meant |
 //! | [`kind`] | what a JSON value is, in words |
+//! | [`markdown`] | which sections and items a Markdown text has |
 //! | [`merge`] | how the outputs of pieces become one |
 //! | [`redact`] | a text without personal data and keys |
 //! | [`similar`] | how alike two texts are |
@@ -21,6 +22,7 @@ pub mod gaps;
 pub mod kind;
 pub mod label;
 pub mod ladder;
+pub mod markdown;
 pub mod merge;
 pub mod path;
 pub mod redact;

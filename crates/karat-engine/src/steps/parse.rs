@@ -1,6 +1,7 @@
 //! A reply's text becomes a value.
 
 use karat_text::ladder::{self, Expectation, Rung};
+use karat_text::markdown;
 use karat_types::{FinishReason, Note, NoteKind, ParseAs, ParseSpec};
 use serde_json::{Map, Value, json};
 
@@ -51,7 +52,7 @@ impl Parser {
 
     /// Reads a text.
     pub fn read(&self, text: &str) -> Result<(Value, Option<Note>), ParseFailure> {
-        let text = self.spec.section.as_deref().and_then(|heading| section(text, heading)).unwrap_or(text);
+        let text = self.spec.section.as_deref().and_then(|heading| markdown::section(text, heading)).unwrap_or(text);
         let (value, note) = match self.spec.form {
             ParseAs::Json => self.json(text)?,
             ParseAs::Text => (Value::from(text.trim()), None),
@@ -98,55 +99,12 @@ pub(super) fn exact_json(text: &str) -> Result<Value, String> {
     })
 }
 
-/// What stands under a Markdown heading, up to the next one of its level or above; case does not matter.
-fn section<'a>(text: &'a str, heading: &str) -> Option<&'a str> {
-    let (mut from, mut level, mut at) = (None, 0, 0);
-    for line in text.split_inclusive('\n') {
-        let marks = line.bytes().take_while(|byte| *byte == b'#').count();
-        let title = line.get(marks..).unwrap_or_default().trim();
-        let is_heading = (1..=6).contains(&marks) && line.as_bytes().get(marks).is_some_and(u8::is_ascii_whitespace);
-        match from {
-            Some(from) if is_heading && marks <= level => return text.get(from..at),
-            None if is_heading && title.eq_ignore_ascii_case(heading.trim()) => {
-                (from, level) = (Some(at + line.len()), marks);
-            }
-            _ => {}
-        }
-        at += line.len();
-    }
-    text.get(from?..)
-}
-
 fn lines(text: &str) -> Value {
     text.lines().map(str::trim).filter(|line| !line.is_empty()).collect()
 }
 
-/// The items of a Markdown list, each `{text}`; text outside lists is left out. A line that is indented below an item
-/// and is none itself continues it.
 fn bullets(text: &str) -> Value {
-    let mut items: Vec<String> = Vec::new();
-    for line in text.lines() {
-        let trimmed = line.trim_start();
-        if let Some(item) = bullet(trimmed) {
-            items.push(item.trim().to_owned());
-        } else if trimmed.len() < line.len()
-            && !trimmed.is_empty()
-            && let Some(last) = items.last_mut()
-        {
-            last.push(' ');
-            last.push_str(trimmed.trim_end());
-        }
-    }
-    items.into_iter().filter(|item| !item.is_empty()).map(|text| json!({ "text": text })).collect()
-}
-
-fn bullet(line: &str) -> Option<&str> {
-    if let Some(rest) = ["- ", "* ", "+ ", "• "].iter().find_map(|mark| line.strip_prefix(mark)) {
-        return Some(rest);
-    }
-    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
-    let rest = &line[digits..];
-    (digits > 0 && digits <= 9).then(|| rest.strip_prefix(". ").or_else(|| rest.strip_prefix(") "))).flatten()
+    markdown::items(text).into_iter().map(|text| json!({ "text": text })).collect()
 }
 
 fn yaml(text: &str) -> Result<Value, ParseFailure> {
@@ -186,9 +144,6 @@ mod tests {
     #[test]
     fn a_section_is_read_alone() {
         let text = "---\ndate: x\n---\n# Claims\n- one\n## more\n- two\n# What I excluded and why\n- an ad\n";
-        assert_eq!(section(text, "claims"), Some("- one\n## more\n- two\n"));
-        assert_eq!(section(text, "what i excluded and why"), Some("- an ad\n"));
-        assert_eq!(section(text, "Summary"), None);
         let spec = ParseSpec {
             form: ParseAs::Bullets,
             section: Some("Claims".to_owned()),
