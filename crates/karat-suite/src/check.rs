@@ -227,7 +227,17 @@ impl Checker<'_> {
     fn span(&mut self, node: &Node, key: &str) {
         let bounds: Option<Vec<f64>> = node.items().iter().map(Node::number).collect();
         let fits = matches!(bounds.as_deref(), Some([lo, hi]) if lo < hi);
-        self.wants(node, fits, key, "two numbers [lowest, highest]");
+        match bounds.as_deref() {
+            Some([lo, hi]) if lo > hi => {
+                let message = format!("`{key}` goes from the lowest value to the highest, and {lo} is above {hi}");
+                let hint = format!("write `{key}: [{hi}, {lo}]`; where less is better, say so by `better: lower`");
+                self.problems.error(&node.place, message).hint(hint);
+            }
+            Some([lo, hi]) if !fits => {
+                self.problems.error(&node.place, format!("`{key}` is empty: it goes from {lo} to {hi}"));
+            }
+            _ => self.wants(node, fits, key, "two numbers [lowest, highest]"),
+        }
     }
 
     fn with(&mut self, node: &Node, kind: Kind, owner: &Node) {

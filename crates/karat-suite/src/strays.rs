@@ -1,13 +1,15 @@
-//! Recorded files that no sample asks for: most likely their names are mistyped.
+//! Recorded files and annotations that no sample asks for: most likely their names are mistyped.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::dataset::Dataset;
+use crate::dataset::columns::ColumnKind;
+use crate::dataset::{Dataset, Role};
 use crate::decode::Decoder;
 use crate::diagnostics::{Diagnostic, Severity};
 use crate::files::folder;
+use crate::jsonl;
 
 /// Most files that are named.
 const SHOWN: usize = 5;
@@ -47,6 +49,42 @@ pub(crate) fn warn(dataset: &Arc<Dataset>, decoder: &mut Decoder<'_>) {
         let message = format!("recorded files that are of no sample and no variant: {}{more}", named.join(", "));
         let mut problem = Diagnostic::of_file(Severity::Warning, &place, message);
         problem.hint("name each by the id of its sample, as `from` of the recorded step says");
+        decoder.problems.push(problem);
+    }
+}
+
+/// Warns of rows of looked-up files that are about samples which a whole dataset does not have. A file that is looked up by
+/// anything but the samples' id is nobody's annotations: it may hold more than is asked for.
+pub(crate) fn warn_of_annotations(dataset: &Arc<Dataset>, decoder: &mut Decoder<'_>) {
+    let Role::Declared(id) = &dataset.roles.id else { return };
+    let mut unknown: BTreeMap<&str, BTreeMap<usize, &str>> = BTreeMap::new();
+    for column in &dataset.columns {
+        if let ColumnKind::Lookup { on, index, file, .. } = &column.kind
+            && on == id
+            && !file.starts_with("preset:")
+        {
+            unknown.entry(file).or_default().extend(index.iter().map(|(key, (number, _))| (*number, key.as_str())));
+        }
+    }
+    if unknown.is_empty() {
+        return;
+    }
+    let ids: BTreeSet<Arc<str>> = dataset.rows().filter_map(Result::ok).map(|sample| sample.id).collect();
+    for (file, mut rows) in unknown {
+        rows.retain(|_, key| !ids.contains(*key));
+        let Some((number, key)) = rows.first_key_value() else { continue };
+        let others = match rows.len() - 1 {
+            0 => String::new(),
+            more => format!("; {more} more are about such samples, too"),
+        };
+        let message = format!("this row is about the sample {key:?}, which the dataset does not have{others}");
+        let text = decoder.files.read(file).ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default();
+        let mut problem = match jsonl::places(&text).into_iter().nth(*number) {
+            Some(span) => jsonl::within(file, &text, span, message),
+            None => Diagnostic::of_file(Severity::Warning, file, message),
+        };
+        problem.severity = Severity::Warning;
+        problem.hint("correct the id, or leave the row out");
         decoder.problems.push(problem);
     }
 }

@@ -135,6 +135,7 @@ impl Suite {
         if let Some((dataset, ..)) = scanned.as_ref().filter(|_| is_whole) {
             strays::warn(dataset, &mut decoder);
             if dataset.is_unfiltered() {
+                strays::warn_of_annotations(dataset, &mut decoder);
                 let severity = if overrides.calibrating { Severity::Error } else { Severity::Warning };
                 decoder.labels_of_no_sample(node.given("scorers"), &scorers, dataset, severity);
             }

@@ -104,6 +104,19 @@ fn missing_and_empty_transcripts_are_errors() {
     insta::assert_snapshot!(world.problems(&Overrides::default()));
 }
 
+/// CL-08: annotations of a sample that the dataset does not have are named once; of a part of it nobody can say.
+#[test]
+fn annotations_of_no_sample_are_named() {
+    let golden = r#"[{ "videoId": "v1", "idealClaims": [] },
+ { "videoId": "v9", "idealClaims": [] }, { "videoId": "v8", "idealClaims": [] }]"#;
+    let world = claims().with("data/golden.json", golden);
+    let said = world.load(&Overrides::default()).unwrap().warnings().to_string();
+    let place = "golden.json:2:2";
+    assert!(said.contains("about the sample \"v9\"") && said.contains("; 1 more") && said.contains(place), "{said}");
+    let part = Overrides { samples: vec!["v1".to_owned()], ..Overrides::default() };
+    assert!(!world.load(&part).unwrap().warnings().to_string().contains("about the sample"));
+}
+
 /// CL-01: corpus rules are checks of the dataset; a selection does not break them.
 #[test]
 fn checks_count_all_rows_whatever_is_selected() {
