@@ -6,7 +6,8 @@ mod kpis;
 use std::fmt::Write as _;
 
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
-use karat_analysis::Stage;
+use karat_analysis::{NoteCount, Stage};
+use karat_types::NoteKind;
 
 use crate::figures::{self, count};
 use crate::provenance;
@@ -18,7 +19,7 @@ pub const LINES: usize = 40;
 
 /// Systems shown, the best by the primary metric first; fewer where gates need the room.
 const SYSTEMS: usize = 15;
-const SYSTEMS_BESIDE_GATES: usize = 8;
+const SYSTEMS_BESIDE_GATES: usize = 6;
 
 /// Gates shown that did not pass.
 const GATES: usize = 4;
@@ -90,7 +91,8 @@ pub fn render(report: Report<'_>) -> String {
     ranking(report).into_iter().for_each(&mut line);
     analyses::lines(report).into_iter().for_each(&mut line);
     errors(report).into_iter().for_each(&mut line);
-    findings.warnings.iter().take(WARNINGS).for_each(|it| line(format!("warning: {}", brief(it, 2 * WIDTH))));
+    let warnings = findings.warnings.iter().map(|it| brief(it, 2 * WIDTH));
+    lost(report).into_iter().chain(warnings).take(WARNINGS).for_each(|it| line(format!("warning: {it}")));
     line(cost(report));
     line(how_made(report));
     for file in report.context.files.iter().take(FILES) {
@@ -185,6 +187,35 @@ fn errors(report: Report<'_>) -> Vec<String> {
         brief(&format!("error: and {}", codes.join(", ")), 2 * WIDTH)
     });
     shown.chain(more).collect()
+}
+
+/// What systems and judges did not read or say to the end, each kind with its first example and what to do about it.
+fn lost(report: Report<'_>) -> Vec<String> {
+    let kinds = report.findings.notes().map_or(&[][..], |notes| &notes.kinds);
+    let told = kinds.iter().filter_map(|note| {
+        let (one, many, hint) = match note.kind {
+            NoteKind::Truncated if note.cells == 0 => ("reply", "replies", "raise `--judge-max-tokens`"),
+            NoteKind::Truncated => ("reply", "replies", "raise `max_tokens` (`--max-output-tokens`)"),
+            NoteKind::DroppedChunks => ("chunk", "chunks", "raise `chunk.max` (`--max-chunks`)"),
+            _ => return None,
+        };
+        let done = if note.kind == NoteKind::DroppedChunks { "dropped" } else { "cut off" };
+        let (what, places) = (counted(note.times, one, many), places(note));
+        let (who, example) = (brief(&note.sample, WIDTH / 2), brief(&note.example, MESSAGE));
+        Some(format!("{what} {done} in {places}: {who}: {example}; {hint}"))
+    });
+    told.collect()
+}
+
+/// In how many cells and judgments.
+fn places(note: &NoteCount) -> String {
+    let cells = (note.cells > 0).then(|| counted(note.cells, "cell", "cells"));
+    let judgments = (note.judgments > 0).then(|| counted(note.judgments, "judgment", "judgments"));
+    cells.into_iter().chain(judgments).collect::<Vec<_>>().join(" and ")
+}
+
+fn counted(n: u64, one: &str, many: &str) -> String {
+    format!("{} {}", count(n), if n == 1 { one } else { many })
 }
 
 fn cost(report: Report<'_>) -> String {

@@ -149,6 +149,13 @@ pub struct Delta {
     pub comparisons: Vec<Comparison>,
 }
 
+impl Delta {
+    /// Whether the base has a score that one of the others has, too.
+    pub fn has_matches(&self) -> bool {
+        self.comparisons.iter().any(|comparison| comparison.matched > 0)
+    }
+}
+
 /// Metric and judge; no judge for deterministic metrics.
 type Grade = (usize, Option<u16>);
 
@@ -489,6 +496,14 @@ mod tests {
         assert!(missing.n_disappeared > 0 && !missing.disappeared.is_empty());
         let mut seen = BTreeSet::new();
         assert!(missing.disappeared.iter().all(|it| seen.insert((it.sample.clone(), folded(&it.text)))));
+    }
+
+    /// CL-10: a base that failed everywhere matches nothing, and that can be told from no change.
+    #[test]
+    fn a_base_without_scores_matches_nothing() {
+        let sketch = Sketch::new(1, 2, 1).error(0, 0, "timeout").value(0, 1, 6.0);
+        let delta = delta(&sketch.analysis("delta", "variant_delta", json!({})).run());
+        assert!(!delta.has_matches() && delta.comparisons[0].unmatched == 1, "{delta:?}");
     }
 
     #[test]

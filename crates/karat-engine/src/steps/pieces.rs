@@ -72,7 +72,8 @@ impl Cutter {
             return Err(StepEnd::Failed(CellError::new("empty_input", message)));
         }
         let note = (dropped > 0).then(|| {
-            let text = format!("step `{}` dropped {dropped} chunks beyond its `max`", step.id);
+            let chunks = if dropped == 1 { "1 chunk".to_owned() } else { format!("{dropped} chunks") };
+            let text = format!("step `{}` dropped {chunks} beyond its `max`", step.id);
             Note { kind: NoteKind::DroppedChunks, text, count: dropped }
         });
         let numbered = pieces.into_iter().enumerate();

@@ -34,6 +34,15 @@ fn write_delta(page: &mut Page, report: Report<'_>, delta: &Delta) {
     if delta.comparisons.is_empty() {
         page.paragraph(Inline::plain("Nothing can be paired with it."));
     }
+    if !delta.has_matches() && !delta.comparisons.is_empty() {
+        let base = Inline::code(&delta.base);
+        page.paragraph(
+            base.and(" has no score that another has too, so nothing is compared. Name another ")
+                .and_code("base")
+                .and("."),
+        );
+        return;
+    }
     for comparison in &delta.comparisons {
         page.heading(3, Inline::code(&comparison.id));
         page.paragraph(
