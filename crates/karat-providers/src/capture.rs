@@ -1,10 +1,10 @@
 //! Removing secrets from what is kept.
 
-use std::borrow::Cow;
-use std::fmt::Write;
+use std::collections::BTreeSet;
+use std::ops::Range;
 
 use bytes::Bytes;
-use regex::bytes::{NoExpand, Regex};
+use regex::bytes::Regex;
 use secrecy::{ExposeSecret, SecretString};
 
 /// What stands where a secret stood.
@@ -17,22 +17,19 @@ const SHORTEST: usize = 8;
 const KEPT: usize = 64 * 1024;
 
 /// The known secrets of a set of models. They are found as they are, in hexadecimal digits and in base64 (by themselves or
-/// within `user:key`), each in any JSON escape and percent-encoded.
+/// within `user:key`), each also in JSON escapes and percent-encoded.
 pub(crate) struct Secrets {
     /// The longest first: a key that begins with another one must go as a whole.
     values: Vec<SecretString>,
     patterns: Option<Patterns>,
 }
 
-/// Nearly all bytes hold neither a secret nor an escape in which one could hide, and two quick looks tell: 0.1 µs for
-/// 4 KiB, where looking for every spelling takes 6 µs.
+/// Nearly all bytes hold neither a secret nor an escape in which one could hide, and two quick looks tell.
 struct Patterns {
-    /// The secrets as they are.
-    plain: Regex,
-    /// Anything that could spell a character of a secret differently.
+    /// The secrets as they are, and encoded.
+    known: Regex,
+    /// Anything that could spell a character of them differently.
     escape: Regex,
-    /// The secrets in every spelling.
-    spelled: Regex,
 }
 
 impl Secrets {
@@ -55,13 +52,33 @@ impl Secrets {
     /// The same bytes, shared, unless a secret stands in them.
     pub fn clean(&self, bytes: Bytes) -> Bytes {
         let Some(patterns) = &self.patterns else { return bytes };
-        if !patterns.plain.is_match(&bytes) && !patterns.escape.is_match(&bytes) {
+        let has_escapes = patterns.escape.is_match(&bytes);
+        if !has_escapes && !patterns.known.is_match(&bytes) {
             return bytes;
         }
-        match patterns.spelled.replace_all(&bytes, NoExpand(REMOVED.as_bytes())) {
-            Cow::Borrowed(_) => bytes,
-            Cow::Owned(cleaned) => cleaned.into(),
+        let mut places = self.places(patterns, &bytes);
+        if has_escapes {
+            places.extend(in_source(&bytes, &self.places(patterns, &unescaped(&bytes))));
+            places.sort_by_key(|place| place.start);
         }
+        if places.is_empty() { bytes } else { without(&bytes, &places).into() }
+    }
+
+    /// Where secrets stand, in order. An encoded one takes the characters along that it shares with its neighbours, and
+    /// the padding.
+    fn places(&self, patterns: &Patterns, bytes: &[u8]) -> Vec<Range<usize>> {
+        let is_plain = |found: &[u8]| self.values.iter().any(|value| value.expose_secret().as_bytes() == found);
+        let is_shared = |byte: u8| byte.is_ascii_alphanumeric() || b"+/-_".contains(&byte);
+        let places = patterns.known.find_iter(bytes).map(|found| {
+            let Range { mut start, mut end } = found.range();
+            if !is_plain(found.as_bytes()) {
+                start -= usize::from(bytes[..start].last().is_some_and(|byte| is_shared(*byte)));
+                end += usize::from(bytes.get(end).is_some_and(|byte| is_shared(*byte)));
+                end += bytes[end..].iter().take(2).take_while(|byte| **byte == b'=').count();
+            }
+            start..end
+        });
+        places.collect()
     }
 
     /// The same for bytes that broke off: the beginning of a secret at their end goes too.
@@ -95,69 +112,117 @@ impl Secrets {
 
 impl Patterns {
     fn new(values: &[SecretString]) -> Result<Self, regex::Error> {
-        let values: Vec<&str> = values.iter().map(ExposeSecret::expose_secret).collect();
-        let encodings: Vec<String> = values.iter().flat_map(|value| encodings(value.as_bytes())).collect();
-        let forms: Vec<&str> = values.iter().copied().chain(encodings.iter().map(String::as_str)).collect();
+        let values = values.iter().map(ExposeSecret::expose_secret);
+        let encoded: Vec<String> = values.clone().flat_map(|value| encodings(value.as_bytes())).collect();
+        let forms: Vec<&str> = values.chain(encoded.iter().map(String::as_str)).collect();
         let any = |patterns: Vec<String>| Regex::new(&patterns.join("|"));
         // A backslash before one of these can only hide a form that holds it.
-        let held = ['/', '"', '\\'].into_iter().filter(|c| forms.iter().any(|form| form.contains(*c)));
-        let escapes = held.map(|c| regex::escape(&format!("\\{c}"))).chain([r"\\u|%[0-9A-Fa-f]{2}".to_owned()]);
-        let spelled =
-            values.iter().map(|value| pattern(value)).chain(encodings.iter().map(|form| encoded_pattern(form)));
+        let held = ESCAPES.iter().filter(|(_, byte)| forms.iter().any(|form| form.as_bytes().contains(byte)));
+        let escapes = held.map(|(name, _)| format!(r"\\{}", regex::escape(&char::from(*name).to_string())));
         Ok(Self {
-            plain: any(forms.iter().map(|form| regex::escape(form)).collect())?,
-            escape: any(escapes.collect())?,
-            spelled: any(spelled.collect())?,
+            known: any(forms.iter().map(|form| regex::escape(form)).collect())?,
+            escape: any(escapes.chain([r"\\u|%[0-9A-Fa-f]{2}".to_owned()]).collect())?,
         })
     }
+}
+
+/// What stands for a character behind a backslash in JSON.
+const ESCAPES: [(u8, u8); 6] =
+    [(b'/', b'/'), (b'"', b'"'), (b'\\', b'\\'), (b'n', b'\n'), (b'r', b'\r'), (b't', b'\t')];
+
+/// The bytes with every escape in the place of what it stands for.
+fn unescaped(bytes: &[u8]) -> Vec<u8> {
+    let mut plain = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        let (length, character) = character(&bytes[at..]);
+        plain.extend_from_slice(character.encode(&mut [0; 4]));
+        at += length;
+    }
+    plain
+}
+
+/// The places in the source of places, in order, in what [`unescaped`] makes of it.
+fn in_source(bytes: &[u8], places: &[Range<usize>]) -> Vec<Range<usize>> {
+    let (mut at, mut plain) = (0, 0);
+    let mut to = |wanted: usize| {
+        while plain < wanted && at < bytes.len() {
+            let (length, character) = character(&bytes[at..]);
+            plain += character.encode(&mut [0; 4]).len();
+            at += length;
+        }
+        at
+    };
+    places.iter().map(|place| to(place.start)..to(place.end)).collect()
+}
+
+/// A byte, or a character of several.
+enum Character {
+    Byte(u8),
+    Char(char),
+}
+
+impl Character {
+    fn encode<'b>(&self, buffer: &'b mut [u8; 4]) -> &'b [u8] {
+        match self {
+            Self::Byte(byte) => {
+                buffer[0] = *byte;
+                &buffer[..1]
+            }
+            Self::Char(character) => character.encode_utf8(buffer).as_bytes(),
+        }
+    }
+}
+
+/// The first character of some bytes, and how many bytes it takes there.
+fn character(bytes: &[u8]) -> (usize, Character) {
+    let number = |digits: Option<&[u8]>| u32::from_str_radix(std::str::from_utf8(digits?).ok()?, 16).ok();
+    match bytes {
+        [b'\\', b'u', ..] => number(bytes.get(2..6))
+            .and_then(char::from_u32)
+            .map_or((1, Character::Byte(b'\\')), |character| (6, Character::Char(character))),
+        [b'\\', name, ..] => match ESCAPES.iter().find(|(escape, _)| escape == name) {
+            Some((_, byte)) => (2, Character::Byte(*byte)),
+            None => (1, Character::Byte(b'\\')),
+        },
+        [b'%', ..] => match number(bytes.get(1..3)).and_then(|code| u8::try_from(code).ok()) {
+            Some(byte) => (3, Character::Byte(byte)),
+            None => (1, Character::Byte(b'%')),
+        },
+        [byte, ..] => (1, Character::Byte(*byte)),
+        [] => (0, Character::Byte(0)),
+    }
+}
+
+/// The bytes with [`REMOVED`] in these places, which are sorted and may overlap.
+fn without(bytes: &[u8], places: &[Range<usize>]) -> Vec<u8> {
+    let mut cleaned = Vec::with_capacity(bytes.len());
+    let mut kept = 0;
+    for place in places {
+        if place.start >= kept {
+            cleaned.extend_from_slice(&bytes[kept..place.start]);
+            cleaned.extend_from_slice(REMOVED.as_bytes());
+        }
+        kept = kept.max(place.end);
+    }
+    cleaned.extend_from_slice(&bytes[kept..]);
+    cleaned
 }
 
 /// A value in hexadecimal digits, and what of it is the same in every base64 text that holds it: wherever it begins
 /// there, some bits at its ends share a character with their neighbours.
-fn encodings(value: &[u8]) -> Vec<String> {
+fn encodings(value: &[u8]) -> BTreeSet<String> {
     const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let hex = |upper: bool| {
-        value.iter().fold(String::new(), |mut text, byte| {
-            let _ = if upper { write!(text, "{byte:02X}") } else { write!(text, "{byte:02x}") };
-            text
-        })
-    };
-    let bit = |at: usize| usize::from(value[at / 8] >> (7 - at % 8) & 1);
+    let bit = |at: usize| usize::from((value[at / 8] >> (7 - at % 8)) & 1);
     let base64 = |skipped: usize| -> String {
         let whole = (skipped..).step_by(6).take_while(|at| at + 6 <= 8 * value.len());
-        whole.map(|at| char::from(STANDARD[(at..at + 6).fold(0, |sextet, at| sextet << 1 | bit(at))])).collect()
+        whole.map(|at| char::from(STANDARD[(at..at + 6).fold(0, |sextet, at| (sextet << 1) | bit(at))])).collect()
     };
-    let mut forms = vec![hex(false), hex(true)];
+    let hex: String = value.iter().map(|byte| format!("{byte:02x}")).collect();
     // Behind no, two and one bytes of something else (modulo three), so many bits belong to a shared character.
-    for text in [0, 2, 4].map(base64) {
-        let for_addresses = text.replace('+', "-").replace('/', "_");
-        forms.extend((for_addresses != text).then_some(for_addresses));
-        forms.push(text);
-    }
-    forms.sort();
-    forms.dedup();
-    forms
-}
-
-/// A pattern for an encoded value, with the characters that it shares with its neighbours and the padding.
-fn encoded_pattern(form: &str) -> String {
-    format!("[A-Za-z0-9+/_-]?{}[A-Za-z0-9+/_-]?(?:=|%3[Dd]){{0,2}}", pattern(form))
-}
-
-/// A pattern for every way in which a server can write the value back.
-fn pattern(value: &str) -> String {
-    value.chars().fold(String::new(), |mut pattern, c| {
-        let plain = regex::escape(c.encode_utf8(&mut [0; 4]));
-        let escaped = match c {
-            '/' | '"' | '\\' => format!(r"|\\{plain}"),
-            _ => String::new(),
-        };
-        let code = u32::from(c);
-        let percent = if c.is_ascii() { format!("|%(?i:{code:02x})") } else { String::new() };
-        // Longer forms first: the backslash of `\/` is no character of its own.
-        let _ = write!(pattern, r"(?:\\u(?i:{code:04x}){escaped}{percent}|{plain})");
-        pattern
-    })
+    let texts = [0, 2, 4].map(base64);
+    let for_addresses = texts.clone().map(|text| text.replace('+', "-").replace('/', "_"));
+    [hex.to_uppercase(), hex].into_iter().chain(texts).chain(for_addresses).collect()
 }
 
 #[cfg(test)]
@@ -220,6 +285,19 @@ mod tests {
         assert_eq!(secrets.clean(bytes.clone()).as_ptr(), bytes.as_ptr());
         assert_eq!(secrets.clean_broken(bytes.clone()).as_ptr(), bytes.as_ptr());
         assert_eq!(clean(&["ollama", ""], "ollama"), "ollama");
+    }
+
+    /// What overlaps goes once, and what stands around it stays; a key of several lines is one key.
+    #[test]
+    fn places_in_escaped_text_are_found_again() {
+        let secrets = secrets(&["sk-12345678", "line one\nline two"]);
+        let text = r#"{"é": "\u00e9 \n %41", "a": "sk-12345678", "b": "s\u006b-12345678", "c": "line one\nline two"}"#;
+        let cleaned =
+            r#"{"é": "\u00e9 \n %41", "a": "[secret removed]", "b": "[secret removed]", "c": "[secret removed]"}"#;
+        assert_eq!(secrets.clean_text(text.to_owned()), cleaned);
+        for odd in ["\\", "%", "%4", "\\u12", "\\ud800 %zz", "%ff%00"] {
+            assert_eq!(secrets.clean(Bytes::from(odd)), odd);
+        }
     }
 
     #[test]

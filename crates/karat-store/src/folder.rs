@@ -27,6 +27,11 @@ pub(crate) fn prepare(database: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Whether a file may be written.
+pub(crate) fn may_write(file: &Path) -> bool {
+    OpenOptions::new().append(true).open(file).is_ok()
+}
+
 /// Opens a file so that, where it is made, only its owner may read it.
 pub(crate) fn private_file(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     #[cfg(unix)]

@@ -144,12 +144,7 @@ pub(crate) fn open_writer(path: &Path) -> Result<Connection, StoreError> {
         if found < VERSION { migrate(&mut connection) } else { Ok(()) }
     })()
     .map_err(|error| attempt.failed(error))?;
-    // SQLite opens what it may not write to read it, and says so only when something is written.
-    match connection.is_readonly("main") {
-        Ok(false) => Ok(connection),
-        Ok(true) => Err(StoreError::ReadOnly { path: path.to_owned() }),
-        Err(error) => Err(attempt.failed(error)),
-    }
+    Ok(connection)
 }
 
 /// Opens a connection that can only read.
@@ -164,12 +159,21 @@ pub(crate) fn open_reader(path: &Path, access: Access) -> Result<Connection, Sto
     Ok(connection)
 }
 
+/// Whether somebody seems to have a store open, or was killed while he had.
+pub(crate) fn is_open(path: &Path) -> bool {
+    ["-wal", "-shm"].iter().any(|suffix| beside(path, suffix).exists())
+}
+
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
 /// The address by which SQLite reads a file without making anything beside it. What a log beside it holds would be missed,
 /// so there must be none.
 fn frozen(path: &Path) -> Result<PathBuf, StoreError> {
-    let mut log = path.as_os_str().to_owned();
-    log.push("-wal");
-    if std::fs::metadata(log).is_ok_and(|log| log.len() > 0) {
+    if std::fs::metadata(beside(path, "-wal")).is_ok_and(|log| log.len() > 0) {
         return Err(StoreError::ReadOnly { path: path.to_owned() });
     }
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());

@@ -53,6 +53,10 @@ impl Store {
         let path = url.path();
         let not_opened = |why: std::io::Error| StoreError::Open { path: path.to_owned(), why: why.to_string() };
         folder::prepare(path).map_err(not_opened)?;
+        // SQLite would open it to read, and leave files beside it that nobody may write later on.
+        if !folder::may_write(path) {
+            return Err(StoreError::ReadOnly { path: path.to_owned() });
+        }
         // Of two that make a new file at once, SQLite sends one away instead of letting it wait.
         let guard = claim::guard(path).map_err(not_opened)?;
         let writing = Arc::new(Mutex::new(schema::open_writer(path)?));
@@ -100,7 +104,10 @@ impl Store {
 
     /// A store without a writer; `None` where it cannot be read, or has an older schema.
     fn as_it_is(url: &StoreUrl) -> Option<Self> {
-        let (reader, access) = [Access::Read, Access::Frozen].into_iter().find_map(|access| {
+        // A reader beside writers makes files that it shares with them, which would keep the rights that the store has now.
+        let ways =
+            if schema::is_open(url.path()) { [Access::Read, Access::Frozen] } else { [Access::Frozen, Access::Read] };
+        let (reader, access) = ways.into_iter().find_map(|access| {
             let reader = schema::open_reader(url.path(), access).ok()?;
             schema::is_present(&reader, url.path()).then_some((reader, access))
         })?;
