@@ -50,13 +50,18 @@ impl CommandModel {
     /// The program for a request, and what is written to it.
     pub fn program(&self, request: &ChatRequest) -> (Program, Bytes) {
         let prompt = prompt(request);
-        let is_short = prompt.len() <= MOST_AS_ARGUMENT && self.words.iter().any(|word| is_prompt(word));
-        let run = self.words.iter().filter(|word| is_short || !is_prompt(word));
+        let is_argument = can_be_argument(&prompt) && self.words.iter().any(|word| is_prompt(word));
+        let run = self.words.iter().filter(|word| is_argument || !is_prompt(word));
         let run = run.map(|word| if is_prompt(word) { prompt.clone() } else { word.clone() }).collect();
         let environment = Environment::Without(self.env_remove.clone());
-        let input = if is_short { Bytes::new() } else { prompt.into() };
+        let input = if is_argument { Bytes::new() } else { prompt.into() };
         (Program { run, environment, folder: String::new() }, input)
     }
+}
+
+/// Whether a system passes a text to a program as an argument: a NUL would end it.
+fn can_be_argument(text: &str) -> bool {
+    text.len() <= MOST_AS_ARGUMENT && !text.contains('\0')
 }
 
 /// The reply in what a program printed.
@@ -123,7 +128,8 @@ mod tests {
         CommandModel::new(serde_json::from_value(options).unwrap(), "haiku").unwrap()
     }
 
-    /// BR-05: the prompt is an argument up to 100 kB, else standard input; no flag but those that are asked for.
+    /// BR-05: the prompt is an argument up to 100 kB, else standard input, as is one with a NUL; no flag but those that are
+    /// asked for.
     #[test]
     fn a_long_prompt_goes_to_standard_input() {
         let (program, input) = claude(&[]).program(&request(&[(Role::User, "grade; $(this)")]));
@@ -133,6 +139,8 @@ mod tests {
         let (program, input) = claude(&["--fast"]).program(&request(&[(Role::User, &long)]));
         assert_eq!(program.run, ["claude", "-p", "--model", "haiku", "--fast"]);
         assert_eq!(input.len(), 100_001);
+        let (program, input) = claude(&[]).program(&request(&[(Role::User, "grade \0 this")]));
+        assert_eq!((program.run.len(), &input[..]), (4, &b"grade \0 this"[..]));
         assert_eq!(claude(&["two words"]).line(), "claude -p --model haiku \"two words\" <prompt>");
     }
 

@@ -106,14 +106,27 @@ impl Failure {
         let attempts = if attempts > 1 { format!(", {attempts} attempts") } else { String::new() };
         // Cleaned before it is cut: half a secret would not be known any more.
         let said = self.said.clone().map(|said| quote(&secrets.clean_broken(said), SAID)).unwrap_or_default();
-        let message = format!("{who}{at}: {}{said}{attempts}; {}", self.what, self.advice(who));
+        let message = format!("{who}{at}: {}{said}{attempts}; {}", self.what, self.advice(place));
         CallError { code: self.code, message: secrets.clean_text(message), status: self.status }
     }
 
-    fn advice(&self, who: Who<'_>) -> String {
+    fn advice(&self, Place { who, address }: Place<'_>) -> String {
         match who {
+            Who::Model { .. } if address.is_empty() => self.advice_on_program().to_owned(),
             Who::Model { name, key_variable, .. } => self.advice_on_model(name, key_variable),
             Who::Outside(_) => self.advice_on_service().to_owned(),
+        }
+    }
+
+    /// A model without an address is a program on this machine.
+    fn advice_on_program(&self) -> &'static str {
+        match self.code {
+            CallErrorCode::Timeout => "raise `timeout`, or look by hand why it is slow",
+            CallErrorCode::TooLarge => "let it answer with less, or look by hand what it prints",
+            CallErrorCode::Process | CallErrorCode::Malformed => {
+                "correct the model's `with`, try its command by hand, or name another (`--judges`, `--models`)"
+            }
+            _ => "check the model's registry entry",
         }
     }
 
@@ -170,7 +183,6 @@ impl Failure {
             }
             (CallErrorCode::Malformed, _) => "check that `base_url` is the root of an API of this provider".to_owned(),
             (CallErrorCode::TooLarge, _) => "check `base_url`, and lower `max_tokens`".to_owned(),
-            (CallErrorCode::Process, _) => "try the command by hand, or correct the model's `with`".to_owned(),
             _ => "check the model's registry entry".to_owned(),
         }
     }

@@ -132,6 +132,9 @@ impl Program {
         let what = match error.kind() {
             std::io::ErrorKind::NotFound => "is not installed, or not on PATH".to_owned(),
             std::io::ErrorKind::PermissionDenied => "may not be executed".to_owned(),
+            std::io::ErrorKind::InvalidInput => {
+                "cannot be given an argument or variable with a NUL in it; pass the text by `stdin`".to_owned()
+            }
             _ => format!("cannot be started ({error})"),
         };
         failed(format!("program `{}`: it {what}", self.name()))

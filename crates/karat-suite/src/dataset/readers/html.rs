@@ -115,7 +115,7 @@ impl Page {
         let is_end = tag.starts_with('/');
         if name == "a" {
             let counts = !is_end && self.code.is_empty() && !self.is_around();
-            let target = attribute(tag, "href").filter(|url| counts && links::is_web(url));
+            let target = attribute(tag, "href").filter(|_| counts).and_then(|url| links::web(&url));
             self.is_link = target.is_some();
             self.document.links.extend(target);
         }

@@ -2,28 +2,38 @@
 
 use std::collections::BTreeSet;
 
+/// Schemes of the web.
+const SCHEMES: [&str; 2] = ["https", "http"];
 /// What ends a link that stands in a text; so does a `)` that closes no `(` of the link.
 const ENDS: &[char] = &[' ', '\t', '\n', '\r', '"', '\'', '<', '>', ']', '}', '|', '\\', '`'];
 /// What belongs to the sentence around a link, not to it.
 const PUNCTUATION: &[char] = &['.', ',', ';', ':', '!', '?', '*', '_'];
 
-/// Links to other hosts sorted, each once, without those to the publication itself: an address without a host, such as a
-/// mail address or a script, is no source.
-pub(super) fn sources<'a>(links: impl Iterator<Item = &'a str>, own_hosts: &[String]) -> Vec<&'a str> {
-    let all: BTreeSet<&str> = links.collect();
-    let is_source = |url: &&str| is_web(url) && !own_hosts.iter().any(|own| is_below(host(url), own));
+/// Web addresses of other hosts sorted, each once, without those of the publication itself: an address without a host, such
+/// as a mail address or a script, is no source.
+pub(super) fn sources<'a>(links: impl Iterator<Item = &'a str>, own_hosts: &[String]) -> Vec<String> {
+    let all: BTreeSet<String> = links.filter_map(web).collect();
+    let is_source = |url: &String| !own_hosts.iter().any(|own| is_below(host(url), own));
     all.into_iter().filter(is_source).collect()
 }
 
 /// The links that stand in a text.
 pub(super) fn inline(text: &str) -> impl Iterator<Item = &str> {
-    let starts = ["https://", "http://"].into_iter().flat_map(|start| text.match_indices(start)).map(|(at, _)| at);
+    let starts = text.match_indices("://").filter_map(|(at, _)| {
+        let start = |scheme: &str| at.checked_sub(scheme.len()).filter(|from| is_there(text, *from, scheme));
+        SCHEMES.into_iter().find_map(start)
+    });
     starts.filter_map(|at| {
         let rest = &text[at..];
         let link = &rest[..end(rest)];
         let link = link.trim_end_matches(PUNCTUATION);
         (!host(link).is_empty()).then_some(link)
     })
+}
+
+/// Whether a scheme stands at a place in a text.
+fn is_there(text: &str, from: usize, scheme: &str) -> bool {
+    text.get(from..from + scheme.len()).is_some_and(|found| found.eq_ignore_ascii_case(scheme))
 }
 
 /// Where the link ends that a text begins with.
@@ -43,10 +53,14 @@ fn end(text: &str) -> usize {
     text.find(is_end).unwrap_or(text.len())
 }
 
-/// Whether an address leads to a host on the web.
-pub(super) fn is_web(url: &str) -> bool {
-    let scheme = url.split_once("://").map_or("", |(scheme, _)| scheme);
-    ["http", "https"].iter().any(|web| scheme.eq_ignore_ascii_case(web)) && !host(url).is_empty()
+/// The web address that a link leads to, its scheme in small letters: without a scheme (`//host/path`) it is that of
+/// `https`. `None` where it leads to no host.
+pub(super) fn web(url: &str) -> Option<String> {
+    let url = url.trim();
+    let (scheme, rest) = url.strip_prefix("//").map(|rest| ("https", rest)).or(url.split_once("://"))?;
+    let scheme = SCHEMES.iter().find(|known| known.eq_ignore_ascii_case(scheme))?;
+    let address = format!("{scheme}://{rest}");
+    (!host(&address).is_empty()).then_some(address)
 }
 
 fn host(url: &str) -> &str {

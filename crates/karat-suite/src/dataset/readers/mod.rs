@@ -265,6 +265,19 @@ mod tests {
         }
     }
 
+    /// BR-01: schemes in capitals, and links that leave theirs out, lead to the same sources.
+    #[test]
+    fn a_link_is_a_source_however_its_scheme_is_written() {
+        let card = r#"{"body": [{"type": "TextBlock", "text": "News of HTTP://b.example/x and ftp://c.example, //no.example"}],
+            "actions": [{"type": "Action.OpenUrl", "url": "//a.example/y"}, {"type": "Action.OpenUrl", "url": "Https://a.example/y"},
+                {"type": "Action.OpenUrl", "url": "//news.example/y"}, {"type": "Action.OpenUrl", "url": "///y"}]}"#;
+        let html = "<p>News of HTTP://b.example/x <a href='//a.example/y'>y</a> <a href='//news.example/y'>y</a> // no";
+        let markdown = "News of <HTTP://b.example/x> and [y](//a.example/y), [y](//news.example/y)";
+        for row in [read(Reader::AdaptiveCard, card), read(Reader::Html, html), read(Reader::Markdown, markdown)] {
+            assert_eq!(row["source_urls"], json!(["http://b.example/x", "https://a.example/y"]), "{row}");
+        }
+    }
+
     /// BR-19: a blog as its generators have it: titles in front matter, underlined headings, other line ends, entities.
     #[test]
     fn a_blog_is_read_as_its_generator_reads_it() {
