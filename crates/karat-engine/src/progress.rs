@@ -76,6 +76,7 @@ impl Progress {
         let (_, system, trial) = workshop.plan.place(cell.ordinal);
         let system = &workshop.systems.systems[system];
         self.observer.on(&Event::CellFinished(CellProgress {
+            ordinal: cell.ordinal,
             done: self.done.fetch_add(1, Ordering::Relaxed) + 1,
             total: self.total,
             sample: &cell.sample,

@@ -28,6 +28,8 @@ pub enum ReuseLabel {
 /// A finished cell, for progress lines.
 #[derive(Debug, Clone, Copy)]
 pub struct CellProgress<'a> {
+    /// Its place in the plan, from 0.
+    pub ordinal: u64,
     /// Finished cells of this run so far, this one included.
     pub done: u64,
     /// Cells of the plan.

@@ -1,7 +1,10 @@
 //! What a person sees while a run goes on: a bar on a terminal, structured lines otherwise (CL-04).
 
+mod in_order;
+
 use std::sync::Arc;
 
+use in_order::InOrder;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use karat_types::{CellProgress, CellStatus, Event, Observer, ReuseLabel};
 
@@ -14,12 +17,17 @@ pub fn observer(printer: Printer, quiet: bool) -> Arc<dyn Observer> {
     } else if printer.interactive {
         Arc::new(Bar::new(printer))
     } else {
-        Arc::new(Lines(printer))
+        Arc::new(Lines { printer, cells: InOrder::new(printer) })
     }
 }
 
-/// The one line of a finished cell.
-fn line(cell: &CellProgress<'_>) -> String {
+/// The one line of a finished cell: how many are done with it, and what there is to say of it.
+fn line(done: u64, total: u64, cell: &str) -> String {
+    format!("[cell {done}/{total}] {cell}")
+}
+
+/// What there is to say of a finished cell.
+fn outcome(cell: &CellProgress<'_>) -> String {
     let status = match (cell.status, cell.unscored, cell.reuse) {
         (CellStatus::Error, _, _) => "error",
         (CellStatus::Skipped, _, _) => "skipped",
@@ -28,13 +36,7 @@ fn line(cell: &CellProgress<'_>) -> String {
         (CellStatus::Ok, false, ReuseLabel::Fresh) => "ok",
     };
     let model = cell.model.unwrap_or("none");
-    let mut line = format!(
-        "[cell {}/{}] videoId={} modelId={model} variant={}",
-        cell.done,
-        cell.total,
-        plain(cell.sample),
-        cell.variant
-    );
+    let mut line = format!("videoId={} modelId={model} variant={}", plain(cell.sample), cell.variant);
     if cell.trial > 0 {
         line.push_str(&format!(" trial={}", cell.trial));
     }
@@ -57,18 +59,22 @@ fn cut(message: &str) -> String {
     }
 }
 
-struct Lines(Printer);
+struct Lines {
+    printer: Printer,
+    cells: InOrder,
+}
 
 impl Observer for Lines {
     fn on(&self, event: &Event<'_>) {
         match event {
             Event::Started { run, cells, done } if *done > 0 => {
-                self.0.say(&format!("run {run}: {done} of {cells} cells are done, judgments included"));
+                self.printer.say(&format!("run {run}: {done} of {cells} cells are done, judgments included"));
             }
-            Event::Started { run, cells, .. } => self.0.say(&format!("run {run}: {cells} cells")),
-            Event::CellFinished(cell) => self.0.say(&line(cell)),
-            Event::Warning(text) => self.0.say(&format!("warning: {text}")),
-            Event::Retrying { .. } | Event::Finished { .. } => {}
+            Event::Started { run, cells, .. } => self.printer.say(&format!("run {run}: {cells} cells")),
+            Event::CellFinished(cell) => self.cells.say(cell, outcome(cell)),
+            Event::Warning(text) => self.printer.say(&format!("warning: {text}")),
+            Event::Finished { .. } => self.cells.end(),
+            Event::Retrying { .. } => {}
         }
     }
 }
@@ -110,7 +116,7 @@ impl Observer for Bar {
             Event::CellFinished(cell) => {
                 self.bar.set_position(cell.done);
                 if cell.status == CellStatus::Error || cell.unscored {
-                    self.bar.println(line(cell));
+                    self.bar.println(line(cell.done, cell.total, &outcome(cell)));
                 }
             }
             Event::Retrying { model, attempt, delay_ms, error } => {
@@ -132,6 +138,7 @@ mod tests {
     #[test]
     fn a_cell_is_one_line() {
         let cell = CellProgress {
+            ordinal: 11,
             done: 12,
             total: 60,
             sample: "h_1zlead9ZU",
@@ -145,7 +152,7 @@ mod tests {
             error: None,
         };
         assert_eq!(
-            line(&cell),
+            line(cell.done, cell.total, &outcome(&cell)),
             "[cell 12/60] videoId=h_1zlead9ZU modelId=gpt-5-mini variant=raw status=ok durationMs=53210"
         );
     }
