@@ -32,6 +32,8 @@ pub struct Tally {
     pub reused: u64,
     /// Judgments.
     pub judgments: u64,
+    /// Those of them that an earlier run made.
+    pub judgments_reused: u64,
     /// When the oldest reused output or judgment was made: when the run that made it began.
     pub oldest_reused: Option<Moment>,
 }
@@ -51,6 +53,7 @@ impl Tally {
             unjudged: is(row.cell.status == CellStatus::Ok && is_unjudged(plan, row.judgments)),
             reused: is(row.cell.reused),
             judgments: row.judgments.len() as u64,
+            judgments_reused: row.judgments.iter().filter(|judgment| judgment.reused).count() as u64,
             oldest_reused: row.judgments.iter().filter_map(|it| it.made_at).chain(row.cell.made_at).min(),
         }
     }
@@ -99,6 +102,7 @@ impl AddAssign for Tally {
         self.unscored += other.unscored;
         self.unjudged += other.unjudged;
         self.reused += other.reused;
+        self.judgments_reused += other.judgments_reused;
         self.judgments += other.judgments;
         self.oldest_reused = self.oldest_reused.into_iter().chain(other.oldest_reused).min();
     }

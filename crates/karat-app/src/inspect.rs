@@ -8,8 +8,10 @@ use karat_analysis::{CellScores, settled};
 use karat_engine::call_key;
 use karat_providers::texts;
 use karat_scoring::judge::{Asked, places};
+use karat_store::{RunSummary, Store};
 use karat_types::{
-    CellError, CellRow, CellStatus, JudgmentRecord, Key, PlanHeader, RubricScorer, RunRows, Score, ScorerKind,
+    CellError, CellRow, CellStatus, JudgmentRecord, Key, PlanHeader, RubricScorer, RunRows, RunStatus, Score,
+    ScorerKind,
 };
 use serde::Serialize;
 
@@ -26,7 +28,7 @@ pub struct RunLine {
     pub status: String,
     /// Cells of its plan.
     pub planned: u64,
-    /// Cells that have a row.
+    /// Cells that nothing is left to do of, judgments included.
     pub cells: u64,
     /// Those of them that are errors.
     pub errors: u64,
@@ -178,17 +180,19 @@ impl App {
         if !self.store.exists() {
             return Ok(Vec::new());
         }
-        let runs = self.store_to_read()?.runs(limit)?;
-        let line = |run: karat_store::RunSummary| RunLine {
-            status: word(&run.status),
-            cells: run.totals.cells,
-            errors: run.totals.errors,
-            started_at: rfc3339(run.started_at),
-            planned: run.planned,
-            id: run.id,
-            suite: run.suite,
+        let store = self.store_to_read()?;
+        let line = |run: RunSummary| {
+            Ok(RunLine {
+                status: word(&run.status),
+                cells: done(&store, &run)?,
+                errors: run.totals.errors,
+                started_at: rfc3339(run.started_at),
+                planned: run.planned,
+                id: run.id,
+                suite: run.suite,
+            })
         };
-        Ok(runs.into_iter().map(line).collect())
+        store.runs(limit)?.into_iter().map(line).collect()
     }
 
     /// The cells of a run, and the names of its metrics.
@@ -295,6 +299,22 @@ pub fn rfc3339(moment: karat_types::Moment) -> String {
 }
 
 /// A unit enum's name as it stands in files.
+/// Cells of a run that nothing is left to do of.
+fn done(store: &Store, run: &RunSummary) -> Result<u64, AppError> {
+    if run.status == RunStatus::Finished {
+        return Ok(run.totals.cells);
+    }
+    let plan = store.run(&run.id)?.plan;
+    let index = |at: usize| u16::try_from(at).unwrap_or(u16::MAX);
+    let mut judges = Vec::new();
+    for (scorer, spec) in plan.scorers.iter().enumerate() {
+        let ScorerKind::Rubric(rubric) = &spec.kind else { continue };
+        let own = plan.judges.iter().enumerate().filter(|(_, judge)| rubric.judges.contains(&judge.id));
+        judges.extend(own.map(|(judge, _)| (index(scorer), index(judge))));
+    }
+    Ok(store.finished(&run.id)?.done(&judges))
+}
+
 fn word<T: Serialize>(value: &T) -> String {
     match serde_json::to_value(value) {
         Ok(serde_json::Value::String(word)) => word,

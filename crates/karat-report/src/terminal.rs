@@ -51,8 +51,12 @@ pub fn render(report: Report<'_>) -> String {
         let _ = writeln!(text, "{line}");
     };
     let tally = findings.run.tally;
+    let judgments = match tally.judgments {
+        0 => String::new(),
+        all => format!("; judgments {}, {} reused", count(all), count(tally.judgments_reused)),
+    };
     line(format!(
-        "{}: cells {} of {}, {} failed, {} unscored, {} skipped, {} reused",
+        "{}: cells {} of {}, {} failed, {} unscored, {} skipped, {} reused{judgments}",
         brief(&findings.plan.suite, WIDTH),
         count(tally.cells.saturating_sub(tally.stopped)),
         count(findings.planned),

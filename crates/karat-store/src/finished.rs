@@ -91,6 +91,14 @@ impl Finished {
         self.judgments.get(&(scorer, judge)).is_some_and(|judged| judged.present.contains(ordinal))
     }
 
+    /// Cells that nothing is left to do of: they have no output, or a judgment by each of these judges of these scorers.
+    pub fn done(&self, judges: &[(u16, u16)]) -> u64 {
+        let is_judged = |ordinal| judges.iter().all(|(scorer, judge)| self.has_judgment(ordinal, *scorer, *judge));
+        let is_done =
+            |ordinal: &u64| self.errors.contains(*ordinal) || self.skipped.contains(*ordinal) || is_judged(*ordinal);
+        self.cells.iter().filter(is_done).count() as u64
+    }
+
     /// Whether a judge's judgment of a cell has a row and is unscored.
     pub fn is_unscored(&self, ordinal: u64, scorer: u16, judge: u16) -> bool {
         self.judgments.get(&(scorer, judge)).is_some_and(|judged| judged.unscored.contains(ordinal))

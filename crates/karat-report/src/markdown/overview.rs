@@ -77,5 +77,8 @@ fn totals(report: Report<'_>) -> Inline {
         line = line.and(", ").and_text(count(tally.reused)).and(" reused");
     }
     line = line.and("; judgments: ").and_text(count(tally.judgments));
+    if !report.context.canonical && tally.judgments > 0 {
+        line = line.and(", ").and_text(count(tally.judgments_reused)).and(" reused");
+    }
     line.and(".")
 }
