@@ -1,10 +1,10 @@
-//! The digest of a window: what the days that end on one day came to (BR-14).
+//! The digest of a window: what the days that end on one day came to, by system (BR-14).
 
 use std::collections::BTreeSet;
 
 use karat_stats::describe::{extent, median};
 use serde::ser::{Serialize, SerializeMap, Serializer};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use crate::drift::{date_of, day_number};
 use crate::history::{Day, History, said_of_judges};
@@ -20,6 +20,15 @@ pub struct Digest {
     pub until: String,
     /// Calendar days.
     pub window: u32,
+    /// Each system with a judgment, by id; where there is none, one without a name.
+    pub systems: Vec<SystemDigest>,
+}
+
+/// What a window of days came to for one system.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SystemDigest {
+    /// Its id; none where nothing was judged.
+    pub system: Option<String>,
     /// Days with a score, ascending.
     pub days: Vec<Day>,
     /// Days without one.
@@ -52,23 +61,41 @@ pub fn digest(suite: &str, history: &History, as_of: &str, window: u32) -> Optio
     let last = day_number(as_of)?;
     let wanted: Vec<String> =
         (0..window.max(1)).rev().map(|back| date_of(last.saturating_sub_unsigned(back))).collect();
-    let days: Vec<Day> = history.days().into_iter().filter(|day| wanted.contains(&day.date)).collect();
-    let missing = wanted.iter().filter(|date| !days.iter().any(|day| day.date == **date)).cloned().collect();
-    let composites: Vec<f64> = days.iter().map(Day::value).collect();
-    let composite = median(&composites).zip(extent(&composites));
-    let axes = names(history).into_iter().filter_map(|axis| {
-        let values: Vec<f64> = days.iter().filter_map(|day| day.axis(&axis)).collect();
-        Some((axis, median(&values)?))
-    });
-    let all = |of: fn(&Day) -> &BTreeSet<String>| -> Vec<String> {
-        days.iter().flat_map(|day| of(day).iter().cloned()).collect::<BTreeSet<_>>().into_iter().collect()
-    };
-    let (judges, prompt_versions) = (all(|day| &day.judges), all(|day| &day.prompt_versions));
+    let axes = names(history);
+    let within = |days: Vec<Day>| days.into_iter().filter(|day| wanted.contains(&day.date)).collect::<Vec<Day>>();
+    let series: Vec<(String, Vec<Day>)> =
+        history.series().into_iter().map(|(system, days)| (system, within(days))).collect();
+    // A system that the window knows nothing of says something only where no other does.
+    let is_silent = series.iter().all(|(_, days)| days.is_empty());
+    let told = series.into_iter().filter(|(_, days)| is_silent || !days.is_empty());
+    let mut systems: Vec<SystemDigest> =
+        told.map(|(system, days)| of_system(Some(system), days, &wanted, &axes)).collect();
+    if systems.is_empty() {
+        systems.push(of_system(None, Vec::new(), &wanted, &axes));
+    }
     Some(Digest {
         suite: suite.to_owned(),
         since: wanted.first().cloned().unwrap_or_default(),
         until: as_of.to_owned(),
         window: window.max(1),
+        systems,
+    })
+}
+
+fn of_system(system: Option<String>, days: Vec<Day>, wanted: &[String], axes: &[String]) -> SystemDigest {
+    let missing = wanted.iter().filter(|date| !days.iter().any(|day| day.date == **date)).cloned().collect();
+    let composites: Vec<f64> = days.iter().map(Day::value).collect();
+    let composite = median(&composites).zip(extent(&composites));
+    let axes = axes.iter().filter_map(|axis| {
+        let values: Vec<f64> = days.iter().filter_map(|day| day.axis(axis)).collect();
+        Some((axis.clone(), median(&values)?))
+    });
+    let all = |of: fn(&Day) -> &BTreeSet<String>| -> Vec<String> {
+        days.iter().flat_map(|day| of(day).iter().cloned()).collect::<BTreeSet<_>>().into_iter().collect()
+    };
+    let (judges, prompt_versions) = (all(|day| &day.judges), all(|day| &day.prompt_versions));
+    SystemDigest {
+        system,
         missing,
         composite: composite.map(|(median, (min, max))| Middle { median, min, max }),
         axes: axes.collect(),
@@ -76,7 +103,7 @@ pub fn digest(suite: &str, history: &History, as_of: &str, window: u32) -> Optio
         judges,
         prompt_versions,
         days,
-    })
+    }
 }
 
 /// The axes in the order in which rows have them.
@@ -90,35 +117,52 @@ fn names(history: &History) -> Vec<String> {
     names
 }
 
-/// `karat.digest/1`: `{schema, suite, since, until, window, coverage{days, of}, missing[], composite{median, min, max}?,
-/// axes{}, days[{date, composite, axes{}, samples, judges[]}], judges[], prompt_versions[], warnings[]}`.
+/// `karat.digest/1`: `{schema, suite, since, until, window, system, coverage{days, of}, missing[], composite{median, min,
+/// max}?, axes{}, days[{date, composite, axes{}, samples, judges[]}], judges[], prompt_versions[], warnings[]}`, every figure
+/// unrounded. Of several systems, what follows `window` is written for each, under `systems[]`.
 impl Serialize for Digest {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let day = |day: &Day| {
-            let axes: serde_json::Map<String, serde_json::Value> =
-                self.axes.iter().filter_map(|(axis, _)| Some((axis.clone(), json!(day.axis(axis)?)))).collect();
-            json!({
-                "date": day.date, "composite": day.value(), "axes": axes, "samples": day.samples(), "judges": day.judges,
-            })
-        };
-        let axes: serde_json::Map<String, serde_json::Value> =
-            self.axes.iter().map(|(axis, median)| (axis.clone(), json!(median))).collect();
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("schema", "karat.digest/1")?;
         map.serialize_entry("suite", &self.suite)?;
         map.serialize_entry("since", &self.since)?;
         map.serialize_entry("until", &self.until)?;
         map.serialize_entry("window", &self.window)?;
-        map.serialize_entry("coverage", &json!({ "days": self.days.len(), "of": self.window }))?;
-        map.serialize_entry("missing", &self.missing)?;
-        if let Some(Middle { median, min, max }) = self.composite {
-            map.serialize_entry("composite", &json!({ "median": median, "min": min, "max": max }))?;
+        let systems: Vec<Map<String, Value>> = self.systems.iter().map(|it| it.members(self.window)).collect();
+        match systems.as_slice() {
+            [one] => one.iter().try_for_each(|(name, value)| map.serialize_entry(name, value))?,
+            all => map.serialize_entry("systems", all)?,
         }
-        map.serialize_entry("axes", &axes)?;
-        map.serialize_entry("days", &self.days.iter().map(day).collect::<Vec<_>>())?;
-        map.serialize_entry("judges", &self.judges)?;
-        map.serialize_entry("prompt_versions", &self.prompt_versions)?;
-        map.serialize_entry("warnings", &self.warnings)?;
         map.end()
+    }
+}
+
+impl SystemDigest {
+    fn members(&self, window: u32) -> Map<String, Value> {
+        let day = |day: &Day| {
+            let axes: Map<String, Value> =
+                self.axes.iter().filter_map(|(axis, _)| Some((axis.clone(), json!(day.axis(axis)?)))).collect();
+            json!({
+                "date": day.date, "composite": day.value(), "axes": axes, "samples": day.samples(), "judges": day.judges,
+            })
+        };
+        let axes: Map<String, Value> = self.axes.iter().map(|(axis, median)| (axis.clone(), json!(median))).collect();
+        let composite =
+            self.composite.map(|Middle { median, min, max }| json!({ "median": median, "min": min, "max": max }));
+        let members = [
+            ("system", json!(self.system)),
+            ("coverage", json!({ "days": self.days.len(), "of": window })),
+            ("missing", json!(self.missing)),
+        ]
+        .into_iter()
+        .chain(composite.map(|composite| ("composite", composite)))
+        .chain([
+            ("axes", axes.into()),
+            ("days", self.days.iter().map(day).collect()),
+            ("judges", json!(self.judges)),
+            ("prompt_versions", json!(self.prompt_versions)),
+            ("warnings", json!(self.warnings)),
+        ]);
+        members.map(|(name, value)| (name.to_owned(), value)).collect()
     }
 }

@@ -30,6 +30,9 @@ pub struct Golden {
     /// Its date, where it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub card_date: Option<String>,
+    /// The system that made it; none in what older tools wrote.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system: Option<String>,
     /// The metric that is pinned; the suite's primary one where a file does not say.
     #[serde(default)]
     pub baseline_metric: String,
@@ -73,6 +76,7 @@ impl Golden {
             schema: schema(),
             sample: first.sample.clone(),
             card_date: first.date.clone(),
+            system: Some(first.system.clone()),
             baseline_metric: first.metric.clone(),
             baseline_composite: karat_stats::describe::mean(&composites)?,
             baseline_axes: axes.collect(),
@@ -170,19 +174,27 @@ pub struct GoldenVerdict {
     pub canary: Option<Canary>,
 }
 
+/// The cells of a pinned sample: of the pinned system where it is among them, else of all.
+fn cells_of<'a>(pinned: &Golden, cells: &'a [JudgedCell]) -> Vec<&'a JudgedCell> {
+    let of_sample = |cell: &&JudgedCell| cell.grade().is_some_and(|grade| grade.sample == pinned.sample);
+    let all: Vec<&JudgedCell> = cells.iter().filter(of_sample).collect();
+    let is_pinned = |cell: &&&JudgedCell| cell.grade().map(|grade| &grade.system) == pinned.system.as_ref();
+    let own: Vec<&JudgedCell> = all.iter().filter(is_pinned).copied().collect();
+    if own.is_empty() { all } else { own }
+}
+
 /// The grades that count against a pinned sample, one a cell: of the pinned judge where it judged, else of all.
 fn counted<'a>(pinned: &Golden, cells: &'a [JudgedCell]) -> Vec<&'a Judged> {
-    let own = cells.iter().filter_map(|cell| {
+    let own = cells_of(pinned, cells).into_iter().filter_map(|cell| {
         let same = cell.rows.iter().find(|row| row.judge_model == pinned.baseline_judge);
-        same.or(cell.grade()).filter(|grade| grade.sample == pinned.sample)
+        same.or(cell.grade())
     });
     own.collect()
 }
 
 /// Parts of what was judged that are not as they were pinned. An output that a model makes is another one each time.
 fn changed(pinned: &Golden, cells: &[JudgedCell], is_frozen: bool) -> Vec<String> {
-    let mut own = cells.iter().filter(|cell| cell.grade().is_some_and(|grade| grade.sample == pinned.sample));
-    let Some(now) = own.next().map(|cell| &cell.content) else { return Vec::new() };
+    let Some(now) = cells_of(pinned, cells).first().map(|cell| &cell.content) else { return Vec::new() };
     let differs = |(name, digest): &(&String, &Key)| now.get(*name).is_some_and(|now| now != *digest);
     let counts = |(name, _): &(&String, &Key)| is_frozen || *name != OUTPUT;
     pinned.baseline_content.iter().filter(counts).filter(differs).map(|(name, _)| name.clone()).collect()

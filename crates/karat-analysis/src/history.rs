@@ -100,6 +100,8 @@ pub struct Choice {
     pub judge: Option<String>,
     /// Of this prompt version.
     pub prompt_version: Option<String>,
+    /// Of this system: its id, or its model or variant.
+    pub system: Option<String>,
 }
 
 impl Choice {
@@ -109,13 +111,20 @@ impl Choice {
         let at_most = self.until.as_ref().is_none_or(|bound| row.date.as_ref().is_some_and(|date| date <= bound));
         let judge = self.judge.as_ref().is_none_or(|judge| is_judge(judge, row));
         let version = self.prompt_version.is_none() || self.prompt_version == row.prompt_version;
-        at_least(&self.since) && at_most && judge && version
+        let system = self.system.as_ref().is_none_or(|system| is_system(system, row));
+        at_least(&self.since) && at_most && judge && version && system
     }
 }
 
 /// Whether a name means the judge of a row.
 fn is_judge(name: &str, row: &Judged) -> bool {
     [&row.judge, &row.judge_model].into_iter().flatten().any(|known| known == name)
+}
+
+/// Whether a name means the system of a row.
+fn is_system(name: &str, row: &Judged) -> bool {
+    let (model, variant) = row.system.rsplit_once('/').unwrap_or(("", &row.system));
+    [row.system.as_str(), model, variant].contains(&name)
 }
 
 /// The metric of a run that rows are made of, and its scorer's other figures.
@@ -300,14 +309,15 @@ impl History {
         self.rows.is_empty()
     }
 
-    /// One figure a date: the latest grade of each sample, and their mean where a day has several samples. Rows without a
-    /// date are left out.
-    pub fn days(&self) -> Vec<Day> {
-        let mut days: Vec<Day> = Vec::new();
+    /// By system, one figure a date: the latest grade of each sample, and their mean where a day has several samples. Rows
+    /// without a date are left out.
+    pub fn series(&self) -> BTreeMap<String, Vec<Day>> {
+        let mut series: BTreeMap<String, Vec<Day>> = BTreeMap::new();
         for cell in self.cells.values() {
             let Some((grade, date)) = cell.grade().and_then(|grade| Some((grade, grade.date.as_deref()?))) else {
                 continue;
             };
+            let days = series.entry(grade.system.clone()).or_default();
             if days.last().is_none_or(|day| day.date != date) {
                 days.push(Day::on(date));
             }
@@ -316,7 +326,7 @@ impl History {
                 day.is_together |= cell.together.is_some();
             }
         }
-        days
+        series
     }
 }
 
@@ -440,7 +450,7 @@ mod tests {
         let composites: Vec<f64> = history.rows().map(|row| row.composite).collect();
         assert_eq!(composites, [4.0, 2.0, 3.0]);
         // BR-13: of a date, the latest row counts, whoever judged.
-        assert_eq!(history.days()[0].value(), 4.0);
+        assert_eq!(history.series()["published"][0].value(), 4.0);
     }
 
     /// BR-13, BR-17, CL-16: judges of one run are one grade, which a later run of one of them replaces; who asks for one judge
@@ -454,7 +464,7 @@ mod tests {
             let mut history = History::default();
             cells.iter().for_each(|cell| history.add(cell.clone()));
             assert_eq!(history.len(), 2.min(cells.iter().map(|cell| cell.rows.len()).sum()));
-            let day = history.days().remove(0);
+            let day = history.series().remove("published").unwrap().remove(0);
             (day.value(), day.judges.into_iter().collect::<Vec<_>>())
         };
         assert_eq!(day(std::slice::from_ref(&cell)), (3.0, vec!["a-v1 + b-v1".to_owned()]));
@@ -472,12 +482,30 @@ mod tests {
             since: Some(since.to_owned()),
             until: Some(until.to_owned()),
             judge: judge.map(str::to_owned),
-            prompt_version: None,
+            ..Choice::default()
         };
         assert!(choice("2026-03-05", "2026-03-05", None).takes(&row));
         assert!(!choice("2026-03-06", "2026-03-09", None).takes(&row));
         assert!(choice("2026-03-01", "2026-03-09", Some("a-v1")).takes(&row));
         assert!(!choice("2026-03-01", "2026-03-09", Some("b")).takes(&row));
         assert!(!choice("2026-03-01", "2026-03-09", None).takes(&Judged { date: None, ..row }));
+    }
+
+    /// BR-13, BR-14: every system has a series of its own; a system is chosen by its id, its model or its variant.
+    #[test]
+    fn each_system_has_its_days() {
+        let mut history = History::default();
+        for (system, composite) in [("gpt-5/raw", 4.0), ("gpt-5/rag", 2.0)] {
+            for date in ["2026-03-01", "2026-03-02"] {
+                history.add(JudgedCell::of(Judged { system: system.to_owned(), ..row(date, "a", 1, composite) }));
+            }
+        }
+        let values = |days: &Vec<Day>| days.iter().map(Day::value).collect::<Vec<_>>();
+        assert_eq!(history.series().values().map(values).collect::<Vec<_>>(), [[2.0, 2.0], [4.0, 4.0]]);
+        let taken = |name: &str| {
+            let choice = Choice { system: Some(name.to_owned()), ..Choice::default() };
+            history.rows().filter(|row| choice.takes(row)).count()
+        };
+        assert_eq!(["gpt-5/raw", "raw", "gpt-5", "gpt", ""].map(taken), [2, 2, 4, 0, 0]);
     }
 }

@@ -1,13 +1,15 @@
-//! Drift over all stored runs of a suite. Makes no call.
+//! Drift over all stored runs of a suite, of each system by itself. Makes no call.
 //!
 //! An alert that was raised stays raised: what it said is kept in the suite's journal, and a row that comes late does not
-//! take it back. Nor does it take back an incident that somebody closed. What late rows would change is said beside it. A stretch of days (`since`, `until`) is a question of its
-//! own: it neither raises an alert nor is it answered with one.
+//! take it back. Nor does it take back an incident that somebody closed. What late rows would change is said beside it. A
+//! stretch of days (`since`, `until`) is a question of its own: it neither raises an alert nor is it answered with one.
 
+use std::borrow::Borrow;
 use std::sync::Arc;
 
 use karat_analysis::drift::{
-    Closing, Drift, DriftDay, DriftOptions, DriftStatus, Incident, Method, Replayed, Watched, drift, replay, standing,
+    Closing, Drift, DriftDay, DriftOptions, DriftStatus, Drifts, Incident, Method, Replayed, Watched, date_of,
+    day_number, drift, replay, standing,
 };
 use karat_analysis::{Choice, Day, primary};
 use karat_store::{JournalEntry, Store};
@@ -74,11 +76,20 @@ pub struct Drifted {
     pub moved: Vec<String>,
 }
 
-impl Drifted {
-    /// Whether there is an alert.
-    pub fn is_alert(&self) -> bool {
-        self.drift.status == DriftStatus::Alert
+impl Borrow<Drift> for Drifted {
+    fn borrow(&self) -> &Drift {
+        &self.drift
     }
+}
+
+/// A shift planted in the series of a system.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SystemReplayed {
+    /// The system whose days were drawn from.
+    pub system: Option<String>,
+    /// What was found.
+    #[serde(flatten)]
+    pub replayed: Replayed,
 }
 
 /// An alert as it was raised.
@@ -110,11 +121,14 @@ fn journaled(entry: &impl Serialize) -> Result<Value, AppError> {
         .map_err(|error| AppError::harness(format!("writing the journal: {error}. This is a bug in karat")))
 }
 
-/// A suite's rule and what it is applied to.
+/// A suite's rule and what it is applied to: the series of one system.
+#[derive(Clone)]
 struct Rule {
     suite: String,
     id: String,
     as_of: String,
+    /// None where nothing was judged.
+    system: Option<String>,
     options: DriftOptions,
     watched: Watched,
     days: Vec<Day>,
@@ -123,6 +137,15 @@ struct Rule {
     is_stretch: bool,
     /// What tells this rule from others in the journal.
     name: Value,
+    /// What told it when all systems were one series; none where there are several.
+    older_name: Option<Value>,
+}
+
+impl Rule {
+    /// Whether an entry in the journal is its own.
+    fn is_called(&self, name: &Value) -> bool {
+        [Some(&self.name), self.older_name.as_ref()].contains(&Some(name))
+    }
 }
 
 impl App {
@@ -130,25 +153,36 @@ impl App {
     ///
     /// # Errors
     /// A suite that is unknown or has no run; options that make no sense.
-    pub fn drift(&self, invocation: &Invocation, asked: &Drifting) -> Result<Drifted, AppError> {
+    pub fn drift(&self, invocation: &Invocation, asked: &Drifting) -> Result<Drifts<Drifted>, AppError> {
         let store = self.existing_store()?;
-        let rule = self.rule(&store, invocation, asked)?;
-        let closed = if rule.is_stretch { Vec::new() } else { closed(&store, &rule)? };
+        let rules = self.rules(&store, invocation, asked)?;
+        self.drifted(&store, &rules)
+    }
+
+    fn drifted(&self, store: &Store, rules: &[Rule]) -> Result<Drifts<Drifted>, AppError> {
+        let systems: Vec<Drifted> =
+            rules.iter().map(|rule| self.drift_of(store, rule)).collect::<Result<_, AppError>>()?;
+        Drifts::of(systems).ok_or_else(|| AppError::harness("no series to look at. This is a bug in karat"))
+    }
+
+    fn drift_of(&self, store: &Store, rule: &Rule) -> Result<Drifted, AppError> {
+        let closed = if rule.is_stretch { Vec::new() } else { closed(store, rule)? };
         let closings: Vec<Closing> = closed.iter().map(|it| it.closing.clone()).collect();
         let found = drift(&rule.days, &rule.as_of, &rule.options, rule.watched, &closings)
             .map_err(|what| refused(&rule.id, &what))?;
+        let found = Drift { system: rule.system.clone(), ..found };
         let mut drifted =
             Drifted { drift: found, analysis: rule.id.clone(), raised_at: None, late: Vec::new(), moved: Vec::new() };
         if rule.is_stretch {
             return Ok(drifted);
         }
-        let raised = raised(&store, &rule)?;
+        let raised = raised(store, rule)?;
         let found = drifted.drift.incident.clone();
-        keep(&rule, &raised, &closings, &mut drifted)?;
+        keep(rule, &raised, &closings, &mut drifted)?;
         stays_closed(&mut drifted, &rule.days, &closed, found.as_ref());
         match raised.into_iter().find(|(_, raised)| raised.as_of == rule.as_of) {
             Some((at, raised)) => stands(&mut drifted, &rule.days, at, &raised),
-            None if drifted.drift.status == DriftStatus::Alert => self.raise(&store, &rule, &mut drifted)?,
+            None if drifted.drift.status == DriftStatus::Alert => self.raise(store, rule, &mut drifted)?,
             None => {}
         }
         Ok(drifted)
@@ -158,8 +192,13 @@ impl App {
     /// the series changes anew.
     ///
     /// # Errors
-    /// No incident is open; else as [`App::drift`].
-    pub fn close_incident(&self, invocation: &Invocation, asked: &Drifting, why: &str) -> Result<Drifted, AppError> {
+    /// No incident is open, or those of several systems are; else as [`App::drift`].
+    pub fn close_incident(
+        &self,
+        invocation: &Invocation,
+        asked: &Drifting,
+        why: &str,
+    ) -> Result<Drifts<Drifted>, AppError> {
         if why.trim().is_empty() {
             return Err(AppError::harness(
                 "`--close` says nothing, and the reason is what the incident's history keeps",
@@ -170,23 +209,21 @@ impl App {
             return Err(AppError::harness("a stretch of days has no incident to close")
                 .hint("`--close` goes with the whole series: leave out `--since` and `--until`"));
         }
-        let found = self.drift(invocation, asked)?;
-        let open = found.drift.incident.as_ref().filter(|incident| incident.is_open());
-        let Some(incident) = open else {
-            return Err(AppError::harness(format!(
-                "no incident of `{}` is open on {}",
-                found.analysis, found.drift.as_of
-            ))
-            .hint("`--as-of` names another day, `--id` another analysis"));
-        };
         let store = self.existing_store()?;
-        let rule = self.rule(&store, invocation, asked)?;
+        let rules = self.rules(&store, invocation, asked)?;
+        let found = self.drifted(&store, &rules)?;
+        let open = rules.iter().zip(found.iter()).filter_map(|(rule, found)| {
+            let incident = found.drift.incident.as_ref().filter(|incident| incident.is_open())?;
+            Some((rule, incident))
+        });
+        let open: Vec<(&Rule, &Incident)> = open.collect();
+        let (rule, incident) = the_one(&rules, &open)?;
         let closing = Closing::of(incident, &rule.days, &rule.as_of, why, &rule.options, rule.watched);
         let closing = closing.map_err(|what| refused(&rule.id, &what))?;
-        let closed = Closed { rule: rule.name, closing, series: series(&rule.days, &rule.as_of) };
+        let closed = Closed { rule: rule.name.clone(), closing, series: series(&rule.days, &rule.as_of) };
         let body = journaled(&closed)?;
         store.note(&rule.suite, CLOSED, &JournalEntry { at: self.clock.now(), body })?;
-        self.drift(invocation, asked)
+        self.drifted(&store, &rules)
     }
 
     /// How soon every method would find a shift of this size in a series like this suite's, and how often each would cry
@@ -199,19 +236,20 @@ impl App {
         invocation: &Invocation,
         asked: &Drifting,
         shift: f64,
-    ) -> Result<Vec<Replayed>, AppError> {
+    ) -> Result<Vec<SystemReplayed>, AppError> {
         let store = self.existing_store()?;
-        let rule = self.rule(&store, invocation, asked)?;
-        let seen: Vec<Day> = rule.days.into_iter().filter(|day| day.date <= rule.as_of).collect();
         let methods = asked.method.map_or_else(|| Method::ALL.to_vec(), |method| vec![method]);
-        let replayed: Vec<Replayed> = methods
-            .into_iter()
-            .filter_map(|method| {
-                let asked = Drifting { method: Some(method), ..asked.clone() };
+        let mut replayed = Vec::new();
+        for rule in self.rules(&store, invocation, asked)? {
+            let seen: Vec<Day> = rule.days.into_iter().filter(|day| day.date <= rule.as_of).collect();
+            let found = methods.iter().filter_map(|method| {
+                let asked = Drifting { method: Some(*method), ..asked.clone() };
                 let (_, options) = declared(&rule.plan, &asked).ok()?;
-                replay(&seen, &options, rule.watched, shift, SERIES, 1)
-            })
-            .collect();
+                let replayed = replay(&seen, &options, rule.watched, shift, SERIES, 1)?;
+                Some(SystemReplayed { system: rule.system.clone(), replayed })
+            });
+            replayed.extend(found);
+        }
         if replayed.is_empty() {
             return Err(AppError::harness(
                 "there is nothing to draw from: a replay wants at least two days with a score",
@@ -228,7 +266,8 @@ impl App {
         }
     }
 
-    fn rule(&self, store: &Store, invocation: &Invocation, asked: &Drifting) -> Result<Rule, AppError> {
+    /// The suite's rule for each system that it says something of, one at least.
+    fn rules(&self, store: &Store, invocation: &Invocation, asked: &Drifting) -> Result<Vec<Rule>, AppError> {
         let suite = self.suite_name(store, &invocation.suite)?;
         let plan = match load::find(&invocation.suite, &SuiteFiles) {
             Ok(_) => self.load(invocation)?.plan.header,
@@ -244,10 +283,29 @@ impl App {
                 .hint(format!("it has: {}", known.join(", "))));
         };
         let watched = Watched { range: metric.range, better: metric.better };
-        let days = collect_named(store, &suite, &asked.choice, Some(&options.metric))?.days();
+        let all = collect_named(store, &suite, &asked.choice, Some(&options.metric))?.series();
+        let is_only = all.len() == 1;
+        let mut series = watched_ones(all.into_iter().collect(), &as_of, &options);
+        if series.is_empty() {
+            series.push((None, Vec::new()));
+        }
         let Choice { judge, prompt_version, .. } = &asked.choice;
         let name = json!({ "analysis": id, "options": options, "judge": judge, "prompt_version": prompt_version });
-        Ok(Rule { suite, id, as_of, options, watched, days, plan, is_stretch: asked.is_stretch(), name })
+        let is_stretch = asked.is_stretch();
+        let of_system = |(system, days): (Option<String>, Vec<Day>)| Rule {
+            suite: suite.clone(),
+            id: id.clone(),
+            as_of: as_of.clone(),
+            options: options.clone(),
+            watched,
+            days,
+            plan: plan.clone(),
+            is_stretch,
+            name: json!({ "system": system, "analysis": id, "options": options, "judge": judge, "prompt_version": prompt_version }),
+            older_name: is_only.then(|| name.clone()),
+            system,
+        };
+        Ok(series.into_iter().map(of_system).collect())
     }
 
     fn raise(&self, store: &Store, rule: &Rule, drifted: &mut Drifted) -> Result<(), AppError> {
@@ -263,6 +321,33 @@ impl App {
         store.note(&rule.suite, RAISED, &JournalEntry { at, body })?;
         drifted.raised_at = Some(crate::rfc3339(at));
         Ok(())
+    }
+}
+
+/// The series that say something of the day: those with a score in its windows; all of them where none has any.
+fn watched_ones(all: Vec<(String, Vec<Day>)>, as_of: &str, options: &DriftOptions) -> Vec<(Option<String>, Vec<Day>)> {
+    let reach = options.long.saturating_add_unsigned(options.streak());
+    let first = day_number(as_of).map(|last| date_of(last.saturating_sub(reach))).unwrap_or_default();
+    let is_seen = |days: &[Day]| days.iter().any(|day| day.date > first && day.date.as_str() <= as_of);
+    let is_none = !all.iter().any(|(_, days)| is_seen(days));
+    let seen = all.into_iter().filter(|(_, days)| is_none || is_seen(days));
+    seen.map(|(system, days)| (Some(system), days)).collect()
+}
+
+/// The one incident that can be meant.
+fn the_one<'a>(rules: &'a [Rule], open: &[(&'a Rule, &'a Incident)]) -> Result<(&'a Rule, &'a Incident), AppError> {
+    match open {
+        [one] => Ok(*one),
+        [] => {
+            let (id, as_of) = rules.first().map_or(("", ""), |rule| (&rule.id, &rule.as_of));
+            Err(AppError::harness(format!("no incident of `{id}` is open on {as_of}"))
+                .hint("`--as-of` names another day, `--id` another analysis"))
+        }
+        several => {
+            let names: Vec<&str> = several.iter().filter_map(|(rule, _)| rule.system.as_deref()).collect();
+            Err(AppError::harness(format!("incidents of {} systems are open: {}", names.len(), names.join(", ")))
+                .hint("`--system` names the one that is closed"))
+        }
     }
 }
 
@@ -348,7 +433,7 @@ fn raised(store: &Store, rule: &Rule) -> Result<Vec<(String, Raised)>, AppError>
         let raised: Raised = serde_json::from_value(entry.body).ok()?;
         Some((crate::rfc3339(entry.at), raised))
     });
-    Ok(raised.filter(|(_, raised)| raised.rule == rule.name).collect())
+    Ok(raised.filter(|(_, raised)| rule.is_called(&raised.rule)).collect())
 }
 
 /// An incident that was opened by an alert that was raised, or closed by hand, stays as it was opened: rows that come late
@@ -404,5 +489,5 @@ fn stays_closed(drifted: &mut Drifted, days: &[Day], closed: &[Closed], found: O
 fn closed(store: &Store, rule: &Rule) -> Result<Vec<Closed>, AppError> {
     let entries = store.journal(&rule.suite, CLOSED)?.into_iter();
     let closed = entries.filter_map(|entry| serde_json::from_value::<Closed>(entry.body).ok());
-    Ok(closed.filter(|closed| closed.rule == rule.name).collect())
+    Ok(closed.filter(|closed| rule.is_called(&closed.rule)).collect())
 }

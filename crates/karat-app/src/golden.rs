@@ -340,7 +340,7 @@ fn one_system<'a>(rows: impl Iterator<Item = &'a Judged>) -> Result<(), AppError
         systems.len(),
         systems.join(", ")
     ))
-    .hint("pin the whole run with `karat baseline pin RUN`"))
+    .hint("`--system` names it; `karat baseline pin RUN` pins all of a run"))
 }
 
 /// The latest grade of a sample, with those of the other trials of its run.

@@ -145,7 +145,8 @@ pub(crate) fn collect_named(
     metric: Option<&str>,
 ) -> Result<History, AppError> {
     let history = collect(store, suite, choice, metric)?;
-    if history.rows().next().is_some() || choice.judge.is_none() && choice.prompt_version.is_none() {
+    let is_named = [&choice.judge, &choice.prompt_version, &choice.system].iter().any(|name| name.is_some());
+    if history.rows().next().is_some() || !is_named {
         return Ok(history);
     }
     let all = collect(store, suite, &Choice::default(), metric)?;
@@ -153,6 +154,10 @@ pub(crate) fn collect_named(
     known("--judge", choice.judge.as_ref(), judges)?;
     let versions = all.rows().filter_map(|row| row.prompt_version.as_ref());
     known("--prompt-version", choice.prompt_version.as_ref(), versions)?;
+    let of_system = Choice { system: choice.system.clone(), ..Choice::default() };
+    if !all.rows().any(|row| of_system.takes(row)) {
+        known("--system", choice.system.as_ref(), all.rows().map(|row| &row.system))?;
+    }
     Ok(history)
 }
 

@@ -1,22 +1,30 @@
-//! The digest of a window of days: coverage, medians, one line a day (BR-14).
+//! The digest of a window of days: of each system its coverage, medians, one line a day (BR-14).
 
 use karat_analysis::Day;
-use karat_analysis::digest::Digest;
+use karat_analysis::digest::{Digest, SystemDigest};
 
 use crate::RenderError;
 use crate::markdown::{Column, Inline, Page};
 
-/// As Markdown.
+/// As Markdown: composites with two decimals, axes with at most two.
 pub fn markdown(digest: &Digest) -> String {
     let mut page = Page::default();
     let title = Inline::plain("Digest of ").and_text(&digest.suite).and(": ").and_text(&digest.since);
     page.heading(1, title.and(" → ").and_text(&digest.until));
+    let is_one = digest.systems.len() == 1;
+    for system in &digest.systems {
+        if !is_one {
+            page.heading(2, Inline::text(system.system.as_deref().unwrap_or_default()));
+        }
+        one(&mut page, system, digest.window, if is_one { 2 } else { 3 });
+    }
+    page.finish()
+}
+
+fn one(page: &mut Page, digest: &SystemDigest, window: u32, level: usize) {
     let fixed = |value: f64| Inline::text(format!("{value:.2}"));
-    let mut facts = vec![Inline::plain("Coverage:").bold().and(" ").and_text(format!(
-        "{}/{} days",
-        digest.days.len(),
-        digest.window
-    ))];
+    let coverage = format!("{}/{window} days", digest.days.len());
+    let mut facts = vec![Inline::plain("Coverage:").bold().and(" ").and_text(coverage)];
     if let Some(composite) = digest.composite {
         facts.push(Inline::plain("Composite (median):").bold().and(" ").then(fixed(composite.median)));
         let range = fixed(composite.min).and(" / ").then(fixed(composite.max));
@@ -28,14 +36,11 @@ pub fn markdown(digest: &Digest) -> String {
     facts.into_iter().for_each(|fact| page.paragraph(fact));
     page.list(digest.warnings.iter().map(Inline::text));
     if !digest.axes.is_empty() {
-        page.heading(2, Inline::plain("Axis medians"));
+        page.heading(level, Inline::plain("Axis medians"));
         let columns = [Column::left(Inline::plain("axis")), Column::right(Inline::plain("median"))];
-        page.table(
-            &columns,
-            digest.axes.iter().map(|(axis, median)| vec![Inline::text(axis), Inline::text(format!("{median:.1}"))]),
-        );
+        page.table(&columns, digest.axes.iter().map(|(axis, median)| vec![Inline::text(axis), short(*median, 1)]));
     }
-    page.heading(2, Inline::plain("Days"));
+    page.heading(level, Inline::plain("Days"));
     let mut columns = vec![Column::left(Inline::plain("date")), Column::right(Inline::plain("composite"))];
     columns.extend(digest.axes.iter().map(|(axis, _)| Column::right(Inline::text(axis))));
     columns.push(Column::left(Inline::plain("judge")));
@@ -43,15 +48,20 @@ pub fn markdown(digest: &Digest) -> String {
     if !digest.missing.is_empty() {
         page.paragraph(Inline::plain("Days without a judgment: ").and_text(digest.missing.join(", ")).and("."));
     }
-    page.finish()
 }
 
-fn line(day: &Day, digest: &Digest) -> Vec<Inline> {
-    let axis =
-        |(name, _): &(String, f64)| day.axis(name).map_or_else(Inline::default, |it| Inline::text(format!("{it}")));
+fn line(day: &Day, digest: &SystemDigest) -> Vec<Inline> {
+    let axis = |(name, _): &(String, f64)| day.axis(name).map_or_else(Inline::default, |it| short(it, 0));
     let judges: Vec<&str> = day.judges.iter().map(String::as_str).collect();
     let first = [Inline::text(&day.date), Inline::text(format!("{:.2}", day.value()))];
     first.into_iter().chain(digest.axes.iter().map(axis)).chain([Inline::text(judges.join(", "))]).collect()
+}
+
+/// A figure with as many decimals as it has, from `least` to two.
+fn short(value: f64, least: usize) -> Inline {
+    let precise = format!("{value:.2}");
+    let decimals = precise.trim_end_matches('0').rsplit_once('.').map_or(0, |(_, decimals)| decimals.len());
+    Inline::text(format!("{value:.*}", decimals.max(least)))
 }
 
 /// As JSON (`karat.digest/1`).

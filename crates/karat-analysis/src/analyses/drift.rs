@@ -1,4 +1,4 @@
-//! `drift`: whether the last days of a run's dated samples are worse than the weeks before them (BR-13).
+//! `drift`: whether the last days of a run's dated samples are worse than the weeks before them, by system (BR-13).
 //!
 //! It sees the run's own days. `karat drift` asks the same of every stored run of the suite.
 
@@ -9,7 +9,8 @@ use karat_types::{AnalysisSpec, PlanHeader};
 
 use super::{Analysis, Outcome, ScoredCell, Setting, options, refused};
 use crate::AnalysisError;
-use crate::drift::{Drift, DriftOptions, Watched, drift};
+use crate::drift::{Drift, DriftOptions, Drifts, Watched, drift};
+use crate::groups::system_id;
 use crate::history::{Day, together};
 
 struct Fold {
@@ -17,7 +18,8 @@ struct Fold {
     options: DriftOptions,
     metric: usize,
     watched: Watched,
-    days: BTreeMap<String, Day>,
+    /// By system, in the plan's order.
+    series: Vec<BTreeMap<String, Day>>,
     /// The last date of any sample, with a score or without.
     last: Option<String>,
 }
@@ -32,7 +34,8 @@ pub(super) fn build(spec: &AnalysisSpec, plan: &Arc<PlanHeader>) -> Result<Optio
         return Err(refused(spec, format!("metric names {:?}, which is no metric of this run", options.metric)));
     };
     let watched = Watched { range: metric.range, better: metric.better };
-    Ok(Some(Box::new(Fold { plan: plan.clone(), options, metric: at, watched, days: BTreeMap::new(), last: None })))
+    let series = vec![BTreeMap::new(); plan.systems.len()];
+    Ok(Some(Box::new(Fold { plan: plan.clone(), options, metric: at, watched, series, last: None })))
 }
 
 impl Analysis for Fold {
@@ -41,8 +44,9 @@ impl Analysis for Fold {
         if sample.date > self.last {
             self.last.clone_from(&sample.date);
         }
-        if let (Some(date), Some(value)) = (&sample.date, cell.scores.number(self.metric)) {
-            let day = self.days.entry(date.clone()).or_insert_with(|| Day::on(date.clone()));
+        let days = self.series.get_mut(cell.row.system);
+        if let (Some(days), Some(date), Some(value)) = (days, &sample.date, cell.scores.number(self.metric)) {
+            let day = days.entry(date.clone()).or_insert_with(|| Day::on(date.clone()));
             day.push(value);
             let scorer = self.plan.metrics.get(self.metric).map(|metric| metric.scorer);
             let own = cell.row.judgments.iter().filter(|judgment| Some(usize::from(judgment.scorer)) == scorer);
@@ -56,10 +60,16 @@ impl Analysis for Fold {
     }
 
     fn finish(self: Box<Self>, setting: &Setting<'_>) -> Outcome {
-        let days: Vec<Day> = self.days.into_values().collect();
         let as_of = setting.plan.as_of.clone().or(self.last).unwrap_or_default();
-        let found = drift(&days, &as_of, &self.options, self.watched, &[]);
-        Outcome::Drift(Box::new(found.unwrap_or_else(|problem| Drift::unknown(as_of, &self.options, problem))))
+        let unknown = |problem: String| Drift::unknown(as_of.clone(), &self.options, problem);
+        let of_system = |(system, days): (usize, BTreeMap<String, Day>)| {
+            let days: Vec<Day> = days.into_values().collect();
+            let found = drift(&days, &as_of, &self.options, self.watched, &[]).unwrap_or_else(unknown);
+            Drift { system: Some(system_id(&self.plan, system)), ..found }
+        };
+        let systems = self.series.into_iter().enumerate().map(of_system).collect();
+        let without = || Drifts::one(unknown("the run has no system".to_owned()));
+        Outcome::Drift(Drifts::of(systems).unwrap_or_else(without))
     }
 }
 
@@ -84,7 +94,7 @@ mod tests {
             sample.date = Some(crate::drift::date_of(20_000 + at as i32));
         }
         match analyse(&run, &Options::default()).unwrap().analyses.remove(0).outcome {
-            Outcome::Drift(found) => *found,
+            Outcome::Drift(found) => found.iter().next().unwrap().clone(),
             other => panic!("{other:?}"),
         }
     }

@@ -134,7 +134,7 @@ pub enum Outcome {
     /// Of `diagnostics`.
     Diagnostics(Box<Diagnostics>),
     /// Of `drift`.
-    Drift(Box<crate::drift::Drift>),
+    Drift(crate::drift::Drifts),
 }
 
 /// An outcome under its key in `analyses{}`.

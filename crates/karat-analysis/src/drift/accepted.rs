@@ -8,15 +8,17 @@ use karat_stats::describe::{median, median_absolute_deviation};
 use serde::Serialize;
 
 use super::incident::{Closing, Incident};
-use super::{Day, DriftOptions, Method, ROUNDING, Series, Watched, date_of, day_number, not_dated};
+use super::{Day, DriftOptions, Method, ROUNDING, Series, Watched, date_of, day_number, not_dated, two_decimals};
 
 /// A level that holds because somebody accepted it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Accepted {
     /// The day on which the incident was closed.
     pub since: String,
-    /// The level, and how far from it is still fine.
-    pub level: (f64, f64),
+    /// The median that was accepted, with two decimals.
+    pub level: f64,
+    /// How far on the worse side of it the short median may lie, with two decimals.
+    pub reach: f64,
 }
 
 impl Closing {
@@ -79,7 +81,7 @@ impl Series<'_> {
             self.is_as_good(now, level) && !self.has_recovered(now, level, closing.band)
         };
         let last = (closed + 1..=until).take_while(holds).last()?;
-        let accepted = Accepted { since: date_of(closed), level };
+        let accepted = Accepted { since: date_of(closed), level: two_decimals(level.0), reach: two_decimals(level.1) };
         Some(Stretch { first: closed + 1, last, accepted })
     }
 

@@ -8,6 +8,7 @@ mod calendar;
 mod incident;
 mod options;
 mod replay;
+mod systems;
 mod watch;
 
 use karat_stats::drift::DayScore;
@@ -22,6 +23,7 @@ pub use calendar::{date_of, day_number};
 pub use incident::{Closing, Incident, standing};
 pub use options::{DriftOptions, Method, Worse};
 pub use replay::{Replayed, replay};
+pub use systems::Drifts;
 use watch::{Checked, Watch};
 
 /// What is known of the metric that is watched.
@@ -50,6 +52,8 @@ pub enum DriftStatus {
 pub struct Drift {
     /// The day that is asked about, YYYY-MM-DD.
     pub as_of: String,
+    /// The system whose series this is; none where nothing was judged.
+    pub system: Option<String>,
     /// The verdict.
     pub status: DriftStatus,
     /// Calendar days of the short window.
@@ -68,6 +72,8 @@ pub struct Drift {
     pub skipped: Vec<SkippedDay>,
     /// The metric.
     pub metric: String,
+    /// Which way is worse.
+    pub worse: Worse,
     /// The method.
     pub method: Method,
     /// Days with a score within the long window.
@@ -116,6 +122,7 @@ impl Drift {
     pub(crate) fn unknown(as_of: String, options: &DriftOptions, problem: String) -> Self {
         Self {
             as_of,
+            system: None,
             status: DriftStatus::NoData,
             short_window: options.short,
             long_window: options.long,
@@ -125,6 +132,7 @@ impl Drift {
             alerts: Vec::new(),
             skipped: Vec::new(),
             metric: options.metric.clone(),
+            worse: options.worse.unwrap_or_default(),
             method: options.method,
             n: 0,
             judges: Vec::new(),
@@ -187,6 +195,7 @@ pub fn drift(
     let has_data = status != DriftStatus::NoData;
     Ok(Drift {
         as_of: as_of.to_owned(),
+        system: None,
         status,
         short_window: options.short,
         long_window: options.long,
@@ -196,6 +205,7 @@ pub fn drift(
         alerts: checked.iter().filter_map(alert).collect(),
         skipped: checked.iter().filter(|_| has_data).filter_map(|day| skipped(day, options)).collect(),
         metric: options.metric.clone(),
+        worse: options.worse_of(watched.better),
         method: options.method,
         n: window.len(),
         incident: series.incidents(closings, last).pop(),
@@ -268,10 +278,6 @@ struct Direction {
 
 impl<'a> Series<'a> {
     fn new(days: &[Day], last: i32, options: &'a DriftOptions, watched: Watched, closings: &[Closing]) -> Self {
-        let worse = options.worse.unwrap_or(match watched.better {
-            Better::Higher => Worse::Lower,
-            Better::Lower => Worse::Higher,
-        });
         let known = days.iter().filter_map(|day| Some((day_number(&day.date)?, day.value())));
         let mut known: Vec<(i32, f64)> = known.filter(|(day, _)| *day <= last).collect();
         known.sort_by_key(|(day, _)| *day);
@@ -280,7 +286,7 @@ impl<'a> Series<'a> {
             let range = watched.range.map(|(low, high)| if sign > 0.0 { (low, high) } else { (-high, -low) });
             Direction { scores, range, sign }
         };
-        let signs: &[f64] = match worse {
+        let signs: &[f64] = match options.worse_of(watched.better) {
             Worse::Lower => &[1.0],
             Worse::Higher => &[-1.0],
             Worse::Both => &[1.0, -1.0],

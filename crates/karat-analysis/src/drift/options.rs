@@ -1,5 +1,6 @@
 //! The options of `drift`.
 
+use karat_types::Better;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -37,10 +38,11 @@ impl Method {
 }
 
 /// Which way is worse.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Worse {
     /// Lower scores.
+    #[default]
     #[serde(rename = "down")]
     Lower,
     /// Higher scores.
@@ -148,6 +150,14 @@ impl DriftOptions {
             return self;
         }
         Self { method, streak: None, k: None, h: None, lambda: None, limit: None, ..self }
+    }
+
+    /// Which way is worse, of a metric with a direction.
+    pub fn worse_of(&self, better: Better) -> Worse {
+        self.worse.unwrap_or(match better {
+            Better::Higher => Worse::Lower,
+            Better::Lower => Worse::Higher,
+        })
     }
 
     /// Last days that must all be bad.

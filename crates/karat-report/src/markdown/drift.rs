@@ -7,13 +7,13 @@ use super::page::{Inline, Page, columns};
 use crate::figures::count;
 use crate::report::Report;
 
-/// Every `drift` that ran.
+/// Every `drift` that ran, of every system.
 pub(super) fn write(page: &mut Page, report: Report<'_>) {
     let found = report.findings.analyses.iter().filter_map(|analysed| match &analysed.outcome {
-        Outcome::Drift(found) => Some((&analysed.id, found)),
+        Outcome::Drift(found) => Some(found.iter().map(|found| (&analysed.id, found))),
         _ => None,
     });
-    for (at, (id, found)) in found.enumerate() {
+    for (at, (id, found)) in found.flatten().enumerate() {
         if at == 0 {
             page.heading(2, Inline::plain("Drift"));
         }
@@ -33,6 +33,8 @@ fn one(page: &mut Page, id: &str, found: &Drift) {
             .and_text(found.method.as_str())
             .and(" of ")
             .and_code(&found.metric)
+            .and(" of ")
+            .and_text(found.system.as_deref().unwrap_or("nothing"))
             .and(", as of ")
             .and_text(&found.as_of)
             .and(", ")

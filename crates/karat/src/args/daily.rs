@@ -26,6 +26,9 @@ pub struct JudgedArgs {
     /// Of this version of the rubric
     #[arg(long, value_name = "V", env = "KARAT_PROMPT_VERSION")]
     pub prompt_version: Option<String>,
+    /// Of this system: its id (`gpt-5/raw`), or its model or variant
+    #[arg(long, value_name = "ID", env = "KARAT_SYSTEM")]
+    pub system: Option<String>,
 }
 
 #[derive(Debug, Args)]

@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 
-use super::{OutputArgs, RowArgs, TextFormArg, WindowArgs};
+use super::{JudgedArgs, OutputArgs, RowArgs, TextFormArg, WindowArgs};
 
 #[derive(Debug, Args)]
 pub struct ReportArgs {
@@ -17,6 +17,8 @@ pub struct ReportArgs {
     /// With `--window`: RUN is a suite, and its last days are summed up
     #[command(flatten)]
     pub window: WindowArgs,
+    #[command(flatten)]
+    pub judged: JudgedArgs,
 }
 
 #[derive(Debug, Args)]

@@ -1,6 +1,6 @@
 //! `karat drift`.
 
-use karat_app::{Choice, Drifted, Drifting, Invocation, Method};
+use karat_app::{Choice, DriftStatus, Drifted, Drifting, Drifts, Invocation, Method};
 use karat_types::Exit;
 
 use super::{Edge, selection};
@@ -31,21 +31,25 @@ pub fn drift(edge: &Edge<'_>, args: &DriftArgs) -> Result<Exit, Failure> {
     };
     edge.json(&found)?;
     said(edge, &found);
-    Ok(if args.exit_nonzero_on_alert && found.is_alert() { Exit::Drift } else { Exit::Pass })
+    Ok(if args.exit_nonzero_on_alert && found.status() == DriftStatus::Alert { Exit::Drift } else { Exit::Pass })
 }
 
 /// What people should not overlook in the JSON.
-fn said(edge: &Edge<'_>, found: &Drifted) {
-    let moved = (!found.late.is_empty()).then(|| {
-        let moved = if found.moved.is_empty() { "nothing".to_owned() } else { found.moved.join(", ") };
-        format!(
-            "judgments of {} came after the alert was raised or its incident closed; it stands. They would move: {moved}",
-            found.late.join(", ")
-        )
-    });
-    for line in found.drift.warnings.iter().chain(&moved) {
+fn said(edge: &Edge<'_>, found: &Drifts<Drifted>) {
+    for line in found.warnings().into_iter().chain(found.iter().filter_map(moved)) {
         edge.printer.say(&format!("warning: {line}"));
     }
+}
+
+fn moved(found: &Drifted) -> Option<String> {
+    let moved = if found.moved.is_empty() { "nothing".to_owned() } else { found.moved.join(", ") };
+    (!found.late.is_empty()).then(|| {
+        format!(
+            "judgments of {} came after the alert of {} was raised or its incident closed; it stands. They would move: {moved}",
+            found.late.join(", "),
+            found.drift.system.as_deref().unwrap_or("the suite")
+        )
+    })
 }
 
 /// The rows that are meant.
@@ -56,8 +60,8 @@ pub fn choice(rows: &RowArgs) -> Choice {
 
 /// The rows of a judge and version.
 pub fn judged_by(judged: &JudgedArgs) -> Choice {
-    let JudgedArgs { judge, prompt_version } = judged.clone();
-    Choice { judge, prompt_version, ..Choice::default() }
+    let JudgedArgs { judge, prompt_version, system } = judged.clone();
+    Choice { judge, prompt_version, system, ..Choice::default() }
 }
 
 fn method(arg: MethodArg) -> Method {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use karat_app::{Choice, Format, Gating, Layout};
 use karat_types::Exit;
 
+use super::drift::judged_by;
 use super::{Edge, digest};
 use crate::args::{FormatArg, LayoutArg, OutputArgs, ReportArgs, TextFormArg};
 use crate::failure::Failure;
@@ -14,13 +15,20 @@ pub fn report(edge: &Edge<'_>, args: &ReportArgs) -> Result<Exit, Failure> {
     if args.window.window.is_some() || args.window.as_of.is_some() {
         return window(edge, args);
     }
+    if judged_by(&args.judged) != Choice::default() {
+        return Err(Failure::Edge(
+            "`--judge`, `--prompt-version` and `--system` choose rows of a suite, and a run's report has all of it. Add \
+             `--window 7` for the digest of its last days"
+                .to_owned(),
+        ));
+    }
     write(edge, &args.run, &args.output, args.canonical, false)?;
     Ok(Exit::Pass)
 }
 
 /// The digest of a suite, or of a run's suite.
 fn window(edge: &Edge<'_>, args: &ReportArgs) -> Result<Exit, Failure> {
-    let found = digest::find(edge, &args.run, &args.window, Choice::default())?;
+    let found = digest::find(edge, &args.run, &args.window, judged_by(&args.judged))?;
     let form = match args.output.format[..] {
         [FormatArg::Md] => Some(TextFormArg::Md),
         [FormatArg::Json] => Some(TextFormArg::Json),

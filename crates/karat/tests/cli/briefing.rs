@@ -1,5 +1,6 @@
 //! The preset `briefing`: daily documents, judged, watched and held against what is pinned.
 
+mod drift;
 #[cfg(unix)]
 mod judges;
 
@@ -89,36 +90,6 @@ fn the_publish_gate_binds_on_request() {
     assert!(said.stdout.contains("regression (quality.composite) published, 2026-03-18"), "{}", said.all());
 }
 
-/// BR-13: the planted week alerts on its fourth day, with exit 3 where asked; the days before it are quiet.
-#[test]
-fn drift_alerts_on_the_planted_week() {
-    let place = backfilled();
-    let drift = |day: &str, more: &[&str]| place.karat(&[&["drift", "briefing", "--as-of", day][..], more].concat());
-    for day in ["2026-03-10", "2026-03-20", "2026-04-01", "2026-04-04"] {
-        let said = drift(day, &["--exit-nonzero-on-alert"]);
-        assert_eq!((said.code, &json(&said)["status"]), (0, &json!("ok")), "{day}: {}", said.all());
-    }
-    let said = drift("2026-04-05", &["--exit-nonzero-on-alert"]);
-    let found = json(&said);
-    assert_eq!((said.code, &found["status"]), (3, &json!("alert")), "{}", said.all());
-    assert_eq!((&found["alerts"][0]["day"], &found["alerts"][1]["day"]), (&json!("2026-04-05"), &json!("2026-04-04")));
-    assert_eq!(
-        (&found["short_window"], &found["long_window"], &found["streak_required"]),
-        (&json!(7), &json!(30), &json!(2))
-    );
-    assert_eq!(drift("2026-04-05", &[]).code, 0, "only where asked");
-    assert_eq!(json(&drift("2026-03-02", &[]))["skipped"].as_array().unwrap().len(), 2);
-    assert_eq!(json(&drift("2026-07-01", &[]))["status"], "no_data");
-    for id in ["drift_cusum", "drift_ewma"] {
-        let found = json(&drift("2026-04-03", &["--id", id]));
-        assert_eq!((&found["status"], &found["alerts"][0]["day"]), (&json!("alert"), &json!("2026-04-03")), "{id}");
-        assert_eq!(json(&drift("2026-04-01", &["--id", id]))["status"], "ok", "{id}");
-    }
-    let tight =
-        drift("2026-03-25", &["--z-thresh", "0.5", "--streak", "1", "--short-window", "3", "--long-window", "20"]);
-    assert_eq!(json(&tight)["z_thresh"], 0.5);
-}
-
 /// BR-17: a judge or version that no judgment has is a mistyped one, and not a suite without data.
 #[test]
 fn a_mistyped_judge_is_no_answer() {
@@ -132,70 +103,6 @@ fn a_mistyped_judge_is_no_answer() {
     }
     let found = json(&place.fine(&["drift", "briefing", "--judge", "stub", "--until", "2026-01-01"]));
     assert_eq!(found["status"], "no_data", "a judge that is known, and a stretch without a row");
-}
-
-/// BR-13: an incident outlives its alert until somebody closes it, with a reason.
-#[test]
-fn an_incident_is_closed_by_hand() {
-    let place = backfilled();
-    let open = json(&place.fine(&["drift", "briefing", "--as-of", "2026-04-08"]));
-    assert_eq!((&open["incident"]["opened"], &open["incident"]["closed"]), (&json!("2026-04-05"), &Value::Null));
-    let closed = json(&place.fine(&["drift", "briefing", "--as-of", "2026-04-08", "--close", "a new editor"]));
-    let incident = &closed["incident"];
-    assert_eq!((&incident["closed_by_hand"], &incident["closed"]), (&json!("a new editor"), &json!("2026-04-08")));
-    // On the days before, it was open.
-    let before = json(&place.fine(&["drift", "briefing", "--as-of", "2026-04-07"]));
-    assert_eq!((&before["incident"]["closed"], before["incident"].get("closed_by_hand")), (&Value::Null, None));
-    // The level is accepted: the days after it raise no alert, and say why.
-    for day in ["2026-04-09", "2026-04-10"] {
-        let later = json(&place.fine(&["drift", "briefing", "--as-of", day]));
-        assert_eq!((&later["status"], &later["accepted"]["since"]), (&json!("ok"), &json!("2026-04-08")), "{later}");
-    }
-    let again = place.karat(&["drift", "briefing", "--as-of", "2026-04-08", "--close", "twice"]);
-    assert!(again.code == 1 && again.stderr.contains("no incident"), "{}", again.all());
-}
-
-/// BR-13: a stretch of days is a question of its own: an alert that was raised does not answer it, and it raises none.
-#[test]
-fn a_stretch_of_days_is_a_question_of_its_own() {
-    let place = backfilled();
-    let drift = |more: &[&str]| place.karat(&[&["drift", "briefing", "--as-of", "2026-04-05"][..], more].concat());
-    let stretch = json(&drift(&["--since", "2026-03-10"]));
-    assert_eq!((&stretch["status"], stretch.get("raised_at")), (&json!("alert"), None));
-    assert!(json(&drift(&[]))["raised_at"].is_string());
-    let calm = json(&drift(&["--until", "2026-04-01"]));
-    assert_eq!((&calm["status"], &calm["alerts"], &calm["incident"]), (&json!("ok"), &json!([]), &Value::Null));
-    let refused = drift(&["--until", "2026-04-05", "--close", "why"]);
-    assert!(refused.code == 1 && refused.stderr.contains("leave out `--since`"), "{}", refused.all());
-}
-
-/// BR-13, BR-15: what a question cannot mean is an error that says what can be asked.
-#[test]
-fn questions_that_mean_nothing_are_refused() {
-    let place = backfilled();
-    for (words, part) in [
-        (&["drift", "briefing", "--as-of", "2026-04-05", "--since", "2026-04-06"][..], "`--since 2026-04-06` is after"),
-        (&["show", "briefing", "--since", "2026-04-06", "--until", "2026-04-05"], "is after `--until 2026-04-05`"),
-        (&["drift", "briefing", "--as-of", "2026-04-06", "--close", " "], "`--close` says nothing"),
-        (&["drift", "briefing", "--as-of", "2026-04-06", "--method", "cusum", "--z-thresh", "2"], "takes is `h`"),
-        (&["drift", "briefing", "--as-of", "2026-04-06", "--method", "ewma", "--z-thresh", "2"], "takes is `limit`"),
-    ] {
-        let said = place.karat(words);
-        assert!(said.code == 1 && said.stderr.contains(part), "{words:?}: {}", said.all());
-    }
-}
-
-/// BY-02, BR-13: a gate on the drift of a run is held against z of its last day.
-#[test]
-fn a_gate_looks_at_drift() {
-    let place = backfilled();
-    let z = &place.report("b")["analyses"]["drift"]["z"];
-    assert!(z.is_number(), "{z}");
-    for (bound, code) in [("min: -100", 0), ("min: 100", 2)] {
-        place.write("p.yaml", &format!("gates: [ {{ finding: drift.z, {bound} }} ]\n"));
-        let said = place.karat(&["gate", "b", "--policy", "p.yaml"]);
-        assert_eq!(said.code, code, "{}", said.all());
-    }
 }
 
 /// BR-13, BR-14, BR-17, CL-16: judges of one run are one grade, the same in report, digest, drift and golden set; one judge is
@@ -254,84 +161,6 @@ fn a_judge_does_not_agree_with_what_was_taken_over_from_it() {
     assert!(place.fine(&["agree", "b", "d"]).stdout.contains("stub and stub in d"));
 }
 
-/// BY-11, BR-13: a row that comes late changes no alert that was raised, and which days it would move is said; the incident
-/// stays as it was opened, with what somebody said of it.
-#[test]
-fn a_late_row_rewrites_no_history() {
-    let place = Place::new();
-    place.fine(&["init", "briefing", "mine"]);
-    let cards = place.path().join("mine/data/cards");
-    let late = cards.join("2026-04-03-card.json");
-    let text = std::fs::read(&late).unwrap();
-    std::fs::remove_file(&late).unwrap();
-    place.fine(&["run", "mine", "-q"]);
-    let before = json(&place.fine(&["drift", "mine", "--as-of", "2026-04-06"]));
-    assert_eq!(before["status"], "alert");
-    let opened = &before["incident"]["opened"];
-    place.fine(&["drift", "mine", "--as-of", "2026-04-06", "--close", "new editor"]);
-    std::fs::write(&late, text).unwrap();
-    // The late card makes the judgments of the next seven days stale; the others stand.
-    let plan = place.fine(&["plan", "mine"]);
-    assert!(plan.stdout.contains("8 to make") && plan.stdout.contains("prior_headlines"), "{}", plan.all());
-    place.fine(&["run", "mine", "-q", "--sample", "2026-04-03"]);
-    let after = place.fine(&["drift", "mine", "--as-of", "2026-04-06"]);
-    let found = json(&after);
-    assert_eq!((&found["alerts"], &found["raised_at"]), (&before["alerts"], &before["raised_at"]));
-    assert_eq!(found["late"], json!(["2026-04-03"]));
-    assert_eq!(found["moved"], json!(["2026-04-06", "2026-04-05"]));
-    assert!(after.stderr.contains("2026-04-03 came after the alert"), "{}", after.all());
-    let closed = json!("new editor");
-    for day in ["2026-04-06", "2026-04-07"] {
-        let incident = &json(&place.fine(&["drift", "mine", "--as-of", day]))["incident"];
-        assert_eq!((&incident["opened"], &incident["closed_by_hand"]), (opened, &closed), "{day}: {incident}");
-    }
-}
-
-/// BY-11, BR-13: an incident that somebody closed stands, also where no alert of it was asked for and what came since would
-/// never have opened it.
-#[test]
-fn a_closed_incident_is_history() {
-    let place = Place::new();
-    place.fine(&["init", "briefing", "mine"]);
-    place.fine(&["run", "mine", "-q"]);
-    let drift = |day: &str, more: &[&str]| {
-        let windows = ["--method", "cusum", "--long-window", "20", "--short-window", "3"];
-        let said = place.fine(&[&["drift", "mine", "--as-of", day], &windows[..], more].concat());
-        (json(&said), said.stderr)
-    };
-    let (closed, _) = drift("2026-04-09", &["--close", "new editor"]);
-    assert_eq!((&closed["status"], &closed["incident"]["opened"]), (&json!("ok"), &json!("2026-04-02")), "{closed}");
-    let cards = place.path().join("mine/data/cards");
-    let bad = ["2026-04-02", "2026-04-03", "2026-04-04", "2026-04-05", "2026-04-06", "2026-04-07", "2026-04-08"];
-    for day in bad {
-        std::fs::copy(cards.join("2026-04-13-card.json"), cards.join(format!("{day}-card.json"))).unwrap();
-    }
-    place.fine(&["run", "mine", "-q"]);
-    for day in ["2026-04-09", "2026-04-12"] {
-        let (now, said) = drift(day, &[]);
-        assert_eq!(now["incident"], closed["incident"], "{day}: {now}");
-        assert_eq!((&now["late"], &now["moved"]), (&json!(bad), &json!(["2026-04-02"])), "{day}: {now}");
-        assert!(said.contains("came after the alert was raised or its incident closed"), "{said}");
-    }
-}
-
-/// BY-11: a late row that leaves medians and z as they were moves no day of the alert, though there is a score more.
-#[test]
-fn a_late_row_like_the_others_moves_nothing() {
-    let place = Place::new();
-    place.fine(&["init", "briefing", "mine"]);
-    place.fine(&["run", "mine", "-q"]);
-    let ask = ["drift", "mine", "--as-of", "2026-04-06"];
-    assert_eq!(json(&place.fine(&ask))["status"], "alert");
-    let cards = place.path().join("mine/data/cards");
-    std::fs::copy(cards.join("2026-04-13-card.json"), cards.join("2026-03-25-card.json")).unwrap();
-    place.fine(&["run", "mine", "-q", "--sample", "2026-03-25"]);
-    let said = place.fine(&ask);
-    let found = json(&said);
-    assert_eq!((&found["late"], found.get("moved")), (&json!(["2026-03-25"]), None), "{}", said.all());
-    assert!(said.stderr.contains("They would move: nothing"), "{}", said.all());
-}
-
 /// BR-14, BR-15: a window as Markdown, to stdout or a file; rows as TSV and JSON.
 #[test]
 fn a_week_is_summed_up() {
@@ -346,6 +175,9 @@ fn a_week_is_summed_up() {
         "{week}"
     );
     assert_eq!(place.fine(&["report", "briefing", "--as-of", "2026-03-28", "--window", "7"]).stdout, week);
+    let window = ["report", "briefing", "--as-of", "2026-03-28", "--window", "7", "--judge", "stub"];
+    assert_eq!(place.fine(&window).stdout, week);
+    assert!(place.karat(&["report", "latest", "--judge", "stub"]).stderr.contains("Add `--window 7`"));
     place.fine(&["digest", "briefing", "--as-of", "2026-03-28", "-o", "out/week.md"]);
     assert_eq!(std::fs::read_to_string(place.path().join("out/week.md")).unwrap(), week);
     let rows = |arguments: &[&str]| {
@@ -586,13 +418,22 @@ fn every_reader_of_the_guide_takes_only_yaml() {
     }
 }
 
-/// BY-11: a planted drop's delay and the false alarms are printed.
+/// BR-02: a late card makes the next seven days' judgments stale: `plan` says so; they stand until a run covers their days.
 #[test]
-fn planted_shifts_are_replayed() {
-    let place = backfilled();
-    let found = json(&place.fine(&["drift", "briefing", "--as-of", "2026-04-01", "--replay=-1"]));
-    assert_eq!(found[0]["drawn_from"], 31, "no later day is drawn: {found}");
-    let methods: Vec<&str> = found.as_array().unwrap().iter().map(|it| it["method"].as_str().unwrap()).collect();
-    assert_eq!(methods, ["median_mad", "cusum", "ewma", "page_hinkley", "e_detector"]);
-    assert!(found[0]["found"].as_f64().unwrap() > 0.9 && found[0]["median_delay_days"].is_number(), "{found}");
+fn a_late_card_makes_the_next_days_stale() {
+    let place = Place::new();
+    place.fine(&["init", "briefing", "my"]);
+    place.fine(&["run", "my", "-q"]);
+    let rows =
+        || place.fine(&["show", "my", "--since", "2026-03-26", "--until", "2026-04-01", "--format", "tsv"]).stdout;
+    let before = rows();
+    let late = place.text("my/data/cards/2026-03-24-card.json");
+    place.write("my/data/cards/2026-03-25-card.json", &late);
+    let planned = place.fine(&["plan", "my"]).stdout;
+    assert!(planned.contains("judgments: 8 to make") && planned.contains("37 reused"), "{planned}");
+    place.fine(&["run", "my", "--sample", "2026-03-25", "-q"]);
+    assert_eq!(rows(), before, "a run of one day judges no other");
+    let summary = place.fine(&["run", "my", "-q"]).stdout;
+    assert!(summary.contains("judgments 45, 38 reused"), "{summary}");
+    assert_ne!(rows(), before);
 }

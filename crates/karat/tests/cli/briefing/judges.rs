@@ -183,3 +183,59 @@ fn a_judge_without_one_score_is_a_failure() {
     let checked = with_both(&["golden", "check", "mine"]);
     assert!(checked.stdout.contains("cmd:claude failed on 3 of the 3"), "{}", checked.all());
 }
+
+fn until(holds: &dyn Fn() -> bool) {
+    while !holds() {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+}
+
+/// BR-12, CL-04: a golden check that is interrupted or killed moves no baseline; `resume` judges the rest, and `--cached` then
+/// says how all of them stand, without another call.
+#[test]
+fn an_interrupted_golden_check_goes_on() {
+    for (signal, code) in [("-INT", 130), ("-KILL", -1)] {
+        let place = Place::new();
+        // While `block` is there, only the first calls are answered.
+        let script =
+            format!("touch calls/$$; [ $(ls calls | wc -l) -le 4 ] || while [ -e block ]; do sleep 0.1; done; {GOOD}");
+        let path = fake_claude(&place, &script);
+        let calls = || std::fs::read_dir(place.path().join("calls")).map_or(0, Iterator::count);
+        let claude = |arguments: &[&str]| {
+            let mut command = place.command(arguments);
+            command.env("PATH", &path).env_remove("EVAL_JUDGE_MODEL");
+            command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+            command
+        };
+        place.write("calls/none", "");
+        let days = ["--since", "2026-03-18", "--until", "2026-03-24"];
+        let run = ["run", "briefing", "--judges", "cmd:claude", "--limit", "24", "-q"];
+        assert_eq!(Said::of(claude(&run).output().unwrap()).code, 0);
+        place.fine(&[&["golden", "pin", "briefing"][..], &days].concat());
+        let pinned = place.text(".karat/golden/briefing/2026-03-20.json");
+        std::fs::remove_dir_all(place.path().join("calls")).unwrap();
+        place.write("calls/none", "");
+        place.write("block", "");
+        let check = ["golden", "check", "briefing", "--judge", "cmd:claude", "--run-id", "c", "-j", "2"];
+        let talk = std::fs::File::create(place.path().join("talk")).unwrap();
+        let child = claude(&check).stderr(talk).spawn().unwrap();
+        until(&|| calls() >= 5);
+        std::process::Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
+        // Calls under way are awaited.
+        until(&|| signal == "-KILL" || place.text("talk").contains("stopping"));
+        std::fs::remove_file(place.path().join("block")).unwrap();
+        let said = Said::of(child.wait_with_output().unwrap());
+        assert_eq!(said.code, code, "{}", said.all());
+        assert!(signal == "-KILL" || (said.stdout + &place.text("talk")).contains("karat resume c"));
+        let resumed = Said::of(claude(&["resume", "c", "-q"]).output().unwrap());
+        assert_eq!(resumed.code, 0, "{}", resumed.all());
+        let made = calls();
+        let cached = Said::of(
+            claude(&["golden", "check", "briefing", "--judge", "cmd:claude", "--cached", "--json"]).output().unwrap(),
+        );
+        let found = json(&cached);
+        assert_eq!((cached.code, found["cards"].as_array().unwrap().len(), &found["regressions"]), (0, 7, &json!(0)));
+        assert_eq!(calls(), made, "{}", cached.all());
+        assert_eq!(place.text(".karat/golden/briefing/2026-03-20.json"), pinned);
+    }
+}
