@@ -1,5 +1,12 @@
 //! The use cases with everything from outside in the test's hands.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods, reason = "a test fails by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    clippy::float_cmp,
+    reason = "a test fails by panicking"
+)]
 
 mod clock;
+mod journal;
