@@ -84,12 +84,6 @@ pub fn render(report: Report<'_>) -> String {
     if left > 0 {
         line(format!("… and {left} more systems in the report"));
     }
-    if findings.run.tally.errors > 0 {
-        line(format!(
-            "$/cell is all cost ÷ all cells made, the {} that failed among them",
-            count(findings.run.tally.errors)
-        ));
-    }
     line(String::new());
     kpis::lines(report).into_iter().for_each(&mut line);
     ranking(report).into_iter().for_each(&mut line);
@@ -224,8 +218,10 @@ fn counted(n: u64, one: &str, many: &str) -> String {
 
 fn cost(report: Report<'_>) -> String {
     let spend = report.findings.run.spend;
+    let failed = report.findings.run.tally.errors > 0;
+    let divided = if failed { "; $/cell is all cost ÷ all cells made, failed ones too" } else { "" };
     format!(
-        "cost: {} estimated, {} at list price, {} paid; {} tokens of systems, {} of judges",
+        "cost: {} estimated, {} at list price, {} paid; {} tokens of systems, {} of judges{divided}",
         figures::estimate(report.context.estimate.as_ref()),
         figures::money(spend.cost()),
         figures::money(Some(spend.paid())),

@@ -33,10 +33,7 @@ pub(super) fn write(page: &mut Page, report: Report<'_>) {
     };
     page.table(&heads, [row("systems", &spend.extraction), row("judges", &spend.judging)]);
     if findings.run.tally.errors > 0 {
-        let failed = count(findings.run.tally.errors);
-        page.paragraph(
-            Inline::plain("$/cell is all cost ÷ all cells made, the ").and_text(failed).and(" that failed among them."),
-        );
+        page.paragraph(Inline::plain("$/cell is all cost ÷ all cells made, failed ones too."));
     }
     by_group(page, report, "By model", "Model", &findings.models);
     by_group(page, report, "By variant", "Variant", &findings.variants);

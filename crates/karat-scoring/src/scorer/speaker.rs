@@ -289,7 +289,10 @@ fn is_denied(before: &str) -> bool {
 /// "asked by Tom Berg", "a question from Tom Berg".
 fn asks(before: &str) -> bool {
     #[rustfmt::skip]
-    const ASKING: &[&str] = &["asked by", "question from", "question by", "in response to", "in reply to", "answering", "frage von", "question de", "pregunta de"];
+    const ASKING: &[&str] = &[
+        "asked by", "question from", "question by", "in response to", "in reply to", "answering", "frage von", "question de",
+        "pregunta de",
+    ];
     ASKING.iter().any(|words| before.trim_end().ends_with(words))
 }
 

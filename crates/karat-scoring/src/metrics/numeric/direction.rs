@@ -19,14 +19,16 @@ pub enum Fall {
 /// Nouns and verbs of falling before a number.
 #[rustfmt::skip]
 const FALLING: &[&str] = &[
-    "contracted", "contraction", "decline", "declined", "declines", "decrease", "decreased", "decreases", "dipped", "down",
-    "drop", "dropped", "drops", "fall", "fallen", "falls", "fell", "loss", "losses", "lost", "lower", "plunged", "reduced",
-    "reduction", "sank", "shrank", "slid", "slipped", "tumbled",
-    "fiel", "fielen", "fällt", "sinkt", "sinken", "gefallen", "gesunken", "sank", "sanken", "schrumpfte", "schrumpften", "verlor", "verloren",
-    "verringerte", "verringerten", "zurückgegangen",
-    "baisse", "baissé", "baissent", "cède", "cédé", "chute", "chuté", "chutent", "diminue", "diminuent", "diminution", "diminué", "perdu", "perte", "recul",
-    "recule", "reculé", "reculent", "repli",
-    "bajan", "baja", "bajaron", "bajó", "cae", "caen", "desciende", "descienden", "retrocede", "disminuye", "perdieron", "perdió", "redujeron", "redujo", "caída", "cayeron", "cayó", "descendieron", "disminuyeron", "descendió", "descenso", "disminución", "disminuyó", "pérdida", "retrocedió",
+    "contracted", "contraction", "decline", "declined", "declines", "decrease", "decreased", "decreases", "dipped",
+    "down", "drop", "dropped", "drops", "fall", "fallen", "falls", "fell", "loss", "losses", "lost", "lower",
+    "plunged", "reduced", "reduction", "sank", "shrank", "slid", "slipped", "tumbled",
+    "fiel", "fielen", "fällt", "gefallen", "gesunken", "sank", "sanken", "schrumpfte", "schrumpften", "sinken",
+    "sinkt", "verlor", "verloren", "verringerte", "verringerten", "zurückgegangen",
+    "baisse", "baissent", "baissé", "chute", "chutent", "chuté", "cède", "cédé", "diminue", "diminuent", "diminution",
+    "diminué", "perdu", "perte", "recul", "recule", "reculent", "reculé", "repli",
+    "baja", "bajan", "bajaron", "bajó", "cae", "caen", "cayeron", "cayó", "caída", "descendieron", "descendió",
+    "descenso", "desciende", "descienden", "disminución", "disminuye", "disminuyeron", "disminuyó", "perdieron",
+    "perdió", "pérdida", "redujeron", "redujo", "retrocede", "retrocedió",
 ];
 
 /// Words of amounts that are as often given without sign.
@@ -111,8 +113,7 @@ const BETWEEN: &[&str] = &[
 ];
 
 /// Words behind which a sentence speaks of something else than its subject.
-#[rustfmt::skip]
-const ENDS: &[&str] = &["as", "because", "but", "costs", "due", "expenses", "from", "on", "revenue", "sales", "while"];
+const ENDS: &[&str] = &["but", "costs", "due", "expenses", "from", "revenue", "sales", "while"];
 
 /// Words looked at before the number.
 const NEAR: usize = 5;
@@ -127,14 +128,14 @@ pub(super) fn fall(before: &str, phrase: &[String], after: &str) -> Fall {
 }
 
 /// The same where `previous` is the amount that the number is the other end of: "the operating loss widened by $300 million
-/// to $1.5 billion", "increased from $10 million to $12 million".
+/// to $1.5 billion", "increased from $10 million to $12 million", "narrowed to $5 million from $6 million".
 pub(super) fn fall_between(text: &str, previous: &Range<usize>, start: usize) -> Fall {
-    let joined = text.get(previous.end..start).is_some_and(|between| between.trim() == "to");
     let before = text[..previous.start].trim_end_matches(is_inline_space);
-    let change = [" by", " from"].iter().find_map(|word| before.strip_suffix(word));
-    let level = [" to"].iter().find_map(|word| before.strip_suffix(word));
-    let since = text.get(previous.end..start).is_some_and(|between| between.trim() == "from");
-    let subject = change.filter(|_| joined).or(level.filter(|_| since));
+    let subject = match text.get(previous.end..start).map(str::trim) {
+        Some("to") => [" by", " from"].iter().find_map(|word| before.strip_suffix(word)),
+        Some("from") => before.strip_suffix(" to"),
+        _ => None,
+    };
     subject.map_or(Fall::No, of_result)
 }
 

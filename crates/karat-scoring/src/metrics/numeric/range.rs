@@ -3,7 +3,7 @@
 use super::chars::digit;
 use super::scale::starts_with_word;
 use super::unit::Unit;
-use super::{Quantity, Role, direction};
+use super::{Hedge, Quantity, Role, direction};
 
 /// How two neighbouring numbers belong together.
 #[derive(Clone, Copy, PartialEq)]
@@ -122,6 +122,7 @@ fn link(text: &str, first: &Quantity, second: &Quantity) -> Option<Link> {
     let opens = |pairs: &[(&str, &str)]| pairs.iter().any(|(open, link)| *link == connector && ends_with(before, open));
     match connector {
         "-" | "–" | "—" | "‑" | "~" | "〜" | "～" => Some(Link::Range),
+        _ if bounds(first, second, connector) => Some(Link::Range),
         _ if opens(&FROM_TO) => Some(Link::Shared),
         _ if opens(&BETWEEN) => Some(Link::Range),
         "to" if direction::changes(before) => Some(Link::Change),
@@ -129,6 +130,12 @@ fn link(text: &str, first: &Quantity, second: &Quantity) -> Option<Link> {
         _ if starts_with_word(connector, "to between") => Some(Link::Range),
         _ => None,
     }
+}
+
+/// "at least 400 and at most 450 million".
+fn bounds(first: &Quantity, second: &Quantity, connector: &str) -> bool {
+    let both = first.hedge == Some(Hedge::AtLeast) && second.hedge == Some(Hedge::AtMost);
+    both && ["and", "und", "et", "y"].iter().any(|word| starts_with_word(connector, word))
 }
 
 /// Whether a text ends with a word, in any case.

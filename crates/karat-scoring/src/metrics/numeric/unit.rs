@@ -344,8 +344,17 @@ pub(super) fn of_nation(unit: Unit, phrase: &[String], after: &str) -> Unit {
 /// Currencies that are written in one word with a scale.
 const SCALED: &[&str] = &["EUR", "USD", "GBP", "CHF", "SEK", "NOK", "DKK", "JPY", "CNY", "INR", "AUD", "CAD"];
 
-/// A currency and a scale in one word: `TEUR`, `MSEK`, `EURm`, `USDbn`, `T€`.
+/// Crowns with a scale in one word, lower-cased.
+const SCALED_CROWNS: &[(&str, u32)] = &[("tkr", 3), ("mkr", 6), ("mnkr", 6), ("mdkr", 9), ("mrdkr", 9)];
+
+/// A currency and a scale in one word: `TEUR`, `MSEK`, `EURm`, `USDbn`, `T€`, `mkr`.
 fn scaled(word: &str) -> Option<(&str, UnitMark)> {
+    if let Some((_, power)) = SCALED_CROWNS.iter().find(|(crowns, _)| word.eq_ignore_ascii_case(crowns)) {
+        return Some((
+            word,
+            UnitMark { unit: Unit::Money(Currency { codes: CROWNS }), factor: scale::factor(*power)? },
+        ));
+    }
     let by_letter = [("T", 3), ("K", 3), ("k", 3), ("M", 6)].into_iter().find_map(|(letter, power)| {
         let code = word.strip_prefix(letter)?;
         (SCALED.contains(&code) || letter == "T" && code == "€").then_some((code, power))
