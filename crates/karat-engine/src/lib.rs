@@ -14,6 +14,7 @@
 //!
 //! The engine reads no clock but tokio's, no environment and no random source, and it prints nothing.
 
+mod announcer;
 mod bounds;
 mod budget;
 mod calllog;
@@ -27,6 +28,7 @@ mod flights;
 mod history;
 mod identity;
 mod judging;
+mod lanes;
 mod lengths;
 mod made;
 mod parts;

@@ -107,7 +107,7 @@ impl Providers {
         reserved: impl Future<Output = Result<(), E>>,
         observer: &dyn Observer,
     ) -> Result<Held<'a>, E> {
-        let way = Way { gate, limiter: None, tokens: 0 };
+        let way = Way { gate, line: gate.line(errand.who), limiter: None, tokens: 0 };
         let captured = self.dispatch.secrets.clean(Bytes::from(captured.to_string()));
         let waits = Waits::new(self.dispatch.backoff, errand.retries, errand.jitter_seed);
         let quest = |place| Quest { place, request: captured.clone(), waits };

@@ -191,7 +191,8 @@ impl Providers {
         observer: &dyn Observer,
     ) -> Result<Held<'a>, E> {
         let Some(model) = self.models.get(call.model) else { return Ok((never_connected(call.model), None)) };
-        let way = Way { gate, limiter: Some(&model.limiter), tokens: expected_tokens(call.request) };
+        let (line, tokens) = (gate.line(call.model), expected_tokens(call.request));
+        let way = Way { gate, line, limiter: Some(&model.limiter), tokens };
         match &model.backend {
             Backend::Http(endpoint) => self.over_http(model, endpoint, call, way, reserved, observer).await,
             Backend::Command(program) => {

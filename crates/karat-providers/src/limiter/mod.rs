@@ -12,6 +12,7 @@
 //! Calls pass in the order in which they came. Models of one account share nothing but what providers count together:
 //! address, key and model name.
 
+mod gate;
 mod headers;
 mod state;
 #[cfg(test)]
@@ -21,9 +22,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use karat_types::Limits;
-use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, SemaphorePermit};
+use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use gate::LineAt;
+pub use gate::{Gate, Slot};
 pub(crate) use headers::exhausted;
 use state::{State, Wait};
 
@@ -126,59 +129,13 @@ impl Drop for Admission<'_> {
     }
 }
 
-/// What all models of a run pass: so many calls in flight, and none once it is shut.
-pub struct Gate {
-    slots: Semaphore,
-    /// Never has a permit; closed when the gate is shut, which wakes everybody who waits.
-    shut: Semaphore,
-}
-
-/// The right to have one call in flight, and its answer in memory. Hold it until the call's record is on disk.
-#[derive(Debug)]
-pub struct Slot<'a> {
-    _call: SemaphorePermit<'a>,
-    room: Option<OwnedSemaphorePermit>,
-}
-
-impl Slot<'_> {
-    /// Keeps the room that a large answer takes.
-    pub(crate) fn keep(&mut self, room: Option<OwnedSemaphorePermit>) {
-        self.room = room;
-    }
-}
-
-impl Gate {
-    /// A gate for so many calls in flight.
-    pub fn new(calls: usize) -> Self {
-        Self { slots: Semaphore::new(calls.clamp(1, Semaphore::MAX_PERMITS)), shut: Semaphore::new(0) }
-    }
-
-    /// Lets nobody pass any more. Calls that wait here, for their model's limits or for another attempt, end; calls in
-    /// flight do not.
-    pub fn shut(&self) {
-        self.shut.close();
-        self.slots.close();
-    }
-
-    /// Whether it is shut.
-    pub fn is_shut(&self) -> bool {
-        self.slots.is_closed()
-    }
-
-    async fn unless_shut<T>(&self, work: impl Future<Output = T>) -> Option<T> {
-        tokio::select! {
-            biased;
-            done = work => Some(done),
-            _ = self.shut.acquire() => None,
-        }
-    }
-}
-
 /// What an attempt passes: the limits of who is called, then the gate of the run, so that calls which wait for a slow
 /// model keep no slot from the others.
 #[derive(Clone, Copy)]
 pub(crate) struct Way<'a> {
     pub gate: &'a Gate,
+    /// Of who is called.
+    pub line: LineAt,
     /// The model's limits; what is no model has none.
     pub limiter: Option<&'a Limiter>,
     /// Tokens that the call may need.
@@ -197,8 +154,7 @@ impl<'a> Way<'a> {
                     Some(limiter) => Some(limiter.admit(self.tokens).await),
                     None => None,
                 };
-                let call = self.gate.slots.acquire().await.ok()?;
-                Some((Slot { _call: call, room: None }, admission))
+                Some((self.gate.slot(self.line).await?, admission))
             })
             .await?
     }

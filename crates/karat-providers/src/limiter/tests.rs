@@ -26,7 +26,7 @@ async fn starts(limiter: &Arc<Limiter>, calls: usize, tokens: u64, took: Duratio
 }
 
 fn way<'a>(gate: &'a Gate, limiter: &'a Limiter) -> Way<'a> {
-    Way { gate, limiter: Some(limiter), tokens: 1 }
+    Way { gate, line: gate.line("model"), limiter: Some(limiter), tokens: 1 }
 }
 
 fn within_a_minute(starts: &[f64]) -> usize {
@@ -177,4 +177,70 @@ async fn a_call_that_is_not_made_takes_nothing() {
         drop(limiter.admit(4000).await);
     }
     assert_eq!(begun.elapsed(), Duration::ZERO);
+}
+
+/// Keeps `calls` calls of one line at the gate, each `took` long; says when each began, in milliseconds.
+fn calls_of(gate: &Arc<Gate>, who: &str, calls: usize, took: Duration) -> Vec<tokio::task::JoinHandle<u128>> {
+    let begun = Instant::now();
+    let call = |_| {
+        let (gate, line) = (gate.clone(), gate.line(who));
+        tokio::spawn(async move {
+            let _slot = gate.slot(line).await;
+            let at = begun.elapsed().as_millis();
+            tokio::time::sleep(took).await;
+            at
+        })
+    };
+    (0..calls).map(call).collect()
+}
+
+async fn all(calls: Vec<tokio::task::JoinHandle<u128>>) -> Vec<u128> {
+    futures::future::join_all(calls).await.into_iter().map(Result::unwrap).collect()
+}
+
+/// BY-05: a slow model that was first gets its share of slots and no more while a fast one has calls, and all of them
+/// afterwards.
+#[tokio::test(start_paused = true)]
+async fn slots_are_shared_fairly() {
+    let gate = Arc::new(Gate::new(8));
+    let slow = calls_of(&gate, "slow", 64, Duration::from_secs(2));
+    tokio::task::yield_now().await;
+    let fast = all(calls_of(&gate, "fast", 400, Duration::from_millis(1))).await;
+    // The slow one had all slots at first; then 400 calls of 1 ms in its share of four.
+    assert!(fast.iter().all(|at| (2_000..=2_101).contains(at)), "{fast:?}");
+    // Eight slots, and four of them for a tenth of a second: 64 calls in little more than 8 turns.
+    assert!(all(slow).await.iter().all(|at| *at < 14_500));
+}
+
+/// BY-05: with more models than slots, each has its turn.
+#[tokio::test(start_paused = true)]
+async fn more_models_than_slots_take_turns() {
+    let gate = Arc::new(Gate::new(1));
+    let lines: Vec<_> = (0..3).map(|at| calls_of(&gate, &format!("m{at}"), 4, Duration::from_millis(10))).collect();
+    let mut starts = Vec::new();
+    for (at, line) in lines.into_iter().enumerate() {
+        starts.extend(all(line).await.into_iter().map(|start| (start, at)));
+    }
+    starts.sort_unstable();
+    for turn in starts.chunks(3) {
+        let mut served: Vec<usize> = turn.iter().map(|(_, line)| *line).collect();
+        served.sort_unstable();
+        assert_eq!(served, [0, 1, 2], "{starts:?}");
+    }
+}
+
+/// Who goes away in line, or with a turn that was not taken yet, keeps no slot from the next.
+#[tokio::test(start_paused = true)]
+async fn a_turn_that_nobody_takes_is_the_next_ones() {
+    let gate = Gate::new(1);
+    let line = gate.line("model");
+    let held = gate.slot(line).await;
+    let (mut gone, mut late) = (Box::pin(gate.slot(line)), Box::pin(gate.slot(line)));
+    assert!(futures::poll!(&mut gone).is_pending() && futures::poll!(&mut late).is_pending());
+    let mut last = Box::pin(gate.slot(line));
+    assert!(futures::poll!(&mut last).is_pending());
+    drop(gone);
+    drop(held);
+    drop(late);
+    assert!(last.await.is_some());
 }

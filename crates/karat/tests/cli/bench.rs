@@ -113,6 +113,38 @@ fn usage_above_what_was_reserved_is_warned_about() {
     assert!(page.stdout.contains("more usage than was reserved"), "{}", page.stdout);
 }
 
+/// BY-05, law 13: counts of nothing beside words are no counts: usage and cost are estimated, and the report says so.
+#[test]
+fn usage_of_nothing_is_estimated() {
+    let nothing = serde_json::json!({ "prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0 });
+    let provider = FakeProvider::start(Behaviour::Usage("the answer".to_owned(), Some(nothing))).unwrap();
+    let place = Place::new();
+    place.write("data.jsonl", &questions(2));
+    place.write("karat.yaml", &suite(&provider.base_url()));
+    place.fine(&["run", "--run-id", "a"]);
+    let cost = &place.report("a")["cost"]["actual_cost_usd"];
+    assert!(cost.as_f64().unwrap() > 0.0, "{cost}");
+    let page = place.fine(&["report", "a", "--format", "md", "-o", "-"]).stdout;
+    assert!(page.contains("usage estimated") && page.contains("reported no usable token counts"), "{page}");
+}
+
+/// BY-05: an answer that breaks off may have been billed, so what was reserved for it stays spent: money that would be
+/// enough for the next call is not there any more.
+#[test]
+fn what_an_answer_that_broke_off_may_have_cost_stays_reserved() {
+    for (first, code, requests) in [(Behaviour::Cut("half".to_owned()), 5, 2), (Behaviour::server_error(), 0, 3)] {
+        let answers = [first, Behaviour::ok("answer"), Behaviour::ok("answer")];
+        let provider = FakeProvider::start(Script::sequence(answers)).unwrap();
+        let place = Place::new();
+        place.write("data.jsonl", &questions(2));
+        place.write("karat.yaml", &suite(&provider.base_url()));
+        // A call may cost 2,000 millionths of a dollar for its reply and about 600 for its request: one and a half fit.
+        let limits = ["-j", "1", "--retries", "1", "--max-output-tokens", "1000", "--budget-usd", "0.004"];
+        let said = place.karat(&[&["run", "--run-id", "a", "-q"], &limits[..]].concat());
+        assert_eq!((said.code, provider.requests()), (code, requests), "{}", said.all());
+    }
+}
+
 /// BY-05, PE-29: calls that wait for money hold nothing that another attempt of a call under way needs.
 #[test]
 fn attempts_go_on_when_the_budget_is_used_up() {

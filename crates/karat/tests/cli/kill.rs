@@ -50,6 +50,9 @@ fn kill_and_resume_is_as_if_nothing_happened() {
     whole.write("karat.yaml", &suite(&provider.base_url()));
     whole.fine(&["run", "--run-id", "whole"]);
     assert_eq!(place.canonical("killed"), whole.canonical("whole"));
+    // BY-05: what killed parts paid for answers that are used is in the paid cost, each once.
+    let paid = |place: &Place, run| place.report(run)["cost"]["actual_cost_usd"].as_f64().unwrap();
+    assert!((paid(&place, "killed") - paid(&whole, "whole")).abs() < 1e-9 && paid(&whole, "whole") > 0.0);
 }
 
 /// BY-05: calls that were in flight when a run was killed count as made, and no others do.

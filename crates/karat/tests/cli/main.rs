@@ -13,6 +13,7 @@ mod compare;
 mod contracts;
 mod dated;
 mod docs;
+mod fairness;
 mod faq;
 mod faults;
 mod gates;

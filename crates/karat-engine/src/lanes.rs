@@ -1,0 +1,168 @@
+//! Lanes: many cells at once, each lane one after the other.
+//!
+//! Systems that call the same models have lanes of their own and walk the rows at their own pace, so those of a slow model
+//! are not in the way of the others. Rows are read again for each, which costs less than keeping those in which one is
+//! ahead; calls at once are shared by the gate that all of them pass.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use futures::future::{join, join_all};
+use karat_suite::{DatasetError, Plan};
+use karat_types::{PlanHeader, Sample};
+use tokio::sync::{Barrier, Mutex, mpsc};
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use crate::EngineError;
+use crate::announcer::Announcer;
+use crate::progress::{Ended, Progress, TRAILING};
+use crate::remaining::Before;
+use crate::row::Row;
+use crate::systems::Systems;
+use crate::workshop::Workshop;
+
+/// Rows that are read ahead and announced to the ledger together.
+const ROWS_AHEAD: usize = 64;
+
+/// A cell that is to be made, or finished.
+struct Work {
+    row: Arc<Row>,
+    ordinal: u64,
+    before: Before,
+}
+
+/// Sends cells down the lanes until the rows end or the run is stopped, and tells of each when it is on disk.
+pub(crate) async fn dispatch(plan: &Plan, workshop: &Arc<Workshop>, progress: &Progress) -> Result<(), EngineError> {
+    let (ended, followed) = mpsc::channel(TRAILING);
+    let announcer = Announcer::new(workshop, progress);
+    let (mut lanes, mut feeds) = (JoinSet::new(), Vec::new());
+    let paces = paces(&workshop.plan, &workshop.systems);
+    // Cells that are being scored hold no call slot, so more cells than calls are under way.
+    let calls = workshop.plan.run.max_concurrency.max(1) as usize;
+    let each = calls + calls.div_ceil(paces.len().max(1));
+    // Begun together: whoever came first would take all slots, and a slow model keeps them long.
+    let begin = Arc::new(Barrier::new(paces.len()));
+    for cells in paces {
+        let (sender, receiver) = mpsc::channel(ROWS_AHEAD);
+        let receiver = Arc::new(Mutex::new(receiver));
+        let most = workshop.plan.dataset.rows.saturating_mul(cells.len() as u64);
+        for _ in 0..most.min(each as u64) {
+            lanes.spawn(lane(workshop.clone(), receiver.clone(), ended.clone()));
+        }
+        feeds.push(feed(plan, &announcer, cells, begin.clone(), sender));
+    }
+    drop(ended);
+    let work = async {
+        let mut result = join_all(feeds).await.into_iter().collect();
+        while let Some(joined) = lanes.join_next().await {
+            if let Err(error) = joined {
+                result = Err(EngineError::Bug(error.to_string()));
+            }
+        }
+        if let Err(error) = workshop.ledger.flush().await {
+            workshop.stop.fail(error.to_string());
+        }
+        result
+    };
+    let (result, ()) = join(work, progress.follow(workshop, followed)).await;
+    result
+}
+
+/// The cells of a row that go at one pace, each as its place among all cells of the row: those that call the same models.
+fn paces(plan: &PlanHeader, systems: &Systems) -> Vec<Vec<u64>> {
+    let mut paces: BTreeMap<Vec<&str>, Vec<u64>> = BTreeMap::new();
+    for cell in 0..plan.cells_per_row() {
+        let (_, system, _) = plan.place(cell);
+        let models = systems.systems[system].chain.iter().filter_map(|step| step.model.as_ref());
+        paces.entry(models.map(|model| model.id.as_str()).collect()).or_default().push(cell);
+    }
+    paces.into_values().collect()
+}
+
+/// Makes one cell after the other.
+async fn lane(workshop: Arc<Workshop>, cells: Arc<Mutex<mpsc::Receiver<Work>>>, ended: mpsc::Sender<Ended>) {
+    loop {
+        let next = cells.lock().await.recv().await;
+        let Some(Work { row, ordinal, before }) = next else { return };
+        // With the budget used up, cells that need no call are made all the same.
+        if workshop.stop.is_set() {
+            return;
+        }
+        let started = Instant::now();
+        let done = workshop.cell(&row, ordinal, before).await;
+        if let Some(cell) = Ended::new(row.sample.id.clone(), done, started.elapsed())
+            && ended.send(cell).await.is_err()
+        {
+            return;
+        }
+    }
+}
+
+/// Announces rows to the ledger and sends what is left of these cells of theirs.
+async fn feed(
+    plan: &Plan,
+    announcer: &Announcer<'_>,
+    places: Vec<u64>,
+    begin: Arc<Barrier>,
+    cells: mpsc::Sender<Work>,
+) -> Result<(), EngineError> {
+    let workshop = announcer.workshop;
+    let stopped = workshop.stop.wait();
+    tokio::pin!(stopped);
+    let mut rows = read_ahead(plan);
+    let mut next = rows.recv().await;
+    begin.wait().await;
+    while let Some(batch) = next {
+        let (mut samples, mut broken) = (Vec::with_capacity(batch.len()), Vec::new());
+        for row in batch {
+            match row {
+                Ok(sample) => samples.push(sample),
+                Err(error) if error.row.is_some() => broken.push(error),
+                Err(error) => {
+                    workshop.stop.set();
+                    return Err(EngineError::Dataset(error));
+                }
+            }
+        }
+        if !announcer.announce(&samples, broken).await {
+            return Ok(());
+        }
+        for sample in samples {
+            let first = sample.row * workshop.plan.cells_per_row();
+            let open = |place: &u64| Some((first + place, workshop.before(first + place)?));
+            let mut open = places.iter().filter_map(open).peekable();
+            if open.peek().is_none() {
+                continue;
+            }
+            let row = Arc::new(Row::new(sample, &workshop.systems));
+            for (ordinal, before) in open {
+                let sent = tokio::select! {
+                    sent = cells.send(Work { row: row.clone(), ordinal, before }) => sent.is_ok(),
+                    () = &mut stopped => false,
+                };
+                if !sent {
+                    return Ok(());
+                }
+            }
+        }
+        next = rows.recv().await;
+    }
+    Ok(())
+}
+
+/// Reads rows on a thread of their own, [`ROWS_AHEAD`] at a time and a bounded number ahead: handing over takes longer
+/// than reading a row.
+fn read_ahead(plan: &Plan) -> mpsc::Receiver<Vec<Result<Sample, DatasetError>>> {
+    let (sender, receiver) = mpsc::channel(1);
+    let mut rows = plan.rows();
+    tokio::task::spawn_blocking(move || {
+        loop {
+            let batch: Vec<_> = rows.by_ref().take(ROWS_AHEAD).collect();
+            if batch.is_empty() || sender.blocking_send(batch).is_err() {
+                return;
+            }
+        }
+    });
+    receiver
+}

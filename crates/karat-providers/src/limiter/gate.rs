@@ -1,0 +1,175 @@
+//! Slots: so many calls in flight over all who are called, shared fairly between them.
+//!
+//! A free slot goes to whoever asks. Where more ask than there are slots, the next one goes to those who hold the fewest,
+//! of equals to those who have waited longest since their last: each gets the same share, and what one does not need
+//! the others have. A slow model therefore never holds more than its share while a fast one has calls to make.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+
+/// What all calls of a run pass: so many in flight, and none once it is shut.
+pub struct Gate {
+    state: Mutex<State>,
+    /// Never has a permit; closed when the gate is shut, which wakes everybody who waits.
+    shut: Semaphore,
+}
+
+#[derive(Debug)]
+struct State {
+    free: usize,
+    lines: Vec<Line>,
+    /// Slots given so far.
+    given: u64,
+}
+
+/// The calls of one model, or of one service or program.
+#[derive(Debug)]
+struct Line {
+    who: Box<str>,
+    held: usize,
+    waiting: VecDeque<oneshot::Sender<()>>,
+    /// How many slots had been given when it got its last.
+    served: u64,
+}
+
+/// Where a line stands in its gate.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LineAt(usize);
+
+/// The right to have one call in flight, and its answer in memory. Hold it until the call's record is on disk.
+pub struct Slot<'a> {
+    gate: &'a Gate,
+    line: LineAt,
+    room: Option<OwnedSemaphorePermit>,
+}
+
+/// A place in a line. Left before its turn is taken, the turn is the next one's.
+struct Waiting<'a> {
+    gate: &'a Gate,
+    line: LineAt,
+    turn: oneshot::Receiver<()>,
+}
+
+impl Gate {
+    /// A gate for so many calls in flight.
+    pub fn new(calls: usize) -> Self {
+        let state = State { free: calls.max(1), lines: Vec::new(), given: 0 };
+        Self { state: Mutex::new(state), shut: Semaphore::new(0) }
+    }
+
+    /// Lets nobody pass any more. Calls that wait here, for their model's limits or for another attempt, end; calls in
+    /// flight do not.
+    pub fn shut(&self) {
+        self.shut.close();
+        self.state().lines.iter_mut().for_each(|line| line.waiting.clear());
+    }
+
+    /// Whether it is shut.
+    pub fn is_shut(&self) -> bool {
+        self.shut.is_closed()
+    }
+
+    /// Does something; `None` when the gate is shut before it is done.
+    pub(super) async fn unless_shut<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+        tokio::select! {
+            biased;
+            done = work => Some(done),
+            _ = self.shut.acquire() => None,
+        }
+    }
+
+    /// The line of who is called.
+    pub(crate) fn line(&self, who: &str) -> LineAt {
+        self.state().line(who)
+    }
+
+    /// Waits in a line for a slot; `None` once the gate is shut.
+    pub(super) async fn slot(&self, line: LineAt) -> Option<Slot<'_>> {
+        if self.is_shut() {
+            return None;
+        }
+        let turn = self.state().line_up(line);
+        if let Some(turn) = turn {
+            let mut waiting = Waiting { gate: self, line, turn };
+            (&mut waiting.turn).await.ok()?;
+        }
+        Some(Slot { gate: self, line, room: None })
+    }
+
+    fn give_back(&self, LineAt(line): LineAt) {
+        let mut state = self.state();
+        state.lines[line].held -= 1;
+        state.free += 1;
+        state.pass_on();
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn line(&mut self, who: &str) -> LineAt {
+        let known = self.lines.iter().position(|line| *line.who == *who);
+        LineAt(known.unwrap_or_else(|| {
+            self.lines.push(Line { who: who.into(), held: 0, waiting: VecDeque::new(), served: 0 });
+            self.lines.len() - 1
+        }))
+    }
+
+    /// Takes a slot where one is free, or else a place in the line.
+    fn line_up(&mut self, LineAt(line): LineAt) -> Option<oneshot::Receiver<()>> {
+        if self.free > 0 {
+            self.give(line);
+            return None;
+        }
+        let (sender, turn) = oneshot::channel();
+        self.lines[line].waiting.push_back(sender);
+        Some(turn)
+    }
+
+    fn give(&mut self, line: usize) {
+        self.free -= 1;
+        self.given += 1;
+        let line = &mut self.lines[line];
+        line.held += 1;
+        line.served = self.given;
+    }
+
+    /// Gives what is free to those who wait.
+    fn pass_on(&mut self) {
+        while self.free > 0 {
+            let waiting = self.lines.iter().enumerate().filter(|(_, line)| !line.waiting.is_empty());
+            let Some((next, _)) = waiting.min_by_key(|(_, line)| (line.held, line.served)) else { return };
+            let turn = self.lines[next].waiting.pop_front();
+            // Who has gone away in the meantime takes nothing.
+            if turn.is_some_and(|turn| turn.send(()).is_ok()) {
+                self.give(next);
+            }
+        }
+    }
+}
+
+impl Slot<'_> {
+    /// Keeps the room that a large answer takes.
+    pub(crate) fn keep(&mut self, room: Option<OwnedSemaphorePermit>) {
+        self.room = room;
+    }
+}
+
+impl Drop for Slot<'_> {
+    fn drop(&mut self) {
+        self.gate.give_back(self.line);
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.turn.close();
+        if self.turn.try_recv().is_ok() {
+            self.gate.give_back(self.line);
+        }
+    }
+}
