@@ -312,6 +312,7 @@ impl App {
         let settings = Settings {
             own_program: self.own_program.clone(),
             key_variables: plan.key_variables.clone(),
+            clock: Some(self.clock.clone()),
             max_connections: defaults.max_connections.max(header.run.max_concurrency as usize),
             ..defaults
         };

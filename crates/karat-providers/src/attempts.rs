@@ -92,6 +92,7 @@ impl Dispatch {
                 Ok(reply) => Ok(reply),
                 Err(failure) => {
                     wasted.add(&failure);
+                    let failure = failure.within(self.backoff.total);
                     let error = failure.error(place, attempts, &self.secrets);
                     let wait = if failure.retry { waits.next(failure.retry_after) } else { None };
                     if let Some(wait) = wait {
@@ -157,7 +158,7 @@ impl Dispatch {
         match outcome {
             Ok(reply) => Ended::Well(reply.usage.map(|usage| usage.total())),
             Err(failure) if failure.code == CallErrorCode::RateLimited => {
-                Ended::Refused(failure.retry_after.map(|told| told.min(self.backoff.most)))
+                Ended::Refused(failure.retry_after.filter(|told| *told <= self.backoff.total))
             }
             Err(_) => Ended::Badly,
         }

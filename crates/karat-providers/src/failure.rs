@@ -93,6 +93,22 @@ impl Failure {
         Self { status: Some(status), usage: usage.map(Box::new), ..Self::new(unreadable.code, unreadable.what) }
     }
 
+    /// The same, where a call waits no longer than `patience`: who wants to be left alone for longer is not asked again.
+    pub fn within(self, patience: Duration) -> Self {
+        match self.retry_after.filter(|told| self.retry && *told > patience) {
+            Some(told) => {
+                let what = format!("{}, and wants to be left alone for {} s", self.what, told.as_secs());
+                Self { what, retry: false, ..self }
+            }
+            None => self,
+        }
+    }
+
+    /// Whether a call is given up because of how long it would have to wait.
+    fn is_too_long(&self) -> bool {
+        !self.retry && self.retry_after.is_some() && self.code.is_retryable()
+    }
+
     /// Whether a 2xx answer began and did not come to its end.
     pub fn is_broken_off(&self) -> bool {
         matches!(self.status, Some(200..=299))
@@ -112,6 +128,9 @@ impl Failure {
 
     fn advice(&self, Place { who, address }: Place<'_>) -> String {
         match who {
+            _ if self.is_too_long() => {
+                "no call waits so long: `karat retry` the run when that time is over; what succeeded is kept".to_owned()
+            }
             Who::Model { .. } if address.is_empty() => self.advice_on_program().to_owned(),
             Who::Model { name, key_variable, .. } => self.advice_on_model(name, key_variable),
             Who::Outside(_) => self.advice_on_service().to_owned(),

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use jiff::Timestamp;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use reqwest::header::{DATE, HeaderMap, HeaderName, RETRY_AFTER};
@@ -9,13 +10,13 @@ use reqwest::header::{DATE, HeaderMap, HeaderName, RETRY_AFTER};
 /// How waits grow: exponentially, with full jitter, within bounds.
 ///
 /// The n-th wait is drawn evenly from 0 to min(`most`, `first` · 2ⁿ). Where the provider says how long to wait, the wait
-/// is that, at most `most`, and a draw of the first kind on top, so that callers who were told the same do not come
-/// back together. All waits of a call together stay below `total`.
+/// is that, and a draw of the first kind on top, so that callers who were told the same do not come back together. All
+/// waits of a call together stay below `total`: a provider that wants to be left alone for longer is not waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Backoff {
     /// Upper bound of the first wait.
     pub first: Duration,
-    /// Upper bound of any wait.
+    /// Upper bound of a wait of which the provider has said nothing.
     pub most: Duration,
     /// Upper bound of all waits of one call.
     pub total: Duration,
@@ -46,7 +47,7 @@ impl Waits {
         self.left = self.left.checked_sub(1)?;
         let Backoff { first, most, total } = self.backoff;
         let wait = match told {
-            Some(told) => told.min(most) + self.draw(first),
+            Some(told) => told.saturating_add(self.draw(first)),
             None => self.draw(first.saturating_mul(2_u32.saturating_pow(self.failures)).min(most)),
         };
         self.failures += 1;
@@ -65,26 +66,26 @@ impl Waits {
 const RETRY_AFTER_MS: HeaderName = HeaderName::from_static("retry-after-ms");
 
 /// How long the provider says to wait: milliseconds in its own header, seconds, or an HTTP date, which is read against
-/// the date of the same answer, so no clock of ours can be wrong.
-pub(crate) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+/// the date of the same answer, so that no clock of ours can be wrong, and against `now` where it has none.
+pub(crate) fn retry_after(headers: &HeaderMap, now: impl FnOnce() -> Option<Timestamp>) -> Option<Duration> {
     let text = |name| headers.get(name)?.to_str().ok().map(str::trim);
     let number = |name, unit: f64| {
         let seconds = text(name)?.parse::<f64>().ok()? * unit;
         Duration::try_from_secs_f64(seconds).ok()
     };
     let date = || {
-        let (until, now) = (moment(text(RETRY_AFTER)?)?, moment_of(headers)?);
+        let (until, now) = (moment(text(RETRY_AFTER)?)?, moment_of(headers).or_else(now)?);
         Some(Duration::try_from(until.duration_since(now)).unwrap_or_default())
     };
     number(RETRY_AFTER_MS, 1e-3).or_else(|| number(RETRY_AFTER, 1.0)).or_else(date)
 }
 
 /// When an answer was sent, by its own clock.
-pub(crate) fn moment_of(headers: &HeaderMap) -> Option<jiff::Timestamp> {
+pub(crate) fn moment_of(headers: &HeaderMap) -> Option<Timestamp> {
     moment(headers.get(DATE)?.to_str().ok()?.trim())
 }
 
-fn moment(date: &str) -> Option<jiff::Timestamp> {
+fn moment(date: &str) -> Option<Timestamp> {
     jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(date).ok()
 }
 
@@ -114,10 +115,11 @@ mod tests {
     /// PE-27: no number of retries waits for days.
     #[test]
     fn all_waits_together_are_bounded() {
-        let told = Some(Duration::from_secs(3600));
-        let all = waits(u32::MAX, 1, told);
-        assert!(all.len() <= 10 && all.iter().sum::<Duration>() <= Duration::from_secs(600), "{all:?}");
-        assert!(all.iter().all(|wait| *wait >= Duration::from_secs(60)));
+        let all = waits(u32::MAX, 1, Some(Duration::from_secs(120)));
+        assert!(all.len() == 4 && all.iter().sum::<Duration>() <= Duration::from_secs(600), "{all:?}");
+        assert!(all.iter().all(|wait| *wait >= Duration::from_secs(120)));
+        assert_eq!(waits(5, 1, Some(Duration::from_secs(3600))), []);
+        assert_eq!(waits(5, 1, Some(Duration::MAX)), []);
         assert!(waits(1_000_000, 1, None).iter().sum::<Duration>() <= Duration::from_secs(600));
     }
 
@@ -134,14 +136,15 @@ mod tests {
         let read = |pairs: &[(&'static str, &'static str)]| {
             let pairs =
                 pairs.iter().map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)));
-            retry_after(&pairs.collect())
+            retry_after(&pairs.collect(), || moment("Sun, 06 Nov 1994 08:49:00 GMT"))
         };
         let now = ("date", "Sun, 06 Nov 1994 08:49:30 GMT");
         assert_eq!(read(&[("retry-after", "2")]), Some(Duration::from_secs(2)));
         assert_eq!(read(&[("retry-after", "2"), ("retry-after-ms", "150")]), Some(Duration::from_millis(150)));
         assert_eq!(read(&[("retry-after", "Sun, 06 Nov 1994 08:49:37 GMT"), now]), Some(Duration::from_secs(7)));
         assert_eq!(read(&[("retry-after", "Sun, 06 Nov 1994 08:49:07 GMT"), now]), Some(Duration::ZERO));
-        assert_eq!(read(&[("retry-after", "Sun, 06 Nov 1994 08:49:37 GMT")]), None);
+        // Without the answer's own date, ours.
+        assert_eq!(read(&[("retry-after", "Sun, 06 Nov 1994 08:49:37 GMT")]), Some(Duration::from_secs(37)));
         for nonsense in ["-1", "soon", "NaN", "inf", "1e300", ""] {
             assert_eq!(read(&[("retry-after", nonsense), now]), None, "{nonsense}");
         }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use karat_types::Clock;
 use secrecy::SecretString;
 
 use crate::hosts;
@@ -26,6 +27,8 @@ pub struct Settings {
     pub max_connections: usize,
     /// How waits between attempts grow.
     pub backoff: Backoff,
+    /// What time it is, for providers that name a moment to come back at and not the present one.
+    pub clock: Option<Arc<dyn Clock>>,
     /// This program, which a command named `karat` stands for.
     pub own_program: Option<PathBuf>,
     /// Variables that hold secrets beside those of the known providers: the keys of a suite's own models, whether they
@@ -43,6 +46,7 @@ impl Settings {
             max_in_memory: 64 * 1024 * 1024,
             max_connections: 256,
             backoff: Backoff::default(),
+            clock: None,
             own_program: None,
             key_variables: Vec::new(),
         }

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use karat_types::CallErrorCode;
+use jiff::Timestamp;
+use karat_types::{CallErrorCode, Clock};
 use reqwest::header::{HeaderMap, LOCATION};
 use reqwest::{Body, Client, Method, NoProxy, Proxy, Request, Url, redirect};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -34,6 +35,7 @@ pub(crate) struct Transport {
     max_response: usize,
     /// Room for the answers that are larger than [`SMALL`], in KiB.
     room: Arc<Semaphore>,
+    clock: Option<Arc<dyn Clock>>,
 }
 
 /// A request, ready to be sent as often as needed.
@@ -77,7 +79,8 @@ impl Transport {
         let builder = if tls || !proxies.is_empty() { builder } else { builder.tls_certs_only([]) };
         let builder = proxies.into_iter().fold(builder, reqwest::ClientBuilder::proxy);
         let room = Arc::new(Semaphore::new(settings.max_in_memory.max(settings.max_response).div_ceil(KIB)));
-        Ok(Self { client: builder.build()?, max_response: settings.max_response, room })
+        let clock = settings.clock.clone();
+        Ok(Self { client: builder.build()?, max_response: settings.max_response, room, clock })
     }
 
     /// Sends a request. The time runs until the last byte has come; what came before it ran out is kept.
@@ -100,7 +103,7 @@ impl Transport {
         let header = |name| response.headers().get(name)?.to_str().ok().map(str::to_owned);
         received.status = Some(response.status().as_u16());
         received.location = header(LOCATION);
-        received.retry_after = retry_after(response.headers());
+        received.retry_after = retry_after(response.headers(), || self.now());
         received.exhausted = exhausted(response.headers());
         let announced = response.content_length().and_then(|length| usize::try_from(length).ok()).unwrap_or(0);
         if announced > self.max_response {
@@ -126,6 +129,10 @@ impl Transport {
         // A closed semaphore bounds nothing; this one is never closed.
         let kib = u32::try_from(size.div_ceil(KIB)).unwrap_or(u32::MAX);
         self.room.clone().acquire_many_owned(kib).await.ok()
+    }
+
+    fn now(&self) -> Option<Timestamp> {
+        Timestamp::from_millisecond(self.clock.as_ref()?.now().0).ok()
     }
 
     fn too_large(&self) -> Failure {

@@ -116,15 +116,24 @@ async fn a_fault_that_passes_leaves_a_good_reply() {
     }
 }
 
+/// PE-27: a provider is waited for as long as it says, longer than any wait of our own.
 #[tokio::test]
-async fn the_provider_says_how_long_to_wait_within_bounds() {
-    let answers = [Behaviour::rate_limited("3600"), Behaviour::ok("x")];
-    let mut bench = Bench::new("openai", Script::sequence(answers)).retries(1);
-    bench.settings.backoff.most = Duration::from_millis(120);
+async fn the_provider_says_how_long_to_wait() {
+    let refusal = Behaviour::status(429, "Rate limit reached").with_header("retry-after-ms", "120");
+    let bench = Bench::new("openai", Script::sequence([refusal, Behaviour::ok("x")])).retries(1);
     let (start, waits) = (Instant::now(), Waits::default());
     assert!(bench.observed(&request(&[(Role::User, "?")]), &waits).await.outcome.is_ok());
     assert!(waits.seen()[0].1 >= 120 && start.elapsed() >= Duration::from_millis(120));
-    assert!(start.elapsed() < Duration::from_secs(20));
+}
+
+/// PE-27: who wants to be left alone for longer than a call waits is not asked again, and the error says for how long.
+#[tokio::test]
+async fn a_wait_of_a_day_ends_the_call() {
+    let answers = [Behaviour::rate_limited("86400"), Behaviour::ok("x")];
+    let bench = Bench::new("openai", Script::sequence(answers)).retries(5);
+    let error = bench.ask().await.outcome.unwrap_err();
+    assert_eq!((error.code, bench.server.requests()), (CallErrorCode::RateLimited, 1));
+    assert!(error.message.contains("wants to be left alone for 86400 s; no call waits so long"), "{}", error.message);
 }
 
 /// PE-03, law 13: usage that cannot be true is unknown, never a number.
