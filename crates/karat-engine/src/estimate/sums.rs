@@ -1,7 +1,7 @@
 //! What cells need, added up: by model, and once where several need the same.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use karat_types::{Key, ModelSpec, Money, PlanHeader, Usage};
 use rustc_hash::FxHashSet;
@@ -9,11 +9,20 @@ use rustc_hash::FxHashSet;
 use super::{Afresh, ModelEstimate};
 use crate::identity::seed_of;
 
-/// What is asked of each model. Step outputs that several cells share count once.
+/// Beginnings of the keys that count already.
 #[derive(Default)]
-pub(super) struct Sums {
-    /// Beginnings of the keys that count already.
-    planned: FxHashSet<u64>,
+pub(super) struct Planned(Mutex<FxHashSet<u64>>);
+
+impl Planned {
+    /// Whether a key counts for the first time.
+    fn is_first(&self, key: Key) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(seed_of(key))
+    }
+}
+
+/// What is asked of each model. Step outputs that several cells share count once.
+pub(super) struct Sums<'a> {
+    planned: &'a Planned,
     models: BTreeMap<(bool, String), Sum>,
     /// Requests to services and programs.
     outside: BTreeMap<&'static str, Requests>,
@@ -28,8 +37,8 @@ struct Requests {
 }
 
 /// What the whole plan needs if nothing is there.
-pub(super) struct AfreshSums {
-    sums: Sums,
+pub(super) struct AfreshSums<'a> {
+    sums: Sums<'a>,
     by_system: Vec<Option<Money>>,
 }
 
@@ -81,10 +90,27 @@ pub(super) struct Sum {
     pub output: (u64, u64),
 }
 
-impl Sums {
+impl<'a> Sums<'a> {
+    /// Nothing yet, beside others that count the same keys.
+    pub fn new(planned: &'a Planned) -> Self {
+        Self { planned, models: BTreeMap::new(), outside: BTreeMap::new() }
+    }
+
+    /// Adds those of another thread.
+    pub fn join(&mut self, other: Self) {
+        for (model, sum) in other.models {
+            self.models.entry(model).or_default().add_if(true, &sum);
+        }
+        for (kind, Requests { count, metered }) in other.outside {
+            let requests = self.outside.entry(kind).or_default();
+            requests.count += count;
+            requests.metered |= metered;
+        }
+    }
+
     pub fn add(&mut self, needed: &[Needed]) {
         for Needed { key, who, sum, .. } in needed {
-            let is_first = key.is_none_or(|key| self.planned.insert(seed_of(key)));
+            let is_first = key.is_none_or(|key| self.planned.is_first(key));
             match who {
                 // Of several models that share a call, whoever comes first makes it.
                 Who::Model(model) => self.models.entry((false, model.id.clone())).or_default().add_if(is_first, sum),
@@ -111,10 +137,10 @@ impl Sums {
     }
 }
 
-impl AfreshSums {
+impl<'a> AfreshSums<'a> {
     /// Nothing yet, of so many systems.
-    pub fn new(systems: usize) -> Self {
-        Self { sums: Sums::default(), by_system: vec![Some(Money::ZERO); systems] }
+    pub fn new(planned: &'a Planned, systems: usize) -> Self {
+        Self { sums: Sums::new(planned), by_system: vec![Some(Money::ZERO); systems] }
     }
 
     pub fn add(&mut self, system: usize, needed: &[Needed]) {
@@ -124,6 +150,14 @@ impl AfreshSums {
             if let Some(model) = who.model() {
                 *charged = charged.zip(sum.cost(model)).map(|(charged, (_, most))| charged + most);
             }
+        }
+    }
+
+    /// Adds those of another thread.
+    pub fn join(&mut self, other: Self) {
+        self.sums.join(other.sums);
+        for (sum, more) in self.by_system.iter_mut().zip(other.by_system) {
+            *sum = sum.zip(more).map(|(sum, more)| sum + more);
         }
     }
 
