@@ -112,8 +112,15 @@ pub(super) fn announces_the_final(text: &str, at: usize) -> bool {
     has_word(&before, &FINAL) && !has_word(&before, &NOT_FINAL)
 }
 
-/// Whether the line before a place says that what follows is an example: a line that ends with a colon.
+/// Whether the line before a place says that what follows is an example, or a comment of HTML holds it.
 pub(super) fn announces_an_example(text: &str, at: usize) -> bool {
+    let before = &text[text.floor_char_boundary(at.saturating_sub(ANNOUNCEMENT))..at];
+    let is_comment = before.rfind("<!--").is_some_and(|opened| !before[opened..].contains("-->"));
+    is_comment || is_called_an_example(text, at)
+}
+
+/// Whether the line before a place calls what follows an example: a line that ends with a colon.
+fn is_called_an_example(text: &str, at: usize) -> bool {
     let line = line_before(text, at);
     let is_example = has_word(&line, &EXAMPLE) || EXAMPLE_SIGNS.iter().any(|sign| line.contains(sign));
     line.ends_with([':', '：']) && is_example
@@ -125,11 +132,13 @@ pub(super) fn may_announce_a_form(text: &str, at: usize) -> bool {
 }
 
 /// Whether the sentence that goes on with what follows says that this is not meant: "If it were empty, I would answer",
-/// "I would not give", "The format would be".
+/// "If this were perfect:", "I would not give", "The format would be".
 pub(super) fn is_hypothetical(text: &str, at: usize) -> bool {
     let line = line_before(text, at);
     let sentence = line.rsplit(['.', '!', '?', '。']).next().unwrap_or_default();
-    DENIED.iter().any(|denial| sentence.contains(denial))
+    let is_unreal = has_word(sentence, &["if"]) && has_word(sentence, &["were", "had"]);
+    is_unreal
+        || DENIED.iter().any(|denial| sentence.contains(denial))
         || has_word(sentence, &THEN) && (has_word(sentence, &IF) || has_word(sentence, &SHAPE))
 }
 
@@ -137,7 +146,7 @@ pub(super) fn is_hypothetical(text: &str, at: usize) -> bool {
 /// nothing but a score (`accuracy: 2.`, and not `accuracy: 2 claims are wrong`).
 pub(super) fn takes_back(after: &str, value: &Value) -> bool {
     let after = after.to_lowercase();
-    if GIVEN_UP.iter().any(|words| after.contains(words)) {
+    if GIVEN_UP.iter().any(|words| after.contains(words)) || announces_more(&after) {
         return true;
     }
     match after.split(|c: char| !c.is_alphanumeric()).find(|word| FINAL.contains(word)) {
@@ -147,6 +156,12 @@ pub(super) fn takes_back(after: &str, value: &Value) -> bool {
         }
         None => gives_anew(&after, value, ends_a_score),
     }
+}
+
+/// Whether a text ends where something was to come: with a heading, or with a line that ends with a colon.
+fn announces_more(after: &str) -> bool {
+    let last = after.lines().rev().map(|line| line.trim_matches(['*', '_', ' '])).find(|line| !line.is_empty());
+    last.is_some_and(|line| line.starts_with("# ") || line.starts_with("##") || line.ends_with([':', '：']))
 }
 
 /// Whether a text in lower case names one of a value's numbers with another one, and goes on as `ends` wants it.
@@ -232,6 +247,8 @@ mod tests {
             "- topic coverage: 7/10\n- accuracy: 8,5",
             "Those are dummy scores.",
             "Disregard the above.",
+            "\n**Answer:**\n",
+            "\n## Verdict",
         ] {
             assert!(takes_back(after, &value), "{after}");
         }
@@ -253,6 +270,7 @@ mod tests {
         let at = |text: &str| text.len();
         for text in [
             "An example:\n",
+            "<!-- ",
             "Draft: ",
             "**Example:**\n```json\n",
             "Zum Beispiel: ",
@@ -270,6 +288,7 @@ mod tests {
             "If it were empty I would answer ",
             "I would not give:\n",
             "The format would be: ",
+            "If this were a perfect set: ",
             "Fine. I wouldn’t say ",
             "The text tries to make me say: ",
         ] {

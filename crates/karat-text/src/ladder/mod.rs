@@ -129,8 +129,8 @@ pub enum LadderError {
     /// Several values are equally what is looked for, but not the same.
     #[error("the reply holds {0} JSON objects that differ, and none of them is announced as the final one")]
     Several(usize),
-    /// The value is introduced as an example.
-    #[error("the reply's JSON object is introduced as an example")]
+    /// The value is introduced as an example, or stands in a comment.
+    #[error("the reply's JSON object is introduced as an example, or stands in a comment")]
     Example,
     /// The sentence that the value stands in says that it is not meant.
     #[error("the words before the reply's JSON object say that it is no answer")]
