@@ -97,7 +97,8 @@ impl Basis {
             Self::None | Self::Missing(_) => {}
             Self::Observed(observed, _) => {
                 numbers(&observed.values);
-                observed.clusters.iter().chain(&observed.strata).for_each(|it| digest.write_u32(*it));
+                observed.clusters.iter().for_each(|it| digest.write_u32(*it));
+                observed.strata.chunk_by(u32::eq).for_each(|stratum| digest.write_usize(stratum.len()));
             }
             Self::Resampled(drawn) => {
                 numbers(&[drawn.value]);

@@ -62,7 +62,9 @@ impl Words<'_> {
         };
         let level = finding.level().unwrap_or_default() * 100.0;
         let [value, lo_text, hi_text] = [value, lo, hi].map(|number| self.apart(number, limit).0);
-        let shown = format!("{value} ({level:.4} % interval {lo_text} to {hi_text})").replace(".0000 %", " %");
+        let level = format!("{level:.4}");
+        let level = level.trim_end_matches('0').trim_end_matches('.');
+        let shown = format!("{value} ({level} % interval {lo_text} to {hi_text})");
         let rule = self.rule(limit);
         let (verdict, what) = match (keeps(lo), keeps(hi)) {
             (true, true) => (Verdict::Pass, format!("{shown} keeps {rule}")),

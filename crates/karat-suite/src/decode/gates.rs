@@ -31,15 +31,23 @@ pub(crate) fn columns(gates: &[Gate]) -> BTreeSet<String> {
 }
 
 impl Decoder<'_> {
-    /// The gates of a suite.
+    /// The gates of a suite. One without an id has that of what it looks at, numbered from the second on.
     pub fn gates(&mut self, node: Option<&Node>) -> Vec<Gate> {
         let mut gates: Vec<Gate> = Vec::new();
         for item in node.map(Node::items).unwrap_or_default() {
-            let Some(gate) = self.gate(item) else { continue };
-            if gates.iter().any(|earlier| earlier.id == gate.id) {
-                self.problems
-                    .error(&item.place, format!("two gates have the id `{}`", gate.id))
-                    .hint("give one of them an `id` of its own");
+            let Some(mut gate) = self.gate(item) else { continue };
+            let is_taken = |id: &str| gates.iter().any(|earlier| earlier.id == id);
+            match (is_taken(&gate.id), item.given("id")) {
+                (true, Some(id)) => {
+                    self.problems
+                        .error(&id.place, format!("two gates have the id `{}`", gate.id))
+                        .hint("give one of them an `id` of its own");
+                }
+                (true, None) => {
+                    let numbered = (2..).map(|at| format!("{}-{at}", gate.id)).find(|id| !is_taken(id));
+                    gate.id = numbered.unwrap_or_default();
+                }
+                (false, _) => {}
             }
             gates.push(gate);
         }

@@ -87,7 +87,7 @@ snapshots! {
     not_available_yet: world()
         .with("karat.yaml", &format!("{}schedules: {{ n: {{ cron: x, zone: UTC }} }}\nbaseline: b.json\n", SUITE.replace("metric: contains", "rubric: { ask: y }, canary: { source: frozen.jsonl }").replace("source: data.jsonl", "source: data.jsonl, format: parquet")))
         .problems(&Overrides::default());
-    gates_are_checked: with_more("gates:\n  - { metric: hit, per: sample }\n  - { metric: hit, finding: x, min: 1, decide: maybe }\n  - { id: g, metric: hit, max_drop: lots, against: variant-x }\n");
+    gates_are_checked: with_more("gates:\n  - { metric: hit, per: sample }\n  - { metric: hit, finding: x, min: 1, decide: maybe }\n  - { id: g, metric: hit, max_drop: lots, against: variant-x }\n  - { id: g, metric: hit, min: 1 }\n");
 }
 
 /// A rubric in which nearly everything is wrong.

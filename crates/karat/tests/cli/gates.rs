@@ -58,6 +58,12 @@ fn three_policies_three_exit_codes() {
         (&failed[0]["system"], &failed[0]["observed"], &failed[0]["threshold"]),
         (&json!("short"), &json!(2.0), &json!(2.5))
     );
+    place.write("two.yaml", "gates: [ { metric: words, min: 1 }, { metric: words, max: 99 } ]\n");
+    let said = place.fine(&["gate", "r", "--policy", "two.yaml", "--format", "json"]).stdout;
+    let document: Value = serde_json::from_str(&said).unwrap();
+    let ids: std::collections::BTreeSet<&str> =
+        document["gates"].as_array().unwrap().iter().filter_map(|it| it["id"].as_str()).collect();
+    assert_eq!(ids.into_iter().collect::<Vec<_>>(), ["words", "words-2"]);
 }
 
 /// CL-24, law 6: a failed gate decides how a run ends, `--no-gate` prints the same, and the policy may wait for `--gate`.
