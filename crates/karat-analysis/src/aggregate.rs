@@ -9,7 +9,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::estimate::{self, Aggregate, Observations};
 use crate::finding::{Finding, finite};
-use crate::resampled::{Resampled, bootstrapped, f1_of_labels, paired_change, resampled_change};
+use crate::resampled::{Resampled, bootstrapped, of_labels, paired_change, resampled_change};
 use crate::table::{ScoreTable, State};
 
 /// How a metric is turned into figures: its rule, and whether it is a rate.
@@ -35,8 +35,7 @@ impl Measure {
     /// The figure with the resamples that its interval is made of; `None` where it is made by a formula.
     pub(crate) fn resampled(self, observed: &Observations) -> Option<Resampled> {
         let asked = self.bootstrap.and_then(|how| bootstrapped(observed, self.aggregate, &how));
-        let of_labels = || if self.aggregate == Aggregate::F1 { f1_of_labels(observed) } else { None };
-        asked.or_else(of_labels)
+        asked.or_else(|| of_labels(observed, self.aggregate))
     }
 
     /// How much the figure changed on the same observations, of a figure that is no mean.

@@ -9,7 +9,7 @@
 //! | the last two, only 0 and 1 | Wilson at the effective number of observations, of clusters with t_{G−1} |
 //! | clusters whose means are all alike though their values are not | no interval |
 //! | any of these, where the suite asks for a bootstrap | BCa of independent observations, else percentiles of clusters; from 10 on |
-//! | labels, as macro F1 | percentile bootstrap of samples (or clusters); none above 10,000 |
+//! | labels, as F1 or balanced accuracy | percentile bootstrap of samples (or clusters); none above 10,000 |
 
 use karat_stats::describe::{
     ClusteredMean, Proportion, clustered_mean, is_constant, mean, mean_with_normal_interval, mean_with_t_interval,
@@ -18,15 +18,15 @@ use karat_stats::interval::Level;
 
 use crate::finding::Finding;
 pub(crate) use crate::observations::{Aggregate, BOOTSTRAP_FROM, Observations, RESAMPLED_UP_TO};
-use crate::resampled::f1_of_labels;
+use crate::resampled::of_labels;
 
 /// The figure of the observations. `None` for none; without an interval where the data define none.
 pub(crate) fn figure(observed: &Observations, aggregate: Aggregate, binary: bool, level: Level) -> Option<Finding> {
     if aggregate == Aggregate::Mean {
         return mean_figure(observed, binary, level);
     }
-    if aggregate == Aggregate::F1 {
-        return f1_of_labels(observed)?.at(level);
+    if aggregate.is_of_labels() {
+        return of_labels(observed, aggregate)?.at(level);
     }
     let strata = observed.by_stratum();
     let each: Option<Vec<f64>> = strata.iter().map(|(_, values)| aggregate.of(values)).collect();
@@ -120,6 +120,7 @@ fn effective_n(rate: f64, robust: &ClusteredMean) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::label_figure::LabelFigure;
 
     fn one(values: &[f64]) -> Observations {
         let mut observed = Observations::default();
@@ -236,14 +237,14 @@ mod tests {
             observed.push_labelled(f64::from(u8::from(expected == found)), Some((expected, found)), 0, at);
         }
         // sklearn.metrics.f1_score(average="macro"): precision and recall of 0 are 30/35 and 1, of 1 are 1 and 5/10
-        let found = figure(&observed, Aggregate::F1, true, Level::P95).unwrap();
+        let found = figure(&observed, Aggregate::Labels(LabelFigure::MacroF1), true, Level::P95).unwrap();
         assert!((found.value() - 0.5 * (60.0 / 65.0 + 10.0 / 15.0)).abs() < 1e-12, "{found:?}");
         assert_eq!((found.method(), found.seed()), ("macro F1, percentile bootstrap", Some(1)));
-        assert_eq!(figure(&one(&[1.0; 12]), Aggregate::F1, true, Level::P95), None);
+        assert_eq!(figure(&one(&[1.0; 12]), Aggregate::Labels(LabelFigure::MacroF1), true, Level::P95), None);
         let macro_f1 = |declared: usize, pair: (u16, u16)| {
             let mut some = Observations { declared, ..observed.clone() };
             some.push_labelled(f64::from(u8::from(pair.0 == pair.1)), Some(pair), 0, 40);
-            figure(&some, Aggregate::F1, true, Level::P95).unwrap().value()
+            figure(&some, Aggregate::Labels(LabelFigure::MacroF1), true, Level::P95).unwrap().value()
         };
         // A third label, right once: f1_score(…) counts it; what no label is hits no label, f1_score(…, labels=[0, 1]).
         assert!((macro_f1(0, (2, 2)) - (60.0 / 65.0 + 10.0 / 15.0 + 1.0) / 3.0).abs() < 1e-12);

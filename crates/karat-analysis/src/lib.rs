@@ -26,6 +26,7 @@ pub mod gate;
 pub mod golden;
 mod groups;
 mod history;
+mod label_figure;
 mod labels;
 mod leaderboard;
 mod named;

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use karat_stats::describe::{mean, nearest_rank_of};
 
+use crate::label_figure::LabelFigure;
+
 /// So many observations have to lie beyond a percentile, on average, for resamples to tell how much it varies: with fewer
 /// the test of its change finds one in up to a fifth of the runs that have none.
 const BEYOND: usize = 3;
@@ -71,12 +73,11 @@ pub(crate) enum Aggregate {
     Max,
     Sum,
     Percentile(u8),
-    /// Macro F1 of labels.
-    F1,
+    Labels(LabelFigure),
 }
 
 impl Aggregate {
-    /// From a metric's `aggregate`: `mean`, `median`, `min`, `max`, `sum`, `f1`, `p1` … `p99`.
+    /// From a metric's `aggregate`: `mean`, `median`, `min`, `max`, `sum`, `p1` … `p99`, or a figure of labels.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         match text {
             "mean" => Some(Self::Mean),
@@ -84,12 +85,18 @@ impl Aggregate {
             "min" => Some(Self::Min),
             "max" => Some(Self::Max),
             "sum" => Some(Self::Sum),
-            "f1" => Some(Self::F1),
-            _ => text.strip_prefix('p')?.parse().ok().filter(|p| (1..=99).contains(p)).map(Self::Percentile),
+            _ => LabelFigure::parse(text).map(Self::Labels).or_else(|| {
+                text.strip_prefix('p')?.parse().ok().filter(|p| (1..=99).contains(p)).map(Self::Percentile)
+            }),
         }
     }
 
-    /// Of values without strata; `None` for none, and for macro F1, which is one of labels.
+    /// Whether it is a figure of labels rather than of values.
+    pub(crate) fn is_of_labels(self) -> bool {
+        matches!(self, Self::Labels(_))
+    }
+
+    /// Of values without strata; `None` for none, and for figures of labels.
     pub(crate) fn of(self, values: &[f64]) -> Option<f64> {
         match self {
             Self::Mean => mean(values),
@@ -98,7 +105,7 @@ impl Aggregate {
             Self::Max => values.iter().copied().reduce(f64::max),
             Self::Sum => Some(karat_stats::sum::sum(values)),
             Self::Percentile(p) => nearest_rank_of(values, f64::from(p) / 100.0),
-            Self::F1 => None,
+            Self::Labels(_) => None,
         }
     }
 
@@ -108,7 +115,7 @@ impl Aggregate {
         match self {
             Self::Min | Self::Max => None,
             Self::Percentile(p) => Some((100 * BEYOND).div_ceil(usize::from(p.min(100 - p))).max(BOOTSTRAP_FROM)),
-            Self::Mean | Self::Median | Self::Sum | Self::F1 => Some(BOOTSTRAP_FROM),
+            Self::Mean | Self::Median | Self::Sum | Self::Labels(_) => Some(BOOTSTRAP_FROM),
         }
     }
 
@@ -121,7 +128,7 @@ impl Aggregate {
             Self::Max => "max".to_owned(),
             Self::Sum => "sum".to_owned(),
             Self::Percentile(p) => format!("p{p} (nearest rank)"),
-            Self::F1 => "macro F1".to_owned(),
+            Self::Labels(figure) => figure.name().to_owned(),
         }
     }
 }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use karat_stats::bootstrap::{Distribution, Resampling, bootstrap_indices, bootstrap_mean, jackknife_mean};
-use karat_stats::classification::{ClassScores, classification};
 use karat_stats::describe::{is_constant, mean};
 use karat_stats::interval::{Interval, Level};
 use karat_stats::seed::Seed;
@@ -63,7 +62,7 @@ impl Resampled {
 /// for certainty.
 pub(crate) fn bootstrapped(observed: &Observations, aggregate: Aggregate, how: &Resampling) -> Option<Resampled> {
     let n = observed.len();
-    if n < BOOTSTRAP_FROM || is_constant(&observed.values) && aggregate != Aggregate::F1 {
+    if n < BOOTSTRAP_FROM || is_constant(&observed.values) && !aggregate.is_of_labels() {
         return None;
     }
     if aggregate == Aggregate::Mean && observed.is_one_stratum() && !observed.clustered {
@@ -80,11 +79,12 @@ pub(crate) fn bootstrapped(observed: &Observations, aggregate: Aggregate, how: &
     resampled(observed, aggregate, aggregate.name(), figure, how)
 }
 
-/// Macro F1 over all labels, strata weighing the same, with the percentile interval of resampled clusters. `None` where
-/// observations have no labels.
-pub(crate) fn f1_of_labels(observed: &Observations) -> Option<Resampled> {
-    let figure = |places: &[usize]| stratified(observed, places, Aggregate::F1);
-    resampled(observed, Aggregate::F1, Aggregate::F1.name(), figure, &unasked(observed))
+/// A figure of labels, strata weighing the same, with the percentile interval of resampled clusters. `None` where
+/// observations have no labels, or the figure is of something else.
+pub(crate) fn of_labels(observed: &Observations, aggregate: Aggregate) -> Option<Resampled> {
+    let Aggregate::Labels(_) = aggregate else { return None };
+    let figure = |places: &[usize]| stratified(observed, places, aggregate);
+    resampled(observed, aggregate, aggregate.name(), figure, &unasked(observed))
 }
 
 /// How much a figure changed on the same observations, for figures whose change is no mean of changes: percentiles and
@@ -117,27 +117,13 @@ fn stratified(observed: &Observations, places: &[usize], aggregate: Aggregate) -
         strata.entry(*observed.strata.get(*at)?).or_default().push(*at);
     }
     let of = |places: &Vec<usize>| match aggregate {
-        Aggregate::F1 => f1(observed, places),
+        Aggregate::Labels(figure) => {
+            let pairs = places.iter().map(|at| observed.labels.get(*at).copied());
+            figure.of(&pairs.collect::<Option<Vec<(u16, u16)>>>()?, observed.declared)
+        }
         _ => aggregate.of(&places.iter().filter_map(|at| observed.values.get(*at).copied()).collect::<Vec<f64>>()),
     };
     mean(&strata.values().map(of).collect::<Option<Vec<f64>>>()?)
-}
-
-/// Macro F1 of the labels at some places: over the labels that are declared, else over those that occur there. `None` where a
-/// place has none.
-fn f1(observed: &Observations, places: &[usize]) -> Option<f64> {
-    let labels = places.iter().map(|at| observed.labels.get(*at).map(|(truth, found)| (*truth, *found)));
-    let labels: Vec<(u16, u16)> = labels.collect::<Option<_>>()?;
-    let (truth, found): (Vec<usize>, Vec<usize>) =
-        labels.into_iter().map(|(truth, found)| (usize::from(truth), usize::from(found))).unzip();
-    let known = truth.iter().chain(&found).max()? + 1;
-    let classes = classification(&truth, &found, known.max(observed.declared)).ok()??.per_class;
-    let counts = |class: &ClassScores| match observed.declared {
-        0 => class.support + class.predicted > 0,
-        declared => class.label < declared,
-    };
-    let counted: Vec<f64> = classes.iter().filter(|class| counts(class)).map(|class| class.scores.f1).collect();
-    mean(&counted)
 }
 
 /// A statistic of observations, by position, with that of resampled clusters.

@@ -9,10 +9,8 @@ use karat_types::{CellRow, CellStatus, MetricSpec, PlanHeader, SampleRecord, Sco
 use crate::AnalysisError;
 use crate::consensus::CellScores;
 use crate::estimate::Observations;
+use crate::label_figure::LabelFigure;
 use crate::reduce::Reduce;
-
-/// The `aggregate` that needs labels.
-const F1: &str = "f1";
 
 /// Why a sample × system has no value, or that it has one. The order is that of precedence when
 /// trials differ.
@@ -203,7 +201,8 @@ fn column(plan: &PlanHeader, metric: &MetricSpec) -> Column {
         let labels = with.get("labels")?.as_array()?;
         Some(labels.iter().filter_map(|label| label.as_str().map(str::to_owned)).collect::<Vec<_>>())
     };
-    let labels = (metric.aggregate == F1).then(|| Labels::declared(declared().unwrap_or_default().into_iter()));
+    let labels =
+        LabelFigure::parse(&metric.aggregate).map(|_| Labels::declared(declared().unwrap_or_default().into_iter()));
     let kind = ColumnKind { binary: metric.binary, ..ColumnKind::default() };
     Column { kind, labels, ..Column::default() }
 }

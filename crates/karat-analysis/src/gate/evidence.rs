@@ -396,9 +396,9 @@ impl Pairs {
         self.now.len()
     }
 
-    /// Whether there is something to compare: pinned results have no labels, and so no F1 of their own.
+    /// Whether there is something to compare: pinned results have no labels, and so no figure of them.
     fn tell(&self, aggregate: Aggregate) -> bool {
-        self.len() > 0 && (aggregate != Aggregate::F1 || self.before.labels.len() == self.len())
+        self.len() > 0 && (!aggregate.is_of_labels() || self.before.labels.len() == self.len())
     }
 
     /// Means differ by the mean difference; other figures by their own.

@@ -17,7 +17,9 @@ use crate::overrides::Overrides;
 use crate::registry::Registry;
 
 const REDUCERS: &[&str] = &["mean", "median", "min", "max", "majority"];
-const AGGREGATES: &[&str] = &["mean", "median", "min", "max", "sum", "f1"];
+const AGGREGATES: &[&str] = &["mean", "median", "min", "max", "sum"];
+/// Aggregates of labels rather than numbers.
+const LABEL_FIGURES: &[&str] = &["f1", "f1_micro", "f1_weighted", "balanced_accuracy"];
 
 impl Decoder<'_> {
     /// The scorers of a suite. `judges` are the judges of a rubric scorer that names none; a rubric scorer without
@@ -97,10 +99,10 @@ impl Decoder<'_> {
             return standard.to_owned();
         };
         if !fits(text) {
-            let known = if key == "reduce" { REDUCERS } else { AGGREGATES };
+            let known: &[&[&str]] = if key == "reduce" { &[REDUCERS] } else { &[AGGREGATES, LABEL_FIGURES] };
             self.problems
                 .error(&at.place, format!("`{key}` cannot be `{text}`"))
-                .maybe_hint(suggestion(text, known.iter().copied()));
+                .maybe_hint(suggestion(text, known.iter().copied().flatten().copied()));
         }
         text.to_owned()
     }
@@ -111,10 +113,11 @@ impl Decoder<'_> {
         }
         let entry = self.catalog.find(Kind::Metric, metric, &mut self.problems)?;
         if let Some(aggregate) =
-            node.given("aggregate").filter(|it| it.text() == Some("f1") && metric.text() != Some("label"))
+            node.given("aggregate").filter(|it| is_label_figure(it) && metric.text() != Some("label"))
         {
+            let text = aggregate.text().unwrap_or_default();
             self.problems
-                .error(&aggregate.place, "`f1` is a figure of labels, and this metric names none")
+                .error(&aggregate.place, format!("`{text}` is a figure of labels, and this metric names none"))
                 .hint("use the metric `label`, or `set_f1` and `token_f1` for an F1 of each output");
         }
         let (schema, binary) = (entry.options.clone(), entry.binary);
@@ -190,8 +193,9 @@ impl Decoder<'_> {
         if let Some(entry) = node.entries().iter().find(|entry| entry.key == "with") {
             self.problems.error(&entry.place, "`with` belongs to a scorer with a metric");
         }
-        if let Some(aggregate) = node.given("aggregate").filter(|it| it.text() == Some("f1")) {
-            self.problems.error(&aggregate.place, "`f1` is a figure of labels, and a rubric gives none");
+        if let Some(aggregate) = node.given("aggregate").filter(|it| is_label_figure(it)) {
+            let text = aggregate.text().unwrap_or_default();
+            self.problems.error(&aggregate.place, format!("`{text}` is a figure of labels, and a rubric gives none"));
         }
         let decoded = self.rubric(node.given("rubric")?, id)?;
         let labels = node.given("labels").and_then(|labels| self.rows(labels)).unwrap_or_default();
@@ -364,7 +368,13 @@ fn of_k(text: &str) -> Option<u32> {
 
 fn is_aggregate(text: &str) -> bool {
     let percentile = text.strip_prefix('p').and_then(|number| number.parse::<u8>().ok());
-    AGGREGATES.contains(&text) || percentile.is_some_and(|number| (1..=99).contains(&number))
+    AGGREGATES.contains(&text)
+        || LABEL_FIGURES.contains(&text)
+        || percentile.is_some_and(|number| (1..=99).contains(&number))
+}
+
+fn is_label_figure(aggregate: &Node) -> bool {
+    aggregate.text().is_some_and(|text| LABEL_FIGURES.contains(&text))
 }
 
 #[cfg(test)]
@@ -375,7 +385,7 @@ mod tests {
     fn reducers_and_aggregates() {
         assert!(is_reducer("pass@3") && is_reducer("pass^2") && is_reducer("majority"));
         assert!(!is_reducer("pass@0") && !is_reducer("p50"));
-        assert!(is_aggregate("p95") && is_aggregate("f1"));
+        assert!(is_aggregate("p95") && is_aggregate("f1") && is_aggregate("f1_micro"));
         assert!(!is_aggregate("p99.9") && !is_aggregate("p0") && !is_aggregate("p100") && !is_aggregate("pass"));
     }
 }

@@ -18,7 +18,7 @@ pub(super) static SCORER: Object = Object::new(
         may("max", Shape::Share, "At most this, else the cell fails."),
         may("not", Shape::Boolean, "The test must not hold."),
         may("reduce", Shape::Text, "How trials become one: mean, median, min, max, majority, pass@K, pass^K."),
-        may("aggregate", Shape::Text, "How samples become one figure: mean, median, p50 to p99, min, max, sum, f1."),
+        may("aggregate", Shape::Text, "How samples become one figure: mean, median, p50 to p99, min, max, sum, f1 (also f1_micro, f1_weighted, balanced_accuracy)."),
         may("better", Shape::Words(&["higher", "lower"]), "Direction."),
         may("margin", Shape::Share, "The smallest difference that matters: within it two systems are equivalent. `5%` is relative to the baseline."),
         may("judges", TEXTS, "Judges of this scorer."),

@@ -63,3 +63,32 @@ fn a_file_under_another_name_is_found_by_its_statistic() {
     assert_eq!(stem_of_statistic("exact sign test").as_deref(), Some("sign_test"));
     assert_eq!(stem_of_statistic("unheard of"), None);
 }
+
+/// Other writers of JSON write 1 as 1.0: a label or a count is the same in either form.
+#[test]
+fn labels_and_counts_are_equal_by_value() {
+    let kappa = json!({
+        "name": "floats", "input": {"rater_a": [1.0, 2, null], "rater_b": [1, 2.0, 2], "labels": [1, 2.0]},
+        "expected": {"n": 2, "percent_agreement": 1.0},
+    });
+    let fleiss = json!({
+        "name": "floats", "input": {"counts": [[2.0, 1], [0, 3.0]]}, "expected": {"n_items": 2, "n_raters": 3},
+    });
+    let fraction = json!({"name": "part", "input": {"counts": [[0.5, 2.5]]}, "expected": {"n_items": 1}});
+    let file = |cases: &[&Value]| json!({"statistic": "?", "cases": cases});
+    let (outcome, text) =
+        in_folder(&[("cohen_kappa.json", file(&[&kappa])), ("fleiss_kappa.json", file(&[&fleiss, &fraction]))]);
+    assert_eq!(outcome, Ok(false));
+    assert!(text.contains("part: reading the input") && text.ends_with("2 passed, 1 failed\n"), "{text}");
+}
+
+/// Ratings below 0 have no ratios; the other levels of measurement stand.
+#[test]
+fn one_level_that_does_not_apply_leaves_the_others() {
+    let case = json!({
+        "name": "below 0", "input": {"ratings_by_rater": [[-1, 0, 1], [-1, 0, 1]]},
+        "expected": {"nominal": 1.0, "interval": 1.0, "ratio": null},
+    });
+    let (outcome, text) = in_folder(&[("krippendorff_alpha.json", json!({"statistic": "?", "cases": [case]}))]);
+    assert_eq!(outcome, Ok(true), "{text}");
+}
