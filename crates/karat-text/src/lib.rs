@@ -11,6 +11,7 @@
 //! | [`fence`] | how untrusted text is shown to a model so that it cannot pass for instructions |
 //! | [`ladder`] | which JSON value a model meant |
 //! | [`kind`] | what a JSON value is, in words |
+//! | [`label`] | what the label of a row says of its numbers |
 //! | [`markdown`] | which sections and items a Markdown text has |
 //! | [`merge`] | how the outputs of pieces become one |
 //! | [`redact`] | a text without personal data and keys |
