@@ -84,7 +84,7 @@ fn value(words: &str) -> Option<Decimal> {
 
 /// "zweihundertfünfzig", "deux cent vingt", "ciento veinte".
 fn below_thousand(words: &str) -> Option<u32> {
-    let rest = |rest: &str| match rest.trim_start_matches(|c| matches!(c, ' ' | '-')) {
+    let rest = |rest: &str| match rest.trim_start_matches([' ', '-']) {
         "" => Some(0),
         rest => below_hundred(rest.strip_prefix("und").unwrap_or(rest)).filter(|rest| *rest < 100),
     };
