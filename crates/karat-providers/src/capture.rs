@@ -13,6 +13,9 @@ const REMOVED: &str = "[secret removed]";
 /// Shorter values (`x`, `none`, `ollama`) are placeholders that local servers want, and words that stand everywhere.
 const SHORTEST: usize = 8;
 
+/// A reply is often JSON within JSON, and may hold JSON itself.
+const NESTED: u32 = 3;
+
 /// Bytes that are kept of a body that broke off or is too large.
 const KEPT: usize = 64 * 1024;
 
@@ -52,19 +55,29 @@ impl Secrets {
     /// The same bytes, shared, unless a secret stands in them.
     pub fn clean(&self, bytes: Bytes) -> Bytes {
         let Some(patterns) = &self.patterns else { return bytes };
-        let has_escapes = patterns.escape.is_match(&bytes);
-        if !has_escapes && !patterns.known.is_match(&bytes) {
-            return bytes;
-        }
-        let mut places = self.places(patterns, &bytes);
-        if has_escapes {
-            places.extend(in_source(&bytes, &self.places(patterns, &unescaped(&bytes))));
-            places.sort_by_key(|place| place.start);
-        }
+        let places = self.spelled(patterns, &bytes, NESTED);
         if places.is_empty() { bytes } else { without(&bytes, &places).into() }
     }
 
-    /// Where secrets stand, in order. An encoded one takes the characters along that it shares with its neighbours, and
+    /// Where secrets stand, in order and apart, also in escapes of escapes so deep.
+    fn spelled(&self, patterns: &Patterns, bytes: &[u8], depth: u32) -> Vec<Range<usize>> {
+        let mut places = self.places(patterns, bytes);
+        if depth > 0 && patterns.escape.is_match(bytes) {
+            let plain = unescaped(bytes);
+            places.extend(in_source(bytes, &self.spelled(patterns, &plain, depth - 1)));
+            places.sort_by_key(|place| place.start);
+        }
+        let mut apart: Vec<Range<usize>> = Vec::with_capacity(places.len());
+        for place in places {
+            match apart.last_mut().filter(|last| place.start < last.end) {
+                Some(last) => last.end = last.end.max(place.end),
+                None => apart.push(place),
+            }
+        }
+        apart
+    }
+
+    /// Where secrets stand as they are or encoded, in order. An encoded one takes the characters along that it shares with its neighbours, and
     /// the padding.
     fn places(&self, patterns: &Patterns, bytes: &[u8]) -> Vec<Range<usize>> {
         let is_plain = |found: &[u8]| self.values.iter().any(|value| value.expose_secret().as_bytes() == found);
@@ -194,16 +207,14 @@ fn character(bytes: &[u8]) -> (usize, Character) {
     }
 }
 
-/// The bytes with [`REMOVED`] in these places, which are sorted and may overlap.
+/// The bytes with [`REMOVED`] in these places.
 fn without(bytes: &[u8], places: &[Range<usize>]) -> Vec<u8> {
     let mut cleaned = Vec::with_capacity(bytes.len());
     let mut kept = 0;
     for place in places {
-        if place.start >= kept {
-            cleaned.extend_from_slice(&bytes[kept..place.start]);
-            cleaned.extend_from_slice(REMOVED.as_bytes());
-        }
-        kept = kept.max(place.end);
+        cleaned.extend_from_slice(&bytes[kept..place.start]);
+        cleaned.extend_from_slice(REMOVED.as_bytes());
+        kept = place.end;
     }
     cleaned.extend_from_slice(&bytes[kept..]);
     cleaned
@@ -295,6 +306,9 @@ mod tests {
         let cleaned =
             r#"{"é": "\u00e9 \n %41", "a": "[secret removed]", "b": "[secret removed]", "c": "[secret removed]"}"#;
         assert_eq!(secrets.clean_text(text.to_owned()), cleaned);
+        let nested = r#"{"content": "{\"a\": \"\\u0073k-12345678\", \"b\": \"sk-12345678\"}"}"#;
+        let cleaned = r#"{"content": "{\"a\": \"[secret removed]\", \"b\": \"[secret removed]\"}"}"#;
+        assert_eq!(secrets.clean_text(nested.to_owned()), cleaned);
         for odd in ["\\", "%", "%4", "\\u12", "\\ud800 %zz", "%ff%00"] {
             assert_eq!(secrets.clean(Bytes::from(odd)), odd);
         }
