@@ -180,6 +180,13 @@ fn csv_rows(path: &str, reader: Box<dyn BufRead + Send>) -> RowStream {
         problem.hint("rename one of them in the first line");
         return Box::new(std::iter::once(Err(DatasetError::new(problem))));
     }
+    if let [only] = &headers[..]
+        && let Some(mark) = [';', '\t', '|'].into_iter().find(|mark| only.contains(*mark))
+    {
+        let mut problem = Diagnostic::of_line(&file, 1, only, 0..only.len(), "the header is a single column");
+        problem.hint(format!("columns are parted by commas, and this line has {mark:?}: save the table with commas"));
+        return Box::new(std::iter::once(Err(DatasetError::new(problem))));
+    }
     let mut records = table.into_records();
     Box::new(std::iter::from_fn(move || {
         Some(records.next()?.map_err(|error| csv_error(&file, &error)).map(|record| {
@@ -195,13 +202,20 @@ fn csv_rows(path: &str, reader: Box<dyn BufRead + Send>) -> RowStream {
 
 fn csv_error(file: &Arc<str>, error: &csv::Error) -> DatasetError {
     let line = error.position().map_or(1, |position| position.line() as usize);
-    let message = match error.kind() {
-        csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
-            format!("this row has {len} cells, the header has {expected_len}")
-        }
-        _ => format!("this is no valid CSV: {error}"),
+    let (message, hint) = match error.kind() {
+        csv::ErrorKind::UnequalLengths { expected_len, len, .. } => (
+            format!("this row has {len} cells, the header has {expected_len}"),
+            Some("a cell that holds a comma, a quote or a line break stands in double quotes"),
+        ),
+        csv::ErrorKind::Utf8 { .. } => (
+            "this row holds bytes that are no UTF-8 text".to_owned(),
+            Some("save the table as UTF-8: spreadsheets often write UTF-16 or Windows-1252"),
+        ),
+        _ => (format!("this is no valid CSV: {error}"), None),
     };
-    DatasetError::new(Diagnostic::of_line(file, line, "", 0..0, message))
+    let mut problem = Diagnostic::of_line(file, line, "", 0..0, message);
+    problem.maybe_hint(hint.map(str::to_owned));
+    DatasetError::new(problem)
 }
 
 fn row(value: Value, place: RowPlace) -> RowResult {

@@ -56,6 +56,23 @@ fn claims() -> World {
     ])
 }
 
+/// BY-15: tables as spreadsheets write them are read, or it is said what to save them as.
+#[test]
+fn tables_of_other_forms_are_told() {
+    let said = |table: &str| {
+        let world = World::new(&[("karat.yaml", &minimal("{ source: d.csv, id: id }")), ("d.csv", table)]);
+        match world.load(&Overrides::default()).and_then(|suite| suite.plan()) {
+            Ok(plan) => format!("{} rows", plan.header.dataset.rows),
+            Err(problems) => problems.plain(),
+        }
+    };
+    assert_eq!(said("\u{feff}id,q\r\na,\"x, \"\"y\"\"\r\nz\"\r\nb,1\r\n"), "2 rows");
+    assert!(said("id;q\na;1\n").contains("save the table with commas"));
+    assert!(said("id\tq\na\t1\n").contains("save the table with commas"));
+    assert!(said("id,q\na,1,2\n").contains("in double quotes"));
+    assert_eq!(said("id\na\n"), "1 rows");
+}
+
 fn samples(world: &World, overrides: &Overrides) -> Vec<Sample> {
     world.plan(overrides).rows().collect::<Result<_, _>>().unwrap()
 }
