@@ -103,11 +103,11 @@ pub const FIGURES: [World; 9] = [
 ];
 
 /// Runs the simulation: means so often, figures that are resampled a tenth as often. `Ok(false)` when a rate is out of its
-/// bounds: of means 4 to 6 % and 95 ± 1 %; of resampled figures, which are made by an approximation, at most 7 % and at least
-/// 92 %.
+/// bounds: of means 4 to 6 % and 95 ± 1 %; of resampled figures, whose percentiles are a little narrow below some fifty samples
+/// or clusters, at most 9 % and at least 89 %, which leaves room for the chance of a tenth of the runs.
 pub fn soak(runs: u64, out: &mut dyn Write) -> Result<bool, String> {
     let of_means = |rates: Rates| (0.04..=0.06).contains(&rates.different) && (0.94..=0.96).contains(&rates.covered);
-    let of_figures = |rates: Rates| rates.different <= 0.07 && rates.covered >= 0.92;
+    let of_figures = |rates: Rates| rates.different <= 0.09 && rates.covered >= 0.89;
     let means = all(&MEANS, runs, of_means, out)?;
     let figures = all(&FIGURES, runs.div_ceil(10), of_figures, out)?;
     Ok(means && figures)
