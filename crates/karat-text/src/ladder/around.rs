@@ -28,22 +28,23 @@ const FINAL: [&str; 10] = [
 const NOT_FINAL: [&str; 7] = ["not", "draft", "example", "before", "template", "until", "preliminary"];
 
 /// What words after a value say that give it up.
-const GIVEN_UP: [&str; 11] = [
-    "disregard",
-    "placeholder",
-    "dummy",
+const GIVEN_UP: [&str; 12] = [
+    "disregard the above",
+    "placeholder value",
+    "placeholder score",
+    "dummy value",
+    "dummy score",
     "ignore the json",
     "ignore the above",
-    "only an example",
-    "just an example",
-    "cannot evaluate",
-    "cannot judge",
-    "can't assist",
-    "can't help",
+    "above is only an example",
+    "i cannot evaluate",
+    "i cannot judge",
+    "i can't assist",
+    "i can't help",
 ];
 
 /// Words before a value that is nobody's verdict, in the languages that judges write.
-const EXAMPLE: [&str; 21] = [
+const EXAMPLE: [&str; 18] = [
     "example",
     "examples",
     "template",
@@ -60,12 +61,13 @@ const EXAMPLE: [&str; 21] = [
     "esempio",
     "exemplo",
     "пример",
-    "draft",
     "dummy",
-    "wrong",
-    "instance",
     "muster",
 ];
+
+/// How a line begins that calls what follows something else than the verdict; within a line these words may be about what
+/// is judged.
+const CALLED: [&str; 4] = ["draft", "first draft", "for instance", "wrong:"];
 
 /// The same where words are not set apart.
 const EXAMPLE_SIGNS: [&str; 5] = ["示例", "例如", "例:", "例：", "例えば"];
@@ -75,7 +77,7 @@ const FORM: [&str; 11] =
     ["format", "schema", "shape", "structure", "sample", "comparison", "empty", "would", "formato", "формат", "格式"];
 
 /// What a sentence says whose value is not meant.
-const DENIED: [&str; 16] = [
+const DENIED: [&str; 14] = [
     "would not",
     "wouldn't",
     "wouldn’t",
@@ -85,13 +87,11 @@ const DENIED: [&str; 16] = [
     "can't give",
     "not be",
     "not answer",
-    "not my ",
-    "not use",
-    "refuse to",
-    "told to",
-    "tries to",
-    "asks me to",
-    "instruction to",
+    "not my verdict",
+    "do not use",
+    "i refuse to",
+    "tries to make me",
+    "contains the instruction",
 ];
 
 /// Words that begin a condition, and those that say what then would be.
@@ -123,7 +123,8 @@ pub(super) fn announces_an_example(text: &str, at: usize) -> bool {
 fn is_called_an_example(text: &str, at: usize) -> bool {
     let line = line_before(text, at);
     let is_example = has_word(&line, &EXAMPLE) || EXAMPLE_SIGNS.iter().any(|sign| line.contains(sign));
-    line.ends_with([':', '：']) && is_example
+    let is_called = CALLED.iter().any(|begin| line.trim_start_matches(['*', '#', ' ']).starts_with(begin));
+    line.ends_with([':', '：']) && (is_example || is_called)
 }
 
 /// Whether the line before a place may say that what follows shows a form, or anything but the verdict.
@@ -279,9 +280,13 @@ mod tests {
         ] {
             assert!(announces_an_example(text, at(text)), "{text}");
         }
-        for text in
-            ["The example of the oats is missing.\n", "In the format asked for:\n```json\n", "{\"an example\": 1}:"]
-        {
+        for text in [
+            "My verdict on the draft:\n",
+            "Two claims are wrong:\n",
+            "The example of the oats is missing.\n",
+            "In the format asked for:\n```json\n",
+            "{\"an example\": 1}:",
+        ] {
             assert!(!announces_an_example(text, at(text)), "{text}");
         }
         for text in [
