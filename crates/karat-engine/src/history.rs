@@ -9,11 +9,12 @@ use std::sync::{Arc, OnceLock};
 use karat_scoring::judge::PROMPT_VERSION;
 use karat_store::{Store, StoreError, StoredRun};
 use karat_types::{
-    Action, CellRecord, CellStatus, JudgmentRecord, Key, PlanHeader, RunRows, SampleRecord, ScorerKind, StepSpec,
+    Action, CellRecord, CellStatus, JudgmentRecord, Key, PlanHeader, Reads, RunRows, SampleRecord, ScorerKind,
+    StepSpec, name_of_read,
 };
 
 use crate::EngineError;
-use crate::identity::{Reads, name_of_read, seed_of};
+use crate::identity::seed_of;
 use crate::parts::{self, Change, Parts};
 
 /// So many runs are looked through for the last one that made a cell.

@@ -7,10 +7,10 @@ use std::time::Duration;
 use karat_scoring::judge::{PROMPT_VERSION, RubricJudge};
 use karat_scoring::scorer::{self, Scorer};
 use karat_text::template::Context;
-use karat_types::{JudgmentRecord, Key, KeyBuilder, ModelSpec, PlanHeader, Round, Score, ScorerKind};
+use karat_types::{JudgmentRecord, Key, KeyBuilder, ModelSpec, PlanHeader, Reads, Round, Score, ScorerKind};
 use serde_json::{Value, json};
 
-use crate::identity::{Reads, RowDigests, of_run, step_key};
+use crate::identity::{RowDigests, of_run, step_key};
 use crate::parts;
 use crate::privacy::Privacy;
 use crate::services::unstarted;

@@ -16,6 +16,7 @@ mod machine;
 mod model;
 mod money;
 mod plan;
+mod reads;
 mod record;
 mod request;
 mod rows;
@@ -39,6 +40,7 @@ pub use plan::{
     AnalysisSpec, CachePolicy, Capture, DatasetHeader, Layout, MetricSpec, Mismatch, Mismatches, PASS, PlanHeader,
     PrivacySpec, RunSpec, SourceDigest, StatisticsSpec, System,
 };
+pub use reads::{Reads, name_of_read};
 pub use record::{
     CallRecord, CellCost, CellError, CellRecord, CellStatus, Facts, JudgmentRecord, Note, NoteKind, Record, Round,
     RunHeader, RunStatus, SampleRecord, StepCost, StepRecord,

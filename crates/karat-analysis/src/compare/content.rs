@@ -3,31 +3,51 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-use karat_types::{Key, RunRows, SampleRecord};
+use karat_types::{Action, Key, Reads, RunRows, SampleRecord, ScorerKind, StepSpec};
 
 use crate::AnalysisError;
 
 /// Digests of what was read of a sample, by name.
-type Reads = BTreeMap<String, Key>;
+type Contents = BTreeMap<String, Key>;
 
 /// Ids of the samples of two runs of which something that steps or judges read of both is not the same. What only one side
-/// reads is no change: another prompt may read other columns.
+/// reads is no change: another prompt may read other columns. Nor is what a step takes as its output: that is an answer.
 ///
 /// # Errors
 /// Rows that cannot be read.
 pub fn changed(baseline: &dyn RunRows, candidate: &dyn RunRows) -> Result<BTreeSet<String>, AnalysisError> {
-    let mut then: BTreeMap<String, Reads> = BTreeMap::new();
+    let mut then: BTreeMap<String, Contents> = BTreeMap::new();
     each_sample(baseline, &mut |sample| {
         then.insert(sample.id.clone(), sample.reads.iter().cloned().collect());
     })?;
+    let (taken, asked) = taken_and_asked(candidate);
+    let is_answer = |name: &str| taken.has(name) && !asked.has(name);
     let mut changed = BTreeSet::new();
     each_sample(candidate, &mut |sample| {
         let Some(known) = then.get(&sample.id) else { return };
-        if sample.reads.iter().any(|(name, digest)| known.get(name).is_some_and(|before| before != digest)) {
+        let mut questions = sample.reads.iter().filter(|(name, _)| !is_answer(name));
+        if questions.any(|(name, digest)| known.get(name).is_some_and(|before| before != digest)) {
             changed.insert(sample.id.clone());
         }
     })?;
     Ok(changed)
+}
+
+/// What steps take as their output, and what is asked or judged by.
+fn taken_and_asked(rows: &dyn RunRows) -> (Reads, Reads) {
+    let plan = &rows.header().plan;
+    let steps = plan.variants.iter().flat_map(|variant| &variant.steps);
+    let (taken, asked): (Vec<&StepSpec>, Vec<&StepSpec>) =
+        steps.partition(|step| matches!(step.action, Action::Recorded(_)));
+    let rubrics = plan.scorers.iter().filter_map(|scorer| match &scorer.kind {
+        ScorerKind::Rubric(rubric) => Some(&rubric.reads),
+        _ => None,
+    });
+    let asked = asked.iter().map(|step| &step.reads).chain(rubrics);
+    (
+        Reads::new(taken.iter().flat_map(|step| &step.reads).map(String::as_str)),
+        Reads::new(asked.flatten().map(String::as_str)),
+    )
 }
 
 /// Calls `of` once for each sample of a run.
