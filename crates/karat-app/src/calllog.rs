@@ -66,7 +66,7 @@ impl State {
 }
 
 fn block(at: &str, call: &LoggedCall<'_>) -> String {
-    let error = call.error.map(|error| format!("ERROR: {}\n", one_line(error))).unwrap_or_default();
+    let error = call.error.as_ref().map(|error| format!("ERROR: {}\n", one_line(error))).unwrap_or_default();
     format!(
         "--- {at} {} elapsed={:.1}s ---\nCMD: {}\n{error}STDIN[:{INPUT}]: {}\nSTDOUT[:{OUTPUT}]:\n{}\n\n",
         call.end,
@@ -140,7 +140,7 @@ mod tests {
             command: "claude -p <prompt>".to_owned(),
             input: body.as_bytes(),
             output: output.as_bytes(),
-            error: Some("it said\n\"no\""),
+            error: Some("it said\n\"no\"".into()),
         };
         let text = block("2026-05-13T19:48:03Z", &call);
         let lines: Vec<&str> = text.lines().collect();

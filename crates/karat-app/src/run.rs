@@ -114,7 +114,8 @@ impl App {
 
     fn find_run(&self, store: &Store, plan: &Plan, execution: &Execution) -> Result<Found, AppError> {
         match (&execution.run_id, execution.resume) {
-            (Some(id), true) => match store.run(id) {
+            (Some(id), resume) => match store.run(id) {
+                Ok(_) if !resume => Err(StoreError::RunExists(id.clone()).into()),
                 Ok(header) => {
                     same_plan(&header, &plan.header)?;
                     Ok(Found { id: id.clone(), header: Some(header), ..Found::default() })
@@ -122,7 +123,6 @@ impl App {
                 Err(StoreError::NoSuchRun { .. }) => Ok(Found { id: check_id(id)?, ..Found::default() }),
                 Err(error) => Err(error.into()),
             },
-            (Some(id), false) => Ok(Found { id: check_id(id)?, ..Found::default() }),
             (None, true) => match store.latest_unfinished(plan.header.plan_hash)? {
                 Some(header) => Ok(Found { id: header.id.clone(), header: Some(header), ..Found::default() }),
                 None => {
@@ -170,6 +170,7 @@ impl App {
                 crate::gates::applicable(invocation.gates.applied(plan.rules.clone(), &plan.header)?, &plan.header)?
             }
         };
+        let is_remembered = execution.tape == Tape::None;
         let tape = match (execution.tape, before) {
             (Tape::None, Some(before)) => before.tape,
             (tape, _) => tape.absolute(),
@@ -186,7 +187,7 @@ impl App {
         };
         allow(&mut plan, &estimate, invocation, earlier)?;
         let call_log = self.call_log(&plan.header, invocation)?;
-        let (providers, recorder) = self.providers(&plan, &estimate, &tape, found.part())?;
+        let (providers, recorder) = self.providers(&plan, &estimate, &tape, &found, is_remembered)?;
         let ledger = match &found.header {
             Some(header) => store.reopen(&header.id)?,
             None => {
@@ -202,6 +203,7 @@ impl App {
                 store.begin(&self.header(&found.id, &plan.header, &begun, started_at))?
             }
         };
+        recorder.iter().for_each(|recorder| recorder.begin());
         let job = Job {
             files: plan.files(),
             plan: plan.clone(),
@@ -224,7 +226,10 @@ impl App {
         // On a worker: this thread would be woken for every row and cell.
         let outcome = runtime.block_on(async { tokio::spawn(execute(job)).await });
         let outcome = outcome.map_err(|error| AppError::harness(format!("{error}; this is a bug in karat")))??;
-        if let Some(failure) = recorder.and_then(|recorder| recorder.failure()) {
+        if let Some(recorder) = recorder.as_ref().filter(|_| outcome.status == RunStatus::Finished) {
+            recorder.finish();
+        }
+        if let Some(failure) = recorder.as_ref().and_then(|recorder| recorder.failure()) {
             return Err(AppError::harness(failure).hint("make room and record again"));
         }
         let stopped = (outcome.status == RunStatus::BudgetStopped).then(|| {
@@ -241,7 +246,8 @@ impl App {
         });
         let stopped = stopped.transpose()?;
         let unwritten = call_log.and_then(|log| log.failure());
-        let notice = found.notice.into_iter().chain(unwritten).collect::<Vec<_>>().join("\n");
+        let recorded = recorder.and_then(|recorder| recorder.whereabouts());
+        let notice = found.notice.into_iter().chain(recorded).chain(unwritten).collect::<Vec<_>>().join("\n");
         Ok(RunEnd {
             run: found.id,
             status: outcome.status,
@@ -271,7 +277,8 @@ impl App {
         plan: &Plan,
         estimate: &Estimate,
         tape: &Tape,
-        part: Part,
+        found: &Found,
+        is_remembered: bool,
     ) -> Result<(Providers, Option<Arc<Recorder>>), AppError> {
         let header = &plan.header;
         let broken = |error: TapeError| AppError::harness(error.to_string());
@@ -283,9 +290,11 @@ impl App {
             }
             Tape::Record(path) => {
                 let providers = self.connect(plan, estimate)?;
-                let recorder = match part {
-                    Part::Whole => Recorder::create(path),
-                    Part::Rest | Part::Retry => Recorder::go_on(path),
+                let recorder = match found.part() {
+                    Part::Whole => Recorder::create(path, &found.id),
+                    // A run that was begun without a recording, or has lost it, gets one where the user says so.
+                    Part::Rest | Part::Retry if !is_remembered && !path.exists() => Recorder::create(path, &found.id),
+                    Part::Rest | Part::Retry => Recorder::go_on(path, &found.id),
                 };
                 let recorder = Arc::new(recorder.map_err(broken)?);
                 Ok((providers.recorded(recorder.clone()), Some(recorder)))

@@ -251,7 +251,7 @@ impl Calls {
         }
         let exchange = self.redacted(exchange, request, target);
         if let Some(log) = &self.call_log {
-            let call = LoggedCall::of(&exchange, request, target.model.as_deref(), self.privacy.keeps_words());
+            let call = LoggedCall::of(&exchange, request, &target.who, target.model.as_deref(), &self.privacy);
             call.iter().for_each(|call| log.call(call));
         }
         self.made.fetch_add(1, Ordering::Relaxed);

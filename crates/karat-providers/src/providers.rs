@@ -23,10 +23,11 @@ use crate::limiter::{Gate, Way};
 use crate::lines::Lines;
 use crate::openai::{OPENAI, completion};
 use crate::outside::Outside;
+use crate::recorder::Recorder;
 use crate::reply::parse;
 use crate::retry::{Backoff, Waits};
 use crate::settings::Settings;
-use crate::tape::{Asked, Player, Recorder};
+use crate::tape::{Asked, Player};
 use crate::transport::{Letter, Transport};
 use crate::{scripted, stub};
 

@@ -1,6 +1,6 @@
 //! Recordings (CL-25): calls with their raw bytes in a file, and runs that are answered from it without a connection.
 //!
-//! A recording is JSON lines. The first line is the header `{"schema": "karat.recording/1"}`; every other line is one
+//! A recording is JSON lines. The first line is the header `{"schema": "karat.recording/1", "run": …}`; every other line is one
 //! [`Entry`], written when its call has ended, or the address of a [service](ServiceAt). The rule of the format: a reader
 //! refuses another major version, ignores fields it does not know, and a last line that was cut off counts as not
 //! written.
@@ -13,7 +13,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -25,7 +25,7 @@ use serde_json::Value;
 
 use crate::exchange::{Call, Exchange, Wasted};
 
-const SCHEMA: &str = "karat.recording/1";
+pub(crate) const SCHEMA: &str = "karat.recording/1";
 
 /// Characters of a request that an error quotes.
 const QUOTED: usize = 200;
@@ -53,18 +53,56 @@ pub enum TapeError {
         /// What is wrong.
         problem: String,
     },
+    /// The file that it shall replace is something else.
+    #[error("{path} exists and is no recording ({problem}), so it is not replaced; give `--record` another file")]
+    Occupied {
+        /// Its path.
+        path: String,
+        /// Why it is no recording.
+        problem: String,
+    },
+    /// The recording of a run that is gone on with is not there, or is that of another run.
+    #[error(
+        "{path} {problem}, and the calls of run {run} that were made so far would be lacking; put its recording back, or \
+         go on in another file with `--record FILE`"
+    )]
+    Moved {
+        /// Where it was.
+        path: String,
+        /// What is there.
+        problem: String,
+        /// The run.
+        run: String,
+    },
 }
 
 #[derive(Serialize, Deserialize)]
-struct Header<'a> {
-    schema: Cow<'a, str>,
+pub(crate) struct Header<'a> {
+    pub schema: Cow<'a, str>,
+    /// Id of the run that is recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<Cow<'a, str>>,
+}
+
+impl Header<'_> {
+    /// Reads the first line of a recording.
+    pub fn read(line: &[u8]) -> Result<Self, String> {
+        if line.is_empty() {
+            return Err("it is empty".to_owned());
+        }
+        let header: Self = serde_json::from_slice(line).map_err(|error| error.to_string())?;
+        if header.schema == SCHEMA {
+            return Ok(header);
+        }
+        Err(format!("its schema is `{}`, not `{SCHEMA}`", header.schema))
+    }
 }
 
 /// Where a service of the suite was while it was recorded.
 #[derive(Serialize, Deserialize)]
-struct ServiceAt<'a> {
-    service: Cow<'a, str>,
-    url: Cow<'a, str>,
+pub(crate) struct ServiceAt<'a> {
+    pub service: Cow<'a, str>,
+    pub url: Cow<'a, str>,
 }
 
 /// What a recording knows a call by.
@@ -101,110 +139,28 @@ fn key(who: &str) -> KeyBuilder {
 
 /// One recorded call. Bodies are texts; one that is no UTF-8 stands in hexadecimal under `request_hex`, `response_hex`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-struct Entry {
+pub(crate) struct Entry {
     /// See [`Asked`].
-    key: Key,
-    call: u64,
-    model: String,
+    pub key: Key,
+    pub call: u64,
+    pub model: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
-    request: String,
+    pub request: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
-    request_hex: String,
+    pub request_hex: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
-    response: String,
+    pub response: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
-    response_hex: String,
+    pub response_hex: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    status: Option<u16>,
-    attempts: u32,
-    latency_ms: f64,
+    pub status: Option<u16>,
+    pub attempts: u32,
+    pub latency_ms: f64,
     /// See [`Wasted::usage`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    wasted: Option<Usage>,
+    pub wasted: Option<Usage>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    error: Option<CallError>,
-}
-
-/// Writes calls as they end.
-#[derive(Debug)]
-pub struct Recorder {
-    path: PathBuf,
-    file: Mutex<Result<File, String>>,
-}
-
-impl Recorder {
-    /// Begins a recording; a file of that name is replaced.
-    ///
-    /// # Errors
-    /// The file cannot be made.
-    pub fn create(path: &Path) -> Result<Self, TapeError> {
-        let failed = |error| TapeError::File { path: path.display().to_string(), error };
-        let mut file = File::create(path).map_err(failed)?;
-        let header = serde_json::to_string(&Header { schema: SCHEMA.into() }).unwrap_or_default();
-        writeln!(file, "{header}").map_err(failed)?;
-        Ok(Self { path: path.to_owned(), file: Mutex::new(Ok(file)) })
-    }
-
-    /// Goes on with a recording; begins one where there is none. A line that was cut off is taken back.
-    ///
-    /// # Errors
-    /// The file cannot be written, or is no recording.
-    pub fn go_on(path: &Path) -> Result<Self, TapeError> {
-        let failed = |error| TapeError::File { path: path.display().to_string(), error };
-        if !path.exists() {
-            return Self::create(path);
-        }
-        let whole = Player::open(path)?.end;
-        let mut file = File::options().write(true).open(path).map_err(failed)?;
-        file.set_len(whole).and_then(|()| file.seek(SeekFrom::End(0))).map_err(failed)?;
-        Ok(Self { path: path.to_owned(), file: Mutex::new(Ok(file)) })
-    }
-
-    /// Why the recording is not whole, where it is not.
-    pub fn failure(&self) -> Option<String> {
-        let file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        file.as_ref().err().map(|error| format!("recording {}: {error}. The run itself is kept", self.path.display()))
-    }
-
-    /// Writes one call. A call that was never made (no attempt) is not written.
-    pub(crate) fn write(&self, asked: &Asked<'_>, exchange: &Exchange) {
-        if exchange.attempts == 0 {
-            return;
-        }
-        let (request, request_hex) = texts(&exchange.request);
-        let (response, response_hex) = texts(&exchange.response);
-        let entry = Entry {
-            key: asked.key,
-            call: asked.call,
-            model: asked.who.to_owned(),
-            request,
-            request_hex,
-            response,
-            response_hex,
-            status: exchange.status,
-            attempts: exchange.attempts,
-            latency_ms: exchange.latency_ms,
-            wasted: Some(exchange.wasted.usage).filter(|usage| usage.total() > 0),
-            error: exchange.outcome.as_ref().err().cloned(),
-        };
-        self.line(&entry);
-    }
-
-    /// Writes where a service is.
-    pub(crate) fn service(&self, id: &str, url: &str) {
-        self.line(&ServiceAt { service: id.into(), url: url.into() });
-    }
-
-    fn line(&self, content: &impl Serialize) {
-        let line = serde_json::to_string(content).map(|line| line + "\n");
-        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Ok(open) = &mut *file {
-            let written = line.map_err(io::Error::from).and_then(|line| open.write_all(line.as_bytes()));
-            if let Err(error) = written {
-                *file = Err(error.to_string());
-            }
-        }
-    }
+    pub error: Option<CallError>,
 }
 
 /// Answers calls from a recording. It holds where each entry lies, not the entries.
@@ -214,8 +170,10 @@ pub struct Player {
     file: Mutex<File>,
     places: FxHashMap<Key, Mutex<Takes>>,
     services: BTreeMap<String, String>,
+    /// Id of the run that was recorded, where it says so.
+    pub(crate) run: Option<String>,
     /// Bytes up to the end of its last whole line.
-    end: u64,
+    pub(crate) end: u64,
 }
 
 /// The entries of one request.
@@ -251,19 +209,15 @@ impl Player {
         let mut lines = BufReader::new(File::open(path).map_err(failed)?);
         let mut places: FxHashMap<Key, Mutex<Takes>> = FxHashMap::default();
         let mut services = BTreeMap::new();
-        let (mut text, mut offset) = (Vec::new(), 0);
+        let (mut text, mut offset, mut run) = (Vec::new(), 0, None);
         for number in 1.. {
             text.clear();
             let length = lines.read_until(b'\n', &mut text).map_err(failed)?;
-            if length == 0 || (number > 1 && !text.ends_with(b"\n")) {
+            if number > 1 && !text.ends_with(b"\n") {
                 break;
             }
             if number == 1 {
-                let header: Header<'_> =
-                    serde_json::from_slice(&text).map_err(|error| unreadable(1, error.to_string()))?;
-                if header.schema != SCHEMA {
-                    return Err(unreadable(1, format!("its schema is `{}`, not `{SCHEMA}`", header.schema)));
-                }
+                run = Header::read(&text).map_err(|problem| unreadable(1, problem))?.run.map(Cow::into_owned);
             } else {
                 match serde_json::from_slice(&text).map_err(|error| unreadable(number, error.to_string()))? {
                     Line::Service(ServiceAt { service, url }) => {
@@ -277,11 +231,13 @@ impl Player {
             }
             offset += length as u64;
         }
-        if offset == 0 {
-            return Err(unreadable(1, "it is empty".to_owned()));
-        }
         let file = Mutex::new(File::open(path).map_err(failed)?);
-        Ok(Self { path: path.to_owned(), file, places, services, end: offset })
+        Ok(Self { path: path.to_owned(), file, places, services, run, end: offset })
+    }
+
+    /// Whether it holds any call.
+    pub(crate) fn has_calls(&self) -> bool {
+        !self.places.is_empty()
     }
 
     /// Where a service was.
@@ -379,6 +335,7 @@ mod tests {
     use karat_types::{ChatRequest, Message, ModelSpec, Parameters, ReplyFormat, Role};
 
     use super::*;
+    use crate::recorder::Recorder;
     use crate::reply::parse;
 
     fn fixture() -> PathBuf {
@@ -413,7 +370,8 @@ mod tests {
     }
 
     fn write(path: &Path) {
-        let (request, recorder) = (request(), Recorder::create(path).unwrap());
+        let (request, recorder) = (request(), Recorder::create(path, "example").unwrap());
+        recorder.begin();
         let spec: ModelSpec =
             serde_json::from_str(r#"{"id":"mock","provider":"openai","model":"mock-model"}"#).unwrap();
         for (seed, text) in [(7, "Paris"), (8, "Paris!")] {

@@ -292,6 +292,9 @@ pub struct ResumeArgs {
     /// Id of the run, its beginning, or `latest`
     #[arg(default_value = "latest")]
     pub run: String,
+    /// Write its calls into this recording, instead of the one it was begun with
+    #[arg(long, value_name = "FILE", env = "KARAT_RECORD")]
+    pub record: Option<std::path::PathBuf>,
     /// Print the run's events as lines of JSON on stdout; everything for people goes to stderr
     #[arg(long, env = "KARAT_JSON", value_parser = clap::builder::FalseyValueParser::new())]
     pub json: bool,

@@ -43,8 +43,7 @@ pub fn resume(edge: &Edge<'_>, mut args: ResumeArgs) -> Result<Exit, Failure> {
     }
     report::check_folder(edge, &args.output)?;
     events_alone(args.json, &args.output)?;
-    let execution = execution(edge, None, true, args.json)?;
-    let end = edge.app.resume(&args.run, &later, execution)?;
+    let end = edge.app.resume(&args.run, &later, continued(edge, args.record, args.json)?)?;
     finish(edge, &end, &args.output, args.json)
 }
 
@@ -52,7 +51,7 @@ pub fn retry(edge: &Edge<'_>, args: ResumeArgs) -> Result<Exit, Failure> {
     let later = selection::execution(&args.execution)?;
     report::check_folder(edge, &args.output)?;
     events_alone(args.json, &args.output)?;
-    let end = edge.app.retry(&args.run, &later, execution(edge, None, true, args.json)?)?;
+    let end = edge.app.retry(&args.run, &later, continued(edge, args.record, args.json)?)?;
     finish(edge, &end, &args.output, args.json)
 }
 
@@ -83,6 +82,11 @@ pub(super) fn execution(
     let people = progress::observer(*edge.printer, edge.quiet);
     let observer = if json { events::observer(*edge.printer, people) } else { people };
     Ok(Execution { run_id, resume, observer, stop, tape: Tape::None })
+}
+
+/// How a stored run is gone on with.
+fn continued(edge: &Edge<'_>, record: Option<PathBuf>, json: bool) -> Result<Execution, Failure> {
+    Ok(Execution { tape: record.map_or(Tape::None, Tape::Record), ..execution(edge, None, true, json)? })
 }
 
 /// Writes the rows or the report of a run; gives its exit code and files.

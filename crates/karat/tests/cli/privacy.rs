@@ -113,6 +113,40 @@ fn sensitive_content_is_not_kept() {
     assert_eq!((&trace["calls"][0]["request"], &trace["output"]), (&"".into(), &Value::Null));
 }
 
+/// RG-15, BR-07: the words of programs and the addresses of services are filled from rows, and blacked out in the call log;
+/// where no content is kept, it only says who was asked.
+#[cfg(unix)]
+#[test]
+fn the_call_log_names_nobody() {
+    let provider = provider();
+    for (privacy, command) in
+        [("{ redact: [email] }", "CMD: echo Mail [email]"), ("{ sensitive: true }", "CMD: step e")]
+    {
+        let place = Place::new();
+        place.write(
+            "karat.yaml",
+            &format!(
+                r#"name: t
+dataset: {{ rows: [ {{ id: p1, q: "Mail ann@mail.example" }} ], id: id, input: q }}
+variants:
+  e: [ {{ id: e, command: {{ run: [echo, "{{{{ sample.q }}}}"] }} }} ]
+  f: [ {{ id: f, retries: 0, command: {{ run: [sh, -c, "echo no $0 >&2; exit 3", "{{{{ sample.q }}}}"] }} }} ]
+  h: [ {{ id: h, retries: 0, http: {{ url: "{}/svc?mail={{{{ sample.q }}}}", body: {{ q: "{{{{ sample.q }}}}" }} }} }} ]
+scorers: {{ len: {{ metric: length }} }}
+privacy: {privacy}
+run: {{ call_log: calls.log }}
+"#,
+                provider.base_url()
+            ),
+        );
+        let said = place.karat(&["run"]);
+        let log = place.text("calls.log");
+        assert_eq!(log.matches("CMD: ").count(), 3, "{} {log}", said.all());
+        assert!(log.contains(command) && !log.contains("ann@") && !log.contains("ann%40"), "{log}");
+        assert_eq!(log.contains("ERROR: process"), privacy.contains("sensitive"), "{log}");
+    }
+}
+
 /// RG-15: keys of every kind — the provider's, a header's, a query's — are sent and kept nowhere, though the provider
 /// repeats them in replies and errors.
 #[test]

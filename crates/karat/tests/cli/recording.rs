@@ -103,3 +103,51 @@ fn a_resumed_run_goes_on_with_its_recording() {
     place.fine(&["run", "--run-id", "again", "--replay", "calls.jsonl"]);
     assert_eq!(place.report("again")["totals"]["errors"], 0);
 }
+
+/// CL-25: a run that is refused leaves a recording as it was, and so does one that nobody answered; what is no recording is
+/// never replaced.
+#[test]
+fn a_recording_is_lost_to_no_other_run() {
+    let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();
+    let place = Place::new();
+    record(&place, &provider);
+    let recording = place.text("calls.jsonl");
+    let karat = |arguments: &[&str]| place.command(arguments).env("MOCK_KEY", KEY).output().map(Said::of).unwrap();
+    for (arguments, code, why) in [
+        (&["run", "--run-id", "live", "--record", "calls.jsonl"][..], 1, "exists already"),
+        (&["run", "--max-calls", "0", "--record", "calls.jsonl"], 5, "max-calls"),
+        (&["run", "--record", "data.jsonl"], 1, "is no recording"),
+        (&["run", "--record", "karat.yaml"], 1, "is no recording"),
+    ] {
+        let said = karat(arguments);
+        assert!(said.code == code && said.stderr.contains(why), "{}", said.all());
+        assert_eq!(place.text("calls.jsonl"), recording);
+    }
+    assert_eq!(place.text("data.jsonl"), questions(20));
+    assert_eq!(place.text("karat.yaml"), suite(&provider.base_url()));
+    let said = karat(&["run", "--run-id", "part", "--max-calls", "8", "--record", "calls.jsonl"]);
+    assert!(said.code == 5 && said.stderr.contains("calls.jsonl.part.part"), "{}", said.all());
+    assert_eq!(place.text("calls.jsonl"), recording);
+    let said = karat(&["resume", "part", "--max-calls", "20"]);
+    assert_eq!(said.code, 0, "{}", said.all());
+    assert_eq!(place.text("calls.jsonl").lines().count(), 1 + 20);
+    assert!(!place.path().join("calls.jsonl.part.part").exists());
+}
+
+/// CL-25: the parts of a run stand in one recording: one that was moved away is asked for.
+#[test]
+fn a_recording_that_was_moved_is_asked_for() {
+    let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();
+    let place = Place::new();
+    place.write("data.jsonl", &questions(20));
+    place.write("karat.yaml", &suite(&provider.base_url()));
+    let karat = |arguments: &[&str]| place.command(arguments).env("MOCK_KEY", KEY).output().map(Said::of).unwrap();
+    karat(&["run", "--run-id", "live", "--record", "calls.jsonl", "--max-calls", "8"]);
+    std::fs::rename(place.path().join("calls.jsonl"), place.path().join("moved.jsonl")).unwrap();
+    let said = karat(&["resume", "live", "--max-calls", "20"]);
+    assert!(said.code == 1 && said.stderr.contains("calls.jsonl is gone"), "{}", said.all());
+    assert_eq!(provider.requests(), 8);
+    let said = karat(&["resume", "live", "--max-calls", "20", "--record", "moved.jsonl"]);
+    assert_eq!((said.code, provider.requests()), (0, 20), "{}", said.all());
+    assert_eq!(place.text("moved.jsonl").lines().count(), 1 + 20);
+}
