@@ -102,7 +102,7 @@ pub(crate) fn of_nothing(plan: &Arc<PlanHeader>) -> Result<Vec<Analysed>, Analys
     let measure = |metric| Measure::of(plan, metric, Options::default().level);
     let measures: Vec<Measure> = plan.metrics.iter().map(measure).collect::<Result<_, _>>()?;
     let table = TableBuilder::new(plan.clone())?.finish();
-    let setting = Setting { plan, measures: &measures, table: &table, baseline: None };
+    let setting = Setting { plan, measures: &measures, table: &table, is_finished: true, baseline: None };
     let (analyses, _) = analyses::start(plan)?;
     Ok(analyses.into_iter().map(|running| running.finish(&setting)).collect())
 }
@@ -172,7 +172,8 @@ impl Pass {
         for (metric, measure) in measures.iter_mut().enumerate() {
             measure.binary = table.is_binary(metric);
         }
-        let setting = Setting { plan: &plan, measures: &measures, table: &table, baseline };
+        let setting =
+            Setting { plan: &plan, measures: &measures, table: &table, is_finished: self.is_finished, baseline };
         let analyses = self.analyses.into_iter().map(|running| running.finish(&setting)).collect();
         let group = |members: Members| Group {
             tally: members.systems.iter().filter_map(|at| self.tallies.get(*at)).fold(Tally::default(), sum),

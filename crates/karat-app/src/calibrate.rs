@@ -1,8 +1,8 @@
 //! Calibrating judges: they grade labelled outputs afresh, and are held beside the people who labelled them (CL-13).
 //!
 //! A round is a run of its own, of a suite named `SUITE-calibration`: its variants are the labelled outputs, the first
-//! one of every sample, the second, and so on. So a round is stored, traced, reported and exported like any run. Examples that
-//! the judge is shown never come from the sample that it grades.
+//! one of every sample, the second, and so on. So a round is stored, traced, gone on with, reported and exported like any run.
+//! Examples that the judge is shown never come from the sample that it grades.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -10,19 +10,23 @@ use std::sync::Arc;
 
 use karat_analysis::{Calibration, Findings};
 use karat_report::calibration::Round;
-use karat_suite::{Files, LABELLED, Plan};
+use karat_suite::{Files, LABELLED};
 use karat_types::{CachePolicy, Label, PlanHeader, RubricScorer, RunRows, ScorerKind, is_example, output_key};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::baseline::findings;
+use crate::begun::begun;
+use crate::load::Loaded;
 use crate::preset::SuiteFiles;
-use crate::{App, AppError, Execution, Invocation};
+use crate::{App, AppError, Invocation};
 
 /// So many rounds of a suite are listed.
 const ROUNDS: usize = 200;
 
-/// What is asked.
-#[derive(Debug, Clone, PartialEq, Default)]
+/// What is asked of a round: part of the run's invocation, so that the round can be gone on with.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Calibrating {
     /// The scorer; the first with labels and judges without it.
     pub scorer: Option<String>,
@@ -31,9 +35,6 @@ pub struct Calibrating {
     /// Why the thresholds are others than the suite's.
     pub reason: Option<String>,
 }
-
-/// A plan that grades labelled outputs.
-pub struct CalibrationPlan(pub Plan);
 
 /// Rounds of a suite, the newest last.
 #[derive(Debug, Clone)]
@@ -57,16 +58,22 @@ impl Rounds {
 
     /// Whether every judge of the last round agrees enough with people.
     pub fn passed(&self) -> bool {
-        self.0.last().is_some_and(|round| round.calibration.passed)
+        self.0.last().is_some_and(|round| round.calibration.passed == Some(true))
     }
 }
 
 impl App {
-    /// The plan of a round. Makes no call.
+    /// The plan of a round: it grades labelled outputs. Makes no call.
     ///
     /// # Errors
-    /// A suite without a judged scorer that has labels; a threshold without a reason.
-    pub fn calibration(&self, invocation: &Invocation, asked: &Calibrating) -> Result<CalibrationPlan, AppError> {
+    /// A suite without a judged scorer that has labels; a threshold without a reason; trials.
+    pub(crate) fn load_round(&self, invocation: &Invocation, asked: &Calibrating) -> Result<Loaded, AppError> {
+        if invocation.trials.is_some_and(|trials| trials > 1) {
+            return Err(AppError::harness(
+                "`--trials` repeats what makes outputs, and a round makes none: it grades labelled ones",
+            )
+            .hint("leave it out; `votes` of the scorer lets a judge grade each output several times"));
+        }
         let suite = self.load_with(invocation, Arc::new(SuiteFiles), |it| it.calibrating = true)?.plan.header;
         let (id, rubric) = scorer(&suite, asked.scorer.as_deref())?;
         let labelled = Labelled::new(&rubric.labels);
@@ -96,7 +103,7 @@ impl App {
             set("dataset.checks", json!([])),
         ];
         let samples: Vec<String> = labelled.sets.keys().cloned().collect();
-        let loaded = self.load_with(invocation, Arc::new(labelled), |overrides| {
+        self.load_with(invocation, Arc::new(labelled), |overrides| {
             overrides.set.extend(changes);
             overrides.scorers = Some(vec![id.to_owned()]);
             overrides.variants = None;
@@ -107,18 +114,13 @@ impl App {
             if overrides.samples.is_empty() {
                 overrides.samples = samples;
             }
-        })?;
-        Ok(CalibrationPlan(loaded.plan))
+        })
     }
 
-    /// Lets the judges grade; returns the run's id.
-    pub fn calibrate(
-        &self,
-        plan: CalibrationPlan,
-        invocation: &Invocation,
-        execution: Execution,
-    ) -> Result<crate::RunEnd, AppError> {
-        self.run(plan.0, invocation, execution)
+    /// Whether a stored run is a round of calibration.
+    pub fn is_round(&self, run: &str) -> Result<bool, AppError> {
+        let header = self.existing_store()?.run(run)?;
+        Ok(begun(&header)?.invocation.calibrating.is_some())
     }
 
     /// The round of one run.
@@ -155,7 +157,14 @@ fn round_name(suite: &str) -> String {
 fn round(number: usize, header: &karat_types::RunHeader, findings: &Findings) -> Option<Round> {
     let calibration: Calibration = findings.calibration()?.clone();
     let judges = findings.agreement().cloned();
-    Some(Round { number, run: header.id.clone(), started_at: header.started_at, calibration, judges })
+    Some(Round {
+        number,
+        run: header.id.clone(),
+        started_at: header.started_at,
+        status: header.status,
+        calibration,
+        judges,
+    })
 }
 
 /// The scorer that is calibrated.

@@ -4,7 +4,7 @@ use karat_suite::{Environment, Overrides};
 use karat_types::{CachePolicy, Moment, Threshold, Tier};
 use serde::{Deserialize, Serialize};
 
-use crate::Lookup;
+use crate::{Calibrating, Lookup};
 
 /// What the command line says of gates, on top of the suite's.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -80,6 +80,8 @@ pub struct Invocation {
     pub gates: GateFlags,
     /// `--output-dir`.
     pub output_dir: Option<String>,
+    /// `karat calibrate`: the run is a round of the suite's calibration.
+    pub calibrating: Option<Calibrating>,
 }
 
 impl Invocation {

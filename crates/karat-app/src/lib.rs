@@ -54,7 +54,7 @@ use karat_types::Clock;
 pub use again::Rescoring;
 pub use agree::{Agreeing, Agreement};
 pub use annotate::{Annotating, Joined, LabelledSample};
-pub use calibrate::{Calibrating, CalibrationPlan, Rounds};
+pub use calibrate::{Calibrating, Rounds};
 pub use compare::{Comparing, Comparison, Correction, Party};
 pub use digest::{Digested, Window};
 pub use doctor::{Finding, Health};

@@ -16,9 +16,12 @@ pub struct Loaded {
 }
 
 impl App {
-    /// Reads a suite, checks it and its dataset, and plans it. Makes no call.
+    /// Reads a suite, checks it and its dataset, and plans it, or a round of its calibration. Makes no call.
     pub fn load(&self, invocation: &Invocation) -> Result<Loaded, AppError> {
-        self.load_with(invocation, Arc::new(SuiteFiles), |_| {})
+        match &invocation.calibrating {
+            Some(asked) => self.load_round(invocation, asked),
+            None => self.load_with(invocation, Arc::new(SuiteFiles), |_| {}),
+        }
     }
 
     /// The same, with other files and further changes.

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use karat_analysis::{Agreement, CalibratedDimension, CalibratedJudge, Calibration, Finding};
-use karat_types::Moment;
+use karat_types::{Moment, RunStatus};
 use serde::Serialize;
 
 use crate::RenderError;
@@ -32,6 +32,8 @@ pub struct Round {
     /// When it began.
     #[serde(serialize_with = "as_rfc3339")]
     pub started_at: Moment,
+    /// How it stands; one that is not finished has no verdict.
+    pub status: RunStatus,
     /// Judges beside people.
     pub calibration: Calibration,
     /// Judges beside each other, where there are several.
@@ -80,8 +82,13 @@ pub fn json(rounds: &[Round]) -> Result<String, RenderError> {
 pub(crate) fn line(round: &Round) -> String {
     let found = &round.calibration;
     let judges: Vec<String> = found.judges.iter().map(|judge| format!("{} {}", judge.judge, verdict(judge))).collect();
+    let go_on = if round.status == RunStatus::Finished {
+        String::new()
+    } else {
+        format!("; `karat resume {}` goes on", round.run)
+    };
     format!(
-        "{} {} of {}, prompt version {}, {} sets of {} samples: {}",
+        "{} {} of {}, prompt version {}, {} sets of {} samples: {}{go_on}",
         rfc3339(round.started_at),
         round.run,
         found.scorer,
@@ -100,9 +107,11 @@ pub(crate) fn verdict(judge: &CalibratedJudge) -> String {
     };
     let unlabelled = names(&|it| it.labelled == 0);
     let uncovered = names(&|it| !it.covered && it.labelled > 0);
-    let failed = names(&|it| !it.passed && it.covered);
-    if judge.passed {
-        return "passes".to_owned();
+    let failed = names(&|it| it.passed == Some(false) && it.covered);
+    match judge.passed {
+        None => return format!("no verdict: stopped after {} sets", count(judge.graded)),
+        Some(true) => return "passes".to_owned(),
+        Some(false) => {}
     }
     let reasons = [("it left too many sets unscored in ", uncovered), ("nobody labelled ", unlabelled)];
     let reasons = reasons.iter().filter(|(_, names)| !names.is_empty()).map(|(words, names)| format!("{words}{names}"));
@@ -127,7 +136,11 @@ pub(crate) fn left_out(of: &Calibration, dimension: &CalibratedDimension) -> Str
 fn sentence(of: &Calibration, dimension: &CalibratedDimension) -> String {
     let decisive = dimension.decisive(of.agreement).map(|found| beside(found, dimension.threshold));
     let decisive = decisive.unwrap_or_else(|| NONE.to_owned());
-    let mark = if dimension.passed { "ok  " } else { "FAIL" };
+    let mark = match dimension.passed {
+        None => "open",
+        Some(true) => "ok  ",
+        Some(false) => "FAIL",
+    };
     let reason = dimension.reason.as_ref().map(|why| format!(" (decided: {why})")).unwrap_or_default();
     let unscored = match left_out(of, dimension).as_str() {
         "" => String::new(),

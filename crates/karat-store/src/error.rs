@@ -91,7 +91,7 @@ pub enum StoreError {
         matches: Vec<String>,
     },
     /// A new run must have a new name.
-    #[error("the run {0:?} exists already: choose another --run-id, or go on with it through --resume")]
+    #[error("the run {0:?} exists already: choose another --run-id, or go on with it: `karat resume {0}`")]
     RunExists(String),
     /// Two writers of one run would pay for the same calls twice.
     #[error("the run {run:?} is being written by another process{}: wait for it or stop it", process(*.pid))]

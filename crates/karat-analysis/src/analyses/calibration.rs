@@ -97,8 +97,8 @@ pub struct Calibration {
     pub unmatched: u64,
     /// Share of the labelled sets that a judge must have scored in every dimension.
     pub coverage: f64,
-    /// Whether every judge passes.
-    pub passed: bool,
+    /// Whether every judge passes; unknown while the run is not finished.
+    pub passed: Option<bool>,
     /// By judge, in the plan's order.
     pub judges: Vec<CalibratedJudge>,
 }
@@ -108,8 +108,10 @@ pub struct Calibration {
 pub struct CalibratedJudge {
     /// Its id.
     pub judge: String,
-    /// Whether it agrees enough in every dimension.
-    pub passed: bool,
+    /// Labelled sets that it was asked about.
+    pub graded: u64,
+    /// Whether it agrees enough in every dimension; unknown while the run is not finished.
+    pub passed: Option<bool>,
     /// By dimension, in the rubric's order.
     pub dimensions: Vec<CalibratedDimension>,
 }
@@ -119,7 +121,8 @@ pub struct CalibratedJudge {
 pub struct CalibratedDimension {
     /// Its name.
     pub dimension: String,
-    /// Labelled sets that people scored here. Without any, nobody knows how the judge grades, and it does not pass.
+    /// Labelled sets that people scored here, while the run is not finished those that the judge was asked about. Without
+    /// any, nobody knows how the judge grades, and it does not pass.
     pub labelled: u64,
     /// Those that the judge left without a score here.
     pub unscored: u64,
@@ -140,8 +143,8 @@ pub struct CalibratedDimension {
     /// Why the threshold is not the usual one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Whether it did.
-    pub passed: bool,
+    /// Whether it did; unknown while the run is not finished.
+    pub passed: Option<bool>,
     /// Whether it did although ICC, or α where that speaks for it, is poor: the judge hardly tells the sets apart, and agrees
     /// because people's scores hardly differ.
     pub poor: bool,
@@ -193,6 +196,8 @@ struct Fold {
     labels: BTreeMap<(String, Key), Labelled>,
     /// By judge and metric.
     grades: BTreeMap<(usize, usize), Vec<Grades>>,
+    /// How many labelled sets each judge was asked about.
+    graded: BTreeMap<usize, u64>,
     samples: BTreeSet<usize>,
 }
 
@@ -241,6 +246,7 @@ pub(super) fn build(spec: &AnalysisSpec, plan: &Arc<PlanHeader>) -> Result<Optio
         labels: labels(plan, at, rubric),
         options,
         grades: BTreeMap::new(),
+        graded: BTreeMap::new(),
         samples: BTreeSet::new(),
     })))
 }
@@ -285,7 +291,10 @@ impl Fold {
         let found = agreement(&items, &Panel { raters: &raters, scale: steps, level });
         let range = metric.and_then(|metric| metric.range).map_or(1.0, |(lo, hi)| hi - lo);
         let pair = found.pairs.into_iter().next();
-        let labelled = self.labels.values().filter(|label| label.seen && label.scores.contains_key(at)).count();
+        let labelled = match setting.is_finished {
+            true => self.labels.values().filter(|label| label.seen && label.scores.contains_key(at)).count(),
+            false => grades.len(),
+        };
         let mut dimension = CalibratedDimension {
             dimension: name.clone(),
             unscored: labelled.saturating_sub(scored.len()) as u64,
@@ -298,18 +307,25 @@ impl Fold {
             labelled: labelled as u64,
             threshold: decision.map_or(self.options.threshold, |it| it.threshold),
             reason: decision.map(|it| it.reason.clone()),
-            passed: false,
+            passed: None,
             poor: false,
         };
         let decisive = dimension.decisive(self.options.agreement).map(Finding::value);
-        dimension.passed = dimension.covered && decisive.is_some_and(|value| value > dimension.threshold);
-        dimension.poor = dimension.passed && dimension.beyond_chance().is_some_and(|found| found.value() < POOR);
+        let passed = dimension.covered && decisive.is_some_and(|value| value > dimension.threshold);
+        dimension.passed = setting.is_finished.then_some(passed);
+        dimension.poor = passed && dimension.beyond_chance().is_some_and(|found| found.value() < POOR);
         dimension
     }
 
     fn judge_id(&self, judge: usize) -> String {
         self.plan.judges.get(judge).map(|judge| judge.id.clone()).unwrap_or_default()
     }
+}
+
+/// Whether all of several pass, unknown where it is of one. None of nothing does.
+fn all(passed: impl ExactSizeIterator<Item = Option<bool>>) -> Option<bool> {
+    let some = passed.len() > 0;
+    passed.collect::<Option<Vec<bool>>>().map(|passed| some && passed.into_iter().all(|it| it))
 }
 
 /// The last part of a metric's name.
@@ -338,6 +354,7 @@ impl Analysis for Fold {
         labelled.seen = true;
         self.samples.insert(cell.sample);
         for judgment in cell.row.judgments.iter().filter(|it| usize::from(it.scorer) == self.scorer) {
+            *self.graded.entry(usize::from(judgment.judge)).or_default() += 1;
             for (at, _) in &dimensions {
                 let Some((sum, n)) = labelled.scores.get(at) else { continue };
                 let given = judgment.scores.iter().find(|(metric, _)| usize::from(*metric) == *at);
@@ -355,8 +372,12 @@ impl Analysis for Fold {
             .map(|(at, judge)| {
                 let dimensions: Vec<CalibratedDimension> =
                     dimensions.iter().map(|dimension| self.dimension(setting, at, dimension)).collect();
-                let passed = dimensions.iter().all(|dimension| dimension.passed);
-                CalibratedJudge { judge: judge.id.clone(), passed, dimensions }
+                CalibratedJudge {
+                    judge: judge.id.clone(),
+                    graded: self.graded.get(&at).copied().unwrap_or(0),
+                    passed: all(dimensions.iter().map(|dimension| dimension.passed)),
+                    dimensions,
+                }
             })
             .collect();
         let sets = self.labels.values().filter(|label| label.seen).count() as u64;
@@ -368,7 +389,7 @@ impl Analysis for Fold {
             samples: self.samples.len() as u64,
             unmatched: self.labels.len() as u64 - sets,
             coverage: self.options.coverage,
-            passed: !judges.is_empty() && judges.iter().all(|judge| judge.passed),
+            passed: all(judges.iter().map(|judge| judge.passed)),
             judges,
         })
     }

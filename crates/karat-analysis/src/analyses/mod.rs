@@ -77,6 +77,8 @@ pub(crate) struct Setting<'a> {
     pub(crate) plan: &'a PlanHeader,
     pub(crate) measures: &'a [Measure],
     pub(crate) table: &'a ScoreTable,
+    /// Whether every cell of the plan has its row; what was not asked yet is no failure otherwise.
+    pub(crate) is_finished: bool,
     /// The pinned run that the suite names, where it was read.
     pub(crate) baseline: Option<&'a Pinned>,
 }

@@ -37,7 +37,7 @@ fn tables(page: &mut Page, found: &Calibration, level: usize) {
             .and_code(&found.scorer)
             .and(", prompt version ")
             .and_text(found.prompt_version.as_deref().unwrap_or("none"))
-            .and("; labelled sets graded: ")
+            .and("; labelled sets: ")
             .and_text(count(found.sets))
             .and(", of samples: ")
             .and_text(count(found.samples))
@@ -66,7 +66,11 @@ fn tables(page: &mut Page, found: &Calibration, level: usize) {
                 Inline::text(bias(it.bias.as_ref())),
                 Inline::text(count(it.unscored)),
                 Inline::text(it.threshold.to_string()),
-                Inline::plain(if it.passed { "pass" } else { "**fail**" }),
+                Inline::plain(match it.passed {
+                    None => "none: stopped",
+                    Some(true) => "pass",
+                    Some(false) => "**fail**",
+                }),
             ]
         });
         page.table(&heads, rows);

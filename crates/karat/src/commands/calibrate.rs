@@ -1,42 +1,55 @@
 //! `karat calibrate`.
 
-use karat_app::{Calibrating, Rounds};
+use karat_app::{Calibrating, Rounds, RunEnd};
 use karat_types::{Exit, RunStatus};
 
-use super::run::execution;
+use super::run::{execution, say_end, say_stopped};
 use super::{Edge, selection, texts};
 use crate::args::{CalibrateArgs, TextFormArg};
 use crate::failure::Failure;
 
 /// A judge that does not agree enough is a failed check (exit 2).
 pub fn calibrate(edge: &Edge<'_>, args: &CalibrateArgs) -> Result<Exit, Failure> {
-    let invocation = selection::invocation(&args.suite, &args.execution)?;
+    let mut invocation = selection::invocation(&args.suite, &args.execution)?;
+    let output_dir = args.output_dir.as_deref();
     if args.rounds {
-        let rounds = edge.app.rounds(&invocation)?;
-        return write(edge, args, &rounds);
+        return write(edge, output_dir, &args.format, &edge.app.rounds(&invocation)?);
     }
-    let asked = Calibrating {
+    invocation.calibrating = Some(Calibrating {
         scorer: args.scorer.clone(),
         thresholds: args.threshold.iter().map(|text| threshold(text)).collect::<Result<_, _>>()?,
         reason: args.reason.clone(),
-    };
-    let plan = edge.app.calibration(&invocation, &asked)?;
-    edge.notices(&plan.0);
-    let end = edge.app.calibrate(plan, &invocation, execution(edge, args.run_id.clone(), false, false)?)?;
-    if !edge.quiet {
-        edge.printer.say(&format!("run {}: {} calls made, ${:.6} paid", end.run, end.calls, end.spent.usd()));
-    }
-    if end.status != RunStatus::Finished {
-        edge.printer.say("the round was stopped before every set was graded; calibrate again");
-        return Ok(end.exit());
-    }
-    let round = edge.app.round(&end.run)?;
-    let written = write(edge, args, &round)?;
-    Ok(end.exit().worst(written).worst(if round.passed() { Exit::Pass } else { Exit::GateFailed }))
+    });
+    invocation.output_dir.clone_from(&args.output_dir);
+    let plan = edge.app.load(&invocation)?.plan;
+    edge.notices(&plan);
+    let end = edge.app.run(plan, &invocation, execution(edge, args.run_id.clone(), false, false)?)?;
+    finish(edge, &end, output_dir, &args.format)
 }
 
-fn write(edge: &Edge<'_>, args: &CalibrateArgs, rounds: &Rounds) -> Result<Exit, Failure> {
-    texts::write(edge, "calibration", args.output_dir.as_deref(), &args.format, &|form| match form {
+/// Ends a round: says what it found, or how it is gone on with.
+pub(super) fn finish(
+    edge: &Edge<'_>,
+    end: &RunEnd,
+    output_dir: Option<&str>,
+    format: &[TextFormArg],
+) -> Result<Exit, Failure> {
+    say_end(edge, end);
+    say_stopped(edge, end);
+    if end.status == RunStatus::Finished {
+        write(edge, output_dir, format, &edge.app.round(&end.run)?)?;
+    }
+    Ok(end.exit().worst(verdict(edge, end)?))
+}
+
+/// The exit code of a round's verdict; one that was stopped has none.
+pub(super) fn verdict(edge: &Edge<'_>, end: &RunEnd) -> Result<Exit, Failure> {
+    let passes = end.status != RunStatus::Finished || edge.app.round(&end.run)?.passed();
+    Ok(if passes { Exit::Pass } else { Exit::GateFailed })
+}
+
+fn write(edge: &Edge<'_>, output_dir: Option<&str>, format: &[TextFormArg], rounds: &Rounds) -> Result<Exit, Failure> {
+    texts::write(edge, "calibration", output_dir, format, &|form| match form {
         None => Ok(rounds.terminal()),
         Some(TextFormArg::Md) => Ok(rounds.markdown()),
         Some(TextFormArg::Json) => Ok(rounds.json()?),

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use karat_app::{Execution, Rescoring, RunEnd, Stop, Tape};
 use karat_types::{Exit, RunStatus};
 
-use super::{Edge, gate, invalidate, plan, report, selection};
-use crate::args::{OutputArgs, ResumeArgs, RunArgs, ScoreArgs};
+use super::{Edge, calibrate, gate, invalidate, plan, report, selection};
+use crate::args::{FormatArg, OutputArgs, ResumeArgs, RunArgs, ScoreArgs};
 use crate::events;
 use crate::failure::Failure;
 use crate::progress;
@@ -44,7 +44,7 @@ pub fn resume(edge: &Edge<'_>, mut args: ResumeArgs) -> Result<Exit, Failure> {
     report::check_folder(edge, &args.output)?;
     events_alone(args.json, &args.output)?;
     let end = edge.app.resume(&args.run, &later, continued(edge, args.record, args.json)?)?;
-    finish(edge, &end, &args.output, args.json)
+    finish_later(edge, &end, &args.output, args.json)
 }
 
 pub fn retry(edge: &Edge<'_>, args: ResumeArgs) -> Result<Exit, Failure> {
@@ -52,7 +52,7 @@ pub fn retry(edge: &Edge<'_>, args: ResumeArgs) -> Result<Exit, Failure> {
     report::check_folder(edge, &args.output)?;
     events_alone(args.json, &args.output)?;
     let end = edge.app.retry(&args.run, &later, continued(edge, args.record, args.json)?)?;
-    finish(edge, &end, &args.output, args.json)
+    finish_later(edge, &end, &args.output, args.json)
 }
 
 pub fn score(edge: &Edge<'_>, args: ScoreArgs) -> Result<Exit, Failure> {
@@ -97,7 +97,20 @@ fn written(edge: &Edge<'_>, end: &RunEnd, output: &OutputArgs, json: bool) -> Re
     }
 }
 
-pub(super) fn finish(edge: &Edge<'_>, end: &RunEnd, output: &OutputArgs, json: bool) -> Result<Exit, Failure> {
+/// Ends a run that was gone on with: a round of calibration as `karat calibrate` does, unless a report of it is asked for.
+fn finish_later(edge: &Edge<'_>, end: &RunEnd, output: &OutputArgs, json: bool) -> Result<Exit, Failure> {
+    if !edge.app.is_round(&end.run)? {
+        return finish(edge, end, output, json);
+    }
+    let round_has = |form: &FormatArg| matches!(form, FormatArg::Md | FormatArg::Json | FormatArg::Both);
+    if json || !output.format.iter().all(round_has) {
+        return Ok(finish(edge, end, output, json)?.worst(calibrate::verdict(edge, end)?));
+    }
+    calibrate::finish(edge, end, output.output_dir.as_deref(), &[])
+}
+
+/// What became of a run: calls and money, and what the user should know.
+pub(super) fn say_end(edge: &Edge<'_>, end: &RunEnd) {
     if let Some(notice) = &end.notice {
         edge.printer.say(notice);
     }
@@ -105,6 +118,19 @@ pub(super) fn finish(edge: &Edge<'_>, end: &RunEnd, output: &OutputArgs, json: b
         let calls = if end.calls == 1 { "1 call".to_owned() } else { format!("{} calls", end.calls) };
         edge.printer.say(&format!("run {}: {calls} made, {} paid", end.run, plan::usd(end.spent.usd())));
     }
+}
+
+/// Why a run was stopped, and how it is gone on with; nothing of one that is finished.
+pub(super) fn say_stopped(edge: &Edge<'_>, end: &RunEnd) {
+    if end.status != RunStatus::Finished {
+        let interrupted = || format!("interrupted: go on with `karat resume {}`", end.run);
+        let why = end.stopped.clone().unwrap_or_else(interrupted);
+        edge.printer.say(&format!("{why}. Everything that was paid is kept"));
+    }
+}
+
+pub(super) fn finish(edge: &Edge<'_>, end: &RunEnd, output: &OutputArgs, json: bool) -> Result<Exit, Failure> {
+    say_end(edge, end);
     let (summary, files) = match written(edge, end, output, json) {
         // A run that was stopped before its first cell has no report, and that it was stopped is what counts.
         Err(failure) if end.status != RunStatus::Finished => {
@@ -113,11 +139,7 @@ pub(super) fn finish(edge: &Edge<'_>, end: &RunEnd, output: &OutputArgs, json: b
         }
         written => written?,
     };
-    if end.status != RunStatus::Finished {
-        let interrupted = || format!("interrupted: go on with `karat resume {}`", end.run);
-        let why = end.stopped.clone().unwrap_or_else(interrupted);
-        edge.printer.say(&format!("{why}. Everything that was paid is kept"));
-    }
+    say_stopped(edge, end);
     let exit = end.exit().worst(summary);
     if json {
         let line = serde_json::json!({ "event": "end", "run": end.run, "exit": exit.code(), "files": files });

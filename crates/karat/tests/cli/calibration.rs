@@ -55,6 +55,37 @@ fn a_threshold_is_decided_with_a_reason() {
     }
 }
 
+/// CL-13, BY-05: a round that was stopped has no verdict, is gone on with without paying twice, and then has one.
+#[test]
+fn a_stopped_round_is_gone_on_with() {
+    let place = Place::new();
+    let round = ["calibrate", "claims", "--sample", "kr-oats-01,kr-tendon-05", "--judges", "sim-judge-biased"];
+    let limits = ["--threshold", "0.8", "--reason", "strict", "--run-id", "r", "--max-calls", "5", "-o", "out"];
+    let stopped = place.karat(&[&round[..], &limits].concat());
+    assert!(stopped.code == 5 && stopped.stderr.contains("`karat resume r --max-calls"), "{}", stopped.all());
+    let open = rounds(&place)["rounds"][0].clone();
+    assert_eq!(open["status"], "budget_stopped");
+    let judge = &open["calibration"]["judges"][0];
+    assert_eq!(
+        (&open["calibration"]["passed"], &judge["passed"], &judge["graded"]),
+        (&Value::Null, &Value::Null, &Value::from(5))
+    );
+    let listed = place.fine(&["calibrate", "claims", "--rounds", "-q"]).stdout;
+    assert!(listed.contains("no verdict: stopped after 5 sets") && !listed.contains("fails"), "{listed}");
+    let again = place.karat(&[&round[..], &["--run-id", "r"]].concat());
+    assert!(again.code == 1 && again.stderr.contains("`karat resume r`"), "{}", again.all());
+    let finished = place.karat(&["resume", "r", "--max-calls", "100"]);
+    assert_eq!(finished.code, 2, "{}", finished.all());
+    assert!(finished.stderr.contains(": 9 calls made"), "{}", finished.stderr);
+    assert!(finished.stdout.contains("sim-judge-biased: fails in accuracy"), "{}", finished.stdout);
+    let accuracy = &rounds(&place)["rounds"][0]["calibration"]["judges"][0]["dimensions"][1];
+    assert_eq!((&accuracy["reason"], &accuracy["passed"]), (&Value::from("strict"), &Value::from(false)));
+    assert!(place.path().join("out/calibration.md").is_file());
+    assert!(place.karat(&["retry", "r"]).stdout.contains("fails in accuracy"));
+    let trials = place.karat(&[&round[..], &["--trials", "3"]].concat());
+    assert!(trials.code == 1 && trials.stderr.contains("`--trials`"), "{}", trials.all());
+}
+
 /// CL-13, CL-12: judges are asked afresh each time, two of them beside each other; no label of a video is shown to who grades it.
 #[test]
 fn judges_are_asked_afresh_and_see_no_label_of_the_video() {
