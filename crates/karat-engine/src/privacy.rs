@@ -4,11 +4,13 @@
 //! runs read the same; scorers and judges get the row blacked out too, so that both sides of a comparison are alike.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use karat_text::redact::Redactor;
 use karat_types::{
-    CallError, CallRecord, Capture, CellError, CellRecord, JudgmentRecord, KeyBuilder, PrivacySpec, Sample, Score,
+    CallError, CallRecord, Capture, CellError, CellRecord, Facts, JudgmentRecord, KeyBuilder, PlanHeader, Sample, Score,
 };
 use serde_json::{Map, Value};
 
@@ -20,15 +22,20 @@ pub(crate) struct Privacy {
     redactor: Option<Redactor>,
     drops_content: bool,
     capture: Capture,
+    /// Stages and models by the suite's own names.
+    known: Arc<BTreeSet<String>>,
 }
 
 impl Privacy {
-    pub fn new(spec: &PrivacySpec, capture: Capture) -> Result<Self, EngineError> {
+    pub fn of(plan: &PlanHeader) -> Result<Self, EngineError> {
+        let spec = &plan.privacy;
         let has_rules = !(spec.redact.is_empty() && spec.patterns.is_empty());
         let redactor = has_rules.then(|| Redactor::of(spec)).transpose().map_err(|(name, problem)| {
             EngineError::Plan(format!("the pattern `{name}` of `privacy` is no regular expression: {problem}"))
         })?;
-        Ok(Self { redactor, drops_content: !spec.keep_content, capture })
+        let meters = plan.variants.iter().flat_map(|variant| &variant.steps).filter_map(|step| step.meter.as_ref());
+        let known = meters.flat_map(|meter| meter.latency_ms.keys().chain(meter.prices.keys())).cloned().collect();
+        Ok(Self { redactor, drops_content: !spec.keep_content, capture: plan.run.capture, known: Arc::new(known) })
     }
 
     /// Whether outputs may be stored, and so be taken over by others.
@@ -107,7 +114,12 @@ impl Privacy {
         if !self.drops_content {
             return record;
         }
-        CellRecord { scores: bare_scores(record.scores), error: record.error.map(bare_error), ..record }
+        CellRecord {
+            scores: bare_scores(record.scores),
+            error: record.error.map(bare_error),
+            facts: bare_facts(record.facts, &self.known),
+            ..record
+        }
     }
 
     /// A judgment as it is stored.
@@ -146,6 +158,14 @@ fn bare_scores(scores: Vec<(u16, Score)>) -> Vec<(u16, Score)> {
     scores.into_iter().map(|(metric, score)| (metric, bare(score))).collect()
 }
 
+/// Facts in the suite's own names, and a version that is a single word: an answer may write anything there.
+fn bare_facts(facts: Facts, known: &BTreeSet<String>) -> Facts {
+    let mut models = facts.models;
+    models.retain(|part, model| known.contains(part) && known.contains(model));
+    let version = facts.version.filter(|version| !version.contains(char::is_whitespace));
+    Facts { models, version, ..facts }
+}
+
 fn bare_error(error: CellError) -> CellError {
     CellError { message: unsaid(&error.code, error.message), code: error.code }
 }
@@ -171,6 +191,20 @@ mod tests {
         assert_eq!(said(Score::not_applicable(format!("{} is no number", "Ada"))), Score::not_applicable(NOT_KEPT));
         assert_eq!(said(Score::because(0.0, "the answer says Ada")), Score::value(0.0));
         assert_eq!(said(Score::unscored("Ada")), Score::unscored(NOT_KEPT));
+    }
+
+    /// RG-15: what an answer says of itself in words of its own goes.
+    #[test]
+    fn facts_stay_in_the_names_of_the_suite() {
+        let pairs = [("llm", "gpt-5"), ("Ada Lind", "gpt-5"), ("retrieval", "as Ada said")];
+        let facts = Facts {
+            models: pairs.map(|(part, model)| (part.to_owned(), model.to_owned())).into(),
+            version: Some("as Ada said".to_owned()),
+            ..Facts::default()
+        };
+        let known = ["llm", "retrieval", "gpt-5"].map(str::to_owned).into();
+        let bare = bare_facts(facts, &known);
+        assert_eq!((bare.models, bare.version), ([("llm".to_owned(), "gpt-5".to_owned())].into(), None));
     }
 
     /// BR-08: what is kept is the judgment, of the document a hash.

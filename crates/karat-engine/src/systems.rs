@@ -176,7 +176,7 @@ impl Systems {
             all_reads,
             names: names.into_iter().cloned().collect(),
             root: KeyBuilder::new("karat/chain/1").finish(),
-            privacy: Privacy::new(&plan.privacy, plan.run.capture)?,
+            privacy: Privacy::of(plan)?,
         };
         Ok(systems.serving(&unstarted(plan)))
     }

@@ -2,16 +2,18 @@
 //!
 //! Rules are strict rather than eager, so that amounts, dates and ids stay what they are: cards pass Luhn, IBANs their
 //! checksum, a phone number has a country code or the form of one, and no amount is touched, by own rules neither: no
-//! number in one piece or in groups of three beside a sign or word of money, of a scale or of a share. In JSON only string values are looked at; numbers are never changed.
+//! number in one piece or in groups of three beside a sign or word of money, of a scale or of a share. In JSON string values
+//! and names of members are looked at; numbers are never changed.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::iter::Peekable;
 use std::ops::Range;
 use std::sync::LazyLock;
 
 use karat_types::PrivacySpec;
 use regex::{Captures, Regex};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// What a built-in rule finds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -127,7 +129,8 @@ impl Redactor {
         done
     }
 
-    /// Every string value, wherever it stands; names of fields and numbers stay.
+    /// Every string value and every name of a member, wherever it stands; numbers stay. Names that become the same are
+    /// told apart by a number: `[email]`, `[email 2]`.
     pub fn value(&self, value: &mut Value) {
         match value {
             Value::String(text) => {
@@ -136,12 +139,34 @@ impl Redactor {
                 }
             }
             Value::Array(items) => items.iter_mut().for_each(|item| self.value(item)),
-            Value::Object(map) => map.values_mut().for_each(|item| self.value(item)),
+            Value::Object(members) => {
+                members.values_mut().for_each(|item| self.value(item));
+                if members.keys().any(|name| self.finds(name)) {
+                    self.names(members);
+                }
+            }
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
     }
 
-    /// A body: its string values where it is JSON, else its text. `None` where nothing changes.
+    fn finds(&self, text: &str) -> bool {
+        matches!(self.text(text), Cow::Owned(_))
+    }
+
+    /// The names of members, which stay in their order and as many as they are.
+    fn names(&self, members: &mut Map<String, Value>) {
+        let mut taken: HashSet<String> = members.keys().filter(|name| !self.finds(name)).cloned().collect();
+        let renamed = std::mem::take(members).into_iter().map(|(name, value)| {
+            let name = match self.text(&name) {
+                Cow::Borrowed(_) => name,
+                Cow::Owned(black) => free(black, &mut taken),
+            };
+            (name, value)
+        });
+        *members = renamed.collect();
+    }
+
+    /// A body: its string values and names where it is JSON, else its text. `None` where nothing changes.
     pub fn body(&self, bytes: &[u8]) -> Option<Vec<u8>> {
         match serde_json::from_slice::<Value>(bytes) {
             Ok(value) => {
@@ -158,6 +183,17 @@ impl Redactor {
             }
         }
     }
+}
+
+/// A name that is not taken yet, which it is then.
+fn free(name: String, taken: &mut HashSet<String>) -> String {
+    let numbered = (2_u64..).map(|number| match name.strip_suffix(']') {
+        Some(open) => format!("{open} {number}]"),
+        None => format!("{name} {number}"),
+    });
+    let free = std::iter::once(name.clone()).chain(numbered).find(|name| !taken.contains(name)).unwrap_or_default();
+    taken.insert(free.clone());
+    free
 }
 
 fn replace(kind: Kind, text: &str) -> Option<String> {
@@ -448,12 +484,13 @@ mod tests {
         assert_eq!(redactor().text("415-555-0199 USD"), "[phone] USD");
     }
 
-    /// Law 2: only string values of JSON change; numbers and names of fields stay.
+    /// Law 2, RG-15: texts and names of JSON change, numbers stay; names that become the same lose no value.
     #[test]
-    fn only_string_values_change() {
-        let body = json!({"a@b.example": 4242424242424242_u64, "to": ["a@b.example"], "n": 1.10}).to_string();
+    fn texts_and_names_of_json_change() {
+        let body = r#"{"a@b.example": 4242424242424242, "to": ["a@b.example"], "[email 2]": 0, "c@d.example": {"e@f.example": 1.10}}"#;
         let done = redactor().body(body.as_bytes()).unwrap();
-        let expected = json!({"a@b.example": 4242424242424242_u64, "to": ["[email]"], "n": 1.10});
+        let expected =
+            json!({"[email]": 4242424242424242_u64, "to": ["[email]"], "[email 2]": 0, "[email 3]": {"[email]": 1.10}});
         assert_eq!(serde_json::from_slice::<Value>(&done).unwrap(), expected);
         assert_eq!(redactor().body(br#"{ "n": 1.10 }"#), None);
         assert_eq!(redactor().body(b"x a@b.example").unwrap(), b"x [email]");

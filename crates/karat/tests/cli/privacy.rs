@@ -147,6 +147,47 @@ run: {{ call_log: calls.log }}
     }
 }
 
+/// RG-15: what stands in the names of an answer's members is kept no more than what stands in its texts: names that a rule
+/// knows are blacked out, and of a sensitive dataset only the suite's own names are kept.
+#[test]
+fn names_of_members_are_content() {
+    let body = serde_json::json!({
+        "answer": "yes", "sources": [{"ann@mail.example": "x"}], "models": {"bob@mail.example": "x", "Ann Ohara": "y"}
+    });
+    let service = FakeProvider::start(Script::by(move |_| Behaviour::raw(200, body.to_string()))).unwrap();
+    let place = Place::new();
+    place.write("d.jsonl", "{\"id\": \"s1\", \"q\": \"Who?\"}\n");
+    place.write(
+        "karat.yaml",
+        &format!(
+            r#"name: t
+dataset: {{ source: d.jsonl, id: id, input: q }}
+variants:
+  service:
+    - http: {{ url: "{}/query", body: {{ q: "{{{{ input }}}}" }} }}
+      take: {{ answer: $.answer, sources: $.sources }}
+      meter: {{ models: $.models }}
+scorers: {{ says: {{ metric: count, output: $.sources }} }}
+analyses: [ services ]
+privacy: {{ redact: [email] }}
+"#,
+            service.url()
+        ),
+    );
+    let held = |said: &Said| {
+        let mut all = vec![said.all(), place.fine(&["report", "--format", "json", "-o", "-"]).stdout];
+        for file in std::fs::read_dir(place.path().join(".karat")).unwrap().map(|it| it.unwrap().path()) {
+            all.push(String::from_utf8_lossy(&std::fs::read(file).unwrap_or_default()).into_owned());
+        }
+        all.join("\n")
+    };
+    let all = held(&place.fine(&["run", "--run-id", "a"]));
+    assert!(!all.contains("@mail.example") && all.contains("[email]") && all.contains("Ann Ohara"));
+    std::fs::remove_dir_all(place.path().join(".karat")).unwrap();
+    let all = held(&place.fine(&["run", "--run-id", "b", "--set", "privacy.sensitive=true"]));
+    assert!(!all.contains("@mail.example") && !all.contains("Ann Ohara"), "{all}");
+}
+
 /// RG-15: keys of every kind — the provider's, a header's, a query's — are sent and kept nowhere, though the provider
 /// repeats them in replies and errors.
 #[test]
