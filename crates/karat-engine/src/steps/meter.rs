@@ -104,15 +104,20 @@ impl Meter {
             }
         }
         let costless = metered.notes.len();
+        let mut uses = 0;
         for tokens in &self.tokens {
             match &tokens.each {
-                None => self.tokens(tokens, document, &mut metered),
-                Some(each) => uses(document, each).for_each(|part| self.tokens(tokens, part, &mut metered)),
+                None => uses += u32::from(self.tokens(tokens, document, &mut metered)),
+                Some(each) => {
+                    for part in members(document, each) {
+                        uses += u32::from(self.tokens(tokens, part, &mut metered));
+                    }
+                }
             }
         }
         let asked = self.cost_usd.is_some() || !self.tokens.is_empty();
         let unreadable = metered.notes.len() > costless;
-        if unreadable || asked && metered.usage == Usage::default() {
+        if unreadable || asked && uses == 0 {
             metered.cost = None;
         }
         if let Some(path) = &self.cost_usd
@@ -128,14 +133,16 @@ impl Meter {
         metered
     }
 
-    fn tokens(&self, tokens: &Tokens, document: &Value, metered: &mut Metered) {
+    /// Adds one use of a model; whether it says any number of tokens, be it 0. A number that it should say and does not
+    /// leaves its cost unknown, unless such tokens are free: embeddings have no output.
+    fn tokens(&self, tokens: &Tokens, document: &Value, metered: &mut Metered) -> bool {
         let mut count = |path: &Option<Path>| {
             let path = path.as_ref()?;
             amount(document, path, MOST_TOKENS, &mut metered.notes).map(|count| count as u64)
         };
         let (input, output) = (count(&tokens.input), count(&tokens.output));
         if input.is_none() && output.is_none() {
-            return;
+            return false;
         }
         let usage = Usage {
             input_tokens: input.unwrap_or_default(),
@@ -146,14 +153,22 @@ impl Meter {
             Model::Named(id) => Some(id.as_str()),
             Model::At(path) => path.first(document).and_then(Value::as_str),
         };
-        let cost = model.and_then(|id| self.prices.get(id)).and_then(|price| price.cost(&usage));
+        let unsaid = |path: &Option<Path>, count: Option<u64>| u64::from(path.is_some() && count.is_none());
+        let unsaid = Usage {
+            input_tokens: unsaid(&tokens.input, input),
+            output_tokens: unsaid(&tokens.output, output),
+            ..Usage::default()
+        };
+        let price = model.and_then(|id| self.prices.get(id)).filter(|price| price.cost(&unsaid) == Some(Money::ZERO));
+        let cost = price.and_then(|price| price.cost(&usage));
         metered.cost = metered.cost.zip(cost).map(|(sum, cost)| sum + cost);
         metered.usage += usage;
+        true
     }
 }
 
 /// The members of the lists at a path, or what stands there by itself.
-fn uses<'a>(document: &'a Value, path: &Path) -> impl Iterator<Item = &'a Value> {
+fn members<'a>(document: &'a Value, path: &Path) -> impl Iterator<Item = &'a Value> {
     path.all(document).into_iter().flat_map(|found| match found {
         Value::Array(members) => members.as_slice(),
         single => std::slice::from_ref(single),
@@ -221,7 +236,9 @@ mod tests {
     /// RG-09, RG-10: a service that names several uses is charged for each at its own model's price; its models are known.
     #[test]
     fn every_use_of_a_list_counts() {
-        let price = |input: i64| serde_json::from_value(json!({"known": {"input": input, "output": input}})).unwrap();
+        let price = |input: i64, output: i64| {
+            serde_json::from_value(json!({"known": {"input": input, "output": output}})).unwrap()
+        };
         let spec = MeterSpec {
             tokens: vec![MeteredTokens {
                 each: Some("$.usage".to_owned()),
@@ -230,7 +247,11 @@ mod tests {
                 output: Some("$.output_tokens".to_owned()),
             }],
             models: Some("$.models".to_owned()),
-            prices: [("e".to_owned(), price(1_000_000_000)), ("l".to_owned(), price(10_000_000_000))].into(),
+            prices: [
+                ("e".to_owned(), price(1_000_000_000, 0)),
+                ("l".to_owned(), price(10_000_000_000, 10_000_000_000)),
+            ]
+            .into(),
             ..MeterSpec::default()
         };
         let answer = json!({
@@ -246,6 +267,14 @@ mod tests {
         assert_eq!(Meter::new(&spec).unwrap().read(&json!({})).cost, None, "what is not said is not free");
         let odd = json!({"usage": [{"model": "e", "input_tokens": "100"}, {"model": "l", "output_tokens": 5}]});
         assert_eq!(Meter::new(&spec).unwrap().read(&odd).cost, None, "nor is what cannot be read");
+        let cached = json!({"usage": [{"model": "l", "input_tokens": 0, "output_tokens": 0}]});
+        assert_eq!(
+            Meter::new(&spec).unwrap().read(&cached).cost,
+            Some(Money::ZERO),
+            "what is said to be nothing is free"
+        );
+        let half = json!({"usage": [{"model": "l", "input_tokens": 100}]});
+        assert_eq!(Meter::new(&spec).unwrap().read(&half).cost, None, "half of what was used is not its cost");
     }
 
     /// RG-09: what a service says of itself and cannot be so is remarked, not counted.
