@@ -50,6 +50,8 @@ const CONCEALED: &str = "this row cannot be used; what is wrong with it is not s
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DatasetError {
     problem: Box<Diagnostic>,
+    /// What else is wrong with the row.
+    more: Vec<Diagnostic>,
     /// Position of the row in the planned dataset, where a bad row is reported and does not end the load.
     pub row: Option<u64>,
     /// The row's id, where it has one in spite of what is wrong.
@@ -60,7 +62,16 @@ pub struct DatasetError {
 
 impl DatasetError {
     pub(crate) fn new(problem: Diagnostic) -> Self {
-        Self { problem: Box::new(problem), row: None, id: None, number: None }
+        Self { problem: Box::new(problem), more: Vec::new(), row: None, id: None, number: None }
+    }
+
+    /// Several problems of one row as one; nothing where there are none.
+    pub(crate) fn of_all(errors: impl IntoIterator<Item = Self>) -> Option<Self> {
+        errors.into_iter().reduce(|mut first, next| {
+            first.more.push(*next.problem);
+            first.more.extend(next.more);
+            first
+        })
     }
 
     /// What the sample is called: its id, else its place in the source, whichever rows are planned.
@@ -72,12 +83,18 @@ impl DatasetError {
     /// As it may be shown: what is wrong may quote the row.
     fn discreet(mut self, discretion: &Discretion) -> Self {
         *self.problem = discretion.problem(&self.problem, CONCEALED);
+        self.more = self.more.iter().map(|problem| discretion.problem(problem, CONCEALED)).collect();
         self
     }
 
-    /// What is wrong, and where.
+    /// What is wrong, and where: the first of all [`Self::problems`].
     pub fn problem(&self) -> &Diagnostic {
         &self.problem
+    }
+
+    /// Everything that is wrong with the row.
+    pub fn problems(&self) -> impl Iterator<Item = &Diagnostic> {
+        std::iter::once(&*self.problem).chain(&self.more)
     }
 }
 

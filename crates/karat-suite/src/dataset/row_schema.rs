@@ -8,13 +8,16 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use jsonschema::Validator;
 use jsonschema::error::ValidationErrorKind;
+use jsonschema::{ValidationError, Validator};
 use serde_json::{Map, Number, Value};
 
 use super::DatasetError;
 use super::raw::RowPlace;
 use crate::nearest::nearest;
+
+/// Most problems of one value that are told.
+const SHOWN: usize = 20;
 
 /// A compiled row schema.
 pub(crate) struct RowSchema {
@@ -90,8 +93,7 @@ impl RowSchema {
             type_cells(row, &self.schema);
         }
         adapt(row, &self.schema, "", leniencies);
-        check(&self.validator, row, "", at)?;
-        misspelt(row, &self.schema, "").map_or(Ok(()), |slip| Err(slip.problem(at)))
+        check(&self.validator, row, &self.schema, "", at)
     }
 
     /// Fills, opens and validates the value of a column that was added to the row, where the schema knows it.
@@ -105,8 +107,7 @@ impl RowSchema {
         let part = self.schema.get("properties").and_then(|properties| properties.get(name));
         let Some((validator, part)) = self.columns.get(name).zip(part) else { return Ok(()) };
         adapt(value, part, name, leniencies);
-        check(validator, value, name, at)?;
-        misspelt(value, part, name).map_or(Ok(()), |slip| Err(slip.problem(at)))
+        check(validator, value, part, name, at)
     }
 }
 
@@ -155,8 +156,20 @@ fn misspelt(value: &Value, schema: &Value, field: &str) -> Option<Slip> {
     }
 }
 
-fn check(validator: &Validator, value: &Value, within: &str, at: &RowPlace) -> Result<(), DatasetError> {
-    let Some(error) = validator.iter_errors(value).next() else { return Ok(()) };
+/// Everything that is wrong with a value, up to what anybody would read.
+fn check(
+    validator: &Validator,
+    value: &Value,
+    schema: &Value,
+    within: &str,
+    at: &RowPlace,
+) -> Result<(), DatasetError> {
+    let wrong = validator.iter_errors(value).take(SHOWN).map(|error| problem(&error, within, at));
+    let slip = misspelt(value, schema, within).map(|slip| slip.problem(at));
+    DatasetError::of_all(wrong.chain(slip)).map_or(Ok(()), Err)
+}
+
+fn problem(error: &ValidationError<'_>, within: &str, at: &RowPlace) -> DatasetError {
     let pointer = error.instance_path().to_string();
     let below = pointer.trim_start_matches('/').replace('/', ".");
     let field = match (within.is_empty(), below.is_empty()) {
@@ -165,7 +178,7 @@ fn check(validator: &Validator, value: &Value, within: &str, at: &RowPlace) -> R
         (false, false) => format!("{within}.{below}"),
     };
     let last = field.rsplit('.').find(|part| part.parse::<usize>().is_err()).unwrap_or_default().to_owned();
-    Err(match error.kind() {
+    match error.kind() {
         ValidationErrorKind::Required { property } => {
             let name = property.as_str().unwrap_or_default();
             let owner = if field.is_empty() { "the row".to_owned() } else { format!("`{field}`") };
@@ -176,7 +189,7 @@ fn check(validator: &Validator, value: &Value, within: &str, at: &RowPlace) -> R
         }
         _ if field.is_empty() => at.problem("", format!("this row is not as its schema says: {error}")),
         _ => at.problem(&last, format!("`{field}` is not as its schema says: {error}")),
-    })
+    }
 }
 
 fn adapt(value: &mut Value, schema: &Value, field: &str, leniencies: &mut BTreeMap<Leniency, u64>) {

@@ -145,7 +145,9 @@ impl Rows {
         for column in &self.dataset.columns[..count] {
             let mut seen = Seen { contents: &mut self.contents, mismatches: Vec::new() };
             let mut value = column.value(row, self.ordinal, &*self.dataset.files, at, &mut seen)?;
-            self.mismatches.extend(seen.mismatches);
+            // Two columns that are resolved from the same files may find the same.
+            let new = seen.mismatches.into_iter().filter(|what| !self.mismatches.contains(what)).collect::<Vec<_>>();
+            self.mismatches.extend(new);
             if let Some(schema) = self.dataset.row_schema.as_ref().filter(|_| !value.is_null())
                 && let Err(error) = schema.column(&column.name, &mut value, at, &mut self.leniencies)
             {

@@ -20,7 +20,7 @@ use crate::names::Pending;
 use crate::nearest::{nearest, suggestion};
 use crate::node::Place;
 
-/// Most bad rows that are shown.
+/// Most problems of rows that are shown.
 const SHOWN: usize = 20;
 /// Most contradictions between rows and files that are shown, and that are kept.
 const SHOWN_MISMATCHES: u64 = 5;
@@ -236,14 +236,16 @@ impl<'a> Scanner<'a> {
         // It is there, and its cell will say what is wrong with it.
         error.id.as_deref().map(|id| self.wanted.remove(id));
         self.found.rows += u64::from(counts && dataset.limit.is_none_or(|limit| self.found.rows < limit));
-        let mut problem = error.problem().clone();
-        problem.severity = Severity::Warning;
-        self.push(problem);
+        for problem in error.problems() {
+            let mut problem = problem.clone();
+            problem.severity = Severity::Warning;
+            self.push(problem);
+        }
     }
 
     fn report(&mut self, error: DatasetError) {
         self.bad += 1;
-        self.push(error.problem().clone());
+        error.problems().for_each(|problem| self.push(problem.clone()));
     }
 
     fn push(&mut self, problem: Diagnostic) {
@@ -262,7 +264,7 @@ impl<'a> Scanner<'a> {
         leniencies: BTreeMap<Leniency, u64>,
     ) {
         if self.shown > SHOWN {
-            self.problems.error(place, format!("{} more rows of the dataset cannot be used", self.shown - SHOWN));
+            self.problems.error(place, format!("{} more problems of the dataset's rows", self.shown - SHOWN));
         }
         if self.kept == 0 && self.bad == 0 && self.found.rows == 0 {
             let condition = if dataset.condition.is_some() { " that satisfy `where`" } else { "" };

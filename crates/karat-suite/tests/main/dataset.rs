@@ -105,6 +105,16 @@ fn a_bad_field_is_named_with_its_line() {
     insta::assert_snapshot!(claims().with("data/corpus.json", &wrong).problems(&Overrides::default()));
 }
 
+/// RG-01: everything that is wrong with a row is told at once.
+#[test]
+fn every_problem_of_a_row_is_told() {
+    let wrong = CORPUS.replace("\"high\"", "\"huge\"").replace("95", "\"long\"").replace("\"auto\"", "\"none\"");
+    let said = claims().with("data/corpus.json", &wrong).problems(&Overrides::default());
+    for field in ["expectedClaimDensity", "durationMinutes", "captionSource"] {
+        assert!(said.contains(&format!("`{field}` is not as its schema says")), "{said}");
+    }
+}
+
 /// CL-08: what is wrong with annotations is told where they stand, not where the video does.
 #[test]
 fn a_bad_annotation_is_named_with_its_own_line() {
