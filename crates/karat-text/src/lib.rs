@@ -16,6 +16,7 @@
 //! | [`merge`] | how the outputs of pieces become one |
 //! | [`redact`] | a text without personal data and keys |
 //! | [`similar`] | how alike two texts are |
+//! | [`speaker`] | name and role of a speaker in one text |
 
 pub mod chunk;
 pub mod fence;
@@ -28,5 +29,6 @@ pub mod merge;
 pub mod path;
 pub mod redact;
 pub mod similar;
+pub mod speaker;
 pub mod template;
 pub mod tokens;

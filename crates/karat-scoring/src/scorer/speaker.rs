@@ -8,6 +8,7 @@ use std::fmt;
 use std::ops::Range;
 
 use karat_text::similar::fold;
+use karat_text::speaker::name_and_role;
 use serde_json::Value;
 
 /// Somebody who speaks, folded for comparison.
@@ -33,7 +34,7 @@ impl Speaker {
                 Self::new(speaker.get("name")?.as_str()?, speaker.get("role").and_then(Value::as_str))
             }
             Value::String(text) => {
-                let (name, role) = parts(text);
+                let (name, role) = name_and_role(text);
                 Self::new(name, role)
             }
             _ => None,
@@ -73,14 +74,6 @@ impl Speaker {
             None => bare.to_owned(),
         };
         Some(Self { role, written, ..self.clone() })
-    }
-}
-
-fn parts(text: &str) -> (&str, Option<&str>) {
-    let bracketed = text.trim().strip_suffix(')').and_then(|text| text.rsplit_once('('));
-    match bracketed.or_else(|| text.split_once(',')) {
-        Some((name, role)) => (name, Some(role)),
-        None => (text, None),
     }
 }
 

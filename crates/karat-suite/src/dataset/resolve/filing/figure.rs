@@ -6,6 +6,7 @@ use serde_json::{Number, Value};
 
 use super::library::said;
 use super::period::Period;
+use super::written::{self, DecimalMark};
 
 /// How far apart two numbers may be and still be the same, as a share.
 const SAME: f64 = 1e-9;
@@ -183,21 +184,64 @@ impl Cell {
         Figure::new(self.value.as_f64().unwrap_or(0.0), &self.unit)
     }
 
-    /// Every number of a table: `{unit, scale, currency, columns, rows: [{label, values, unit, currency}]}`.
+    /// Every number of a table: `{unit, scale, currency, columns, rows: [{label, values, unit, currency}]}`. A number may be
+    /// written as a text, whose own marks win.
     pub fn all(table: &Value) -> Vec<Self> {
-        let columns: Vec<String> = list(table, "columns").iter().map(|it| said(it).unwrap_or_default()).collect();
-        let mut cells = Vec::new();
-        for row in list(table, "rows") {
-            let label = row.get("label").and_then(said).unwrap_or_default();
-            for (at, value) in list(row, "values").iter().enumerate() {
-                let Value::Number(value) = value else { continue };
-                let column = columns.get(at).cloned().unwrap_or_default();
-                let (unit, currency) = unit_of(table, row, &label, value.as_f64().unwrap_or(0.0));
-                let (row, period) = (label.clone(), Period::read(&column));
-                cells.push(Self { row, column, value: value.clone(), unit, currency, period });
-            }
+        let mark = DecimalMark::of(entries(table).filter_map(|entry| entry.value.as_str()));
+        entries(table).filter_map(|entry| entry.cell(table, mark)).collect()
+    }
+}
+
+/// What stands in a row under a column.
+struct Entry<'a> {
+    row: &'a Value,
+    label: String,
+    column: String,
+    value: &'a Value,
+}
+
+impl Entry<'_> {
+    fn cell(self, table: &Value, mark: DecimalMark) -> Option<Cell> {
+        let (value, marks) = match self.value {
+            Value::Number(number) => (number.clone(), String::new()),
+            Value::String(text) => written::read(text, mark).map(|written| (written.number, written.marks))?,
+            _ => return None,
+        };
+        let (unit, currency) = unit_of(table, self.row, &self.label, value.as_f64()?);
+        let (unit, currency) = marked(unit, currency, &marks)?;
+        let period = Period::read(&self.column);
+        Some(Cell { row: self.label, column: self.column, value, unit, currency, period })
+    }
+}
+
+fn entries(table: &Value) -> impl Iterator<Item = Entry<'_>> {
+    let columns: Vec<String> = list(table, "columns").iter().map(|it| said(it).unwrap_or_default()).collect();
+    list(table, "rows").iter().flat_map(move |row| {
+        let label = row.get("label").and_then(said).unwrap_or_default();
+        let values = list(row, "values").iter().enumerate();
+        let columns = columns.clone();
+        values.map(move |(at, value)| {
+            let column = columns.get(at).cloned().unwrap_or_default();
+            Entry { row, label: label.clone(), column, value }
+        })
+    })
+}
+
+/// Unit and currency of a number that bears marks of its own; nothing where they name a thing, as `Q` in `Q2` does.
+fn marked(unit: String, currency: Option<String>, marks: &str) -> Option<(String, Option<String>)> {
+    let own = Unit::read(marks);
+    let money = own.currency.map(str::to_owned);
+    match own {
+        _ if own.is_thing => None,
+        _ if own.is_share && own.factor < 1.0 => Some(("bps".to_owned(), None)),
+        _ if own.is_share => Some(("percent".to_owned(), None)),
+        _ if own.factor != 1.0 => {
+            let currency = money.or(currency);
+            let scale = marks.split(' ').find(|word| scale(word).is_some()).unwrap_or(marks);
+            Some((format!("{scale} {}", currency.clone().unwrap_or_default()).trim().to_owned(), currency))
         }
-        cells
+        // A sign may stand for several currencies; what the table says is one.
+        _ => Some((unit, currency.or(money))),
     }
 }
 
@@ -247,6 +291,13 @@ pub(super) fn named<'a>(cells: &'a [Cell], wanted: &Value) -> Option<&'a Cell> {
     let part = |key: &str| wanted.get(key).and_then(Value::as_str).map(fold);
     let (row, column) = (part("row")?, part("column")?);
     cells.iter().find(|cell| cell.row == row && cell.column == column)
+}
+
+/// What stands in a table where a gold names a cell by `{row, column}`, be it a number or not.
+pub(super) fn found<'a>(table: &'a Value, wanted: &Value) -> Option<&'a Value> {
+    let part = |key: &str| wanted.get(key).and_then(Value::as_str).map(fold);
+    let (row, column) = (part("row")?, part("column")?);
+    entries(table).find(|entry| entry.label == row && entry.column == column).map(|entry| entry.value)
 }
 
 /// The cells that are an expected value as they stand.
@@ -320,6 +371,24 @@ mod tests {
                 {"label": "Note", "values": ["n/a", null]}
             ]
         }))
+    }
+
+    /// RG-02: numbers that are written as texts are read, in their own units where they bear marks.
+    #[test]
+    fn texts_are_numbers_too() {
+        let cells = Cell::all(&json!({
+            "scale": "million", "unit": "USD", "currency": "USD", "columns": ["Q2 2025"],
+            "rows": [
+                {"label": "Revenue", "values": ["$3,400.5"]}, {"label": "Net loss", "values": ["(12.3)"]},
+                {"label": "Share", "values": ["41.8%"]}, {"label": "Backlog", "values": ["€1.2bn"]},
+                {"label": "Quarter", "values": ["Q2"]}, {"label": "Debt", "values": ["—"]}
+            ]
+        }));
+        let read: Vec<String> = cells
+            .iter()
+            .map(|it| format!("{} {} {}", it.value, it.unit, it.currency.as_deref().unwrap_or("-")))
+            .collect();
+        assert_eq!(read, ["3400.5 million USD USD", "-12.3 million USD USD", "41.8 percent -", "1.2 bn EUR EUR"]);
     }
 
     fn expected(value: Value, unit: &str) -> Expected {

@@ -4,6 +4,7 @@ use karat_text::similar::fold;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value;
 
+use super::speaker::Speaker;
 use crate::dataset::plain;
 use crate::dataset::resolve::Shelf;
 use crate::jsonl;
@@ -87,11 +88,13 @@ pub(super) struct Chunk {
     pub answer_speakers: Vec<Value>,
     /// As written, without its text: what is told of it where it may be cited.
     pub face: Value,
+    /// The folder of its document.
+    pub document: String,
 }
 
 impl Chunk {
     /// Reads a line. A chunk without a space is a table where it names one, a page where it is one, else text.
-    fn read(line: &Value) -> Option<Self> {
+    fn read(line: &Value, document: &str) -> Option<Self> {
         let text_of = |key: &str| line.get(key).and_then(Value::as_str);
         let id = plain(line.get("chunk_id").or_else(|| line.get("id")).filter(|id| !id.is_null())?);
         let spot = Spot::of(line);
@@ -109,6 +112,7 @@ impl Chunk {
             speaker: line.get("speaker").filter(|speaker| !speaker.is_null()).cloned(),
             answer_speakers,
             face: Value::Object(face),
+            document: document.to_owned(),
         })
     }
 
@@ -116,6 +120,27 @@ impl Chunk {
     pub fn speakers(&self) -> impl Iterator<Item = &Value> {
         self.speaker.iter().chain(&self.answer_speakers)
     }
+}
+
+/// A table of a document.
+pub(super) struct Table {
+    /// The folder of its document.
+    pub document: String,
+    pub content: Value,
+}
+
+/// The first part of a table that is not what numbers are read from.
+fn unread(table: &Value) -> Option<String> {
+    let is_list = |of: &Value, key: &str| of.get(key).is_some_and(Value::is_array);
+    if !table.is_object() {
+        return Some("it is no object".to_owned());
+    }
+    if let Some(key) = ["columns", "rows"].into_iter().find(|key| !is_list(table, key)) {
+        return Some(format!("`{key}` is no list"));
+    }
+    let rows = table.get("rows").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let row = rows.iter().position(|row| !is_list(row, "values"))?;
+    Some(format!("`rows[{row}].values` is no list"))
 }
 
 /// A text without case and punctuation, for comparing quotes.
@@ -133,7 +158,7 @@ pub(super) struct Library {
     /// Ids that stand several times in one space with different places or texts.
     pub disputed: FxHashSet<String>,
     /// By folded id; the same id may stand in several documents.
-    pub tables: FxHashMap<String, Vec<Value>>,
+    pub tables: FxHashMap<String, Vec<Table>>,
     /// Everybody who speaks in any chunk, each once.
     pub speakers: Vec<Value>,
 }
@@ -151,6 +176,13 @@ impl Library {
             library.all_tables(folder, shelf);
         }
         library
+    }
+
+    /// Whether somebody by this folded name speaks, or is named, in any chunk.
+    pub fn knows(&self, name: &str) -> bool {
+        let said = words(name);
+        self.speakers.iter().filter_map(Speaker::read).any(|speaker| speaker.name == name)
+            || self.chunks.iter().any(|chunk| chunk.text.contains(&said))
     }
 
     /// Finds the ids that say different things.
@@ -179,7 +211,7 @@ impl Library {
         for document in shelf.list(folder) {
             let tables = format!("{folder}/{document}/tables");
             for name in shelf.list(&tables).into_iter().filter(|name| name.ends_with(".json")) {
-                self.table(&format!("{tables}/{name}"), name.trim_end_matches(".json"), shelf);
+                self.table(&document, &format!("{tables}/{name}"), name.trim_end_matches(".json"), shelf);
             }
         }
         if self.tables.is_empty() && shelf.problems.len() == before {
@@ -194,7 +226,7 @@ impl Library {
         let document = path.rsplit('/').nth(1).unwrap_or_default();
         let mut seen = FxHashSet::default();
         for (at, line) in lines.iter().enumerate() {
-            match Chunk::read(line) {
+            match Chunk::read(line, document) {
                 Some(chunk) => {
                     let space = line.get("space").filter(|space| !space.is_null());
                     if let Some(space) = space.filter(|it| !it.as_str().is_some_and(|it| SPACES.contains(&it))) {
@@ -228,12 +260,16 @@ impl Library {
         }
     }
 
-    fn table(&mut self, path: &str, name: &str, shelf: &mut Shelf<'_>) {
+    fn table(&mut self, document: &str, path: &str, name: &str, shelf: &mut Shelf<'_>) {
         let Some(text) = shelf.text(path) else { return };
         match jsonl::document(path, &text) {
             Ok(table) => {
                 let id = table.get("table_id").and_then(said).unwrap_or_else(|| fold(name));
-                self.tables.entry(id).or_default().push(table);
+                if let Some(unread) = unread(&table) {
+                    let form = "a table is {columns: […], rows: [{label, values: […]}]}";
+                    shelf.warning(path, format!("{unread}, so its numbers are not read: {form}"));
+                }
+                self.tables.entry(id).or_default().push(Table { document: document.to_owned(), content: table });
             }
             Err(problem) => shelf.problems.push(*problem),
         }

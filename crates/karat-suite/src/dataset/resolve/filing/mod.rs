@@ -8,6 +8,9 @@
 mod figure;
 mod library;
 mod period;
+mod source;
+mod speaker;
+mod written;
 
 use serde_json::{Map, Number, Value, json};
 
@@ -15,6 +18,7 @@ use super::{Resolved, Resolver, Shelf};
 use figure::{Cell, Expected, Unit, computed, equal, named};
 use library::{Chunk, Library, SPACES, Spot, said, words};
 use period::Period;
+use speaker::Speaker;
 
 /// Reads the filings: the folders of chunks and of tables.
 fn library(folders: &[Option<String>], shelf: &mut Shelf<'_>) -> Library {
@@ -117,8 +121,10 @@ impl<'a> Evidence<'a> {
             }
             self.check_page(&spot);
         }
-        for (chunk, relevant) in self.library.chunks.iter().zip(&mut relevant) {
-            *relevant |= chunk.space == "table" && chunk.spot.table.as_ref().is_some_and(|id| tables.contains(id));
+        for id in &tables {
+            for at in self.table_chunks(id) {
+                relevant[at] = true;
+            }
         }
         let chunks = self.library.chunks.iter().zip(relevant).filter(|(_, relevant)| *relevant);
         let chunks = self.holding_the_quote(chunks.map(|(chunk, _)| chunk).collect());
@@ -159,19 +165,18 @@ impl<'a> Evidence<'a> {
 
     /// A quote should be on its page and of its speaker, as far as the chunks that hold it say so.
     fn check_quote(&mut self, holding: &[&Chunk]) {
-        let part = |key: &str| self.gold.get("quote").and_then(|quote| said(name_of(quote.get(key)?)));
+        let part = |key: &str| self.gold.get("quote").and_then(|quote| quote.get(key));
         let pages: Vec<&String> = holding.iter().filter_map(|chunk| chunk.spot.page.as_ref()).collect();
-        if let (Some(page), Some(own)) = (part("page"), pages.first())
+        if let (Some(page), Some(own)) = (part("page").and_then(said), pages.first())
             && !pages.contains(&&page)
         {
             self.mismatches.push(format!("the quote is on page {own}, not on page {page}"));
         }
-        let speaking: Vec<String> =
-            holding.iter().flat_map(|chunk| chunk.speakers()).filter_map(|it| said(name_of(it))).collect();
-        if let (Some(speaker), Some(own)) = (part("speaker"), speaking.first())
-            && !speaking.contains(&speaker)
+        let speaking = speaking_in(holding);
+        if let (Some(speaker), Some(own)) = (part("speaker").and_then(Speaker::read), speaking.first())
+            && speaking.iter().all(|it| it.name != speaker.name)
         {
-            self.mismatches.push(format!("the quote is by {own}, not by {speaker}"));
+            self.mismatches.push(format!("the quote is by {}, not by {}", own.name, speaker.name));
         }
     }
 
@@ -183,8 +188,10 @@ impl<'a> Evidence<'a> {
         let (mut unit, mut currency) = (text("unit"), text("currency"));
         let wanted = self.gold.get("cell").filter(|it| !it.is_null());
         let cell = wanted.and_then(|wanted| named(&cells, wanted));
-        if let (Some(wanted), None) = (wanted, cell) {
-            self.mismatches.push(format!("no source table has the cell {wanted}"));
+        match (wanted, cell, &expected) {
+            (Some(wanted), None, _) => self.no_number_at(wanted),
+            (None, _, Some(_)) if cells.is_empty() => self.unread(),
+            _ => {}
         }
         let found = match (&expected, cell) {
             (None, Some(cell)) => {
@@ -319,38 +326,13 @@ impl<'a> Evidence<'a> {
         }
     }
 
-    fn table_ids(&self) -> impl Iterator<Item = String> + use<'a> {
-        let cited = self.list("citations").iter().filter_map(|citation| said(citation.get("table_id")?));
-        let mut seen = std::collections::BTreeSet::new();
-        let own = self.list("source_table_ids").iter().filter_map(said);
-        own.chain(cited).filter(move |id| seen.insert(id.clone()))
-    }
-
-    /// The numbers of the source tables.
-    fn cells(&mut self) -> Vec<Cell> {
-        let mut cells = Vec::new();
-        for id in self.table_ids() {
-            match self.library.tables.get(&id) {
-                Some(tables) => cells.extend(tables.iter().flat_map(Cell::all)),
-                None if self.library.tables.is_empty() => {}
-                None => self.mismatches.push(format!("there is no table {id}")),
-            }
-        }
-        cells
-    }
-
     /// Who answers in the gold's chunks; where nobody speaks there, the chunks of the quarter in which somebody answers.
     /// And everybody who speaks at all.
     fn speakers(&mut self, chunks: &[&Chunk], value: &mut Map<String, Value>) {
         let wanted = self.list("speakers");
         let answering: Vec<&Value> = chunks.iter().flat_map(|chunk| &chunk.answer_speakers).collect();
-        let name = |speaker: &Value| said(name_of(speaker));
-        self.check_roles(chunks);
-        let spoken: Vec<String> = chunks.iter().flat_map(|chunk| chunk.speakers()).filter_map(name).collect();
-        for speaker in wanted.iter().filter_map(name).filter(|speaker| !spoken.is_empty() && !spoken.contains(speaker))
-        {
-            self.mismatches.push(format!("{speaker} does not speak in the gold's chunks"));
-        }
+        let spoken = speaking_in(chunks);
+        self.check_speakers(&spoken);
         let quarter = self.row.get("metadata").and_then(|metadata| said(metadata.get("quarter")?));
         let near = |chunk: &&Chunk| !chunk.answer_speakers.is_empty() && chunk.spot.quarter == quarter;
         let faces = self.library.chunks.iter().filter(near).map(|chunk| &chunk.face);
@@ -361,13 +343,19 @@ impl<'a> Evidence<'a> {
         value.extend(members.map(|(name, member)| (name.to_owned(), member)));
     }
 
-    /// A speaker should have the role that the gold's chunks say, where they say one.
-    fn check_roles(&mut self, chunks: &[&Chunk]) {
-        let read = |speaker: &Value| Some((said(name_of(speaker))?, said(speaker.get("role")?)?));
-        let told: Vec<(String, String)> = chunks.iter().flat_map(|chunk| chunk.speakers()).filter_map(read).collect();
-        for (name, role) in self.list("speakers").iter().filter_map(read) {
-            let roles: Vec<&String> = told.iter().filter(|(own, _)| *own == name).map(|(_, role)| role).collect();
-            if let Some(own) = roles.first().filter(|_| !roles.contains(&&role)) {
+    /// A speaker should speak in the gold's chunks, in the role that they say; where nobody speaks there, in any filing.
+    fn check_speakers(&mut self, spoken: &[Speaker]) {
+        for Speaker { name, role } in self.list("speakers").iter().filter_map(Speaker::read) {
+            let own: Vec<&Speaker> = spoken.iter().filter(|it| it.name == name).collect();
+            let roles: Vec<&String> = own.iter().filter_map(|it| it.role.as_ref()).collect();
+            if own.is_empty() && !spoken.is_empty() {
+                self.mismatches.push(format!("{name} does not speak in the gold's chunks"));
+            } else if own.is_empty() && !self.library.speakers.is_empty() && !self.library.knows(&name) {
+                self.mismatches.push(format!("{name} speaks in no filing"));
+            }
+            if let (Some(role), Some(own)) = (role, roles.first())
+                && !roles.contains(&&role)
+            {
                 self.mismatches.push(format!("{name} is {own} in the gold's chunks, not {role}"));
             }
         }
@@ -389,9 +377,9 @@ impl<'a> Evidence<'a> {
     }
 }
 
-/// The name of a speaker, who is `{name, role}` or a name alone.
-fn name_of(speaker: &Value) -> &Value {
-    speaker.get("name").unwrap_or(speaker)
+/// Who speaks or answers in chunks.
+fn speaking_in(chunks: &[&Chunk]) -> Vec<Speaker> {
+    chunks.iter().flat_map(|chunk| chunk.speakers()).filter_map(Speaker::read).collect()
 }
 
 #[cfg(test)]

@@ -31,6 +31,7 @@ const MANIFEST: &str = r#"{"chunk_id": "r-p2", "space": "text", "doc_type": "rel
 {"chunk_id": "c-1", "doc_type": "transcript", "quarter": "2025-Q2", "page": 4, "text": "We expect margins to hold.", "speaker": {"name": "Ada Lind"}, "answer_speakers": ["Ada Lind"]}
 {"chunk_id": "c-2", "doc_type": "transcript", "quarter": "2025-Q2", "page": 4, "text": "Thank you."}
 {"chunk_id": "c-3", "doc_type": "transcript", "quarter": "2025-Q2", "page": 5, "text": "Yes.", "speaker": {"name": "Bo Ek", "role": "CFO"}}
+{"chunk_id": "c-4", "doc_type": "transcript", "quarter": "2025-Q2", "page": 6, "text": "Costs fell.", "speaker": "Cy Ode (COO)"}
 {"chunk_id": "s-3", "space": "page", "doc_type": "slides", "quarter": "2025-Q2", "page": 3, "slide": 3, "title": "Orders"}
 "#;
 const TABLE: &str = r#"{"table_id": "t1", "scale": "million", "unit": "USD", "currency": "USD", "columns": ["Q2 2025", "Q1 2025"],
@@ -38,7 +39,7 @@ const TABLE: &str = r#"{"table_id": "t1", "scale": "million", "unit": "USD", "cu
     {"label": "Margin", "unit": "percent", "values": [41.8, 40.6]}, {"label": "Staff", "unit": "employees", "values": [4321, 4000]}]}"#;
 const RATES: &str = r#"{"table_id": "t2", "scale": "million", "unit": "USD", "currency": "USD", "columns": ["Q2 2025", "Q1 2025"],
   "rows": [{"label": "Tax rate", "values": [23.1, 22.4]}, {"label": "Diluted EPS", "values": [0.39, 0.33]}, {"label": "Stores", "values": [512, 498]},
-    {"label": "Gross margin", "values": [516.1, 501.2]}]}"#;
+    {"label": "Gross margin", "values": [516.1, 501.2]}, {"label": "Cash", "values": ["3,400.5", "—"]}, {"label": "Debt", "values": ["(7)", "—"]}]}"#;
 
 fn resolved(gold: Value) -> Resolved {
     let files = Memory(BTreeMap::from([
@@ -99,6 +100,7 @@ fn the_unit_is_that_of_the_row() {
         (json!(0.39), json!("USD"), json!("USD")),
         (json!(512), json!("stores"), Value::Null),
         (json!(516.1), json!("million USD"), json!("USD")),
+        (json!(3400.5), json!("million USD"), json!("USD")),
     ] {
         let found = resolved(json!({"expected_value": value, "source_table_ids": ["t1", "t2"]}));
         assert_eq!((&found.value["unit"], &found.value["currency"]), (&unit, &currency), "{value}");
@@ -176,6 +178,15 @@ fn mismatches_are_said() {
             json!({"source_table_ids": ["t1"], "cell": {"row": "Costs", "column": "Q1 2025"}}),
             "no source table has the cell",
         ),
+        (
+            json!({"source_table_ids": ["t2"], "cell": {"row": "Debt", "column": "Q1 2025"}}),
+            r#"holds "—", which is no number"#,
+        ),
+        (json!({"speakers": [{"name": "Nobody Here", "role": "CEO"}]}), "nobody here speaks in no filing"),
+        (
+            json!({"citations": [{"doc_type": "transcript", "page": 6}], "speakers": [{"name": "Cy Ode", "role": "CEO"}]}),
+            "cy ode is coo in the gold's chunks, not ceo",
+        ),
     ];
     for (gold, said) in cases {
         let found = resolved(gold.clone()).mismatches;
@@ -194,10 +205,76 @@ fn a_quote_leads_to_who_answered() {
     assert_eq!(found.mismatches, Vec::<String>::new());
     assert_eq!(
         (&found.value["qa_chunks"], &found.value["speakers"]),
-        (&json!([]), &json!([{"name": "Ada Lind"}, "Ada Lind", {"name": "Bo Ek", "role": "CFO"}]))
+        (&json!([]), &json!([{"name": "Ada Lind"}, "Ada Lind", {"name": "Bo Ek", "role": "CFO"}, "Cy Ode (COO)"]))
     );
     let bare = resolved(json!({"speakers": [{"name": "Ada Lind"}]}));
     assert_eq!(bare.value["qa_chunks"][0]["chunk_id"], "c-1");
+}
+
+/// RG-02: of tables with one id in several documents the gold's is that of the document that it cites; where it cites none,
+/// of its quarter; where nothing tells them apart, that is said.
+#[test]
+fn a_table_id_of_two_documents_is_that_of_the_cited_one() {
+    let files = Memory(BTreeMap::from([
+        (
+            "c/a/chunk_manifest.jsonl",
+            r#"{"chunk_id": "a1", "doc_type": "release", "quarter": "2025-Q1", "page": 2, "table_id": "t"}"#,
+        ),
+        (
+            "c/b/chunk_manifest.jsonl",
+            r#"{"chunk_id": "b1", "doc_type": "release", "quarter": "2025-Q2", "page": 2, "table_id": "t"}"#,
+        ),
+        (
+            "e/a/tables/t.json",
+            r#"{"unit": "USD", "columns": ["Q1 2025"], "rows": [{"label": "Revenue", "values": [100]}]}"#,
+        ),
+        (
+            "e/b/tables/t.json",
+            r#"{"unit": "USD", "columns": ["Q2 2025"], "rows": [{"label": "Revenue", "values": [200]}]}"#,
+        ),
+    ]));
+    let open = "the table t stands in a and b, and no citation says in which";
+    for (row, chunks, mismatches) in [
+        (json!({"gold": {"citations": [{"quarter": "2025-Q2", "page": 2, "table_id": "t"}]}}), json!(["b1"]), vec![]),
+        (json!({"gold": {"citations": [{"quarter": "2025-Q1", "page": 9}]}}), json!(["a1"]), vec!["is not in t"]),
+        (json!({"metadata": {"quarter": "2025-Q2"}, "gold": {}}), json!(["b1"]), vec![]),
+        (json!({"gold": {}}), json!(["a1", "b1"]), vec![open]),
+    ] {
+        let mut row = row;
+        row["gold"]["source_table_ids"] = json!(["t"]);
+        (row["gold"]["expected_value"], row["gold"]["unit"]) = (json!(200), json!("USD"));
+        let resolve = |make: fn(&[Option<String>], &mut Shelf<'_>) -> Box<dyn Resolver>| {
+            let mut shelf = Shelf { files: &files, digest: blake3::Hasher::new(), problems: Vec::new() };
+            make(&["c", "e"].map(|folder| Some(folder.to_owned())), &mut shelf).resolve(&row).unwrap()
+        };
+        assert_eq!(resolve(evidence).value["table"], chunks, "{row}");
+        let said = resolve(gold).mismatches;
+        assert!(
+            said.len() == mismatches.len() && said.iter().zip(&mismatches).all(|(it, part)| it.contains(part)),
+            "{row}: {said:?}"
+        );
+    }
+}
+
+/// RG-02: a table whose numbers cannot be read is told when it is loaded, and where a gold rests on it.
+#[test]
+fn unreadable_tables_are_told() {
+    for (table, told) in [
+        (
+            r#"{"columns": ["Q2 2025"], "rows": [{"label": "Revenue", "values": {"Q2 2025": 1200}}]}"#,
+            "`rows[0].values` is no list",
+        ),
+        (r#"{"columns": ["Q2 2025"]}"#, "`rows` is no list"),
+        (r#"[{"columns": [], "rows": []}]"#, "it is no object"),
+    ] {
+        let files = Memory(BTreeMap::from([("e/r/tables/inc.json", table)]));
+        let mut shelf = Shelf { files: &files, digest: blake3::Hasher::new(), problems: Vec::new() };
+        let filings = gold(&[None, Some("e".to_owned())], &mut shelf);
+        assert!(shelf.problems.len() == 1 && shelf.problems[0].message.contains(told), "{:?}", shelf.problems);
+        let row = json!({"gold": {"expected_value": 777, "unit": "USD", "source_table_ids": ["inc"]}});
+        let said = filings.resolve(&row).unwrap().mismatches;
+        assert_eq!(said, ["no number of inc can be read, so the expected value is not checked"]);
+    }
 }
 
 /// RG-02: an id that stands at two places is told where a row's gold leads to it, and once.
