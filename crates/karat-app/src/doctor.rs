@@ -43,7 +43,10 @@ impl App {
         let hosts = surroundings(&settings);
         for host in &hosts {
             let (health, says) = match (&host.key, &host.base_url) {
-                (Some(variable), Some(_)) => (Health::Fine, format!("{variable} is set")),
+                (Some(variable), Some(_)) => {
+                    let weakness = settings.weakness(variable);
+                    (Health::Fine, weakness.unwrap_or_else(|| format!("{variable} is set")))
+                }
                 (Some(variable), None) => {
                     (Health::Absent, format!("{variable} is set, but {} is not", host.base_url_variable))
                 }

@@ -1,5 +1,7 @@
 //! What a run of a valid suite would stumble over on this machine: keys that are not set, prices that nobody knows.
 
+use std::collections::BTreeSet;
+
 use karat_providers::{Providers, Settings};
 use karat_suite::Plan;
 use karat_types::{ModelSpec, Pricing};
@@ -7,7 +9,7 @@ use karat_types::{ModelSpec, Pricing};
 use crate::App;
 
 impl App {
-    /// What is missing to run a plan, a sentence each; empty when nothing is. Makes no call.
+    /// What is missing to run a plan, or makes keys stay in what is kept, a sentence each; empty when nothing is. Makes no call.
     pub fn readiness(&self, plan: &Plan) -> Vec<String> {
         let header = &plan.header;
         let mut models: Vec<ModelSpec> = Vec::new();
@@ -18,8 +20,13 @@ impl App {
         }
         let lookup = self.lookup.clone();
         let settings = Settings::new(move |name| lookup(name));
-        let connected = Providers::connect_all(&models, &karat_engine::outside(header), settings);
+        let outside = karat_engine::outside(header);
+        let gaps = outside.texts.iter().flat_map(|(_, text)| text.variables());
+        let secrets: BTreeSet<&str> = plan.key_variables.iter().map(String::as_str).chain(gaps).collect();
+        let weak: Vec<String> = secrets.iter().filter_map(|name| settings.weakness(name)).collect();
+        let connected = Providers::connect_all(&models, &outside, settings);
         let mut missing: Vec<String> = connected.err().unwrap_or_default().iter().map(ToString::to_string).collect();
+        missing.extend(weak);
         for model in models.iter().filter(|model| model.price == Pricing::Unknown) {
             let id = &model.id;
             missing.push(format!(

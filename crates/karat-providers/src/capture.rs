@@ -7,11 +7,17 @@ use bytes::Bytes;
 use regex::bytes::Regex;
 use secrecy::{ExposeSecret, SecretString};
 
+use crate::escapes::{ESCAPES, NUMBERED, in_source, unescaped};
+
 /// What stands where a secret stood.
 const REMOVED: &str = "[secret removed]";
 
-/// Shorter values (`x`, `none`, `ollama`) are placeholders that local servers want, and words that stand everywhere.
-const SHORTEST: usize = 8;
+/// Bytes of the shortest secret that is looked for. Shorter values (`x`, `none`, `ollama`) are placeholders that local
+/// servers want, and words that stand everywhere.
+pub(crate) const SHORTEST_SECRET: usize = 8;
+
+/// Characters that follow an encoded secret, and may be its last ones.
+const TAIL: usize = 2;
 
 /// A reply is often JSON within JSON, and may hold JSON itself.
 const NESTED: u32 = 3;
@@ -20,19 +26,29 @@ const NESTED: u32 = 3;
 const KEPT: usize = 64 * 1024;
 
 /// The known secrets of a set of models. They are found as they are, in hexadecimal digits and in base64 (by themselves or
-/// within `user:key`), each also in JSON escapes and percent-encoded.
+/// within `user:key`), each also in [escapes](crate::escapes), in letters of any case, with `+` for spaces as forms send
+/// them, and in Latin-1.
 pub(crate) struct Secrets {
-    /// The longest first: a key that begins with another one must go as a whole.
     values: Vec<SecretString>,
     patterns: Option<Patterns>,
 }
 
 /// Nearly all bytes hold neither a secret nor an escape in which one could hide, and two quick looks tell.
 struct Patterns {
-    /// The secrets as they are, and encoded.
-    known: Regex,
+    /// The longest first: a key that begins with another one must go as a whole.
+    forms: Vec<Form>,
+    /// How the forms begin.
+    begin: Regex,
     /// Anything that could spell a character of them differently.
     escape: Regex,
+}
+
+/// What a secret can look like.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Form {
+    bytes: Vec<u8>,
+    /// Whether it shares characters with its neighbours.
+    is_base64: bool,
 }
 
 impl Secrets {
@@ -46,8 +62,7 @@ impl Secrets {
     /// # Errors
     /// When they are too long to be looked for.
     pub fn new(mut values: Vec<SecretString>) -> Result<Self, regex::Error> {
-        values.retain(|value| value.expose_secret().len() >= SHORTEST);
-        values.sort_by_key(|value| std::cmp::Reverse(value.expose_secret().len()));
+        values.retain(|value| value.expose_secret().len() >= SHORTEST_SECRET);
         let patterns = if values.is_empty() { None } else { Some(Patterns::new(&values)?) };
         Ok(Self { values, patterns })
     }
@@ -55,43 +70,8 @@ impl Secrets {
     /// The same bytes, shared, unless a secret stands in them.
     pub fn clean(&self, bytes: Bytes) -> Bytes {
         let Some(patterns) = &self.patterns else { return bytes };
-        let places = self.spelled(patterns, &bytes, NESTED);
+        let places = patterns.spelled(&bytes, NESTED);
         if places.is_empty() { bytes } else { without(&bytes, &places).into() }
-    }
-
-    /// Where secrets stand, in order and apart, also in escapes of escapes so deep.
-    fn spelled(&self, patterns: &Patterns, bytes: &[u8], depth: u32) -> Vec<Range<usize>> {
-        let mut places = self.places(patterns, bytes);
-        if depth > 0 && patterns.escape.is_match(bytes) {
-            let plain = unescaped(bytes);
-            places.extend(in_source(bytes, &self.spelled(patterns, &plain, depth - 1)));
-            places.sort_by_key(|place| place.start);
-        }
-        let mut apart: Vec<Range<usize>> = Vec::with_capacity(places.len());
-        for place in places {
-            match apart.last_mut().filter(|last| place.start < last.end) {
-                Some(last) => last.end = last.end.max(place.end),
-                None => apart.push(place),
-            }
-        }
-        apart
-    }
-
-    /// Where secrets stand as they are or encoded, in order. An encoded one takes the characters along that it shares with its neighbours, and
-    /// the padding.
-    fn places(&self, patterns: &Patterns, bytes: &[u8]) -> Vec<Range<usize>> {
-        let is_plain = |found: &[u8]| self.values.iter().any(|value| value.expose_secret().as_bytes() == found);
-        let is_shared = |byte: u8| byte.is_ascii_alphanumeric() || b"+/-_".contains(&byte);
-        let places = patterns.known.find_iter(bytes).map(|found| {
-            let Range { mut start, mut end } = found.range();
-            if !is_plain(found.as_bytes()) {
-                start -= usize::from(bytes[..start].last().is_some_and(|byte| is_shared(*byte)));
-                end += usize::from(bytes.get(end).is_some_and(|byte| is_shared(*byte)));
-                end += bytes[end..].iter().take(2).take_while(|byte| **byte == b'=').count();
-            }
-            start..end
-        });
-        places.collect()
     }
 
     /// The same for bytes that broke off: the beginning of a secret at their end goes too.
@@ -99,7 +79,7 @@ impl Secrets {
         let cleaned = self.clean(bytes);
         let begun = |value: &SecretString| {
             let value = value.expose_secret().as_bytes();
-            (SHORTEST..value.len()).rev().find(|length| cleaned.ends_with(&value[..*length]))
+            (SHORTEST_SECRET..value.len()).rev().find(|length| cleaned.ends_with(&value[..*length]))
         };
         match self.values.iter().filter_map(begun).max() {
             Some(length) => [&cleaned[..cleaned.len() - length], REMOVED.as_bytes()].concat().into(),
@@ -125,85 +105,74 @@ impl Secrets {
 
 impl Patterns {
     fn new(values: &[SecretString]) -> Result<Self, regex::Error> {
-        let values = values.iter().map(ExposeSecret::expose_secret);
-        let encoded: Vec<String> = values.clone().flat_map(|value| encodings(value.as_bytes())).collect();
-        let forms: Vec<&str> = values.chain(encoded.iter().map(String::as_str)).collect();
-        let any = |patterns: Vec<String>| Regex::new(&patterns.join("|"));
+        let forms: BTreeSet<Form> = values.iter().flat_map(|value| forms(value.expose_secret())).collect();
+        let mut forms: Vec<Form> = forms.into_iter().collect();
+        forms.sort_by_key(|form| std::cmp::Reverse(form.bytes.len()));
+        // All of the forms would take milliseconds to compile.
+        let begin = |form: &Form| form.bytes[..SHORTEST_SECRET].iter().map(|byte| format!(r"\x{byte:02x}")).collect();
+        let begins: BTreeSet<String> = forms.iter().map(begin).collect();
         // A backslash before one of these can only hide a form that holds it.
-        let held = ESCAPES.iter().filter(|(_, byte)| forms.iter().any(|form| form.as_bytes().contains(byte)));
-        let escapes = held.map(|(name, _)| format!(r"\\{}", regex::escape(&char::from(*name).to_string())));
+        let held = ESCAPES.iter().filter(|(_, byte)| forms.iter().any(|form| form.bytes.contains(byte)));
+        let escapes = held.map(|(name, _)| format!(r"\\\x{name:02x}"));
+        let any = |patterns: Vec<String>| Regex::new(&format!("(?i-u){}", patterns.join("|")));
         Ok(Self {
-            known: any(forms.iter().map(|form| regex::escape(form)).collect())?,
-            escape: any(escapes.chain([r"\\u|%[0-9A-Fa-f]{2}".to_owned()]).collect())?,
+            begin: any(begins.into_iter().collect())?,
+            escape: any(escapes.chain([NUMBERED.to_owned()]).collect())?,
+            forms,
         })
     }
-}
 
-/// What stands for a character behind a backslash in JSON.
-const ESCAPES: [(u8, u8); 6] =
-    [(b'/', b'/'), (b'"', b'"'), (b'\\', b'\\'), (b'n', b'\n'), (b'r', b'\r'), (b't', b'\t')];
-
-/// The bytes with every escape in the place of what it stands for.
-fn unescaped(bytes: &[u8]) -> Vec<u8> {
-    let mut plain = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while at < bytes.len() {
-        let (length, character) = character(&bytes[at..]);
-        plain.extend_from_slice(character.encode(&mut [0; 4]));
-        at += length;
-    }
-    plain
-}
-
-/// The places in the source of places, in order, in what [`unescaped`] makes of it.
-fn in_source(bytes: &[u8], places: &[Range<usize>]) -> Vec<Range<usize>> {
-    let (mut at, mut plain) = (0, 0);
-    let mut to = |wanted: usize| {
-        while plain < wanted && at < bytes.len() {
-            let (length, character) = character(&bytes[at..]);
-            plain += character.encode(&mut [0; 4]).len();
-            at += length;
+    /// Where secrets stand, in order and apart, also in escapes of escapes so deep.
+    fn spelled(&self, bytes: &[u8], depth: u32) -> Vec<Range<usize>> {
+        let mut places = self.places(bytes);
+        if depth > 0 && self.escape.is_match(bytes) {
+            let plain = unescaped(bytes);
+            places.extend(in_source(bytes, &self.spelled(&plain, depth - 1)));
+            places.sort_by_key(|place| place.start);
         }
-        at
-    };
-    places.iter().map(|place| to(place.start)..to(place.end)).collect()
-}
-
-/// A byte, or a character of several.
-enum Character {
-    Byte(u8),
-    Char(char),
-}
-
-impl Character {
-    fn encode<'b>(&self, buffer: &'b mut [u8; 4]) -> &'b [u8] {
-        match self {
-            Self::Byte(byte) => {
-                buffer[0] = *byte;
-                &buffer[..1]
+        let mut apart: Vec<Range<usize>> = Vec::with_capacity(places.len());
+        for place in places {
+            match apart.last_mut().filter(|last| place.start < last.end) {
+                Some(last) => last.end = last.end.max(place.end),
+                None => apart.push(place),
             }
-            Self::Char(character) => character.encode_utf8(buffer).as_bytes(),
         }
+        apart
+    }
+
+    /// Where secrets stand as they are or encoded, in order and apart.
+    fn places(&self, bytes: &[u8]) -> Vec<Range<usize>> {
+        let (mut places, mut at) = (Vec::new(), 0);
+        while let Some(found) = self.begin.find_at(bytes, at) {
+            let start = found.start();
+            let is_here = |form: &&Form| {
+                bytes[start..].get(..form.bytes.len()).is_some_and(|there| there.eq_ignore_ascii_case(&form.bytes))
+            };
+            at = match self.forms.iter().find(is_here) {
+                Some(form) => {
+                    places.push(form.place(bytes, start));
+                    start + form.bytes.len()
+                }
+                None => start + 1,
+            };
+        }
+        places
     }
 }
 
-/// The first character of some bytes, and how many bytes it takes there.
-fn character(bytes: &[u8]) -> (usize, Character) {
-    let number = |digits: Option<&[u8]>| u32::from_str_radix(std::str::from_utf8(digits?).ok()?, 16).ok();
-    match bytes {
-        [b'\\', b'u', ..] => number(bytes.get(2..6))
-            .and_then(char::from_u32)
-            .map_or((1, Character::Byte(b'\\')), |character| (6, Character::Char(character))),
-        [b'\\', name, ..] => match ESCAPES.iter().find(|(escape, _)| escape == name) {
-            Some((_, byte)) => (2, Character::Byte(*byte)),
-            None => (1, Character::Byte(b'\\')),
-        },
-        [b'%', ..] => match number(bytes.get(1..3)).and_then(|code| u8::try_from(code).ok()) {
-            Some(byte) => (3, Character::Byte(byte)),
-            None => (1, Character::Byte(b'%')),
-        },
-        [byte, ..] => (1, Character::Byte(*byte)),
-        [] => (0, Character::Byte(0)),
+impl Form {
+    /// What goes with it where it begins here: in base64 the characters that it shares with its neighbours, its last ones
+    /// and the padding.
+    fn place(&self, bytes: &[u8], start: usize) -> Range<usize> {
+        let end = start + self.bytes.len();
+        if !self.is_base64 {
+            return start..end;
+        }
+        let is_digit = |byte: &&u8| byte.is_ascii_alphanumeric() || b"+/-_".contains(byte);
+        let before = bytes[..start].iter().rev().take(1).take_while(is_digit).count();
+        let tail = bytes[end..].iter().take(TAIL + 1).take_while(is_digit).count();
+        let padding = bytes[end + tail..].iter().take(2).take_while(|byte| **byte == b'=').count();
+        start - before..end + tail + padding
     }
 }
 
@@ -220,20 +189,35 @@ fn without(bytes: &[u8], places: &[Range<usize>]) -> Vec<u8> {
     cleaned
 }
 
-/// A value in hexadecimal digits, and what of it is the same in every base64 text that holds it: wherever it begins
-/// there, some bits at its ends share a character with their neighbours.
-fn encodings(value: &[u8]) -> BTreeSet<String> {
+/// What a value can look like, escapes and the case of letters apart.
+fn forms(value: &str) -> Vec<Form> {
+    let as_form_field = value.replace(' ', "+").into_bytes();
+    // Escapes are undone all at once, also those that the value itself has.
+    let mut plain = vec![value.as_bytes().to_vec(), unescaped(value.as_bytes()), as_form_field];
+    if !value.is_ascii() {
+        // As a server takes it that reads it as Latin-1, or writes it so.
+        plain.push(value.bytes().map(char::from).collect::<String>().into_bytes());
+        plain.extend(value.chars().map(|c| u8::try_from(c).ok()).collect::<Option<Vec<u8>>>());
+    }
+    plain.push(value.bytes().map(|byte| format!("{byte:02x}")).collect::<String>().into_bytes());
+    plain.retain(|bytes| bytes.len() >= SHORTEST_SECRET);
+    let plain = plain.into_iter().map(|bytes| Form { bytes, is_base64: false });
+    plain.chain(base64(value.as_bytes()).map(|text| Form { bytes: text.into_bytes(), is_base64: true })).collect()
+}
+
+/// What of a value is the same in every base64 text that holds it: wherever it begins there, some bits at its ends share a
+/// character with their neighbours. The last characters are not waited for: some cut them off with the padding.
+fn base64(value: &[u8]) -> impl Iterator<Item = String> {
     const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let bit = |at: usize| usize::from((value[at / 8] >> (7 - at % 8)) & 1);
-    let base64 = |skipped: usize| -> String {
-        let whole = (skipped..).step_by(6).take_while(|at| at + 6 <= 8 * value.len());
+    let text = |skipped: usize| -> String {
+        let whole = (skipped..).step_by(6).take_while(|at| at + 6 * (1 + TAIL) <= 8 * value.len());
         whole.map(|at| char::from(STANDARD[(at..at + 6).fold(0, |sextet, at| (sextet << 1) | bit(at))])).collect()
     };
-    let hex: String = value.iter().map(|byte| format!("{byte:02x}")).collect();
     // Behind no, two and one bytes of something else (modulo three), so many bits belong to a shared character.
-    let texts = [0, 2, 4].map(base64);
+    let texts = [0, 2, 4].map(text);
     let for_addresses = texts.clone().map(|text| text.replace('+', "-").replace('/', "_"));
-    [hex.to_uppercase(), hex].into_iter().chain(texts).chain(for_addresses).collect()
+    texts.into_iter().chain(for_addresses)
 }
 
 #[cfg(test)]
@@ -256,6 +240,47 @@ mod tests {
         {
             assert_eq!(clean(&[key], &format!("<{spelling}>")), "<[secret removed]>", "{spelling}");
         }
+    }
+
+    /// Law 2: services repeat a password in HTML, as a field of a form, in literals of programs and in small letters.
+    #[test]
+    fn a_secret_is_found_however_it_is_escaped() {
+        let key = "p@ss/w+rd&\"<Planted> 7Q9z\\k";
+        let bytes: String = key.bytes().map(|byte| format!(r"\x{byte:02x}")).collect();
+        let numbers: String = key.chars().map(|c| format!("&#{};", u32::from(c))).collect();
+        for spelling in [
+            "p@ss/w+rd&amp;&quot;&lt;Planted&gt; 7Q9z\\k",
+            "p@ss&#x2F;w+rd&amp;&#34;&lt;Planted&gt; 7Q9z&#92;k",
+            &numbers,
+            &bytes,
+            &bytes.replace('\\', r"\\"),
+            "p%40ss%2Fw%2Brd%26%22%3CPlanted%3E+7Q9z%5Ck",
+            "p%40ss%2fw%2brd%26%22%3cplanted%3e%207q9z%5ck",
+            "P@SS/W+RD&\"<PLANTED> 7Q9Z\\K",
+            "cEBzcy93K3JkJiI8UGxhbnRlZD4gN1E5elxr",
+            "cEBzcy93K3JkJiI8UGxhbnRlZD4gN1E5el",
+        ] {
+            assert_eq!(clean(&[key], &format!("<{spelling}>")), "<[secret removed]>", "{spelling}");
+        }
+        let percent = "100%41\"xyz";
+        assert_eq!(clean(&[percent], &serde_json::json!([percent]).to_string()), r#"["[secret removed]"]"#);
+    }
+
+    /// Law 2: a server that takes UTF-8 for Latin-1, or writes Latin-1, repeats the key all the same.
+    #[test]
+    fn a_secret_is_found_in_latin_1() {
+        let key = "tok+planted/ÄÖ\"q=99";
+        let taken_for: String = key.bytes().map(char::from).collect();
+        for spelling in [
+            taken_for.clone(),
+            serde_json::json!(taken_for).to_string(),
+            r#"tok+planted/\u00c3\u0084\u00c3\u0096\"q=99"#.to_owned(),
+        ] {
+            let cleaned = clean(&[key], &format!("<{spelling}>"));
+            assert_eq!(cleaned.replace('"', ""), "<[secret removed]>", "{spelling}");
+        }
+        let written: Vec<u8> = key.chars().map(|c| u8::try_from(c).unwrap()).collect();
+        assert_eq!(secrets(&[key]).clean(written.into()), "[secret removed]");
     }
 
     /// BY-06, law 2: a key within a basic-auth header, or echoed by a service in another encoding, is the key.

@@ -19,6 +19,7 @@ mod command;
 mod connect;
 mod errands;
 mod error;
+mod escapes;
 mod excerpt;
 mod exchange;
 mod failure;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use karat_types::Clock;
 use secrecy::SecretString;
 
+use crate::capture::SHORTEST_SECRET;
 use crate::hosts;
 use crate::retry::Backoff;
 
@@ -56,6 +57,16 @@ impl Settings {
     /// was read from a file is no part of it.
     pub(crate) fn lookup(&self, name: &str) -> Option<String> {
         (self.secret)(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
+    }
+
+    /// Why the value of a variable is kept where it is repeated, if it is: it is so short that it may be a mere word.
+    pub fn weakness(&self, name: &str) -> Option<String> {
+        let is_short = self.lookup(name)?.len() < SHORTEST_SECRET;
+        is_short.then(|| {
+            format!(
+                "{name} has fewer than {SHORTEST_SECRET} characters: it counts as a placeholder, and is not taken out of what is kept"
+            )
+        })
     }
 
     /// The values of all variables that are known to hold secrets.

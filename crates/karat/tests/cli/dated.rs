@@ -145,6 +145,8 @@ fn doctor_shows_no_key() {
     assert_eq!(said.code, 0, "{}", said.all());
     assert!(said.stdout.contains("OPENAI_API_KEY is set") && !said.all().contains("planted"), "{}", said.all());
     assert!(said.stdout.contains("will be made by the first run"), "{}", said.all());
+    let short = Said::of(place.command(&["doctor"]).env("OPENAI_API_KEY", "abc12").output().unwrap());
+    assert!(short.stdout.contains("OPENAI_API_KEY has fewer than 8 characters"), "{}", short.all());
 }
 
 /// PE-38, BY-15: `--safe` refuses a suite that would run a program, wherever it stands; environment twins can say no.
