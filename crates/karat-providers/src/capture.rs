@@ -191,23 +191,25 @@ fn without(bytes: &[u8], places: &[Range<usize>]) -> Vec<u8> {
 
 /// What a value can look like, escapes and the case of letters apart.
 fn forms(value: &str) -> Vec<Form> {
-    let as_form_field = value.replace(' ', "+").into_bytes();
-    // Escapes are undone all at once, also those that the value itself has.
-    let mut plain = vec![value.as_bytes().to_vec(), unescaped(value.as_bytes()), as_form_field];
+    let mut spelled = vec![value.as_bytes().to_vec()];
     if !value.is_ascii() {
         // As a server takes it that reads it as Latin-1, or writes it so.
-        plain.push(value.bytes().map(char::from).collect::<String>().into_bytes());
-        plain.extend(value.chars().map(|c| u8::try_from(c).ok()).collect::<Option<Vec<u8>>>());
+        spelled.push(value.bytes().map(char::from).collect::<String>().into_bytes());
+        spelled.extend(value.chars().map(|c| u8::try_from(c).ok()).collect::<Option<Vec<u8>>>());
     }
-    plain.push(value.bytes().map(|byte| format!("{byte:02x}")).collect::<String>().into_bytes());
-    plain.retain(|bytes| bytes.len() >= SHORTEST_SECRET);
-    let plain = plain.into_iter().map(|bytes| Form { bytes, is_base64: false });
-    plain.chain(base64(value.as_bytes()).map(|text| Form { bytes: text.into_bytes(), is_base64: true })).collect()
+    let hex = |bytes: &Vec<u8>| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>().into_bytes();
+    let encoded: Vec<Vec<u8>> = spelled.iter().map(hex).collect();
+    let in_base64: Vec<String> = spelled.iter().flat_map(|bytes| base64(bytes)).collect();
+    // Escapes are undone all at once, also those that the value itself has.
+    let changed = [unescaped(value.as_bytes()), value.replace(' ', "+").into_bytes()];
+    let plain = spelled.into_iter().chain(encoded).chain(changed).map(|bytes| Form { bytes, is_base64: false });
+    let in_base64 = in_base64.into_iter().map(|text| Form { bytes: text.into_bytes(), is_base64: true });
+    plain.chain(in_base64).filter(|form| form.bytes.len() >= SHORTEST_SECRET).collect()
 }
 
 /// What of a value is the same in every base64 text that holds it: wherever it begins there, some bits at its ends share a
 /// character with their neighbours. The last characters are not waited for: some cut them off with the padding.
-fn base64(value: &[u8]) -> impl Iterator<Item = String> {
+fn base64(value: &[u8]) -> impl Iterator<Item = String> + use<> {
     const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let bit = |at: usize| usize::from((value[at / 8] >> (7 - at % 8)) & 1);
     let text = |skipped: usize| -> String {
@@ -279,8 +281,11 @@ mod tests {
             let cleaned = clean(&[key], &format!("<{spelling}>"));
             assert_eq!(cleaned.replace('"', ""), "<[secret removed]>", "{spelling}");
         }
+        let quoted = clean(&[key], "=?utf-8?b?QmVhcmVyIHRvaytwbGFudGVkL8ODwoTDg8KWInE9OTk=?=");
+        assert!(quoted.ends_with("[secret removed]?="), "{quoted}");
         let written: Vec<u8> = key.chars().map(|c| u8::try_from(c).unwrap()).collect();
         assert_eq!(secrets(&[key]).clean(written.into()), "[secret removed]");
+        assert_eq!(clean(&["ÄÖÜß"], "<ÄÖÜß>"), "<[secret removed]>", "its Latin-1 is too short to be looked for");
     }
 
     /// BY-06, law 2: a key within a basic-auth header, or echoed by a service in another encoding, is the key.
