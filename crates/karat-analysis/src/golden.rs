@@ -1,6 +1,6 @@
 //! Golden sets: pinned grades of samples, one file each, and what today's grades are held to (BR-11, BR-12).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use karat_types::Key;
 use serde::{Deserialize, Serialize};
@@ -275,33 +275,36 @@ fn said_of_changes(cards: &[GoldenCard]) -> Option<String> {
     })
 }
 
-/// Judges and prompt versions that are not the pinned ones.
+/// Judges, prompt versions and systems that are not the pinned ones.
 fn differences(golden: &[Golden], cells: &[JudgedCell]) -> Vec<String> {
     let rows: Vec<&Judged> = golden.iter().flat_map(|pinned| counted(pinned, cells)).collect();
-    let set = |names: &mut dyn Iterator<Item = Option<String>>| -> Vec<String> {
-        names.flatten().collect::<std::collections::BTreeSet<_>>().into_iter().collect()
+    let set = |names: &mut dyn Iterator<Item = Option<&String>>| -> Vec<String> {
+        names.flatten().cloned().collect::<BTreeSet<_>>().into_iter().collect()
     };
-    let pairs = [
-        (
-            "judge",
-            set(&mut golden.iter().map(|it| it.baseline_judge.clone())),
-            set(&mut rows.iter().map(|it| it.judge_model.clone())),
-        ),
-        (
+    let different = |what: &str,
+                     whose: &str,
+                     of_pinned: fn(&Golden) -> Option<&String>,
+                     of_row: fn(&Judged) -> Option<&String>| {
+        let pinned = set(&mut golden.iter().map(of_pinned));
+        let now = set(&mut rows.iter().map(|row| of_row(row)));
+        let is_any = what == "system" && pinned.is_empty();
+        let named = if pinned.is_empty() { "none".to_owned() } else { pinned.join(", ") };
+        (!now.is_empty() && pinned != now && !is_any).then(|| {
+            let now = now.join(", ");
+            format!("the pinned {what} is {named}, this one is {now}: differences may be {whose}. `karat golden pin` pins anew")
+        })
+    };
+    let found = [
+        different("judge", "the ruler's", |it| it.baseline_judge.as_ref(), |it| it.judge_model.as_ref()),
+        different(
             "prompt version",
-            set(&mut golden.iter().map(|it| it.baseline_prompt_version.clone())),
-            set(&mut rows.iter().map(|it| it.prompt_version.clone())),
+            "the ruler's",
+            |it| it.baseline_prompt_version.as_ref(),
+            |it| it.prompt_version.as_ref(),
         ),
+        different("system", "those of the systems", |it| it.system.as_ref(), |it| Some(&it.system)),
     ];
-    let differ = |(_, pinned, now): &&(&str, Vec<String>, Vec<String>)| !now.is_empty() && pinned != now;
-    let say = |(what, pinned, now): &(&str, Vec<String>, Vec<String>)| {
-        let pinned = if pinned.is_empty() { "none".to_owned() } else { pinned.join(", ") };
-        format!(
-            "the pinned {what} is {pinned}, this one is {}: differences may be the ruler's. `karat golden pin` pins anew",
-            now.join(", ")
-        )
-    };
-    pairs.iter().filter(differ).map(say).collect()
+    found.into_iter().flatten().collect()
 }
 
 #[cfg(test)]

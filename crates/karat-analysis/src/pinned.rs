@@ -1,6 +1,7 @@
 //! Pinned results: what gates compare with. A pinned run is a file of its own (`karat.baseline/1`); a `report.json`
 //! serves as one too, and so does a golden set.
 
+mod golden;
 mod pin;
 mod report;
 mod soundness;
@@ -11,7 +12,7 @@ use karat_types::{MetricSpec, PlanHeader, RunHeader, ScorerKind};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::ruler::{Ruler, change_for, changes, rulers};
+use crate::ruler::{Graded, Ruler, change_for, change_since, changes, rulers};
 
 /// Version of the format of pinned runs.
 pub const BASELINE_SCHEMA: &str = "karat.baseline/1";
@@ -31,6 +32,9 @@ pub struct Pinned {
     /// Equal-weight means over systems, by metric.
     overall: BTreeMap<String, PinnedMetric>,
     systems: Vec<PinnedSystem>,
+    /// By sample: what it was graded by, where that is known of the sample and not of a run.
+    #[serde(skip)]
+    graded: BTreeMap<String, Graded>,
     #[serde(skip)]
     index: HashMap<String, usize>,
 }
@@ -77,36 +81,6 @@ pub(crate) struct PinnedMetric {
 }
 
 impl Pinned {
-    /// Results by sample that hold for every system: a golden set.
-    pub fn by_sample(run: PinnedRun, values: BTreeMap<String, BTreeMap<String, f64>>) -> Self {
-        let samples: Vec<String> = values.keys().cloned().collect();
-        let mut metrics = BTreeMap::<String, PinnedMetric>::new();
-        for (at, of_sample) in values.values().enumerate() {
-            for (metric, value) in of_sample {
-                let pinned = metrics.entry(metric.clone()).or_default();
-                pinned.values.resize(samples.len(), None);
-                if let Some(slot) = pinned.values.get_mut(at) {
-                    *slot = Some(*value);
-                }
-            }
-        }
-        for pinned in metrics.values_mut() {
-            let known: Vec<f64> = pinned.values.iter().flatten().copied().collect();
-            pinned.value = karat_stats::describe::mean(&known);
-            pinned.n = known.len() as u64;
-            pinned.se = karat_stats::describe::standard_error(&known);
-        }
-        Self {
-            schema: BASELINE_SCHEMA.to_owned(),
-            run,
-            samples,
-            overall: metrics.clone(),
-            systems: vec![PinnedSystem { id: ANY_SYSTEM.to_owned(), metrics }],
-            index: HashMap::new(),
-        }
-        .indexed()
-    }
-
     /// Reads a pinned run or a `report.json`.
     ///
     /// # Errors
@@ -148,7 +122,8 @@ impl Pinned {
         systems: Vec<(String, BTreeMap<String, PinnedMetric>)>,
     ) -> Self {
         let systems = systems.into_iter().map(|(id, metrics)| PinnedSystem { id, metrics }).collect();
-        Self { schema: BASELINE_SCHEMA.to_owned(), run, samples, overall, systems, index: HashMap::new() }
+        let schema = BASELINE_SCHEMA.to_owned();
+        Self { schema, run, samples, overall, systems, graded: BTreeMap::new(), index: HashMap::new() }
     }
 
     fn indexed(mut self) -> Self {
@@ -168,7 +143,8 @@ impl Pinned {
 
     /// Position of a system, by id.
     pub(crate) fn system(&self, id: &str) -> Option<usize> {
-        self.systems.iter().position(|system| system.id == id || system.id == ANY_SYSTEM)
+        let called = |id: &str| self.systems.iter().position(|system| system.id == id);
+        called(id).or_else(|| called(ANY_SYSTEM))
     }
 
     /// A metric of a system.
@@ -221,10 +197,16 @@ impl Pinned {
         differences
     }
 
-    /// How the ruler of a plan's metric is another than these results were measured with, in words; `None` where it is the same,
-    /// or they do not say.
-    pub(crate) fn ruler_change(&self, plan: &PlanHeader, metric: &MetricSpec) -> Option<String> {
-        change_for(&self.run.rulers, plan, metric)
+    /// How the ruler of a plan's metric is another than these results of some samples were measured with, in words; `None` where
+    /// it is the same, or they do not say.
+    pub(crate) fn ruler_change<'a>(
+        &self,
+        plan: &PlanHeader,
+        metric: &MetricSpec,
+        mut samples: impl Iterator<Item = &'a str>,
+    ) -> Option<String> {
+        let of_sample = |sample| change_since(self.graded.get(sample)?, plan, metric);
+        change_for(&self.run.rulers, plan, metric).or_else(|| samples.find_map(of_sample))
     }
 }
 
@@ -335,14 +317,5 @@ mod tests {
         assert!(
             Pinned::read(&sound.to_string().replacen("\"n\":", "\"n\":NaN,\"m\":", 1)).unwrap_err().contains("JSON")
         );
-    }
-
-    #[test]
-    fn results_by_sample_hold_for_every_system() {
-        let values = BTreeMap::from([("a".to_owned(), BTreeMap::from([("q".to_owned(), 3.5)]))]);
-        let pinned = Pinned::by_sample(PinnedRun::default(), values);
-        let system = pinned.system("whatever/model").unwrap();
-        assert_eq!(pinned.value(system, "q", "a"), Some(3.5));
-        assert_eq!(pinned.systems().count(), 0);
     }
 }

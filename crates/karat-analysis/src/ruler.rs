@@ -7,6 +7,8 @@ use karat_types::{KeyBuilder, MetricSpec, PlanHeader, ScorerKind, ScorerSpec};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::history::together;
+
 /// A rule longer than this is told by its hash.
 const SHOWN: usize = 40;
 
@@ -85,6 +87,33 @@ pub(crate) fn change_for(then: &BTreeMap<String, Ruler>, plan: &PlanHeader, metr
     (!changed.is_empty()).then(|| changed.join("; "))
 }
 
+/// What graded a pinned sample, as far as its file says.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Graded {
+    /// Its judge: a model, or the id that it has in suites; of several that are one grade all: `a + b`.
+    pub(crate) judge: Option<String>,
+    /// Version of the rubric.
+    pub(crate) version: Option<String>,
+}
+
+/// How judge or rubric of a metric are others than a sample was graded by, in words; `None` where they are not, or nothing is
+/// known.
+pub(crate) fn change_since(then: &Graded, plan: &PlanHeader, metric: &MetricSpec) -> Option<String> {
+    let scorer = plan.scorers.get(metric.scorer)?;
+    let ScorerKind::Rubric(rubric) = &scorer.kind else { return None };
+    let judges = || rubric.judges.iter().filter_map(|id| plan.judges.iter().find(|judge| judge.id == *id));
+    let ids = together(judges().map(|judge| judge.id.as_str()));
+    let models = together(judges().map(|judge| judge.model.as_str()));
+    let is_same_judge = then.judge.is_none() || [&ids, &models].contains(&&then.judge);
+    let (judge, version) = (if is_same_judge { &then.judge } else { &models }, &rubric.rubric.version);
+    let ruler = |judge: &Option<String>, version: &Option<String>| Ruler {
+        judges: judge.iter().cloned().collect(),
+        rules: version.iter().map(|version| ("version".to_owned(), version.clone())).collect(),
+    };
+    let now = ruler(judge, if then.version.is_none() { &None } else { version });
+    ruler(&then.judge, &then.version).change(&scorer.id, &now)
+}
+
 /// The leaves of a scorer by their own name, with that of the object around where it has one.
 fn flatten(name: &str, value: &Value, into: &mut BTreeMap<String, String>) {
     match value {
@@ -126,5 +155,26 @@ mod tests {
         let longer = told(&with("reduce", json!("median")));
         assert!(longer.contains("the rules of `quality` changed: `reduce` \"mean\" → \"median\""), "{longer}");
         assert_eq!(told(&with("about", json!("another text"))), "");
+    }
+
+    /// BR-12, CL-24: a pinned sample tells its judge, by model or id, and its rubric's version; what it does not say has not changed.
+    #[test]
+    fn a_sample_tells_who_graded_it() {
+        let plan = judged(1, 1, &["j1", "j2"], json!([])).header.plan;
+        let metric = plan.metrics.iter().find(|metric| metric.scorer == 0).unwrap();
+        let ScorerKind::Rubric(scorer) = &plan.scorers[0].kind else { panic!("no rubric") };
+        let told = |judge: Option<&str>, version: Option<&str>| {
+            let then = Graded { judge: judge.map(str::to_owned), version: version.map(str::to_owned) };
+            change_since(&then, &plan, metric).unwrap_or_default()
+        };
+        let models = together(plan.judges.iter().map(|judge| judge.model.as_str()));
+        for same in [None, Some("j1 + j2"), models.as_deref()] {
+            assert_eq!(told(same, scorer.rubric.version.as_deref()), "");
+        }
+        let other = told(Some("j3"), Some("v0"));
+        assert!(
+            other.contains("the judge of `quality` changed: j3 → ") && other.contains("`version` v0 → "),
+            "{other}"
+        );
     }
 }

@@ -8,7 +8,7 @@ use std::borrow::Borrow;
 use std::sync::Arc;
 
 use karat_analysis::drift::{
-    Closing, Drift, DriftDay, DriftOptions, DriftStatus, Drifts, Incident, Method, Replayed, Watched, date_of,
+    Closing, Drift, DriftDay, DriftOptions, DriftStatus, Drifts, Incident, Method, Replayed, Watched, Worse, date_of,
     day_number, drift, replay, standing,
 };
 use karat_analysis::{Choice, Day, primary};
@@ -230,17 +230,22 @@ impl App {
     /// wolf.
     ///
     /// # Errors
-    /// As [`App::drift`]; fewer than two days with a score.
+    /// As [`App::drift`]; a shift of 0, or the way that nobody watches; fewer than two days with a score.
     pub fn replay_drift(
         &self,
         invocation: &Invocation,
         asked: &Drifting,
         shift: f64,
     ) -> Result<Vec<SystemReplayed>, AppError> {
+        if !shift.is_finite() || shift == 0.0 {
+            return Err(AppError::harness(format!("`--replay {shift}` is no shift that could be planted"))
+                .hint("give a number of score units, such as `--replay=-0.5`"));
+        }
         let store = self.existing_store()?;
         let methods = asked.method.map_or_else(|| Method::ALL.to_vec(), |method| vec![method]);
         let mut replayed = Vec::new();
         for rule in self.rules(&store, invocation, asked)? {
+            watches(&rule, shift)?;
             let seen: Vec<Day> = rule.days.into_iter().filter(|day| day.date <= rule.as_of).collect();
             let found = methods.iter().filter_map(|method| {
                 let asked = Drifting { method: Some(*method), ..asked.clone() };
@@ -362,6 +367,26 @@ fn check_order(choice: &Choice, as_of: &str) -> Result<(), AppError> {
     }
 }
 
+/// Refuses a shift the way that the rule does not watch: no alert could answer it.
+fn watches(rule: &Rule, shift: f64) -> Result<(), AppError> {
+    if let Some(problem) = rule.options.problem() {
+        return Err(refused(&rule.id, &problem));
+    }
+    let (is_seen, watched) = match rule.options.worse_of(rule.watched.better) {
+        Worse::Lower => (shift < 0.0, "lower"),
+        Worse::Higher => (shift > 0.0, "higher"),
+        Worse::Both => (true, ""),
+    };
+    if is_seen {
+        return Ok(());
+    }
+    Err(AppError::harness(format!(
+        "`--replay {shift}` is no drift of `{}`: the analysis `{}` watches for {watched} scores",
+        rule.options.metric, rule.id
+    ))
+    .hint(format!("`--replay={}` goes that way; `worse: both`, under `with` of the analysis, watches both", -shift)))
+}
+
 /// Refuses a threshold of z where the method has none.
 fn takes_z(asked: &Drifting, method: Method) -> Result<(), AppError> {
     let own = match method {
@@ -464,6 +489,7 @@ fn stands(drifted: &mut Drifted, days: &[Day], at: String, raised: &Raised) {
     drifted.moved = raised.alerts.iter().filter(differs).map(|alert| alert.day.clone()).collect();
     drifted.drift.status = DriftStatus::Alert;
     drifted.drift.alerts.clone_from(&raised.alerts);
+    drifted.drift.z = raised.alerts.iter().find(|alert| alert.day == raised.as_of).map(|alert| alert.z);
     drifted.raised_at = Some(at);
 }
 

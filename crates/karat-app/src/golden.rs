@@ -6,10 +6,10 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use karat_analysis::golden::{Golden, GoldenVerdict, held_against};
-use karat_analysis::{Choice, FailingJudge, Judged, JudgedCell, Pinned, PinnedRun, judged, primary};
+use karat_analysis::{Choice, FailingJudge, Judged, JudgedCell, Pinned, PinnedRun, judged, primary, system_id};
 use karat_store::StoredRun;
 use karat_suite::{Files, Plan};
-use karat_types::{CellStatus, Exit, PlanHeader, RunRows, RunStatus};
+use karat_types::{CellStatus, Exit, PlanHeader, RunRows, RunStatus, System};
 use serde::Serialize;
 
 use crate::baseline;
@@ -188,8 +188,9 @@ impl App {
             return Err(AppError::harness(format!("none of the {} pinned samples is in the dataset", golden.len()))
                 .hint(format!("`karat golden list` shows them; they lie in {}", folder.display())));
         }
-        let invocation = Invocation { samples, limit: None, ..invocation };
+        let invocation = of_pinned_systems(Invocation { samples, limit: None, ..invocation }, &golden, &whole.header);
         let plan = self.load(&invocation)?.plan;
+        let is_frozen = plan.header.systems.iter().all(|system| system.model.is_none());
         let metric = golden.first().map(|pinned| pinned.baseline_metric.clone()).unwrap_or_default();
         let end = self.run(plan, &invocation, execution)?;
         let stored = self.stored(&end.run)?;
@@ -201,7 +202,6 @@ impl App {
             missing.insert(pinned.sample.clone(), "the dataset has no such sample".to_owned());
         }
         let started_at = stored.header().started_at;
-        let is_frozen = whole.header.systems.iter().all(|system| system.model.is_none());
         let mut verdict = held_against(&golden, &cells, started_at, &missing, asked.max_drop, is_frozen);
         let failing = failing_judges(&stored)?;
         let is_judge_silent = failing.iter().any(FailingJudge::is_silent);
@@ -255,7 +255,8 @@ impl App {
             return Some(self.home.join("golden").join(suite));
         }
         let path = Path::new(path);
-        let is_folder = path.is_dir() || !path.exists() && path.extension().is_none();
+        // A pinned run is JSON; any other name that is not taken, such as `golden-v1.2`, becomes a folder.
+        let is_folder = path.is_dir() || !path.exists() && path.extension().is_none_or(|it| it != "json");
         is_folder.then(|| path.to_owned())
     }
 
@@ -276,16 +277,17 @@ impl App {
         };
         let judges = names(|pinned| pinned.baseline_judge.as_ref());
         let versions = names(|pinned| pinned.baseline_prompt_version.as_ref());
+        let systems = names(|pinned| pinned.system.as_ref());
+        let of = if systems.is_empty() { String::new() } else { format!(" of {}", systems.join(", ")) };
         let note = format!(
-            "the baseline is the golden set {} ({} samples, judged by {}, prompt version {})",
+            "the baseline is the golden set {} ({} samples{of}, judged by {}, prompt version {})",
             folder.display(),
             golden.len(),
             judges.join(", "),
             versions.join(", ")
         );
-        let values = golden.iter().map(|pinned| (pinned.sample.clone(), pinned.values())).collect();
         let run = PinnedRun { id: folder.display().to_string(), suite: plan.suite.clone(), ..PinnedRun::default() };
-        Ok(Some((Some(Pinned::by_sample(run, values)), note)))
+        Ok(Some((Some(Pinned::golden(run, &golden)), note)))
     }
 }
 
@@ -294,6 +296,23 @@ fn chosen(pinned: Vec<Golden>, invocation: &Invocation) -> Vec<Golden> {
     let is_named = |golden: &Golden| invocation.samples.is_empty() || invocation.samples.contains(&golden.sample);
     let most = invocation.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
     pinned.into_iter().filter(is_named).take(most).collect()
+}
+
+/// The same, of the pinned systems alone: where every sample names one that the suite still has, and nobody has chosen others.
+fn of_pinned_systems(invocation: Invocation, golden: &[Golden], plan: &PlanHeader) -> Invocation {
+    let chooses = !invocation.variants.is_empty() || !invocation.models.is_empty() || invocation.tier.is_some();
+    let named = |id: &str| plan.systems.iter().enumerate().find(|(at, _)| system_id(plan, *at) == id).map(|(_, it)| it);
+    let pinned: Option<Vec<&System>> = golden.iter().map(|it| named(it.system.as_deref()?)).collect();
+    let Some(systems) = pinned.filter(|_| !chooses) else { return invocation };
+    let ids =
+        |of: &mut dyn Iterator<Item = Option<String>>| of.flatten().collect::<BTreeSet<_>>().into_iter().collect();
+    let variant = |system: &System| Some(plan.variants.get(system.variant)?.id.clone());
+    let model = |system: &System| Some(plan.models.get(system.model?)?.id.clone());
+    Invocation {
+        variants: ids(&mut systems.iter().map(|system| variant(system))),
+        models: ids(&mut systems.iter().map(|system| model(system))),
+        ..invocation
+    }
 }
 
 fn ids(plan: &Plan) -> BTreeSet<String> {

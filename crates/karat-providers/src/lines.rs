@@ -346,7 +346,7 @@ impl Life {
         match status {
             Ok(Ok(status)) if !status.success() => {
                 let said = tokio::time::timeout(PATIENCE, complaints).await;
-                self.program.ended_badly(status, &said.ok().and_then(Result::ok).unwrap_or_default())
+                self.program.ended_badly(status, &said.ok().and_then(Result::ok).unwrap_or_default(), &[])
             }
             _ => too_early(&self.program, ""),
         }

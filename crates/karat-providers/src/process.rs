@@ -107,7 +107,7 @@ impl Program {
             command.current_dir(&self.folder);
         }
         command.stdin(stdin).stdout(stdout).stderr(Stdio::piped()).kill_on_drop(true).process_group(0);
-        let child = command.spawn().map_err(|error| self.not_started(&error))?;
+        let child = command.spawn().map_err(|error| self.not_started(settings, &error))?;
         let group = child.id().and_then(|id| i32::try_from(id).ok());
         if let Some(group) = group {
             GROUPS.lock().unwrap_or_else(PoisonError::into_inner).insert(group);
@@ -128,8 +128,18 @@ impl Program {
         }
     }
 
-    fn not_started(&self, error: &std::io::Error) -> Failure {
+    /// Whether its file exists.
+    fn is_there(&self, settings: &Settings) -> bool {
+        let path = self.path(settings);
+        let folders = settings.lookup("PATH").filter(|_| !self.name().contains('/')).unwrap_or_default();
+        path.is_file() || std::env::split_paths(&folders).any(|folder| folder.join(&path).is_file())
+    }
+
+    fn not_started(&self, settings: &Settings, error: &std::io::Error) -> Failure {
         let what = match error.kind() {
+            std::io::ErrorKind::NotFound if self.is_there(settings) => {
+                "is there, but what its first line names to run it (`#!…`) is not".to_owned()
+            }
             std::io::ErrorKind::NotFound => "is not installed, or not on PATH".to_owned(),
             std::io::ErrorKind::PermissionDenied => "may not be executed".to_owned(),
             std::io::ErrorKind::InvalidInput => {
@@ -179,28 +189,29 @@ impl Program {
             ));
         }
         let status = running.child.wait().await.map_err(|error| failed(error.to_string()))?;
-        if status.success() { Ok(complaint) } else { Err(self.ended_badly(status, &complaint)) }
+        if status.success() { Ok(complaint) } else { Err(self.ended_badly(status, &complaint, printed)) }
     }
 
-    /// A program that ended with something else than 0.
-    pub fn ended_badly(&self, status: ExitStatus, complaint: &[u8]) -> Failure {
+    /// A program that ended with something else than 0. What it `printed` counts where it has complained of nothing.
+    pub fn ended_badly(&self, status: ExitStatus, complaint: &[u8], printed: &[u8]) -> Failure {
         let how = match status.code() {
             Some(code) => format!("exit status {code}"),
             None => format!("{status}"),
         };
-        Failure { exit: status.code(), ..self.complaining(&format!("ended with {how}"), complaint) }
+        Failure { exit: status.code(), ..self.complaining(&format!("ended with {how}"), complaint, printed) }
     }
 
     /// A program that ended well and has printed nothing.
     pub fn silent(&self, complaint: &[u8]) -> Failure {
-        Failure { exit: Some(0), ..self.complaining("ended with exit status 0, printed nothing", complaint) }
+        Failure { exit: Some(0), ..self.complaining("ended with exit status 0, printed nothing", complaint, &[]) }
     }
 
-    fn complaining(&self, how: &str, complaint: &[u8]) -> Failure {
-        let said = Some(complaint).filter(|said| !said.trim_ascii().is_empty());
-        let words = if said.is_some() { "said " } else { "said nothing" };
-        let what = format!("program `{}`: it {how} and {words}", self.name());
-        Failure { said: said.map(Bytes::copy_from_slice), ..failed(what) }
+    fn complaining(&self, how: &str, complaint: &[u8], printed: &[u8]) -> Failure {
+        let said = [("said ", complaint), ("printed ", &printed[..printed.len().min(COMPLAINT)])];
+        let said = said.into_iter().find(|(_, said)| !said.trim_ascii().is_empty());
+        let word = said.map_or("said nothing", |(word, _)| word);
+        let what = format!("program `{}`: it {how} and {word}", self.name());
+        Failure { said: said.map(|(_, said)| Bytes::copy_from_slice(said)), ..failed(what) }
     }
 }
 

@@ -200,6 +200,29 @@ impl Scale {
                 .fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), (_, value)| (lo.min(*value), hi.max(*value))),
         }
     }
+
+    /// Whether it has a value, up to a billionth of a step.
+    pub fn has(&self, value: f64) -> bool {
+        match self {
+            Self::Range { lo, hi, step } => {
+                let steps = step.map_or(0.0, |step| (value - lo) / step);
+                (*lo..=*hi).contains(&value) && (steps - steps.round()).abs() <= 1e-9
+            }
+            Self::Choices(choices) => choices.iter().any(|(_, worth)| *worth == value),
+        }
+    }
+}
+
+/// As in `must be a number {}`: `from 1 to 5 in steps of 1`.
+impl std::fmt::Display for Scale {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (lo, hi) = self.bounds();
+        write!(f, "from {lo} to {hi}")?;
+        match self {
+            Self::Range { step: Some(step), .. } => write!(f, " in steps of {step}"),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// One graded aspect.

@@ -1,6 +1,6 @@
 //! Dates as numbers of days, and back.
 
-use jiff::ToSpan;
+use jiff::Span;
 use jiff::civil::{Date, date};
 
 const FIRST: Date = date(1970, 1, 1);
@@ -11,9 +11,10 @@ pub fn day_number(text: &str) -> Option<i32> {
     i32::try_from(day.duration_since(FIRST).as_hours() / 24).ok()
 }
 
-/// The date of a number of days since 1970-01-01; the last one that a calendar holds where the number is too large.
+/// The date of a number of days since 1970-01-01; the first or last one that a calendar holds where the number is beyond it.
 pub fn date_of(day: i32) -> String {
-    FIRST.saturating_add(day.days()).to_string()
+    let date = Span::new().try_days(day).and_then(|span| FIRST.checked_add(span));
+    date.unwrap_or(if day < 0 { Date::MIN } else { Date::MAX }).to_string()
 }
 
 #[cfg(test)]
@@ -25,5 +26,6 @@ mod tests {
         assert_eq!((day_number("1970-01-02"), day_number("2024-02-29")), (Some(1), Some(19_782)));
         assert_eq!(date_of(19_783), "2024-03-01");
         assert_eq!((day_number("2023-02-29"), day_number("soon")), (None, None));
+        assert_eq!((date_of(i32::MAX), date_of(i32::MIN)), ("9999-12-31".to_owned(), "-009999-01-01".to_owned()));
     }
 }

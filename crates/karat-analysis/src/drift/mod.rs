@@ -118,6 +118,11 @@ pub struct SkippedDay {
 }
 
 impl Drift {
+    /// Whether there are scores, and too few on each of the last days to say anything: no drift was found, nor could it be.
+    pub fn is_silent(&self) -> bool {
+        self.status == DriftStatus::Ok && self.skipped.len() == self.streak_required as usize
+    }
+
     /// What is said where nothing can be: no day has a date.
     pub(crate) fn unknown(as_of: String, options: &DriftOptions, problem: String) -> Self {
         Self {
@@ -255,9 +260,9 @@ fn skipped(day: &Checked, options: &DriftOptions) -> Option<SkippedDay> {
 /// Bands are kept with two decimals.
 const ROUNDING: f64 = 0.005;
 
-/// Half-even on the exact binary value, as `{:.2}` and Python's `round(x, 2)` do.
+/// Half-even on the exact binary value, as `{:.2}` and Python's `round(x, 2)` do; what rounds to 0 has no sign.
 fn two_decimals(value: f64) -> f64 {
-    format!("{value:.2}").parse().unwrap_or(value)
+    format!("{value:.2}").parse().unwrap_or(value) + 0.0
 }
 
 /// The scores of a series in each direction that is watched.

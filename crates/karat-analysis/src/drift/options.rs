@@ -178,6 +178,13 @@ impl DriftOptions {
                 self.short, self.long
             ));
         }
+        let windows = [("short", self.short, self.min_short), ("long", self.long, self.min_long)];
+        let never = windows.into_iter().find(|(_, days, least)| *least > days.unsigned_abs() as usize);
+        if let Some((name, days, least)) = never.filter(|_| self.method == Method::MedianMad) {
+            return Some(format!(
+                "min_{name} is {least}, and the {name} window has {days} days: no day would ever be judged"
+            ));
+        }
         if !self.z.is_finite() || self.z < 0.0 {
             return Some(format!("z is {}; it must be 0 or more", self.z));
         }

@@ -27,6 +27,8 @@ pub struct Replayed {
     pub drawn_from: usize,
     /// What was added to the score from one day on.
     pub shift: f64,
+    /// Which way is worse: alarms of that way are counted.
+    pub worse: Worse,
     /// Share of the series with the shift in which it was found within 60 days.
     pub found: f64,
     /// Median days from the shift to the first alert, where it was found.
@@ -35,6 +37,9 @@ pub struct Replayed {
     pub false_alarm_share_per_year: f64,
     /// Seed of the draws.
     pub seed: u64,
+    /// Why the figures say little, where they do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warning: Option<String>,
 }
 
 /// Replays `series` times a year without and a stretch with the shift. `None` where there are fewer than two days to draw
@@ -51,8 +56,6 @@ pub fn replay(
         return None;
     }
     let values: Vec<f64> = days.iter().map(Day::value).collect();
-    let worse = options.worse.unwrap_or(if shift < 0.0 { Worse::Lower } else { Worse::Higher });
-    let options = DriftOptions { worse: Some(worse), ..options.clone() };
     let drawn = |at: u32, length: i32| -> Vec<f64> {
         let stream = Seed(seed).derive(u64::from(at));
         (0..length.unsigned_abs())
@@ -63,7 +66,7 @@ pub fn replay(
     let first_alert = |values: &[f64], from: i32| -> Option<i32> {
         let days: Vec<Day> = values.iter().zip(0..).map(|(value, day)| Day::new(date_of(day), *value)).collect();
         let last = i32::try_from(values.len()).unwrap_or(i32::MAX) - 1;
-        let opened = Series::new(&days, last, &options, watched, &[]).alert_days(last);
+        let opened = Series::new(&days, last, options, watched, &[]).alert_days(last);
         opened.into_iter().find(|day| *day >= from)
     };
     let start = options.long;
@@ -81,9 +84,27 @@ pub fn replay(
         series,
         drawn_from: days.len(),
         shift,
+        worse: options.worse_of(watched.better),
         found: delays.len() as f64 / f64::from(series),
         median_delay_days: median(&delays),
         false_alarm_share_per_year: false_alarms as f64 / f64::from(series),
         seed,
+        warning: scant(&values, options),
+    })
+}
+
+/// What days that are too few, or all alike, do not tell.
+fn scant(values: &[f64], options: &DriftOptions) -> Option<String> {
+    let (n, long) = (values.len(), options.long);
+    if values.windows(2).all(|pair| pair[0] == pair[1]) {
+        return Some(format!(
+            "the {n} days that were drawn from are all equal: series of them raise no false alarm, whatever the rule"
+        ));
+    }
+    let is_few = n < long.unsigned_abs() as usize;
+    is_few.then(|| {
+        format!(
+            "the series are drawn from {n} days, fewer than the {long} of the long window: other days may be noisier"
+        )
     })
 }

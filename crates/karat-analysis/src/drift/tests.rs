@@ -253,6 +253,8 @@ fn senseless_options_are_refused() {
         DriftOptions { z: f64::NAN, ..median_mad() },
         DriftOptions { floor: Some(0.0), ..median_mad() },
         DriftOptions { lambda: Some(1.5), ..median_mad() },
+        DriftOptions { min_short: 8, ..median_mad() },
+        DriftOptions { min_long: 31, ..median_mad() },
     ] {
         assert!(drift(&declining(), "2026-04-14", &options, watched(), &[]).is_err(), "{options:?}");
     }

@@ -228,7 +228,8 @@ impl Court<'_> {
         }
         let spec = self.findings.plan.metrics.get(metric);
         let pinned = partners.iter().filter_map(|(_, partner)| partner.pinned());
-        let mut rulers = pinned.filter_map(|pinned| pinned.ruler_change(&self.findings.plan, spec?));
+        let samples = || self.cells(case).map(|(sample, _)| self.findings.sample_id(sample));
+        let mut rulers = pinned.filter_map(|pinned| pinned.ruler_change(&self.findings.plan, spec?, samples()));
         let evidence = Evidence { other_ruler: rulers.next(), ..evidence };
         let pairs = self.pairs(case, metric, name, &partners);
         if pairs.len() * 2 >= observed.len() && pairs.tell(measure.aggregate) {
@@ -238,7 +239,7 @@ impl Court<'_> {
         }
         let reference = match &partners[..] {
             _ if case.unit.sample.is_some() || case.unit.group.is_some() => None,
-            [(_, Partner::Pinned(pinned, at))] => pinned.metric(*at, name).cloned(),
+            [(_, Partner::Pinned(pinned, at))] if case.unit.systems.len() == 1 => pinned.metric(*at, name).cloned(),
             [(_, Partner::Pinned(pinned, _)), ..] => pinned.overall(name).cloned(),
             _ => None,
         };

@@ -1,6 +1,6 @@
 //! Pinning what a run found.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use karat_types::RunHeader;
 
@@ -29,6 +29,7 @@ impl Pinned {
             run: PinnedRun::of(header),
             overall: metrics(&findings.run, &|_| Vec::new()),
             systems: findings.systems.iter().map(system).collect(),
+            graded: BTreeMap::new(),
             index: HashMap::new(),
             samples,
         }

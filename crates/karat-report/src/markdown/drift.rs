@@ -23,6 +23,9 @@ pub(super) fn write(page: &mut Page, report: Report<'_>) {
 
 fn one(page: &mut Page, id: &str, found: &Drift) {
     let verdict = match found.status {
+        DriftStatus::Ok if found.is_silent() => {
+            "too few days in this run to say; `karat drift` reads those of all runs"
+        }
         DriftStatus::Ok => "no drift",
         DriftStatus::Alert => "**ALERT**",
         DriftStatus::NoData => "no data",

@@ -2,7 +2,7 @@
 
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
-use jiff::{Timestamp, Zoned};
+use jiff::{Span, Timestamp, Zoned};
 use serde_json::Value;
 
 /// The day, as YYYY-MM-DD, of a date, a local time, or a point in time seen from a zone. `None` for anything else.
@@ -16,6 +16,11 @@ pub(crate) fn day(value: &Value, zone: &TimeZone) -> Option<String> {
         },
     };
     Some(date.to_string())
+}
+
+/// The day so many days before; the first of the calendar where it does not reach back so far.
+pub(crate) fn before(day: Date, days: i64) -> Date {
+    Span::new().try_days(days).and_then(|span| day.checked_sub(span)).unwrap_or(Date::MIN)
 }
 
 #[cfg(test)]

@@ -144,6 +144,8 @@ pub(crate) struct Found {
     pub undated: Vec<String>,
     /// Files with a date that fit but for the rest of their name.
     pub unfit: Vec<String>,
+    /// Folders that are called as a file should be.
+    pub folders: Vec<String>,
     /// Folders in which the rest of the pattern fits nothing.
     pub empty_folders: u64,
 }
@@ -182,7 +184,9 @@ fn descend(
         let path = join(folder, &name);
         let is_folder = || !files.is_file(&path) && files.list(&path).is_ok();
         if below.is_empty() {
-            if !is_folder() {
+            if is_folder() {
+                found.folders.push(shown);
+            } else {
                 found.files.push(File { path, name: shown, columns });
             }
         } else if is_folder() {

@@ -13,7 +13,7 @@ use super::date;
 /// How far back it looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Window {
-    /// The calendar days before the row's own.
+    /// The calendar days before the row's own; at least 1.
     Days(i64),
     /// The rows before it, in the order of the source.
     Rows(usize),
@@ -59,7 +59,7 @@ impl Prior {
             }
             Window::Days(days) => {
                 let day = self.day(row)?;
-                let from = day.checked_sub(jiff::Span::new().days(days)).ok()?;
+                let from = date::before(day, days);
                 self.history.days.range(from..day).flat_map(|(_, values)| values).collect()
             }
         };
@@ -101,6 +101,8 @@ mod tests {
         assert_eq!(seen, Some(json!(["- 2026-03-02", "- 2026-03-05"])));
         assert_eq!(prior(Window::Days(7)).value(0, &json!({"date": "2026-03-01"})), Some(json!([])));
         assert_eq!(prior(Window::Days(7)).value(0, &json!({})), None);
+        let all = prior(Window::Days(i64::MAX)).value(2, &row).unwrap();
+        assert_eq!(all.as_array().unwrap().len(), 3, "a window is no longer than the calendar");
     }
 
     #[test]

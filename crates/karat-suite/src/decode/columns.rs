@@ -88,7 +88,8 @@ impl Decoder<'_> {
     fn prior(&mut self, node: &Node, prior: &Node, roles: &Roles) -> Option<Prior> {
         let column = self.watch(prior)?;
         let window = match (super::whole::<i64>(node, "days"), super::whole::<usize>(node, "rows")) {
-            (Some(days), None) => Window::Days(days),
+            // A number below 1 has been refused already, and is read on for the other problems.
+            (Some(days), None) => Window::Days(days.max(1)),
             (None, Some(rows)) => Window::Rows(rows),
             _ => {
                 self.problems

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use jiff::Span;
 use jiff::civil::Date;
 use karat_text::path::Path;
 use karat_text::template::Expression;
@@ -13,6 +12,7 @@ use super::Decoder;
 use crate::dataset::asserts::{self, Asserts};
 use crate::dataset::checks::Check;
 use crate::dataset::columns::ColumnKind;
+use crate::dataset::date;
 use crate::dataset::draw::{Draw, Part};
 use crate::dataset::prior::Prior;
 use crate::dataset::source::Format;
@@ -273,14 +273,13 @@ impl Decoder<'_> {
                 .hint("name the column with the row's date: `date: COLUMN`");
             return None;
         }
-        let count: i64 = super::whole(node, "days")?;
+        let count = super::whole::<i64>(node, "days").filter(|count| *count >= 1)?;
         let Some(last) = as_of else {
             self.problems.error(&days.place, "which days is not known").hint("say which day is the last: --as-of DATE");
             return None;
         };
         self.as_of = Some(last.to_string());
-        let first = last.checked_sub(Span::new().try_days(count - 1).ok()?).ok()?;
-        Some((first.to_string(), last.to_string()))
+        Some((date::before(last, count - 1).to_string(), last.to_string()))
     }
 
     /// `date` means the day of the row where the dataset names its date.

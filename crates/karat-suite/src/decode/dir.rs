@@ -156,6 +156,11 @@ impl Decoder<'_> {
                     .warn(&node.place, format!("the pattern `files` does not fit {names} in {folder}: left out"))
                     .hint("rename them, or widen the pattern: `*` stands for anything, nothing included");
             }
+            if !found.folders.is_empty() {
+                let names = listed(&found.folders);
+                self.problems
+                    .warn(&node.place, format!("{names} in {folder}: a folder, where a file should be: left out"));
+            }
             let mut twice = Vec::new();
             for file in found.files {
                 match used.entry(file.identity()) {

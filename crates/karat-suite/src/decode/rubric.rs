@@ -346,10 +346,8 @@ impl Decoder<'_> {
             names::check(expression.reads(), text, &when.place, names::RUBRIC, &mut self.pending, &mut self.problems);
             reads.extend(expression.reads().iter().cloned());
             let max = cap.given("max").map(Node::entries).unwrap_or_default();
-            for entry in max.iter().filter(|entry| !dimensions.iter().any(|known| known.name == entry.key)) {
-                self.problems
-                    .error(&entry.place, format!("there is no dimension `{}`", entry.key))
-                    .maybe_hint(suggestion(&entry.key, dimensions.iter().map(|known| known.name.as_str())));
+            for entry in max {
+                self.bound(entry, dimensions);
             }
             if caps.iter().any(|earlier| earlier.id == id) {
                 self.problems.error(&cap.place, format!("two caps have the id `{id}`"));
@@ -362,6 +360,25 @@ impl Decoder<'_> {
             });
         }
         caps
+    }
+
+    /// Whether the bound of a cap is a value that its dimension may take: where the cap holds, it becomes the score.
+    fn bound(&mut self, entry: &Entry, dimensions: &[Dimension]) {
+        let Some(dimension) = dimensions.iter().find(|known| known.name == entry.key) else {
+            self.problems
+                .error(&entry.place, format!("there is no dimension `{}`", entry.key))
+                .maybe_hint(suggestion(&entry.key, dimensions.iter().map(|known| known.name.as_str())));
+            return;
+        };
+        if let Some(value) = entry.node.number().filter(|value| !dimension.scale.has(*value)) {
+            self.problems.error(
+                &entry.node.place,
+                format!(
+                    "the cap `{}: {value}` is no value of that dimension, which goes {}",
+                    entry.key, dimension.scale
+                ),
+            );
+        }
     }
 
     fn own_prompt(&mut self, node: &Node) -> Option<RubricPrompt> {

@@ -131,6 +131,38 @@ fn days_end_on_the_day_that_is_asked_for() {
     assert!(world.problems(&Overrides::default()).contains("--as-of DATE"));
 }
 
+/// GE-07, BR-02: a number of days below 1 is refused with its place, and one beyond the calendar reaches as far as that goes.
+#[test]
+fn numbers_of_days_that_no_calendar_has() {
+    let with = |days: &str, prior: &str| {
+        let prior = BRIEFING.replace("days: 7", &format!("days: {prior}"));
+        let text = suite(&prior.replace("  broken: report\n", &format!("  days: {days}\n")));
+        cards().with("karat.yaml", &text)
+    };
+    let as_of = Overrides { as_of: Some("2026-03-09".to_owned()), ..Overrides::default() };
+    for (days, prior) in
+        [("-1", "7"), ("0", "7"), ("-9223372036854775808", "7"), ("9", "-7"), ("9", "-9223372036854775808")]
+    {
+        let said = with(days, prior).problems(&as_of);
+        assert!(said.contains("`days`") && !said.contains("no rows") && !said.contains("needs `days`"), "{said}");
+    }
+    for beyond in ["9223372036854775807", "4000000"] {
+        let all = samples(&with(beyond, beyond), &as_of);
+        assert_eq!(ids(&all), ["2026-03-01", "2026-03-02", "2026-03-08", "2026-03-09"]);
+        assert_eq!(all[3].columns["prior_headlines"], json!(["- a", "- b", "- c", "- d"]));
+    }
+}
+
+/// BR-01: a folder that is called as a card is no card, and that is said.
+#[test]
+fn a_folder_that_is_called_as_a_card_is_told() {
+    let world = cards().with("cards/2026-03-11-card.json/notes.txt", "no card");
+    let plan = world.plan(&Overrides::default());
+    assert_eq!(plan.header.dataset.rows, 4);
+    let said = plan.warnings.plain();
+    assert!(said.contains("2026-03-11-card.json") && said.contains("a folder, where a file should be"), "{said}");
+}
+
 /// SU-01: a folder a row; a folder without the file is not curated and counted, a broken file stops the load.
 #[test]
 fn a_folder_can_be_a_row() {

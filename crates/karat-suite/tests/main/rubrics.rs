@@ -47,6 +47,26 @@ fn plan() -> Plan {
     .plan(&Overrides::default())
 }
 
+/// BR-03, BR-04, BR-08: where a cap holds, its bound is the score, and so is a value of the scale.
+#[test]
+fn a_cap_is_a_value_of_its_dimension() {
+    let capped = |max: &str| {
+        let rubric = QUALITY.replace("max: { fact: 2 }", &format!("max: {max}"));
+        let suite = SUITE.replace(", labels: labels.jsonl", "");
+        World::new(&[("karat.yaml", &suite), ("rubrics/quality.yaml", &rubric)])
+    };
+    for (max, told) in [
+        ("{ fact: 0 }", "the cap `fact: 0` is no value of that dimension, which goes from 1 to 5 in steps of 1"),
+        ("{ fact: 2.5 }", "`fact: 2.5`"),
+        ("{ fact: 9 }", "`fact: 9`"),
+        ("{ noise: 1.5 }", "which goes from 0 to 1"),
+    ] {
+        let said = capped(max).problems(&Overrides::default());
+        assert!(said.contains(told) && said.contains("quality.yaml:14"), "{said}");
+    }
+    capped("{ fact: 1, noise: 0.5 }").plan(&Overrides::default());
+}
+
 fn rubric(plan: &Plan, scorer: usize) -> &Rubric {
     match &plan.header.scorers[scorer].kind {
         ScorerKind::Rubric(rubric) => &rubric.rubric,

@@ -1,5 +1,7 @@
 //! `karat drift`.
 
+use std::collections::BTreeSet;
+
 use karat_app::{Choice, DriftStatus, Drifted, Drifting, Drifts, Invocation, Method};
 use karat_types::Exit;
 
@@ -22,7 +24,10 @@ pub fn drift(edge: &Edge<'_>, args: &DriftArgs) -> Result<Exit, Failure> {
         choice: choice(&args.rows),
     };
     if let Some(shift) = args.replay {
-        edge.json(&edge.app.replay_drift(&invocation, &asked, shift)?)?;
+        let replayed = edge.app.replay_drift(&invocation, &asked, shift)?;
+        edge.json(&replayed)?;
+        let warnings: BTreeSet<&String> = replayed.iter().filter_map(|it| it.replayed.warning.as_ref()).collect();
+        warnings.into_iter().for_each(|line| edge.printer.say(&format!("warning: {line}")));
         return Ok(Exit::Pass);
     }
     let found = match &args.close {

@@ -1,6 +1,7 @@
 //! The preset `briefing`: daily documents, judged, watched and held against what is pinned.
 
 mod drift;
+mod golden;
 #[cfg(unix)]
 mod judges;
 

@@ -59,9 +59,9 @@ impl Grading<'_> {
                     remarks.lenience(format!("`{}` was written as {text:?}", self.name));
                     Ok(number)
                 }
-                None => Err(format!("is {text:?}, which is no number {}", self.wanted())),
+                None => Err(format!("is {text:?}, which is no number {}", self.scale)),
             },
-            (_, other) => Err(format!("is {}, but must be a number {}", kind(other), self.wanted())),
+            (_, other) => Err(format!("is {}, but must be a number {}", kind(other), self.scale)),
         }
     }
 
@@ -146,19 +146,8 @@ impl Grading<'_> {
                 Some(nearest)
             }
             (false, OutOfRange::Reject) => {
-                remarks
-                    .problem(pointer, format!("`{}` is {number}, but must be a number {}", self.name, self.wanted()));
+                remarks.problem(pointer, format!("`{}` is {number}, but must be a number {}", self.name, self.scale));
                 None
-            }
-        }
-    }
-
-    fn wanted(&self) -> String {
-        match self.scale {
-            Scale::Range { lo, hi, step: Some(step) } => format!("from {lo} to {hi} in steps of {step}"),
-            scale => {
-                let (lo, hi) = scale.bounds();
-                format!("from {lo} to {hi}")
             }
         }
     }

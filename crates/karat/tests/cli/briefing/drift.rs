@@ -183,6 +183,34 @@ fn planted_shifts_are_replayed() {
     let methods: Vec<&str> = found.as_array().unwrap().iter().map(|it| it["method"].as_str().unwrap()).collect();
     assert_eq!(methods, ["median_mad", "cusum", "ewma", "page_hinkley", "e_detector"]);
     assert!(found[0]["found"].as_f64().unwrap() > 0.9 && found[0]["median_delay_days"].is_number(), "{found}");
+    assert_eq!((&found[0]["worse"], found[0].get("warning")), (&json!("down"), None));
+    for (shift, told) in [
+        ("nan", "no shift that could be planted"),
+        ("-inf", "no shift that could be planted"),
+        ("0", "no shift that could be planted"),
+        ("0.5", "watches for lower scores"),
+    ] {
+        let said = place.karat(&["drift", "briefing", &format!("--replay={shift}")]);
+        assert!(said.code == 1 && said.stderr.contains(told), "{}", said.all());
+    }
+    let few = place.fine(&["drift", "briefing", "--as-of", "2026-03-04", "--replay=-1"]);
+    assert_eq!(few.stderr.matches("warning:").count(), 1, "{}", few.all());
+    assert!(few.stderr.contains("all equal") || few.stderr.contains("fewer than the 30"), "{}", few.all());
+}
+
+/// BR-13: one day's run holds too few days to say anything of drift, and does not say that there is none; numbers that no
+/// calendar has are refused.
+#[test]
+fn one_day_is_no_drift_and_no_calm() {
+    let place = backfilled();
+    place.fine(&["run", "briefing", "--sample", "2026-04-06", "--run-id", "d", "-q"]);
+    let report = place.fine(&["report", "d", "--format", "md", "-o", "-"]).stdout;
+    assert!(report.contains("too few days in this run to say") && !report.contains("no drift"), "{report}");
+    assert!(report.contains("1 scores in 7 days and 1 in 30, where 3 and 7 are needed"), "{report}");
+    for numbers in [["--long-window", "2147483647"], ["--streak", "4294967295"], ["--short-window", "2"]] {
+        let said = place.karat(&[&["drift", "briefing", "--as-of", "2026-04-06"], &numbers[..]].concat());
+        assert!(said.code == 1 && said.stderr.contains("cannot be made"), "{}", said.all());
+    }
 }
 
 /// BR-13, BR-14, BR-11: each system has a series of its own, with its own alert, incident and days: what one loses and another

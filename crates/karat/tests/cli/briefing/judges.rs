@@ -85,6 +85,8 @@ fn judges_of_two_backfills_are_compared() {
 fn every_failure_is_said() {
     let cases = [
         ("echo 'Invalid API key' >&2; exit 1", "Invalid API key"),
+        ("echo 'Invalid API key · Please run /login'; exit 1", "and printed \\\"Invalid API key · Please run"),
+        ("exit 1", "ended with exit status 1 and said nothing"),
         ("sleep 20", "did not end within"),
         ("echo 'I think it is quite good, a solid four.'", "factuality"),
         (
@@ -109,6 +111,10 @@ fn every_failure_is_said() {
     let said = judged(&place, "/nowhere", None, &["--run-id", "r"]);
     assert_eq!(said.code, 1, "{}", said.all());
     assert!(place.report("r").to_string().contains("is not installed, or not on PATH"));
+    let path = fake_claude(&place, "");
+    place.write("bin/claude", "#!/no/such/interpreter\n");
+    let said = judged(&place, &path, None, &["--run-id", "i"]);
+    assert!(place.report("i").to_string().contains("it is there, but what its first line names"), "{}", said.all());
     let row = ["--run-id", "s", "--format", "json", "-o", "-"];
     let said = judged(&place, "/nowhere", None, &row);
     assert!(said.code == 1 && said.stderr.contains("is not installed, or not on PATH"), "{}", said.all());
