@@ -58,6 +58,9 @@ pub enum TargetError {
     /// An unknown currency.
     #[error("reading the currency of the expected number: {0:?} is unknown; give an ISO 4217 code such as USD")]
     Currency(String),
+    /// A scale that is none.
+    #[error("reading the unit of the expected number: {0:?} is no scale; give one such as \"million\" or \"billion\"")]
+    Scale(String),
     /// Unit and currency contradict each other.
     #[error(
         "reading the unit of the expected number: it is {unit} but the currency is {currency}; correct one of them"
@@ -164,12 +167,12 @@ impl Target {
     /// ```
     ///
     /// # Errors
-    /// When it names another currency than the one given before.
+    /// When it names another currency than the one given before, or a scale that is none: "gazillion USD".
     pub fn unit(mut self, unit: &str) -> Result<Self, TargetError> {
         if unit.trim().is_empty() {
             return Ok(self);
         }
-        let (wanted, worth) = read_unit(unit);
+        let (wanted, worth) = read_unit(unit)?;
         self.worth = worth;
         match (&self.wanted, wanted) {
             (Wanted::Unit(Unit::Money(before)), Wanted::Unit(Unit::Money(after))) => {
@@ -276,18 +279,18 @@ fn agree(unit: &Currency, currency: &Currency) -> Result<(), TargetError> {
 }
 
 /// The unit that a data set names, and what one of it is worth in base units.
-fn read_unit(unit: &str) -> (Wanted, Decimal) {
+fn read_unit(unit: &str) -> Result<(Wanted, Decimal), TargetError> {
     let unit = unit.trim();
     let lower = unit.to_lowercase();
     match lower.as_str() {
         "number" | "count" | "integer" | "plain" | "none" | "ratio" => {
-            return (Wanted::Unit(Unit::Plain), Decimal::ONE);
+            return Ok((Wanted::Unit(Unit::Plain), Decimal::ONE));
         }
-        "fraction" => return (Wanted::Unit(Unit::Percent), Decimal::ONE_HUNDRED),
+        "fraction" => return Ok((Wanted::Unit(Unit::Percent), Decimal::ONE_HUNDRED)),
         _ => {}
     }
     if let Some((mark, _)) = unit::after(&lower).filter(|(mark, _)| mark.unit == Unit::Percent) {
-        return (Wanted::Unit(Unit::Percent), mark.factor);
+        return Ok((Wanted::Unit(Unit::Percent), mark.factor));
     }
     let counted = unit.split(" per ").next().unwrap_or(unit);
     let counted = counted.split(" of ").next().unwrap_or(counted);
@@ -302,6 +305,8 @@ fn read_unit(unit: &str) -> (Wanted, Decimal) {
         } else if let Some((unit, factor)) = glued(word) {
             money = Some(unit);
             worth = worth.checked_mul(factor).unwrap_or(worth);
+        } else if is_like_a_scale(&word.to_lowercase()) {
+            return Err(TargetError::Scale(word.to_owned()));
         } else {
             noun = Some(word.to_lowercase());
         }
@@ -311,7 +316,12 @@ fn read_unit(unit: &str) -> (Wanted, Decimal) {
         (None, Some(noun)) => Wanted::Noun(noun),
         (None, None) => Wanted::Any,
     };
-    (wanted, worth)
+    Ok((wanted, worth))
+}
+
+/// Whether an unknown word is meant for a scale: "gazillion", "milion", "bilions".
+fn is_like_a_scale(word: &str) -> bool {
+    ["lion", "llon", "liard"].iter().any(|ending| word.trim_end_matches('s').ends_with(ending))
 }
 
 /// A currency by code, sign or name, or its cents.

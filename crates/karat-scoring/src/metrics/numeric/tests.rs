@@ -336,6 +336,10 @@ fn targets_that_cannot_be_compared_say_why() {
     assert!(matches!(Tolerance::relative(-0.1), Err(TargetError::Tolerance(_))));
     let target = Target::number(5.0).unwrap();
     assert!(matches!(target.clone().currency("furlong"), Err(TargetError::Currency(_))));
+    for odd in ["gazillion USD", "milion EUR", "USD (bilions)"] {
+        assert!(matches!(target.clone().unit(odd), Err(TargetError::Scale(_))), "{odd}");
+    }
+    assert!(target.clone().unit("thousand Canadian dollars").is_ok());
     let conflict = target.unit("EUR").unwrap().currency("USD").unwrap_err();
     assert!(conflict.to_string().contains("it is EUR but the currency is USD"), "{conflict}");
 }
