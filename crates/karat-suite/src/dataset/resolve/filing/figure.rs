@@ -90,6 +90,12 @@ impl Unit {
     }
 }
 
+/// Whether two names are one currency: `usd`, `USD`, `$`.
+pub(super) fn is_same_currency(one: &str, other: &str) -> bool {
+    let code = |name: &str| Unit::read(name).currency.map_or_else(|| name.to_uppercase(), str::to_owned);
+    code(one) == code(other)
+}
+
 fn scale(word: &str) -> Option<f64> {
     Some(match word {
         "thousand" | "thousands" | "k" | "tsd" | "000" | "000s" => 1e3,

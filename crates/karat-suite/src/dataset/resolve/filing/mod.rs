@@ -15,7 +15,7 @@ mod written;
 use serde_json::{Map, Number, Value, json};
 
 use super::{Resolved, Resolver, Shelf};
-use figure::{Cell, Expected, Unit, computed, equal, named};
+use figure::{Cell, Expected, Unit, computed, equal, is_same_currency, named};
 use library::{Chunk, Library, SPACES, Spot, said, words};
 use period::Period;
 use speaker::Speaker;
@@ -206,7 +206,7 @@ impl<'a> Evidence<'a> {
         };
         let own = Unit::read(unit.as_deref().unwrap_or_default()).currency;
         if let (Some(gold), Some(own)) = (&currency, own)
-            && !gold.eq_ignore_ascii_case(own)
+            && !is_same_currency(gold, own)
         {
             self.mismatches.push(format!("the gold is in {gold}, its unit says {own}"));
         }
@@ -217,7 +217,7 @@ impl<'a> Evidence<'a> {
                 currency = stated.currency.map(str::to_owned).or_else(|| cell.currency.clone());
             }
             if let (Some(gold), Some(own)) = (&currency, &cell.currency)
-                && !gold.eq_ignore_ascii_case(own)
+                && !is_same_currency(gold, own)
             {
                 self.mismatches.push(format!("the gold is in {gold}, its table is in {own}"));
             }
@@ -240,8 +240,7 @@ impl<'a> Evidence<'a> {
             return Some(named.unit.clone());
         }
         let mut found: Vec<&Cell> = cells.iter().filter(|cell| self.is_cell(number, cell)).collect();
-        let is_in =
-            |cell: &&Cell| cell.currency.as_deref().zip(currency).is_some_and(|(a, b)| a.eq_ignore_ascii_case(b));
+        let is_in = |cell: &&Cell| cell.currency.as_deref().zip(currency).is_some_and(|(a, b)| is_same_currency(a, b));
         if found.iter().any(is_in) {
             found.retain(is_in);
         }
@@ -290,8 +289,7 @@ impl<'a> Evidence<'a> {
             return Some(named);
         }
         let currency = self.gold.get("currency").and_then(Value::as_str).or(Unit::read(unit).currency);
-        let is_in =
-            |cell: &&&Cell| cell.currency.as_deref().zip(currency).is_none_or(|(a, b)| a.eq_ignore_ascii_case(b));
+        let is_in = |cell: &&&Cell| cell.currency.as_deref().zip(currency).is_none_or(|(a, b)| is_same_currency(a, b));
         let equal = equal(cells, &expected);
         if equal.is_empty() {
             let computed = computed(cells, &expected);

@@ -72,6 +72,9 @@ fn places_lead_to_chunks() {
     let of = |name: &str| found.value[name].clone();
     assert_eq!((of("text"), of("table"), of("page")), (json!(["r-p2"]), json!(["r-t1"]), json!(["r-page2"])));
     assert_eq!((of("expected_value"), of("currency")), (json!(1.2345), json!("USD")));
+    let signed =
+        resolved(json!({"expected_value": 1.2345, "unit": "billion", "currency": "$", "source_table_ids": ["t1"]}));
+    assert_eq!(signed.mismatches, Vec::<String>::new());
     let slide = resolved(
         json!({"citations": [{"doc_type": "slides", "slide": 3}], "slides": [{"slide": 3, "title": "Sales"}]}),
     );
