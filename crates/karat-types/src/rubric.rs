@@ -201,14 +201,14 @@ impl Scale {
         }
     }
 
-    /// Whether it has a value, up to a billionth of a step.
+    /// Whether it has a value, up to a billionth.
     pub fn has(&self, value: f64) -> bool {
         match self {
             Self::Range { lo, hi, step } => {
                 let steps = step.map_or(0.0, |step| (value - lo) / step);
                 (*lo..=*hi).contains(&value) && (steps - steps.round()).abs() <= 1e-9
             }
-            Self::Choices(choices) => choices.iter().any(|(_, worth)| *worth == value),
+            Self::Choices(choices) => choices.iter().any(|(_, worth)| (worth - value).abs() <= 1e-9),
         }
     }
 }
