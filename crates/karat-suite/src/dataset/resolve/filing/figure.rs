@@ -241,7 +241,7 @@ fn marked(unit: String, currency: Option<String>, marks: &str) -> Option<(String
         _ if own.is_thing => None,
         _ if own.is_share && own.factor < 1.0 => Some(("bps".to_owned(), None)),
         _ if own.is_share => Some(("percent".to_owned(), None)),
-        _ if own.factor != 1.0 => {
+        _ if (own.factor - 1.0).abs() > SAME => {
             let currency = money.or(currency);
             let scale = marks.split(' ').find(|word| scale(word).is_some()).unwrap_or(marks);
             Some((format!("{scale} {}", currency.clone().unwrap_or_default()).trim().to_owned(), currency))
