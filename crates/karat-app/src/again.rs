@@ -36,6 +36,7 @@ impl App {
                 calls: 0,
                 spent: Money::ZERO,
                 stopped: None,
+                overspent: None,
                 notice: Some("nothing in this run failed: there is nothing to make again".to_owned()),
             });
         }

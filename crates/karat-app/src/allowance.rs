@@ -90,6 +90,7 @@ impl Standstill<'_> {
     fn money_used_up(&self) -> String {
         let Self { run, command, spending, .. } = self;
         let (low, high) = self.left.cost();
+        let high = high.max(self.by_experience());
         // Before the last call, the most that it can cost must fit beside what the others came to.
         let enough = ((spending.committed().upper + high + self.refused).usd() * 100.0).ceil() / 100.0;
         format!(
@@ -103,6 +104,26 @@ impl Standstill<'_> {
             usd(Some(self.refused.usd())),
         )
     }
+
+    /// What the calls that are left cost if they cost a tenth more than those before: estimates know nothing of services, and
+    /// too little of providers that count other tokens than we do.
+    fn by_experience(&self) -> Money {
+        let Spending { calls, .. } = self.spending;
+        let left = self.left.calls().0.saturating_sub(self.waiting);
+        Money(self.spending.committed().upper.0 * i128::from(left) * 11 / (10 * i128::from(calls.max(1))))
+    }
+}
+
+/// Why a run is not within its budget although it was kept: answers may cost more than anybody could reserve for them.
+pub(crate) fn overspending(settings: &RunSpec, by: Money) -> Option<String> {
+    let budget = settings.budget_usd.filter(|_| by > Money::ZERO)?;
+    Some(format!(
+        "the run went {} beyond its budget of {}: answers were billed higher than what could be reserved for them (a service's \
+         first or dearest answer, a provider that counts more tokens than it was allowed). The report's notes and `karat trace` \
+         show which; a lower `--max-concurrency` keeps it smaller",
+        usd(Some(by.usd())),
+        usd(Some(budget))
+    ))
 }
 
 /// What counts because its calls were cut off: nobody knows whether they were made.

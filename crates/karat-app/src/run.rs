@@ -9,7 +9,7 @@ use karat_suite::Plan;
 use karat_types::{Exit, ModelSpec, Moment, Money, Observer, PlanHeader, RunHeader, RunRows, RunStatus};
 
 use crate::adopted::rescoring;
-use crate::allowance::{Earlier, Standstill, allow};
+use crate::allowance::{Earlier, Standstill, allow, overspending};
 use crate::begun::{Begun, begun, known_estimate, same_plan};
 use crate::{App, AppError, Invocation, Tape};
 
@@ -40,6 +40,8 @@ pub struct RunEnd {
     pub spent: Money,
     /// What stopped it, and with what it can go on, where its calls or its money are used up.
     pub stopped: Option<String>,
+    /// By how much answers that cost more than was reserved went beyond the budget, in words, where they did.
+    pub overspent: Option<String>,
     /// Something that the user should know about how it was begun.
     pub notice: Option<String>,
 }
@@ -48,6 +50,7 @@ impl RunEnd {
     /// The exit code that follows from the run's end alone, results apart.
     pub fn exit(&self) -> Exit {
         match self.status {
+            RunStatus::Finished if self.overspent.is_some() => Exit::Budget,
             RunStatus::Finished => Exit::Pass,
             RunStatus::Running | RunStatus::Interrupted => Exit::Interrupted,
             RunStatus::BudgetStopped => Exit::Budget,
@@ -80,6 +83,7 @@ impl App {
                 calls: 0,
                 spent: Money::ZERO,
                 stopped: None,
+                overspent: None,
                 notice: Some("the run is finished: there is nothing to go on with".to_owned()),
             });
         }
@@ -254,6 +258,7 @@ impl App {
             calls: outcome.calls,
             spent: outcome.spent,
             stopped,
+            overspent: overspending(&plan.header.run, outcome.overspent),
             notice: Some(notice).filter(|notice| !notice.is_empty()),
         })
     }

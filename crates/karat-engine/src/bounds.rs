@@ -1,28 +1,13 @@
 //! What a call can cost at the most, and what its usage was (BY-05).
 
-use karat_types::{
-    CallError, ChatRequest, ModelSpec, Money, Note, NoteKind, Pricing, Reply, ReplyFormat, Request, Usage,
-};
+use karat_types::{CallError, ChatRequest, ModelSpec, Money, Note, NoteKind, Pricing, Reply, Request, Usage};
 
 use crate::steps::DEFAULT_MAX_TOKENS;
 
-/// Bytes that a request has around its messages: names of fields, settings, roles.
-const ENVELOPE: u64 = 512;
-
-/// What a call can cost at the most: one token a byte of the request, and every token the reply may have.
-pub(crate) fn upper_bound(request: &ChatRequest, price: &Pricing) -> Money {
-    let messages: usize = request.messages.iter().map(|message| message.content.len() + 64).sum();
-    let format = match &request.format {
-        ReplyFormat::Schema { schema, .. } => schema.to_string().len(),
-        ReplyFormat::Text | ReplyFormat::Json => 0,
-    };
-    let extra: usize = request.parameters.extra.iter().map(|(name, value)| name.len() + value.to_string().len()).sum();
+/// What a call can cost at the most: one token a byte of the body that is sent, and every token the reply may have.
+pub(crate) fn upper_bound(bytes: usize, request: &ChatRequest, price: &Pricing) -> Money {
     let output = request.parameters.max_tokens.unwrap_or(DEFAULT_MAX_TOKENS);
-    let usage = Usage {
-        input_tokens: (messages + format + extra) as u64 + ENVELOPE,
-        output_tokens: u64::from(output),
-        ..Usage::default()
-    };
+    let usage = Usage { input_tokens: bytes as u64, output_tokens: u64::from(output), ..Usage::default() };
     price.cost(&usage).unwrap_or_default()
 }
 

@@ -90,6 +90,22 @@ impl Budget {
         self.settled.notify_waiters();
     }
 
+    /// Settles an attempt that came to `cost`, and reserves the next one of the same call, as [`Budget::reserve`] does. One
+    /// that came to nothing hands its reservation on.
+    pub async fn renew(&self, upper: Money, cost: Money) -> Result<(), Refusal> {
+        if cost > Money::ZERO {
+            self.settle(upper, cost);
+            return self.reserve(upper).await;
+        }
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.max_calls.is_some_and(|max| state.calls >= max) {
+            state.stopped = state.stopped.or(Some(Refusal::Calls));
+            return Err(Refusal::Calls);
+        }
+        state.calls += 1;
+        Ok(())
+    }
+
     /// Takes a reservation back whose call was not made.
     pub fn withdraw(&self, upper: Money) {
         {
@@ -118,6 +134,12 @@ impl Budget {
     #[cfg(test)]
     fn in_flight(&self) -> u64 {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).in_flight
+    }
+
+    /// By how much calls have gone beyond the limit that cost more than was reserved for them.
+    pub fn overspent(&self) -> Money {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        self.limit.map_or(Money::ZERO, |limit| (state.spent - limit).max(Money::ZERO))
     }
 
     /// Whether a reservation was refused.

@@ -8,23 +8,25 @@
 
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures::future::{FutureExt, join_all};
-use karat_providers::{Call, Errand, Exchange, Gate, Held, Providers, Wasted};
+use karat_providers::{Call, Errand, Exchange, Gate, Held, Providers};
 use karat_store::{Ledger, PaidCalls, Reservation};
 use karat_types::{
-    Answer, Ask, CallError, CallErrorCode, CallRecord, Facts, Key, Machine, ModelSpec, Money, Note, Observer, Record,
-    Reply, Request, Score, Turn, Usage,
+    Answer, Ask, CallError, CallErrorCode, CallRecord, Facts, Key, Machine, ModelSpec, Money, Note, Observer, Pricing,
+    Record, Reply, Request, Score, Turn, Usage,
 };
 use tokio::time::Instant;
 
 use crate::bounds::{breach, upper_bound, usage_of};
-use crate::budget::{Budget, Refusal};
+use crate::budget::Budget;
 use crate::calllog::{CallLog, LoggedCall};
+use crate::claim::{Claim, Funds};
 use crate::credit::Credit;
+use crate::fees::{Fees, Turn as FirstTurn};
 use crate::files::Library;
 use crate::identity::{call_key, seed_of};
 use crate::privacy::Privacy;
@@ -97,8 +99,7 @@ pub(crate) struct Calls {
     credit: Credit,
     made: AtomicU64,
     spent: AtomicU64,
-    /// What the dearest answer of a service or program has cost so far: as much is reserved for the next.
-    dearest: AtomicU64,
+    fees: Fees,
 }
 
 /// One answered call and what it came to.
@@ -119,6 +120,7 @@ pub(crate) struct CallsInit {
     pub observer: Arc<dyn Observer>,
     pub library: Library,
     pub budget: Budget,
+    pub fees: Fees,
     pub paid: PaidCalls,
     pub stop: Stop,
     pub privacy: Privacy,
@@ -142,7 +144,7 @@ impl Calls {
             credit: Credit::new(init.concurrency),
             made: AtomicU64::new(0),
             spent: AtomicU64::new(0),
-            dearest: AtomicU64::new(0),
+            fees: init.fees,
         }
     }
 
@@ -154,6 +156,11 @@ impl Calls {
     /// Whether the budget refused a call.
     pub fn budget_stopped(&self) -> bool {
         self.budget.stopped()
+    }
+
+    /// By how much calls that cost more than was reserved for them have gone beyond the budget.
+    pub fn overspent(&self) -> Money {
+        self.budget.overspent()
     }
 
     /// What the largest call that the budget refused can cost at the most.
@@ -218,36 +225,53 @@ impl Calls {
     /// `None` for what needs no call.
     async fn one(&self, owner: Key, ask: &Ask, target: Option<&Target>) -> Option<Made> {
         let target = target?;
-        let bound = match (&ask.request, &target.model) {
-            (Request::File { .. }, _) | (Request::Chat(_), None) => return None,
-            (Request::Chat(request), Some(model)) => upper_bound(request, &model.price),
-            (Request::Http(_) | Request::Command(_), _) => match &target.meter {
-                Some(_) => Money(self.dearest.load(Ordering::Relaxed).into()),
-                None => Money::ZERO,
-            },
-        };
+        if matches!((&ask.request, &target.model), (Request::File { .. }, _) | (Request::Chat(_), None)) {
+            return None;
+        }
         let key = call_key(owner, &ask.slot);
         match self.paid.get(key) {
             // A reply whose content was not kept cannot be used again.
             Ok(Some(record)) if self.privacy.keeps_content() => Some(remembered(record, &ask.request, target)),
             // Boxed: what a call needs is many times what those around it need, who are moved about.
-            _ => Some(self.call(key, &ask.request, bound, target).boxed().await),
+            _ => Some(self.call(key, &ask.request, target).boxed().await),
         }
     }
 
-    async fn call(&self, key: Key, request: &Request, upper: Money, target: &Target) -> Made {
-        let claim = Claim { calls: self, upper, is_open: AtomicBool::new(false), is_drawn: AtomicBool::new(false) };
+    /// What a call can cost at the most, as far as anybody knows. Hold the turn until it is answered.
+    async fn bound(&self, request: &Request, target: &Target) -> (Money, Option<FirstTurn>) {
+        match (request, &target.model) {
+            (Request::Chat(request), Some(model)) if matches!(model.price, Pricing::Known(_)) => {
+                (upper_bound(self.providers.request_bytes(model, request), request, &model.price), None)
+            }
+            (Request::Http(_) | Request::Command(_), _) if target.meter.is_some() => {
+                self.fees.expected(&target.who).await
+            }
+            _ => (Money::ZERO, None),
+        }
+    }
+
+    async fn call(&self, key: Key, request: &Request, target: &Target) -> Made {
+        let (upper, _turn) = self.bound(request, target).await;
+        let Self { budget, credit, ledger, stop, .. } = self;
+        let claim = Claim::new(Funds { budget, credit, ledger, stop }, upper, target.model.as_deref());
         let (exchange, _slot) = match self.exchange(key, request, &claim, target).await {
+            Ok(Some((
+                Exchange { outcome: Err(CallError { code: code @ CallErrorCode::Cancelled, message, .. }), .. },
+                _,
+            ))) => (claim.cut_short(code, message), None),
             Ok(Some(held)) => held,
             Ok(None) => {
                 claim.leave_open();
                 let message = "the run was stopped while this call was under way";
                 return refused(key, CallErrorCode::Cancelled, message.to_owned());
             }
-            Err(refusal) => return refused(key, CallErrorCode::Budget, refusal),
+            Err(refusal) => (claim.cut_short(CallErrorCode::Budget, refusal), None),
         };
-        if let Err(CallError { code: CallErrorCode::Cancelled, message, .. }) = &exchange.outcome {
-            return refused(key, CallErrorCode::Cancelled, message.clone());
+        if let Err(CallError { code: code @ (CallErrorCode::Cancelled | CallErrorCode::Budget), message, .. }) =
+            &exchange.outcome
+            && exchange.attempts == 0
+        {
+            return refused(key, *code, message.clone());
         }
         let exchange = self.redacted(exchange, request, target);
         if let Some(log) = &self.call_log {
@@ -261,13 +285,11 @@ impl Calls {
         // A replayed call has its price, and nobody pays it.
         let paid = if exchange.is_replayed { Some(Money::ZERO) } else { cost };
         let spent = paid.unwrap_or_default();
-        if target.meter.is_some() {
-            self.dearest.fetch_max(u64::try_from(spent.0).unwrap_or_default(), Ordering::Relaxed);
-        }
-        // What an answer that broke off has cost is unknown: all of its upper bound counts.
-        let unknown = Money(upper.0.saturating_mul(exchange.wasted.broken_off.into()));
-        let reserved = claim.settle(spent + unknown);
         self.spent.fetch_add(u64::try_from(spent.0).unwrap_or(u64::MAX), Ordering::Relaxed);
+        if target.meter.is_some() && exchange.outcome.is_ok() {
+            self.fees.paid(&target.who, spent);
+        }
+        let reserved = claim.settle(spent, exchange.wasted.unknown);
         notes.extend(target.model.as_ref().and_then(|model| breach(model, spent, upper, exchange.attempts)));
         let record = CallRecord {
             key,
@@ -284,11 +306,7 @@ impl Calls {
             error: exchange.outcome.as_ref().err().cloned(),
         };
         let latency_ms = exchange.latency_ms;
-        let mut records = vec![Record::Call(self.privacy.call(record))];
-        if unknown > Money::ZERO {
-            records.push(Record::Reserved { calls: 0, upper: unknown });
-        }
-        if let Err(error) = self.ledger.append(records).await {
+        if let Err(error) = self.ledger.append(vec![Record::Call(self.privacy.call(record))]).await {
             // Before the slot is given back: what is in flight now is all that can be lost.
             self.gate.shut();
             self.stop.fail(error.to_string());
@@ -350,107 +368,25 @@ impl Calls {
         let jitter_seed = seed_of(key);
         let (providers, gate, observer) = (&self.providers, &self.gate, &*self.observer);
         // Pinned here: the futures that pass it on would each hold it as a whole.
-        let reserved = pin!(claim.draw());
         let held = pin!(async {
             claim.reserve().await?;
             match (request, &target.model) {
                 (Request::Chat(request), Some(model)) => {
                     let call = Call { model: &model.id, request, timeout, retries, jitter_seed };
-                    providers.call_within(call, gate, reserved, observer).await
+                    providers.call_within(call, gate, claim, observer).await
                 }
                 _ => {
                     let errand = Errand { who: &target.who, request, timeout, retries, jitter_seed };
-                    Box::pin(providers.errand_within(errand, gate, reserved, observer)).await
+                    Box::pin(providers.errand_within(errand, gate, claim, observer)).await
                 }
             }
         });
         tokio::select! {
             biased;
             held = held => held.map(Some),
-            () = out_of_time => Ok(Some((timed_out(claim.is_drawn()), None))),
+            () = out_of_time => Ok(Some((claim.out_of_time(), None))),
             () = stopped => Ok(None),
         }
-    }
-
-    async fn reserve(&self, upper: Money) -> Result<(), String> {
-        self.budget.reserve(upper).await.map_err(|refusal| match refusal {
-            Refusal::Money => "the next call does not fit the run's budget. Raise `--budget-usd` and resume".to_owned(),
-            Refusal::Calls => "the run has made as many calls as it may. Raise `--max-calls` and resume".to_owned(),
-        })
-    }
-
-    async fn draw(&self, upper: Money) -> Result<(), String> {
-        let most = || self.budget.unsettled();
-        // Boxed: few calls need a block.
-        self.credit.draw(upper, most, async |block| self.reserve_block(block).boxed().await).await
-    }
-
-    async fn reserve_block(&self, Reservation { calls, upper }: Reservation) -> Result<(), String> {
-        let appended = self.ledger.append(vec![Record::Reserved { calls, upper }]).await;
-        appended.map(drop).map_err(|error| {
-            self.stop.fail(error.to_string());
-            error.to_string()
-        })
-    }
-}
-
-/// What is reserved for one call: in memory before it waits for anything else, and on disk before it is sent. Given back
-/// when the call is not made after all.
-struct Claim<'a> {
-    calls: &'a Calls,
-    upper: Money,
-    is_open: AtomicBool,
-    is_drawn: AtomicBool,
-}
-
-impl Claim<'_> {
-    async fn reserve(&self) -> Result<(), String> {
-        self.calls.reserve(self.upper).await?;
-        self.is_open.store(true, Ordering::Release);
-        Ok(())
-    }
-
-    async fn draw(&self) -> Result<(), String> {
-        self.calls.draw(self.upper).await?;
-        self.is_drawn.store(true, Ordering::Release);
-        Ok(())
-    }
-
-    /// Whether it is on disk, so that the call may have been sent.
-    fn is_drawn(&self) -> bool {
-        self.is_drawn.load(Ordering::Acquire)
-    }
-
-    /// Settles what was reserved in memory, and says how much that is on disk: nothing when time was up before the call
-    /// could be made.
-    fn settle(&self, spent: Money) -> Money {
-        if self.is_open.swap(false, Ordering::AcqRel) {
-            self.calls.budget.settle(self.upper, spent);
-        }
-        if self.is_drawn() { self.upper } else { Money::ZERO }
-    }
-
-    /// Gives back what is on disk of it: the call's record is there too, or it was not sent.
-    fn give_back(&self) {
-        if self.is_drawn.swap(false, Ordering::AcqRel) {
-            self.calls.credit.give_back(self.upper);
-        }
-    }
-
-    /// Leaves what is on disk of it open: it may have been paid.
-    fn leave_open(&self) {
-        if self.is_drawn.swap(false, Ordering::AcqRel) {
-            self.is_open.store(false, Ordering::Release);
-        }
-    }
-}
-
-impl Drop for Claim<'_> {
-    fn drop(&mut self) {
-        if self.is_open.swap(false, Ordering::AcqRel) {
-            self.calls.budget.withdraw(self.upper);
-        }
-        self.give_back();
     }
 }
 
@@ -464,22 +400,6 @@ fn refused(key: Key, code: CallErrorCode, message: String) -> Made {
         paid: Money::ZERO,
         latency_ms: 0.0,
         notes: Vec::new(),
-    }
-}
-
-/// What a call becomes when its cell's time is used up before the provider answers.
-fn timed_out(is_sent: bool) -> Exchange {
-    let message = "the cell's time was used up while this call was under way. Raise `run.cell_timeout`".to_owned();
-    Exchange {
-        request: Bytes::new(),
-        response: Bytes::new(),
-        status: None,
-        attempts: 1,
-        latency_ms: 0.0,
-        ran: None,
-        is_replayed: false,
-        wasted: Wasted { broken_off: is_sent.into(), ..Wasted::default() },
-        outcome: Err(CallError { code: CallErrorCode::Timeout, message, status: None }),
     }
 }
 

@@ -59,9 +59,15 @@ impl Credit {
         Ok(())
     }
 
-    /// Gives back a call of at most `upper` whose record is on disk, or that was not sent.
-    pub fn give_back(&self, upper: Money) {
-        add(&mut self.state().free, Reservation { calls: 1, upper });
+    /// Gives back what was drawn by calls whose record is on disk, or that were not sent.
+    pub fn give_back(&self, drawn: Reservation) {
+        add(&mut self.state().free, drawn);
+    }
+
+    /// What was drawn and stays open for good counts as spent, no longer as held.
+    pub fn lose(&self, upper: Money) {
+        let held = &mut self.state().held;
+        held.upper = held.upper - upper;
     }
 
     /// Takes out what nobody has drawn: at an orderly end it is given back on disk.
@@ -150,10 +156,10 @@ mod tests {
         let credit = Credit::new(8);
         assert_eq!(blocks(&credit, &[100; 8], NO_LIMIT).await, [(8, 800)]);
         for _ in 0..1_000 {
-            credit.give_back(Money(100));
+            credit.give_back(Reservation { calls: 1, upper: Money(100) });
             assert_eq!(blocks(&credit, &[100], NO_LIMIT).await, []);
         }
-        (0..8).for_each(|_| credit.give_back(Money(100)));
+        (0..8).for_each(|_| credit.give_back(Reservation { calls: 1, upper: Money(100) }));
         assert_eq!(credit.drain(), Reservation { calls: 8, upper: Money(800) });
         assert_eq!(credit.drain(), Reservation::default());
     }
@@ -167,7 +173,7 @@ mod tests {
             for (_, money) in blocks(&credit, &[upper; 4], NO_LIMIT).await {
                 (count, held) = (count + 1, held + money);
             }
-            (0..4).for_each(|_| credit.give_back(Money(upper)));
+            (0..4).for_each(|_| credit.give_back(Reservation { calls: 1, upper: Money(upper) }));
         }
         assert!(count < 40 && held <= 4 * 1_099 * 9 / 8, "{count} blocks, {held}");
     }

@@ -11,6 +11,7 @@ use crate::EngineError;
 use crate::budget::Budget;
 use crate::calllog::CallLog;
 use crate::calls::Calls;
+use crate::fees::Fees;
 use crate::files::Library;
 use crate::flights::Flights;
 use crate::history::Earlier;
@@ -62,6 +63,8 @@ pub struct Outcome {
     pub spent: Money,
     /// What the largest call that was refused can cost at the most; zero when none was.
     pub refused: Money,
+    /// By how much calls that cost more than was reserved for them have gone beyond the budget.
+    pub overspent: Money,
 }
 
 /// Runs a plan, or what is left of it.
@@ -77,6 +80,7 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
         ledger: ledger.clone(),
         observer: job.observer.clone(),
         library: Library::new(job.files, plan.dataset.rows),
+        fees: Fees::new(plan.run.budget_declared, job.store.dearest_call(&job.run)?),
         budget: Budget::new(limit, plan.run.max_calls, spending.committed()),
         paid: job.store.paid_calls(&job.run)?,
         stop: job.stop.clone(),
@@ -122,7 +126,8 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
     broken?;
     let (calls, spent) = workshop.calls.made();
     job.observer.on(&Event::Finished { status, calls, spent });
-    Ok(Outcome { status, calls, spent, refused: workshop.calls.refused() })
+    let (refused, overspent) = (workshop.calls.refused(), workshop.calls.overspent());
+    Ok(Outcome { status, calls, spent, refused, overspent })
 }
 
 /// Starts the plan's services; none when the run is stopped meanwhile.

@@ -8,9 +8,9 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
 use crate::capture::Secrets;
-use crate::exchange::{Exchange, Held, Wasted, milliseconds, unsent};
+use crate::exchange::{Exchange, Held, Payer, Wasted, milliseconds, unsent};
 use crate::failure::{Failure, Place};
-use crate::limiter::{Ended, Way};
+use crate::limiter::{Ended, Limiter, Way};
 use crate::retry::{Backoff, Waits};
 use crate::transport::{Letter, Received, Transport};
 
@@ -62,25 +62,28 @@ pub(crate) struct Dispatch {
 }
 
 impl Dispatch {
-    /// Attempts until one succeeds, none can help, or no wait is left. `reserved` is awaited once, when the first
-    /// attempt may be made; slots are given back before a wait.
+    /// Attempts until one succeeds, none can help, or no wait is left. Each is paid for before it is sent; slots are given
+    /// back before a wait.
     ///
     /// # Errors
-    /// That of `reserved`: then nothing was sent.
-    pub async fn retried<'a, E>(
+    /// That of `payer`, who knows what was sent before.
+    pub async fn retried<'a, P: Payer>(
         &self,
         quest: Quest<'_>,
         way: Way<'a>,
-        reserved: impl Future<Output = Result<(), E>>,
+        payer: &P,
         observer: &dyn Observer,
         tries: &impl Tries,
-    ) -> Result<Held<'a>, E> {
+    ) -> Result<Held<'a>, P::Refusal> {
         let Quest { place, request, mut waits } = quest;
         let who = place.who.name();
         let Some(mut passed) = way.pass().await else { return Ok((shut_out(who, 0), None)) };
-        reserved.await?;
         let (mut attempts, mut wasted) = (0, Wasted::default());
         loop {
+            if let Some(error) = way.limiter.and_then(Limiter::closed) {
+                return Ok((Exchange { request, attempts, wasted, ..Exchange::unmade(error) }, None));
+            }
+            payer.pay().await?;
             attempts += 1;
             let (mut slot, admission) = passed;
             let Attempt { response, status, latency, exhausted, room, outcome } = tries.attempt().await;
@@ -94,11 +97,15 @@ impl Dispatch {
                     wasted.add(&failure);
                     let failure = failure.within(self.backoff.total);
                     let error = failure.error(place, attempts, &self.secrets);
+                    if let (Some(told), Some(limiter)) = (failure.too_long(), way.limiter) {
+                        limiter.close(told, &error);
+                    }
                     let wait = if failure.retry { waits.next(failure.retry_after) } else { None };
                     if let Some(wait) = wait {
                         drop(slot);
                         let delay_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
                         observer.on(&Event::Retrying { model: who, attempt: attempts, delay_ms, error: &error });
+                        payer.pay_again(&wasted).await?;
                         passed = match way.pass_after(wait).await {
                             Some(passed) => passed,
                             None => return Ok((shut_out(who, attempts), None)),
@@ -119,16 +126,16 @@ impl Dispatch {
     /// The only attempt of what is never tried again.
     ///
     /// # Errors
-    /// That of `reserved`: then nothing was done.
-    pub async fn once<'a, E>(
+    /// That of `payer`: then nothing was done.
+    pub async fn once<'a, P: Payer>(
         &self,
         who: &str,
         way: Way<'a>,
-        reserved: impl Future<Output = Result<(), E>>,
+        payer: &P,
         made: impl Future<Output = Exchange>,
-    ) -> Result<Held<'a>, E> {
+    ) -> Result<Held<'a>, P::Refusal> {
         let Some((slot, admission)) = way.pass().await else { return Ok((shut_out(who, 0), None)) };
-        reserved.await?;
+        payer.pay().await?;
         let exchange = made.await;
         if let Some(admission) = admission {
             let used = exchange.outcome.as_ref().ok().map(|reply| reply.usage.map(|usage| usage.total()));

@@ -14,13 +14,13 @@ use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
 use crate::attempts::{Attempt, Quest, Tries};
-use crate::exchange::{Exchange, Held, unsent};
+use crate::exchange::{Exchange, Free, Held, Payer, unsent};
 use crate::failure::{Failure, Place, Who};
 use crate::headers::unfilled;
 use crate::limiter::{Gate, Way};
 use crate::lines;
 use crate::process::{Environment, Program, failed};
-use crate::providers::{Providers, free};
+use crate::providers::Providers;
 use crate::retry::Waits;
 use crate::tape::Asked;
 use crate::transport::{Letter, Transport};
@@ -70,21 +70,21 @@ impl Providers {
     /// Runs one errand by itself, as [`Providers::errand_within`] does.
     pub async fn errand(&self, errand: Errand<'_>, observer: &dyn Observer) -> Exchange {
         let gate = Gate::new(1);
-        let Ok((exchange, _)) = self.errand_within(errand, &gate, free(), observer).await;
+        let Ok((exchange, _)) = self.errand_within(errand, &gate, &Free, observer).await;
         exchange
     }
 
     /// Runs one errand behind a gate, as [`Providers::call_within`] makes a call.
     ///
     /// # Errors
-    /// That of `reserved`: then nothing was asked.
-    pub async fn errand_within<'a, E>(
+    /// That of the payer.
+    pub async fn errand_within<'a, P: Payer>(
         &'a self,
         errand: Errand<'_>,
         gate: &'a Gate,
-        reserved: impl Future<Output = Result<(), E>>,
+        payer: &P,
         observer: &dyn Observer,
-    ) -> Result<Held<'a>, E> {
+    ) -> Result<Held<'a>, P::Refusal> {
         let (kind, captured) = match errand.request {
             Request::Http(request) => ("http", captured_http(request)),
             Request::Command(request) => ("command", captured_command(request)),
@@ -94,19 +94,19 @@ impl Providers {
             }
         };
         let asked = || Asked::outside(kind, &captured, errand.jitter_seed);
-        let live = async |reserved| self.live_errand(&errand, &captured, gate, reserved, observer).await;
+        let live = async || self.live_errand(&errand, &captured, gate, payer, observer).await;
         let read = |body: &Bytes| answer(errand.request, body).map_err(malformed);
-        self.taped(errand.who, gate, reserved, asked, live, |player, _| player.answer(&asked(), read)).await
+        self.taped(errand.who, gate, payer, asked, live, |player, _| player.answer(&asked(), read)).await
     }
 
-    async fn live_errand<'a, E>(
+    async fn live_errand<'a, P: Payer>(
         &'a self,
         errand: &Errand<'_>,
         captured: &Value,
         gate: &'a Gate,
-        reserved: impl Future<Output = Result<(), E>>,
+        payer: &P,
         observer: &dyn Observer,
-    ) -> Result<Held<'a>, E> {
+    ) -> Result<Held<'a>, P::Refusal> {
         let way = Way { gate, line: gate.line(errand.who), limiter: None, tokens: 0 };
         let captured = self.dispatch.secrets.clean(Bytes::from(captured.to_string()));
         let waits = Waits::new(self.dispatch.backoff, errand.retries, errand.jitter_seed);
@@ -115,7 +115,7 @@ impl Providers {
             Request::Command(request) => match self.program_tries(errand, request) {
                 Ok(tries) => {
                     let place = Place { who: Who::Outside(errand.who), address: "" };
-                    self.dispatch.retried(quest(place), way, reserved, observer, &tries).await
+                    self.dispatch.retried(quest(place), way, payer, observer, &tries).await
                 }
                 Err(problem) => Ok((unsent(format!("{}: {problem}", errand.who)), None)),
             },
@@ -124,7 +124,7 @@ impl Providers {
                     let mut shown = tries.letter.url.clone();
                     shown.set_query(None);
                     let place = Place { who: Who::Outside(errand.who), address: shown.as_str() };
-                    self.dispatch.retried(quest(place), way, reserved, observer, &tries).await
+                    self.dispatch.retried(quest(place), way, payer, observer, &tries).await
                 }
                 Err(problem) => {
                     let error = unsent(self.dispatch.secrets.clean_text(format!("{}: {problem}", errand.who)));

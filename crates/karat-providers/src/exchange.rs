@@ -1,5 +1,6 @@
 //! One call, as it is asked for and as it comes back.
 
+use std::convert::Infallible;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -49,7 +50,7 @@ pub struct Exchange {
 
 impl Exchange {
     /// No attempt was made, for this reason.
-    pub(crate) fn unmade(error: CallError) -> Self {
+    pub fn unmade(error: CallError) -> Self {
         Self {
             request: Bytes::new(),
             response: Bytes::new(),
@@ -69,15 +70,15 @@ impl Exchange {
 pub struct Wasted {
     /// Tokens that answers without a usable reply were billed for, by their own words.
     pub usage: Usage,
-    /// Answers that began with a 2xx status and did not come to their end: what they cost is unknown.
-    pub broken_off: u32,
+    /// Attempts that were sent and of which nobody knows what they cost: no answer came, or it broke off.
+    pub unknown: u32,
 }
 
 impl Wasted {
     /// Counts an attempt that failed.
     pub(crate) fn add(&mut self, failure: &Failure) {
         self.usage += failure.usage.as_deref().copied().unwrap_or_default();
-        self.broken_off += u32::from(failure.is_broken_off());
+        self.unknown += u32::from(failure.is_of_unknown_cost());
     }
 }
 
@@ -88,6 +89,39 @@ pub struct Ran {
     pub command: String,
     /// Its exit code; `None` when it did not start, or was stopped.
     pub code: Option<i32>,
+}
+
+/// Who pays for the attempts of a call.
+pub trait Payer: Sync {
+    /// Why an attempt may not be made.
+    type Refusal: Send;
+
+    /// The next attempt has its slot and is sent once this is done: what it may cost must be on disk by then.
+    ///
+    /// # Errors
+    /// It may not be sent.
+    fn pay(&self) -> impl Future<Output = Result<(), Self::Refusal>> + Send;
+
+    /// An attempt has failed, and another one shall follow; no slot is held. `wasted` is what all attempts so far came to.
+    ///
+    /// # Errors
+    /// No other may follow.
+    fn pay_again(&self, wasted: &Wasted) -> impl Future<Output = Result<(), Self::Refusal>> + Send;
+}
+
+/// Pays everything: calls that cost nobody anything.
+pub(crate) struct Free;
+
+impl Payer for Free {
+    type Refusal = Infallible;
+
+    async fn pay(&self) -> Result<(), Infallible> {
+        Ok(())
+    }
+
+    async fn pay_again(&self, _: &Wasted) -> Result<(), Infallible> {
+        Ok(())
+    }
 }
 
 /// An exchange, and the slot that it holds until it is on disk; none where nothing was sent.

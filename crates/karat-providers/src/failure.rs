@@ -104,15 +104,18 @@ impl Failure {
         }
     }
 
-    /// Whether a call is given up because of how long it would have to wait.
-    fn is_too_long(&self) -> bool {
-        !self.retry && self.retry_after.is_some() && self.code.is_retryable()
+    /// How long a call would have to wait that is given up because of it.
+    pub fn too_long(&self) -> Option<Duration> {
+        self.retry_after.filter(|_| !self.retry && self.code.is_retryable())
     }
 
-    /// Whether a 2xx answer began and did not come to its end.
-    pub fn is_broken_off(&self) -> bool {
-        matches!(self.status, Some(200..=299))
-            && matches!(self.code, CallErrorCode::Cut | CallErrorCode::TooLarge | CallErrorCode::Timeout)
+    /// Whether it may have been billed without saying for how much: it was sent and not answered, or its 2xx answer broke
+    /// off or says nothing of it. What is refused with a status, or reaches nobody, costs nothing.
+    pub fn is_of_unknown_cost(&self) -> bool {
+        match self.status {
+            Some(status) => (200..=299).contains(&status) && self.usage.is_none(),
+            None => matches!(self.code, CallErrorCode::Cut | CallErrorCode::TooLarge | CallErrorCode::Timeout),
+        }
     }
 
     /// What a caller is told after so many attempts; no secret is in it.
@@ -128,7 +131,7 @@ impl Failure {
 
     fn advice(&self, Place { who, address }: Place<'_>) -> String {
         match who {
-            _ if self.is_too_long() => {
+            _ if self.too_long().is_some() => {
                 "no call waits so long: `karat retry` the run when that time is over; what succeeded is kept".to_owned()
             }
             Who::Model { .. } if address.is_empty() => self.advice_on_program().to_owned(),

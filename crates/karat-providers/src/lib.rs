@@ -48,7 +48,7 @@ mod usage;
 pub use codec::{Codec, Unreadable};
 pub use errands::{Errand, answer};
 pub use error::ProviderError;
-pub use exchange::{Call, Exchange, Held, Ran, Wasted};
+pub use exchange::{Call, Exchange, Held, Payer, Ran, Wasted};
 pub use headers::HeaderText;
 pub use hosts::catalog;
 pub use limiter::{Gate, Slot};

@@ -1,6 +1,5 @@
 //! The connected models and the one way to call them.
 
-use std::convert::Infallible;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +16,7 @@ use crate::codec::Codec;
 use crate::command::CommandModel;
 use crate::connect::{Backend, Connected, Endpoint, connect};
 use crate::error::ProviderError;
-use crate::exchange::{Call, Exchange, Held, Ran, Wasted, milliseconds, unsent};
+use crate::exchange::{Call, Exchange, Free, Held, Payer, Ran, Wasted, milliseconds, unsent};
 use crate::failure::Failure;
 use crate::limiter::{Gate, Way};
 use crate::lines::Lines;
@@ -125,101 +124,110 @@ impl Providers {
         }
     }
 
+    /// Bytes of the body that is sent for a request; 0 where it cannot be written.
+    pub fn request_bytes(&self, model: &ModelSpec, request: &ChatRequest) -> usize {
+        let body = match self.models.get(&model.id).map(|connected| &connected.backend) {
+            Some(Backend::Http(endpoint)) => endpoint.body(model, request),
+            _ => OPENAI.body(model, "", request),
+        };
+        body.map_or(0, |body| body.len())
+    }
+
     /// Makes one call by itself, as [`Providers::call_within`] does.
     pub async fn call(&self, call: Call<'_>, observer: &dyn Observer) -> Exchange {
         let gate = Gate::new(1);
-        let Ok((exchange, _)) = self.call_within(call, &gate, free(), observer).await;
+        let Ok((exchange, _)) = self.call_within(call, &gate, &Free, observer).await;
         exchange
     }
 
     /// Makes one call, with as many attempts as it may have. Tells the observer of each wait.
     ///
     /// Each attempt waits until the model's limits and the gate let it pass, and gives its slot back before it waits for
-    /// the next. `reserved` is awaited once, when the first attempt has passed. The slot of the last attempt comes with
-    /// the exchange: hold it as long as the exchange is not on disk. Dropping the future cancels the call.
+    /// the next. The payer is asked before each. The slot of the last attempt comes with the exchange: hold it as long as
+    /// the exchange is not on disk. Dropping the future cancels the call.
     ///
     /// # Errors
-    /// That of `reserved`: then nothing was sent. What goes wrong with the call itself stands in the exchange.
-    pub async fn call_within<'a, E>(
+    /// That of the payer. What goes wrong with the call itself stands in the exchange.
+    pub async fn call_within<'a, P: Payer>(
         &'a self,
         call: Call<'_>,
         gate: &'a Gate,
-        reserved: impl Future<Output = Result<(), E>>,
+        payer: &P,
         observer: &dyn Observer,
-    ) -> Result<Held<'a>, E> {
+    ) -> Result<Held<'a>, P::Refusal> {
         let asked = || Asked::of_model(&call);
-        let live = async |reserved| self.live(call, gate, reserved, observer).await;
+        let live = async || self.live(call, gate, payer, observer).await;
         let replay = |player: &Player, specs: &FxHashMap<String, ModelSpec>| match specs.get(call.model) {
             Some(spec) => player.answer(&asked(), |body| parse(spec, body)),
             None => never_connected(call.model),
         };
-        self.taped(call.model, gate, reserved, asked, live, replay).await
+        self.taped(call.model, gate, payer, asked, live, replay).await
     }
 
     /// What a recording has to do with a call: nothing, or it gets it, or it answers it once there is money for it.
     ///
     /// # Errors
-    /// That of `reserved`.
-    pub(crate) async fn taped<'a, 'q, E, R: Future<Output = Result<(), E>>>(
+    /// That of `payer`.
+    pub(crate) async fn taped<'a, 'q, P: Payer>(
         &'a self,
         who: &str,
         gate: &Gate,
-        reserved: R,
+        payer: &P,
         asked: impl Fn() -> Asked<'q>,
-        live: impl AsyncFnOnce(R) -> Result<Held<'a>, E>,
+        live: impl AsyncFnOnce() -> Result<Held<'a>, P::Refusal>,
         replay: impl FnOnce(&Player, &FxHashMap<String, ModelSpec>) -> Exchange,
-    ) -> Result<Held<'a>, E> {
+    ) -> Result<Held<'a>, P::Refusal> {
         match &self.tape {
-            Tape::None => live(reserved).await,
+            Tape::None => live().await,
             Tape::Record(recorder) => {
-                let held = live(reserved).await?;
+                let held = live().await?;
                 recorder.write(&asked(), &held.0);
                 Ok(held)
             }
             Tape::Replay(..) if gate.is_shut() => Ok((shut_out(who, 0), None)),
             Tape::Replay(player, specs) => {
-                reserved.await?;
+                payer.pay().await?;
                 Ok((replay(player, specs), None))
             }
         }
     }
 
-    async fn live<'a, E>(
+    async fn live<'a, P: Payer>(
         &'a self,
         call: Call<'_>,
         gate: &'a Gate,
-        reserved: impl Future<Output = Result<(), E>>,
+        payer: &P,
         observer: &dyn Observer,
-    ) -> Result<Held<'a>, E> {
+    ) -> Result<Held<'a>, P::Refusal> {
         let Some(model) = self.models.get(call.model) else { return Ok((never_connected(call.model), None)) };
         let (line, tokens) = (gate.line(call.model), expected_tokens(call.request));
         let way = Way { gate, line, limiter: Some(&model.limiter), tokens };
         match &model.backend {
-            Backend::Http(endpoint) => self.over_http(model, endpoint, call, way, reserved, observer).await,
+            Backend::Http(endpoint) => self.over_http(model, endpoint, call, way, payer, observer).await,
             Backend::Command(program) => {
                 // Boxed as a program's errands are.
-                self.dispatch.once(call.model, way, reserved, Box::pin(self.program(model, program, &call))).await
+                self.dispatch.once(call.model, way, payer, Box::pin(self.program(model, program, &call))).await
             }
             Backend::Scripted(script) => {
                 let made = async { self.offline(model, &call, |request| script.reply(request)) };
-                self.dispatch.once(call.model, way, reserved, made).await
+                self.dispatch.once(call.model, way, payer, made).await
             }
             Backend::Stub => {
                 let made = async { self.offline(model, &call, |request| Ok(stub::reply(request))) };
-                self.dispatch.once(call.model, way, reserved, made).await
+                self.dispatch.once(call.model, way, payer, made).await
             }
         }
     }
 
-    async fn over_http<'a, E>(
+    async fn over_http<'a, P: Payer>(
         &self,
         model: &Connected,
         endpoint: &Endpoint,
         call: Call<'_>,
         way: Way<'a>,
-        reserved: impl Future<Output = Result<(), E>>,
+        payer: &P,
         observer: &dyn Observer,
-    ) -> Result<Held<'a>, E> {
+    ) -> Result<Held<'a>, P::Refusal> {
         let Some(transport) = &self.transport else {
             return Ok((
                 unsent(format!("model {}: there is no HTTP client; this is a bug in karat", call.model)),
@@ -236,7 +244,7 @@ impl Providers {
         let tries = ModelTries { dispatch: &self.dispatch, transport, codec: *codec, letter, timeout: call.timeout };
         let waits = Waits::new(self.dispatch.backoff, call.retries, call.jitter_seed);
         let quest = Quest { place: model.place(), request, waits };
-        self.dispatch.retried(quest, way, reserved, observer, &tries).await
+        self.dispatch.retried(quest, way, payer, observer, &tries).await
     }
 
     async fn program(&self, model: &Connected, program: &CommandModel, call: &Call<'_>) -> Exchange {
@@ -256,9 +264,13 @@ impl Providers {
         let response = self.dispatch.secrets.captured(printed, end.is_ok());
         let code = end.as_ref().map_or_else(|failure| failure.exit, |()| Some(0));
         let ran = Ran { command: self.dispatch.secrets.clean_text(line), code };
+        let mut wasted = Wasted::default();
         let outcome = match end {
             Ok(()) => parse(&model.spec, &response),
-            Err(failure) => Err(failure.error(model.place(), 1, &self.dispatch.secrets)),
+            Err(failure) => {
+                wasted.add(&failure);
+                Err(failure.error(model.place(), 1, &self.dispatch.secrets))
+            }
         };
         Exchange {
             request,
@@ -268,7 +280,7 @@ impl Providers {
             latency_ms,
             ran: Some(ran),
             is_replayed: false,
-            wasted: Wasted::default(),
+            wasted,
             outcome,
         }
     }
@@ -328,11 +340,6 @@ impl Tries for ModelTries<'_> {
             self.codec.parse(body).map_err(|unreadable| Failure::of_body(status, unreadable, self.codec.usage(body)))
         })
     }
-}
-
-/// No money is needed.
-pub(crate) fn free() -> std::future::Ready<Result<(), Infallible>> {
-    std::future::ready(Ok(()))
 }
 
 /// Tokens that a call may need: four bytes a token of what is sent, and the longest reply.

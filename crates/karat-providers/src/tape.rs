@@ -305,7 +305,7 @@ impl Entry {
             latency_ms: self.latency_ms,
             ran: None,
             is_replayed: true,
-            wasted: Wasted { usage: self.wasted.unwrap_or_default(), broken_off: 0 },
+            wasted: Wasted { usage: self.wasted.unwrap_or_default(), unknown: 0 },
             outcome,
         }
     }

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use karat_types::{CallErrorCode, FinishReason, Role};
+use karat_providers::Call;
+use karat_types::{CallErrorCode, FinishReason, Role, Silent};
 use serde_json::{Value, json};
 use testkit::{Behaviour, Echo, Script};
 use tokio::time::Instant;
@@ -134,6 +135,17 @@ async fn a_wait_of_a_day_ends_the_call() {
     let error = bench.ask().await.outcome.unwrap_err();
     assert_eq!((error.code, bench.server.requests()), (CallErrorCode::RateLimited, 1));
     assert!(error.message.contains("wants to be left alone for 86400 s; no call waits so long"), "{}", error.message);
+}
+
+/// PE-27: nor do other calls ask who wants to be left alone for so long.
+#[tokio::test]
+async fn a_wait_of_a_day_ends_all_calls() {
+    let bench = Bench::new("openai", Behaviour::rate_limited("86400")).retries(5);
+    let (providers, request) = (bench.providers(), request(&[(Role::User, "?")]));
+    let call = Call { model: "mock", request: &request, timeout: bench.timeout, retries: 5, jitter_seed: 1 };
+    let (first, second) = (providers.call(call, &Silent).await, providers.call(call, &Silent).await);
+    assert_eq!((first.attempts, second.attempts, bench.server.requests()), (1, 0, 1));
+    assert_eq!(first.outcome, second.outcome);
 }
 
 /// PE-03, law 13: usage that cannot be true is unknown, never a number.

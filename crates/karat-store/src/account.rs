@@ -35,6 +35,8 @@ pub(crate) struct TraceAt {
 #[derive(Debug, Default)]
 pub(crate) struct Account {
     pub spending: Spending,
+    /// What the dearest call cost; `None` while no cost is known.
+    pub dearest: Option<Money>,
     /// Replies that nothing rests on yet.
     pub unused: FxHashMap<Key, TraceAt>,
 }
@@ -55,6 +57,7 @@ impl Account {
                     CallEvent::Released(reservation) => add(&mut settled, reservation),
                     CallEvent::Ended(call) => {
                         account.spending.add(&call);
+                        account.dearest = account.dearest.max(call.cost.filter(|cost| *cost > Money::ZERO));
                         add(&mut settled, call.settled);
                         if call.is_ok {
                             account.unused.insert(call.key, TraceAt { block, entry });
@@ -81,9 +84,9 @@ fn add(sum: &mut Reservation, reservation: Reservation) {
 }
 
 impl Spending {
-    /// Calls and money that count: those that ended, and what is open.
+    /// Calls, each attempt as one, and money that count: those that ended, and what is open.
     pub fn committed(&self) -> Reservation {
-        Reservation { calls: self.calls + self.open.calls, upper: self.spent + self.open.upper }
+        Reservation { calls: self.attempts + self.open.calls, upper: self.spent + self.open.upper }
     }
 
     pub(crate) fn of_run(connection: &Connection, run: i64) -> Result<Self, ReadFailure> {

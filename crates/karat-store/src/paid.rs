@@ -1,6 +1,6 @@
 //! What a run has paid for: read back by whoever goes on with it.
 
-use karat_types::{CallRecord, Key};
+use karat_types::{CallRecord, Key, Money};
 use rustc_hash::FxHashMap;
 
 use crate::account::{Account, Spending, TraceAt};
@@ -73,6 +73,14 @@ impl Store {
     /// [`StoreError::NoSuchRun`], or the run's call log cannot be read.
     pub fn spending(&self, run: &str) -> Result<Spending, StoreError> {
         Ok(self.account(run)?.spending)
+    }
+
+    /// What the dearest call of a run has cost; `None` where none is known to have cost anything.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`], or the run's call log cannot be read.
+    pub fn dearest_call(&self, run: &str) -> Result<Option<Money>, StoreError> {
+        Ok(self.account(run)?.dearest)
     }
 
     fn account(&self, run: &str) -> Result<Account, StoreError> {

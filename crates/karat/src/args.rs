@@ -190,7 +190,7 @@ pub struct ExecutionArgs {
     /// Calls in flight
     #[arg(short = 'j', long, value_name = "N", env = "KARAT_MAX_CONCURRENCY", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_concurrency: Option<u32>,
-    /// Calls that the run may make, resumes included
+    /// Requests that the run may send, retries and resumes included
     #[arg(long, value_name = "N", env = "KARAT_MAX_CALLS")]
     pub max_calls: Option<u64>,
     /// Dollars that the run may spend, resumes included [default: 25]

@@ -88,6 +88,8 @@ pub(super) struct Sum {
     pub calls: (u64, u64),
     pub input: (u64, u64),
     pub output: (u64, u64),
+    /// Input tokens that are needed however short the outputs are that do not exist yet.
+    pub sure: u64,
 }
 
 impl<'a> Sums<'a> {
@@ -180,10 +182,11 @@ impl Sum {
         add(&mut self.calls, more.calls);
         add(&mut self.input, more.input);
         add(&mut self.output, more.output);
+        self.sure += more.sure;
     }
 
     fn estimate(&self, judge: bool, model: &ModelSpec) -> ModelEstimate {
-        let floor = Usage { input_tokens: self.input.0 / 2, ..Usage::default() };
+        let floor = Usage { input_tokens: self.sure / 2, ..Usage::default() };
         ModelEstimate {
             id: model.id.clone(),
             judge,

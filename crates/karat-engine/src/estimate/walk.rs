@@ -28,6 +28,9 @@ const ROWS_AT_ONCE: usize = 64;
 /// Tokens that the answer of a service or program is expected to have.
 const UNKNOWN_ANSWER: u64 = 1_000;
 
+/// Tokens that a prompt is expected to have beside an output that it looks into and that does not exist yet.
+const UNKNOWN_PROMPT: u64 = 500;
+
 /// Why a cell is not made: known before any call.
 pub(crate) enum Idle {
     /// A condition leaves it out.
@@ -322,21 +325,31 @@ impl<'a> Walk<'a> {
         let model = step.model.as_deref();
         let max_tokens = max_tokens(step.step.spec.parameters.max_tokens, model);
         let reasks = u64::from(step.step.spec.parse.as_ref().map_or(0, |parse| parse.reask));
-        let (calls, input) = match known {
-            Known::Length(least, most) => (1, (500 + least, 500 + most)),
+        let after = |output: Option<&Value>| {
+            let asks = first_asks(&self.ground.systems, row, system, step, output)?;
+            Ok::<_, Idle>((asks.len() as u64, asks.iter().map(prompt_tokens).sum::<u64>()))
+        };
+        let (calls, input, sure) = match known {
+            Known::Length(least, most) => {
+                let after = |tokens| after(Some(&stand_in(tokens))).ok();
+                let of = |tokens| after(tokens).unwrap_or((1, UNKNOWN_PROMPT + tokens));
+                let (least, most) = (of(*least), of(*most));
+                ((least.0, most.0), (least.1, most.1), after(0).map_or(0, |(_, tokens)| tokens))
+            }
             Known::Output(_) | Known::Nothing => {
-                let asks = first_asks(&self.ground.systems, row, system, step, known.output())?;
-                (asks.len() as u64, certain(asks.iter().map(prompt_tokens).sum()))
+                let (calls, tokens) = after(known.output())?;
+                (certain(calls), certain(tokens), tokens)
             }
         };
-        let output = calls * u64::from(max_tokens);
         let most = 1 + reasks;
+        let output = (calls.0 * u64::from(max_tokens), calls.1 * u64::from(max_tokens));
         let sum = Sum {
-            calls: (calls, calls * most),
-            input: (input.0, (input.1 + reasks * output) * most),
-            output: (output.div_ceil(10), output * most),
+            calls: (calls.0, calls.1 * most),
+            input: (input.0, (input.1 + reasks * output.1) * most),
+            output: (output.0.div_ceil(10), output.1 * most),
+            sure,
         };
-        Ok((sum, (output.div_ceil(10), output)))
+        Ok((sum, (output.0.div_ceil(10), output.1)))
     }
 
     /// Adds the calls of the judgments that are not there; whether that is all of them.
@@ -448,25 +461,33 @@ pub(crate) fn recorded_output(
     }
 }
 
+/// An output that does not exist yet, as a text of so many tokens. Prompts that look into an output find nothing in it.
+fn stand_in(tokens: u64) -> Value {
+    Value::from(" the".repeat(usize::try_from(tokens).unwrap_or_default()))
+}
+
 fn judge_sum(row: &Row, judge: &ReadyJudge, known: &Known, seed: u64) -> Sum {
     let output = u64::from(max_tokens(judge.max_tokens, Some(&judge.model)));
-    let (calls, input) = match known {
+    let (calls, input, sure) = match known {
         Known::Output(output) => {
             let input = JudgeInput { sample: &row.shown, output, seed };
             // The other output of a pair is taken to be as long as this one.
             match judge.machine.against(input, Some(&**output)).poll(Vec::new()) {
-                Turn::Ask(asks) => (asks.len() as u64, certain(asks.iter().map(prompt_tokens).sum())),
-                Turn::Done(_) => (0, (0, 0)),
+                Turn::Ask(asks) => {
+                    let tokens = asks.iter().map(prompt_tokens).sum();
+                    (asks.len() as u64, certain(tokens), tokens)
+                }
+                Turn::Done(_) => (0, (0, 0), 0),
             }
         }
-        Known::Nothing => (0, (0, 0)),
+        Known::Nothing => (0, (0, 0), 0),
         Known::Length(least, most) => {
             let pieces = judge.machine.expected_calls(&row.shown, seed);
             // A pair shows two outputs; one that is judged in pieces is shown to them and once as a whole.
             let times = if judge.partners.is_some() || pieces > 1 { 2 } else { 1 };
             let beside = pieces * judge.rubric_tokens + row_tokens(row);
             let input = |length: &u64| judge.rounds * (times * length + beside);
-            (judge.rounds * pieces, (input(least), input(most)))
+            (judge.rounds * pieces, (input(least), input(most)), judge.rounds * pieces * judge.rubric_tokens)
         }
     };
     let (output, most) = (calls * output, 1 + judge.reasks);
@@ -474,6 +495,7 @@ fn judge_sum(row: &Row, judge: &ReadyJudge, known: &Known, seed: u64) -> Sum {
         calls: (calls, calls * most),
         input: (input.0, (input.1 + output) * most),
         output: (output.div_ceil(10), output * most),
+        sure,
     }
 }
 

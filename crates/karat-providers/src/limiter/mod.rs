@@ -21,7 +21,7 @@ mod tests;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use karat_types::Limits;
+use karat_types::{CallError, Limits};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
@@ -36,6 +36,8 @@ pub(crate) struct Limiter {
     /// Who stands first waits for the state; all others wait for their turn.
     turn: tokio::sync::Mutex<()>,
     changed: Notify,
+    /// Until when the provider wants to be left alone, where no call waits so long, and what it said.
+    closed: Mutex<Option<(Instant, CallError)>>,
 }
 
 /// A call that may be made now. Dropped, it is over; where nobody said how it ended, it was not made.
@@ -61,7 +63,20 @@ impl Limiter {
     /// A limiter that keeps these limits.
     pub fn new(limits: Limits) -> Arc<Self> {
         let state = Mutex::new(State::new(limits, Instant::now()));
-        Arc::new(Self { state, turn: tokio::sync::Mutex::default(), changed: Notify::new() })
+        Arc::new(Self { state, turn: tokio::sync::Mutex::default(), changed: Notify::new(), closed: Mutex::default() })
+    }
+
+    /// The provider wants to be left alone for so long, and no call waits until then: those that follow end with the error.
+    pub fn close(&self, told: Duration, error: &CallError) {
+        let until = Instant::now().checked_add(told);
+        let mut closed = self.closed.lock().unwrap_or_else(PoisonError::into_inner);
+        *closed = until.map(|until| (until, error.clone()));
+    }
+
+    /// Why no call may be made at present.
+    pub fn closed(&self) -> Option<CallError> {
+        let closed = self.closed.lock().unwrap_or_else(PoisonError::into_inner);
+        closed.as_ref().filter(|(until, _)| *until > Instant::now()).map(|(_, error)| error.clone())
     }
 
     /// Waits until a call of about so many tokens may be made.

@@ -127,6 +127,9 @@ pub(super) fn say_stopped(edge: &Edge<'_>, end: &RunEnd) {
         let why = end.stopped.clone().unwrap_or_else(interrupted);
         edge.printer.say(&format!("{why}. Everything that was paid is kept"));
     }
+    if let Some(overspent) = &end.overspent {
+        edge.printer.say(overspent);
+    }
 }
 
 pub(super) fn finish(edge: &Edge<'_>, end: &RunEnd, output: &OutputArgs, json: bool) -> Result<Exit, Failure> {

@@ -129,16 +129,16 @@ fn usage_of_nothing_is_estimated() {
 }
 
 /// BY-05: an answer that breaks off may have been billed, so what was reserved for it stays spent: money that would be
-/// enough for the next call is not there any more.
+/// enough for the next attempt is not there any more.
 #[test]
 fn what_an_answer_that_broke_off_may_have_cost_stays_reserved() {
-    for (first, code, requests) in [(Behaviour::Cut("half".to_owned()), 5, 2), (Behaviour::server_error(), 0, 3)] {
+    for (first, code, requests) in [(Behaviour::Cut("half".to_owned()), 5, 1), (Behaviour::server_error(), 0, 3)] {
         let answers = [first, Behaviour::ok("answer"), Behaviour::ok("answer")];
         let provider = FakeProvider::start(Script::sequence(answers)).unwrap();
         let place = Place::new();
         place.write("data.jsonl", &questions(2));
         place.write("karat.yaml", &suite(&provider.base_url()));
-        // A call may cost 2,000 millionths of a dollar for its reply and about 600 for its request: one and a half fit.
+        // A call may cost 2,000 millionths of a dollar for its reply and a hundred for its request: one fits, not two.
         let limits = ["-j", "1", "--retries", "1", "--max-output-tokens", "1000", "--budget-usd", "0.004"];
         let said = place.karat(&[&["run", "--run-id", "a", "-q"], &limits[..]].concat());
         assert_eq!((said.code, provider.requests()), (code, requests), "{}", said.all());

@@ -6,6 +6,7 @@ mod agree;
 mod bad_input;
 mod bench;
 mod briefing;
+mod budgets;
 mod calibration;
 mod checks;
 mod claims;

@@ -1,0 +1,145 @@
+//! What a run may spend, whatever providers and services do.
+
+use serde_json::Value;
+use testkit::{Behaviour, Echo, FakeProvider, Script};
+
+use crate::place::{Place, Said, questions, suite};
+
+/// A place with so many questions, whose replies have 100 tokens at the most: a call costs $0.0002 and a request's bytes.
+fn place(provider: &FakeProvider, rows: usize, run: &str) -> Place {
+    let place = Place::new();
+    place.write("data.jsonl", &questions(rows));
+    let text = suite(&provider.base_url()).replace("price:", "max_output: 100, price:");
+    let (before, _) = text.split_once("run:").unwrap_or((&text, ""));
+    place.write("karat.yaml", &format!("{before}run: {run}\n"));
+    place
+}
+
+/// What all requests that came could have cost: a token a byte, and the longest reply.
+fn bound(provider: &FakeProvider) -> f64 {
+    let requests = provider.received();
+    requests.iter().map(|it| it.body.len() as f64 * 1e-6 + 100.0 * 2e-6).sum()
+}
+
+fn counted(said: &Said) -> &str {
+    said.stderr.split("fit the budget of").nth(1).unwrap_or_default()
+}
+
+/// BY-05: an attempt that was sent and of which nobody knows the cost counts as spent, and each attempt is reserved anew.
+#[test]
+fn attempts_of_unknown_cost_are_spent() {
+    for behaviour in [Behaviour::Hang, Behaviour::Drop, Behaviour::Cut("x".to_owned()), Behaviour::prose()] {
+        let provider = FakeProvider::start(Script::always(behaviour.clone())).unwrap();
+        let place = place(&provider, 60, "{ max_concurrency: 8, retries: 2, timeout: 300ms }");
+        let said = place.karat(&["run", "--run-id", "r", "--budget-usd", "0.004"]);
+        assert_eq!(said.code, 5, "{behaviour:?}: {}", said.all());
+        let (asked, bound) = (provider.requests(), bound(&provider));
+        assert!(asked > 0 && bound <= 0.004, "{behaviour:?}: {asked} requests, ${bound}: {}", said.all());
+        assert!(counted(&said).contains("more count"), "{}", said.all());
+        let said = place.karat(&["resume", "r"]);
+        assert_eq!((said.code, provider.requests()), (5, asked), "{behaviour:?}: {}", said.all());
+    }
+}
+
+/// BY-05: an answer without a reply that says what it was billed for is within the budget, too.
+#[test]
+fn billed_attempts_stay_within_the_budget() {
+    let reply = r#"{"choices":[],"usage":{"prompt_tokens":90,"completion_tokens":100}}"#;
+    let provider = FakeProvider::start(Script::always(Behaviour::raw(200, reply))).unwrap();
+    let place = place(&provider, 60, "{ max_concurrency: 16, retries: 1 }");
+    let said = place.karat(&["run", "--run-id", "r", "--budget-usd", "0.006"]);
+    let billed = provider.requests() as f64 * 290e-6;
+    assert!(said.code == 5 && billed <= 0.006, "{billed}: {}", said.all());
+}
+
+/// BY-05, CL-22: `--max-calls` bounds requests, those that are made again and those of later parts included.
+#[test]
+fn calls_count_with_their_retries() {
+    let provider = FakeProvider::start(Script::by(|received| match received.attempt {
+        0 => Behaviour::rate_limited("0"),
+        _ => Behaviour::ok("answer"),
+    }))
+    .unwrap();
+    let place = place(&provider, 20, "{ max_concurrency: 4, retries: 3 }");
+    let said = place.karat(&["run", "--run-id", "r", "--max-calls", "11"]);
+    assert_eq!((said.code, provider.requests()), (5, 11), "{}", said.all());
+    let said = place.karat(&["resume", "r", "--max-calls", "20"]);
+    assert_eq!((said.code, provider.requests()), (5, 20), "{}", said.all());
+    assert_eq!(place.karat(&["resume", "r", "--max-calls", "200"]).code, 0);
+    assert_eq!(place.report("r")["totals"]["errors"], 0);
+}
+
+/// BY-05: what is reserved is a token a byte of the body that is sent, and no more.
+#[test]
+fn a_reservation_is_the_request_and_the_longest_reply() {
+    let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();
+    let place = place(&provider, 1, "{ retries: 0 }");
+    place.fine(&["run"]);
+    let bound = bound(&provider);
+    let budget = |share: f64| format!("{:.9}", bound + share);
+    let too_small = place.karat(&["run", "--no-cache", "--budget-usd", &budget(-1e-9)]);
+    assert_eq!(too_small.code, 5, "{}", too_small.all());
+    place.fine(&["run", "--no-cache", "--budget-usd", &budget(0.0)]);
+}
+
+fn metered(service: &FakeProvider) -> Place {
+    let place = Place::new();
+    place.write("data.jsonl", &questions(30));
+    let url = service.base_url().replace("/v1", "/ask");
+    place.write(
+        "karat.yaml",
+        &format!(
+            r#"name: metered
+dataset: {{ source: data.jsonl, id: id, input: question, reference: target }}
+variants:
+  ask: [ {{ id: ask, version: v1, http: {{ url: "{url}", body: {{ q: "{{{{ input }}}}" }} }}, retries: 0, take: {{ answer: $.answer }}, meter: {{ cost_usd: $.usd }} }} ]
+scorers: {{ hit: {{ metric: contains, output: $.answer }} }}
+run: {{ max_concurrency: 16 }}
+"#
+        ),
+    );
+    place
+}
+
+/// BY-05: a service says what it took when it has answered, so nobody asks it until its first answer is there; then as much
+/// is reserved as its dearest one took, in every part of the run. The limit that a stopped run names suffices.
+#[test]
+fn services_stay_within_the_budget() {
+    let service = FakeProvider::start(Script::always(Behaviour::raw(200, r#"{"answer":"x","usd":0.01}"#))).unwrap();
+    let place = metered(&service);
+    let said = place.karat(&["run", "--run-id", "r", "--budget-usd", "0.05"]);
+    assert_eq!((said.code, service.requests()), (5, 5), "{}", said.all());
+    let said = place.karat(&["resume", "r", "--budget-usd", "0.05"]);
+    assert_eq!((said.code, service.requests()), (5, 5), "{}", said.all());
+    let limit = said.stderr.split("--budget-usd ").nth(1).and_then(|rest| rest.split('`').next()).unwrap_or_default();
+    let said = place.karat(&["resume", "r", "--budget-usd", limit]);
+    assert_eq!((said.code, service.requests()), (0, 30), "{}", said.all());
+}
+
+/// BY-05: where an answer takes more than anybody could know, the run says so and is not passed.
+#[test]
+fn an_overspent_budget_is_no_success() {
+    let service = FakeProvider::start(Script::always(Behaviour::raw(200, r#"{"answer":"x","usd":0.50}"#))).unwrap();
+    let place = metered(&service);
+    let said = place.karat(&["run", "--run-id", "r", "--limit", "1", "--budget-usd", "0.10"]);
+    assert_eq!((said.code, service.requests()), (5, 1), "{}", said.all());
+    assert!(said.stderr.contains("beyond its budget of $0.10"), "{}", said.all());
+}
+
+/// BY-05, CL-22: a step that reads the output of another is estimated by its own prompt, and refuses no budget that suffices.
+#[test]
+fn later_steps_are_estimated_by_their_prompts() {
+    let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();
+    let place = place(&provider, 20, "{ trials: 1 }");
+    let direct = "  direct: [ { prompt: { text: \"{{ sample.question }}\" } } ]";
+    let two = "  two: [ { use: direct }, { id: next, prompt: { text: \"next {{ output }}\" } } ]";
+    let variants = format!("variants:\n{direct}\n{two}\n");
+    let text = place.text("karat.yaml").replace("max_output: 100", "max_output: 50");
+    let (before, after) = text.split_once("variants:").unwrap();
+    let (_, after) = after.split_once('\n').unwrap();
+    place.write("karat.yaml", &format!("{before}{variants}{after}"));
+    let plan: Value = serde_json::from_str(&place.fine(&["plan", "--variants", "two", "--json"]).stdout).unwrap();
+    let most = plan["models"][0]["input_tokens"][1].as_u64().unwrap();
+    // Questions of some ten tokens, and prompts of 50 and a few.
+    assert!(most < 20 * 80, "{plan}");
+}
