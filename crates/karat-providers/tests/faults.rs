@@ -205,9 +205,8 @@ async fn no_more_calls_are_in_flight_than_the_model_allows() {
     bench.spec.limits.concurrency = Some(2);
     let providers = bench.providers();
     let ask = request(&[(Role::User, "?")]);
-    let call =
-        karat_providers::Call { model: "mock", request: &ask, timeout: bench.timeout, retries: 0, jitter_seed: 1 };
-    let calls = || providers.call(call, &karat_types::Silent);
+    let call = Call { model: "mock", request: &ask, timeout: bench.timeout, retries: 0, jitter_seed: 1 };
+    let calls = || providers.call(call, &Silent);
     let all = tokio::join!(calls(), calls(), calls(), calls(), calls(), calls());
     assert!(all.0.outcome.is_ok() && all.5.outcome.is_ok());
     assert_eq!((bench.server.requests(), bench.server.peak()), (6, 2));
@@ -221,9 +220,8 @@ async fn a_bad_day_is_survived() {
     let providers = bench.providers();
     for n in 0..60 {
         let ask = request(&[(Role::User, &format!("Say [[{n}]]."))]);
-        let call =
-            karat_providers::Call { model: "mock", request: &ask, timeout: bench.timeout, retries: 12, jitter_seed: n };
-        let reply = providers.call(call, &karat_types::Silent).await.outcome.unwrap();
+        let call = Call { model: "mock", request: &ask, timeout: bench.timeout, retries: 12, jitter_seed: n };
+        let reply = providers.call(call, &Silent).await.outcome.unwrap();
         assert_eq!(reply.text, n.to_string());
     }
     assert!(bench.server.requests() > 70);
