@@ -120,7 +120,7 @@ pub(super) fn say_end(edge: &Edge<'_>, end: &RunEnd) {
     }
 }
 
-/// Why a run was stopped, and how it is gone on with; nothing of one that is finished.
+/// Why a run was stopped, and how it is gone on with, or by how much it went beyond its budget.
 pub(super) fn say_stopped(edge: &Edge<'_>, end: &RunEnd) {
     if end.status != RunStatus::Finished {
         let interrupted = || format!("interrupted: go on with `karat resume {}`", end.run);
