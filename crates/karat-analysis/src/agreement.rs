@@ -66,6 +66,12 @@ pub struct JudgePair {
     pub mean_abs_difference: Finding,
     /// Mean of a − b: whether one is more lenient.
     pub bias: Finding,
+    /// ICC(2,1) of these two, on the items that both graded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub icc: Option<Finding>,
+    /// Krippendorff's α of these two.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alpha: Option<Finding>,
     /// Root of the mean squared difference.
     pub rms_difference: Finding,
     /// Share of items with equal grades.
@@ -122,15 +128,20 @@ pub struct MetricAgreement {
 pub(crate) fn agreement(items: &[Graded], panel: &Panel<'_>) -> MetricAgreement {
     let raters = panel.raters.len();
     let pairs = (0..raters).flat_map(|a| (a + 1..raters).map(move |b| (a, b)));
-    let (single, average) = intraclass(items, panel.level);
+    let pairs: Vec<JudgePair> = pairs.filter_map(|pair| self::pair(items, pair, panel)).collect();
+    let (icc, icc_panel) = intraclass(items, panel.level);
+    let alpha = match pairs.first().filter(|_| raters == 2) {
+        Some(both) => both.alpha.clone(),
+        None => alpha(items, panel),
+    };
     MetricAgreement {
         n: items.len() as u64,
-        icc: single,
-        icc_panel: average,
-        alpha: alpha(items, panel),
+        icc,
+        icc_panel,
+        alpha,
         fleiss: panel_kappa(items, panel, "Fleiss' kappa", |found| found.fleiss),
         randolph: panel_kappa(items, panel, "Randolph's kappa", |found| found.randolph),
-        pairs: pairs.filter_map(|pair| self::pair(items, pair, panel)).collect(),
+        pairs,
     }
 }
 
@@ -255,14 +266,17 @@ fn pair(items: &[Graded], (a, b): (usize, usize), panel: &Panel<'_>) -> Option<J
     let errors = judge_error(&first, &second, panel.level).ok().flatten()?;
     let steps = panel.scale.as_deref().and_then(|scale| steps(&shared, scale, panel.level));
     let (kappa, ac) = steps.unwrap_or_default();
+    let both = as_items(&shared);
     let found = pearson(&first, &second, panel.level).ok().flatten();
     let coefficient = |name: &'static str, of: fn(&[f64], &[f64]) -> Option<f64>| {
         Some(of_resampled(Finding::point(of(&first, &second)?, n, name)?, &shared, panel.level, of))
     };
     Some(JudgePair {
         judges: (panel.raters.get(a)?.clone(), panel.raters.get(b)?.clone()),
-        mean_abs_difference: figure(false, f64::abs)?,
+        mean_abs_difference: figure(false, f64::abs)?.clipped(0.0, f64::INFINITY),
         bias: figure(false, |gap| gap)?,
+        icc: intraclass(&both, panel.level).0,
+        alpha: alpha(&both, panel),
         rms_difference: coefficient("root mean square", |a, b| {
             Some(judge_error(a, b, Level::P95).ok()??.root_mean_square_error)
         })?,
@@ -291,6 +305,15 @@ fn pair(items: &[Graded], (a, b): (usize, usize), panel: &Panel<'_>) -> Option<J
     })
 }
 
+/// What two raters share, as items of a panel of two.
+fn as_items(shared: &[SharedGrades]) -> Vec<Graded> {
+    let item = |(first, second, cluster): &SharedGrades| Graded {
+        cluster: *cluster,
+        grades: vec![Some(*first), Some(*second)],
+    };
+    shared.iter().map(item).collect()
+}
+
 /// A coefficient of two raters with the percentile interval of resampled samples.
 fn of_resampled(
     point: Finding,
@@ -298,11 +321,7 @@ fn of_resampled(
     level: Level,
     coefficient: impl Fn(&[f64], &[f64]) -> Option<f64> + Sync,
 ) -> Finding {
-    let items: Vec<Graded> = shared
-        .iter()
-        .map(|(first, second, cluster)| Graded { cluster: *cluster, grades: vec![Some(*first), Some(*second)] })
-        .collect();
-    with_bootstrap(point, &items, level, |items| {
+    with_bootstrap(point, &as_items(shared), level, |items| {
         let grades = items.filter_map(|item| item.grades.first().copied().flatten().zip(*item.grades.get(1)?));
         let (first, second): (Vec<f64>, Vec<f64>) = grades.unzip();
         coefficient(&first, &second)
@@ -391,6 +410,28 @@ mod tests {
         assert_eq!(fewer.pairs[0].spearman.as_ref().unwrap().interval(), None);
         assert_eq!((found.alpha.as_ref().unwrap().seed(), found.n), (Some(1), 60));
         assert!(found.alpha.unwrap().method().starts_with("Krippendorff's alpha (ordinal), percentile"));
+    }
+
+    /// CL-16: each two of a panel have their own ICC and α, those that they have alone: an outlier is seen.
+    #[test]
+    fn a_pair_of_a_panel_is_held_by_itself() {
+        let raters = ["a".to_owned(), "b".to_owned(), "c".to_owned()];
+        let item = |at: u32| {
+            let grades = [f64::from(at % 5), f64::from(at % 5) + 0.1, f64::from(at * 7 % 11)];
+            Graded { cluster: at, grades: grades.map(Some).to_vec() }
+        };
+        let three: Vec<Graded> = (0..20).map(item).collect();
+        let found = agreement(&three, &panel(&raters, None));
+        let two = three.iter().map(|item| Graded { cluster: item.cluster, grades: item.grades[..2].to_vec() });
+        let alone = agreement(&two.collect::<Vec<_>>(), &panel(&raters[..2], None));
+        assert_eq!((&found.pairs[0].icc, &found.pairs[0].alpha), (&alone.icc, &alone.alpha));
+        let icc = |pair: usize| found.pairs[pair].icc.as_ref().unwrap().value();
+        assert!(icc(0) > 0.9 && icc(1) < 0.5 && icc(2) < 0.5, "{:?}", [icc(0), icc(1), icc(2)]);
+        let (lo, _) = agreement(&items(&[[1.0, 1.0], [2.0, 2.0], [3.0, 3.6]]), &panel(&raters[..2], None)).pairs[0]
+            .mean_abs_difference
+            .interval()
+            .unwrap();
+        assert!(lo >= 0.0, "{lo}");
     }
 
     /// CL-16: three raters and more have Fleiss' and Randolph's κ with intervals; two have none.

@@ -59,8 +59,9 @@ pub use analyses::{
     Failures, FailuresOptions, Flagged, Grading, HumanAnchor, HumanAnchorOptions, JudgeBias, JudgeBiasOptions, Latency,
     Leaning, LeftOut, MetricDelta, MissingGroup, MissingItem, MissingItems, MissingItemsOptions, Mover, Notable,
     NoteCount, Notes, Offsets, Often, Outcome, Over, OwnFamily, PlaceEffect, PlaceMeasure, PlaceUnit, Portion,
-    Position, Power, PowerOptions, Repeated, Services, Shortfall, Slice, Slices, SlicesOptions, SpanFigures, Stage,
-    Stretch, SummaryCorpus, SummaryCorpusOptions, SystemCorpus, TextChange, TextDelta, ThresholdDecision, catalog,
+    Position, Power, PowerOptions, Repeated, Services, SetDelta, Shortfall, Slice, Slices, SlicesOptions, SpanFigures,
+    Stage, Stretch, SummaryCorpus, SummaryCorpusOptions, SystemCorpus, TextChange, TextDelta, ThresholdDecision,
+    catalog,
 };
 pub use baseline::Beside;
 pub use breakdown::{Breakdown, CostLine};

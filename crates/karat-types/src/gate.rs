@@ -181,7 +181,7 @@ pub struct Policy {
     pub on_request: bool,
     /// Whether an open question fails.
     pub undecided_fails: bool,
-    /// Share of judgments that may be unscored.
+    /// Share of what could be scored that may have no score: the scorer failed, or the cell.
     pub max_unscored: f64,
     /// Share of a system's cells that may be errors.
     pub max_errors: f64,

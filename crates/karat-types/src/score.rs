@@ -27,7 +27,7 @@ pub enum Score {
         /// Why it does not apply. Borrowed where the program itself has the words, so that they quote no content.
         na: Cow<'static, str>,
     },
-    /// The scorer failed. Counts against `max_unscored`, never as a low score.
+    /// The scorer failed. Counts against `max_unscored`, as a failed cell does, never as a low score.
     Unscored {
         /// Why there is no score.
         unscored: String,

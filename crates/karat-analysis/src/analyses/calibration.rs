@@ -22,6 +22,9 @@ use crate::scales::steps;
 /// Below so many sets α speaks for a dimension where ICC is asked for.
 const ICC_FROM: u64 = 20;
 
+/// What agreement must exceed, unless somebody decides otherwise and says why.
+const THRESHOLD: f64 = 0.7;
+
 /// Below it, agreement beyond chance is poor (Cicchetti 1994).
 const POOR: f64 = 0.4;
 
@@ -59,8 +62,10 @@ pub struct CalibrationOptions {
     pub scorer: Option<String>,
     /// Which figure is held against the threshold.
     pub agreement: CalibrationForm,
-    /// Agreement must be above it in every dimension of the rubric.
+    /// Agreement must be above it in every dimension of the rubric; below 0.7 only with a `reason`.
     pub threshold: f64,
+    /// Why the threshold is not the usual one: recorded with every dimension that it holds for.
+    pub reason: Option<String>,
     /// Other thresholds by dimension, each with its reason.
     pub decisions: BTreeMap<String, ThresholdDecision>,
     /// Share, 0 to 1, of the labelled sets that a judge must have scored in every dimension: agreement on the few that
@@ -73,7 +78,8 @@ impl Default for CalibrationOptions {
         Self {
             scorer: None,
             agreement: CalibrationForm::default(),
-            threshold: 0.7,
+            threshold: THRESHOLD,
+            reason: None,
             decisions: BTreeMap::new(),
             coverage: 0.9,
         }
@@ -116,6 +122,21 @@ pub struct CalibratedJudge {
     pub dimensions: Vec<CalibratedDimension>,
 }
 
+/// One labelled set in one dimension.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SetDelta {
+    /// The sample.
+    pub sample: String,
+    /// Hash of the labelled output.
+    pub output: Key,
+    /// Mean of what people gave.
+    pub people: f64,
+    /// What the judge gave; `None` where it left the set unscored.
+    pub judge: Option<f64>,
+    /// judge − people.
+    pub delta: Option<f64>,
+}
+
 /// One dimension of one judge. Differences are judge − people.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CalibratedDimension {
@@ -138,6 +159,8 @@ pub struct CalibratedDimension {
     pub bias: Option<Finding>,
     /// Mean of |judge − people|.
     pub mean_abs_difference: Option<Finding>,
+    /// The differences themselves, set by set in plan order.
+    pub deltas: Vec<SetDelta>,
     /// What agreement had to exceed.
     pub threshold: f64,
     /// Why the threshold is not the usual one.
@@ -173,15 +196,8 @@ struct Labelled {
     seen: bool,
 }
 
-/// One labelled output in one dimension.
-struct Grades {
-    /// Index of its sample in the table.
-    sample: usize,
-    /// What the judge gave, where it gave a number.
-    judge: Option<f64>,
-    /// Mean of what people gave.
-    people: f64,
-}
+/// One labelled output in one dimension, and the index of its sample in the table.
+type Grade = (usize, SetDelta);
 
 struct Fold {
     plan: Arc<PlanHeader>,
@@ -195,7 +211,7 @@ struct Fold {
     /// By sample and output.
     labels: BTreeMap<(String, Key), Labelled>,
     /// By judge and metric.
-    grades: BTreeMap<(usize, usize), Vec<Grades>>,
+    grades: BTreeMap<(usize, usize), Vec<Grade>>,
     /// How many labelled sets each judge was asked about.
     graded: BTreeMap<usize, u64>,
     samples: BTreeSet<usize>,
@@ -223,6 +239,10 @@ pub(super) fn build(spec: &AnalysisSpec, plan: &Arc<PlanHeader>) -> Result<Optio
     };
     if !(0.0..1.0).contains(&options.threshold) {
         return Err(refused(spec, format!("threshold is {}, and agreement is at most 1", options.threshold)));
+    }
+    if options.threshold < THRESHOLD && !options.reason.as_ref().is_some_and(|reason| !reason.trim().is_empty()) {
+        let what = format!("threshold is {}, below the usual {THRESHOLD}, and no reason is given", options.threshold);
+        return Err(refused(spec, format!("{what}: add `reason: …` beside it, it is recorded with each round")));
     }
     if !(0.0..=1.0).contains(&options.coverage) {
         return Err(refused(spec, format!("coverage is {}, but is a share from 0 to 1", options.coverage)));
@@ -278,7 +298,7 @@ impl Fold {
     fn dimension(&self, setting: &Setting<'_>, judge: usize, (at, name): &(usize, String)) -> CalibratedDimension {
         let grades = self.grades.get(&(judge, *at)).map_or(&[][..], Vec::as_slice);
         let scored: Vec<(u32, f64, f64)> =
-            grades.iter().filter_map(|it| Some((setting.table.cluster(it.sample), it.judge?, it.people))).collect();
+            grades.iter().filter_map(|(at, it)| Some((setting.table.cluster(*at), it.judge?, it.people))).collect();
         let decision = self.options.decisions.get(name);
         let level = setting.measures.get(*at).map_or(Level::P95, |measure| measure.level);
         let items: Vec<Graded> = scored
@@ -304,9 +324,10 @@ impl Fold {
             alpha: found.alpha,
             bias: pair.as_ref().map(|pair| pair.bias.clone()),
             mean_abs_difference: pair.map(|pair| pair.mean_abs_difference),
+            deltas: grades.iter().map(|(_, delta)| delta.clone()).collect(),
             labelled: labelled as u64,
             threshold: decision.map_or(self.options.threshold, |it| it.threshold),
-            reason: decision.map(|it| it.reason.clone()),
+            reason: decision.map(|it| it.reason.clone()).or_else(|| self.options.reason.clone()),
             passed: None,
             poor: false,
         };
@@ -360,7 +381,10 @@ impl Analysis for Fold {
                 let given = judgment.scores.iter().find(|(metric, _)| usize::from(*metric) == *at);
                 let judge = given.and_then(|(_, score)| score.number());
                 let grades = self.grades.entry((usize::from(judgment.judge), *at)).or_default();
-                grades.push(Grades { sample: cell.sample, judge, people: sum / f64::from(*n) });
+                let (sample, output) = place.clone();
+                let people = sum / f64::from(*n);
+                let delta = judge.map(|judge| judge - people);
+                grades.push((cell.sample, SetDelta { sample, output, people, judge, delta }));
             }
         }
     }

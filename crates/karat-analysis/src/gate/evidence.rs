@@ -32,7 +32,7 @@ pub(super) struct Evidence {
     pub(super) observed: Option<f64>,
     /// What it is compared with.
     pub(super) reference: Option<f64>,
-    /// The share of what could be scored and was not.
+    /// The share of what could be scored and was not: its scorer failed, or the cell has no output.
     pub(super) unscored: f64,
     /// What is held against the threshold.
     pub(super) basis: Basis,
@@ -181,7 +181,8 @@ impl Court<'_> {
         let mut observed = table.observations(metric);
         let mut unscored = 0_usize;
         for (sample, system) in self.cells(case) {
-            unscored += usize::from(table.state(metric, sample, system) == State::Unscored);
+            let state = table.state(metric, sample, system);
+            unscored += usize::from(matches!(state, State::Unscored | State::Error));
             if let Some(value) = table.value(metric, sample, system) {
                 observed.push_labelled(value, table.labels(metric, sample, system), system, table.cluster(sample));
             }

@@ -187,6 +187,18 @@ fn too_much_without_a_score_never_passes() {
     assert_eq!((with(0.25, 8.0), with(0.24, 8.0), with(0.0, 9.5)), (Verdict::Pass, Verdict::Undecided, Verdict::Fail));
 }
 
+/// BY-02: a cell without an output could not be scored either, however many errors the policy allows.
+#[test]
+fn failed_cells_never_pass() {
+    let run = Sketch::new(1, 1, 4).fill(9.0).error(1, 0, "rate_limit").run();
+    let with = |max_unscored| {
+        let policy = Policy { max_errors: 1.0, max_unscored, ..Policy::default() };
+        let verdicts = say(&run, vec![gate(|it| it.min = at(8.0))], policy, &References::default());
+        verdicts.decisions[0].verdict
+    };
+    assert_eq!((with(0.25), with(0.05)), (Verdict::Pass, Verdict::Undecided));
+}
+
 /// RG-11: a review is a warning, and a failure where the policy is strict.
 #[test]
 fn a_review_fails_only_under_a_strict_policy() {

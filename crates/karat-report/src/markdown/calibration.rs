@@ -20,7 +20,9 @@ pub fn calibration(rounds: &[Round]) -> String {
     page.paragraph(Inline::plain(
         "How these numbers were made: each judge graded every labelled output afresh, with examples from other samples \
          only; agreement is 1 − mean |judge − people| / range of the scale, with a t interval over clusters of samples; \
-         differences are judge less people; ICC has its F interval, α a percentile bootstrap (1,000, seed 1).",
+         differences are judge less people; ICC of independent outputs has its F \
+         interval; α, and where samples hold several outputs ICC too, a percentile bootstrap of whole samples or clusters \
+         (1,000, seed 1), of fewer than 10, which are too few to resample, none.",
     ));
     page.finish()
 }
@@ -103,8 +105,8 @@ fn between_judges(page: &mut Page, round: &Round) {
                 Inline::code(metric).and(": ").and_code(&pair.judges.0).and(" and ").and_code(&pair.judges.1),
                 Inline::text(bias(Some(&pair.bias))),
                 Inline::text(maybe(Some(&pair.mean_abs_difference))),
-                Inline::text(maybe(found.icc.as_ref())),
-                Inline::text(maybe(found.alpha.as_ref())),
+                Inline::text(maybe(pair.icc.as_ref())),
+                Inline::text(maybe(pair.alpha.as_ref())),
                 Inline::text(count(pair.bias.n())),
             ]
         })

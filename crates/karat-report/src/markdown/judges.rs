@@ -76,8 +76,8 @@ fn write_agreement(page: &mut Page, report: Report<'_>, agreement: &Agreement) {
                 Inline::code(&pair.judges.0).and(", ").and_code(&pair.judges.1),
                 Inline::text(figures::value(metric, pair.mean_abs_difference.value())),
                 Inline::text(figures::full_change(metric, &pair.bias)),
-                share(&found.icc),
-                share(&found.alpha),
+                share(&pair.icc),
+                share(&pair.alpha),
                 Inline::text(count(pair.bias.n())),
             ]
         })

@@ -30,6 +30,9 @@ fn a_good_judge_passes_and_a_biased_one_fails() {
     assert_eq!(found, [(true, &Value::from("v1")), (false, &Value::from("v1"))]);
     let accuracy = &rounds["rounds"][1]["calibration"]["judges"][0]["dimensions"][1];
     assert_eq!(accuracy["dimension"], "accuracy");
+    let deltas = accuracy["deltas"].as_array().unwrap();
+    let mean = deltas.iter().map(|it| it["delta"].as_f64().unwrap()).sum::<f64>() / deltas.len() as f64;
+    assert!((mean - accuracy["bias"]["value"].as_f64().unwrap()).abs() < 1e-9 && deltas[0]["sample"].is_string());
     assert!(accuracy["bias"]["value"].as_f64().unwrap() < -3.0 && accuracy["bias"]["ci"].is_array(), "{accuracy}");
     place.fine(&["calibrate", "claims", "--rounds", "-o", "out", "-q"]);
     let markdown = std::fs::read_to_string(place.path().join("out/calibration.md")).unwrap();
@@ -49,6 +52,19 @@ fn a_threshold_is_decided_with_a_reason() {
     let accuracy = &round["judges"][0]["dimensions"][1];
     assert_eq!(accuracy["reason"], "accuracy is read by people here");
     assert!(round["passed"] == true && accuracy["threshold"].as_f64() == Some(0.1), "{accuracy}");
+    place.write("karat.yaml", &JUDGED.replace("scorer: quality }", "scorer: quality, threshold: 0.6 }"));
+    let rows = ["a", "b"].map(|sample| label(sample, "o", 3, 9, 5));
+    place.write("labels.jsonl", &rows.concat());
+    for command in ["validate", "calibrate"] {
+        let silent = place.karat(&[command, "-q"]);
+        assert!(silent.code == 1 && silent.stderr.contains("add `reason: …`"), "{}", silent.all());
+    }
+    place.write(
+        "karat.yaml",
+        &JUDGED.replace("scorer: quality }", "scorer: quality, threshold: 0.6, reason: two people }"),
+    );
+    let said = place.fine(&["calibrate", "-q"]).stdout;
+    assert!(said.contains("must exceed 0.6 (decided: two people)"), "{said}");
     for (wrong, said) in [("speed=0.5", "speed"), ("2", "no agreement"), ("accuracy=high", "no agreement")] {
         let refused = place.karat(&[&biased[..], &["--threshold", wrong, "--reason", "x"]].concat());
         assert!(refused.code == 1 && refused.stderr.contains(said), "{wrong}: {}", refused.all());
@@ -142,6 +158,13 @@ scorers:
       rationale: { field: reasoning }
 analyses: [ { analysis: calibration, with: { scorer: quality } } ]
 "#;
+
+/// A line of labels.
+fn label(sample: &str, output: &str, style: u32, truth: u32, depth: u32) -> String {
+    format!(
+        "{{\"sample\": \"{sample}\", \"output\": \"{output}\", \"scores\": {{\"style\": {style}, \"truth\": {truth}, \"depth\": {depth}}}}}\n"
+    )
+}
 
 /// CL-13, CL-08: any suite, with three dimensions on two scales: one that nobody labelled does not pass, one in which the judge
 /// tells nothing apart gets a caution, and labels off the scale are refused with their line.
