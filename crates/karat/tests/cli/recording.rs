@@ -9,13 +9,23 @@ use crate::place::{Place, Said, questions, suite};
 
 const KEY: &str = "sk-planted-93ac1e55";
 
-fn record(place: &Place, provider: &FakeProvider) -> Said {
+/// A place with a suite of twenty samples.
+fn twenty(provider: &FakeProvider) -> Place {
+    let place = Place::new();
     place.write("data.jsonl", &questions(20));
     place.write("karat.yaml", &suite(&provider.base_url()));
-    let arguments = ["run", "--run-id", "live", "--trials", "2", "--record", "calls.jsonl"];
-    let said = place.command(&arguments).env("MOCK_KEY", KEY).output().map(Said::of).unwrap();
+    place
+}
+
+fn karat(place: &Place, arguments: &[&str]) -> Said {
+    place.command(arguments).env("MOCK_KEY", KEY).output().map(Said::of).unwrap()
+}
+
+fn recorded(provider: &FakeProvider) -> Place {
+    let place = twenty(provider);
+    let said = karat(&place, &["run", "--run-id", "live", "--trials", "2", "--record", "calls.jsonl"]);
     assert_eq!(said.code, 0, "{}", said.all());
-    said
+    place
 }
 
 /// PE-15, CL-25: a replayed run opens no connection, needs no key, pays nothing and ends with the same canonical report
@@ -23,8 +33,7 @@ fn record(place: &Place, provider: &FakeProvider) -> Said {
 #[test]
 fn a_recorded_run_is_replayed_byte_for_byte() {
     let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();
-    let place = Place::new();
-    record(&place, &provider);
+    let place = recorded(&provider);
     let (recording, report) =
         (std::fs::read_to_string(place.path().join("calls.jsonl")).unwrap(), place.canonical("live"));
     assert_eq!(recording.lines().count(), 1 + 40);
@@ -60,8 +69,7 @@ fn a_recorded_run_is_replayed_byte_for_byte() {
 #[test]
 fn a_miss_is_an_error() {
     let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();
-    let place = Place::new();
-    record(&place, &provider);
+    let place = recorded(&provider);
     let requests = provider.requests();
     place.write("data.jsonl", &questions(21));
     let said = place.karat(&["run", "--run-id", "more", "--replay", "calls.jsonl"]);
@@ -86,17 +94,14 @@ fn a_miss_is_an_error() {
 #[test]
 fn a_resumed_run_goes_on_with_its_recording() {
     let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();
-    let place = Place::new();
-    place.write("data.jsonl", &questions(20));
-    place.write("karat.yaml", &suite(&provider.base_url()));
-    let karat = |arguments: &[&str]| place.command(arguments).env("MOCK_KEY", KEY).output().map(Said::of).unwrap();
-    let said = karat(&["run", "--run-id", "live", "--record", "calls.jsonl", "--max-calls", "8"]);
+    let place = twenty(&provider);
+    let said = karat(&place, &["run", "--run-id", "live", "--record", "calls.jsonl", "--max-calls", "8"]);
     assert_eq!(said.code, 5, "{}", said.all());
     // As a kill leaves it: the last line was cut off.
     let recording = place.path().join("calls.jsonl");
     let begun = std::fs::read_to_string(&recording).unwrap();
     std::fs::write(&recording, format!("{begun}{{\"key\":")).unwrap();
-    let said = karat(&["resume", "live", "--max-calls", "20"]);
+    let said = karat(&place, &["resume", "live", "--max-calls", "20"]);
     assert_eq!((said.code, provider.requests()), (0, 20), "{}", said.all());
     assert_eq!(std::fs::read_to_string(&recording).unwrap().lines().count(), 1 + 20);
     drop(provider);
@@ -109,26 +114,24 @@ fn a_resumed_run_goes_on_with_its_recording() {
 #[test]
 fn a_recording_is_lost_to_no_other_run() {
     let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();
-    let place = Place::new();
-    record(&place, &provider);
+    let place = recorded(&provider);
     let recording = place.text("calls.jsonl");
-    let karat = |arguments: &[&str]| place.command(arguments).env("MOCK_KEY", KEY).output().map(Said::of).unwrap();
     for (arguments, code, why) in [
         (&["run", "--run-id", "live", "--record", "calls.jsonl"][..], 1, "exists already"),
         (&["run", "--max-calls", "0", "--record", "calls.jsonl"], 5, "max-calls"),
         (&["run", "--record", "data.jsonl"], 1, "is no recording"),
         (&["run", "--record", "karat.yaml"], 1, "is no recording"),
     ] {
-        let said = karat(arguments);
+        let said = karat(&place, arguments);
         assert!(said.code == code && said.stderr.contains(why), "{}", said.all());
         assert_eq!(place.text("calls.jsonl"), recording);
     }
     assert_eq!(place.text("data.jsonl"), questions(20));
     assert_eq!(place.text("karat.yaml"), suite(&provider.base_url()));
-    let said = karat(&["run", "--run-id", "part", "--max-calls", "8", "--record", "calls.jsonl"]);
+    let said = karat(&place, &["run", "--run-id", "part", "--max-calls", "8", "--record", "calls.jsonl"]);
     assert!(said.code == 5 && said.stderr.contains("calls.jsonl.part.part"), "{}", said.all());
     assert_eq!(place.text("calls.jsonl"), recording);
-    let said = karat(&["resume", "part", "--max-calls", "20"]);
+    let said = karat(&place, &["resume", "part", "--max-calls", "20"]);
     assert_eq!(said.code, 0, "{}", said.all());
     assert_eq!(place.text("calls.jsonl").lines().count(), 1 + 20);
     assert!(!place.path().join("calls.jsonl.part.part").exists());
@@ -138,16 +141,13 @@ fn a_recording_is_lost_to_no_other_run() {
 #[test]
 fn a_recording_that_was_moved_is_asked_for() {
     let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();
-    let place = Place::new();
-    place.write("data.jsonl", &questions(20));
-    place.write("karat.yaml", &suite(&provider.base_url()));
-    let karat = |arguments: &[&str]| place.command(arguments).env("MOCK_KEY", KEY).output().map(Said::of).unwrap();
-    karat(&["run", "--run-id", "live", "--record", "calls.jsonl", "--max-calls", "8"]);
+    let place = twenty(&provider);
+    karat(&place, &["run", "--run-id", "live", "--record", "calls.jsonl", "--max-calls", "8"]);
     std::fs::rename(place.path().join("calls.jsonl"), place.path().join("moved.jsonl")).unwrap();
-    let said = karat(&["resume", "live", "--max-calls", "20"]);
+    let said = karat(&place, &["resume", "live", "--max-calls", "20"]);
     assert!(said.code == 1 && said.stderr.contains("calls.jsonl is gone"), "{}", said.all());
     assert_eq!(provider.requests(), 8);
-    let said = karat(&["resume", "live", "--max-calls", "20", "--record", "moved.jsonl"]);
+    let said = karat(&place, &["resume", "live", "--max-calls", "20", "--record", "moved.jsonl"]);
     assert_eq!((said.code, provider.requests()), (0, 20), "{}", said.all());
     assert_eq!(place.text("moved.jsonl").lines().count(), 1 + 20);
 }
