@@ -33,8 +33,8 @@ impl<'a> Evidence<'a> {
             match library.tables.get(&id) {
                 Some(found) => {
                     let is_of = |table: &&Table, spot: &Spot| {
-                        let chunks = library.chunks.iter().filter(|chunk| chunk.document == table.document);
-                        Spot::of(&table.content).is_of(spot) || chunks.into_iter().any(|chunk| chunk.spot.is_of(spot))
+                        let mut chunks = library.chunks.iter().filter(|chunk| chunk.document == table.document);
+                        Spot::of(&table.content).is_of(spot) || chunks.any(|chunk| chunk.spot.is_of(spot))
                     };
                     tables.extend(self.meant(&id, found.iter().collect(), |table| &table.document, is_of));
                 }
@@ -88,10 +88,8 @@ impl<'a> Evidence<'a> {
         let open = places.iter().map(|spot| documents(&mut found.iter().filter(|it| is_of(it, spot))));
         if let Some(open) = open.into_iter().find(|open| open.len() > 1) {
             let names: Vec<&str> = open.into_iter().collect();
-            let open = format!("the table {id} stands in {}, and no citation says in which", names.join(" and "));
-            if !self.mismatches.contains(&open) {
-                self.mismatches.push(open);
-            }
+            let names = names.join(" and ");
+            self.mismatches.push(format!("the table {id} stands in {names}, and no citation says in which"));
         }
         found.into_iter().filter(|it| is_meant(&places, it)).collect()
     }
