@@ -151,6 +151,11 @@ fn is_clustered(clusters: impl ExactSizeIterator<Item = u32>) -> bool {
     clusters.collect::<BTreeSet<u32>>().len() < all
 }
 
+/// The items that no rater left out.
+fn graded_by_all(items: &[Graded]) -> Vec<Graded> {
+    items.iter().filter(|item| item.grades.iter().all(Option::is_some)).cloned().collect()
+}
+
 /// ICC(2,1) and ICC(2,k) of the items that all graded: with the interval of the F distribution where they are independent.
 fn intraclass(items: &[Graded], level: Level) -> (Option<Finding>, Option<Finding>) {
     let of = |items: &mut dyn Iterator<Item = &Graded>| {
@@ -158,6 +163,7 @@ fn intraclass(items: &[Graded], level: Level) -> (Option<Finding>, Option<Findin
         let complete: Vec<Vec<f64>> = complete.collect();
         Some((icc(&complete, level).ok()??, complete.len()))
     };
+    let items = &graded_by_all(items);
     let Some((found, n)) = of(&mut items.iter()) else { return (None, None) };
     let clustered = is_clustered(items.iter().map(|item| item.cluster));
     let coefficient = |which: fn(&IccCoefficients) -> Option<f64>, interval: Option<Interval>, name: &'static str| {
@@ -202,9 +208,9 @@ fn panel_kappa(
         let steps = complete.map(|grades| score_indices("panel", &grades, scale).ok()).collect::<Option<Vec<_>>>()?;
         which(&fleiss_kappa(&CountTable::from_ratings(steps, scale.len()).ok()?).ok()?)
     };
-    let complete = items.iter().filter(|item| item.grades.iter().all(Option::is_some)).count();
-    let point = Finding::point(kappa(&mut items.iter())?, complete, name)?;
-    Some(with_bootstrap(point, items, panel.level, kappa))
+    let complete = graded_by_all(items);
+    let point = Finding::point(kappa(&mut complete.iter())?, complete.len(), name)?;
+    Some(with_bootstrap(point, &complete, panel.level, kappa))
 }
 
 type Statistic<'s> = &'s (dyn Fn(&mut dyn Iterator<Item = &Graded>) -> Option<f64> + Sync);
@@ -451,6 +457,14 @@ mod tests {
         assert!((0.5..1.0).contains(&fleiss.value()) && fleiss.interval().is_some(), "{fleiss:?}");
         assert_eq!(fleiss.method(), "Fleiss' kappa, percentile bootstrap");
         assert!(found.randolph.unwrap().value() > 0.5);
+        let incomplete = items.iter().skip(1).map(|item| {
+            let grades = [&item.grades[..2], &[None]].concat();
+            Graded { grades, ..item.clone() }
+        });
+        let one: Vec<Graded> = items.iter().take(1).cloned().chain(incomplete).collect();
+        let of_one = agreement(&one, &panel(&raters, Some(vec![1.0, 2.0, 3.0])));
+        let kappa = of_one.randolph.unwrap();
+        assert_eq!((kappa.n(), kappa.interval()), (1, None));
         let two = agreement(&self::items(&[[1.0, 2.0]; 3]), &panel(&raters[..2], Some(vec![1.0, 2.0])));
         assert_eq!(two.fleiss, None);
     }

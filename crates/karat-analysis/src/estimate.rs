@@ -107,12 +107,13 @@ fn rate_of_clusters(plain: Finding, robust: &ClusteredMean, clustered: bool, lev
     Some(plain.with(Some(interval), robust.standard_error).named(method))
 }
 
-/// How many independent observations a rate is worth: p(1−p)/SE², at most n; the number of clusters
-/// where the rate does not vary between them.
+/// How many independent observations a rate is worth: s²/SE², where s² = p(1−p)·n/(n−1), at most n; the number of
+/// clusters where the rate does not vary between them.
 fn effective_n(rate: f64, robust: &ClusteredMean) -> f64 {
-    let spread = rate * (1.0 - rate);
+    let n = robust.n as f64;
+    let variance = rate * (1.0 - rate) * n / (n - 1.0);
     match robust.standard_error {
-        Some(se) if !robust.degenerate && spread > 0.0 => (spread / (se * se)).clamp(1.0, robust.n as f64),
+        Some(se) if !robust.degenerate && variance > 0.0 => (variance / (se * se)).clamp(1.0, n),
         _ => robust.n_clusters as f64,
     }
 }
@@ -204,16 +205,16 @@ mod tests {
     }
 
     /// PE-11: few clusters widen a rate's interval by t, the method says what they are worth, and one has none. Reference:
-    /// 14 of 18 with CR1, Wilson at p(1−p)/SE² with scipy.stats.t.ppf(0.975, 2).
+    /// 14 of 18 with CR1, Wilson at s²/SE² with scipy.stats.t.ppf(0.975, 2).
     #[test]
     fn a_rate_of_clusters_has_the_quantile_of_their_number() {
         let mut observed = one(&[1.0; 18]);
         (observed.clusters, observed.clustered) = ((0..18).map(|at| at / 6).collect(), true);
         [0, 1, 2, 6].into_iter().for_each(|at| observed.values[at] = 0.0);
         let found = figure(&observed, Aggregate::Mean, true, Level::P95).unwrap();
-        assert!(found.method().starts_with("cluster Wilson (t), effective n 8.0, design effect 2.25"), "{found:?}");
+        assert!(found.method().starts_with("cluster Wilson (t), effective n 8.5, design effect 2.12"), "{found:?}");
         let (lo, hi) = found.interval().unwrap();
-        assert!((lo - 0.185_938).abs() < 1e-5 && (hi - 0.981_696).abs() < 1e-5, "{found:?}");
+        assert!((lo - 0.193_624).abs() < 1e-5 && (hi - 0.980_776).abs() < 1e-5, "{found:?}");
         observed.clusters.fill(0);
         let one_cluster = figure(&observed, Aggregate::Mean, true, Level::P95).unwrap();
         assert_eq!((one_cluster.interval(), one_cluster.method()), (None, "mean"));

@@ -44,6 +44,15 @@ impl Scaled for ComparedMetric {
     }
 }
 
+/// How far two numbers of a scale are apart: from 0 to its width.
+pub(crate) struct Apart<'a, M>(pub(crate) &'a M);
+
+impl<M: Scaled> Scaled for Apart<'_, M> {
+    fn range(&self) -> Option<(f64, f64)> {
+        self.0.range().map(|(lo, hi)| (0.0, hi - lo))
+    }
+}
+
 /// Numbers of no declared scale.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Unscaled;

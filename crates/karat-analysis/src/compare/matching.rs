@@ -140,7 +140,7 @@ impl<'a> Matching<'a> {
         }
     }
 
-    /// The metrics that a sample has a score of on both sides, tested, and those that none has.
+    /// The metrics that a sample has a score of on both sides, tested, and those that cannot be.
     pub(super) fn test_all(&self, metrics: &[Place<'a>], options: &Options) -> (Vec<Tested<'a>>, Vec<NotCompared>) {
         let (mut tested, mut not_compared) = (Vec::new(), Vec::new());
         for place in metrics {
@@ -152,7 +152,7 @@ impl<'a> Matching<'a> {
         (tested, not_compared)
     }
 
-    /// The paired scores of a metric, tested; or why no sample has both.
+    /// The paired scores of a metric, tested; or why they cannot be.
     fn tested(&self, place: Place<'a>, options: &Options) -> Result<Tested<'a>, String> {
         let kind = self.kind(place);
         let aggregate = Aggregate::parse(&place.spec.aggregate).unwrap_or(Aggregate::Mean);
@@ -166,7 +166,7 @@ impl<'a> Matching<'a> {
                 lost => format!("no sample has a score on both sides ({lost} lack one)"),
             });
         }
-        Ok(Tested {
+        let tested = Tested {
             spec: place.spec,
             kind,
             aggregate,
@@ -177,7 +177,11 @@ impl<'a> Matching<'a> {
             bounds: paired.bounds.of_mean().filter(|_| aggregate == Aggregate::Mean),
             margin: options.margins.get(&place.spec.name).copied().or_else(|| self.declared_margin(place.spec)),
             other_ruler: self.other_ruler(place.spec),
-        })
+        };
+        match tested.has_figures() {
+            true => Ok(tested),
+            false => Err("its scores are so large that no number says their difference".to_owned()),
+        }
     }
 
     /// What kind of numbers a metric gives: passes and fails on both sides, else by the scale of the rubric's dimension.

@@ -222,7 +222,7 @@ pub struct Compared {
     pub cost_per_sample_usd: Option<f64>,
     /// The metrics, in the plan's order.
     pub metrics: Vec<ComparedMetric>,
-    /// Metrics of both sides without a sample that has a score on both.
+    /// Metrics of both sides without a sample that has a score on both, or whose difference no number says.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not_compared: Vec<NotCompared>,
     /// What changed in the diagnostics that both sides have.
@@ -292,10 +292,10 @@ pub enum CompareError {
         /// What was asked for.
         asked: String,
     },
-    /// No sample has a score on both sides, in any metric.
-    #[error("nothing to compare: no sample has a score on both sides. {why}")]
+    /// No metric can be compared.
+    #[error("nothing to compare: {why}")]
     NoScore {
-        /// What each side lacks.
+        /// Why each cannot, and what each side lacks.
         why: String,
     },
     /// A margin that is a share of a figure which is 0.
@@ -341,7 +341,8 @@ pub fn compare(baseline: &Side<'_>, candidate: &Side<'_>, options: &Options) -> 
     let (tested, not_compared) = matching.test_all(&metrics, options);
     let warnings = matching.warnings(&tested);
     if tested.is_empty() {
-        return Err(CompareError::NoScore { why: warnings.join(" ") });
+        let reasons = not_compared.iter().map(|it| format!("{}: {}.", it.metric, it.reason));
+        return Err(CompareError::NoScore { why: reasons.chain(warnings).collect::<Vec<String>>().join(" ") });
     }
     if let Some(it) = tested.iter().find(|it| options.margins.contains_key(&it.spec.name) && it.has_void_margin()) {
         return Err(CompareError::MarginOfZero { metric: it.spec.name.clone() });

@@ -74,6 +74,12 @@ impl Tested<'_> {
         })
     }
 
+    /// Whether both sides have a figure, and a difference of them: numbers may be too large for it.
+    pub(super) fn has_figures(&self) -> bool {
+        let figure = |observed| self.figure(observed, Level::P95).is_some();
+        figure(&self.baseline) && figure(&self.candidate) && self.test.difference().is_some_and(f64::is_finite)
+    }
+
     /// The declared margin in the metric's unit; `None` without one, and for a share of 0.
     fn margin(&self, baseline: f64) -> Option<f64> {
         self.margin?.from_figure(Some(baseline)).filter(|margin| *margin > 0.0)

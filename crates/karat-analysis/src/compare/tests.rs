@@ -308,6 +308,16 @@ fn clusters_are_planned_as_they_are_tested() {
     assert!(needed.samples == 8 * needed.clusters.unwrap() && needed.more == needed.samples - 40, "{needed:?}");
 }
 
+/// BY-01: a difference that no number says is told, never dropped.
+#[test]
+fn scores_beyond_all_numbers_are_not_compared() {
+    let run = (0..12).fold(Sketch::new(2, 1, 12), |it, at| it.value(at, 0, 1e308).value(at, 1, -1e308)).run();
+    let found = findings(&run);
+    let side = |model| Side::of(model, &found, Some(model), None).unwrap();
+    let refused = compare(&side("model-a"), &side("model-b"), &Options::default()).unwrap_err().to_string();
+    assert!(refused.contains("no number says their difference"), "{refused}");
+}
+
 /// BY-01: a metric is compared by its own aggregate, with a test and an interval of the same resamples, by whole clusters;
 /// an extreme has neither.
 #[test]

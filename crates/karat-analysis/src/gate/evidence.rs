@@ -254,8 +254,9 @@ impl Court<'_> {
             }
             Some(before) if before.value.is_some() => {
                 let now = PinnedMetric::figure(Some(now.value()), now.n(), now.se(), Vec::new());
-                let remark = Some("the samples are others: compared unpaired".to_owned());
-                let remark = if before.has_values() { remark } else { None };
+                let why =
+                    if measure.aggregate.is_of_labels() { "no labels are pinned" } else { "the samples are others" };
+                let remark = before.has_values().then(|| format!("{why}: compared unpaired"));
                 Evidence { reference: before.value, basis: Basis::Apart(now, before), remark, ..evidence }
             }
             _ => missing(format!("{} has no result of this", self.compared(case)), evidence),

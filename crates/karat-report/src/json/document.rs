@@ -142,10 +142,12 @@ fn config(report: Report<'_>) -> Value {
         })
     };
     let scorer = |it: &karat_types::ScorerSpec| match &it.kind {
-        ScorerKind::Metric { metric, with } => json!({ "id": it.id, "metric": metric, "with": with }),
+        ScorerKind::Metric { metric, with } => {
+            json!({ "id": it.id, "metric": metric, "with": with, "reduce": it.reduce })
+        }
         ScorerKind::Rubric(rubric) => json!({
             "id": it.id, "rubric": rubric.rubric.id, "version": rubric.rubric.version, "judges": rubric.judges,
-            "consensus": rubric.consensus
+            "consensus": rubric.consensus, "reduce": it.reduce
         }),
     };
     let sources: Vec<&SourceDigest> = plan.dataset.sources.iter().collect();

@@ -5,7 +5,7 @@ use karat_analysis::{Finding, JudgePair};
 
 use super::page::{Column, Inline, Page};
 use crate::agreement::{asides, coefficient, panel};
-use crate::figures::{self, NONE, count};
+use crate::figures::{self, Apart, NONE, count};
 
 /// The agreement as Markdown.
 pub fn agreement(agreed: &Agreed) -> String {
@@ -57,7 +57,7 @@ fn pairs(page: &mut Page, metric: &MetricRaters) {
             Inline::code(&pair.judges.0).and(" and ").and_code(&pair.judges.1),
             Inline::text(count(pair.bias.n())),
             Inline::text(figures::full_change(metric, &pair.bias)),
-            Inline::text(figures::full_interval(metric, &pair.mean_abs_difference)),
+            Inline::text(figures::full_interval(&Apart(metric), &pair.mean_abs_difference)),
             Inline::text(figures::value(metric, pair.rms_difference.value())),
             Inline::text(limits),
             Inline::text(coefficient(&pair.exact)),

@@ -41,8 +41,8 @@ impl Options for Combine {
 }
 
 impl Metric for Combine {
-    /// Of the scores that apply; one that is unscored leaves the whole unscored. The least, the most and the product of
-    /// passes and fails is one itself.
+    /// Of the scores that apply, those with a bound as the passes and fails that it makes of them; one that is unscored
+    /// leaves the whole unscored. The least, the most and the product of passes and fails is one itself.
     fn score(&self, given: &Given<'_>) -> Score {
         let (mut values, mut verdicts) = (Vec::with_capacity(self.of.len()), self.how.keeps_verdicts());
         for name in &self.of {
@@ -51,8 +51,8 @@ impl Metric for Combine {
                 Some((_, Score::Unscored { unscored })) => return Score::unscored(format!("{name}: {unscored}")),
                 Some((_, Score::NotApplicable { .. })) => {}
                 Some((metric, score @ Score::Value { value, .. })) => {
-                    values.push(*value);
-                    verdicts &= is_verdict(metric, score);
+                    values.push(held(metric, *value));
+                    verdicts &= score.is_verdict() || metric.binary;
                 }
             }
         }
@@ -64,9 +64,9 @@ impl Metric for Combine {
     }
 }
 
-/// Whether a score is a pass or a fail as it stands: what a bound makes of it comes later.
-fn is_verdict(metric: &MetricSpec, score: &Score) -> bool {
-    score.is_verdict() || (metric.binary && metric.bound.is_none())
+/// A score as reports have it: 1 or 0 where the metric has a bound.
+fn held(metric: &MetricSpec, value: f64) -> f64 {
+    if metric.bound.is_some() { f64::from(u8::from(metric.bound.passes(value))) } else { value }
 }
 
 impl How {

@@ -35,10 +35,21 @@ fn score_of(scorer: Value, sample: &Sample, output: Value) -> Score {
     let figures = catalog()[scorer["metric"].as_str().unwrap()].dimensions.len().max(1);
     let built = build(&spec(scorer)).unwrap();
     let usage = Usage { input_tokens: 100, output_tokens: 20, ..Usage::default() };
-    let metrics = ["half", "one", "na", "failed"]
-        .map(|name| serde_json::from_value(json!({"name": name, "scorer": 0, "aggregate": "mean"})).unwrap());
-    let known = [Score::value(0.5), Score::value(1.0), Score::not_applicable("x"), Score::unscored("it broke")];
-    let scores: Vec<(u16, Score)> = (0..).zip(known).collect();
+    let earlier = [
+        ("half", json!({}), Score::value(0.5)),
+        ("one", json!({}), Score::value(1.0)),
+        ("na", json!({}), Score::not_applicable("x")),
+        ("failed", json!({}), Score::unscored("it broke")),
+        ("short", json!({"max": 60}), Score::value(4000.0)),
+        ("good", json!({"min": 0.4}), Score::value(0.5)),
+        ("clean", json!({"not": true}), Score::value(0.0)),
+    ];
+    let metrics = earlier.clone().map(|(name, bound, _)| {
+        let binary = bound != json!({});
+        let metric = json!({"name": name, "scorer": 0, "aggregate": "mean", "binary": binary, "bound": bound});
+        serde_json::from_value(metric).unwrap()
+    });
+    let scores: Vec<(u16, Score)> = (0..).zip(earlier.map(|(.., score)| score)).collect();
     let facts = Facts { latency_ms: [("llm".to_owned(), 7.5)].into(), ..Facts::default() };
     let cell = CellView {
         sample,
@@ -230,6 +241,33 @@ fn options_are_declared() {
     assert!(catalog()["latency"].volatile && catalog()["cost"].volatile && !catalog()["exact"].volatile);
 }
 
+/// BY-07: what a bound or `not` makes of a score is what is combined, and passes combined are a pass or a fail.
+#[test]
+fn bounds_hold_before_scores_are_combined() {
+    let combined =
+        |of: &[&str], how: &str| score(json!({"metric": "combine", "with": {"of": of, "how": how}}), json!(""));
+    assert_eq!(combined(&["good", "short"], "min"), Score::verdict(false));
+    assert_eq!(combined(&["good", "clean"], "product"), Score::verdict(true));
+    assert_eq!(combined(&["short", "clean"], "max"), Score::verdict(true));
+    assert_eq!(combined(&["good", "short"], "mean"), Score::value(0.5));
+    assert_eq!(combined(&["good", "half"], "min"), Score::value(0.5));
+}
+
+/// Labels that nobody declares are told apart as they are compared: case is no class of its own, unless it counts.
+#[test]
+fn a_label_has_one_name() {
+    let label = |with: Value, output: &str| {
+        score(json!({"metric": "label", "value": "Red", "with": with}), json!(output)).labels().unwrap()
+    };
+    let pair = |expected: &str, found: &str| (expected.to_owned(), found.to_owned());
+    assert_eq!(label(json!({}), " RED "), pair("red", "red"));
+    assert_eq!(label(json!({}), "BLUE"), pair("red", "blue"));
+    assert_eq!(label(json!({"ignore_case": false}), "RED"), pair("Red", "RED"));
+    assert_eq!(label(json!({"labels": ["Red", "Blue"]}), "BLUE"), pair("Red", "Blue"));
+    let essay = label(json!({}), &"x".repeat(200)).1;
+    assert_eq!((essay.chars().count(), essay.ends_with('…')), (81, true));
+}
+
 /// A missing or null reference is not applicable, whatever the output is.
 #[test]
 fn a_missing_reference_is_not_applicable() {
@@ -293,7 +331,7 @@ fn an_unreadable_output_scores_lowest() {
         (
             json!({"metric": "label", "value": "yes", "with": {"labels": ["yes", "no"]}}),
             json!("Well, yes and no"),
-            "expected \"yes\", found \"Well, yes and no\"",
+            "expected \"yes\", found \"well, yes and no\"",
         ),
         (json!({"metric": "contains", "value": "sorry"}), json!("no"), "\"sorry\" is missing"),
     ];

@@ -181,16 +181,23 @@ impl Options for Label {
     }
 }
 
+/// An output that is no label may be a whole essay: its beginning tells what it is.
+fn cut(found: &str) -> String {
+    match found.char_indices().nth(80) {
+        Some((end, _)) => format!("{}…", found.get(..end).unwrap_or_default()),
+        None => found.to_owned(),
+    }
+}
+
 impl Metric for Label {
     fn score(&self, given: &Given<'_>) -> Score {
         let exact = Exact { ignore_case: self.ignore_case, trim: true, normalize: true, ..Exact::default() };
         let (output, reference) = (text(given.output), text(given.reference));
-        let declared = |text: &str| self.labels.iter().find(|label| exact.matches(text, label)).cloned();
-        if exact.matches(&output, &reference) {
-            let label = declared(&reference).unwrap_or_else(|| reference.clone().into_owned());
-            return Score::labelled(&label, &label);
-        }
-        let named = |text: &str| declared(text).unwrap_or_else(|| text.trim().chars().take(80).collect());
-        Score::labelled(&named(&reference), &named(&output))
+        let named = |text: &str| {
+            let declared = self.labels.iter().find(|label| exact.matches(text, label));
+            declared.cloned().unwrap_or_else(|| exact.fold(text).into_owned())
+        };
+        let (expected, found) = (named(&reference), named(&output));
+        if expected == found { Score::labelled(&expected, &expected) } else { Score::labelled(&expected, &cut(&found)) }
     }
 }
