@@ -4,16 +4,23 @@
 //! the pairs of systems, times the root of the design effect where samples are clustered; then the test has one degree of
 //! freedom less than there are clusters. One system alone gives the spread of its scores and an assumed correlation
 //! ρ = ½; without scores the range gives the worst case, √(p(1−p)·2(1−ρ)) with p = ρ = ½.
+//!
+//! A sum is planned as the mean that it is a multiple of; a median, a percentile or a figure of labels by the resampled
+//! standard error of its change in place of s_d/√n, which shrinks with √n as well. Extremes have no test and no plan.
 
+use karat_stats::bootstrap::Resampling;
 use karat_stats::interval::Level;
 use karat_stats::power::PairedDesign;
+use karat_stats::seed::Seed;
 use karat_types::{MetricSpec, PlanHeader};
 use serde::Serialize;
 
-use crate::compare::{Kind, PairedScores, Test};
+use crate::compare::{Kind, PairedFigures, PairedScores, Test, resampling};
+use crate::estimate::{Aggregate, BOOTSTRAP_FROM, Observations};
 use crate::finding::Finding;
 use crate::findings::Findings;
 use crate::planning::{Needed, PLANNED_POWER, Planning};
+use crate::resampled::bootstrapped;
 use crate::table::{ScoreTable, State};
 
 /// What is known, or assumed, of the spread of paired differences.
@@ -65,9 +72,8 @@ pub fn spreads(plan: &PlanHeader, stored: Option<&Findings>) -> Vec<Option<Sprea
     let measured = |metric: &MetricSpec| {
         let findings = stored?;
         let at = findings.plan.metric(&metric.name)?;
-        let systems = findings.plan.systems.len();
-        let applies = applicable(&findings.table, at, systems);
-        Some(Spread { applies, ..measured(&findings.table, at, systems)? })
+        let applies = applicable(&findings.table, at, findings.plan.systems.len());
+        Some(Spread { applies, ..measured(&findings.plan, &findings.table, at)? })
     };
     plan.metrics.iter().map(|metric| measured(metric).or_else(|| worst_case(plan, metric))).collect()
 }
@@ -78,8 +84,15 @@ pub fn impossible(metric: Option<&MetricSpec>, difference: f64) -> Option<String
         return Some(format!("{difference} is no difference: it has to be a number above 0"));
     }
     let metric = metric?;
-    let (lo, hi) = metric.range.filter(|(lo, hi)| difference > hi - lo)?;
+    let (lo, hi) = metric.range.filter(|(lo, hi)| difference > hi - lo && metric.aggregate != "sum")?;
     Some(format!("a difference of {difference} cannot be: {} goes from {lo} to {hi}", metric.name))
+}
+
+/// Why nobody can plan for a metric's figure: it has no test. `None` where one can.
+pub fn unplannable(metric: &MetricSpec) -> Option<String> {
+    let aggregate = aggregate(metric);
+    let untested = aggregate.resampled_from().is_none();
+    untested.then(|| format!("{} is the {} of samples, which has no test", metric.name, aggregate.name()))
 }
 
 /// What `samples` samples can tell of a metric, and what `mde` would take.
@@ -90,9 +103,14 @@ pub fn power(
     mde: Option<f64>,
     cost_per_sample: Option<f64>,
 ) -> MetricPower {
-    let design = PairedDesign { deviation: spread.deviation.value(), cluster_size: spread.cluster_size };
-    let (level, applies) = (Level::P95, spread.applies);
-    let fewest = tested_by(metric.binary, spread.cluster_size > 1.0).fewest(level);
+    let (level, applies, aggregate) = (Level::P95, spread.applies, aggregate(metric));
+    // The sum over the samples that there are is so many times their mean.
+    let times = if aggregate == Aggregate::Sum { samples as f64 * applies } else { 1.0 };
+    let design = PairedDesign { deviation: times * spread.deviation.value(), cluster_size: spread.cluster_size };
+    let fewest = match aggregate {
+        Aggregate::Mean => tested_by(metric.binary, spread.cluster_size > 1.0).fewest(level),
+        other => other.resampled_from().unwrap_or(BOOTSTRAP_FROM) as f64,
+    };
     let planning = Planning { design, present: samples, applies, level, fewest, cost_per_sample };
     MetricPower {
         metric: metric.name.clone(),
@@ -129,33 +147,69 @@ fn applicable(table: &ScoreTable, metric: usize, systems: usize) -> f64 {
     if applies == 0 { 1.0 } else { applies as f64 / all as f64 }
 }
 
+fn aggregate(metric: &MetricSpec) -> Aggregate {
+    Aggregate::parse(&metric.aggregate).unwrap_or(Aggregate::Mean)
+}
+
+/// The aggregate whose spread is measured.
+fn measured_by(metric: &MetricSpec) -> Aggregate {
+    match aggregate(metric) {
+        Aggregate::Sum => Aggregate::Mean,
+        other => other,
+    }
+}
+
 /// s_d of stored scores: pooled over the pairs of the first system with each other one, else of one system alone.
-pub(crate) fn measured(table: &ScoreTable, metric: usize, systems: usize) -> Option<Spread> {
+pub(crate) fn measured(plan: &PlanHeader, table: &ScoreTable, metric: usize) -> Option<Spread> {
+    let aggregate = measured_by(plan.metrics.get(metric)?);
     let kind = if table.is_binary(metric) { Kind::Binary } else { Kind::Score };
-    let tests = (1..systems).map(|other| paired(table, metric, other).test(kind));
+    let how = resampling(plan, Seed(1));
+    let others = 1..plan.systems.len();
+    let tests = others.map(|other| paired(table, metric, other).test_of(kind, aggregate, &how));
     let known: Vec<(PairedDesign, usize)> = tests.filter_map(|test| Some((test.design()?, test.n()))).collect();
     let n: usize = known.iter().map(|(_, n)| n).sum();
     if n == 0 {
-        return alone(table, metric);
+        return alone(table, metric, aggregate, &how);
     }
     let squares: f64 = known.iter().map(|(design, n)| design.deviation.powi(2) * *n as f64).sum();
     let clusters: f64 = known.iter().map(|(design, n)| design.clusters(*n as f64)).sum();
     let pairs = known.len();
-    let method = format!("s_d of {pairs} pair{} of systems", if pairs == 1 { "" } else { "s" });
+    let what = deviation_of(aggregate, "the change of ");
+    let method = format!("{what} of {pairs} pair{} of systems", if pairs == 1 { "" } else { "s" });
     Spread::of((squares / n as f64).sqrt(), n, n as f64 / clusters, method)
 }
 
+/// What is planned with, in words.
+fn deviation_of(aggregate: Aggregate, change: &str) -> String {
+    let plain = if change.is_empty() { "s" } else { "s_d" };
+    match aggregate {
+        Aggregate::Mean => plain.to_owned(),
+        other => format!("√n × resampled SE of {change}the {}", other.name()),
+    }
+}
+
 /// s of the first system, which is the s_d of differences whose halves are correlated by ½.
-fn alone(table: &ScoreTable, metric: usize) -> Option<Spread> {
+fn alone(table: &ScoreTable, metric: usize, aggregate: Aggregate, how: &Resampling) -> Option<Spread> {
     let mut scores = PairedScores::default();
+    let mut observed = table.observations(metric);
     for sample in 0..table.samples() {
         if let Some(value) = table.value(metric, sample, 0) {
             scores.push(0.0, value, table.cluster(sample));
+            observed.push_labelled(value, table.labels(metric, sample, 0), 0, table.cluster(sample));
         }
     }
-    let design = scores.test(Kind::Score).design()?;
     let n = scores.candidate().len();
-    Spread::of(design.deviation, n, design.cluster_size, "s of one system, correlation 0.5 assumed".to_owned())
+    let deviation = match aggregate {
+        Aggregate::Mean => scores.test(Kind::Score).design()?.deviation,
+        _ => resampled_error(&observed, aggregate, how)? * (n as f64).sqrt(),
+    };
+    let cluster_size = n as f64 / scores.n_clusters() as f64;
+    let what = deviation_of(aggregate, "");
+    Spread::of(deviation, n, cluster_size, format!("{what} of one system, correlation 0.5 assumed"))
+}
+
+fn resampled_error(observed: &Observations, aggregate: Aggregate, how: &Resampling) -> Option<f64> {
+    bootstrapped(observed, aggregate, how)?.drawn?.standard_error()
 }
 
 impl Spread {
@@ -165,19 +219,20 @@ impl Spread {
     }
 }
 
-fn paired(table: &ScoreTable, metric: usize, other: usize) -> PairedScores {
-    let mut scores = PairedScores::default();
+fn paired(table: &ScoreTable, metric: usize, other: usize) -> PairedFigures {
+    let mut figures = PairedFigures::of(table.observations(metric));
     for sample in 0..table.samples() {
+        let labels = |system: usize| table.labels(metric, sample, system);
         if let (Some(a), Some(b)) = (table.value(metric, sample, 0), table.value(metric, sample, other)) {
-            scores.push(a, b, table.cluster(sample));
+            figures.push([a, b], labels(0).zip(labels(other)).map(<[_; 2]>::from), table.cluster(sample));
         }
     }
-    scores
+    figures
 }
 
-/// Half the range: the s_d of 0 or the whole range in even shares, correlated by ½.
+/// Half the range: the s_d of 0 or the whole range in even shares, correlated by ½. Only means have one.
 fn worst_case(plan: &PlanHeader, metric: &MetricSpec) -> Option<Spread> {
-    let (lo, hi) = metric.range?;
+    let (lo, hi) = metric.range.filter(|_| measured_by(metric) == Aggregate::Mean)?;
     let clusters = if plan.dataset.clustered { ", clusters not counted" } else { "" };
     let method = format!("worst case of its range, correlation 0.5 assumed{clusters}");
     Spread::of(0.5 * (hi - lo), 0, 1.0, method)
@@ -236,6 +291,32 @@ mod tests {
         assert_eq!(half.pairs.map(|pairs| 2 * pairs), Some(half.samples));
         let few = one(Some(&sketch(true)), 8, 10.0, None).needed.unwrap();
         assert_eq!((few.samples, few.pairs), (6, None));
+    }
+
+    /// BY-16: a figure that is no mean is planned as `compare` tests it; a sum as so many means; an extreme not at all.
+    #[test]
+    fn other_figures_are_planned_by_their_own_errors() {
+        let sketch = |aggregate: &str| {
+            let sketch = Sketch::new(2, 1, 60).metric("aggregate", serde_json::json!(aggregate));
+            let value = |at: usize, factor: usize| ((at * factor) % 17) as f64;
+            (0..60).fold(sketch, |it, at| it.value(at, 0, value(at, 7)).value(at, 1, value(at, 5))).run()
+        };
+        let planned = |aggregate: &str| {
+            let run = sketch(aggregate);
+            let findings = analyse(&run, &Options::default()).unwrap();
+            let spread = spreads(&findings.plan, Some(&findings)).remove(0)?;
+            let side = |model| crate::compare::Side::of(model, &findings, Some(model), None).unwrap();
+            let compared = crate::compare::compare(&side("model-a"), &side("model-b"), &Default::default()).unwrap();
+            Some((power(&findings.plan.metrics[0], &spread, 60, Some(1.0), None), compared.metrics[0].clone()))
+        };
+        let (mean, _) = planned("mean").unwrap();
+        let (p90, compared) = planned("p90").unwrap();
+        assert_eq!(p90.detectable, compared.detectable);
+        assert!(p90.deviation.method().contains("resampled SE of the change of the p90"), "{:?}", p90.deviation);
+        let (sum, _) = planned("sum").unwrap();
+        assert!((sum.detectable.unwrap() - 60.0 * mean.detectable.unwrap()).abs() < 1e-6);
+        assert!(planned("max").is_none());
+        assert!(unplannable(&sketch("max").plan().metrics[0]).unwrap().contains("the max of samples"));
     }
 
     /// BY-16: clustered samples are worth fewer, so a difference takes more of them.

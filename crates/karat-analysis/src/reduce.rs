@@ -1,6 +1,7 @@
 //! Trials of one cell become one value before anything else is done with them.
 
 use karat_stats::describe::{Task, all_of_k, any_of_k, mean, median};
+use karat_types::{MetricSpec, PlanHeader};
 
 /// How the trials of a sample become one value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +27,11 @@ impl Reduce {
             "majority" => Some(Self::Majority),
             _ => draws("pass@").map(Self::PassAt).or_else(|| draws("pass^").map(Self::PassAll)),
         }
+    }
+
+    /// That of a metric's scorer; the mean of a metric without one.
+    pub(crate) fn of_metric(plan: &PlanHeader, metric: &MetricSpec) -> Option<Self> {
+        plan.scorers.get(metric.scorer).map_or(Some(Self::Mean), |scorer| Self::parse(&scorer.reduce))
     }
 
     /// One value for all; `None` for no values, and for more draws than trials.

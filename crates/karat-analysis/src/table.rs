@@ -240,15 +240,13 @@ impl TableBuilder {
     /// # Errors
     /// A scorer's `reduce` is unknown.
     pub(crate) fn new(plan: Arc<PlanHeader>) -> Result<Self, AnalysisError> {
-        let rule = |scorer: Option<&karat_types::ScorerSpec>| match scorer {
-            None => Ok(Reduce::Mean),
-            Some(scorer) => Reduce::parse(&scorer.reduce).ok_or_else(|| AnalysisError::UnknownReduce {
-                scorer: scorer.id.clone(),
-                reduce: scorer.reduce.clone(),
-            }),
+        let unknown = |metric: &MetricSpec| {
+            let scorer = plan.scorers.get(metric.scorer);
+            let (scorer, reduce) = scorer.map(|it| (it.id.clone(), it.reduce.clone())).unwrap_or_default();
+            AnalysisError::UnknownReduce { scorer, reduce }
         };
-        let reduce =
-            plan.metrics.iter().map(|metric| rule(plan.scorers.get(metric.scorer))).collect::<Result<_, _>>()?;
+        let rule = |metric| Reduce::of_metric(&plan, metric).ok_or_else(|| unknown(metric));
+        let reduce = plan.metrics.iter().map(rule).collect::<Result<_, _>>()?;
         let systems = plan.systems.len();
         let metrics = plan.metrics.len();
         Ok(Self {

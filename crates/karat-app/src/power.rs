@@ -1,8 +1,8 @@
 //! How many samples and dollars a difference takes, before a run is made (BY-16).
 
-use karat_analysis::power::{MetricPower, impossible, power, spreads};
+use karat_analysis::power::{MetricPower, impossible, power, spreads, unplannable};
 use karat_suite::Plan;
-use karat_types::Threshold;
+use karat_types::{MetricSpec, Threshold};
 
 use crate::baseline::findings;
 use crate::{App, AppError};
@@ -54,7 +54,11 @@ impl App {
             else {
                 return Err(unknown(metric.as_deref(), plan));
             };
-            let spread = spread.as_ref().ok_or_else(|| unmeasured(&spec.name, run.as_deref()))?;
+            if let Some(why) = unplannable(spec) {
+                return Err(AppError::harness(format!("`--mde`: {why}, so no number of samples detects a difference"))
+                    .hint("plan for a metric whose `aggregate` is another"));
+            }
+            let spread = spread.as_ref().ok_or_else(|| unmeasured(spec, run.as_deref()))?;
             let figure =
                 stored.as_ref().and_then(|found| found.run.metrics.get(found.plan.metric(&spec.name)?)?.value());
             let difference = difference.from_figure(figure).ok_or_else(|| {
@@ -84,12 +88,17 @@ impl App {
 }
 
 /// That nothing says how much a metric varies.
-fn unmeasured(metric: &str, run: Option<&str>) -> AppError {
+fn unmeasured(metric: &MetricSpec, run: Option<&str>) -> AppError {
+    let MetricSpec { name, aggregate, .. } = metric;
+    let range = match metric.range {
+        None => "it has no range".to_owned(),
+        Some(_) => format!("its range says nothing of its {aggregate}"),
+    };
     let why = match run {
         None => "no run of this suite is stored".to_owned(),
-        Some(run) => format!("run {run} has no two samples (or clusters of samples) whose scores differ"),
+        Some(run) => format!("run {run} has too few samples (or clusters of samples), or scores that do not differ"),
     };
-    AppError::harness(format!("nothing says how much {metric} varies: it has no range, and {why}")).hint(
+    AppError::harness(format!("nothing says how much {name} varies: {range}, and {why}")).hint(
         "run a few samples first (`--limit 20`), of several clusters where the dataset names them, then plan again",
     )
 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use karat_stats::describe::mean;
+use karat_stats::seed::Seed;
 use karat_types::{AnalysisSpec, CellStatus, PlanHeader, ScorerKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,10 +13,12 @@ use serde_json::Value;
 
 use super::{Analysis, Outcome, ScoredCell, Setting, options, refused};
 use crate::AnalysisError;
-use crate::estimate::{self, Aggregate, Observations};
+use crate::compare::{Kind, PairedFigures, resampling};
+use crate::estimate::{self, Aggregate};
 use crate::finding::Finding;
 use crate::groups::system_id;
 use crate::pinned::Pinned;
+use crate::reduce::Reduce;
 use crate::texts::{excerpt, folded, text_of};
 
 /// The base of a delta to what is pinned.
@@ -75,7 +78,8 @@ pub struct DeltaOptions {
 pub struct MetricDelta {
     /// The metric.
     pub metric: String,
-    /// Mean of (other − base) over matched pairs; `n` counts those. The judges of a pair are averaged first.
+    /// The metric's aggregate of the others less that of the base over matched pairs, whose trials are reduced as the
+    /// scorer says: of means the mean change. `n` counts the pairs. The judges of a pair are averaged first.
     pub delta: Finding,
 }
 
@@ -170,19 +174,38 @@ struct Side {
     texts: BTreeMap<String, BTreeMap<String, String>>,
 }
 
+/// A matched pair of scores of one metric.
+#[derive(Debug, Clone, Copy)]
+struct Change {
+    sample: usize,
+    before: f64,
+    after: f64,
+    /// The base's system; none for pinned results.
+    base: Option<usize>,
+    other: usize,
+}
+
+impl Change {
+    fn size(&self) -> f64 {
+        self.after - self.before
+    }
+}
+
 /// A comparison under way: pairs of (base, other) systems.
 struct Tracked {
     id: String,
     pairs: Vec<(usize, usize)>,
     matched: u64,
     unmatched: u64,
-    /// By metric: change and sample of each matched pair.
-    changes: BTreeMap<usize, Vec<(f64, usize)>>,
+    /// By metric.
+    changes: BTreeMap<usize, Vec<Change>>,
     texts: BTreeMap<String, TextDelta>,
 }
 
 struct Fold {
     plan: Arc<PlanHeader>,
+    /// How the trials of each metric become one value.
+    rules: Vec<Reduce>,
     over: Over,
     base: String,
     names: Vec<String>,
@@ -224,6 +247,7 @@ pub(super) fn build(spec: &AnalysisSpec, plan: &Arc<PlanHeader>) -> Result<Optio
     });
     Ok(Some(Box::new(Fold {
         tracked: tracked.filter(|it| !it.pairs.is_empty()).collect(),
+        rules: plan.metrics.iter().map(|it| Reduce::of_metric(plan, it).unwrap_or(Reduce::Mean)).collect(),
         plan: plan.clone(),
         over: options.over,
         base: base_id,
@@ -273,7 +297,9 @@ impl Fold {
         let judged = cell.row.judgments.iter().flat_map(|judgment| {
             judgment.scores.iter().map(|(metric, score)| (usize::from(*metric), Some(judgment.judge), score.number()))
         });
-        let judged: Vec<Graded> = judged.collect();
+        // A bound holds of what the judges agree on, not of each of them.
+        let bounded = |metric: usize| self.plan.metrics.get(metric).is_some_and(|it| it.bound.is_some());
+        let judged: Vec<Graded> = judged.filter(|(metric, ..)| !bounded(*metric)).collect();
         let by_judges = |metric: usize| judged.iter().any(|(graded, ..)| *graded == metric);
         let own = (0..self.plan.metrics.len()).map(|metric| (metric, None, cell.scores.number(metric)));
         let own = own.filter(|(metric, ..)| !by_judges(*metric));
@@ -291,22 +317,23 @@ impl Fold {
     fn flush(&mut self) {
         let Some((sample, id)) = self.sample.take() else { return };
         for tracked in &mut self.tracked {
-            tracked.compare(&self.sides, &self.names, sample, &id);
+            tracked.compare(&self.sides, &self.rules, &self.names, (sample, &id));
         }
         self.sides.iter_mut().for_each(|side| *side = Side::default());
     }
 }
 
 impl Tracked {
-    fn compare(&mut self, sides: &[Side], names: &[String], sample: usize, id: &str) {
+    fn compare(&mut self, sides: &[Side], rules: &[Reduce], names: &[String], (sample, id): (usize, &str)) {
         let empty = BTreeMap::new();
         let mut changed: BTreeMap<(&str, bool, &str), (&str, u64)> = BTreeMap::new();
-        for (base, other) in &self.pairs {
-            let (Some(base), Some(other)) = (sides.get(*base), sides.get(*other)) else { continue };
-            let changes = matched_changes(base, other);
+        for (from, to) in &self.pairs {
+            let (Some(base), Some(other)) = (sides.get(*from), sides.get(*to)) else { continue };
+            let changes = matched_changes(base, other, rules);
             let common = !changes.is_empty();
-            for (metric, change) in changes {
-                self.changes.entry(metric).or_default().push((change, sample));
+            for (metric, (before, after)) in changes {
+                let change = Change { sample, before, after, base: Some(*from), other: *to };
+                self.changes.entry(metric).or_default().push(change);
             }
             self.matched += u64::from(common);
             self.unmatched += u64::from(!common && (!base.grades.is_empty() || !other.grades.is_empty()));
@@ -360,18 +387,19 @@ fn since_baseline(pinned: &Pinned, notable: Option<&Notable>, setting: &Setting<
     let compared = |system: usize| {
         let id = system_id(setting.plan, system);
         let then = pinned.system(&id)?;
-        let mut changes: BTreeMap<usize, Vec<(f64, usize)>> = BTreeMap::new();
+        let mut changes: BTreeMap<usize, Vec<Change>> = BTreeMap::new();
         let (mut matched, mut unmatched) = (0, 0);
         for sample in 0..setting.table.samples() {
             let steady = setting.plan.metrics.iter().enumerate().filter(|(_, metric)| !metric.volatile);
             let both = steady.filter_map(|(at, metric)| {
                 let before = pinned.value(then, &metric.name, setting.table.sample_id(sample))?;
-                Some((at, setting.table.value(at, sample, system)? - before))
+                let after = setting.table.value(at, sample, system)?;
+                Some((at, Change { sample, before, after, base: None, other: system }))
             });
-            let both: Vec<(usize, f64)> = both.collect();
+            let both: Vec<(usize, Change)> = both.collect();
             matched += u64::from(!both.is_empty());
             unmatched += u64::from(both.is_empty());
-            both.into_iter().for_each(|(metric, change)| changes.entry(metric).or_default().push((change, sample)));
+            both.into_iter().for_each(|(metric, change)| changes.entry(metric).or_default().push(change));
         }
         let (metrics, movers) = figures(&changes, notable, setting);
         Some(Comparison { id, matched, unmatched, metrics, texts: Vec::new(), movers })
@@ -381,7 +409,7 @@ fn since_baseline(pinned: &Pinned, notable: Option<&Notable>, setting: &Setting<
 
 /// The changes by metric as figures, and the samples that moved notably.
 fn figures(
-    all: &BTreeMap<usize, Vec<(f64, usize)>>,
+    all: &BTreeMap<usize, Vec<Change>>,
     notable: Option<&Notable>,
     setting: &Setting<'_>,
 ) -> (Vec<MetricDelta>, Vec<Mover>) {
@@ -390,13 +418,7 @@ fn figures(
     let mut metrics = Vec::new();
     for (metric, changes) in all {
         let metric = *metric;
-        let mut observed = Observations::default();
-        changes.iter().for_each(|(change, sample)| observed.push(*change, 0, setting.table.cluster(*sample)));
-        let distinct: BTreeSet<u32> = observed.clusters.iter().copied().collect();
-        observed.clustered = distinct.len() < observed.len();
-        let Some(measure) = setting.measures.get(metric) else { continue };
-        let figure = estimate::figure(&observed, Aggregate::Mean, false, measure.level);
-        metrics.extend(figure.map(|delta| MetricDelta { metric: named(metric), delta }));
+        metrics.extend(figure(metric, changes, setting).map(|delta| MetricDelta { metric: named(metric), delta }));
         let limit = notable.and_then(|notable| notable.of(&named(metric)));
         movers.extend(limit.into_iter().flat_map(|limit| moved(changes, limit)).map(|(sample, delta)| Mover {
             sample: setting.table.sample_id(sample).to_owned(),
@@ -410,25 +432,53 @@ fn figures(
     (metrics, movers)
 }
 
-/// The change of each metric: that of each judge of both sides, averaged.
-fn matched_changes(base: &Side, other: &Side) -> BTreeMap<usize, f64> {
-    let mut by_metric: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
+/// How the figure of a metric changed: as `compare` finds it, at the level of this metric alone.
+fn figure(metric: usize, changes: &[Change], setting: &Setting<'_>) -> Option<Finding> {
+    let measure = setting.measures.get(metric)?;
+    let table = setting.table;
+    if measure.aggregate == Aggregate::Mean {
+        let mut observed = table.observations(metric);
+        changes.iter().for_each(|it| observed.push(it.size(), 0, table.cluster(it.sample)));
+        let distinct: BTreeSet<u32> = observed.clusters.iter().copied().collect();
+        observed.clustered = distinct.len() < observed.len();
+        return estimate::figure(&observed, Aggregate::Mean, false, measure.level);
+    }
+    let mut paired = PairedFigures::of(table.observations(metric));
+    for change in changes {
+        let of = |system: usize| table.labels(metric, change.sample, system);
+        let labels = change.base.and_then(of).zip(of(change.other)).map(<[_; 2]>::from);
+        if measure.aggregate.is_of_labels() && labels.is_none() {
+            return None;
+        }
+        paired.push_of([change.before, change.after], labels, change.other, table.cluster(change.sample));
+    }
+    let how = resampling(setting.plan, Seed(1));
+    paired.test_of(Kind::Score, measure.aggregate, &how).finding(measure.level, how.seed)
+}
+
+/// The scores of each metric before and after: those of each judge of both sides, averaged.
+fn matched_changes(base: &Side, other: &Side, rules: &[Reduce]) -> BTreeMap<usize, (f64, f64)> {
+    let mut by_metric: BTreeMap<usize, (Vec<f64>, Vec<f64>)> = BTreeMap::new();
     for (grade, before) in &base.grades {
-        let after = other.grades.get(grade).and_then(|values| mean(values));
-        if let (Some(before), Some(after)) = (mean(before), after) {
-            by_metric.entry(grade.0).or_default().push(after - before);
+        let reduced = |values: &Vec<f64>| rules.get(grade.0)?.of(values);
+        if let (Some(before), Some(after)) = (reduced(before), other.grades.get(grade).and_then(reduced)) {
+            let both = by_metric.entry(grade.0).or_default();
+            both.0.push(before);
+            both.1.push(after);
         }
     }
-    by_metric.into_iter().filter_map(|(metric, changes)| Some((metric, mean(&changes)?))).collect()
+    let averaged =
+        |(metric, (before, after)): (usize, (Vec<f64>, Vec<f64>))| Some((metric, (mean(&before)?, mean(&after)?)));
+    by_metric.into_iter().filter_map(averaged).collect()
 }
 
 /// Samples whose mean change is at least `limit`.
-fn moved(changes: &[(f64, usize)], limit: f64) -> Vec<(usize, Finding)> {
-    let of_sample = |chunk: &[(f64, usize)]| {
-        let values: Vec<f64> = chunk.iter().map(|(change, _)| *change).collect();
-        Some((chunk.first()?.1, Finding::point(mean(&values)?, values.len(), "mean")?))
+fn moved(changes: &[Change], limit: f64) -> Vec<(usize, Finding)> {
+    let of_sample = |chunk: &[Change]| {
+        let values: Vec<f64> = chunk.iter().map(Change::size).collect();
+        Some((chunk.first()?.sample, Finding::point(mean(&values)?, values.len(), "mean")?))
     };
-    let found = changes.chunk_by(|a, b| a.1 == b.1).filter_map(of_sample);
+    let found = changes.chunk_by(|a, b| a.sample == b.sample).filter_map(of_sample);
     found.filter(|(_, delta)| delta.value().abs() >= limit).collect()
 }
 
@@ -533,6 +583,29 @@ mod tests {
         assert!(unpinned.comparisons.is_empty());
         let wrong = Sketch::new(1, 1, 1).fill(1.0).analysis("delta", "d", json!({ "notable": { "x": 1 } })).run();
         assert!(analyse(&wrong, &Options::default()).unwrap_err().to_string().contains("no metric"));
+    }
+
+    /// PE-10, CL-10: the change of a figure is what `compare` says it is, by the metric's own `reduce` and `aggregate`.
+    #[test]
+    fn figures_change_as_they_are_compared() {
+        for (aggregate, reduce) in [("median", "mean"), ("p90", "mean"), ("mean", "pass^2"), ("sum", "min")] {
+            let sketch = Sketch::new(1, 2, 40).trials(2).metric("aggregate", json!(aggregate));
+            let sketch = (0..40).fold(sketch, |it, at| {
+                let value = f64::from((at * at % 11) as u32);
+                it.value(at, 0, value).value(at, 1, if at % 3 == 0 { value + 4.0 } else { value - 0.5 })
+            });
+            let mut run = sketch.analysis("delta", "d", json!({})).run();
+            Arc::make_mut(&mut run.header.plan).scorers[0].reduce = reduce.to_owned();
+            let findings = analyse(&run, &Options::default()).unwrap();
+            let side = |variant| crate::compare::Side::of(variant, &findings, None, Some(variant)).unwrap();
+            let compared =
+                crate::compare::compare(&side("variant-0"), &side("variant-1"), &Default::default()).unwrap();
+            let (expected, found) = (&compared.metrics[0].difference, &delta(&run).comparisons[0].metrics[0].delta);
+            assert!((expected.value() - found.value()).abs() < 1e-12, "{aggregate} {reduce}: {expected:?} {found:?}");
+            if aggregate != "mean" {
+                assert_eq!(expected, found, "{aggregate} {reduce}");
+            }
+        }
     }
 
     #[test]

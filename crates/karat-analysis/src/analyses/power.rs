@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Analysis, Outcome, ScoredCell, Setting, options, refused};
 use crate::AnalysisError;
-use crate::power::{MetricPower, impossible, measured, power};
+use crate::power::{MetricPower, impossible, measured, power, unplannable};
 
 /// Options of `power`.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize, JsonSchema)]
@@ -37,6 +37,9 @@ pub(super) fn build(spec: &AnalysisSpec, plan: &Arc<PlanHeader>) -> Result<Optio
         return Err(refused(spec, format!("metric is {metric:?}; this run has {}", known.join(", "))));
     }
     let named = options.metric.as_ref().and_then(|name| plan.metrics.iter().find(|it| it.name == *name));
+    if let Some(why) = named.and_then(unplannable) {
+        return Err(refused(spec, format!("metric: {why}")));
+    }
     if let Some(why) = options.mde.and_then(|mde| impossible(named, mde)) {
         return Err(refused(spec, format!("mde: {why}")));
     }
@@ -50,7 +53,7 @@ impl Analysis for Planned {
         let wanted = |name: &str| self.0.metric.as_deref().is_none_or(|metric| metric == name);
         let steady = setting.plan.metrics.iter().enumerate().filter(|(_, it)| !it.volatile && wanted(&it.name));
         let metrics = steady.filter_map(|(at, metric)| {
-            let spread = measured(setting.table, at, setting.plan.systems.len())?;
+            let spread = measured(setting.plan, setting.table, at)?;
             let samples = (0..setting.table.samples()).filter(|sample| {
                 (0..setting.plan.systems.len()).any(|system| setting.table.value(at, *sample, system).is_some())
             });

@@ -20,10 +20,26 @@ pub struct PairedFigures {
 impl PairedFigures {
     /// Adds a sample with its cluster; a sample that has none is its own. The numbers are finite. `labels` are those of baseline
     /// and candidate, where the figure is one of labels.
-    pub fn push(&mut self, [before, after]: [f64; 2], labels: Option<[LabelPair; 2]>, cluster: u32) {
+    pub fn push(&mut self, scores: [f64; 2], labels: Option<[LabelPair; 2]>, cluster: u32) {
+        self.push_of(scores, labels, 0, cluster);
+    }
+
+    /// The same of one pair of several systems, which weigh the same.
+    pub(crate) fn push_of(
+        &mut self,
+        [before, after]: [f64; 2],
+        labels: Option<[LabelPair; 2]>,
+        pair: usize,
+        cluster: u32,
+    ) {
         self.scores.push(before, after, cluster);
-        self.baseline.push_labelled(before, labels.map(|[before, _]| before), 0, cluster);
-        self.candidate.push_labelled(after, labels.map(|[_, after]| after), 0, cluster);
+        self.baseline.push_labelled(before, labels.map(|[before, _]| before), pair, cluster);
+        self.candidate.push_labelled(after, labels.map(|[_, after]| after), pair, cluster);
+    }
+
+    /// Of no samples yet, with what is known of the metric.
+    pub(crate) fn of(empty: Observations) -> Self {
+        Self { scores: PairedScores::default(), baseline: empty.clone(), candidate: empty }
     }
 
     /// Tests whether the figure of the two is the same, by the aggregate that makes it: `mean`, `median`, `p95`, `f1`, … `None`
@@ -32,7 +48,8 @@ impl PairedFigures {
         Some(self.test_of(kind, Aggregate::parse(aggregate)?, how))
     }
 
-    pub(super) fn test_of(&mut self, kind: Kind, aggregate: Aggregate, how: &Resampling) -> PairedTest {
+    /// The same by an aggregate that is known.
+    pub(crate) fn test_of(&mut self, kind: Kind, aggregate: Aggregate, how: &Resampling) -> PairedTest {
         let clustered = self.scores.is_clustered();
         (self.baseline.clustered, self.candidate.clustered) = (clustered, clustered);
         let of_means = self.scores.test(kind);

@@ -2,14 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use karat_stats::bootstrap::Resampling;
 use karat_stats::describe::mean;
 use karat_types::{MetricSpec, PlanHeader, ScorerKind, Threshold};
 
 use super::tested::Tested;
 use super::{
-    CompareError, FEW_CLUSTERS, KEPT, Kind, LeftOut, NotCompared, Options, PairedFigures, PairedScores, RESAMPLES,
-    Side, SideSummary,
+    CompareError, FEW_CLUSTERS, KEPT, Kind, LeftOut, NotCompared, Options, PairedFigures, PairedScores, Side,
+    SideSummary, resampling,
 };
 use crate::findings::Findings;
 use crate::groups::system_id;
@@ -157,8 +156,7 @@ impl<'a> Matching<'a> {
         let kind = self.kind(place);
         let aggregate = Aggregate::parse(&place.spec.aggregate).unwrap_or(Aggregate::Mean);
         let mut paired = self.paired(place, aggregate);
-        let resamples = self.candidate.findings.plan.statistics.resamples.map_or(RESAMPLES, |asked| asked as usize);
-        let how = Resampling { resamples, ..Resampling::new(options.seed) };
+        let how = resampling(&self.candidate.findings.plan, options.seed);
         let test = paired.figures.test_of(kind, aggregate, &how);
         if test.n() == 0 {
             return Err(match paired.left_out.lost() {

@@ -17,10 +17,11 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use karat_stats::bootstrap::Resampling;
 use karat_stats::interval::Level;
 use karat_stats::multiplicity::{StepRule, local_levels};
 use karat_stats::seed::Seed;
-use karat_types::{Better, Exit, Policy, Threshold};
+use karat_types::{Better, Exit, PlanHeader, Policy, Threshold};
 use serde::Serialize;
 
 pub use content::changed;
@@ -43,6 +44,12 @@ const RESAMPLES: usize = 1_999;
 
 /// Ids of samples without a partner that are kept; all are counted.
 const KEPT: usize = 1_000;
+
+/// How the change of an aggregate is resampled: as often as the suite says.
+pub(crate) fn resampling(plan: &PlanHeader, seed: Seed) -> Resampling {
+    let resamples = plan.statistics.resamples.map_or(RESAMPLES, |asked| asked as usize);
+    Resampling { resamples, ..Resampling::new(seed) }
+}
 
 /// How a comparison is made.
 #[derive(Debug, Clone)]

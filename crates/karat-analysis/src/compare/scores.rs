@@ -24,6 +24,7 @@ use karat_stats::power::PairedDesign;
 use karat_stats::seed::Seed;
 use karat_stats::special::StudentT;
 
+use crate::finding::Finding;
 use crate::observations::{Aggregate, BOOTSTRAP_FROM, RESAMPLED_UP_TO};
 use crate::resampled::Resampled;
 
@@ -298,6 +299,14 @@ impl PairedTest {
             (None, Some(_)) => self.clustered(Level::P95)?.standard_error,
             (None, None) => paired_t(&self.differences, Level::P95).standard_error,
         }
+    }
+
+    /// The difference with its interval of a level, and with the seed where it is that of resamples.
+    pub(crate) fn finding(&self, level: Level, seed: Seed) -> Option<Finding> {
+        let point = Finding::point(self.difference()?, self.n(), self.test.as_str())?;
+        let whole = point.with(self.interval(level), self.standard_error());
+        let whole = if self.is_resampled() { whole.seeded(seed) } else { whole };
+        Some(whole.degenerate_if(self.is_degenerate()))
     }
 
     /// What further samples are planned with: the deviation that gives the standard error, SE·√n, and how many samples

@@ -107,10 +107,7 @@ impl Tested<'_> {
 
     /// The difference of the figures with its interval of a level.
     fn difference(&self, level: Level, options: &Options) -> Option<Finding> {
-        let point = Finding::point(self.test.difference()?, self.test.n(), self.test.test().as_str())?;
-        let whole = point.with(self.test.interval(level), self.test.standard_error());
-        let whole = if self.test.is_resampled() { whole.seeded(options.seed) } else { whole };
-        Some(whole.degenerate_if(self.test.is_degenerate()))
+        self.test.finding(level, options.seed)
     }
 
     /// Equivalent where the interval at 1 − 2α of the same test is within the margin (TOST), be the difference ever so
