@@ -84,6 +84,25 @@ impl GateFlags {
     }
 }
 
+/// The results of a run as the text of a baseline.
+///
+/// # Errors
+/// The run is not finished, or has no score.
+fn pinnable(stored: &StoredRun) -> Result<String, AppError> {
+    let header = stored.header();
+    finished(header, "a baseline is a whole run")?;
+    let findings = findings(stored)?;
+    if findings.run.metrics.iter().all(|spread| spread.n() == 0) {
+        return Err(AppError::harness(format!(
+            "run {} has no score at all, and nothing could be held to it",
+            header.id
+        ))
+        .hint(format!("`karat retry {}` runs again what failed; `karat report {0}` says why", header.id)));
+    }
+    serde_json::to_string(&Pinned::of(header, &findings))
+        .map_err(|error| AppError::harness(format!("writing the baseline: {error}. This is a bug in karat")))
+}
+
 /// Rules that a run can be held to, said before anything is paid: what gates name is there, and the baseline can be read.
 pub(crate) fn applicable(rules: Rules, plan: &Arc<PlanHeader>) -> Result<Rules, AppError> {
     check(plan, &rules).map_err(impossible)?;
@@ -134,24 +153,18 @@ impl App {
     pub fn pin(&self, run: &str, output: Option<&str>) -> Result<(String, Option<String>), AppError> {
         let stored = self.stored(run)?;
         let header = stored.header();
-        finished(header, "a baseline is a whole run")?;
         let declared = begun(header)?.rules.baseline.filter(|path| !path.starts_with("preset:"));
         let path = output.map(str::to_owned).or(declared).ok_or_else(|| {
             AppError::harness("nothing says where the baseline is kept").hint("name a file with `-o baseline.json`")
         })?;
         let replaced = SuiteFiles.read(&path).ok().and_then(|bytes| pinned(&path, &bytes, &header.plan).ok());
-        let findings = findings(&stored)?;
-        if findings.run.metrics.iter().all(|spread| spread.n() == 0) {
-            return Err(AppError::harness(format!(
-                "run {} has no score at all, and nothing could be held to it",
-                header.id
-            ))
-            .hint(format!("`karat retry {}` runs again what failed; `karat report {0}` says why", header.id)));
-        }
-        let text = serde_json::to_string(&Pinned::of(header, &findings))
-            .map_err(|error| AppError::harness(format!("writing the baseline: {error}. This is a bug in karat")))?;
-        write_whole(Path::new(&path), text.as_bytes())?;
+        write_whole(Path::new(&path), pinnable(&stored)?.as_bytes())?;
         Ok((path, replaced.map(|pinned| pinned.run.id)))
+    }
+
+    /// The results of a run as the text of a baseline.
+    pub fn pinned(&self, run: &str) -> Result<String, AppError> {
+        pinnable(&self.stored(run)?)
     }
 
     fn rules_of(&self, header: &RunHeader, gating: &Gating) -> Result<Rules, AppError> {

@@ -57,7 +57,7 @@ pub enum BaselineCommand {
         /// Id of the run, its beginning, or `latest`
         #[arg(default_value = "latest")]
         run: String,
-        /// The file [default: the suite's `baseline`]
+        /// The file, `-` for stdout [default: the suite's `baseline`]
         #[arg(short, long, value_name = "FILE", env = "KARAT_BASELINE_OUTPUT")]
         output: Option<String>,
     },

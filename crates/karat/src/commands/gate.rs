@@ -26,6 +26,10 @@ fn text(gated: &Gated, form: Option<TextFormArg>) -> Result<String, Failure> {
 pub fn baseline(edge: &Edge<'_>, command: &BaselineCommand) -> Result<Exit, Failure> {
     let BaselineCommand::Pin { run, output } = command;
     let run = edge.app.run_id(run)?;
+    if output.as_deref() == Some("-") {
+        edge.printer.data(&edge.app.pinned(&run)?)?;
+        return Ok(Exit::Pass);
+    }
     let (path, replaced) = edge.app.pin(&run, output.as_deref())?;
     let replaced = replaced.map_or_else(String::new, |earlier| format!(" (before: run {earlier})"));
     edge.printer.data(&format!("run {run} is the baseline in {path}{replaced}"))?;

@@ -93,6 +93,9 @@ fn a_regression_beyond_the_tolerance_fails() {
     assert!(first.code == 0 && first.stdout.contains("nothing is pinned"), "{}", first.all());
     assert!(verdicts(&place, "first").iter().all(|it| it["verdict"] == "undecided"));
     place.fine(&["baseline", "pin", "first"]);
+    let shown = place.karat(&["baseline", "pin", "first", "-o", "-"]);
+    assert_eq!((shown.code, shown.stdout.trim_end()), (0, place.text("pinned.json").trim_end()));
+    assert!(!place.path().join("-").exists());
     assert_eq!(place.karat(&["gate", "first"]).code, 0);
     // Half a word less on average: exactly the tolerance. Then one word less in one more place.
     place.write("karat.yaml", &place.text("karat.yaml").replace("one two three four five six", "one two three four"));
