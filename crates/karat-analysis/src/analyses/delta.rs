@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use karat_stats::bootstrap::Resampling;
 use karat_stats::describe::mean;
 use karat_stats::seed::Seed;
 use karat_types::{AnalysisSpec, CellStatus, PlanHeader, ScorerKind};
@@ -14,7 +15,7 @@ use serde_json::Value;
 use super::{Analysis, Outcome, ScoredCell, Setting, options, refused};
 use crate::AnalysisError;
 use crate::compare::{Kind, PairedFigures, resampling};
-use crate::estimate::{self, Aggregate};
+use crate::estimate::{self, Aggregate, RESAMPLED_UP_TO};
 use crate::finding::Finding;
 use crate::groups::system_id;
 use crate::pinned::Pinned;
@@ -432,7 +433,8 @@ fn figures(
     (metrics, movers)
 }
 
-/// How the figure of a metric changed: as `compare` finds it, at the level of this metric alone.
+/// How the figure of a metric changed: as `compare` finds it, at the level of this metric alone. Of very many pairs nothing is
+/// resampled unasked.
 fn figure(metric: usize, changes: &[Change], setting: &Setting<'_>) -> Option<Finding> {
     let measure = setting.measures.get(metric)?;
     let table = setting.table;
@@ -452,7 +454,9 @@ fn figure(metric: usize, changes: &[Change], setting: &Setting<'_>) -> Option<Fi
         }
         paired.push_of([change.before, change.after], labels, change.other, table.cluster(change.sample));
     }
+    let unasked = setting.plan.statistics.resamples.is_none() && changes.len() > RESAMPLED_UP_TO;
     let how = resampling(setting.plan, Seed(1));
+    let how = if unasked { Resampling { resamples: 0, ..how } } else { how };
     paired.test_of(Kind::Score, measure.aggregate, &how).finding(measure.level, how.seed)
 }
 
