@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use karat_stats::describe::{mean, median, population_variance};
-use karat_types::{CellRow, ConsensusMethod, JudgmentRow, PlanHeader, Score, ScorerKind};
+use karat_types::{CellRow, ConsensusMethod, JudgmentRow, OverallMethod, PlanHeader, Score, ScorerKind};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::checks;
-use crate::reduce::majority;
+use crate::reduce::{majority, most_frequent};
 use crate::texts::{folded, text_of};
 
 /// What the judges of one cell say together in one dimension.
@@ -20,7 +20,7 @@ pub struct Consensus {
     pub mean: f64,
     /// Population variance of the judges (÷ n).
     pub variance: f64,
-    /// Whether the variance is above the scorer's `flag_variance`.
+    /// Whether the variance is above the scorer's `flag_variance`, or a majority was asked for and there is none.
     pub flagged: bool,
     /// Judges that gave a grade.
     pub judges: u32,
@@ -56,6 +56,7 @@ impl CellScores {
                 scores[index] = Some(score_of(&graded, consensus[index]));
             }
         }
+        compose(plan, row.judgments, &mut scores, &mut consensus);
         checks::apply(plan, &mut scores);
         Self { scores, consensus }
     }
@@ -94,6 +95,42 @@ fn score_of(graded: &[Score], consensus: Option<Consensus>) -> Score {
             let failed = graded.iter().find(|score| score.is_unscored()).or(graded.first());
             failed.cloned().unwrap_or_else(|| Score::unscored("no judge answered"))
         }
+    }
+}
+
+/// Makes the composites of rubrics whose judges agree by median or majority again, of what they agree on in the dimensions;
+/// no cap lets it be more than the highest that a judge was left. The mean of composites is that of the means already.
+fn compose(
+    plan: &PlanHeader,
+    judgments: &[JudgmentRow],
+    scores: &mut [Option<Score>],
+    consensus: &mut [Option<Consensus>],
+) {
+    for (at, scorer) in plan.scorers.iter().enumerate() {
+        let ScorerKind::Rubric(spec) = &scorer.kind else { continue };
+        let Some(overall) = &spec.rubric.overall else { continue };
+        if spec.consensus.method == ConsensusMethod::Mean || overall.method == OverallMethod::Given {
+            continue;
+        }
+        let metric = |id: &str| {
+            let mut own = plan.metrics.iter().enumerate().filter(|(_, metric)| metric.scorer == at);
+            own.find_map(|(index, metric)| {
+                (metric.name.strip_prefix(&scorer.id)?.strip_prefix('.')? == id).then_some(index)
+            })
+        };
+        let Some(place) = metric(&overall.id) else { continue };
+        let dimensions = spec.rubric.dimensions.iter();
+        let values = dimensions.filter_map(|it| Some((scores.get(metric(&it.name)?)?.as_ref()?.number()?, it.weight)));
+        let made = overall.of(&values.collect::<Vec<_>>());
+        let held = judged(judgments, at, place);
+        let highest = held.iter().filter_map(Score::number).reduce(f64::max);
+        let (Some(agreed), Some(made), Some(highest), true) = (&mut consensus[place], made, highest, held.len() > 1)
+        else {
+            continue;
+        };
+        let is_capped = judgments.iter().any(|it| usize::from(it.scorer) == at && !it.caps.is_empty());
+        agreed.value = if is_capped { made.min(highest) } else { made };
+        scores[place] = Some(Score::value(agreed.value));
     }
 }
 
@@ -139,7 +176,8 @@ impl Rule<'_> {
             ConsensusMethod::Majority => majority(&values)?,
         };
         let variance = population_variance(&values)?;
-        let flagged = self.spec.flag_variance.is_some_and(|limit| variance > limit);
+        let has_none = self.spec.method == ConsensusMethod::Majority && most_frequent(&values).len() > 1;
+        let flagged = has_none || self.spec.flag_variance.is_some_and(|limit| variance > limit);
         let judges = values.len() as u32;
         Some(Consensus { value, mean, variance, flagged, judges, too_few: judges < self.least })
     }
@@ -225,6 +263,53 @@ mod tests {
         let median = agreed(ConsensusMethod::Median, 3, &three).unwrap();
         assert_eq!((median.value, median.mean), (1.0, 4.0));
         assert_eq!(agreed(ConsensusMethod::Majority, 3, &three).map(|it| it.value), Some(1.0));
+    }
+
+    /// CL-16: where a majority was asked for and there is none, the cell is flagged.
+    #[test]
+    fn a_missing_majority_is_flagged() {
+        let of = |last: f64| agreed(ConsensusMethod::Majority, 2, &[4.0, 4.5, last].map(Score::value)).unwrap();
+        assert_eq!((of(4.5).value, of(4.5).flagged), (4.5, false));
+        assert_eq!((of(5.0).value, of(5.0).flagged), (4.5, true));
+    }
+
+    /// CL-16: the composite of several judges is that of the dimensions as they agreed on them.
+    #[test]
+    fn a_composite_is_that_of_the_dimensions_beside_it() {
+        let mut run = crate::testing::judged(1, 1, &["a", "b", "c"], json!([]));
+        let mut plan = serde_json::to_value(run.header.plan.as_ref()).unwrap();
+        let spec = &mut plan["scorers"][0]["kind"]["rubric"];
+        spec["consensus"]["method"] = json!("median");
+        let scale = json!({ "range": { "lo": 0, "hi": 10 } });
+        let dimension = |name: &str, weight: f64| json!({ "name": name, "scale": scale, "weight": weight });
+        spec["rubric"]["dimensions"] = json!([dimension("tone", 1.0), dimension("facts", 3.0)]);
+        spec["rubric"]["overall"] = json!({ "id": "total", "method": "weighted_mean" });
+        let metric = &plan["metrics"][0];
+        let metrics = ["quality.tone", "quality.facts", "quality.total"].map(|name| {
+            let mut metric = metric.clone();
+            metric["name"] = json!(name);
+            metric
+        });
+        plan["metrics"] = json!(metrics);
+        run.header.plan = std::sync::Arc::new(serde_json::from_value(plan).unwrap());
+        let graded = [(4.0, 1.0), (2.0, 2.2), (4.5, 8.0)];
+        for (judgment, (tone, facts)) in run.cells[0].judgments.iter_mut().zip(graded) {
+            let scores = [tone, facts, (tone + 3.0 * facts) / 4.0];
+            judgment.scores = (0..3).zip(scores.map(Score::value)).collect();
+        }
+        let made = |run: &crate::testing::MemoryRun| {
+            let cell = &run.cells[0];
+            let row = CellRow { cell: &cell.cell, judgments: &cell.judgments };
+            let scores = CellScores::of(&run.header.plan, &row);
+            (0..3).map(|at| scores.number(at).unwrap()).collect::<Vec<_>>()
+        };
+        let total = made(&run)[2];
+        assert!((total - 2.65).abs() < 1e-12, "{total}");
+        for judgment in &mut run.cells[0].judgments {
+            judgment.caps = vec!["low".to_owned()];
+            judgment.scores[2].1 = Score::value(2.0);
+        }
+        assert_eq!(made(&run), [4.0, 2.2, 2.0]);
     }
 
     /// CL-16: diagnostics are united and de-duplicated.

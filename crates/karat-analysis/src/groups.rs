@@ -28,6 +28,8 @@ pub struct Tally {
     pub unscored: u64,
     /// Those of them that no judge judged: of one rubric's judges none ran or answered.
     pub unjudged: u64,
+    /// Those of them whose text fits none of these judges: asking again changes nothing.
+    pub unfit: u64,
     /// Cells whose whole output came from an earlier run.
     pub reused: u64,
     /// Judgments.
@@ -51,6 +53,7 @@ impl Tally {
             stopped: is(stopped),
             unscored: is(row.cell.status == CellStatus::Ok && scores.any_unscored()),
             unjudged: is(row.cell.status == CellStatus::Ok && is_unjudged(plan, row.judgments)),
+            unfit: is(row.cell.status == CellStatus::Ok && is_unfit(row.judgments)),
             reused: is(row.cell.reused),
             judgments: row.judgments.len() as u64,
             judgments_reused: row.judgments.iter().filter(|judgment| judgment.reused).count() as u64,
@@ -87,6 +90,13 @@ fn is_unjudged(plan: &PlanHeader, judgments: &[JudgmentRow]) -> bool {
     judgments.iter().any(|judgment| of_scorer(judgment.scorer).all(failed))
 }
 
+/// Whether what some rubric shows fits none of its judges.
+fn is_unfit(judgments: &[JudgmentRow]) -> bool {
+    let is_too_long = |it: &JudgmentRow| it.error.as_ref().is_some_and(|error| error.code == CellError::CONTEXT);
+    let of_scorer = |scorer: u16| judgments.iter().filter(move |judgment| judgment.scorer == scorer);
+    judgments.iter().any(|judgment| of_scorer(judgment.scorer).all(is_too_long))
+}
+
 fn unreadable_is_error(plan: &PlanHeader, scorer: u16) -> bool {
     let kind = plan.scorers.get(usize::from(scorer)).map(|scorer| &scorer.kind);
     matches!(kind, Some(ScorerKind::Rubric(spec)) if spec.rubric.invalid.then == Then::Error)
@@ -101,6 +111,7 @@ impl AddAssign for Tally {
         self.stopped += other.stopped;
         self.unscored += other.unscored;
         self.unjudged += other.unjudged;
+        self.unfit += other.unfit;
         self.reused += other.reused;
         self.judgments_reused += other.judgments_reused;
         self.judgments += other.judgments;
@@ -213,6 +224,7 @@ mod tests {
         };
         let (process, timeout) = (CallErrorCode::Process.as_str(), CallErrorCode::Timeout.as_str());
         assert_eq!(unjudged([Some(process), Some(timeout)]), 1);
+        assert_eq!(unjudged([Some(CellError::CONTEXT), Some(CellError::CONTEXT)]), 1);
         assert_eq!(unjudged([Some(process), None]), 0);
         assert_eq!(unjudged([Some(process), Some(CellError::UNREADABLE)]), 0);
         assert_eq!(unjudged([Some(process), Some(CallErrorCode::Cancelled.as_str())]), 0);

@@ -256,7 +256,14 @@ fn warnings(findings: &Findings, unknown: &[String]) -> Vec<String> {
     }
     if tally.unjudged > 0 {
         let (unjudged, ok) = (tally.unjudged, tally.ok);
-        warnings.push(format!("Cells that no judge judged: {unjudged} of {ok}. `karat retry` asks again."));
+        let mend = match tally.unfit {
+            0 => "`karat retry` asks again.".to_owned(),
+            unfit => format!(
+                "{unfit} of them fit no judge's context window: show the value with `chunk`, or take a judge with a larger \
+                 window. `karat retry` asks the others again."
+            ),
+        };
+        warnings.push(format!("Cells that no judge judged: {unjudged} of {ok}. {mend}"));
     }
     let single = findings.grading().map_or(0, |grading| grading.single_judge_cells);
     if single > 0 {

@@ -55,13 +55,16 @@ fn task(values: &[f64]) -> Task {
 
 /// The value that most have; ties by the mean of the tied values.
 pub(crate) fn majority(values: &[f64]) -> Option<f64> {
+    mean(&most_frequent(values))
+}
+
+/// The values that most have, ascending: several in a tie.
+pub(crate) fn most_frequent(values: &[f64]) -> Vec<f64> {
     let mut ascending = values.to_vec();
     ascending.sort_unstable_by(f64::total_cmp);
     let runs: Vec<&[f64]> = ascending.chunk_by(|a, b| a.total_cmp(b).is_eq()).collect();
-    let most = runs.iter().map(|run| run.len()).max()?;
-    let winners: Vec<f64> =
-        runs.iter().filter(|run| run.len() == most).filter_map(|run| run.first().copied()).collect();
-    mean(&winners)
+    let most = runs.iter().map(|run| run.len()).max().unwrap_or(0);
+    runs.iter().filter(|run| run.len() == most).filter_map(|run| run.first().copied()).collect()
 }
 
 #[cfg(test)]

@@ -113,7 +113,7 @@ fn checked(name: &str, text: &str) -> Result<(Source, usize), String> {
     let (facts, reply) = markdown::front_matter(text).ok_or("it has no front matter between two lines `---`")?;
     let says = |fact: &&&str| {
         facts.lines().any(|line| {
-            let said = line.split_once(':').filter(|(key, _)| key.trim() == **fact);
+            let said = line.split_once(':').filter(|(key, _)| key.trim().eq_ignore_ascii_case(fact));
             said.is_some_and(|(_, value)| !value.trim().trim_matches(['"', '\'']).is_empty())
         })
     };
@@ -177,6 +177,7 @@ mod tests {
         assert_eq!((source.variant().as_str(), claims), ("manual-gemini-high-recall", 2));
         assert!(checked("oats.md", SNAPSHOT).unwrap_err().contains("high_precision"));
         assert!(checked("a-b-high_recall.md", "# Claims\n- a").unwrap_err().contains("front matter"));
+        assert!(checked("a-b-high_recall.md", &SNAPSHOT.replace("ui:", "UI:")).is_ok());
         let silent = SNAPSHOT.replace("toggles: t\n", "");
         assert!(checked("a-b-high_recall.md", &silent).unwrap_err().contains("toggles"));
         assert!(checked("a-b-high_recall.md", &SNAPSHOT.replace("- ", "")).unwrap_err().contains("no bullet"));

@@ -1,7 +1,7 @@
 //! "How this number was made": what a reader needs to make the figures again, in one line.
 
 use karat_analysis::{Findings, Tally};
-use karat_types::{ConsensusMethod, ScorerKind};
+use karat_types::{ConsensusMethod, PlanHeader, ScorerKind};
 
 use crate::figures::{count, percent};
 use crate::moment::age;
@@ -33,7 +33,7 @@ pub(crate) fn parts(report: Report<'_>) -> Vec<(&'static str, String)> {
     ];
     parts.extend(figure.map(|figure| ("n", count(figure.n()))));
     parts.extend(interval.map(|interval| ("interval", interval)));
-    parts.push(("judges", judges(findings)));
+    parts.push(("judges", judges(plan)));
     parts.extend(services(findings));
     parts.push(("seed", plan.run.seed.to_string()));
     if !context.canonical {
@@ -52,27 +52,65 @@ fn services(findings: &Findings) -> Option<(&'static str, String)> {
     Some(("service", format!("{version}{more}")))
 }
 
-fn judges(findings: &Findings) -> String {
-    let plan = &findings.plan;
-    let rubrics = plan.scorers.iter().filter_map(|scorer| match &scorer.kind {
-        ScorerKind::Rubric(rubric) => Some(rubric),
-        ScorerKind::Metric { .. } => None,
-    });
-    let method = rubrics.map(|rubric| rubric.consensus.method).next().unwrap_or(ConsensusMethod::Mean);
-    let ids: Vec<&str> = plan.judges.iter().map(|judge| judge.id.as_str()).collect();
-    let rule = match method {
+/// The judges of each rubric and how they become one grade; where rubrics differ in that, each by its scorer.
+fn judges(plan: &PlanHeader) -> String {
+    let mut rulers: Vec<(String, Vec<&str>)> = Vec::new();
+    for scorer in &plan.scorers {
+        let ScorerKind::Rubric(rubric) = &scorer.kind else { continue };
+        let ruler = match rubric.judges.as_slice() {
+            [] => continue,
+            [only] => only.clone(),
+            several => format!("{} of {}", method(rubric.consensus.method), several.join(", ")),
+        };
+        match rulers.iter_mut().find(|(known, _)| *known == ruler) {
+            Some((_, scorers)) => scorers.push(&scorer.id),
+            None => rulers.push((ruler, vec![&scorer.id])),
+        }
+    }
+    match rulers.as_slice() {
+        [] => "none".to_owned(),
+        [(only, _)] => only.clone(),
+        several => {
+            let each = several.iter().map(|(ruler, scorers)| format!("{ruler} for {}", scorers.join(", ")));
+            each.collect::<Vec<_>>().join("; ")
+        }
+    }
+}
+
+fn method(method: ConsensusMethod) -> &'static str {
+    match method {
         ConsensusMethod::Mean => "mean",
         ConsensusMethod::Median => "median",
         ConsensusMethod::Majority => "majority",
-    };
-    match ids.as_slice() {
-        [] => "none".to_owned(),
-        [only] => (*only).to_owned(),
-        several => format!("{rule} of {}", several.join(", ")),
     }
 }
 
 /// The first twelve characters of a hash: enough to find it, short enough to read.
 fn short(hash: &str) -> String {
     hash.chars().take(12).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use karat_analysis::testing::judged;
+
+    use super::*;
+
+    /// CL-16: the line names the judges of each rubric with their rule, not those of all.
+    #[test]
+    fn every_rubric_has_its_own_judges() {
+        let mut plan = judged(1, 1, &["A", "B", "C"], serde_json::json!([])).header.plan.as_ref().clone();
+        assert_eq!(judges(&plan), "mean of A, B, C");
+        let mut second = plan.scorers[0].clone();
+        second.id = "two".to_owned();
+        plan.scorers.push(second);
+        assert_eq!(judges(&plan), "mean of A, B, C");
+        let mut third = plan.scorers[0].clone();
+        third.id = "one".to_owned();
+        if let ScorerKind::Rubric(rubric) = &mut third.kind {
+            rubric.judges = vec!["A".to_owned()];
+        }
+        plan.scorers.push(third);
+        assert_eq!(judges(&plan), "mean of A, B, C for quality, two; A for one");
+    }
 }

@@ -229,6 +229,9 @@ impl CellError {
     /// A judge's reply that is not as it must be, also after it was asked again.
     pub const UNREADABLE: &str = "parse";
 
+    /// What would be shown does not fit the judge's context window: asking again changes nothing.
+    pub const CONTEXT: &str = "context";
+
     /// Whether it says that the run was stopped, not that the cell failed: such cells are left for `resume`.
     pub fn is_stop(&self) -> bool {
         [CallErrorCode::Cancelled, CallErrorCode::Budget].iter().any(|code| code.as_str() == self.code)

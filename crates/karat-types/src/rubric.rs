@@ -291,6 +291,35 @@ pub struct Overall {
     pub round: Option<u32>,
 }
 
+impl Overall {
+    /// The composite of values and weights, rounded: mean = Σxᵢ/n, weighted mean = Σwᵢxᵢ/Σwᵢ. `None` without values, where
+    /// all weights are 0, and where the judge says it.
+    pub fn of(&self, values: &[(f64, f64)]) -> Option<f64> {
+        let sum: f64 = values.iter().map(|(value, _)| value).sum();
+        let weight: f64 = values.iter().map(|(_, weight)| weight).sum();
+        let composite = match self.method {
+            _ if values.is_empty() => None,
+            OverallMethod::Mean => Some(sum / values.len() as f64),
+            OverallMethod::WeightedMean => {
+                let weighted: f64 = values.iter().map(|(value, weight)| value * weight).sum();
+                (weight > 0.0).then_some(weighted / weight)
+            }
+            OverallMethod::Sum => Some(sum),
+            OverallMethod::Min => values.iter().map(|(value, _)| *value).reduce(f64::min),
+            OverallMethod::Given => None,
+        };
+        composite.map(|value| self.rounded(value))
+    }
+
+    /// A value with its decimals, half to even on the exact binary value, as decimal formatting does.
+    pub fn rounded(&self, value: f64) -> f64 {
+        match self.round {
+            Some(decimals) => format!("{value:.*}", decimals as usize).parse().unwrap_or(value),
+            None => value,
+        }
+    }
+}
+
 /// How a composite is made. All but `given` are recomputed; what the reply says is ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -522,4 +551,34 @@ pub enum Then {
     Error,
     /// What can be read counts; diagnostics are filled with their defaults.
     Degrade,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn overall(method: OverallMethod, round: Option<u32>) -> Overall {
+        Overall { id: "overall".to_owned(), method, round }
+    }
+
+    /// BR-03: the weighted mean is rounded to two decimals on the exact binary value.
+    #[test]
+    #[allow(clippy::float_cmp, reason = "the decimals are exact")]
+    fn rounding_is_that_of_decimal_formatting() {
+        let rounded = |value, decimals| overall(OverallMethod::Mean, decimals).rounded(value);
+        assert_eq!((rounded(2.675, Some(2)), rounded(0.125, Some(2))), (2.67, 0.12));
+        assert_eq!((rounded(0.375, Some(2)), rounded(3.7215, None)), (0.38, 3.7215));
+    }
+
+    #[test]
+    fn every_method_of_a_composite() {
+        let of = |method, values: &[(f64, f64)]| overall(method, None).of(values);
+        let values = [(1.0, 3.0), (5.0, 1.0)];
+        assert_eq!(of(OverallMethod::Mean, &values), Some(3.0));
+        assert_eq!(of(OverallMethod::WeightedMean, &values), Some(2.0));
+        assert_eq!(of(OverallMethod::Sum, &values), Some(6.0));
+        assert_eq!(of(OverallMethod::Min, &values), Some(1.0));
+        assert_eq!(of(OverallMethod::Mean, &[]), None);
+        assert_eq!(of(OverallMethod::WeightedMean, &[(1.0, 0.0)]), None);
+    }
 }

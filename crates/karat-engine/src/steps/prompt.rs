@@ -73,13 +73,11 @@ impl PromptMachine {
         let pieces = self.prompt.cutter.cut(&self.step, &self.input.context, || self.room())?;
         self.notes.extend(pieces.note);
         for context in pieces.contexts {
-            let messages = self
-                .prompt
-                .messages
-                .iter()
-                .map(|(role, template)| Ok(Message { role: *role, content: template.render(&context)? }))
-                .collect::<Result<Vec<_>, TemplateError>>()
+            let templates = self.prompt.messages.iter().map(|(_, template)| template);
+            let contents = Template::render_together(templates, &context)
                 .map_err(|error| StepEnd::Failed(template_error(&self.step, &error)))?;
+            let roles = self.prompt.messages.iter().map(|(role, _)| *role);
+            let messages = roles.zip(contents).map(|(role, content)| Message { role, content }).collect();
             self.pieces.push(Piece { messages, asked: 0, value: None });
         }
         self.check_fits()?;

@@ -286,7 +286,7 @@ impl Fixed<'_> {
              let a shown value be cut with `chunk`, or use a judge with a larger window",
             split::count(&text_of(request))
         );
-        Err(CellError::new("context", message))
+        Err(CellError::new(CellError::CONTEXT, message))
     }
 }
 

@@ -4,7 +4,7 @@
 //! sections, the code of their fences, and the caps that hold.
 
 use karat_text::fence::Fence;
-use karat_text::template::{Context, TemplateError};
+use karat_text::template::{Context, Template, TemplateError};
 use karat_types::{ChatRequest, DiagnosticSpec, Dimension, FieldType, Message, Role, Rubric, ShowAs};
 use serde_json::Value;
 
@@ -66,7 +66,8 @@ pub(super) fn request(setup: &Setup, shown: &Shown<'_>) -> Result<(ChatRequest, 
         None => (system(setup, shown), user(setup, shown, &fenced)),
         Some(own) => {
             let context = context(setup, shown, &fenced, own.reads("examples"));
-            (own.system.render(&context)?, own.user.render(&context)?)
+            let mut texts = Template::render_together([&own.system, &own.user], &context)?.into_iter();
+            (texts.next().unwrap_or_default(), texts.next().unwrap_or_default())
         }
     };
     let message = |role, content| Message { role, content };

@@ -116,7 +116,7 @@ fn room(
             "the judge's context window of {window} tokens leaves no room for a piece: everything else has about \
              {overhead} tokens and the reply may have {reply}; use a judge with a larger window"
         );
-        return Err(CellError::new("context", message));
+        return Err(CellError::new(CellError::CONTEXT, message));
     }
     let mut has_output = false;
     for (content, item) in rest.iter_mut().zip(&setup.items).filter(|(_, item)| item.is_of_output()) {

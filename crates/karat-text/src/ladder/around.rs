@@ -4,14 +4,16 @@ use std::ops::Range;
 
 use serde_json::Value;
 
+use super::{introduction, retraction};
+
 /// So many bytes before a value may announce it.
 const ANNOUNCEMENT: usize = 200;
 
 /// So many bytes may stand between a score's name and its number.
 const BETWEEN: usize = 12;
 
-/// Words that announce what counts in place of what stood before.
-const FINAL: [&str; 10] = [
+/// Words that announce what counts in place of what stood before, in the languages that judges write.
+const FINAL: [&str; 28] = [
     "final",
     "finally",
     "corrected",
@@ -22,26 +24,28 @@ const FINAL: [&str; 10] = [
     "reflection",
     "reconsidered",
     "updated",
+    "erratum",
+    "errata",
+    "edit",
+    "korrektur",
+    "berichtigung",
+    "corrección",
+    "correção",
+    "correzione",
+    "rättelse",
+    "rettelse",
+    "poprawka",
+    "oprava",
+    "исправление",
+    "düzeltme",
+    "تصحيح",
+    "訂正",
+    "更正",
+    "정정",
 ];
 
 /// Words that take that back.
 const NOT_FINAL: [&str; 7] = ["not", "draft", "example", "before", "template", "until", "preliminary"];
-
-/// What words after a value say that give it up.
-const GIVEN_UP: [&str; 12] = [
-    "disregard the above",
-    "placeholder value",
-    "placeholder score",
-    "dummy value",
-    "dummy score",
-    "ignore the json",
-    "ignore the above",
-    "above is only an example",
-    "i cannot evaluate",
-    "i cannot judge",
-    "i can't assist",
-    "i can't help",
-];
 
 /// Words before a value that is nobody's verdict, in the languages that judges write.
 const EXAMPLE: [&str; 18] = [
@@ -133,9 +137,12 @@ pub(super) fn may_announce_a_form(text: &str, at: usize) -> bool {
 }
 
 /// Whether the sentence that goes on with what follows says that this is not meant: "If it were empty, I would answer",
-/// "If this were perfect:", "I would not give", "The format would be".
+/// "If this were perfect:", "I would not give", "The format would be", or that it is not the judge's verdict.
 pub(super) fn is_hypothetical(text: &str, at: usize) -> bool {
     let line = line_before(text, at);
+    if introduction::is_of_another(&line) {
+        return true;
+    }
     let sentence = line.rsplit(['.', '!', '?', '。']).next().unwrap_or_default();
     let is_unreal = has_word(sentence, &["if"]) && has_word(sentence, &["were", "had"]);
     is_unreal
@@ -147,13 +154,15 @@ pub(super) fn is_hypothetical(text: &str, at: usize) -> bool {
 /// nothing but a score (`accuracy: 2.`, and not `accuracy: 2 claims are wrong`).
 pub(super) fn takes_back(after: &str, value: &Value) -> bool {
     let after = after.to_lowercase();
-    if GIVEN_UP.iter().any(|words| after.contains(words)) || announces_more(&after) {
+    if retraction::gives_up(&after) || announces_more(&after) {
         return true;
     }
     match after.split(|c: char| !c.is_alphanumeric()).find(|word| FINAL.contains(word)) {
         Some(announced) => {
             let from = announced.as_ptr() as usize - after.as_ptr() as usize;
-            !has_word(&after[..from], &NOT_FINAL) && gives_anew(&after[from..], value, |_| true)
+            let before = after[..from].trim_end_matches([' ', '(']);
+            !has_word(before, &NOT_FINAL)
+                && (gives_anew(&after[from..], value, |_| true) || gives_anew(before, value, ends_a_score))
         }
         None => gives_anew(&after, value, ends_a_score),
     }
@@ -180,7 +189,7 @@ fn gives_anew(text: &str, value: &Value, ends: impl Fn(&str) -> bool) -> bool {
 fn ends_a_score(rest: &str) -> bool {
     let of = ["/", "outof"].iter().find_map(|mark| rest.strip_prefix(mark));
     let rest = of.map_or(rest, |of| of.trim_start_matches(|c: char| c.is_ascii_digit()));
-    rest.is_empty() || rest.starts_with(['.', ',', ';', ')', '!', '\n']) || rest.starts_with("is")
+    rest.is_empty() || rest.starts_with(['.', ',', ';', ')', '!', '\n', '。', '，']) || rest.starts_with("is")
 }
 
 /// The numbers of an object and of those within it, with their folded names.
@@ -248,6 +257,9 @@ mod tests {
             "- topic coverage: 7/10\n- accuracy: 8,5",
             "Those are dummy scores.",
             "Disregard the above.",
+            "訂正：topic coverage は 8 です。",
+            "更正：accuracy 应为 8。",
+            "accuracy=8 (final)",
             "\n**Answer:**\n",
             "\n## Verdict",
         ] {

@@ -28,6 +28,8 @@ pub(super) enum Kind {
 /// What stands in a Markdown code fence.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fence<'a> {
+    /// What it is marked as.
+    pub info: &'a str,
     pub body: &'a str,
     /// Its first byte in the text.
     start: usize,
@@ -54,7 +56,7 @@ pub(super) fn fences(text: &str) -> Vec<Fence<'_>> {
             let (body, after) = close(body, mark, &mut closes);
             let is_json = info.to_ascii_lowercase().starts_with("json");
             let start = text.len() - opened.len() + info_end;
-            if is_json { &mut marked } else { &mut others }.push(Fence { body, start });
+            if is_json { &mut marked } else { &mut others }.push(Fence { info, body, start });
             rest = after;
         }
     }

@@ -5,6 +5,7 @@ use std::ops::Range;
 use serde_json::Value;
 
 use super::around::{announces_an_example, announces_the_final, is_hypothetical, may_announce_a_form, takes_back};
+use super::asides::Asides;
 use super::{Found, LadderError};
 
 /// A value, where it stands, and how much it is what is looked for.
@@ -35,17 +36,22 @@ impl Candidate {
 }
 
 /// The candidate that counts, of at least one: of several of the highest rank that differ the last, if it is announced as
-/// the final one, else the one that stands in a fence and is not introduced as a form.
+/// the final one, else the one that stands in a fence and is not introduced as a form. Ranked ones in asides do not count.
 ///
 /// # Errors
+/// [`LadderError::Aside`] where all of them stand in asides;
 /// [`LadderError::Several`] where neither tells them apart, or where one of a lower rank is announced in place of them;
 /// [`LadderError::Example`] where the line before it says that it is one; [`LadderError::Hypothetical`] where it stands in a
 /// sentence that says that it is not meant.
-pub(super) fn chosen(text: &str, mut candidates: Vec<Candidate>) -> Result<Candidate, LadderError> {
-    let highest = candidates.iter().map(|it| it.rank).max().unwrap_or(0);
-    if highest == 0 {
+pub(super) fn chosen(text: &str, asides: &Asides, mut candidates: Vec<Candidate>) -> Result<Candidate, LadderError> {
+    if candidates.iter().all(|it| it.rank == 0) {
         let meant = candidates.iter().position(|it| is_substantial(&it.found.value)).unwrap_or(0);
         return Ok(candidates.swap_remove(meant));
+    }
+    candidates.retain(|it| !asides.hold(&it.span));
+    let highest = candidates.iter().map(|it| it.rank).max().unwrap_or(0);
+    if highest == 0 {
+        return Err(LadderError::Aside);
     }
     let chosen = meant(text, candidates, highest)?;
     if announces_an_example(text, chosen.span.start) {

@@ -11,7 +11,8 @@
 //!
 //! The marks of a Markdown quotation (`> `) around JSON are none of it.
 //!
-//! What a reasoning model thinks aloud (`<think>…</think>` and the like) is no answer on any rung. Of several values, that
+//! What a reasoning model thinks aloud (`<think>…</think>` and the like) is no answer on any rung, and what stands within
+//! other elements than those for answers (`<plan>`) is no ranked one. Of several values, that
 //! which ranks highest counts ([`Ladder::ranking`]); where several of these differ, the last one, if it is announced as
 //! the final one, else the only one in a fence, unless that is introduced as a form or an example, and none otherwise. One
 //! whose scores the words after it give anew counts no more, nor one that the sentence before it says is not meant. Unranked, the first one of the highest rung counts.
@@ -31,13 +32,16 @@
 //! ```
 
 mod around;
+mod asides;
 mod begins;
 mod candidates;
 mod choice;
+mod introduction;
 mod keys;
 mod lenient;
 mod markup;
 mod quotes;
+mod retraction;
 mod strict;
 #[cfg(test)]
 mod tests;
@@ -51,6 +55,7 @@ use crate::kind::kind;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use asides::Asides;
 use candidates::{Fence, Kind, Region};
 use choice::Candidate;
 use strict::Parsed;
@@ -132,9 +137,12 @@ pub enum LadderError {
     /// The value is introduced as an example, or stands in a comment.
     #[error("the reply's JSON object is introduced as an example, or stands in a comment")]
     Example,
-    /// The sentence that the value stands in says that it is not meant.
+    /// The sentence that the value stands in says that it is not meant, or not the model's own.
     #[error("the words before the reply's JSON object say that it is no answer")]
     Hypothetical,
+    /// The value stands where a model thinks or plans, and no other after it.
+    #[error("the reply's JSON object stands within notes, and none stands outside of them")]
+    Aside,
     /// The words after the value give it up, or its scores anew.
     #[error("the words after the reply's JSON object take it back, or give one of its scores anew and differently")]
     TakenBack,
@@ -234,6 +242,7 @@ impl<'a> Ladder<'a> {
     /// The rungs after the first. Ranked, all of them are looked at; else the first that bears.
     fn search(&self, text: &str) -> Result<Found, LadderError> {
         let fences = candidates::fences(text);
+        let asides = Asides::of(text, &fences);
         let headless = begins::headless(text.trim_start());
         let mut regions = if headless { Vec::new() } else { candidates::regions(text) };
         let fenced = fences.iter().filter_map(|fence| {
@@ -244,7 +253,7 @@ impl<'a> Ladder<'a> {
         let embedded = regions.iter_mut().filter_map(|region| Some((region.span.clone(), region.value.take()?)));
         whole.extend(embedded.filter_map(|(span, parsed)| self.candidate(span, parsed, Rung::Embedded)));
         if self.ranking.is_none() && !whole.is_empty() {
-            return choice::chosen(text, whole).map(|chosen| chosen.found);
+            return choice::chosen(text, &asides, whole).map(|chosen| chosen.found);
         }
         let (mended, broken) = self.repair(text, &fences, &regions, headless);
         let first_problem = broken.first().map(|broken| broken.error.clone());
@@ -256,7 +265,7 @@ impl<'a> Ladder<'a> {
                 (Expectation::Any, _) => LadderError::NoJson("value"),
             }));
         }
-        let chosen = choice::chosen(text, whole)?;
+        let chosen = choice::chosen(text, &asides, whole)?;
         // What was begun anew after it and never ended may have been the answer.
         let later = broken.into_iter().find(|broken| chosen.is_begun_anew(text, broken.span.clone()));
         match later {

@@ -35,8 +35,8 @@ const IN_SQUARE_BRACKETS: usize = 2;
 const LONGEST: usize = 80;
 
 /// Marks before a channel in which a model thinks, and what ends it.
-const CHANNELS: [&str; 2] = ["<|channel|>analysis", "<|channel|>commentary"];
-const CHANNEL_ENDS: [&str; 3] = ["<|channel|>final", "<|end|>", "<|return|>"];
+const CHANNELS: [&str; 3] = ["<|channel|>analysis", "<|channel|>commentary", "<unused94>"];
+const CHANNEL_ENDS: [&str; 4] = ["<|channel|>final", "<|end|>", "<|return|>", "<unused95>"];
 
 /// The text with its thoughts blanked out, so that what remains keeps its lines and columns. Thoughts that are never
 /// closed go to the end; those that were never opened begin with the text.
@@ -54,6 +54,11 @@ pub(super) fn blanked(text: &str) -> Cow<'_, str> {
     }
     blanked.push_str(&text[from..]);
     Cow::Owned(blanked)
+}
+
+/// Whether a fence of this mark holds thoughts.
+pub(super) fn is_name(mark: &str) -> bool {
+    NAMES.contains(&mark.to_ascii_lowercase().as_str())
 }
 
 /// Where thoughts stand, in order, not overlapping.

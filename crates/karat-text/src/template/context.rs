@@ -8,6 +8,8 @@ use minijinja::value::{Enumerator, Object, Serde};
 use serde::Serialize;
 use serde_json::Map;
 
+use super::fences::Fences;
+
 /// Names and their values. Values are converted once, when they are added; extending and cloning are cheap, and a
 /// context that was extended does not change the one it came from.
 #[derive(Clone, Default)]
@@ -73,8 +75,9 @@ impl Context {
         self.bindings().find(|binding| &*binding.name == name).map(|binding| &binding.value)
     }
 
-    pub(super) fn root(&self) -> Value {
-        Value::from_object(Root(self.clone()))
+    /// What templates look names up in; their fences get the code of `fences`.
+    pub(super) fn root(&self, fences: &Arc<Fences>) -> Value {
+        Value::from_object(Root { context: self.clone(), fences: Value::from_dyn_object(Arc::clone(fences)) })
     }
 }
 
@@ -102,18 +105,21 @@ fn part(members: &Map<String, serde_json::Value>, paths: &[&[&str]]) -> Value {
 
 /// A context as minijinja's root object.
 #[derive(Debug)]
-struct Root(Context);
+struct Root {
+    context: Context,
+    fences: Value,
+}
 
 impl Object for Root {
     fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
-        self.0.get(key.as_str()?).cloned()
+        self.get_value_by_str(key.as_str()?)
     }
 
     fn get_value_by_str(self: &Arc<Self>, key: &str) -> Option<Value> {
-        self.0.get(key).cloned()
+        if key == Fences::NAME { Some(self.fences.clone()) } else { self.context.get(key).cloned() }
     }
 
     fn enumerate(self: &Arc<Self>) -> Enumerator {
-        Enumerator::Values(self.0.names().map(Value::from).collect())
+        Enumerator::Values(self.context.names().map(Value::from).collect())
     }
 }

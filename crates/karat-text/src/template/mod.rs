@@ -23,6 +23,7 @@
 mod context;
 mod engine;
 mod error;
+mod fences;
 mod filters;
 mod json;
 #[cfg(test)]
@@ -36,6 +37,7 @@ use serde_json::Value;
 
 pub use context::Context;
 pub use error::TemplateError;
+use fences::Fences;
 
 /// The name under which each environment knows its one template.
 const NAME: &str = "template";
@@ -95,12 +97,28 @@ impl Template {
     /// An undefined name (with the nearest known one as a hint), a filter that cannot work with its value, or a template
     /// that runs too long.
     pub fn render(&self, context: &Context) -> Result<String, TemplateError> {
+        fences::coded(|fences| self.text(context, fences), |text| vec![text.clone()])
+    }
+
+    /// The texts of the templates of one call, whose fences share a code.
+    ///
+    /// # Errors
+    /// As [`Template::render`].
+    pub fn render_together<'a>(
+        templates: impl IntoIterator<Item = &'a Self> + Clone,
+        context: &Context,
+    ) -> Result<Vec<String>, TemplateError> {
+        let render = |fences: &Arc<Fences>| templates.clone().into_iter().map(|it| it.text(context, fences)).collect();
+        fences::coded(render, Vec::clone)
+    }
+
+    fn text(&self, context: &Context, fences: &Arc<Fences>) -> Result<String, TemplateError> {
         match &self.0.form {
             Form::Plain(text) => Ok(text.clone()),
-            Form::Lone(expression) => expression.eval(context).map(|value| json::text(&value)),
+            Form::Lone(expression) => expression.fenced(context, fences).map(|value| json::text(&value)),
             Form::Text(environment) => environment
                 .get_template(NAME)
-                .and_then(|template| template.render(context.root()))
+                .and_then(|template| template.render(context.root(fences)))
                 .map_err(|error| TemplateError::at_run_time(&error, &self.0.source, context)),
         }
     }
@@ -165,7 +183,11 @@ impl Expression {
     /// # Errors
     /// An undefined name, a filter that cannot work with its value, or a number that JSON cannot hold.
     pub fn eval(&self, context: &Context) -> Result<Value, TemplateError> {
-        let result = self.raw(context)?;
+        fences::coded(|fences| self.fenced(context, fences), |value| vec![json::text(value)])
+    }
+
+    fn fenced(&self, context: &Context, fences: &Arc<Fences>) -> Result<Value, TemplateError> {
+        let result = self.raw(context, fences)?;
         json::value(&result).map_err(|problem| self.problem(problem))
     }
 
@@ -174,14 +196,15 @@ impl Expression {
     /// # Errors
     /// As [`Expression::eval`].
     pub fn is_true(&self, context: &Context) -> Result<bool, TemplateError> {
-        self.raw(context).map(|value| value.is_true())
+        let holds = |fences: &Arc<Fences>| self.raw(context, fences).map(|value| value.is_true());
+        fences::coded(holds, |_| Vec::new())
     }
 
-    fn raw(&self, context: &Context) -> Result<minijinja::Value, TemplateError> {
+    fn raw(&self, context: &Context, fences: &Arc<Fences>) -> Result<minijinja::Value, TemplateError> {
         let result = self
             .0
             .expression
-            .eval(context.root())
+            .eval(context.root(fences))
             .map_err(|error| TemplateError::at_run_time(&error, &self.0.source, context))?;
         if result.is_undefined() { Err(TemplateError::undefined(self.0.source.trim(), context)) } else { Ok(result) }
     }

@@ -22,7 +22,8 @@ impl Grading<'_> {
     pub fn read(&self, value: &Value, pointer: &str, remarks: &mut Remarks) -> Option<f64> {
         match self.number(value, remarks) {
             Ok(number) => match self.scale {
-                Scale::Range { lo, hi, step } => self.on_scale(number, (*lo, *hi), *step, pointer, remarks),
+                // A zero has no sign.
+                Scale::Range { lo, hi, step } => self.on_scale(number + 0.0, (*lo, *hi), *step, pointer, remarks),
                 Scale::Choices(_) => Some(number),
             },
             Err(message) => {

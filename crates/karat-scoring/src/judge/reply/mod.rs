@@ -199,7 +199,22 @@ const FAILED: [&str; 12] = [
 ];
 
 /// Names under which `false` says that there is none.
-const SUCCESS: [&str; 5] = ["success", "successful", "succeeded", "ok", "valid"];
+const SUCCESS: [&str; 10] =
+    ["success", "successful", "succeeded", "ok", "valid", "final", "complete", "completed", "judged", "evaluated"];
+
+/// Names under which `true` says that it is not meant.
+const UNREAL: [&str; 10] = [
+    "draft",
+    "skipped",
+    "placeholder",
+    "example",
+    "template",
+    "provisional",
+    "preliminary",
+    "hypothetical",
+    "dummy",
+    "incomplete",
+];
 
 static NOTHING: std::sync::LazyLock<Map<String, Value>> = std::sync::LazyLock::new(Map::new);
 
@@ -287,7 +302,8 @@ fn doubt(rubric: &Rubric, place: &places::Place<'_>, name: &str, scale: &Scale) 
         let members = place.container.filter(|members| !states_a_wider_scale(rubric, members, scale))?;
         stated::other_scale(members, Reach::All, scale, is_asked)
     };
-    let stated = beside.or_else(around)?;
+    let named = || place.container.and_then(|members| stated::other_scale_of(name, members, scale, is_asked));
+    let stated = beside.or_else(named).or_else(around)?;
     Some(format!("`{name}` is on another scale ({stated}), but must be a number from {lo} to {hi}"))
 }
 
@@ -338,13 +354,15 @@ fn deny(rubric: &Rubric, object: &Map<String, Value>, prefix: &str, remarks: &mu
     }
 }
 
-/// Whether a member says that its object is no verdict: `"error": "timeout"`, `"status": "failed"`, `"success": false`.
+/// Whether a member says that its object is no verdict: `"error": "timeout"`, `"status": "failed"`, `"success": false`,
+/// `"draft": true`.
 fn denies(key: &str, value: &Value) -> bool {
     let key = places::fold(key);
     let is_one_of = |names: &[&str]| names.contains(&key.as_str());
     match value {
         Value::String(text) if is_one_of(&STATUS) => FAILED.contains(&text.trim().to_lowercase().as_str()),
         Value::Bool(false) => is_one_of(&SUCCESS),
+        Value::Bool(true) if is_one_of(&UNREAL) => true,
         value => is_one_of(&REFUSALS) && says_something(value),
     }
 }

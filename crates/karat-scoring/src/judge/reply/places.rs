@@ -117,7 +117,7 @@ impl<'a> Scores<'a> {
     }
 
     /// Every score of a dimension: a list may hold several, and an object under names that differ in case and punctuation
-    /// alone; the one that has its very name is the first. `is_other` says which keys are those of other dimensions.
+    /// alone, or that say that they replace it; the one that has its very name is the first. `is_other` says which keys are those of other dimensions.
     fn all(self, name: &str, is_other: impl Fn(&str) -> bool) -> Vec<Entry<'a>> {
         match self {
             Self::Fields(members) => {
@@ -128,7 +128,9 @@ impl<'a> Scores<'a> {
                     },
                     None => (escape(key), value, None, None),
                 };
-                let alike = members.iter().filter(|(key, _)| *key != name && fold(key) == fold(name) && !is_other(key));
+                let stands = member(members, name).is_some();
+                let is_alike = |key: &str| fold(key) == fold(name) || stands && replaces(key, name);
+                let alike = members.iter().filter(|(key, _)| *key != name && is_alike(key) && !is_other(key));
                 members.get_key_value(name).into_iter().chain(alike).map(entry).collect()
             }
             Self::List(items) => {
@@ -156,6 +158,12 @@ fn score(members: &Map<String, Value>) -> Option<(&str, &Value)> {
 
 /// Words before the name of a score that counts in place of another: `adjusted_score`, `finalGrade`.
 const REPLACING: [&str; 5] = ["adjusted", "corrected", "final", "revised", "updated"];
+
+/// Whether a key says that its score counts in place of the dimension's: `corrected_facts`, `factsRevised`.
+fn replaces(key: &str, name: &str) -> bool {
+    let (key, name) = (fold(key), fold(name));
+    key.strip_prefix(&name).or_else(|| key.strip_suffix(&name)).is_some_and(|word| REPLACING.contains(&word))
+}
 
 /// Whether two names of a score stand in one object with different numbers; in another case they are names, too.
 fn says_two_scores(members: &Map<String, Value>) -> bool {

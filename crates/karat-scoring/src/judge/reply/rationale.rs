@@ -21,6 +21,10 @@ pub(super) fn read(spec: &Rationale, object: &Map<String, Value>, prefix: &str, 
             return String::new();
         }
     };
+    if is_blank(&text) {
+        remarks.problem(pointer, format!("`{}` is {text:?}: the form's blank, not filled in", spec.field));
+        return String::new();
+    }
     let length = text.chars().count();
     if length < spec.min_chars as usize {
         let message = format!("`{}` has {length} characters, but needs at least {}", spec.field, spec.min_chars);
@@ -32,5 +36,56 @@ pub(super) fn read(spec: &Rationale, object: &Map<String, Value>, prefix: &str, 
             text.chars().take(max).collect()
         }
         _ => text,
+    }
+}
+
+/// What stands in a blank to be filled in.
+const BLANKS: [&str; 7] =
+    ["goes here", "reasoning here", "reason here", "placeholder", "lorem ipsum", "write reason", "in plain words"];
+
+/// So many words a blank may have.
+const SHORT: usize = 8;
+
+/// Whether a text is a form's blank: `<your reasoning>`, `[insert reasoning]`, `your reasoning here`, `string, at least 10
+/// chars`.
+fn is_blank(text: &str) -> bool {
+    let text = text.to_lowercase();
+    let is_short = text.split_whitespace().count() <= SHORT;
+    let within = |open, close| {
+        text.strip_prefix(open).and_then(|inner| inner.split_once(close)).is_some_and(|(_, rest)| rest.is_empty())
+    };
+    let is_type = text.starts_with("string") && (text == "string" || text.contains("at least"));
+    let is_bracketed = within('<', '>') || within('[', ']');
+    is_bracketed || is_short && (is_type || text.starts_with("todo") || BLANKS.iter().any(|blank| text.contains(blank)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blanks_are_told_from_words() {
+        for blank in [
+            "<your reasoning here>",
+            "<why, in plain words, at least 10 characters, and more than eight of them>",
+            "[insert reasoning]",
+            "REASONING GOES HERE",
+            "placeholder text",
+            "string, at least 10 chars",
+            "TODO write reason",
+            "Lorem ipsum dolor sit amet",
+        ] {
+            assert!(is_blank(blank), "{blank}");
+        }
+        for words in [
+            "",
+            "<b> is missing from the list; all else is there.",
+            "[1] supports it, [2]",
+            "[1] is wrong and so is [2] in the list",
+            "The placeholder in the second claim was never replaced by its number.",
+            "Strings are compared well.",
+        ] {
+            assert!(!is_blank(words), "{words}");
+        }
     }
 }

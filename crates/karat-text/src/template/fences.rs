@@ -1,0 +1,50 @@
+//! The one code that all fences of a call share.
+//!
+//! What stands in a prompt decides its code, and stands in it before the code is known. So a template with fences is
+//! rendered twice: as a draft, and with a code that is made of all drafts of the call and stands in none of them. Nobody
+//! who writes a part of the prompt can write a fence of it, whatever other part he knows.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use minijinja::value::Object;
+
+use crate::fence::Fence;
+
+/// What the filter `fence` of a rendering fences with.
+#[derive(Debug)]
+pub(super) struct Fences {
+    fence: Fence,
+    used: AtomicBool,
+}
+
+impl Object for Fences {}
+
+impl Fences {
+    /// The name under which the filter finds it: no template can write it.
+    pub const NAME: &'static str = "fences of this call";
+
+    fn new(fence: Fence) -> Arc<Self> {
+        Arc::new(Self { fence, used: AtomicBool::new(false) })
+    }
+
+    /// A content within its marks.
+    pub fn wrap(&self, label: &str, content: &str) -> String {
+        self.used.store(true, Ordering::Relaxed);
+        self.fence.wrap(label, content)
+    }
+}
+
+/// What `render` makes with a code of its own, where it fences anything; `texts` are all that it shows.
+pub(super) fn coded<T, E>(
+    render: impl Fn(&Arc<Fences>) -> Result<T, E>,
+    texts: impl Fn(&T) -> Vec<String>,
+) -> Result<T, E> {
+    let draft = Fences::new(Fence::new(0));
+    let drafted = render(&draft)?;
+    if !draft.used.load(Ordering::Relaxed) {
+        return Ok(drafted);
+    }
+    let texts = texts(&drafted);
+    render(&Fences::new(Fence::around(0, texts.iter().map(String::as_str))))
+}
