@@ -224,6 +224,7 @@ fn positions(item: &Value) -> Vec<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use karat_types::RunRows;
     use serde_json::json;
 
     fn agreed(method: ConsensusMethod, least: u32, graded: &[Score]) -> Option<Consensus> {
@@ -298,10 +299,14 @@ mod tests {
             judgment.scores = (0..3).zip(scores.map(Score::value)).collect();
         }
         let made = |run: &crate::testing::MemoryRun| {
-            let cell = &run.cells[0];
-            let row = CellRow { cell: &cell.cell, judgments: &cell.judgments };
-            let scores = CellScores::of(&run.header.plan, &row);
-            (0..3).map(|at| scores.number(at).unwrap()).collect::<Vec<_>>()
+            let mut numbers = Vec::new();
+            let rows = run.for_each(&mut |row| {
+                let scores = CellScores::of(&run.header.plan, &row);
+                numbers.extend((0..3).map(|at| scores.number(at).unwrap()));
+                std::ops::ControlFlow::Continue(())
+            });
+            rows.unwrap();
+            numbers
         };
         let total = made(&run)[2];
         assert!((total - 2.65).abs() < 1e-12, "{total}");
