@@ -6,7 +6,7 @@ use rust_decimal::{Decimal, RoundingStrategy};
 
 use super::target::{Fit, Pick, Target, Wanted};
 use super::tolerance::Tolerance;
-use super::{DecimalMark, Fall, Quantity, Role, Unit, extract_with, noun};
+use super::{DecimalMark, Fall, Quantity, Role, Unit, adverbial, extract_with, noun};
 
 /// An exact match may be rounded only when it shows at least this many significant digits.
 const DIGITS_FOR_ROUNDING: u32 = 3;
@@ -98,7 +98,7 @@ impl Target {
         let found = extract_with(answer, mark);
         let candidates = self.candidates(&found);
         let matches = |quantity: &&Quantity| self.matches(quantity, tolerance);
-        let pair = self.matching_pair(&candidates, tolerance);
+        let pair = self.matching_pair(answer, &candidates, tolerance);
         let matched = candidates.iter().copied().find(matches).or(pair.map(|[first, _]| first));
         let contradicts = |quantity: &&Quantity| {
             !matches(quantity) && !pair.iter().flatten().any(|end| std::ptr::eq(*end, *quantity))
@@ -166,8 +166,13 @@ impl Target {
     }
 
     /// The ends of an expected range as two numbers, one after the other: "from $5 million to $6 million", "at least 5 and
-    /// at most 6".
-    fn matching_pair<'a>(&self, candidates: &[&'a Quantity], tolerance: &Tolerance) -> Option<[&'a Quantity; 2]> {
+    /// at most 6"; not figures of two periods: "5 % in Q1 and 6 % in Q2".
+    fn matching_pair<'a>(
+        &self,
+        answer: &str,
+        candidates: &[&'a Quantity],
+        tolerance: &Tolerance,
+    ) -> Option<[&'a Quantity; 2]> {
         let (low, high) = self.value().zip(self.high())?;
         let is = |quantity: &Quantity, end: Decimal| {
             let whole = !quantity.negated && quantity.high.is_none();
@@ -175,6 +180,7 @@ impl Target {
         };
         let pair = candidates
             .windows(2)
+            .filter(|pair| !adverbial::tells_apart(answer, &pair[0].span, &pair[1].span))
             .find(|pair| is(pair[0], low) && is(pair[1], high) || is(pair[0], high) && is(pair[1], low))?;
         Some([pair[0], pair[1]])
     }

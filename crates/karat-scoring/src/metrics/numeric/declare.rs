@@ -78,6 +78,14 @@ pub(super) fn find(text: &str) -> Vec<Declaration> {
     found
 }
 
+/// Whether a label with a unit names the number that begins at `start`: "Change (EUR): +1 234 567 890".
+pub(super) fn names(text: &str, declarations: &[Declaration], start: usize) -> bool {
+    let before = declarations.partition_point(|declaration| declaration.span.end <= start);
+    let nearest = before.checked_sub(1).and_then(|at| declarations.get(at));
+    let between = nearest.filter(|it| it.declared.unit.is_some()).and_then(|it| text.get(it.span.end..start));
+    between.is_some_and(|between| between.chars().all(|c| is_inline_space(c) || matches!(c, ')' | ']' | ':' | '：')))
+}
+
 /// `(EUR m)`, `[in %]`, `($ in millions, except per share)`.
 fn enclosed(text: &str, open: usize) -> Option<Declaration> {
     let inside = open + text[open..].chars().next()?.len_utf8();

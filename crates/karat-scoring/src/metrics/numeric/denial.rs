@@ -24,6 +24,29 @@ const CLAIMS: &[&str] = &[
     "nicht richtig, dass", "nicht wahr, dass", "falsch, dass", "faux que", "pas vrai que", "falso que", "no es cierto que",
 ];
 
+/// Stems of words for saying, showing and finding: where they are denied, so is what they are about.
+#[rustfmt::skip]
+const STATING: &[&str] = &[
+    "state", "say", "said", "show", "mention", "disclos", "report", "indicat", "confirm", "support", "suggest", "find", "found",
+    "locate", "identif", "verif", "evidence", "indication", "proof", "besag", "sagt", "steht", "bestätig", "beleg", "hinweis",
+    "nachweis", "erwähn", "gefunden", "indique", "dit", "mentionne", "précise", "confirme", "preuve", "trouv", "indica", "dice",
+    "menciona", "prueba", "evidencia", "muestra", "señala", "encontr",
+];
+
+/// Those of them that are nouns.
+const EVIDENCE: &[&str] =
+    &["evidence", "indication", "proof", "beleg", "hinweis", "nachweis", "preuve", "prueba", "evidencia"];
+
+/// Words that deny a verb near them: "could not explicitly state", "steht nicht".
+const REFUSING: &[&str] = &["not", "never", "cannot", "neither", "unable", "nicht", "nirgends", "pas"];
+
+/// Words that deny what directly follows: "no evidence", "no dice".
+#[rustfmt::skip]
+const LACKING: &[&str] = &["no", "kein", "keine", "keinen", "keinerlei", "aucun", "aucune", "ninguna", "ningún"];
+
+/// Subjects that deny their verb: "nothing in the filing says".
+const NOTHING: &[&str] = &["nothing", "nichts", "rien", "nada"];
+
 /// Words that may stand between them and the number.
 #[rustfmt::skip]
 const BETWEEN: &[&str] = &[
@@ -43,7 +66,7 @@ pub(super) fn is_denied(text: &str, start: usize, previous: Option<&Quantity>) -
         let between = text.get(previous.span.end..start).map(str::trim);
         matches!(between, Some("or" | "oder" | "ou" | "o"))
     });
-    listed || denies(&text[..start]) || denies_claim(&text[..start])
+    listed || denies(&text[..start]) || denies_claim(&text[..start]) || denies_statement(&text[..start])
 }
 
 fn denies(before: &str) -> bool {
@@ -77,6 +100,43 @@ fn denies_claim(before: &str) -> bool {
     claims.any(|claim| !claim.contains(". ") && !claim.contains(" but "))
 }
 
+/// Whether it is denied that something says so, or is found: "The filing does not state that revenue was $5 million", "I could
+/// not find revenue of $5 million". Without "that" it is only about an object, and a verb begins something else.
+fn denies_statement(before: &str) -> bool {
+    const THAT: &[&str] = &["that", "dass", "que", "qu'il"];
+    const CONTRASTS: &[&str] = &["but", "however", "aber", "sondern", "mais", "pero", "sino"];
+    #[rustfmt::skip]
+    const VERBS: &[&str] = &[
+        "was", "were", "is", "are", "and", "other", "except", "until", "war", "betrug", "lag", "und", "était", "est", "et",
+        "fue", "es", "y",
+    ];
+    let start = before.char_indices().rev().nth(2 * LONGEST).map_or(0, |(at, _)| at);
+    let near = before[start..].to_lowercase().replace('’', "'").replace(", dass", " dass");
+    let sentence = near.rsplit([';', '\n', '!', '?', ':', ',']).next().unwrap_or_default();
+    let sentence = sentence.rsplit(". ").next().unwrap_or_default();
+    let words: Vec<&str> = sentence.split_whitespace().collect();
+    let refuses = |at: usize| {
+        let (word, next) = (words[at], words.get(at + 1).copied().unwrap_or_default());
+        let refuses = REFUSING.contains(&word) || word.ends_with("n't") || word.starts_with("n'");
+        refuses && !matches!(next, "only" | "just" | "nur")
+    };
+    let denied = |at: &usize| {
+        let has = |stems: &[&str]| stems.iter().any(|stem| words[*at].trim_start_matches("n'").starts_with(stem));
+        let near = |count: usize| &words[at.saturating_sub(count)..*at];
+        // The negation stands before the verb, or right behind it: "steht nicht", "ne dit pas".
+        let refused = (at.saturating_sub(3)..words.len().min(at + 2)).any(refuses);
+        let lacking = near(if has(EVIDENCE) { 2 } else { 1 }).iter().any(|word| LACKING.contains(word));
+        has(STATING) && (refused || lacking || near(5).iter().any(|word| NOTHING.contains(word)))
+    };
+    (0..words.len()).filter(denied).any(|at| {
+        let claim = &words[at + 1..];
+        let that = claim.iter().take(4).position(|word| THAT.contains(word));
+        let about = &claim[that.map_or(0, |that| that + 1)..];
+        let goes_on = |word: &&str| CONTRASTS.contains(word) || that.is_none() && VERBS.contains(word);
+        !about.iter().any(goes_on)
+    })
+}
+
 fn ends_with_word(text: &str, word: &str) -> bool {
     text.strip_suffix(word).is_some_and(|before| !before.ends_with(char::is_alphanumeric))
 }
@@ -84,6 +144,28 @@ fn ends_with_word(text: &str, word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// RG-05: what a filing is denied to say, or nobody finds, is denied; what is beside it is not.
+    #[test]
+    fn what_nothing_states() {
+        for (before, denied) in [
+            ("I could not find revenue of ", true),
+            ("The filing does not explicitly state that revenue was ", true),
+            ("There is no evidence that revenue was ", true),
+            ("Nothing in the filing says that revenue was ", true),
+            ("Im Bericht steht nicht, dass der Umsatz ", true),
+            ("Le rapport n'indique pas que le chiffre d'affaires était de ", true),
+            ("El informe no dice que los ingresos fueron de ", true),
+            ("Not only does it state that revenue was ", false),
+            ("There is no doubt that revenue was ", false),
+            ("It does not mention guidance, but revenue was ", false),
+            ("It does not state the margin and revenue was ", false),
+            ("Costs are not reported. Revenue was ", false),
+            ("It is reported that revenue was ", false),
+        ] {
+            assert_eq!(denies_statement(before), denied, "{before}");
+        }
+    }
 
     /// RG-05: a number that is denied is none.
     #[test]

@@ -1,8 +1,9 @@
 //! Words that say that a number is a loss or a fall: "down 4 %", "a loss of $1.2 billion", "a 4 % decline".
 
-use std::ops::Range;
-
 use super::chars::{digit, is_inline_space};
+use super::clause::words_back;
+use super::unit::Unit;
+use super::{Quantity, adverbial, clause, noun};
 
 /// Whether a number is said to be a loss or a fall, so that it stands for a negative one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -67,7 +68,7 @@ const FOREIGN_LINKS: &[&str] = &[
     "aktie", "vor", "nach", "steuern", "est", "était", "été", "de", "s'est", "s'élève", "s'établit", "s'élevait", "élevée",
     "établie", "atteint", "a", "à", "nette", "nettes", "opérationnelle", "opérationnelles", "par", "action", "fue",
     "fueron", "asciende", "ascienden", "ascendió", "ascendieron", "alcanzó", "alcanzaron", "neta", "netas", "operativa",
-    "operativas", "por", "acción",
+    "operativas", "por", "acción", "se", "stieg", "stiegen", "erhöhte", "augmenté", "augmente", "aumentó",
 ];
 
 /// Words from a result to its amount: "net loss for the quarter was".
@@ -113,10 +114,13 @@ const BETWEEN: &[&str] = &[
 ];
 
 /// Words behind which a sentence speaks of something else than its subject.
-const ENDS: &[&str] = &["but", "costs", "due", "expenses", "from", "revenue", "sales", "while"];
+const ENDS: &[&str] = &["and", "as", "but", "costs", "due", "expenses", "from", "profit", "revenue", "sales", "while"];
 
 /// Words looked at before the number.
 const NEAR: usize = 5;
+
+/// Words looked at between a subject and its number: "net loss for the three months ended June 30, 2025 was".
+const WORDS: usize = 16;
 
 /// Characters looked at before the number.
 const LONGEST: usize = 60;
@@ -124,19 +128,56 @@ const LONGEST: usize = 60;
 /// Whether a number is said to be a loss or a fall by what stands `before` and `after` it; `phrase` are the first words
 /// after it.
 pub(super) fn fall(before: &str, phrase: &[String], after: &str) -> Fall {
-    fall_before(before).max(fall_behind(phrase)).max(down_behind(after)).max(lost_behind(after))
+    let beyond = adverbial::behind_comparison(after);
+    let behind = if beyond.len() < after.len() { fall_behind(&noun::phrase(beyond, 0)) } else { fall_behind(phrase) };
+    fall_before(before).max(behind).max(down_behind(after)).max(lost_behind(after))
 }
 
 /// The same where `previous` is the amount that the number is the other end of: "the operating loss widened by $300 million
-/// to $1.5 billion", "increased from $10 million to $12 million", "narrowed to $5 million from $6 million".
-pub(super) fn fall_between(text: &str, previous: &Range<usize>, start: usize) -> Fall {
-    let before = text[..previous.start].trim_end_matches(is_inline_space);
-    let subject = match text.get(previous.end..start).map(str::trim) {
-        Some("to") => [" by", " from"].iter().find_map(|word| before.strip_suffix(word)),
-        Some("from") => before.strip_suffix(" to"),
+/// to $1.5 billion", "increased from $10 million to $12 million", "narrowed to $5 million from $6 million", "decreased 10 %
+/// year over year to $12 million"; or the amount that it says in another unit: "decreased by $5 million, or 4 %".
+pub(super) fn fall_between(text: &str, previous: &Quantity, start: usize) -> Fall {
+    let before = text[..previous.span.start].trim_end_matches(is_inline_space);
+    let between = text.get(previous.span.end..start).map_or("", str::trim);
+    let (middle, joint) = between.rsplit_once(is_inline_space).unwrap_or(("", between));
+    let changed = || before.rsplit(is_inline_space).next().is_some_and(|word| CHANGED.contains(&&*word.to_lowercase()));
+    let subject = match joint {
+        "to" if adverbial::is_whole(middle) => {
+            let led = [" by", " from"].iter().find_map(|word| before.strip_suffix(word));
+            led.or_else(|| changed().then_some(before))
+        }
+        "from" if middle.is_empty() => before.strip_suffix(" to"),
+        "auf" | "à" | "a" if adverbial::is_whole(middle) => {
+            let lead = [" um", " von", " de", " un", " en"].iter().find_map(|word| before.strip_suffix(word));
+            let lost = lead.is_some_and(is_foreign_result);
+            return if lost { Fall::Certain } else { Fall::No };
+        }
         _ => None,
     };
-    subject.map_or(Fall::No, of_result)
+    subject.map_or_else(|| restated(between, previous, &text[start..]), of_result)
+}
+
+/// What a number is that says the one before it once more, behind `between`: "fell 4 %, or $5 million", "a 4 % decline ($5
+/// million)". In parentheses it may also be the level that was reached.
+fn restated(between: &str, previous: &Quantity, number: &str) -> Fall {
+    #[rustfmt::skip]
+    const JOINTS: &[&str] = &["or", "i.e.", "that is", "equal to", "oder", "d.h.", "das heißt", "soit", "ou", "o", "es decir"];
+    /// Characters of the longest number in parentheses that is looked at.
+    const NUMBER: usize = 40;
+    let noun = between.split_once(is_inline_space).filter(|(word, _)| BEHIND.contains(&word.trim_end_matches(',')));
+    let joint = noun.map_or(between, |(_, joint)| joint).trim_start_matches(',').trim().trim_end_matches(',');
+    let enclosed =
+        joint == "(" || joint.is_empty() && number.starts_with('(') && noun.is_none_or(|(_, rest)| rest.is_empty());
+    let is_share = || {
+        let inside = number.char_indices().nth(NUMBER).map_or(number, |(at, _)| &number[..at]).split_once(')');
+        matches!(previous.unit, Unit::Money(_)) && inside.is_some_and(|(inside, _)| inside.ends_with('%'))
+    };
+    match previous.fall {
+        fall if JOINTS.contains(&joint) => fall,
+        Fall::Certain if enclosed && !is_share() => Fall::Possible,
+        fall if enclosed => fall,
+        _ => Fall::No,
+    }
 }
 
 /// Whether words near a number in parentheses say that it is a loss: "Net loss for the year (1,234)", "fell (4%)".
@@ -146,23 +187,16 @@ pub(super) fn is_loss(before: &str, phrase: &[String]) -> bool {
     fall_before(before) > Fall::No || words.any(loss) || phrase.iter().any(|word| loss(word))
 }
 
-/// The words that `before` ends with, last first, lower-cased, no farther than the phrase: a unit in parentheses is left
-/// out, as in "Net loss (EUR m): ".
-fn words_back(before: &str) -> impl Iterator<Item = String> {
-    let margin = |c: char| is_inline_space(c) || matches!(c, ':' | '*' | '_' | '`');
-    let start = before.char_indices().rev().nth(LONGEST).map_or(0, |(at, _)| at);
-    let near = before[start..].trim_end_matches(margin);
-    let label = near.strip_suffix(')').and_then(|inside| Some(inside[..inside.rfind('(')?].trim_end_matches(margin)));
-    let words = label.unwrap_or(near).rsplit(is_inline_space).filter(|word| !word.is_empty());
-    words.map(move |word| word.trim_matches(margin).trim_start_matches(['(', '[']).to_lowercase())
-}
-
 fn fall_before(before: &str) -> Fall {
-    let mut words = words_back(before).take(NEAR).peekable();
-    let mut behind = String::new();
-    while let Some(word) = words.next() {
-        let previous = words.peek().map_or("", String::as_str);
-        match word.as_str() {
+    let labelled = clause::is_label(before);
+    let words: Vec<String> = words_back(before).collect();
+    let (mut behind, mut looked_at, mut apart) = ("", 0, false);
+    for (at, word) in words.iter().enumerate() {
+        let previous = words.get(at + 1).map_or("", String::as_str);
+        // "declined, year over year, 3.4 %".
+        apart |= matches!(word.as_str(), "year," | "quarter,") && matches!(previous, "over" | "on");
+        let word = if apart { word.trim_end_matches(',') } else { word };
+        match word {
             word if AMOUNTS.contains(&word) => return Fall::Possible,
             // "ein Minus von"; "10 minus 5" subtracts.
             "minus" if behind == "von" => return Fall::Certain,
@@ -170,54 +204,123 @@ fn fall_before(before: &str) -> Fall {
             "zahlen" if matches!(previous, "rote" | "roten") => return Fall::Certain,
             word if is_falling(word) && EXPENSES.contains(&previous) => return Fall::Possible,
             word if is_falling(word) => return Fall::Certain,
-            word if BETWEEN.contains(&word) || word.len() > 4 && word.ends_with("ly") => {}
+            word if !labelled && adverbial::holds(word, behind) => {}
+            word if BETWEEN.contains(&word) || word.len() > 4 && word.ends_with("ly") => looked_at += 1,
             _ => break,
         }
         behind = word;
+        if looked_at == NEAR {
+            break;
+        }
     }
     let certain = is_foreign_result(before) || is_negative_result(before);
-    if certain { Fall::Certain } else { of_result(before) }
+    let fall = if certain { Fall::Certain } else { of_result(before) };
+    fall.max(of_change(before))
+}
+
+/// What a noun of falling makes of the number behind its object: "a decline in revenue of ", "une baisse du chiffre d'affaires
+/// de ". A decline in costs may be given as an amount.
+fn of_change(before: &str) -> Fall {
+    const LEADING: &[&str] = &["of", "by", "um", "von", "de", "del"];
+    const HEDGES: &[&str] = &["about", "some", "rund", "etwa", "environ", "un"];
+    const OBJECT: &[&str] = &["in", "des", "der", "du", "de", "la", "del", "los", "las"];
+    #[rustfmt::skip]
+    const NOUNS: &[&str] = &[
+        "contraction", "decline", "decrease", "dip", "drop", "fall", "reduction", "baisse", "chute", "diminution", "recul",
+        "repli", "caída", "descenso", "disminución",
+    ];
+    #[rustfmt::skip]
+    const COSTS: &[&str] = &[
+        "cost", "costs", "expense", "expenses", "loss", "losses", "kosten", "verlusts", "charges", "coûts", "costes", "gastos",
+    ];
+    let mut words =
+        clause::clause_back(before).skip_while(|word| HEDGES.contains(&word.as_str()) || word.ends_with("ly"));
+    if !words.next().is_some_and(|word| LEADING.contains(&word.as_str())) {
+        return Fall::No;
+    }
+    let words: Vec<String> = words.take(NEAR).collect();
+    let falls = |word: &str| NOUNS.contains(&word) || is_german(word);
+    let at = words.windows(2).position(|pair| OBJECT.contains(&pair[0].as_str()) && falls(&pair[1]));
+    match at.and_then(|at| words.get(..at)) {
+        Some(object) if object.iter().any(|word| COSTS.contains(&word.as_str())) => Fall::Possible,
+        Some(_) => Fall::Certain,
+        None => Fall::No,
+    }
 }
 
 fn is_falling(word: &str) -> bool {
-    FALLING.contains(&word) || GERMAN.iter().any(|end| word.ends_with(end))
+    FALLING.contains(&word) || is_german(word)
+}
+
+fn is_german(word: &str) -> bool {
+    GERMAN.iter().any(|end| word.ends_with(end))
 }
 
 /// The same in other languages: "Der Nettoverlust lag bei ", "Las pérdidas ascendieron a ".
 fn is_foreign_result(before: &str) -> bool {
-    let mut words = words_back(before).take(2 * NEAR).map(|word| word.replace('’', "'"));
-    let subject = words.find(|word| !FOREIGN_LINKS.contains(&word.as_str()));
-    subject.is_some_and(|word| FOREIGN.contains(&word.as_str()) || GERMAN[..2].iter().any(|end| word.ends_with(end)))
+    let is_loss = |word: &str| FOREIGN.contains(&word) || GERMAN[..2].iter().any(|end| word.ends_with(end));
+    let mut behind = String::new();
+    for word in words_back(before).take(WORDS).map(|word| word.replace('’', "'")) {
+        if is_loss(&word) {
+            return true;
+        }
+        let links = FOREIGN_LINKS.contains(&word.as_str()) || FALLING.contains(&word.as_str());
+        if !links && !adverbial::holds(&word, &behind) {
+            return false;
+        }
+        behind = word;
+    }
+    false
 }
 
-/// What the subject of the number after `before` makes of it: "Net loss for the quarter was ", "net loss widened to ".
-/// A loss that nothing says to be a result may be an expense: "Losses on loans were ".
+/// What the subject of the number after `before` makes of it: "Net loss for the quarter was ", "net loss widened to ",
+/// "Loss before tax: ". A loss that nothing says to be a result may be an expense: "Losses on loans were ".
 fn of_result(before: &str) -> Fall {
-    let mut words =
-        words_back(before).take(2 * NEAR).take_while(|word| !word.ends_with(['.', ',', ';', ')'])).peekable();
-    if !words.peek().is_some_and(|word| LINKS.contains(&word.as_str())) {
+    let words: Vec<String> = clause::clause_back(before).take(WORDS).collect();
+    let links = |word: &String| LINKS.contains(&word.as_str()) || CHANGED.contains(&word.as_str());
+    let label = clause::is_label(before);
+    if !label && !words.first().is_some_and(links) {
         return Fall::No;
     }
-    let mut behind = words.next().unwrap_or_default();
-    while let Some(word) = words.next() {
+    for (at, word) in words.iter().enumerate().skip(usize::from(!label)) {
+        let (behind, qualifier) = (&words[..at], words.get(at + 1).map_or("", String::as_str));
         if LOSSES.contains(&word.as_str()) {
-            let qualifier = words.peek().map_or("", String::as_str);
-            let linked = LINKS.contains(&behind.as_str());
-            let named = RESULTS.contains(&qualifier) || matches!(behind.as_str(), "before" | "per");
-            let alone = linked && behind != "of" && word.starts_with("loss") && !EXPENSES.contains(&qualifier);
+            let linked = behind.last().is_some_and(links);
+            let named = RESULTS.contains(&qualifier) || !EXPENSES.contains(&qualifier) && is_of_result(behind);
+            let of = behind.last().is_some_and(|word| word == "of");
+            let alone = linked && !of && word.starts_with("loss") && !EXPENSES.contains(&qualifier);
             return match (named || alone, linked) {
                 (true, _) => Fall::Certain,
                 (false, true) => Fall::Possible,
                 (false, false) => Fall::No,
             };
         }
-        if ENDS.contains(&word.as_str()) || word.contains(|c| digit(c).is_some()) && !word.starts_with(['q', 'h', '2'])
-        {
+        let operations = word == "from" && LOSSES.contains(&qualifier) && is_of_result(&words[..=at]);
+        let dated = || words[at.saturating_sub(1)..].iter().take(3).any(|word| adverbial::is_period(word));
+        let figure = word.contains(|c| digit(c).is_some()) && !dated();
+        let income = word == "income" && !behind.last().is_some_and(|word| word.starts_with("tax"));
+        if ENDS.contains(&word.as_str()) && !operations || income || figure {
             return Fall::No;
         }
-        behind = word;
     }
     Fall::No
+}
+
+/// Whether the words `behind` a loss, last first, make it a result: "before tax", "per share", "from continuing operations",
+/// "for the quarter", "attributable to Acme".
+fn is_of_result(behind: &[String]) -> bool {
+    #[rustfmt::skip]
+    const OPERATIONS: &[&str] = &["operations", "operating", "continuing", "discontinued", "ordinary"];
+    const TAXES: &[&str] = &["tax", "taxes", "taxation", "income", "interest"];
+    let mut words = behind.iter().rev().map(String::as_str);
+    let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    match first {
+        "before" | "per" | "attributable" => true,
+        "after" => TAXES.contains(&second),
+        "from" => OPERATIONS.contains(&second),
+        "for" => adverbial::is_period(second) || words.take(NEAR).any(adverbial::is_period),
+        _ => false,
+    }
 }
 
 /// "a negative free cash flow of ", "EBITDA was negative at ", "ein negatives Ergebnis von "; an impact may be of either sign.
@@ -375,6 +478,18 @@ mod tests {
             ("outflows of ", Fall::Possible),
             ("a loss ratio of ", Fall::No),
             ("fell to ", Fall::No),
+            ("Revenue decreased in the second quarter by approximately ", Fall::Certain),
+            ("Revenue fell in Q2 2025: ", Fall::No),
+            ("a decline in revenue of ", Fall::Certain),
+            ("a decrease in operating expenses of ", Fall::Possible),
+            ("an increase in revenue of ", Fall::No),
+            ("Loss before tax: ", Fall::Certain),
+            ("Loss from continuing operations was ", Fall::Certain),
+            ("Loss from theft was ", Fall::No),
+            ("Impairment loss for the quarter was ", Fall::No),
+            ("Net loss of Acme Inc. was ", Fall::Certain),
+            ("It made a loss. EBITDA was ", Fall::No),
+            ("Der Verlust im zweiten Quartal betrug ", Fall::Certain),
             ("from a net loss of 3 to ", Fall::No),
             ("lost the case. It paid ", Fall::No),
             ("grew ", Fall::No),

@@ -20,8 +20,10 @@
 //! ```
 
 mod accounts;
+mod adverbial;
 mod affix;
 mod chars;
+mod clause;
 mod compare;
 mod compound;
 mod contact;
@@ -155,7 +157,21 @@ impl Hedge {
         ("≥", Self::AtLeast),
         ("less than", Self::AtMost),
         ("fewer than", Self::AtMost),
-        ("fell short of", Self::AtMost),
+        ("short of", Self::AtMost),
+        ("shy of", Self::AtMost),
+        ("south of", Self::AtMost),
+        ("as much as", Self::AtMost),
+        ("missed", Self::AtMost),
+        ("unterhalb von", Self::AtMost),
+        ("verfehlte", Self::AtMost),
+        ("verfehlten", Self::AtMost),
+        ("inférieur à", Self::AtMost),
+        ("inférieure à", Self::AtMost),
+        ("inférieurs à", Self::AtMost),
+        ("en dessous de", Self::AtMost),
+        ("inferior a", Self::AtMost),
+        ("inferiores a", Self::AtMost),
+        ("por debajo de", Self::AtMost),
         ("weniger als", Self::AtMost),
         ("moins de", Self::AtMost),
         ("menos de", Self::AtMost),
@@ -183,6 +199,23 @@ impl Hedge {
         ("exceeds", Self::Beyond),
         ("exceeding", Self::Beyond),
         ("surpassed", Self::Beyond),
+        ("topped", Self::Beyond),
+        ("crossed", Self::Beyond),
+        ("beat", Self::Beyond),
+        ("übertraf", Self::Beyond),
+        ("übertrafen", Self::Beyond),
+        ("überstieg", Self::Beyond),
+        ("überstiegen", Self::Beyond),
+        ("überschritt", Self::Beyond),
+        ("überschritten", Self::Beyond),
+        ("dépasse", Self::Beyond),
+        ("dépassé", Self::Beyond),
+        ("dépassait", Self::Beyond),
+        ("supérieur à", Self::Beyond),
+        ("supérieure à", Self::Beyond),
+        ("superó", Self::Beyond),
+        ("superaron", Self::Beyond),
+        ("superior a", Self::Beyond),
     ];
 
     /// The hedge that `before` ends with.

@@ -57,6 +57,8 @@ const SAME: &[&[&str]] = &[
         "mitarbeitende",
         "job",
         "salarié",
+        "employé",
+        "employée",
         "empleado",
         "beschäftigte",
         "trabajador",

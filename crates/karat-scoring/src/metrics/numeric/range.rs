@@ -12,6 +12,8 @@ enum Link {
     Range,
     /// Two numbers that share the unit and scale of the second: "from 5 to 6 million".
     Shared,
+    /// A middle and how far the ends are from it: "$485 million ± $5 million".
+    Around,
     /// A change and the level that it led to: "rose 120 bps to 41.8 %".
     Change,
 }
@@ -64,6 +66,10 @@ pub(super) fn join(text: &str, quantities: Vec<Quantity>) -> Vec<Quantity> {
                 if bare(previous) || bare(&next) {
                     share(previous, &mut next);
                 }
+                joined.push(next);
+            }
+            Some(Link::Around) if share(previous, &mut next) => {
+                spread(previous, &mut next);
                 joined.push(next);
             }
             Some(link) if share(previous, &mut next) => {
@@ -120,7 +126,9 @@ fn link(text: &str, first: &Quantity, second: &Quantity) -> Option<Link> {
     }
     let before = text[..first.span.start].trim_end();
     let opens = |pairs: &[(&str, &str)]| pairs.iter().any(|(open, link)| *link == connector && ends_with(before, open));
-    match connector {
+    match connector.trim_start_matches([',', ' ']) {
+        "±" | "+/-" | "+/−" | "+-" | "plus or" | "plus ou" | "plus/minus" => Some(Link::Around),
+        _ if connector.starts_with(',') => None,
         "-" | "–" | "—" | "‑" | "~" | "〜" | "～" => Some(Link::Range),
         _ if bounds(first, second, connector) => Some(Link::Range),
         _ if opens(&FROM_TO) => Some(Link::Shared),
@@ -191,6 +199,16 @@ fn rescale(first: &mut Quantity, second: &Quantity) -> bool {
     first.factor = second.factor;
     first.scaled = second.scaled;
     true
+}
+
+/// Makes a deviation the range around the middle before it.
+fn spread(middle: &Quantity, deviation: &mut Quantity) {
+    let by = deviation.value.abs();
+    if let (Some(low), Some(high)) = (middle.value.checked_sub(by), middle.value.checked_add(by)) {
+        (deviation.value, deviation.high) = (low.normalize(), Some(high.normalize()));
+        deviation.fall = middle.fall;
+        deviation.significant = middle.significant;
+    }
 }
 
 fn close(text: &str, first: &mut Quantity, second: &Quantity) {

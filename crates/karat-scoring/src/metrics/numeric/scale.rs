@@ -29,6 +29,8 @@ const WORDS: &[(&str, u32)] = &[
     ("miljoen", 6),
     ("miljard", 9),
     ("mille", 3),
+    ("mila", 3),
+    ("miles de", 3),
     ("billionen", 12),
     ("billions", 9),
     ("billion", 9),
@@ -160,8 +162,8 @@ pub(super) fn is_continental(rest: &str) -> bool {
     #[rustfmt::skip]
     const CONTINENTAL: &[&str] = &[
         "millionen", "milliarden", "milliarde", "milliards", "milliard", "mil millones", "millones", "milioni", "miliardi", "milhões",
-        "bilhões", "miljoen", "miljard", "tausend", "teur", "t€", "tsd.", "tsd", "mio.", "mio", "mrd.", "mrd", "mds", "тыс", "млн",
-        "млрд",
+        "bilhões", "miljoen", "miljard", "tausend", "teur", "t€", "tsd.", "tsd", "mio.", "mio", "mrd.", "mrd", "mds", "mila", "miles de", "тыс",
+        "млн", "млрд",
     ];
     let body = &rest[gap_before_word(rest)..];
     CONTINENTAL.iter().any(|word| starts_with_word(body, word))

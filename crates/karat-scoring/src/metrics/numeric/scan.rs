@@ -4,6 +4,7 @@ use rust_decimal::Decimal;
 
 use super::accounts::{self, Parentheses};
 use super::affix::{self, Lead, Tail, closing};
+use super::declare::Declaration;
 use super::digits::{self, DecimalMark, Form, Numeral};
 use super::unit::{self, Unit};
 use super::{
@@ -34,7 +35,7 @@ pub(super) fn scan(text: &str, mark: DecimalMark) -> Vec<Quantity> {
             Err(at + c.len_utf8())
         };
         at = match numeral {
-            Ok(numeral) => match quantity(text, &numeral, found.last()) {
+            Ok(numeral) => match quantity(text, &numeral, found.last(), &declarations) {
                 Some(quantity) => {
                     let end = quantity.span.end.max(numeral.end);
                     found.push(quantity);
@@ -56,7 +57,12 @@ fn end_of_word(text: &str, at: usize) -> usize {
 }
 
 /// The number around `numeral`; `previous` is the one found before it.
-fn quantity(text: &str, numeral: &Numeral, previous: Option<&Quantity>) -> Option<Quantity> {
+fn quantity(
+    text: &str,
+    numeral: &Numeral,
+    previous: Option<&Quantity>,
+    declarations: &[Declaration],
+) -> Option<Quantity> {
     let floor = previous.map_or(0, |quantity| quantity.span.end);
     let mut lead = with_rand(text, floor, numeral, Lead::read(text, floor, numeral.start));
     let minus = affix::minus_behind(text, numeral).filter(|_| !lead.signed);
@@ -81,8 +87,11 @@ fn quantity(text: &str, numeral: &Numeral, previous: Option<&Quantity>) -> Optio
     if numeral.form == Form::Spelled && !marked && words::is_lone_one(text, numeral) {
         return None;
     }
+    let labelled = || declare::names(text, declarations, lead.start);
     let role = match marked || lead.signed {
-        _ if unit == Unit::Plain && contact::holds(text, &(numeral.start..numeral.end)) => Role::Reference,
+        _ if unit == Unit::Plain && contact::holds(text, &(numeral.start..numeral.end)) && !labelled() => {
+            Role::Reference
+        }
         true if unit == Unit::Percent && role::is_self_rating(&text[..lead.start], "") => Role::Reference,
         true if lead.currency.is_none() && role::is_name(text, numeral, tail.end) => Role::Reference,
         true => Role::Quantity,
@@ -92,7 +101,7 @@ fn quantity(text: &str, numeral: &Numeral, previous: Option<&Quantity>) -> Optio
     let half = if tail.half { Decimal::new(5, 1) } else { Decimal::ZERO };
     let magnitude = numeral.value.checked_add(half)?.checked_mul(factor)?;
     let step = Decimal::new(1, numeral.decimals).checked_mul(factor)?;
-    let between = previous.map_or(Fall::No, |it| direction::fall_between(text, &it.span, lead.start));
+    let beside = previous.map_or(Fall::No, |it| direction::fall_between(text, it, lead.start));
     let mut found = Quantity {
         value: if lead.negative { -magnitude } else { magnitude }.normalize(),
         high: None,
@@ -100,7 +109,7 @@ fn quantity(text: &str, numeral: &Numeral, previous: Option<&Quantity>) -> Optio
         own_unit: unit,
         role,
         hedge: Hedge::before(&text[..lead.start]),
-        fall: between.max(direction::fall(&text[..lead.start], &phrase, &text[tail.end..])),
+        fall: beside.max(direction::fall(&text[..lead.start], &phrase, &text[tail.end..])),
         negated: denial::is_denied(text, lead.start, previous),
         phrase,
         text: text[lead.start..tail.end].to_owned(),

@@ -355,10 +355,12 @@ fn scaled(word: &str) -> Option<(&str, UnitMark)> {
             UnitMark { unit: Unit::Money(Currency { codes: CROWNS }), factor: scale::factor(*power)? },
         ));
     }
-    let by_letter = [("T", 3), ("K", 3), ("k", 3), ("M", 6)].into_iter().find_map(|(letter, power)| {
-        let code = word.strip_prefix(letter)?;
-        (SCALED.contains(&code) || letter == "T" && code == "€").then_some((code, power))
-    });
+    let by_letter = [("T", 3), ("K", 3), ("k", 3), ("Mds", 9), ("Md", 9), ("Mrd", 9), ("M", 6)].into_iter().find_map(
+        |(letter, power)| {
+            let code = word.strip_prefix(letter)?;
+            (SCALED.contains(&code) || letter == "T" && code == "€").then_some((code, power))
+        },
+    );
     let (money, power) =
         by_letter.or_else(|| SCALED.iter().find_map(|code| Some((*code, scale_suffix(word.strip_prefix(code)?)?))))?;
     let currency = Currency::named(money)?;
@@ -377,8 +379,8 @@ fn scale_suffix(text: &str) -> Option<u32> {
     SUFFIXES.iter().find(|(suffix, _)| *suffix == text).map(|(_, power)| *power)
 }
 
-/// Characters of the longest currency with a scale, `USDbn`: so far a text is looked at, however long its words are.
-const LONGEST: usize = 5;
+/// Characters of the longest currency with a scale, `MrdEUR`: so far a text is looked at, however long its words are.
+const LONGEST: usize = 6;
 
 fn leading_word(text: &str) -> &str {
     &text[..length_of_word(text.chars())]
