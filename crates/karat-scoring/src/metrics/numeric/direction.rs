@@ -486,7 +486,7 @@ mod tests {
             ("Loss before tax: ", Fall::Certain),
             ("Loss from continuing operations was ", Fall::Certain),
             ("Loss from theft was ", Fall::No),
-            ("Impairment loss for the quarter was ", Fall::No),
+            ("Impairment loss for the quarter was ", Fall::Possible),
             ("Net loss of Acme Inc. was ", Fall::Certain),
             ("It made a loss. EBITDA was ", Fall::No),
             ("Der Verlust im zweiten Quartal betrug ", Fall::Certain),
