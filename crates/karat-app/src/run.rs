@@ -384,10 +384,10 @@ fn expected(store: &Store, plan: &Plan, oldest: Moment, found: Option<(&Found, P
     Ok(estimate(plan, store, plan.files(), found.map(|(found, _)| found.id.as_str()), given)?)
 }
 
-/// How long replies were in the latest finished run of the suite.
+/// What calls took in the latest finished run of the suite.
 fn known_lengths(store: &Store, plan: &PlanHeader) -> Result<Lengths, AppError> {
     match store.latest_finished(&plan.suite)? {
-        Some(run) => Ok(Lengths::of(&store.rows(&run)?)?),
+        Some(run) => Ok(Lengths::of(&store.rows(&run)?, plan)?),
         None => Ok(Lengths::default()),
     }
 }

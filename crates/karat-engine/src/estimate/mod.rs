@@ -1,8 +1,9 @@
 //! What a run would do: cells, calls, tokens and money, found by walking the plan without making a call.
 //!
 //! A step whose input is known is polled once, so its calls and prompts are exact. What depends on outputs that do not
-//! exist yet is bounded: one call a later step, inputs as long as the replies before may be. Replies are as long as they
-//! were in an earlier run of the suite ([`Lengths`]); where there is none, between a tenth and the whole of `max_tokens`.
+//! exist yet is bounded: one call a later step, inputs as long as the replies before may be. Calls take what
+//! they took in an earlier run of the suite ([`Lengths`]); where there is none, replies are between a tenth and the whole of
+//! `max_tokens`.
 
 mod sums;
 mod walk;
@@ -160,7 +161,7 @@ pub struct Given {
     pub outputs: Option<StoredRun>,
     /// What an earlier run of the plan has found of its cost; without it, it is found again.
     pub afresh: Option<Afresh>,
-    /// How long replies were in an earlier run of the suite.
+    /// What calls took in an earlier run of the suite.
     pub lengths: Lengths,
 }
 

@@ -8,6 +8,7 @@ use rustc_hash::FxHashSet;
 
 use super::{Afresh, ModelEstimate};
 use crate::identity::seed_of;
+use crate::lengths::Likely;
 
 /// Beginnings of the keys that count already.
 #[derive(Default)]
@@ -48,8 +49,8 @@ pub(super) struct Needed {
     pub key: Option<Key>,
     pub who: Who,
     pub sum: Sum,
-    /// Output tokens that it took in an earlier run.
-    pub likely: Option<(u64, u64)>,
+    /// What it took in an earlier run.
+    pub likely: Option<Likely>,
 }
 
 /// Who is asked.
@@ -74,11 +75,20 @@ impl Who {
 }
 
 impl Needed {
-    /// Replies are taken to be as long as they were, instead of as long as they may be.
+    /// It is taken to be as it was, instead of as it may be.
     pub fn expect_what_is_likely(&mut self) {
-        if let Some((least, most)) = self.likely.filter(|_| self.sum.calls.0 > 0) {
-            self.sum.output = (least.min(self.sum.output.1), most.min(self.sum.output.1));
+        let Self { sum, likely: Some(likely), .. } = self else { return };
+        if sum.calls.0 == 0 {
+            return;
         }
+        let (calls, times) = (likely.calls.clamp(sum.calls.0, sum.calls.1), sum.calls.1 / sum.calls.0);
+        if calls == sum.calls.0 {
+            // Nobody was asked again, so no prompt quotes the reply before it.
+            sum.input.1 = (sum.input.1 / times).saturating_sub((times - 1) * sum.output.1 / times).max(sum.input.0);
+        }
+        sum.input = likely.input.unwrap_or(sum.input);
+        sum.output = (likely.output.0.min(sum.output.1), likely.output.1.min(sum.output.1));
+        sum.calls.1 = calls;
     }
 }
 

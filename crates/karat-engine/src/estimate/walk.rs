@@ -15,7 +15,7 @@ use crate::EngineError;
 use crate::files::Library;
 use crate::history::{self, Earlier};
 use crate::identity::{judgment_key, recorded_key, subject_key};
-use crate::lengths::Lengths;
+use crate::lengths::{Lengths, Likely};
 use crate::remaining::{Before, Remaining};
 use crate::row::{Row, step_input};
 use crate::steps::{DEFAULT_MAX_TOKENS, StepEnd};
@@ -299,7 +299,7 @@ impl<'a> Walk<'a> {
         if let ([only], [_]) = (&mut needed[..], place.keys) {
             let model = place.system.model.as_ref().map(|model| model.id.as_str());
             only.likely = self.ground.lengths.of_system(model, &place.system.variant);
-            if let Some((least, most)) = only.likely {
+            if let Some(Likely { output: (least, most), .. }) = only.likely {
                 known = Known::Length(least, most);
             }
         }
@@ -493,7 +493,7 @@ fn judge_sum(row: &Row, judge: &ReadyJudge, known: &Known, seed: u64) -> Sum {
     let (output, most) = (calls * output, 1 + judge.reasks);
     Sum {
         calls: (calls, calls * most),
-        input: (input.0, (input.1 + output) * most),
+        input: (input.0, (input.1 + judge.reasks * output) * most),
         output: (output.div_ceil(10), output * most),
         sure,
     }

@@ -1,6 +1,6 @@
 //! What a run may spend, whatever providers and services do.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use testkit::{Behaviour, Echo, FakeProvider, Script};
 
 use crate::place::{Place, Said, questions, suite};
@@ -142,4 +142,33 @@ fn later_steps_are_estimated_by_their_prompts() {
     let most = plan["models"][0]["input_tokens"][1].as_u64().unwrap();
     // Questions of some ten tokens, and prompts of 50 and a few.
     assert!(most < 20 * 80, "{plan}");
+}
+
+/// BY-05: with a run of the same systems behind it, an estimate is within a fifth of what it costs, whatever the provider
+/// counts as a token.
+#[test]
+fn an_estimate_goes_by_what_was_paid() {
+    let provider = FakeProvider::start(Script::by(|received| {
+        let reply = if received.body.len() % 2 == 0 { "a word" } else { r#"{"good": 4}"# };
+        let reply = if received.json()["model"] == "judge" { r#"{"good": 4}"# } else { reply };
+        let usage =
+            json!({ "prompt_tokens": received.body.len() / 2, "completion_tokens": 5 + received.body.len() % 9 });
+        Behaviour::Usage(reply.to_owned(), Some(usage))
+    }))
+    .unwrap();
+    let place = Place::new();
+    place.write("data.jsonl", &questions(30));
+    let judge = format!(
+        "judges: [ {{ id: judge, provider: openai, model: judge, base_url: \"{}\", price: {{ input: 3.0, output: 6.0 }} }} ]\nscorers: {{ q: {{ rubric: {{ ask: Is it good?, reply: flat, dimensions: {{ good: {{ definition: good, scale: [1, 5] }} }} }} }} }}",
+        provider.base_url()
+    );
+    let text = suite(&provider.base_url()).replace("scorers: { hit: { metric: contains } }", &judge);
+    place.write("karat.yaml", &text);
+    place.fine(&["run", "--run-id", "a"]);
+    let paid = place.report("a")["cost"]["actual_cost_usd"].as_f64().unwrap();
+    let plan: Value = serde_json::from_str(&place.fine(&["plan", "--no-cache", "--json"]).stdout).unwrap();
+    for end in [0, 1] {
+        let expected = plan["cost_usd"][end].as_f64().unwrap();
+        assert!((0.8 * paid..=1.2 * paid).contains(&expected), "{paid}: {plan}");
+    }
 }
