@@ -10,12 +10,13 @@
 //! | Cohen's κ, quadratic on a scale | two raters on declared steps | large-sample normal, below 50 items percentile bootstrap |
 //! | Gwet's AC1 or AC2 | two raters on declared steps | t |
 //! | Pearson; Spearman, Kendall τ-b | two raters | Fisher z; percentile bootstrap of items |
-//! | Krippendorff's α | any number, items may lack some | percentile bootstrap of items |
+//! | Krippendorff's α | any number, items may lack some | percentile bootstrap of items; of samples with several, jackknife |
 //! | Fleiss' κ, and Randolph's (free-marginal) | three raters and more on declared steps, items that all rated | percentile bootstrap of items |
-//! | ICC(2,1) of one rater, ICC(2,k) of the panel's mean | items that all rated | F |
+//! | ICC(2,1) of one rater, ICC(2,k) of the panel's mean | items that all rated | F; of samples with several, jackknife |
 //!
 //! A bootstrap draws whole samples (or clusters of them), 1,000 times, of 10 to 10,000 items. Where samples hold several items,
-//! or the dataset names clusters, every formula for independent items gives way to it. One item has no interval at all.
+//! or the dataset names clusters, every formula for independent items gives way to it. Of fewer than 50 such samples ICC and α have the jackknife that leaves out
+//! one of them at a time, from 3 on: a bootstrap of few covers too seldom. One item has no interval at all.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +24,7 @@ use karat_stats::agreement::{
     BlandAltman, Contingency, CountTable, FleissKappa, IccCoefficients, Measurement, Ratings, Weighting, cohen_kappa,
     fleiss_kappa, gwet_ac, icc, judge_error, kendall_tau_b, krippendorff_alpha, pearson, score_indices, spearman,
 };
-use karat_stats::bootstrap::{Distribution, Resampling, bootstrap_indices};
+use karat_stats::bootstrap::{Distribution, Resampling, bootstrap_indices, jackknife_fisher};
 use karat_stats::interval::{Interval, Level, Method};
 use karat_stats::seed::Seed;
 use serde::Serialize;
@@ -36,6 +37,9 @@ const RESAMPLES: usize = 1_000;
 
 /// Seed of the resamples.
 const SEED: Seed = Seed(1);
+
+/// From so many clusters on they are resampled; ICC and α of fewer have the jackknife's interval.
+const JACKKNIFED_BELOW: usize = 50;
 
 /// Below so many items κ has no large-sample interval.
 const KAPPA_FROM: usize = 50;
@@ -169,7 +173,7 @@ fn intraclass(items: &[Graded], level: Level) -> (Option<Finding>, Option<Findin
     let coefficient = |which: fn(&IccCoefficients) -> Option<f64>, interval: Option<Interval>, name: &'static str| {
         let point = Finding::point(which(&found.coefficients)?, n, name)?;
         Some(match clustered {
-            true => with_bootstrap(point, items, level, |items| which(&of(items)?.0.coefficients)),
+            true => of_clusters(point, items, level, |items| which(&of(items)?.0.coefficients)),
             false => point.bounded(interval),
         })
     };
@@ -192,7 +196,10 @@ fn alpha(items: &[Graded], panel: &Panel<'_>) -> Option<Finding> {
         let units = Ratings::from_units(items.map(|item| item.grades.iter().copied().flatten())).ok()?;
         krippendorff_alpha(&units, measurement).ok().flatten()
     };
-    Some(with_bootstrap(point, items, panel.level, alpha))
+    Some(match is_clustered(items.iter().map(|item| item.cluster)) {
+        true => of_clusters(point, items, panel.level, alpha),
+        false => with_bootstrap(point, items, panel.level, alpha),
+    })
 }
 
 /// κ of a whole panel on the steps of a scale; `None` for fewer than three raters or a grade between two steps.
@@ -211,6 +218,33 @@ fn panel_kappa(
     let complete = graded_by_all(items);
     let point = Finding::point(kappa(&mut complete.iter())?, complete.len(), name)?;
     Some(with_bootstrap(point, &complete, panel.level, kappa))
+}
+
+/// A coefficient of items that come in clusters: with the interval of the jackknife while they are few, else resampled.
+fn of_clusters(
+    point: Finding,
+    items: &[Graded],
+    level: Level,
+    statistic: impl Fn(&mut dyn Iterator<Item = &Graded>) -> Option<f64> + Sync,
+) -> Finding {
+    let clusters = by_cluster(items);
+    if clusters.len() >= JACKKNIFED_BELOW {
+        return with_bootstrap(point, items, level, statistic);
+    }
+    let without = |left: usize| {
+        let rest = clusters.iter().enumerate().filter(|(at, _)| *at != left);
+        statistic(&mut rest.flat_map(|(_, items)| items.iter().copied()))
+    };
+    let left_out: Option<Vec<f64>> = (0..clusters.len()).map(without).collect();
+    let interval = left_out.and_then(|left_out| jackknife_fisher(point.value(), &left_out, level));
+    point.bounded(interval)
+}
+
+/// The items of each cluster.
+fn by_cluster(items: &[Graded]) -> Vec<Vec<&Graded>> {
+    let mut clusters: BTreeMap<u32, Vec<&Graded>> = BTreeMap::new();
+    items.iter().for_each(|item| clusters.entry(item.cluster).or_default().push(item));
+    clusters.into_values().collect()
 }
 
 type Statistic<'s> = &'s (dyn Fn(&mut dyn Iterator<Item = &Graded>) -> Option<f64> + Sync);
@@ -232,9 +266,7 @@ fn with_bootstrap(
 
 /// A statistic of resampled clusters of items.
 fn resampled(items: &[Graded], statistic: Statistic<'_>) -> Option<Distribution> {
-    let mut clusters: BTreeMap<u32, Vec<&Graded>> = BTreeMap::new();
-    items.iter().for_each(|item| clusters.entry(item.cluster).or_default().push(item));
-    let clusters: Vec<Vec<&Graded>> = clusters.into_values().collect();
+    let clusters = by_cluster(items);
     let resampling = Resampling { resamples: RESAMPLES, ..Resampling::new(SEED) };
     let of_drawn = |drawn: &[usize]| statistic(&mut drawn.iter().filter_map(|at| clusters.get(*at)).flatten().copied());
     if clusters.len() < BOOTSTRAP_FROM { None } else { bootstrap_indices(clusters.len(), of_drawn, &resampling) }
@@ -486,6 +518,28 @@ mod tests {
         let found =
             agreement(&items(&[[1.0, 1.5], [2.0, 2.0], [3.0, 2.0]]), &panel(&raters, Some(vec![1.0, 2.0, 3.0])));
         assert!(found.pairs[0].kappa.is_none() && found.pairs[0].pearson.is_some());
+    }
+
+    /// CL-08, CL-13: five outputs of each of four samples are enough for an interval, which is bounded by 1;
+    /// two samples are not.
+    #[test]
+    fn few_samples_with_several_items_have_the_jackknifes_interval() {
+        let raters = ["judge".to_owned(), "people".to_owned()];
+        let of_samples = |per_sample: u32| {
+            let item = |at: u32| Graded {
+                cluster: at / per_sample,
+                grades: vec![Some(f64::from(at * 7 % 10)), Some(f64::from(at * 7 % 10) + f64::from(at * 3 % 5) / 4.0)],
+            };
+            agreement(&(0..20).map(item).collect::<Vec<_>>(), &panel(&raters, None))
+        };
+        let (four, twenty, two) = (of_samples(5), of_samples(1), of_samples(10));
+        for (few, many) in [(&four.icc, &twenty.icc), (&four.alpha, &twenty.alpha)] {
+            let (few, many) = (few.as_ref().unwrap(), many.as_ref().unwrap());
+            let (lo, hi) = few.interval().unwrap();
+            assert!(few.value() == many.value() && lo < few.value() && few.value() < hi && hi < 1.0, "{few:?}");
+            assert!(few.method().ends_with(", cluster jackknife (Fisher z, t)"), "{few:?}");
+        }
+        assert!(two.icc.is_some_and(|icc| icc.interval().is_none()));
     }
 
     /// House rule: items of one sample are not independent, and one item has no interval.

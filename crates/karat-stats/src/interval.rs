@@ -81,6 +81,8 @@ pub enum Method {
     Bca,
     /// Percentile bootstrap over whole clusters.
     ClusterPercentile,
+    /// Jackknife over whole clusters on Fisher's z with t_{G−1}.
+    ClusterJackknife,
     /// Fisher's z transformation of a correlation.
     FisherZ,
     /// F distribution (intraclass correlation).
@@ -120,6 +122,7 @@ impl Method {
             Self::Basic => "basic bootstrap",
             Self::Bca => "BCa bootstrap",
             Self::ClusterPercentile => "cluster bootstrap",
+            Self::ClusterJackknife => "cluster jackknife (Fisher z, t)",
             Self::FisherZ => "Fisher z",
             Self::FisherF => "F",
             Self::Delta => "delta",

@@ -25,8 +25,9 @@ pub fn agreement(agreed: &Agreed) -> String {
     page.list(asides(agreed).into_iter().map(Inline::text));
     page.paragraph(Inline::plain(
         "How these numbers were made: differences are first less second, with t intervals over samples; shares have \
-         Wilson's interval; κ is quadratic on a scale; α has a percentile bootstrap over samples (1,000, seed 1); ICC has \
-         its F interval.",
+         Wilson's interval; κ is quadratic on a scale; α has a percentile bootstrap over samples (1,000, seed 1) from 10 \
+         on, ICC its F interval; where samples hold several items, both have the jackknife of whole samples (Fisher z, t) from \
+         3 to 49.",
     ));
     page.finish()
 }

@@ -20,9 +20,9 @@ pub fn calibration(rounds: &[Round]) -> String {
     page.paragraph(Inline::plain(
         "How these numbers were made: each judge graded every labelled output afresh, with examples from other samples \
          only; agreement is 1 − mean |judge − people| / range of the scale, with a t interval over clusters of samples; \
-         differences are judge less people; ICC of independent outputs has its F \
-         interval; α, and where samples hold several outputs ICC too, a percentile bootstrap of whole samples or clusters \
-         (1,000, seed 1), of fewer than 10, which are too few to resample, none.",
+         differences are judge less people; where samples hold several \
+         outputs, or fall into clusters, ICC and α have the jackknife of whole ones (Fisher z, t) from 3 to 49 of them, and a \
+         percentile bootstrap (1,000, seed 1) beyond; of independent outputs ICC has its F interval, α the bootstrap from 10 on.",
     ));
     page.finish()
 }

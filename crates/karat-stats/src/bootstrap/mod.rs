@@ -18,10 +18,12 @@
 mod binomial;
 mod distribution;
 mod draws;
+mod jackknife;
 mod mean;
 mod resample;
 
 pub use distribution::{Bca, BcaCorrection, Distribution, jackknife, jackknife_mean};
+pub use jackknife::jackknife_fisher;
 pub use mean::{bootstrap_clustered_mean, bootstrap_mean};
 pub use resample::{Resampling, bootstrap, bootstrap_indices};
 
