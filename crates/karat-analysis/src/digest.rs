@@ -73,6 +73,9 @@ pub fn digest(suite: &str, history: &History, as_of: &str, window: u32) -> Optio
     if systems.is_empty() {
         systems.push(of_system(None, Vec::new(), &wanted, &axes));
     }
+    for system in &mut systems {
+        system.warnings.extend(history.warnings());
+    }
     Some(Digest {
         suite: suite.to_owned(),
         since: wanted.first().cloned().unwrap_or_default(),

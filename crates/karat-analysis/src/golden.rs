@@ -324,6 +324,7 @@ mod tests {
             prompt_version: Some("v1".to_owned()),
             made_at: Moment(10),
             run: "r".to_owned(),
+            source: String::new(),
             metric: "quality.composite".to_owned(),
             composite,
             axes: vec![("novelty".to_owned(), 3.0), ("coherence".to_owned(), 3.5)],

@@ -41,6 +41,8 @@ pub struct Judged {
     pub made_at: Moment,
     /// That run, or one that took the grades over from it.
     pub run: String,
+    /// Where that run's samples were read from: the paths of its dataset's sources.
+    pub source: String,
     /// Name of the metric that sums the grades up.
     pub metric: String,
     /// Its value.
@@ -102,6 +104,8 @@ pub struct Choice {
     pub prompt_version: Option<String>,
     /// Of this system: its id, or its model or variant.
     pub system: Option<String>,
+    /// Read from one of these.
+    pub sources: Option<BTreeSet<String>>,
 }
 
 impl Choice {
@@ -112,7 +116,8 @@ impl Choice {
         let judge = self.judge.as_ref().is_none_or(|judge| is_judge(judge, row));
         let version = self.prompt_version.is_none() || self.prompt_version == row.prompt_version;
         let system = self.system.as_ref().is_none_or(|system| is_system(system, row));
-        at_least(&self.since) && at_most && judge && version && system
+        let source = self.sources.as_ref().is_none_or(|sources| sources.contains(&row.source));
+        at_least(&self.since) && at_most && judge && version && system && source
     }
 }
 
@@ -134,6 +139,7 @@ struct Graded {
     /// Dimension and metric index.
     axes: Vec<(String, usize)>,
     by_judges: bool,
+    source: String,
 }
 
 impl Graded {
@@ -151,8 +157,14 @@ impl Graded {
             metric,
             axes: own.map(|(at, it)| (dimension(&it.name), at)).collect(),
             by_judges: matches!(spec.kind, ScorerKind::Rubric(_)),
+            source: source_of(plan),
         })
     }
+}
+
+/// Where the samples of a plan are read from, as rows tell it.
+pub fn source_of(plan: &PlanHeader) -> String {
+    plan.dataset.sources.iter().map(|source| source.path.as_str()).collect::<Vec<_>>().join(", ")
 }
 
 /// Calls `each` with every graded cell of a run: by its primary metric, or by the one that is named. A run that does not
@@ -184,6 +196,7 @@ fn of_cell(plan: &PlanHeader, run: &str, started_at: Moment, graded: &Graded, ro
         prompt_version: None,
         made_at: row.cell.made_at.unwrap_or(started_at),
         run: run.to_owned(),
+        source: graded.source.clone(),
         metric: plan.metrics.get(graded.metric).map(|it| it.name.clone()).unwrap_or_default(),
         composite,
         axes,
@@ -270,6 +283,8 @@ type CellPlace = (Option<String>, String, String, u32);
 pub struct History {
     rows: BTreeMap<Place, Judged>,
     cells: BTreeMap<CellPlace, JudgedCell>,
+    /// Samples that two sources have, and not the same.
+    disputed: BTreeMap<(String, String), BTreeSet<String>>,
 }
 
 impl History {
@@ -284,9 +299,26 @@ impl History {
             }
         }
         let Some(place) = cell.rows.first().map(place) else { return };
+        if let Some(sources) = self.cells.get(&place).and_then(|known| disputed(known, &cell)) {
+            self.disputed.entry(sources).or_default().insert(place.1.clone());
+        }
         if self.cells.get(&place).is_none_or(|known| known.made_at() < cell.made_at()) {
             self.cells.insert(place, cell);
         }
+    }
+
+    /// What a reader must know: documents of one source that stand in place of others of another.
+    pub fn warnings(&self) -> Vec<String> {
+        let say = |((one, other), samples): (&(String, String), &BTreeSet<String>)| {
+            let first = samples.first().map_or("", String::as_str);
+            format!(
+                "{one} and {other} have {} samples of one id that are not the same, such as {first}: the later judged stand. \
+                 What is no later state of the other wants a suite with a `name` of its own; `-p` of `drift` and `golden pin` \
+                 looks at one",
+                samples.len()
+            )
+        };
+        self.disputed.iter().map(say).collect()
     }
 
     /// The rows, by date, then sample.
@@ -328,6 +360,13 @@ impl History {
         }
         series
     }
+}
+
+/// The sources of two cells of one place, in the order of their names, where they differ and so does what was judged.
+fn disputed(known: &JudgedCell, cell: &JudgedCell) -> Option<(String, String)> {
+    let (one, other) = (&known.rows.first()?.source, &cell.rows.first()?.source);
+    let differ = one != other && known.content != cell.content;
+    differ.then(|| (one.min(other).clone(), one.max(other).clone()))
 }
 
 fn place(row: &Judged) -> CellPlace {
@@ -431,6 +470,7 @@ mod tests {
             prompt_version: Some("v1".to_owned()),
             made_at: Moment(made_at),
             run: format!("run-{made_at}"),
+            source: "cards".to_owned(),
             metric: "quality.composite".to_owned(),
             composite,
             axes: vec![("novelty".to_owned(), composite)],

@@ -73,7 +73,7 @@ pub use finding::Finding;
 pub use findings::{Findings, Recommendation, SampleFindings, Summary};
 pub use gate::{Decision, Kpi, KpiBound, References, Verdict, Verdicts};
 pub use groups::{Group, Tally, system_id};
-pub use history::{Choice, Day, History, Judged, JudgedCell, judged};
+pub use history::{Choice, Day, History, Judged, JudgedCell, judged, source_of};
 pub use leaderboard::{Gap, Leaderboard, Place};
 pub use named::Named;
 pub use pass::{Options, analyse, check};

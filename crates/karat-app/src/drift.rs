@@ -133,18 +133,20 @@ struct Rule {
     watched: Watched,
     days: Vec<Day>,
     plan: Arc<PlanHeader>,
+    /// What the reader must know of the rows.
+    warnings: Vec<String>,
     /// Whether it is applied to a stretch of days only.
     is_stretch: bool,
     /// What tells this rule from others in the journal.
     name: Value,
-    /// What told it when all systems were one series; none where there are several.
-    older_name: Option<Value>,
+    /// What told it in earlier versions.
+    older_names: Vec<Value>,
 }
 
 impl Rule {
     /// Whether an entry in the journal is its own.
     fn is_called(&self, name: &Value) -> bool {
-        [Some(&self.name), self.older_name.as_ref()].contains(&Some(name))
+        self.name == *name || self.older_names.contains(name)
     }
 }
 
@@ -170,7 +172,8 @@ impl App {
         let closings: Vec<Closing> = closed.iter().map(|it| it.closing.clone()).collect();
         let found = drift(&rule.days, &rule.as_of, &rule.options, rule.watched, &closings)
             .map_err(|what| refused(&rule.id, &what))?;
-        let found = Drift { system: rule.system.clone(), ..found };
+        let warnings = found.warnings.iter().chain(&rule.warnings).cloned().collect();
+        let found = Drift { system: rule.system.clone(), warnings, ..found };
         let mut drifted =
             Drifted { drift: found, analysis: rule.id.clone(), raised_at: None, late: Vec::new(), moved: Vec::new() };
         if rule.is_stretch {
@@ -288,7 +291,10 @@ impl App {
                 .hint(format!("it has: {}", known.join(", "))));
         };
         let watched = Watched { range: metric.range, better: metric.better };
-        let all = collect_named(store, &suite, &asked.choice, Some(&options.metric))?.series();
+        let sources = self.chosen_sources(store, invocation, &plan)?;
+        let choice = Choice { sources: sources.clone(), ..asked.choice.clone() };
+        let history = collect_named(store, &suite, &choice, Some(&options.metric))?;
+        let (all, warnings) = (history.series(), history.warnings());
         let is_only = all.len() == 1;
         let mut series = watched_ones(all.into_iter().collect(), &as_of, &options);
         if series.is_empty() {
@@ -297,6 +303,12 @@ impl App {
         let Choice { judge, prompt_version, .. } = &asked.choice;
         let name = json!({ "analysis": id, "options": options, "judge": judge, "prompt_version": prompt_version });
         let is_stretch = asked.is_stretch();
+        // What earlier versions wrote says nothing of sources, and of one system no name.
+        let older = |system: &Option<String>| -> Vec<Value> {
+            let named = json!({ "system": system, "analysis": id, "options": options, "judge": judge, "prompt_version": prompt_version });
+            let names = [Some(named), is_only.then(|| name.clone())];
+            names.into_iter().flatten().filter(|_| sources.is_none()).collect()
+        };
         let of_system = |(system, days): (Option<String>, Vec<Day>)| Rule {
             suite: suite.clone(),
             id: id.clone(),
@@ -305,9 +317,10 @@ impl App {
             watched,
             days,
             plan: plan.clone(),
+            warnings: warnings.clone(),
             is_stretch,
-            name: json!({ "system": system, "analysis": id, "options": options, "judge": judge, "prompt_version": prompt_version }),
-            older_name: is_only.then(|| name.clone()),
+            name: json!({ "system": system, "analysis": id, "options": options, "judge": judge, "prompt_version": prompt_version, "sources": sources }),
+            older_names: older(&system),
             system,
         };
         Ok(series.into_iter().map(of_system).collect())

@@ -57,6 +57,8 @@ pub struct GoldenPin {
     pub folder: PathBuf,
     /// By sample.
     pub files: BTreeMap<String, Pinning>,
+    /// What the reader must know of the rows.
+    pub warnings: Vec<String>,
 }
 
 /// What is checked.
@@ -103,7 +105,9 @@ impl App {
         let plan = self.load(invocation)?.plan;
         let folder = self.golden_folder(&plan)?;
         let store = self.existing_store()?;
-        let history = collect_named(&store, &plan.header.suite, &asked.choice, None)?;
+        let sources = self.chosen_sources(&store, invocation, &plan.header)?;
+        let choice = Choice { sources, ..asked.choice.clone() };
+        let history = collect_named(&store, &plan.header.suite, &choice, None)?;
         let mut of_sample: BTreeMap<&str, Vec<&JudgedCell>> = BTreeMap::new();
         for cell in history.cells() {
             let sample = cell.grade().map(|grade| grade.sample.as_str());
@@ -141,7 +145,7 @@ impl App {
             }
         }
         files.extend(stale.into_iter().map(|(_, sample)| (sample, Pinning::Removed)));
-        Ok(GoldenPin { folder, files })
+        Ok(GoldenPin { folder, files, warnings: history.warnings() })
     }
 
     /// The golden set of a suite, and its folder.

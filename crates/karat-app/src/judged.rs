@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use karat_analysis::drift::day_number;
-use karat_analysis::{Choice, History, judged};
+use karat_analysis::{Choice, History, judged, source_of};
 use karat_store::Store;
 use karat_suite::Files;
 use karat_types::{PlanHeader, RunRows};
 
 use crate::preset::SuiteFiles;
-use crate::{App, AppError, load};
+use crate::{App, AppError, Invocation, load};
 
 /// Which rows of which suite.
 #[derive(Debug, Clone, Default)]
@@ -74,6 +74,35 @@ impl App {
         Ok(Rows { suite, history })
     }
 
+    /// The sources of stored rows that the params mean, where they choose other ones than the suite itself.
+    ///
+    /// # Errors
+    /// No stored run has read them.
+    pub(crate) fn chosen_sources(
+        &self,
+        store: &Store,
+        invocation: &Invocation,
+        plan: &PlanHeader,
+    ) -> Result<Option<BTreeSet<String>>, AppError> {
+        let own = source_of(plan);
+        let without = Invocation { params: Vec::new(), ..invocation.clone() };
+        if invocation.params.is_empty() || self.load(&without).is_ok_and(|it| source_of(&it.plan.header) == own) {
+            return Ok(None);
+        }
+        let mut stored = BTreeSet::new();
+        for run in store.runs_of_suite(&plan.suite, usize::MAX)? {
+            stored.insert(source_of(&store.run(&run)?.plan));
+        }
+        let is_meant = |source: &String| *source == own || is_one_place(source, &own);
+        let chosen: BTreeSet<String> = stored.iter().filter(|source| is_meant(source)).cloned().collect();
+        if chosen.is_empty() && !stored.is_empty() {
+            let stored: Vec<String> = stored.into_iter().collect();
+            return Err(AppError::harness(format!("no stored run of the suite {} has read {own}", plan.suite))
+                .hint(format!("there are runs of: {}; `karat run` with the same `-p` makes one", stored.join(", "))));
+        }
+        Ok(Some(chosen))
+    }
+
     /// Whether a word means a suite, and not one of its runs.
     pub fn is_suite(&self, word: &str) -> bool {
         let run = self.existing_store().is_ok_and(|store| store.resolve(word).is_ok());
@@ -97,6 +126,11 @@ impl App {
             Err(_) => Ok(word.to_owned()),
         }
     }
+}
+
+/// Whether two paths lead to one place.
+fn is_one_place(one: &str, other: &str) -> bool {
+    std::fs::canonicalize(one).is_ok_and(|one| std::fs::canonicalize(other).is_ok_and(|other| one == other))
 }
 
 /// The plan of a suite's newest run.

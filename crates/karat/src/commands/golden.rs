@@ -25,6 +25,7 @@ fn pin(edge: &Edge<'_>, args: &GoldenPinArgs) -> Result<Exit, Failure> {
     let invocation = invocation(&args.suite, &args.param)?;
     let asked = PinAsked { choice: choice(&args.rows), dry_run: args.dry_run, clean: args.clean };
     let pinned = edge.app.golden_pin(&invocation, &asked)?;
+    pinned.warnings.iter().for_each(|line| edge.printer.say(&format!("warning: {line}")));
     let lines = pinned.files.iter().filter_map(|(sample, pinning)| {
         let what = match pinning {
             Pinning::New { to } => format!("new      {to:.2}"),

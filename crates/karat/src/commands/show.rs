@@ -40,6 +40,7 @@ fn rows(edge: &Edge<'_>, args: &ShowArgs, choice: Choice) -> Result<Exit, Failur
         return Err(Failure::Edge("`--status` and `--sample` choose cells of a run, not rows of a suite".to_owned()));
     }
     let rows = edge.app.history(&Asked { suite: args.run.clone(), choice })?;
+    rows.history.warnings().iter().for_each(|line| edge.printer.say(&format!("warning: {line}")));
     match form(args) {
         RowsArg::Json => edge.printer.data(&rows.json())?,
         RowsArg::Tsv => edge.printer.data(&rows.tsv())?,

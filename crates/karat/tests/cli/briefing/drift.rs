@@ -174,6 +174,36 @@ fn a_late_row_like_the_others_moves_nothing() {
     assert!(said.stderr.contains("They would move: nothing"), "{}", said.all());
 }
 
+/// BR-08, BR-13: documents of another folder that take the place of others are told, and `-p` looks at one folder's.
+#[test]
+fn two_folders_are_told_apart() {
+    let place = Place::new();
+    let card = |text: &str| json!({"body": [{"type": "TextBlock", "text": text}]}).to_string();
+    for folder in ["A", "B", "C"] {
+        for day in 1..=3 {
+            place.write(&format!("{folder}/2026-03-0{day}-card.json"), &card(&format!("{folder} says {day}")));
+        }
+    }
+    let with = |command: &[&str], folder: &str| place.karat(&[command, &["-p", &format!("cards={folder}")]].concat());
+    assert_eq!(with(&["run", "briefing", "-q", "--sample", "2026-03-01", "--sample", "2026-03-02"], "A").code, 0);
+    assert_eq!(with(&["run", "briefing", "-q"], "B").code, 0);
+    let ask = ["drift", "briefing", "--as-of", "2026-03-03"];
+    let both = place.fine(&ask);
+    assert!(
+        both.stderr.contains("A and B have 2 samples of one id that are not the same, such as 2026-03-01"),
+        "{}",
+        both.all()
+    );
+    let show = place.fine(&["show", "briefing"]);
+    assert!(show.stderr.contains("A and B have 2 samples"), "{}", show.all());
+    for (folder, n) in [("A", 2), ("./A", 2), ("B", 3)] {
+        let said = with(&ask, folder);
+        assert_eq!((&json(&said)["n"], &json(&said)["warnings"]), (&json!(n), &json!([])), "{}", said.all());
+    }
+    let none = with(&ask, "C");
+    assert!(none.code == 1 && none.stderr.contains("there are runs of: A, B"), "{}", none.all());
+}
+
 /// BY-11: a planted drop's delay and the false alarms are printed.
 #[test]
 fn planted_shifts_are_replayed() {
