@@ -96,7 +96,7 @@ pub fn replay(
 /// What days that are too few, or all alike, do not tell.
 fn scant(values: &[f64], options: &DriftOptions) -> Option<String> {
     let (n, long) = (values.len(), options.long);
-    if values.windows(2).all(|pair| pair[0] == pair[1]) {
+    if values.windows(2).all(|pair| pair[0].total_cmp(&pair[1]).is_eq()) {
         return Some(format!(
             "the {n} days that were drawn from are all equal: series of them raise no false alarm, whatever the rule"
         ));
