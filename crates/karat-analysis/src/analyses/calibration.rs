@@ -240,7 +240,7 @@ pub(super) fn build(spec: &AnalysisSpec, plan: &Arc<PlanHeader>) -> Result<Optio
     if !(0.0..1.0).contains(&options.threshold) {
         return Err(refused(spec, format!("threshold is {}, and agreement is at most 1", options.threshold)));
     }
-    if options.threshold < THRESHOLD && !options.reason.as_ref().is_some_and(|reason| !reason.trim().is_empty()) {
+    if options.threshold < THRESHOLD && options.reason.as_ref().is_none_or(|reason| reason.trim().is_empty()) {
         let what = format!("threshold is {}, below the usual {THRESHOLD}, and no reason is given", options.threshold);
         return Err(refused(spec, format!("{what}: add `reason: …` beside it, it is recorded with each round")));
     }
