@@ -15,7 +15,8 @@ use karat_stats::seed::Seed;
 use karat_types::{MetricSpec, PlanHeader};
 use serde::Serialize;
 
-use crate::compare::{Kind, PairedFigures, PairedScores, Test, resampling};
+use crate::compare::figures::{PairedFigures, resampling};
+use crate::compare::scores::{Kind, PairedScores, Test};
 use crate::estimate::{Aggregate, BOOTSTRAP_FROM, Observations};
 use crate::finding::Finding;
 use crate::findings::Findings;

@@ -12,29 +12,16 @@ use karat_analysis::{Calibration, Findings};
 use karat_report::calibration::Round;
 use karat_suite::{Files, LABELLED};
 use karat_types::{CachePolicy, Label, PlanHeader, RubricScorer, RunRows, ScorerKind, is_example, output_key};
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::baseline::findings;
 use crate::begun::begun;
 use crate::load::Loaded;
 use crate::preset::SuiteFiles;
-use crate::{App, AppError, Invocation};
+use crate::{App, AppError, Calibrating, Invocation};
 
 /// So many rounds of a suite are listed.
 const ROUNDS: usize = 200;
-
-/// What is asked of a round: part of the run's invocation, so that the round can be gone on with.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Calibrating {
-    /// The scorer; the first with labels and judges without it.
-    pub scorer: Option<String>,
-    /// Agreement that must be exceeded: of every dimension, or `DIMENSION=X` of one.
-    pub thresholds: Vec<(Option<String>, f64)>,
-    /// Why the thresholds are others than the suite's.
-    pub reason: Option<String>,
-}
 
 /// Rounds of a suite, the newest last.
 #[derive(Debug, Clone)]

@@ -4,7 +4,7 @@ use karat_suite::{Environment, Overrides};
 use karat_types::{CachePolicy, Moment, Threshold, Tier};
 use serde::{Deserialize, Serialize};
 
-use crate::{Calibrating, Lookup};
+use crate::Lookup;
 
 /// What the command line says of gates, on top of the suite's.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -82,6 +82,18 @@ pub struct Invocation {
     pub output_dir: Option<String>,
     /// `karat calibrate`: the run is a round of the suite's calibration.
     pub calibrating: Option<Calibrating>,
+}
+
+/// What is asked of a round: part of the run's invocation, so that the round can be gone on with.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Calibrating {
+    /// The scorer; the first with labels and judges without it.
+    pub scorer: Option<String>,
+    /// Agreement that must be exceeded: of every dimension, or `DIMENSION=X` of one.
+    pub thresholds: Vec<(Option<String>, f64)>,
+    /// Why the thresholds are others than the suite's.
+    pub reason: Option<String>,
 }
 
 impl Invocation {

@@ -14,7 +14,8 @@ use serde_json::Value;
 
 use super::{Analysis, Outcome, ScoredCell, Setting, options, refused};
 use crate::AnalysisError;
-use crate::compare::{Kind, PairedFigures, resampling};
+use crate::compare::figures::{PairedFigures, resampling};
+use crate::compare::scores::Kind;
 use crate::estimate::{self, Aggregate, RESAMPLED_UP_TO};
 use crate::finding::Finding;
 use crate::groups::system_id;

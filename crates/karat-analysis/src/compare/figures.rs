@@ -1,13 +1,24 @@
 //! Results of the same samples under two systems, compared by any aggregate.
 
 use karat_stats::bootstrap::Resampling;
+use karat_stats::seed::Seed;
+use karat_types::PlanHeader;
 
 use super::scores::{Kind, PairedScores, PairedTest};
 use crate::observations::{Aggregate, Observations};
 use crate::resampled::resampled_change;
 
+/// Resamples of the change of an aggregate where the suite says nothing: with one more the bounds at 5 % are two of them.
+const RESAMPLES: usize = 1_999;
+
 /// The label that was expected and the one that was found, by number.
 pub type LabelPair = (u16, u16);
+
+/// How the change of an aggregate is resampled: as often as the suite says.
+pub(crate) fn resampling(plan: &PlanHeader, seed: Seed) -> Resampling {
+    let resamples = plan.statistics.resamples.map_or(RESAMPLES, |asked| asked as usize);
+    Resampling { resamples, ..Resampling::new(seed) }
+}
 
 /// Scores of the same samples under two systems, with what figures that are no means are made of.
 #[derive(Debug, Clone, Default)]

@@ -8,7 +8,7 @@ use karat_types::{MetricSpec, PlanHeader, ScorerKind, Threshold};
 use super::tested::Tested;
 use super::{
     CompareError, FEW_CLUSTERS, KEPT, Kind, LeftOut, NotCompared, Options, PairedFigures, PairedScores, Side,
-    SideSummary, resampling,
+    SideSummary, figures::resampling,
 };
 use crate::findings::Findings;
 use crate::groups::system_id;

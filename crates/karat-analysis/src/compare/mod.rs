@@ -7,9 +7,9 @@
 
 mod content;
 mod diagnostics;
-mod figures;
+pub(crate) mod figures;
 mod matching;
-mod scores;
+pub(crate) mod scores;
 mod sides;
 mod tested;
 #[cfg(test)]
@@ -17,11 +17,10 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use karat_stats::bootstrap::Resampling;
 use karat_stats::interval::Level;
 use karat_stats::multiplicity::{StepRule, local_levels};
 use karat_stats::seed::Seed;
-use karat_types::{Better, Exit, PlanHeader, Policy, Threshold};
+use karat_types::{Better, Exit, Policy, Threshold};
 use serde::Serialize;
 
 pub use content::changed;
@@ -39,17 +38,8 @@ use tested::Tested;
 /// Below so many clusters a cluster-robust interval needs caution.
 const FEW_CLUSTERS: usize = 8;
 
-/// Resamples of the change of an aggregate where the suite says nothing: with one more the bounds at 5 % are two of them.
-const RESAMPLES: usize = 1_999;
-
 /// Ids of samples without a partner that are kept; all are counted.
 const KEPT: usize = 1_000;
-
-/// How the change of an aggregate is resampled: as often as the suite says.
-pub(crate) fn resampling(plan: &PlanHeader, seed: Seed) -> Resampling {
-    let resamples = plan.statistics.resamples.map_or(RESAMPLES, |asked| asked as usize);
-    Resampling { resamples, ..Resampling::new(seed) }
-}
 
 /// How a comparison is made.
 #[derive(Debug, Clone)]

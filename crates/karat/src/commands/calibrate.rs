@@ -3,7 +3,7 @@
 use karat_app::{Calibrating, Rounds, RunEnd};
 use karat_types::{Exit, RunStatus};
 
-use super::run::{execution, say_end, say_stopped};
+use super::making::{execution, say_end, say_stopped};
 use super::{Edge, selection, texts};
 use crate::args::{CalibrateArgs, TextFormArg};
 use crate::failure::Failure;

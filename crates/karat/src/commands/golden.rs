@@ -4,7 +4,7 @@ use karat_app::{GoldenAsked, Invocation, PinAsked, Pinning};
 use karat_types::Exit;
 
 use super::drift::choice;
-use super::{Edge, run, selection, table};
+use super::{Edge, making, selection, table};
 use crate::args::{GoldenCheckArgs, GoldenCommand, GoldenListArgs, GoldenPinArgs};
 use crate::failure::Failure;
 
@@ -75,7 +75,7 @@ fn check(edge: &Edge<'_>, args: &GoldenCheckArgs) -> Result<Exit, Failure> {
     }
     let invocation = selection::invocation(&args.suite, &args.execution)?;
     let asked = GoldenAsked { judge: args.judge.clone(), max_drop: args.max_drop, cached: args.cached };
-    let execution = run::execution(edge, args.run_id.clone(), false, false)?;
+    let execution = making::execution(edge, args.run_id.clone(), false, false)?;
     let (check, _) = edge.app.golden_check(&invocation, &asked, execution)?;
     if args.json {
         edge.json(&check)?;

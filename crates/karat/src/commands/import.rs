@@ -5,7 +5,7 @@ use std::path::Path;
 use karat_app::Invocation;
 use karat_types::Exit;
 
-use super::{Edge, run};
+use super::{Edge, making, run};
 use crate::args::{FormatArg, ImportArg, ImportArgs, OutputArgs};
 use crate::failure::Failure;
 
@@ -35,7 +35,7 @@ fn span_snapshot(edge: &Edge<'_>, args: &ImportArgs) -> Result<Exit, Failure> {
     ));
     let invocation = Invocation { suite, ..Invocation::default() };
     let loaded = edge.app.load(&invocation)?;
-    let end = edge.app.run(loaded.plan, &invocation, run::execution(edge, run_id, false, false)?)?;
+    let end = edge.app.run(loaded.plan, &invocation, making::execution(edge, run_id, false, false)?)?;
     let output = OutputArgs { output_dir: None, format: vec![FormatArg::Both], layout: None };
     run::finish(edge, &end, &output, false)?;
     compared(edge, &args.file, &end.run)?;

@@ -18,6 +18,7 @@ mod import;
 mod init;
 mod invalidate;
 mod ls;
+mod making;
 mod models;
 mod plan;
 mod power;

@@ -2,14 +2,13 @@
 
 use std::path::PathBuf;
 
-use karat_app::{Execution, Rescoring, RunEnd, Stop, Tape};
+use karat_app::{Execution, Rescoring, RunEnd, Tape};
 use karat_types::{Exit, RunStatus};
 
+use super::making::{execution, say_end, say_stopped};
 use super::{Edge, calibrate, gate, invalidate, plan, report, selection};
 use crate::args::{FormatArg, OutputArgs, ResumeArgs, RunArgs, ScoreArgs};
-use crate::events;
 use crate::failure::Failure;
-use crate::progress;
 
 pub fn run(edge: &Edge<'_>, args: RunArgs) -> Result<Exit, Failure> {
     if let Some(run) = &args.invalidate_run {
@@ -71,19 +70,6 @@ fn events_alone(json: bool, output: &OutputArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-pub(super) fn execution(
-    edge: &Edge<'_>,
-    run_id: Option<String>,
-    resume: bool,
-    json: bool,
-) -> Result<Execution, Failure> {
-    let stop = Stop::new();
-    crate::signals::watch(stop.clone(), *edge.printer);
-    let people = progress::observer(*edge.printer, edge.quiet);
-    let observer = if json { events::observer(*edge.printer, people) } else { people };
-    Ok(Execution { run_id, resume, observer, stop, tape: Tape::None })
-}
-
 /// How a stored run is gone on with.
 fn continued(edge: &Edge<'_>, record: Option<PathBuf>, json: bool) -> Result<Execution, Failure> {
     Ok(Execution { tape: record.map_or(Tape::None, Tape::Record), ..execution(edge, None, true, json)? })
@@ -107,29 +93,6 @@ fn finish_later(edge: &Edge<'_>, end: &RunEnd, output: &OutputArgs, json: bool) 
         return Ok(finish(edge, end, output, json)?.worst(calibrate::verdict(edge, end)?));
     }
     calibrate::finish(edge, end, output.output_dir.as_deref(), &[])
-}
-
-/// What became of a run: calls and money, and what the user should know.
-pub(super) fn say_end(edge: &Edge<'_>, end: &RunEnd) {
-    if let Some(notice) = &end.notice {
-        edge.printer.say(notice);
-    }
-    if !edge.quiet {
-        let calls = if end.calls == 1 { "1 call".to_owned() } else { format!("{} calls", end.calls) };
-        edge.printer.say(&format!("run {}: {calls} made, {} paid", end.run, plan::usd(end.spent.usd())));
-    }
-}
-
-/// Why a run was stopped, and how it is gone on with, or by how much it went beyond its budget.
-pub(super) fn say_stopped(edge: &Edge<'_>, end: &RunEnd) {
-    if end.status != RunStatus::Finished {
-        let interrupted = || format!("interrupted: go on with `karat resume {}`", end.run);
-        let why = end.stopped.clone().unwrap_or_else(interrupted);
-        edge.printer.say(&format!("{why}. Everything that was paid is kept"));
-    }
-    if let Some(overspent) = &end.overspent {
-        edge.printer.say(overspent);
-    }
 }
 
 pub(super) fn finish(edge: &Edge<'_>, end: &RunEnd, output: &OutputArgs, json: bool) -> Result<Exit, Failure> {

@@ -198,7 +198,7 @@ impl Tail {
         // At most two: "hundred thousand", "thousand million".
         for _ in 0..2 {
             let rest = &text[self.end..];
-            let Some((power, length)) = scale::after(rest, money || money_follows(rest)) else {
+            let Some((power, length)) = scale::after(rest, money || unit::money_follows(rest)) else {
                 return;
             };
             self.multiply(i32::try_from(power).unwrap_or(0), length);
@@ -239,19 +239,6 @@ impl Tail {
             self.end += length;
         }
     }
-}
-
-/// Whether letters such as m, t or mill. are followed by a currency: "5 m€", "1,2 t EUR".
-pub(super) fn money_follows(rest: &str) -> bool {
-    let letters = rest.trim_start_matches([' ', '\u{a0}', '\u{202f}']);
-    let after_letters = letters.trim_start_matches(|c: char| c.is_ascii_alphabetic());
-    let length = letters.len() - after_letters.len();
-    let money = |rest: &str| {
-        let rest = rest.strip_prefix('.').unwrap_or(rest);
-        let mark = unit::after(rest.trim_start_matches(is_inline_space));
-        matches!(mark, Some((mark, _)) if matches!(mark.unit, Unit::Money(_)))
-    };
-    (1..="mill".len()).contains(&length) && !letters.starts_with("T€") && money(after_letters)
 }
 
 /// A power of ten at the start of `rest` and its length: `e9`, `E-3`, ` × 10^9`, `x10⁹`.

@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use rust_decimal::Decimal;
 
-use super::affix::money_follows;
 use super::chars::{digit, is_inline_space};
 use super::scale::{self, starts_with_word};
+use super::unit::money_follows;
 use super::unit::{self, Unit};
 
 /// A unit, a scale or both, for numbers that bear none of their own.

@@ -8,7 +8,7 @@ use std::str::FromStr;
 use rust_decimal::Decimal;
 
 use super::chars::{digit, is_dash, is_inline_space};
-use super::{affix, name, noun, scale, unit};
+use super::{name, noun, scale, unit};
 
 /// The mark between units and decimals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -224,7 +224,7 @@ impl Shape {
         let mut ahead = rest.chars();
         let decimal = matches!(ahead.next(), Some(',' | '.')) && ahead.next().is_some_and(|c| digit(c).is_some());
         let unit = unit::after(rest.trim_start_matches(is_inline_space)).is_some();
-        let scale = scale::after(rest, affix::money_follows(rest)).is_some();
+        let scale = scale::after(rest, unit::money_follows(rest)).is_some();
         let several = count > 2 && self.groups[0].0.len() < 3;
         decimal || unit || scale || several || self.is_money(text) || self.counts(text, rest)
     }

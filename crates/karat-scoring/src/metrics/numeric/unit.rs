@@ -2,6 +2,7 @@
 
 use rust_decimal::Decimal;
 
+use super::chars::is_inline_space;
 use super::money::{CODES, NAMES, NATIONS};
 use super::scale::{self, ends_word, starts_with_word};
 
@@ -445,6 +446,19 @@ fn plain_before(before: &str) -> Option<(UnitMark, usize)> {
         free.is_some_and(|c| !lettered || c.is_none_or(|c| !c.is_alphanumeric() && c != '_'))
     })?;
     Some((UnitMark::money(codes, false), mark.len()))
+}
+
+/// Whether letters such as m, t or mill. are followed by a currency: "5 m€", "1,2 t EUR".
+pub(super) fn money_follows(rest: &str) -> bool {
+    let letters = rest.trim_start_matches([' ', '\u{a0}', '\u{202f}']);
+    let after_letters = letters.trim_start_matches(|c: char| c.is_ascii_alphabetic());
+    let length = letters.len() - after_letters.len();
+    let money = |rest: &str| {
+        let rest = rest.strip_prefix('.').unwrap_or(rest);
+        let mark = after(rest.trim_start_matches(is_inline_space));
+        matches!(mark, Some((mark, _)) if matches!(mark.unit, Unit::Money(_)))
+    };
+    (1..="mill".len()).contains(&length) && !letters.starts_with("T€") && money(after_letters)
 }
 
 #[cfg(test)]

@@ -4,8 +4,8 @@ use karat_text::label::Label;
 use karat_text::similar::fold;
 use serde_json::{Number, Value};
 
-use super::library::said;
 use super::period::Period;
+use super::said;
 use super::written::{self, DecimalMark};
 
 /// How far apart two numbers may be and still be the same, as a share.

@@ -4,6 +4,7 @@ use karat_text::similar::fold;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value;
 
+use super::said;
 use super::speaker::Speaker;
 use crate::dataset::plain;
 use crate::dataset::resolve::Shelf;
@@ -67,12 +68,6 @@ impl std::fmt::Display for Spot {
             words.iter().filter_map(|(word, part)| Some(format!("{word}{}", part.as_ref()?))).collect();
         f.write_str(&said.join(" "))
     }
-}
-
-/// A value as folded text; nothing where it is null or empty.
-pub(super) fn said(value: &Value) -> Option<String> {
-    let text = if value.is_null() { String::new() } else { fold(&plain(value)) };
-    (!text.is_empty()).then_some(text)
 }
 
 /// A line of a chunk manifest.

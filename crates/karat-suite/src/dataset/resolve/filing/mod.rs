@@ -14,9 +14,12 @@ mod written;
 
 use serde_json::{Map, Number, Value, json};
 
+use karat_text::similar::fold;
+
 use super::{Resolved, Resolver, Shelf};
+use crate::dataset::plain;
 use figure::{Cell, Expected, Unit, computed, equal, is_same_currency, named};
-use library::{Chunk, Library, SPACES, Spot, said, words};
+use library::{Chunk, Library, SPACES, Spot, words};
 use period::Period;
 use speaker::Speaker;
 
@@ -34,6 +37,12 @@ pub(super) fn evidence(folders: &[Option<String>], shelf: &mut Shelf<'_>) -> Box
 /// `filing_gold`.
 pub(super) fn gold(folders: &[Option<String>], shelf: &mut Shelf<'_>) -> Box<dyn Resolver> {
     Box::new(ByTable(library(folders, shelf)))
+}
+
+/// A value as folded text; nothing where it is null or empty.
+fn said(value: &Value) -> Option<String> {
+    let text = if value.is_null() { String::new() } else { fold(&plain(value)) };
+    (!text.is_empty()).then_some(text)
 }
 
 /// The relevant chunks: ids by space.

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::figure::found;
-use super::library::{Spot, Table, said};
+use super::library::{Spot, Table};
+use super::said;
 use super::{Cell, Evidence};
 
 impl<'a> Evidence<'a> {

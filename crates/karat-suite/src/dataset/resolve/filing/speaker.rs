@@ -3,7 +3,7 @@
 use karat_text::speaker::name_and_role;
 use serde_json::Value;
 
-use super::library::said;
+use super::said;
 
 /// Somebody who speaks, folded for comparison.
 pub(super) struct Speaker {
