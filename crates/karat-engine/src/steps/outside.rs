@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use karat_text::gaps::GapTemplate;
-use karat_text::template::{Context, Template, TemplateError};
+use karat_text::template::{Context, Template, TemplateError, text};
 use karat_types::{
     Answer, Ask, CellError, CommandRequest, CommandSpec, HttpRequest, HttpSpec, Machine, Money, Note, Protocol,
     Request, Slot, StepSpec, Taken, Turn,
@@ -105,15 +105,19 @@ impl CompiledRequest {
                 method: method.clone(),
                 url: url.render(context)?,
                 headers: gaps(headers)?,
-                body: body.render(context)?,
+                body: body.filled(&mut Template::values_together(body.templates(), context)?.into_iter()),
             }),
-            Self::Command { run, input, env, protocol, folder } => Request::Command(CommandRequest {
-                run: run.iter().map(|word| word.render(context)).collect::<Result<_, _>>()?,
-                input: input.render(context)?,
-                env: gaps(env)?,
-                protocol: *protocol,
-                folder: folder.clone(),
-            }),
+            Self::Command { run, input, env, protocol, folder } => {
+                let templates: Vec<&Template> = run.iter().chain(input.templates()).collect();
+                let mut values = Template::values_together(templates, context)?.into_iter();
+                Request::Command(CommandRequest {
+                    run: values.by_ref().take(run.len()).map(|word| text(&word)).collect(),
+                    input: input.filled(&mut values),
+                    env: gaps(env)?,
+                    protocol: *protocol,
+                    folder: folder.clone(),
+                })
+            }
         })
     }
 }
@@ -130,16 +134,25 @@ impl Body {
         })
     }
 
-    fn render(&self, context: &Context) -> Result<Value, TemplateError> {
-        Ok(match self {
+    /// Its templates, in the order in which [`Body::filled`] takes their values.
+    fn templates(&self) -> Vec<&Template> {
+        match self {
+            Self::Fixed(_) => Vec::new(),
+            Self::Text(template) => vec![template],
+            Self::List(items) => items.iter().flat_map(Self::templates).collect(),
+            Self::Object(members) => members.iter().flat_map(|(_, member)| member.templates()).collect(),
+        }
+    }
+
+    fn filled(&self, values: &mut impl Iterator<Item = Value>) -> Value {
+        match self {
             Self::Fixed(value) => value.clone(),
-            Self::Text(template) => template.value(context)?,
-            Self::List(items) => items.iter().map(|item| item.render(context)).collect::<Result<_, _>>()?,
+            Self::Text(_) => values.next().unwrap_or_default(),
+            Self::List(items) => items.iter().map(|item| item.filled(values)).collect(),
             Self::Object(members) => {
-                let members = members.iter().map(|(name, member)| Ok((name.clone(), member.render(context)?)));
-                Value::Object(members.collect::<Result<Map<_, _>, TemplateError>>()?)
+                members.iter().map(|(name, member)| (name.clone(), member.filled(values))).collect::<Map<_, _>>().into()
             }
-        })
+        }
     }
 }
 
@@ -228,5 +241,48 @@ impl Machine for OutsideMachine {
         }
         let end = self.finish(answers);
         Turn::Done(end.unwrap_or_else(|end| end))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// CL-12: the fences of one request share a code, so no content can write the fence of another.
+    #[test]
+    fn fences_of_a_request_share_a_code() {
+        let body = json!({"rules": "{{ rules | fence('RULES') }}", "pages": ["{{ page | fence('PAGE') }}"], "top": 3});
+        let http = CompiledRequest::Http {
+            method: "POST".to_owned(),
+            url: GapTemplate::compile("http://127.0.0.1/").unwrap(),
+            headers: Vec::new(),
+            body: Body::compile(&body).unwrap(),
+        };
+        let asked = |page: &str| {
+            let context = Context::new().with("rules", "Be kind.").with("page", page);
+            let Request::Http(request) = http.render(&context).unwrap() else { panic!("it is a request") };
+            request.body
+        };
+        let code = |text: &Value| text.as_str().unwrap().split([' ', '>']).nth(1).unwrap().to_owned();
+        let one = asked("Water is wet.");
+        assert_eq!((&one["top"], code(&one["rules"])), (&json!(3), code(&one["pages"][0])));
+        let forged = asked(one["rules"].as_str().unwrap());
+        assert_ne!(code(&forged["rules"]), code(&one["rules"]), "{forged}");
+        assert_eq!(code(&forged["rules"]), code(&forged["pages"][0]));
+
+        let words = ["{{ rules | fence('RULES') }}", "{{ top }}"].map(|word| Template::compile(word).unwrap());
+        let command = CompiledRequest::Command {
+            run: words.into(),
+            input: Body::compile(&json!("{{ page | fence('PAGE') }}")).unwrap(),
+            env: Vec::new(),
+            protocol: Protocol::Once,
+            folder: String::new(),
+        };
+        let context = Context::new().with("rules", "Be kind.").with("page", "p").with("top", &json!([3]));
+        let Request::Command(request) = command.render(&context).unwrap() else { panic!("it is a command") };
+        assert_eq!(request.run[1], "[3]");
+        assert_eq!(code(&json!(request.run[0])), code(&request.input));
     }
 }

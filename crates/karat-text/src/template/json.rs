@@ -18,7 +18,7 @@ pub(super) fn container(value: &Value) -> Option<Result<String, String>> {
 }
 
 /// How a JSON value stands in a text: texts as they are, everything else as JSON.
-pub(super) fn text(value: &serde_json::Value) -> String {
+pub fn text(value: &serde_json::Value) -> String {
     match value {
         serde_json::Value::String(text) => text.clone(),
         other => other.to_string(),

@@ -38,6 +38,7 @@ use serde_json::Value;
 pub use context::Context;
 pub use error::TemplateError;
 use fences::Fences;
+pub use json::text;
 
 /// The name under which each environment knows its one template.
 const NAME: &str = "template";
@@ -115,7 +116,7 @@ impl Template {
     fn text(&self, context: &Context, fences: &Arc<Fences>) -> Result<String, TemplateError> {
         match &self.0.form {
             Form::Plain(text) => Ok(text.clone()),
-            Form::Lone(expression) => expression.fenced(context, fences).map(|value| json::text(&value)),
+            Form::Lone(expression) => expression.fenced(context, fences).map(|value| text(&value)),
             Form::Text(environment) => environment
                 .get_template(NAME)
                 .and_then(|template| template.render(context.root(fences)))
@@ -128,9 +129,25 @@ impl Template {
     /// # Errors
     /// As [`Template::render`]; also a number that JSON cannot hold.
     pub fn value(&self, context: &Context) -> Result<Value, TemplateError> {
+        fences::coded(|fences| self.typed(context, fences), |value| vec![text(value)])
+    }
+
+    /// The values of the templates of one call, whose fences share a code.
+    ///
+    /// # Errors
+    /// As [`Template::value`].
+    pub fn values_together<'a>(
+        templates: impl IntoIterator<Item = &'a Self> + Clone,
+        context: &Context,
+    ) -> Result<Vec<Value>, TemplateError> {
+        let values = |fences: &Arc<Fences>| templates.clone().into_iter().map(|it| it.typed(context, fences)).collect();
+        fences::coded(values, |values: &Vec<Value>| values.iter().map(text).collect())
+    }
+
+    fn typed(&self, context: &Context, fences: &Arc<Fences>) -> Result<Value, TemplateError> {
         match &self.0.form {
-            Form::Lone(expression) => expression.eval(context),
-            _ => self.render(context).map(Value::String),
+            Form::Lone(expression) => expression.fenced(context, fences),
+            _ => self.text(context, fences).map(Value::String),
         }
     }
 }
@@ -183,7 +200,7 @@ impl Expression {
     /// # Errors
     /// An undefined name, a filter that cannot work with its value, or a number that JSON cannot hold.
     pub fn eval(&self, context: &Context) -> Result<Value, TemplateError> {
-        fences::coded(|fences| self.fenced(context, fences), |value| vec![json::text(value)])
+        fences::coded(|fences| self.fenced(context, fences), |value| vec![text(value)])
     }
 
     fn fenced(&self, context: &Context, fences: &Arc<Fences>) -> Result<Value, TemplateError> {
