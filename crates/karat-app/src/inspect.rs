@@ -70,6 +70,8 @@ pub struct Trace {
     pub variant: String,
     /// Repetition, from 0.
     pub trial: u32,
+    /// What reports must not be silent about: of its steps, then of its judgments.
+    pub notes: Vec<String>,
     /// Its calls, steps first, then judges.
     pub calls: Vec<TracedCall>,
     /// Its output, as text or JSON.
@@ -240,7 +242,9 @@ impl App {
                 let placed = places.into_iter().zip(&judgment.calls);
                 keys.extend(placed.map(|(place, key)| (Some(scorer.id.clone()), place, *key)));
             }
+            let notes = row.cell.notes.iter().chain(row.judgments.iter().flat_map(|judgment| &judgment.notes));
             let trace = Trace {
+                notes: notes.map(|note| note.text.clone()).collect(),
                 cell: row.cell.ordinal,
                 sample: row.sample.id.clone(),
                 model: plan.system_model(row.system).map(|model| model.id.clone()),

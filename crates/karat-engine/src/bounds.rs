@@ -4,28 +4,47 @@ use karat_types::{CallError, ChatRequest, ModelSpec, Money, Note, NoteKind, Pric
 
 use crate::steps::DEFAULT_MAX_TOKENS;
 
-/// What a call can cost at the most: one token a byte of the body that is sent, and every token the reply may have.
-pub(crate) fn upper_bound(bytes: usize, request: &ChatRequest, price: &Pricing) -> Money {
+/// The most that a call can use: one token a byte of the body that is sent, and every token the reply may have.
+fn most(bytes: usize, request: &ChatRequest) -> Usage {
     let output = request.parameters.max_tokens.unwrap_or(DEFAULT_MAX_TOKENS);
-    let usage = Usage { input_tokens: bytes as u64, output_tokens: u64::from(output), ..Usage::default() };
-    price.cost(&usage).unwrap_or_default()
+    Usage { input_tokens: bytes as u64, output_tokens: u64::from(output), ..Usage::default() }
 }
 
-/// The provider's usage, or an estimate of four bytes a token where it said nothing usable.
-pub(crate) fn usage_of(outcome: &Result<Reply, CallError>, request: &Request) -> (Usage, Vec<Note>) {
+/// What a call can cost at the most, with a body of so many bytes.
+pub(crate) fn upper_bound(bytes: usize, request: &ChatRequest, price: &Pricing) -> Money {
+    price.cost(&most(bytes, request)).unwrap_or_default()
+}
+
+/// What counts as the usage of a call whose body had so many bytes: the provider's numbers; the most that the call can use
+/// where it gave some that no call can have; an estimate of four bytes a token where it said nothing usable.
+pub(crate) fn usage_of(outcome: &Result<Reply, CallError>, request: &Request, bytes: usize) -> (Usage, Vec<Note>) {
     let (Ok(reply), Request::Chat(request)) = (outcome, request) else { return (Usage::default(), Vec::new()) };
-    // A provider that counts nothing beside words has counted nothing.
-    if let Some(usage) = reply.usage.filter(|usage| usage.total() > 0 || reply.text.is_empty()) {
-        return (usage, Vec::new());
+    let counted = |usage, kind, text: String| (usage, vec![Note { kind, text, count: 1 }]);
+    match reply.usage {
+        Some(usage) if !usage.is_possible() => {
+            let text = format!(
+                "the provider counted more than {} tokens for one call, which none can have; it counts as one token a byte \
+                 of the request and `max_tokens`",
+                Usage::MOST
+            );
+            counted(most(bytes, request), NoteKind::Breach, text)
+        }
+        // A provider that counts nothing beside words has counted nothing.
+        Some(usage) if usage.total() > 0 || reply.text.is_empty() => (usage, Vec::new()),
+        _ => {
+            let text = "the provider reported no usable token counts; cost is estimated at four bytes a token";
+            counted(estimated(request, reply), NoteKind::UsageEstimated, text.to_owned())
+        }
     }
+}
+
+fn estimated(request: &ChatRequest, reply: &Reply) -> Usage {
     let bytes: usize = request.messages.iter().map(|message| message.content.len()).sum();
-    let usage = Usage {
+    Usage {
         input_tokens: bytes.div_ceil(4) as u64,
         output_tokens: reply.text.len().div_ceil(4) as u64,
         ..Usage::default()
-    };
-    let text = "the provider reported no usable token counts; cost is estimated at four bytes a token".to_owned();
-    (usage, vec![Note { kind: NoteKind::UsageEstimated, text, count: 1 }])
+    }
 }
 
 /// BY-05: a provider that counts more tokens than the request and `max_tokens` allow broke its word.

@@ -102,6 +102,17 @@ pub(crate) struct Calls {
     fees: Fees,
 }
 
+/// What is known of a call before it is made.
+#[derive(Default)]
+struct Bound {
+    /// What it can cost at the most.
+    upper: Money,
+    /// The body of its request, where it was written to know that.
+    body: Option<Bytes>,
+    /// Held until it is answered.
+    turn: Option<FirstTurn>,
+}
+
 /// One answered call and what it came to.
 struct Made {
     key: Key,
@@ -237,24 +248,27 @@ impl Calls {
         }
     }
 
-    /// What a call can cost at the most, as far as anybody knows. Hold the turn until it is answered.
-    async fn bound(&self, request: &Request, target: &Target) -> (Money, Option<FirstTurn>) {
+    /// What a call can cost at the most, as far as anybody knows, and the body that says so.
+    async fn bound(&self, request: &Request, target: &Target) -> Bound {
         match (request, &target.model) {
             (Request::Chat(request), Some(model)) if matches!(model.price, Pricing::Known(_)) => {
-                (upper_bound(self.providers.request_bytes(model, request), request, &model.price), None)
+                let body = self.providers.request_body(model, request);
+                let bytes = body.as_ref().map_or(0, Bytes::len);
+                Bound { upper: upper_bound(bytes, request, &model.price), body, turn: None }
             }
             (Request::Http(_) | Request::Command(_), _) if target.meter.is_some() => {
-                self.fees.expected(&target.who).await
+                let (upper, turn) = self.fees.expected(&target.who).await;
+                Bound { upper, turn, body: None }
             }
-            _ => (Money::ZERO, None),
+            _ => Bound::default(),
         }
     }
 
     async fn call(&self, key: Key, request: &Request, target: &Target) -> Made {
-        let (upper, _turn) = self.bound(request, target).await;
+        let Bound { upper, body, turn: _turn } = self.bound(request, target).await;
         let Self { budget, credit, ledger, stop, .. } = self;
         let claim = Claim::new(Funds { budget, credit, ledger, stop }, upper, target.model.as_deref());
-        let (exchange, _slot) = match self.exchange(key, request, &claim, target).await {
+        let (exchange, _slot) = match self.exchange(key, (request, body.as_ref()), &claim, target).await {
             Ok(Some((
                 Exchange { outcome: Err(CallError { code: code @ CallErrorCode::Cancelled, message, .. }), .. },
                 _,
@@ -279,7 +293,8 @@ impl Calls {
             call.iter().for_each(|call| log.call(call));
         }
         self.made.fetch_add(1, Ordering::Relaxed);
-        let (mut usage, mut notes) = usage_of(&exchange.outcome, request);
+        let bytes = body.map_or(exchange.request.len(), |body| body.len());
+        let (mut usage, mut notes) = usage_of(&exchange.outcome, request, bytes);
         usage += exchange.wasted.usage;
         let cost = cost_of(&exchange.outcome, &usage, target);
         // A replayed call has its price, and nobody pays it.
@@ -349,7 +364,7 @@ impl Calls {
     async fn exchange(
         &self,
         key: Key,
-        request: &Request,
+        (request, body): (&Request, Option<&Bytes>),
         claim: &Claim<'_>,
         target: &Target,
     ) -> Result<Option<Held<'_>>, String> {
@@ -372,7 +387,7 @@ impl Calls {
             claim.reserve().await?;
             match (request, &target.model) {
                 (Request::Chat(request), Some(model)) => {
-                    let call = Call { model: &model.id, request, timeout, retries, jitter_seed };
+                    let call = Call { model: &model.id, request, body, timeout, retries, jitter_seed };
                     providers.call_within(call, gate, claim, observer).await
                 }
                 _ => {
@@ -424,15 +439,18 @@ fn answering<'a>(request: &Request, target: &'a Target) -> &'a str {
 /// A paid call's answer, read again from its recorded bytes.
 fn remembered(record: CallRecord, request: &Request, target: &Target) -> Made {
     let outcome = record.error.map_or_else(|| parsed(request, target, &record.response), Err);
+    let (_, mut notes) = usage_of(&outcome, request, record.request.len());
+    let spent = record.cost.unwrap_or_default();
+    notes.extend(target.model.as_ref().and_then(|model| breach(model, spent, record.reserved, record.attempts)));
     Made {
         key: record.key,
         outcome: outcome.map(Arc::new),
         usage: record.usage.unwrap_or_default(),
         cost: record.cost,
         // An earlier part of this run paid it, and no cell of it has said so.
-        paid: record.cost.unwrap_or_default(),
+        paid: spent,
         latency_ms: record.latency_ms,
-        notes: Vec::new(),
+        notes,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use karat_types::{CallError, CallErrorCode, Event, Observer, Reply};
+use karat_types::{CallError, CallErrorCode, Event, Observer, Reply, Usage};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
@@ -138,7 +138,7 @@ impl Dispatch {
         payer.pay().await?;
         let exchange = made.await;
         if let Some(admission) = admission {
-            let used = exchange.outcome.as_ref().ok().map(|reply| reply.usage.map(|usage| usage.total()));
+            let used = exchange.outcome.as_ref().ok().map(used);
             admission.end(used.map_or(Ended::Badly, Ended::Well), None);
         }
         Ok((exchange, Some(slot)))
@@ -163,13 +163,18 @@ impl Dispatch {
 
     fn ended(&self, outcome: &Result<Reply, Failure>) -> Ended {
         match outcome {
-            Ok(reply) => Ended::Well(reply.usage.map(|usage| usage.total())),
+            Ok(reply) => Ended::Well(used(reply)),
             Err(failure) if failure.code == CallErrorCode::RateLimited => {
                 Ended::Refused(failure.retry_after.filter(|told| *told <= self.backoff.total))
             }
             Err(_) => Ended::Badly,
         }
     }
+}
+
+/// Tokens of a call, where its provider says what can be true.
+fn used(reply: &Reply) -> Option<u64> {
+    reply.usage.filter(Usage::is_possible).map(|usage| usage.total())
 }
 
 /// A call that was given up before its next attempt, because nobody waits for it any more.

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use karat_text::gaps;
 use karat_types::{ChatRequest, ModelSpec};
 use reqwest::Url;
@@ -17,6 +18,7 @@ use crate::error::ProviderError;
 use crate::failure::{Place, Who};
 use crate::hosts::{self, Host};
 use crate::limiter::Limiter;
+use crate::openai::OPENAI;
 use crate::options::{CommandOptions, HttpOptions, ScriptedOptions, StubOptions};
 use crate::scripted::Script;
 use crate::settings::Settings;
@@ -49,13 +51,18 @@ pub(crate) struct Endpoint {
     pub key_variable: Option<String>,
 }
 
-impl Endpoint {
-    pub fn body(&self, spec: &ModelSpec, request: &ChatRequest) -> serde_json::Result<Vec<u8>> {
-        self.codec.body(spec, self.url.host_str().unwrap_or_default(), request)
-    }
-}
-
 impl Connected {
+    /// The body of a request to it; where there is no server, in OpenAI's form.
+    pub fn body(&self, request: &ChatRequest) -> serde_json::Result<Bytes> {
+        let body = match &self.backend {
+            Backend::Http(endpoint) => {
+                endpoint.codec.body(&self.spec, endpoint.url.host_str().unwrap_or_default(), request)
+            }
+            Backend::Command(_) | Backend::Scripted(_) | Backend::Stub => OPENAI.body(&self.spec, "", request),
+        };
+        body.map(Bytes::from)
+    }
+
     /// Whether a provider counts the calls of both together: one address, key and model name, and the same limits.
     pub fn shares_limits(&self, other: &Self) -> bool {
         let (Backend::Http(mine), Backend::Http(theirs)) = (&self.backend, &other.backend) else { return false };

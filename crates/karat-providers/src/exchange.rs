@@ -16,6 +16,8 @@ pub struct Call<'a> {
     pub model: &'a str,
     /// What is asked, with the settings of step or judge and model already joined.
     pub request: &'a ChatRequest,
+    /// Its body as [`Providers::request_body`](crate::Providers::request_body) has written it; without it, it is written now.
+    pub body: Option<&'a Bytes>,
     /// How long one attempt may take, from its first byte to its last.
     pub timeout: Duration,
     /// How many attempts may follow the first.

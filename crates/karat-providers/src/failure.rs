@@ -90,7 +90,8 @@ impl Failure {
 
     /// A 2xx answer without a reply in it.
     pub fn of_body(status: u16, unreadable: Unreadable, usage: Option<Usage>) -> Self {
-        Self { status: Some(status), usage: usage.map(Box::new), ..Self::new(unreadable.code, unreadable.what) }
+        let usage = usage.filter(Usage::is_possible).map(Box::new);
+        Self { status: Some(status), usage, ..Self::new(unreadable.code, unreadable.what) }
     }
 
     /// The same, where a call waits no longer than `patience`: who wants to be left alone for longer is not asked again.

@@ -124,13 +124,14 @@ impl Providers {
         }
     }
 
-    /// Bytes of the body that is sent for a request; 0 where it cannot be written.
-    pub fn request_bytes(&self, model: &ModelSpec, request: &ChatRequest) -> usize {
-        let body = match self.models.get(&model.id).map(|connected| &connected.backend) {
-            Some(Backend::Http(endpoint)) => endpoint.body(model, request),
-            _ => OPENAI.body(model, "", request),
-        };
-        body.map_or(0, |body| body.len())
+    /// The body that is sent for a request, in OpenAI's form where nothing is; `None` where it cannot be written: its call
+    /// says why.
+    pub fn request_body(&self, model: &ModelSpec, request: &ChatRequest) -> Option<Bytes> {
+        match self.models.get(&model.id) {
+            Some(connected) => connected.body(request),
+            None => OPENAI.body(model, "", request).map(Bytes::from),
+        }
+        .ok()
     }
 
     /// Makes one call by itself, as [`Providers::call_within`] does.
@@ -234,9 +235,9 @@ impl Providers {
                 None,
             ));
         };
-        let body = match endpoint.body(&model.spec, call.request) {
-            Ok(body) => Bytes::from(body),
-            Err(error) => return Ok((unsent(format!("model {}: the request is no JSON ({error})", call.model)), None)),
+        let body = match body_of(model, &call) {
+            Ok(body) => body,
+            Err(problem) => return Ok((unsent(problem), None)),
         };
         let request = self.dispatch.secrets.clean(body.clone());
         let Endpoint { codec, url, headers, .. } = endpoint;
@@ -250,9 +251,9 @@ impl Providers {
     async fn program(&self, model: &Connected, program: &CommandModel, call: &Call<'_>) -> Exchange {
         let line = program.line();
         let (program, input) = program.program(call.request);
-        let request = match OPENAI.body(&model.spec, "", call.request) {
-            Ok(body) => self.dispatch.secrets.clean(body.into()),
-            Err(error) => return unsent(format!("model {}: the request is no JSON ({error})", call.model)),
+        let request = match body_of(model, call) {
+            Ok(body) => self.dispatch.secrets.clean(body),
+            Err(problem) => return unsent(problem),
         };
         let start = Instant::now();
         let (printed, end) = program.run(&self.settings, input, call.timeout).await;
@@ -294,9 +295,9 @@ impl Providers {
     ) -> Exchange {
         let spec = &model.spec;
         let start = Instant::now();
-        let request = match OPENAI.body(spec, "", call.request) {
-            Ok(body) => self.dispatch.secrets.clean(body.into()),
-            Err(error) => return unsent(format!("model {}: the request is no JSON ({error})", spec.id)),
+        let request = match body_of(model, call) {
+            Ok(body) => self.dispatch.secrets.clean(body),
+            Err(problem) => return unsent(problem),
         };
         let body = answer(call.request).and_then(|text| {
             let (text, finish) = scripted::limited(call.request, spec.max_output, text);
@@ -340,6 +341,15 @@ impl Tries for ModelTries<'_> {
             self.codec.parse(body).map_err(|unreadable| Failure::of_body(status, unreadable, self.codec.usage(body)))
         })
     }
+}
+
+/// The body of a call, written once.
+///
+/// # Errors
+/// It cannot be written.
+fn body_of(model: &Connected, call: &Call<'_>) -> Result<Bytes, String> {
+    let written = call.body.cloned().map_or_else(|| model.body(call.request), Ok);
+    written.map_err(|error| format!("model {}: the request is no JSON ({error})", call.model))
 }
 
 /// Tokens that a call may need: four bytes a token of what is sent, and the longest reply.

@@ -351,7 +351,14 @@ mod tests {
     }
 
     fn call(request: &ChatRequest, jitter_seed: u64) -> Asked<'_> {
-        Asked::of_model(&Call { model: "mock", request, timeout: Duration::from_secs(1), retries: 0, jitter_seed })
+        Asked::of_model(&Call {
+            model: "mock",
+            request,
+            body: None,
+            timeout: Duration::from_secs(1),
+            retries: 0,
+            jitter_seed,
+        })
     }
 
     fn exchange(text: &str) -> Exchange {

@@ -7,10 +7,11 @@ use karat_types::Usage;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// More tokens than any call can have; a larger number is a mistake of the provider.
-const MOST: u64 = 100_000_000;
+/// What stands for every number of tokens that no call can have: sums of it do not overflow.
+const IMPOSSIBLE: u64 = Usage::MOST + 1;
 
-/// A number of tokens. Whatever is not a whole number from 0 to [`MOST`] reads as none, never as an error.
+/// A number of tokens. Whatever is no whole number from 0 on reads as none, never as an error; one that is
+/// [too large](Usage::is_possible) stays too large.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Count(Option<u64>);
 
@@ -69,13 +70,12 @@ impl<'de> Visitor<'de> for Reader {
     }
 
     fn visit_u64<E>(self, number: u64) -> Result<Count, E> {
-        Ok(Count((number <= MOST).then_some(number)))
+        Ok(Count(Some(number.min(IMPOSSIBLE))))
     }
 
     fn visit_f64<E>(self, number: f64) -> Result<Count, E> {
-        let whole = number.trunc();
-        let is_sane = number - whole == 0.0 && (0.0..=MOST as f64).contains(&number);
-        Ok(Count(is_sane.then_some(whole as u64)))
+        let is_count = number.fract() == 0.0 && number >= 0.0;
+        Ok(Count(is_count.then_some(number.min(IMPOSSIBLE as f64) as u64)))
     }
 
     fn visit_i64<E>(self, _: i64) -> Result<Count, E> {
@@ -111,10 +111,23 @@ mod tests {
 
     #[test]
     fn only_sane_whole_numbers_are_counts() {
-        let counts: Vec<Count> =
-            serde_json::from_str(r#"[7, 7.0, -1, 7.5, 1e18, 99999999999, "7", null, true, [1], {"a": 1}]"#).unwrap();
+        let counts: Vec<Count> = serde_json::from_str(r#"[7, 7.0, -1, 7.5, "7", null, true, [1], {"a": 1}]"#).unwrap();
         assert_eq!(counts[..2], [Count(Some(7)); 2]);
         assert!(counts[2..].iter().all(|count| *count == Count(None)), "{counts:?}");
+    }
+
+    /// BY-05: a number that no call can have is known as one, whatever it is added to.
+    #[test]
+    fn impossible_numbers_stay_impossible() {
+        let counts: Vec<Count> =
+            serde_json::from_str("[1e18, 1000000000000000000, 18446744073709551615, 1e300, 100000001]").unwrap();
+        for count in counts {
+            let usage = usage(count + count, Count::default(), Count(Some(7)), Count::default()).unwrap();
+            assert!(!usage.is_possible(), "{usage:?}");
+        }
+        assert!(
+            usage(Count(Some(Usage::MOST)), Count::default(), Count(Some(7)), Count::default()).unwrap().is_possible()
+        );
     }
 
     #[test]

@@ -74,7 +74,8 @@ impl Bench {
     }
 
     pub async fn observed(&self, request: &ChatRequest, observer: &dyn Observer) -> Exchange {
-        let call = Call { model: "mock", request, timeout: self.timeout, retries: self.retries, jitter_seed: 1 };
+        let call =
+            Call { model: "mock", request, body: None, timeout: self.timeout, retries: self.retries, jitter_seed: 1 };
         self.providers().call(call, observer).await
     }
 }

@@ -68,7 +68,7 @@ async fn header(provider: &FakeProvider, spec: ModelSpec, settings: Settings) ->
     let providers = Providers::connect(std::slice::from_ref(&spec), settings).unwrap();
     let ask = request(&[(Role::User, "Hi")]);
     let timeout = std::time::Duration::from_secs(20);
-    let call = Call { model: &spec.id, request: &ask, timeout, retries: 0, jitter_seed: 1 };
+    let call = Call { model: &spec.id, request: &ask, body: None, timeout, retries: 0, jitter_seed: 1 };
     providers.call(call, &Silent).await.outcome.unwrap();
     provider.received().last().unwrap().header("authorization").map(str::to_owned)
 }
@@ -117,7 +117,9 @@ fn calls_can_be_spawned_and_are_small() {
     let providers = Providers::connect(&[], environment(&[])).unwrap();
     let ask = request(&[]);
     let timeout = std::time::Duration::from_secs(1);
-    spawns(providers.call(Call { model: "m", request: &ask, timeout, retries: 0, jitter_seed: 1 }, &Silent));
+    spawns(
+        providers.call(Call { model: "m", request: &ask, body: None, timeout, retries: 0, jitter_seed: 1 }, &Silent),
+    );
 }
 
 #[tokio::test]
@@ -125,7 +127,7 @@ async fn a_model_that_was_never_connected_is_a_bug_that_says_so() {
     let providers = Providers::connect(&[], environment(&[])).unwrap();
     let ask = request(&[]);
     let timeout = std::time::Duration::from_secs(1);
-    let call = Call { model: "ghost", request: &ask, timeout, retries: 0, jitter_seed: 1 };
+    let call = Call { model: "ghost", request: &ask, body: None, timeout, retries: 0, jitter_seed: 1 };
     let exchange = providers.call(call, &Silent).await;
     assert_eq!(exchange.attempts, 0);
     assert!(exchange.outcome.unwrap_err().message.contains("bug in karat"));

@@ -11,7 +11,7 @@ use crate::bench::{entry, request, settings};
 
 async fn ask(spec: &ModelSpec, request: &ChatRequest) -> Exchange {
     let providers = Providers::connect(std::slice::from_ref(spec), settings()).unwrap();
-    let call = Call { model: "mock", request, timeout: Duration::from_secs(1), retries: 3, jitter_seed: 1 };
+    let call = Call { model: "mock", request, body: None, timeout: Duration::from_secs(1), retries: 3, jitter_seed: 1 };
     providers.call(call, &Silent).await
 }
 

@@ -105,7 +105,7 @@ async fn an_offline_model_keeps_no_key() {
     let echo = entry(serde_json::json!({ "id": "echo", "provider": "scripted", "with": { "reply": "{{ user }}" } }));
     let providers = Providers::connect(&[bench.spec.clone(), echo], bench.settings.clone()).unwrap();
     let ask = request(&[(Role::User, &format!("Is {KEY} a key?"))]);
-    let call = Call { model: "echo", request: &ask, timeout: bench.timeout, retries: 0, jitter_seed: 1 };
+    let call = Call { model: "echo", request: &ask, body: None, timeout: bench.timeout, retries: 0, jitter_seed: 1 };
     let exchange = providers.call(call, &Silent).await;
     assert!(!everything(&exchange).contains(KEY));
     assert!(!String::from_utf8_lossy(&exchange.request).contains(KEY));

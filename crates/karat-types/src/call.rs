@@ -23,6 +23,14 @@ fn is_zero(number: &u64) -> bool {
 }
 
 impl Usage {
+    /// More tokens than any call can have, in or out: a larger number is a mistake of the provider.
+    pub const MOST: u64 = 100_000_000;
+
+    /// Whether a call can have used so much.
+    pub fn is_possible(&self) -> bool {
+        self.input_tokens <= Self::MOST && self.output_tokens <= Self::MOST
+    }
+
     /// Input and output together.
     pub fn total(&self) -> u64 {
         self.input_tokens + self.output_tokens

@@ -21,6 +21,9 @@ fn text(trace: &Trace) -> String {
     let model = trace.model.as_deref().unwrap_or("no model");
     let mut text =
         format!("cell {}: {} × {model} × {} (trial {})\n", trace.cell, trace.sample, trace.variant, trace.trial);
+    for note in &trace.notes {
+        text.push_str(&format!("note: {}\n", visible(note)));
+    }
     for call in &trace.calls {
         text.push_str(&part(call));
     }

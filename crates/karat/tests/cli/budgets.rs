@@ -172,3 +172,56 @@ fn an_estimate_goes_by_what_was_paid() {
         assert!((0.8 * paid..=1.2 * paid).contains(&expected), "{paid}: {plan}");
     }
 }
+
+/// BY-05, law 13: a provider that counts more tokens than any call can have breaks its word: report, warnings and trace say
+/// so, and the call costs what was reserved for it.
+#[test]
+fn impossible_usage_is_a_breach_at_the_reserved_cost() {
+    for counted in ["1000000000000000000", "1e18", "18446744073709551615", "100000001"] {
+        let reply = format!(
+            r#"{{"choices":[{{"message":{{"content":"answer 0"}}}}],"usage":{{"prompt_tokens":{counted},"completion_tokens":{counted}}}}}"#
+        );
+        let provider = FakeProvider::start(Script::always(Behaviour::raw(200, reply))).unwrap();
+        let place = place(&provider, 2, "{ max_concurrency: 1 }");
+        place.fine(&["run", "--run-id", "r", "--budget-usd", "1", "--no-gate"]);
+        let report = place.report("r");
+        let cost = report["cost"]["actual_cost_usd"].as_f64().unwrap();
+        assert!((cost - bound(&provider)).abs() < 1e-9, "{counted}: {cost}, {}", bound(&provider));
+        let markdown = place.fine(&["report", "r", "--format", "md", "-o", "-"]).stdout;
+        assert!(markdown.contains("Calls with more usage than was reserved for them: 2"), "{counted}: {markdown}");
+        assert!(!markdown.contains("usage estimated"), "{counted}: {markdown}");
+        let trace = place.fine(&["trace", "r", "0"]).stdout;
+        assert!(trace.contains("note: the provider counted more than 100000000 tokens"), "{counted}: {trace}");
+    }
+}
+
+/// BY-04, BY-05, law 9: what was said of a call is said again by the part of the run that reads it from the ledger.
+#[test]
+fn notes_of_paid_calls_outlive_an_interruption() {
+    let huge = json!({ "prompt_tokens": 1_000_000_000_000_u64, "completion_tokens": 5 });
+    let some = json!({ "prompt_tokens": 5, "completion_tokens": 50_000 });
+    let provider = FakeProvider::start(Script::by(move |received| {
+        let usage = match received.body.len() % 3 {
+            0 => Some(huge.clone()),
+            1 => Some(some.clone()),
+            _ => None,
+        };
+        Behaviour::Usage("a word".to_owned(), usage)
+    }))
+    .unwrap();
+    let place = place(&provider, 1, "{ max_concurrency: 1 }");
+    let chunked = "chunk: { of: sample.parts, items: 1 }, prompt: { text: \"{{ chunk.text }}\" }";
+    let text = place.text("karat.yaml").replace("prompt: { text: \"{{ sample.question }}\" }", chunked);
+    place.write("karat.yaml", &text);
+    place.write(
+        "data.jsonl",
+        r#"{"id":"a","question":"q","target":"t","parts":["1","22","333","4444","55555","666666"]}"#,
+    );
+    place.fine(&["run", "--run-id", "whole", "--no-cache", "--budget-usd", "9"]);
+    let said = place.karat(&["run", "--run-id", "cut", "--no-cache", "--max-calls", "4", "--budget-usd", "9"]);
+    assert_eq!(said.code, 5, "{}", said.all());
+    place.fine(&["resume", "cut", "--max-calls", "100"]);
+    assert_eq!(provider.requests(), 12);
+    assert_eq!(place.canonical("whole"), place.canonical("cut"));
+    assert!(place.canonical("cut").contains("breach"));
+}
