@@ -250,7 +250,7 @@ impl App {
         });
         let stopped = stopped.transpose()?;
         let unwritten = call_log.and_then(|log| log.failure());
-        let recorded = recorder.and_then(|recorder| recorder.whereabouts());
+        let recorded = recorder.iter().flat_map(|recorder| [recorder.whereabouts(), recorder.lacks()]).flatten();
         let notice = found.notice.into_iter().chain(recorded).chain(unwritten).collect::<Vec<_>>().join("\n");
         Ok(RunEnd {
             run: found.id,
@@ -298,7 +298,7 @@ impl App {
                 let recorder = match found.part() {
                     Part::Whole => Recorder::create(path, &found.id),
                     // A run that was begun without a recording, or has lost it, gets one where the user says so.
-                    Part::Rest | Part::Retry if !is_remembered && !path.exists() => Recorder::create(path, &found.id),
+                    Part::Rest | Part::Retry if !is_remembered => Recorder::join(path, &found.id),
                     Part::Rest | Part::Retry => Recorder::go_on(path, &found.id),
                 };
                 let recorder = Arc::new(recorder.map_err(broken)?);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use karat_store::{Store, Stored};
 use karat_suite::{DatasetError, Files, Plan};
-use karat_types::{CellError, CellStatus, Key, Moment, StepRecord, output_key};
+use karat_types::{CachePolicy, CellError, CellStatus, Key, Moment, StepRecord, output_key};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -49,6 +49,13 @@ pub enum Standing {
     },
     /// It exists, but the suite's `cache` wants a newer one.
     TooOld {
+        /// Id of the run that made it.
+        run: String,
+        /// When that run began.
+        made_at: Moment,
+    },
+    /// It exists, but the suite's `cache`, or the command line, takes nothing over.
+    CacheOff {
         /// Id of the run that made it.
         run: String,
         /// When that run began.
@@ -105,6 +112,7 @@ impl Standing {
             }
             Self::Failed { .. } => "failed before".to_owned(),
             Self::TooOld { .. } => "too old".to_owned(),
+            Self::CacheOff { .. } => "cache off".to_owned(),
             Self::Unversioned { .. } => "without a version".to_owned(),
             Self::Withdrawn { .. } => "withdrawn".to_owned(),
             Self::Skipped => "left out".to_owned(),
@@ -155,7 +163,7 @@ pub struct JudgmentOutlook {
 }
 
 /// Says of each cell of a plan how it stands, until `each` breaks. Only cells of samples that are `wanted`, by their id and
-/// row. Results of runs that began before `oldest` are too old.
+/// row. Results of runs that began before `oldest` are not taken over.
 ///
 /// # Errors
 /// The plan cannot be compiled; rows or the store cannot be read.
@@ -332,7 +340,7 @@ impl Desk<'_> {
         last: Option<&Made<'_>>,
     ) -> Standing {
         if let Some(old) = stored {
-            return Standing::TooOld { run: old.run, made_at: old.run_started_at };
+            return self.passed_over(old.run, old.run_started_at);
         }
         let Some(last) = last else { return Standing::New };
         let run = last.earlier.run().to_owned();
@@ -349,6 +357,14 @@ impl Desk<'_> {
                 }
                 Standing::Stale { run, changes }
             }
+        }
+    }
+
+    /// Why a result that exists is not taken over.
+    fn passed_over(&self, run: String, made_at: Moment) -> Standing {
+        match self.plan.header.run.cache {
+            CachePolicy::Off => Standing::CacheOff { run, made_at },
+            CachePolicy::Reuse | CachePolicy::MaxAge(_) => Standing::TooOld { run, made_at },
         }
     }
 
@@ -386,11 +402,7 @@ impl Desk<'_> {
         if let Some(stored) = stored {
             let (run, made_at) = (stored.run, stored.run_started_at);
             let is_new_enough = made_at >= self.oldest;
-            return Ok(if is_new_enough {
-                Standing::Reused { run, made_at }
-            } else {
-                Standing::TooOld { run, made_at }
-            });
+            return Ok(if is_new_enough { Standing::Reused { run, made_at } } else { self.passed_over(run, made_at) });
         }
         let Some(last) = last else { return Ok(Standing::New) };
         let Some(judgment) = last.judgment(scorer, &judge.model.id)? else { return Ok(Standing::New) };

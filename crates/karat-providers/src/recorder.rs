@@ -34,6 +34,8 @@ struct State {
     has_begun: bool,
     /// Whether any call in it was answered.
     is_answered: bool,
+    /// The run that made calls before it was recorded, where it did.
+    late_for: Option<String>,
 }
 
 impl Recorder {
@@ -49,8 +51,12 @@ impl Recorder {
         let at = if is_special { path.clone() } else { beside(&path, run) };
         let shown = at.display().to_string();
         let failed = |error| TapeError::File { path: shown.clone(), error };
-        let file = File::options().write(true).create_new(!is_special).open(&at).map_err(failed)?;
-        let state = State { file: Ok(file), at, has_begun: is_special, is_answered: false };
+        let file =
+            File::options().write(true).create_new(!is_special).open(&at).map_err(|error| match error.kind() {
+                ErrorKind::AlreadyExists => TapeError::Unfinished { path: shown.clone(), run: run.to_owned() },
+                _ => failed(error),
+            })?;
+        let state = State { file: Ok(file), at, has_begun: is_special, is_answered: false, late_for: None };
         let recorder = Self { path, state: Mutex::new(state) };
         recorder.line(&Header { schema: SCHEMA.into(), run: Some(run.into()) }, false);
         let problem = recorder.state().file.as_ref().err().cloned();
@@ -77,8 +83,23 @@ impl Recorder {
         let failed = |error| TapeError::File { path: at.display().to_string(), error };
         let mut file = File::options().write(true).open(&at).map_err(failed)?;
         file.set_len(player.end).and_then(|()| file.seek(SeekFrom::End(0))).map_err(failed)?;
-        let state = State { file: Ok(file), at: at.clone(), has_begun: true, is_answered: player.has_calls() };
+        let is_answered = player.has_calls();
+        let state = State { file: Ok(file), at: at.clone(), has_begun: true, is_answered, late_for: None };
         Ok(Self { path, state: Mutex::new(state) })
+    }
+
+    /// Records a run from now on in the file that the user says: goes on with its recording where it is there, else makes
+    /// one that [lacks](Self::lacks) the calls that were made before.
+    ///
+    /// # Errors
+    /// Those of [`Recorder::go_on`] and [`Recorder::create`].
+    pub fn join(path: &Path, run: &str) -> Result<Self, TapeError> {
+        if path.exists() || beside(path, run).exists() {
+            return Self::go_on(path, run);
+        }
+        let recorder = Self::create(path, run)?;
+        recorder.state().late_for = Some(run.to_owned());
+        Ok(recorder)
     }
 
     /// The run has begun: where no recording would be lost, this one is now the file that was asked for.
@@ -108,6 +129,16 @@ impl Recorder {
         let (at, path) = (state.at.display(), self.path.display());
         let until = if state.is_answered { "until the run is finished" } else { "because no call was answered" };
         (state.at != self.path).then(|| format!("this run's recording is {at}; the earlier one, {path}, stays {until}"))
+    }
+
+    /// What the recording does not have, where its run was begun without it.
+    pub fn lacks(&self) -> Option<String> {
+        let state = self.state();
+        let (at, run) = (state.at.display(), state.late_for.as_ref()?);
+        Some(format!(
+            "the recording {at} has the calls of run {run} from now on only, so a replay lacks those that were made before. Give \
+             `--record` again when the run is gone on with; a new run with `--record` has all of its calls"
+        ))
     }
 
     /// Why the recording is not whole, where it is not.
@@ -273,5 +304,23 @@ mod tests {
         assert!(error.contains("is now the recording of run r1"), "{error}");
         fs::remove_file(&path).unwrap();
         assert!(Recorder::go_on(&path, "r1").unwrap_err().to_string().contains("is gone"));
+    }
+
+    /// CL-25: what an unfinished run of the same name has left is named, and not overwritten; one that is gone on with takes
+    /// it up.
+    #[test]
+    fn an_unfinished_recording_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("calls.jsonl");
+        fs::write(&path, OLD).unwrap();
+        Recorder::create(&path, "r1").unwrap().begin();
+        let error = Recorder::create(&path, "r1").unwrap_err().to_string();
+        assert!(
+            error.contains("calls.jsonl.r1.part is left of a run r1") && error.contains("`karat resume r1"),
+            "{error}"
+        );
+        fs::remove_file(&path).unwrap();
+        assert_eq!(Recorder::join(&path, "r1").unwrap().lacks(), None);
+        assert!(Recorder::join(&path, "r2").unwrap().lacks().unwrap().contains("the calls of run r2 from now on only"));
     }
 }

@@ -61,6 +61,17 @@ pub enum TapeError {
         /// Why it is no recording.
         problem: String,
     },
+    /// A run of the same name has begun to record into this file.
+    #[error(
+        "{path} is left of a run {run} that was recorded and not finished; go on with that run where it is stored \
+         (`karat resume {run}`), or move {path} away, or give this run another `--run-id`"
+    )]
+    Unfinished {
+        /// The file of the run's recording.
+        path: String,
+        /// The run.
+        run: String,
+    },
     /// The recording of a run that is gone on with is not there, or is that of another run.
     #[error(
         "{path} {problem}, and the calls of run {run} that were made so far would be lacking; put its recording back, or \

@@ -51,6 +51,9 @@ fn standing(standing: &Standing) -> String {
         Standing::TooOld { run, made_at } => {
             format!("fresh: that of run {run} ({}) is older than `cache` allows", moment(*made_at))
         }
+        Standing::CacheOff { run, made_at } => {
+            format!("fresh: that of run {run} ({}) is not taken over, because the cache is off", moment(*made_at))
+        }
         Standing::Unversioned { run, who } => {
             format!("fresh: that of run {run} is not taken over, because {who} has no `version`; only `resume` does")
         }

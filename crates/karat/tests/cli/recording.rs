@@ -151,3 +151,21 @@ fn a_recording_that_was_moved_is_asked_for() {
     assert_eq!((said.code, provider.requests()), (0, 20), "{}", said.all());
     assert_eq!(place.text("moved.jsonl").lines().count(), 1 + 20);
 }
+
+/// CL-25: what a run of the same name has left beside the file is named with what to do; a run that is recorded from its
+/// second part on says that the first is lacking.
+#[test]
+fn recordings_that_are_not_whole_are_told_of() {
+    let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();
+    let place = recorded(&provider);
+    place.write("calls.jsonl.nightly.part", "{\"schema\":\"karat.recording/1\"}\n");
+    let said = karat(&place, &["run", "--run-id", "nightly", "--no-cache", "--record", "calls.jsonl"]);
+    assert!(said.code == 1 && said.stderr.contains("calls.jsonl.nightly.part is left of a run"), "{}", said.all());
+    assert!(said.stderr.contains("move") && !said.stderr.contains("File exists"), "{}", said.all());
+
+    let said = karat(&place, &["run", "--run-id", "late", "--no-cache", "--max-calls", "8"]);
+    assert_eq!(said.code, 5, "{}", said.all());
+    let said = karat(&place, &["resume", "late", "--max-calls", "20", "--record", "late.jsonl"]);
+    assert!(said.code == 0 && said.stderr.contains("from now on only"), "{}", said.all());
+    assert_eq!(place.text("late.jsonl").lines().count(), 1 + 12);
+}

@@ -138,6 +138,24 @@ fn reuse_is_a_policy() {
     assert_eq!(cached("e"), 6);
 }
 
+/// BY-06: where the cache is off, `plan` and `why` say that, and not that results are too old.
+#[test]
+fn a_cache_that_is_off_is_named() {
+    let place = place();
+    let counted = |arguments: &[&str]| -> Value {
+        let plan: Value = serde_json::from_str(&place.fine(arguments).stdout).unwrap();
+        plan["reasons"].clone()
+    };
+    let reasons = counted(&["plan", "--no-cache", "--json"]).to_string();
+    assert!(reasons.contains("cache off") && !reasons.contains("too old"), "{reasons}");
+    place.write("karat.yaml", &format!("{SUITE}run: {{ cache: off }}\n"));
+    let why = place.fine(&["why", "s0/m/two"]).stdout;
+    assert!(why.contains("is not taken over, because the cache is off"), "{why}");
+    place.write("karat.yaml", &format!("{SUITE}run: {{ cache: {{ max_age: 1ms }} }}\n"));
+    let why = place.fine(&["why", "s0/m/two"]).stdout;
+    assert!(why.contains("older than `cache` allows"), "{why}");
+}
+
 /// PE-34, BY-06: trials never share an entry: three trials of a cell are three calls, and the next run makes none.
 #[test]
 fn trials_never_share() {
