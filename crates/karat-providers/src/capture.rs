@@ -7,7 +7,7 @@ use bytes::Bytes;
 use regex::bytes::Regex;
 use secrecy::{ExposeSecret, SecretString};
 
-use crate::escapes::{ESCAPES, NUMBERED, in_source, unescaped};
+use crate::escapes::{ESCAPES, NUMBERED, Spelling};
 
 /// What stands where a secret stood.
 const REMOVED: &str = "[secret removed]";
@@ -19,15 +19,15 @@ pub(crate) const SHORTEST_SECRET: usize = 8;
 /// Characters that follow an encoded secret, and may be its last ones.
 const TAIL: usize = 2;
 
-/// A reply is often JSON within JSON, and may hold JSON itself.
+/// A reply is often JSON within JSON, and may hold JSON itself. Bytes are read at most fifteen times.
 const NESTED: u32 = 3;
 
 /// Bytes that are kept of a body that broke off or is too large.
 const KEPT: usize = 64 * 1024;
 
 /// The known secrets of a set of models. They are found as they are, in hexadecimal digits and in base64 (by themselves or
-/// within `user:key`), each also in [escapes](crate::escapes), in letters of any case, with `+` for spaces as forms send
-/// them, and in Latin-1.
+/// within `user:key`), each also in other [spellings](crate::escapes) and spellings of those, in letters of any case, with `+`
+/// for spaces as forms send them, and in Latin-1.
 pub(crate) struct Secrets {
     values: Vec<SecretString>,
     patterns: Option<Patterns>,
@@ -39,8 +39,8 @@ struct Patterns {
     forms: Vec<Form>,
     /// How the forms begin.
     begin: Regex,
-    /// Anything that could spell a character of them differently.
-    escape: Regex,
+    /// Anything that could spell a character of them differently, by the way to spell it.
+    spellings: [(Spelling, Regex); 2],
 }
 
 /// What a secret can look like.
@@ -114,10 +114,19 @@ impl Patterns {
         // A backslash before one of these can only hide a form that holds it.
         let held = ESCAPES.iter().filter(|(_, byte)| forms.iter().any(|form| form.bytes.contains(byte)));
         let escapes = held.map(|(name, _)| format!(r"\\\x{name:02x}"));
+        // The same for numbers of mails, which look like many an assignment; those that begin another escape count, too.
+        let is_held = |byte: &u8| {
+            b"%\\&=\r\n".contains(byte)
+                || forms.iter().any(|form| form.bytes.iter().any(|held| held.eq_ignore_ascii_case(byte)))
+        };
+        let quoted = (0..=u8::MAX).filter(is_held).map(|byte| format!("={byte:02x}"));
         let any = |patterns: Vec<String>| Regex::new(&format!("(?i-u){}", patterns.join("|")));
         Ok(Self {
             begin: any(begins.into_iter().collect())?,
-            escape: any(escapes.chain([NUMBERED.to_owned()]).collect())?,
+            spellings: [
+                (Spelling::Escapes, any(escapes.chain([NUMBERED.to_owned()]).collect())?),
+                (Spelling::QuotedPrintable, any(quoted.chain([r"=\r?\n".to_owned()]).collect())?),
+            ],
             forms,
         })
     }
@@ -125,11 +134,12 @@ impl Patterns {
     /// Where secrets stand, in order and apart, also in escapes of escapes so deep.
     fn spelled(&self, bytes: &[u8], depth: u32) -> Vec<Range<usize>> {
         let mut places = self.places(bytes);
-        if depth > 0 && self.escape.is_match(bytes) {
-            let plain = unescaped(bytes);
-            places.extend(in_source(bytes, &self.spelled(&plain, depth - 1)));
-            places.sort_by_key(|place| place.start);
+        let spellings = self.spellings.iter().filter(|(_, pattern)| depth > 0 && pattern.is_match(bytes));
+        for (spelling, _) in spellings {
+            let plain = self.spelled(&spelling.undone(bytes), depth - 1);
+            places.extend(spelling.in_source(bytes, &plain));
         }
+        places.sort_by_key(|place| place.start);
         let mut apart: Vec<Range<usize>> = Vec::with_capacity(places.len());
         for place in places {
             match apart.last_mut().filter(|last| place.start < last.end) {
@@ -198,13 +208,34 @@ fn forms(value: &str) -> Vec<Form> {
         spelled.extend(value.chars().map(|c| u8::try_from(c).ok()).collect::<Option<Vec<u8>>>());
     }
     let hex = |bytes: &Vec<u8>| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>().into_bytes();
-    let encoded: Vec<Vec<u8>> = spelled.iter().map(hex).collect();
-    let in_base64: Vec<String> = spelled.iter().flat_map(|bytes| base64(bytes)).collect();
-    // Escapes are undone all at once, also those that the value itself has.
-    let changed = [unescaped(value.as_bytes()), value.replace(' ', "+").into_bytes()];
-    let plain = spelled.into_iter().chain(encoded).chain(changed).map(|bytes| Form { bytes, is_base64: false });
+    // What is encoded is often JSON, or a part of an address.
+    let encoded: BTreeSet<Vec<u8>> = spelled.iter().cloned().chain(written(value)).collect();
+    let in_digits: Vec<Vec<u8>> = encoded.iter().map(hex).collect();
+    let in_base64: Vec<String> = encoded.iter().flat_map(|bytes| base64(bytes)).collect();
+    let changed = undone(value.as_bytes()).into_iter().chain([value.replace(' ', "+").into_bytes()]);
+    let plain = spelled.into_iter().chain(in_digits).chain(changed).map(|bytes| Form { bytes, is_base64: false });
     let in_base64 = in_base64.into_iter().map(|text| Form { bytes: text.into_bytes(), is_base64: true });
     plain.chain(in_base64).filter(|form| form.bytes.len() >= SHORTEST_SECRET).collect()
+}
+
+/// A value as JSON has it, as some write JSON, and as an address has it.
+fn written(value: &str) -> [Vec<u8>; 3] {
+    let json = serde_json::Value::from(value).to_string();
+    let json = &json[1..json.len() - 1];
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
+    let percent = |byte: u8| if is_plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
+    [json.into(), json.replace('/', r"\/").into(), value.bytes().map(percent).collect::<String>().into()]
+}
+
+/// A value after every way of undoing spellings that it has itself: they are undone wherever they stand.
+fn undone(value: &[u8]) -> BTreeSet<Vec<u8>> {
+    let mut all = BTreeSet::from([value.to_vec()]);
+    for _ in 0..NESTED {
+        let ways = [Spelling::Escapes, Spelling::QuotedPrintable];
+        let more: Vec<_> = all.iter().flat_map(|value| ways.map(|spelling| spelling.undone(value))).collect();
+        all.extend(more);
+    }
+    all
 }
 
 /// What of a value is the same in every base64 text that holds it: wherever it begins there, some bits at its ends share a
@@ -349,5 +380,84 @@ mod tests {
         let broken = |text: &'static str| secrets(&["sk-12345678"]).clean_broken(Bytes::from_static(text.as_bytes()));
         assert_eq!(broken("key sk-1234567"), "key [secret removed]");
         assert_eq!(broken("key sk-1234567."), "key sk-1234567.");
+    }
+
+    /// Encodings in which services and models repeat a value, each by its name.
+    fn spellings(value: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
+        let text = String::from_utf8_lossy(value).into_owned();
+        let each =
+            |spell: &dyn Fn(u8) -> String| value.iter().map(|byte| spell(*byte)).collect::<String>().into_bytes();
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
+        let json = serde_json::to_string(&text).unwrap();
+        let json = json[1..json.len() - 1].to_owned();
+        let printable = |byte: u8| (b' '..=b'~').contains(&byte) && byte != b'=';
+        let quoted: Vec<String> = value
+            .iter()
+            .map(|byte| if printable(*byte) { char::from(*byte).to_string() } else { format!("={byte:02X}") })
+            .collect();
+        let soft = |end: &str| quoted.chunks(7).map(|line| line.concat()).collect::<Vec<_>>().join(end).into_bytes();
+        vec![
+            ("json", json.clone().into_bytes()),
+            ("slashed", json.replace('/', "\\/").into_bytes()),
+            ("numbered", text.chars().map(|c| format!("\\u{:04x}", u32::from(c))).collect::<String>().into_bytes()),
+            ("hexed", each(&|byte| format!("\\x{byte:02x}"))),
+            (
+                "percent",
+                each(&|byte| if is_plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }),
+            ),
+            ("all percent", each(&|byte| format!("%{byte:02x}"))),
+            ("html", text.replace('&', "&amp;").replace('"', "&quot;").replace('<', "&lt;").into_bytes()),
+            ("entities", text.chars().map(|c| format!("&#{};", u32::from(c))).collect::<String>().into_bytes()),
+            ("quoted-printable", quoted.concat().into_bytes()),
+            ("all quoted-printable", each(&|byte| format!("={byte:02X}"))),
+            ("soft breaks", soft("=\r\n")),
+            ("soft breaks, one byte", soft("=\n")),
+            ("digits", each(&|byte| format!("{byte:02x}"))),
+            ("base64", in_base64(value)),
+        ]
+    }
+
+    /// All of a value in base64, padded with spaces.
+    fn in_base64(value: &[u8]) -> Vec<u8> {
+        let digit = |sextet: u32| match sextet as u8 & 63 {
+            upper @ 0..=25 => b'A' + upper,
+            lower @ 26..=51 => b'a' + lower - 26,
+            digit @ 52..=61 => b'0' + digit - 52,
+            62 => b'+',
+            _ => b'/',
+        };
+        let three = |bytes: &[u8]| (0..3).fold(0, |sum, at| sum << 8 | u32::from(*bytes.get(at).unwrap_or(&b' ')));
+        value.chunks(3).map(three).flat_map(|bits| [18, 12, 6, 0].map(|shift| digit(bits >> shift))).collect()
+    }
+
+    /// Law 2: two encodings hide nothing; within base64 and hexadecimal digits, JSON and addresses do not.
+    #[test]
+    fn a_secret_is_found_in_two_encodings() {
+        for key in
+            ["p@ss/w+rd&\"<Planted> 7Q9z\\k", "sk-proj.12345/ab_CD+ef==", "100%2541=2Exyz\\n\"k", "line one\nline two"]
+        {
+            let secrets = secrets(&[key]);
+            for (inner, once) in spellings(key.as_bytes()) {
+                for (outer, twice) in spellings(&once).into_iter().chain([("nothing", once.clone())]) {
+                    let is_opaque = ["base64", "digits"].contains(&outer);
+                    if is_opaque && !["json", "slashed", "percent"].contains(&inner) {
+                        continue;
+                    }
+                    let cleaned = secrets.clean([b"<", &twice[..], b">"].concat().into());
+                    let cleaned = String::from_utf8_lossy(&cleaned);
+                    let rest = cleaned.replace(REMOVED, "");
+                    assert!(rest.len() < cleaned.len() && rest.len() <= 16, "{key:?} {inner} in {outer}: {cleaned}");
+                }
+            }
+        }
+    }
+
+    /// Law 2: a key that ends in `=`, as those in base64 do, is found whatever follows it.
+    #[test]
+    fn what_follows_a_key_hides_nothing() {
+        let key = "ab/cd+ef12==";
+        for text in ["ab/cd+ef12==41", r"ab\/cd+ef12==41 \u0041", "ab/cd+ef12==\r\n41", r"ab\/cd+ef12==\n41"] {
+            assert!(clean(&[key], text).starts_with(REMOVED), "{text}");
+        }
     }
 }

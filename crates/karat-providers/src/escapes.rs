@@ -1,4 +1,4 @@
-//! Characters that are spelled differently: in JSON and in programs' literals, percent-encoded, and in HTML.
+//! Characters that are spelled differently: in JSON and in programs' literals, percent-encoded, in HTML, and in mails.
 
 use std::ops::Range;
 
@@ -6,39 +6,59 @@ use std::ops::Range;
 pub(crate) const ESCAPES: [(u8, u8); 7] =
     [(b'/', b'/'), (b'"', b'"'), (b'\'', b'\''), (b'\\', b'\\'), (b'n', b'\n'), (b'r', b'\r'), (b't', b'\t')];
 
-/// A pattern of what can stand for any character.
-pub(crate) const NUMBERED: &str = r"\\u|\\x|%[0-9A-Fa-f]{2}|&(?:#|amp;|lt;|gt;|quot;|apos;)";
+/// A pattern of what can stand for any character, and of the escaped line break of a mail.
+pub(crate) const NUMBERED: &str = r"\\u|\\x|%[0-9A-Fa-f]{2}|&(?:#|amp;|lt;|gt;|quot;|apos;)|=\\+[rn]";
 
-/// The bytes with every escape in the place of what it stands for.
-pub(crate) fn unescaped(bytes: &[u8]) -> Vec<u8> {
-    let mut plain = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while at < bytes.len() {
-        let (length, character) = character(&bytes[at..]);
-        plain.extend_from_slice(character.encode(&mut [0; 4]));
-        at += length;
-    }
-    plain
+/// A way to spell characters differently.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Spelling {
+    /// Behind a backslash, a percent sign or an ampersand. They do not stand in each other's way.
+    Escapes,
+    /// As mails have it: `=41`, and lines that end in `=` go on. By itself, because keys often end in `=`.
+    QuotedPrintable,
 }
 
-/// The places in the source of places, in order, in what [`unescaped`] makes of it.
-pub(crate) fn in_source(bytes: &[u8], places: &[Range<usize>]) -> Vec<Range<usize>> {
-    let (mut at, mut plain) = (0, 0);
-    let mut to = |wanted: usize| {
-        while plain < wanted && at < bytes.len() {
-            let (length, character) = character(&bytes[at..]);
-            plain += character.encode(&mut [0; 4]).len();
+impl Spelling {
+    /// The bytes with every character in the place of its spelling.
+    pub fn undone(self, bytes: &[u8]) -> Vec<u8> {
+        let mut plain = Vec::with_capacity(bytes.len());
+        let mut at = 0;
+        while at < bytes.len() {
+            let (length, character) = self.character(&bytes[at..]);
+            plain.extend_from_slice(character.encode(&mut [0; 4]));
             at += length;
         }
-        at
-    };
-    places.iter().map(|place| to(place.start)..to(place.end)).collect()
+        plain
+    }
+
+    /// The places in the source of places, in order, in what [`Spelling::undone`] makes of it.
+    pub fn in_source(self, bytes: &[u8], places: &[Range<usize>]) -> Vec<Range<usize>> {
+        let (mut at, mut plain) = (0, 0);
+        let mut to = |wanted: usize| {
+            while plain < wanted && at < bytes.len() {
+                let (length, character) = self.character(&bytes[at..]);
+                plain += character.encode(&mut [0; 4]).len();
+                at += length;
+            }
+            at
+        };
+        places.iter().map(|place| to(place.start)..to(place.end)).collect()
+    }
+
+    /// The first character of some bytes, and how many bytes it takes there.
+    fn character(self, bytes: &[u8]) -> (usize, Character) {
+        match self {
+            Self::Escapes => escaped(bytes),
+            Self::QuotedPrintable => quoted(bytes),
+        }
+    }
 }
 
-/// A byte, or a character of several.
+/// A byte, a character of several, or none.
 enum Character {
     Byte(u8),
     Char(char),
+    Nothing,
 }
 
 impl Character {
@@ -49,14 +69,30 @@ impl Character {
                 &buffer[..1]
             }
             Self::Char(character) => character.encode_utf8(buffer).as_bytes(),
+            Self::Nothing => &[],
         }
     }
 }
 
-/// The first character of some bytes, and how many bytes it takes there.
-fn character(bytes: &[u8]) -> (usize, Character) {
-    let number = |digits: Option<&[u8]>| u32::from_str_radix(std::str::from_utf8(digits?).ok()?, 16).ok();
-    let byte = |digits: Option<&[u8]>| u8::try_from(number(digits)?).ok();
+fn number(digits: Option<&[u8]>) -> Option<u32> {
+    u32::from_str_radix(std::str::from_utf8(digits?).ok()?, 16).ok()
+}
+
+fn byte(digits: Option<&[u8]>) -> Option<u8> {
+    u8::try_from(number(digits)?).ok()
+}
+
+fn quoted(bytes: &[u8]) -> (usize, Character) {
+    match bytes {
+        [b'=', b'\r', b'\n', ..] => (3, Character::Nothing),
+        [b'=', b'\n', ..] => (2, Character::Nothing),
+        [b'=', ..] => byte(bytes.get(1..3)).map_or((1, Character::Byte(b'=')), |byte| (3, Character::Byte(byte))),
+        [byte, ..] => (1, Character::Byte(*byte)),
+        [] => (0, Character::Nothing),
+    }
+}
+
+fn escaped(bytes: &[u8]) -> (usize, Character) {
     match bytes {
         [b'\\', b'u', ..] => number(bytes.get(2..6))
             .and_then(char::from_u32)
@@ -75,7 +111,7 @@ fn character(bytes: &[u8]) -> (usize, Character) {
         },
         [b'&', ..] => entity(bytes).map_or((1, Character::Byte(b'&')), |(length, it)| (length, Character::Char(it))),
         [byte, ..] => (1, Character::Byte(*byte)),
-        [] => (0, Character::Byte(0)),
+        [] => (0, Character::Nothing),
     }
 }
 
