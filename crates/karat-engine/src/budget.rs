@@ -1,7 +1,7 @@
 //! What a run may spend (BY-05): money and calls are reserved on an upper bound before a call and settled on usage.
 //!
 //! A call reserves here before it waits for its model's limits or for a slot, so who waits for money holds nothing that a
-//! call under way needs, not even one that waits for its next attempt. What is durable of it: [`crate::credit`].
+//! call under way needs. One that waits for its next attempt holds no money either. What is durable of it: [`crate::credit`].
 
 use std::sync::{Mutex, PoisonError};
 
@@ -79,7 +79,7 @@ impl Budget {
         Ok(())
     }
 
-    /// Settles a reservation on what the call really cost.
+    /// Settles a reservation on what the attempt really cost.
     pub fn settle(&self, upper: Money, cost: Money) {
         {
             let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -88,22 +88,6 @@ impl Budget {
             state.in_flight = state.in_flight.saturating_sub(1);
         }
         self.settled.notify_waiters();
-    }
-
-    /// Settles an attempt that came to `cost`, and reserves the next one of the same call, as [`Budget::reserve`] does. One
-    /// that came to nothing hands its reservation on.
-    pub async fn renew(&self, upper: Money, cost: Money) -> Result<(), Refusal> {
-        if cost > Money::ZERO {
-            self.settle(upper, cost);
-            return self.reserve(upper).await;
-        }
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.max_calls.is_some_and(|max| state.calls >= max) {
-            state.stopped = state.stopped.or(Some(Refusal::Calls));
-            return Err(Refusal::Calls);
-        }
-        state.calls += 1;
-        Ok(())
     }
 
     /// Takes a reservation back whose call was not made.

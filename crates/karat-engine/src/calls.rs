@@ -24,9 +24,9 @@ use tokio::time::Instant;
 use crate::bounds::{breach, upper_bound, usage_of};
 use crate::budget::Budget;
 use crate::calllog::{CallLog, LoggedCall};
-use crate::claim::{Claim, Funds};
+use crate::claim::{Charge, Claim, Funds};
 use crate::credit::Credit;
-use crate::fees::{Fees, Turn as FirstTurn};
+use crate::fees::Fees;
 use crate::files::Library;
 use crate::identity::{call_key, seed_of};
 use crate::privacy::Privacy;
@@ -100,17 +100,6 @@ pub(crate) struct Calls {
     made: AtomicU64,
     spent: AtomicU64,
     fees: Fees,
-}
-
-/// What is known of a call before it is made.
-#[derive(Default)]
-struct Bound {
-    /// What it can cost at the most.
-    upper: Money,
-    /// The body of its request, where it was written to know that.
-    body: Option<Bytes>,
-    /// Held until it is answered.
-    turn: Option<FirstTurn>,
 }
 
 /// One answered call and what it came to.
@@ -248,26 +237,33 @@ impl Calls {
         }
     }
 
-    /// What a call can cost at the most, as far as anybody knows, and the body that says so.
-    async fn bound(&self, request: &Request, target: &Target) -> Bound {
+    /// The body of a request whose length says what it can cost.
+    fn body(&self, request: &Request, target: &Target) -> Option<Bytes> {
         match (request, &target.model) {
             (Request::Chat(request), Some(model)) if matches!(model.price, Pricing::Known(_)) => {
-                let body = self.providers.request_body(model, request);
-                let bytes = body.as_ref().map_or(0, Bytes::len);
-                Bound { upper: upper_bound(bytes, request, &model.price), body, turn: None }
+                self.providers.request_body(model, request)
+            }
+            _ => None,
+        }
+    }
+
+    fn charge<'a>(&'a self, request: &Request, body: Option<&Bytes>, target: &'a Target) -> Charge<'a> {
+        match (request, &target.model) {
+            (Request::Chat(request), Some(model)) => {
+                Charge::Bound(upper_bound(body.map_or(0, Bytes::len), request, &model.price))
             }
             (Request::Http(_) | Request::Command(_), _) if target.meter.is_some() => {
-                let (upper, turn) = self.fees.expected(&target.who).await;
-                Bound { upper, turn, body: None }
+                Charge::Fee(&self.fees, &target.who)
             }
-            _ => Bound::default(),
+            _ => Charge::Bound(Money::ZERO),
         }
     }
 
     async fn call(&self, key: Key, request: &Request, target: &Target) -> Made {
-        let Bound { upper, body, turn: _turn } = self.bound(request, target).await;
+        let body = self.body(request, target);
+        let charge = self.charge(request, body.as_ref(), target);
         let Self { budget, credit, ledger, stop, .. } = self;
-        let claim = Claim::new(Funds { budget, credit, ledger, stop }, upper, target.model.as_deref());
+        let claim = Claim::new(Funds { budget, credit, ledger, stop }, charge, target.model.as_deref());
         let (exchange, _slot) = match self.exchange(key, (request, body.as_ref()), &claim, target).await {
             Ok(Some((
                 Exchange { outcome: Err(CallError { code: code @ CallErrorCode::Cancelled, message, .. }), .. },
@@ -305,7 +301,7 @@ impl Calls {
             self.fees.paid(&target.who, spent);
         }
         let reserved = claim.settle(spent, exchange.wasted.unknown);
-        notes.extend(target.model.as_ref().and_then(|model| breach(model, spent, upper, exchange.attempts)));
+        notes.extend(target.model.as_ref().and_then(|model| breach(model, spent, reserved, exchange.attempts)));
         let record = CallRecord {
             key,
             model: answering(request, target).to_owned(),

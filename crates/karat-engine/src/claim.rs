@@ -1,10 +1,11 @@
 //! What is reserved for one call: in memory before it waits for anything else, and on disk before it is sent (BY-05).
 //!
-//! Each attempt has its own reservation. One that failed for nothing (refused with a status, nobody reached) hands it on to
-//! the next. One that was billed keeps its own until the call's record is on disk, and one of which nobody knows what it
-//! cost keeps it for good: that is how it counts as spent, in this process and in those that go on with the run.
+//! Each attempt has its own reservation. One that failed for nothing (refused with a status, nobody reached) gives its money
+//! back before the wait for the next. One that was billed keeps its own on disk until the call's record is there, and one of
+//! which nobody knows what it cost keeps it for good: that is how it counts as spent, in this process and in those that go on
+//! with the run. As calls all of them stay open on disk until then.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures::future::FutureExt;
 use karat_providers::{Exchange, Payer, Wasted};
@@ -13,6 +14,7 @@ use karat_types::{CallError, CallErrorCode, ModelSpec, Money, Record};
 
 use crate::budget::{Budget, Refusal};
 use crate::credit::Credit;
+use crate::fees::{Fees, Turn};
 use crate::stop::Stop;
 
 /// Where calls reserve: in memory, and on disk.
@@ -23,11 +25,18 @@ pub(crate) struct Funds<'a> {
     pub stop: &'a Stop,
 }
 
+/// What an attempt can cost at the most, as far as anybody knows.
+pub(crate) enum Charge<'a> {
+    /// As much as its request says.
+    Bound(Money),
+    /// As much as the dearest answer of its step so far, which it may have to wait for.
+    Fee(&'a Fees, &'a Arc<str>),
+}
+
 /// What is reserved for one call. Dropped before it was sent, it is given back.
 pub(crate) struct Claim<'a> {
     funds: Funds<'a>,
-    /// Upper bound of one attempt.
-    upper: Money,
+    charge: Charge<'a>,
     /// Whose prices hold for what was billed.
     model: Option<&'a ModelSpec>,
     state: Mutex<State>,
@@ -35,6 +44,10 @@ pub(crate) struct Claim<'a> {
 
 #[derive(Default)]
 struct State {
+    /// Upper bound of the present attempt, or of the last one.
+    upper: Money,
+    /// Held while nobody else may ask.
+    turn: Option<Turn>,
     /// Whether an attempt is reserved in memory.
     is_open: bool,
     /// Whether that is on disk, too, so that it may have been sent.
@@ -43,27 +56,43 @@ struct State {
     is_sent: bool,
     /// Attempts that were paid for, the present one included.
     attempts: u32,
-    /// Earlier attempts that keep what they have drawn.
-    kept: u32,
+    /// What earlier attempts keep of what they have drawn.
+    kept: Reservation,
+    /// What attempts of unknown cost keep for good.
+    lost: Money,
     /// What of the budget earlier attempts have used up.
     spent: Money,
     /// What all attempts before the present one came to.
     wasted: Wasted,
 }
 
+impl State {
+    /// Counts what of so many attempts of unknown cost is new: at most the present one.
+    fn lose(&mut self, unknown: u32) {
+        if unknown > std::mem::replace(&mut self.wasted.unknown, unknown) {
+            self.lost += self.upper;
+        }
+    }
+}
+
 impl<'a> Claim<'a> {
-    /// Nothing reserved yet, for a call each attempt of which costs at most `upper`.
-    pub fn new(funds: Funds<'a>, upper: Money, model: Option<&'a ModelSpec>) -> Self {
-        Self { funds, upper, model, state: Mutex::default() }
+    /// Nothing reserved yet.
+    pub fn new(funds: Funds<'a>, charge: Charge<'a>, model: Option<&'a ModelSpec>) -> Self {
+        Self { funds, charge, model, state: Mutex::default() }
     }
 
-    /// Reserves the first attempt in memory. Waits while calls in flight may free money.
+    /// Reserves the next attempt in memory. Waits while calls in flight may free money, or say what one costs.
     ///
     /// # Errors
     /// The budget or the calls are used up.
     pub async fn reserve(&self) -> Result<(), String> {
-        self.funds.budget.reserve(self.upper).await.map_err(told)?;
-        self.state().is_open = true;
+        let (upper, turn) = match self.charge {
+            Charge::Bound(upper) => (upper, None),
+            Charge::Fee(fees, step) => fees.expected(step).await,
+        };
+        self.funds.budget.reserve(upper).await.map_err(told)?;
+        let mut state = self.state();
+        (state.upper, state.turn, state.is_open) = (upper, turn, true);
         Ok(())
     }
 
@@ -83,39 +112,36 @@ impl<'a> Claim<'a> {
     }
 
     /// Settles in memory what the whole call has cost, `unknown` attempts at their upper bound; they keep what is on disk
-    /// of them, too. Says how much was reserved on disk for one attempt.
+    /// of them, too. Says how much was reserved on disk for the last attempt.
     pub fn settle(&self, spent: Money, unknown: u32) -> Money {
         let mut state = self.state();
-        let lost = self.times(unknown);
+        state.lose(unknown);
+        state.turn = None;
         if std::mem::take(&mut state.is_open) {
-            self.funds.budget.settle(self.upper, spent + lost - state.spent);
+            self.funds.budget.settle(state.upper, spent + state.lost - state.spent);
         }
-        self.funds.credit.lose(lost);
-        state.wasted.unknown = unknown;
-        if state.attempts > 0 { self.upper } else { Money::ZERO }
+        self.funds.credit.lose(state.lost);
+        if state.attempts > 0 { state.upper } else { Money::ZERO }
     }
 
     /// Gives back what is on disk of it: the call's record is there too, or it was not sent.
     pub fn give_back(&self) {
         let mut state = self.state();
-        let drawn = std::mem::take(&mut state.kept) + u32::from(std::mem::take(&mut state.is_drawn));
-        if drawn > 0 {
-            let upper = self.times(drawn.saturating_sub(state.wasted.unknown));
-            self.funds.credit.give_back(Reservation { calls: drawn.into(), upper });
+        let mut drawn = std::mem::take(&mut state.kept);
+        if std::mem::take(&mut state.is_drawn) {
+            drawn = Reservation { calls: drawn.calls + 1, upper: drawn.upper + state.upper };
+        }
+        if drawn.calls > 0 {
+            self.funds.credit.give_back(Reservation { upper: drawn.upper - state.lost, ..drawn });
         }
     }
 
     /// Leaves what is on disk of it open: it may have been paid.
     pub fn leave_open(&self) {
         let mut state = self.state();
-        if std::mem::take(&mut state.is_drawn) || state.kept > 0 {
-            (state.is_open, state.kept) = (false, 0);
+        if std::mem::take(&mut state.is_drawn) || state.kept.calls > 0 {
+            (state.is_open, state.kept) = (false, Reservation::default());
         }
-    }
-
-    /// What so many attempts cost at the most.
-    fn times(&self, attempts: u32) -> Money {
-        Money(self.upper.0.saturating_mul(attempts.into()))
     }
 
     async fn reserve_block(&self, Reservation { calls, upper }: Reservation) -> Result<(), String> {
@@ -135,42 +161,48 @@ impl Payer for Claim<'_> {
     type Refusal = String;
 
     async fn pay(&self) -> Result<(), String> {
-        if !self.state().is_drawn {
-            let most = || self.funds.budget.unsettled();
-            // Boxed: few calls need a block.
-            let reserve = async |block| self.reserve_block(block).boxed().await;
-            self.funds.credit.draw(self.upper, most, reserve).await?;
-        }
+        let upper = self.state().upper;
+        let most = || self.funds.budget.unsettled();
+        // Boxed: few calls need a block.
+        let reserve = |block| self.reserve_block(block).boxed();
+        self.funds.credit.draw(upper, most, reserve).await?;
         let mut state = self.state();
         (state.is_drawn, state.is_sent) = (true, true);
         state.attempts += 1;
         Ok(())
     }
 
-    async fn pay_again(&self, wasted: &Wasted) -> Result<(), String> {
+    fn failed(&self, wasted: &Wasted) {
         let billed = self.model.and_then(|model| model.price.cost(&wasted.usage)).unwrap_or_default();
-        let cost = {
-            let mut state = self.state();
-            let spent = billed + self.times(wasted.unknown);
-            let cost = spent - state.spent;
-            (state.spent, state.wasted, state.is_sent) = (spent, *wasted, false);
-            if cost > Money::ZERO {
-                state.kept += u32::from(std::mem::take(&mut state.is_drawn));
-                state.is_open = false;
-            }
-            cost
-        };
-        self.funds.budget.renew(self.upper, cost).await.map_err(told)?;
-        self.state().is_open = true;
-        Ok(())
+        let mut state = self.state();
+        state.lose(wasted.unknown);
+        let spent = billed + state.lost;
+        let cost = spent - std::mem::replace(&mut state.spent, spent);
+        (state.wasted, state.is_sent, state.turn) = (*wasted, false, None);
+        if std::mem::take(&mut state.is_drawn) {
+            let (kept, freed) =
+                if cost > Money::ZERO { (state.upper, Money::ZERO) } else { (Money::ZERO, state.upper) };
+            state.kept.calls += 1;
+            state.kept.upper += kept;
+            self.funds.credit.give_back(Reservation { calls: 0, upper: freed });
+        }
+        if std::mem::take(&mut state.is_open) {
+            self.funds.budget.settle(state.upper, cost);
+        }
+    }
+
+    async fn pay_again(&self) -> Result<(), String> {
+        self.reserve().await
     }
 }
 
 impl Drop for Claim<'_> {
     fn drop(&mut self) {
-        if std::mem::take(&mut self.state().is_open) {
-            self.funds.budget.withdraw(self.upper);
+        let mut state = self.state();
+        if std::mem::take(&mut state.is_open) {
+            self.funds.budget.withdraw(state.upper);
         }
+        drop(state);
         self.give_back();
     }
 }

@@ -37,25 +37,24 @@ impl Credit {
     ///
     /// # Errors
     /// That of `reserve`: then nothing was drawn.
-    pub async fn draw<E>(
+    pub async fn draw<E, F: Future<Output = Result<(), E>>>(
         &self,
         upper: Money,
         most: impl Fn() -> Reservation,
-        reserve: impl AsyncFnOnce(Reservation) -> Result<(), E>,
+        reserve: impl Fn(Reservation) -> F,
     ) -> Result<(), E> {
         if self.drawn(upper) {
             return Ok(());
         }
         let _turn = self.growing.lock().await;
-        if self.drawn(upper) {
-            return Ok(());
+        // Others draw while a block is on its way to the disk, so it may fall short.
+        while !self.drawn(upper) {
+            let block = self.block(upper, most());
+            reserve(block).await?;
+            let mut state = self.state();
+            add(&mut state.held, block);
+            add(&mut state.free, block);
         }
-        let block = self.block(upper, most());
-        reserve(block).await?;
-        let mut state = self.state();
-        add(&mut state.held, block);
-        add(&mut state.free, block);
-        take(&mut state.free, upper);
         Ok(())
     }
 
@@ -82,12 +81,12 @@ impl Credit {
         let free = &mut self.state().free;
         let suffices = free.calls > 0 && free.upper >= upper;
         if suffices {
-            take(free, upper);
+            *free = Reservation { calls: free.calls - 1, upper: free.upper - upper };
         }
         suffices
     }
 
-    /// The next block. While another call draws meanwhile it may fall short, so it is more than is missing now.
+    /// The next block: more than is missing now.
     fn block(&self, upper: Money, most: Reservation) -> Reservation {
         let State { held, free } = &*self.state();
         let calls = grown(1 - i128::from(free.calls), self.concurrency.into(), held.calls.into(), most.calls.into());
@@ -115,11 +114,6 @@ fn add(sum: &mut Reservation, more: Reservation) {
     sum.upper += more.upper;
 }
 
-fn take(free: &mut Reservation, upper: Money) {
-    free.calls = free.calls.saturating_sub(1);
-    free.upper = free.upper - upper;
-}
-
 #[cfg(test)]
 mod tests {
     use std::cell::RefCell;
@@ -133,12 +127,13 @@ mod tests {
 
     /// Draws these calls at once, and says what blocks were made for them.
     async fn blocks(credit: &Credit, uppers: &[i128], most: Reservation) -> Vec<(u64, i128)> {
-        let blocks = RefCell::new(Vec::new());
+        let made = RefCell::new(Vec::new());
+        let blocks = &made;
         let draw = |upper: i128| {
             credit.draw(
                 Money(upper),
                 move || most,
-                async |block| {
+                |block: Reservation| async move {
                     tokio::task::yield_now().await;
                     blocks.borrow_mut().push((block.calls, block.upper.0));
                     Ok::<_, Infallible>(())
@@ -146,7 +141,7 @@ mod tests {
             )
         };
         join_all(uppers.iter().map(|upper| draw(*upper))).await;
-        blocks.into_inner()
+        made.into_inner()
     }
 
     /// BY-05: calls that come at once share one block, and those that follow need none: what a kill leaves open is what
@@ -176,6 +171,18 @@ mod tests {
             (0..4).for_each(|_| credit.give_back(Reservation { calls: 1, upper: Money(upper) }));
         }
         assert!(count < 40 && held <= 4 * 1_099 * 9 / 8, "{count} blocks, {held}");
+    }
+
+    /// BY-05: what others draw while a block is on its way is missing, and is reserved, too: never is more drawn than is on disk.
+    #[tokio::test]
+    async fn what_is_drawn_is_on_disk() {
+        let credit = Credit::new(1);
+        assert_eq!(blocks(&credit, &[10], NO_LIMIT).await, [(1, 10)]);
+        credit.give_back(Reservation { calls: 1, upper: Money(10) });
+        // The larger one waits for a block of money; the smaller one has taken the free call by then.
+        assert_eq!(blocks(&credit, &[100, 10], NO_LIMIT).await, [(0, 90), (1, 12)]);
+        (0..2).for_each(|_| credit.give_back(Reservation { calls: 1, upper: Money::ZERO }));
+        assert_eq!(credit.drain().calls, 2);
     }
 
     /// BY-05: no more is reserved than the run may still spend, unless calls that may be made need it.

@@ -105,8 +105,11 @@ impl Dispatch {
                         drop(slot);
                         let delay_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
                         observer.on(&Event::Retrying { model: who, attempt: attempts, delay_ms, error: &error });
-                        payer.pay_again(&wasted).await?;
-                        passed = match way.pass_after(wait).await {
+                        payer.failed(&wasted);
+                        if way.rest(wait).await.is_some() {
+                            payer.pay_again().await?;
+                        }
+                        passed = match way.pass().await {
                             Some(passed) => passed,
                             None => return Ok((shut_out(who, attempts), None)),
                         };

@@ -104,11 +104,14 @@ pub trait Payer: Sync {
     /// It may not be sent.
     fn pay(&self) -> impl Future<Output = Result<(), Self::Refusal>> + Send;
 
-    /// An attempt has failed, and another one shall follow; no slot is held. `wasted` is what all attempts so far came to.
+    /// An attempt has failed, and another one shall follow after a wait. `wasted` is what all attempts so far came to.
+    fn failed(&self, wasted: &Wasted);
+
+    /// The wait is over, and another attempt shall follow; no slot is held.
     ///
     /// # Errors
     /// No other may follow.
-    fn pay_again(&self, wasted: &Wasted) -> impl Future<Output = Result<(), Self::Refusal>> + Send;
+    fn pay_again(&self) -> impl Future<Output = Result<(), Self::Refusal>> + Send;
 }
 
 /// Pays everything: calls that cost nobody anything.
@@ -121,7 +124,9 @@ impl Payer for Free {
         Ok(())
     }
 
-    async fn pay_again(&self, _: &Wasted) -> Result<(), Infallible> {
+    fn failed(&self, _: &Wasted) {}
+
+    async fn pay_again(&self) -> Result<(), Infallible> {
         Ok(())
     }
 }

@@ -174,9 +174,8 @@ impl<'a> Way<'a> {
             .await?
     }
 
-    /// Waits so long, and then its turn. `None` once the gate is shut.
-    pub async fn pass_after(&self, wait: Duration) -> Option<Passed<'a>> {
-        self.gate.unless_shut(tokio::time::sleep(wait)).await?;
-        self.pass().await
+    /// Waits so long. `None` once the gate is shut.
+    pub async fn rest(&self, wait: Duration) -> Option<()> {
+        self.gate.unless_shut(tokio::time::sleep(wait)).await
     }
 }

@@ -162,10 +162,7 @@ async fn calls_that_wait_for_their_model_hold_no_slot() {
     for task in waiting.into_iter().skip(1) {
         assert!(task.await.unwrap().is_none());
     }
-    assert!(
-        way(&gate, &fast).pass().await.is_none()
-            && way(&gate, &fast).pass_after(Duration::from_secs(1)).await.is_none()
-    );
+    assert!(way(&gate, &fast).pass().await.is_none() && way(&gate, &fast).rest(Duration::from_secs(1)).await.is_none());
 }
 
 /// A call that was admitted and then not made, as when the budget refuses it, keeps nobody waiting.

@@ -65,7 +65,8 @@ fn calls_count_with_their_retries() {
     assert_eq!((said.code, provider.requests()), (5, 11), "{}", said.all());
     let said = place.karat(&["resume", "r", "--max-calls", "20"]);
     assert_eq!((said.code, provider.requests()), (5, 20), "{}", said.all());
-    assert_eq!(place.karat(&["resume", "r", "--max-calls", "200"]).code, 0);
+    let said = place.karat(&["resume", "r", "--max-calls", "200"]);
+    assert_eq!(said.code, 0, "{}", said.all());
     assert_eq!(place.report("r")["totals"]["errors"], 0);
 }
 
@@ -114,6 +115,41 @@ fn services_stay_within_the_budget() {
     let limit = said.stderr.split("--budget-usd ").nth(1).and_then(|rest| rest.split('`').next()).unwrap_or_default();
     let said = place.karat(&["resume", "r", "--budget-usd", limit]);
     assert_eq!((said.code, service.requests()), (0, 30), "{}", said.all());
+}
+
+/// BY-05: what failed for nothing holds no money while it waits, and keeps nobody from asking: a service that only fails is
+/// given up on as soon under a budget as without one.
+#[test]
+fn failures_that_cost_nothing_hold_nobody_up() {
+    let service = FakeProvider::start(Script::always(Behaviour::status(503, "down"))).unwrap();
+    let place = metered(&service);
+    let text = place.text("karat.yaml").replace("retries: 0", "retries: 2");
+    place.write("karat.yaml", &text);
+    let said = place.karat(&["run", "--run-id", "r", "--budget-usd", "0.05"]);
+    assert_eq!((said.code, service.requests()), (1, 90), "{}", said.all());
+    let received = service.received();
+    let begun = received.iter().take_while(|received| received.attempt < 2).filter(|received| received.attempt == 0);
+    assert!(begun.count() > 1, "one call after the other");
+}
+
+/// BY-05: a step that fails at times stays within the budget once an answer has said what it costs, and retries get their turn.
+#[test]
+fn retries_of_services_stay_within_the_budget() {
+    let service = FakeProvider::start(Script::by(|received| match received.attempt {
+        0 => Behaviour::status(503, "down"),
+        _ => Behaviour::raw(200, r#"{"answer":"x","usd":0.01}"#),
+    }))
+    .unwrap();
+    let place = metered(&service);
+    let text = place.text("karat.yaml").replace("retries: 0", "retries: 3");
+    place.write("karat.yaml", &text);
+    let said = place.karat(&["run", "--run-id", "r", "--budget-usd", "0.05"]);
+    let answered = service.received().iter().filter(|received| received.attempt > 0).count();
+    assert_eq!((said.code, answered), (5, 5), "{}", said.all());
+    let said = place.karat(&["resume", "r", "--budget-usd", "1"]);
+    assert_eq!(said.code, 0, "{}", said.all());
+    let report = place.report("r");
+    assert_eq!((&report["totals"]["errors"], &report["cost"]["actual_cost_usd"]), (&json!(0), &json!(0.3)));
 }
 
 /// BY-05: where an answer takes more than anybody could know, the run says so and is not passed.
