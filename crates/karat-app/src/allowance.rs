@@ -93,15 +93,18 @@ impl Standstill<'_> {
         let high = high.max(self.by_experience());
         // Before the last call, the most that it can cost must fit beside what the others came to.
         let enough = ((spending.committed().upper + high + self.refused).usd() * 100.0).ceil() / 100.0;
+        let calls = self.left.calls().1.saturating_sub(self.waiting).max(1);
+        let bound = Money(self.refused.0.saturating_mul(calls.into()));
         format!(
             "the next call does not fit the budget of {}: {} are paid{}, what is left to make costs {} to {}, and a call \
-             reserves up to {}. Go on with `karat {command} {run} --budget-usd {enough:.2}`",
+             reserves up to {}{}. Go on with `karat {command} {run} --budget-usd {enough:.2}`",
             usd(Some(self.settings.budget_usd.unwrap_or(DEFAULT_CEILING_USD))),
             usd(Some(spending.spent.usd())),
             cut_off(spending.open.upper > Money::ZERO, &usd(Some(spending.open.upper.usd()))),
             usd(Some(low.usd())),
             usd(Some(high.usd())),
             usd(Some(self.refused.usd())),
+            if bound > high { format!(" ({calls} calls at that: {})", usd(Some(bound.usd()))) } else { String::new() },
         )
     }
 

@@ -13,6 +13,8 @@ use tokio::sync::Notify;
 pub(crate) struct Budget {
     limit: Option<Money>,
     max_calls: Option<u64>,
+    /// What earlier parts of the run have spent, what was cut off of them included.
+    earlier: Money,
     state: Mutex<State>,
     settled: Notify,
 }
@@ -41,7 +43,7 @@ impl Budget {
     /// A budget with what earlier parts of the run have spent.
     pub fn new(limit: Option<Money>, max_calls: Option<u64>, spent: Reservation) -> Self {
         let state = State { spent: spent.upper, calls: spent.calls, ..State::default() };
-        Self { limit, max_calls, state: Mutex::new(state), settled: Notify::new() }
+        Self { limit, max_calls, earlier: spent.upper, state: Mutex::new(state), settled: Notify::new() }
     }
 
     /// Reserves a call of at most `upper`. Waits while calls in flight may still free money. Once a call was refused all
@@ -120,10 +122,10 @@ impl Budget {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).in_flight
     }
 
-    /// By how much calls have gone beyond the limit that cost more than was reserved for them.
+    /// By how much calls of this part have gone beyond the limit that cost more than was reserved for them.
     pub fn overspent(&self) -> Money {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        self.limit.map_or(Money::ZERO, |limit| (state.spent - limit).max(Money::ZERO))
+        self.limit.map_or(Money::ZERO, |limit| (state.spent - limit.max(self.earlier)).max(Money::ZERO))
     }
 
     /// Whether a reservation was refused.
@@ -202,6 +204,17 @@ mod tests {
         budget.settle(Money(60), Money(60));
         assert_eq!(budget.reserve(Money(60)).await, Err(Refusal::Money));
         assert!(budget.stopped());
+    }
+
+    /// BY-05: what counts for calls that were cut off was not billed by anybody.
+    #[tokio::test]
+    async fn only_what_was_billed_is_overspent() {
+        let budget = Budget::new(Some(Money(100)), None, Reservation { calls: 2, upper: Money(130) });
+        assert_eq!((budget.reserve(Money(1)).await, budget.overspent()), (Err(Refusal::Money), Money::ZERO));
+        let budget = Budget::new(Some(Money(100)), None, Reservation { calls: 2, upper: Money(90) });
+        budget.reserve(Money(10)).await.unwrap();
+        budget.settle(Money(10), Money(25));
+        assert_eq!(budget.overspent(), Money(15));
     }
 
     #[tokio::test]

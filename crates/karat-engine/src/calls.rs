@@ -317,7 +317,9 @@ impl Calls {
             error: exchange.outcome.as_ref().err().cloned(),
         };
         let latency_ms = exchange.latency_ms;
-        if let Err(error) = self.ledger.append(vec![Record::Call(self.privacy.call(record))]).await {
+        let released = claim.surplus().map(|Reservation { calls, upper }| Record::Released { calls, upper });
+        let records = std::iter::once(Record::Call(self.privacy.call(record))).chain(released).collect();
+        if let Err(error) = self.ledger.append(records).await {
             // Before the slot is given back: what is in flight now is all that can be lost.
             self.gate.shut();
             self.stop.fail(error.to_string());

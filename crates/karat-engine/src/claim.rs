@@ -124,6 +124,11 @@ impl<'a> Claim<'a> {
         if state.attempts > 0 { state.upper } else { Money::ZERO }
     }
 
+    /// What of all that is reserved on disk can no longer be spent, now that this is settled.
+    pub fn surplus(&self) -> Option<Reservation> {
+        self.funds.credit.surplus(self.funds.budget.unsettled())
+    }
+
     /// Gives back what is on disk of it: the call's record is there too, or it was not sent.
     pub fn give_back(&self) {
         let mut state = self.state();

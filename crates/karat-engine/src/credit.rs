@@ -69,6 +69,20 @@ impl Credit {
         held.upper = held.upper - upper;
     }
 
+    /// Takes out what nobody has drawn and all blocks together are more than `most`, so that it can be given back on disk:
+    /// after a kill no more shall count than could have been spent.
+    pub fn surplus(&self, most: Reservation) -> Option<Reservation> {
+        let State { held, free } = &mut *self.state();
+        let surplus = Reservation {
+            calls: held.calls.saturating_sub(most.calls).min(free.calls),
+            upper: (held.upper - most.upper).min(free.upper).max(Money::ZERO),
+        };
+        for sum in [held, free] {
+            *sum = Reservation { calls: sum.calls - surplus.calls, upper: sum.upper - surplus.upper };
+        }
+        (surplus != Reservation::default()).then_some(surplus)
+    }
+
     /// Takes out what nobody has drawn: at an orderly end it is given back on disk.
     pub fn drain(&self) -> Reservation {
         let mut state = self.state();
@@ -183,6 +197,20 @@ mod tests {
         assert_eq!(blocks(&credit, &[100, 10], NO_LIMIT).await, [(0, 90), (1, 12)]);
         (0..2).for_each(|_| credit.give_back(Reservation { calls: 1, upper: Money::ZERO }));
         assert_eq!(credit.drain().calls, 2);
+    }
+
+    /// BY-05: what can no longer be spent is given back, but for what calls in flight have drawn.
+    #[tokio::test]
+    async fn what_can_no_longer_be_spent_is_given_back() {
+        let credit = Credit::new(4);
+        assert_eq!(blocks(&credit, &[100], NO_LIMIT).await, [(4, 400)]);
+        assert_eq!(credit.surplus(NO_LIMIT), None);
+        let most = |calls, upper| Reservation { calls, upper: Money(upper) };
+        assert_eq!(credit.surplus(most(3, 250)), Some(most(1, 150)));
+        assert_eq!(credit.surplus(most(0, -50)), Some(most(2, 150)));
+        assert_eq!(credit.surplus(most(0, 0)), None);
+        credit.give_back(most(1, 100));
+        assert_eq!(credit.drain(), most(1, 100));
     }
 
     /// BY-05: no more is reserved than the run may still spend, unless calls that may be made need it.

@@ -41,6 +41,17 @@ fn attempts_of_unknown_cost_are_spent() {
     }
 }
 
+/// BY-05: a run that its money has stopped says what suffices by experience, and beside it what is left at its upper bound.
+#[test]
+fn a_stopped_run_says_what_is_left_at_the_most() {
+    let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();
+    let place = place(&provider, 60, "{ max_concurrency: 1 }");
+    let said = place.karat(&["run", "--run-id", "r", "--budget-usd", "0.001"]);
+    assert_eq!(said.code, 5, "{}", said.all());
+    let left = 60 - provider.requests();
+    assert!(counted(&said).contains(&format!("({left} calls at that: $")), "{}", said.all());
+}
+
 /// BY-05: an answer without a reply that says what it was billed for is within the budget, too.
 #[test]
 fn billed_attempts_stay_within_the_budget() {
