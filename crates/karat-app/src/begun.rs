@@ -13,7 +13,8 @@ use crate::{AppError, Invocation, Tape};
 pub(crate) struct Begun {
     /// What it was started with.
     pub invocation: Invocation,
-    /// What it was expected to cost if nothing had been there, on conservative assumptions: at the most, and at least.
+    /// What it was expected to cost if nothing had been there, on conservative assumptions: at the most, and at least. Not
+    /// known yet where `estimate_per_cell` is empty.
     pub estimate: Money,
     pub estimate_low: Money,
     /// The same for one cell, by system; `None` where a price is unknown.
@@ -24,6 +25,30 @@ pub(crate) struct Begun {
     pub score_of: Option<String>,
     /// The recording that gets its calls, or answers them.
     pub tape: Tape,
+}
+
+impl Begun {
+    /// What is expected, and nothing else.
+    pub fn expecting(afresh: Option<&Afresh>) -> Self {
+        let Some(Afresh { total: (least, most), per_cell }) = afresh else { return Self::default() };
+        Self { estimate: *most, estimate_low: *least, estimate_per_cell: per_cell.clone(), ..Self::default() }
+    }
+
+    /// Whether it is known what was expected.
+    pub fn is_estimated(&self) -> bool {
+        !self.estimate_per_cell.is_empty()
+    }
+}
+
+/// Has a run that began before its estimate was known remember it.
+pub(crate) fn remember(store: &Store, run: &str, afresh: &Afresh) -> Result<(), AppError> {
+    let begun = begun(&store.run(run)?)?;
+    if begun.is_estimated() {
+        return Ok(());
+    }
+    let Begun { estimate, estimate_low, estimate_per_cell, .. } = Begun::expecting(Some(afresh));
+    let begun = Begun { estimate, estimate_low, estimate_per_cell, ..begun };
+    Ok(store.remember(run, serde_json::to_value(begun).unwrap_or_default())?)
 }
 
 /// What a run remembers of its beginning.

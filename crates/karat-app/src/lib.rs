@@ -22,6 +22,7 @@ mod doctor;
 mod drift;
 mod error;
 mod fetch;
+mod forecast;
 mod gates;
 mod golden;
 mod history;

@@ -147,7 +147,11 @@ impl App {
 /// What the plan of a run expected it to cost.
 fn expected(header: &RunHeader) -> Option<Estimate> {
     let begun: Begun = serde_json::from_value(header.invocation.clone()).ok()?;
-    Some(Estimate { least: begun.estimate_low, total: begun.estimate, per_cell: begun.estimate_per_cell })
+    begun.is_estimated().then_some(Estimate {
+        least: begun.estimate_low,
+        total: begun.estimate,
+        per_cell: begun.estimate_per_cell,
+    })
 }
 
 fn lost() -> AppError {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use karat_engine::{CallLog, Estimate, Given, Job, Lengths, Part, Stop, estimate, execute};
+use karat_engine::{CallLog, Estimate, Job, Part, Stop, execute};
 use karat_providers::{Player, Providers, Recorder, Settings, TapeError};
 use karat_store::{Store, StoreError, StoredRun};
 use karat_suite::Plan;
@@ -10,7 +10,8 @@ use karat_types::{Exit, ModelSpec, Moment, Money, Observer, PlanHeader, RunHeade
 
 use crate::adopted::rescoring;
 use crate::allowance::{Earlier, Standstill, allow, overspending};
-use crate::begun::{Begun, begun, known_estimate, same_plan};
+use crate::begun::{Begun, begun, remember, same_plan};
+use crate::forecast::{Forecast, survey};
 use crate::{App, AppError, Invocation, Tape};
 
 /// How a run is begun, and who watches it.
@@ -62,7 +63,7 @@ impl App {
     /// Says what a run would do. Makes no call.
     pub fn estimate(&self, plan: &Plan) -> Result<Estimate, AppError> {
         let store = self.store_to_read()?;
-        expected(&store, plan, plan.header.run.cache.oldest(self.clock.now()), None)
+        Ok(survey(&store, plan, plan.header.run.cache.oldest(self.clock.now()), None)?.whole()?)
     }
 
     /// Runs a plan.
@@ -179,9 +180,11 @@ impl App {
             (Tape::None, Some(before)) => before.tape,
             (tape, _) => tape.absolute(),
         };
+        let stop = execution.stop;
         let started_at = found.header.as_ref().map_or_else(|| self.clock.now(), |header| header.started_at);
         let oldest = plan.header.run.cache.oldest(started_at);
-        let estimate = expected(&store, &plan, oldest, Some((&found, found.part())))?;
+        let as_planned = plan.clone();
+        let expected = survey(&store, &as_planned, oldest, Some((&found, found.part())))?;
         let earlier = match &found.header {
             Some(header) => Earlier {
                 calls: store.spending(&header.id)?.committed().calls,
@@ -189,20 +192,21 @@ impl App {
             },
             None => Earlier::default(),
         };
-        allow(&mut plan, &estimate, invocation, earlier)?;
+        let forecast = Forecast::of(&expected, &plan.header, |estimate| {
+            allow(&mut plan.clone(), estimate, invocation, earlier).is_ok()
+        })?;
+        allow(&mut plan, &forecast.estimate, invocation, earlier)?;
         let call_log = self.call_log(&plan.header, invocation)?;
-        let (providers, recorder) = self.providers(&plan, &estimate, &tape, &found, is_remembered)?;
+        let (providers, recorder) = self.providers(&plan, &forecast.estimate, &tape, &found, is_remembered)?;
         let ledger = match &found.header {
             Some(header) => store.reopen(&header.id)?,
             None => {
                 let begun = Begun {
                     invocation: Invocation { as_of: plan.header.as_of.clone(), ..invocation.clone() },
-                    estimate: estimate.afresh.total.1,
-                    estimate_low: estimate.afresh.total.0,
-                    estimate_per_cell: estimate.afresh.per_cell.clone(),
                     rules,
                     score_of: found.outputs.as_ref().map(|run| run.header().id.clone()),
                     tape,
+                    ..Begun::expecting(forecast.afresh())
                 };
                 store.begin(&self.header(&found.id, &plan.header, &begun, started_at))?
             }
@@ -217,7 +221,7 @@ impl App {
             providers: Arc::new(providers),
             clock: self.clock.clone(),
             observer: execution.observer,
-            stop: execution.stop,
+            stop: stop.clone(),
             oldest,
             retry: found.retry,
             call_log: call_log.clone().map(|log| log as Arc<dyn CallLog>),
@@ -228,8 +232,14 @@ impl App {
             .build()
             .map_err(|error| AppError::harness(format!("starting the runtime: {error}")))?;
         // On a worker: this thread would be woken for every row and cell.
-        let outcome = runtime.block_on(async { tokio::spawn(execute(job)).await });
-        let outcome = outcome.map_err(|error| AppError::harness(format!("{error}; this is a bug in karat")))??;
+        let (outcome, afresh) = forecast.beside(&stop, || {
+            let ended = runtime.block_on(async { tokio::spawn(execute(job)).await });
+            Ok(ended.map_err(|error| AppError::harness(format!("{error}; this is a bug in karat")))??)
+        });
+        let outcome = outcome?;
+        if let Some(afresh) = afresh? {
+            remember(&store, &found.id, &afresh)?;
+        }
         if let Some(recorder) = recorder.as_ref().filter(|_| outcome.status == RunStatus::Finished) {
             recorder.finish();
         }
@@ -242,7 +252,7 @@ impl App {
                 command: if found.retry { "retry" } else { "resume" },
                 settings: &plan.header.run,
                 spending: store.spending(&found.id)?,
-                left: &expected(&store, &plan, oldest, Some((&found, found.part_left())))?,
+                left: &survey(&store, &plan, oldest, Some((&found, found.part_left())))?.whole()?,
                 waiting: store.paid_calls(&found.id)?.len() as u64,
                 refused: outcome.refused,
             };
@@ -369,25 +379,4 @@ pub(crate) fn check_id(id: &str) -> Result<String, AppError> {
     }
     Err(AppError::harness(format!("`--run-id {id}` is no id for a run"))
         .hint("use up to 128 letters, digits, `-`, `_`, `.` and `:`, and not `latest`"))
-}
-
-/// What is left to make of a plan, by a run or before one, and what all of it costs.
-fn expected(store: &Store, plan: &Plan, oldest: Moment, found: Option<(&Found, Part)>) -> Result<Estimate, AppError> {
-    let outputs = found.and_then(|(found, _)| found.outputs.clone());
-    let given = Given {
-        part: found.map_or(Part::Whole, |(_, part)| part),
-        oldest: Some(oldest),
-        afresh: if outputs.is_none() { known_estimate(store, &plan.header)? } else { None },
-        outputs,
-        lengths: known_lengths(store, &plan.header)?,
-    };
-    Ok(estimate(plan, store, plan.files(), found.map(|(found, _)| found.id.as_str()), given)?)
-}
-
-/// What calls took in the latest finished run of the suite.
-fn known_lengths(store: &Store, plan: &PlanHeader) -> Result<Lengths, AppError> {
-    match store.latest_finished(&plan.suite)? {
-        Some(run) => Ok(Lengths::of(&store.rows(&run)?, plan)?),
-        None => Ok(Lengths::default()),
-    }
 }

@@ -15,7 +15,7 @@ use karat_suite::{Files, Plan};
 use karat_types::{Moment, Money};
 
 use sums::Planned;
-use walk::Ground;
+use walk::{Ground, Rows, Walk};
 pub(crate) use walk::{Idle, first_asks, recorded_output};
 
 use crate::EngineError;
@@ -97,6 +97,15 @@ impl ModelEstimate {
             floor: Money::ZERO,
         }
     }
+
+    fn multiply(&mut self, times: u64) {
+        let amount = |amount: Money| Money(amount.0 * i128::from(times));
+        for (least, most) in [&mut self.calls, &mut self.input_tokens, &mut self.output_tokens] {
+            (*least, *most) = (*least * times, *most * times);
+        }
+        self.cost = self.cost.map(|(least, most)| (amount(least), amount(most)));
+        self.floor = amount(self.floor);
+    }
 }
 
 impl Estimate {
@@ -114,6 +123,22 @@ impl Estimate {
     fn idle(&mut self, idle: &Idle) {
         let count = if let Idle::Skipped = idle { &mut self.skipped } else { &mut self.failing };
         *count += 1;
+    }
+
+    /// What it would be for so many times as many rows of the same plan.
+    pub fn times(mut self, times: u64) -> Self {
+        let counts = [
+            &mut self.done,
+            &mut self.fresh,
+            &mut self.reused,
+            &mut self.skipped,
+            &mut self.failing,
+            &mut self.judgments_fresh,
+            &mut self.judgments_reused,
+        ];
+        counts.into_iter().for_each(|count| *count *= times);
+        self.models.iter_mut().for_each(|model| model.multiply(times));
+        self
     }
 
     /// Calls of all models, at least and at most.
@@ -165,30 +190,84 @@ pub struct Given {
     pub lengths: Lengths,
 }
 
-/// Walks the plan of a run that may have begun already (`run` is its id).
-pub fn estimate(
-    plan: &Plan,
-    store: &Store,
-    files: Arc<dyn Files>,
-    run: Option<&str>,
-    given: Given,
-) -> Result<Estimate, EngineError> {
-    store.catch_up()?;
-    let remaining = match (run, given.part) {
-        (None, _) | (_, Part::Whole) => None,
-        (Some(run), part) => Some(Remaining::of(store, run, part == Part::Retry)?),
-    };
-    let ground = Ground {
-        plan,
-        store: given.oldest.map(|oldest| (store, oldest)),
-        outputs: given.outputs.map(Earlier::new),
-        remaining,
-        systems: Systems::new(&plan.header, run.unwrap_or_default())?,
-        library: Library::new(files, plan.header.dataset.rows),
-        lengths: given.lengths,
-        afresh: given.afresh,
-        planned: Planned::default(),
-        planned_afresh: Planned::default(),
-    };
-    Ok(ground.walked()?.finish())
+/// The walk over the cells of a plan, whose run (`run` is its id) may have begun already.
+pub struct Survey<'a>(Ground<'a>);
+
+impl<'a> Survey<'a> {
+    /// Nothing is walked yet.
+    ///
+    /// # Errors
+    /// The plan cannot be compiled, or the store not be read.
+    pub fn new(
+        plan: &'a Plan,
+        store: &'a Store,
+        files: Arc<dyn Files>,
+        run: Option<&str>,
+        given: Given,
+    ) -> Result<Self, EngineError> {
+        store.catch_up()?;
+        let remaining = match (run, given.part) {
+            (None, _) | (_, Part::Whole) => None,
+            (Some(run), part) => Some(Remaining::of(store, run, part == Part::Retry)?),
+        };
+        Ok(Self(Ground {
+            plan,
+            store: given.oldest.map(|oldest| (store, oldest)),
+            outputs: given.outputs.map(Earlier::new),
+            remaining,
+            systems: Systems::new(&plan.header, run.unwrap_or_default())?,
+            library: Library::new(files, plan.header.dataset.rows),
+            lengths: given.lengths,
+            afresh: given.afresh,
+            planned: Planned::default(),
+            planned_afresh: Planned::default(),
+        }))
+    }
+
+    /// What all rows come to.
+    ///
+    /// # Errors
+    /// The dataset or the store cannot be read.
+    pub fn whole(&self) -> Result<Estimate, EngineError> {
+        let rows = Rows::of(self.0.plan);
+        Ok(self.0.walked(&rows, None)?.estimate())
+    }
+
+    /// What the first rows come to, and the way over those behind them.
+    ///
+    /// # Errors
+    /// As [`Survey::whole`].
+    pub fn first(&self, rows: u64) -> Result<(Estimate, Rest<'_>), EngineError> {
+        let source = Rows::of(self.0.plan);
+        let walk = self.0.walked(&source, Some(rows))?;
+        Ok((walk.estimate(), Rest { walk, rows: source }))
+    }
+}
+
+/// The way over all rows but the first.
+pub struct Rest<'a> {
+    walk: Walk<'a>,
+    rows: Rows,
+}
+
+impl Rest<'_> {
+    /// What all rows come to, the first among them.
+    ///
+    /// # Errors
+    /// As [`Survey::whole`].
+    pub fn whole(self) -> Result<Estimate, EngineError> {
+        let Self { mut walk, rows } = self;
+        walk.add(walk.ground().walked(&rows, None)?);
+        Ok(walk.estimate())
+    }
+
+    /// What the plan comes to if nothing of it is there; `None` when it was `stopped` before all rows were seen. Walks on
+    /// one thread, and over no row where an earlier run of the plan has found it out.
+    ///
+    /// # Errors
+    /// As [`Survey::whole`].
+    pub fn afresh(self, stopped: &dyn Fn() -> bool) -> Result<Option<Afresh>, EngineError> {
+        let walk = self.walk.over_unmade(&self.rows, stopped)?;
+        Ok(walk.map(|walk| walk.estimate().afresh))
+    }
 }

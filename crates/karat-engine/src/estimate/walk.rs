@@ -88,11 +88,33 @@ pub(super) struct Walk<'a> {
     ground: &'a Ground<'a>,
     now: Sums<'a>,
     afresh: Option<AfreshSums<'a>>,
-    estimate: Estimate,
+    /// Cells and judgments.
+    counts: Estimate,
 }
 
 /// The rows that nobody has taken yet.
-type Rows = Mutex<Box<dyn Iterator<Item = Result<Sample, DatasetError>> + Send>>;
+pub(super) struct Rows(Mutex<Box<dyn Iterator<Item = Result<Sample, DatasetError>> + Send>>);
+
+impl Rows {
+    /// All rows of a plan.
+    pub fn of(plan: &Plan) -> Self {
+        Self(Mutex::new(plan.rows()))
+    }
+
+    /// Some of them; none when there are no more.
+    fn take(&self) -> Vec<Result<Sample, DatasetError>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).by_ref().take(ROWS_AT_ONCE).collect()
+    }
+}
+
+/// How cells are seen.
+#[derive(Clone, Copy)]
+enum View {
+    /// As they are: some of them, or parts of them, are there.
+    Left,
+    /// As if nothing of them were there.
+    Unmade,
+}
 
 /// What a cell has left to make.
 struct Rest {
@@ -111,12 +133,13 @@ struct Place<'a> {
 }
 
 impl Ground<'_> {
-    /// One walk over all rows, by as many threads as help.
-    pub fn walked(&self) -> Result<Walk<'_>, EngineError> {
-        let rows = Mutex::new(self.plan.rows());
+    /// One walk over the rows, or about the first so many of them, by as many threads as help.
+    pub fn walked(&self, rows: &Rows, first: Option<u64>) -> Result<Walk<'_>, EngineError> {
+        let count = first.unwrap_or(self.plan.header.dataset.rows);
         let cores = thread::available_parallelism().map_or(1, usize::from) as u64;
-        let threads = (self.plan.header.dataset.rows / ROWS_AT_ONCE as u64).clamp(1, cores);
-        let walk = || Walk::on(self).over(&rows);
+        let threads = (count / ROWS_AT_ONCE as u64).clamp(1, cores);
+        let share = first.map(|first| first.div_ceil(threads));
+        let walk = || Walk::on(self).over(rows, share);
         thread::scope(|scope| {
             let others: Vec<_> = (1..threads).map(|_| scope.spawn(walk)).collect();
             let mut walked = walk()?;
@@ -136,56 +159,75 @@ impl<'a> Walk<'a> {
             ground,
             now: Sums::new(&ground.planned),
             afresh: ground.afresh.is_none().then(|| AfreshSums::new(&ground.planned_afresh, systems)),
-            estimate: Estimate {
-                cells: ground.plan.header.cells(),
-                afresh: ground.afresh.clone().unwrap_or_default(),
-                ..Estimate::default()
-            },
+            counts: Estimate::default(),
         }
     }
 
-    /// Takes rows until there are none.
-    fn over(mut self, rows: &Rows) -> Result<Self, EngineError> {
-        loop {
-            let taken: Vec<_> =
-                rows.lock().unwrap_or_else(PoisonError::into_inner).by_ref().take(ROWS_AT_ONCE).collect();
+    /// Takes rows until there are none, or so many are taken.
+    fn over(mut self, rows: &Rows, most: Option<u64>) -> Result<Self, EngineError> {
+        let mut count = 0;
+        while most.is_none_or(|most| count < most) {
+            let taken = rows.take();
             if taken.is_empty() {
-                return Ok(self);
+                break;
             }
-            taken.into_iter().try_for_each(|row| self.row(row))?;
+            count += taken.len() as u64;
+            taken.into_iter().try_for_each(|row| self.row(row, View::Left))?;
         }
+        Ok(self)
     }
 
-    fn row(&mut self, row: Result<Sample, DatasetError>) -> Result<(), EngineError> {
+    /// Goes on over the other rows as if nothing of them were there. `None` when `stopped` says so.
+    pub fn over_unmade(mut self, rows: &Rows, stopped: &dyn Fn() -> bool) -> Result<Option<Self>, EngineError> {
+        while self.afresh.is_some() {
+            let taken = rows.take();
+            if taken.is_empty() {
+                break;
+            }
+            if stopped() {
+                return Ok(None);
+            }
+            taken.into_iter().try_for_each(|row| self.row(row, View::Unmade))?;
+        }
+        Ok(Some(self))
+    }
+
+    fn row(&mut self, row: Result<Sample, DatasetError>, view: View) -> Result<(), EngineError> {
         let per_row = self.ground.plan.header.cells_per_row();
         let row = match row {
             Ok(sample) => Row::new(sample, &self.ground.systems),
             Err(error) if error.row.is_some() => {
-                self.estimate.failing += per_row;
+                self.counts.failing += per_row;
                 return Ok(());
             }
             Err(error) => return Err(EngineError::Dataset(error)),
         };
         let first = row.sample.row * per_row;
-        (first..first + per_row).try_for_each(|ordinal| self.cell(&row, ordinal))
+        (first..first + per_row).try_for_each(|ordinal| self.cell(&row, ordinal, view))
     }
 
-    /// Adds what another thread has found.
-    fn add(&mut self, other: Self) {
+    /// What it walks on.
+    pub fn ground(&self) -> &'a Ground<'a> {
+        self.ground
+    }
+
+    /// Adds what another walk has found.
+    pub fn add(&mut self, other: Self) {
         self.now.join(other.now);
         if let (Some(sums), Some(more)) = (&mut self.afresh, other.afresh) {
             sums.join(more);
         }
-        self.estimate.add_counts(&other.estimate);
+        self.counts.add_counts(&other.counts);
     }
 
-    fn cell(&mut self, row: &Row, ordinal: u64) -> Result<(), EngineError> {
+    fn cell(&mut self, row: &Row, ordinal: u64, view: View) -> Result<(), EngineError> {
         let systems = &self.ground.systems;
-        let before = match &self.ground.remaining {
-            Some(remaining) => remaining.before(&self.ground.plan.header, systems, ordinal),
-            None => Some(Before::default()),
+        let before = match (view, &self.ground.remaining) {
+            (View::Unmade, _) => None,
+            (View::Left, Some(remaining)) => remaining.before(&self.ground.plan.header, systems, ordinal),
+            (View::Left, None) => Some(Before::default()),
         };
-        self.estimate.done += u64::from(before.is_none());
+        self.counts.done += u64::from(before.is_none());
         if before.is_none() && self.afresh.is_none() {
             return Ok(());
         }
@@ -194,7 +236,7 @@ impl<'a> Walk<'a> {
         let start = match self.start(row, system, trial)? {
             Ok(start) => start,
             Err(idle) => {
-                before.iter().for_each(|_| self.estimate.idle(&idle));
+                before.iter().for_each(|_| self.counts.idle(&idle));
                 return Ok(());
             }
         };
@@ -231,11 +273,11 @@ impl<'a> Walk<'a> {
         let (mut needed, known) = match self.steps(place, made, known) {
             Ok(steps) => steps,
             Err(idle) => {
-                self.estimate.idle(&idle);
+                self.counts.idle(&idle);
                 return Ok(None);
             }
         };
-        let counted = if made < place.keys.len() { &mut self.estimate.fresh } else { &mut self.estimate.reused };
+        let counted = if made < place.keys.len() { &mut self.counts.fresh } else { &mut self.counts.reused };
         *counted += 1;
         let all_are_made = self.judgments(place, &known, &before.judgments, &mut needed)?;
         Ok(Some(Rest { needed, is_whole: made == 0 && all_are_made }))
@@ -384,10 +426,10 @@ impl<'a> Walk<'a> {
                 && store.has_judgment(key, oldest)?
             {
                 all_are_made = false;
-                self.estimate.judgments_reused += 1;
+                self.counts.judgments_reused += 1;
                 continue;
             }
-            self.estimate.judgments_fresh += 1;
+            self.counts.judgments_fresh += 1;
             needed.push(self.judgment(row, known, judge, key));
         }
         Ok(all_are_made)
@@ -416,10 +458,12 @@ impl<'a> Walk<'a> {
         Needed { key, who: Who::Judge(judge.model.clone()), sum, likely }
     }
 
-    pub fn finish(self) -> Estimate {
+    /// What it has found so far.
+    pub fn estimate(&self) -> Estimate {
         let header = &self.ground.plan.header;
-        let afresh = self.afresh.map_or(self.estimate.afresh, |sums| sums.total(header));
-        Estimate { models: self.now.models(header), afresh, ..self.estimate }
+        let known = || self.ground.afresh.clone().unwrap_or_default();
+        let afresh = self.afresh.as_ref().map_or_else(known, |sums| sums.total(header));
+        Estimate { cells: header.cells(), models: self.now.models(header), afresh, ..self.counts.clone() }
     }
 }
 

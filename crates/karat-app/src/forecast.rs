@@ -1,0 +1,216 @@
+//! What a run is expected to cost, before its first call.
+//!
+//! A walk over a large dataset takes a while. Where its first rows leave no doubt that the run may begin, it begins, and the
+//! others are walked over beside its first calls: what the whole plan comes to is told by the report alone.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use karat_engine::{Afresh, EngineError, Estimate, Given, Lengths, Part, Rest, Stop, Survey};
+use karat_store::Store;
+use karat_suite::Plan;
+use karat_types::{Moment, PlanHeader};
+
+use crate::AppError;
+use crate::begun::known_estimate;
+use crate::run::Found;
+
+/// So many rows are walked over first.
+const FIRST_ROWS: u64 = 4_096;
+
+/// A dataset with so many times as many rows is large.
+const LARGE: u64 = 8;
+
+/// The other rows may ask for so many times what the first do, before anybody would have to think.
+const DOUBT: u64 = 4;
+
+/// What is known of a run's cost when it begins.
+pub(crate) struct Forecast<'a> {
+    /// What is left to make, or a bound of it.
+    pub estimate: Estimate,
+    /// The rows that nobody has walked over.
+    rest: Option<Rest<'a>>,
+}
+
+impl<'a> Forecast<'a> {
+    /// Walks over as many rows as it takes to know whether the run may begin; `is_allowed` says so of an estimate.
+    pub fn of(
+        survey: &'a Survey<'_>,
+        plan: &PlanHeader,
+        is_allowed: impl FnOnce(&Estimate) -> bool,
+    ) -> Result<Self, AppError> {
+        Self::after(FIRST_ROWS, survey, plan, is_allowed)
+    }
+
+    fn after(
+        first_rows: u64,
+        survey: &'a Survey<'_>,
+        plan: &PlanHeader,
+        is_allowed: impl FnOnce(&Estimate) -> bool,
+    ) -> Result<Self, AppError> {
+        if plan.dataset.rows < LARGE * first_rows {
+            return Ok(Self { estimate: survey.whole()?, rest: None });
+        }
+        let (first, rest) = survey.first(first_rows)?;
+        let estimate = first.times(DOUBT * plan.dataset.rows.div_ceil(first_rows));
+        if calls_all_models(&estimate, plan) && is_allowed(&estimate) {
+            return Ok(Self { estimate, rest: Some(rest) });
+        }
+        Ok(Self { estimate: rest.whole()?, rest: None })
+    }
+
+    /// What the plan comes to if nothing of it is there, where that is known already.
+    pub fn afresh(&self) -> Option<&Afresh> {
+        self.rest.is_none().then_some(&self.estimate.afresh)
+    }
+
+    /// Runs, and walks over the rows that are left meanwhile. Says also what the plan comes to if nothing of it is there;
+    /// `None` when the run was stopped or failed before that was known.
+    pub fn beside<T>(
+        self,
+        stop: &Stop,
+        run: impl FnOnce() -> Result<T, AppError>,
+    ) -> (Result<T, AppError>, Result<Option<Afresh>, AppError>) {
+        let Some(rest) = self.rest else { return (run(), Ok(Some(self.estimate.afresh))) };
+        let has_failed = AtomicBool::new(false);
+        let stopped = || stop.is_set() || has_failed.load(Ordering::Relaxed);
+        thread::scope(|scope| {
+            let walk = scope.spawn(|| rest.afresh(&stopped));
+            let outcome = run();
+            has_failed.store(outcome.is_err(), Ordering::Relaxed);
+            let died = |_| Err(EngineError::Bug("the thread that estimates died".to_owned()));
+            (outcome, walk.join().unwrap_or_else(died).map_err(AppError::from))
+        })
+    }
+}
+
+/// Whether every model of the plan has something to do, so that no row can add one.
+fn calls_all_models(estimate: &Estimate, plan: &PlanHeader) -> bool {
+    let mut models = plan.models.iter().chain(&plan.judges);
+    models.all(|spec| estimate.models.iter().any(|model| model.id == spec.id && model.calls.0 > 0))
+}
+
+/// The survey of what is left to make of a plan, by a run or before one, and of what all of it costs.
+pub(crate) fn survey<'a>(
+    store: &'a Store,
+    plan: &'a Plan,
+    oldest: Moment,
+    found: Option<(&Found, Part)>,
+) -> Result<Survey<'a>, AppError> {
+    let outputs = found.and_then(|(found, _)| found.outputs.clone());
+    let given = Given {
+        part: found.map_or(Part::Whole, |(_, part)| part),
+        oldest: Some(oldest),
+        afresh: if outputs.is_none() { known_estimate(store, &plan.header)? } else { None },
+        outputs,
+        lengths: known_lengths(store, &plan.header)?,
+    };
+    Ok(Survey::new(plan, store, plan.files(), found.map(|(found, _)| found.id.as_str()), given)?)
+}
+
+/// What calls took in the latest finished run of the suite.
+fn known_lengths(store: &Store, plan: &PlanHeader) -> Result<Lengths, AppError> {
+    match store.latest_finished(&plan.suite)? {
+        Some(run) => Ok(Lengths::of(&store.rows(&run)?, plan)?),
+        None => Ok(Lengths::default()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use karat_store::StoreUrl;
+    use karat_suite::{Overrides, Registry, Suite};
+    use karat_types::{RunHeader, RunStatus};
+
+    use super::*;
+    use crate::begun::{Begun, begun, remember};
+    use crate::catalog;
+    use crate::preset::SuiteFiles;
+
+    const SUITE: &str = "name: large
+dataset: { source: rows.jsonl, id: id, input: question, reference: target }
+models: [ { id: m, provider: stub, model: s, price: { input: 1.0, output: 2.0 } } ]
+variants: { direct: [ { prompt: { text: '{{ sample.question }}' } } ] }
+scorers: { hit: { metric: contains } }
+";
+
+    /// 600 rows that become longer and longer; three in a row ask the same.
+    fn large() -> (testkit::Scratch, Plan, Store) {
+        let folder = testkit::scratch().unwrap();
+        let question = |at: usize| format!("{} {}", at / 3, "ab ".repeat(at / 3));
+        let row = |at| format!(r#"{{"id":"s{at}","question":"{}","target":"x"}}"#, question(at));
+        let rows: Vec<String> = (0..600).map(row).collect();
+        std::fs::write(folder.path().join("rows.jsonl"), rows.join("\n")).unwrap();
+        let path = folder.path().join("karat.yaml");
+        std::fs::write(&path, SUITE).unwrap();
+        let path = path.to_str().unwrap();
+        let overrides = Overrides::default();
+        let suite = Suite::load(Arc::new(SuiteFiles), path, &overrides, &catalog::compose(), &Registry::builtin());
+        let plan = suite.unwrap().plan().unwrap();
+        let store = Store::open(&StoreUrl::in_folder(folder.path())).unwrap();
+        (folder, plan, store)
+    }
+
+    /// BY-05, CL-22: a run that begins after the first rows ends with the estimate of all of them.
+    #[test]
+    fn the_other_rows_are_walked_over_beside_the_run() {
+        let (_folder, plan, store) = large();
+        let whole = survey(&store, &plan, Moment(0), None).unwrap().whole().unwrap();
+        assert_eq!((whole.fresh, whole.models[0].calls), (600, (200, 200)));
+        let survey = survey(&store, &plan, Moment(0), None).unwrap();
+        let forecast = Forecast::after(64, &survey, &plan.header, |_| true).unwrap();
+        assert_eq!((forecast.afresh(), forecast.rest.is_some()), (None, true));
+        assert!(forecast.estimate.calls().0 >= whole.calls().1);
+        let (outcome, afresh) = forecast.beside(&Stop::new(), || Ok(7));
+        assert_eq!((outcome.unwrap(), afresh.unwrap()), (7, Some(whole.afresh)));
+    }
+
+    /// BY-05: where the first rows leave a doubt, all are walked over before the run begins.
+    #[test]
+    fn doubts_are_settled_before_the_run() {
+        let (_folder, plan, store) = large();
+        let whole = survey(&store, &plan, Moment(0), None).unwrap().whole().unwrap();
+        let settled = survey(&store, &plan, Moment(0), None).unwrap();
+        let forecast = Forecast::after(64, &settled, &plan.header, |_| false).unwrap();
+        assert_eq!((forecast.afresh(), &forecast.estimate), (Some(&whole.afresh), &whole));
+        let small = survey(&store, &plan, Moment(0), None).unwrap();
+        assert_eq!(Forecast::of(&small, &plan.header, |_| true).unwrap().estimate, whole);
+    }
+
+    /// Nobody waits for the walk when the run is over before its time.
+    #[test]
+    fn a_run_that_ends_early_has_no_estimate() {
+        let (_folder, plan, store) = large();
+        let survey = survey(&store, &plan, Moment(0), None).unwrap();
+        let forecast = || Forecast::after(64, &survey, &plan.header, |_| true).unwrap();
+        let stop = Stop::new();
+        stop.set();
+        assert_eq!(forecast().beside(&stop, || Ok(())).1.unwrap(), None);
+    }
+
+    /// What a run was expected to cost is remembered once it is known, and then stays.
+    #[test]
+    fn an_estimate_is_remembered_once() {
+        let (_folder, plan, store) = large();
+        let invocation = serde_json::to_value(Begun::expecting(None)).unwrap();
+        let header = RunHeader {
+            id: "a".to_owned(),
+            plan: plan.header.clone(),
+            started_at: Moment(0),
+            completed_at: None,
+            status: RunStatus::Running,
+            version: String::new(),
+            git_commit: None,
+            invocation,
+        };
+        drop(store.begin(&header).unwrap());
+        let told = || begun(&store.run("a").unwrap()).unwrap();
+        assert!(!told().is_estimated());
+        let whole = survey(&store, &plan, Moment(0), None).unwrap().whole().unwrap();
+        remember(&store, "a", &whole.afresh).unwrap();
+        remember(&store, "a", &Afresh { per_cell: vec![None], ..Afresh::default() }).unwrap();
+        assert_eq!((told().estimate, told().estimate_per_cell), (whole.afresh.total.1, whole.afresh.per_cell));
+    }
+}
