@@ -1,12 +1,12 @@
-//! What calls took before: what an estimate goes by where the same model has answered the same variant, or judged the same
-//! scorer, in an earlier run.
+//! What calls took before: what an estimate goes by where the same model has answered the same step of the same variant, or
+//! judged the same scorer, in an earlier run.
 //!
 //! Estimates are of many cells together, so the average counts, and not how far single cells are from it.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use karat_types::{CellStatus, ModelSpec, PlanHeader, RunRows, Usage};
+use karat_types::{Action, CellRow, CellStatus, ModelSpec, PlanHeader, RunRows, Usage};
 
 use crate::EngineError;
 
@@ -19,13 +19,13 @@ const ENOUGH: usize = 20;
 /// What cells' steps, and judgments, took in an earlier run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Lengths {
-    /// By model, where there is one, and variant.
-    systems: BTreeMap<(Option<String>, String), Likely>,
+    /// By model, variant and step, one within the other.
+    steps: BTreeMap<String, BTreeMap<String, BTreeMap<String, Likely>>>,
     /// By scorer and judge.
     judgments: BTreeMap<(String, String), Likely>,
 }
 
-/// What the steps of a cell, or a judgment, are likely to take on average.
+/// What a step of a cell, or a judgment, is likely to take on average.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Likely {
     /// Output tokens: a tenth less than the average, and a tenth more.
@@ -50,14 +50,14 @@ impl Lengths {
     /// Its rows cannot be read.
     pub fn of(run: &dyn RunRows, plan: &PlanHeader) -> Result<Self, EngineError> {
         let then = &run.header().plan;
-        let mut systems: Vec<Seen> = then.systems.iter().map(|_| Seen::default()).collect();
+        let mut steps: BTreeMap<(usize, usize), Seen> = BTreeMap::new();
         let mut judgments: BTreeMap<(u16, u16), Seen> = BTreeMap::new();
         run.for_each(&mut |row| {
             if row.cell.ordinal >= LOOKED_AT {
                 return ControlFlow::Break(());
             }
-            if let Some(seen) = systems.get_mut(row.system).filter(|_| row.cell.status == CellStatus::Ok) {
-                seen.add(row.cell.cost.usage, row.cell.calls.len());
+            for (step, usage, calls) in used(then, &row) {
+                steps.entry((row.system, step)).or_default().add(usage, calls);
             }
             for judgment in row.judgments.iter().filter(|judgment| judgment.error.is_none()) {
                 let seen = judgments.entry((judgment.scorer, judgment.judge)).or_default();
@@ -67,29 +67,56 @@ impl Lengths {
         })
         .map_err(|error| EngineError::Plan(error.to_string()))?;
         let same_data = then.dataset.sources == plan.dataset.sources;
-        let systems = then.systems.iter().zip(systems).filter_map(|(system, seen)| {
-            let model = system.model.and_then(|at| then.models.get(at));
-            let variant = then.variants.get(system.variant)?;
-            let same = same_data && plan.variants.contains(variant) && model.is_none_or(|it| has(&plan.models, it));
-            Some(((model.map(|model| model.id.clone()), variant.id.clone()), seen.likely(same)?))
+        let known = steps.into_iter().filter_map(|((system, step), seen)| {
+            let variant = then.variants.get(then.systems.get(system)?.variant)?;
+            let step = variant.steps.get(step)?;
+            let model = match &step.model {
+                Some(id) => then.models.iter().find(|model| model.id == *id)?,
+                None => then.system_model(system)?,
+            };
+            let same = same_data && plan.variants.contains(variant) && has(&plan.models, model);
+            Some((model, variant, step, seen.likely(same)?))
         });
+        let mut steps: BTreeMap<String, BTreeMap<_, BTreeMap<_, _>>> = BTreeMap::new();
+        for (model, variant, step, likely) in known {
+            let variants = steps.entry(model.id.clone()).or_default();
+            variants.entry(variant.id.clone()).or_default().insert(step.id.clone(), likely);
+        }
         let judgments = judgments.into_iter().filter_map(|((scorer, judge), seen)| {
             let (scorer, judge) = (then.scorers.get(usize::from(scorer))?, then.judges.get(usize::from(judge))?);
             let same = same_data && plan.scorers.contains(scorer) && has(&plan.judges, judge);
             Some(((scorer.id.clone(), judge.id.clone()), seen.likely(same)?))
         });
-        Ok(Self { systems: systems.collect(), judgments: judgments.collect() })
+        Ok(Self { steps, judgments: judgments.collect() })
     }
 
-    /// What a cell's steps are likely to take together.
-    pub(crate) fn of_system(&self, model: Option<&str>, variant: &str) -> Option<Likely> {
-        self.systems.get(&(model.map(str::to_owned), variant.to_owned())).copied()
+    /// What a step is likely to take.
+    pub(crate) fn of_step(&self, model: &str, variant: &str, step: &str) -> Option<Likely> {
+        self.steps.get(model)?.get(variant)?.get(step).copied()
     }
 
     /// What a judgment is likely to take.
     pub(crate) fn of_judgment(&self, scorer: &str, judge: &str) -> Option<Likely> {
         self.judgments.get(&(scorer.to_owned(), judge.to_owned())).copied()
     }
+}
+
+/// What the steps of a cell have used, each with its place in its variant, and the most calls that it can have made: only how
+/// many all of them made together is known, and each made one. Nothing where they were not kept apart.
+fn used(plan: &PlanHeader, row: &CellRow<'_>) -> Vec<(usize, Usage, usize)> {
+    let steps = plan.systems.get(row.system).and_then(|system| plan.variants.get(system.variant));
+    let steps = steps.map_or(&[][..], |variant| &variant.steps);
+    let first = steps.iter().rposition(|step| matches!(step.action, Action::Recorded(_))).unwrap_or_default();
+    let kept: Vec<Usage> = match &row.cell.facts.steps[..] {
+        [] => vec![row.cell.cost.usage],
+        steps => steps.iter().map(|step| step.usage).collect(),
+    };
+    if row.cell.status != CellStatus::Ok || first + kept.len() != steps.len() {
+        return Vec::new();
+    }
+    let asking = steps[first..].iter().filter(|step| !matches!(step.action, Action::Recorded(_))).count();
+    let calls = (row.cell.calls.len() + 1).saturating_sub(asking);
+    kept.into_iter().enumerate().map(|(at, usage)| (first + at, usage, calls)).collect()
 }
 
 /// Whether a model of this id and name is among these.

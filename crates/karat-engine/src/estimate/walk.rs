@@ -15,7 +15,7 @@ use crate::EngineError;
 use crate::files::Library;
 use crate::history::{self, Earlier};
 use crate::identity::{judgment_key, recorded_key, subject_key};
-use crate::lengths::{Lengths, Likely};
+use crate::lengths::Lengths;
 use crate::remaining::{Before, Remaining};
 use crate::row::{Row, step_input};
 use crate::steps::{DEFAULT_MAX_TOKENS, StepEnd};
@@ -334,16 +334,13 @@ impl<'a> Walk<'a> {
                 }
                 (None, None) => continue,
             };
-            known = Known::Length(length.0, length.1);
-            needed.push(Needed { key: Some(*key), who, sum, likely: None });
-        }
-        // What is known of is all steps together, so it helps where there is one.
-        if let ([only], [_]) = (&mut needed[..], place.keys) {
-            let model = place.system.model.as_ref().map(|model| model.id.as_str());
-            only.likely = self.ground.lengths.of_system(model, &place.system.variant);
-            if let Some(Likely { output: (least, most), .. }) = only.likely {
-                known = Known::Length(least, most);
-            }
+            let lengths = &self.ground.lengths;
+            let known_of =
+                |model: &Arc<ModelSpec>| lengths.of_step(&model.id, &place.system.variant, &step.step.spec.id);
+            let likely = step.model.as_ref().and_then(known_of);
+            let (least, most) = likely.map_or(length, |likely| likely.output);
+            known = Known::Length(least, most);
+            needed.push(Needed { key: Some(*key), who, sum, likely });
         }
         Ok((needed, known))
     }

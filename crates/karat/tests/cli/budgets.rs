@@ -220,6 +220,39 @@ fn an_estimate_goes_by_what_was_paid() {
     }
 }
 
+/// BY-05: the same of each step of a chain, whoever answers it.
+#[test]
+fn an_estimate_of_a_chain_goes_by_its_steps() {
+    let provider = FakeProvider::start(Script::by(|received| {
+        let (reply, tokens) = match received.json()["model"] == "editor" {
+            true => ("a few words more", 40),
+            false => ("a word", 7),
+        };
+        let usage = json!({ "prompt_tokens": received.body.len() / 3, "completion_tokens": tokens });
+        Behaviour::Usage(reply.to_owned(), Some(usage))
+    }))
+    .unwrap();
+    let place = place(&provider, 30, "{ max_concurrency: 8 }");
+    let editor = format!(
+        "schema: karat.models/1\nmodels:\n  - {{ id: editor, provider: openai, model: editor, max_output: 1000, base_url: \"{}\", price: {{ input: 30.0, output: 60.0 }} }}\n",
+        provider.base_url()
+    );
+    place.write("models.yaml", &editor);
+    let direct = "direct: [ { prompt: { text: \"{{ sample.question }}\" } } ]";
+    let chain = "chain: [ { id: draft, prompt: { text: \"{{ sample.question }}\" } }, { id: edit, model: editor, prompt: { text: \"edit {{ output }}\" }, parse: { as: lines, reask: 2 } } ]";
+    place.write(
+        "karat.yaml",
+        &format!("registry: [ models.yaml ]\n{}", place.text("karat.yaml").replace(direct, chain)),
+    );
+    place.fine(&["run", "--run-id", "a"]);
+    let paid = place.report("a")["cost"]["actual_cost_usd"].as_f64().unwrap();
+    let plan: Value = serde_json::from_str(&place.fine(&["plan", "--no-cache", "--json"]).stdout).unwrap();
+    for end in [0, 1] {
+        let expected = plan["cost_usd"][end].as_f64().unwrap();
+        assert!((0.8 * paid..=1.2 * paid).contains(&expected), "{paid}: {plan}");
+    }
+}
+
 /// BY-05, law 13: a provider that counts more tokens than any call can have breaks its word: report, warnings and trace say
 /// so, and the call costs what was reserved for it.
 #[test]
