@@ -47,7 +47,7 @@ impl Dataset {
         absent
     }
 
-    fn absent_of(&self, Kept { sample, at }: &Kept) -> Vec<Fetch> {
+    fn absent_of(&self, Kept { sample, at, .. }: &Kept) -> Vec<Fetch> {
         let row = Value::Object(sample.columns.clone());
         let context = Context::new().with("sample", &row);
         let wanted = self.columns.iter().filter_map(|column| {

@@ -35,6 +35,8 @@ pub(super) struct Rows {
 pub(super) struct Kept {
     pub sample: Sample,
     pub at: Arc<RowPlace>,
+    /// Position of the row in the source, from 0.
+    pub number: u64,
 }
 
 impl Rows {
@@ -104,7 +106,7 @@ impl Rows {
         let dataset = self.dataset.clone();
         let own = dataset.own_id(&value, &at);
         match self.complete(&mut value, &at) {
-            Ok(true) => dataset.sample(value, own.as_deref(), &at).map(|sample| Some(Kept { sample, at })),
+            Ok(true) => dataset.sample(value, own.as_deref(), &at).map(|sample| Some(Kept { sample, at, number: self.ordinal })),
             Ok(false) => Ok(None),
             Err(error) => Err(error),
         }

@@ -157,16 +157,20 @@ impl<'a> Scanner<'a> {
     }
 
     fn see(&mut self, dataset: &Arc<Dataset>, kept: &Kept, row: &Value, watched: &[Watched]) {
-        let Kept { sample, at } = kept;
+        let Kept { sample, at, .. } = kept;
         self.kept += 1;
         self.found.is_read = true;
         let mut hasher = FxHasher::default();
         sample.id.hash(&mut hasher);
         if !self.ids.insert(hasher.finish()) {
-            let first =
-                dataset.first_with(&sample.id).filter(|first| first.at.line != at.line || first.at.file != at.file);
-            if let Some(first) = first {
-                let hint = format!("it stands in {}:{} already; ids must differ", first.at.file, first.at.line);
+            if let Some(first) = dataset.first_with(&sample.id).filter(|first| first.number != kept.number) {
+                let is_beside = first.at.line == at.line && first.at.file == at.file;
+                let there = if is_beside {
+                    format!("row {} of the dataset has it", first.number + 1)
+                } else {
+                    format!("it stands in {}:{}", first.at.file, first.at.line)
+                };
+                let hint = format!("{there} already; ids must differ");
                 let error =
                     at.problem_with_hint(&sample.id, format!("the id `{}` stands here twice", sample.id), Some(hint));
                 self.report(error);

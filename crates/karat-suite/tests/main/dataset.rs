@@ -73,6 +73,23 @@ fn tables_of_other_forms_are_told() {
     assert_eq!(said("id\na\n"), "1 rows");
 }
 
+/// Rows are told apart by their place in the source: several may stand in one line.
+#[test]
+fn ids_differ_within_a_line_too() {
+    let said = |dataset: &str, table: &str| {
+        let world = World::new(&[("karat.yaml", &minimal(dataset)), ("d.json", table)]);
+        world.load(&Overrides::default()).err().map(|problems| problems.plain()).unwrap_or_default()
+    };
+    let inline = said("{ rows: [ { id: a, q: x }, { id: b, q: x }, { id: b, q: y } ], id: id }", "");
+    assert!(inline.contains("the id `b` stands here twice"), "{inline}");
+    assert!(inline.contains("row 2 of the dataset has it already"), "{inline}");
+    let minified = said("{ source: d.json, id: id }", r#"[{"id":"a","q":"x"},{"id":"a","q":"y"}]"#);
+    assert!(minified.contains("the id `a` stands here twice"), "{minified}");
+    let equal = said("{ rows: [ { input: x }, { input: x } ] }", "");
+    assert!(equal.contains("stands here twice") && equal.contains("row 1 of the dataset"), "{equal}");
+    assert_eq!(said("{ rows: [ { id: a }, { id: b } ], id: id }", ""), "");
+}
+
 fn samples(world: &World, overrides: &Overrides) -> Vec<Sample> {
     world.plan(overrides).rows().collect::<Result<_, _>>().unwrap()
 }
