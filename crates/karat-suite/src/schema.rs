@@ -10,6 +10,9 @@ use crate::catalog::{Catalog, Entry};
 use crate::grammar::{Kind, Object, REGISTRY, RUBRIC, SUITE, Shape};
 
 const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
+const DEFINITIONS: &str = "#/$defs/";
+/// What a text with a template matches.
+const TEMPLATE: &str = r"\{\{";
 
 /// The JSON Schema of a suite file, with the options of everything that is registered.
 pub fn suite_schema(catalog: &Catalog) -> Value {
@@ -88,7 +91,7 @@ impl Writer<'_> {
             }
             self.definitions.insert(name.clone(), definition);
         }
-        json!({ "$ref": format!("#/$defs/{name}") })
+        json!({ "$ref": format!("{DEFINITIONS}{name}") })
     }
 
     fn object(&mut self, object: &'static Object, open: bool) -> Value {
@@ -122,15 +125,69 @@ impl Writer<'_> {
     }
 
     /// For each member of a kind: where it is named, `with` has its options.
-    fn cases(&self, kind: Kind) -> Vec<Value> {
+    fn cases(&mut self, kind: Kind) -> Vec<Value> {
         let Some((selector, members)) = kind.selector().zip(self.catalog.members(kind)) else { return Vec::new() };
-        let case = |(name, entry): (&String, &Entry)| {
-            json!({
+        let mut cases = Vec::new();
+        for (name, entry) in members.iter().filter(|(_, entry)| entry.options.is_object()) {
+            cases.push(json!({
                 "if": { "properties": { selector: { "const": name } }, "required": [selector] },
-                "then": { "properties": { "with": entry.options } },
-            })
-        };
-        members.iter().filter(|(_, entry)| entry.options.is_object()).map(case).collect()
+                "then": { "properties": { "with": self.options(&format!("{selector}.{name}"), entry) } },
+            }));
+        }
+        cases
+    }
+
+    /// The options of a member. What they define stands beside the document's own definitions, under the member's name:
+    /// `$ref` begins at the root, and two members may give one name to different things.
+    fn options(&mut self, member: &str, entry: &Entry) -> Value {
+        let mut options = entry.options.clone();
+        adopt(&mut options, member);
+        let own = options.as_object_mut().and_then(|options| {
+            options.remove("$schema");
+            options.remove("$defs")
+        });
+        if let Some(Value::Object(own)) = own {
+            self.definitions.extend(own.into_iter().map(|(name, schema)| (format!("{member}.{name}"), schema)));
+        }
+        options
+    }
+}
+
+/// Makes every reference to a definition one to `MEMBER.NAME`, and lets every option be a template.
+fn adopt(schema: &mut Value, member: &str) {
+    match schema {
+        Value::Object(keys) => {
+            if let Some(Value::String(address)) = keys.get_mut("$ref")
+                && let Some(name) = address.strip_prefix(DEFINITIONS)
+            {
+                *address = format!("{DEFINITIONS}{member}.{name}");
+            }
+            keys.values_mut().for_each(|value| adopt(value, member));
+            let options = keys.get_mut("properties").and_then(Value::as_object_mut);
+            options.into_iter().flat_map(Map::values_mut).for_each(or_template);
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| adopt(item, member)),
+        _ => {}
+    }
+}
+
+/// Lets an option be a text with `{{ }}`, too: only each row says what that becomes.
+fn or_template(option: &mut Value) {
+    let Some(keys) = option.as_object_mut() else { return };
+    if ["$ref", "anyOf", "oneOf", "enum", "const"].iter().any(|form| keys.contains_key(*form)) {
+        let about = keys.remove("description");
+        *option = json!({ "anyOf": [option.take(), { "type": "string", "pattern": TEMPLATE }] });
+        option.as_object_mut().zip(about).map(|(keys, about)| keys.insert("description".to_owned(), about));
+        return;
+    }
+    let types = match keys.get("type") {
+        Some(Value::Array(types)) => types.clone(),
+        Some(only) => vec![only.clone()],
+        None => return,
+    };
+    if types.iter().all(|it| it != "string") {
+        keys.insert("type".to_owned(), types.into_iter().chain(["string".into()]).collect());
+        keys.insert("pattern".to_owned(), TEMPLATE.into());
     }
 }
 
@@ -155,8 +212,12 @@ mod tests {
     use super::*;
 
     fn catalog() -> Catalog {
-        let options =
-            json!({ "type": "object", "properties": { "k": { "type": "integer" } }, "additionalProperties": false });
+        let options = json!({
+            "type": "object",
+            "properties": { "k": { "type": "integer" }, "by": { "$ref": "#/$defs/By" } },
+            "additionalProperties": false,
+            "$defs": { "By": { "enum": ["rank", "score"] } },
+        });
         let mut catalog = Catalog::default();
         catalog.metrics.insert("recall".to_owned(), Entry { options, ..Entry::default() });
         catalog
@@ -181,6 +242,10 @@ mod tests {
     fn the_schema_knows_short_forms_and_the_options_of_a_kind() {
         assert_eq!(errors(&suite(json!({ "metric": "recall", "with": { "k": 3 } }))), Vec::<String>::new());
         assert_eq!(errors(&suite(json!({ "metric": "recall", "with": { "k": "3" } }))), ["/scorers/s/with/k"]);
+        for given in [json!({ "k": "{{ sample.k }}" }), json!({ "by": "{{ sample.by }}" }), json!({ "by": "rank" })] {
+            assert_eq!(errors(&suite(json!({ "metric": "recall", "with": given }))), Vec::<String>::new());
+        }
+        assert_eq!(errors(&suite(json!({ "metric": "recall", "with": { "by": "luck" } }))), ["/scorers/s/with/by"]);
         assert_eq!(errors(&suite(json!({ "metric": "recall", "withs": {} }))), ["/scorers/s"]);
         assert_eq!(errors(&json!({ "name": "x" })).len(), 2);
     }

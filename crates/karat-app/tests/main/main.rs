@@ -10,3 +10,4 @@
 
 mod clock;
 mod journal;
+mod schema;

@@ -106,7 +106,9 @@ impl Rows {
         let dataset = self.dataset.clone();
         let own = dataset.own_id(&value, &at);
         match self.complete(&mut value, &at) {
-            Ok(true) => dataset.sample(value, own.as_deref(), &at).map(|sample| Some(Kept { sample, at, number: self.ordinal })),
+            Ok(true) => {
+                dataset.sample(value, own.as_deref(), &at).map(|sample| Some(Kept { sample, at, number: self.ordinal }))
+            }
             Ok(false) => Ok(None),
             Err(error) => Err(error),
         }
