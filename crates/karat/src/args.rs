@@ -1,4 +1,5 @@
-//! The command line as types. Every flag has a `KARAT_*` twin in the environment.
+//! The command line as types. Every flag has a `KARAT_*` twin in the environment: the one that it names here where several
+//! commands mean the same by it, else one of its command's own (`twins.rs`).
 
 mod daily;
 mod exchange;
@@ -6,6 +7,7 @@ mod gate;
 mod judging;
 mod output;
 mod stored;
+mod twins;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -18,6 +20,11 @@ pub use gate::{BaselineCommand, BindArgs, GateArgs, GateCommandArgs};
 pub use judging::{AgreeArgs, AnnotateCommand, CalibrateArgs};
 pub use output::{FormatArg, LayoutArg, OutputArgs, TextFormArg};
 pub use stored::{CompareArgs, CorrectionArg, FailOnArg, LsArgs, ReportArgs, RowsArg, ShowArgs, StatusArg, TraceArgs};
+
+/// The whole tree of commands, as it is parsed.
+pub fn command() -> clap::Command {
+    twins::given(<Cli as clap::CommandFactory>::command())
+}
 
 /// Tells you whether your LLM system got better, worse, or whether you cannot know yet.
 #[derive(Debug, Parser)]
@@ -42,7 +49,7 @@ pub struct Common {
     #[arg(long, global = true, env = "KARAT_FAIL_EXIT_CODE", value_name = "N")]
     pub fail_exit_code: Option<u8>,
     /// Say less: errors and results only
-    #[arg(short, long, global = true, env = "KARAT_QUIET", value_parser = clap::builder::FalseyValueParser::new())]
+    #[arg(short, long, global = true, env = "KARAT_QUIET")]
     pub quiet: bool,
 }
 
@@ -162,7 +169,7 @@ pub struct SuiteArgs {
     #[arg(long, value_name = "DATE", env = "KARAT_AS_OF")]
     pub as_of: Option<String>,
     /// Refuse suites that run programs
-    #[arg(long, env = "KARAT_SAFE", value_parser = clap::builder::FalseyValueParser::new())]
+    #[arg(long, env = "KARAT_SAFE")]
     pub safe: bool,
     /// Repetitions of each cell
     #[arg(long, value_name = "N", env = "KARAT_TRIALS", value_parser = clap::value_parser!(u32).range(1..))]
@@ -197,7 +204,7 @@ pub struct ExecutionArgs {
     #[arg(long, value_name = "X", env = "KARAT_BUDGET_USD")]
     pub budget_usd: Option<f64>,
     /// Go above the default ceiling, or run models of unknown price under it
-    #[arg(long, env = "KARAT_YES", value_parser = clap::builder::FalseyValueParser::new())]
+    #[arg(long, env = "KARAT_YES")]
     pub yes: bool,
     /// Timeout of one attempt, such as `120s`
     #[arg(long, value_name = "D", env = "KARAT_TIMEOUT")]
@@ -206,7 +213,7 @@ pub struct ExecutionArgs {
     #[arg(long, value_name = "N", env = "KARAT_RETRIES")]
     pub retries: Option<u32>,
     /// Use no result of an earlier run
-    #[arg(long, env = "KARAT_NO_CACHE", value_parser = clap::builder::FalseyValueParser::new())]
+    #[arg(long, env = "KARAT_NO_CACHE")]
     pub no_cache: bool,
 }
 
@@ -220,7 +227,7 @@ pub enum TierArg {
 #[derive(Debug, Args)]
 pub struct RunArgs {
     /// Print the run's events as lines of JSON on stdout; everything for people goes to stderr
-    #[arg(long, env = "KARAT_JSON", value_parser = clap::builder::FalseyValueParser::new())]
+    #[arg(long, env = "KARAT_JSON")]
     pub json: bool,
     #[command(flatten)]
     pub suite: SuiteArgs,
@@ -233,13 +240,13 @@ pub struct RunArgs {
     #[command(flatten)]
     pub output: OutputArgs,
     /// Go on with the latest unfinished run of the same plan, or with `--run-id`
-    #[arg(long, env = "KARAT_RESUME", value_parser = clap::builder::FalseyValueParser::new())]
+    #[arg(long, env = "KARAT_RESUME")]
     pub resume: bool,
     /// Id of the run; must not exist unless `--resume`
     #[arg(long, value_name = "ID", env = "KARAT_RUN_ID")]
     pub run_id: Option<String>,
     /// The same as `karat plan`
-    #[arg(long, env = "KARAT_DRY_RUN", value_parser = clap::builder::FalseyValueParser::new())]
+    #[arg(long, env = "KARAT_DRY_RUN")]
     pub dry_run: bool,
     /// Write every call into a recording; nothing is taken over from earlier runs
     #[arg(long, value_name = "FILE", env = "KARAT_RECORD", conflicts_with = "replay")]
@@ -248,7 +255,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "FILE", env = "KARAT_REPLAY")]
     pub replay: Option<std::path::PathBuf>,
     /// The same as `karat invalidate RUN`: nothing is run
-    #[arg(long, value_name = "RUN")]
+    #[arg(long, value_name = "RUN", env = "KARAT_INVALIDATE_RUN")]
     pub invalidate_run: Option<String>,
 }
 
@@ -263,7 +270,7 @@ pub struct PlanArgs {
     #[arg(long, value_name = "X", env = "KARAT_MDE", value_delimiter = ',', allow_negative_numbers = true)]
     pub mde: Vec<String>,
     /// As JSON
-    #[arg(long)]
+    #[arg(long, env = "KARAT_JSON")]
     pub json: bool,
 }
 
@@ -277,7 +284,7 @@ pub struct WhyArgs {
     #[arg(long, env = "KARAT_NO_CACHE")]
     pub no_cache: bool,
     /// As JSON
-    #[arg(long)]
+    #[arg(long, env = "KARAT_JSON")]
     pub json: bool,
 }
 
@@ -296,7 +303,7 @@ pub struct ResumeArgs {
     #[arg(long, value_name = "FILE", env = "KARAT_RECORD")]
     pub record: Option<std::path::PathBuf>,
     /// Print the run's events as lines of JSON on stdout; everything for people goes to stderr
-    #[arg(long, env = "KARAT_JSON", value_parser = clap::builder::FalseyValueParser::new())]
+    #[arg(long, env = "KARAT_JSON")]
     pub json: bool,
     #[command(flatten)]
     pub execution: ExecutionArgs,
@@ -329,7 +336,7 @@ pub struct InvalidateArgs {
     /// Id of the run, its beginning, or `latest`
     pub run: String,
     /// These cells only: numbers in `karat show`, or `sample/model/variant[/trial]`
-    #[arg(long, value_name = "CELL", num_args = 1..)]
+    #[arg(long, value_name = "CELL", num_args = 1.., value_delimiter = ';')]
     pub cell: Vec<String>,
     /// Say what would go, and change nothing
     #[arg(long, env = "KARAT_DRY_RUN")]
@@ -341,7 +348,7 @@ pub enum CacheCommand {
     /// List the runs whose results later runs may take over
     Ls {
         /// As JSON
-        #[arg(long)]
+        #[arg(long, env = "KARAT_JSON")]
         json: bool,
     },
     /// Take results of old runs out of reuse and make the store smaller; runs and their reports stay
@@ -408,7 +415,7 @@ pub struct DoctorArgs {
     #[arg(long)]
     pub online: bool,
     /// As JSON
-    #[arg(long)]
+    #[arg(long, env = "KARAT_JSON")]
     pub json: bool,
 }
 
@@ -420,7 +427,7 @@ pub struct ModelsArgs {
     #[arg(long, value_name = "SUITE")]
     pub suite: Option<String>,
     /// As JSON
-    #[arg(long)]
+    #[arg(long, env = "KARAT_JSON")]
     pub json: bool,
 }
 

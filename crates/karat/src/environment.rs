@@ -44,7 +44,7 @@ impl Environment {
         let Some(name) = arg.get_env().and_then(|name| name.to_str()).map(str::to_owned) else { return arg };
         match (self.process.get(&name), self.get(&name)) {
             (Some(value), _) if value.is_empty() => arg.env(clap::builder::Resettable::Reset),
-            (None, Some(value)) if arg.get_action().takes_values() => arg.default_value(value),
+            (None, Some(value)) => arg.default_value(value),
             _ => arg,
         }
     }

@@ -40,7 +40,7 @@ fn main() -> ExitCode {
 }
 
 fn parse(environment: &Environment) -> Result<args::Cli, Failure> {
-    let command = environment.fill_in(<args::Cli as clap::CommandFactory>::command());
+    let command = environment.fill_in(args::command());
     let matches = command.try_get_matches().map_err(Failure::Usage)?;
     args::Cli::from_arg_matches(&matches).map_err(Failure::Usage)
 }

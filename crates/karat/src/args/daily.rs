@@ -66,7 +66,7 @@ pub struct DriftArgs {
     #[arg(short, long = "param", value_name = "NAME=VALUE", env = "KARAT_PARAM", value_delimiter = ';')]
     pub param: Vec<String>,
     /// End with 3 when there is an alert
-    #[arg(long, env = "KARAT_EXIT_NONZERO_ON_ALERT", value_parser = clap::builder::FalseyValueParser::new())]
+    #[arg(long, env = "KARAT_EXIT_NONZERO_ON_ALERT")]
     pub exit_nonzero_on_alert: bool,
     /// Close the incident that is open, and say why
     #[arg(long, value_name = "WHY", conflicts_with = "replay")]
@@ -140,10 +140,10 @@ pub struct GoldenPinArgs {
     #[command(flatten)]
     pub rows: RowArgs,
     /// Say what would be written and removed, and change nothing
-    #[arg(long, env = "KARAT_DRY_RUN", value_parser = clap::builder::FalseyValueParser::new())]
+    #[arg(long, env = "KARAT_DRY_RUN")]
     pub dry_run: bool,
     /// Remove the files of samples that are not pinned now
-    #[arg(long, value_parser = clap::builder::FalseyValueParser::new())]
+    #[arg(long)]
     pub clean: bool,
 }
 
@@ -156,7 +156,7 @@ pub struct GoldenListArgs {
     #[arg(short, long = "param", value_name = "NAME=VALUE", env = "KARAT_PARAM", value_delimiter = ';')]
     pub param: Vec<String>,
     /// As JSON
-    #[arg(long)]
+    #[arg(long, env = "KARAT_JSON")]
     pub json: bool,
 }
 
@@ -173,12 +173,12 @@ pub struct GoldenCheckArgs {
     #[arg(long, value_name = "X", env = "KARAT_GOLDEN_MAX_DROP", default_value_t = 0.5)]
     pub max_drop: f64,
     /// Take over judgments of earlier runs where they are still valid
-    #[arg(long, value_parser = clap::builder::FalseyValueParser::new())]
+    #[arg(long)]
     pub cached: bool,
     /// Id of the run that judges
     #[arg(long, value_name = "ID", env = "KARAT_RUN_ID")]
     pub run_id: Option<String>,
     /// As JSON
-    #[arg(long)]
+    #[arg(long, env = "KARAT_JSON")]
     pub json: bool,
 }

@@ -25,10 +25,10 @@ pub struct GateArgs {
 #[derive(Debug, Clone, Default, Args)]
 pub struct BindArgs {
     /// Let gates decide the exit code, even where the policy says `enforce: on_request`
-    #[arg(long, env = "KARAT_GATE", conflicts_with = "no_gate", value_parser = clap::builder::FalseyValueParser::new())]
+    #[arg(long, env = "KARAT_GATE", conflicts_with = "no_gate")]
     pub gate: bool,
     /// Print verdicts and end with 0
-    #[arg(long, env = "KARAT_NO_GATE", value_parser = clap::builder::FalseyValueParser::new())]
+    #[arg(long, env = "KARAT_NO_GATE")]
     pub no_gate: bool,
 }
 

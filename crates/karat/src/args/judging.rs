@@ -42,7 +42,7 @@ pub struct CalibrateArgs {
     #[arg(long, value_name = "TEXT", env = "KARAT_CALIBRATE_REASON")]
     pub reason: Option<String>,
     /// Make no call: show the rounds that are stored
-    #[arg(long, env = "KARAT_CALIBRATE_ROUNDS", value_parser = clap::builder::FalseyValueParser::new())]
+    #[arg(long, env = "KARAT_CALIBRATE_ROUNDS")]
     pub rounds: bool,
     /// Id of the round's run
     #[arg(long, value_name = "ID", env = "KARAT_RUN_ID")]

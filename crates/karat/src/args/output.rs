@@ -8,12 +8,28 @@ pub struct OutputArgs {
     /// Folder of the reports, `-` for stdout [default: .karat/runs/RUN]
     #[arg(short, long, visible_alias = "output", value_name = "DIR", env = "KARAT_OUTPUT_DIR")]
     pub output_dir: Option<String>,
-    /// Forms of the report
-    #[arg(long, value_name = "FORM,…", env = "KARAT_FORMAT", value_delimiter = ',', default_value = "both")]
+    /// Forms of the report [default: md and json; on stdout, which takes one form, md]
+    #[arg(long, value_name = "FORM,…", env = "KARAT_FORMAT", value_delimiter = ',')]
     pub format: Vec<FormatArg>,
     /// How files lie in the folder: `flat` = results/RUN.json, reports/RUN.md [default: the suite's, else folder]
     #[arg(long, value_name = "LAYOUT", env = "KARAT_LAYOUT")]
     pub layout: Option<LayoutArg>,
+}
+
+impl OutputArgs {
+    /// Whether the report goes to stdout.
+    pub fn to_stdout(&self) -> bool {
+        self.output_dir.as_deref() == Some("-")
+    }
+
+    /// The forms that are written: those that are asked for, else what suits the place.
+    pub fn forms(&self) -> &[FormatArg] {
+        match (&self.format[..], self.to_stdout()) {
+            ([], true) => &[FormatArg::Md],
+            ([], false) => &[FormatArg::Both],
+            (asked, _) => asked,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -12,7 +12,7 @@ pub struct ReportArgs {
     #[command(flatten)]
     pub output: OutputArgs,
     /// Leave out what differs between interrupted and uninterrupted runs
-    #[arg(long)]
+    #[arg(long, env = "KARAT_CANONICAL")]
     pub canonical: bool,
     /// With `--window`: RUN is a suite, and its last days are summed up
     #[command(flatten)]
@@ -92,7 +92,7 @@ pub struct ShowArgs {
     #[arg(long, value_name = "FORM", default_value = "table")]
     pub format: RowsArg,
     /// As JSON: `--format json`
-    #[arg(long, conflicts_with = "format")]
+    #[arg(long, env = "KARAT_JSON", conflicts_with = "format")]
     pub json: bool,
     /// Cells with this status only
     #[arg(long, value_name = "STATUS")]
@@ -128,7 +128,7 @@ pub struct LsArgs {
     #[arg(short = 'n', long, default_value_t = 20)]
     pub limit: usize,
     /// As JSON
-    #[arg(long)]
+    #[arg(long, env = "KARAT_JSON")]
     pub json: bool,
 }
 
@@ -141,6 +141,6 @@ pub struct TraceArgs {
     /// The cell: its number in `karat show`, or `sample/model/variant[/trial]`
     pub cell: String,
     /// As JSON
-    #[arg(long)]
+    #[arg(long, env = "KARAT_JSON")]
     pub json: bool,
 }

@@ -12,6 +12,7 @@ use crate::failure::Failure;
 pub fn calibrate(edge: &Edge<'_>, args: &CalibrateArgs) -> Result<Exit, Failure> {
     let mut invocation = selection::invocation(&args.suite, &args.execution)?;
     let output_dir = args.output_dir.as_deref();
+    texts::check(output_dir, &args.format)?;
     if args.rounds {
         return write(edge, output_dir, &args.format, &edge.app.rounds(&invocation)?);
     }

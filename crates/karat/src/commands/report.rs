@@ -32,15 +32,21 @@ fn window(edge: &Edge<'_>, args: &ReportArgs) -> Result<Exit, Failure> {
     let form = match args.output.format[..] {
         [FormatArg::Md] => Some(TextFormArg::Md),
         [FormatArg::Json] => Some(TextFormArg::Json),
-        [FormatArg::Both] => None,
+        [] | [FormatArg::Both] => None,
         _ => return Err(Failure::Edge("a digest is written as `--format md` or `--format json`".to_owned())),
     };
     digest::write(edge, &found, args.output.output_dir.as_deref(), form)
 }
 
-/// Finds out before a run whether its report can be written after it.
-pub fn check_folder(_edge: &Edge<'_>, output: &OutputArgs) -> Result<(), Failure> {
-    let Some(folder) = output.output_dir.as_deref().filter(|folder| *folder != "-") else { return Ok(()) };
+/// Finds out before anything is made whether the report can be written after it. `events` go to stdout, too.
+pub fn check_output(output: &OutputArgs, events: bool) -> Result<(), Failure> {
+    if output.to_stdout() {
+        if events {
+            return Err(Failure::Edge("`--json` and `-o -` both write to stdout: give one of them".to_owned()));
+        }
+        return only_form(output).map(|_| ());
+    }
+    let Some(folder) = output.output_dir.as_deref() else { return Ok(()) };
     let probe = Path::new(folder).join(".karat-probe");
     let tried = fs::create_dir_all(folder).and_then(|()| fs::write(&probe, b"")).and_then(|()| fs::remove_file(&probe));
     tried.map_err(|error| {
@@ -50,7 +56,7 @@ pub fn check_folder(_edge: &Edge<'_>, output: &OutputArgs) -> Result<(), Failure
 
 /// Prints the rows of a run, where its suite wants that instead of a report on stdout. Gives the exit code of the results.
 pub fn rows(edge: &Edge<'_>, run: &str, output: &OutputArgs) -> Result<Option<Exit>, Failure> {
-    if output.output_dir.as_deref() != Some("-") || output.format != [FormatArg::Json] {
+    if !output.to_stdout() || output.format != [FormatArg::Json] {
         return Ok(None);
     }
     let Some(rows) = edge.app.printed_rows(run)? else { return Ok(None) };
@@ -75,12 +81,8 @@ pub fn write(
     canonical: bool,
     summary_is_talk: bool,
 ) -> Result<(Exit, Vec<PathBuf>), Failure> {
-    let formats = formats(&output.format);
-    if output.output_dir.as_deref() == Some("-") {
-        let [format] = formats[..] else {
-            return Err(Failure::Edge("`-o -` writes one form: add `--format json` or `--format md`".to_owned()));
-        };
-        let (text, exit) = edge.app.report_text(run, format, canonical)?;
+    if output.to_stdout() {
+        let (text, exit) = edge.app.report_text(run, only_form(output)?, canonical)?;
         edge.printer.data(&text)?;
         return Ok((exit, Vec::new()));
     }
@@ -94,13 +96,21 @@ pub fn write(
         (None, Layout::Flat) => edge.app.home.clone(),
         (None, Layout::Folder) => edge.app.run_folder(&edge.app.run_id(run)?),
     };
-    let written = edge.app.report_into(run, &folder, layout, &formats, canonical)?;
+    let written = edge.app.report_into(run, &folder, layout, &formats(output.forms()), canonical)?;
     if summary_is_talk {
         edge.printer.say(&written.summary);
     } else {
         edge.printer.data(&written.summary)?;
     }
     Ok((written.exit, written.files))
+}
+
+/// The one form that stdout takes.
+fn only_form(output: &OutputArgs) -> Result<Format, Failure> {
+    match formats(output.forms())[..] {
+        [format] => Ok(format),
+        _ => Err(Failure::Edge("`-o -` writes one form: ask for `--format md` or `--format json`".to_owned())),
+    }
 }
 
 fn formats(asked: &[FormatArg]) -> Vec<Format> {

@@ -15,7 +15,7 @@ pub fn run(edge: &Edge<'_>, args: RunArgs) -> Result<Exit, Failure> {
         return invalidate::invalidate(edge, run, &[], args.dry_run);
     }
     if args.dry_run {
-        return plan::plan(edge, &args.suite, &args.execution, &[], false);
+        return plan::plan(edge, &args.suite, &args.execution, &[], args.json);
     }
     let tape = match (args.record, args.replay) {
         (Some(file), _) => Tape::Record(file),
@@ -28,8 +28,7 @@ pub fn run(edge: &Edge<'_>, args: RunArgs) -> Result<Exit, Failure> {
     invocation.output_dir.clone_from(&args.output.output_dir);
     let loaded = edge.app.load(&invocation)?;
     edge.notices_of_run(&loaded.plan)?;
-    report::check_folder(edge, &args.output)?;
-    events_alone(args.json, &args.output)?;
+    report::check_output(&args.output, args.json)?;
     let execution = Execution { tape, ..execution(edge, args.run_id, args.resume, args.json)? };
     let end = edge.app.run(loaded.plan, &invocation, execution)?;
     finish(edge, &end, &args.output, args.json)
@@ -40,16 +39,14 @@ pub fn resume(edge: &Edge<'_>, mut args: ResumeArgs) -> Result<Exit, Failure> {
     if args.output.output_dir.is_none() {
         args.output.output_dir = edge.app.output_dir(&args.run)?;
     }
-    report::check_folder(edge, &args.output)?;
-    events_alone(args.json, &args.output)?;
+    report::check_output(&args.output, args.json)?;
     let end = edge.app.resume(&args.run, &later, continued(edge, args.record, args.json)?)?;
     finish_later(edge, &end, &args.output, args.json)
 }
 
 pub fn retry(edge: &Edge<'_>, args: ResumeArgs) -> Result<Exit, Failure> {
     let later = selection::execution(&args.execution)?;
-    report::check_folder(edge, &args.output)?;
-    events_alone(args.json, &args.output)?;
+    report::check_output(&args.output, args.json)?;
     let end = edge.app.retry(&args.run, &later, continued(edge, args.record, args.json)?)?;
     finish_later(edge, &end, &args.output, args.json)
 }
@@ -57,17 +54,9 @@ pub fn retry(edge: &Edge<'_>, args: ResumeArgs) -> Result<Exit, Failure> {
 pub fn score(edge: &Edge<'_>, args: ScoreArgs) -> Result<Exit, Failure> {
     let execution_settings = selection::execution(&args.execution)?;
     let rescoring = Rescoring { suite: args.suite, judges: args.judges, execution: execution_settings };
-    report::check_folder(edge, &args.output)?;
+    report::check_output(&args.output, false)?;
     let end = edge.app.score(&args.run, &rescoring, execution(edge, args.run_id, false, false)?)?;
     finish(edge, &end, &args.output, false)
-}
-
-/// With `--json` stdout belongs to the events.
-fn events_alone(json: bool, output: &OutputArgs) -> Result<(), Failure> {
-    if json && output.output_dir.as_deref() == Some("-") {
-        return Err(Failure::Edge("`--json` and `-o -` both write to stdout: give one of them".to_owned()));
-    }
-    Ok(())
 }
 
 /// How a stored run is gone on with.
@@ -89,7 +78,7 @@ fn finish_later(edge: &Edge<'_>, end: &RunEnd, output: &OutputArgs, json: bool) 
         return finish(edge, end, output, json);
     }
     let round_has = |form: &FormatArg| matches!(form, FormatArg::Md | FormatArg::Json | FormatArg::Both);
-    if json || !output.format.iter().all(round_has) {
+    if json || !output.forms().iter().all(round_has) {
         return Ok(finish(edge, end, output, json)?.worst(calibrate::verdict(edge, end)?));
     }
     calibrate::finish(edge, end, output.output_dir.as_deref(), &[])

@@ -7,6 +7,15 @@ use super::Edge;
 use crate::args::TextFormArg;
 use crate::failure::Failure;
 
+/// Finds out before anything is made whether its forms can be written where they are asked for.
+pub fn check(folder: Option<&str>, forms: &[TextFormArg]) -> Result<(), Failure> {
+    if folder.is_none_or(|folder| folder == "-") && forms.len() > 1 {
+        let message = "stdout takes one form: ask for `--format json` or `--format md`, or name a folder with `-o`";
+        return Err(Failure::Edge(message.to_owned()));
+    }
+    Ok(())
+}
+
 /// Writes `NAME.md` and `NAME.json` into the folder, or one form to stdout for `-`. Without a folder the forms that
 /// are asked for go to stdout, and without any form the summary for a terminal (`None`).
 pub fn write(
@@ -16,13 +25,11 @@ pub fn write(
     forms: &[TextFormArg],
     text: &dyn Fn(Option<TextFormArg>) -> Result<String, Failure>,
 ) -> Result<(), Failure> {
+    check(folder, forms)?;
     let Some(folder) = folder.filter(|folder| *folder != "-") else {
         return match forms {
             [] => edge.printer.data(&text(None)?),
-            [form] => edge.printer.data(&text(Some(*form))?),
-            _ => Err(Failure::Edge(
-                "stdout takes one form: add `--format json` or `--format md`, or name a folder with `-o`".to_owned(),
-            )),
+            [form, ..] => edge.printer.data(&text(Some(*form))?),
         };
     };
     let folder = Path::new(folder);

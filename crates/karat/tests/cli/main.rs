@@ -17,6 +17,7 @@ mod docs;
 mod fairness;
 mod faq;
 mod faults;
+mod flags;
 mod gates;
 mod inspect;
 mod interruption;

@@ -33,7 +33,6 @@ fn the_readme_is_true() {
                 word => word,
             })
             .collect();
-        let words = if words.ends_with(&["-o", "-"]) { [&words[..], &["--format", "md"]].concat() } else { words };
         place.fine(&words);
     }
     assert!(place.path().join("out/report.md").exists() && place.path().join("out/report.json").exists());

@@ -1,0 +1,71 @@
+//! Flags and their twins: what they mean alone and together.
+
+use serde_json::Value;
+use testkit::{Echo, FakeProvider, Script};
+
+use crate::place::{Place, Said, questions, suite};
+
+fn place() -> (Place, FakeProvider) {
+    let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();
+    let place = Place::new();
+    place.write("data.jsonl", &questions(3));
+    place.write("karat.yaml", &suite(&provider.base_url()));
+    (place, provider)
+}
+
+/// Runs a command with variables.
+fn with(place: &Place, variables: &[(&str, &str)], arguments: &[&str]) -> Said {
+    Said::of(place.command(arguments).envs(variables.iter().copied()).output().unwrap())
+}
+
+/// contract: `-o -` alone is one form; several forms on stdout are refused before anything is made.
+#[test]
+fn stdout_takes_one_form_and_that_is_known_beforehand() {
+    let (place, _provider) = place();
+    let page = place.fine(&["run", "--run-id", "a", "-o", "-"]).stdout;
+    assert!(page.starts_with("# Evaluation report: bench"), "{page}");
+    assert_eq!(page, place.fine(&["report", "a", "-o", "-"]).stdout);
+    for more in [&["--format", "both"][..], &["--format", "md,csv"], &["--json"]] {
+        let refused = place.karat(&[&["run", "--no-cache", "--run-id", "b", "-o", "-"], more].concat());
+        assert_eq!(refused.code, 1, "{}", refused.all());
+        assert_eq!(place.karat(&["show", "b"]).code, 1, "the run was made: {}", refused.all());
+    }
+    assert_eq!(place.karat(&["score", "a", "--run-id", "c", "-o", "-", "--format", "both"]).code, 1);
+    assert_eq!(place.karat(&["show", "c"]).code, 1);
+}
+
+/// contract: `plan` = `run --dry-run`, as JSON, too, by flag or by variable.
+#[test]
+fn a_dry_run_is_the_plan_as_json_too() {
+    let (place, _provider) = place();
+    let plan = place.fine(&["plan", "--json"]).stdout;
+    assert_eq!(serde_json::from_str::<Value>(&plan).unwrap()["cells"]["planned"], 3);
+    assert_eq!(place.fine(&["run", "--dry-run", "--json"]).stdout, plan);
+    assert_eq!(with(&place, &[("KARAT_JSON", "1"), ("KARAT_DRY_RUN", "yes")], &["run"]).stdout, plan);
+    assert_eq!(with(&place, &[("KARAT_JSON", "1")], &["plan"]).stdout, plan);
+}
+
+/// contract: every flag has a `KARAT_*` twin; a switch's variable is yes or no, also in `.env`.
+#[test]
+fn variables_switch_things_on_and_off() {
+    let (place, _provider) = place();
+    let said = with(&place, &[("KARAT_NO_CACHE", "maybe")], &["run", "--run-id", "a"]);
+    assert!(said.code == 1 && said.stderr.contains("KARAT_NO_CACHE"), "{}", said.all());
+    assert_eq!(place.karat(&["show", "a"]).code, 1, "{}", said.all());
+    with(&place, &[("KARAT_NO_CACHE", "0")], &["run", "--run-id", "a"]);
+    let canonical = with(&place, &[("KARAT_CANONICAL", "1")], &["report", "a", "--format", "json", "-o", "-"]);
+    assert_eq!(canonical.stdout, place.canonical("a"));
+    place.write(".env", "KARAT_CANONICAL=on\nKARAT_SHOW_FORMAT=json\n");
+    assert_eq!(place.fine(&["report", "a", "--format", "json", "-o", "-"]).stdout, canonical.stdout);
+    assert!(place.fine(&["show", "a"]).stdout.starts_with('['));
+}
+
+/// STYLE: a negative number is out of range, not another flag.
+#[test]
+fn a_negative_number_is_told_its_range() {
+    let (place, _provider) = place();
+    for (flag, range) in [("--budget-usd", "0 or more"), ("--max-concurrency", "is not in 1..")] {
+        let said = place.karat(&["run", flag, "-1"]);
+        assert!(said.code == 1 && said.stderr.contains(range), "{}", said.all());
+    }
+}
