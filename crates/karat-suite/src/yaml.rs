@@ -118,7 +118,7 @@ impl Raw {
     fn place(self, source: &str, file: FileId) -> Node {
         let span = range(&self.at, source);
         let value = match self.value {
-            RawValue::Scalar(value) => Tree::Scalar { written: written(&value, source, &span), value },
+            RawValue::Scalar(value) => scalar(value, source, &span),
             RawValue::List(items) => Tree::List(items.into_iter().map(|item| item.place(source, file)).collect()),
             RawValue::Map(entries) => Tree::Map(
                 entries
@@ -133,6 +133,15 @@ impl Raw {
         };
         Node { value, place: Place { file, span } }
     }
+}
+
+/// A number keeps its text beside its value; digits behind a needless zero (`007`, a postal code) are no number but a
+/// name, which would be lost in one.
+fn scalar(value: Value, source: &str, span: &Range<usize>) -> Tree {
+    let written = written(&value, source, span);
+    let is_padded = written.len() > 1 && written.starts_with('0') && written.bytes().all(|it| it.is_ascii_digit());
+    let value = if is_padded { Value::String(written.clone()) } else { value };
+    Tree::Scalar { value, written }
 }
 
 fn written(value: &Value, source: &str, span: &Range<usize>) -> String {
@@ -242,6 +251,8 @@ mod tests {
         let node = node.unwrap();
         let texts: Vec<_> = node.entries().iter().map(|entry| entry.node.text()).collect();
         assert_eq!(texts, [Some("1.10"), Some("007"), Some("no"), Some("true"), Some("1.0"), None]);
+        assert_eq!(node.get("id").unwrap().json(), "007");
+        assert_eq!(node.get("version").unwrap().json(), 1.1);
         assert_eq!(node.get("value").unwrap().boolean(), None);
         assert_eq!(node.get("yes_").unwrap().boolean(), Some(true));
     }

@@ -162,19 +162,17 @@ impl<'a> Scanner<'a> {
         self.found.is_read = true;
         let mut hasher = FxHasher::default();
         sample.id.hash(&mut hasher);
-        if !self.ids.insert(hasher.finish()) {
-            if let Some(first) = dataset.first_with(&sample.id).filter(|first| first.number != kept.number) {
-                let is_beside = first.at.line == at.line && first.at.file == at.file;
-                let there = if is_beside {
-                    format!("row {} of the dataset has it", first.number + 1)
-                } else {
-                    format!("it stands in {}:{}", first.at.file, first.at.line)
-                };
-                let hint = format!("{there} already; ids must differ");
-                let error =
-                    at.problem_with_hint(&sample.id, format!("the id `{}` stands here twice", sample.id), Some(hint));
-                self.report(error);
-            }
+        if !self.ids.insert(hasher.finish())
+            && let Some(first) = dataset.first_with(&sample.id).filter(|first| first.number != kept.number)
+        {
+            let there = if first.at.line == at.line && first.at.file == at.file {
+                format!("row {} of the dataset has it", first.number + 1)
+            } else {
+                format!("it stands in {}:{}", first.at.file, first.at.line)
+            };
+            let hint = format!("{there} already; ids must differ");
+            let twice = format!("the id `{}` stands here twice", sample.id);
+            self.report(at.problem_with_hint(&sample.id, twice, Some(hint)));
         }
         let columns = row.as_object().into_iter().flat_map(serde_json::Map::keys);
         let new: Vec<String> = columns.filter(|column| !self.found.columns.contains(*column)).cloned().collect();

@@ -7,6 +7,7 @@ use jiff::civil::Date;
 use karat_text::path::Path;
 use karat_text::template::Expression;
 use karat_types::{Moment, SourceDigest};
+use serde_json::Value;
 
 use super::Decoder;
 use crate::dataset::asserts::{self, Asserts};
@@ -16,7 +17,7 @@ use crate::dataset::date;
 use crate::dataset::draw::{Draw, Part};
 use crate::dataset::prior::Prior;
 use crate::dataset::source::Format;
-use crate::dataset::{Dataset, Discretion, Role, Roles, RowSchema, Source, aliases};
+use crate::dataset::{Dataset, Discretion, Role, Roles, RowSchema, Source, aliases, plain};
 use crate::files::{folder, join, matches};
 use crate::names;
 use crate::nearest::suggestion;
@@ -124,7 +125,7 @@ impl Decoder<'_> {
 
     fn source(&mut self, node: &Node) -> Option<(Source, Vec<SourceDigest>)> {
         if let Some(rows) = node.given("rows") {
-            return Some(self.inline(rows));
+            return Some(self.inline(rows, node.text_of("id")));
         }
         let source = node.given("source")?;
         let path = self.path(source)?;
@@ -153,9 +154,22 @@ impl Decoder<'_> {
         Some((Source::Files { paths, format }, digests))
     }
 
-    fn inline(&mut self, rows: &Node) -> (Source, Vec<SourceDigest>) {
-        let values: Vec<_> = rows.items().iter().map(|row| (self.problems.line(&row.place), row.json())).collect();
-        let bytes = rows.json().to_string();
+    /// The rows as YAML reads them, but their ids as they are written: an id is a name, and `1.10` is not `1.1`.
+    fn inline(&mut self, rows: &Node, id: Option<&str>) -> (Source, Vec<SourceDigest>) {
+        let ids = id.map_or_else(|| aliases::ID.to_vec(), |id| vec![id.trim_start_matches("$.")]);
+        let row = |row: &Node| {
+            let mut value = row.json();
+            for name in &ids {
+                if let (Some(written), Some(id)) = (row.text_of(name), value.get_mut(name))
+                    && plain(id) != written
+                {
+                    *id = written.into();
+                }
+            }
+            value
+        };
+        let values: Vec<_> = rows.items().iter().map(|it| (self.problems.line(&it.place), row(it))).collect();
+        let bytes = Value::from_iter(values.iter().map(|(_, row)| row.clone())).to_string();
         let digest = SourceDigest {
             path: "rows".to_owned(),
             blake3: blake3::hash(bytes.as_bytes()).to_hex().to_string(),

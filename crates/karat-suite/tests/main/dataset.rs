@@ -90,6 +90,19 @@ fn ids_differ_within_a_line_too() {
     assert_eq!(said("{ rows: [ { id: a }, { id: b } ], id: id }", ""), "");
 }
 
+/// Rule 1 of the language: an id is a name. Other values of a row are what YAML says, as long as no digit is lost.
+#[test]
+fn ids_of_inline_rows_stay_as_they_are_written() {
+    let rows = "{ rows: [ { id: 007, zip: 01234, n: 1.50 }, { id: 1.10 }, { id: no }, { id: 0x1F }, { id: 5 } ] }";
+    let world = World::new(&[("karat.yaml", &minimal(rows))]);
+    let samples = samples(&world, &Overrides::default());
+    assert_eq!(samples.iter().map(|it| &*it.id).collect::<Vec<_>>(), ["007", "1.10", "no", "0x1F", "5"]);
+    assert_eq!(serde_json::Value::from(samples[0].columns.clone()), json!({ "id": "007", "zip": "01234", "n": 1.5 }));
+    assert_eq!(samples[4].columns["id"], json!(5));
+    let named = World::new(&[("karat.yaml", &minimal("{ rows: [ { key: 1.10, id: x } ], id: $.key }"))]);
+    assert_eq!(&*self::samples(&named, &Overrides::default())[0].id, "1.10");
+}
+
 fn samples(world: &World, overrides: &Overrides) -> Vec<Sample> {
     world.plan(overrides).rows().collect::<Result<_, _>>().unwrap()
 }
