@@ -8,6 +8,9 @@ pub(crate) fn compose() -> Catalog {
         let entry = Entry {
             options: metric.options,
             dimensions: metric.dimensions.iter().map(|dimension| (*dimension).to_owned()).collect(),
+            reference_unless: metric
+                .reference_unless
+                .map(|options| options.iter().map(|option| (*option).to_owned()).collect()),
             binary: metric.binary,
             verdicts: metric.verdicts,
             range: metric.range,

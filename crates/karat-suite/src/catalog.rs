@@ -19,6 +19,8 @@ pub struct Entry {
     pub options: Value,
     /// Of a metric with several figures: their names, in the order in which the scorer yields them.
     pub dimensions: Vec<String>,
+    /// Of a metric that says nothing without something to compare with: the options of which one stands in its place.
+    pub reference_unless: Option<Vec<String>>,
     /// Of a metric: whether it only takes the values 0 and 1.
     pub binary: bool,
     /// Of a metric: whether it may say true or false instead of a number.

@@ -15,6 +15,7 @@ mod address;
 mod catalog;
 mod changes;
 mod check;
+mod compared;
 mod dataset;
 mod decode;
 mod diagnostics;

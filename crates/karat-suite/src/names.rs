@@ -37,9 +37,47 @@ pub(crate) const GATE: &[&str] = &["sample", "model", "variant"];
 pub(crate) struct Pending {
     pub name: String,
     pub place: Place,
+    /// The metric that compares with it, where no text reads it.
+    pub metric: Option<String>,
+}
+
+/// What the rows of a dataset have been found to hold.
+pub(crate) struct Held<'a> {
+    /// Every column of any row.
+    pub columns: &'a BTreeSet<String>,
+    /// Columns that are null in every row.
+    pub unfilled: &'a BTreeSet<String>,
+    pub has_input: bool,
+    pub has_reference: bool,
+}
+
+impl Held<'_> {
+    /// Whether a name can be read in a row.
+    pub fn has(&self, waiting: &Pending) -> bool {
+        waiting.column().is_none_or(|column| self.columns.contains(column)) && self.lacks_role(waiting).is_none()
+    }
+
+    /// The role that a name reads and no row has.
+    fn lacks_role(&self, waiting: &Pending) -> Option<&'static str> {
+        match waiting.name.split('.').next() {
+            Some("input") if !self.has_input => Some("input"),
+            Some("reference") if !self.has_reference => Some("reference"),
+            _ => None,
+        }
+    }
 }
 
 impl Pending {
+    /// The name that a text reads.
+    pub fn read(name: String, place: Place) -> Self {
+        Self { name, place, metric: None }
+    }
+
+    /// The reference that a metric compares with.
+    pub fn compared(metric: &str, place: Place) -> Self {
+        Self { name: "reference".to_owned(), place, metric: Some(metric.to_owned()) }
+    }
+
     /// The column of the dataset that the name reads.
     pub fn column(&self) -> Option<&str> {
         self.name.strip_prefix("sample.").and_then(|rest| rest.split('.').next()).filter(|column| *column != "id")
@@ -70,7 +108,7 @@ pub(crate) fn check(
                 problems.error(&at, format!("the name `{root}` is not known here")).maybe_hint(hint_for(root, roots));
             }
             _ if roots.contains(&root) && !is_defaulted(text, name) => {
-                pending.push(Pending { name: name.clone(), place: at });
+                pending.push(Pending::read(name.clone(), at));
             }
             _ => {}
         }
@@ -110,27 +148,18 @@ fn asks_for(text: &str, name: &str) -> bool {
 }
 
 /// Checks the names that waited for the dataset's columns and roles.
-pub(crate) fn settle(
-    pending: &[Pending],
-    columns: &BTreeSet<String>,
-    has_input: bool,
-    has_reference: bool,
-    problems: &mut Problems,
-) {
-    for waiting in pending {
+pub(crate) fn settle(pending: &[Pending], held: &Held<'_>, problems: &mut Problems) {
+    for waiting in pending.iter().filter(|waiting| waiting.metric.is_none()) {
         let place = &waiting.place;
-        if let Some(column) = waiting.column().filter(|column| !columns.contains(*column)) {
+        if let Some(column) = waiting.column().filter(|column| !held.columns.contains(*column)) {
             problems
                 .error(place, format!("the dataset has no column `{column}`"))
-                .maybe_hint(suggestion(column, columns.iter().map(String::as_str)));
+                .maybe_hint(suggestion(column, held.columns.iter().map(String::as_str)));
         }
-        let role = match waiting.name.split('.').next() {
-            Some("input") if !has_input => "input",
-            Some("reference") if !has_reference => "reference",
-            _ => continue,
-        };
-        problems
-            .error(place, format!("the dataset names no {role}"))
-            .hint(format!("add `{role}: COLUMN` to `dataset`, or write `sample.COLUMN`"));
+        if let Some(role) = held.lacks_role(waiting) {
+            problems
+                .error(place, format!("the dataset names no {role}"))
+                .hint(format!("add `{role}: COLUMN` to `dataset`, or write `sample.COLUMN`"));
+        }
     }
 }

@@ -24,7 +24,7 @@ use crate::node::{Node, Place};
 use crate::overrides::Overrides;
 use crate::params::Params;
 use crate::registry::{self, Registry, STARTER};
-use crate::{changes, check, hash, names, safe, strays, versions, yaml};
+use crate::{changes, check, compared, hash, names, safe, strays, versions, yaml};
 
 /// A suite that can be planned.
 pub struct Suite {
@@ -129,7 +129,7 @@ impl Suite {
         decoder.reducible(node.given("scorers"), run::decode(node.given("run"), overrides).1);
         let baseline = node.given("baseline").and_then(|baseline| decoder.path(baseline));
 
-        let scanned = declared.map(|(node, declared)| scanned(node, declared, &mut decoder));
+        let scanned = declared.map(|(node, declared)| scanned(node, declared, &scorers, &mut decoder));
         // Of a part of the samples, or of rows that are broken, nobody can say what the others ask for.
         let is_whole = overrides.limit.is_none() && overrides.samples.is_empty() && decoder.problems.errors() == 0;
         if let Some((dataset, ..)) = scanned.as_ref().filter(|_| is_whole) {
@@ -277,6 +277,7 @@ struct RowChecks {
 fn scanned(
     node: &Node,
     declared: Decoded,
+    scorers: &[ScorerSpec],
     decoder: &mut Decoder<'_>,
 ) -> (Arc<Dataset>, DatasetHeader, RowChecks, Vec<Checked>) {
     let watched = std::mem::take(&mut decoder.watched);
@@ -285,7 +286,8 @@ fn scanned(
     let dataset = Arc::new(declared.dataset);
     let scan = dataset.scan(place, declared.checks, &watched, &pending, problems);
     if scan.is_read {
-        names::settle(&pending, &scan.columns, scan.has_input, scan.has_reference, problems);
+        names::settle(&pending, &scan.held(), problems);
+        compared::settle(&pending, &scan.held(), scorers, problems);
     }
     let header = DatasetHeader {
         rows: scan.rows,

@@ -37,6 +37,8 @@ pub(super) struct Given<'a> {
 pub(super) enum Needs {
     /// The output, and something to compare it with.
     Reference,
+    /// The output, and something to compare it with unless one of these options is given.
+    ReferenceOr(&'static [&'static str]),
     /// The output; a reference where there is one.
     Output,
     /// Neither.

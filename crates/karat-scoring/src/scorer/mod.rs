@@ -119,6 +119,8 @@ pub struct MetricEntry {
     pub options: Value,
     /// The names of its figures, where it has several.
     pub dimensions: &'static [&'static str],
+    /// The options of which one stands in place of a reference, where it says nothing without something to compare with.
+    pub reference_unless: Option<&'static [&'static str]>,
     /// Whether it only takes the values 0 and 1.
     pub binary: bool,
     /// Whether it may say true or false instead of a number.

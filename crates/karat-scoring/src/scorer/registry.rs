@@ -31,6 +31,11 @@ impl Registered {
             about: self.about,
             options: (self.schema)(),
             dimensions: self.dimensions,
+            reference_unless: match self.needs {
+                Needs::Reference => Some(&[]),
+                Needs::ReferenceOr(options) => Some(options),
+                Needs::Output | Needs::Nothing => None,
+            },
             binary: self.binary,
             verdicts: self.verdicts,
             range: self.range,

@@ -98,7 +98,7 @@ struct Phrases {
 }
 
 impl Options for Contains {
-    const NEEDS: Needs = Needs::Output;
+    const NEEDS: Needs = Needs::ReferenceOr(&["all", "any"]);
 
     fn metric(self, literal: Option<&Value>) -> Result<Box<dyn Metric>, String> {
         let phrases = literal.map(texts).unwrap_or_default();

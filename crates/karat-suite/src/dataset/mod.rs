@@ -37,7 +37,7 @@ pub(crate) use discretion::Discretion;
 pub(crate) use roles::{Role, Roles};
 /// Names that other tools give to a role's column.
 pub(crate) mod aliases {
-    pub(crate) use super::roles::{ID, INPUT, REFERENCE};
+    pub(crate) use super::roles::{ID, INPUT, LIKELY_REFERENCE, REFERENCE};
 }
 pub(crate) use row_schema::RowSchema;
 pub(crate) use scalar::plain;

@@ -33,6 +33,25 @@ pub(crate) const INPUT: &[&str] = &["input", "inputs", "user_input", "question",
 /// Names that other tools give to the reference.
 pub(crate) const REFERENCE: &[&str] =
     &["reference", "target", "ideal", "expected", "expected_output", "expectedOutput", "expectations"];
+/// Names of columns that often hold the reference, and as often something else.
+pub(crate) const LIKELY_REFERENCE: &[&str] = &[
+    "gold",
+    "golden",
+    "gold_answer",
+    "answer",
+    "answers",
+    "correct_answer",
+    "expected_answer",
+    "reference_answer",
+    "ground_truth",
+    "groundtruth",
+    "truth",
+    "solution",
+    "label",
+    "response",
+    "references",
+    "targets",
+];
 
 impl Role {
     /// The value of the role in a row.

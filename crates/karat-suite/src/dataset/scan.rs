@@ -16,7 +16,7 @@ use super::rows::{Kept, Rows};
 use super::{Dataset, DatasetError, Discretion, Role};
 use crate::decode::Watched;
 use crate::diagnostics::{Diagnostic, Problems, Severity};
-use crate::names::Pending;
+use crate::names::{Held, Pending};
 use crate::nearest::{nearest, suggestion};
 use crate::node::Place;
 
@@ -34,6 +34,8 @@ pub(crate) struct Scan {
     pub rows: u64,
     /// Every column of any row.
     pub columns: BTreeSet<String>,
+    /// Columns that are null in every row.
+    pub unfilled: BTreeSet<String>,
     /// Whether a row has an input.
     pub has_input: bool,
     /// Whether a row has a reference.
@@ -52,6 +54,14 @@ pub(crate) struct Scan {
     pub checks: Vec<Checked>,
     /// What rows and the files beside them contradict each other in.
     pub mismatches: Mismatches,
+}
+
+impl Scan {
+    /// What names of texts and metrics can read.
+    pub fn held(&self) -> Held<'_> {
+        let Self { columns, unfilled, has_input, has_reference, .. } = self;
+        Held { columns, unfilled, has_input: *has_input, has_reference: *has_reference }
+    }
 }
 
 struct Scanner<'a> {
@@ -82,7 +92,6 @@ impl Dataset {
         pending: &[Pending],
         problems: &mut Problems,
     ) -> Scan {
-        let wanted: BTreeSet<&str> = pending.iter().filter_map(Pending::column).collect();
         let mut rows = Rows::new(self.clone());
         let mut scanner = Scanner::new(self, watched, problems);
         while let Some(row) = rows.next_kept() {
@@ -95,7 +104,7 @@ impl Dataset {
                 }
                 Err(error) => scanner.broken(self, error),
             }
-            if checks.is_empty() && scanner.has_enough(self, &wanted) {
+            if checks.is_empty() && scanner.has_enough(self, pending) {
                 break;
             }
         }
@@ -129,6 +138,7 @@ impl<'a> Scanner<'a> {
             found: Scan {
                 rows: 0,
                 columns,
+                unfilled: BTreeSet::new(),
                 has_input: matches!(dataset.roles.input, Role::Declared(_)),
                 has_reference: matches!(dataset.roles.reference, Role::Declared(_)),
                 is_clustered: false,
@@ -176,6 +186,8 @@ impl<'a> Scanner<'a> {
         }
         let columns = row.as_object().into_iter().flat_map(serde_json::Map::keys);
         let new: Vec<String> = columns.filter(|column| !self.found.columns.contains(*column)).cloned().collect();
+        self.found.unfilled.retain(|column| row.get(column).is_none_or(Value::is_null));
+        self.found.unfilled.extend(new.iter().filter(|column| row.get(*column).is_some_and(Value::is_null)).cloned());
         self.found.columns.extend(new);
         for (matched, path) in self.matched.iter_mut().zip(watched).filter(|(matched, _)| !**matched) {
             *matched = path.path.first(row).is_some_and(|value| !value.is_null());
@@ -222,12 +234,12 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Whether the limit is reached, every sample that is asked for is found, and so is every column that is read.
-    fn has_enough(&self, dataset: &Dataset, wanted: &BTreeSet<&str>) -> bool {
+    /// Whether the limit is reached, every sample that is asked for is found, and so is every column and role that is read.
+    fn has_enough(&self, dataset: &Dataset, pending: &[Pending]) -> bool {
         dataset.limit.is_some_and(|limit| self.found.rows >= limit)
             && self.wanted.is_empty()
             && self.matched.iter().all(|matched| *matched)
-            && wanted.iter().all(|column| self.found.columns.contains(*column))
+            && pending.iter().all(|waiting| self.found.held().has(waiting))
     }
 
     fn broken(&mut self, dataset: &Dataset, error: DatasetError) {
@@ -302,8 +314,8 @@ impl<'a> Scanner<'a> {
             if self.empty.contains(&column) || dataset.may_lack(&column, &written) {
                 continue;
             }
-            let hint = suggestion(&column, self.found.columns.iter().map(String::as_str));
-            self.problems.error(&watched.place, format!("`{written}` matches no row of the dataset")).maybe_hint(hint);
+            let (wrong, hint) = self.unmatched(&written, &column);
+            self.problems.error(&watched.place, wrong).maybe_hint(hint);
         }
         if self.found.is_clustered && self.unclustered > 0 {
             let count = format!("{} of {} rows of the dataset name no cluster", self.unclustered, self.kept);
@@ -315,6 +327,20 @@ impl<'a> Scanner<'a> {
             let often = if times == 1 { "once".to_owned() } else { format!("{times} times") };
             self.problems.notice(place, format!("{leniency} ({often})"));
         }
+    }
+
+    /// What is wrong with a path that leads nowhere in every row, and with the column that it begins with.
+    fn unmatched(&self, written: &str, column: &str) -> (String, Option<String>) {
+        let columns = &self.found.columns;
+        if self.found.unfilled.contains(column) {
+            let hint = "fill it in, or name another column".to_owned();
+            return (format!("`{column}` is null in every row of the dataset"), Some(hint));
+        }
+        let hint = match columns.contains(column) {
+            true => Some(format!("there is a column `{column}`, but nothing lies at this path of it")),
+            false => suggestion(column, columns.iter().map(String::as_str)),
+        };
+        (format!("`{written}` matches no row of the dataset"), hint)
     }
 
     fn near_id(dataset: &Arc<Dataset>, id: &str) -> Option<String> {

@@ -105,7 +105,7 @@ impl Decoder<'_> {
     fn gate_column(&mut self, node: &Node) {
         let Some(per) = node.given("per") else { return };
         if let Some(column) = per.text().filter(|text| !UNITS.contains(text)) {
-            self.pending.push(names::Pending { name: format!("sample.{column}"), place: per.place.clone() });
+            self.pending.push(names::Pending::read(format!("sample.{column}"), per.place.clone()));
         }
     }
 

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use super::{Decoder, word};
 use crate::check::share;
+use crate::compared;
 use crate::grammar::{Kind, RUBRIC_ONLY};
 use crate::hash::FOLDER;
 use crate::names;
@@ -119,6 +120,9 @@ impl Decoder<'_> {
             self.problems
                 .error(&aggregate.place, format!("`{text}` is a figure of labels, and this metric names none"))
                 .hint("use the metric `label`, or `set_f1` and `token_f1` for an F1 of each output");
+        }
+        if entry.reference_unless.as_ref().is_some_and(|options| compared::is_left_to_rows(node, options)) {
+            self.pending.push(names::Pending::compared(metric.text()?, metric.place.clone()));
         }
         let (schema, binary) = (entry.options.clone(), entry.binary);
         let bounded = node.given("min").is_some() || node.given("max").is_some();

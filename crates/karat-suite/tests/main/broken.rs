@@ -67,6 +67,24 @@ snapshots! {
     defaulted_column_is_no_error_but_an_undeclared_input_is: shown("id: id, input: question", "id: id, where: not (sample.topik is defined), input: qestion");
     bad_path: shown("metric: contains", "metric: contains, output: \"$.a[\", reference: \"..\"");
     path_that_matches_no_row: shown("metric: contains", "metric: contains, reference: targte");
+    /// CL-01: a metric that could compare with nothing is refused, with the column that looks like a reference.
+    no_row_has_a_reference: world()
+        .with("karat.yaml", &SUITE.replace(", reference: target", ""))
+        .with("data.jsonl", &DATA.replace("target", "gold"))
+        .problems(&Overrides::default());
+    /// The same within a limit, and where nothing looks like one.
+    nothing_looks_like_a_reference: world()
+        .with("karat.yaml", &SUITE.replace(", reference: target", ", limit: 1"))
+        .with("data.jsonl", &DATA.replace("target", "extra"))
+        .problems(&Overrides::default());
+    a_reference_that_is_null_in_every_row: world()
+        .with("data.jsonl", "{\"id\": \"a\", \"question\": \"2+2?\", \"target\": null}\n")
+        .problems(&Overrides::default());
+    a_recognised_reference_that_is_null_in_every_row: world()
+        .with("karat.yaml", &SUITE.replace(", reference: target", ""))
+        .with("data.jsonl", "{\"id\": \"a\", \"question\": \"2+2?\", \"target\": null}\n")
+        .problems(&Overrides::default());
+    a_path_below_a_column_that_is_there: shown("metric: contains", "metric: contains, reference: target.text");
     bad_expression: shown("id: id,", "id: id, where: \"{{ sample.topic }}\",");
     cyclic_use: shown("scorers:", "  one: [ { use: two } ]\n  two: [ { use: one } ]\nscorers:");
     a_bare_metric: shown("{ metric: contains }", "contains");
@@ -143,4 +161,22 @@ fn unknown_names_on_the_command_line() {
         ..Overrides::default()
     };
     insta::assert_snapshot!(world().problems(&overrides));
+}
+
+/// SU-06: a metric that brings what it compares with, or finds it beyond the limit, needs no reference in the rows
+/// that run; beside judges, who can do without one, it is warned of.
+#[test]
+fn what_brings_its_own_needs_no_reference() {
+    let bare = SUITE.replace(", reference: target", "");
+    let plain = DATA.replace("target", "extra");
+    for own in ["value: \"4\"", "reference: extra", "with: { any: [\"4\"] }"] {
+        let suite = bare.replace("metric: contains", &format!("metric: contains, {own}"));
+        world().with("karat.yaml", &suite).with("data.jsonl", &plain).plan(&Overrides::default());
+    }
+    let judged = bare.replace("contains }", "contains }, style: { rubric: { ask: Polite? } }") + "judges: [gpt-5]\n";
+    let suite = world().with("karat.yaml", &judged).with("data.jsonl", &plain).load(&Overrides::default()).unwrap();
+    assert!(suite.warnings().plain().contains("warning: `contains` has nothing to compare with"));
+    let later = "{\"id\": \"a\", \"question\": \"x\"}\n{\"id\": \"b\", \"question\": \"y\", \"target\": \"6\"}\n";
+    let first = Overrides { limit: Some(1), ..Overrides::default() };
+    world().with("karat.yaml", &bare).with("data.jsonl", later).plan(&first);
 }

@@ -85,7 +85,13 @@ pub(crate) fn catalog() -> Catalog {
     for name in ["exact", "regex", "json_field", "numeric", "assert"] {
         catalog.metrics.insert(name.to_owned(), Entry { binary: true, ..Entry::default() });
     }
-    let entry = Entry { options: contains, binary: true, range: Some((0.0, 1.0)), ..Entry::default() };
+    let entry = Entry {
+        options: contains,
+        binary: true,
+        range: Some((0.0, 1.0)),
+        reference_unless: Some(vec!["all".to_owned(), "any".to_owned()]),
+        ..Entry::default()
+    };
     catalog.metrics.insert("contains".to_owned(), entry);
     let schema = json!({
         "type": "object",
