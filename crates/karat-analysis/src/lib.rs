@@ -29,6 +29,7 @@ mod history;
 mod label_figure;
 mod labels;
 mod leaderboard;
+mod matched;
 mod named;
 mod observations;
 mod pass;

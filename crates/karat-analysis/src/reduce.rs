@@ -46,6 +46,15 @@ impl Reduce {
             Self::PassAll(k) => all_of_k(task(values), k),
         }
     }
+
+    /// The furthest that the value of some trials can lie towards `end`, the end of the scale, when `missing` more are
+    /// unknown. What most have can be anything.
+    pub(crate) fn extreme(self, known: &[f64], missing: usize, end: f64) -> Option<f64> {
+        match self {
+            Self::Majority if missing > 0 => Some(end),
+            _ => self.of(&[known, &vec![end; missing]].concat()),
+        }
+    }
 }
 
 /// A trial passed when its value is nearer to 1 than to 0.

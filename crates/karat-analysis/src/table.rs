@@ -1,5 +1,6 @@
 //! The scores of a run in memory: per metric one number for each sample × system, trials already
-//! reduced. Nine bytes an entry; everything else of a cell is gone when its row has passed.
+//! reduced, and where there are several, one for each trial, so that two systems are compared on the cells that both
+//! have. Nine bytes each; everything else of a cell is gone when its row has passed.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -68,6 +69,8 @@ struct Column {
     values: Vec<f64>,
     states: Vec<State>,
     kind: ColumnKind,
+    /// What each trial of an entry says, as many as the plan has at most; empty where that is one.
+    trials: Vec<(State, f64)>,
     /// Of metrics whose figure needs them: the labels of each entry, of its first trial that has some.
     labels: Option<Labels>,
 }
@@ -119,6 +122,8 @@ struct Row {
 #[derive(Debug, Clone)]
 pub(crate) struct ScoreTable {
     systems: usize,
+    /// Trials that the plan has at most.
+    trials: usize,
     clustered: bool,
     rows: Vec<Row>,
     columns: Vec<Column>,
@@ -155,6 +160,13 @@ impl ScoreTable {
     pub(crate) fn state(&self, metric: usize, sample: usize, system: usize) -> State {
         let column = self.columns.get(metric);
         column.and_then(|it| it.states.get(sample * self.systems + system)).copied().unwrap_or(State::Absent)
+    }
+
+    /// What each trial of an entry says; empty where the plan has one, which the entry itself is.
+    pub(crate) fn trials(&self, metric: usize, sample: usize, system: usize) -> &[(State, f64)] {
+        let from = (sample * self.systems + system) * self.trials;
+        let column = self.columns.get(metric);
+        column.and_then(|it| it.trials.get(from..from + self.trials)).unwrap_or_default()
     }
 
     /// The labels of an entry, expected and found, and how many labels there are; of metrics whose figure is that of
@@ -219,18 +231,27 @@ pub(crate) struct TableBuilder {
     trials: Vec<Trials>,
 }
 
+/// What the trials of an entry say, by trial.
 #[derive(Debug, Clone)]
-struct Trials {
-    values: Vec<f64>,
-    state: State,
-}
+struct Trials(Vec<(State, f64)>);
 
 impl Trials {
-    const NONE: Self = Self { values: Vec::new(), state: State::Absent };
+    fn set(&mut self, trial: u32, state: State, value: f64) {
+        let at = trial as usize;
+        if self.0.len() <= at {
+            self.0.resize(at + 1, (State::Absent, 0.0));
+        }
+        if let Some(slot) = self.0.get_mut(at) {
+            *slot = (state, value);
+        }
+    }
 
-    fn clear(&mut self) {
-        self.values.clear();
-        self.state = State::Absent;
+    fn values(&self) -> Vec<f64> {
+        self.0.iter().filter(|(state, _)| *state == State::Value).map(|(_, value)| *value).collect()
+    }
+
+    fn state(&self) -> State {
+        self.0.iter().map(|(state, _)| *state).max().unwrap_or(State::Absent)
     }
 }
 
@@ -253,6 +274,7 @@ impl TableBuilder {
             reduce,
             table: ScoreTable {
                 systems,
+                trials: plan.trials as usize,
                 clustered: false,
                 rows: Vec::new(),
                 columns: plan.metrics.iter().map(|metric| column(&plan, metric)).collect(),
@@ -260,7 +282,7 @@ impl TableBuilder {
             clusters: BTreeMap::new(),
             next_cluster: 0,
             current: None,
-            trials: vec![Trials::NONE; systems * metrics],
+            trials: vec![Trials(Vec::new()); systems * metrics],
             plan,
         })
     }
@@ -282,8 +304,8 @@ impl TableBuilder {
             }
             if let Some(trials) = self.trials.get_mut(row.system * metrics + metric) {
                 let state = State::of(row, score);
-                trials.state = trials.state.max(state);
-                trials.values.extend(score.and_then(Score::number).filter(|_| state == State::Value));
+                let number = score.and_then(Score::number).filter(|_| state == State::Value);
+                trials.set(row.trial, state, number.unwrap_or_default());
             }
         }
         self.table.rows.len() - 1
@@ -313,16 +335,20 @@ impl TableBuilder {
         let metrics = self.plan.metrics.len();
         for (at, trials) in self.trials.iter_mut().enumerate() {
             let metric = at % metrics;
-            let reduced = self.reduce.get(metric).and_then(|rule| rule.of(&trials.values));
-            let state = match (trials.state, reduced) {
+            let reduced = self.reduce.get(metric).and_then(|rule| rule.of(&trials.values()));
+            let state = match (trials.state(), reduced) {
                 (State::Value, None) => State::Unscored,
                 (state, _) => state,
             };
             if let Some(column) = self.table.columns.get_mut(metric) {
                 column.values.push(reduced.unwrap_or_default());
                 column.states.push(state);
+                if self.table.trials > 1 {
+                    trials.0.resize(self.table.trials, (State::Absent, 0.0));
+                    column.trials.append(&mut trials.0);
+                }
             }
-            trials.clear();
+            trials.0.clear();
         }
     }
 }

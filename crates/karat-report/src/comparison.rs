@@ -15,6 +15,11 @@ use crate::visible::brief;
 /// Characters of an id or a message on one line.
 const WIDTH: usize = 100;
 
+/// Why a cell has no score, in words.
+const FAILED: &str = "failed";
+const UNSCORED: &str = "unscored";
+const OPEN: &str = "without a result yet";
+
 /// Ids shown of samples without a partner.
 const IDS: usize = 10;
 
@@ -126,17 +131,36 @@ pub(crate) fn figure_of(metric: &ComparedMetric) -> Option<&str> {
     Some(metric.aggregate.as_str()).filter(|aggregate| *aggregate != "mean")
 }
 
-/// `3 left out: 1 not applicable, 2 failed`; `None` for none.
+/// `3 left out: 1 not applicable, 2 failed`, and where samples are compared on a part of their cells `40 of 900 pairs of
+/// cells left out: 40 failed`; `None` for none.
 pub(crate) fn left_out(left_out: LeftOut) -> Option<String> {
-    let reasons = [
-        (left_out.not_applicable, "not applicable"),
-        (left_out.errors, "failed"),
-        (left_out.unscored, "unscored"),
-        (left_out.open, "without a result yet"),
-    ];
-    let reasons = reasons.iter().filter(|(n, _)| *n > 0).map(|(n, why)| format!("{} {why}", count(*n)));
-    let reasons: Vec<String> = reasons.collect();
-    (left_out.n > 0).then(|| format!("{} left out: {}", count(left_out.n), reasons.join(", ")))
+    let LeftOut { n, not_applicable, errors, unscored, open, cells } = left_out;
+    let samples = (n > 0).then(|| {
+        let absent = (not_applicable, "not applicable");
+        format!("{} left out: {}", count(n), reasons(&[absent, (errors, FAILED), (unscored, UNSCORED), (open, OPEN)]))
+    });
+    let cells = left_out.is_partial().then(|| {
+        let (lost, due) = (count(cells.lost()), count(cells.due));
+        let why = reasons(&[(cells.errors, FAILED), (cells.unscored, UNSCORED), (cells.open, OPEN)]);
+        format!("{lost} of {due} pairs of cells left out: {why}")
+    });
+    let both: Vec<String> = [samples, cells].into_iter().flatten().collect();
+    (!both.is_empty()).then(|| both.join("; "))
+}
+
+/// `1 not applicable, 2 failed`.
+fn reasons(counted: &[(u64, &str)]) -> String {
+    let some = counted.iter().filter(|(n, _)| *n > 0).map(|(n, why)| format!("{} {why}", count(*n)));
+    some.collect::<Vec<_>>().join(", ")
+}
+
+/// What stands in a table for samples that are left out, and for a part of their cells.
+pub(crate) fn left_out_short(left_out: LeftOut) -> String {
+    let samples = count(left_out.n);
+    match left_out.is_partial() {
+        true => format!("{samples} ({} of {} cells)", count(left_out.cells.lost()), count(left_out.cells.due)),
+        false => samples,
+    }
 }
 
 /// The word of a verdict.

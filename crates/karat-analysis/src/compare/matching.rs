@@ -12,8 +12,10 @@ use super::{
 };
 use crate::findings::Findings;
 use crate::groups::system_id;
+use crate::matched::{Entry, Matched};
 use crate::observations::Aggregate;
 use crate::pattern::fits;
+use crate::reduce::Reduce;
 use crate::ruler::{change_for, rulers};
 use crate::scales::steps;
 use crate::table::State;
@@ -69,33 +71,46 @@ struct Paired {
 struct Bounds {
     lowest: Vec<f64>,
     highest: Vec<f64>,
-    is_missing: bool,
 }
 
 impl Bounds {
-    /// Adds a sample: the scores of its pairs of systems that should have some.
-    fn add(&mut self, pairs: &[(Option<f64>, Option<f64>)], (lo, hi): (f64, f64)) {
-        let change = |from: f64, to: f64| pairs.iter().map(move |(a, b)| b.unwrap_or(to) - a.unwrap_or(from));
-        let mean = |changes: Vec<f64>| mean(&changes);
-        self.lowest.extend(mean(change(hi, lo).collect()));
-        self.highest.extend(mean(change(lo, hi).collect()));
-        self.is_missing |= pairs.iter().any(|(before, after)| before.is_none() || after.is_none());
+    /// Adds a sample: its pairs of systems.
+    fn add(&mut self, pairs: &[Matched], range: (f64, f64)) {
+        let (lowest, highest): (Vec<f64>, Vec<f64>) = pairs.iter().filter_map(|pair| pair.extremes(range)).unzip();
+        self.lowest.extend(mean(&lowest));
+        self.highest.extend(mean(&highest));
     }
 
-    /// `None` where no score is missing.
-    fn of_mean(&self) -> Option<(f64, f64)> {
-        mean(&self.lowest).zip(mean(&self.highest)).filter(|_| self.is_missing)
+    /// Around the difference of what is left: that could lie beyond all that the missing scores allow, where what one side
+    /// has of them says so. `None` where no score is missing.
+    fn around(&self, difference: Option<f64>, left_out: LeftOut) -> Option<(f64, f64)> {
+        let (lo, hi) = mean(&self.lowest).zip(mean(&self.highest)).filter(|_| left_out.cells.lost() > 0)?;
+        Some(difference.map_or((lo, hi), |it| (lo.min(it), hi.max(it))))
     }
 }
 
 impl LeftOut {
-    fn count(&mut self, why: State) {
+    /// Counts a sample: its pairs of systems, and whether it is compared.
+    fn add(&mut self, pairs: &[Matched], compared: bool) {
+        self.cells.due += pairs.iter().map(|it| it.n() as u64).sum::<u64>();
+        let lost: Vec<State> = pairs.iter().flat_map(Matched::lost).collect();
+        for why in &lost {
+            match why {
+                State::Error => self.cells.errors += 1,
+                State::Absent => self.cells.open += 1,
+                _ => self.cells.unscored += 1,
+            }
+        }
+        if compared {
+            return;
+        }
         self.n += 1;
-        match why {
-            State::Error => self.errors += 1,
-            State::Unscored => self.unscored += 1,
-            State::Absent => self.open += 1,
-            State::NotApplicable | State::Skipped | State::Value => self.not_applicable += 1,
+        // Of several systems what is worst.
+        match [State::Error, State::Unscored, State::Absent].into_iter().find(|state| lost.contains(state)) {
+            Some(State::Error) => self.errors += 1,
+            Some(State::Unscored) => self.unscored += 1,
+            Some(_) => self.open += 1,
+            None => self.not_applicable += 1,
         }
     }
 }
@@ -164,6 +179,8 @@ impl<'a> Matching<'a> {
                 lost => format!("no sample has a score on both sides ({lost} lack one)"),
             });
         }
+        let bounds = paired.bounds.around(test.difference(), paired.left_out);
+        let bounds = bounds.filter(|_| aggregate == Aggregate::Mean);
         let tested = Tested {
             spec: place.spec,
             kind,
@@ -172,7 +189,7 @@ impl<'a> Matching<'a> {
             baseline: paired.figures.baseline,
             candidate: paired.figures.candidate,
             left_out: paired.left_out,
-            bounds: paired.bounds.of_mean().filter(|_| aggregate == Aggregate::Mean),
+            bounds,
             margin: options.margins.get(&place.spec.name).copied().or_else(|| self.declared_margin(place.spec)),
             other_ruler: self.other_ruler(place.spec),
         };
@@ -209,19 +226,15 @@ impl<'a> Matching<'a> {
         };
         let range = place.spec.range.filter(|range| self.spec_before(place).is_some_and(|it| it.range == Some(*range)));
         for (own, other) in &self.samples.matched {
-            let both = self.pairs.iter().enumerate().filter_map(|(pair, (from, to))| {
-                let values = then.value(place.baseline, *own, *from).zip(now.value(place.candidate, *other, *to))?;
-                Some((pair, values))
-            });
-            let both: Vec<(usize, (f64, f64))> = both.collect();
+            let pairs = self.matched(place, *own, *other);
+            let both: Vec<(usize, (f64, f64))> =
+                pairs.iter().enumerate().filter_map(|(pair, cells)| Some((pair, cells.values()?))).collect();
+            paired.left_out.add(&pairs, !both.is_empty());
             if let Some(range) = range {
-                paired.bounds.add(&self.due(place, *own, *other), range);
+                paired.bounds.add(&pairs, range);
             }
             let (before, after): (Vec<f64>, Vec<f64>) = both.iter().map(|(_, values)| *values).unzip();
-            let (Some(before), Some(after)) = (mean(&before), mean(&after)) else {
-                paired.left_out.count(self.missing(place, *own, *other));
-                continue;
-            };
+            let (Some(before), Some(after)) = (mean(&before), mean(&after)) else { continue };
             let cluster = then.cluster(*own);
             let PairedFigures { scores, baseline, candidate } = &mut paired.figures;
             scores.push(before, after, cluster);
@@ -244,34 +257,27 @@ impl<'a> Matching<'a> {
         self.baseline.findings.plan.metrics.get(place.baseline)
     }
 
-    /// The scores of a sample under each pair of systems to which the metric applies on both sides, there or missing.
-    fn due(&self, place: Place<'_>, own: usize, other: usize) -> Vec<(Option<f64>, Option<f64>)> {
-        let (then, now) = (&self.baseline.findings.table, &self.candidate.findings.table);
-        let due = self.pairs.iter().filter(|pair| self.state(place, own, other, **pair) != State::NotApplicable);
-        let scores = |(from, to): &(usize, usize)| {
-            (then.value(place.baseline, own, *from), now.value(place.candidate, other, *to))
+    /// The cells of a sample under each pair of systems.
+    fn matched(&self, place: Place<'_>, own: usize, other: usize) -> Vec<Matched> {
+        let entry = |side: &Side<'a>, metric, sample, system| {
+            let plan = &side.findings.plan;
+            let rule = plan.metrics.get(metric).and_then(|spec| Reduce::of_metric(plan, spec));
+            Entry {
+                table: &side.findings.table,
+                metric,
+                sample,
+                system,
+                rule: rule.unwrap_or(Reduce::Mean),
+                trials: plan.systems.get(system).map_or(1, |it| it.trials),
+            }
         };
-        due.map(scores).collect()
-    }
-
-    /// Why a sample has no score under a pair of systems; *absent* where it has one, too.
-    fn state(&self, place: Place<'_>, own: usize, other: usize, (from, to): (usize, usize)) -> State {
-        let before = self.baseline.findings.table.state(place.baseline, own, from);
-        let after = self.candidate.findings.table.state(place.candidate, other, to);
-        let absent = |state: State| matches!(state, State::NotApplicable | State::Skipped);
-        match (before, after) {
-            _ if absent(before) || absent(after) => State::NotApplicable,
-            (State::Error, _) | (_, State::Error) => State::Error,
-            (State::Unscored, _) | (_, State::Unscored) => State::Unscored,
-            _ => State::Absent,
-        }
-    }
-
-    /// Why a sample has no score on both sides: of several systems what is worst.
-    fn missing(&self, place: Place<'_>, own: usize, other: usize) -> State {
-        let states: Vec<State> = self.pairs.iter().map(|pair| self.state(place, own, other, *pair)).collect();
-        let worst = [State::Error, State::Unscored, State::Absent].into_iter().find(|state| states.contains(state));
-        worst.unwrap_or(State::NotApplicable)
+        let pair = |(from, to): &(usize, usize)| {
+            Matched::of(
+                entry(self.baseline, place.baseline, own, *from),
+                entry(self.candidate, place.candidate, other, *to),
+            )
+        };
+        self.pairs.iter().map(pair).collect()
     }
 
     /// What makes a difference of a metric one of the ruler, too, in words.
@@ -337,10 +343,15 @@ impl<'a> Matching<'a> {
             )),
             _ => {}
         }
-        let lost = tested.iter().map(|it| it.left_out.lost()).max().unwrap_or_default();
+        let most = |lost: fn(&LeftOut) -> u64| tested.iter().map(|it| lost(&it.left_out)).max().unwrap_or_default();
+        let is_partial = tested.iter().any(|it| it.left_out.is_partial());
+        let (what, lost) = match is_partial {
+            true => ("Pairs of cells", most(|it| it.cells.lost())),
+            false => ("Samples", most(LeftOut::lost)),
+        };
         if lost > 0 {
             warnings.push(format!(
-                "Samples left out because one side has no score: up to {lost} a metric. What fails on hard samples looks better than it is."
+                "{what} left out because one side has no score: up to {lost} a metric. What fails on hard samples looks better than it is."
             ));
         }
         warnings

@@ -1,7 +1,8 @@
 //! Two systems, models, variants or runs on the same samples: better, worse, equivalent, or undecided and what it
 //! would take (BY-01).
 //!
-//! Samples are paired by id; trials are averaged first, then the systems that belong together. Each metric gets the
+//! Samples are paired by id. Within a sample cells are paired, by system and trial; those that both sides have are reduced,
+//! trials first, then the systems that belong together. Each metric gets the
 //! test of its kind ([`scores`](PairedScores)), the p-values are corrected over the metrics, and each interval has the
 //! level at which its metric is decided: verdict, p-value and interval on one line always say the same.
 
@@ -105,21 +106,49 @@ pub struct LeftOut {
     pub unscored: u64,
     /// A side's cell has no result yet.
     pub open: u64,
+    /// The same by cell, also of samples that are compared on what is left of them.
+    pub cells: LostCells,
+}
+
+/// Pairs of cells, one of each side, that should have a score on both: one for each sample, pair of systems and trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct LostCells {
+    /// All of them.
+    pub due: u64,
+    /// A side's cell failed.
+    pub errors: u64,
+    /// A side's scorer failed, or what is left of the sample's trials is too little for its `reduce`.
+    pub unscored: u64,
+    /// A side's cell has no result yet.
+    pub open: u64,
+}
+
+impl LostCells {
+    /// Those that lack a score on a side, and are left out.
+    pub fn lost(&self) -> u64 {
+        self.errors + self.unscored + self.open
+    }
 }
 
 impl LeftOut {
-    /// Those that should have a score.
+    /// Samples that should have a score.
     pub fn lost(&self) -> u64 {
         self.n - self.not_applicable
     }
 
+    /// Whether samples are compared of which only a part is left.
+    pub fn is_partial(&self) -> bool {
+        self.cells.lost() > 0 && self.cells.due > self.cells.lost() && self.cells.lost() != self.lost()
+    }
+
     /// Why what is left can decide nothing, of `n` samples with a score on both sides: more are lost than may be.
     fn too_many(&self, n: usize, allowed: f64) -> Option<String> {
-        let (lost, all) = (self.lost(), self.lost() + n as u64);
+        let (lost, all) = (self.cells.lost(), self.cells.due);
         let share = lost as f64 / all as f64;
         (lost > 0 && share > allowed).then(|| {
             let (share, allowed) = (100.0 * share, 100.0 * allowed);
-            format!("{lost} of {all} samples ({share:.1} %) lack a score on a side, and `policy.max_unscored` allows {allowed:.1} %")
+            let what = if all == self.lost() + n as u64 { "samples" } else { "pairs of cells" };
+            format!("{lost} of {all} {what} ({share:.1} %) lack a score on a side, and `policy.max_unscored` allows {allowed:.1} %")
         })
     }
 }
@@ -151,10 +180,10 @@ pub struct ComparedMetric {
     pub p_adjusted: Option<f64>,
     /// Other tests of the same differences.
     pub beside: Vec<SecondTest>,
-    /// Samples of both sides that lack a score on either.
+    /// Samples of both sides, and cells, that lack a score on either.
     pub left_out: LeftOut,
-    /// Lowest and highest that the difference of means could be, whatever the scores that are missing: as if each were at one
-    /// end of the metric's range. `None` where none is missing, or the metric has no range.
+    /// Lowest and highest that the difference of means could be, whatever becomes of the scores that are missing: left out, as
+    /// in `difference`, or each at one end of the metric's range. `None` where none is missing, or the metric has no range.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bounds: Option<(f64, f64)>,
     /// The smallest difference that matters, in the metric's unit, where it is declared.

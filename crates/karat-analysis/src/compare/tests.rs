@@ -240,9 +240,64 @@ fn verdicts_bind_where_asked() {
 fn a_score_missing_on_one_side_is_left_out() {
     let run = sketch(40, 0.4, 0.5).unscored(3, 1).error(4, 0, "timeout").not_applicable(5, 0).run();
     let found = models(&run, &Options::default());
-    let counted = LeftOut { n: 3, not_applicable: 1, errors: 1, unscored: 1, open: 0 };
+    let cells = LostCells { due: 39, errors: 1, unscored: 1, open: 0 };
+    let counted = LeftOut { n: 3, not_applicable: 1, errors: 1, unscored: 1, open: 0, cells };
     assert_eq!((only(&found).difference.n(), only(&found).left_out), (37, counted));
     assert!(found.warnings.iter().any(|it| it.contains("up to 2")));
+}
+
+/// BY-01, house rule: where a whole variant failed on one side, the others are compared, what is missing counts by its
+/// cells and decides nothing, and the best and worst case hold the difference that is shown.
+#[test]
+fn a_variant_that_failed_on_one_side_decides_nothing() {
+    // The baseline passes none of the third variant, which the candidate lacks: it can only be worse there.
+    let run = (0..40).fold(Sketch::new(2, 3, 40).metric("range", json!([0.0, 1.0])), |run, sample| {
+        let pass = |every: usize| f64::from(u8::from(sample % every != 0));
+        let systems = [pass(3), pass(4), 1.0, pass(8), pass(9)];
+        let run = systems.iter().enumerate().fold(run, |run, (system, value)| run.value(sample, system, *value));
+        run.error(sample, 5, "refused")
+    });
+    let found = models(&run.run(), &Options::default());
+    let metric = only(&found);
+    assert_eq!(
+        (metric.left_out.n, metric.left_out.cells),
+        (0, LostCells { due: 120, errors: 40, unscored: 0, open: 0 })
+    );
+    assert_eq!((metric.verdict, metric.difference.n()), (Verdict::Undecided, 40));
+    let why = metric.impossible.as_deref().unwrap();
+    assert!(why.contains("40 of 120 pairs of cells (33.3 %) lack a score"), "{why}");
+    // passes of 40: 26, 30 against 35, 35; and of the third variant 40 against between 0 and 40.
+    let (lo, hi) = metric.bounds.unwrap();
+    assert!((metric.difference.value() - 14.0 / 80.0).abs() < 1e-12, "{metric:?}");
+    assert!((lo - (14.0 - 40.0) / 120.0).abs() < 1e-12 && (hi - 14.0 / 80.0).abs() < 1e-12, "{lo} {hi}");
+    assert!(found.warnings.iter().any(|it| it.starts_with("Pairs of cells left out") && it.contains("up to 40")));
+    let allowed = models(&run.run(), &Options { max_unscored: 0.5, ..Options::default() });
+    assert_eq!(only(&allowed).verdict, Verdict::Better);
+}
+
+/// BY-01: a trial is compared with the same trial of the other side, and both sides are reduced over those that both have.
+#[test]
+fn trials_that_one_side_lacks_are_left_out_of_both() {
+    for (reduce, expected) in [("mean", 0.5), ("max", 1.0), ("min", 0.0)] {
+        let mut run = (0..40).fold(Sketch::new(2, 1, 40).trials(3).fill(1.0), |run, sample| {
+            let run = [2.0, 5.0, 9.0].into_iter().zip(0..).fold(run, |run, (value, trial)| {
+                run.trial_value((sample, 0, trial), value).trial_value((sample, 1, trial), value + f64::from(trial))
+            });
+            run.trial_error((sample, if sample < 20 { 0 } else { 1 }, 2), "timeout")
+        });
+        run = run.trial_error((39, 0, 0), "timeout").trial_error((39, 0, 1), "timeout");
+        let mut run = run.run();
+        let mut plan = (*run.header.plan).clone();
+        plan.scorers[0].reduce = reduce.to_owned();
+        run.header.plan = plan.into();
+        let found = models(&run, &Options { max_unscored: 0.5, ..Options::default() });
+        let metric = only(&found);
+        assert_eq!((metric.difference.n(), metric.difference.value()), (39, expected), "{reduce}");
+        let cells = LostCells { due: 120, errors: 42, unscored: 0, open: 0 };
+        assert_eq!(metric.left_out, LeftOut { n: 1, errors: 1, cells, ..LeftOut::default() });
+        let (lo, hi) = metric.bounds.unwrap();
+        assert!(lo <= expected && expected <= hi, "{reduce}: {lo} {hi}");
+    }
 }
 
 #[test]

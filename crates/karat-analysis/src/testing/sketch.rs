@@ -29,13 +29,16 @@ pub struct Sketch {
     cost: Option<Money>,
     analyses: Vec<Value>,
     marks: BTreeMap<(usize, usize), Mark>,
+    /// What single trials have instead.
+    of_trials: BTreeMap<(usize, usize, u32), Mark>,
 }
 
 impl Sketch {
     /// An empty matrix.
     pub fn new(models: usize, variants: usize, samples: usize) -> Self {
-        let (clusters, metric, analyses, marks) = Default::default();
-        Self { models, variants, samples, trials: 1, clusters, metric, margin: None, cost: None, analyses, marks }
+        let (clusters, metric, analyses, marks, of_trials) = Default::default();
+        let (margin, cost) = (None, None);
+        Self { models, variants, samples, trials: 1, clusters, metric, margin, cost, analyses, marks, of_trials }
     }
 
     /// Sets a field of the metric, such as `binary`, `better`, `range`.
@@ -93,6 +96,20 @@ impl Sketch {
     #[must_use]
     pub fn value(self, sample: usize, system: usize, value: f64) -> Self {
         self.mark(sample, system, Mark::Score(Score::value(value)))
+    }
+
+    /// Sets the score of one trial of a place that is set.
+    #[must_use]
+    pub fn trial_value(mut self, (sample, system, trial): (usize, usize, u32), value: f64) -> Self {
+        self.of_trials.insert((sample, system, trial), Mark::Score(Score::value(value)));
+        self
+    }
+
+    /// One trial of a place that is set failed.
+    #[must_use]
+    pub fn trial_error(mut self, (sample, system, trial): (usize, usize, u32), code: &str) -> Self {
+        self.of_trials.insert((sample, system, trial), Mark::Error(code.to_owned()));
+        self
     }
 
     /// The scorer failed here.
@@ -154,7 +171,7 @@ impl Sketch {
         let ordinal = sample * per_row + system * self.trials as usize + trial as usize;
         let mut record = cell(ordinal as u64);
         record.cost.cost = self.cost;
-        match mark {
+        match self.of_trials.get(&(sample, system, trial)).unwrap_or(mark) {
             Mark::Score(score) => record.scores = vec![(0, score.clone())],
             Mark::Skipped => record.status = CellStatus::Skipped,
             Mark::Error(code) => {

@@ -5,7 +5,8 @@ use karat_analysis::compare::{Compared, ComparedMetric, SideSummary};
 
 use super::page::{Column, Inline, Page};
 use crate::comparison::{
-    bounds, change, changed, conclusion, figure_of, how_made, matched, p_value, second, size, unmatched, verdict,
+    bounds, change, changed, conclusion, figure_of, how_made, left_out_short, matched, p_value, second, size,
+    unmatched, verdict,
 };
 use crate::figures::{self, NONE, count, percent};
 
@@ -73,7 +74,7 @@ fn results(page: &mut Page, compared: &Compared) {
             Inline::text(p_value(metric.p)),
             Inline::text(p_value(metric.p_adjusted)),
             Inline::text(count(metric.difference.n())),
-            Inline::text(count(metric.left_out.n)),
+            Inline::text(left_out_short(metric.left_out)),
             Inline::plain(metric.test),
             Inline::plain(verdict(metric.verdict)).bold(),
         ];
