@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::aggregate::{Measure, Spread, spread};
 use crate::analyses::{Agreement, Analysed, Calibration, Delta, Errors, Failures, Grading, Notes, Outcome, Services};
+use crate::answered::JudgeAnswers;
 use crate::baseline::{Beside, on_sample};
 use crate::breakdown::Breakdown;
 use crate::finding::Finding;
@@ -84,6 +85,8 @@ pub struct Findings {
     pub models: Vec<Group>,
     /// Variants, in plan order.
     pub variants: Vec<Group>,
+    /// The plan's judges, in its order, with the names under which they answered.
+    pub judges: Vec<JudgeAnswers>,
     /// By metric index.
     pub leaderboards: Vec<Leaderboard>,
     /// Index of the metric that stands for the run: a rubric's composite, else a metric named `overall`,

@@ -8,6 +8,7 @@ use karat_types::{
 use serde::Serialize;
 
 use crate::aggregate::Spread;
+use crate::answered::AnsweredAs;
 use crate::consensus::CellScores;
 use crate::cost::Spend;
 
@@ -136,6 +137,8 @@ pub struct Group {
     pub metrics: Vec<Spread>,
     /// Its tokens and money.
     pub spend: Spend,
+    /// The names under which its models answered; empty where no provider says one.
+    pub answered_as: Vec<AnsweredAs>,
 }
 
 /// Identity and systems of a group, before there are figures.

@@ -9,6 +9,7 @@ mod aggregate;
 pub mod agree;
 mod agreement;
 mod analyses;
+mod answered;
 mod baseline;
 mod breakdown;
 pub mod canary;
@@ -64,6 +65,7 @@ pub use analyses::{
     Stage, Stretch, SummaryCorpus, SummaryCorpusOptions, SystemCorpus, TextChange, TextDelta, ThresholdDecision,
     catalog,
 };
+pub use answered::{AnsweredAs, JudgeAnswers};
 pub use baseline::Beside;
 pub use breakdown::{Breakdown, CostLine};
 pub use checks::settled;

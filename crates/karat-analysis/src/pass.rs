@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::AnalysisError;
 use crate::aggregate::{Measure, spread};
 use crate::analyses::{self, Analysed, Running, ScoredCell, Setting};
+use crate::answered::{Answers, said_of_several};
 use crate::baseline::beside;
 use crate::breakdown::Sums;
 use crate::checks::settled;
@@ -119,6 +120,7 @@ struct Pass {
     spends: Vec<Spend>,
     costs: SampleCosts,
     breakdown: Sums,
+    answers: Answers,
 }
 
 impl Pass {
@@ -134,6 +136,7 @@ impl Pass {
             spends: vec![Spend::default(); plan.systems.len()],
             costs: SampleCosts::default(),
             breakdown: Sums::default(),
+            answers: Answers::of(&plan),
         })
     }
 
@@ -159,6 +162,7 @@ impl Pass {
         *tally += if self.is_finished { cell } else { cell.open(&self.plan, row, &scores) };
         *sum += spend;
         self.breakdown.add(&self.plan, row);
+        self.answers.add(row);
         let sample = self.table.add(row, &scores);
         self.costs.add(sample, spend.cost());
         let cell = ScoredCell { row: *row, scores: &scores, sample, output };
@@ -179,6 +183,7 @@ impl Pass {
             tally: members.systems.iter().filter_map(|at| self.tallies.get(*at)).fold(Tally::default(), sum),
             spend: members.systems.iter().filter_map(|at| self.spends.get(*at)).fold(Spend::default(), sum),
             metrics: figures(&table, &measures, &members.systems),
+            answered_as: self.answers.of_systems(&members.systems),
             id: members.id,
             model: members.model,
             variant: members.variant,
@@ -194,6 +199,7 @@ impl Pass {
             systems: groups::systems(&plan).into_iter().map(group).collect(),
             models: groups::models(&plan).into_iter().map(group).collect(),
             variants: groups::variants(&plan).into_iter().map(group).collect(),
+            judges: self.answers.judges(&plan),
             summary: summary(&plan, primary, &leaderboards),
             leaderboards,
             primary,
@@ -286,6 +292,8 @@ fn warnings(findings: &Findings, unknown: &[String]) -> Vec<String> {
             breach.times, breach.example, breach.sample
         )
     }));
+    warnings.extend(said_of_several("model", &findings.run.answered_as));
+    warnings.extend(findings.judges.iter().flat_map(|judge| said_of_several("judge", &judge.answered_as)));
     let clusters: std::collections::BTreeSet<u32> =
         (0..findings.samples()).map(|sample| findings.table.cluster(sample)).take(100_000).collect();
     match clusters.len() {

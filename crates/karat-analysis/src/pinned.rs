@@ -12,6 +12,8 @@ use karat_types::{MetricSpec, PlanHeader, RunHeader, ScorerKind};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::answered::JudgeAnswers;
+use crate::findings::Findings;
 use crate::ruler::{Graded, Ruler, change_for, change_since, changes, rulers};
 
 /// Version of the format of pinned runs.
@@ -165,7 +167,8 @@ impl Pinned {
 
     /// What makes these results and a run's differ that is not the systems: other data, other judges, other rules of
     /// a scorer. `name` is what these results are called.
-    pub fn differences(&self, name: &str, plan: &PlanHeader) -> Vec<String> {
+    pub fn differences(&self, name: &str, findings: &Findings) -> Vec<String> {
+        let plan = &findings.plan;
         let mut differences = Vec::new();
         if !self.run.suite.is_empty() && self.run.suite != plan.suite {
             differences.push(format!("{name} is of the suite {}, this run of {}", self.run.suite, plan.suite));
@@ -176,7 +179,7 @@ impl Pinned {
             ));
         }
         if !self.run.rulers.is_empty() {
-            differences.extend(changes(&self.run.rulers, &rulers(plan)));
+            differences.extend(changes(&self.run.rulers, &rulers(plan, &findings.judges)));
             return differences;
         }
         let judges: Vec<String> = plan.judges.iter().map(|judge| judge.id.clone()).collect();
@@ -201,18 +204,18 @@ impl Pinned {
     /// it is the same, or they do not say.
     pub(crate) fn ruler_change<'a>(
         &self,
-        plan: &PlanHeader,
+        findings: &Findings,
         metric: &MetricSpec,
         mut samples: impl Iterator<Item = &'a str>,
     ) -> Option<String> {
-        let of_sample = |sample| change_since(self.graded.get(sample)?, plan, metric);
-        change_for(&self.run.rulers, plan, metric).or_else(|| samples.find_map(of_sample))
+        let of_sample = |sample| change_since(self.graded.get(sample)?, &findings.plan, metric);
+        change_for(&self.run.rulers, findings, metric).or_else(|| samples.find_map(of_sample))
     }
 }
 
 impl PinnedRun {
     /// Of a stored run.
-    pub fn of(header: &RunHeader) -> Self {
+    pub fn of(header: &RunHeader, judges: &[JudgeAnswers]) -> Self {
         let plan = &header.plan;
         Self {
             id: header.id.clone(),
@@ -221,7 +224,7 @@ impl PinnedRun {
             dataset_hash: plan.dataset.hash.clone(),
             judges: plan.judges.iter().map(|judge| judge.id.clone()).collect(),
             rubrics: rubrics(plan).collect(),
-            rulers: rulers(plan),
+            rulers: rulers(plan, judges),
         }
     }
 }

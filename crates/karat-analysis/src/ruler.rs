@@ -7,6 +7,8 @@ use karat_types::{KeyBuilder, MetricSpec, PlanHeader, ScorerKind, ScorerSpec};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::answered::{AnsweredAs, JudgeAnswers, moved};
+use crate::findings::Findings;
 use crate::history::together;
 
 /// A rule longer than this is told by its hash.
@@ -24,25 +26,30 @@ pub struct Ruler {
     pub judges: Vec<String>,
     /// Its rules by name; long ones as their hash.
     pub rules: BTreeMap<String, String>,
+    /// The names under which its judges answered; empty where nobody says.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub answered_as: Vec<AnsweredAs>,
 }
 
 impl Ruler {
-    fn of(plan: &PlanHeader, scorer: &ScorerSpec) -> Self {
+    fn of(plan: &PlanHeader, answers: &[JudgeAnswers], scorer: &ScorerSpec) -> Self {
         let mut rules = BTreeMap::new();
         flatten("", &serde_json::to_value(scorer).unwrap_or_default(), &mut rules);
         let named = |id: &String| {
             let model = plan.judges.iter().find(|judge| judge.id == *id).map(|judge| judge.model.as_str());
             model.filter(|model| model != id).map_or_else(|| id.clone(), |model| format!("{id} ({model})"))
         };
-        let judges = match &scorer.kind {
-            ScorerKind::Rubric(rubric) => rubric.judges.iter().map(named).collect(),
-            ScorerKind::Metric { .. } => Vec::new(),
+        let ids: &[String] = match &scorer.kind {
+            ScorerKind::Rubric(rubric) => &rubric.judges,
+            ScorerKind::Metric { .. } => &[],
         };
+        let own = answers.iter().filter(|judge| ids.contains(&judge.id));
         // Labels measure a judge; they are part of the ruler where the judge is shown some.
         if matches!(&scorer.kind, ScorerKind::Rubric(rubric) if rubric.rubric.examples == 0) {
             rules.remove("labels");
         }
-        Self { judges, rules }
+        let answered_as = own.flat_map(|judge| judge.answered_as.iter().cloned()).collect();
+        Self { judges: ids.iter().map(named).collect(), rules, answered_as }
     }
 
     /// What changed, in words; `None` where nothing did.
@@ -58,14 +65,20 @@ impl Ruler {
         let rules = rules.map(|name| format!("`{name}` {} → {}", value(self, name), value(now, name)));
         let rules: Vec<String> = rules.collect();
         let rules = (!rules.is_empty()).then(|| format!("the rules of `{scorer}` changed: {}", rules.join(", ")));
-        let all: Vec<String> = judges.into_iter().chain(rules).collect();
+        let aliases = moved(&self.answered_as, &now.answered_as);
+        let aliases = aliases.into_iter().map(|(asked, then, now)| {
+            format!(
+                "the judge `{asked}` of `{scorer}` answered as another model: {then} → {now} (pin the dated name as its `model`)"
+            )
+        });
+        let all: Vec<String> = judges.into_iter().chain(rules).chain(aliases).collect();
         (!all.is_empty()).then(|| format!("{}; a difference is of the systems and of this", all.join("; ")))
     }
 }
 
-/// The rulers of a plan, by scorer.
-pub(crate) fn rulers(plan: &PlanHeader) -> BTreeMap<String, Ruler> {
-    plan.scorers.iter().map(|scorer| (scorer.id.clone(), Ruler::of(plan, scorer))).collect()
+/// The rulers of a run, by scorer.
+pub(crate) fn rulers(plan: &PlanHeader, judges: &[JudgeAnswers]) -> BTreeMap<String, Ruler> {
+    plan.scorers.iter().map(|scorer| (scorer.id.clone(), Ruler::of(plan, judges, scorer))).collect()
 }
 
 /// One note for each scorer of both sides whose ruler changed.
@@ -75,13 +88,14 @@ pub(crate) fn changes(then: &BTreeMap<String, Ruler>, now: &BTreeMap<String, Rul
 
 /// How the ruler of a metric changed, in words: that of its scorer, and of `pass` those of all its checks. `None` where it did
 /// not, or nothing is known of then.
-pub(crate) fn change_for(then: &BTreeMap<String, Ruler>, plan: &PlanHeader, metric: &MetricSpec) -> Option<String> {
+pub(crate) fn change_for(then: &BTreeMap<String, Ruler>, findings: &Findings, metric: &MetricSpec) -> Option<String> {
+    let plan = &findings.plan;
     let own = [metric.scorer];
     let scorers: BTreeSet<usize> = match plan.scorers.get(metric.scorer) {
         Some(_) => own.into(),
         None => plan.checks().map(|check| check.scorer).collect(),
     };
-    let mut now = rulers(plan);
+    let mut now = rulers(plan, &findings.judges);
     now.retain(|id, _| scorers.iter().any(|at| plan.scorers.get(*at).is_some_and(|scorer| scorer.id == *id)));
     let changed = changes(then, &now);
     (!changed.is_empty()).then(|| changed.join("; "))
@@ -109,6 +123,7 @@ pub(crate) fn change_since(then: &Graded, plan: &PlanHeader, metric: &MetricSpec
     let ruler = |judge: &Option<String>, version: &Option<String>| Ruler {
         judges: judge.iter().cloned().collect(),
         rules: version.iter().map(|version| ("version".to_owned(), version.clone())).collect(),
+        answered_as: Vec::new(),
     };
     let now = ruler(judge, if then.version.is_none() { &None } else { version });
     ruler(&then.judge, &then.version).change(&scorer.id, &now)
@@ -146,10 +161,10 @@ mod tests {
             let scorer = &mut changed["scorers"][0];
             let place = if key == "judges" { &mut scorer["kind"]["rubric"] } else { scorer };
             place[key] = value;
-            rulers(&serde_json::from_value(changed).unwrap())
+            rulers(&serde_json::from_value(changed).unwrap(), &[])
         };
-        let told = |now: &BTreeMap<String, Ruler>| changes(&rulers(&plan), now).join("\n");
-        assert_eq!(told(&rulers(&plan)), "");
+        let told = |now: &BTreeMap<String, Ruler>| changes(&rulers(&plan, &[]), now).join("\n");
+        assert_eq!(told(&rulers(&plan, &[])), "");
         let other = told(&with("judges", json!(["j2"])));
         assert!(other.starts_with("the judge of `quality` changed: j1") && other.contains("→ j2"), "{other}");
         let longer = told(&with("reduce", json!("median")));

@@ -16,8 +16,8 @@ use futures::future::{FutureExt, join_all};
 use karat_providers::{Call, Errand, Exchange, Gate, Held, Providers};
 use karat_store::{Ledger, PaidCalls, Reservation};
 use karat_types::{
-    Answer, Ask, CallError, CallErrorCode, CallRecord, Facts, Key, Machine, ModelSpec, Money, Note, Observer, Pricing,
-    Record, Reply, Request, Score, Turn, Usage,
+    Answer, Answered, Ask, CallError, CallErrorCode, CallRecord, Facts, Key, Machine, ModelSpec, Money, Note, Observer,
+    Pricing, Record, Reply, Request, Score, Turn, Usage,
 };
 use tokio::time::Instant;
 
@@ -76,7 +76,8 @@ impl Tally {
         self.cost += metered.cost.unwrap_or_default();
         self.unpriced |= metered.cost.is_none();
         self.latency_ms = metered.latency_ms.unwrap_or(self.latency_ms);
-        self.facts = metered.facts.clone();
+        let answered = std::mem::take(&mut self.facts.answered);
+        self.facts = Facts { answered, ..metered.facts.clone() };
     }
 
     pub fn known_cost(&self) -> Option<Money> {
@@ -211,6 +212,9 @@ impl Calls {
                 tally.paid += made.paid;
                 tally.notes.extend(made.notes.iter().cloned());
                 tally.calls.push(made.key);
+                if let Some(answered) = answered(&made.outcome, target) {
+                    answered.note(&mut tally.facts.answered);
+                }
                 slowest = slowest.max(made.latency_ms);
             }
             answers.push(match made {
@@ -423,6 +427,12 @@ fn cost_of(outcome: &Result<Reply, CallError>, usage: &Usage, target: &Target) -
         (None, Some(step), Ok(reply)) => step.cost_of(&reply.text),
         _ => Some(Money::ZERO),
     }
+}
+
+/// The model that answered, where its provider says so.
+fn answered(outcome: &Result<Arc<Reply>, CallError>, target: Option<&Target>) -> Option<Answered> {
+    let reply = outcome.as_ref().ok()?;
+    Answered::of(&target?.model.as_ref()?.model, reply.model.as_deref()?)
 }
 
 /// Who answered, as the ledger calls it.

@@ -161,6 +161,7 @@ impl Workshop {
             latency_ms: tally.latency_ms,
             calls: tally.calls,
             notes: verdict.notes.into_iter().chain(tally.notes).collect(),
+            answered: tally.facts.answered,
         })
     }
 }

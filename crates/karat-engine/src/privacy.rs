@@ -10,7 +10,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use karat_text::redact::Redactor;
 use karat_types::{
-    CallError, CallRecord, Capture, CellError, CellRecord, Facts, JudgmentRecord, KeyBuilder, PlanHeader, Sample, Score,
+    Answered, CallError, CallRecord, Capture, CellError, CellRecord, Facts, JudgmentRecord, KeyBuilder, PlanHeader,
+    Sample, Score,
 };
 use serde_json::{Map, Value};
 
@@ -130,6 +131,7 @@ impl Privacy {
                 diagnostics: Map::new(),
                 scores: bare_scores(record.scores),
                 error: record.error.map(bare_error),
+                answered: words(record.answered),
                 ..record
             };
         }
@@ -163,7 +165,13 @@ fn bare_facts(facts: Facts, known: &BTreeSet<String>) -> Facts {
     let mut models = facts.models;
     models.retain(|part, model| known.contains(part) && known.contains(model));
     let version = facts.version.filter(|version| !version.contains(char::is_whitespace));
-    Facts { models, version, ..facts }
+    Facts { models, version, answered: words(facts.answered), ..facts }
+}
+
+/// Names that are a single word.
+fn words(mut answered: Vec<Answered>) -> Vec<Answered> {
+    answered.retain(|it| !it.name().contains(char::is_whitespace));
+    answered
 }
 
 fn bare_error(error: CellError) -> CellError {

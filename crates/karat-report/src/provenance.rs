@@ -1,11 +1,16 @@
 //! "How this number was made": what a reader needs to make the figures again, in one line.
 
+use std::collections::BTreeSet;
+
 use karat_analysis::{Findings, Tally};
 use karat_types::{ConsensusMethod, PlanHeader, ScorerKind};
 
 use crate::figures::{count, percent};
 use crate::moment::age;
 use crate::report::Report;
+
+/// Names of models that answered that the line has room for.
+const NAMES: usize = 6;
 
 /// The parts of the line: a label and a plain text each. Texts may hold ids from the suite: a format escapes them.
 pub(crate) fn parts(report: Report<'_>) -> Vec<(&'static str, String)> {
@@ -34,6 +39,7 @@ pub(crate) fn parts(report: Report<'_>) -> Vec<(&'static str, String)> {
     parts.extend(figure.map(|figure| ("n", count(figure.n()))));
     parts.extend(interval.map(|interval| ("interval", interval)));
     parts.push(("judges", judges(plan)));
+    parts.extend(answered(findings));
     parts.extend(services(findings));
     parts.push(("seed", plan.run.seed.to_string()));
     if !context.canonical {
@@ -50,6 +56,18 @@ fn services(findings: &Findings) -> Option<(&'static str, String)> {
     let others = services.versions.len() - 1;
     let more = if others > 0 { format!(" and {others} more: it changed while it was measured") } else { String::new() };
     Some(("service", format!("{version}{more}")))
+}
+
+/// The names under which models and judges answered, where one is another than was asked.
+fn answered(findings: &Findings) -> Option<(&'static str, String)> {
+    let judges = findings.judges.iter().flat_map(|judge| &judge.answered_as);
+    let all = findings.run.answered_as.iter().chain(judges);
+    let others: BTreeSet<String> =
+        all.filter(|it| it.is_other()).map(|it| format!("{} as {}", it.asked, it.model)).collect();
+    let first: Vec<&str> = others.iter().map(String::as_str).take(NAMES).collect();
+    let more = others.len().saturating_sub(NAMES);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    (!others.is_empty()).then(|| ("answered", format!("{}{more}", first.join(", "))))
 }
 
 /// The judges of each rubric and how they become one grade; where rubrics differ in that, each by its scorer.

@@ -5,6 +5,7 @@
 //! contracts between crates that must not know each other: [`Machine`] (steps and judges ask, the engine
 //! or a library user answers) and [`RunRows`] (the store yields, analysis and reports read).
 
+mod answered;
 mod call;
 mod clock;
 mod event;
@@ -26,6 +27,7 @@ mod score;
 mod scorer;
 mod step;
 
+pub use answered::Answered;
 pub use call::{CallError, CallErrorCode, FinishReason, Reply, Usage};
 pub use clock::{Clock, FixedClock, Moment};
 pub use event::{CellProgress, Event, Observer, ReuseLabel, Silent};

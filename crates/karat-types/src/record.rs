@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{CallError, CallErrorCode, FinishReason, Key, Moment, Money, PlanHeader, Score, Usage};
+use crate::{Answered, CallError, CallErrorCode, FinishReason, Key, Moment, Money, PlanHeader, Score, Usage};
 
 /// How a run stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -142,6 +142,9 @@ pub struct Facts {
     /// Where several steps made an output: what each used, in order, from the last recorded step on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<StepCost>,
+    /// The models that answered. The store keeps them by themselves: most cells have one.
+    #[serde(skip)]
+    pub answered: Vec<Answered>,
 }
 
 /// What one step of several used for an output.
@@ -154,9 +157,10 @@ pub struct StepCost {
 }
 
 impl Facts {
-    /// Whether nothing is known.
-    pub fn is_empty(&self) -> bool {
-        *self == Self::default()
+    /// Whether nothing is known beside who answered.
+    pub fn is_bare(&self) -> bool {
+        let Self { latency_ms, version, models, steps, answered: _ } = self;
+        latency_ms.is_empty() && version.is_none() && models.is_empty() && steps.is_empty()
     }
 
     /// These facts and those of a step before: times of one stage add up, the later version and models stand. What each
@@ -169,6 +173,7 @@ impl Facts {
         for (part, model) in &before.models {
             self.models.entry(part.clone()).or_insert_with(|| model.clone());
         }
+        before.answered.iter().for_each(|it| it.clone().note(&mut self.answered));
     }
 }
 
@@ -396,4 +401,7 @@ pub struct JudgmentRecord {
     /// What a report must not be silent about.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<Note>,
+    /// The models that answered.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub answered: Vec<Answered>,
 }

@@ -10,6 +10,7 @@ use super::{
     CompareError, FEW_CLUSTERS, KEPT, Kind, LeftOut, NotCompared, Options, PairedFigures, PairedScores, Side,
     SideSummary, figures::resampling,
 };
+use crate::answered::moved;
 use crate::findings::Findings;
 use crate::groups::system_id;
 use crate::matched::{Entry, Matched};
@@ -282,8 +283,9 @@ impl<'a> Matching<'a> {
 
     /// What makes a difference of a metric one of the ruler, too, in words.
     fn other_ruler(&self, spec: &MetricSpec) -> Option<String> {
-        let (then, now) = (&self.baseline.findings.plan, &self.candidate.findings.plan);
-        other_measure(&spec.name, then, now).or_else(|| change_for(&rulers(then), now, spec))
+        let (then, now) = (self.baseline.findings, self.candidate.findings);
+        other_measure(&spec.name, &then.plan, &now.plan)
+            .or_else(|| change_for(&rulers(&then.plan, &then.judges), now, spec))
     }
 
     fn declared_margin(&self, spec: &MetricSpec) -> Option<Threshold> {
@@ -330,6 +332,7 @@ impl<'a> Matching<'a> {
         }
         let rulers: BTreeSet<&String> = tested.iter().filter_map(|it| it.other_ruler.as_ref()).collect();
         warnings.extend(rulers.into_iter().map(|change| sentence(change)));
+        warnings.extend(self.moved_aliases());
         warnings.extend(tested.iter().filter(|it| it.has_void_margin()).map(|it| {
             format!("The margin of {} is a share of the baseline's figure, which is 0: there is none.", it.spec.name)
         }));
@@ -355,6 +358,20 @@ impl<'a> Matching<'a> {
             ));
         }
         warnings
+    }
+
+    /// Models under test that answered under other names on each side.
+    fn moved_aliases(&self) -> BTreeSet<String> {
+        let names = |side: &Side<'a>, system: usize| Some(side.findings.systems.get(system)?.answered_as.as_slice());
+        let of_pair =
+            |(from, to): &(usize, usize)| Some(moved(names(self.baseline, *from)?, names(self.candidate, *to)?));
+        let say = |(asked, then, now)| {
+            format!(
+                "The model `{asked}` answered as {then} in the baseline and as {now} in the candidate: a difference may be of \
+                 the provider's change of models alone. Pin the dated name as its `model`."
+            )
+        };
+        self.pairs.iter().filter_map(of_pair).flatten().map(say).collect()
     }
 
     /// What a side's systems lack: cells that are still open, and cells that failed.

@@ -26,7 +26,7 @@ impl Pinned {
         };
         Self {
             schema: BASELINE_SCHEMA.to_owned(),
-            run: PinnedRun::of(header),
+            run: PinnedRun::of(header, &findings.judges),
             overall: metrics(&findings.run, &|_| Vec::new()),
             systems: findings.systems.iter().map(system).collect(),
             graded: BTreeMap::new(),

@@ -134,6 +134,7 @@ pub fn judgment(ordinal: u64, scorer: u16, judge: u16) -> JudgmentRecord {
         latency_ms: 0.0,
         calls: Vec::new(),
         notes: Vec::new(),
+        answered: Vec::new(),
     }
 }
 

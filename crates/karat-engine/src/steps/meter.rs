@@ -282,7 +282,7 @@ mod tests {
     fn nonsense_is_noted_and_not_believed() {
         let meter = meter(json!({"latency_ms": {"llm": "$.a"}, "cost_usd": "$.b"}));
         let read = meter.read(&json!({"a": "fast", "b": -1}));
-        assert_eq!((read.notes.len(), read.facts.is_empty(), read.cost), (2, true, None));
+        assert_eq!((read.notes.len(), read.facts.is_bare(), read.cost), (2, true, None));
         assert!(meter.read(&json!({})).notes.is_empty());
         let spec = MeterSpec {
             tokens: vec![MeteredTokens {
@@ -297,7 +297,7 @@ mod tests {
             let read = Meter::new(&spec).unwrap().read(&json!({"n": odd}));
             assert_eq!((read.usage.input_tokens, read.cost, read.notes.len()), (0, None, 1), "{odd}");
             let read = meter.read(&json!({"a": odd, "b": odd}));
-            assert_eq!((read.facts.is_empty(), read.cost, read.notes.len()), (true, None, 2), "{odd}");
+            assert_eq!((read.facts.is_bare(), read.cost, read.notes.len()), (true, None, 2), "{odd}");
         }
     }
 }

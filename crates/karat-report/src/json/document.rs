@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use karat_analysis::{Diagnostics, Group, Leaderboard, Outcome, Slices, Spread, SummaryCorpus};
+use karat_analysis::{AnsweredAs, Diagnostics, Group, Leaderboard, Outcome, Slices, Spread, SummaryCorpus};
 use karat_types::{Pricing, ScorerKind, SourceDigest};
 use serde::Serialize;
 use serde::ser::{SerializeMap, SerializeSeq, Serializer};
@@ -34,6 +34,7 @@ impl Serialize for Document<'_> {
         map.serialize_entry("systems", &groups(report, &findings.systems))?;
         map.serialize_entry("models", &groups(report, &findings.models))?;
         map.serialize_entry("variants", &groups(report, &findings.variants))?;
+        map.serialize_entry("judges", &findings.judges)?;
         if self.cells.is_none() {
             map.serialize_entry("samples", &SampleList(report))?;
         }
@@ -227,6 +228,8 @@ struct GroupView<'a> {
     errors: u64,
     unscored: u64,
     skipped: u64,
+    #[serde(skip_serializing_if = "<[AnsweredAs]>::is_empty")]
+    answered_as: &'a [AnsweredAs],
     dimensions: Spreads<'a>,
     cost: Cost,
 }
@@ -241,6 +244,7 @@ fn groups<'a>(report: Report<'a>, groups: &'a [Group]) -> Vec<GroupView<'a>> {
         errors: group.tally.errors,
         unscored: group.tally.unscored,
         skipped: group.tally.skipped,
+        answered_as: &group.answered_as,
         dimensions: spreads(report, &group.metrics),
         cost: Cost::of(&group.spend, report.group_estimate(group), report.context.canonical),
     };

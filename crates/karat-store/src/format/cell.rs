@@ -4,13 +4,15 @@ use karat_types::{CellRecord, CellStatus, Facts};
 
 use super::cost::{pack_cost, unpack_cost};
 use super::notes::{
-    pack_error, pack_facts, pack_keys, pack_notes, unpack_error, unpack_facts, unpack_keys, unpack_notes,
+    pack_answered, pack_error, pack_facts, pack_keys, pack_notes, unpack_answered, unpack_error, unpack_facts,
+    unpack_keys, unpack_notes,
 };
 use super::score::{pack_scores, unpack_scores};
 use crate::pack::{Damage, Packer, Unpacker};
 
-/// 2 adds when a reused output was made, 3 what answers said of themselves, 4 scores that are verdicts.
-const VERSION: u8 = 4;
+/// 2 adds when a reused output was made, 3 what answers said of themselves, 4 scores that are verdicts, 5 who
+/// answered.
+const VERSION: u8 = 5;
 
 /// A cell's status as its column holds it.
 pub(crate) fn status_code(status: CellStatus) -> i64 {
@@ -42,6 +44,7 @@ pub(crate) fn pack_cell(packer: &mut Packer, cell: &CellRecord) {
     pack_error(packer, cell.error.as_ref());
     packer.option(cell.made_at, Packer::moment);
     pack_facts(packer, &cell.facts);
+    pack_answered(packer, &cell.facts.answered);
 }
 
 /// A row of `cells`.
@@ -76,6 +79,7 @@ pub(crate) fn unpack_cell(row: StoredCell<'_>) -> Result<CellRecord, Damage> {
         cell.made_at = unpacker.option(Unpacker::moment)?;
     }
     cell.facts = unpack_facts(&mut unpacker)?;
+    cell.facts.answered = unpack_answered(&mut unpacker)?;
     unpacker.end()?;
     Ok(cell)
 }

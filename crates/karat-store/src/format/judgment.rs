@@ -3,12 +3,15 @@
 use karat_types::{JudgmentRecord, Round};
 
 use super::cost::{pack_cost, unpack_cost};
-use super::notes::{pack_error, pack_keys, pack_notes, unpack_error, unpack_keys, unpack_notes};
+use super::notes::{
+    pack_answered, pack_error, pack_keys, pack_notes, unpack_answered, unpack_error, unpack_keys, unpack_notes,
+};
 use super::score::{finite, pack_scores, unpack_scores};
 use crate::pack::{Damage, Packer, Unpacker};
 
-/// 2 adds when a reused judgment was made, 3 the rounds of a judge that was asked more than once.
-const VERSION: u8 = 3;
+/// 2 adds when a reused judgment was made, 3 the rounds of a judge that was asked more than once, 4 who
+/// answered.
+const VERSION: u8 = 4;
 
 /// Whether it failed in nothing, so that another run may take it over.
 pub(crate) fn is_sound(judgment: &JudgmentRecord) -> bool {
@@ -36,6 +39,7 @@ pub(crate) fn pack_judgment(packer: &mut Packer, judgment: &JudgmentRecord) {
     pack_notes(packer, &judgment.notes);
     packer.option(judgment.made_at, Packer::moment);
     packer.list(&judgment.rounds, pack_round);
+    pack_answered(packer, &judgment.answered);
 }
 
 fn pack_round(packer: &mut Packer, round: &Round) {
@@ -75,6 +79,7 @@ pub(crate) fn unpack_judgment(entry: &[u8]) -> Result<JudgmentRecord, Damage> {
         notes: unpack_notes(&mut unpacker)?,
         made_at: None,
         rounds: Vec::new(),
+        answered: Vec::new(),
     };
     if version > 1 {
         judgment.made_at = unpacker.option(Unpacker::moment)?;
@@ -82,6 +87,7 @@ pub(crate) fn unpack_judgment(entry: &[u8]) -> Result<JudgmentRecord, Damage> {
     if version > 2 {
         judgment.rounds = unpacker.list(unpack_round)?;
     }
+    judgment.answered = unpack_answered(&mut unpacker)?;
     unpacker.end()?;
     Ok(judgment)
 }

@@ -1,6 +1,6 @@
-//! What most records lack: notes, facts and errors. Lists of keys.
+//! What most records lack: notes, facts and errors. Lists of keys, and who answered.
 
-use karat_types::{CellError, Facts, Key, Note};
+use karat_types::{Answered, CellError, Facts, Key, Note};
 
 use crate::pack::{Damage, Packer, Unpacker};
 
@@ -15,7 +15,7 @@ pub(super) fn unpack_notes(unpacker: &mut Unpacker<'_>) -> Result<Vec<Note>, Dam
 
 /// Facts as JSON, because few steps have any.
 pub(super) fn pack_facts(packer: &mut Packer, facts: &Facts) {
-    packer.option(Some(facts).filter(|facts| !facts.is_empty()), |packer, facts| packer.json(facts));
+    packer.option(Some(facts).filter(|facts| !facts.is_bare()), |packer, facts| packer.json(facts));
 }
 
 /// The facts at the end of a form; a form of version 1 ends before them.
@@ -24,6 +24,24 @@ pub(super) fn unpack_facts(unpacker: &mut Unpacker<'_>) -> Result<Facts, Damage>
         return Ok(Facts::default());
     }
     unpacker.option(Unpacker::json).map(Option::unwrap_or_default)
+}
+
+pub(super) fn pack_answered(packer: &mut Packer, answered: &[Answered]) {
+    packer.list(answered, |packer, it| {
+        packer.text(&it.asked);
+        packer.option(it.other.as_deref(), Packer::text);
+    });
+}
+
+/// Who answered, at the end of a form; an older one ends before.
+pub(super) fn unpack_answered(unpacker: &mut Unpacker<'_>) -> Result<Vec<Answered>, Damage> {
+    if unpacker.is_over() {
+        return Ok(Vec::new());
+    }
+    unpacker.list(|unpacker| {
+        let asked = unpacker.text()?.to_owned();
+        Ok(Answered { asked, other: unpacker.option(Unpacker::text)?.map(str::to_owned) })
+    })
 }
 
 pub(super) fn pack_error(packer: &mut Packer, error: Option<&CellError>) {

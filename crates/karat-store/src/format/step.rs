@@ -6,11 +6,13 @@ use karat_types::{Key, StepRecord};
 use serde_json::Value;
 
 use super::cost::{pack_usage, unpack_usage};
-use super::notes::{pack_facts, pack_keys, pack_notes, unpack_facts, unpack_keys, unpack_notes};
+use super::notes::{
+    pack_answered, pack_facts, pack_keys, pack_notes, unpack_answered, unpack_facts, unpack_keys, unpack_notes,
+};
 use crate::pack::{Damage, Packer, Unpacker};
 
-/// 2 added the facts at the end.
-const VERSION: u8 = 2;
+/// 2 added the facts at the end, 3 who answered.
+const VERSION: u8 = 3;
 
 /// Packs all but key and output. `distance` is how many entries before this one the output lies.
 pub(crate) fn pack_step(packer: &mut Packer, step: &StepRecord, distance: u64) {
@@ -22,6 +24,7 @@ pub(crate) fn pack_step(packer: &mut Packer, step: &StepRecord, distance: u64) {
     packer.float(step.latency_ms);
     pack_keys(packer, &step.calls);
     pack_facts(packer, &step.facts);
+    pack_answered(packer, &step.facts.answered);
 }
 
 /// Reads a step back; `output` finds the entry that lies so many entries before.
@@ -32,7 +35,7 @@ pub(crate) fn unpack_step(
 ) -> Result<StepRecord, Damage> {
     let mut unpacker = Unpacker::versioned(entry, VERSION)?;
     let distance = unpacker.number()?;
-    let step = StepRecord {
+    let mut step = StepRecord {
         key,
         output: Arc::new(output(distance)?),
         notes: unpack_notes(&mut unpacker)?,
@@ -42,6 +45,7 @@ pub(crate) fn unpack_step(
         calls: unpack_keys(&mut unpacker)?,
         facts: unpack_facts(&mut unpacker)?,
     };
+    step.facts.answered = unpack_answered(&mut unpacker)?;
     unpacker.end()?;
     Ok(step)
 }

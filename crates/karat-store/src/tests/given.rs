@@ -181,6 +181,7 @@ pub fn judgment(ordinal: u64, scorer: u16, judge: u16, name: &str) -> JudgmentRe
         latency_ms: 1.0,
         calls: vec![key(&format!("call of {name}"))],
         notes: Vec::new(),
+        answered: Vec::new(),
     }
 }
 

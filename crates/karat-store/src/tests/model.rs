@@ -76,6 +76,11 @@ fn notes() -> impl Strategy<Value = Vec<Note>> {
     prop::collection::vec(note, 0..3)
 }
 
+fn answered() -> impl Strategy<Value = Vec<Answered>> {
+    let answered = (text(), prop::option::of(text())).prop_map(|(asked, other)| Answered { asked, other });
+    prop::collection::vec(answered, 0..3)
+}
+
 fn error() -> impl Strategy<Value = Option<CellError>> {
     prop::option::of((text(), text()).prop_map(|(code, message)| CellError { message, code }))
 }
@@ -94,11 +99,12 @@ prop_compose! {
         output in prop::option::of(value().prop_map(Arc::new)),
         (scores, cost, calls, notes, error) in (scores(), cost(), keys(), notes(), error()),
         (key, output_hash, latency_ms) in (any::<[u8; 16]>(), any::<[u8; 16]>(), 0.0..1e9_f64),
+        answered in answered(),
     ) -> CellRecord {
         let (key, output_hash) = (Key(key), Key(output_hash));
         CellRecord {
             ordinal, key, status, reused, made_at, output, output_hash, scores, cost, latency_ms, calls, notes, error,
-            facts: Facts::default(),
+            facts: Facts { answered, ..Facts::default() },
         }
     }
 }
@@ -109,7 +115,7 @@ prop_compose! {
         (reasoning, diagnostics, caps) in (text(), object(), prop::collection::vec(text(), 0..3)),
         (rung, shuffle_seed, prompt_version) in (prop::option::of(text()), any::<u64>(), prop::option::of(text())),
         (scores, cost, calls, notes, error) in (scores(), cost(), keys(), notes(), error()),
-        (reused, made_at, latency_ms) in (any::<bool>(), moment(), 0.0..1e9_f64),
+        (reused, made_at, latency_ms, answered) in (any::<bool>(), moment(), 0.0..1e9_f64, answered()),
         rounds in prop::collection::vec(
             (any::<bool>(), prop::collection::vec((0..4_u16, 0.0..1.0_f64), 0..3))
                 .prop_map(|(swapped, scores)| Round { swapped, scores }),
@@ -119,6 +125,7 @@ prop_compose! {
         JudgmentRecord {
             ordinal, key: Key([key; 16]), scorer, judge, scores, reasoning, diagnostics, caps, rung, shuffle_seed,
             prompt_version, reused, made_at, error, cost, latency_ms, calls, notes, rounds,
+            answered,
         }
     }
 }
@@ -128,8 +135,10 @@ prop_compose! {
         key in 0..8_u8,
         output in value().prop_map(Arc::new),
         (notes, usage, cost, calls, latency_ms) in (notes(), usage(), prop::option::of(money()), keys(), 0.0..1e9_f64),
+        answered in answered(),
     ) -> StepRecord {
-        StepRecord { key: Key([key; 16]), output, notes, usage, cost, latency_ms, calls, facts: Facts::default() }
+        let facts = Facts { answered, ..Facts::default() };
+        StepRecord { key: Key([key; 16]), output, notes, usage, cost, latency_ms, calls, facts }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::net::TcpListener;
 
 use serde_json::{Value, json};
-use testkit::{Echo, FakeProvider, Script};
+use testkit::{Behaviour, Echo, FakeProvider, Script};
 
 use crate::place::{Place, questions, suite};
 
@@ -129,4 +129,84 @@ fn content_is_never_executed() {
     assert_eq!(provider.received()[0].json()["messages"][0]["content"], hostile);
     let page = std::fs::read_to_string(place.path().join("out/report.html")).unwrap();
     assert!(!page.contains("<script") && !page.contains("<b>q</b>") && page.contains("&lt;b&gt;q"), "{page}");
+}
+
+/// A provider of one judge and one model, which answer under these names.
+fn dated(model: &'static str, judge: &'static str, grade: u32) -> FakeProvider {
+    let reply = move |name: &str, text: String| {
+        json!({
+            "model": name, "choices": [{ "message": { "content": text }, "finish_reason": "stop" }],
+            "usage": { "prompt_tokens": 10, "completion_tokens": 5 }
+        })
+    };
+    let script = Script::by(move |received| {
+        let asked = received.json();
+        let body = match asked["model"].as_str() {
+            Some("judge") => {
+                reply(judge, json!({ "scores": { "good": grade }, "reasoning": "Its words." }).to_string())
+            }
+            _ => reply(model, asked["messages"][0]["content"].as_str().unwrap_or_default().to_owned()),
+        };
+        Behaviour::raw(200, body.to_string())
+    });
+    FakeProvider::start(script).unwrap()
+}
+
+/// A suite whose model and judge answer at an address.
+fn aliases(place: &Place, base_url: &str) {
+    let entry = |id: &str| {
+        format!(
+            "{{ id: {id}, provider: openai, model: {id}, base_url: \"{base_url}\", price: {{ input: 1.0, output: 2.0 }} }}"
+        )
+    };
+    place.write("data.jsonl", &questions(8));
+    place.write(
+        "karat.yaml",
+        &format!(
+            "name: aliases\ndataset: {{ source: data.jsonl, id: id, input: question }}\nmodels: [ {} ]\njudges: [ {} ]\n\
+             variants: {{ direct: [ {{ prompt: {{ text: \"{{{{ sample.question }}}}\" }} }} ] }}\n\
+             scorers: {{ quality: {{ rubric: {{ ask: Is it good?, show: {{ answer: \"{{{{ output }}}}\" }}, \
+             dimensions: {{ good: {{ scale: [0, 10] }} }} }} }} }}\n",
+            entry("alias"),
+            entry("judge")
+        ),
+    );
+}
+
+/// PE-16: which model answered stands in the report, of reused results too, and the same in a run that was interrupted; where
+/// it is another than before, a comparison says so, and a judge that moved decides nothing.
+#[test]
+fn an_alias_cannot_move_silently() {
+    let place = Place::new();
+    let provider = dated("alias-2026-01", "judge", 8);
+    aliases(&place, &provider.base_url());
+    place.fine(&["run", "--run-id", "r1"]);
+    let again = place.fine(&["run", "--run-id", "r1-again"]);
+    assert_eq!(provider.requests(), 16, "{}", again.all());
+    let stopped = place.karat(&["run", "--run-id", "r1-cut", "--no-cache", "--max-calls", "5", "-j", "1"]);
+    assert_eq!(stopped.code, 5, "{}", stopped.all());
+    place.fine(&["resume", "r1-cut", "--max-calls", "100"]);
+    assert_eq!(place.canonical("r1-cut"), place.canonical("r1"));
+    let moved = dated("alias-2026-02", "judge-2026-02", 6);
+    aliases(&place, &moved.base_url());
+    place.fine(&["run", "--run-id", "r2"]);
+    for (run, model, judge) in [
+        ("r1", "alias-2026-01", "judge"),
+        ("r1-again", "alias-2026-01", "judge"),
+        ("r2", "alias-2026-02", "judge-2026-02"),
+    ] {
+        let report = place.report(run);
+        let said = |asked: &str, name: &str| json!([{ "asked": asked, "model": name, "n": 8 }]);
+        assert_eq!(report["models"][0]["answered_as"], said("alias", model), "{run}");
+        assert_eq!(report["judges"][0]["answered_as"], said("judge", judge), "{run}");
+    }
+    assert!(place.fine(&["report", "r2", "--format", "md", "-o", "-"]).stdout.contains("judge as judge-2026-02"));
+    let compared = place.fine(&["compare", "r1", "r2"]).stdout;
+    assert!(
+        compared.contains("The judge `judge` of `quality` answered as another model: judge → judge-2026-02"),
+        "{compared}"
+    );
+    assert!(compared.contains("The model `alias` answered as alias-2026-01 in the baseline"), "{compared}");
+    assert!(compared.contains("undecided") && !compared.contains("worse"), "{compared}");
+    assert!(place.fine(&["compare", "r1", "r2", "--allow-changed"]).stdout.contains("worse"));
 }

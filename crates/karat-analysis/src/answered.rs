@@ -1,0 +1,159 @@
+//! Under which names models and judges answered: an alias may stand for another model than before.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use karat_types::{Answered, CellRow, PlanHeader};
+use serde::{Deserialize, Serialize};
+
+/// Names of one model that are kept apart; further ones count together.
+const KEPT: usize = 32;
+
+/// What stands for names beyond those.
+const FURTHER: &str = "(further names)";
+
+/// Names that a sentence lists.
+const LISTED: usize = 5;
+
+/// A name under which a model answered.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct AnsweredAs {
+    /// The name that was asked: `model` of the registry entry.
+    pub asked: String,
+    /// The name that came back.
+    pub model: String,
+    /// Cells, or judgments of a judge, that it answered.
+    pub n: u64,
+}
+
+impl AnsweredAs {
+    /// Whether another name came back than was asked.
+    pub fn is_other(&self) -> bool {
+        self.asked != self.model
+    }
+}
+
+/// A judge, and the names under which it answered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct JudgeAnswers {
+    /// Its id.
+    pub id: String,
+    /// The name that is asked.
+    pub model: String,
+    /// By name; empty where the provider does not say, or an older Karat did not keep it.
+    pub answered_as: Vec<AnsweredAs>,
+}
+
+/// Counts by asked name, then by the name that came back.
+#[derive(Debug, Clone, Default)]
+struct Names(BTreeMap<String, BTreeMap<String, u64>>);
+
+impl Names {
+    fn add(&mut self, one: &Answered) {
+        if let Some(count) = self.0.get_mut(&one.asked).and_then(|names| names.get_mut(one.name())) {
+            *count += 1;
+            return;
+        }
+        let names = self.0.entry(one.asked.clone()).or_default();
+        let name = if names.len() < KEPT { one.name() } else { FURTHER };
+        *names.entry(name.to_owned()).or_default() += 1;
+    }
+
+    fn list(&self) -> Vec<AnsweredAs> {
+        let of = |(asked, names): (&String, &BTreeMap<String, u64>)| {
+            let one = |(model, n): (&String, &u64)| AnsweredAs { asked: asked.clone(), model: model.clone(), n: *n };
+            names.iter().map(one).collect::<Vec<_>>()
+        };
+        self.0.iter().flat_map(of).collect()
+    }
+}
+
+/// What accumulates row by row.
+#[derive(Debug)]
+pub(crate) struct Answers {
+    systems: Vec<Names>,
+    judges: Vec<Names>,
+}
+
+impl Answers {
+    pub(crate) fn of(plan: &PlanHeader) -> Self {
+        let names = |n| vec![Names::default(); n];
+        Self { systems: names(plan.systems.len()), judges: names(plan.judges.len()) }
+    }
+
+    pub(crate) fn add(&mut self, row: &CellRow<'_>) {
+        if let Some(names) = self.systems.get_mut(row.system) {
+            row.cell.facts.answered.iter().for_each(|one| names.add(one));
+        }
+        for judgment in row.judgments {
+            if let Some(names) = self.judges.get_mut(usize::from(judgment.judge)) {
+                judgment.answered.iter().for_each(|one| names.add(one));
+            }
+        }
+    }
+
+    /// Of some systems together.
+    pub(crate) fn of_systems(&self, systems: &[usize]) -> Vec<AnsweredAs> {
+        let mut all = Names::default();
+        for (asked, names) in systems.iter().filter_map(|at| self.systems.get(*at)).flat_map(|names| &names.0) {
+            let sums = all.0.entry(asked.clone()).or_default();
+            names.iter().for_each(|(name, n)| *sums.entry(name.clone()).or_default() += n);
+        }
+        all.list()
+    }
+
+    pub(crate) fn judges(&self, plan: &PlanHeader) -> Vec<JudgeAnswers> {
+        let of = |(judge, names): (&karat_types::ModelSpec, &Names)| JudgeAnswers {
+            id: judge.id.clone(),
+            model: judge.model.clone(),
+            answered_as: names.list(),
+        };
+        plan.judges.iter().zip(&self.judges).map(of).collect()
+    }
+}
+
+/// The names that came back, by the name that was asked.
+pub(crate) fn by_asked(list: &[AnsweredAs]) -> BTreeMap<&str, BTreeSet<&str>> {
+    let mut names: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    list.iter().for_each(|it| {
+        names.entry(&it.asked).or_default().insert(&it.model);
+    });
+    names
+}
+
+/// Names in a sentence: the first of them, and how many more.
+pub(crate) fn listed<T: AsRef<str>>(names: impl IntoIterator<Item = T>) -> String {
+    let names: Vec<T> = names.into_iter().collect();
+    let first: Vec<&str> = names.iter().take(LISTED).map(AsRef::as_ref).collect();
+    match names.len().saturating_sub(LISTED) {
+        0 => first.join(", "),
+        more => format!("{} and {more} more", first.join(", ")),
+    }
+}
+
+/// How the names of models that two sides asked differ: the name that was asked and those that came back then and now, as
+/// words. What only one side knows has not changed.
+pub(crate) fn moved(then: &[AnsweredAs], now: &[AnsweredAs]) -> Vec<(String, String, String)> {
+    let (then, now) = (by_asked(then), by_asked(now));
+    let differ = |(asked, names): (&&str, &BTreeSet<&str>)| {
+        let before = then.get(asked).filter(|before| *before != names)?;
+        Some(((*asked).to_owned(), listed(before), listed(names)))
+    };
+    now.iter().filter_map(differ).collect()
+}
+
+/// A sentence for each model of a run that answered under several names. `role` is `model` or `judge`.
+pub(crate) fn said_of_several(role: &str, list: &[AnsweredAs]) -> Vec<String> {
+    let say = |(asked, names): (&str, BTreeSet<&str>)| {
+        let count = |it: &&AnsweredAs| it.asked == asked;
+        let each = list.iter().filter(count).map(|it| format!("{} ({})", it.model, it.n));
+        (names.len() > 1).then(|| {
+            format!(
+                "The {role} `{asked}` answered under {} names: {}. It changed while it was measured, or results of two were \
+                 reused. Pin the dated name as its `model`.",
+                names.len(),
+                listed(each)
+            )
+        })
+    };
+    by_asked(list).into_iter().filter_map(say).collect()
+}
