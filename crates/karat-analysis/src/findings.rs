@@ -14,6 +14,7 @@ use crate::breakdown::Breakdown;
 use crate::finding::Finding;
 use crate::groups::Group;
 use crate::leaderboard::{Leaderboard, best_first};
+use crate::ruler::Measured;
 use crate::table::ScoreTable;
 
 /// The short answer, in the run's primary metric, on the cells that all models share (CL-18).
@@ -126,6 +127,11 @@ impl Recommendation {
 }
 
 impl Findings {
+    /// What it was measured with.
+    pub(crate) fn measured(&self) -> Measured<'_> {
+        Measured { plan: &self.plan, judges: &self.judges }
+    }
+
     /// Samples with at least one cell.
     pub fn samples(&self) -> usize {
         self.table.samples()

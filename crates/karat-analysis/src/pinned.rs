@@ -13,8 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::answered::JudgeAnswers;
-use crate::findings::Findings;
-use crate::ruler::{Graded, Ruler, change_for, change_since, changes, rulers};
+use crate::ruler::{Graded, Measured, Ruler, change_for, change_since, changes, rulers};
 
 /// Version of the format of pinned runs.
 pub const BASELINE_SCHEMA: &str = "karat.baseline/1";
@@ -167,8 +166,8 @@ impl Pinned {
 
     /// What makes these results and a run's differ that is not the systems: other data, other judges, other rules of
     /// a scorer. `name` is what these results are called.
-    pub fn differences(&self, name: &str, findings: &Findings) -> Vec<String> {
-        let plan = &findings.plan;
+    pub(crate) fn differences(&self, name: &str, run: Measured<'_>) -> Vec<String> {
+        let plan = run.plan;
         let mut differences = Vec::new();
         if !self.run.suite.is_empty() && self.run.suite != plan.suite {
             differences.push(format!("{name} is of the suite {}, this run of {}", self.run.suite, plan.suite));
@@ -179,7 +178,7 @@ impl Pinned {
             ));
         }
         if !self.run.rulers.is_empty() {
-            differences.extend(changes(&self.run.rulers, &rulers(plan, &findings.judges)));
+            differences.extend(changes(&self.run.rulers, &rulers(run)));
             return differences;
         }
         let judges: Vec<String> = plan.judges.iter().map(|judge| judge.id.clone()).collect();
@@ -204,12 +203,12 @@ impl Pinned {
     /// it is the same, or they do not say.
     pub(crate) fn ruler_change<'a>(
         &self,
-        findings: &Findings,
+        run: Measured<'_>,
         metric: &MetricSpec,
         mut samples: impl Iterator<Item = &'a str>,
     ) -> Option<String> {
-        let of_sample = |sample| change_since(self.graded.get(sample)?, &findings.plan, metric);
-        change_for(&self.run.rulers, findings, metric).or_else(|| samples.find_map(of_sample))
+        let of_sample = |sample| change_since(self.graded.get(sample)?, run.plan, metric);
+        change_for(&self.run.rulers, run, metric).or_else(|| samples.find_map(of_sample))
     }
 }
 
@@ -224,7 +223,7 @@ impl PinnedRun {
             dataset_hash: plan.dataset.hash.clone(),
             judges: plan.judges.iter().map(|judge| judge.id.clone()).collect(),
             rubrics: rubrics(plan).collect(),
-            rulers: rulers(plan, judges),
+            rulers: rulers(Measured { plan, judges }),
         }
     }
 }

@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::answered::{AnsweredAs, JudgeAnswers, moved};
-use crate::findings::Findings;
 use crate::history::together;
 
 /// A rule longer than this is told by its hash.
@@ -16,6 +15,15 @@ const SHOWN: usize = 40;
 
 /// What does not change what is measured.
 const ASIDE: [&str; 7] = ["id", "about", "margin", "aggregate", "judges", "timeout_ms", "reads"];
+
+/// What a run was measured with.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Measured<'a> {
+    /// Its plan.
+    pub(crate) plan: &'a PlanHeader,
+    /// Who answered for its judges.
+    pub(crate) judges: &'a [JudgeAnswers],
+}
 
 /// What a scorer measures with.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -32,7 +40,7 @@ pub struct Ruler {
 }
 
 impl Ruler {
-    fn of(plan: &PlanHeader, answers: &[JudgeAnswers], scorer: &ScorerSpec) -> Self {
+    fn of(Measured { plan, judges: answers }: Measured<'_>, scorer: &ScorerSpec) -> Self {
         let mut rules = BTreeMap::new();
         flatten("", &serde_json::to_value(scorer).unwrap_or_default(), &mut rules);
         let named = |id: &String| {
@@ -77,8 +85,8 @@ impl Ruler {
 }
 
 /// The rulers of a run, by scorer.
-pub(crate) fn rulers(plan: &PlanHeader, judges: &[JudgeAnswers]) -> BTreeMap<String, Ruler> {
-    plan.scorers.iter().map(|scorer| (scorer.id.clone(), Ruler::of(plan, judges, scorer))).collect()
+pub(crate) fn rulers(run: Measured<'_>) -> BTreeMap<String, Ruler> {
+    run.plan.scorers.iter().map(|scorer| (scorer.id.clone(), Ruler::of(run, scorer))).collect()
 }
 
 /// One note for each scorer of both sides whose ruler changed.
@@ -88,14 +96,14 @@ pub(crate) fn changes(then: &BTreeMap<String, Ruler>, now: &BTreeMap<String, Rul
 
 /// How the ruler of a metric changed, in words: that of its scorer, and of `pass` those of all its checks. `None` where it did
 /// not, or nothing is known of then.
-pub(crate) fn change_for(then: &BTreeMap<String, Ruler>, findings: &Findings, metric: &MetricSpec) -> Option<String> {
-    let plan = &findings.plan;
+pub(crate) fn change_for(then: &BTreeMap<String, Ruler>, run: Measured<'_>, metric: &MetricSpec) -> Option<String> {
+    let plan = run.plan;
     let own = [metric.scorer];
     let scorers: BTreeSet<usize> = match plan.scorers.get(metric.scorer) {
         Some(_) => own.into(),
         None => plan.checks().map(|check| check.scorer).collect(),
     };
-    let mut now = rulers(plan, &findings.judges);
+    let mut now = rulers(run);
     now.retain(|id, _| scorers.iter().any(|at| plan.scorers.get(*at).is_some_and(|scorer| scorer.id == *id)));
     let changed = changes(then, &now);
     (!changed.is_empty()).then(|| changed.join("; "))
@@ -161,10 +169,11 @@ mod tests {
             let scorer = &mut changed["scorers"][0];
             let place = if key == "judges" { &mut scorer["kind"]["rubric"] } else { scorer };
             place[key] = value;
-            rulers(&serde_json::from_value(changed).unwrap(), &[])
+            rulers(Measured { plan: &serde_json::from_value(changed).unwrap(), judges: &[] })
         };
-        let told = |now: &BTreeMap<String, Ruler>| changes(&rulers(&plan, &[]), now).join("\n");
-        assert_eq!(told(&rulers(&plan, &[])), "");
+        let same = Measured { plan: &plan, judges: &[] };
+        let told = |now: &BTreeMap<String, Ruler>| changes(&rulers(same), now).join("\n");
+        assert_eq!(told(&rulers(same)), "");
         let other = told(&with("judges", json!(["j2"])));
         assert!(other.starts_with("the judge of `quality` changed: j1") && other.contains("→ j2"), "{other}");
         let longer = told(&with("reduce", json!("median")));

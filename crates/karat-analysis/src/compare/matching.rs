@@ -285,7 +285,7 @@ impl<'a> Matching<'a> {
     fn other_ruler(&self, spec: &MetricSpec) -> Option<String> {
         let (then, now) = (self.baseline.findings, self.candidate.findings);
         other_measure(&spec.name, &then.plan, &now.plan)
-            .or_else(|| change_for(&rulers(&then.plan, &then.judges), now, spec))
+            .or_else(|| change_for(&rulers(then.measured()), now.measured(), spec))
     }
 
     fn declared_margin(&self, spec: &MetricSpec) -> Option<Threshold> {

@@ -230,7 +230,7 @@ impl Court<'_> {
         let spec = self.findings.plan.metrics.get(metric);
         let pinned = partners.iter().filter_map(|(_, partner)| partner.pinned());
         let samples = || self.cells(case).map(|(sample, _)| self.findings.sample_id(sample));
-        let mut rulers = pinned.filter_map(|pinned| pinned.ruler_change(self.findings, spec?, samples()));
+        let mut rulers = pinned.filter_map(|pinned| pinned.ruler_change(self.findings.measured(), spec?, samples()));
         let evidence = Evidence { other_ruler: rulers.next(), ..evidence };
         let pairs = self.pairs(case, metric, name, &partners);
         if pairs.len() * 2 >= observed.len() && pairs.tell(measure.aggregate) {

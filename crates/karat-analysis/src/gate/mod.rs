@@ -144,7 +144,7 @@ fn notes(findings: &Findings, rules: &Rules, references: &References) -> Vec<Str
 
 /// Systems and samples without a partner, other data, other judges.
 fn notes_on(findings: &Findings, name: &str, pinned: &Pinned) -> Vec<String> {
-    let mut notes = pinned.differences(name, findings);
+    let mut notes = pinned.differences(name, findings.measured());
     let ours: Vec<&str> = findings.systems.iter().map(|system| system.id.as_str()).collect();
     let theirs: Vec<&str> = pinned.systems().collect();
     let gone: Vec<&str> = theirs.iter().filter(|id| !ours.contains(*id)).copied().collect();
