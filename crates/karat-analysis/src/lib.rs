@@ -62,8 +62,8 @@ pub use analyses::{
     Leaning, LeftOut, MetricDelta, MissingGroup, MissingItem, MissingItems, MissingItemsOptions, Mover, Notable,
     NoteCount, Notes, Offsets, Often, Outcome, Over, OwnFamily, PlaceEffect, PlaceMeasure, PlaceUnit, Portion,
     Position, Power, PowerOptions, Repeated, Services, SetDelta, Shortfall, Slice, Slices, SlicesOptions, SpanFigures,
-    Stage, Stretch, SummaryCorpus, SummaryCorpusOptions, SystemCorpus, TextChange, TextDelta, ThresholdDecision,
-    catalog,
+    Stage, Stretch, SummaryCorpus, SummaryCorpusOptions, SystemCorpus, TOLERATED_BIAS, TextChange, TextDelta,
+    ThresholdDecision, catalog,
 };
 pub use answered::{AnsweredAs, JudgeAnswers};
 pub use baseline::Beside;

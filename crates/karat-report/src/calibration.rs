@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use karat_analysis::{Agreement, CalibratedDimension, CalibratedJudge, Calibration, Finding};
+use karat_analysis::{Agreement, CalibratedDimension, CalibratedJudge, Calibration, Finding, TOLERATED_BIAS};
 use karat_types::{Moment, RunStatus};
 use serde::Serialize;
 
@@ -14,7 +14,18 @@ use crate::moment::rfc3339;
 use crate::visible::brief;
 
 /// What is said of a dimension that passes although the judge hardly tells the sets apart there.
-pub(crate) const POOR: &str = "beyond chance the agreement is poor, the judge hardly tells these sets apart";
+const POOR: &str = "beyond chance the agreement is poor, the judge hardly tells these sets apart";
+
+/// What is said of a dimension in which the judge's bias is beyond chance and of a size that matters.
+fn biased(dimension: &CalibratedDimension) -> Option<String> {
+    let finding = dimension.bias.as_ref().filter(|_| dimension.biased)?;
+    let side = if finding.value() > 0.0 { "higher" } else { "lower" };
+    let by = to_digits(finding.value().abs(), 2);
+    let tolerated = to_digits(100.0 * TOLERATED_BIAS, 0);
+    Some(format!(
+        "it grades {side} than people, by {by} on average and beyond chance by more than {tolerated} % of the scale"
+    ))
+}
 
 /// Most digits behind the point of an agreement.
 const MOST_DIGITS: usize = 6;
@@ -110,7 +121,14 @@ pub(crate) fn verdict(judge: &CalibratedJudge) -> String {
     let failed = names(&|it| it.passed == Some(false) && it.covered);
     match judge.passed {
         None => return format!("no verdict: stopped after {} sets", count(judge.graded)),
-        Some(true) => return "passes".to_owned(),
+        Some(true) => {
+            let cautions = names(&CalibratedDimension::needs_caution);
+            return if cautions.is_empty() {
+                "passes".to_owned()
+            } else {
+                format!("passes, with caution in {cautions}")
+            };
+        }
         Some(false) => {}
     }
     let reasons = [("it left too many sets unscored in ", uncovered), ("nobody labelled ", unlabelled)];
@@ -133,6 +151,11 @@ pub(crate) fn left_out(of: &Calibration, dimension: &CalibratedDimension) -> Str
     }
 }
 
+/// What speaks against relying on a judge in a dimension, a sentence each.
+pub(crate) fn cautions(dimension: &CalibratedDimension) -> impl Iterator<Item = String> {
+    dimension.poor.then(|| POOR.to_owned()).into_iter().chain(biased(dimension))
+}
+
 fn sentence(of: &Calibration, dimension: &CalibratedDimension) -> String {
     let decisive = dimension.decisive(of.agreement).map(|found| beside(found, dimension.threshold));
     let decisive = decisive.unwrap_or_else(|| NONE.to_owned());
@@ -146,12 +169,12 @@ fn sentence(of: &Calibration, dimension: &CalibratedDimension) -> String {
         "" => String::new(),
         said => format!("; {said}"),
     };
-    let poor = if dimension.poor { format!("; caution: {POOR}") } else { String::new() };
+    let cautions = cautions(dimension).map(|caution| format!("; caution: {caution}")).collect::<String>();
     if dimension.labelled == 0 {
         return format!("{mark} {}: no set is labelled, so nobody knows", dimension.dimension);
     }
     format!(
-        "{mark} {}: agreement {decisive}, must exceed {}{reason}; bias {}; ICC(2,1) {}; α {}{unscored}{poor}",
+        "{mark} {}: agreement {decisive}, must exceed {}{reason}; bias {}; ICC(2,1) {}; α {}{unscored}{cautions}",
         dimension.dimension,
         dimension.threshold,
         bias(dimension.bias.as_ref()),

@@ -28,6 +28,9 @@ const THRESHOLD: f64 = 0.7;
 /// Below it, agreement beyond chance is poor (Cicchetti 1994).
 const POOR: f64 = 0.4;
 
+/// Share of the scale up to which nobody is cautioned of a bias: half a point of 0 to 10.
+pub const TOLERATED_BIAS: f64 = 0.05;
+
 /// Name of the people among the raters.
 const PEOPLE: &str = "people";
 
@@ -171,12 +174,20 @@ pub struct CalibratedDimension {
     /// Whether it did although ICC, or α where that speaks for it, is poor: the judge hardly tells the sets apart, and agrees
     /// because people's scores hardly differ.
     pub poor: bool,
+    /// Whether it grades higher, or lower, than people: the whole interval of `bias` lies beyond [`TOLERATED_BIAS`]. Agreement
+    /// may exceed its threshold all the same.
+    pub biased: bool,
 }
 
 impl CalibratedDimension {
     /// ICC(2,1), or Krippendorff's α below 20 sets.
     fn beyond_chance(&self) -> Option<&Finding> {
         self.icc.as_ref().filter(|icc| icc.n() >= ICC_FROM).or(self.alpha.as_ref())
+    }
+
+    /// Whether something speaks against relying on the judge although it may pass.
+    pub fn needs_caution(&self) -> bool {
+        self.poor || self.biased
     }
 
     /// The figure that is held against the threshold.
@@ -323,13 +334,14 @@ impl Fold {
             icc: found.icc,
             alpha: found.alpha,
             bias: pair.as_ref().map(|pair| pair.bias.clone()),
-            mean_abs_difference: pair.map(|pair| pair.mean_abs_difference),
+            mean_abs_difference: pair.as_ref().map(|pair| pair.mean_abs_difference.clone()),
             deltas: grades.iter().map(|(_, delta)| delta.clone()).collect(),
             labelled: labelled as u64,
             threshold: decision.map_or(self.options.threshold, |it| it.threshold),
             reason: decision.map(|it| it.reason.clone()).or_else(|| self.options.reason.clone()),
             passed: None,
             poor: false,
+            biased: pair.as_ref().is_some_and(|pair| is_beyond(&pair.bias, TOLERATED_BIAS * range)),
         };
         let decisive = dimension.decisive(self.options.agreement).map(Finding::value);
         let passed = dimension.covered && decisive.is_some_and(|value| value > dimension.threshold);
@@ -352,6 +364,11 @@ fn all(passed: impl ExactSizeIterator<Item = Option<bool>>) -> Option<bool> {
 /// The last part of a metric's name.
 fn dimension(metric: &str) -> &str {
     metric.rsplit_once('.').map_or(metric, |(_, last)| last)
+}
+
+/// Whether the whole interval of a difference lies on one side of zero and further from it than a tolerance.
+fn is_beyond(difference: &Finding, tolerance: f64) -> bool {
+    difference.interval().is_some_and(|(lo, hi)| lo > tolerance || hi < -tolerance)
 }
 
 /// 1 − mean |judge − people| / range, with an interval within 0 to 1 that is robust to samples with several sets.

@@ -31,7 +31,8 @@ use serde_json::Value;
 pub use agreement::{Agreement, AgreementOptions};
 pub use balance::{Balance, BalanceOptions, ColumnBalance, Portion};
 pub use calibration::{
-    CalibratedDimension, CalibratedJudge, Calibration, CalibrationForm, CalibrationOptions, SetDelta, ThresholdDecision,
+    CalibratedDimension, CalibratedJudge, Calibration, CalibrationForm, CalibrationOptions, SetDelta, TOLERATED_BIAS,
+    ThresholdDecision,
 };
 pub use categories::{Category as FailureCategory, CategoryExample};
 pub use delta::{Comparison, Delta, DeltaOptions, MetricDelta, Mover, Notable, Over, TextChange, TextDelta};

@@ -3,7 +3,7 @@
 use karat_analysis::{CalibratedDimension, Calibration, CalibrationForm};
 
 use super::page::{Column, Inline, Page, columns};
-use crate::calibration::{POOR, Round, beside, bias, left_out, line, maybe, verdict};
+use crate::calibration::{Round, beside, bias, cautions, left_out, line, maybe, verdict};
 use crate::figures::count;
 use crate::report::Report;
 
@@ -70,6 +70,7 @@ fn tables(page: &mut Page, found: &Calibration, level: usize) {
                 Inline::text(it.threshold.to_string()),
                 Inline::plain(match it.passed {
                     None => "none: stopped",
+                    Some(true) if it.needs_caution() => "pass, with caution",
                     Some(true) => "pass",
                     Some(false) => "**fail**",
                 }),
@@ -78,8 +79,8 @@ fn tables(page: &mut Page, found: &Calibration, level: usize) {
         page.table(&heads, rows);
         let uncovered = judge.dimensions.iter().filter(|it| !it.covered && it.labelled > 0);
         page.list(uncovered.map(|it| Inline::code(&it.dimension).and(": ").and_text(left_out(found, it))));
-        let poor = judge.dimensions.iter().filter(|it| it.poor);
-        page.list(poor.map(|it| Inline::code(&it.dimension).and(": ").and(POOR)));
+        let cautions = judge.dimensions.iter().flat_map(|it| cautions(it).map(move |caution| (it, caution)));
+        page.list(cautions.map(|(it, caution)| Inline::code(&it.dimension).and(": caution: ").and_text(caution)));
         let decided = judge.dimensions.iter().filter_map(|it| Some((it, it.reason.as_ref()?)));
         page.list(decided.map(|(it, reason)| {
             Inline::plain("The threshold of ").and_code(&it.dimension).and(" was decided: ").and_text(reason)

@@ -167,7 +167,7 @@ fn label(sample: &str, output: &str, style: u32, truth: u32, depth: u32) -> Stri
 }
 
 /// CL-13, CL-08: any suite, with three dimensions on two scales: one that nobody labelled does not pass, one in which the judge
-/// tells nothing apart gets a caution, and labels off the scale are refused with their line.
+/// tells nothing apart, or grades higher than people, gets a caution, and labels off the scale are refused with their line.
 #[test]
 fn every_dimension_must_be_labelled() {
     let place = Place::new();
@@ -188,6 +188,18 @@ fn every_dimension_must_be_labelled() {
         said.contains("flat: passes") && said.contains("truth: agreement 0.95") && said.contains("caution"),
         "{said}"
     );
+    place.write("labels.jsonl", &labels([9, 9, 9, 8], ", \"depth\": 3"));
+    let said = place.fine(&["calibrate", "-q"]).stdout;
+    let biased =
+        "caution: it grades higher than people, by 2.00 on average and beyond chance by more than 5 % of the scale";
+    let depth = said.lines().find(|line| line.contains("depth: agreement 0.80")).unwrap_or_default();
+    assert!(depth.contains(biased) && said.contains("flat: passes, with caution in truth, depth"), "{said}");
+    let json = place.fine(&["calibrate", "--rounds", "--format", "json"]).stdout;
+    let json: Value = serde_json::from_str(&json).unwrap();
+    let of = |at: usize| &json["rounds"][2]["calibration"]["judges"][0]["dimensions"][at]["biased"];
+    assert_eq!((of(0), of(2)), (&Value::Bool(false), &Value::Bool(true)), "{json}");
+    let markdown = place.fine(&["calibrate", "--rounds", "--format", "md"]).stdout;
+    assert!(markdown.contains(biased) && markdown.contains("pass, with caution"), "{markdown}");
     let near = labels([9, 9, 9, 9], ", \"depth\": 5").replace("\"truth\": 9", "\"truth\": 4.46");
     place.write("labels.jsonl", &near);
     let said = place.karat(&["calibrate", "-q", "--threshold", "truth=0.548", "--reason", "hard"]);
