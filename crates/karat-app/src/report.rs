@@ -75,22 +75,24 @@ impl App {
         let place = Place { folder, layout, run: &run };
         let has_file = formats.contains(&Format::Json) && stored.cells()? > karat_report::json::INLINE_CELLS;
         // Both read the whole run, and neither needs the other.
-        let (findings, cells) = std::thread::scope(|scope| {
-            let cells = has_file.then(|| scope.spawn(|| place.cells_file(&store.rows(&run)?, canonical)));
-            (findings(&stored), cells.map(ScopedJoinHandle::join))
-        });
-        let (findings, cells) = (findings?, cells.map(|written| written.map_err(|_| lost())?).transpose()?);
-        let (mut context, exit) = self.context(&stored, &findings, canonical)?;
-        let report = Report { findings: &findings, rows: &stored, context: &context };
-        let mut files = Vec::new();
-        for format in formats {
-            files.extend(place.write(report, *format, cells.as_ref())?);
-        }
-        files.push(place.manifest(stored.header(), &files, cells.as_ref())?);
-        context.files = files.iter().map(|file| file.display().to_string()).collect();
-        let report = Report { findings: &findings, rows: &stored, context: &context };
-        let summary = karat_report::terminal::render(report);
-        Ok(Written { files, summary, exit })
+        std::thread::scope(|scope| {
+            let mut cells = CellsBeside::default();
+            if has_file {
+                cells.thread = Some(scope.spawn(|| place.cells_file(&store.rows(&run)?, canonical)));
+            }
+            let findings = findings(&stored)?;
+            let (mut context, exit) = self.context(&stored, &findings, canonical)?;
+            let report = Report { findings: &findings, rows: &stored, context: &context };
+            let mut files = Vec::new();
+            for format in formats {
+                files.extend(place.write(report, *format, &mut cells)?);
+            }
+            files.push(place.manifest(stored.header(), &files, cells.written()?)?);
+            context.files = files.iter().map(|file| file.display().to_string()).collect();
+            let report = Report { findings: &findings, rows: &stored, context: &context };
+            let summary = karat_report::terminal::render(report);
+            Ok(Written { files, summary, exit })
+        })
     }
 
     /// How the files of a run's report lie, where nothing else is asked for.
@@ -154,10 +156,6 @@ fn expected(header: &RunHeader) -> Option<Estimate> {
     })
 }
 
-fn lost() -> AppError {
-    AppError::harness("writing the cells of the report stopped; this is a bug in karat")
-}
-
 fn stream(report: Report<'_>, format: Format, mut out: &mut dyn Write) -> Result<(), AppError> {
     let text = |out: &mut dyn Write, text: String| out.write_all(text.as_bytes()).map_err(Into::into);
     match format {
@@ -175,6 +173,24 @@ fn stream(report: Report<'_>, format: Format, mut out: &mut dyn Write) -> Result
 struct WrittenCells {
     target: PathBuf,
     facts: CellsFile,
+}
+
+/// A file of cells that is written beside everything else, where the run has so many.
+#[derive(Default)]
+struct CellsBeside<'scope> {
+    thread: Option<ScopedJoinHandle<'scope, Result<WrittenCells, AppError>>>,
+    written: Option<WrittenCells>,
+}
+
+impl CellsBeside<'_> {
+    /// Waits until it is written.
+    fn written(&mut self) -> Result<Option<&WrittenCells>, AppError> {
+        if let Some(thread) = self.thread.take() {
+            let died = |_| Err(AppError::harness("writing the cells of the report stopped; this is a bug in karat"));
+            self.written = Some(thread.join().unwrap_or_else(died)?);
+        }
+        Ok(self.written.as_ref())
+    }
 }
 
 /// The size of a file and its BLAKE3, hexadecimal.
@@ -202,12 +218,7 @@ impl Place<'_> {
         Ok((target, file))
     }
 
-    fn write(
-        &self,
-        report: Report<'_>,
-        format: Format,
-        cells: Option<&WrittenCells>,
-    ) -> Result<Vec<PathBuf>, AppError> {
+    fn write(&self, report: Report<'_>, format: Format, cells: &mut CellsBeside<'_>) -> Result<Vec<PathBuf>, AppError> {
         let name = match format {
             Format::Cells => return Ok(vec![self.cells(report)?]),
             Format::Json => "report.json",
@@ -217,12 +228,13 @@ impl Place<'_> {
             Format::Csv => "cells.csv",
         };
         let (target, mut out) = self.writer(name)?;
-        let beside = match (format, cells) {
-            (Format::Json, Some(cells)) => {
-                karat_report::json::write(report, Some(&cells.facts), &mut out).map_err(broken)?;
-                vec![cells.target.clone()]
+        let beside = match format {
+            Format::Json => {
+                let cells = cells.written()?;
+                karat_report::json::write(report, cells.map(|cells| &cells.facts), &mut out).map_err(broken)?;
+                cells.map(|cells| cells.target.clone()).into_iter().collect()
             }
-            (Format::Markdown, _) => {
+            Format::Markdown => {
                 stream(report, format, &mut out)?;
                 self.drawings(report)?
             }

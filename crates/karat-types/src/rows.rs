@@ -33,7 +33,7 @@ pub type JudgmentRow = JudgmentRecord;
 ///
 /// Contract: rows come in plan order (ascending ordinal), each cell once — its latest row where `retry` wrote a second
 /// one — and memory does not grow with their number.
-pub trait RunRows {
+pub trait RunRows: Sync {
     /// The run.
     fn header(&self) -> &RunHeader;
 
