@@ -46,6 +46,11 @@ impl Measure {
         }
     }
 
+    /// The furthest that two such figures can be apart, where the metric has a range.
+    pub(crate) fn widest_change(self) -> Option<f64> {
+        self.aggregate.widest_change(self.range)
+    }
+
     /// The same at another level.
     pub(crate) fn at(self, level: Level) -> Self {
         Self { level, ..self }

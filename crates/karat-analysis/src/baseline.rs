@@ -51,7 +51,8 @@ pub(crate) fn beside(plan: &PlanHeader, table: &ScoreTable, measures: &[Measure]
                 variant: plan.system_variant(system).to_owned(),
                 metric: metric.name.clone(),
                 figure: measure.figure(&own)?,
-                difference: estimate::figure(&changes, Aggregate::Mean, false, measure.level),
+                difference: estimate::figure(&changes, Aggregate::Mean, false, measure.level)
+                    .map(|found| found.apart_by(Aggregate::Mean.widest_change(measure.range))),
             })
         })
         .collect()

@@ -67,6 +67,15 @@ impl Finding {
         self
     }
 
+    /// A difference whose interval ends where figures cannot be further apart than `widest`; as it is where nothing says so.
+    #[must_use]
+    pub(crate) fn apart_by(self, widest: Option<f64>) -> Self {
+        match widest.filter(|widest| self.value.abs() <= *widest) {
+            Some(widest) => self.clipped(-widest, widest),
+            None => self,
+        }
+    }
+
     /// The same with its standard error, where that is a number.
     #[must_use]
     pub(crate) fn erring(mut self, se: f64) -> Self {

@@ -196,7 +196,7 @@ impl Board {
         let (first, second) = (self.observed.get(first)?, self.observed.get(second)?);
         let values = first.values.iter().zip(&second.values).map(|(a, b)| a - b).collect();
         let paired = Observations { values, ..first.clone() };
-        estimate::figure(&paired, Aggregate::Mean, false, measure.level)
+        Some(estimate::figure(&paired, Aggregate::Mean, false, measure.level)?.apart_by(measure.widest_change()))
     }
 
     fn hardest(&self, table: &ScoreTable, better: Better) -> Option<Place> {

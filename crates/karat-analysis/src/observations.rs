@@ -119,6 +119,15 @@ impl Aggregate {
         }
     }
 
+    /// The furthest that the figures of values within a range can be apart. `None` without a range, for sums, which grow with
+    /// their number, and for figures of labels, which have their own scale.
+    pub(crate) fn widest_change(self, range: Option<(f64, f64)>) -> Option<f64> {
+        match self {
+            Self::Sum | Self::Labels(_) => None,
+            _ => range.map(|(lo, hi)| hi - lo),
+        }
+    }
+
     /// Its name in reports.
     pub(crate) fn name(self) -> String {
         match self {

@@ -69,8 +69,8 @@ pub enum Method {
     Jeffreys,
     /// Wald interval of a proportion.
     Wald,
-    /// Inversion of McNemar's mid-p test (test-based).
-    MidP,
+    /// Score interval of a difference of paired rates (Tango).
+    Score,
     /// Inversion of the exact sign-flip test.
     SignFlip,
     /// Percentile bootstrap.
@@ -116,7 +116,7 @@ impl Method {
             Self::AgrestiCoull => "Agresti-Coull",
             Self::Jeffreys => "Jeffreys",
             Self::Wald => "Wald",
-            Self::MidP => "mid-p, test-based",
+            Self::Score => "score (Tango)",
             Self::SignFlip => "sign-flip, inverted",
             Self::Percentile => "percentile bootstrap",
             Self::Basic => "basic bootstrap",

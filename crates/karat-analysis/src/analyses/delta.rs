@@ -444,7 +444,8 @@ fn figure(metric: usize, changes: &[Change], setting: &Setting<'_>) -> Option<Fi
         changes.iter().for_each(|it| observed.push(it.size(), 0, table.cluster(it.sample)));
         let distinct: BTreeSet<u32> = observed.clusters.iter().copied().collect();
         observed.clustered = distinct.len() < observed.len();
-        return estimate::figure(&observed, Aggregate::Mean, false, measure.level);
+        let found = estimate::figure(&observed, Aggregate::Mean, false, measure.level)?;
+        return Some(found.apart_by(measure.widest_change()));
     }
     let mut paired = PairedFigures::of(table.observations(metric));
     for change in changes {

@@ -4,7 +4,7 @@
 //! | scores | test | interval | beside it |
 //! |---|---|---|---|
 //! | clusters of several samples | paired t, cluster-robust (CR1, t_{G−1}) | the same | sign-flip of clusters |
-//! | pass/fail | McNemar mid-p | mid-p, test-based | exact p; paired t |
+//! | pass/fail | McNemar mid-p | score (Tango), with 0 as the mid-p says | exact p; paired t |
 //! | fewer than 30 samples | sign-flip, exact | the same, inverted | paired t; BCa bootstrap from 10 on |
 //! | 30 and more | paired t | the same | sign-flip, sampled |
 //! | of an ordinal scale | as above | as above | also Wilcoxon (Pratt) |

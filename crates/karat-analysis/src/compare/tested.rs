@@ -3,7 +3,7 @@
 use karat_stats::interval::Level;
 use karat_types::{Better, MetricSpec, Threshold};
 
-use super::{ComparedMetric, Kind, LeftOut, Options, PairedTest, Verdict};
+use super::{ComparedMetric, Kind, LeftOut, Options, PairedTest, SecondTest, Verdict};
 use crate::estimate::{self, Aggregate, Observations};
 use crate::finding::Finding;
 use crate::planning::{Needed, Planning};
@@ -62,7 +62,7 @@ impl Tested<'_> {
             test: self.test.test().as_str(),
             p: self.test.p(),
             p_adjusted,
-            beside: self.test.beside(local, options.seed),
+            beside: self.beside(local, options),
             left_out: self.left_out,
             bounds: self.bounds,
             margin,
@@ -107,7 +107,15 @@ impl Tested<'_> {
 
     /// The difference of the figures with its interval of a level.
     fn difference(&self, level: Level, options: &Options) -> Option<Finding> {
-        self.test.finding(level, options.seed)
+        Some(self.test.finding(level, options.seed)?.apart_by(self.aggregate.widest_change(self.spec.range)))
+    }
+
+    /// Other tests, their intervals, too, within what is possible.
+    fn beside(&self, level: Level, options: &Options) -> Vec<SecondTest> {
+        let widest = self.aggregate.widest_change(self.spec.range).unwrap_or(f64::INFINITY);
+        let within = |(lo, hi): (f64, f64)| (lo.clamp(-widest, widest), hi.clamp(-widest, widest));
+        let tests = self.test.beside(level, options.seed).into_iter();
+        tests.map(|it| SecondTest { ci: it.ci.map(within), ..it }).collect()
     }
 
     /// Equivalent where the interval at 1 − 2α of the same test is within the margin (TOST), be the difference ever so

@@ -100,6 +100,27 @@ fn pass_fail_gets_mid_p() {
     assert_eq!(only(&passes(6, 4)).verdict, Verdict::Undecided);
 }
 
+/// BY-01: no interval holds a difference that the metric's range makes impossible, be it the deciding one or one beside it.
+#[test]
+fn intervals_stay_within_possible_differences() {
+    for (n, binary, clusters) in [(5, true, 0), (40, true, 0), (8, false, 0), (40, true, 4), (40, false, 4)] {
+        let names: Vec<String> = (0..n).map(|at| format!("cluster {}", at / 10)).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        // All but one sample of a cluster, or every one, fall from one end of the scale to the other.
+        let run = (0..n).fold(Sketch::new(2, 1, n).metric("range", json!([0.0, 1.0])), |run, at| {
+            let stays = !binary && at == 0 || clusters > 0 && at % 17 == 0;
+            run.value(at, 0, 1.0).value(at, 1, f64::from(u8::from(stays)))
+        });
+        let run = if clusters > 0 { run.clusters(&names) } else { run };
+        let found = models(&run.metric("binary", json!(binary)).margin(0.1).run(), &Options::default());
+        let metric = only(&found);
+        let shown = metric.difference.interval().into_iter().chain(metric.beside.iter().filter_map(|it| it.ci));
+        let all: Vec<(f64, f64)> = shown.chain(metric.equivalence.as_ref().and_then(Finding::interval)).collect();
+        assert!(all.len() > 1 && all.iter().all(|(lo, hi)| *lo >= -1.0 && lo <= hi && *hi <= 1.0), "{all:?}");
+        assert!(metric.verdict == Verdict::Worse, "{metric:?}");
+    }
+}
+
 /// BY-01: where lower is better, more is worse.
 #[test]
 fn the_direction_is_the_metric_s() {

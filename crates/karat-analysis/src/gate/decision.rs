@@ -117,7 +117,7 @@ fn allowed(case: &Case<'_>, reference: Option<f64>) -> Option<f64> {
 /// Decides one case with an interval of a level.
 pub(super) fn decide(court: &Court<'_>, case: &Case<'_>, level: Level) -> Decision {
     let evidence = court.hear(case);
-    let finding = evidence.basis.at(level);
+    let finding = evidence.basis.at(level).map(|found| found.apart_by(widest_change(court, case)));
     let limit = bound(case, evidence.reference);
     let by_interval = case.gate.decide == Decide::Interval;
     let (mut verdict, mut reason) = match (&finding, limit) {
@@ -168,6 +168,12 @@ pub(super) fn decide(court: &Court<'_>, case: &Case<'_>, level: Level) -> Decisi
         reason,
         undecided_fails: case.gate.undecided_fails.unwrap_or(court.policy.undecided_fails),
     }
+}
+
+/// The furthest that what a change is made of can be apart; `None` for what is no change.
+fn widest_change(court: &Court<'_>, case: &Case<'_>) -> Option<f64> {
+    let Target::Metric(metric) = case.target else { return None };
+    court.findings.measures.get(metric).filter(|_| case.side.is_change())?.widest_change()
 }
 
 fn why_nothing(basis: &Basis) -> String {

@@ -2,8 +2,14 @@
 
 use crate::{
     interval::{Interval, Level, Method},
-    special::{Binomial, ChiSquared, normal_quantile, two_sided_p},
+    special::{Binomial, ChiSquared, boundary, two_sided_p},
 };
+
+/// A critical value so little below a score leaves it out.
+const JUST_BELOW: f64 = 1.0 - 1e-6;
+
+/// Below so small a share of the items a count is 0 but for rounding.
+const ROUNDING: f64 = 1e-14;
 
 /// How the two systems did on the same pass/fail items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -77,20 +83,46 @@ impl PairedOutcomes {
         }
     }
 
-    /// The test-based interval of the difference of the two rates (Miettinen 1976): d ± z_{1−α/2}·d/z_p, where z_p is
-    /// the normal quantile of the mid-p value. It leaves out 0 exactly where the mid-p is below α.
-    ///
-    /// Without a difference the standard error under the null, √(b + c)/n, stands for d/z_p. `None` for no items.
+    /// The score interval of the difference of the two rates (Tango 1998): all differences that the score test does not
+    /// reject, within −1 and 1 and never a point. It leaves out 0 exactly where the mid-p is at most α: where the score test
+    /// is of another opinion on that, its critical value gives way. `None` for no items.
     pub fn interval(&self, level: Level) -> Option<Interval> {
-        let test = self.mcnemar();
-        let difference = test.difference?;
-        let total = test.discordant + self.both_pass + self.both_fail;
-        let null_error = (test.discordant as f64).sqrt() / total as f64;
-        let z = -normal_quantile(0.5 * test.p_mid);
-        let implied = difference.abs() / z;
-        let error = if implied > 0.0 && implied.is_finite() { implied } else { null_error };
-        let half = level.z() * error;
-        Some(Interval::around(difference, half, level, Method::MidP))
+        let difference = self.mcnemar().difference?;
+        let critical = self.critical(level);
+        let rejected = |shift: f64| self.score(shift).abs() > critical;
+        let last = |outside: f64| if rejected(outside) { boundary(outside, difference, rejected) } else { outside };
+        let end = |outside: f64| Some(last(outside)).filter(|end| end.abs() > ROUNDING).unwrap_or_default();
+        Some(Interval { lo: end(-1.0), hi: end(1.0), level, method: Method::Score })
+    }
+
+    /// z_{1−α/2}, or as far from it as the score of no difference must be on the side that the mid-p says.
+    fn critical(&self, level: Level) -> f64 {
+        let (z, of_none) = (level.z(), self.score(0.0).abs());
+        match self.mcnemar().p_mid <= level.alpha() {
+            _ if self.only_baseline == self.only_candidate => z,
+            true => z.min(of_none * JUST_BELOW),
+            false => z.max(of_none),
+        }
+    }
+
+    /// Tango's score of a true difference δ: (c − b − nδ)/√(n(2q + δ(1 − δ))), where q is the most likely share of items that
+    /// only the baseline passes, given δ. At δ = 0 that is McNemar's (c − b)/√(b + c).
+    fn score(&self, shift: f64) -> f64 {
+        let (b, c) = (self.only_baseline as f64, self.only_candidate as f64);
+        let n = b + c + (self.both_pass + self.both_fail) as f64;
+        let beyond = c - b - n * shift;
+        // 2n·q² + linear·q + constant = 0, by the form without cancellation.
+        let (linear, constant) = ((2.0 * n - c + b) * shift - (b + c), -b * shift * (1.0 - shift));
+        let root = (linear * linear - 8.0 * n * constant).max(0.0).sqrt();
+        let q = if linear > 0.0 { -2.0 * constant / (linear + root) } else { (root - linear) / (4.0 * n) };
+        let variance = n * (2.0 * q + shift * (1.0 - shift));
+        if beyond.abs() <= ROUNDING * n {
+            0.0
+        } else if variance <= ROUNDING * n {
+            f64::INFINITY.copysign(beyond)
+        } else {
+            beyond / variance.sqrt()
+        }
     }
 }
 
@@ -125,6 +157,30 @@ mod tests {
         assert_eq!((counts.both_pass, counts.only_baseline, counts.only_candidate, counts.both_fail), (1, 1, 2, 1));
     }
 
+    /// BY-01: no interval of a difference of rates leaves −1 to 1. Reference: bisection of Tango's score in Python.
+    #[test]
+    fn the_interval_stays_within_what_is_possible() {
+        let interval = |n: u64, b: u64, c: u64| {
+            let counts = PairedOutcomes { only_baseline: b, only_candidate: c, both_pass: n - b - c, both_fail: 0 };
+            counts.interval(Level::P95).map(|it| (it.lo, it.hi)).unwrap()
+        };
+        for ((n, b, c), lo, hi) in [
+            ((40, 40, 0), -1.0000000, -0.8247568),
+            ((5, 5, 0), -1.0000000, -0.1310351),
+            ((40, 0, 1), -0.0648121, 0.1288137),
+            ((40, 3, 3), -0.1402468, 0.1402468),
+            ((60, 3, 12), 0.0263120, 0.2797024),
+            ((10, 8, 0), -0.9433178, -0.3004410),
+            ((100, 0, 95), 0.8778627, 0.9784563),
+        ] {
+            let found = interval(n, b, c);
+            assert!((found.0 - lo).abs() < 1e-6 && (found.1 - hi).abs() < 1e-6, "{b} and {c} of {n}: {found:?}");
+        }
+        // The mid-p of 0 and 4 is 0.0625, the score's p below 0.05: the interval reaches 0 and no further.
+        let reaching = interval(10, 0, 4);
+        assert!(reaching.0.abs() <= 0.0 && (reaching.1 - 0.6920).abs() < 1e-4, "{reaching:?}");
+    }
+
     proptest! {
         /// BY-01: interval and p-value never contradict each other.
         #[test]
@@ -134,7 +190,8 @@ mod tests {
             for level in [Level::P90, Level::P95, Level::P99] {
                 prop_assume!((test.p_mid - level.alpha()).abs() > 1e-9);
                 let interval = counts.interval(level).unwrap();
-                prop_assert!(interval.lo.is_finite() && interval.hi.is_finite());
+                prop_assert!(-1.0 <= interval.lo && interval.lo < interval.hi && interval.hi <= 1.0, "{:?}", interval);
+                prop_assert!(interval.contains(test.difference.unwrap()));
                 prop_assert_eq!(interval.contains(0.0), test.p_mid > level.alpha(), "{:?} {:?}", interval, test);
             }
         }

@@ -9,6 +9,7 @@ use crate::{
     describe::{is_constant, mean, sorted},
     interval::{Interval, Level, Method},
     seed::Seed,
+    special::boundary,
     sum::sum,
 };
 
@@ -17,9 +18,6 @@ pub const EXACT_UP_TO: usize = 20;
 
 /// The largest number for which enumeration is possible at all.
 const ENUMERABLE: usize = 40;
-
-/// Halvings that bring the ends of an inverted test to the precision of a double.
-const BISECTIONS: u32 = 52;
 
 /// Sums within this share of Σ|d| of each other count as ties; rounding must not decide.
 const SLACK: f64 = 1e-14;
@@ -121,19 +119,6 @@ pub fn sign_flip_interval(differences: &[f64], level: Level) -> Option<Interval>
     let lo = boundary(least, centre, |shift| share(shift, |test| test.p_greater) <= tail);
     let hi = boundary(most, centre, |shift| share(shift, |test| test.p_less) <= tail);
     Some(Interval { lo, hi, level, method: Method::SignFlip })
-}
-
-/// Where `excluded` stops to hold between `outside`, where it holds, and `inside`: the last excluded number.
-fn boundary(mut outside: f64, mut inside: f64, excluded: impl Fn(f64) -> bool) -> f64 {
-    for _ in 0..BISECTIONS {
-        let middle = 0.5 * outside + 0.5 * inside;
-        if excluded(middle) {
-            outside = middle;
-        } else {
-            inside = middle;
-        }
-    }
-    outside
 }
 
 /// The observed sum and the slack within which sums are tied; `None` for no differences or when a

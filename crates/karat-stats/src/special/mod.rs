@@ -21,6 +21,7 @@ pub(crate) use deviance::stirling_error;
 pub use fisher_f::FisherF;
 pub use noncentral_t::NoncentralT;
 pub use normal::{normal_cdf, normal_pdf, normal_quantile, normal_sf};
+pub(crate) use root::boundary;
 pub use root::find_root;
 pub use statrs::function::gamma::ln_gamma;
 pub use student_t::StudentT;

@@ -1,4 +1,7 @@
-//! Root finding by Brent's method.
+//! Root finding by Brent's method, and by bisection where there is only a yes or no.
+
+/// Halvings that bring the ends of an inverted test to the precision of a double.
+const BISECTIONS: u32 = 52;
 
 /// The root of `f` between `lo` and `hi`, to the last digits of a double.
 ///
@@ -60,4 +63,17 @@ fn interpolate(a: f64, b: f64, c: f64, fa: f64, fb: f64, fc: f64) -> (f64, f64) 
         (s * (2.0 * half * q * (q - r) - (b - a) * (r - 1.0)), (q - 1.0) * (r - 1.0) * (s - 1.0))
     };
     if p > 0.0 { (p, -q) } else { (-p, q) }
+}
+
+/// Where `excluded` stops to hold between `outside`, where it holds, and `inside`: the last excluded number.
+pub(crate) fn boundary(mut outside: f64, mut inside: f64, excluded: impl Fn(f64) -> bool) -> f64 {
+    for _ in 0..BISECTIONS {
+        let middle = 0.5 * outside + 0.5 * inside;
+        if excluded(middle) {
+            outside = middle;
+        } else {
+            inside = middle;
+        }
+    }
+    outside
 }
