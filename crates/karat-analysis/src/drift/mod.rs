@@ -123,6 +123,11 @@ impl Drift {
         self.status == DriftStatus::Ok && self.skipped.len() == self.streak_required as usize
     }
 
+    /// The incident, where it is open.
+    pub fn open_incident(&self) -> Option<&Incident> {
+        self.incident.as_ref().filter(|incident| incident.is_open())
+    }
+
     /// What is said where nothing can be: no day has a date.
     pub(crate) fn unknown(as_of: String, options: &DriftOptions, problem: String) -> Self {
         Self {

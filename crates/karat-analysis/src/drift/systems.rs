@@ -39,6 +39,11 @@ impl<T: Borrow<Drift>> Drifts<T> {
         }
     }
 
+    /// Whether any system has an alert, or an incident that is open.
+    pub fn is_alarming(&self) -> bool {
+        self.drifts().any(|drift| drift.status == DriftStatus::Alert || drift.open_incident().is_some())
+    }
+
     /// What the reader must know, of several systems with the name of each.
     pub fn warnings(&self) -> Vec<String> {
         let is_one = self.0.len() == 1;

@@ -65,7 +65,7 @@ pub struct DriftArgs {
     /// A param of the suite
     #[arg(short, long = "param", value_name = "NAME=VALUE", env = "KARAT_PARAM", value_delimiter = ';')]
     pub param: Vec<String>,
-    /// End with 3 when there is an alert
+    /// End with 3 when there is an alert, or an incident that is open
     #[arg(long, env = "KARAT_EXIT_NONZERO_ON_ALERT")]
     pub exit_nonzero_on_alert: bool,
     /// Close the incident that is open, and say why

@@ -36,14 +36,33 @@ pub fn drift(edge: &Edge<'_>, args: &DriftArgs) -> Result<Exit, Failure> {
     };
     edge.json(&found)?;
     said(edge, &found);
-    Ok(if args.exit_nonzero_on_alert && found.status() == DriftStatus::Alert { Exit::Drift } else { Exit::Pass })
+    Ok(if args.exit_nonzero_on_alert && found.is_alarming() { Exit::Drift } else { Exit::Pass })
 }
 
 /// What people should not overlook in the JSON.
 fn said(edge: &Edge<'_>, found: &Drifts<Drifted>) {
-    for line in found.warnings().into_iter().chain(found.iter().filter_map(moved)) {
+    for line in found.warnings().into_iter().chain(found.iter().filter_map(open)).chain(found.iter().filter_map(moved))
+    {
         edge.printer.say(&format!("warning: {line}"));
     }
+}
+
+/// An incident that outlives the alerts.
+fn open(Drifted { drift, .. }: &Drifted) -> Option<String> {
+    let verdict = match drift.status {
+        DriftStatus::Ok => "no alert",
+        DriftStatus::NoData => "no data",
+        DriftStatus::Alert => return None,
+    };
+    let incident = drift.open_incident()?;
+    let (low, high) = incident.band;
+    Some(format!(
+        "{verdict} on {}, and the incident of {} of {} is open: until the short median is back in {low:.2} to {high:.2}, or \
+         `--close WHY` accepts the level",
+        drift.as_of,
+        drift.system.as_deref().unwrap_or("the suite"),
+        incident.opened
+    ))
 }
 
 fn moved(found: &Drifted) -> Option<String> {

@@ -53,6 +53,32 @@ fn an_incident_is_closed_by_hand() {
     assert!(again.code == 1 && again.stderr.contains("no incident"), "{}", again.all());
 }
 
+/// BR-13: alerts end when a lasting drop fills the long window, and the incident does not: whoever asked for an exit code
+/// gets it until somebody closes the incident, or the series is back.
+#[test]
+fn an_open_incident_is_no_calm() {
+    let place = Place::new();
+    let day = |at: i32| if at < 32 { format!("2026-03-{at:02}") } else { format!("2026-04-{:02}", at - 31) };
+    let row = |at: i32| {
+        let said = if (31..58).contains(&at) { "no" } else { "yes" };
+        format!("{{\"id\": \"{at}\", \"day\": \"{}\", \"said\": \"{said}\"}}\n", day(at))
+    };
+    place.write("data.jsonl", &(1..62).map(row).collect::<String>());
+    let suite = "name: one\ndataset: { source: data.jsonl, id: id, date: day }\nvariants: { v: [ { recorded: { column: said } } ] }\nscorers: { said: { metric: exact, value: \"yes\" } }\nanalyses: [ { analysis: drift, with: { metric: said } } ]\n";
+    place.write("karat.yaml", suite);
+    place.fine(&["run", "-q"]);
+    let drift = |day: &str| place.karat(&["drift", "--exit-nonzero-on-alert", "--as-of", day]);
+    let told = "no alert on 2026-04-26, and the incident of v of 2026-04-04 is open: until the short median is back in 0.98 to 1.02";
+    let calm = drift("2026-04-26");
+    assert_eq!((drift("2026-04-05").code, calm.code, &json(&calm)["status"]), (3, 3, &json!("ok")), "{}", calm.all());
+    assert!(calm.stderr.contains(told), "{}", calm.all());
+    let back = drift("2026-04-30");
+    assert_eq!((back.code, &json(&back)["incident"]["closed"]), (0, &json!("2026-04-30")), "{}", back.all());
+    place.fine(&["drift", "--as-of", "2026-04-25", "--close", "new editor"]);
+    let closed = drift("2026-04-26");
+    assert!(closed.code == 0 && !closed.stderr.contains("is open"), "{}", closed.all());
+}
+
 /// BR-13: a stretch of days is a question of its own: an alert that was raised does not answer it, and it raises none.
 #[test]
 fn a_stretch_of_days_is_a_question_of_its_own() {
