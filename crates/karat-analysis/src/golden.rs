@@ -324,6 +324,7 @@ mod tests {
             prompt_version: Some("v1".to_owned()),
             made_at: Moment(10),
             run: "r".to_owned(),
+            of_ruler: false,
             source: String::new(),
             metric: "quality.composite".to_owned(),
             composite,

@@ -1,7 +1,8 @@
 //! The history of a suite: the grades that stand for each sample, whichever run gave them (BR-08).
 //!
 //! A row stands until the same judge grades the same sample under the same prompt version again. Rows of another judge
-//! or prompt version stand beside it. What failed replaces nothing.
+//! or prompt version stand beside it. What failed replaces nothing, and nor does what a golden check says: it measures the
+//! ruler, and is a sample's grade only where nothing else is.
 //!
 //! Whatever wants one grade of a sample (a day of drift or digest, a golden set) takes that of the latest run that judged
 //! it. Where several judges did so in that run, they are one grade as in the run's report and gates: by the scorer's
@@ -41,6 +42,8 @@ pub struct Judged {
     pub made_at: Moment,
     /// That run, or one that took the grades over from it.
     pub run: String,
+    /// Whether that run measured the ruler.
+    pub of_ruler: bool,
     /// Where that run's samples were read from: the paths of its dataset's sources.
     pub source: String,
     /// Name of the metric that sums the grades up.
@@ -66,6 +69,13 @@ pub struct JudgedCell {
     pub content: BTreeMap<String, Key>,
 }
 
+impl Judged {
+    /// Which of two grades of one place stands: the greater.
+    fn rank(&self) -> (bool, Moment) {
+        (!self.of_ruler, self.made_at)
+    }
+}
+
 impl JudgedCell {
     /// A cell with one grade.
     pub fn of(row: Judged) -> Self {
@@ -80,6 +90,11 @@ impl JudgedCell {
     /// When the latest of its grades were given.
     pub fn made_at(&self) -> Moment {
         self.rows.iter().map(|row| row.made_at).max().unwrap_or_default()
+    }
+
+    /// Which of two grades of one cell stands: the greater. What measured the ruler stands below every other.
+    fn rank(&self) -> (bool, Moment) {
+        self.rows.iter().map(Judged::rank).max().unwrap_or_default()
     }
 
     /// The same with the rows that are chosen; `None` without any. Judges that are left out have no part in the grade.
@@ -196,6 +211,7 @@ fn of_cell(plan: &PlanHeader, run: &str, started_at: Moment, graded: &Graded, ro
         prompt_version: None,
         made_at: row.cell.made_at.unwrap_or(started_at),
         run: run.to_owned(),
+        of_ruler: plan.run.of_ruler,
         source: graded.source.clone(),
         metric: plan.metrics.get(graded.metric).map(|it| it.name.clone()).unwrap_or_default(),
         composite,
@@ -289,12 +305,12 @@ pub struct History {
 
 impl History {
     /// Takes a cell. Of one place the later row stands, and of one cell the later grade; of equally late ones the one that
-    /// was taken first.
+    /// was taken first. What measured the ruler stands only where nothing else does.
     pub fn add(&mut self, cell: JudgedCell) {
         for row in &cell.rows {
             let (date, sample, system, trial) = place(row);
             let place = (date, sample, system, trial, row.judge_model.clone(), row.prompt_version.clone());
-            if self.rows.get(&place).is_none_or(|known| known.made_at < row.made_at) {
+            if self.rows.get(&place).is_none_or(|known| known.rank() < row.rank()) {
                 self.rows.insert(place, row.clone());
             }
         }
@@ -302,7 +318,7 @@ impl History {
         if let Some(sources) = self.cells.get(&place).and_then(|known| disputed(known, &cell)) {
             self.disputed.entry(sources).or_default().insert(place.1.clone());
         }
-        if self.cells.get(&place).is_none_or(|known| known.made_at() < cell.made_at()) {
+        if self.cells.get(&place).is_none_or(|known| known.rank() < cell.rank()) {
             self.cells.insert(place, cell);
         }
     }
@@ -318,22 +334,50 @@ impl History {
                 samples.len()
             )
         };
-        self.disputed.iter().map(say).collect()
+        self.disputed.iter().map(say).chain(self.said_of_rulers()).collect()
+    }
+
+    /// Samples that nothing but a golden check has graded.
+    fn said_of_rulers(&self) -> Option<String> {
+        let of_ruler = self.cells().filter_map(JudgedCell::grade).filter(|grade| grade.of_ruler);
+        let samples: BTreeSet<&str> = of_ruler.map(|grade| grade.sample.as_str()).collect();
+        let first = samples.first()?;
+        Some(format!(
+            "{} samples, such as {first}, have no such grade but that of a golden check: `karat run` gives them one",
+            samples.len()
+        ))
     }
 
     /// The rows, by date, then sample.
     pub fn rows(&self) -> impl Iterator<Item = &Judged> {
-        self.rows.values()
+        self.rows.values().filter(|row| !row.of_ruler || !self.is_graded(row))
     }
 
     /// Every cell as it was graded last, by date, then sample.
     pub fn cells(&self) -> impl Iterator<Item = &JudgedCell> {
-        self.cells.values()
+        let stands = |cell: &&JudgedCell| cell.rows.iter().all(|row| !row.of_ruler || !self.has_cell(row));
+        self.cells.values().filter(stands)
+    }
+
+    /// Whether its judge has graded any trial of a row's sample without measuring the ruler.
+    fn is_graded(&self, row: &Judged) -> bool {
+        let (date, sample, system, _) = place(row);
+        let all = self.rows.range((date, sample, system, 0, None, None)..).map(|(_, other)| other);
+        let is_same =
+            |other: &Judged| other.judge_model == row.judge_model && other.prompt_version == row.prompt_version;
+        all.take_while(|other| is_of_one(other, row)).any(|other| !other.of_ruler && is_same(other))
+    }
+
+    /// Whether anybody has graded any trial of a row's sample without measuring the ruler.
+    fn has_cell(&self, row: &Judged) -> bool {
+        let (date, sample, system, _) = place(row);
+        let all = self.cells.range((date, sample, system, 0)..).filter_map(|(_, cell)| cell.rows.first());
+        all.take_while(|other| is_of_one(other, row)).any(|other| !other.of_ruler)
     }
 
     /// How many rows stand.
     pub fn len(&self) -> usize {
-        self.rows.len()
+        self.rows().count()
     }
 
     /// Whether there is none.
@@ -345,7 +389,7 @@ impl History {
     /// without a date are left out.
     pub fn series(&self) -> BTreeMap<String, Vec<Day>> {
         let mut series: BTreeMap<String, Vec<Day>> = BTreeMap::new();
-        for cell in self.cells.values() {
+        for cell in self.cells() {
             let Some((grade, date)) = cell.grade().and_then(|grade| Some((grade, grade.date.as_deref()?))) else {
                 continue;
             };
@@ -371,6 +415,11 @@ fn disputed(known: &JudgedCell, cell: &JudgedCell) -> Option<(String, String)> {
 
 fn place(row: &Judged) -> CellPlace {
     (row.date.clone(), row.sample.clone(), row.system.clone(), row.trial)
+}
+
+/// Whether two rows are of one sample and system.
+fn is_of_one(one: &Judged, other: &Judged) -> bool {
+    (&one.date, &one.sample, &one.system) == (&other.date, &other.sample, &other.system)
 }
 
 /// What a day's samples got together.
@@ -456,96 +505,4 @@ fn mean(values: &[f64]) -> f64 {
 
 #[cfg(test)]
 #[allow(clippy::float_cmp, reason = "the values are exact")]
-mod tests {
-    use super::*;
-
-    fn row(date: &str, judge: &str, made_at: i64, composite: f64) -> Judged {
-        Judged {
-            sample: date.to_owned(),
-            date: Some(date.to_owned()),
-            system: "published".to_owned(),
-            trial: 0,
-            judge: Some(judge.to_owned()),
-            judge_model: Some(format!("{judge}-v1")),
-            prompt_version: Some("v1".to_owned()),
-            made_at: Moment(made_at),
-            run: format!("run-{made_at}"),
-            source: "cards".to_owned(),
-            metric: "quality.composite".to_owned(),
-            composite,
-            axes: vec![("novelty".to_owned(), composite)],
-            notes: String::new(),
-            caps: Vec::new(),
-        }
-    }
-
-    /// BR-08, BR-17: judging again replaces the row of that judge and prompt version, and no other.
-    #[test]
-    fn the_latest_row_of_a_judge_stands() {
-        let mut history = History::default();
-        for row in [row("2026-03-01", "a", 2, 4.0), row("2026-03-01", "a", 1, 1.0), row("2026-03-01", "b", 1, 3.0)] {
-            history.add(JudgedCell::of(row));
-        }
-        history.add(JudgedCell::of(Judged { prompt_version: Some("v2".to_owned()), ..row("2026-03-01", "a", 1, 2.0) }));
-        let composites: Vec<f64> = history.rows().map(|row| row.composite).collect();
-        assert_eq!(composites, [4.0, 2.0, 3.0]);
-        // BR-13: of a date, the latest row counts, whoever judged.
-        assert_eq!(history.series()["published"][0].value(), 4.0);
-    }
-
-    /// BR-13, BR-17, CL-16: judges of one run are one grade, which a later run of one of them replaces; who asks for one judge
-    /// gets that one.
-    #[test]
-    fn judges_of_one_run_are_one_grade() {
-        let rows = vec![row("2026-03-01", "b", 1, 2.0), row("2026-03-01", "a", 1, 4.0)];
-        let together = Some(united(row("2026-03-01", "", 1, 3.0), &rows));
-        let cell = JudgedCell { rows, together, content: BTreeMap::new() };
-        let day = |cells: &[JudgedCell]| {
-            let mut history = History::default();
-            cells.iter().for_each(|cell| history.add(cell.clone()));
-            assert_eq!(history.len(), 2.min(cells.iter().map(|cell| cell.rows.len()).sum()));
-            let day = history.series().remove("published").unwrap().remove(0);
-            (day.value(), day.judges.into_iter().collect::<Vec<_>>())
-        };
-        assert_eq!(day(std::slice::from_ref(&cell)), (3.0, vec!["a-v1 + b-v1".to_owned()]));
-        let again = JudgedCell::of(row("2026-03-01", "a", 2, 5.0));
-        assert_eq!(day(&[cell.clone(), again]), (5.0, vec!["a-v1".to_owned()]));
-        let choice = Choice { judge: Some("a".to_owned()), ..Choice::default() };
-        assert_eq!(day(&[cell.clone().chosen(&choice).unwrap()]), (4.0, vec!["a-v1".to_owned()]));
-        assert_eq!(cell.chosen(&Choice { judge: Some("c".to_owned()), ..choice }), None);
-    }
-
-    #[test]
-    fn a_choice_takes_dates_judges_and_versions() {
-        let row = row("2026-03-05", "a", 1, 4.0);
-        let choice = |since: &str, until: &str, judge: Option<&str>| Choice {
-            since: Some(since.to_owned()),
-            until: Some(until.to_owned()),
-            judge: judge.map(str::to_owned),
-            ..Choice::default()
-        };
-        assert!(choice("2026-03-05", "2026-03-05", None).takes(&row));
-        assert!(!choice("2026-03-06", "2026-03-09", None).takes(&row));
-        assert!(choice("2026-03-01", "2026-03-09", Some("a-v1")).takes(&row));
-        assert!(!choice("2026-03-01", "2026-03-09", Some("b")).takes(&row));
-        assert!(!choice("2026-03-01", "2026-03-09", None).takes(&Judged { date: None, ..row }));
-    }
-
-    /// BR-13, BR-14: every system has a series of its own; a system is chosen by its id, its model or its variant.
-    #[test]
-    fn each_system_has_its_days() {
-        let mut history = History::default();
-        for (system, composite) in [("gpt-5/raw", 4.0), ("gpt-5/rag", 2.0)] {
-            for date in ["2026-03-01", "2026-03-02"] {
-                history.add(JudgedCell::of(Judged { system: system.to_owned(), ..row(date, "a", 1, composite) }));
-            }
-        }
-        let values = |days: &Vec<Day>| days.iter().map(Day::value).collect::<Vec<_>>();
-        assert_eq!(history.series().values().map(values).collect::<Vec<_>>(), [[2.0, 2.0], [4.0, 4.0]]);
-        let taken = |name: &str| {
-            let choice = Choice { system: Some(name.to_owned()), ..Choice::default() };
-            history.rows().filter(|row| choice.takes(row)).count()
-        };
-        assert_eq!(["gpt-5/raw", "raw", "gpt-5", "gpt", ""].map(taken), [2, 2, 4, 0, 0]);
-    }
-}
+mod tests;

@@ -109,8 +109,8 @@ fn of_judges(store: &Store, suite: &str) -> Result<Vec<String>, AppError> {
             runs.push((header.plan.dataset.rows, id, header));
         }
     }
-    // The store gives the newest first, and the sort keeps that order among equals.
-    runs.sort_by_key(|(rows, ..)| std::cmp::Reverse(*rows));
+    // The store gives the newest first, and the sort keeps that order among equals. What measured a ruler comes last.
+    runs.sort_by_key(|(rows, _, header)| (header.plan.run.of_ruler, std::cmp::Reverse(*rows)));
     let mut known = BTreeSet::new();
     let mut has_new =
         |judges: Vec<(String, String)>| judges.into_iter().filter(|judge| known.insert(judge.clone())).count() > 0;

@@ -234,13 +234,14 @@ impl App {
         Ok(references)
     }
 
-    /// The newest finished run of the same suite that began before this one.
+    /// The newest finished run of the same suite that began before this one, golden checks apart.
     fn previous(&self, stored: &StoredRun) -> Result<Option<Pinned>, AppError> {
         let header = stored.header();
         let store = self.existing_store()?;
         for id in store.runs_of_suite(&header.plan.suite, RECENT)? {
             let run = store.run(&id)?;
-            let earlier = run.id != header.id && run.started_at <= header.started_at;
+            let is_other = run.id != header.id && !run.plan.run.of_ruler;
+            let earlier = is_other && run.started_at <= header.started_at;
             if earlier && run.status == RunStatus::Finished {
                 let rows = store.rows(&id)?;
                 return Ok(Some(Pinned::of(rows.header(), &findings(&rows)?)));

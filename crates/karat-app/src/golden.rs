@@ -171,7 +171,7 @@ impl App {
     ) -> Result<(GoldenCheck, RunEnd), AppError> {
         let judges = asked.judge.iter().cloned().collect::<Vec<_>>();
         let judges = if judges.is_empty() { invocation.judges.clone() } else { judges };
-        let invocation = Invocation { judges, no_cache: !asked.cached, ..invocation.clone() };
+        let invocation = Invocation { judges, no_cache: !asked.cached, of_ruler: true, ..invocation.clone() };
         let whole = self.load(&Invocation { samples: Vec::new(), limit: None, ..invocation.clone() })?.plan;
         let folder = self.golden_folder(&whole)?;
         let pinned: Vec<Golden> = read_folder(&folder, &whole.header)?.into_iter().map(|(_, golden)| golden).collect();

@@ -80,6 +80,8 @@ pub struct Invocation {
     pub gates: GateFlags,
     /// `--output-dir`.
     pub output_dir: Option<String>,
+    /// `karat golden check`: the run measures the ruler.
+    pub of_ruler: bool,
     /// `karat calibrate`: the run is a round of the suite's calibration.
     pub calibrating: Option<Calibrating>,
 }
@@ -116,6 +118,7 @@ impl Invocation {
             safe: self.safe,
             fetching: false,
             calibrating: false,
+            of_ruler: self.of_ruler,
             trials: self.trials,
             max_concurrency: self.max_concurrency,
             budget_usd: self.budget_usd,

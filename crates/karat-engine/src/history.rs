@@ -42,7 +42,10 @@ impl History {
     pub fn of(store: &Store, suite: &str) -> Result<Self, EngineError> {
         let runs = store.runs_of_suite(suite, RUNS)?;
         let rows = runs.iter().map(|run| Ok(Earlier::new(store.rows(run)?)));
-        Ok(Self(rows.collect::<Result<_, StoreError>>()?))
+        let mut earlier: Vec<Earlier> = rows.collect::<Result<_, StoreError>>()?;
+        // What measured a ruler made no grade that could be stale.
+        earlier.retain(|it| !it.plan().run.of_ruler);
+        Ok(Self(earlier))
     }
 
     /// The cell of this sample, model, variant and trial in the newest run that has an output of it, else in the

@@ -37,6 +37,11 @@ pub(crate) fn of_run(identity: Key, run: &str) -> Key {
     KeyBuilder::new("karat/unknown-v0/1").key(identity).text(run).finish()
 }
 
+/// The identity of a judge whose ruler is measured: what it says then, no other run takes for a grade of the output.
+pub(crate) fn of_ruler(identity: Key) -> Key {
+    KeyBuilder::new("karat/ruler/1").key(identity).finish()
+}
+
 /// Key of a judgment.
 pub(crate) fn judgment_key(judge: Key, output: Key, row: Key) -> Key {
     KeyBuilder::new("karat/judgment/1").key(judge).key(output).key(row).finish()

@@ -6,17 +6,17 @@ use std::sync::Arc;
 use futures::future::join_all;
 use karat_scoring::judge::JudgeInput;
 use karat_store::Receipt;
-use karat_types::{CellCost, CellError, CellRecord, CellStatus, JudgmentRecord, Key, Money, Record, Round, Score};
+use karat_types::{CellCost, CellError, CellRecord, CellStatus, JudgmentRecord, Money, Record, Round, Score};
 use serde_json::Value;
 
 use crate::calls::{Tally, Target};
 use crate::cell::Trail;
 use crate::flights::Landing;
 use crate::history::Place;
-use crate::identity::{judgment_key, subject_key};
+use crate::identity::subject_key;
 use crate::made::Unmade;
 use crate::row::Row;
-use crate::systems::ReadyJudge;
+use crate::systems::{JudgmentKeys, ReadyJudge};
 use crate::workshop::Workshop;
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -50,9 +50,9 @@ impl Workshop {
         let left = (Judged { unscored: true, left: true }, None, None);
         let Ok((other, paid)) = self.other(row, record.ordinal, judge).await else { return left };
         let subject = subject_key(record.output_hash, other.as_deref());
-        let key = judgment_key(judge.identity, subject, row.digests.get(&self.systems.reads, judge.reads));
-        let made = pin!(self.judge_once(key, row, output, other.as_deref(), judge));
-        let (judgment, landing) = self.judgments.join(key, made).await;
+        let keys = judge.keys(subject, row.digests.get(&self.systems.reads, judge.reads));
+        let made = pin!(self.judge_once(keys, row, output, other.as_deref(), judge));
+        let (judgment, landing) = self.judgments.join(keys.own, made).await;
         let mut judgment =
             JudgmentRecord { ordinal: record.ordinal, scorer: judge.scorer, judge: judge.judge, ..(*judgment).clone() };
         if landing.is_none() {
@@ -104,13 +104,14 @@ impl Workshop {
 
     async fn judge_once(
         &self,
-        key: Key,
+        keys: JudgmentKeys,
         row: &Row,
         output: &Value,
         other: Option<&Value>,
         judge: &ReadyJudge,
     ) -> Arc<JudgmentRecord> {
-        if let Some(stored) = self.store.judgment(key).ok().flatten().filter(|it| it.run_started_at >= self.oldest) {
+        let known = keys.stored(&self.store).ok().flatten();
+        if let Some(stored) = known.filter(|it| it.run_started_at >= self.oldest) {
             let (made_at, known) = (Some(stored.run_started_at), stored.record);
             let cost = CellCost { paid: Money::ZERO, ..known.cost };
             let scores = judge.rebase(&known.scores);
@@ -128,7 +129,7 @@ impl Workshop {
             deadline: None,
         };
         let mut tally = Tally::default();
-        let verdict = self.calls.drive(Box::new(machine), key, Some(&target), &mut tally).await;
+        let verdict = self.calls.drive(Box::new(machine), keys.own, Some(&target), &mut tally).await;
         let why = verdict.error.as_ref().map_or("the judge said nothing of it", |error| error.message.as_str());
         let score =
             |name: &str| verdict.scores.iter().find(|(scored, _)| scored == name).map(|(_, score)| score.clone());
@@ -143,7 +144,7 @@ impl Workshop {
         let rounds = rounds.collect();
         Arc::new(JudgmentRecord {
             ordinal: 0,
-            key,
+            key: keys.own,
             scorer: judge.scorer,
             judge: judge.judge,
             scores,

@@ -13,7 +13,7 @@ use crate::EngineError;
 use crate::estimate::{Idle, first_asks, recorded_output};
 use crate::files::Library;
 use crate::history::{History, Made, Place};
-use crate::identity::{judgment_key, recorded_key, subject_key};
+use crate::identity::{recorded_key, subject_key};
 use crate::parts::Change;
 use crate::row::Row;
 use crate::systems::{ReadyJudge, ReadySystem, Systems};
@@ -397,9 +397,8 @@ impl Desk<'_> {
     ) -> Result<Standing, EngineError> {
         let output = output_key(output);
         let subject = subject_key(output, other);
-        let key = judgment_key(judge.identity, subject, row.digests.get(&self.systems.reads, judge.reads));
-        let stored = self.store.judgment(key)?;
-        if let Some(stored) = stored {
+        let keys = judge.keys(subject, row.digests.get(&self.systems.reads, judge.reads));
+        if let Some(stored) = keys.stored(self.store)? {
             let (run, made_at) = (stored.run, stored.run_started_at);
             let is_new_enough = made_at >= self.oldest;
             return Ok(if is_new_enough { Standing::Reused { run, made_at } } else { self.passed_over(run, made_at) });
@@ -410,7 +409,7 @@ impl Desk<'_> {
         if !judge.reusable && judgment.error.is_none() {
             return Ok(Standing::Unversioned { run, who: format!("judge {}", judge.model.id) });
         }
-        if judgment.key == key {
+        if judgment.key == keys.own {
             let code = judgment.error.map(|error| error.code);
             let unscored = judgment.scores.iter().any(|(_, score)| score.is_unscored()).then(|| "unscored".to_owned());
             return Ok(code.or(unscored).map_or_else(

@@ -1,16 +1,18 @@
 //! The plan's systems, compiled once a run: steps, identities, scorers and judges.
 
 use std::collections::BTreeSet;
+use std::iter;
 use std::sync::Arc;
 use std::time::Duration;
 
 use karat_scoring::judge::{PROMPT_VERSION, RubricJudge};
 use karat_scoring::scorer::{self, Scorer};
+use karat_store::{Store, StoreError, Stored};
 use karat_text::template::Context;
-use karat_types::{JudgmentRecord, Key, KeyBuilder, ModelSpec, PlanHeader, Reads, Round, Score, ScorerKind};
+use karat_types::{JudgmentRecord, Key, KeyBuilder, ModelSpec, Moment, PlanHeader, Reads, Round, Score, ScorerKind};
 use serde_json::{Value, json};
 
-use crate::identity::{RowDigests, of_run, step_key};
+use crate::identity::{RowDigests, judgment_key, of_ruler, of_run, step_key};
 use crate::parts;
 use crate::privacy::Privacy;
 use crate::services::unstarted;
@@ -67,6 +69,8 @@ pub(crate) struct ReadyJudge {
     pub judge: u16,
     pub machine: RubricJudge,
     pub identity: Key,
+    /// The identity under which it grades when no ruler is measured, where one is: those grades may be taken over, too.
+    pub everyday: Option<Key>,
     /// Whether other runs may take its judgments over: a program that judges has a version.
     pub reusable: bool,
     /// The names that the rubric reads.
@@ -90,6 +94,45 @@ pub(crate) struct ReadyJudge {
     pub reasks: u64,
     /// About how many tokens the rubric itself takes in a prompt.
     pub rubric_tokens: u64,
+}
+
+/// Where a judge's judgment of something lies.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct JudgmentKeys {
+    /// Where this run records it.
+    pub own: Key,
+    /// Where it may lie besides.
+    everyday: Option<Key>,
+}
+
+impl ReadyJudge {
+    /// Keys of its judgment of a subject, given what it reads of the row.
+    pub fn keys(&self, subject: Key, row: Key) -> JudgmentKeys {
+        let key = |identity| judgment_key(identity, subject, row);
+        JudgmentKeys { own: key(self.identity), everyday: self.everyday.map(key) }
+    }
+}
+
+impl JudgmentKeys {
+    fn all(self) -> impl Iterator<Item = Key> {
+        iter::once(self.own).chain(self.everyday)
+    }
+
+    /// The latest judgment that may be taken over.
+    pub fn stored(self, store: &Store) -> Result<Option<Stored<JudgmentRecord>>, StoreError> {
+        let found = self.all().map(|key| store.judgment(key)).collect::<Result<Vec<_>, _>>()?;
+        Ok(found.into_iter().flatten().max_by_key(|it| it.run_started_at))
+    }
+
+    /// Whether there is one of a run that began at `oldest` or later.
+    pub fn is_stored(self, store: &Store, oldest: Moment) -> Result<bool, StoreError> {
+        for key in self.all() {
+            if store.has_judgment(key, oldest)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
 }
 
 /// Everything of a plan that is the same for all cells.
@@ -313,10 +356,13 @@ fn ready_judges(plan: &PlanHeader, run: &str, reads: &mut Vec<Reads>) -> Result<
             let timeout = rubric.timeout_ms.or(model.timeout_ms).unwrap_or(plan.run.timeout_ms);
             let identity = parts::of_judge(rubric, PROMPT_VERSION, model, plan).key(JUDGE);
             let reusable = rubric.is_reusable(model);
+            let identity = if reusable { identity } else { of_run(identity, run) };
+            let everyday = plan.run.of_ruler.then_some(identity);
             ready.push(ReadyJudge {
                 scorer: index as u16,
                 judge: at as u16,
-                identity: if reusable { identity } else { of_run(identity, run) },
+                identity: everyday.map_or(identity, of_ruler),
+                everyday,
                 reusable,
                 names: rubric.reads.clone(),
                 who: format!("scorer {}", spec.id).into(),

@@ -329,6 +329,7 @@ fn header(cells: u64) -> RunHeader {
             layout: Default::default(),
             seed: 0,
             cache: CachePolicy::Reuse,
+            of_ruler: false,
         },
         tokenizer: "o200k_base".to_owned(),
         privacy: PrivacySpec::default(),

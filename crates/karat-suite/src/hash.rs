@@ -72,6 +72,9 @@ pub(crate) fn plan(
     if !header.privacy.is_open() {
         key = key.json(&header.privacy);
     }
+    if header.run.of_ruler {
+        key = key.text("of the ruler");
+    }
     for model in header.models.iter().chain(&header.judges) {
         key = model_key(key, model);
     }

@@ -36,6 +36,8 @@ pub struct Overrides {
     pub fetching: bool,
     /// Whether judges are held beside labels: then each must hold an output of a sample that there is.
     pub calibrating: bool,
+    /// Whether the run measures the ruler.
+    pub of_ruler: bool,
     /// `--trials`.
     pub trials: Option<u32>,
     /// `--max-concurrency`.

@@ -346,6 +346,10 @@ pub struct RunSpec {
     /// Which results of earlier runs are taken over.
     #[serde(default)]
     pub cache: CachePolicy,
+    /// Whether it measures the ruler, as a golden check does: no other run takes its judgments over, and they are a sample's
+    /// history only where nothing else is.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub of_ruler: bool,
     /// How the files of its report lie, where nothing else is asked for.
     #[serde(default, skip_serializing_if = "Layout::is_folder")]
     pub layout: Layout,

@@ -14,7 +14,7 @@ use super::{Afresh, Estimate};
 use crate::EngineError;
 use crate::files::Library;
 use crate::history::{self, Earlier};
-use crate::identity::{judgment_key, recorded_key, subject_key};
+use crate::identity::{recorded_key, subject_key};
 use crate::lengths::Lengths;
 use crate::remaining::{Before, Remaining};
 use crate::row::{Row, step_input};
@@ -418,16 +418,16 @@ impl<'a> Walk<'a> {
                 _ => None,
             };
             let columns = row.digests.get(&self.ground.systems.reads, judge.reads);
-            let key = subject.map(|subject| judgment_key(judge.identity, subject, columns));
-            if let (Some((store, oldest)), Some(key)) = (self.ground.store, key)
-                && store.has_judgment(key, oldest)?
+            let keys = subject.map(|subject| judge.keys(subject, columns));
+            if let (Some((store, oldest)), Some(keys)) = (self.ground.store, keys)
+                && keys.is_stored(store, oldest)?
             {
                 all_are_made = false;
                 self.counts.judgments_reused += 1;
                 continue;
             }
             self.counts.judgments_fresh += 1;
-            needed.push(self.judgment(row, known, judge, key));
+            needed.push(self.judgment(row, known, judge, keys.map(|keys| keys.own)));
         }
         Ok(all_are_made)
     }

@@ -30,6 +30,7 @@ pub(crate) fn decode(node: Option<&Node>, overrides: &Overrides) -> (RunSpec, u3
         capture: node.and_then(|node| word(node, "capture")).unwrap_or_default(),
         prints_rows: node.and_then(|node| node.text_of("stdout")) == Some("row"),
         cache: overrides.cache.unwrap_or_else(|| cache(node)),
+        of_ruler: overrides.of_ruler,
         layout: node.and_then(|node| word(node, "layout")).unwrap_or_default(),
         seed: overrides.seed.or(large("seed")).unwrap_or(1),
     };

@@ -15,7 +15,11 @@ fn judged(place: &Place, path: &str, model: Option<&str>, more: &[&str]) -> Said
 const GOOD: &str = r#"printf 'Sure.\n```json\n{"factuality":4,"novelty":3,"source_diversity":3,"signal_density":3,"coherence":3,"notes":"Fine."}\n```\nBye'"#;
 
 fn log(place: &Place) -> String {
-    let folder = std::fs::read_dir(place.path().join("logs")).unwrap();
+    log_in(&place.path().join("logs"))
+}
+
+fn log_in(folder: &std::path::Path) -> String {
+    let folder = std::fs::read_dir(folder).unwrap();
     let files: Vec<_> = folder.map(|file| file.unwrap().path()).collect();
     assert!(files.len() <= 2 && files[0].to_string_lossy().contains("eval-judge-20"), "{files:?}");
     files.iter().map(|file| std::fs::read_to_string(file).unwrap()).collect()
@@ -244,4 +248,45 @@ fn an_interrupted_golden_check_goes_on() {
         assert_eq!(calls(), made, "{}", cached.all());
         assert_eq!(place.text(".karat/golden/briefing/2026-03-20.json"), pinned);
     }
+}
+
+/// BR-11, BR-12, BR-13, law 4: what a golden check says is a measurement of the ruler. It rewrites no day, in no view of the rows;
+/// later runs neither take it over nor are held against it, and a check from the cache does take it over.
+#[test]
+fn a_golden_check_is_no_history() {
+    let place = Place::new();
+    place.fine(&["init", "briefing", "mine"]);
+    let karat = |path: &str, words: &[&str]| {
+        let words = [words, &["mine", "--judges", "cmd:claude", "--limit", "12"]].concat();
+        let mut command = place.command(&words);
+        Said::of(command.env("PATH", path).env_remove("EVAL_JUDGE_MODEL").output().unwrap())
+    };
+    let calls = || log_in(&place.path().join("mine/logs")).matches("--- 20").count();
+    let path = fake_claude(&place, GOOD);
+    let first = karat(&path, &["run", "-q", "--run-id", "first"]);
+    assert_eq!((first.code, calls()), (0, 12), "{}", first.all());
+    place.fine(&["golden", "pin", "mine"]);
+    let views = || {
+        let day = ["--as-of", "2026-03-12"];
+        let commands = [&["show", "mine", "--format", "json"][..], &["drift", "mine"], &["digest", "mine"]];
+        commands.map(|words| place.fine(&[words, if words[0] == "show" { &[] } else { &day }].concat()).stdout)
+    };
+    let before = views();
+    fake_claude(&place, &GOOD.replace(":4,", ":1,").replace(":3,", ":1,"));
+    let check = karat(&path, &["golden", "check", "--run-id", "check"]);
+    assert_eq!((check.code, calls()), (2, 24), "{}", check.all());
+    assert_eq!(views(), before);
+    let again = karat(&path, &["run", "-q", "--run-id", "again"]);
+    assert_eq!((again.code, calls()), (0, 24), "{}", again.all());
+    let composite = |run: &str| place.report(run)["metrics"]["quality.composite"]["value"].clone();
+    assert_eq!(composite("again"), composite("first"));
+    assert!(composite("check").as_f64() < composite("first").as_f64());
+    assert_eq!(views(), before);
+    assert!(place.fine(&["golden", "pin", "mine"]).stdout.contains("changed 0 files"));
+    let change = "gates: [ { id: change, metric: quality.composite, max_rise: 0.5, against: previous } ]\n";
+    place.write("p.yaml", change);
+    place.fine(&["gate", "again", "--policy", "p.yaml"]);
+    let cached = karat(&path, &["golden", "check", "--cached"]);
+    assert_eq!((cached.code, calls()), (2, 24), "{}", cached.all());
+    assert_eq!(views(), before);
 }
