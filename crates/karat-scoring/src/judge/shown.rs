@@ -1,6 +1,6 @@
 //! The values that a judge sees, for one sample and output.
 
-use karat_text::template::{Context, TemplateError};
+use karat_text::template::{Context, TemplateError, text};
 use karat_types::{KeyBuilder, ShowAs};
 use serde_json::Value;
 
@@ -72,8 +72,7 @@ pub(super) fn content(item: &Item, context: &Context, seed: u64) -> Result<Conte
         }
         (ShowAs::Lines, Value::Null) => Content::List(Vec::new()),
         (ShowAs::Json, value) => Content::Text(value.to_string()),
-        (_, Value::String(text)) => Content::Text(text),
-        (_, value) => Content::Text(value.to_string()),
+        (_, value) => Content::Text(text(&value)),
     })
 }
 

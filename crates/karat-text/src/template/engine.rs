@@ -27,11 +27,10 @@ static BASE: LazyLock<Environment<'static>> = LazyLock::new(|| {
 });
 
 fn write(out: &mut Output<'_>, state: &mut State<'_, '_>, value: &minijinja::Value) -> Result<(), minijinja::Error> {
-    match json::container(value) {
+    match json::written(value) {
         Some(Ok(text)) => out.write_str(&text).map_err(Into::into),
         Some(Err(problem)) => Err(minijinja::Error::new(minijinja::ErrorKind::BadSerialization, problem)),
         None => match value.kind() {
-            ValueKind::None => out.write_str("null").map_err(Into::into),
             ValueKind::Bool => out.write_str(if value.is_true() { "true" } else { "false" }).map_err(Into::into),
             _ => minijinja::escape_formatter(out, state, value),
         },

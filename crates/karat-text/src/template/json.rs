@@ -11,15 +11,21 @@ pub(super) fn value(value: &Value) -> Result<serde_json::Value, String> {
     convert(value, DEPTH)
 }
 
-/// The JSON text of a list or object; `None` for everything that is written as plain text.
-pub(super) fn container(value: &Value) -> Option<Result<String, String>> {
-    matches!(value.kind(), ValueKind::Seq | ValueKind::Map | ValueKind::Iterable)
-        .then(|| convert(value, DEPTH).map(|json| json.to_string()))
+/// How a value stands in a text, where that is not as minijinja writes it: a list or object as JSON, none as nothing.
+pub(super) fn written(value: &Value) -> Option<Result<String, String>> {
+    match value.kind() {
+        ValueKind::None => Some(Ok(String::new())),
+        ValueKind::Seq | ValueKind::Map | ValueKind::Iterable => {
+            Some(convert(value, DEPTH).map(|json| json.to_string()))
+        }
+        _ => None,
+    }
 }
 
-/// How a JSON value stands in a text: texts as they are, everything else as JSON.
+/// How a JSON value stands in a text: texts as they are, null as nothing, everything else as JSON.
 pub fn text(value: &serde_json::Value) -> String {
     match value {
+        serde_json::Value::Null => String::new(),
         serde_json::Value::String(text) => text.clone(),
         other => other.to_string(),
     }

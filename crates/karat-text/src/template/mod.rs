@@ -2,7 +2,7 @@
 //! inside the braces).
 //!
 //! Both are compiled once and evaluated often, from any thread. An undefined name is an error that names it. Nothing is
-//! escaped; a list or an object inside a text is written as JSON. Loops and recursion are bounded, and a template can
+//! escaped; inside a text a list or an object is written as JSON, and null as nothing. Loops and recursion are bounded, and a template can
 //! neither include a file nor see anything but its [`Context`].
 //!
 //! ```

@@ -24,10 +24,20 @@ fn text_is_rendered_without_escaping() {
 }
 
 #[test]
-fn lists_objects_and_null_are_written_as_json() {
+fn lists_and_objects_are_written_as_json() {
     assert_eq!(render("x {{ {'a': [1, none, true]} }}").unwrap(), "x {\"a\":[1,null,true]}");
     assert_eq!(render("x {{ sample.transcript }}").unwrap(), "x {\"fullText\":\"The sea.\"}");
-    assert_eq!(render("x {{ none }} {{ true }}").unwrap(), "x null true");
+    assert_eq!(render("x {{ true }}").unwrap(), "x true");
+}
+
+/// What is absent (`missing: empty`, an absent part of `take`) does not reach a prompt as a word.
+#[test]
+fn null_is_nothing_in_a_text() {
+    assert_eq!(render("a{{ none }}b").unwrap(), "ab");
+    assert_eq!(render("{{ none }}").unwrap(), "");
+    assert_eq!(crate::fence::sections(&render("{{ none | fence('T') }}").unwrap())[0].1, "");
+    assert_eq!(render("{{ none | tojson }} {{ [none] }}").unwrap(), "null [null]");
+    assert_eq!(value("{{ none }}"), json!(null));
 }
 
 /// A value that is one lone `{{ }}` keeps its type.
