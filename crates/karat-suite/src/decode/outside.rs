@@ -82,7 +82,7 @@ impl Decoder<'_> {
             services.insert(
                 entry.key.clone(),
                 ServiceSpec {
-                    command: command.items().iter().filter_map(|word| self.service_text(word)).collect(),
+                    command: command.items().iter().filter_map(|word| self.service_word(word)).collect(),
                     ready: entry.node.text_of("ready").map(str::to_owned),
                     version,
                     env,
@@ -91,6 +91,12 @@ impl Decoder<'_> {
             );
         }
         services
+    }
+
+    /// A word of a service's command.
+    fn service_word(&mut self, node: &Node) -> Option<String> {
+        self.refuse_gaps(&self.params.splice(node.text()?), node);
+        self.service_text(node)
     }
 
     /// A text of a service: it may read params, and the port.
@@ -154,12 +160,9 @@ impl Decoder<'_> {
         position: Position,
         reads: &mut Vec<String>,
     ) -> Option<String> {
-        if environment::mentions(text) {
-            self.problems
-                .error(&node.place, "`${…}` may not stand here")
-                .hint("only url, headers, env and version read the environment");
-        }
-        let inlined = self.params.inline_template(&self.params.splice(text), &node.place, &mut self.problems);
+        let spliced = self.params.splice(text);
+        self.refuse_gaps(&spliced, node);
+        let inlined = self.params.inline_template(&spliced, &node.place, &mut self.problems);
         let template = match Template::compile(&inlined) {
             Ok(template) => template,
             Err(error) => {
@@ -170,6 +173,15 @@ impl Decoder<'_> {
         self.outside_names(template.reads(), text, node, position);
         reads.extend(template.reads().iter().cloned());
         Some(inlined)
+    }
+
+    /// Reports `${NAME}`, in the text itself or in a parameter of it, where nothing fills it.
+    fn refuse_gaps(&mut self, spliced: &str, node: &Node) {
+        if environment::mentions(spliced) {
+            self.problems
+                .error(&node.place, "`${…}` may not stand here")
+                .hint("only url, headers, env and version read the environment");
+        }
     }
 
     fn outside_names(&mut self, reads: &[String], text: &str, node: &Node, position: Position) {

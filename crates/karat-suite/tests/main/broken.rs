@@ -35,6 +35,27 @@ fn with_more(more: &str) -> String {
     world().with("karat.yaml", &format!("{SUITE}{more}")).problems(&Overrides::default())
 }
 
+/// Rule 6 of the language: a parameter brings `${NAME}` only where it is filled.
+#[test]
+fn a_parameter_brings_the_environment_only_where_it_is_read() {
+    let step = |step: &str| {
+        let params = "params: { who: \"${WHO:-World}\" }\nvariants:";
+        let prompt = "{ id: ask, prompt: { text: \"{{ sample.question }}\" } }";
+        let suite = SUITE.replacen("variants:", params, 1).replacen(prompt, step, 1);
+        let world = world().with("karat.yaml", &suite);
+        world.load(&Overrides::default()).err().map(|problems| problems.plain()).unwrap_or_default()
+    };
+    for refused in [
+        "{ id: ask, version: v, command: { run: [echo, \"{{ params.who }}\"] } }",
+        "{ id: ask, version: v, command: { run: [cat], stdin: \"{{ params.who }}\" } }",
+        "{ id: ask, version: v, http: { url: \"http://127.0.0.1:1\", body: { q: \"{{ params.who }}\" } } }",
+    ] {
+        let said = step(refused);
+        assert!(said.contains("`${…}` may not stand here") && said.contains("only url, headers, env"), "{said}");
+    }
+    assert_eq!(step("{ id: ask, version: v, command: { run: [cat], env: { WHO: \"{{ params.who }}\" } } }"), "");
+}
+
 macro_rules! snapshots {
     ($($(#[$about:meta])* $name:ident: $shown:expr;)+) => {
         $($(#[$about])* #[test] fn $name() { insta::assert_snapshot!($shown); })+
