@@ -286,6 +286,15 @@ impl Problems {
         self.sources.get(file).map_or_else(|| "".into(), |source| source.text.clone())
     }
 
+    /// Makes asterisks of what stands at a place, in everything that is said from now on.
+    pub fn black_out(&mut self, place: &Place) {
+        let Some(source) = self.sources.get_mut(place.file) else { return };
+        let within = |at: usize| place.span.contains(&at);
+        let stars =
+            |(at, it): (usize, char)| if within(at) && it != '\n' { "*".repeat(it.len_utf8()) } else { it.into() };
+        source.text = source.text.char_indices().map(stars).collect::<String>().into();
+    }
+
     fn register(&mut self, path: &str, folder: &str, text: &str) -> FileId {
         self.sources.push(Source { path: path.to_owned(), folder: folder.to_owned(), text: text.into() });
         self.sources.len() - 1

@@ -37,6 +37,7 @@ mod plan;
 mod registry;
 mod safe;
 mod schema;
+mod secrets;
 mod strays;
 mod suite;
 mod unavailable;

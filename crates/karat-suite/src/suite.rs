@@ -24,7 +24,7 @@ use crate::node::{Node, Place};
 use crate::overrides::Overrides;
 use crate::params::Params;
 use crate::registry::{self, Registry, STARTER};
-use crate::{changes, check, compared, hash, names, safe, strays, versions, yaml};
+use crate::{changes, check, compared, hash, names, safe, secrets, strays, versions, yaml};
 
 /// A suite that can be planned.
 pub struct Suite {
@@ -73,6 +73,8 @@ impl Suite {
         let (text, mut node) = read(path, "suite", &mut decoder)?;
         changes::set(&mut node, overrides, &mut decoder.problems);
         let swept = changes::sweep(&mut node, overrides, &mut decoder.problems);
+        secrets::refuse(&node, &mut decoder.problems);
+        secrets::refuse_given(&overrides.params, &mut decoder.problems);
         check::check(&node, &SUITE, catalog, &mut decoder.problems);
         if overrides.safe {
             safe::refuse_keys(&node, &mut decoder.problems);

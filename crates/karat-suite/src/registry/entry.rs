@@ -15,7 +15,7 @@ use crate::duration;
 use crate::files::DiskFiles;
 use crate::grammar::{Kind, REGISTRY, SEED_SPELLINGS};
 use crate::node::{Entry, Node, Tree};
-use crate::{unavailable, yaml};
+use crate::{secrets, unavailable, yaml};
 
 /// What an entry is read within.
 #[derive(Debug, Clone, Default)]
@@ -41,6 +41,7 @@ pub(crate) fn read_file(file: &Node, registry: &mut Registry, decoder: &mut Deco
     let Some((path, text)) = decoder.text(file) else { return };
     let place = decoder.register(&path, &text);
     if let Some(node) = yaml::read(&text, place.file, &mut decoder.problems) {
+        secrets::refuse(&node, &mut decoder.problems);
         extend(&node, registry, decoder);
     }
 }

@@ -56,6 +56,25 @@ fn a_parameter_brings_the_environment_only_where_it_is_read() {
     assert_eq!(step("{ id: ask, version: v, command: { run: [cat], env: { WHO: \"{{ params.who }}\" } } }"), "");
 }
 
+/// Secrets are never written in a suite: a key in it, in its registry file or on the command line is refused and not shown.
+#[test]
+fn keys_in_clear_are_refused() {
+    const KEY: &str = "sk-proj-abcdefghijklmnop1234";
+    let entry = format!(r#"[ {{ id: m, provider: openai, model: x, with: {{ headers: {{ X-Mine: "{KEY}" }} }} }} ]"#);
+    let refused = |world: World, overrides: &Overrides| {
+        let said = world.problems(overrides);
+        assert!(said.contains("looks like a key") && !said.contains(KEY), "{said}");
+        said
+    };
+    let said = refused(broken("[gpt-5]", &entry), &Overrides::default());
+    assert!(said.contains("karat.yaml:3:") && said.contains("write `${NAME}`"), "{said}");
+    let file = format!("schema: karat.models/1\nmodels: {entry}\n");
+    let world = world().with("models.yaml", &file).with("karat.yaml", &format!("{SUITE}registry: [models.yaml]\n"));
+    assert!(refused(world, &Overrides::default()).contains("models.yaml:2:"));
+    let given = Overrides { params: vec![("who".to_owned(), KEY.to_owned())], ..Overrides::default() };
+    refused(self::world().with("karat.yaml", &format!("{SUITE}params: {{ who: x }}\n")), &given);
+}
+
 macro_rules! snapshots {
     ($($(#[$about:meta])* $name:ident: $shown:expr;)+) => {
         $($(#[$about])* #[test] fn $name() { insta::assert_snapshot!($shown); })+
