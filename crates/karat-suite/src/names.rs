@@ -32,6 +32,10 @@ pub(crate) const RUBRIC_PROMPT: &[&str] = &["ask", "sections", "dimensions", "fo
 /// Names of a gate's condition.
 pub(crate) const GATE: &[&str] = &["sample", "model", "variant"];
 
+/// What names hold that are the same in every suite.
+const FIELDS: &[(&str, &[&str])] =
+    &[("chunk", &["text", "index"]), ("model", &["id", "name", "family"]), ("run", &["date"])];
+
 /// A name whose column must exist.
 #[derive(Debug, Clone)]
 pub(crate) struct Pending {
@@ -108,11 +112,25 @@ pub(crate) fn check(
                 problems.error(&at, format!("the name `{root}` is not known here")).maybe_hint(hint_for(root, roots));
             }
             _ if roots.contains(&root) && !is_defaulted(text, name) => {
+                if let Some((field, known)) = unknown_field(name) {
+                    problems
+                        .error(&at, format!("`{root}` has no `{field}`"))
+                        .maybe_hint(suggestion(field, known.iter().copied()));
+                    continue;
+                }
                 pending.push(Pending::read(name.clone(), at));
             }
             _ => {}
         }
     }
+}
+
+/// The field that a name looks for where there is none, and those that there are.
+fn unknown_field(name: &str) -> Option<(&str, &'static [&'static str])> {
+    let (root, rest) = name.split_once('.')?;
+    let (_, known) = FIELDS.iter().find(|(known, _)| *known == root)?;
+    let field = rest.split('.').next().unwrap_or(rest);
+    (!known.contains(&field)).then_some((field, *known))
 }
 
 fn hint_for(root: &str, roots: &[&str]) -> Option<String> {

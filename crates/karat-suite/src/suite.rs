@@ -117,6 +117,7 @@ impl Suite {
         decoder.labels(node.given("scorers"), &scorers, overrides.calibrating || only_calibrates(&analyses));
         let baseless = left_out(&mut analyses, &declared_variants, &known_variants, (overrides, &known_models));
         let gates = decoder.gates(node.given("gates"));
+        decoder.gated_scorers(node.given("gates"), node.given("scorers"));
         let privacy = decoder.privacy(node.given("privacy"));
         if let (false, Some(place)) = (privacy.keep_content, versus_of(node.given("scorers"))) {
             decoder

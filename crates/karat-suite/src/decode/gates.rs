@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use karat_text::template::Expression;
-use karat_types::{Against, Correction, Decide, Gate, Policy, Subject, Threshold};
+use karat_types::{Against, Correction, Decide, Gate, PASS, Policy, Subject, Threshold};
 
 use super::Decoder;
 use crate::check::share;
+use crate::dataset::asserts;
 use crate::names;
 use crate::nearest::suggestion;
 use crate::node::Node;
@@ -52,6 +53,25 @@ impl Decoder<'_> {
             gates.push(gate);
         }
         gates
+    }
+
+    /// Reports gates on metrics of scorers that the suite does not declare. Which figures a scorer has, and what rows add,
+    /// is known once everything else is right.
+    pub fn gated_scorers(&mut self, gates: Option<&Node>, scorers: Option<&Node>) {
+        let known: Vec<&str> =
+            scorers.map(Node::entries).unwrap_or_default().iter().map(|it| it.key.as_str()).collect();
+        let is_of = |metric: &str, id: &str| {
+            metric.strip_prefix(id).is_some_and(|dimension| dimension.is_empty() || dimension.starts_with('.'))
+        };
+        for at in gates.map(Node::items).unwrap_or_default().iter().filter_map(|gate| gate.given("metric")) {
+            let Some(metric) = at.text().filter(|metric| !metric.contains('*')) else { continue };
+            if !known.iter().chain(&[PASS, asserts::COLUMN]).any(|id| is_of(metric, id)) {
+                let id = metric.split('.').next().unwrap_or(metric);
+                self.problems
+                    .error(&at.place, format!("no scorer of the suite yields `{metric}`"))
+                    .maybe_hint(suggestion(id, known.iter().copied()));
+            }
+        }
     }
 
     fn gate(&mut self, node: &Node) -> Option<Gate> {

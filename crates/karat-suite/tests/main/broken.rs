@@ -56,6 +56,27 @@ fn a_parameter_brings_the_environment_only_where_it_is_read() {
     assert_eq!(step("{ id: ask, version: v, command: { run: [cat], env: { WHO: \"{{ params.who }}\" } } }"), "");
 }
 
+/// All problems at once: also what chunks, models and gates do not have.
+#[test]
+fn names_that_nothing_has_are_reported_with_everything_else() {
+    let prompt = "{ text: \"{{ sample.question }}\" }";
+    let step = "{ text: \"{{ chunk.itemz }}{{ chunk.text }}{{ model.price }}{{ run.day }}{{ chunk.x | default('') }}\" }, chunk: { of: sample.question, tokens: 5 }, take: 1";
+    let gates = "gates: [ { metric: hitt, min: 1 }, { metric: hit.x, min: 1 }, { metric: pass, min: 1 }, { metric: \"*\", min: 0 } ]\n";
+    let suite = format!("{}{gates}", SUITE.replacen(prompt, step, 1));
+    let said = world().with("karat.yaml", &suite).problems(&Overrides::default());
+    for wanted in [
+        "`chunk` has no `itemz`",
+        "`model` has no `price`",
+        "`run` has no `day`",
+        "no scorer of the suite yields `hitt`",
+    ] {
+        assert_eq!(said.matches(wanted).count(), 1, "{wanted}: {said}");
+    }
+    assert!(said.contains("did you mean `hit`?") && said.contains("`take` must be a map"), "{said}");
+    assert_eq!(said.matches("no scorer").count(), 1, "{said}");
+    assert!(!said.contains("has no `x`"), "{said}");
+}
+
 /// Secrets are never written in a suite: a key in it, in its registry file or on the command line is refused and not shown.
 #[test]
 fn keys_in_clear_are_refused() {
