@@ -22,7 +22,7 @@ pub struct Overrides {
     pub judges: Option<Vec<String>>,
     /// Ids of the scorers that score, instead of all.
     pub scorers: Option<Vec<String>>,
-    /// `--sample`: ids of samples.
+    /// `--sample`: ids of samples. A text with commas is the id of a sample that has it, else a list of ids.
     pub samples: Vec<String>,
     /// `--limit`: the first so many rows.
     pub limit: Option<u64>,

@@ -117,7 +117,6 @@ impl Suite {
         decoder.labels(node.given("scorers"), &scorers, overrides.calibrating || only_calibrates(&analyses));
         let baseless = left_out(&mut analyses, &declared_variants, &known_variants, (overrides, &known_models));
         let gates = decoder.gates(node.given("gates"));
-        decoder.gated_scorers(node.given("gates"), node.given("scorers"));
         let privacy = decoder.privacy(node.given("privacy"));
         if let (false, Some(place)) = (privacy.keep_content, versus_of(node.given("scorers"))) {
             decoder
@@ -132,6 +131,7 @@ impl Suite {
         decoder.reducible(node.given("scorers"), run::decode(node.given("run"), overrides).1);
         let baseline = node.given("baseline").and_then(|baseline| decoder.path(baseline));
 
+        let asked = declared.as_ref().map(|(_, declared)| declared.asked.clone()).unwrap_or_default();
         let scanned = declared.map(|(node, declared)| scanned(node, declared, &scorers, &mut decoder));
         // Of a part of the samples, or of rows that are broken, nobody can say what the others ask for.
         let is_whole = overrides.limit.is_none() && overrides.samples.is_empty() && decoder.problems.errors() == 0;
@@ -142,6 +142,10 @@ impl Suite {
                 let severity = if overrides.calibrating { Severity::Error } else { Severity::Warning };
                 decoder.labels_of_no_sample(node.given("scorers"), &scorers, dataset, severity);
             }
+        }
+        // Gates of a suite that is right are held beside its plan, which knows every figure.
+        if decoder.problems.errors() > 0 {
+            decoder.gated_scorers(node.given("gates"), node.given("scorers"));
         }
         let recordings = std::mem::take(&mut decoder.recordings);
         let params = decoder.params.values();
@@ -180,7 +184,7 @@ impl Suite {
             dataset,
             dataset_header,
             checks,
-            selection: (overrides.limit, overrides.samples.clone()),
+            selection: (overrides.limit, asked),
             recordings,
             notes,
             params,

@@ -159,8 +159,8 @@ pub struct SuiteArgs {
     /// Judges, instead of the suite's
     #[arg(long, visible_alias = "judge-models", value_name = "ID,…", env = "KARAT_JUDGES", value_delimiter = ',')]
     pub judges: Vec<String>,
-    /// These samples only
-    #[arg(long, value_name = "ID,…", env = "KARAT_SAMPLE", value_delimiter = ',')]
+    /// These samples only; commas part ids, unless a sample's own id holds them
+    #[arg(long, value_name = "ID,…", env = "KARAT_SAMPLE")]
     pub sample: Vec<String>,
     /// The first N samples only
     #[arg(long, value_name = "N", env = "KARAT_LIMIT")]

@@ -1,6 +1,6 @@
 //! From raw rows to samples: schema, columns, condition, id, selection.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use karat_text::kind::kind;
@@ -173,6 +173,23 @@ impl Dataset {
     /// Whether a sample is among those that are asked for.
     pub(super) fn wants(&self, id: &str) -> bool {
         self.only.is_empty() || self.only.contains(id)
+    }
+
+    /// The ids that texts ask for: an id with commas where a row has it, else the ids between the commas.
+    pub fn asked(self: &Arc<Self>, texts: &[String]) -> Vec<String> {
+        let mut lists: BTreeSet<&str> = texts.iter().map(String::as_str).filter(|text| text.contains(',')).collect();
+        let mut rows = Rows::new(self.clone());
+        while !lists.is_empty()
+            && let Some(row) = rows.next_kept()
+        {
+            let id = row.map_or_else(|error| error.id, |kept| Some(kept.sample.id));
+            id.map(|id| lists.remove(&*id));
+        }
+        let parts = |text: &String| match lists.contains(text.as_str()) {
+            true => text.split(',').map(str::to_owned).collect(),
+            false => vec![text.clone()],
+        };
+        texts.iter().flat_map(parts).collect()
     }
 
     fn is_table(&self) -> bool {

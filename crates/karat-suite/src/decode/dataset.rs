@@ -28,6 +28,8 @@ use crate::unavailable;
 /// A decoded dataset and what is known of it before its rows are read.
 pub(crate) struct Decoded {
     pub dataset: Dataset,
+    /// Ids of the samples that are asked for, as they were given; empty = all.
+    pub asked: Vec<String>,
     pub checks: Vec<Check>,
     pub sources: Vec<SourceDigest>,
     pub version: Option<String>,
@@ -70,7 +72,7 @@ impl Decoder<'_> {
             draw,
             drawn: Default::default(),
             limit: overrides.limit.or_else(|| super::whole(node, "limit")),
-            only: overrides.samples.iter().cloned().collect::<BTreeSet<_>>(),
+            only: BTreeSet::new(),
             reports_broken: node.text_of("broken") == Some("report"),
             discretion: Discretion::default(),
             metadata,
@@ -83,8 +85,12 @@ impl Decoder<'_> {
             dataset = Arc::into_inner(so_far)?;
             dataset.columns[at].kind = ColumnKind::Prior(Prior { history: Arc::new(history), ..prior });
         }
+        let whole = Arc::new(dataset);
+        let asked = whole.asked(&overrides.samples);
+        let dataset = Dataset { only: asked.iter().cloned().collect(), ..Arc::into_inner(whole)? };
         Some(Decoded {
             dataset,
+            asked,
             checks,
             sources,
             version,

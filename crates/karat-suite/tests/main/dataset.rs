@@ -103,6 +103,25 @@ fn ids_of_inline_rows_stay_as_they_are_written() {
     assert_eq!(&*self::samples(&named, &Overrides::default())[0].id, "1.10");
 }
 
+/// Any id can be asked for: a text with commas is an id where a sample has it, else a list.
+#[test]
+fn ids_with_commas_can_be_asked_for() {
+    let rows = "{ rows: [ { id: \"a,b\" }, { id: a }, { id: c }, { id: d } ], id: id }";
+    let world = World::new(&[("karat.yaml", &minimal(rows))]);
+    let asked = |texts: &[&str]| {
+        let texts = texts.iter().map(|it| (*it).to_owned()).collect();
+        let overrides = Overrides { samples: texts, ..Overrides::default() };
+        (samples(&world, &overrides).iter().map(|it| it.id.to_string()).collect::<Vec<_>>(), overrides)
+    };
+    assert_eq!(asked(&["a,b"]).0, ["a,b"]);
+    assert_eq!(asked(&["a,c"]).0, ["a", "c"]);
+    assert_eq!(asked(&["d,a", "a,b"]).0, ["a,b", "a", "d"]);
+    let hash = |texts: &[&str]| world.plan(&asked(texts).1).header.plan_hash;
+    assert_eq!(hash(&["a,c"]), hash(&["a", "c"]));
+    let unknown = Overrides { samples: vec!["a,x".to_owned()], ..Overrides::default() };
+    assert!(world.problems(&unknown).contains("no sample `x`"));
+}
+
 fn samples(world: &World, overrides: &Overrides) -> Vec<Sample> {
     world.plan(overrides).rows().collect::<Result<_, _>>().unwrap()
 }
