@@ -4,23 +4,36 @@
 //! reduced over the trials that both have: what only one side has says nothing of the difference. Else each side's trials
 //! are reduced first, and count as one.
 
+use karat_types::PlanHeader;
+
 use crate::reduce::Reduce;
 use crate::table::{ScoreTable, State};
 
 /// A metric of a system in a table.
 #[derive(Clone, Copy)]
 pub(crate) struct Entry<'a> {
-    pub(crate) table: &'a ScoreTable,
-    pub(crate) metric: usize,
-    pub(crate) sample: usize,
-    pub(crate) system: usize,
+    table: &'a ScoreTable,
+    metric: usize,
+    sample: usize,
+    system: usize,
     /// How its trials become one value.
-    pub(crate) rule: Reduce,
+    rule: Reduce,
     /// Trials that are planned.
-    pub(crate) trials: u32,
+    trials: u32,
 }
 
-impl Entry<'_> {
+impl<'a> Entry<'a> {
+    /// That of a metric, sample and system of the plan whose scores the table holds.
+    pub(crate) fn of(
+        table: &'a ScoreTable,
+        plan: &PlanHeader,
+        (metric, sample, system): (usize, usize, usize),
+    ) -> Self {
+        let rule = plan.metrics.get(metric).and_then(|spec| Reduce::of_metric(plan, spec)).unwrap_or(Reduce::Mean);
+        let trials = plan.systems.get(system).map_or(1, |it| it.trials);
+        Self { table, metric, sample, system, rule, trials }
+    }
+
     /// What its trials say; `None` where there is one only.
     fn each(&self) -> Option<&[(State, f64)]> {
         self.table.trials(self.metric, self.sample, self.system).get(..self.trials as usize).filter(|it| it.len() > 1)

@@ -79,6 +79,9 @@ pub(crate) struct PinnedMetric {
     /// By sample; empty where only the figure is known.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     values: Vec<Option<f64>>,
+    /// Positions of the samples that should have a value, and of which the cell or its scorer failed; ascending.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    lost: Vec<usize>,
 }
 
 impl Pinned {
@@ -164,6 +167,12 @@ impl Pinned {
         *self.metric(system, metric)?.values.get(at)?
     }
 
+    /// Whether a metric of a system should have a value on a sample, and failed to.
+    pub(crate) fn is_lost(&self, system: usize, metric: &str, sample: &str) -> bool {
+        let lost = |at: &usize| self.metric(system, metric).is_some_and(|it| it.lost.binary_search(at).is_ok());
+        self.index.get(sample).is_some_and(lost)
+    }
+
     /// What makes these results and a run's differ that is not the systems: other data, other judges, other rules of
     /// a scorer. `name` is what these results are called.
     pub(crate) fn differences(&self, name: &str, run: Measured<'_>) -> Vec<String> {
@@ -237,7 +246,7 @@ fn rubrics(plan: &PlanHeader) -> impl Iterator<Item = (String, String)> {
 
 impl PinnedMetric {
     pub(crate) fn figure(value: Option<f64>, n: u64, se: Option<f64>, values: Vec<Option<f64>>) -> Self {
-        Self { value, n, se, values }
+        Self { value, n, se, values, lost: Vec::new() }
     }
 
     pub(crate) fn has_values(&self) -> bool {

@@ -171,7 +171,8 @@ type Graded = (usize, Option<u16>, Option<f64>);
 /// What one system did on the current sample.
 #[derive(Default, Clone)]
 struct Side {
-    grades: BTreeMap<Grade, Vec<f64>>,
+    /// By grade and trial.
+    grades: BTreeMap<Grade, BTreeMap<u32, f64>>,
     /// By diagnostic: folded text to text.
     texts: BTreeMap<String, BTreeMap<String, String>>,
 }
@@ -306,7 +307,7 @@ impl Fold {
         let own = (0..self.plan.metrics.len()).map(|metric| (metric, None, cell.scores.number(metric)));
         let own = own.filter(|(metric, ..)| !by_judges(*metric));
         for (metric, judge, value) in own.chain(judged.iter().copied()).filter(|(metric, ..)| steady(*metric)) {
-            side.grades.entry((metric, judge)).or_default().extend(value);
+            side.grades.entry((metric, judge)).or_default().extend(value.map(|value| (cell.row.trial, value)));
         }
         for (name, items) in cell.row.judgments.iter().flat_map(|it| &it.diagnostics) {
             if let (true, Value::Array(items)) = (self.names.contains(name), items) {
@@ -319,19 +320,26 @@ impl Fold {
     fn flush(&mut self) {
         let Some((sample, id)) = self.sample.take() else { return };
         for tracked in &mut self.tracked {
-            tracked.compare(&self.sides, &self.rules, &self.names, (sample, &id));
+            tracked.compare(&self.sides, (&self.plan, &self.rules), &self.names, (sample, &id));
         }
         self.sides.iter_mut().for_each(|side| *side = Side::default());
     }
 }
 
 impl Tracked {
-    fn compare(&mut self, sides: &[Side], rules: &[Reduce], names: &[String], (sample, id): (usize, &str)) {
+    fn compare(
+        &mut self,
+        sides: &[Side],
+        (plan, rules): (&PlanHeader, &[Reduce]),
+        names: &[String],
+        (sample, id): (usize, &str),
+    ) {
+        let trials = |system: usize| plan.systems.get(system).map(|it| it.trials);
         let empty = BTreeMap::new();
         let mut changed: BTreeMap<(&str, bool, &str), (&str, u64)> = BTreeMap::new();
         for (from, to) in &self.pairs {
             let (Some(base), Some(other)) = (sides.get(*from), sides.get(*to)) else { continue };
-            let changes = matched_changes(base, other, rules);
+            let changes = matched_changes(base, other, rules, trials(*from) == trials(*to));
             let common = !changes.is_empty();
             for (metric, (before, after)) in changes {
                 let change = Change { sample, before, after, base: Some(*from), other: *to };
@@ -462,12 +470,17 @@ fn figure(metric: usize, changes: &[Change], setting: &Setting<'_>) -> Option<Fi
     paired.test_of(Kind::Score, measure.aggregate, &how).finding(measure.level, how.seed)
 }
 
-/// The scores of each metric before and after: those of each judge of both sides, averaged.
-fn matched_changes(base: &Side, other: &Side, rules: &[Reduce]) -> BTreeMap<usize, (f64, f64)> {
+/// The scores of each metric before and after: those of each judge of both sides, averaged. `by_trial` leaves out the trials
+/// that only one side has.
+fn matched_changes(base: &Side, other: &Side, rules: &[Reduce], by_trial: bool) -> BTreeMap<usize, (f64, f64)> {
     let mut by_metric: BTreeMap<usize, (Vec<f64>, Vec<f64>)> = BTreeMap::new();
     for (grade, before) in &base.grades {
-        let reduced = |values: &Vec<f64>| rules.get(grade.0)?.of(values);
-        if let (Some(before), Some(after)) = (reduced(before), other.grades.get(grade).and_then(reduced)) {
+        let (Some(after), Some(rule)) = (other.grades.get(grade), rules.get(grade.0)) else { continue };
+        let reduced = |own: &BTreeMap<u32, f64>, others: &BTreeMap<u32, f64>| {
+            let shared = own.iter().filter(|(trial, _)| !by_trial || others.contains_key(trial));
+            rule.of(&shared.map(|(_, value)| *value).collect::<Vec<f64>>())
+        };
+        if let (Some(before), Some(after)) = (reduced(before, after), reduced(after, before)) {
             let both = by_metric.entry(grade.0).or_default();
             both.0.push(before);
             both.1.push(after);

@@ -16,7 +16,6 @@ use crate::groups::system_id;
 use crate::matched::{Entry, Matched};
 use crate::observations::Aggregate;
 use crate::pattern::fits;
-use crate::reduce::Reduce;
 use crate::ruler::{change_for, rulers};
 use crate::scales::steps;
 use crate::table::State;
@@ -260,23 +259,10 @@ impl<'a> Matching<'a> {
 
     /// The cells of a sample under each pair of systems.
     fn matched(&self, place: Place<'_>, own: usize, other: usize) -> Vec<Matched> {
-        let entry = |side: &Side<'a>, metric, sample, system| {
-            let plan = &side.findings.plan;
-            let rule = plan.metrics.get(metric).and_then(|spec| Reduce::of_metric(plan, spec));
-            Entry {
-                table: &side.findings.table,
-                metric,
-                sample,
-                system,
-                rule: rule.unwrap_or(Reduce::Mean),
-                trials: plan.systems.get(system).map_or(1, |it| it.trials),
-            }
-        };
+        let entry = |side: &'a Side<'a>, at| Entry::of(&side.findings.table, &side.findings.plan, at);
         let pair = |(from, to): &(usize, usize)| {
-            Matched::of(
-                entry(self.baseline, place.baseline, own, *from),
-                entry(self.candidate, place.candidate, other, *to),
-            )
+            let before = entry(self.baseline, (place.baseline, own, *from));
+            Matched::of(before, entry(self.candidate, (place.candidate, other, *to)))
         };
         self.pairs.iter().map(pair).collect()
     }

@@ -137,13 +137,14 @@ pub(super) fn decide(court: &Court<'_>, case: &Case<'_>, level: Level) -> Decisi
         verdict = Verdict::Undecided;
         reason = format!("{reason}; but {change}, so that nothing is decided");
     }
-    if verdict == Verdict::Pass && evidence.unscored > court.policy.max_unscored {
+    let (share, what) = match evidence.lacking > evidence.unscored {
+        true => (evidence.lacking, "of what is compared lacks a score on a side"),
+        false => (evidence.unscored, "could not be scored"),
+    };
+    if verdict == Verdict::Pass && share > court.policy.max_unscored {
         verdict = Verdict::Undecided;
-        reason = format!(
-            "{reason}; but {:.1} % could not be scored, and the policy allows {:.1} %",
-            evidence.unscored * 100.0,
-            court.policy.max_unscored * 100.0
-        );
+        let (share, allowed) = (100.0 * share, 100.0 * court.policy.max_unscored);
+        reason = format!("{reason}; but {share:.1} % {what}, and the policy allows {allowed:.1} %");
     }
     if verdict == Verdict::Fail && case.gate.review {
         match court.policy.strict {

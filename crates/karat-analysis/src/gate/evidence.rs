@@ -14,6 +14,7 @@ use crate::aggregate::Measure;
 use crate::estimate::{Aggregate, Observations};
 use crate::finding::Finding;
 use crate::findings::Findings;
+use crate::matched::{Entry, Matched};
 use crate::pinned::{Pinned, PinnedMetric};
 use crate::resampled::Resampled;
 use crate::table::State;
@@ -34,6 +35,8 @@ pub(super) struct Evidence {
     pub(super) reference: Option<f64>,
     /// The share of what could be scored and was not: its scorer failed, or the cell has no output.
     pub(super) unscored: f64,
+    /// The share of the pairs of cells that should have a score on both sides of a change, and lack one on either.
+    pub(super) lacking: f64,
     /// What is held against the threshold.
     pub(super) basis: Basis,
     /// Something that the reader should know.
@@ -276,20 +279,34 @@ impl Court<'_> {
         let mut pairs = Pairs::of(table.observations(metric));
         for (sample, system) in self.cells(case) {
             let Some((_, partner)) = partners.iter().find(|(own, _)| *own == system) else { continue };
-            let result = |system: usize| {
-                table.value(metric, sample, system).map(|value| (value, table.labels(metric, sample, system)))
-            };
-            let before = match partner {
+            match partner {
                 Partner::Pinned(pinned, at) => {
-                    pinned.value(*at, name, self.findings.sample_id(sample)).map(|value| (value, None))
+                    let id = self.findings.sample_id(sample);
+                    let (state, value) = (table.state(metric, sample, system), table.value(metric, sample, system));
+                    let before = pinned.value(*at, name, id);
+                    let is_lost =
+                        before.is_some() && state.is_failure() || value.is_some() && pinned.is_lost(*at, name, id);
+                    pairs.count(usize::from(is_lost || value.is_some() && before.is_some()), usize::from(is_lost));
+                    if let (Some(now), Some(before)) = (value, before) {
+                        let labels = table.labels(metric, sample, system);
+                        pairs.push((now, labels), (before, None), system, table.cluster(sample));
+                    }
                 }
-                Partner::System(other) => result(*other),
-            };
-            if let (Some(now), Some(before)) = (result(system), before) {
-                pairs.push(now, before, system, table.cluster(sample));
+                Partner::System(other) => {
+                    let cells = Matched::of(self.entry(metric, sample, *other), self.entry(metric, sample, system));
+                    pairs.count(cells.n(), cells.lost().count());
+                    if let Some((before, now)) = cells.values() {
+                        let with = |value, system| (value, table.labels(metric, sample, system));
+                        pairs.push(with(now, system), with(before, *other), system, table.cluster(sample));
+                    }
+                }
             }
         }
         pairs
+    }
+
+    fn entry(&self, metric: usize, sample: usize, system: usize) -> Entry<'_> {
+        Entry::of(&self.findings.table, &self.findings.plan, (metric, sample, system))
     }
 
     fn compared(&self, case: &Case<'_>) -> String {
@@ -383,16 +400,24 @@ type Labelled = (f64, Option<(u16, u16)>);
 struct Pairs {
     now: Observations,
     before: Observations,
+    /// Pairs of cells that should have a score on both sides, and those that lack one.
+    due: usize,
+    lost: usize,
 }
 
 impl Pairs {
     fn of(empty: Observations) -> Self {
-        Self { now: empty.clone(), before: empty }
+        Self { now: empty.clone(), before: empty, due: 0, lost: 0 }
     }
 
     fn push(&mut self, now: Labelled, before: Labelled, system: usize, cluster: u32) {
         self.now.push_labelled(now.0, now.1, system, cluster);
         self.before.push_labelled(before.0, before.1, system, cluster);
+    }
+
+    fn count(&mut self, due: usize, lost: usize) {
+        self.due += due;
+        self.lost += lost;
     }
 
     fn len(&self) -> usize {
@@ -408,6 +433,7 @@ impl Pairs {
     fn evidence(self, measure: Measure, evidence: Evidence) -> Evidence {
         let value = |observed: &Observations| measure.figure(observed).map(|found| found.value());
         let (observed, reference) = (value(&self.now), value(&self.before));
+        let lacking = self.lost as f64 / self.due.max(1) as f64;
         let basis = match measure.aggregate {
             Aggregate::Mean => {
                 let values = differences(&self.now.values, &self.before.values);
@@ -416,6 +442,6 @@ impl Pairs {
             }
             _ => measure.change(&self.now, &self.before).map_or(Basis::None, Basis::Resampled),
         };
-        Evidence { observed, reference, basis, ..evidence }
+        Evidence { observed, reference, basis, lacking, ..evidence }
     }
 }

@@ -384,3 +384,34 @@ fn gates_keep_to_the_bootstrap_of_the_suite() {
     );
     assert!(spread["ci"][0].as_f64().unwrap() < 0.9);
 }
+
+/// House rule: a change is one of the cells that both sides have, trial by trial, and passes only where few lack a score on
+/// either side; what does not apply lacks none.
+#[test]
+fn a_change_counts_what_either_side_lacks() {
+    let drop = |against: Option<Against>| {
+        gate(|it| {
+            (it.max_drop, it.per, it.against) = (at(0.5), "run".to_owned(), against.clone());
+        })
+    };
+    let decided = |run: &MemoryRun, rule, references: &References| {
+        let verdicts = say(run, vec![rule], Policy { max_errors: 1.0, ..Policy::default() }, references);
+        (verdicts.decisions[0].verdict, verdicts.decisions[0].reason.clone())
+    };
+    let whole = Sketch::new(1, 3, 10).fill(8.0);
+    let broken = (0..10).fold(whole.clone(), |run, sample| run.error(sample, 2, "refused"));
+    let (verdict, reason) = decided(&whole.run(), drop(None), &pinned(&broken.run()));
+    assert!(verdict == Verdict::Undecided && reason.contains("33.3 % of what is compared lacks a score"), "{reason}");
+    let absent = (0..10).fold(whole.clone(), |run, sample| run.not_applicable(sample, 2));
+    assert_eq!(decided(&whole.run(), drop(None), &pinned(&absent.run())).0, Verdict::Pass);
+    // Against another model: what it lacks in a trial counts, and that trial is compared on neither side.
+    let two = (0..10).fold(Sketch::new(2, 1, 10).trials(2).fill(8.0), |run, sample| {
+        run.trial_value((sample, 1, 1), 2.0).trial_error((sample, 0, 1), "timeout")
+    });
+    let mut rule = drop(Some(Against::Model("model-a".to_owned())));
+    rule.per = "system".to_owned();
+    let verdicts = say(&two.run(), vec![rule], Policy { max_errors: 1.0, ..Policy::default() }, &References::default());
+    let other = verdicts.decisions.iter().find(|it| it.system.as_deref() == Some("model-b/variant-0")).unwrap();
+    assert!(other.verdict == Verdict::Undecided && other.reason.contains("50.0 % of what is compared"), "{other:?}");
+    assert_eq!(other.finding.as_ref().map(Finding::value), Some(0.0));
+}

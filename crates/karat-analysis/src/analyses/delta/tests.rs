@@ -112,3 +112,14 @@ fn notable_samples_are_listed() {
     assert_eq!(movers.len(), 1);
     assert_eq!((movers[0].sample.as_str(), movers[0].delta.value(), movers[0].delta.n()), ("sample-1", -3.0, 1));
 }
+
+/// CL-10: a trial that only one side has says nothing of the change.
+#[test]
+fn trials_that_one_side_lacks_are_left_out() {
+    let run = (0..4).fold(Sketch::new(1, 2, 4).trials(2).fill(5.0), |run, at| {
+        let run = run.trial_value((at, 0, 0), 2.0).trial_value((at, 0, 1), 8.0);
+        run.trial_value((at, 1, 0), 3.0).trial_error((at, 1, 1), "timeout")
+    });
+    let delta = delta(&run.analysis("delta", "d", json!({})).run());
+    assert_eq!((delta.comparisons[0].metrics[0].delta.value(), delta.comparisons[0].matched), (1.0, 4));
+}
