@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use karat_types::{Answered, CellRow, PlanHeader};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// Names of one model that are kept apart; further ones count together.
 const KEPT: usize = 32;
@@ -15,7 +15,7 @@ const FURTHER: &str = "(further names)";
 const LISTED: usize = 5;
 
 /// A name under which a model answered.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct AnsweredAs {
     /// The name that was asked: `model` of the registry entry.
     pub asked: String,
@@ -112,12 +112,29 @@ impl Answers {
 }
 
 /// The names that came back, by the name that was asked.
-pub(crate) fn by_asked(list: &[AnsweredAs]) -> BTreeMap<&str, BTreeSet<&str>> {
-    let mut names: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    list.iter().for_each(|it| {
-        names.entry(&it.asked).or_default().insert(&it.model);
+pub(crate) type NamesByAsked = BTreeMap<String, BTreeSet<String>>;
+
+/// The names of a list.
+pub(crate) fn by_asked<'a>(list: impl IntoIterator<Item = &'a AnsweredAs>) -> NamesByAsked {
+    let mut names = NamesByAsked::new();
+    list.into_iter().for_each(|it| {
+        names.entry(it.asked.clone()).or_default().insert(it.model.clone());
     });
     names
+}
+
+/// Adds what a cell or judgment keeps.
+pub(crate) fn note(answered: &[Answered], names: &mut NamesByAsked) {
+    answered.iter().for_each(|it| {
+        names.entry(it.asked.clone()).or_default().insert(it.name().to_owned());
+    });
+}
+
+/// Adds the names of another.
+pub(crate) fn absorb(others: &NamesByAsked, names: &mut NamesByAsked) {
+    for (asked, others) in others {
+        names.entry(asked.clone()).or_default().extend(others.iter().cloned());
+    }
 }
 
 /// Names in a sentence: the first of them, and how many more.
@@ -132,18 +149,17 @@ pub(crate) fn listed<T: AsRef<str>>(names: impl IntoIterator<Item = T>) -> Strin
 
 /// How the names of models that two sides asked differ: the name that was asked and those that came back then and now, as
 /// words. What only one side knows has not changed.
-pub(crate) fn moved(then: &[AnsweredAs], now: &[AnsweredAs]) -> Vec<(String, String, String)> {
-    let (then, now) = (by_asked(then), by_asked(now));
-    let differ = |(asked, names): (&&str, &BTreeSet<&str>)| {
+pub(crate) fn moved(then: &NamesByAsked, now: &NamesByAsked) -> Vec<(String, String, String)> {
+    let differ = |(asked, names): (&String, &BTreeSet<String>)| {
         let before = then.get(asked).filter(|before| *before != names)?;
-        Some(((*asked).to_owned(), listed(before), listed(names)))
+        Some((asked.clone(), listed(before), listed(names)))
     };
     now.iter().filter_map(differ).collect()
 }
 
 /// A sentence for each model of a run that answered under several names. `role` is `model` or `judge`.
 pub(crate) fn said_of_several(role: &str, list: &[AnsweredAs]) -> Vec<String> {
-    let say = |(asked, names): (&str, BTreeSet<&str>)| {
+    let say = |(asked, names): (String, BTreeSet<String>)| {
         let count = |it: &&AnsweredAs| it.asked == asked;
         let each = list.iter().filter(count).map(|it| format!("{} ({})", it.model, it.n));
         (names.len() > 1).then(|| {

@@ -6,6 +6,7 @@ use karat_types::Key;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Number, Value};
 
+use crate::answered::{NamesByAsked, absorb, moved};
 use crate::canary::{self, Canary};
 use crate::history::{Judged, JudgedCell, OUTPUT};
 
@@ -47,6 +48,9 @@ pub struct Golden {
     /// Its prompt version.
     #[serde(default)]
     pub baseline_prompt_version: Option<String>,
+    /// The names under which model and judge answered, by the name that was asked; none in what older tools wrote.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub baseline_answered_as: BTreeMap<String, BTreeSet<String>>,
     /// When it judged, RFC 3339.
     #[serde(default)]
     pub baseline_ran_at: String,
@@ -82,6 +86,7 @@ impl Golden {
             baseline_axes: axes.collect(),
             baseline_judge: first.judge_model.clone(),
             baseline_prompt_version: first.prompt_version.clone(),
+            baseline_answered_as: names(rows.iter().map(|row| &row.answered_as)),
             baseline_ran_at: ran_at,
             notes: first.notes.clone(),
             baseline_content: BTreeMap::new(),
@@ -124,6 +129,13 @@ impl Golden {
         });
         axes.chain([(self.baseline_metric.clone(), self.baseline_composite)]).collect()
     }
+}
+
+/// All of these names.
+fn names<'a>(all: impl Iterator<Item = &'a NamesByAsked>) -> NamesByAsked {
+    let mut names = NamesByAsked::new();
+    all.for_each(|some| absorb(some, &mut names));
+    names
 }
 
 fn number(value: f64) -> Value {
@@ -304,7 +316,15 @@ fn differences(golden: &[Golden], cells: &[JudgedCell]) -> Vec<String> {
         ),
         different("system", "those of the systems", |it| it.system.as_ref(), |it| Some(&it.system)),
     ];
-    found.into_iter().flatten().collect()
+    let (then, now) =
+        (names(golden.iter().map(|it| &it.baseline_answered_as)), names(rows.iter().map(|row| &row.answered_as)));
+    let aliases = moved(&then, &now).into_iter().map(|(asked, then, now)| {
+        format!(
+            "`{asked}` answered as {then} when it was pinned, and as {now} now: differences may be the provider's. Pin the dated \
+             name as its `model`; `karat golden pin` pins anew"
+        )
+    });
+    found.into_iter().flatten().chain(aliases).collect()
 }
 
 #[cfg(test)]
@@ -331,6 +351,7 @@ mod tests {
             axes: vec![("novelty".to_owned(), 3.0), ("coherence".to_owned(), 3.5)],
             notes: "Fine.".to_owned(),
             caps: Vec::new(),
+            answered_as: BTreeMap::new(),
         }
     }
 
@@ -423,5 +444,23 @@ mod tests {
         assert_eq!((moved.ruler, moved.shifts[0].change.n()), (canary::Ruler::Moved, 12));
         let made = check(1..=15, false);
         assert_eq!((made.canary, made.warnings.len()), (None, 0), "a model makes another output each time");
+    }
+
+    /// PE-16, BR-12: a judge that answers under another name than when it was pinned is told; the file keeps the name.
+    #[test]
+    fn an_alias_that_moved_is_told() {
+        let answering = |name: &str| Judged {
+            answered_as: [("alias".to_owned(), [name.to_owned()].into())].into(),
+            ..row("2026-03-18", "stub-v1", 4.0)
+        };
+        let pinned = Golden::of(&[&answering("alias-01")], String::new()).unwrap();
+        let pinned = Golden::read(&pinned.text()).unwrap();
+        let told = |row: Judged| differences(std::slice::from_ref(&pinned), &[JudgedCell::of(row)]);
+        let moved = told(answering("alias-02"));
+        assert!(
+            moved[0].starts_with("`alias` answered as alias-01 when it was pinned, and as alias-02 now"),
+            "{moved:?}"
+        );
+        assert_eq!((told(answering("alias-01")), told(row("2026-03-18", "stub-v1", 4.0))), (vec![], vec![]));
     }
 }

@@ -11,9 +11,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-use karat_types::{CellRow, CellStatus, Key, Moment, PlanHeader, RunRows, Score, ScorerKind};
+use karat_types::{Answered, CellRow, CellStatus, Key, Moment, PlanHeader, RunRows, Score, ScorerKind};
 
 use crate::AnalysisError;
+use crate::answered::{NamesByAsked, absorb, listed, note};
 use crate::consensus::CellScores;
 use crate::groups::system_id;
 use crate::primary::primary;
@@ -56,6 +57,8 @@ pub struct Judged {
     pub notes: String,
     /// Ids of the caps that held.
     pub caps: Vec<String>,
+    /// The names under which model and judge answered, by the name that was asked; empty where nobody says.
+    pub answered_as: BTreeMap<String, BTreeSet<String>>,
 }
 
 /// The grades of one cell by one scorer: a row a judge.
@@ -201,6 +204,11 @@ pub fn judged(rows: &dyn RunRows, metric: Option<&str>, each: &mut dyn FnMut(Jud
 }
 
 fn of_cell(plan: &PlanHeader, run: &str, started_at: Moment, graded: &Graded, row: &CellRow<'_>) -> Option<JudgedCell> {
+    let names = |answered: &[Answered]| {
+        let mut names = NamesByAsked::new();
+        note(answered, &mut names);
+        names
+    };
     let base = |(composite, axes)| Judged {
         sample: row.sample.id.clone(),
         date: row.sample.date.clone(),
@@ -218,6 +226,7 @@ fn of_cell(plan: &PlanHeader, run: &str, started_at: Moment, graded: &Graded, ro
         axes,
         notes: String::new(),
         caps: Vec::new(),
+        answered_as: names(&row.cell.facts.answered),
     };
     let figures = |number: &dyn Fn(usize) -> Option<f64>| {
         let axes = graded.axes.iter().filter_map(|(name, at)| Some((name.clone(), number(*at)?)));
@@ -234,7 +243,7 @@ fn of_cell(plan: &PlanHeader, run: &str, started_at: Moment, graded: &Graded, ro
     let mut rows: Vec<(u16, Judged)> = own
         .filter_map(|judgment| {
             let judge = plan.judges.get(usize::from(judgment.judge));
-            let judged = Judged {
+            let mut judged = Judged {
                 judge: judge.map(|judge| judge.id.clone()),
                 judge_model: judge.map(|judge| judge.model.clone()),
                 prompt_version: judgment.prompt_version.clone(),
@@ -243,6 +252,7 @@ fn of_cell(plan: &PlanHeader, run: &str, started_at: Moment, graded: &Graded, ro
                 caps: judgment.caps.clone(),
                 ..base(of_scores(&judgment.scores)?)
             };
+            note(&judgment.answered, &mut judged.answered_as);
             Some((judgment.judge, judged))
         })
         .collect();
@@ -271,6 +281,8 @@ pub(crate) fn together<'a>(names: impl Iterator<Item = &'a str>) -> Option<Strin
 fn united(figures: Judged, rows: &[Judged]) -> Judged {
     let names = |of: fn(&Judged) -> Option<&String>| together(rows.iter().filter_map(of).map(String::as_str));
     let caps: BTreeSet<&String> = rows.iter().flat_map(|row| &row.caps).collect();
+    let mut answered_as = NamesByAsked::new();
+    rows.iter().for_each(|row| absorb(&row.answered_as, &mut answered_as));
     Judged {
         judge: names(|row| row.judge.as_ref()),
         judge_model: names(|row| row.judge_model.as_ref()),
@@ -284,6 +296,7 @@ fn united(figures: Judged, rows: &[Judged]) -> Judged {
             .collect::<Vec<_>>()
             .join("\n"),
         caps: caps.into_iter().cloned().collect(),
+        answered_as,
         ..figures
     }
 }
@@ -433,6 +446,8 @@ pub struct Day {
     pub judges: BTreeSet<String>,
     /// Their prompt versions.
     pub prompt_versions: BTreeSet<String>,
+    /// The names under which models and judges answered, by the name that was asked.
+    pub answered_as: BTreeMap<String, BTreeSet<String>>,
     /// Whether several judges are one grade.
     pub is_together: bool,
 }
@@ -445,6 +460,7 @@ impl Day {
         }
         self.judges.extend(row.judge_model.clone());
         self.prompt_versions.extend(row.prompt_version.clone());
+        absorb(&row.answered_as, &mut self.answered_as);
     }
 
     /// A day without a figure.
@@ -481,10 +497,12 @@ impl Day {
 /// What a reader must know of who judged a stretch of days.
 pub(crate) fn said_of_judges<'a>(days: impl IntoIterator<Item = &'a Day>, stretch: &str) -> Vec<String> {
     let (mut judges, mut versions, mut is_together) = (BTreeSet::new(), BTreeSet::new(), false);
+    let mut answered = NamesByAsked::new();
     for day in days {
         judges.extend(day.judges.iter().map(String::as_str));
         versions.extend(day.prompt_versions.iter().map(String::as_str));
         is_together |= day.is_together;
+        absorb(&day.answered_as, &mut answered);
     }
     let list = |names: &BTreeSet<&str>| names.iter().copied().collect::<Vec<_>>().join(", ");
     let mixed = |what: &str, names: &BTreeSet<&str>| {
@@ -495,7 +513,16 @@ pub(crate) fn said_of_judges<'a>(days: impl IntoIterator<Item = &'a Day>, stretc
         let names = list(&judges);
         format!("{names}: judges of one run are one grade, by the scorer's consensus; `--judge` looks at one alone")
     });
-    mixed("judges", &judges).into_iter().chain(mixed("prompt versions", &versions)).chain(together).collect()
+    let several = answered.iter().filter(|(_, names)| names.len() > 1);
+    let several = several.map(|(asked, names)| {
+        format!(
+            "{stretch} mixes models that answered as `{asked}` ({}): a change of them can look like drift. Pin the dated name as \
+             its `model`",
+            listed(names)
+        )
+    });
+    let mixed = mixed("judges", &judges).into_iter().chain(mixed("prompt versions", &versions));
+    mixed.chain(several).chain(together).collect()
 }
 
 /// Mean of at least one value.

@@ -216,7 +216,7 @@ impl Pinned {
         metric: &MetricSpec,
         mut samples: impl Iterator<Item = &'a str>,
     ) -> Option<String> {
-        let of_sample = |sample| change_since(self.graded.get(sample)?, run.plan, metric);
+        let of_sample = |sample| change_since(self.graded.get(sample)?, run, metric);
         change_for(&self.run.rulers, run, metric).or_else(|| samples.find_map(of_sample))
     }
 }

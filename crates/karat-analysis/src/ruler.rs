@@ -7,7 +7,7 @@ use karat_types::{KeyBuilder, MetricSpec, PlanHeader, ScorerKind, ScorerSpec};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::answered::{AnsweredAs, JudgeAnswers, moved};
+use crate::answered::{JudgeAnswers, NamesByAsked, by_asked, moved};
 use crate::history::together;
 
 /// A rule longer than this is told by its hash.
@@ -34,9 +34,9 @@ pub struct Ruler {
     pub judges: Vec<String>,
     /// Its rules by name; long ones as their hash.
     pub rules: BTreeMap<String, String>,
-    /// The names under which its judges answered; empty where nobody says.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub answered_as: Vec<AnsweredAs>,
+    /// The names under which its judges answered, by the name that was asked; empty where nobody says.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub answered_as: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl Ruler {
@@ -56,14 +56,22 @@ impl Ruler {
         if matches!(&scorer.kind, ScorerKind::Rubric(rubric) if rubric.rubric.examples == 0) {
             rules.remove("labels");
         }
-        let answered_as = own.flat_map(|judge| judge.answered_as.iter().cloned()).collect();
+        let answered_as = by_asked(own.flat_map(|judge| &judge.answered_as));
         Self { judges: ids.iter().map(named).collect(), rules, answered_as }
+    }
+
+    /// Whether the same models answered for all judges of both, whatever was asked: who pins the name that an alias stands for
+    /// changes nothing.
+    fn is_answered_alike(&self, now: &Self) -> bool {
+        let names = |ruler: &Self| ruler.answered_as.values().flatten().cloned().collect::<BTreeSet<String>>();
+        let is_known = |ruler: &Self| ruler.answered_as.len() == ruler.judges.len();
+        self.judges.len() == now.judges.len() && is_known(self) && is_known(now) && names(self) == names(now)
     }
 
     /// What changed, in words; `None` where nothing did.
     fn change(&self, scorer: &str, now: &Self) -> Option<String> {
         let list = |judges: &[String]| if judges.is_empty() { "none".to_owned() } else { judges.join(", ") };
-        let judges = (self.judges != now.judges).then(|| {
+        let judges = (self.judges != now.judges && !self.is_answered_alike(now)).then(|| {
             let word = if self.judges.len().max(now.judges.len()) > 1 { "judges" } else { "judge" };
             format!("the {word} of `{scorer}` changed: {} → {}", list(&self.judges), list(&now.judges))
         });
@@ -116,11 +124,14 @@ pub(crate) struct Graded {
     pub(crate) judge: Option<String>,
     /// Version of the rubric.
     pub(crate) version: Option<String>,
+    /// The names under which judges answered.
+    pub(crate) answered_as: NamesByAsked,
 }
 
 /// How judge or rubric of a metric are others than a sample was graded by, in words; `None` where they are not, or nothing is
 /// known.
-pub(crate) fn change_since(then: &Graded, plan: &PlanHeader, metric: &MetricSpec) -> Option<String> {
+pub(crate) fn change_since(then: &Graded, run: Measured<'_>, metric: &MetricSpec) -> Option<String> {
+    let plan = run.plan;
     let scorer = plan.scorers.get(metric.scorer)?;
     let ScorerKind::Rubric(rubric) = &scorer.kind else { return None };
     let judges = || rubric.judges.iter().filter_map(|id| plan.judges.iter().find(|judge| judge.id == *id));
@@ -128,13 +139,14 @@ pub(crate) fn change_since(then: &Graded, plan: &PlanHeader, metric: &MetricSpec
     let models = together(judges().map(|judge| judge.model.as_str()));
     let is_same_judge = then.judge.is_none() || [&ids, &models].contains(&&then.judge);
     let (judge, version) = (if is_same_judge { &then.judge } else { &models }, &rubric.rubric.version);
-    let ruler = |judge: &Option<String>, version: &Option<String>| Ruler {
+    let ruler = |judge: &Option<String>, version: &Option<String>, answered_as: NamesByAsked| Ruler {
         judges: judge.iter().cloned().collect(),
         rules: version.iter().map(|version| ("version".to_owned(), version.clone())).collect(),
-        answered_as: Vec::new(),
+        answered_as,
     };
-    let now = ruler(judge, if then.version.is_none() { &None } else { version });
-    ruler(&then.judge, &then.version).change(&scorer.id, &now)
+    let version = if then.version.is_none() { &None } else { version };
+    let now = ruler(judge, version, Ruler::of(run, scorer).answered_as);
+    ruler(&then.judge, &then.version, then.answered_as.clone()).change(&scorer.id, &now)
 }
 
 /// The leaves of a scorer by their own name, with that of the object around where it has one.
@@ -188,8 +200,9 @@ mod tests {
         let metric = plan.metrics.iter().find(|metric| metric.scorer == 0).unwrap();
         let ScorerKind::Rubric(scorer) = &plan.scorers[0].kind else { panic!("no rubric") };
         let told = |judge: Option<&str>, version: Option<&str>| {
-            let then = Graded { judge: judge.map(str::to_owned), version: version.map(str::to_owned) };
-            change_since(&then, &plan, metric).unwrap_or_default()
+            let (judge, version) = (judge.map(str::to_owned), version.map(str::to_owned));
+            let then = Graded { judge, version, ..Graded::default() };
+            change_since(&then, Measured { plan: &plan, judges: &[] }, metric).unwrap_or_default()
         };
         let models = together(plan.judges.iter().map(|judge| judge.model.as_str()));
         for same in [None, Some("j1 + j2"), models.as_deref()] {
@@ -200,5 +213,25 @@ mod tests {
             other.contains("the judge of `quality` changed: j3 → ") && other.contains("`version` v0 → "),
             "{other}"
         );
+    }
+
+    /// PE-16: who pins the name that an alias stands for has the same ruler; an alias that moved is another.
+    #[test]
+    fn the_model_that_answers_is_the_judge() {
+        let ruler = |asked: &str, name: &str| Ruler {
+            judges: vec![format!("j ({asked})")],
+            answered_as: [(asked.to_owned(), [name.to_owned()].into())].into(),
+            ..Ruler::default()
+        };
+        let told = |then: &Ruler, now: &Ruler| then.change("quality", now).unwrap_or_default();
+        assert_eq!(told(&ruler("alias", "m-01"), &ruler("m-01", "m-01")), "");
+        assert!(
+            told(&ruler("alias", "m-01"), &ruler("alias", "m-02")).contains("answered as another model: m-01 → m-02")
+        );
+        let other = told(&ruler("alias", "m-01"), &ruler("m-02", "m-02"));
+        assert!(other.starts_with("the judge of `quality` changed: j (alias) → j (m-02)"), "{other}");
+        let unknown = Ruler { answered_as: BTreeMap::new(), ..ruler("alias", "") };
+        assert!(told(&unknown, &ruler("m-01", "m-01")).contains("changed"));
+        assert_eq!(told(&unknown, &ruler("alias", "m-02")), "");
     }
 }

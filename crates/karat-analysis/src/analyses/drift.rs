@@ -9,6 +9,7 @@ use karat_types::{AnalysisSpec, PlanHeader};
 
 use super::{Analysis, Outcome, ScoredCell, Setting, options, refused};
 use crate::AnalysisError;
+use crate::answered::note;
 use crate::drift::{Drift, DriftOptions, Drifts, Watched, drift};
 use crate::groups::system_id;
 use crate::history::{Day, together};
@@ -56,6 +57,8 @@ impl Analysis for Fold {
             day.judges.extend(together(models.iter().copied()));
             day.is_together |= models.len() > 1;
             day.prompt_versions.extend(own.iter().filter_map(|judgment| judgment.prompt_version.clone()));
+            let answered = own.iter().map(|judgment| &judgment.answered);
+            answered.chain([&cell.row.cell.facts.answered]).for_each(|it| note(it, &mut day.answered_as));
         }
     }
 

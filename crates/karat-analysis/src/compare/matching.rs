@@ -10,7 +10,7 @@ use super::{
     CompareError, FEW_CLUSTERS, KEPT, Kind, LeftOut, NotCompared, Options, PairedFigures, PairedScores, Side,
     SideSummary, figures::resampling,
 };
-use crate::answered::moved;
+use crate::answered::{by_asked, moved};
 use crate::findings::Findings;
 use crate::groups::system_id;
 use crate::matched::{Entry, Matched};
@@ -348,9 +348,9 @@ impl<'a> Matching<'a> {
 
     /// Models under test that answered under other names on each side.
     fn moved_aliases(&self) -> BTreeSet<String> {
-        let names = |side: &Side<'a>, system: usize| Some(side.findings.systems.get(system)?.answered_as.as_slice());
+        let names = |side: &Side<'a>, system: usize| Some(by_asked(&side.findings.systems.get(system)?.answered_as));
         let of_pair =
-            |(from, to): &(usize, usize)| Some(moved(names(self.baseline, *from)?, names(self.candidate, *to)?));
+            |(from, to): &(usize, usize)| Some(moved(&names(self.baseline, *from)?, &names(self.candidate, *to)?));
         let say = |(asked, then, now)| {
             format!(
                 "The model `{asked}` answered as {then} in the baseline and as {now} in the candidate: a difference may be of \

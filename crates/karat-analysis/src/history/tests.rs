@@ -18,6 +18,7 @@ fn row(date: &str, judge: &str, made_at: i64, composite: f64) -> Judged {
         axes: vec![("novelty".to_owned(), composite)],
         notes: String::new(),
         caps: Vec::new(),
+        answered_as: BTreeMap::new(),
     }
 }
 
@@ -115,4 +116,17 @@ fn each_system_has_its_days() {
         history.rows().filter(|row| choice.takes(row)).count()
     };
     assert_eq!(["gpt-5/raw", "raw", "gpt-5", "gpt", ""].map(taken), [2, 2, 4, 0, 0]);
+}
+
+/// PE-16, BR-13: days that one alias was answered for by two models are told.
+#[test]
+fn days_of_two_models_behind_an_alias_are_told() {
+    let day = |date: &str, name: &str| Day {
+        answered_as: [("alias".to_owned(), [name.to_owned()].into())].into(),
+        ..Day::new(date, 4.0)
+    };
+    let said = |last: &str| said_of_judges(&[day("2026-03-01", "alias-01"), day("2026-03-02", last)], "the window");
+    let told = "the window mixes models that answered as `alias` (alias-01, alias-02)";
+    assert!(said("alias-02").iter().any(|it| it.starts_with(told)), "{:?}", said("alias-02"));
+    assert_eq!(said("alias-01"), Vec::<String>::new());
 }

@@ -17,7 +17,8 @@ impl Pinned {
             PinnedSystem { id: id.to_owned(), metrics: metrics(&own) }
         });
         let graded = |it: &Golden| {
-            let graded = Graded { judge: it.baseline_judge.clone(), version: it.baseline_prompt_version.clone() };
+            let (judge, version) = (it.baseline_judge.clone(), it.baseline_prompt_version.clone());
+            let graded = Graded { judge, version, answered_as: it.baseline_answered_as.clone() };
             (it.sample.clone(), graded)
         };
         Self {
