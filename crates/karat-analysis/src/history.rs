@@ -312,6 +312,8 @@ type CellPlace = (Option<String>, String, String, u32);
 pub struct History {
     rows: BTreeMap<Place, Judged>,
     cells: BTreeMap<CellPlace, JudgedCell>,
+    /// The latest rows of runs that measured the ruler, whether they stand or not.
+    checks: BTreeMap<Place, Judged>,
     /// Samples that two sources have, and not the same.
     disputed: BTreeMap<(String, String), BTreeSet<String>>,
 }
@@ -323,6 +325,9 @@ impl History {
         for row in &cell.rows {
             let (date, sample, system, trial) = place(row);
             let place = (date, sample, system, trial, row.judge_model.clone(), row.prompt_version.clone());
+            if row.of_ruler && self.checks.get(&place).is_none_or(|known| known.made_at < row.made_at) {
+                self.checks.insert(place.clone(), row.clone());
+            }
             if self.rows.get(&place).is_none_or(|known| known.rank() < row.rank()) {
                 self.rows.insert(place, row.clone());
             }
@@ -363,7 +368,19 @@ impl History {
 
     /// The rows, by date, then sample.
     pub fn rows(&self) -> impl Iterator<Item = &Judged> {
-        self.rows.values().filter(|row| !row.of_ruler || !self.is_graded(row))
+        self.standing().map(|(_, row)| row)
+    }
+
+    /// The last that was said of each of them, by golden checks, too: what a table of grades shows.
+    pub fn latest(&self) -> impl Iterator<Item = &Judged> {
+        self.standing().map(|(place, row)| {
+            let check = self.checks.get(place).filter(|check| check.made_at > row.made_at);
+            check.unwrap_or(row)
+        })
+    }
+
+    fn standing(&self) -> impl Iterator<Item = (&Place, &Judged)> {
+        self.rows.iter().filter(|(_, row)| !row.of_ruler || !self.is_graded(row))
     }
 
     /// Every cell as it was graded last, by date, then sample.

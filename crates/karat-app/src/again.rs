@@ -6,7 +6,8 @@ use karat_types::{Money, RunRows, RunStatus};
 
 use crate::adopted::Adopted;
 use crate::begun::begun;
-use crate::run::{Found, check_id};
+use crate::found::Found;
+use crate::run::check_id;
 use crate::{App, AppError, Execution, Invocation, RunEnd};
 
 /// What is different when a stored run is scored again.

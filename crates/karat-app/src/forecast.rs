@@ -13,7 +13,7 @@ use karat_types::{Moment, PlanHeader};
 
 use crate::AppError;
 use crate::begun::known_estimate;
-use crate::run::Found;
+use crate::found::Found;
 
 /// So many rows are walked over first.
 const FIRST_ROWS: u64 = 4_096;

@@ -33,17 +33,17 @@ pub struct Rows {
 impl Rows {
     /// One JSON object a row, in a list.
     pub fn json(&self) -> String {
-        karat_report::rows::json(self.history.rows())
+        karat_report::rows::json(self.history.latest())
     }
 
     /// Tab-separated values, with a header.
     pub fn tsv(&self) -> String {
-        karat_report::rows::tsv(self.history.rows())
+        karat_report::rows::tsv(self.history.latest())
     }
 
     /// Names and texts of a table.
     pub fn table(&self) -> (Vec<String>, Vec<Vec<String>>) {
-        karat_report::rows::table(self.history.rows())
+        karat_report::rows::table(self.history.latest())
     }
 }
 

@@ -23,6 +23,7 @@ mod drift;
 mod error;
 mod fetch;
 mod forecast;
+mod found;
 mod gates;
 mod golden;
 mod history;

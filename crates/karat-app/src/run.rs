@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use karat_engine::{CallLog, Estimate, Job, Part, Stop, execute};
 use karat_providers::{Player, Providers, Recorder, Settings, TapeError};
-use karat_store::{Store, StoreError, StoredRun};
+use karat_store::{Store, StoreError};
 use karat_suite::Plan;
 use karat_types::{Exit, ModelSpec, Moment, Money, Observer, PlanHeader, RunHeader, RunRows, RunStatus};
 
@@ -12,6 +12,7 @@ use crate::adopted::rescoring;
 use crate::allowance::{Earlier, Standstill, allow, overspending};
 use crate::begun::{Begun, begun, remember, same_plan};
 use crate::forecast::{Forecast, survey};
+use crate::found::Found;
 use crate::{App, AppError, Invocation, Tape};
 
 /// How a run is begun, and who watches it.
@@ -344,31 +345,6 @@ impl App {
             let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
             AppError::harness(lines.join("\n"))
         })
-    }
-}
-
-/// The run that results go to.
-#[derive(Default)]
-pub(crate) struct Found {
-    pub id: String,
-    /// How it was begun, where an earlier process did.
-    pub header: Option<RunHeader>,
-    pub notice: Option<String>,
-    /// Whether what failed is made again.
-    pub retry: bool,
-    /// The stored run whose outputs are scored, instead of making any.
-    pub outputs: Option<StoredRun>,
-}
-
-impl Found {
-    /// Which part of the plan is made now.
-    fn part(&self) -> Part {
-        if self.header.is_some() { self.part_left() } else { Part::Whole }
-    }
-
-    /// Which part of the plan is left once the run has begun.
-    fn part_left(&self) -> Part {
-        if self.retry { Part::Retry } else { Part::Rest }
     }
 }
 

@@ -268,14 +268,17 @@ fn a_golden_check_is_no_history() {
     place.fine(&["golden", "pin", "mine"]);
     let views = || {
         let day = ["--as-of", "2026-03-12"];
-        let commands = [&["show", "mine", "--format", "json"][..], &["drift", "mine"], &["digest", "mine"]];
-        commands.map(|words| place.fine(&[words, if words[0] == "show" { &[] } else { &day }].concat()).stdout)
+        ["drift", "digest"].map(|command| place.fine(&[&[command, "mine"][..], &day].concat()).stdout)
     };
     let before = views();
     fake_claude(&place, &GOOD.replace(":4,", ":1,").replace(":3,", ":1,"));
     let check = karat(&path, &["golden", "check", "--run-id", "check"]);
     assert_eq!((check.code, calls()), (2, 24), "{}", check.all());
     assert_eq!(views(), before);
+    // BR-12: the new judgment is stored, and a table of grades shows what was said last.
+    let shown: Value = serde_json::from_str(&place.fine(&["show", "mine", "--format", "json"]).stdout).unwrap();
+    let shown = shown.as_array().unwrap();
+    assert!(shown.len() == 12 && shown.iter().all(|row| row["run"] == "check"), "{shown:?}");
     let again = karat(&path, &["run", "-q", "--run-id", "again"]);
     assert_eq!((again.code, calls()), (0, 24), "{}", again.all());
     let composite = |run: &str| place.report(run)["metrics"]["quality.composite"]["value"].clone();
