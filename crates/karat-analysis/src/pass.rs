@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use karat_stats::interval::Level;
-use karat_types::{CellRow, CellStatus, NoteKind, PlanHeader, RunHeader, RunRows, RunStatus};
+use karat_types::{CellRow, CellStatus, NoteKind, PASS, PlanHeader, RunHeader, RunRows, RunStatus};
 use serde_json::Value;
 
 use crate::AnalysisError;
@@ -254,6 +254,7 @@ fn warnings(findings: &Findings, unknown: &[String]) -> Vec<String> {
             findings.planned
         ));
     }
+    warnings.extend(unmeasured(findings));
     if tally.errors > 0 || tally.unscored > 0 {
         warnings.push(format!(
             "Cells without an output: {}; with a score that failed: {}. They are left out of the figures, not counted as 0.",
@@ -318,6 +319,26 @@ fn warnings(findings: &Findings, unknown: &[String]) -> Vec<String> {
         warnings.push(format!("This version does not know these analyses and left them out: {}.", unknown.join(", ")));
     }
     warnings
+}
+
+/// What has not a single score because it applies to no output, or because no scorer is on.
+fn unmeasured(findings: &Findings) -> Option<String> {
+    if findings.run.tally.ok == 0 {
+        return None;
+    }
+    if findings.plan.metrics.is_empty() {
+        return Some(
+            "Nothing is scored: no scorer is on. The outputs are kept, and `karat score` scores them.".to_owned(),
+        );
+    }
+    let spreads = findings.plan.metrics.iter().zip(&findings.run.metrics);
+    let silent = spreads.filter(|(metric, spread)| {
+        metric.name != PASS && spread.n() == 0 && spread.n_unscored() == 0 && spread.n_na() > 0
+    });
+    let names: Vec<&str> = silent.map(|(metric, _)| metric.name.as_str()).collect();
+    let why = "; `karat show` has each cell's reason";
+    (!names.is_empty())
+        .then(|| format!("Metrics that apply to no output, without any score: {}{why}.", names.join(", ")))
 }
 
 #[cfg(test)]

@@ -11,10 +11,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::Arc;
 
 use karat_types::{CellStatus, Dimension, Key, KeyBuilder, PlanHeader, RubricScorer, RunRows, ScorerKind, output_key};
 use serde_json::{Map, Value, json};
 
+use crate::preset::SuiteFiles;
 use crate::{App, AppError, Invocation, whole};
 
 /// Which outputs become tasks.
@@ -101,7 +103,7 @@ impl App {
         tasks: &Path,
         labels: &Path,
     ) -> Result<Joined, AppError> {
-        let plan = self.load(invocation)?.plan.header;
+        let plan = self.labelled_suite(invocation)?;
         let (_, rubric) = rubric_of(&plan, scorer)?;
         let dimensions = &rubric.rubric.dimensions;
         let (mut joined, mut wrong, mut filled) = (Joined::default(), Vec::new(), Vec::new());
@@ -139,8 +141,13 @@ impl App {
 
     /// The labels of a suite's scorer, as they are in its file.
     pub fn labels(&self, invocation: &Invocation, scorer: Option<&str>) -> Result<Vec<Value>, AppError> {
-        let plan = self.load(invocation)?.plan.header;
+        let plan = self.labelled_suite(invocation)?;
         Ok(rubric_of(&plan, scorer)?.1.labels.clone())
+    }
+
+    /// The plan of a suite whose labels may have yet to be made.
+    fn labelled_suite(&self, invocation: &Invocation) -> Result<Arc<PlanHeader>, AppError> {
+        Ok(self.load_with(invocation, Arc::new(SuiteFiles), |it| it.labelling = true)?.plan.header)
     }
 
     /// How far the outputs of each sample are labelled.

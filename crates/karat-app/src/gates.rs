@@ -312,7 +312,14 @@ pub(crate) fn failures(header: &RunHeader, findings: &Findings, rules: &Rules) -
             spread.n_na() > 0 && spread.n_unscored() as f64 <= rules.policy.max_unscored * all as f64
         };
         let silent = spreads.filter(|(_, spread)| spread.n() == 0 && spread.n_unscored() > 0 && !is_tolerable(spread));
-        failures.extend(silent.map(|(metric, _)| format!("{}: every score of it failed", metric.name)));
+        failures.extend(silent.map(|(metric, _)| {
+            let scorer = findings.plan.scorers.get(metric.scorer).map_or("", |scorer| &scorer.id);
+            let why = findings.errors().and_then(|errors| errors.of_scorer(scorer));
+            format!("{}: every score of it failed{}", metric.name, why.map_or(String::new(), |why| format!(": {why}")))
+        }));
+        if measures_nothing(findings) && failures.is_empty() {
+            failures.push("no cell has a score: none of the metrics applies to any".to_owned());
+        }
         let judges = findings.grading().into_iter().flat_map(|grading| &grading.failing_judges);
         let silent = judges.filter(|judge| judge.is_silent());
         failures.extend(silent.map(|it| format!("the judge {} gave no score at all: {}", it.judge, it.error)));
@@ -325,6 +332,12 @@ pub(crate) fn failures(header: &RunHeader, findings: &Findings, rules: &Rules) -
         }));
     }
     failures
+}
+
+/// Whether there are metrics, and outputs to score, and none of them gave a single score.
+fn measures_nothing(findings: &Findings) -> bool {
+    let spreads = &findings.run.metrics;
+    findings.run.tally.ok > 0 && !spreads.is_empty() && spreads.iter().all(|spread| spread.n() == 0)
 }
 
 fn percent(share: f64) -> String {

@@ -117,6 +117,7 @@ impl Invocation {
             now: Some(now),
             safe: self.safe,
             fetching: false,
+            labelling: false,
             calibrating: false,
             of_ruler: self.of_ruler,
             trials: self.trials,

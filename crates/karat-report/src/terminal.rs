@@ -165,8 +165,12 @@ fn errors(report: Report<'_>) -> Vec<String> {
     let Some(errors) = report.findings.errors() else { return Vec::new() };
     let shown = errors.codes.iter().take(ERRORS).filter_map(|code| {
         let mut kinds = errors.kinds.iter().filter(|kind| kind.stage == code.stage && kind.code == code.code);
-        let (example, what) =
-            (kinds.next()?.examples.first()?, if code.stage == Stage::Cell { "cell" } else { "judgment" });
+        let example = kinds.next()?.examples.first()?;
+        let what = match code.stage {
+            Stage::Cell => "cell",
+            Stage::Judgment => "judgment",
+            Stage::Score => "score",
+        };
         let times = if code.count == 1 { what.to_owned() } else { format!("{what}s") };
         let causes = match kinds.count() {
             0 => String::new(),

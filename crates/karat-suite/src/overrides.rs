@@ -38,6 +38,8 @@ pub struct Overrides {
     pub calibrating: bool,
     /// Whether the run measures the ruler.
     pub of_ruler: bool,
+    /// Whether labels are being gathered: then their file may be empty or not be there yet.
+    pub labelling: bool,
     /// `--trials`.
     pub trials: Option<u32>,
     /// `--max-concurrency`.

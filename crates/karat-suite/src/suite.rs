@@ -70,6 +70,7 @@ impl Suite {
         builtin: &Registry,
     ) -> Result<Self, Diagnostics> {
         let mut decoder = Decoder::new(files, catalog);
+        decoder.labelling = overrides.labelling;
         let (text, mut node) = read(path, "suite", &mut decoder)?;
         changes::set(&mut node, overrides, &mut decoder.problems);
         let swept = changes::sweep(&mut node, overrides, &mut decoder.problems);

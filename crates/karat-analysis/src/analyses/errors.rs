@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use karat_types::{AnalysisSpec, CellError, CellStatus, PlanHeader};
+use karat_types::{AnalysisSpec, CellError, CellStatus, PlanHeader, Score, ScorerKind};
 use serde::Serialize;
 
 use super::{Analysis, NoOptions, Outcome, ScoredCell, Setting, options};
@@ -34,6 +34,8 @@ pub enum Stage {
     Cell,
     /// A judge gave no grade.
     Judgment,
+    /// A scorer that is no judge gave no score.
+    Score,
 }
 
 /// One failed cell.
@@ -41,7 +43,7 @@ pub enum Stage {
 pub struct Example {
     /// The sample.
     pub sample: String,
-    /// The system; the judge for judgments.
+    /// The system; the judge for judgments, the scorer for scores.
     pub who: String,
     /// What was attempted, what went wrong, what to do.
     pub message: String,
@@ -108,9 +110,32 @@ pub(super) fn build(spec: &AnalysisSpec, plan: &Arc<PlanHeader>) -> Result<Optio
     Ok(Some(Box::new(Fold { plan: plan.clone(), kinds: BTreeMap::new(), skipped: BTreeMap::new() })))
 }
 
+/// The code of a scorer that failed: it gives a reason in words and none.
+const UNSCORED: &str = "unscored";
+
 impl Fold {
+    /// Counts the scorers without judges that gave a cell no score, each once.
+    fn unscored(&mut self, cell: &ScoredCell<'_>) {
+        let plan = self.plan.clone();
+        let mut counted = None;
+        for (metric, score) in &cell.row.cell.scores {
+            let scorer = plan.metrics.get(usize::from(*metric)).map(|metric| metric.scorer);
+            let spec = scorer.filter(|_| scorer != counted).and_then(|at| plan.scorers.get(at));
+            let spec = spec.filter(|spec| matches!(spec.kind, ScorerKind::Metric { .. }));
+            if let (Some(spec), Score::Unscored { unscored }) = (spec, score) {
+                counted = scorer;
+                let error = CellError::new(UNSCORED, unscored.clone());
+                self.count(Stage::Score, &error, &cell.row.sample.id, || spec.id.clone());
+            }
+        }
+    }
+
     fn count(&mut self, stage: Stage, error: &CellError, sample: &str, who: impl FnOnce() -> String) {
-        let mut key = (stage, error.code.clone(), cause(&error.message, sample));
+        let (who, mut key) = (who(), (stage, error.code.clone(), cause(&error.message, sample)));
+        if stage == Stage::Score {
+            // Scorers share a code, and each fails for its own reason.
+            key.2 = format!("{who}: {}", key.2);
+        }
         if !self.kinds.contains_key(&key) && self.kinds.len() >= CAUSES {
             let last = self.kinds.keys().rfind(|(known, code, _)| *known == stage && *code == error.code);
             key = last.cloned().unwrap_or(key);
@@ -124,7 +149,7 @@ impl Fold {
         kind.count += 1;
         if kind.examples.len() < EXAMPLES {
             let message = excerpt(&error.message, MESSAGE);
-            kind.examples.push(Example { sample: sample.to_owned(), who: who(), message });
+            kind.examples.push(Example { sample: sample.to_owned(), who, message });
         }
     }
 }
@@ -140,6 +165,15 @@ fn cause(message: &str, sample: &str) -> String {
         }
     }
     cause
+}
+
+impl Errors {
+    /// Why a scorer without judges gave no score, in the words of its most frequent reason.
+    pub fn of_scorer(&self, scorer: &str) -> Option<&str> {
+        let of = |kind: &&ErrorKind| kind.stage == Stage::Score;
+        let mut examples = self.kinds.iter().filter(of).filter_map(|kind| kind.examples.first());
+        examples.find(|example| example.who == scorer).map(|example| example.message.as_str())
+    }
 }
 
 impl Analysis for Fold {
@@ -158,6 +192,7 @@ impl Analysis for Fold {
             });
             left_out.count += 1;
         }
+        self.unscored(cell);
         for judgment in cell.row.judgments {
             if let Some(error) = &judgment.error {
                 let judge =

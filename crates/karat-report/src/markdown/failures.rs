@@ -157,6 +157,7 @@ fn error_row(kind: &ErrorKind) -> Vec<Inline> {
     let stage = match kind.stage {
         Stage::Cell => "cell",
         Stage::Judgment => "judgment",
+        Stage::Score => "score",
     };
     let example = kind
         .examples

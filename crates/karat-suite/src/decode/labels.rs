@@ -85,15 +85,34 @@ impl Decoder<'_> {
         }
     }
 
+    /// The file of labels of a scorer, unless it has yet to be made.
+    pub fn labels_file<'n>(&mut self, scorer: &'n Node) -> Option<&'n Node> {
+        let file = scorer.given("labels")?;
+        let path = self.path(file)?;
+        if self.files.is_file(&path) {
+            return Some(file);
+        }
+        if !self.labelling {
+            let near = self.nearest_file(&path).map(|near| format!("{near} ")).unwrap_or_default();
+            self.problems
+                .error(&file.place, format!("there is no file {path}"))
+                .hint(format!("{near}`karat annotate import` makes it; until then, leave `labels` out"));
+        }
+        None
+    }
+
     /// The scorers with labels, and the text of their files.
     fn labelled<'a>(&mut self, node: Option<&Node>, scorers: &'a [ScorerSpec]) -> Vec<Labelled<'a>> {
         let found = scorers.iter().filter_map(|scorer| {
             let ScorerKind::Rubric(rubric) = &scorer.kind else { return None };
-            let labels = node?.given(&scorer.id)?.given("labels")?;
+            let labels = self.labels_file(node?.given(&scorer.id)?)?;
             if rubric.versus.is_some() {
                 return None;
             }
             let (path, text) = self.text(labels)?;
+            if rubric.labels.is_empty() && self.labelling {
+                return None;
+            }
             if rubric.labels.is_empty() {
                 let mut problem = Diagnostic::of_file(Severity::Error, &path, "these labels are empty");
                 problem.hint(format!("{FORM}; or leave `labels` out"));

@@ -54,6 +54,8 @@ pub(crate) struct Decoder<'a> {
     pub recordings: BTreeMap<String, String>,
     /// Paths into the row that must match at least one row.
     pub watched: Vec<Watched>,
+    /// Whether files of labels may be empty or not be there yet.
+    pub labelling: bool,
 }
 
 /// A path into the row that must match at least one row.
@@ -84,6 +86,7 @@ impl<'a> Decoder<'a> {
             digests: BTreeSet::new(),
             recordings: BTreeMap::new(),
             watched: Vec::new(),
+            labelling: false,
         }
     }
 

@@ -202,7 +202,7 @@ impl Decoder<'_> {
             self.problems.error(&aggregate.place, format!("`{text}` is a figure of labels, and a rubric gives none"));
         }
         let decoded = self.rubric(node.given("rubric")?, id)?;
-        let labels = node.given("labels").and_then(|labels| self.rows(labels)).unwrap_or_default();
+        let labels = self.labels_file(node).and_then(|labels| self.rows(labels)).unwrap_or_default();
         if decoded.rubric.examples > 0 && node.given("labels").is_none() {
             self.problems
                 .warn(

@@ -274,3 +274,24 @@ fn a_judge_that_leaves_sets_unscored_fails() {
     );
     assert!(place.fine(&["calibrate", "-q"]).stdout.contains("flat: passes"));
 }
+
+/// CL-08: the first labels are made with a suite that names their file before it is there, or while it is empty.
+#[test]
+fn the_first_labels_are_made_with_the_suite_that_names_them() {
+    let place = Place::new();
+    place.write("karat.yaml", JUDGED);
+    place.write("tasks.jsonl", &label("a", "o", 3, 9, 5).replace("\"sample\"", "\"annotator\": \"ann\", \"sample\""));
+    let import = ["annotate", "import", "tasks.jsonl", "--labels", "labels.jsonl", "--suite", "karat.yaml"];
+    assert!(place.fine(&["annotate", "status", "karat.yaml"]).stdout.contains("labelled outputs"));
+    for first in [true, false] {
+        if !first {
+            place.write("labels.jsonl", "");
+        }
+        assert!(place.fine(&import).stdout.contains("1 labels added"));
+    }
+    place.fine(&["validate"]);
+    std::fs::remove_file(place.path().join("labels.jsonl")).unwrap();
+    let absent = place.karat(&["validate"]);
+    assert!(absent.code == 1 && absent.stderr.contains("there is no file labels.jsonl"), "{}", absent.all());
+    assert!(absent.stderr.contains("`karat annotate import` makes it"), "{}", absent.stderr);
+}

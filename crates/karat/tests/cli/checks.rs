@@ -107,3 +107,49 @@ fn true_and_false_of_a_program_are_pass_and_fail() {
         assert!(tests.contains(&(&json!(name), test)), "{name}: {tests:?}");
     }
 }
+
+/// CL-18: a run in which no metric applies to any output has measured nothing, which is no pass; metrics that apply to none are
+/// named where others do, and outputs alone are fine.
+#[test]
+fn what_measures_nothing_is_no_pass() {
+    let place = Place::new();
+    let suite = |scorers: &str| {
+        let rows = "rows: [ { id: a, target: [] }, { id: b, target: [] } ]";
+        format!("name: x\ndataset: {{ {rows} }}\nvariants: {{ same: [ {{ recorded: {{ column: id }} }} ] }}\n{scorers}")
+    };
+    place.write("karat.yaml", &suite("scorers: { hit: { metric: exact } }\n"));
+    let nothing = place.karat(&["run"]);
+    assert!(nothing.code == 1 && nothing.stdout.contains("failed: no cell has a score"), "{}", nothing.all());
+    assert!(
+        nothing.stdout.contains("warning: Metrics that apply to no output, without any score: hit;"),
+        "{}",
+        nothing.all()
+    );
+    place.write("karat.yaml", &suite("scorers: { hit: { metric: exact }, words: { metric: length } }\n"));
+    let some = place.fine(&["run"]).stdout;
+    assert!(some.contains("without any score: hit;") && !some.contains("failed:"), "{some}");
+    place.write("karat.yaml", &suite(""));
+    let outputs = place.fine(&["run"]).stdout;
+    assert!(outputs.contains("warning: Nothing is scored: no scorer is on."), "{outputs}");
+}
+
+/// BY-07: why a scorer in another program gave no score is said, with how often, in the summary and in the report.
+#[test]
+fn why_a_scorer_failed_is_said() {
+    let place = Place::new();
+    let suite = |program: &str| {
+        let rows = "rows: [ { id: a, target: a }, { id: b, target: x } ]";
+        let ext = format!("ext: {{ metric: command, with: {{ run: [ sh, -c, {} ] }} }}", json!(program));
+        format!(
+            "name: x\ndataset: {{ {rows} }}\nvariants: {{ same: [ {{ recorded: {{ column: id }} }} ] }}\nscorers: {{ hit: {{ metric: exact }}, {ext} }}\n"
+        )
+    };
+    let down = r#"while read -r line; do id=${line#*\"id\":}; echo "{\"id\":${id%%,*},\"output\":{\"unscored\":\"model down\"}}"; done"#;
+    place.write("karat.yaml", &suite(down));
+    let said = place.karat(&["run", "--run-id", "down"]);
+    assert_eq!(said.code, 1, "{}", said.all());
+    assert!(said.stdout.contains("failed: ext: every score of it failed: model down"), "{}", said.stdout);
+    assert!(said.stdout.contains("error: 2 scores, unscored: ext: model down"), "{}", said.stdout);
+    let report = place.fine(&["report", "down", "--format", "md", "-o", "-"]).stdout;
+    assert!(report.contains("| `unscored` | score | 2 | `a` `ext`: model down |"), "{report}");
+}
