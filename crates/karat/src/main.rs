@@ -2,6 +2,7 @@
 
 mod args;
 mod commands;
+mod elsewhere;
 mod environment;
 mod events;
 mod failure;
@@ -41,7 +42,7 @@ fn main() -> ExitCode {
 
 fn parse(environment: &Environment) -> Result<args::Cli, Failure> {
     let command = environment.fill_in(args::command());
-    let matches = command.try_get_matches().map_err(Failure::Usage)?;
+    let matches = command.try_get_matches().map_err(|error| Failure::Usage(elsewhere::explained(error)))?;
     args::Cli::from_arg_matches(&matches).map_err(Failure::Usage)
 }
 

@@ -115,3 +115,21 @@ fn a_row_leads_to_no_recorded_file_above_its_folder() {
     let error = cells[1]["error"]["message"].as_str().unwrap();
     assert!(cells[1]["status"] == "error" && error.contains("a row must not lead out of the folder"), "{error}");
 }
+
+/// CL-21: flags of other tools are answered with ours, not with the nearest spelling.
+#[test]
+fn flags_of_other_tools_are_known() {
+    let place = Place::new();
+    for (theirs, ours) in [
+        ("--epochs=3", "`--trials N`"),
+        ("--repeat=3", "`--trials N`"),
+        ("--grader=x", "`--judges ID`"),
+        ("--tag=x", "`--run-id NAME`"),
+    ] {
+        let said = place.karat(&["run", theirs]);
+        assert!(said.code == 1 && said.stderr.contains(ours), "{theirs}: {}", said.all());
+        assert!(!said.stderr.contains("--replay") && !said.stderr.contains("--gate"), "{theirs}: {}", said.all());
+    }
+    let near = place.karat(&["run", "--trails", "3"]);
+    assert!(near.stderr.contains("a similar argument exists: '--trials'"), "{}", near.all());
+}
