@@ -19,7 +19,7 @@ pub const LINES: usize = 40;
 
 /// Systems shown, the best by the primary metric first; fewer where gates need the room.
 const SYSTEMS: usize = 15;
-const SYSTEMS_BESIDE_GATES: usize = 6;
+const SYSTEMS_BESIDE_GATES: usize = 5;
 
 /// Gates shown that did not pass.
 const GATES: usize = 4;
