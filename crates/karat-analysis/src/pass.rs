@@ -103,7 +103,9 @@ pub(crate) fn of_nothing(plan: &Arc<PlanHeader>) -> Result<Vec<Analysed>, Analys
     let measure = |metric| Measure::of(plan, metric, Options::default().level);
     let measures: Vec<Measure> = plan.metrics.iter().map(measure).collect::<Result<_, _>>()?;
     let table = TableBuilder::new(plan.clone())?.finish();
-    let setting = Setting { plan, measures: &measures, table: &table, is_finished: true, baseline: None };
+    let boards = leaderboards(plan, &table, &measures);
+    let setting =
+        Setting { plan, measures: &measures, table: &table, boards: &boards, is_finished: true, baseline: None };
     let (analyses, _) = analyses::start(plan)?;
     Ok(analyses.into_iter().map(|running| running.finish(&setting)).collect())
 }
@@ -176,8 +178,15 @@ impl Pass {
         for (metric, measure) in measures.iter_mut().enumerate() {
             measure.binary = table.is_binary(metric);
         }
-        let setting =
-            Setting { plan: &plan, measures: &measures, table: &table, is_finished: self.is_finished, baseline };
+        let leaderboards = leaderboards(&plan, &table, &measures);
+        let setting = Setting {
+            plan: &plan,
+            measures: &measures,
+            table: &table,
+            boards: &leaderboards,
+            is_finished: self.is_finished,
+            baseline,
+        };
         let analyses = self.analyses.into_iter().map(|running| running.finish(&setting)).collect();
         let group = |members: Members| Group {
             tally: members.systems.iter().filter_map(|at| self.tallies.get(*at)).fold(Tally::default(), sum),
@@ -189,9 +198,6 @@ impl Pass {
             variant: members.variant,
             systems: members.systems,
         };
-        let boards = plan.metrics.iter().zip(&measures).enumerate();
-        let leaderboards: Vec<Leaderboard> =
-            boards.map(|(at, (metric, measure))| rank(&plan, &table, at, metric.better, *measure)).collect();
         let primary = primary(&plan);
         let mut findings = Findings {
             planned: plan.cells(),
@@ -222,6 +228,12 @@ impl Pass {
 fn sum<T: std::ops::AddAssign<T> + Copy>(mut sum: T, next: &T) -> T {
     sum += *next;
     sum
+}
+
+/// By metric.
+fn leaderboards(plan: &PlanHeader, table: &ScoreTable, measures: &[Measure]) -> Vec<Leaderboard> {
+    let boards = plan.metrics.iter().zip(measures).enumerate();
+    boards.map(|(at, (metric, measure))| rank(plan, table, at, metric.better, *measure)).collect()
 }
 
 fn figures(table: &ScoreTable, measures: &[Measure], systems: &[usize]) -> Vec<crate::Spread> {

@@ -63,6 +63,10 @@ impl GateFlags {
             }
             rules.baseline = Some(baseline.clone());
         }
+        if self.binds == Some(false) {
+            // What decides nothing keeps nobody from running.
+            rules.left_out.extend(rules.gates.iter().filter_map(|gate| gate.against.clone()));
+        }
         let primary = || primary(plan).and_then(|at| plan.metrics.get(at)).map(|metric| metric.name.as_str());
         for (metric, threshold) in &self.min {
             bound(&mut rules.gates, metric, |gate| &mut gate.min, *threshold);
@@ -173,7 +177,7 @@ impl App {
             None => own,
             Some(path) => {
                 let policy = load_policy(Arc::new(SuiteFiles), path)?;
-                Rules { baseline: own.baseline, ..policy }
+                Rules { baseline: own.baseline, left_out: own.left_out, ..policy }
             }
         };
         gating.flags.applied(rules, &header.plan)

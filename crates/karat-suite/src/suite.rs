@@ -118,6 +118,8 @@ impl Suite {
         decoder.labels(node.given("scorers"), &scorers, overrides.calibrating || only_calibrates(&analyses));
         let baseless = left_out(&mut analyses, &declared_variants, &known_variants, (overrides, &known_models));
         let gates = decoder.gates(node.given("gates"));
+        let mut unselected = gates::variants_left_out(&declared_variants, &known_variants);
+        unselected.extend(gates::models_left_out(node.given("models"), &models, &known));
         let privacy = decoder.privacy(node.given("privacy"));
         if let (false, Some(place)) = (privacy.keep_content, versus_of(node.given("scorers"))) {
             decoder
@@ -191,7 +193,7 @@ impl Suite {
             params,
             privacy,
             statistics: run::statistics(node.given("statistics")),
-            rules: Rules { gates, policy: gates::policy(node.given("policy")), baseline },
+            rules: Rules { gates, policy: gates::policy(node.given("policy")), baseline, left_out: unselected },
             warnings,
         })
     }
@@ -245,7 +247,7 @@ pub fn load_policy(files: Arc<dyn Files>, path: &str) -> Result<Rules, Diagnosti
     if problems.has_errors() {
         return Err(problems);
     }
-    Ok(Rules { gates, policy: gates::policy(node.given("policy")), baseline: None })
+    Ok(Rules { gates, policy: gates::policy(node.given("policy")), ..Rules::default() })
 }
 
 /// The name of a suite, without checking anything else of it.

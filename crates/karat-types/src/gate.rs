@@ -13,6 +13,9 @@ pub struct Rules {
     pub policy: Policy,
     /// Path of the baseline, where one is declared: a pinned run, or a folder with one pinned file a sample.
     pub baseline: Option<String>,
+    /// Variants and models that gates may compare with and that the run leaves out, because others were selected.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<Against>,
 }
 
 /// A bound of a gate, or a difference that matters.

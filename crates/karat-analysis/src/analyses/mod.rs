@@ -13,6 +13,7 @@ mod failures;
 mod grading;
 mod human_anchor;
 mod judge_bias;
+mod leaderboards;
 mod missing_items;
 mod notes;
 mod power;
@@ -46,6 +47,7 @@ pub use failures::{Failure, Failures, FailuresOptions};
 pub use grading::{FailingJudge, Flagged, Grading};
 pub use human_anchor::{AnchorMethod, Anchored, HumanAnchor, HumanAnchorOptions};
 pub use judge_bias::{BiasCheck, JudgeBias, JudgeBiasOptions, Leaning, OwnFamily, Position, Repeated};
+pub use leaderboards::{BoardBasis, Leaderboards};
 pub use missing_items::{MissingGroup, MissingItem, MissingItems, MissingItemsOptions};
 pub use notes::{NoteCount, Notes};
 pub use power::{Power, PowerOptions};
@@ -57,6 +59,7 @@ pub use summary_corpus::{CorpusDimension, CorpusSession, SummaryCorpus, SummaryC
 use crate::AnalysisError;
 use crate::aggregate::Measure;
 use crate::consensus::CellScores;
+use crate::leaderboard::Leaderboard;
 use crate::pinned::Pinned;
 use crate::table::ScoreTable;
 
@@ -78,6 +81,8 @@ pub(crate) struct Setting<'a> {
     pub(crate) plan: &'a PlanHeader,
     pub(crate) measures: &'a [Measure],
     pub(crate) table: &'a ScoreTable,
+    /// By metric.
+    pub(crate) boards: &'a [Leaderboard],
     /// Whether every cell of the plan has its row; what was not asked yet is no failure otherwise.
     pub(crate) is_finished: bool,
     /// The pinned run that the suite names, where it was read.
@@ -124,6 +129,8 @@ pub enum Outcome {
     HumanAnchor(HumanAnchor),
     /// Of `judge_bias`.
     JudgeBias(JudgeBias),
+    /// Of `leaderboards`.
+    Leaderboards(Leaderboards),
     /// Of `power`.
     Power(Power),
     /// Of `services`.
@@ -168,7 +175,7 @@ struct Entry {
     always: bool,
 }
 
-/// `None` where the findings hold the figures themselves (aggregates, leaderboards, cost, recommendations).
+/// `None` where the findings hold the figures themselves (aggregates, cost, recommendations).
 const BUILT_IN: Build = |spec, _| options::<NoOptions>(spec).map(|_| None);
 
 const REGISTRY: &[Entry] = &[
@@ -272,10 +279,10 @@ const REGISTRY: &[Entry] = &[
     },
     Entry {
         name: "leaderboards",
-        about: "rankings on shared cells",
+        about: "rankings on shared cells: what they rest on",
         options: || schema_for!(NoOptions),
-        build: BUILT_IN,
-        always: false,
+        build: leaderboards::build,
+        always: true,
     },
     Entry {
         name: "missing_items",

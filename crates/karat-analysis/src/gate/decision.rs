@@ -141,10 +141,16 @@ pub(super) fn decide(court: &Court<'_>, case: &Case<'_>, level: Level) -> Decisi
         true => (evidence.lacking, "of what is compared lacks a score on a side"),
         false => (evidence.unscored, "could not be scored"),
     };
-    if verdict == Verdict::Pass && share > court.policy.max_unscored {
-        verdict = Verdict::Undecided;
-        let (share, allowed) = (100.0 * share, 100.0 * court.policy.max_unscored);
-        reason = format!("{reason}; but {share:.1} % {what}, and the policy allows {allowed:.1} %");
+    if verdict != Verdict::Undecided && share > court.policy.max_unscored {
+        let lacking = format!("{:.1} % {what}", share * 100.0);
+        // Of a change, nobody knows what the missing scores of either side would be.
+        if verdict == Verdict::Fail && evidence.reference.is_none() && fails_at_best(court, case, level) {
+            reason = format!("{reason}; {lacking}, and no score of them could turn it");
+        } else {
+            verdict = Verdict::Undecided;
+            let allowed = court.policy.max_unscored * 100.0;
+            reason = format!("{reason}; but {lacking}, and the policy allows {allowed:.1} %");
+        }
     }
     if verdict == Verdict::Fail && case.gate.review {
         match court.policy.strict {
@@ -175,6 +181,15 @@ pub(super) fn decide(court: &Court<'_>, case: &Case<'_>, level: Level) -> Decisi
 fn widest_change(court: &Court<'_>, case: &Case<'_>) -> Option<f64> {
     let Target::Metric(metric) = case.target else { return None };
     court.findings.measures.get(metric).filter(|_| case.side.is_change())?.widest_change()
+}
+
+/// Whether a case fails even if each score that is missing were the best there is.
+fn fails_at_best(court: &Court<'_>, case: &Case<'_>, level: Level) -> bool {
+    let Some(court) = court.at_best(case) else { return false };
+    let evidence = court.hear(case);
+    let Some((finding, limit)) = evidence.basis.at(level).zip(bound(case, evidence.reference)) else { return false };
+    let words = Words { case, name: name(&court, case), evidence: &evidence, unit: unit(&court, case) };
+    words.judge(&finding, limit, case.gate.decide == Decide::Interval).0 == Verdict::Fail
 }
 
 fn why_nothing(basis: &Basis) -> String {

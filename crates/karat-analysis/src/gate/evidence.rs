@@ -17,13 +17,15 @@ use crate::findings::Findings;
 use crate::matched::{Entry, Matched};
 use crate::pinned::{Pinned, PinnedMetric};
 use crate::resampled::Resampled;
-use crate::table::State;
 
 /// Everything that decisions look at.
+#[derive(Clone, Copy)]
 pub(super) struct Court<'a> {
     pub(super) findings: &'a Findings,
     pub(super) references: &'a References,
     pub(super) policy: &'a Policy,
+    /// What is taken for a score that is missing because something failed; `None` leaves it out.
+    pub(super) missing: Option<f64>,
 }
 
 /// The evidence of one case.
@@ -185,14 +187,31 @@ impl Court<'_> {
         let mut unscored = 0_usize;
         for (sample, system) in self.cells(case) {
             let state = table.state(metric, sample, system);
-            unscored += usize::from(matches!(state, State::Unscored | State::Error));
-            if let Some(value) = table.value(metric, sample, system) {
+            unscored += usize::from(state.is_failure());
+            if let Some(value) = self.score(metric, sample, system) {
                 observed.push_labelled(value, table.labels(metric, sample, system), system, table.cluster(sample));
             }
         }
         let scorable = unscored + observed.len();
         let share = if scorable == 0 { 0.0 } else { unscored as f64 / scorable as f64 };
         (observed, share)
+    }
+
+    /// A score of the case's own, or what is taken for one that is missing.
+    fn score(&self, metric: usize, sample: usize, system: usize) -> Option<f64> {
+        let table = &self.findings.table;
+        let missing = self.missing.filter(|_| table.state(metric, sample, system).is_failure());
+        table.value(metric, sample, system).or(missing)
+    }
+
+    /// The same, as if every score that is missing were the one that suits the case best: `None` of figures without a
+    /// range, and of labels.
+    pub(super) fn at_best(&self, case: &Case<'_>) -> Option<Self> {
+        let Target::Metric(metric) = case.target else { return None };
+        let (lo, hi) = self.findings.plan.metrics.get(metric)?.range?;
+        let of_labels = self.measure(case, metric)?.aggregate.is_of_labels();
+        let best = if case.side.is_least() { hi } else { lo };
+        (!of_labels).then_some(Self { missing: Some(best), ..*self })
     }
 
     /// How the figure of a case is made, as in reports. One sample has its value, and nothing to aggregate.
@@ -341,6 +360,9 @@ impl Court<'_> {
             Some(Against::Run(id)) => self.references.runs.get(id),
             Some(Against::Variant(id)) => {
                 let model = plan.systems.get(system).and_then(|it| it.model);
+                if plan.variants.iter().all(|variant| variant.id != *id) {
+                    return Err(format!("this run leaves the variant {id} out"));
+                }
                 let other = plan.systems.iter().position(|it| {
                     it.model == model && plan.variants.get(it.variant).is_some_and(|variant| variant.id == *id)
                 });
@@ -348,6 +370,9 @@ impl Court<'_> {
             }
             Some(Against::Model(id)) => {
                 let variant = plan.systems.get(system).map(|it| it.variant);
+                if !plan.models.iter().any(|model| model.is_called(id)) {
+                    return Err(format!("this run leaves the model {id} out"));
+                }
                 let other = plan.systems.iter().position(|it| {
                     Some(it.variant) == variant
                         && it.model.and_then(|at| plan.models.get(at)).is_some_and(|model| model.is_called(id))

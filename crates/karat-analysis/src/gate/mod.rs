@@ -64,7 +64,7 @@ pub fn decide(
     nothing_wrong(wrong)?;
     let gates = rules.gates.iter().zip(&scopes);
     let cases: Vec<case::Case<'_>> = gates.flat_map(|(gate, scope)| case::of(findings, gate, scope)).collect();
-    let court = Court { findings, references, policy: &rules.policy };
+    let court = Court { findings, references, policy: &rules.policy, missing: None };
     let levels = level::levels(&court, &cases);
     let decisions: Vec<Decision> =
         cases.iter().zip(levels).map(|(case, level)| decision::decide(&court, case, level)).collect();
@@ -91,7 +91,7 @@ fn nothing_wrong(problems: Vec<GateProblem>) -> Result<(), AnalysisError> {
 
 fn unknown(plan: &Arc<PlanHeader>, rules: &Rules) -> Result<Vec<GateProblem>, AnalysisError> {
     let analyses = crate::analyses::ids(plan)?;
-    Ok(rules.gates.iter().flat_map(|gate| problem::of(plan, &analyses, gate)).collect())
+    Ok(rules.gates.iter().flat_map(|gate| problem::of(plan, &analyses, rules, gate)).collect())
 }
 
 /// Gates on paths under `analyses` that lead nowhere, as far as a typo can be told from what a run does not have.

@@ -1,16 +1,18 @@
 //! What is wrong with a gate before anything is decided.
 
 use karat_text::similar::nearest;
-use karat_types::{Against, Gate, PlanHeader, Subject};
+use karat_types::{Against, Gate, PlanHeader, Rules, Subject};
 
 use super::path::rest;
 use crate::GateProblem;
 use crate::pattern::fits;
 
 /// Everything that a run of this plan cannot have been asked by a gate. `analyses` are the ids of those that it has.
-pub(super) fn of(plan: &PlanHeader, analyses: &[String], gate: &Gate) -> Vec<GateProblem> {
-    let one =
-        [unknown_subject(plan, analyses, gate), unknown_partner(plan, gate), impossible(gate), unanchored(plan, gate)];
+pub(super) fn of(plan: &PlanHeader, analyses: &[String], rules: &Rules, gate: &Gate) -> Vec<GateProblem> {
+    // What was only not selected leaves the gate undecided.
+    let left_out = gate.against.as_ref().is_some_and(|against| rules.left_out.contains(against));
+    let partner = if left_out { None } else { unknown_partner(plan, gate) };
+    let one = [unknown_subject(plan, analyses, gate), partner, impossible(gate), unanchored(plan, gate)];
     let ranges = out_of_range(plan, gate).into_iter().chain(never_broken(plan, gate));
     let problems = one.into_iter().flatten().chain(pointless(gate)).chain(ranges);
     problems.map(|what| GateProblem::of(gate, what)).collect()

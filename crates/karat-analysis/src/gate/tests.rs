@@ -26,7 +26,7 @@ fn pinned(run: &MemoryRun) -> References {
 }
 
 fn say(run: &MemoryRun, gates: Vec<Gate>, policy: Policy, references: &References) -> Verdicts {
-    decide(&findings_of(run), run, &Rules { gates, policy, baseline: None }, references).unwrap()
+    decide(&findings_of(run), run, &Rules { gates, policy, ..Rules::default() }, references).unwrap()
 }
 
 fn words(verdicts: &Verdicts) -> Vec<(String, &'static str)> {
@@ -175,7 +175,7 @@ fn an_interval_that_holds_the_threshold_decides_nothing() {
     assert_eq!(point.exit(), Exit::GateFailed);
 }
 
-/// BY-02: what could not be scored can never pass, and can still fail.
+/// BY-02: too much without a score never passes, and fails only where no score of what is missing could turn it.
 #[test]
 fn too_much_without_a_score_never_passes() {
     let run = Sketch::new(1, 1, 4).fill(9.0).unscored(0, 0).run();
@@ -185,6 +185,55 @@ fn too_much_without_a_score_never_passes() {
         verdicts.decisions[0].verdict
     };
     assert_eq!((with(0.25, 8.0), with(0.24, 8.0), with(0.0, 9.5)), (Verdict::Pass, Verdict::Undecided, Verdict::Fail));
+    // With a 10 for the missing one the mean were 9.25.
+    assert_eq!((with(0.25, 9.2), with(0.24, 9.2)), (Verdict::Fail, Verdict::Undecided));
+}
+
+/// BY-02: the same of changes, where what is missing could be the whole drop.
+#[test]
+fn a_drop_that_missing_scores_could_undo_is_undecided() {
+    let before = Sketch::new(1, 1, 4).fill(9.0).run();
+    let run = Sketch::new(1, 1, 4).fill(8.0).unscored(0, 0).run();
+    let with = |change: &dyn Fn(&mut Gate)| {
+        let verdicts = say(&run, vec![gate(change)], Policy::default(), &pinned(&before));
+        let decision = &verdicts.decisions[0];
+        assert!(decision.reason.contains("25.0 % could not be scored"), "{}", decision.reason);
+        decision.verdict
+    };
+    // Of the three that have a score each drops by 1; a 10 for the fourth makes the mean drop 0.5.
+    assert_eq!(with(&|it| it.max_drop = at(0.4)), Verdict::Fail);
+    assert_eq!(with(&|it| it.max_drop = at(0.6)), Verdict::Undecided);
+    assert_eq!((with(&|it| it.max = at(5.0)), with(&|it| it.max = at(7.0))), (Verdict::Fail, Verdict::Undecided));
+}
+
+/// BY-02: a gate may compare with what this run was not asked for; then it is undecided.
+#[test]
+fn a_partner_that_is_left_out_leaves_the_gate_undecided() {
+    let run = two([7.0; 4]);
+    let against = Against::Variant("variant-9".to_owned());
+    let gates = vec![gate(|it| (it.max_drop, it.against) = (at(0.5), Some(against.clone())))];
+    let rules = Rules { gates, ..Rules::default() };
+    assert!(check(&run.header.plan, &rules).unwrap_err().to_string().contains("variant-9"));
+    let rules = Rules { left_out: vec![against], ..rules };
+    check(&run.header.plan, &rules).unwrap();
+    let verdicts = decide(&findings_of(&run), &run, &rules, &References::default()).unwrap();
+    assert_eq!((verdicts.verdict(), verdicts.exit()), (Some(Verdict::Undecided), Exit::Pass));
+    assert_eq!(verdicts.decisions[0].reason, "this run leaves the variant variant-9 out");
+}
+
+/// BY-02: what a leaderboard rests on is under `analyses`, too.
+#[test]
+fn a_leaderboard_is_held_to_what_it_shares() {
+    let on = |path: &str, min: f64| {
+        let subject = Subject::Finding(path.to_owned());
+        Gate { id: path.to_owned(), subject, min: at(min), ..Gate::on(path) }
+    };
+    let gates = vec![on("leaderboards.quality.overall.shared", 4.0), on("leaderboards.quality.overall.shared", 5.0)];
+    let verdicts = say(&two([7.0; 4]), gates, Policy::default(), &References::default());
+    assert_eq!(words(&verdicts).iter().map(|it| it.1).collect::<Vec<_>>(), ["pass", "fail"]);
+    let typo = Rules { gates: vec![on("leaderboards.quality.overall.share", 4.0)], ..Rules::default() };
+    let error = check(&two([7.0; 4]).header.plan, &typo).unwrap_err().to_string();
+    assert!(error.contains("did you mean `leaderboards.quality.overall.shared`?"), "{error}");
 }
 
 /// BY-02: a cell without an output could not be scored either, however many errors the policy allows.

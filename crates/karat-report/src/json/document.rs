@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use karat_analysis::{AnsweredAs, Diagnostics, Group, Leaderboard, Outcome, Slices, Spread, SummaryCorpus};
+use karat_analysis::{
+    AnsweredAs, Diagnostics, Group, Leaderboard, Leaderboards, Outcome, Slices, Spread, SummaryCorpus,
+};
 use karat_types::{Pricing, ScorerKind, SourceDigest};
 use serde::Serialize;
 use serde::ser::{SerializeMap, SerializeSeq, Serializer};
@@ -302,17 +304,6 @@ fn leaderboards<'a>(report: Report<'a>) -> BTreeMap<&'a str, Vec<PlaceView<'a>>>
     boards(report).map(|(name, board)| (name, board.places.iter().map(view).collect())).collect()
 }
 
-/// What a leaderboard rests on.
-#[derive(Serialize)]
-struct Basis<'a> {
-    shared: u64,
-    shared_samples: u64,
-    scored: u64,
-    gaps: &'a [karat_analysis::Gap],
-    lead: Option<&'a karat_analysis::Finding>,
-    hardest_sample: Option<&'a karat_analysis::Place>,
-}
-
 /// A corpus with the moment in which its run ended, and the gates on its means that failed.
 #[derive(Serialize)]
 struct Corpus<'a> {
@@ -330,7 +321,7 @@ enum Analysis<'a> {
     Corpus(Corpus<'a>),
     Diagnostics(Box<Diagnostics>),
     Slices(Slices),
-    Leaderboards(BTreeMap<&'a str, Basis<'a>>),
+    Leaderboards(Leaderboards),
     Baselines(&'a [karat_analysis::Beside]),
     Kpis(&'a [karat_analysis::Kpi]),
     Recommendations(&'a [karat_analysis::Recommendation]),
@@ -338,19 +329,9 @@ enum Analysis<'a> {
 
 fn analyses<'a>(report: Report<'a>) -> BTreeMap<&'a str, Analysis<'a>> {
     let findings = report.findings;
-    let basis = |board: &'a Leaderboard| Basis {
-        shared: board.shared,
-        shared_samples: board.shared_samples,
-        scored: board.scored,
-        gaps: &board.gaps,
-        lead: board.lead.as_ref(),
-        hardest_sample: board.hardest_sample.as_ref(),
-    };
-    let boards = boards(report).map(|(name, board)| (name, basis(board))).collect();
     let mut all = BTreeMap::from([
         ("baselines", Analysis::Baselines(&findings.baselines)),
         ("kpis", Analysis::Kpis(&report.context.verdicts.kpis)),
-        ("leaderboards", Analysis::Leaderboards(boards)),
         ("recommendations", Analysis::Recommendations(&findings.recommendations)),
     ]);
     all.extend(findings.analyses.iter().map(|it| (it.id.as_str(), outcome(report, &it.outcome))));
@@ -369,6 +350,9 @@ fn outcome<'a>(report: Report<'a>, outcome: &'a Outcome) -> Analysis<'a> {
             Analysis::Diagnostics(Box::new(found.without_times()))
         }
         Outcome::Slices(found) if report.context.canonical => Analysis::Slices(found.steady(&report.findings.plan)),
+        Outcome::Leaderboards(found) if report.context.canonical => {
+            Analysis::Leaderboards(found.steady(&report.findings.plan))
+        }
         other => Analysis::Outcome(other),
     }
 }

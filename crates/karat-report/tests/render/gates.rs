@@ -21,7 +21,7 @@ fn gated() -> Example {
         Gate { max: at(8.0), ..on("too good <b>|</b>", |gate| gate.review = true) },
         Gate { max_drop: at(0.5), ..on("like yesterday", |gate| gate.against = Some(karat_types::Against::Previous)) },
     ];
-    let rules = Rules { gates, policy: Policy::default(), baseline: None };
+    let rules = Rules { gates, ..Rules::default() };
     let baseline = Some(Pinned::of(&example.run.header, &example.findings));
     let references = References { baseline, ..References::default() };
     example.context.verdicts = decide(&example.findings, &example.run, &rules, &references).unwrap();

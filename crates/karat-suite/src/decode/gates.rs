@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use karat_text::template::Expression;
-use karat_types::{Against, Correction, Decide, Gate, PASS, Policy, Subject, Threshold};
+use karat_types::{Against, Correction, Decide, Gate, ModelSpec, PASS, Policy, Subject, Threshold};
 
 use super::Decoder;
 use crate::check::share;
@@ -12,6 +12,7 @@ use crate::names;
 use crate::nearest::suggestion;
 use crate::node::Node;
 use crate::notation;
+use crate::registry::Registry;
 
 /// What a gate is evaluated per, beside columns.
 const UNITS: &[&str] = &["system", "run", "sample"];
@@ -29,6 +30,20 @@ pub(crate) fn columns(gates: &[Gate]) -> BTreeSet<String> {
         columns.extend(reads.map(first).filter(|column| column != "id"));
     }
     columns
+}
+
+/// The variants that are declared and do not run; one that was swept goes by the name that it is declared under, too.
+pub(crate) fn variants_left_out(declared: &[String], run: &[String]) -> Vec<Against> {
+    let plain = declared.iter().filter_map(|id| Some(id.split_once('{')?.0.to_owned()));
+    let names: BTreeSet<String> = declared.iter().cloned().chain(plain).collect();
+    names.into_iter().filter(|name| !run.contains(name)).map(Against::Variant).collect()
+}
+
+/// The models that are declared and do not run, in all of their spellings.
+pub(crate) fn models_left_out(declared: Option<&Node>, run: &[ModelSpec], registry: &Registry) -> Vec<Against> {
+    let names = declared.map(Node::items).unwrap_or_default().iter().filter_map(|item| item.main("id")?.text());
+    let models = names.filter_map(|name| registry.find(name)).filter(|model| run.iter().all(|it| it.id != model.id));
+    models.flat_map(|model| std::iter::once(model.id.clone()).chain(model.spellings())).map(Against::Model).collect()
 }
 
 impl Decoder<'_> {

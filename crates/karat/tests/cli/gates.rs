@@ -377,3 +377,18 @@ fn only_whole_runs_are_compared_with() {
     let nothing = place.karat(&["compare", "whole", "lost"]);
     assert!(nothing.code == 1 && nothing.stderr.contains("3 errors in 3 cells, all of them"), "{}", nothing.all());
 }
+
+/// BY-02: a run of a selection is no mistake where a gate compares with what was not selected; `--no-gate` binds nobody.
+#[test]
+fn a_selection_leaves_gates_on_the_others_undecided() {
+    let place = place("gates: [ { metric: words, max_drop: 1, against: \"variant:short\" } ]");
+    place.fine(&["run", "--variants", "long", "--run-id", "a"]);
+    let verdicts = verdicts(&place, "a");
+    assert_eq!(verdicts[0]["verdict"], "undecided", "{verdicts:?}");
+    assert_eq!(verdicts[0]["reason"], "this run leaves the variant short out");
+    assert_eq!(place.karat(&["gate", "a"]).code, 0);
+    place.write("karat.yaml", &place.text("karat.yaml").replace("variant:short", "variant:shrot"));
+    let typo = place.karat(&["run", "--variants", "long"]);
+    assert!(typo.code == 1 && typo.stderr.contains("shrot"), "{}", typo.all());
+    place.fine(&["run", "--variants", "long", "--no-gate"]);
+}
