@@ -24,12 +24,13 @@ pub(crate) struct Measure {
 }
 
 impl Measure {
-    /// The figure of observations.
+    /// The figure of observations. Its interval ends where the figure cannot go further: that of t knows no bounds.
     pub(crate) fn figure(self, observed: &Observations) -> Option<Finding> {
-        match self.resampled(observed) {
+        let found = match self.resampled(observed) {
             Some(drawn) => drawn.at(self.level),
             None => estimate::figure(observed, self.aggregate, self.binary, self.level),
-        }
+        }?;
+        Some(within(found, self.range, self.aggregate))
     }
 
     /// The figure with the resamples that its interval is made of; `None` where it is made by a formula.
@@ -67,6 +68,14 @@ impl Measure {
             .bootstrap
             .map(|resamples| Resampling { resamples: resamples as usize, ..Resampling::new(Seed(plan.run.seed)) });
         Ok(Self { aggregate, binary: metric.binary, range: metric.range, level, bootstrap })
+    }
+}
+
+/// A figure with its interval within the range of the metric's values; a sum, and what is made of labels, have others.
+pub(crate) fn within(found: Finding, range: Option<(f64, f64)>, aggregate: Aggregate) -> Finding {
+    match range {
+        Some((lo, hi)) if aggregate != Aggregate::Sum && !aggregate.is_of_labels() => found.clipped(lo, hi),
+        _ => found,
     }
 }
 
@@ -258,6 +267,20 @@ mod tests {
         assert_eq!((spread.min(), spread.max()), (Some(2.0), Some(9.0)));
         assert!((spread.stddev().unwrap() - (26.0_f64 / 3.0).sqrt()).abs() < 1e-12);
         assert_eq!(spread.bounds(), None);
+    }
+
+    /// House rule: the interval of a bounded metric ends where the metric does.
+    #[test]
+    fn no_interval_leaves_the_range_of_its_metric() {
+        let interval = |low: f64| {
+            let run = Sketch::new(1, 1, 4).fill(10.0).value(0, 0, low).run();
+            analyse(&run, &Options::default()).unwrap().systems[0].metrics[0].figure().unwrap().interval().unwrap()
+        };
+        // 8.5 ± 3.182·1.5, on a scale that ends at 10.
+        let (lo, hi) = interval(4.0);
+        assert!((lo - 3.726).abs() < 1e-3 && (hi - 10.0).abs() < 1e-12, "{lo} {hi}");
+        let (lo, hi) = interval(-0.0);
+        assert!(lo.abs() < 1e-12 && (hi - 10.0).abs() < 1e-12, "{lo} {hi}");
     }
 
     /// House rule: what failed is dropped and counted, and the best and worst case are shown.

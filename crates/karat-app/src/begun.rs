@@ -80,9 +80,15 @@ pub(crate) fn same_plan(stored: &RunHeader, now: &PlanHeader) -> Result<(), AppE
         return Ok(());
     }
     let then = &stored.plan;
+    let selected = format!(
+        "which rows are selected (it was begun with {}, now there are {})",
+        then.dataset.rows, now.dataset.rows
+    );
     let mut changed = Vec::new();
-    if then.dataset.hash != now.dataset.hash || then.dataset.rows != now.dataset.rows {
+    if then.dataset.hash != now.dataset.hash {
         changed.push("the dataset");
+    } else if then.dataset.rows != now.dataset.rows {
+        changed.push(&selected);
     }
     if then.models != now.models || then.systems.len() != now.systems.len() {
         changed.push("the models");

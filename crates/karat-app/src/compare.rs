@@ -89,12 +89,15 @@ impl App {
         let id = store.resolve(within)?;
         let plan = store.run(&id)?.plan;
         let [baseline, candidate] = words.map(|word| named(&plan, word));
+        let is_run = |word: &str| words.iter().zip(&runs).any(|(it, run)| *it == word && run.is_ok());
         match (baseline, candidate) {
             (Some(baseline), Some(candidate)) => {
                 Ok([baseline, candidate].map(|party| Party { run: id.clone(), ..party }))
             }
+            (Some(_), None) if is_run(words[1]) => Err(unlike(words[1], words[0], &id)),
+            (None, Some(_)) if is_run(words[0]) => Err(unlike(words[0], words[1], &id)),
             (found, _) => {
-                let unknown = if found.is_none() { words[0] } else { words[1] };
+                let unknown = if found.is_none() && !is_run(words[0]) { words[0] } else { words[1] };
                 let list = |ids: Vec<&str>| if ids.is_empty() { "none".to_owned() } else { ids.join(", ") };
                 Err(AppError::harness(format!("`{unknown}` is no stored run, and no model or variant of run {id}"))
                     .hint(format!(
@@ -128,6 +131,13 @@ impl App {
         let compared = karat_analysis::compare::compare(&baseline, &candidate, &options);
         compared.map(Comparison).map_err(|error| AppError::harness(error.to_string()))
     }
+}
+
+/// A run beside what only lies within one.
+fn unlike(run: &str, part: &str, of: &str) -> AppError {
+    AppError::harness(format!("`{run}` is a run and `{part}` a part of run {of}: the two are nothing alike")).hint(
+        format!("name two runs, or two models or variants of one, such as `karat compare {part} OTHER --run {run}`"),
+    )
 }
 
 /// The model, variant or `model/variant` of a plan that a word means. As in a suite's `against`, `model:x` and `variant:x`

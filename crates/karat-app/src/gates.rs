@@ -63,10 +63,6 @@ impl GateFlags {
             }
             rules.baseline = Some(baseline.clone());
         }
-        if self.binds == Some(false) {
-            // What decides nothing keeps nobody from running.
-            rules.left_out.extend(rules.gates.iter().filter_map(|gate| gate.against.clone()));
-        }
         let primary = || primary(plan).and_then(|at| plan.metrics.get(at)).map(|metric| metric.name.as_str());
         for (metric, threshold) in &self.min {
             bound(&mut rules.gates, metric, |gate| &mut gate.min, *threshold);
@@ -298,10 +294,10 @@ pub(crate) fn unjudged(header: &RunHeader, rules: &Rules) -> Option<String> {
 pub(crate) fn failures(header: &RunHeader, findings: &Findings, rules: &Rules) -> Vec<String> {
     let allowed = percent(rules.policy.max_errors);
     let too_many = too_many_errors(findings, &rules.policy).into_iter().map(|it| {
-        let share = percent(it.failed as f64 / it.of as f64);
         format!(
-            "{}: {} of {} cells failed ({share}), more than the {allowed} of `policy.max_errors`; mend the cause, then `karat retry RUN`",
-            it.system, it.failed, it.of
+            "{}: {it} ({}), more than the {allowed} of `policy.max_errors`; mend the cause, then `karat retry RUN`",
+            it.system,
+            percent(it.share())
         )
     });
     let mut failures: Vec<String> = too_many.collect();

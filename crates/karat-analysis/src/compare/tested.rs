@@ -4,6 +4,7 @@ use karat_stats::interval::Level;
 use karat_types::{Better, MetricSpec, Threshold};
 
 use super::{ComparedMetric, Kind, LeftOut, Options, PairedTest, SecondTest, Verdict};
+use crate::aggregate::within;
 use crate::estimate::{self, Aggregate, Observations};
 use crate::finding::Finding;
 use crate::planning::{Needed, Planning};
@@ -151,6 +152,7 @@ impl Tested<'_> {
     }
 
     fn figure(&self, observed: &Observations, level: Level) -> Option<Finding> {
-        estimate::figure(observed, self.aggregate, self.kind == Kind::Binary, level)
+        let found = estimate::figure(observed, self.aggregate, self.kind == Kind::Binary, level)?;
+        Some(within(found, self.spec.range, self.aggregate))
     }
 }

@@ -463,7 +463,7 @@ impl Pairs {
             Aggregate::Mean => {
                 let values = differences(&self.now.values, &self.before.values);
                 let changes = Observations { values, labels: Vec::new(), ..self.now };
-                Basis::of(changes, Measure { binary: false, ..measure })
+                Basis::of(changes, Measure { binary: false, range: None, ..measure })
             }
             _ => measure.change(&self.now, &self.before).map_or(Basis::None, Basis::Resampled),
         };

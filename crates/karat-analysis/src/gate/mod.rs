@@ -24,6 +24,7 @@ mod verdicts;
 mod words;
 
 use std::collections::{BTreeMap, HashSet};
+use std::fmt;
 use std::sync::Arc;
 
 use karat_types::{Against, Gate, PlanHeader, Policy, Rules, RunRows, Subject};
@@ -110,18 +111,39 @@ pub fn misspelt(analyses: &[Analysed], rules: &Rules) -> Vec<GateProblem> {
 pub struct Failing {
     /// The system.
     pub system: String,
-    /// How many did.
+    /// How many have no output.
     pub failed: u64,
+    /// How many have one that no judge judged.
+    pub unjudged: u64,
     /// Of how many that were asked; at least 1.
     pub of: u64,
+}
+
+impl Failing {
+    /// The share of its cells that failed or were judged by nobody.
+    pub fn share(&self) -> f64 {
+        (self.failed + self.unjudged) as f64 / self.of as f64
+    }
+}
+
+/// `2 of 4 cells failed`, and how many no judge judged.
+impl fmt::Display for Failing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { failed, unjudged, of, .. } = self;
+        match (failed, unjudged) {
+            (_, 0) => write!(f, "{failed} of {of} cells failed"),
+            (0, _) => write!(f, "{unjudged} of {of} cells were judged by no judge"),
+            _ => write!(f, "{failed} of {of} cells failed and {unjudged} were judged by no judge"),
+        }
+    }
 }
 
 /// Systems of which more cells failed, or were judged by nobody, than the policy allows.
 pub fn too_many_errors(findings: &Findings, policy: &Policy) -> Vec<Failing> {
     let failing = |group: &crate::Group| {
-        let (failed, of) = (group.tally.errors + group.tally.unjudged, group.tally.ok + group.tally.errors);
-        let system = || group.id.clone();
-        (of > 0 && failed as f64 / of as f64 > policy.max_errors).then(|| Failing { system: system(), failed, of })
+        let (failed, unjudged, of) = (group.tally.errors, group.tally.unjudged, group.tally.ok + group.tally.errors);
+        let found = Failing { system: group.id.clone(), failed, unjudged, of };
+        (of > 0 && found.share() > policy.max_errors).then_some(found)
     };
     findings.systems.iter().filter_map(failing).collect()
 }

@@ -112,6 +112,8 @@ fn what_cannot_be_compared_is_said() {
     for (arguments, part) in [
         (&["compare"][..], "karat compare RUN RUN"),
         (&["compare", "a", "a"], "with itself"),
+        (&["compare", "a", "old"], "`a` is a run and `old` a part of run a"),
+        (&["compare", "a", "odl"], "`odl` is no stored run"),
         (&["compare", "old", "nwe"], "`nwe`"),
         (&["compare", "--variants", "old", "nwe"], "a has no system with `nwe`"),
         (&["compare", "old", "new", "--metrics", "speed"], "speed"),

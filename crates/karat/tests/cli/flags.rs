@@ -69,3 +69,15 @@ fn a_negative_number_is_told_its_range() {
         assert!(said.code == 1 && said.stderr.contains(range), "{}", said.all());
     }
 }
+
+/// contract: a run is gone on with over its own rows; other ones are named as that, not as changed data.
+#[test]
+fn other_rows_are_no_changed_dataset() {
+    let (place, _provider) = place();
+    place.fine(&["run", "--run-id", "a"]);
+    let said = place.karat(&["run", "--resume", "--run-id", "a", "--limit", "2"]);
+    let what = "which rows are selected (it was begun with 3, now there are 2) changed";
+    assert!(said.code == 1 && said.stderr.contains(what), "{}", said.all());
+    place.write("data.jsonl", &questions(4));
+    assert!(place.karat(&["run", "--resume", "--run-id", "a"]).stderr.contains("the dataset changed"));
+}

@@ -378,7 +378,7 @@ fn only_whole_runs_are_compared_with() {
     assert!(nothing.code == 1 && nothing.stderr.contains("3 errors in 3 cells, all of them"), "{}", nothing.all());
 }
 
-/// BY-02: a run of a selection is no mistake where a gate compares with what was not selected; `--no-gate` binds nobody.
+/// BY-02: a run of a selection is no mistake where a gate compares with what was not selected; a typo is one.
 #[test]
 fn a_selection_leaves_gates_on_the_others_undecided() {
     let place = place("gates: [ { metric: words, max_drop: 1, against: \"variant:short\" } ]");
@@ -390,5 +390,4 @@ fn a_selection_leaves_gates_on_the_others_undecided() {
     place.write("karat.yaml", &place.text("karat.yaml").replace("variant:short", "variant:shrot"));
     let typo = place.karat(&["run", "--variants", "long"]);
     assert!(typo.code == 1 && typo.stderr.contains("shrot"), "{}", typo.all());
-    place.fine(&["run", "--variants", "long", "--no-gate"]);
 }
