@@ -1,7 +1,7 @@
 use karat_analysis::gate::decide;
 use karat_analysis::{Pinned, References};
 use karat_report::{html, junit, markdown, terminal, verdict};
-use karat_types::{Gate, Policy, Rules, Threshold};
+use karat_types::{Gate, Rules, Threshold};
 use serde_json::Value;
 
 use crate::Example;
