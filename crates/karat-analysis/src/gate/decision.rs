@@ -143,8 +143,7 @@ pub(super) fn decide(court: &Court<'_>, case: &Case<'_>, level: Level) -> Decisi
     };
     if verdict != Verdict::Undecided && share > court.policy.max_unscored {
         let lacking = format!("{:.1} % {what}", share * 100.0);
-        // Of a change, nobody knows what the missing scores of either side would be.
-        if verdict == Verdict::Fail && evidence.reference.is_none() && fails_at_best(court, case, level) {
+        if verdict == Verdict::Fail && fails_at_best(court, case, level) {
             reason = format!("{reason}; {lacking}, and no score of them could turn it");
         } else {
             verdict = Verdict::Undecided;
@@ -188,6 +187,10 @@ fn fails_at_best(court: &Court<'_>, case: &Case<'_>, level: Level) -> bool {
     let Some(court) = court.at_best(case) else { return false };
     let evidence = court.hear(case);
     let Some((finding, limit)) = evidence.basis.at(level).zip(bound(case, evidence.reference)) else { return false };
+    // What the other side lacks is not known either.
+    if evidence.lacking > court.policy.max_unscored {
+        return false;
+    }
     let words = Words { case, name: name(&court, case), evidence: &evidence, unit: unit(&court, case) };
     words.judge(&finding, limit, case.gate.decide == Decide::Interval).0 == Verdict::Fail
 }

@@ -301,10 +301,9 @@ impl Court<'_> {
             match partner {
                 Partner::Pinned(pinned, at) => {
                     let id = self.findings.sample_id(sample);
-                    let (state, value) = (table.state(metric, sample, system), table.value(metric, sample, system));
-                    let before = pinned.value(*at, name, id);
-                    let is_lost =
-                        before.is_some() && state.is_failure() || value.is_some() && pinned.is_lost(*at, name, id);
+                    let (value, before) = (self.score(metric, sample, system), pinned.value(*at, name, id));
+                    let has_failed = value.is_none() && table.state(metric, sample, system).is_failure();
+                    let is_lost = before.is_some() && has_failed || value.is_some() && pinned.is_lost(*at, name, id);
                     pairs.count(usize::from(is_lost || value.is_some() && before.is_some()), usize::from(is_lost));
                     if let (Some(now), Some(before)) = (value, before) {
                         let labels = table.labels(metric, sample, system);
@@ -313,8 +312,12 @@ impl Court<'_> {
                 }
                 Partner::System(other) => {
                     let cells = Matched::of(self.entry(metric, sample, *other), self.entry(metric, sample, system));
-                    pairs.count(cells.n(), cells.lost().count());
-                    if let Some((before, now)) = cells.values() {
+                    // Where the own score is given, the partner's is all that can be missing.
+                    let given =
+                        self.score(metric, sample, system).filter(|_| cells.n() == 1 && cells.values().is_none());
+                    let given = table.value(metric, sample, *other).zip(given);
+                    pairs.count(cells.n(), given.map_or_else(|| cells.lost().count(), |_| 0));
+                    if let Some((before, now)) = given.or_else(|| cells.values()) {
                         let with = |value, system| (value, table.labels(metric, sample, system));
                         pairs.push(with(now, system), with(before, *other), system, table.cluster(sample));
                     }
