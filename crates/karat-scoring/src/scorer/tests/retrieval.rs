@@ -98,3 +98,18 @@ fn documents_may_be_graded() {
     let wrong = json!({"metric": "ndcg", "value": [{"id": "d1", "grade": "high"}]});
     assert!(score(wrong, found.clone()).is_unscored());
 }
+
+/// RG-04: candidates are ids, or objects with an id by any of its usual names.
+#[test]
+fn candidates_have_ids_by_any_name() {
+    let metric = json!({"metric": "mrr", "value": ["a"]});
+    for candidates in [
+        json!(["b", "a"]),
+        json!([{"id": "b"}, {"id": "a", "chunk_id": "x"}]),
+        json!([{"chunk_id": "b", "score": 0.9}, {"chunk_id": "a", "table_id": "t"}]),
+        json!([{"table_id": "b"}, {"table_id": "a"}]),
+    ] {
+        assert_eq!(score(metric.clone(), candidates.clone()).number(), Some(0.5), "{candidates}");
+    }
+    assert_eq!(score(metric, json!([{"name": "a"}])).number(), Some(0.0));
+}
