@@ -1,4 +1,6 @@
-use karat_types::{Answered, Money, Score};
+mod aliases;
+
+use karat_types::{Money, Score};
 use serde_json::json;
 
 use super::*;
@@ -574,68 +576,4 @@ fn a_metric_that_repeats_another_is_no_further_test() {
         (first.p_adjusted.unwrap() - 2.0 * first.p.unwrap().min(other.p.unwrap())).abs() < 1e-12 || first.p > other.p
     );
     assert_eq!(first.difference, again.difference);
-}
-
-/// PE-16: a judge that answers under another name is another ruler; where both sides have the same name, whatever it is, it is
-/// none, and neither is a name that one side did not keep.
-#[test]
-fn an_alias_of_a_judge_that_moved_decides_nothing() {
-    let graded = |grade: f64, answered: &[&str]| {
-        let mut run = judged(1, 12, &["j1"], json!([]));
-        for (at, cell) in run.cells.iter_mut().enumerate() {
-            cell.judgments[0].scores = vec![(0, Score::value(grade + (at % 3) as f64 * f64::from(grade > 5.0)))];
-            cell.judgments[0].answered = answered.iter().filter_map(|name| Answered::of("j1", name)).collect();
-        }
-        findings(&run)
-    };
-    let found = |before: &[&str], after: &[&str]| {
-        let (before, after) = (graded(7.0, before), graded(4.0, after));
-        let side = |findings| Side::of("run", findings, None, None).unwrap();
-        compare(&side(&before), &side(&after), &Options::default()).unwrap()
-    };
-    let moved = found(&["j1-2026-01"], &["j1-2026-02"]);
-    assert_eq!(only(&moved).verdict, Verdict::Undecided);
-    let said = "The judge `j1` of `quality` answered as another model: j1-2026-01 → j1-2026-02 (pin the dated name";
-    assert!(moved.warnings.iter().any(|it| it.starts_with(said)), "{:?}", moved.warnings);
-    for (before, after) in [(&["j1-2026-01"][..], &["j1-2026-01"][..]), (&[], &["j1-2026-02"]), (&["j1"], &["j1"])] {
-        let same = found(before, after);
-        assert_eq!((only(&same).verdict, &same.warnings), (Verdict::Worse, &Vec::new()), "{before:?} {after:?}");
-    }
-}
-
-/// PE-16: a model under test that answers under another name is told, and decided all the same: it is what is compared.
-#[test]
-fn an_alias_of_a_model_that_moved_is_told() {
-    let answered = |name: &str| {
-        let mut run = sketch(40, 1.0, 0.5).run();
-        for cell in &mut run.cells {
-            cell.cell.facts.answered = Answered::of("model-a", name).into_iter().collect();
-        }
-        findings(&run)
-    };
-    let found = |before: &str, after: &str| {
-        let (before, after) = (answered(before), answered(after));
-        let side = |findings, model| Side::of("run", findings, Some(model), None).unwrap();
-        compare(&side(&before, "model-a"), &side(&after, "model-b"), &Options::default()).unwrap()
-    };
-    let moved = found("model-a-1", "model-a-2");
-    assert_eq!(only(&moved).verdict, Verdict::Better);
-    let said = "The model `model-a` answered as model-a-1 in the baseline and as model-a-2 in the candidate";
-    assert!(moved.warnings.iter().any(|it| it.starts_with(said)), "{:?}", moved.warnings);
-    assert_eq!(found("model-a-1", "model-a-1").warnings, Vec::<String>::new());
-}
-
-/// PE-16: several names within one run are told by the run itself.
-#[test]
-fn several_names_within_a_run_are_told() {
-    let mut run = judged(1, 4, &["j1"], json!([]));
-    for (at, cell) in run.cells.iter_mut().enumerate() {
-        cell.judgments[0].scores = vec![(0, Score::value(4.0))];
-        cell.judgments[0].answered = Answered::of("j1", ["j1", "j1-2"][at % 2]).into_iter().collect();
-    }
-    let found = findings(&run);
-    let names: Vec<(&str, u64)> = found.judges[0].answered_as.iter().map(|it| (it.model.as_str(), it.n)).collect();
-    assert_eq!(names, [("j1", 2), ("j1-2", 2)]);
-    let said = "The judge `j1` answered under 2 names: j1 (2), j1-2 (2).";
-    assert!(found.warnings.iter().any(|it| it.starts_with(said)), "{:?}", found.warnings);
 }
