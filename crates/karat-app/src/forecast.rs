@@ -35,7 +35,7 @@ pub(crate) struct Forecast<'a> {
 impl<'a> Forecast<'a> {
     /// Walks over as many rows as it takes to know whether the run may begin; `is_allowed` says so of an estimate.
     pub fn of(
-        survey: &'a Survey<'_>,
+        survey: &'a mut Survey<'_>,
         plan: &PlanHeader,
         is_allowed: impl FnOnce(&Estimate) -> bool,
     ) -> Result<Self, AppError> {
@@ -44,7 +44,7 @@ impl<'a> Forecast<'a> {
 
     fn after(
         first_rows: u64,
-        survey: &'a Survey<'_>,
+        survey: &'a mut Survey<'_>,
         plan: &PlanHeader,
         is_allowed: impl FnOnce(&Estimate) -> bool,
     ) -> Result<Self, AppError> {
@@ -159,8 +159,8 @@ scorers: { hit: { metric: contains } }
         let (_folder, plan, store) = large();
         let whole = survey(&store, &plan, Moment(0), None).unwrap().whole().unwrap();
         assert_eq!((whole.fresh, whole.models[0].calls), (600, (200, 200)));
-        let survey = survey(&store, &plan, Moment(0), None).unwrap();
-        let forecast = Forecast::after(64, &survey, &plan.header, |_| true).unwrap();
+        let mut survey = survey(&store, &plan, Moment(0), None).unwrap();
+        let forecast = Forecast::after(64, &mut survey, &plan.header, |_| true).unwrap();
         assert_eq!((forecast.afresh(), forecast.rest.is_some()), (None, true));
         assert!(forecast.estimate.calls().0 >= whole.calls().1);
         let (outcome, afresh) = forecast.beside(&Stop::new(), || Ok(7));
@@ -172,22 +172,22 @@ scorers: { hit: { metric: contains } }
     fn doubts_are_settled_before_the_run() {
         let (_folder, plan, store) = large();
         let whole = survey(&store, &plan, Moment(0), None).unwrap().whole().unwrap();
-        let settled = survey(&store, &plan, Moment(0), None).unwrap();
-        let forecast = Forecast::after(64, &settled, &plan.header, |_| false).unwrap();
+        let mut settled = survey(&store, &plan, Moment(0), None).unwrap();
+        let forecast = Forecast::after(64, &mut settled, &plan.header, |_| false).unwrap();
         assert_eq!((forecast.afresh(), &forecast.estimate), (Some(&whole.afresh), &whole));
-        let small = survey(&store, &plan, Moment(0), None).unwrap();
-        assert_eq!(Forecast::of(&small, &plan.header, |_| true).unwrap().estimate, whole);
+        // A survey can be made again.
+        assert_eq!(Forecast::of(&mut settled, &plan.header, |_| true).unwrap().estimate, whole);
     }
 
     /// Nobody waits for the walk when the run is over before its time.
     #[test]
     fn a_run_that_ends_early_has_no_estimate() {
         let (_folder, plan, store) = large();
-        let survey = survey(&store, &plan, Moment(0), None).unwrap();
-        let forecast = || Forecast::after(64, &survey, &plan.header, |_| true).unwrap();
+        let mut survey = survey(&store, &plan, Moment(0), None).unwrap();
+        let forecast = Forecast::after(64, &mut survey, &plan.header, |_| true).unwrap();
         let stop = Stop::new();
         stop.set();
-        assert_eq!(forecast().beside(&stop, || Ok(())).1.unwrap(), None);
+        assert_eq!(forecast.beside(&stop, || Ok(())).1.unwrap(), None);
     }
 
     /// What a run was expected to cost is remembered once it is known, and then stays.

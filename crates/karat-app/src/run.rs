@@ -185,7 +185,7 @@ impl App {
         let started_at = found.header.as_ref().map_or_else(|| self.clock.now(), |header| header.started_at);
         let oldest = plan.header.run.cache.oldest(started_at);
         let as_planned = plan.clone();
-        let expected = survey(&store, &as_planned, oldest, Some((&found, found.part())))?;
+        let mut expected = survey(&store, &as_planned, oldest, Some((&found, found.part())))?;
         let earlier = match &found.header {
             Some(header) => Earlier {
                 calls: store.spending(&header.id)?.committed().calls,
@@ -193,7 +193,7 @@ impl App {
             },
             None => Earlier::default(),
         };
-        let forecast = Forecast::of(&expected, &plan.header, |estimate| {
+        let forecast = Forecast::of(&mut expected, &plan.header, |estimate| {
             allow(&mut plan.clone(), estimate, invocation, earlier).is_ok()
         })?;
         allow(&mut plan, &forecast.estimate, invocation, earlier)?;

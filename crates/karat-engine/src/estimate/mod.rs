@@ -228,16 +228,17 @@ impl<'a> Survey<'a> {
     ///
     /// # Errors
     /// The dataset or the store cannot be read.
-    pub fn whole(&self) -> Result<Estimate, EngineError> {
-        let rows = Rows::of(self.0.plan);
-        Ok(self.0.walked(&rows, None)?.estimate())
+    pub fn whole(&mut self) -> Result<Estimate, EngineError> {
+        self.first(0)?.1.whole()
     }
 
     /// What the first rows come to, and the way over those behind them.
     ///
     /// # Errors
     /// As [`Survey::whole`].
-    pub fn first(&self, rows: u64) -> Result<(Estimate, Rest<'_>), EngineError> {
+    pub fn first(&mut self, rows: u64) -> Result<(Estimate, Rest<'_>), EngineError> {
+        // Nothing counts twice: what an earlier walk has seen is forgotten.
+        (self.0.planned, self.0.planned_afresh) = Default::default();
         let source = Rows::of(self.0.plan);
         let walk = self.0.walked(&source, Some(rows))?;
         Ok((walk.estimate(), Rest { walk, rows: source }))
