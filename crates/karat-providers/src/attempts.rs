@@ -8,11 +8,12 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
 use crate::capture::Secrets;
+use crate::client::Letter;
 use crate::exchange::{Exchange, Held, Payer, Wasted, milliseconds, unsent};
 use crate::failure::{Failure, Place};
 use crate::limiter::{Ended, Limiter, Way};
 use crate::retry::{Backoff, Waits};
-use crate::transport::{Letter, Received, Transport};
+use crate::transport::{Received, Transport};
 
 /// What can be tried again.
 pub(crate) trait Tries: Sync {

@@ -6,12 +6,13 @@ use std::sync::Arc;
 use bytes::Bytes;
 use karat_text::gaps;
 use karat_types::{ChatRequest, ModelSpec};
-use reqwest::Url;
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{HeaderName, HeaderValue};
+use reqwest::{Method, Url};
 use secrecy::{ExposeSecret, SecretString};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::client::Letter;
 use crate::codec::Codec;
 use crate::command::CommandModel;
 use crate::error::ProviderError;
@@ -43,8 +44,8 @@ pub(crate) enum Backend {
 /// An address and everything that is sent to it with each request.
 pub(crate) struct Endpoint {
     pub codec: &'static dyn Codec,
-    pub url: Url,
-    pub headers: HeaderMap,
+    /// A request without a body.
+    pub letter: Letter,
     /// The address for messages: without query.
     pub address: String,
     /// The variable whose value was sent as key.
@@ -56,7 +57,7 @@ impl Connected {
     pub fn body(&self, request: &ChatRequest) -> serde_json::Result<Bytes> {
         let body = match &self.backend {
             Backend::Http(endpoint) => {
-                endpoint.codec.body(&self.spec, endpoint.url.host_str().unwrap_or_default(), request)
+                endpoint.codec.body(&self.spec, endpoint.letter.uri.host().unwrap_or_default(), request)
             }
             Backend::Command(_) | Backend::Scripted(_) | Backend::Stub => OPENAI.body(&self.spec, "", request),
         };
@@ -139,7 +140,9 @@ impl Desk<'_> {
         }
         let (key_variable, value) = key.unzip();
         secrets.extend(value);
-        Ok(Endpoint { codec: host.codec, url, headers, address: shown.into(), key_variable })
+        let letter = Letter::new(Method::POST, &url, headers, None);
+        let letter = letter.map_err(|problem| self.wrong(host, origin, problem))?;
+        Ok(Endpoint { codec: host.codec, letter, address: shown.into(), key_variable })
     }
 
     /// The API root: the entry's, the environment's, or the provider's own.
@@ -160,14 +163,7 @@ impl Desk<'_> {
                 }
             },
         };
-        let wrong = |problem: String| ProviderError::BadUrl {
-            model: self.spec.id.clone(),
-            origin: match origin {
-                Origin::Variable => host.base_url_variable.unwrap_or_default().to_owned(),
-                Origin::Entry | Origin::Provider => "`base_url`".to_owned(),
-            },
-            problem,
-        };
+        let wrong = |problem| self.wrong(host, origin, problem);
         let mut url = Url::parse(&text).map_err(|error| wrong(error.to_string()))?;
         if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
             return Err(wrong(format!("`{}:` is not http or https", url.scheme())));
@@ -181,6 +177,14 @@ impl Desk<'_> {
             url.query_pairs_mut().append_pair(crate::azure::VERSION, &version);
         }
         Ok((url, origin))
+    }
+
+    fn wrong(&self, host: &Host, origin: Origin, problem: String) -> ProviderError {
+        let origin = match origin {
+            Origin::Variable => host.base_url_variable.unwrap_or_default().to_owned(),
+            Origin::Entry | Origin::Provider => "`base_url`".to_owned(),
+        };
+        ProviderError::BadUrl { model: self.spec.id.clone(), origin, problem }
     }
 
     /// The key and its variable. A server on this machine needs none, and gets the provider's standard key only when

@@ -14,6 +14,7 @@ use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
 use crate::attempts::{Attempt, Quest, Tries};
+use crate::client::Letter;
 use crate::exchange::{Exchange, Free, Held, Payer, unsent};
 use crate::failure::{Failure, Place, Who};
 use crate::headers::unfilled;
@@ -23,7 +24,7 @@ use crate::process::{Environment, Program, failed};
 use crate::providers::Providers;
 use crate::retry::Waits;
 use crate::tape::Asked;
-use crate::transport::{Letter, Transport};
+use crate::transport::Transport;
 
 /// One request to a service or program.
 #[derive(Debug, Clone, Copy)]
@@ -121,9 +122,9 @@ impl Providers {
             },
             request => match self.service_tries(errand, request) {
                 Ok(tries) => {
-                    let mut shown = tries.letter.url.clone();
-                    shown.set_query(None);
-                    let place = Place { who: Who::Outside(errand.who), address: shown.as_str() };
+                    let shown = tries.letter.uri.to_string();
+                    let address = shown.split('?').next().unwrap_or_default();
+                    let place = Place { who: Who::Outside(errand.who), address };
                     self.dispatch.retried(quest(place), way, payer, observer, &tries).await
                 }
                 Err(problem) => {
@@ -176,7 +177,8 @@ impl Providers {
             value.set_sensitive(text.0.iter().any(|part| matches!(part, Part::Variable { .. })));
             headers.insert(name, value);
         }
-        Ok(Letter { method, url, headers, body: body.map(|(_, bytes)| bytes) })
+        Letter::new(method, &url, headers, body.map(|(_, bytes)| bytes))
+            .map_err(|problem| format!("`{address}` is no address ({problem})"))
     }
 
     fn program_tries<'a>(

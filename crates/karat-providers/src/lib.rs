@@ -14,6 +14,7 @@ mod anthropic;
 mod attempts;
 mod azure;
 mod capture;
+mod client;
 mod codec;
 mod command;
 mod connect;

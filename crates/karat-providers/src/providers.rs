@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use karat_types::{CallErrorCode, ChatRequest, ModelSpec, Observer};
-use reqwest::Method;
 use rustc_hash::FxHashMap;
 use tokio::time::Instant;
 
 use crate::attempts::{Attempt, Dispatch, Quest, Tries, shut_out};
 use crate::capture::Secrets;
+use crate::client::Letter;
 use crate::codec::Codec;
 use crate::command::CommandModel;
 use crate::connect::{Backend, Connected, Endpoint, connect};
@@ -27,7 +27,7 @@ use crate::reply::parse;
 use crate::retry::{Backoff, Waits};
 use crate::settings::Settings;
 use crate::tape::{Asked, Player};
-use crate::transport::{Letter, Transport};
+use crate::transport::Transport;
 use crate::{scripted, stub};
 
 /// Models that can be called. Shared by all tasks of a run.
@@ -94,7 +94,7 @@ impl Providers {
             connected.values().any(|model| matches!(&model.backend, Backend::Http(endpoint) if test(endpoint)))
         };
         // Where steps and scorers go over HTTP is known when their templates are rendered.
-        let tls = outside.http || served(|endpoint| endpoint.url.scheme() == "https");
+        let tls = outside.http || served(|endpoint| endpoint.letter.uri.scheme_str() == Some("https"));
         let transport = (outside.http || served(|_| true))
             .then(|| Transport::new(&settings, tls))
             .transpose()
@@ -240,9 +240,9 @@ impl Providers {
             Err(problem) => return Ok((unsent(problem), None)),
         };
         let request = self.dispatch.secrets.clean(body.clone());
-        let Endpoint { codec, url, headers, .. } = endpoint;
-        let letter = Letter { method: Method::POST, url: url.clone(), headers: headers.clone(), body: Some(body) };
-        let tries = ModelTries { dispatch: &self.dispatch, transport, codec: *codec, letter, timeout: call.timeout };
+        let letter = Letter { body: Some(body), ..endpoint.letter.clone() };
+        let (codec, timeout) = (endpoint.codec, call.timeout);
+        let tries = ModelTries { dispatch: &self.dispatch, transport, codec, letter, timeout };
         let waits = Waits::new(self.dispatch.backoff, call.retries, call.jitter_seed);
         let quest = Quest { place: model.place(), request, waits };
         self.dispatch.retried(quest, way, payer, observer, &tries).await

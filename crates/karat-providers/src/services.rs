@@ -13,10 +13,10 @@ use reqwest::{Method, Url};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
+use crate::client::Letter;
 use crate::excerpt::quote;
 use crate::process::{Environment, Program, Running, complaint};
 use crate::providers::{Providers, Tape};
-use crate::transport::Letter;
 
 /// How long a service may take until it is ready.
 const READY_WITHIN: Duration = Duration::from_secs(60);
@@ -146,7 +146,7 @@ impl Providers {
         else {
             return false;
         };
-        let letter = Letter { method: Method::GET, url, headers: HeaderMap::new(), body: None };
+        let Ok(letter) = Letter::new(Method::GET, &url, HeaderMap::new(), None) else { return false };
         let (received, end) = transport.send(&letter, Duration::from_secs(5)).await;
         end.is_ok() && received.status.is_some_and(|status| (200..300).contains(&status))
     }

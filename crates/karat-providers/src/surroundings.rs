@@ -5,9 +5,10 @@ use std::time::Duration;
 use reqwest::header::HeaderMap;
 use reqwest::{Method, Url};
 
+use crate::client::Letter;
 use crate::hosts::HOSTS;
 use crate::settings::Settings;
-use crate::transport::{Letter, Transport};
+use crate::transport::Transport;
 
 /// One provider as this machine is set up for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,7 +51,8 @@ pub async fn reach(url: &str, settings: &Settings) -> Result<u16, String> {
     let url = Url::parse(url).map_err(|error| format!("is no address ({error})"))?;
     let tls = url.scheme() == "https";
     let transport = Transport::new(settings, tls).map_err(|error| format!("cannot be reached ({error})"))?;
-    let letter = Letter { method: Method::GET, url, headers: HeaderMap::new(), body: None };
+    let letter = Letter::new(Method::GET, &url, HeaderMap::new(), None);
+    let letter = letter.map_err(|problem| format!("is no address ({problem})"))?;
     let (received, end) = transport.send(&letter, PATIENCE).await;
     received.status.ok_or_else(|| end.err().map_or_else(|| "does not answer".to_owned(), |failure| failure.what))
 }

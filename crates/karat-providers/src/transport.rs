@@ -1,50 +1,33 @@
-//! The one HTTP client: what it refuses to do, and how bodies are read.
+//! One exchange with a server: how long it may take, how large it may become, and how bodies are read.
 
-use std::error::Error;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use hyper::header::LOCATION;
 use jiff::Timestamp;
 use karat_types::{CallErrorCode, Clock};
-use reqwest::header::{HeaderMap, LOCATION};
-use reqwest::{Body, Client, Method, NoProxy, Proxy, Request, Url, redirect};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use crate::client::{Client, Letter, Trouble};
 use crate::failure::Failure;
 use crate::limiter::exhausted;
 use crate::retry::retry_after;
 use crate::settings::Settings;
-
-/// Making a connection may take this long; the attempt's timeout bounds it too.
-const CONNECT: Duration = Duration::from_secs(15);
 
 /// Answers up to this size need no room of their own: all calls in flight together take little.
 const SMALL: usize = 64 * KIB;
 
 const KIB: usize = 1024;
 
-/// Hosts that are never reached through a proxy.
-const LOOPBACK: &str = "localhost,127.0.0.0/8,::1";
-
-/// One HTTP client for all models. It follows no redirect, since keys would follow, reads no environment, and reuses
-/// connections.
+/// The one way to servers, for all models.
 pub(crate) struct Transport {
     client: Client,
     max_response: usize,
     /// Room for the answers that are larger than [`SMALL`], in KiB.
     room: Arc<Semaphore>,
     clock: Option<Arc<dyn Clock>>,
-}
-
-/// A request, ready to be sent as often as needed.
-#[derive(Debug, Clone)]
-pub(crate) struct Letter {
-    pub method: Method,
-    pub url: Url,
-    pub headers: HeaderMap,
-    pub body: Option<Bytes>,
 }
 
 /// What came back of one attempt, complete or not.
@@ -61,36 +44,22 @@ pub(crate) struct Received {
 }
 
 impl Transport {
-    /// Builds the client. Without `tls` it trusts nobody's certificate: reading those of the system takes longer than a
-    /// run of one sample, and whoever calls plain addresses alone needs none.
+    /// Without `tls` it trusts nobody's certificate ([`Client::new`]).
     ///
     /// # Errors
     /// When a proxy's address is wrong or the system's certificates cannot be used.
     pub fn new(settings: &Settings, tls: bool) -> reqwest::Result<Self> {
-        let builder = Client::builder()
-            .no_proxy()
-            .redirect(redirect::Policy::none())
-            .referer(false)
-            .tcp_nodelay(true)
-            .connect_timeout(CONNECT)
-            .pool_max_idle_per_host(settings.max_connections)
-            .user_agent(concat!("karat/", env!("CARGO_PKG_VERSION")));
-        let proxies = proxies(settings)?;
-        let builder = if tls || !proxies.is_empty() { builder } else { builder.tls_certs_only([]) };
-        let builder = proxies.into_iter().fold(builder, reqwest::ClientBuilder::proxy);
+        let client = Client::new(settings, tls)?;
         let room = Arc::new(Semaphore::new(settings.max_in_memory.max(settings.max_response).div_ceil(KIB)));
         let clock = settings.clock.clone();
-        Ok(Self { client: builder.build()?, max_response: settings.max_response, room, clock })
+        Ok(Self { client, max_response: settings.max_response, room, clock })
     }
 
     /// Sends a request. The time runs until the last byte has come; what came before it ran out is kept.
     pub async fn send(&self, letter: &Letter, timeout: Duration) -> (Received, Result<(), Failure>) {
-        let mut request = Request::new(letter.method.clone(), letter.url.clone());
-        *request.headers_mut() = letter.headers.clone();
-        *request.body_mut() = letter.body.clone().map(Body::from);
         let mut received = Received::default();
         let mut pieces = Pieces::default();
-        let exchange = tokio::time::timeout(timeout, pin!(self.exchange(request, &mut received, &mut pieces))).await;
+        let exchange = tokio::time::timeout(timeout, pin!(self.exchange(letter, &mut received, &mut pieces))).await;
         let end = exchange.unwrap_or_else(|_| {
             Err(Failure::new(CallErrorCode::Timeout, format!("gave no complete answer within {timeout:?}")))
         });
@@ -98,18 +67,18 @@ impl Transport {
         (received, end)
     }
 
-    async fn exchange(&self, request: Request, received: &mut Received, pieces: &mut Pieces) -> Result<(), Failure> {
-        let mut response = self.client.execute(request).await.map_err(unsent)?;
-        let header = |name| response.headers().get(name)?.to_str().ok().map(str::to_owned);
-        received.status = Some(response.status().as_u16());
-        received.location = header(LOCATION);
-        received.retry_after = retry_after(response.headers(), || self.now());
-        received.exhausted = exhausted(response.headers());
-        let announced = response.content_length().and_then(|length| usize::try_from(length).ok()).unwrap_or(0);
+    async fn exchange(&self, letter: &Letter, received: &mut Received, pieces: &mut Pieces) -> Result<(), Failure> {
+        let mut answered = self.client.send(letter).await.map_err(unsent)?;
+        let (status, headers) = answered.head();
+        received.status = Some(status);
+        received.location = headers.get(LOCATION).and_then(|value| Some(value.to_str().ok()?.to_owned()));
+        received.retry_after = retry_after(headers, || self.now());
+        received.exhausted = exhausted(headers);
+        let announced = answered.announced().and_then(|length| usize::try_from(length).ok()).unwrap_or(0);
         if announced > self.max_response {
             return Err(self.too_large());
         }
-        while let Some(piece) = response.chunk().await.map_err(cut)? {
+        while let Some(piece) = answered.piece().await.map_err(cut)? {
             let size = pieces.len() + piece.len();
             if size > self.max_response {
                 return Err(self.too_large());
@@ -164,40 +133,15 @@ impl Pieces {
     }
 }
 
-fn unsent(error: reqwest::Error) -> Failure {
-    if error.is_connect() {
-        Failure::new(CallErrorCode::Connect, format!("cannot be reached ({})", cause(error)))
-    } else {
-        cut(error)
+fn unsent(trouble: Trouble) -> Failure {
+    if trouble.is_unreached {
+        return Failure::new(CallErrorCode::Connect, format!("cannot be reached ({})", trouble.cause));
     }
+    cut(trouble)
 }
 
-fn cut(error: reqwest::Error) -> Failure {
-    Failure::new(CallErrorCode::Cut, format!("broke off the answer ({})", cause(error)))
-}
-
-/// The innermost cause, which is the one that says something; never with the address, which stands in the message.
-fn cause(error: reqwest::Error) -> String {
-    let error = error.without_url();
-    let mut cause: &dyn Error = &error;
-    while let Some(inner) = cause.source() {
-        cause = inner;
-    }
-    cause.to_string()
-}
-
-/// The proxies that the settings name, in the variables that every tool knows.
-fn proxies(settings: &Settings) -> reqwest::Result<Vec<Proxy>> {
-    let value = |upper: &str| settings.lookup(upper).or_else(|| settings.lookup(&upper.to_ascii_lowercase()));
-    let except = value("NO_PROXY").map_or(LOOPBACK.to_owned(), |hosts| format!("{hosts},{LOOPBACK}"));
-    let mut proxies = Vec::new();
-    if let Some(address) = value("HTTPS_PROXY") {
-        proxies.push(Proxy::https(address)?);
-    }
-    if let Some(address) = value("HTTP_PROXY") {
-        proxies.push(Proxy::http(address)?);
-    }
-    Ok(proxies.into_iter().map(|proxy| proxy.no_proxy(NoProxy::from_string(&except))).collect())
+fn cut(trouble: Trouble) -> Failure {
+    Failure::new(CallErrorCode::Cut, format!("broke off the answer ({})", trouble.cause))
 }
 
 #[cfg(test)]
