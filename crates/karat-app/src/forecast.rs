@@ -1,7 +1,8 @@
 //! What a run is expected to cost, before its first call.
 //!
 //! A walk over a large dataset takes a while. Where its first rows leave no doubt that the run may begin, it begins, and the
-//! others are walked over beside its first calls: what the whole plan comes to is told by the report alone.
+//! others are walked over beside its first calls, block by block with most left out: what the whole plan comes to is told by
+//! the report alone.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -24,12 +25,15 @@ const LARGE: u64 = 8;
 /// The other rows may ask for so many times what the first do, before anybody would have to think.
 const DOUBT: u64 = 4;
 
+/// One block in so many is walked over beside the calls: a walk takes a tenth of the CPU that a call takes.
+const EVERY: u64 = 16;
+
 /// What is known of a run's cost when it begins.
 pub(crate) struct Forecast<'a> {
     /// What is left to make, or a bound of it.
     pub estimate: Estimate,
-    /// The rows that nobody has walked over.
-    rest: Option<Rest<'a>>,
+    /// The rows that nobody has walked over, and that one block in so many of them shall be.
+    rest: Option<(Rest<'a>, u64)>,
 }
 
 impl<'a> Forecast<'a> {
@@ -39,11 +43,12 @@ impl<'a> Forecast<'a> {
         plan: &PlanHeader,
         is_allowed: impl FnOnce(&Estimate) -> bool,
     ) -> Result<Self, AppError> {
-        Self::after(FIRST_ROWS, survey, plan, is_allowed)
+        Self::after(FIRST_ROWS, EVERY, survey, plan, is_allowed)
     }
 
     fn after(
         first_rows: u64,
+        every: u64,
         survey: &'a mut Survey<'_>,
         plan: &PlanHeader,
         is_allowed: impl FnOnce(&Estimate) -> bool,
@@ -54,7 +59,7 @@ impl<'a> Forecast<'a> {
         let (first, rest) = survey.first(first_rows)?;
         let estimate = first.times(DOUBT * plan.dataset.rows.div_ceil(first_rows));
         if calls_all_models(&estimate, plan) && is_allowed(&estimate) {
-            return Ok(Self { estimate, rest: Some(rest) });
+            return Ok(Self { estimate, rest: Some((rest, every)) });
         }
         Ok(Self { estimate: rest.whole()?, rest: None })
     }
@@ -64,18 +69,18 @@ impl<'a> Forecast<'a> {
         self.rest.is_none().then_some(&self.estimate.afresh)
     }
 
-    /// Runs, and walks over the rows that are left meanwhile. Says also what the plan comes to if nothing of it is there;
+    /// Runs, and walks over some of the rows that are left meanwhile. Says also what the plan comes to if nothing of it is there;
     /// `None` when the run was stopped or failed before that was known.
     pub fn beside<T>(
         self,
         stop: &Stop,
         run: impl FnOnce() -> Result<T, AppError>,
     ) -> (Result<T, AppError>, Result<Option<Afresh>, AppError>) {
-        let Some(rest) = self.rest else { return (run(), Ok(Some(self.estimate.afresh))) };
+        let Some((rest, every)) = self.rest else { return (run(), Ok(Some(self.estimate.afresh))) };
         let has_failed = AtomicBool::new(false);
         let stopped = || stop.is_set() || has_failed.load(Ordering::Relaxed);
         thread::scope(|scope| {
-            let walk = scope.spawn(|| rest.afresh(&stopped));
+            let walk = scope.spawn(|| rest.afresh(every, &stopped));
             let outcome = run();
             has_failed.store(outcome.is_err(), Ordering::Relaxed);
             let died = |_| Err(EngineError::Bug("the thread that estimates died".to_owned()));
@@ -122,7 +127,7 @@ mod tests {
 
     use karat_store::StoreUrl;
     use karat_suite::{Overrides, Registry, Suite};
-    use karat_types::{RunHeader, RunStatus};
+    use karat_types::{Money, RunHeader, RunStatus};
 
     use super::*;
     use crate::begun::{Begun, begun, remember};
@@ -160,11 +165,30 @@ scorers: { hit: { metric: contains } }
         let whole = survey(&store, &plan, Moment(0), None).unwrap().whole().unwrap();
         assert_eq!((whole.fresh, whole.models[0].calls), (600, (200, 200)));
         let mut survey = survey(&store, &plan, Moment(0), None).unwrap();
-        let forecast = Forecast::after(64, &mut survey, &plan.header, |_| true).unwrap();
+        let forecast = Forecast::after(64, 1, &mut survey, &plan.header, |_| true).unwrap();
         assert_eq!((forecast.afresh(), forecast.rest.is_some()), (None, true));
         assert!(forecast.estimate.calls().0 >= whole.calls().1);
         let (outcome, afresh) = forecast.beside(&Stop::new(), || Ok(7));
         assert_eq!((outcome.unwrap(), afresh.unwrap()), (7, Some(whole.afresh)));
+    }
+
+    /// CL-22: blocks of rows stand for those beside them.
+    #[test]
+    fn a_few_blocks_stand_for_all() {
+        let (_folder, plan, store) = large();
+        let whole = survey(&store, &plan, Moment(0), None).unwrap().whole().unwrap().afresh;
+        let mut survey = survey(&store, &plan, Moment(0), None).unwrap();
+        let forecast = Forecast::after(64, 2, &mut survey, &plan.header, |_| true).unwrap();
+        let found = forecast.beside(&Stop::new(), || Ok(())).1.unwrap().unwrap();
+        let share = |found: Money, whole: Money| found.usd() / whole.usd();
+        let cell = |afresh: &Afresh| afresh.per_cell[0].unwrap();
+        let shares = [
+            share(found.total.0, whole.total.0),
+            share(found.total.1, whole.total.1),
+            share(cell(&found), cell(&whole)),
+        ];
+        assert!(shares.iter().all(|share| (0.95..1.05).contains(share)), "{shares:?}");
+        assert_ne!(found, whole);
     }
 
     /// BY-05: where the first rows leave a doubt, all are walked over before the run begins.
@@ -173,7 +197,7 @@ scorers: { hit: { metric: contains } }
         let (_folder, plan, store) = large();
         let whole = survey(&store, &plan, Moment(0), None).unwrap().whole().unwrap();
         let mut settled = survey(&store, &plan, Moment(0), None).unwrap();
-        let forecast = Forecast::after(64, &mut settled, &plan.header, |_| false).unwrap();
+        let forecast = Forecast::after(64, 1, &mut settled, &plan.header, |_| false).unwrap();
         assert_eq!((forecast.afresh(), &forecast.estimate), (Some(&whole.afresh), &whole));
         // A survey can be made again.
         assert_eq!(Forecast::of(&mut settled, &plan.header, |_| true).unwrap().estimate, whole);
@@ -184,7 +208,7 @@ scorers: { hit: { metric: contains } }
     fn a_run_that_ends_early_has_no_estimate() {
         let (_folder, plan, store) = large();
         let mut survey = survey(&store, &plan, Moment(0), None).unwrap();
-        let forecast = Forecast::after(64, &mut survey, &plan.header, |_| true).unwrap();
+        let forecast = Forecast::after(64, 1, &mut survey, &plan.header, |_| true).unwrap();
         let stop = Stop::new();
         stop.set();
         assert_eq!(forecast.beside(&stop, || Ok(())).1.unwrap(), None);

@@ -7,7 +7,7 @@ use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use crate::codec::{Codec, Unreadable, headers};
+use crate::codec::{Codec, Unreadable, headers, written};
 use crate::usage::{Count, member, usage};
 
 /// The messages protocol.
@@ -36,7 +36,7 @@ impl Codec for Anthropic {
     }
 
     fn body(&self, model: &ModelSpec, _: &str, request: &ChatRequest) -> serde_json::Result<Vec<u8>> {
-        serde_json::to_vec(&Body { model, request })
+        written(&Body { model, request }, request)
     }
 
     fn parse(&self, body: &[u8]) -> Result<Reply, Unreadable> {

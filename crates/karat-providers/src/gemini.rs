@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use crate::codec::{Codec, Unreadable, headers};
+use crate::codec::{Codec, Unreadable, headers, written};
 use crate::usage::{Count, member, usage};
 
 /// The generateContent protocol.
@@ -47,7 +47,7 @@ impl Codec for Gemini {
         }
         let extra = request.parameters.extra.iter().filter(|(name, _)| is_top_level(name));
         body.extend(extra.map(|(name, value)| (name.clone(), value.clone())));
-        serde_json::to_vec(&body)
+        written(&body, request)
     }
 
     fn parse(&self, body: &[u8]) -> Result<Reply, Unreadable> {

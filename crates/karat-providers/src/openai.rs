@@ -12,7 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::codec::{Codec, Unreadable, headers};
+use crate::codec::{Codec, Unreadable, headers, written};
 use crate::usage::{Count, member, usage};
 
 /// OpenAI's own dialect.
@@ -44,7 +44,7 @@ impl Codec for OpenAi {
 
     fn body(&self, model: &ModelSpec, host: &str, request: &ChatRequest) -> serde_json::Result<Vec<u8>> {
         let reasons = host == OFFICIAL && is_reasoning(&model.model);
-        serde_json::to_vec(&Body { model, request, seed: self.seed, reasons })
+        written(&Body { model, request, seed: self.seed, reasons }, request)
     }
 
     fn parse(&self, body: &[u8]) -> Result<Reply, Unreadable> {

@@ -130,6 +130,8 @@ impl KeyBuilder {
     pub fn value(mut self, value: &Value) -> Self {
         match value {
             Value::String(text) if is_plain(text) => {
+                // Of most keys the one long field: what follows has room, too.
+                self.0.reserve(text.len() + USUAL_SIZE);
                 self.0.extend_from_slice(&(text.len() as u64 + 2).to_le_bytes());
                 self.0.extend_from_slice(b"\"");
                 self.0.extend_from_slice(text.as_bytes());

@@ -262,13 +262,14 @@ impl Rest<'_> {
         Ok(walk.estimate())
     }
 
-    /// What the plan comes to if nothing of it is there; `None` when it was `stopped` before all rows were seen. Walks on
-    /// one thread, and over no row where an earlier run of the plan has found it out.
+    /// What the plan comes to if nothing of it is there; `None` when it was `stopped` before that was known. Walks on
+    /// one thread over one in `every` blocks of rows, which stand for those beside them, and over none where an earlier run
+    /// of the plan has found it out. What blocks share counts in each of them, unless a row that was walked over has it.
     ///
     /// # Errors
     /// As [`Survey::whole`].
-    pub fn afresh(self, stopped: &dyn Fn() -> bool) -> Result<Option<Afresh>, EngineError> {
-        let walk = self.walk.over_unmade(&self.rows, stopped)?;
+    pub fn afresh(self, every: u64, stopped: &dyn Fn() -> bool) -> Result<Option<Afresh>, EngineError> {
+        let walk = self.walk.over_unmade(&self.rows, every, stopped)?;
         Ok(walk.map(|walk| walk.estimate().afresh))
     }
 }

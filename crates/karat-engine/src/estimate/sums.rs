@@ -173,6 +173,15 @@ impl<'a> AfreshSums<'a> {
         }
     }
 
+    /// What it would be for `all` rows where it is that of `some` of them.
+    pub fn stand_for(&mut self, all: u64, some: u64) {
+        let money = |sum: Money| Money(sum.0 * i128::from(all) / i128::from(some));
+        self.by_system.iter_mut().for_each(|sum| *sum = sum.map(money));
+        let count = |count: &mut u64| *count = (u128::from(*count) * u128::from(all) / u128::from(some)) as u64;
+        self.sums.models.values_mut().for_each(|sum| sum.numbers().into_iter().for_each(count));
+        self.sums.outside.values_mut().for_each(|requests| count(&mut requests.count));
+    }
+
     /// What it comes to.
     pub fn total(&self, plan: &PlanHeader) -> Afresh {
         let costs = self.sums.models(plan).into_iter().filter_map(|model| model.cost);
@@ -184,6 +193,11 @@ impl<'a> AfreshSums<'a> {
 }
 
 impl Sum {
+    fn numbers(&mut self) -> [&mut u64; 7] {
+        let Self { calls, input, output, sure } = self;
+        [&mut calls.0, &mut calls.1, &mut input.0, &mut input.1, &mut output.0, &mut output.1, sure]
+    }
+
     fn add_if(&mut self, is_added: bool, more: &Self) {
         if !is_added {
             return;

@@ -177,9 +177,18 @@ impl<'a> Walk<'a> {
         Ok(self)
     }
 
-    /// Goes on over the other rows as if nothing of them were there. `None` when `stopped` says so.
-    pub fn over_unmade(mut self, rows: &Rows, stopped: &dyn Fn() -> bool) -> Result<Option<Self>, EngineError> {
-        while self.afresh.is_some() {
+    /// Goes on over one in `every` blocks of the other rows as if nothing of them were there; it stands for those beside it.
+    /// `None` when `stopped` says so.
+    pub fn over_unmade(
+        mut self,
+        rows: &Rows,
+        every: u64,
+        stopped: &dyn Fn() -> bool,
+    ) -> Result<Option<Self>, EngineError> {
+        let Some(first) = self.afresh.take() else { return Ok(Some(self)) };
+        self.afresh = Some(AfreshSums::new(&self.ground.planned_afresh, self.ground.plan.header.systems.len()));
+        let (mut all, mut walked) = (0, 0);
+        for block in 0.. {
             let taken = rows.take();
             if taken.is_empty() {
                 break;
@@ -187,7 +196,16 @@ impl<'a> Walk<'a> {
             if stopped() {
                 return Ok(None);
             }
-            taken.into_iter().try_for_each(|row| self.row(row, View::Unmade))?;
+            all += taken.len() as u64;
+            // From the middle: rows may become longer and longer.
+            if block % every == every / 2 {
+                walked += taken.len() as u64;
+                taken.into_iter().try_for_each(|row| self.row(row, View::Unmade))?;
+            }
+        }
+        if let Some(sums) = &mut self.afresh {
+            sums.stand_for(all, walked.max(1));
+            sums.join(first);
         }
         Ok(Some(self))
     }

@@ -8,7 +8,7 @@ mod document;
 mod lines;
 mod money;
 
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 use std::sync::mpsc::{self, SyncSender};
 use std::thread;
 
@@ -57,7 +57,10 @@ pub fn write(report: Report<'_>, cells: Option<&CellsFile>, out: &mut dyn Write)
 /// # Errors
 /// What keeps the value from being serialised, or bytes that cannot be written.
 pub fn lay_out<T: Serialize>(document: &T, out: &mut dyn Write) -> serde_json::Result<()> {
-    document.serialize(&mut serde_json::Serializer::with_formatter(out, lines::Lines::default()))
+    // In pieces: a document is written in many little ones, each by a call that nobody can see through.
+    let mut out = BufWriter::with_capacity(PIECE, out);
+    document.serialize(&mut serde_json::Serializer::with_formatter(&mut out, lines::Lines::default()))?;
+    out.flush().map_err(serde_json::Error::io)
 }
 
 /// report.json with its cells, as text.

@@ -13,12 +13,12 @@ use super::fences::Fences;
 /// Names and their values. Values are converted once, when they are added; extending and cloning are cheap, and a
 /// context that was extended does not change the one it came from.
 #[derive(Clone, Default)]
-pub struct Context(Option<Arc<Binding>>);
+pub struct Context(Option<Arc<Layer>>);
 
-struct Binding {
-    name: Box<str>,
-    value: Value,
-    outer: Context,
+/// What a context adds to another one.
+enum Layer {
+    Name { name: Box<str>, value: Value, below: Context },
+    Names { above: Context, below: Context },
 }
 
 impl Context {
@@ -48,8 +48,7 @@ impl Context {
     /// The names of this context above those of another one. Values are shared, not converted again.
     #[must_use]
     pub fn over(&self, below: &Self) -> Self {
-        let own: Vec<&Binding> = self.bindings().collect();
-        own.into_iter().rev().fold(below.clone(), |context, binding| context.bind(&binding.name, binding.value.clone()))
+        Self(Some(Arc::new(Layer::Names { above: self.clone(), below: below.clone() })))
     }
 
     /// A context that starts out with everything of this one.
@@ -59,20 +58,44 @@ impl Context {
     }
 
     /// The names that can be seen, innermost first.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.bindings().map(|binding| &*binding.name)
+    pub fn names(&self) -> Vec<&str> {
+        let mut names = Vec::new();
+        self.gather(&mut names);
+        names
+    }
+
+    fn gather<'a>(&'a self, names: &mut Vec<&'a str>) {
+        let mut context = self;
+        while let Some(layer) = context.0.as_deref() {
+            context = match layer {
+                Layer::Name { name, below, .. } => {
+                    names.push(name);
+                    below
+                }
+                Layer::Names { above, below } => {
+                    above.gather(names);
+                    below
+                }
+            };
+        }
     }
 
     fn bind(self, name: &str, value: Value) -> Self {
-        Self(Some(Arc::new(Binding { name: name.into(), value, outer: self })))
+        Self(Some(Arc::new(Layer::Name { name: name.into(), value, below: self })))
     }
 
-    fn bindings(&self) -> impl Iterator<Item = &Binding> {
-        std::iter::successors(self.0.as_deref(), |binding| binding.outer.0.as_deref())
-    }
-
-    pub(super) fn get(&self, name: &str) -> Option<&Value> {
-        self.bindings().find(|binding| &*binding.name == name).map(|binding| &binding.value)
+    pub(super) fn get(&self, wanted: &str) -> Option<&Value> {
+        let mut context = self;
+        loop {
+            context = match context.0.as_deref()? {
+                Layer::Name { name, value, .. } if **name == *wanted => return Some(value),
+                Layer::Name { below, .. } => below,
+                Layer::Names { above, below } => match above.get(wanted) {
+                    Some(value) => return Some(value),
+                    None => below,
+                },
+            };
+        }
     }
 
     /// What templates look names up in; their fences get the code of `fences`.
@@ -120,6 +143,6 @@ impl Object for Root {
     }
 
     fn enumerate(self: &Arc<Self>) -> Enumerator {
-        Enumerator::Values(self.context.names().map(Value::from).collect())
+        Enumerator::Values(self.context.names().into_iter().map(Value::from).collect())
     }
 }

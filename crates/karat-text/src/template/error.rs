@@ -72,7 +72,7 @@ fn hint(name: &str, context: &Context) -> Option<String> {
     let mut parts = name.split('.');
     let first = parts.next()?;
     let Some(mut place) = context.get(first).cloned() else {
-        let known: Vec<&str> = context.names().collect();
+        let known: Vec<&str> = context.names();
         return Some(match nearest(first, known.iter().copied()) {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("known names are {}", known.join(", ")),
