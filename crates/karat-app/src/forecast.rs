@@ -1,13 +1,13 @@
 //! What a run is expected to cost, before its first call.
 //!
 //! A walk over a large dataset takes a while. Where its first rows leave no doubt that the run may begin, it begins, and the
-//! others are walked over beside its first calls, block by block with most left out: what the whole plan comes to is told by
-//! the report alone.
+//! others are estimated beside its calls, by one block in sixteen of those that it reads: what the whole plan comes to is told
+//! by the report alone.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use karat_engine::{Afresh, EngineError, Estimate, Given, Lengths, Part, Rest, Stop, Survey};
+use karat_engine::{Afresh, Blocks, EngineError, Estimate, Given, Lengths, Part, Rest, Sieve, Stop, Survey};
 use karat_store::Store;
 use karat_suite::Plan;
 use karat_types::{Moment, PlanHeader};
@@ -25,15 +25,23 @@ const LARGE: u64 = 8;
 /// The other rows may ask for so many times what the first do, before anybody would have to think.
 const DOUBT: u64 = 4;
 
-/// One block in so many is walked over beside the calls: a walk takes a tenth of the CPU that a call takes.
+/// One block in so many is estimated beside the calls: that takes a tenth of the CPU that a call takes.
 const EVERY: u64 = 16;
 
 /// What is known of a run's cost when it begins.
 pub(crate) struct Forecast<'a> {
     /// What is left to make, or a bound of it.
     pub estimate: Estimate,
-    /// The rows that nobody has walked over, and that one block in so many of them shall be.
-    rest: Option<(Rest<'a>, u64)>,
+    /// The rows that nobody has walked over.
+    rest: Option<Others<'a>>,
+}
+
+/// Rows that are estimated beside the run.
+struct Others<'a> {
+    rest: Rest<'a>,
+    /// Until the run has it.
+    sieve: Option<Sieve>,
+    blocks: Blocks,
 }
 
 impl<'a> Forecast<'a> {
@@ -59,7 +67,7 @@ impl<'a> Forecast<'a> {
         let (first, rest) = survey.first(first_rows)?;
         let estimate = first.times(DOUBT * plan.dataset.rows.div_ceil(first_rows));
         if calls_all_models(&estimate, plan) && is_allowed(&estimate) {
-            return Ok(Self { estimate, rest: Some((rest, every)) });
+            return Ok(Self { estimate, rest: Some(Others::of(rest, every)) });
         }
         Ok(Self { estimate: rest.whole()?, rest: None })
     }
@@ -69,23 +77,36 @@ impl<'a> Forecast<'a> {
         self.rest.is_none().then_some(&self.estimate.afresh)
     }
 
-    /// Runs, and walks over some of the rows that are left meanwhile. Says also what the plan comes to if nothing of it is there;
+    /// What the run passes its rows through, where some of them are left to estimate.
+    pub fn sieve(&mut self) -> Option<Sieve> {
+        self.rest.as_mut()?.sieve.take()
+    }
+
+    /// Runs, and estimates those of its rows that have passed the sieve. Says also what the plan comes to if nothing of it is there;
     /// `None` when the run was stopped or failed before that was known.
     pub fn beside<T>(
         self,
         stop: &Stop,
         run: impl FnOnce() -> Result<T, AppError>,
     ) -> (Result<T, AppError>, Result<Option<Afresh>, AppError>) {
-        let Some((rest, every)) = self.rest else { return (run(), Ok(Some(self.estimate.afresh))) };
+        let Some(Others { rest, sieve, blocks }) = self.rest else { return (run(), Ok(Some(self.estimate.afresh))) };
+        drop(sieve);
         let has_failed = AtomicBool::new(false);
         let stopped = || stop.is_set() || has_failed.load(Ordering::Relaxed);
         thread::scope(|scope| {
-            let walk = scope.spawn(|| rest.afresh(every, &stopped));
+            let walk = scope.spawn(|| rest.afresh(blocks, &stopped));
             let outcome = run();
             has_failed.store(outcome.is_err(), Ordering::Relaxed);
             let died = |_| Err(EngineError::Bug("the thread that estimates died".to_owned()));
             (outcome, walk.join().unwrap_or_else(died).map_err(AppError::from))
         })
+    }
+}
+
+impl<'a> Others<'a> {
+    fn of(rest: Rest<'a>, every: u64) -> Self {
+        let (sieve, blocks) = rest.sieve(every);
+        Self { rest, sieve: Some(sieve), blocks }
     }
 }
 
@@ -127,7 +148,7 @@ mod tests {
 
     use karat_store::StoreUrl;
     use karat_suite::{Overrides, Registry, Suite};
-    use karat_types::{Money, RunHeader, RunStatus};
+    use karat_types::{Money, RunHeader, RunStatus, Sample};
 
     use super::*;
     use crate::begun::{Begun, begun, remember};
@@ -158,6 +179,13 @@ scorers: { hit: { metric: contains } }
         (folder, plan, store)
     }
 
+    /// Reads the rows as a run does, and says how many.
+    fn read(plan: &Plan, sieve: Option<Sieve>) -> usize {
+        let samples: Vec<Sample> = plan.rows().map(Result::unwrap).collect();
+        samples.chunks(64).for_each(|block| sieve.iter().for_each(|sieve| sieve.see(block)));
+        samples.len()
+    }
+
     /// BY-05, CL-22: a run that begins after the first rows ends with the estimate of all of them.
     #[test]
     fn the_other_rows_are_walked_over_beside_the_run() {
@@ -165,11 +193,12 @@ scorers: { hit: { metric: contains } }
         let whole = survey(&store, &plan, Moment(0), None).unwrap().whole().unwrap();
         assert_eq!((whole.fresh, whole.models[0].calls), (600, (200, 200)));
         let mut survey = survey(&store, &plan, Moment(0), None).unwrap();
-        let forecast = Forecast::after(64, 1, &mut survey, &plan.header, |_| true).unwrap();
+        let mut forecast = Forecast::after(64, 1, &mut survey, &plan.header, |_| true).unwrap();
         assert_eq!((forecast.afresh(), forecast.rest.is_some()), (None, true));
         assert!(forecast.estimate.calls().0 >= whole.calls().1);
-        let (outcome, afresh) = forecast.beside(&Stop::new(), || Ok(7));
-        assert_eq!((outcome.unwrap(), afresh.unwrap()), (7, Some(whole.afresh)));
+        let sieve = forecast.sieve();
+        let (outcome, afresh) = forecast.beside(&Stop::new(), || Ok(read(&plan, sieve)));
+        assert_eq!((outcome.unwrap(), afresh.unwrap()), (600, Some(whole.afresh)));
     }
 
     /// CL-22: blocks of rows stand for those beside them.
@@ -178,8 +207,9 @@ scorers: { hit: { metric: contains } }
         let (_folder, plan, store) = large();
         let whole = survey(&store, &plan, Moment(0), None).unwrap().whole().unwrap().afresh;
         let mut survey = survey(&store, &plan, Moment(0), None).unwrap();
-        let forecast = Forecast::after(64, 2, &mut survey, &plan.header, |_| true).unwrap();
-        let found = forecast.beside(&Stop::new(), || Ok(())).1.unwrap().unwrap();
+        let mut forecast = Forecast::after(64, 2, &mut survey, &plan.header, |_| true).unwrap();
+        let sieve = forecast.sieve();
+        let found = forecast.beside(&Stop::new(), || Ok(read(&plan, sieve))).1.unwrap().unwrap();
         let share = |found: Money, whole: Money| found.usd() / whole.usd();
         let cell = |afresh: &Afresh| afresh.per_cell[0].unwrap();
         let shares = [

@@ -193,7 +193,7 @@ impl App {
             },
             None => Earlier::default(),
         };
-        let forecast = Forecast::of(&mut expected, &plan.header, |estimate| {
+        let mut forecast = Forecast::of(&mut expected, &plan.header, |estimate| {
             allow(&mut plan.clone(), estimate, invocation, earlier).is_ok()
         })?;
         allow(&mut plan, &forecast.estimate, invocation, earlier)?;
@@ -227,6 +227,7 @@ impl App {
             retry: found.retry,
             call_log: call_log.clone().map(|log| log as Arc<dyn CallLog>),
             outputs: found.outputs.clone(),
+            sieve: forecast.sieve(),
         };
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()

@@ -48,7 +48,7 @@ mod tokens;
 mod workshop;
 
 pub use calllog::{CallLog, LoggedCall};
-pub use estimate::{Afresh, Estimate, Given, ModelEstimate, Part, Rest, Survey};
+pub use estimate::{Afresh, Blocks, Estimate, Given, ModelEstimate, Part, Rest, Sieve, Survey};
 pub use identity::call_key;
 pub use lengths::Lengths;
 pub use parts::Change;

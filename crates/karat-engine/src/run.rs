@@ -11,6 +11,7 @@ use crate::EngineError;
 use crate::budget::Budget;
 use crate::calllog::CallLog;
 use crate::calls::Calls;
+use crate::estimate::Sieve;
 use crate::fees::Fees;
 use crate::files::Library;
 use crate::flights::Flights;
@@ -50,6 +51,8 @@ pub struct Job {
     pub outputs: Option<StoredRun>,
     /// Results are taken over from runs that began at this moment or later.
     pub oldest: Moment,
+    /// Who estimates some of the rows meanwhile.
+    pub sieve: Option<Sieve>,
 }
 
 /// How a run, or the part of it that this process did, ended.
@@ -110,7 +113,7 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
     let done = workshop.remaining.done(&plan, &workshop.systems);
     job.observer.on(&Event::Started { run: &job.run, cells: total, done });
     let progress = Progress::new(job.observer.clone(), done, total);
-    let broken = dispatch(&job.plan, &workshop, &progress).await;
+    let broken = dispatch(&job.plan, &workshop, &progress, job.sieve).await;
     workshop.calls.release().await;
     services.stop().await;
     job.providers.end().await;

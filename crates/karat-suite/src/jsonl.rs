@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::map::Entry;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
@@ -79,10 +80,12 @@ impl<'de> Visitor<'de> for Strict {
         let mut map = Map::new();
         while let Some(name) = members.next_key::<String>()? {
             let value = members.next_value_seed(Self)?;
-            if map.contains_key(&name) {
-                return Err(A::Error::custom(format!("the key {name:?} stands here twice")));
-            }
-            map.insert(name, value);
+            match map.entry(name) {
+                Entry::Vacant(place) => place.insert(value),
+                Entry::Occupied(taken) => {
+                    return Err(A::Error::custom(format!("the key {:?} stands here twice", taken.key())));
+                }
+            };
         }
         Ok(Value::Object(map))
     }

@@ -9,13 +9,14 @@ mod sums;
 mod walk;
 
 use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, SyncSender};
 
 use karat_store::{Store, StoredRun};
 use karat_suite::{Files, Plan};
-use karat_types::{Moment, Money};
+use karat_types::{Moment, Money, Sample};
 
 use sums::Planned;
-use walk::{Ground, Rows, Walk};
+use walk::{Ground, ROWS_AT_ONCE, Rows, Walk};
 pub(crate) use walk::{Idle, first_asks, recorded_output};
 
 use crate::EngineError;
@@ -262,14 +263,45 @@ impl Rest<'_> {
         Ok(walk.estimate())
     }
 
-    /// What the plan comes to if nothing of it is there; `None` when it was `stopped` before that was known. Walks on
-    /// one thread over one in `every` blocks of rows, which stand for those beside them, and over none where an earlier run
+    /// What passes one in `every` blocks of the rows that a run reads on to [`Rest::afresh`].
+    pub fn sieve(&self, every: u64) -> (Sieve, Blocks) {
+        let (sender, blocks) = mpsc::sync_channel(BLOCKS_WAITING);
+        (Sieve { first: self.walk.taken, every, blocks: sender }, Blocks(blocks))
+    }
+
+    /// What the plan comes to if nothing of it is there, by blocks of rows that stand for all behind the first; `None` when
+    /// the run was `stopped` before that was known. Waits until nobody sends any more, but for nothing where an earlier run
     /// of the plan has found it out. What blocks share counts in each of them, unless a row that was walked over has it.
     ///
     /// # Errors
     /// As [`Survey::whole`].
-    pub fn afresh(self, every: u64, stopped: &dyn Fn() -> bool) -> Result<Option<Afresh>, EngineError> {
-        let walk = self.walk.over_unmade(&self.rows, every, stopped)?;
+    pub fn afresh(self, blocks: Blocks, stopped: &dyn Fn() -> bool) -> Result<Option<Afresh>, EngineError> {
+        let walk = self.walk.over_unmade(blocks.0, stopped)?;
         Ok(walk.map(|walk| walk.estimate().afresh))
+    }
+}
+
+/// Blocks of rows that wait for their estimate; where so many wait, others stand for those that follow.
+const BLOCKS_WAITING: usize = 256;
+
+/// Rows as a run reads them, of which some are estimated beside it.
+pub struct Sieve {
+    first: u64,
+    every: u64,
+    blocks: SyncSender<Vec<Sample>>,
+}
+
+/// Those that have passed it.
+pub struct Blocks(Receiver<Vec<Sample>>);
+
+impl Sieve {
+    /// Passes a block of rows on where it is its turn.
+    pub fn see(&self, block: &[Sample]) {
+        let Some(row) = block.first().map(|sample| sample.row).filter(|row| *row >= self.first) else { return };
+        // From the middle: rows may become longer and longer.
+        if (row - self.first) / ROWS_AT_ONCE as u64 % self.every == self.every / 2 {
+            // Nobody waits for an estimate.
+            let _ = self.blocks.try_send(block.to_vec());
+        }
     }
 }

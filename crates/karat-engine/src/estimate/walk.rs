@@ -1,5 +1,6 @@
 //! The walk over the cells of a plan, by several threads.
 
+use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
@@ -23,7 +24,7 @@ use crate::systems::{ReadyJudge, ReadyStep, ReadySystem, Systems};
 use crate::tokens;
 
 /// Rows that a thread takes at a time.
-const ROWS_AT_ONCE: usize = 64;
+pub(super) const ROWS_AT_ONCE: usize = 64;
 
 /// Tokens that the answer of a service or program is expected to have.
 const UNKNOWN_ANSWER: u64 = 1_000;
@@ -90,6 +91,8 @@ pub(super) struct Walk<'a> {
     afresh: Option<AfreshSums<'a>>,
     /// Cells and judgments.
     counts: Estimate,
+    /// Rows that were taken from those of the plan.
+    pub taken: u64,
 }
 
 /// The rows that nobody has taken yet.
@@ -160,51 +163,47 @@ impl<'a> Walk<'a> {
             now: Sums::new(&ground.planned),
             afresh: ground.afresh.is_none().then(|| AfreshSums::new(&ground.planned_afresh, systems)),
             counts: Estimate::default(),
+            taken: 0,
         }
     }
 
     /// Takes rows until there are none, or so many are taken.
     fn over(mut self, rows: &Rows, most: Option<u64>) -> Result<Self, EngineError> {
-        let mut count = 0;
-        while most.is_none_or(|most| count < most) {
+        while most.is_none_or(|most| self.taken < most) {
             let taken = rows.take();
             if taken.is_empty() {
                 break;
             }
-            count += taken.len() as u64;
+            self.taken += taken.len() as u64;
             taken.into_iter().try_for_each(|row| self.row(row, View::Left))?;
         }
         Ok(self)
     }
 
-    /// Goes on over one in `every` blocks of the other rows as if nothing of them were there; it stands for those beside it.
-    /// `None` when `stopped` says so.
+    /// Goes on over rows that stand for all others, as if nothing of them were there. `None` when `stopped` says so, or when
+    /// there are none.
     pub fn over_unmade(
         mut self,
-        rows: &Rows,
-        every: u64,
+        blocks: Receiver<Vec<Sample>>,
         stopped: &dyn Fn() -> bool,
     ) -> Result<Option<Self>, EngineError> {
         let Some(first) = self.afresh.take() else { return Ok(Some(self)) };
-        self.afresh = Some(AfreshSums::new(&self.ground.planned_afresh, self.ground.plan.header.systems.len()));
-        let (mut all, mut walked) = (0, 0);
-        for block in 0.. {
-            let taken = rows.take();
-            if taken.is_empty() {
-                break;
-            }
+        let header = &self.ground.plan.header;
+        let others = header.dataset.rows.saturating_sub(self.taken);
+        self.afresh = Some(AfreshSums::new(&self.ground.planned_afresh, header.systems.len()));
+        let mut walked = 0;
+        for block in blocks {
             if stopped() {
                 return Ok(None);
             }
-            all += taken.len() as u64;
-            // From the middle: rows may become longer and longer.
-            if block % every == every / 2 {
-                walked += taken.len() as u64;
-                taken.into_iter().try_for_each(|row| self.row(row, View::Unmade))?;
-            }
+            walked += block.len() as u64;
+            block.into_iter().try_for_each(|sample| self.row(Ok(sample), View::Unmade))?;
+        }
+        if stopped() || (walked == 0 && others > 0) {
+            return Ok(None);
         }
         if let Some(sums) = &mut self.afresh {
-            sums.stand_for(all, walked.max(1));
+            sums.stand_for(others, walked.max(1));
             sums.join(first);
         }
         Ok(Some(self))
@@ -236,6 +235,7 @@ impl<'a> Walk<'a> {
             sums.join(more);
         }
         self.counts.add_counts(&other.counts);
+        self.taken += other.taken;
     }
 
     fn cell(&mut self, row: &Row, ordinal: u64, view: View) -> Result<(), EngineError> {
