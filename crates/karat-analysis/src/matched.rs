@@ -9,6 +9,26 @@ use karat_types::PlanHeader;
 use crate::reduce::Reduce;
 use crate::table::{ScoreTable, State};
 
+/// Cells, or pairs of them, that should have a score, and how many of them lack one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Lost {
+    pub(crate) n: usize,
+    pub(crate) due: usize,
+}
+
+impl Lost {
+    /// Adds some more.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.n += other.n;
+        self.due += other.due;
+    }
+
+    /// The share that lacks a score; 0 of none.
+    pub(crate) fn share(self) -> f64 {
+        self.n as f64 / self.due.max(1) as f64
+    }
+}
+
 /// A metric of a system in a table.
 #[derive(Clone, Copy)]
 pub(crate) struct Entry<'a> {
@@ -43,6 +63,26 @@ impl<'a> Entry<'a> {
     fn whole(&self) -> (State, f64) {
         let value = self.table.value(self.metric, self.sample, self.system);
         (self.table.state(self.metric, self.sample, self.system), value.unwrap_or_default())
+    }
+
+    /// Its cells that should have a score, and those of them of which something failed: all did where what is left is too
+    /// little for the rule. Cells without a result yet are neither.
+    pub(crate) fn lost(&self) -> Lost {
+        let whole = self.whole();
+        let each = self.each().unwrap_or(std::slice::from_ref(&whole));
+        let count = |is: fn(State) -> bool| each.iter().filter(|(state, _)| is(*state)).count();
+        let (failed, scored) = (count(State::is_failure), count(|state| state == State::Value));
+        let due = failed + scored;
+        Lost { n: if whole.0.is_failure() { due } else { failed }, due }
+    }
+
+    /// Its value as if each score that is missing because something failed were `end`, an end of the scale.
+    pub(crate) fn filled(&self, end: f64) -> Option<f64> {
+        let whole = self.whole();
+        let each = self.each().unwrap_or(std::slice::from_ref(&whole));
+        let known: Vec<f64> = each.iter().filter(|(state, _)| *state == State::Value).map(|(_, value)| *value).collect();
+        let failed = each.iter().filter(|(state, _)| state.is_failure()).count();
+        self.rule.extreme(&known, failed, end)
     }
 }
 

@@ -137,12 +137,13 @@ pub(super) fn decide(court: &Court<'_>, case: &Case<'_>, level: Level) -> Decisi
         verdict = Verdict::Undecided;
         reason = format!("{reason}; but {change}, so that nothing is decided");
     }
-    let (share, what) = match evidence.lacking > evidence.unscored {
-        true => (evidence.lacking, "of what is compared lacks a score on a side"),
-        false => (evidence.unscored, "could not be scored"),
+    let (lost, cells, what) = match evidence.lacking.share() > evidence.unscored.share() {
+        true => (evidence.lacking, "pairs of cells", "lack a score on a side"),
+        false => (evidence.unscored, "cells", "could not be scored"),
     };
-    if verdict != Verdict::Undecided && share > court.policy.max_unscored {
-        let lacking = format!("{:.1} % {what}", share * 100.0);
+    if verdict != Verdict::Undecided && lost.share() > court.policy.max_unscored {
+        let share = lost.share() * 100.0;
+        let lacking = format!("{} of {} {cells} ({share:.1} %) {what}", lost.n, lost.due);
         if verdict == Verdict::Fail && fails_at_best(court, case, level) {
             reason = format!("{reason}; {lacking}, and no score of them could turn it");
         } else {
@@ -188,7 +189,7 @@ fn fails_at_best(court: &Court<'_>, case: &Case<'_>, level: Level) -> bool {
     let evidence = court.hear(case);
     let Some((finding, limit)) = evidence.basis.at(level).zip(bound(case, evidence.reference)) else { return false };
     // What the other side lacks is not known either.
-    if evidence.lacking > court.policy.max_unscored {
+    if evidence.lacking.share() > court.policy.max_unscored {
         return false;
     }
     let words = Words { case, name: name(&court, case), evidence: &evidence, unit: unit(&court, case) };

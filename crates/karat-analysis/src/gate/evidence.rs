@@ -14,7 +14,7 @@ use crate::aggregate::Measure;
 use crate::estimate::{Aggregate, Observations};
 use crate::finding::Finding;
 use crate::findings::Findings;
-use crate::matched::{Entry, Matched};
+use crate::matched::{Entry, Lost, Matched};
 use crate::pinned::{Pinned, PinnedMetric};
 use crate::resampled::Resampled;
 
@@ -35,10 +35,10 @@ pub(super) struct Evidence {
     pub(super) observed: Option<f64>,
     /// What it is compared with.
     pub(super) reference: Option<f64>,
-    /// The share of what could be scored and was not: its scorer failed, or the cell has no output.
-    pub(super) unscored: f64,
-    /// The share of the pairs of cells that should have a score on both sides of a change, and lack one on either.
-    pub(super) lacking: f64,
+    /// Cells that could be scored, and those that were not: their scorer failed, or they have no output.
+    pub(super) unscored: Lost,
+    /// Pairs of cells that should have a score on both sides of a change, and those that lack one on either.
+    pub(super) lacking: Lost,
     /// What is held against the threshold.
     pub(super) basis: Basis,
     /// Something that the reader should know.
@@ -181,27 +181,25 @@ impl Court<'_> {
             .filter(|(sample, system)| case.scope.holds(*sample, *system))
     }
 
-    fn observations(&self, case: &Case<'_>, metric: usize) -> (Observations, f64) {
+    fn observations(&self, case: &Case<'_>, metric: usize) -> (Observations, Lost) {
         let table = &self.findings.table;
         let mut observed = table.observations(metric);
-        let mut unscored = 0_usize;
+        let mut unscored = Lost::default();
         for (sample, system) in self.cells(case) {
-            let state = table.state(metric, sample, system);
-            unscored += usize::from(state.is_failure());
+            unscored.add(self.entry(metric, sample, system).lost());
             if let Some(value) = self.score(metric, sample, system) {
                 observed.push_labelled(value, table.labels(metric, sample, system), system, table.cluster(sample));
             }
         }
-        let scorable = unscored + observed.len();
-        let share = if scorable == 0 { 0.0 } else { unscored as f64 / scorable as f64 };
-        (observed, share)
+        (observed, unscored)
     }
 
     /// A score of the case's own, or what is taken for one that is missing.
     fn score(&self, metric: usize, sample: usize, system: usize) -> Option<f64> {
-        let table = &self.findings.table;
-        let missing = self.missing.filter(|_| table.state(metric, sample, system).is_failure());
-        table.value(metric, sample, system).or(missing)
+        match self.missing {
+            Some(missing) => self.entry(metric, sample, system).filled(missing),
+            None => self.findings.table.value(metric, sample, system),
+        }
     }
 
     /// The same, as if every score that is missing were the one that suits the case best: `None` of figures without a
@@ -304,7 +302,8 @@ impl Court<'_> {
                     let (value, before) = (self.score(metric, sample, system), pinned.value(*at, name, id));
                     let has_failed = value.is_none() && table.state(metric, sample, system).is_failure();
                     let is_lost = before.is_some() && has_failed || value.is_some() && pinned.is_lost(*at, name, id);
-                    pairs.count(usize::from(is_lost || value.is_some() && before.is_some()), usize::from(is_lost));
+                    let due = usize::from(is_lost || value.is_some() && before.is_some());
+                    pairs.lost.add(Lost { n: usize::from(is_lost), due });
                     if let (Some(now), Some(before)) = (value, before) {
                         let labels = table.labels(metric, sample, system);
                         pairs.push((now, labels), (before, None), system, table.cluster(sample));
@@ -316,7 +315,8 @@ impl Court<'_> {
                     let given =
                         self.score(metric, sample, system).filter(|_| cells.n() == 1 && cells.values().is_none());
                     let given = table.value(metric, sample, *other).zip(given);
-                    pairs.count(cells.n(), given.map_or_else(|| cells.lost().count(), |_| 0));
+                    let lost = given.map_or_else(|| cells.lost().count(), |_| 0);
+                    pairs.lost.add(Lost { n: lost, due: cells.n() });
                     if let Some((before, now)) = given.or_else(|| cells.values()) {
                         let with = |value, system| (value, table.labels(metric, sample, system));
                         pairs.push(with(now, system), with(before, *other), system, table.cluster(sample));
@@ -428,24 +428,17 @@ type Labelled = (f64, Option<(u16, u16)>);
 struct Pairs {
     now: Observations,
     before: Observations,
-    /// Pairs of cells that should have a score on both sides, and those that lack one.
-    due: usize,
-    lost: usize,
+    lost: Lost,
 }
 
 impl Pairs {
     fn of(empty: Observations) -> Self {
-        Self { now: empty.clone(), before: empty, due: 0, lost: 0 }
+        Self { now: empty.clone(), before: empty, lost: Lost::default() }
     }
 
     fn push(&mut self, now: Labelled, before: Labelled, system: usize, cluster: u32) {
         self.now.push_labelled(now.0, now.1, system, cluster);
         self.before.push_labelled(before.0, before.1, system, cluster);
-    }
-
-    fn count(&mut self, due: usize, lost: usize) {
-        self.due += due;
-        self.lost += lost;
     }
 
     fn len(&self) -> usize {
@@ -461,7 +454,7 @@ impl Pairs {
     fn evidence(self, measure: Measure, evidence: Evidence) -> Evidence {
         let value = |observed: &Observations| measure.figure(observed).map(|found| found.value());
         let (observed, reference) = (value(&self.now), value(&self.before));
-        let lacking = self.lost as f64 / self.due.max(1) as f64;
+        let lacking = self.lost;
         let basis = match measure.aggregate {
             Aggregate::Mean => {
                 let values = differences(&self.now.values, &self.before.values);

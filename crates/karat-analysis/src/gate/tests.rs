@@ -189,6 +189,23 @@ fn too_much_without_a_score_never_passes() {
     assert_eq!((with(0.25, 9.2), with(0.24, 9.2)), (Verdict::Fail, Verdict::Undecided));
 }
 
+/// BY-02: each trial counts, as it does in what a report shows as failed; what fails with the best scores for the missing ones
+/// stays a fail.
+#[test]
+fn trials_without_a_score_count_one_by_one() {
+    let run = Sketch::new(1, 1, 4).trials(2).fill(8.0).trial_error((0, 0, 1), "timeout").trial_error((1, 0, 0), "timeout");
+    let with = |max_unscored, min| {
+        let policy = Policy { max_unscored, max_errors: 1.0, ..Policy::default() };
+        let verdicts = say(&run.run(), vec![gate(|it| it.min = at(min))], policy, &References::default());
+        (verdicts.decisions[0].verdict, verdicts.decisions[0].reason.clone())
+    };
+    assert_eq!((with(0.25, 7.0).0, with(0.24, 7.0).0), (Verdict::Pass, Verdict::Undecided));
+    // Two of eight cells: a 10 for each makes the mean 8.5.
+    assert_eq!((with(0.24, 8.4).0, with(0.24, 8.6).0), (Verdict::Undecided, Verdict::Fail));
+    let (_, reason) = with(0.24, 8.4);
+    assert!(reason.contains("but 2 of 8 cells (25.0 %) could not be scored, and the policy allows 24.0 %"), "{reason}");
+}
+
 /// BY-02: the same of changes, where what is missing could be the whole drop.
 #[test]
 fn a_drop_that_missing_scores_could_undo_is_undecided() {
@@ -197,7 +214,7 @@ fn a_drop_that_missing_scores_could_undo_is_undecided() {
     let with = |change: &dyn Fn(&mut Gate)| {
         let verdicts = say(&run, vec![gate(change)], Policy::default(), &pinned(&before));
         let decision = &verdicts.decisions[0];
-        assert!(decision.reason.contains("25.0 % could not be scored"), "{}", decision.reason);
+        assert!(decision.reason.contains("1 of 4 cells (25.0 %) could not be scored"), "{}", decision.reason);
         decision.verdict
     };
     // Of the three that have a score each drops by 1; a 10 for the fourth makes the mean drop 0.5.
@@ -450,7 +467,7 @@ fn a_change_counts_what_either_side_lacks() {
     let whole = Sketch::new(1, 3, 10).fill(8.0);
     let broken = (0..10).fold(whole.clone(), |run, sample| run.error(sample, 2, "refused"));
     let (verdict, reason) = decided(&whole.run(), drop(None), &pinned(&broken.run()));
-    assert!(verdict == Verdict::Undecided && reason.contains("33.3 % of what is compared lacks a score"), "{reason}");
+    assert!(verdict == Verdict::Undecided && reason.contains("10 of 30 pairs of cells (33.3 %) lack a score"), "{reason}");
     let absent = (0..10).fold(whole.clone(), |run, sample| run.not_applicable(sample, 2));
     assert_eq!(decided(&whole.run(), drop(None), &pinned(&absent.run())).0, Verdict::Pass);
     // Against another model: what it lacks in a trial counts, and that trial is compared on neither side.
@@ -461,6 +478,6 @@ fn a_change_counts_what_either_side_lacks() {
     rule.per = "system".to_owned();
     let verdicts = say(&two.run(), vec![rule], Policy { max_errors: 1.0, ..Policy::default() }, &References::default());
     let other = verdicts.decisions.iter().find(|it| it.system.as_deref() == Some("model-b/variant-0")).unwrap();
-    assert!(other.verdict == Verdict::Undecided && other.reason.contains("50.0 % of what is compared"), "{other:?}");
+    assert!(other.verdict == Verdict::Undecided && other.reason.contains("10 of 20 pairs of cells (50.0 %)"), "{other:?}");
     assert_eq!(other.finding.as_ref().map(Finding::value), Some(0.0));
 }
