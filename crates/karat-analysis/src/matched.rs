@@ -2,12 +2,14 @@
 //!
 //! Where both systems have as many trials, a trial of one is paired with the same trial of the other, and each side is
 //! reduced over the trials that both have: what only one side has says nothing of the difference. Else each side's trials
-//! are reduced first, and count as one.
+//! are reduced first, and count as one. A side is a run, or what is pinned of one.
+
+use std::borrow::Cow;
 
 use karat_types::PlanHeader;
 
 use crate::reduce::Reduce;
-use crate::table::{ScoreTable, State};
+use crate::table::{ScoreTable, State, together};
 
 /// Cells, or pairs of them, that should have a score, and how many of them lack one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -29,17 +31,15 @@ impl Lost {
     }
 }
 
-/// A metric of a system in a table.
-#[derive(Clone, Copy)]
+/// A metric of a system on a sample: what its cells say.
+#[derive(Clone)]
 pub(crate) struct Entry<'a> {
-    table: &'a ScoreTable,
-    metric: usize,
-    sample: usize,
-    system: usize,
-    /// How its trials become one value.
+    /// By trial; one where only one is planned.
+    each: Cow<'a, [(State, f64)]>,
+    /// Together.
+    whole: (State, f64),
+    /// How the trials become one value.
     rule: Reduce,
-    /// Trials that are planned.
-    trials: u32,
 }
 
 impl<'a> Entry<'a> {
@@ -51,38 +51,60 @@ impl<'a> Entry<'a> {
     ) -> Self {
         let rule = plan.metrics.get(metric).and_then(|spec| Reduce::of_metric(plan, spec)).unwrap_or(Reduce::Mean);
         let trials = plan.systems.get(system).map_or(1, |it| it.trials);
-        Self { table, metric, sample, system, rule, trials }
+        let value = table.value(metric, sample, system).unwrap_or_default();
+        let each = table.trials(metric, sample, system).get(..trials as usize).unwrap_or_default();
+        Self::new((table.state(metric, sample, system), value), Cow::Borrowed(each), rule)
     }
 
-    /// What its trials say; `None` where there is one only.
-    fn each(&self) -> Option<&[(State, f64)]> {
-        self.table.trials(self.metric, self.sample, self.system).get(..self.trials as usize).filter(|it| it.len() > 1)
+    /// What cells say together, and each trial of several.
+    pub(crate) fn new(whole: (State, f64), each: Cow<'a, [(State, f64)]>, rule: Reduce) -> Self {
+        match each.len() {
+            0 | 1 => Self { each: Cow::Owned(vec![whole]), whole, rule: Reduce::Mean },
+            _ => Self { each, whole, rule },
+        }
+    }
+
+    /// Its trials, where there are several.
+    pub(crate) fn trials(&self) -> Option<&[(State, f64)]> {
+        (self.each.len() > 1).then_some(&*self.each)
     }
 
     /// What they say together.
-    fn whole(&self) -> (State, f64) {
-        let value = self.table.value(self.metric, self.sample, self.system);
-        (self.table.state(self.metric, self.sample, self.system), value.unwrap_or_default())
+    pub(crate) fn whole(&self) -> (State, f64) {
+        self.whole
+    }
+
+    /// How its trials become one value.
+    pub(crate) fn rule(&self) -> Reduce {
+        self.rule
+    }
+
+    /// Its value, where it has one.
+    pub(crate) fn value(&self) -> Option<f64> {
+        (self.whole.0 == State::Value).then_some(self.whole.1)
     }
 
     /// Its cells that should have a score, and those of them of which something failed: all did where what is left is too
     /// little for the rule. Cells without a result yet are neither.
     pub(crate) fn lost(&self) -> Lost {
-        let whole = self.whole();
-        let each = self.each().unwrap_or(std::slice::from_ref(&whole));
-        let count = |is: fn(State) -> bool| each.iter().filter(|(state, _)| is(*state)).count();
+        let count = |is: fn(State) -> bool| self.each.iter().filter(|(state, _)| is(*state)).count();
         let (failed, scored) = (count(State::is_failure), count(|state| state == State::Value));
         let due = failed + scored;
-        Lost { n: if whole.0.is_failure() { due } else { failed }, due }
+        Lost { n: if self.whole.0.is_failure() { due } else { failed }, due }
     }
 
-    /// Its value as if each score that is missing because something failed were `end`, an end of the scale.
-    pub(crate) fn filled(&self, end: f64) -> Option<f64> {
-        let whole = self.whole();
-        let each = self.each().unwrap_or(std::slice::from_ref(&whole));
-        let known: Vec<f64> = each.iter().filter(|(state, _)| *state == State::Value).map(|(_, value)| *value).collect();
-        let failed = each.iter().filter(|(state, _)| state.is_failure()).count();
-        self.rule.extreme(&known, failed, end)
+    /// The same as if each score that is missing because something failed were `end`, an end of the scale. What most trials
+    /// have can be anything then.
+    #[must_use]
+    pub(crate) fn filled(mut self, end: f64) -> Self {
+        if !self.each.iter().any(|(state, _)| state.is_failure()) {
+            return self;
+        }
+        let any = self.rule == Reduce::Majority;
+        let is_open = |state: State| state.is_failure() || any && state == State::Value;
+        self.each.to_mut().iter_mut().filter(|(state, _)| is_open(*state)).for_each(|it| *it = (State::Value, end));
+        self.whole = together(&self.each, self.rule);
+        self
     }
 }
 
@@ -104,17 +126,12 @@ pub(crate) struct Matched {
 impl Matched {
     /// Pairs the cells of a baseline with those of a candidate.
     pub(crate) fn of(baseline: Entry<'_>, candidate: Entry<'_>) -> Self {
-        let trials = baseline.each().zip(candidate.each()).filter(|(before, after)| before.len() == after.len());
-        match trials {
-            Some((before, after)) => Self {
-                due: before.iter().zip(after).filter_map(|(before, after)| due(*before, *after)).collect(),
-                rules: [baseline.rule, candidate.rule],
-            },
-            None => Self {
-                due: due(baseline.whole(), candidate.whole()).into_iter().collect(),
-                rules: [Reduce::Mean, Reduce::Mean],
-            },
+        if baseline.each.len() == candidate.each.len() {
+            let both = baseline.each.iter().zip(candidate.each.iter());
+            let due = both.filter_map(|(before, after)| due(*before, *after)).collect();
+            return Self { due, rules: [baseline.rule, candidate.rule] };
         }
+        Self { due: due(baseline.whole, candidate.whole).into_iter().collect(), rules: [Reduce::Mean, Reduce::Mean] }
     }
 
     /// The values of baseline and candidate over the cells that both have; `None` without any, and for too few for the rule.

@@ -12,14 +12,20 @@ use karat_types::{MetricSpec, PlanHeader, RunHeader, ScorerKind};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::answered::JudgeAnswers;
+use crate::answered::{JudgeAnswers, NamesByAsked};
+use crate::matched::Entry;
+use crate::reduce::Reduce;
 use crate::ruler::{Graded, Measured, Ruler, change_for, change_since, changes, rulers};
+use crate::table::{State, together};
 
 /// Version of the format of pinned runs.
 pub const BASELINE_SCHEMA: &str = "karat.baseline/1";
 
 /// The name of a pinned system that stands for every system: results that were pinned by sample only.
 pub(crate) const ANY_SYSTEM: &str = "*";
+
+/// Digits of a figure that a file may have lost.
+const ROUNDING: f64 = 1e-6;
 
 /// The results of a run, pinned: one figure a system and metric, and the value of each sample, so that a later run is
 /// compared sample by sample.
@@ -36,6 +42,9 @@ pub struct Pinned {
     /// By sample: what it was graded by, where that is known of the sample and not of a run.
     #[serde(skip)]
     graded: BTreeMap<String, Graded>,
+    /// The same by scorer, where a report says it of its run.
+    #[serde(skip)]
+    scorers: BTreeMap<String, Graded>,
     #[serde(skip)]
     index: HashMap<String, usize>,
 }
@@ -66,6 +75,9 @@ pub struct PinnedRun {
 struct PinnedSystem {
     id: String,
     metrics: BTreeMap<String, PinnedMetric>,
+    /// The names under which its models answered; none where the file does not say.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    answered_as: NamesByAsked,
 }
 
 /// A pinned metric of a system.
@@ -82,6 +94,12 @@ pub(crate) struct PinnedMetric {
     /// Positions of the samples that should have a value, and of which the cell or its scorer failed; ascending.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     lost: Vec<usize>,
+    /// The trials of each sample, side by side, where the system has several; none in older files.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    trials: Vec<Option<f64>>,
+    /// Positions of the trials that should have a value, and of which the cell or its scorer failed; ascending.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    lost_trials: Vec<usize>,
 }
 
 impl Pinned {
@@ -119,17 +137,6 @@ impl Pinned {
         soundness::fits(self, plan)
     }
 
-    pub(crate) fn from_parts(
-        run: PinnedRun,
-        samples: Vec<String>,
-        overall: BTreeMap<String, PinnedMetric>,
-        systems: Vec<(String, BTreeMap<String, PinnedMetric>)>,
-    ) -> Self {
-        let systems = systems.into_iter().map(|(id, metrics)| PinnedSystem { id, metrics }).collect();
-        let schema = BASELINE_SCHEMA.to_owned();
-        Self { schema, run, samples, overall, systems, graded: BTreeMap::new(), index: HashMap::new() }
-    }
-
     fn indexed(mut self) -> Self {
         self.index = self.samples.iter().enumerate().map(|(at, id)| (id.clone(), at)).collect();
         self
@@ -143,6 +150,11 @@ impl Pinned {
     /// Ids of its samples.
     pub fn samples(&self) -> impl Iterator<Item = &str> {
         self.samples.iter().map(String::as_str)
+    }
+
+    /// The names under which the models of a system answered.
+    pub(crate) fn answered_as(&self, system: &str) -> Option<&NamesByAsked> {
+        self.systems.iter().find(|it| it.id == system).map(|it| &it.answered_as)
     }
 
     /// Position of a system, by id.
@@ -167,10 +179,18 @@ impl Pinned {
         *self.metric(system, metric)?.values.get(at)?
     }
 
-    /// Whether a metric of a system should have a value on a sample, and failed to.
-    pub(crate) fn is_lost(&self, system: usize, metric: &str, sample: &str) -> bool {
-        let lost = |at: &usize| self.metric(system, metric).is_some_and(|it| it.lost.binary_search(at).is_ok());
-        self.index.get(sample).is_some_and(lost)
+    /// The same with its trials, as far as `rule` makes its value of them: a file that was edited, or is of another rule, has
+    /// samples only. What is not pinned does not apply.
+    pub(crate) fn entry(&self, system: usize, metric: &str, sample: &str, rule: Reduce) -> Entry<'static> {
+        let Some((pinned, &at)) = self.metric(system, metric).zip(self.index.get(sample)) else {
+            return Entry::new(NOTHING, Vec::new().into(), rule);
+        };
+        let whole = cell(&pinned.values, &pinned.lost, at);
+        let n = pinned.trials.len() / self.samples.len().max(1);
+        let trials = (at * n..(at + 1) * n).map(|trial| cell(&pinned.trials, &pinned.lost_trials, trial));
+        let trials: Vec<(State, f64)> = trials.collect();
+        let agree = (together(&trials, rule).1 - whole.1).abs() <= ROUNDING * whole.1.abs().max(1.0);
+        Entry::new(whole, if agree { trials.into() } else { Vec::new().into() }, rule)
     }
 
     /// What makes these results and a run's differ that is not the systems: other data, other judges, other rules of
@@ -188,6 +208,10 @@ impl Pinned {
         }
         if !self.run.rulers.is_empty() {
             differences.extend(changes(&self.run.rulers, &rulers(run)));
+            return differences;
+        }
+        if !self.scorers.is_empty() {
+            differences.extend(plan.scorers.iter().filter_map(|it| change_since(self.scorers.get(&it.id)?, run, it)));
             return differences;
         }
         let judges: Vec<String> = plan.judges.iter().map(|judge| judge.id.clone()).collect();
@@ -216,8 +240,10 @@ impl Pinned {
         metric: &MetricSpec,
         mut samples: impl Iterator<Item = &'a str>,
     ) -> Option<String> {
-        let of_sample = |sample| change_since(self.graded.get(sample)?, run, metric);
-        change_for(&self.run.rulers, run, metric).or_else(|| samples.find_map(of_sample))
+        let scorer = run.plan.scorers.get(metric.scorer);
+        let of_run = || change_since(self.scorers.get(&scorer?.id)?, run, scorer?);
+        let of_sample = |sample| change_since(self.graded.get(sample)?, run, scorer?);
+        change_for(&self.run.rulers, run, metric).or_else(of_run).or_else(|| samples.find_map(of_sample))
     }
 }
 
@@ -237,6 +263,18 @@ impl PinnedRun {
     }
 }
 
+/// What is pinned at a position: a value, that something failed, or nothing.
+fn cell(values: &[Option<f64>], lost: &[usize], at: usize) -> (State, f64) {
+    match values.get(at).copied().flatten() {
+        Some(value) => (State::Value, value),
+        None if lost.binary_search(&at).is_ok() => (State::Error, 0.0),
+        None => NOTHING,
+    }
+}
+
+/// What nothing is pinned of.
+const NOTHING: (State, f64) = (State::NotApplicable, 0.0);
+
 fn rubrics(plan: &PlanHeader) -> impl Iterator<Item = (String, String)> {
     plan.scorers.iter().filter_map(|scorer| match &scorer.kind {
         ScorerKind::Rubric(rubric) => Some((scorer.id.clone(), rubric.rubric.version.clone()?)),
@@ -246,7 +284,23 @@ fn rubrics(plan: &PlanHeader) -> impl Iterator<Item = (String, String)> {
 
 impl PinnedMetric {
     pub(crate) fn figure(value: Option<f64>, n: u64, se: Option<f64>, values: Vec<Option<f64>>) -> Self {
-        Self { value, n, se, values, lost: Vec::new() }
+        Self { value, n, se, values, ..Self::default() }
+    }
+
+    /// The same with what is known of its samples, and of their trials where there are several.
+    #[must_use]
+    pub(crate) fn with_cells(self, samples: &[(State, f64)], trials: &[(State, f64)]) -> Self {
+        let value = |(state, value): &(State, f64)| (*state == State::Value).then_some(*value);
+        let failed = |cells: &[(State, f64)]| {
+            cells.iter().enumerate().filter(|(_, (state, _))| state.is_failure()).map(|(at, _)| at).collect()
+        };
+        Self {
+            values: samples.iter().map(value).collect(),
+            lost: failed(samples),
+            trials: trials.iter().map(value).collect(),
+            lost_trials: failed(trials),
+            ..self
+        }
     }
 
     pub(crate) fn has_values(&self) -> bool {
@@ -270,6 +324,17 @@ mod tests {
         let system = pinned.system("atlas-large/raw").unwrap();
         assert!(pinned.value(system, "quality.accuracy", "bridges").is_some());
         assert_eq!(pinned.value(system, "quality.accuracy", "nowhere"), None);
+    }
+
+    /// CL-24, law 7: what an older Karat pinned is read, and has no trials.
+    #[test]
+    fn what_was_pinned_before_trials_is_read() {
+        let old = Pinned::read(include_str!("../../../fixtures/smoke/baseline.json")).unwrap();
+        let system = old.systems().next().and_then(|id| old.system(id)).unwrap();
+        let sample = old.samples().next().unwrap();
+        let entry = old.entry(system, "quality.accuracy", sample, Reduce::Mean);
+        assert_eq!((entry.value(), entry.trials()), (old.value(system, "quality.accuracy", sample), None));
+        assert!(entry.value().is_some());
     }
 
     #[test]

@@ -128,11 +128,10 @@ pub(crate) struct Graded {
     pub(crate) answered_as: NamesByAsked,
 }
 
-/// How judge or rubric of a metric are others than a sample was graded by, in words; `None` where they are not, or nothing is
+/// How judge or rubric of a scorer are others than a sample was graded by, in words; `None` where they are not, or nothing is
 /// known.
-pub(crate) fn change_since(then: &Graded, run: Measured<'_>, metric: &MetricSpec) -> Option<String> {
+pub(crate) fn change_since(then: &Graded, run: Measured<'_>, scorer: &ScorerSpec) -> Option<String> {
     let plan = run.plan;
-    let scorer = plan.scorers.get(metric.scorer)?;
     let ScorerKind::Rubric(rubric) = &scorer.kind else { return None };
     let judges = || rubric.judges.iter().filter_map(|id| plan.judges.iter().find(|judge| judge.id == *id));
     let ids = together(judges().map(|judge| judge.id.as_str()));
@@ -197,12 +196,11 @@ mod tests {
     #[test]
     fn a_sample_tells_who_graded_it() {
         let plan = judged(1, 1, &["j1", "j2"], json!([])).header.plan;
-        let metric = plan.metrics.iter().find(|metric| metric.scorer == 0).unwrap();
         let ScorerKind::Rubric(scorer) = &plan.scorers[0].kind else { panic!("no rubric") };
         let told = |judge: Option<&str>, version: Option<&str>| {
             let (judge, version) = (judge.map(str::to_owned), version.map(str::to_owned));
             let then = Graded { judge, version, ..Graded::default() };
-            change_since(&then, Measured { plan: &plan, judges: &[] }, metric).unwrap_or_default()
+            change_since(&then, Measured { plan: &plan, judges: &[] }, &plan.scorers[0]).unwrap_or_default()
         };
         let models = together(plan.judges.iter().map(|judge| judge.model.as_str()));
         for same in [None, Some("j1 + j2"), models.as_deref()] {

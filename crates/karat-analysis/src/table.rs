@@ -245,14 +245,17 @@ impl Trials {
             *slot = (state, value);
         }
     }
+}
 
-    fn values(&self) -> Vec<f64> {
-        self.0.iter().filter(|(state, _)| *state == State::Value).map(|(_, value)| *value).collect()
-    }
-
-    fn state(&self) -> State {
-        self.0.iter().map(|(state, _)| *state).max().unwrap_or(State::Absent)
-    }
+/// What trials say together.
+pub(crate) fn together(trials: &[(State, f64)], rule: Reduce) -> (State, f64) {
+    let values = trials.iter().filter(|(state, _)| *state == State::Value).map(|(_, value)| *value);
+    let reduced = rule.of(&values.collect::<Vec<f64>>());
+    let state = match (trials.iter().map(|(state, _)| *state).max().unwrap_or(State::Absent), reduced) {
+        (State::Value, None) => State::Unscored,
+        (state, _) => state,
+    };
+    (state, reduced.unwrap_or_default())
 }
 
 impl TableBuilder {
@@ -335,13 +338,10 @@ impl TableBuilder {
         let metrics = self.plan.metrics.len();
         for (at, trials) in self.trials.iter_mut().enumerate() {
             let metric = at % metrics;
-            let reduced = self.reduce.get(metric).and_then(|rule| rule.of(&trials.values()));
-            let state = match (trials.state(), reduced) {
-                (State::Value, None) => State::Unscored,
-                (state, _) => state,
-            };
+            let rule = self.reduce.get(metric).copied().unwrap_or(Reduce::Mean);
+            let (state, value) = together(&trials.0, rule);
             if let Some(column) = self.table.columns.get_mut(metric) {
-                column.values.push(reduced.unwrap_or_default());
+                column.values.push(value);
                 column.states.push(state);
                 if self.table.trials > 1 {
                     trials.0.resize(self.table.trials, (State::Absent, 0.0));

@@ -196,10 +196,7 @@ impl Court<'_> {
 
     /// A score of the case's own, or what is taken for one that is missing.
     fn score(&self, metric: usize, sample: usize, system: usize) -> Option<f64> {
-        match self.missing {
-            Some(missing) => self.entry(metric, sample, system).filled(missing),
-            None => self.findings.table.value(metric, sample, system),
-        }
+        self.own(metric, sample, system).value()
     }
 
     /// The same, as if every score that is missing were the one that suits the case best: `None` of figures without a
@@ -296,35 +293,27 @@ impl Court<'_> {
         let mut pairs = Pairs::of(table.observations(metric));
         for (sample, system) in self.cells(case) {
             let Some((_, partner)) = partners.iter().find(|(own, _)| *own == system) else { continue };
-            match partner {
+            let own = self.own(metric, sample, system);
+            let (before, labels) = match partner {
                 Partner::Pinned(pinned, at) => {
-                    let id = self.findings.sample_id(sample);
-                    let (value, before) = (self.score(metric, sample, system), pinned.value(*at, name, id));
-                    let has_failed = value.is_none() && table.state(metric, sample, system).is_failure();
-                    let is_lost = before.is_some() && has_failed || value.is_some() && pinned.is_lost(*at, name, id);
-                    let due = usize::from(is_lost || value.is_some() && before.is_some());
-                    pairs.lost.add(Lost { n: usize::from(is_lost), due });
-                    if let (Some(now), Some(before)) = (value, before) {
-                        let labels = table.labels(metric, sample, system);
-                        pairs.push((now, labels), (before, None), system, table.cluster(sample));
-                    }
+                    (pinned.entry(*at, name, self.findings.sample_id(sample), own.rule()), None)
                 }
-                Partner::System(other) => {
-                    let cells = Matched::of(self.entry(metric, sample, *other), self.entry(metric, sample, system));
-                    // Where the own score is given, the partner's is all that can be missing.
-                    let given =
-                        self.score(metric, sample, system).filter(|_| cells.n() == 1 && cells.values().is_none());
-                    let given = table.value(metric, sample, *other).zip(given);
-                    let lost = given.map_or_else(|| cells.lost().count(), |_| 0);
-                    pairs.lost.add(Lost { n: lost, due: cells.n() });
-                    if let Some((before, now)) = given.or_else(|| cells.values()) {
-                        let with = |value, system| (value, table.labels(metric, sample, system));
-                        pairs.push(with(now, system), with(before, *other), system, table.cluster(sample));
-                    }
-                }
+                Partner::System(other) => (self.entry(metric, sample, *other), table.labels(metric, sample, *other)),
+            };
+            let cells = Matched::of(before, own);
+            pairs.lost.add(Lost { n: cells.lost().count(), due: cells.n() });
+            if let Some((before, now)) = cells.values() {
+                let own = table.labels(metric, sample, system);
+                pairs.push((now, own), (before, labels), system, table.cluster(sample));
             }
         }
         pairs
+    }
+
+    /// What the cells of a case say, with what is taken for a score that is missing.
+    fn own(&self, metric: usize, sample: usize, system: usize) -> Entry<'_> {
+        let own = self.entry(metric, sample, system);
+        self.missing.into_iter().fold(own, Entry::filled)
     }
 
     fn entry(&self, metric: usize, sample: usize, system: usize) -> Entry<'_> {

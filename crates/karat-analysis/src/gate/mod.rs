@@ -23,12 +23,13 @@ mod scope;
 mod verdicts;
 mod words;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
 use karat_types::{Against, Gate, PlanHeader, Policy, Rules, RunRows, Subject};
 
+use crate::answered::{by_asked, moved};
 use crate::{Analysed, AnalysisError, Findings, GateProblem, Pinned};
 pub use decision::Decision;
 use evidence::Court;
@@ -177,6 +178,7 @@ fn notes_on(findings: &Findings, name: &str, pinned: &Pinned) -> Vec<String> {
     if !new.is_empty() {
         notes.push(format!("systems that {name} does not have: {}", new.join(", ")));
     }
+    notes.extend(moved_models(findings, name, pinned));
     let known: HashSet<&str> = pinned.samples().collect();
     let here: HashSet<&str> = (0..findings.samples()).map(|at| findings.sample_id(at)).collect();
     let (new, lost) = (here.difference(&known).count(), known.difference(&here).count());
@@ -187,6 +189,21 @@ fn notes_on(findings: &Findings, name: &str, pinned: &Pinned) -> Vec<String> {
         notes.push(format!("samples of {name} that this run does not have: {lost} of {}", known.len()));
     }
     notes
+}
+
+/// Models under test that answered under other names than in what is pinned.
+fn moved_models(findings: &Findings, name: &str, pinned: &Pinned) -> BTreeSet<String> {
+    let of_system = |system: &crate::Group| {
+        let then = pinned.answered_as(&system.id)?;
+        Some(moved(then, &by_asked(&system.answered_as)))
+    };
+    let say = |(asked, then, now)| {
+        format!(
+            "the model `{asked}` answered as {then} in {name} and as {now} in this run: a change may be of the provider's \
+             change of models alone (pin the dated name as its `model`)"
+        )
+    };
+    findings.systems.iter().filter_map(of_system).flatten().map(say).collect()
 }
 
 /// The name of what a gate looks at.

@@ -193,7 +193,8 @@ fn too_much_without_a_score_never_passes() {
 /// stays a fail.
 #[test]
 fn trials_without_a_score_count_one_by_one() {
-    let run = Sketch::new(1, 1, 4).trials(2).fill(8.0).trial_error((0, 0, 1), "timeout").trial_error((1, 0, 0), "timeout");
+    let run =
+        Sketch::new(1, 1, 4).trials(2).fill(8.0).trial_error((0, 0, 1), "timeout").trial_error((1, 0, 0), "timeout");
     let with = |max_unscored, min| {
         let policy = Policy { max_unscored, max_errors: 1.0, ..Policy::default() };
         let verdicts = say(&run.run(), vec![gate(|it| it.min = at(min))], policy, &References::default());
@@ -467,7 +468,10 @@ fn a_change_counts_what_either_side_lacks() {
     let whole = Sketch::new(1, 3, 10).fill(8.0);
     let broken = (0..10).fold(whole.clone(), |run, sample| run.error(sample, 2, "refused"));
     let (verdict, reason) = decided(&whole.run(), drop(None), &pinned(&broken.run()));
-    assert!(verdict == Verdict::Undecided && reason.contains("10 of 30 pairs of cells (33.3 %) lack a score"), "{reason}");
+    assert!(
+        verdict == Verdict::Undecided && reason.contains("10 of 30 pairs of cells (33.3 %) lack a score"),
+        "{reason}"
+    );
     let absent = (0..10).fold(whole.clone(), |run, sample| run.not_applicable(sample, 2));
     assert_eq!(decided(&whole.run(), drop(None), &pinned(&absent.run())).0, Verdict::Pass);
     // Against another model: what it lacks in a trial counts, and that trial is compared on neither side.
@@ -478,6 +482,61 @@ fn a_change_counts_what_either_side_lacks() {
     rule.per = "system".to_owned();
     let verdicts = say(&two.run(), vec![rule], Policy { max_errors: 1.0, ..Policy::default() }, &References::default());
     let other = verdicts.decisions.iter().find(|it| it.system.as_deref() == Some("model-b/variant-0")).unwrap();
-    assert!(other.verdict == Verdict::Undecided && other.reason.contains("10 of 20 pairs of cells (50.0 %)"), "{other:?}");
+    assert!(
+        other.verdict == Verdict::Undecided && other.reason.contains("10 of 20 pairs of cells (50.0 %)"),
+        "{other:?}"
+    );
     assert_eq!(other.finding.as_ref().map(Finding::value), Some(0.0));
+}
+
+/// House rule, CL-24: a pinned run lacks the trials that failed in it, one by one; they are compared on neither side.
+#[test]
+fn a_pinned_trial_that_failed_counts() {
+    let whole = Sketch::new(1, 1, 10).trials(2).fill(8.0);
+    let before = (0..10).fold(whole.clone(), |run, sample| run.trial_error((sample, 0, 1), "timeout"));
+    // Where only the trials that the baseline lacks are worse, nothing dropped.
+    let after = (0..10).fold(whole.clone(), |run, sample| run.trial_value((sample, 0, 1), 2.0));
+    let decided = |references: &References| {
+        let policy = Policy { max_errors: 1.0, ..Policy::default() };
+        let verdicts = say(&after.run(), vec![gate(|it| it.max_drop = at(0.5))], policy, references);
+        let decision = &verdicts.decisions[0];
+        (decision.verdict, decision.finding.as_ref().map(Finding::value), decision.reason.clone())
+    };
+    let file = pinned(&before.run()).baseline.map(|it| serde_json::to_string(&it).unwrap()).unwrap();
+    let read = |text: &str| References { baseline: Some(Pinned::read(text).unwrap()), ..References::default() };
+    for references in [pinned(&before.run()), read(&file)] {
+        let (verdict, change, reason) = decided(&references);
+        assert_eq!((verdict, change), (Verdict::Undecided, Some(0.0)));
+        assert!(reason.contains("10 of 20 pairs of cells (50.0 %) lack a score"), "{reason}");
+    }
+    // An older file knows samples only, and so does one whose values were edited.
+    let older = file.replace("\"trials\"", "\"was\"").replace("\"lost_trials\"", "\"had\"");
+    assert_eq!((decided(&read(&older)).0, decided(&read(&older)).1), (Verdict::Fail, Some(-3.0)));
+}
+
+/// PE-16, CL-24: a judge that moved behind its name since a report is another ruler; a model that did is told.
+#[test]
+fn names_that_moved_since_a_pinned_run_are_told() {
+    let answered = |judge: &str, model: &str| {
+        let mut run = crate::testing::judged(1, 4, &["j1"], serde_json::json!([]));
+        for cell in &mut run.cells {
+            cell.judgments[0].scores = vec![(0, karat_types::Score::value(7.0))];
+            cell.judgments[0].answered = karat_types::Answered::of("j1", judge).into_iter().collect();
+            cell.cell.facts.answered = karat_types::Answered::of("m", model).into_iter().collect();
+        }
+        run
+    };
+    let then = pinned(&answered("j1-01", "m-01"));
+    let drop = |run: &MemoryRun| {
+        let metric = run.header.plan.metrics[0].name.clone();
+        let rule = Gate { max_drop: at(0.5), ..Gate::on(&metric) };
+        say(run, vec![rule], Policy::default(), &then)
+    };
+    let moved = drop(&answered("j1-01", "m-02"));
+    let said = "the model `m` answered as m-01 in the baseline and as m-02 in this run";
+    assert!(moved.notes.iter().any(|note| note.starts_with(said)), "{:?}", moved.notes);
+    assert_eq!(moved.decisions[0].verdict, Verdict::Pass, "{:?}", moved.decisions);
+    let moved = drop(&answered("j1-02", "m-01"));
+    assert_eq!(moved.decisions[0].verdict, Verdict::Undecided);
+    assert!(moved.notes.iter().all(|note| !note.contains("the model `m`")), "{:?}", moved.notes);
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::{ANY_SYSTEM, BASELINE_SCHEMA, Pinned, PinnedMetric, PinnedRun, PinnedSystem};
+use crate::answered::NamesByAsked;
 use crate::golden::Golden;
 use crate::ruler::Graded;
 
@@ -14,7 +15,7 @@ impl Pinned {
         let systems = named.into_iter().chain([ANY_SYSTEM]).map(|id| {
             let own: Vec<Option<&Golden>> =
                 golden.iter().map(|it| Some(it).filter(|it| it.system.as_deref().is_none_or(|of| of == id))).collect();
-            PinnedSystem { id: id.to_owned(), metrics: metrics(&own) }
+            PinnedSystem { id: id.to_owned(), metrics: metrics(&own), answered_as: NamesByAsked::new() }
         });
         let graded = |it: &Golden| {
             let (judge, version) = (it.baseline_judge.clone(), it.baseline_prompt_version.clone());
@@ -29,6 +30,7 @@ impl Pinned {
             overall: BTreeMap::new(),
             systems: systems.filter(|system| !system.metrics.is_empty()).collect(),
             graded: golden.iter().map(graded).collect(),
+            scorers: BTreeMap::new(),
             index: HashMap::new(),
         }
         .indexed()

@@ -6,26 +6,32 @@ use karat_types::RunHeader;
 
 use super::{BASELINE_SCHEMA, Pinned, PinnedMetric, PinnedRun, PinnedSystem};
 use crate::aggregate::Spread;
+use crate::answered::by_asked;
 use crate::findings::Findings;
 use crate::groups::Group;
+use crate::matched::Entry;
+use crate::table::State;
 
 impl Pinned {
     /// The results of a run.
     pub fn of(header: &RunHeader, findings: &Findings) -> Self {
         let samples: Vec<String> = (0..findings.samples()).map(|at| findings.sample_id(at).to_owned()).collect();
-        let samples_of = |group: &Group, metric: usize| -> (Vec<Option<f64>>, Vec<usize>) {
+        let cells_of = |group: &Group, metric: usize| -> [Cells; 2] {
             let Some(&system) = group.systems.first() else { return Default::default() };
-            let (table, all) = (&findings.table, 0..findings.samples());
-            let failed = |sample: &usize| table.state(metric, *sample, system).is_failure();
-            (all.clone().map(|sample| table.value(metric, sample, system)).collect(), all.filter(failed).collect())
+            let entries = (0..findings.samples())
+                .map(|sample| Entry::of(&findings.table, &findings.plan, (metric, sample, system)))
+                .collect::<Vec<_>>();
+            let trials = entries.iter().filter_map(Entry::trials).flatten().copied();
+            [entries.iter().map(Entry::whole).collect(), trials.collect()]
         };
-        let metrics = |group: &Group, samples: &dyn Fn(usize) -> (Vec<Option<f64>>, Vec<usize>)| {
+        let metrics = |group: &Group, cells: &dyn Fn(usize) -> [Cells; 2]| {
             let each = findings.plan.metrics.iter().zip(&group.metrics).enumerate();
-            each.map(|(at, (metric, spread))| (metric.name.clone(), PinnedMetric::of(spread, samples(at)))).collect()
+            each.map(|(at, (metric, spread))| (metric.name.clone(), PinnedMetric::of(spread, &cells(at)))).collect()
         };
-        let system = |group: &Group| {
-            let metrics = metrics(group, &|metric| samples_of(group, metric));
-            PinnedSystem { id: group.id.clone(), metrics }
+        let system = |group: &Group| PinnedSystem {
+            id: group.id.clone(),
+            metrics: metrics(group, &|metric| cells_of(group, metric)),
+            answered_as: by_asked(&group.answered_as),
         };
         Self {
             schema: BASELINE_SCHEMA.to_owned(),
@@ -33,6 +39,7 @@ impl Pinned {
             overall: metrics(&findings.run, &|_| Default::default()),
             systems: findings.systems.iter().map(system).collect(),
             graded: BTreeMap::new(),
+            scorers: BTreeMap::new(),
             index: HashMap::new(),
             samples,
         }
@@ -40,9 +47,12 @@ impl Pinned {
     }
 }
 
+/// Cells, each with its state and value.
+type Cells = Vec<(State, f64)>;
+
 impl PinnedMetric {
-    fn of(spread: &Spread, (values, lost): (Vec<Option<f64>>, Vec<usize>)) -> Self {
+    fn of(spread: &Spread, [samples, trials]: &[Cells; 2]) -> Self {
         let se = spread.figure().and_then(crate::Finding::se);
-        Self { value: spread.value(), n: spread.n(), se, values, lost }
+        Self::figure(spread.value(), spread.n(), se, Vec::new()).with_cells(samples, trials)
     }
 }

@@ -5,14 +5,11 @@ use std::collections::BTreeSet;
 use karat_stats::describe::extent;
 use karat_types::{MetricSpec, PlanHeader};
 
-use super::{Pinned, PinnedMetric};
+use super::{Pinned, PinnedMetric, ROUNDING};
 use crate::estimate::Aggregate;
 
 /// Contradictions that are told; more than these say nothing new.
 const TOLD: usize = 5;
-
-/// Digits of a figure that a file may have lost.
-const ROUNDING: f64 = 1e-6;
 
 /// Whether the document agrees with itself.
 ///
@@ -77,6 +74,9 @@ fn form(place: &str, metric: &PinnedMetric, samples: usize) -> Vec<String> {
     } else if metric.value.is_none() && known > 0 {
         wrong.push(format!("`{place}` has {known} values and no `value`"));
     }
+    if !metric.trials.is_empty() && !metric.trials.len().is_multiple_of(samples.max(1)) {
+        wrong.push(format!("`{place}.trials` has {} entries for {samples} `samples`", metric.trials.len()));
+    }
     if known > 0 && metric.n > 0 && metric.n != known as u64 {
         wrong.push(format!("`{place}.n` is {}, and there are {known} values", metric.n));
     }
@@ -89,8 +89,12 @@ fn form(place: &str, metric: &PinnedMetric, samples: usize) -> Vec<String> {
 fn fit(place: &str, metric: &PinnedMetric, spec: &MetricSpec, aggregate: Option<Aggregate>) -> Vec<String> {
     let mut wrong = Vec::new();
     let outside = |number: &f64| spec.range.filter(|(lo, hi)| *number < lo - ROUNDING || *number > hi + ROUNDING);
-    let values = metric.values.iter().enumerate().filter_map(|(at, value)| Some((format!(".values[{at}]"), (*value)?)));
+    let numbers = |list: &'static str, of: &[Option<f64>]| {
+        let numbered = of.iter().enumerate().filter_map(|(at, value)| Some((format!(".{list}[{at}]"), (*value)?)));
+        numbered.collect::<Vec<_>>()
+    };
     let figure = metric.value.map(|value| (".value".to_owned(), value));
+    let values = numbers("values", &metric.values).into_iter().chain(numbers("trials", &metric.trials));
     let strange = figure.into_iter().chain(values).find_map(|(key, number)| Some((key, number, outside(&number)?)));
     if let Some((key, number, (lo, hi))) = strange.filter(|_| spec.aggregate != "sum") {
         wrong.push(format!("`{place}{key}` is {number}, and the metric goes from {lo} to {hi}"));
