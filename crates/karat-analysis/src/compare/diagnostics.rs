@@ -1,13 +1,14 @@
 //! What changed in the diagnostics of two sides (SP-08).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use karat_stats::describe::mean;
 use karat_stats::interval::Level;
 use karat_stats::multiplicity::local_levels;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use super::evaluations::Evaluations;
+use super::matching::Matching;
 use super::{Kind, Options, PairedScores, PairedTest, Side};
 use crate::analyses::{Evaluation, Outcome, SpanFigures};
 use crate::finding::{Finding, finite};
@@ -101,10 +102,12 @@ pub struct DiagnosticsChange {
 }
 
 /// Every `diagnostics` analysis that both sides have under one id.
-pub(super) fn changes(baseline: &Side<'_>, candidate: &Side<'_>, options: &Options) -> Vec<DiagnosticsChange> {
-    let ids = candidate.findings.analyses.iter().map(|it| it.id.as_str());
+pub(super) fn changes(matching: &Matching<'_>, options: &Options) -> Vec<DiagnosticsChange> {
+    let (from, to): (Vec<usize>, Vec<usize>) = matching.pairs.iter().copied().unzip();
+    let view = |side, systems: &[usize], id: &str| View::of(side, systems, &matching.samples.changed, id);
+    let ids = matching.candidate.findings.analyses.iter().map(|it| it.id.as_str());
     ids.filter_map(|id| {
-        let (before, after) = (View::of(baseline, id)?, View::of(candidate, id)?);
+        let (before, after) = (view(matching.baseline, &from, id)?, view(matching.candidate, &to, id)?);
         Some(Both { before, after }.change(id, options))
     })
     .collect()
@@ -113,43 +116,30 @@ pub(super) fn changes(baseline: &Side<'_>, candidate: &Side<'_>, options: &Optio
 /// The figures and evaluations of a side: of all its run's systems, or of one.
 struct View<'a> {
     figures: &'a SpanFigures,
-    evaluations: Vec<&'a Evaluation>,
+    evaluations: Evaluations<'a>,
     /// The cluster of each of the run's samples, those without an evaluation too.
     clusters: BTreeMap<&'a str, u32>,
     notable: f64,
 }
 
 impl<'a> View<'a> {
-    /// The analysis as a side has it; `None` for several, but not all, systems: there are no figures for these together.
-    fn of(side: &Side<'a>, id: &str) -> Option<Self> {
+    /// The analysis as a side has it, with the evaluations of some of its systems; `None` for a side of several, but not all,
+    /// systems: there are no figures for these together.
+    fn of(side: &Side<'a>, systems: &[usize], changed: &BTreeSet<String>, id: &str) -> Option<Self> {
         let Outcome::Diagnostics(found) = &side.findings.analyses.iter().find(|it| it.id == id)?.outcome else {
             return None;
         };
         let ids = side.ids();
-        let of_side = |it: &&Evaluation| it.system.as_ref().is_none_or(|system| ids.contains(system));
         let figures = if side.systems.len() == side.findings.plan.systems.len() {
             &found.all
         } else {
             let [only] = ids.as_slice() else { return None };
             found.systems.get(only)?
         };
-        let evaluations = found.all.evaluations.iter().filter(of_side).collect();
+        let evaluations = Evaluations::of(&found.all.evaluations, side, systems, changed);
         let samples = 0..side.findings.samples();
         let cluster = |at: usize| (side.findings.sample_id(at), side.findings.table.cluster(at));
         Some(Self { figures, evaluations, clusters: samples.map(cluster).collect(), notable: found.notable })
-    }
-
-    /// The mean of a number by sample; `None` where no evaluation has it.
-    fn by_sample(&self, number: impl Fn(&Evaluation) -> Option<f64>) -> BTreeMap<&'a str, Option<f64>> {
-        let mut numbers: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
-        for evaluation in &self.evaluations {
-            numbers.entry(&evaluation.sample).or_default().extend(number(evaluation));
-        }
-        numbers.into_iter().map(|(sample, numbers)| (sample, mean(&numbers))).collect()
-    }
-
-    fn scores(&self) -> BTreeMap<&'a str, Option<f64>> {
-        self.by_sample(|evaluation| evaluation.score)
     }
 
     fn section(&self, section: &str, kind: &str) -> SectionCount {
@@ -253,13 +243,10 @@ impl Both<'_> {
         figure: Change,
         number: impl Fn(&Evaluation) -> Option<f64> + Copy,
     ) -> Pending {
-        let (before, after) = (self.before.by_sample(number), self.after.by_sample(number));
         let mut scores = PairedScores::default();
-        for (sample, old) in before {
-            if let (Some(old), Some(Some(new)), Some(cluster)) =
-                (old, after.get(sample), self.before.clusters.get(sample))
-            {
-                scores.push(old, *new, *cluster);
+        for (sample, (old, new)) in self.before.evaluations.paired(&self.after.evaluations, number) {
+            if let Some(cluster) = self.before.clusters.get(sample) {
+                scores.push(old, new, *cluster);
             }
         }
         Pending { group: group.to_owned(), name: name.to_owned(), figure, test: scores.test(Kind::Score) }
@@ -267,11 +254,11 @@ impl Both<'_> {
 
     /// Samples whose composite fell and rose by a notable amount, the farthest first.
     fn moved(&self) -> (Vec<Moved>, Vec<Moved>) {
-        let (before, after) = (self.before.scores(), self.after.scores());
-        let both = before.iter().filter_map(|(sample, old)| Some((sample, (*old)?, (*after.get(sample)?)?)));
+        let both = self.before.evaluations.paired(&self.after.evaluations, |it| it.score);
         let mut moved: Vec<(f64, Moved)> = both
-            .map(|(sample, old, new)| {
-                (new - old, Moved { sample: (*sample).to_owned(), score: change(Some(old), Some(new)) })
+            .into_iter()
+            .map(|(sample, (old, new))| {
+                (new - old, Moved { sample: sample.to_owned(), score: change(Some(old), Some(new)) })
             })
             .collect();
         moved.sort_by(|(a, _), (b, _)| a.total_cmp(b));
@@ -326,9 +313,7 @@ fn confusions_only_in(one: &SpanFigures, other: &SpanFigures) -> Option<Vec<Map<
 
 /// Samples of both that have no score in `one` but in `other`.
 fn without_score(one: &View<'_>, other: &View<'_>) -> Vec<String> {
-    let (scores, others) = (one.scores(), other.scores());
-    let is_lost = |sample: &&&str| {
-        scores.get(**sample).copied().flatten().is_none() && others.get(**sample).copied().flatten().is_some()
-    };
+    let (scores, others) = (one.evaluations.known(|it| it.score), other.evaluations.known(|it| it.score));
+    let is_lost = |sample: &&&str| !scores.contains(**sample) && others.contains(**sample);
     one.clusters.keys().filter(is_lost).take(LISTED).map(|sample| (*sample).to_owned()).collect()
 }

@@ -8,6 +8,7 @@
 
 mod content;
 mod diagnostics;
+mod evaluations;
 pub(crate) mod figures;
 mod matching;
 pub(crate) mod scores;
@@ -385,6 +386,7 @@ pub fn compare(baseline: &Side<'_>, candidate: &Side<'_>, options: &Options) -> 
         it.decided(*adjusted.get(*original)?, local, cost, options)
     });
     let metrics: Vec<ComparedMetric> = decided.collect();
+    let diagnostics = diagnostics::changes(&matching, options);
     Ok(Compared {
         baseline: matching.summary(baseline, &samples.only_baseline),
         candidate: matching.summary(candidate, &samples.only_candidate),
@@ -398,7 +400,7 @@ pub fn compare(baseline: &Side<'_>, candidate: &Side<'_>, options: &Options) -> 
         },
         family: p_values.iter().flatten().count() as u64,
         cost_per_sample_usd: cost,
-        diagnostics: diagnostics::changes(baseline, candidate, options),
+        diagnostics,
         metrics,
         not_compared,
         warnings,

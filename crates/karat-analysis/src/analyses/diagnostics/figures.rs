@@ -122,7 +122,7 @@ pub struct Latency {
 }
 
 /// What is known of one text (SP-05).
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Evaluation {
     /// The sample.
@@ -130,6 +130,9 @@ pub struct Evaluation {
     /// The system, where the run has several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub system: Option<String>,
+    /// The trial.
+    #[serde(skip)]
+    pub trial: u32,
     /// The composite.
     pub score: Option<f64>,
     /// Length of the text, in what offsets count.

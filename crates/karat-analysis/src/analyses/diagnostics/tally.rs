@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use karat_stats::describe::mean;
-use karat_types::CellStatus;
+use karat_types::{CellRow, CellStatus};
 use serde_json::{Map, Value};
 
 use super::Reading;
@@ -59,7 +59,7 @@ impl Tally {
         self.errors += u64::from(!case.is_judged);
         self.scores.extend(score);
         self.latencies.extend((cell.row.cell.latency_ms > 0.0).then_some(cell.row.cell.latency_ms));
-        let evaluation = case.evaluation(cell.row.sample.id.clone(), system.map(str::to_owned), score);
+        let evaluation = case.evaluation(&cell.row, system.map(str::to_owned), score);
         self.count(&evaluation, case.is_judged);
         if case.is_judged {
             self.lists(reading, &case);
@@ -228,11 +228,12 @@ impl<'a> Case<'a> {
         self.items.unwrap_or_default()
     }
 
-    fn evaluation(&self, sample: String, system: Option<String>, score: Option<f64>) -> Evaluation {
+    fn evaluation(&self, row: &CellRow<'_>, system: Option<String>, score: Option<f64>) -> Evaluation {
         let lists = self.reading.shape.lists.iter().filter(|list| self.assesses(&list.name));
         Evaluation {
-            sample,
+            sample: row.sample.id.clone(),
             system,
+            trial: row.trial,
             score,
             prompt_length: self.sections.length,
             sections: self.reading.headers.bounds(&self.sections),
