@@ -98,8 +98,9 @@ fn score_of(graded: &[Score], consensus: Option<Consensus>) -> Score {
     }
 }
 
-/// Makes the composites of rubrics whose judges agree by median or majority again, of what they agree on in the dimensions;
-/// no cap lets it be more than the highest that a judge was left. The mean of composites is that of the means already.
+/// Makes the composites of several judges again, of what they agree on in the dimensions. No cap lets it be more than the
+/// highest that a judge was left, nor of a mean than the mean of what they were left. The mean of means and sums that nothing
+/// rounds is that of the means already.
 fn compose(
     plan: &PlanHeader,
     judgments: &[JudgmentRow],
@@ -109,7 +110,9 @@ fn compose(
     for (at, scorer) in plan.scorers.iter().enumerate() {
         let ScorerKind::Rubric(spec) = &scorer.kind else { continue };
         let Some(overall) = &spec.rubric.overall else { continue };
-        if spec.consensus.method == ConsensusMethod::Mean || overall.method == OverallMethod::Given {
+        let by_mean = spec.consensus.method == ConsensusMethod::Mean;
+        let is_linear = overall.method != OverallMethod::Min && overall.round.is_none();
+        if by_mean && is_linear || overall.method == OverallMethod::Given {
             continue;
         }
         let metric = |id: &str| {
@@ -129,7 +132,11 @@ fn compose(
             continue;
         };
         let is_capped = judgments.iter().any(|it| usize::from(it.scorer) == at && !it.caps.is_empty());
-        agreed.value = if is_capped { made.min(highest) } else { made };
+        agreed.value = match (is_capped, by_mean) {
+            (false, _) => made,
+            (true, false) => made.min(highest),
+            (true, true) => overall.rounded(agreed.value),
+        };
         scores[place] = Some(Score::value(agreed.value));
     }
 }
@@ -274,17 +281,16 @@ mod tests {
         assert_eq!((of(5.0).value, of(5.0).flagged), (4.5, true));
     }
 
-    /// CL-16: the composite of several judges is that of the dimensions as they agreed on them.
-    #[test]
-    fn a_composite_is_that_of_the_dimensions_beside_it() {
+    /// Three judges of one cell with two dimensions and a composite, which is each judge's first one here.
+    fn three_judges(method: &str, overall: Value, graded: [[f64; 3]; 3]) -> crate::testing::MemoryRun {
         let mut run = crate::testing::judged(1, 1, &["a", "b", "c"], json!([]));
         let mut plan = serde_json::to_value(run.header.plan.as_ref()).unwrap();
         let spec = &mut plan["scorers"][0]["kind"]["rubric"];
-        spec["consensus"]["method"] = json!("median");
+        spec["consensus"]["method"] = json!(method);
         let scale = json!({ "range": { "lo": 0, "hi": 10 } });
         let dimension = |name: &str, weight: f64| json!({ "name": name, "scale": scale, "weight": weight });
         spec["rubric"]["dimensions"] = json!([dimension("tone", 1.0), dimension("facts", 3.0)]);
-        spec["rubric"]["overall"] = json!({ "id": "total", "method": "weighted_mean" });
+        spec["rubric"]["overall"] = overall;
         let metric = &plan["metrics"][0];
         let metrics = ["quality.tone", "quality.facts", "quality.total"].map(|name| {
             let mut metric = metric.clone();
@@ -293,28 +299,49 @@ mod tests {
         });
         plan["metrics"] = json!(metrics);
         run.header.plan = std::sync::Arc::new(serde_json::from_value(plan).unwrap());
-        let graded = [(4.0, 1.0), (2.0, 2.2), (4.5, 8.0)];
-        for (judgment, (tone, facts)) in run.cells[0].judgments.iter_mut().zip(graded) {
-            let scores = [tone, facts, (tone + 3.0 * facts) / 4.0];
+        for (judgment, scores) in run.cells[0].judgments.iter_mut().zip(graded) {
             judgment.scores = (0..3).zip(scores.map(Score::value)).collect();
         }
-        let made = |run: &crate::testing::MemoryRun| {
-            let mut numbers = Vec::new();
-            let rows = run.for_each(&mut |row| {
-                let scores = CellScores::of(&run.header.plan, &row);
-                numbers.extend((0..3).map(|at| scores.number(at).unwrap()));
-                std::ops::ControlFlow::Continue(())
-            });
-            rows.unwrap();
-            numbers
-        };
-        let total = made(&run)[2];
+        run
+    }
+
+    fn agreed_on(run: &crate::testing::MemoryRun) -> Vec<f64> {
+        let mut numbers = Vec::new();
+        let rows = run.for_each(&mut |row| {
+            let scores = CellScores::of(&run.header.plan, &row);
+            numbers.extend((0..3).map(|at| scores.number(at).unwrap()));
+            std::ops::ControlFlow::Continue(())
+        });
+        rows.unwrap();
+        numbers
+    }
+
+    /// CL-16: the composite of several judges is that of the dimensions as they agreed on them.
+    #[test]
+    fn a_composite_is_that_of_the_dimensions_beside_it() {
+        let overall = json!({ "id": "total", "method": "weighted_mean" });
+        let mut run = three_judges("median", overall, [[4.0, 1.0, 1.75], [2.0, 2.2, 2.15], [4.5, 8.0, 7.125]]);
+        let total = agreed_on(&run)[2];
         assert!((total - 2.65).abs() < 1e-12, "{total}");
         for judgment in &mut run.cells[0].judgments {
             judgment.caps = vec!["low".to_owned()];
             judgment.scores[2].1 = Score::value(2.0);
         }
-        assert_eq!(made(&run), [4.0, 2.2, 2.0]);
+        assert_eq!(agreed_on(&run), [4.0, 2.2, 2.0]);
+    }
+
+    /// CL-16: so it is of a mean, of which neither the lowest nor what is rounded is that of each judge's own; a cap stays.
+    #[test]
+    fn the_composite_of_a_mean_is_that_of_the_means() {
+        let graded = |last: [f64; 3]| [[4.0, 1.0, last[0]], [2.0, 3.0, last[1]], [4.5, 8.0, last[2]]];
+        let lowest = || json!({ "id": "total", "method": "min" });
+        assert_eq!(agreed_on(&three_judges("mean", lowest(), graded([1.0, 2.0, 4.5]))), [3.5, 4.0, 3.5]);
+        let whole = json!({ "id": "total", "method": "weighted_mean", "round": 0 });
+        let run = three_judges("mean", whole, graded([2.0, 3.0, 7.0]));
+        assert_eq!(agreed_on(&run), [3.5, 4.0, 4.0]);
+        let mut capped = three_judges("mean", lowest(), graded([1.0, 2.0, 3.0]));
+        capped.cells[0].judgments[2].caps = vec!["low".to_owned()];
+        assert_eq!(agreed_on(&capped), [3.5, 4.0, 2.0]);
     }
 
     /// CL-16: diagnostics are united and de-duplicated.
