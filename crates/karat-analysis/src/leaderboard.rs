@@ -30,10 +30,11 @@ pub struct Gap {
     pub unranked: bool,
 }
 
-/// A ranking in one metric.
+/// A ranking in one metric. What is written of it says what it rests on; reports list the places apart.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Leaderboard {
     /// Best first; ties by name.
+    #[serde(skip_serializing)]
     pub places: Vec<Place>,
     /// Samples × variants that all ranked models share.
     pub shared: u64,

@@ -54,16 +54,16 @@ pub use aggregate::Spread;
 pub use agreement::{JudgePair, MetricAgreement};
 pub use analyses::{
     Agreement, AgreementOptions, Analysed, AnchorMethod, Anchored, Balance, BalanceOptions, BestThreshold, BiasCheck,
-    BoardBasis, Bucket, Buckets, CalibratedDimension, CalibratedJudge, Calibration, CalibrationForm,
-    CalibrationOptions, CatalogEntry, Category, CategoryExample, ColumnBalance, Comparison, Confidence,
-    ConfidenceOptions, Confusion, ConfusionOptions, CorpusDimension, CorpusSession, CurveBin, Delta, DeltaOptions,
-    Diagnostics, DiagnosticsOptions, ErrorCode, ErrorKind, Errors, Evaluation, EvidencePosition, Example, FailingJudge,
-    Failure, FailureCategory, Failures, FailuresOptions, Flagged, Grading, HumanAnchor, HumanAnchorOptions, JudgeBias,
-    JudgeBiasOptions, Latency, Leaderboards, Leaning, LeftOut, MetricDelta, MissingGroup, MissingItem, MissingItems,
-    MissingItemsOptions, Mover, Notable, NoteCount, Notes, Offsets, Often, Outcome, Over, OwnFamily, PlaceEffect,
-    PlaceMeasure, PlaceUnit, Portion, Position, Power, PowerOptions, Repeated, Services, SetDelta, Shortfall, Slice,
-    Slices, SlicesOptions, SpanFigures, Stage, Stretch, SummaryCorpus, SummaryCorpusOptions, SystemCorpus,
-    TOLERATED_BIAS, TextChange, TextDelta, ThresholdDecision, catalog,
+    Bucket, Buckets, CalibratedDimension, CalibratedJudge, Calibration, CalibrationForm, CalibrationOptions,
+    CatalogEntry, Category, CategoryExample, ColumnBalance, Comparison, Confidence, ConfidenceOptions, Confusion,
+    ConfusionOptions, CorpusDimension, CorpusSession, CurveBin, Delta, DeltaOptions, Diagnostics, DiagnosticsOptions,
+    ErrorCode, ErrorKind, Errors, Evaluation, EvidencePosition, Example, FailingJudge, Failure, FailureCategory,
+    Failures, FailuresOptions, Flagged, Grading, HumanAnchor, HumanAnchorOptions, JudgeBias, JudgeBiasOptions, Latency,
+    Leaderboards, Leaning, LeftOut, MetricDelta, MissingGroup, MissingItem, MissingItems, MissingItemsOptions, Mover,
+    Notable, NoteCount, Notes, Offsets, Often, Outcome, Over, OwnFamily, PlaceEffect, PlaceMeasure, PlaceUnit, Portion,
+    Position, Power, PowerOptions, Repeated, Services, SetDelta, Shortfall, Slice, Slices, SlicesOptions, SpanFigures,
+    Stage, Stretch, SummaryCorpus, SummaryCorpusOptions, SystemCorpus, TOLERATED_BIAS, TextChange, TextDelta,
+    ThresholdDecision, catalog,
 };
 pub use answered::{AnsweredAs, JudgeAnswers};
 pub use baseline::Beside;

@@ -47,7 +47,7 @@ pub use failures::{Failure, Failures, FailuresOptions};
 pub use grading::{FailingJudge, Flagged, Grading};
 pub use human_anchor::{AnchorMethod, Anchored, HumanAnchor, HumanAnchorOptions};
 pub use judge_bias::{BiasCheck, JudgeBias, JudgeBiasOptions, Leaning, OwnFamily, Position, Repeated};
-pub use leaderboards::{BoardBasis, Leaderboards};
+pub use leaderboards::Leaderboards;
 pub use missing_items::{MissingGroup, MissingItem, MissingItems, MissingItemsOptions};
 pub use notes::{NoteCount, Notes};
 pub use power::{Power, PowerOptions};
