@@ -122,7 +122,7 @@ fn judges_of_one_run_are_one_grade_everywhere() {
     let both = ["--judges", "stub,second"];
     let day = ["--sample", "2026-03-02", "--sample", "2026-03-03", "--sample", "2026-03-04", "-q"];
     place.fine(&[&["run", "mine", "--run-id", "r"], &both[..], &day].concat());
-    assert_eq!(place.report("r")["metrics"]["quality.composite"]["value"], 3.675);
+    assert_eq!(place.report("r")["metrics"]["quality.composite"]["value"], 3.68);
     let digest = |more: &[&str]| {
         let window = ["digest", "mine", "--as-of", "2026-03-04", "--window", "3", "--format", "json"];
         json(&place.fine(&[&window[..], more].concat()))
@@ -130,7 +130,7 @@ fn judges_of_one_run_are_one_grade_everywhere() {
     let together = digest(&[]);
     assert_eq!(
         (&together["composite"]["median"], &together["judges"]),
-        (&json!(3.675), &json!(["second-v1 + stub-v1"]))
+        (&json!(3.68), &json!(["second-v1 + stub-v1"]))
     );
     assert!(together["warnings"][0].as_str().unwrap().contains("`--judge` looks at one alone"), "{together}");
     assert_eq!(digest(&["--judge", "second"])["composite"]["median"], 3.0);
@@ -141,7 +141,7 @@ fn judges_of_one_run_are_one_grade_everywhere() {
     let pinned = || -> Value { serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap() };
     assert_eq!(
         (&pinned()["baseline_composite"], &pinned()["baseline_judge"]),
-        (&json!(3.675), &json!("second-v1 + stub-v1"))
+        (&json!(3.68), &json!("second-v1 + stub-v1"))
     );
     let same = place.fine(&[&["golden", "check", "mine", "--json"], &both[..]].concat());
     assert_eq!((&json(&same)["warnings"], &json(&same)["cards"][0]["delta"]), (&json!([]), &json!(0.0)));
