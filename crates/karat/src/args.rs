@@ -6,6 +6,7 @@ mod exchange;
 mod gate;
 mod judging;
 mod output;
+mod overruled;
 mod stored;
 mod twins;
 
@@ -19,6 +20,7 @@ pub use exchange::{ExportArg, ExportArgs, ImportArg, ImportArgs};
 pub use gate::{BaselineCommand, BindArgs, GateArgs, GateCommandArgs};
 pub use judging::{AgreeArgs, AnnotateCommand, CalibrateArgs};
 pub use output::{FormatArg, LayoutArg, OutputArgs, TextFormArg};
+pub use overruled::silenced;
 pub use stored::{CompareArgs, CorrectionArg, FailOnArg, LsArgs, ReportArgs, RowsArg, ShowArgs, StatusArg, TraceArgs};
 
 /// The whole tree of commands, as it is parsed.

@@ -81,3 +81,17 @@ fn other_rows_are_no_changed_dataset() {
     place.write("data.jsonl", &questions(4));
     assert!(place.karat(&["run", "--resume", "--run-id", "a"]).stderr.contains("the dataset changed"));
 }
+
+/// contract: the command line wins over the environment and `.env`, also over a variable of the opposite.
+#[test]
+fn the_command_line_overrules_variables() {
+    let (place, provider) = place();
+    place.write("karat.yaml", &format!("{}gates: [ {{ metric: hit, max: 0.5 }} ]\n", suite(&provider.base_url())));
+    assert_eq!(with(&place, &[("KARAT_NO_GATE", "1")], &["run", "--run-id", "a", "--gate"]).code, 2);
+    place.write(".env", "KARAT_GATE=1\nKARAT_REPLAY=nowhere.jsonl\n");
+    let said = place.karat(&["run", "--run-id", "b", "--no-gate", "--record", "calls.jsonl"]);
+    assert_eq!(said.code, 0, "{}", said.all());
+    let report = place.fine(&["report", "a", "-o", "-"]).stdout;
+    let days = [("KARAT_AS_OF", "2026-03-28"), ("KARAT_WINDOW", "7"), ("KARAT_JUDGE", "j")];
+    assert_eq!(with(&place, &days, &["report", "a", "-o", "-"]).stdout, report);
+}
