@@ -135,6 +135,9 @@ fn price(price: &Pricing) -> Value {
     }
 }
 
+/// Settings of a run that its results depend on, however often it was stopped.
+const OF_RESULTS: [&str; 3] = ["seed", "capture", "of_ruler"];
+
 /// What ran, without contents of files and without anything that names a secret.
 fn config(report: Report<'_>) -> Value {
     let plan = &report.findings.plan;
@@ -170,8 +173,8 @@ fn config(report: Report<'_>) -> Value {
         "confidence": report.findings.level()
     });
     // Bounds, waits and reuse say how a run went about it: one that was stopped by them ends like one that was not.
-    if let (true, Some(config)) = (report.context.canonical, config.as_object_mut()) {
-        config.remove("run");
+    if let (true, Some(run)) = (report.context.canonical, config.get_mut("run").and_then(Value::as_object_mut)) {
+        run.retain(|setting, _| OF_RESULTS.contains(&setting.as_str()));
     }
     config
 }

@@ -102,6 +102,8 @@ fn the_canonical_report_leaves_out_what_the_contract_says() {
     ] {
         assert!(!text.contains(key), "{key}");
     }
+    let settings = &parsed(&Example::new().canonical())["run"]["config"]["run"];
+    assert!(settings["seed"].is_u64() && settings.get("max_calls").is_none(), "{settings}");
     let text = json::render(Example::new().report()).unwrap();
     for key in ["\"latency\":", "latency_ms", "call_ids", "cached", "fresh", "actual_cost_usd", "started_at"] {
         assert!(text.contains(key), "{key}");
