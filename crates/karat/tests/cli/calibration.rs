@@ -39,6 +39,19 @@ fn a_good_judge_passes_and_a_biased_one_fails() {
     assert!(markdown.contains("## Round 2") && markdown.contains("**fail**"), "{markdown}");
 }
 
+/// CL-13: what chooses outputs is refused, since a round makes none; a variable that is meant for runs is no reason to.
+#[test]
+fn a_round_has_no_models_and_variants() {
+    let place = Place::new();
+    for (flag, value) in [("--models", "stub"), ("--variants", "raw"), ("--tier", "budget"), ("--sweep", "a=1,2")] {
+        let said = place.karat(&["calibrate", "claims", flag, value]);
+        assert!(said.code == 1 && said.stderr.contains(&format!("`{flag}` chooses")), "{}", said.all());
+    }
+    let rounds = ["calibrate", "claims", "--rounds", "-q"];
+    let (plain, varied) = (place.karat(&rounds), place.command(&rounds).env("KARAT_MODELS", "m").output().unwrap());
+    assert_eq!((plain.code, plain.stderr), (varied.status.code().unwrap(), String::from_utf8(varied.stderr).unwrap()));
+}
+
 /// CL-13: a threshold moves with a reason only, and the round says so.
 #[test]
 fn a_threshold_is_decided_with_a_reason() {
