@@ -22,6 +22,19 @@ fn the_summary_of_a_large_run_is_short() {
     assert!(text.contains("25 more systems"), "{text}");
 }
 
+/// STYLE: of many reasons for a failure the first are told, with how many more there are and what lists them.
+#[test]
+fn reasons_beyond_the_first_are_counted() {
+    let mut example = Example::new();
+    example.context.failures = (1..=5).map(|at| format!("reason {at}")).collect();
+    let text = terminal::render(example.report());
+    let told: Vec<&str> = text.lines().filter(|line| line.starts_with("failed: ")).collect();
+    let more = format!("failed: and 2 more reasons; `karat gate {}` lists them all", example.run.header.id);
+    assert_eq!(told, ["failed: reason 1", "failed: reason 2", "failed: reason 3", more.as_str()]);
+    example.context.failures.truncate(3);
+    assert!(!terminal::render(example.report()).contains("more reasons"));
+}
+
 #[test]
 fn nothing_acts_on_a_terminal() {
     let mut run = karat_analysis::testing::example();

@@ -183,6 +183,8 @@ fn gates_on_f1_see_the_figure_of_the_report() {
     assert_eq!((&beside["verdict"], &beside["change"]), (&json!("fail"), &json!(figure("weak") - 1.0)));
     let pinned = said("pinned", "weak");
     assert_eq!((&pinned["verdict"], &pinned["change"]), (&json!("pass"), &json!(0.0)));
+    let reason = pinned["reason"].as_str().unwrap();
+    assert!(reason.ends_with("(no labels are pinned: compared unpaired)"), "{reason}");
     let wrong = gates.iter().filter(|it| it["id"] == "each" && it["verdict"] == "fail").count();
     assert_eq!(wrong, 8);
 }
