@@ -75,7 +75,7 @@ pub fn render(report: Report<'_>) -> String {
         let more = count((failures.len() - FAILURES) as u64);
         line(format!(
             "failed: and {more} more reasons; `karat gate {}` lists them all",
-            brief(&findings.run.id, WIDTH)
+            brief(&report.rows.header().id, WIDTH)
         ));
     }
     line(String::new());
