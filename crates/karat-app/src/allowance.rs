@@ -81,7 +81,7 @@ impl Standstill<'_> {
         format!(
             "the maximum of {max} calls is used up{}, and at least {left} {} left to make: go on with \
              `karat {command} {run} --max-calls {}`",
-            cut_off(spending.open.calls > 0, &spending.open.calls.to_string()),
+            uncertain(spending.open.calls > 0, &spending.open.calls.to_string(), "that were cut off"),
             if left == 1 { "is" } else { "are" },
             made + left
         )
@@ -100,7 +100,11 @@ impl Standstill<'_> {
              reserves up to {}{}. Go on with `karat {command} {run} --budget-usd {enough:.2}`",
             usd(Some(self.settings.budget_usd.unwrap_or(DEFAULT_CEILING_USD))),
             usd(Some(spending.spent.usd())),
-            cut_off(spending.open.upper > Money::ZERO, &usd(Some(spending.open.upper.usd()))),
+            uncertain(
+                spending.open.upper > Money::ZERO,
+                &usd(Some(spending.open.upper.usd())),
+                "of which nobody knows what they cost",
+            ),
             usd(Some(low.usd())),
             usd(Some(high.usd())),
             usd(Some(self.refused.usd())),
@@ -129,9 +133,9 @@ pub(crate) fn overspending(settings: &RunSpec, by: Money) -> Option<String> {
     ))
 }
 
-/// What counts because its calls were cut off: nobody knows whether they were made.
-fn cut_off(is_any: bool, amount: &str) -> String {
-    if is_any { format!(" ({amount} more count for calls that were cut off)") } else { String::new() }
+/// What counts beside what was made and paid for sure: for which calls.
+fn uncertain(is_any: bool, amount: &str, calls: &str) -> String {
+    if is_any { format!(" ({amount} more count for calls {calls})") } else { String::new() }
 }
 
 /// Holds the estimate against the budget (law 13) and settles which limit the run has.

@@ -19,23 +19,34 @@ pub(crate) fn upper_bound(bytes: usize, request: &ChatRequest, price: &Pricing) 
 /// where it gave some that no call can have; an estimate of four bytes a token where it said nothing usable.
 pub(crate) fn usage_of(outcome: &Result<Reply, CallError>, request: &Request, bytes: usize) -> (Usage, Vec<Note>) {
     let (Ok(reply), Request::Chat(request)) = (outcome, request) else { return (Usage::default(), Vec::new()) };
-    let counted = |usage, kind, text: String| (usage, vec![Note { kind, text, count: 1 }]);
     match reply.usage {
-        Some(usage) if !usage.is_possible() => {
-            let text = format!(
-                "the provider counted more than {} tokens for one call, which none can have; it counts as one token a byte \
-                 of the request and `max_tokens`",
-                Usage::MOST
-            );
-            counted(most(bytes, request), NoteKind::Breach, text)
-        }
+        Some(usage) if !usage.is_possible() => (most(bytes, request), vec![impossible()]),
         // A provider that counts nothing beside words has counted nothing.
         Some(usage) if usage.total() > 0 || reply.text.is_empty() => (usage, Vec::new()),
         _ => {
-            let text = "the provider reported no usable token counts; cost is estimated at four bytes a token";
-            counted(estimated(request, reply), NoteKind::UsageEstimated, text.to_owned())
+            let text = "the provider reported no usable token counts; cost is estimated at four bytes a token".to_owned();
+            (estimated(request, reply), vec![Note { kind: NoteKind::UsageEstimated, text, count: 1 }])
         }
     }
+}
+
+/// BY-05: a provider that counts more tokens than any call has broke its word, whether it gave a reply or not.
+pub(crate) fn impossible() -> Note {
+    let text = format!(
+        "the provider counted more than {} tokens for one call, which none can have; it counts as one token a byte of the \
+         request and `max_tokens`",
+        Usage::MOST
+    );
+    Note { kind: NoteKind::Breach, text, count: 1 }
+}
+
+/// BY-05: an answer that shall say what it cost and does not is told; it counts with what was reserved for it.
+pub(crate) fn uncosted(cost: Option<Money>) -> Option<Note> {
+    cost.is_none().then(|| {
+        let text = "the answer does not say all of what it cost, or a price is missing; a budget counts it as the dearest \
+                    answer of its step before it";
+        Note { kind: NoteKind::Unmetered, text: text.to_owned(), count: 1 }
+    })
 }
 
 fn estimated(request: &ChatRequest, reply: &Reply) -> Usage {

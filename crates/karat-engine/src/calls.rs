@@ -21,7 +21,7 @@ use karat_types::{
 };
 use tokio::time::Instant;
 
-use crate::bounds::{breach, upper_bound, usage_of};
+use crate::bounds::{breach, impossible, uncosted, upper_bound, usage_of};
 use crate::budget::Budget;
 use crate::calllog::{CallLog, LoggedCall};
 use crate::claim::{Charge, Claim, Funds};
@@ -296,6 +296,7 @@ impl Calls {
         let bytes = body.map_or(exchange.request.len(), |body| body.len());
         let (mut usage, mut notes) = usage_of(&exchange.outcome, request, bytes);
         usage += exchange.wasted.usage;
+        notes.extend((exchange.wasted.impossible > 0).then(impossible));
         let cost = cost_of(&exchange.outcome, &usage, target);
         // A replayed call has its price, and nobody pays it.
         let paid = if exchange.is_replayed { Some(Money::ZERO) } else { cost };
@@ -304,8 +305,9 @@ impl Calls {
         if target.meter.is_some() && exchange.outcome.is_ok() {
             self.fees.paid(&target.who, spent);
         }
-        let reserved = claim.settle(spent, exchange.wasted.unknown);
+        let reserved = claim.settle(spent, exchange.wasted.unknown + u32::from(paid.is_none()));
         notes.extend(target.model.as_ref().and_then(|model| breach(model, spent, reserved, exchange.attempts)));
+        notes.extend(target.meter.as_ref().and_then(|_| uncosted(cost)));
         let record = CallRecord {
             key,
             model: answering(request, target).to_owned(),
@@ -450,6 +452,7 @@ fn remembered(record: CallRecord, request: &Request, target: &Target) -> Made {
     let (_, mut notes) = usage_of(&outcome, request, record.request.len());
     let spent = record.cost.unwrap_or_default();
     notes.extend(target.model.as_ref().and_then(|model| breach(model, spent, record.reserved, record.attempts)));
+    notes.extend(target.meter.as_ref().and_then(|_| uncosted(record.cost)));
     Made {
         key: record.key,
         outcome: outcome.map(Arc::new),

@@ -74,13 +74,16 @@ pub struct Wasted {
     pub usage: Usage,
     /// Attempts that were sent and of which nobody knows what they cost: no answer came, or it broke off.
     pub unknown: u32,
+    /// Those of them whose answers counted more tokens than any call has.
+    pub impossible: u32,
 }
 
 impl Wasted {
     /// Counts an attempt that failed.
     pub(crate) fn add(&mut self, failure: &Failure) {
-        self.usage += failure.usage.as_deref().copied().unwrap_or_default();
+        self.usage += failure.billed().unwrap_or_default();
         self.unknown += u32::from(failure.is_of_unknown_cost());
+        self.impossible += u32::from(failure.is_impossible());
     }
 }
 

@@ -25,7 +25,7 @@ pub(crate) struct Failure {
     pub retry: bool,
     /// How long the provider wants to be left alone.
     pub retry_after: Option<Duration>,
-    /// What the answer was billed for all the same, where it says so.
+    /// What the answer says that it was billed for all the same, be it possible or not.
     pub usage: Option<Box<Usage>>,
 }
 
@@ -90,8 +90,7 @@ impl Failure {
 
     /// A 2xx answer without a reply in it.
     pub fn of_body(status: u16, unreadable: Unreadable, usage: Option<Usage>) -> Self {
-        let usage = usage.filter(Usage::is_possible).map(Box::new);
-        Self { status: Some(status), usage, ..Self::new(unreadable.code, unreadable.what) }
+        Self { status: Some(status), usage: usage.map(Box::new), ..Self::new(unreadable.code, unreadable.what) }
     }
 
     /// The same, where a call waits no longer than `patience`: who wants to be left alone for longer is not asked again.
@@ -110,11 +109,21 @@ impl Failure {
         self.retry_after.filter(|_| !self.retry && self.code.is_retryable())
     }
 
+    /// What it was billed for, where it says so.
+    pub fn billed(&self) -> Option<Usage> {
+        self.usage.as_deref().copied().filter(Usage::is_possible)
+    }
+
+    /// Whether it counts more tokens than any call has.
+    pub fn is_impossible(&self) -> bool {
+        self.usage.as_deref().is_some_and(|usage| !usage.is_possible())
+    }
+
     /// Whether it may have been billed without saying for how much: it was sent and not answered, or its 2xx answer broke
     /// off or says nothing of it. What is refused with a status, or reaches nobody, costs nothing.
     pub fn is_of_unknown_cost(&self) -> bool {
         match self.status {
-            Some(status) => (200..=299).contains(&status) && self.usage.is_none(),
+            Some(status) => (200..=299).contains(&status) && self.billed().is_none(),
             None => matches!(self.code, CallErrorCode::Cut | CallErrorCode::TooLarge | CallErrorCode::Timeout),
         }
     }

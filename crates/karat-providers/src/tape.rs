@@ -316,7 +316,7 @@ impl Entry {
             latency_ms: self.latency_ms,
             ran: None,
             is_replayed: true,
-            wasted: Wasted { usage: self.wasted.unwrap_or_default(), unknown: 0 },
+            wasted: Wasted { usage: self.wasted.unwrap_or_default(), ..Wasted::default() },
             outcome,
         }
     }

@@ -128,6 +128,29 @@ fn services_stay_within_the_budget() {
     assert_eq!((said.code, service.requests()), (0, 30), "{}", said.all());
 }
 
+/// BY-05: an answer that does not say what it cost counts as the dearest one before it, in every part of the run, and is told.
+#[test]
+fn a_service_that_stops_saying_its_cost_stays_within_the_budget() {
+    for silent in [r#"{"answer":"x"}"#, r#"{"answer":"x","usd":"free"}"#] {
+        let service = FakeProvider::start(Script::by(move |received| match received.json()["q"] == "Question 0: [[answer 0]]" {
+            true => Behaviour::raw(200, r#"{"answer":"x","usd":0.01}"#),
+            false => Behaviour::raw(200, silent),
+        }))
+        .unwrap();
+        let place = metered(&service);
+        for part in [["run", "--run-id"].as_slice(), &["resume"]] {
+            let said = place.karat(&[part, &["r", "--budget-usd", "0.05"]].concat());
+            assert_eq!((said.code, service.requests()), (5, 5), "{}", said.all());
+            assert!(counted(&said).contains("$0.04 more count for calls of which nobody knows"), "{}", said.all());
+        }
+        let trace = place.fine(&["trace", "r", "1"]).stdout;
+        assert!(trace.contains("note: the answer does not say all of what it cost"), "{trace}");
+        place.fine(&["resume", "r", "--budget-usd", "1"]);
+        place.fine(&["run", "--run-id", "whole", "--no-cache", "--budget-usd", "1"]);
+        assert_eq!(place.canonical("whole"), place.canonical("r"));
+    }
+}
+
 /// BY-05: what failed for nothing holds no money while it waits, and keeps nobody from asking: a service that only fails is
 /// given up on as soon under a budget as without one.
 #[test]
@@ -273,6 +296,18 @@ fn impossible_usage_is_a_breach_at_the_reserved_cost() {
         let trace = place.fine(&["trace", "r", "0"]).stdout;
         assert!(trace.contains("note: the provider counted more than 100000000 tokens"), "{counted}: {trace}");
     }
+}
+
+/// BY-05, law 13: the same of an answer without a reply, of which nothing else is known.
+#[test]
+fn impossible_usage_without_a_reply_is_a_breach_too() {
+    let reply = r#"{"choices":[],"usage":{"prompt_tokens":1e18,"completion_tokens":5}}"#;
+    let provider = FakeProvider::start(Script::always(Behaviour::raw(200, reply))).unwrap();
+    let place = place(&provider, 2, "{ retries: 0 }");
+    let said = place.karat(&["run", "--run-id", "r", "--budget-usd", "1"]);
+    assert_eq!(said.code, 1, "{}", said.all());
+    let markdown = place.fine(&["report", "r", "--format", "md", "-o", "-"]).stdout;
+    assert!(markdown.contains("Calls with more usage than was reserved for them: 2"), "{markdown}");
 }
 
 /// BY-04, BY-05, law 9: what was said of a call is said again by the part of the run that reads it from the ledger.
