@@ -24,7 +24,8 @@ pub(crate) fn usage_of(outcome: &Result<Reply, CallError>, request: &Request, by
         // A provider that counts nothing beside words has counted nothing.
         Some(usage) if usage.total() > 0 || reply.text.is_empty() => (usage, Vec::new()),
         _ => {
-            let text = "the provider reported no usable token counts; cost is estimated at four bytes a token".to_owned();
+            let text =
+                "the provider reported no usable token counts; cost is estimated at four bytes a token".to_owned();
             (estimated(request, reply), vec![Note { kind: NoteKind::UsageEstimated, text, count: 1 }])
         }
     }

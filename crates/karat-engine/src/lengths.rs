@@ -1,12 +1,14 @@
 //! What calls took before: what an estimate goes by where the same model has answered the same step of the same variant, or
-//! judged the same scorer, in an earlier run.
+//! judged the same scorer, in an earlier run; and what the answers of services and programs said that they cost.
 //!
 //! Estimates are of many cells together, so the average counts, and not how far single cells are from it.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use karat_types::{Action, CellRow, CellStatus, ModelSpec, PlanHeader, RunRows, Usage};
+use karat_types::{
+    Action, CellRow, CellStatus, MeterSpec, ModelSpec, Money, PlanHeader, RunRows, StepCost, StepSpec, Usage,
+};
 
 use crate::EngineError;
 
@@ -21,6 +23,8 @@ const ENOUGH: usize = 20;
 pub struct Lengths {
     /// By model, variant and step, one within the other.
     steps: BTreeMap<String, BTreeMap<String, BTreeMap<String, Likely>>>,
+    /// What the answers of a step said that they cost, by variant and step: a tenth less than the average, and a tenth more.
+    fees: BTreeMap<String, BTreeMap<String, (Money, Money)>>,
     /// By scorer and judge.
     judgments: BTreeMap<(String, String), Likely>,
 }
@@ -51,13 +55,18 @@ impl Lengths {
     pub fn of(run: &dyn RunRows, plan: &PlanHeader) -> Result<Self, EngineError> {
         let then = &run.header().plan;
         let mut steps: BTreeMap<(usize, usize), Seen> = BTreeMap::new();
+        let mut fees: BTreeMap<(usize, usize), Vec<Money>> = BTreeMap::new();
         let mut judgments: BTreeMap<(u16, u16), Seen> = BTreeMap::new();
         run.for_each(&mut |row| {
             if row.cell.ordinal >= LOOKED_AT {
                 return ControlFlow::Break(());
             }
-            for (step, usage, calls) in used(then, &row) {
+            for (step, StepCost { usage, cost }, calls) in used(then, &row) {
                 steps.entry((row.system, step)).or_default().add(usage, calls);
+                let variant = then.systems.get(row.system).map(|system| system.variant);
+                if let (Some(variant), Some(cost)) = (variant, cost) {
+                    fees.entry((variant, step)).or_default().push(cost);
+                }
             }
             for judgment in row.judgments.iter().filter(|judgment| judgment.error.is_none()) {
                 let seen = judgments.entry((judgment.scorer, judgment.judge)).or_default();
@@ -82,17 +91,31 @@ impl Lengths {
             let variants = steps.entry(model.id.clone()).or_default();
             variants.entry(variant.id.clone()).or_default().insert(step.id.clone(), likely);
         }
+        let said = fees.into_iter().filter_map(|((variant, step), costs)| {
+            let variant = then.variants.get(variant)?;
+            let step = variant.steps.get(step).filter(|step| says_its_cost(step))?;
+            Some((variant.id.clone(), step.id.clone(), around(&costs)?))
+        });
+        let mut fees: BTreeMap<_, BTreeMap<_, _>> = BTreeMap::new();
+        for (variant, step, fee) in said {
+            fees.entry(variant).or_default().insert(step, fee);
+        }
         let judgments = judgments.into_iter().filter_map(|((scorer, judge), seen)| {
             let (scorer, judge) = (then.scorers.get(usize::from(scorer))?, then.judges.get(usize::from(judge))?);
             let same = same_data && plan.scorers.contains(scorer) && has(&plan.judges, judge);
             Some(((scorer.id.clone(), judge.id.clone()), seen.likely(same)?))
         });
-        Ok(Self { steps, judgments: judgments.collect() })
+        Ok(Self { steps, fees, judgments: judgments.collect() })
     }
 
     /// What a step is likely to take.
     pub(crate) fn of_step(&self, model: &str, variant: &str, step: &str) -> Option<Likely> {
         self.steps.get(model)?.get(variant)?.get(step).copied()
+    }
+
+    /// What a step of a cell is likely to cost by the words of its answers, at least and at most.
+    pub(crate) fn fee_of_step(&self, variant: &str, step: &str) -> Option<(Money, Money)> {
+        self.fees.get(variant)?.get(step).copied()
     }
 
     /// What a judgment is likely to take.
@@ -103,20 +126,31 @@ impl Lengths {
 
 /// What the steps of a cell have used, each with its place in its variant, and the most calls that it can have made: only how
 /// many all of them made together is known, and each made one. Nothing where they were not kept apart.
-fn used(plan: &PlanHeader, row: &CellRow<'_>) -> Vec<(usize, Usage, usize)> {
+fn used(plan: &PlanHeader, row: &CellRow<'_>) -> Vec<(usize, StepCost, usize)> {
     let steps = plan.systems.get(row.system).and_then(|system| plan.variants.get(system.variant));
     let steps = steps.map_or(&[][..], |variant| &variant.steps);
     let first = steps.iter().rposition(|step| matches!(step.action, Action::Recorded(_))).unwrap_or_default();
-    let kept: Vec<Usage> = match &row.cell.facts.steps[..] {
-        [] => vec![row.cell.cost.usage],
-        steps => steps.iter().map(|step| step.usage).collect(),
+    let kept = match &row.cell.facts.steps[..] {
+        [] => vec![StepCost { usage: row.cell.cost.usage, cost: row.cell.cost.cost }],
+        steps => steps.to_vec(),
     };
     if row.cell.status != CellStatus::Ok || first + kept.len() != steps.len() {
         return Vec::new();
     }
     let asking = steps[first..].iter().filter(|step| !matches!(step.action, Action::Recorded(_))).count();
     let calls = (row.cell.calls.len() + 1).saturating_sub(asking);
-    kept.into_iter().enumerate().map(|(at, usage)| (first + at, usage, calls)).collect()
+    kept.into_iter().enumerate().map(|(at, cost)| (first + at, cost, calls)).collect()
+}
+
+/// Whether the answers of a step say what they cost.
+fn says_its_cost(step: &StepSpec) -> bool {
+    step.action.is_outside() && step.meter.as_ref().is_some_and(MeterSpec::has_cost)
+}
+
+/// A tenth less than the average, and a tenth more; `None` when too few were seen.
+fn around(costs: &[Money]) -> Option<(Money, Money)> {
+    let (sum, count) = (costs.iter().copied().sum::<Money>(), costs.len() as i128);
+    (costs.len() >= ENOUGH).then(|| (Money(sum.0 * 9 / (10 * count)), Money(sum.0 * 11 / (10 * count))))
 }
 
 /// Whether a model of this id and name is among these.

@@ -78,34 +78,25 @@ pub struct ModelEstimate {
     pub output_tokens: (u64, u64),
     /// Cost, at least and at most; `None` when the price is unknown.
     pub cost: Option<(Money, Money)>,
-    /// Whether the answers themselves say what they cost: then `cost` is nothing, and what it was is known afterwards.
+    /// Whether the answers of a step say what they cost, and no earlier run has heard it: then `cost` is without it, and what
+    /// it was is known afterwards.
     pub metered: bool,
     /// What it costs even if prompts have half the estimated tokens and replies none.
     pub floor: Money,
 }
 
 impl ModelEstimate {
-    fn outside(kind: &str, calls: u64, metered: bool) -> Self {
-        Self {
-            id: kind.to_owned(),
-            judge: false,
-            outside: true,
-            calls: (calls, calls),
-            input_tokens: (0, 0),
-            output_tokens: (0, 0),
-            cost: Some((Money::ZERO, Money::ZERO)),
-            metered,
-            floor: Money::ZERO,
-        }
-    }
-
-    fn multiply(&mut self, times: u64) {
+    fn times(self, times: u64) -> Self {
         let amount = |amount: Money| Money(amount.0 * i128::from(times));
-        for (least, most) in [&mut self.calls, &mut self.input_tokens, &mut self.output_tokens] {
-            (*least, *most) = (*least * times, *most * times);
+        let count = |(least, most): (u64, u64)| (least * times, most * times);
+        Self {
+            calls: count(self.calls),
+            input_tokens: count(self.input_tokens),
+            output_tokens: count(self.output_tokens),
+            cost: self.cost.map(|(least, most)| (amount(least), amount(most))),
+            floor: amount(self.floor),
+            ..self
         }
-        self.cost = self.cost.map(|(least, most)| (amount(least), amount(most)));
-        self.floor = amount(self.floor);
     }
 }
 
@@ -126,20 +117,10 @@ impl Estimate {
         *count += 1;
     }
 
-    /// What it would be for so many times as many rows of the same plan.
-    pub fn times(mut self, times: u64) -> Self {
-        let counts = [
-            &mut self.done,
-            &mut self.fresh,
-            &mut self.reused,
-            &mut self.skipped,
-            &mut self.failing,
-            &mut self.judgments_fresh,
-            &mut self.judgments_reused,
-        ];
-        counts.into_iter().for_each(|count| *count *= times);
-        self.models.iter_mut().for_each(|model| model.multiply(times));
-        self
+    /// What so many times as many rows of the same plan would ask of its models; nothing else is in it.
+    pub fn times(self, times: u64) -> Self {
+        let models = self.models.into_iter().map(|model| model.times(times));
+        Self { models: models.collect(), ..Self::default() }
     }
 
     /// Calls of all models, at least and at most.

@@ -33,8 +33,18 @@ pub(super) struct Sums<'a> {
 #[derive(Default)]
 struct Requests {
     count: u64,
-    /// Whether some of them say what they cost.
+    /// Whether some of them say what they cost, and nothing else does.
     metered: bool,
+    /// What the others are likely to cost, at least and at most.
+    cost: (Money, Money),
+}
+
+impl Requests {
+    fn add(&mut self, Self { count, metered, cost }: Self) {
+        self.count += count;
+        self.metered |= metered;
+        self.cost = (self.cost.0 + cost.0, self.cost.1 + cost.1);
+    }
 }
 
 /// What the whole plan needs if nothing is there.
@@ -51,6 +61,8 @@ pub(super) struct Needed {
     pub sum: Sum,
     /// What it took in an earlier run.
     pub likely: Option<Likely>,
+    /// What its answers said there that they cost: likely at least and at most.
+    pub fee: Option<(Money, Money)>,
 }
 
 /// Who is asked.
@@ -60,8 +72,10 @@ pub(super) enum Who {
     /// Services or programs.
     Outside {
         kind: &'static str,
-        /// Whether the answer says what it cost.
+        /// Whether the answer says what it cost, and nobody has an idea of it before.
         metered: bool,
+        /// What it is likely to cost, at least and at most.
+        cost: (Money, Money),
     },
 }
 
@@ -77,6 +91,9 @@ impl Who {
 impl Needed {
     /// It is taken to be as it was, instead of as it may be.
     pub fn expect_what_is_likely(&mut self) {
+        if let (Who::Outside { metered, cost, .. }, Some(fee)) = (&mut self.who, self.fee) {
+            (*metered, *cost) = (false, fee);
+        }
         let Self { sum, likely: Some(likely), .. } = self else { return };
         if sum.calls.0 == 0 {
             return;
@@ -113,10 +130,8 @@ impl<'a> Sums<'a> {
         for (model, sum) in other.models {
             self.models.entry(model).or_default().add_if(true, &sum);
         }
-        for (kind, Requests { count, metered }) in other.outside {
-            let requests = self.outside.entry(kind).or_default();
-            requests.count += count;
-            requests.metered |= metered;
+        for (kind, requests) in other.outside {
+            self.outside.entry(kind).or_default().add(requests);
         }
     }
 
@@ -127,10 +142,9 @@ impl<'a> Sums<'a> {
                 // Of several models that share a call, whoever comes first makes it.
                 Who::Model(model) => self.models.entry((false, model.id.clone())).or_default().add_if(is_first, sum),
                 Who::Judge(model) => self.models.entry((true, model.id.clone())).or_default().add_if(is_first, sum),
-                Who::Outside { kind, metered } => {
-                    let requests = self.outside.entry(kind).or_default();
-                    requests.count += if is_first { sum.calls.0 } else { 0 };
-                    requests.metered |= metered;
+                Who::Outside { kind, metered, cost } => {
+                    let (count, cost) = if is_first { (sum.calls.0, *cost) } else { Default::default() };
+                    self.outside.entry(kind).or_default().add(Requests { count, metered: *metered, cost });
                 }
             }
         }
@@ -143,8 +157,17 @@ impl<'a> Sums<'a> {
             let sum = self.models.get(&(judge, spec.id.clone()))?;
             Some(sum.estimate(judge, spec))
         });
-        let outside =
-            self.outside.iter().map(|(kind, requests)| ModelEstimate::outside(kind, requests.count, requests.metered));
+        let outside = self.outside.iter().map(|(kind, &Requests { count, metered, cost })| ModelEstimate {
+            id: (*kind).to_owned(),
+            judge: false,
+            outside: true,
+            calls: (count, count),
+            input_tokens: (0, 0),
+            output_tokens: (0, 0),
+            cost: Some(cost),
+            metered,
+            floor: Money::ZERO,
+        });
         known.chain(outside).collect()
     }
 }

@@ -47,7 +47,7 @@ fn outside(step: &ReadyStep) -> Option<Who> {
         Action::Command(_) => "command",
         Action::Prompt(_) | Action::Recorded(_) => return None,
     };
-    Some(Who::Outside { kind, metered: step.step.meters_cost() })
+    Some(Who::Outside { kind, metered: step.step.meters_cost(), cost: Default::default() })
 }
 
 /// What is known of an output that a judge or later step will read.
@@ -358,7 +358,8 @@ impl<'a> Walk<'a> {
             let likely = step.model.as_ref().and_then(known_of);
             let (least, most) = likely.map_or(length, |likely| likely.output);
             known = Known::Length(least, most);
-            needed.push(Needed { key: Some(*key), who, sum, likely });
+            let fee = lengths.fee_of_step(&place.system.variant, &step.step.spec.id);
+            needed.push(Needed { key: Some(*key), who, sum, likely, fee });
         }
         Ok((needed, known))
     }
@@ -470,7 +471,7 @@ impl<'a> Walk<'a> {
         let scorer =
             self.ground.plan.header.scorers.get(usize::from(judge.scorer)).map_or("", |scorer| scorer.id.as_str());
         let likely = self.ground.lengths.of_judgment(scorer, &judge.model.id);
-        Needed { key, who: Who::Judge(judge.model.clone()), sum, likely }
+        Needed { key, who: Who::Judge(judge.model.clone()), sum, likely, fee: None }
     }
 
     /// What it has found so far.

@@ -132,11 +132,12 @@ fn services_stay_within_the_budget() {
 #[test]
 fn a_service_that_stops_saying_its_cost_stays_within_the_budget() {
     for silent in [r#"{"answer":"x"}"#, r#"{"answer":"x","usd":"free"}"#] {
-        let service = FakeProvider::start(Script::by(move |received| match received.json()["q"] == "Question 0: [[answer 0]]" {
-            true => Behaviour::raw(200, r#"{"answer":"x","usd":0.01}"#),
-            false => Behaviour::raw(200, silent),
-        }))
-        .unwrap();
+        let service =
+            FakeProvider::start(Script::by(move |received| match received.json()["q"] == "Question 0: [[answer 0]]" {
+                true => Behaviour::raw(200, r#"{"answer":"x","usd":0.01}"#),
+                false => Behaviour::raw(200, silent),
+            }))
+            .unwrap();
         let place = metered(&service);
         for part in [["run", "--run-id"].as_slice(), &["resume"]] {
             let said = place.karat(&[part, &["r", "--budget-usd", "0.05"]].concat());
@@ -274,6 +275,21 @@ fn an_estimate_of_a_chain_goes_by_its_steps() {
     );
     place.fine(&["run", "--run-id", "a"]);
     is_expected_to_cost_the_same(&place);
+}
+
+/// BY-05: the same of services, whose answers have said before what they cost.
+#[test]
+fn an_estimate_of_services_goes_by_what_they_said() {
+    let service = FakeProvider::start(Script::by(|received| {
+        let cents = if received.json()["q"].as_str().is_some_and(|q| q.contains('1')) { 3 } else { 1 };
+        Behaviour::raw(200, format!(r#"{{"answer":"x","usd":0.0{cents}}}"#))
+    }))
+    .unwrap();
+    let place = metered(&service);
+    assert!(place.fine(&["plan"]).stdout.contains("known afterwards"));
+    place.fine(&["run", "--run-id", "a"]);
+    is_expected_to_cost_the_same(&place);
+    assert!(!place.fine(&["plan", "--no-cache"]).stdout.contains("known afterwards"));
 }
 
 /// BY-05, law 13: a provider that counts more tokens than any call can have breaks its word: report, warnings and trace say
