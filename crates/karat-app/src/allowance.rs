@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use karat_engine::Estimate;
 use karat_report::usd;
-use karat_store::Spending;
+use karat_store::{Spending, Store};
 use karat_suite::Plan;
 use karat_types::{Money, RunSpec};
 
@@ -23,6 +23,11 @@ pub(crate) struct Earlier {
 }
 
 impl Earlier {
+    pub fn of(store: &Store, run: &str) -> Result<Self, AppError> {
+        let (spending, waiting) = (store.spending(run)?, store.paid_calls(run)?.len() as u64);
+        Ok(Self { calls: spending.committed().calls, waiting })
+    }
+
     /// Calls that are left to make at least.
     fn left(self, estimate: &Estimate) -> u64 {
         estimate.calls().0.saturating_sub(self.waiting)
@@ -112,8 +117,8 @@ impl Standstill<'_> {
         )
     }
 
-    /// What the calls that are left cost if they cost a tenth more than those before: estimates know nothing of services, and
-    /// too little of providers that count other tokens than we do.
+    /// What the calls that are left cost if they cost a tenth more than those before: estimates may know nothing of services,
+    /// and too little of providers that count other tokens than we do.
     fn by_experience(&self) -> Money {
         let Spending { calls, .. } = self.spending;
         let left = self.left.calls().0.saturating_sub(self.waiting);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use karat_engine::{CallLog, Estimate, Job, Part, Stop, execute};
+use karat_engine::{CallLog, Estimate, Job, Outcome, Part, Stop, execute};
 use karat_providers::{Player, Providers, Recorder, Settings, TapeError};
 use karat_store::{Store, StoreError};
 use karat_suite::Plan;
@@ -13,6 +13,7 @@ use crate::allowance::{Earlier, Standstill, allow, overspending};
 use crate::begun::{Begun, begun, remember, same_plan};
 use crate::forecast::{Forecast, survey};
 use crate::found::Found;
+use crate::gates::applicable;
 use crate::{App, AppError, Invocation, Tape};
 
 /// How a run is begun, and who watches it.
@@ -170,29 +171,22 @@ impl App {
                 .hint("check `dataset`, `where`, `limit`, `--sample`, `--models` and `--variants`; `karat plan` shows what is left"));
         }
         let before = found.header.as_ref().map(begun).transpose()?;
-        let rules = match &before {
-            Some(before) => before.rules.clone(),
-            None => {
-                crate::gates::applicable(invocation.gates.applied(plan.rules.clone(), &plan.header)?, &plan.header)?
-            }
-        };
         let is_remembered = execution.tape == Tape::None;
-        let tape = match (execution.tape, before) {
-            (Tape::None, Some(before)) => before.tape,
-            (tape, _) => tape.absolute(),
+        let (rules, tape) = match (before, execution.tape) {
+            (Some(before), Tape::None) => (before.rules, before.tape),
+            (Some(before), tape) => (before.rules, tape.absolute()),
+            (None, tape) => (
+                applicable(invocation.gates.applied(plan.rules.clone(), &plan.header)?, &plan.header)?,
+                tape.absolute(),
+            ),
         };
         let stop = execution.stop;
         let started_at = found.header.as_ref().map_or_else(|| self.clock.now(), |header| header.started_at);
         let oldest = plan.header.run.cache.oldest(started_at);
         let as_planned = plan.clone();
         let mut expected = survey(&store, &as_planned, oldest, Some((&found, found.part())))?;
-        let earlier = match &found.header {
-            Some(header) => Earlier {
-                calls: store.spending(&header.id)?.committed().calls,
-                waiting: store.paid_calls(&header.id)?.len() as u64,
-            },
-            None => Earlier::default(),
-        };
+        let earlier =
+            found.header.as_ref().map(|header| Earlier::of(&store, &header.id)).transpose()?.unwrap_or_default();
         let mut forecast = Forecast::of(&mut expected, &plan.header, |estimate| {
             allow(&mut plan.clone(), estimate, invocation, earlier).is_ok()
         })?;
@@ -229,15 +223,7 @@ impl App {
             outputs: found.outputs.clone(),
             sieve: forecast.sieve(),
         };
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .enable_all()
-            .build()
-            .map_err(|error| AppError::harness(format!("starting the runtime: {error}")))?;
-        // On a worker: this thread would be woken for every row and cell.
-        let (outcome, afresh) = forecast.beside(&stop, || {
-            let ended = runtime.block_on(async { tokio::spawn(execute(job)).await });
-            Ok(ended.map_err(|error| AppError::harness(format!("{error}; this is a bug in karat")))??)
-        });
+        let (outcome, afresh) = forecast.beside(&stop, || executed(job));
         let outcome = outcome?;
         if let Some(afresh) = afresh? {
             remember(&store, &found.id, &afresh)?;
@@ -248,19 +234,9 @@ impl App {
         if let Some(failure) = recorder.as_ref().and_then(|recorder| recorder.failure()) {
             return Err(AppError::harness(failure).hint("make room and record again"));
         }
-        let stopped = (outcome.status == RunStatus::BudgetStopped).then(|| {
-            let standstill = Standstill {
-                run: &found.id,
-                command: if found.retry { "retry" } else { "resume" },
-                settings: &plan.header.run,
-                spending: store.spending(&found.id)?,
-                left: &survey(&store, &plan, oldest, Some((&found, found.part_left())))?.whole()?,
-                waiting: store.paid_calls(&found.id)?.len() as u64,
-                refused: outcome.refused,
-            };
-            Ok::<_, AppError>(standstill.says())
-        });
-        let stopped = stopped.transpose()?;
+        let stopped = (outcome.status == RunStatus::BudgetStopped)
+            .then(|| stopped(&store, &plan, oldest, &found, outcome.refused))
+            .transpose()?;
         let unwritten = call_log.and_then(|log| log.failure());
         let recorded = recorder.iter().flat_map(|recorder| [recorder.whereabouts(), recorder.lacks()]).flatten();
         let notice = found.notice.into_iter().chain(recorded).chain(unwritten).collect::<Vec<_>>().join("\n");
@@ -347,6 +323,32 @@ impl App {
             AppError::harness(lines.join("\n"))
         })
     }
+}
+
+/// Makes what is left of a run.
+fn executed(job: Job) -> Result<Outcome, AppError> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| AppError::harness(format!("starting the runtime: {error}")))?;
+    // On a worker: this thread would be woken for every row and cell.
+    let ended = runtime.block_on(async { tokio::spawn(execute(job)).await });
+    Ok(ended.map_err(|error| AppError::harness(format!("{error}; this is a bug in karat")))??)
+}
+
+/// What stopped a run whose calls or money are used up, and with what it can go on. `refused`: what the call that did not fit
+/// can cost.
+fn stopped(store: &Store, plan: &Plan, oldest: Moment, found: &Found, refused: Money) -> Result<String, AppError> {
+    let standstill = Standstill {
+        run: &found.id,
+        command: if found.retry { "retry" } else { "resume" },
+        settings: &plan.header.run,
+        spending: store.spending(&found.id)?,
+        left: &survey(store, plan, oldest, Some((found, found.part_left())))?.whole()?,
+        waiting: store.paid_calls(&found.id)?.len() as u64,
+        refused,
+    };
+    Ok(standstill.says())
 }
 
 pub(crate) fn check_id(id: &str) -> Result<String, AppError> {
