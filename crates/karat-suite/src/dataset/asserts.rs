@@ -35,13 +35,24 @@ type Wrong = (String, Option<String>);
 pub(crate) struct Asserts {
     /// Their place in the row.
     pub path: Path,
-    /// By metric: whether it is pass/fail of itself.
-    metrics: BTreeMap<String, bool>,
+    metrics: BTreeMap<String, Metric>,
+}
+
+/// What of a metric matters in a check.
+#[derive(Debug, Clone)]
+struct Metric {
+    /// Whether it is pass/fail of itself.
+    binary: bool,
+    /// Where it says nothing without something to compare with: the options of which one stands in its place.
+    reference_unless: Option<Vec<String>>,
 }
 
 impl Asserts {
     pub fn new(path: Path, catalog: &Catalog) -> Self {
-        let metrics = catalog.metrics.iter().map(|(name, entry)| (name.clone(), entry.binary));
+        let metrics = catalog.metrics.iter().map(|(name, entry)| {
+            let metric = Metric { binary: entry.binary, reference_unless: entry.reference_unless.clone() };
+            (name.clone(), metric)
+        });
         Self { path, metrics: metrics.collect() }
     }
 
@@ -124,18 +135,18 @@ impl Asserts {
         ScorerSpec::new(format!("{COLUMN}.{JUDGED}"), kind)
     }
 
-    /// Checks a row's own.
-    pub fn check(&self, row: &Value) -> Result<(), Wrong> {
+    /// Checks a row's own. `has_reference`: whether the row holds something to compare with.
+    pub fn check(&self, row: &Value, has_reference: bool) -> Result<(), Wrong> {
         match self.path.first(row) {
             None | Some(Value::Null) => Ok(()),
-            Some(Value::Array(items)) => items.iter().try_for_each(|item| self.item(item)),
+            Some(Value::Array(items)) => items.iter().try_for_each(|item| self.item(item, has_reference)),
             Some(_) => {
                 Err(("`assert` is no list of scorers".to_owned(), Some("write `assert: [ { metric: … } ]`".to_owned())))
             }
         }
     }
 
-    fn item(&self, item: &Value) -> Result<(), Wrong> {
+    fn item(&self, item: &Value, has_reference: bool) -> Result<(), Wrong> {
         let Value::Object(check) = item else {
             return Err((
                 "a check of `assert` is no mapping".to_owned(),
@@ -151,11 +162,15 @@ impl Asserts {
         let Some(metric) = check.get("metric").and_then(Value::as_str) else {
             return Err(("a check of `assert` names no `metric`".to_owned(), None));
         };
-        let Some(binary) = self.metrics.get(metric) else {
+        let Some(known) = self.metrics.get(metric) else {
             let known = self.metrics.keys().map(String::as_str);
             return Err((format!("there is no metric `{metric}`"), did_you_mean(metric, known)));
         };
-        decides(metric, *binary, check)
+        if !has_reference && known.reference_unless.as_ref().is_some_and(|options| is_left_to_row(check, options)) {
+            let hint = "give the check a `value`, or the row a reference".to_owned();
+            return Err((format!("`{metric}` in `assert` has nothing to compare with"), Some(hint)));
+        }
+        decides(metric, known.binary, check)
     }
 }
 
@@ -179,6 +194,16 @@ fn requirement(check: &Map<String, Value>, rubric: &Value) -> Result<(), Wrong> 
 fn column_name(path: &str) -> String {
     let path = path.trim_start_matches("$.");
     format!("sample.{}", path.split(['.', '[']).next().unwrap_or_default())
+}
+
+/// Whether a check names nothing to compare with: neither a place nor a literal, nor an option in their place.
+fn is_left_to_row(check: &Map<String, Value>, options: &[String]) -> bool {
+    let is_given = |map: &Map<String, Value>, key: &str| map.get(key).is_some_and(|value| !value.is_null());
+    let has_option = check.get("with").and_then(Value::as_object).is_some_and(|with| {
+        let stands_in = |option: &String| is_given(with, option) && with.get(option) != Some(&Value::Array(Vec::new()));
+        options.iter().any(stands_in)
+    });
+    !is_given(check, "reference") && !is_given(check, "value") && !has_option
 }
 
 /// A metric that is no pass/fail needs a bound that makes it one.

@@ -1,9 +1,11 @@
 //! A row before anything is added to it, and where it stands.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::DatasetError;
 use crate::diagnostics::Diagnostic;
@@ -41,6 +43,12 @@ impl RowPlace {
         let mut error = self.problem(what, message);
         error.problem.maybe_hint(hint);
         error
+    }
+
+    /// The text of a column's value, where the row is a JSON object.
+    pub fn written(&self, column: &str) -> Option<String> {
+        let members: BTreeMap<String, &RawValue> = serde_json::from_str(&self.text).ok()?;
+        members.get(column).map(|value| value.get().to_owned())
     }
 
     fn span_of(&self, what: &str) -> Range<usize> {

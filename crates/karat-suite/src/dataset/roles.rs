@@ -54,6 +54,14 @@ pub(crate) const LIKELY_REFERENCE: &[&str] = &[
 ];
 
 impl Role {
+    /// The columns in which the role's value may stand by itself.
+    pub fn columns(&self) -> Vec<String> {
+        match self {
+            Self::Declared(path) => vec![path.to_string().trim_start_matches("$.").to_owned()],
+            Self::Common(names) => names.iter().map(|name| (*name).to_owned()).collect(),
+        }
+    }
+
     /// The value of the role in a row.
     pub fn value<'a>(&self, role: &str, row: &'a Value, at: &RowPlace) -> Result<Option<&'a Value>, DatasetError> {
         match self {

@@ -256,15 +256,24 @@ impl Dataset {
     /// The id that a row has before anything is added to it; of a row in which no column could hold one, its hash.
     fn own_id(&self, row: &Value, at: &RowPlace) -> Option<String> {
         match self.roles.id.value("id", row, at) {
-            Ok(Some(id)) => Some(plain(id)),
+            Ok(Some(id)) => Some(self.id_text(id, at)),
             Ok(None) if matches!(self.roles.id, Role::Common(_)) => Some(row_hash(row)),
             _ => None,
         }
     }
 
+    /// An id is a name: a number with a fraction stays as it is written, since `1.10` is not `1.1`.
+    fn id_text(&self, id: &Value, at: &RowPlace) -> String {
+        let written = id.as_f64().filter(|_| id.is_f64()).and_then(|number| {
+            let mut texts = self.roles.id.columns().into_iter().filter_map(|column| at.written(&column));
+            texts.find(|text| text.parse() == Ok(number))
+        });
+        written.unwrap_or_else(|| plain(id))
+    }
+
     fn sample(&self, row: Value, own: Option<&str>, at: &RowPlace) -> Result<Sample, DatasetError> {
         let id = match self.roles.id.value("id", &row, at)? {
-            Some(id @ (Value::String(_) | Value::Number(_) | Value::Bool(_))) => plain(id),
+            Some(id @ (Value::String(_) | Value::Number(_) | Value::Bool(_))) => self.id_text(id, at),
             Some(other) => return Err(at.problem("id", format!("an id must be a text or a number, this is {other}"))),
             None => own.map(str::to_owned).ok_or_else(|| {
                 let hint = "the column that `id` names must hold a value in every row".to_owned();

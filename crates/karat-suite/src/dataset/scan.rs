@@ -209,7 +209,7 @@ impl<'a> Scanner<'a> {
         let Some(asserts) = &dataset.asserts else { return };
         self.found.has_asserts |= asserts.are_in(row);
         self.found.has_judged_asserts |= asserts.are_judged_in(row);
-        if let Err((wrong, hint)) = asserts.check(row) {
+        if let Err((wrong, hint)) = asserts.check(row, kept.sample.reference.is_some()) {
             let wrong = format!("{wrong} (sample `{}`)", kept.sample.id);
             self.report(kept.at.problem_with_hint("assert", wrong, hint));
         }

@@ -103,6 +103,47 @@ fn ids_of_inline_rows_stay_as_they_are_written() {
     assert_eq!(&*self::samples(&named, &Overrides::default())[0].id, "1.10");
 }
 
+/// Rule 1 of the language: so are those of JSON files, whatever JSON makes of the number.
+#[test]
+fn ids_of_json_files_stay_as_they_are_written() {
+    let rows = [
+        r#"{"n":1.1,"id":1.10}"#,
+        r#"{"id":1.1}"#,
+        r#"{"id":12345678901234567890123}"#,
+        r#"{"id":1e2}"#,
+        r#"{"id":"1.0"}"#,
+        r#"{"id":7}"#,
+    ];
+    let ids = ["1.10", "1.1", "12345678901234567890123", "1e2", "1.0", "7"];
+    let found = |dataset: &str, file: &str, text: &str| {
+        let world = World::new(&[("karat.yaml", &minimal(dataset)), (file, text)]);
+        samples(&world, &Overrides::default()).iter().map(|it| it.id.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(found("{ source: d.jsonl }", "d.jsonl", &rows.join("\n")), ids);
+    assert_eq!(found("{ source: d.json, id: $.id }", "d.json", &format!("[\n{}\n]", rows.join(",\n"))), ids);
+}
+
+/// A row's own check that has nothing to compare with is refused where it stands, before anything is called.
+#[test]
+fn checks_of_rows_need_something_to_compare_with() {
+    let said = |check: &str| {
+        let rows = format!(
+            "{{\"id\":\"a\",\"target\":\"t\",\"assert\":[{{\"metric\":\"contains\"}}]}}\n{{\"id\":\"b\",\"assert\":[{check}]}}\n"
+        );
+        let world = World::new(&[("karat.yaml", &minimal("{ source: d.jsonl }")), ("d.jsonl", &rows)]);
+        world.load(&Overrides::default()).err().map(|problems| problems.plain()).unwrap_or_default()
+    };
+    for refused in ["", r#","value":null"#, r#","with":{"any":[]}"#, r#","with":{"ignore_case":true}"#] {
+        let said = said(&format!(r#"{{"metric":"contains"{refused}}}"#));
+        assert!(said.contains("`contains` in `assert` has nothing to compare with (sample `b`)"), "{refused}: {said}");
+        assert!(said.contains("d.jsonl:2:"), "{said}");
+    }
+    for fine in [r#""value":"x""#, r#""reference":"id""#, r#""with":{"any":["x"]}"#] {
+        assert_eq!(said(&format!(r#"{{"metric":"contains",{fine}}}"#)), "");
+    }
+    assert_eq!(said(r#"{"metric":"latency","max":9}"#), "");
+}
+
 /// Any id can be asked for: a text with commas is an id where a sample has it, else a list.
 #[test]
 fn ids_with_commas_can_be_asked_for() {
