@@ -54,7 +54,7 @@ impl Decoder<'_> {
         let rules = checks.iter().filter_map(Check::rule).collect();
         // What is counted may not be there yet.
         let checks = if overrides.fetching { Vec::new() } else { checks };
-        let version = self.of_source(node, "version").and_then(Node::text).map(str::to_owned);
+        let version = self.of_source(node, "version").and_then(|at| self.expanded(at, at.text()?));
         let changelog = self.of_source(node, "changelog").and_then(|file| self.changelog(version.as_deref(), file));
         let asserts =
             node.given("assert").and_then(|path| self.watch(path)).or_else(|| Path::parse(asserts::COLUMN).ok());

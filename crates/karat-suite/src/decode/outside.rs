@@ -75,7 +75,10 @@ impl Decoder<'_> {
             if command.items().is_empty() {
                 self.problems.error(&command.place, "`command` names no program");
             }
-            let version = entry.node.given("version").and_then(|version| self.service_text(version));
+            let version = entry.node.given("version").and_then(|at| {
+                let text = self.service_text(at)?;
+                self.expanded(at, &text)
+            });
             let env = entry.node.given("env").map(Node::entries).unwrap_or_default();
             let env = env.iter().filter_map(|entry| Some((entry.key.clone(), entry.node.text()?.to_owned())));
             let env = env.collect();

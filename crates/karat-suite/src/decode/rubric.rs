@@ -58,7 +58,7 @@ impl Decoder<'_> {
         let is_question = node.given("dimensions").is_none();
         let rubric = Rubric {
             id: node.text_of("id").unwrap_or(name).to_owned(),
-            version: node.text_of("version").map(str::to_owned),
+            version: self.version(node),
             ask: ask.to_owned(),
             show,
             reference: reference.unwrap_or(if is_question { ReferenceUse::Optional } else { ReferenceUse::Hidden }),

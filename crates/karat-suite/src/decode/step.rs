@@ -88,10 +88,15 @@ impl Decoder<'_> {
         self.services.get(only)?.version.clone()
     }
 
-    /// A declared version. It is part of identity, so `${NAME}` in it is replaced here.
+    /// A declared version.
     pub fn version(&mut self, node: &Node) -> Option<String> {
         let at = node.given("version")?;
-        match self.environment.expand(at.text()?) {
+        self.expanded(at, at.text()?)
+    }
+
+    /// The text of a declared version. It is part of identity, so `${NAME}` in it is replaced here.
+    pub fn expanded(&mut self, at: &Node, version: &str) -> Option<String> {
+        match self.environment.expand(version) {
             Ok(version) => Some(version),
             Err(variable) => {
                 self.problems

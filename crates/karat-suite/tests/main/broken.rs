@@ -1,6 +1,6 @@
 //! What a user sees of a broken suite: every problem with its place, and what to do.
 
-use karat_suite::Overrides;
+use karat_suite::{Environment, Overrides};
 
 use crate::world::World;
 
@@ -54,6 +54,23 @@ fn a_parameter_brings_the_environment_only_where_it_is_read() {
         assert!(said.contains("`${…}` may not stand here") && said.contains("only url, headers, env"), "{said}");
     }
     assert_eq!(step("{ id: ask, version: v, command: { run: [cat], env: { WHO: \"{{ params.who }}\" } } }"), "");
+}
+
+/// Rule 6 of the language: a declared version is what the environment says, whatever declares it.
+#[test]
+fn versions_read_the_environment() {
+    let step = "{ id: ask, http: { url: \"{{ services.api.url }}\" } }";
+    let suite = SUITE.replacen("source: data.jsonl", "source: data.jsonl, version: \"${COMMIT}\"", 1);
+    let suite = suite.replacen("{ id: ask, prompt: { text: \"{{ sample.question }}\" } }", step, 1);
+    let suite = format!("{suite}services: {{ api: {{ command: [api], version: \"v-${{COMMIT}}\" }} }}\n");
+    let world = world().with("karat.yaml", &suite);
+    let environment = Environment::new(|name| (name == "COMMIT").then(|| "c1".to_owned()));
+    let plan = world.plan(&Overrides { environment, ..Overrides::default() });
+    assert_eq!(plan.header.dataset.version.as_deref(), Some("c1"));
+    assert_eq!(plan.header.services["api"].version.as_deref(), Some("v-c1"));
+    assert_eq!(plan.header.variants[0].steps[0].version.as_deref(), Some("v-c1"));
+    let said = world.problems(&Overrides::default());
+    assert_eq!(said.matches("the environment variable COMMIT is not set").count(), 2, "{said}");
 }
 
 /// All problems at once: also what chunks, models and gates do not have.
