@@ -154,6 +154,11 @@ impl Providers {
         if !matches!(url.scheme(), "http" | "https") {
             return Err(format!("`{address}` is no address of a service: it does not begin with http:// or https://"));
         }
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err("its address holds a user name, which is not sent; send it in a header, as \
+                        `Authorization: \"Basic ${NAME}\"`"
+                .to_owned());
+        }
         let method = Method::from_bytes(request.method.to_ascii_uppercase().as_bytes())
             .map_err(|_| format!("`{}` is no HTTP method", request.method))?;
         let mut headers = HeaderMap::new();

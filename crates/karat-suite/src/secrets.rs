@@ -77,6 +77,11 @@ impl Search<'_> {
             self.problems.black_out(&node.place);
             self.problems.error(&node.place, "this looks like a key, and a suite holds no secret").hint(HINT);
         }
+        if node.text().is_some_and(holds_password) {
+            self.problems.black_out(&node.place);
+            let hint = "send it in a header: `Authorization: \"Basic ${NAME}\"`, with NAME in the environment";
+            self.problems.error(&node.place, "this address holds a password, and a suite holds no secret").hint(hint);
+        }
     }
 
     /// A header or variable whose name says that it is a secret. Where its value does not look like one it may be the
@@ -90,6 +95,16 @@ impl Search<'_> {
             self.problems.warn(&entry.place, format!("the value of `{}` stands in clear", entry.key)).hint(HINT);
         }
     }
+}
+
+/// Whether an address of a server holds a password: `http://name:password@host`.
+fn holds_password(text: &str) -> bool {
+    let address = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
+    let host = address.and_then(|address| address.split(['/', '?', '#']).next());
+    let login = host.and_then(|host| Some(host.rsplit_once('@')?.0));
+    login.and_then(|login| login.split_once(':')).is_some_and(|(_, password)| {
+        !password.is_empty() && !environment::mentions(password) && !password.contains("{{")
+    })
 }
 
 /// Whether a header or variable of this name holds a secret: `Authorization`, `X-Api-Key`, `DB_PASSWORD`.
@@ -120,6 +135,19 @@ mod tests {
     }
 
     /// A key in a setting is refused at its place, and shown nowhere.
+    /// So is a password in an address: nobody sends it, and every message would show it.
+    #[test]
+    fn passwords_in_addresses_are_refused() {
+        let refused = |address: &str| {
+            let said = said(&format!("variants: {{ v: [ {{ http: {{ url: \"{address}\" }} }} ] }}"));
+            said.contains("error: this address holds a password")
+        };
+        assert!(refused("http://me:hunter2x@host/x") && refused("https://me:hunter2x@host"));
+        for fine in ["http://host/a:b@c", "http://me@host/x", "http://me:${HIDDEN}@host", "http://host:80/x"] {
+            assert!(!refused(fine), "{fine}");
+        }
+    }
+
     #[test]
     fn keys_in_settings_are_refused() {
         for suite in [

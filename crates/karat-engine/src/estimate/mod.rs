@@ -16,7 +16,7 @@ use karat_suite::{Files, Plan};
 use karat_types::{Moment, Money, Sample};
 
 use sums::Planned;
-use walk::{Ground, ROWS_AT_ONCE, Rows, Walk};
+use walk::{Ground, Rows, Walk};
 pub(crate) use walk::{Idle, first_asks, recorded_output};
 
 use crate::EngineError;
@@ -244,15 +244,15 @@ impl Rest<'_> {
         Ok(walk.estimate())
     }
 
-    /// What passes one in `every` blocks of the rows that a run reads on to [`Rest::afresh`].
+    /// What passes one in `every` of the rows that a run reads on to [`Rest::afresh`].
     pub fn sieve(&self, every: u64) -> (Sieve, Blocks) {
         let (sender, blocks) = mpsc::sync_channel(BLOCKS_WAITING);
         (Sieve { first: self.walk.taken, every, blocks: sender }, Blocks(blocks))
     }
 
-    /// What the plan comes to if nothing of it is there, by blocks of rows that stand for all behind the first; `None` when
+    /// What the plan comes to if nothing of it is there, by rows that stand for all behind the first; `None` when
     /// the run was `stopped` before that was known. Waits until nobody sends any more, but for nothing where an earlier run
-    /// of the plan has found it out. What blocks share counts in each of them, unless a row that was walked over has it.
+    /// of the plan has found it out. What rows share counts in each of them, unless one that was walked over has it.
     ///
     /// # Errors
     /// As [`Survey::whole`].
@@ -262,7 +262,7 @@ impl Rest<'_> {
     }
 }
 
-/// Blocks of rows that wait for their estimate; where so many wait, others stand for those that follow.
+/// Blocks whose rows wait for their estimate; where so many wait, others stand for those that follow.
 const BLOCKS_WAITING: usize = 256;
 
 /// Rows as a run reads them, of which some are estimated beside it.
@@ -276,13 +276,14 @@ pub struct Sieve {
 pub struct Blocks(Receiver<Vec<Sample>>);
 
 impl Sieve {
-    /// Passes a block of rows on where it is its turn.
+    /// Passes those of a block of rows on whose turn it is.
     pub fn see(&self, block: &[Sample]) {
-        let Some(row) = block.first().map(|sample| sample.row).filter(|row| *row >= self.first) else { return };
-        // From the middle: rows may become longer and longer.
-        if (row - self.first) / ROWS_AT_ONCE as u64 % self.every == self.every / 2 {
-            // Nobody waits for an estimate.
-            let _ = self.blocks.try_send(block.to_vec());
+        if block.first().is_none_or(|sample| sample.row < self.first) {
+            return;
         }
+        // Of as many rows one each, at another place in each: a few that are much longer may stand together.
+        let is_taken = |sample: &&Sample| (sample.row + 5 * (sample.row / self.every)) % self.every == self.every / 2;
+        // Nobody waits for an estimate.
+        let _ = self.blocks.try_send(block.iter().filter(is_taken).cloned().collect());
     }
 }

@@ -24,7 +24,7 @@ use crate::systems::{ReadyJudge, ReadyStep, ReadySystem, Systems};
 use crate::tokens;
 
 /// Rows that a thread takes at a time.
-pub(super) const ROWS_AT_ONCE: usize = 64;
+const ROWS_AT_ONCE: usize = 64;
 
 /// Tokens that the answer of a service or program is expected to have.
 const UNKNOWN_ANSWER: u64 = 1_000;

@@ -272,7 +272,9 @@ impl Dataset {
     }
 
     fn sample(&self, row: Value, own: Option<&str>, at: &RowPlace) -> Result<Sample, DatasetError> {
-        let id = match self.roles.id.value("id", &row, at)? {
+        let found = self.roles.id.value("id", &row, at)?;
+        let is_fraction = found.is_some_and(Value::is_f64);
+        let id = match found {
             Some(id @ (Value::String(_) | Value::Number(_) | Value::Bool(_))) => self.id_text(id, at),
             Some(other) => return Err(at.problem("id", format!("an id must be a text or a number, this is {other}"))),
             None => own.map(str::to_owned).ok_or_else(|| {
@@ -298,6 +300,11 @@ impl Dataset {
         };
         if let Value::Object(columns) = row {
             sample.columns = columns;
+        }
+        if is_fraction {
+            // What templates read of it is the same.
+            let held = self.roles.id.columns().into_iter().find(|column| sample.columns.contains_key(column));
+            held.and_then(|column| sample.columns.insert(column, Value::from(&*sample.id)));
         }
         sample.columns.entry("id").or_insert_with(|| Value::from(&*sample.id));
         Ok(sample)
