@@ -82,8 +82,8 @@ impl<'a> Forecast<'a> {
         self.rest.as_mut()?.sieve.take()
     }
 
-    /// Runs, and estimates those of its rows that have passed the sieve. Says also what the plan comes to if nothing of it is there;
-    /// `None` when the run was stopped or failed before that was known.
+    /// Runs, and estimates those of its rows that have passed the sieve. Says also what the plan comes to if nothing of it is
+    /// there; `None` when the run was stopped or failed before that was known.
     pub fn beside<T>(
         self,
         stop: &Stop,

@@ -134,8 +134,7 @@ mod tests {
         said
     }
 
-    /// A key in a setting is refused at its place, and shown nowhere.
-    /// So is a password in an address: nobody sends it, and every message would show it.
+    /// A password in an address is refused: nobody sends it, and every message would show it.
     #[test]
     fn passwords_in_addresses_are_refused() {
         let refused = |address: &str| {
@@ -148,6 +147,7 @@ mod tests {
         }
     }
 
+    /// A key in a setting is refused at its place, and shown nowhere.
     #[test]
     fn keys_in_settings_are_refused() {
         for suite in [
