@@ -8,9 +8,9 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
 use crate::capture::Secrets;
-use crate::client::Letter;
 use crate::exchange::{Exchange, Held, Payer, Wasted, milliseconds, unsent};
 use crate::failure::{Failure, Place};
+use crate::letter::Letter;
 use crate::limiter::{Ended, Limiter, Way};
 use crate::retry::{Backoff, Waits};
 use crate::transport::{Received, Transport};

@@ -12,12 +12,12 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::client::Letter;
 use crate::codec::Codec;
 use crate::command::CommandModel;
 use crate::error::ProviderError;
 use crate::failure::{Place, Who};
 use crate::hosts::{self, Host};
+use crate::letter::Letter;
 use crate::limiter::Limiter;
 use crate::openai::OPENAI;
 use crate::options::{CommandOptions, HttpOptions, ScriptedOptions, StubOptions};
@@ -57,7 +57,7 @@ impl Connected {
     pub fn body(&self, request: &ChatRequest) -> serde_json::Result<Bytes> {
         let body = match &self.backend {
             Backend::Http(endpoint) => {
-                endpoint.codec.body(&self.spec, endpoint.letter.uri.host().unwrap_or_default(), request)
+                endpoint.codec.body(&self.spec, endpoint.letter.uri().host().unwrap_or_default(), request)
             }
             Backend::Command(_) | Backend::Scripted(_) | Backend::Stub => OPENAI.body(&self.spec, "", request),
         };

@@ -14,10 +14,10 @@ use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
 use crate::attempts::{Attempt, Quest, Tries};
-use crate::client::Letter;
 use crate::exchange::{Exchange, Free, Held, Payer, unsent};
 use crate::failure::{Failure, Place, Who};
 use crate::headers::unfilled;
+use crate::letter::Letter;
 use crate::limiter::{Gate, Way};
 use crate::lines;
 use crate::process::{Environment, Program, failed};
@@ -122,7 +122,7 @@ impl Providers {
             },
             request => match self.service_tries(errand, request) {
                 Ok(tries) => {
-                    let shown = tries.letter.uri.to_string();
+                    let shown = tries.letter.uri().to_string();
                     let address = shown.split('?').next().unwrap_or_default();
                     let place = Place { who: Who::Outside(errand.who), address };
                     self.dispatch.retried(quest(place), way, payer, observer, &tries).await

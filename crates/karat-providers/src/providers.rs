@@ -11,13 +11,13 @@ use tokio::time::Instant;
 
 use crate::attempts::{Attempt, Dispatch, Quest, Tries, shut_out};
 use crate::capture::Secrets;
-use crate::client::Letter;
 use crate::codec::Codec;
 use crate::command::CommandModel;
 use crate::connect::{Backend, Connected, Endpoint, connect};
 use crate::error::ProviderError;
 use crate::exchange::{Call, Exchange, Free, Held, Payer, Ran, Wasted, milliseconds, unsent};
 use crate::failure::Failure;
+use crate::letter::Letter;
 use crate::limiter::{Gate, Way};
 use crate::lines::Lines;
 use crate::openai::{OPENAI, completion};
@@ -94,7 +94,7 @@ impl Providers {
             connected.values().any(|model| matches!(&model.backend, Backend::Http(endpoint) if test(endpoint)))
         };
         // Where steps and scorers go over HTTP is known when their templates are rendered.
-        let tls = outside.http || served(|endpoint| endpoint.letter.uri.scheme_str() == Some("https"));
+        let tls = outside.http || served(|endpoint| endpoint.letter.uri().scheme_str() == Some("https"));
         let transport = (outside.http || served(|_| true))
             .then(|| Transport::new(&settings, tls))
             .transpose()
@@ -240,7 +240,7 @@ impl Providers {
             Err(problem) => return Ok((unsent(problem), None)),
         };
         let request = self.dispatch.secrets.clean(body.clone());
-        let letter = Letter { body: Some(body), ..endpoint.letter.clone() };
+        let letter = endpoint.letter.with(body);
         let (codec, timeout) = (endpoint.codec, call.timeout);
         let tries = ModelTries { dispatch: &self.dispatch, transport, codec, letter, timeout };
         let waits = Waits::new(self.dispatch.backoff, call.retries, call.jitter_seed);

@@ -13,8 +13,8 @@ use reqwest::{Method, Url};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use crate::client::Letter;
 use crate::excerpt::quote;
+use crate::letter::Letter;
 use crate::process::{Environment, Program, Running, complaint};
 use crate::providers::{Providers, Tape};
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 use reqwest::header::HeaderMap;
 use reqwest::{Method, Url};
 
-use crate::client::Letter;
 use crate::hosts::HOSTS;
+use crate::letter::Letter;
 use crate::settings::Settings;
 use crate::transport::Transport;
 

@@ -10,9 +10,11 @@ use jiff::Timestamp;
 use karat_types::{CallErrorCode, Clock};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::client::{Client, Letter, Trouble};
+use crate::client::Client;
 use crate::failure::Failure;
+use crate::letter::Letter;
 use crate::limiter::exhausted;
+use crate::plain::Trouble;
 use crate::retry::retry_after;
 use crate::settings::Settings;
 

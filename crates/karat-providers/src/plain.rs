@@ -1,0 +1,206 @@
+//! Plain addresses: connections that those who wait for an answer drive themselves.
+//!
+//! A connection of hyper's is a future that reads and writes. The usual client runs each as a task of its own, so every
+//! request and every answer is handed from task to task. Here it belongs to the exchange as long as that lasts and lies in
+//! a pool between two of them, where nobody moves it: that a server has closed one is noticed by the next exchange, which
+//! takes another ([0018](../../../docs/design/0018-exchanges-drive-their-connections.md)).
+
+use std::collections::{HashMap, VecDeque};
+use std::error::Error;
+use std::pin::{Pin, pin};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Body, Incoming};
+use hyper::client::conn::http1::{self, SendRequest};
+use hyper::{Response, Uri};
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+use tokio::time::Instant;
+use tower_service::Service;
+
+use crate::letter::{Letter, PlainPlace};
+
+/// Making a connection may take this long; the attempt's timeout bounds it too.
+pub(crate) const CONNECT: Duration = Duration::from_secs(15);
+
+/// A connection is asked so often whether it is still alive, and given up after so many questions.
+pub(crate) const KEEPALIVE: Duration = Duration::from_secs(15);
+pub(crate) const KEEPALIVE_RETRIES: u32 = 3;
+
+/// Connections that nobody used for so long are closed.
+pub(crate) const IDLE: Duration = Duration::from_secs(90);
+
+/// It is given up when what was sent is not acknowledged for so long, too.
+#[cfg(target_os = "linux")]
+const UNHEARD: Duration = Duration::from_secs(30);
+
+/// Connections to plain addresses that are open and unused, by host and port.
+pub(crate) struct Plain {
+    connector: HttpConnector,
+    idle: Mutex<HashMap<Box<str>, VecDeque<Idle>>>,
+    most: usize,
+}
+
+struct Idle {
+    line: Box<Line>,
+    since: Instant,
+}
+
+type Connection = http1::Connection<TokioIo<TcpStream>, Full<Bytes>>;
+
+/// Why there is no answer, or no whole one.
+pub(crate) struct Trouble {
+    /// Whether nobody was reached, so that nothing was sent.
+    pub is_unreached: bool,
+    /// The innermost cause, which is the one that says something; never with the address, which stands in the message.
+    pub cause: String,
+}
+
+/// One connection, and the way to give it a request.
+struct Line {
+    sender: SendRequest<Full<Bytes>>,
+    /// Gone once it has ended: what it still owed anybody is an error then.
+    connection: Option<Connection>,
+}
+
+/// An answer whose body has not been read, with the connection that it comes over.
+pub(crate) struct PlainAnswer<'a> {
+    pub response: Response<Incoming>,
+    line: Option<Box<Line>>,
+    pool: &'a Plain,
+    host: &'a str,
+}
+
+impl Plain {
+    /// Keeps so many unused connections for each server.
+    pub fn new(most: usize) -> Self {
+        let mut connector = HttpConnector::new();
+        connector.set_nodelay(true);
+        connector.set_connect_timeout(Some(CONNECT));
+        connector.set_keepalive(Some(KEEPALIVE));
+        connector.set_keepalive_interval(Some(KEEPALIVE));
+        connector.set_keepalive_retries(Some(KEEPALIVE_RETRIES));
+        #[cfg(target_os = "linux")]
+        connector.set_tcp_user_timeout(Some(UNHEARD));
+        Self { connector, idle: Mutex::default(), most }
+    }
+
+    /// Sends a request, and waits for the head of its answer. One that a connection closed meanwhile has not taken goes
+    /// over another.
+    pub async fn send<'a>(&'a self, letter: &Letter, place: &'a PlainPlace) -> Result<PlainAnswer<'a>, Trouble> {
+        let PlainPlace { host, path } = place;
+        let mut request = letter.request(path);
+        loop {
+            let (mut line, is_used) = match self.take(host) {
+                Some(line) => (line, true),
+                None => (self.open(letter.uri()).await?, false),
+            };
+            let sent = line.sender.try_send_request(request);
+            match line.drive(sent).await {
+                Ok(response) => return Ok(PlainAnswer { response, line: Some(line), pool: self, host }),
+                Err(mut refused) => match refused.take_message() {
+                    Some(unsent) if is_used => request = unsent,
+                    _ => return Err(Trouble::new(false, refused.error())),
+                },
+            }
+        }
+    }
+
+    async fn open(&self, uri: &Uri) -> Result<Box<Line>, Trouble> {
+        let unreached = |error: &(dyn Error + 'static)| Trouble::new(true, error);
+        let stream = self.connector.clone().call(uri.clone()).await.map_err(|error| unreached(&error))?;
+        let (sender, connection) = http1::handshake(stream).await.map_err(|error| unreached(&error))?;
+        Ok(Box::new(Line { sender, connection: Some(connection) }))
+    }
+
+    fn take(&self, host: &str) -> Option<Box<Line>> {
+        let Idle { line, since } = self.idle().get_mut(host)?.pop_back()?;
+        // The last one that was used: those below it are older still, and go as soon as one is laid upon them.
+        (since.elapsed() < IDLE).then_some(line)
+    }
+
+    fn keep(&self, host: &str, line: Box<Line>) {
+        let since = Instant::now();
+        let mut idle = self.idle();
+        let lines = match idle.get_mut(host) {
+            Some(lines) => lines,
+            None => idle.entry(host.into()).or_default(),
+        };
+        lines.push_back(Idle { line, since });
+        let is_over = lines.len() > self.most || lines.front().is_some_and(|oldest| since - oldest.since >= IDLE);
+        let oldest = if is_over { lines.pop_front() } else { None };
+        drop(idle);
+        drop(oldest);
+    }
+
+    fn idle(&self) -> MutexGuard<'_, HashMap<Box<str>, VecDeque<Idle>>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Line {
+    /// Moves the connection until `work`, which waits for nothing else, is done.
+    async fn drive<T>(&mut self, work: impl Future<Output = T>) -> T {
+        let mut work = pin!(work);
+        std::future::poll_fn(|cx| {
+            // What would wake `work` happens while the connection is moved, just before it is looked at again.
+            let mut quiet = Context::from_waker(Waker::noop());
+            if let Poll::Ready(done) = work.as_mut().poll(&mut quiet) {
+                return Poll::Ready(done);
+            }
+            if let Some(connection) = &mut self.connection
+                && Pin::new(connection).poll(cx).is_ready()
+            {
+                self.connection = None;
+            }
+            work.as_mut().poll(&mut quiet)
+        })
+        .await
+    }
+}
+
+impl PlainAnswer<'_> {
+    /// The next piece of the body; `None` at its end.
+    pub async fn piece(&mut self) -> Result<Option<Bytes>, Trouble> {
+        let next = piece(self.response.body_mut());
+        let next = match &mut self.line {
+            Some(line) => line.drive(next).await,
+            None => next.await,
+        }?;
+        if next.is_none()
+            && let Some(line) = self.line.take()
+            && line.sender.is_ready()
+        {
+            self.pool.keep(self.host, line);
+        }
+        Ok(next)
+    }
+}
+
+/// The next piece of a body; what follows it (trailers) is no piece.
+pub(crate) async fn piece<B>(body: &mut B) -> Result<Option<Bytes>, Trouble>
+where
+    B: Body<Data = Bytes, Error: Error + 'static> + Unpin,
+{
+    loop {
+        let Some(frame) = body.frame().await else { return Ok(None) };
+        if let Ok(data) = frame.map_err(|error| Trouble::new(false, &error))?.into_data() {
+            return Ok(Some(data));
+        }
+    }
+}
+
+impl Trouble {
+    pub fn new(is_unreached: bool, error: &(dyn Error + 'static)) -> Self {
+        let mut cause = error;
+        while let Some(inner) = cause.source() {
+            cause = inner;
+        }
+        Self { is_unreached, cause: cause.to_string() }
+    }
+}
