@@ -1,11 +1,12 @@
 //! Variants without a model, such as results made by hand, beside the systems (CL-09, CL-19).
 
 use karat_stats::compare::differences;
+use karat_stats::describe::mean;
 use karat_types::PlanHeader;
 use serde::Serialize;
 
 use crate::aggregate::Measure;
-use crate::estimate::{self, Aggregate, Observations, plain_mean};
+use crate::estimate::{self, Aggregate, Observations};
 use crate::finding::Finding;
 use crate::table::ScoreTable;
 
@@ -41,7 +42,7 @@ pub(crate) fn beside(plan: &PlanHeader, table: &ScoreTable, measures: &[Measure]
                 let Some(value) = table.value(*at, sample, system) else { continue };
                 own.push_labelled(value, table.labels(*at, sample, system), 0, table.cluster(sample));
                 let others: Vec<f64> = with.iter().filter_map(|other| table.value(*at, sample, *other)).collect();
-                if let Some(mean) = karat_stats::describe::mean(&others) {
+                if let Some(mean) = mean(&others) {
                     both.push(value, 0, table.cluster(sample));
                     means.push(mean);
                 }
@@ -60,13 +61,8 @@ pub(crate) fn beside(plan: &PlanHeader, table: &ScoreTable, measures: &[Measure]
 
 /// The figure of some systems on one sample, without an interval.
 pub(crate) fn on_sample(table: &ScoreTable, metric: usize, sample: usize, systems: &[usize]) -> Option<Finding> {
-    let mut observed = Observations::default();
-    for &system in systems {
-        if let Some(value) = table.value(metric, sample, system) {
-            observed.push(value, system, 0);
-        }
-    }
-    plain_mean(&observed)
+    let values: Vec<f64> = systems.iter().filter_map(|system| table.value(metric, sample, *system)).collect();
+    Finding::point(mean(&values)?, values.len(), "mean")
 }
 
 #[cfg(test)]

@@ -161,8 +161,16 @@ impl Findings {
         let mean = |sample| Some((sample, self.on_sample(metric, sample, &self.run)?.value()));
         let mut ranked: Vec<(usize, f64)> = (0..self.samples()).filter_map(mean).collect();
         let id = |sample: usize| self.table.sample_id(sample);
-        ranked.sort_by(|a, b| best_first(better, b.1, a.1).then_with(|| id(a.0).cmp(id(b.0))));
-        ranked.into_iter().take(limit).map(|(sample, _)| sample).collect()
+        let worst_first = |a: &(usize, f64), b: &(usize, f64)| {
+            best_first(better, b.1, a.1).then_with(|| id(a.0).cmp(id(b.0))).then(a.0.cmp(&b.0))
+        };
+        // Few of many are wanted: only they are sorted.
+        if limit < ranked.len() {
+            ranked.select_nth_unstable_by(limit, worst_first);
+            ranked.truncate(limit);
+        }
+        ranked.sort_unstable_by(worst_first);
+        ranked.into_iter().map(|(sample, _)| sample).collect()
     }
 
     /// What a sample's cells cost, by position; `None` when a price is unknown.
@@ -247,5 +255,23 @@ impl Findings {
             Outcome::Grading(found) => Some(found),
             _ => None,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::Sketch;
+    use crate::{Options, analyse};
+
+    /// CL-18: of many samples those with the worst mean are the hardest, ties by id.
+    #[test]
+    fn the_hardest_of_many_samples() {
+        let values = [5.0, 1.0, 9.0, 1.0, 3.0, 8.0];
+        let sketch = Sketch::new(1, 1, values.len());
+        let run = values.iter().enumerate().fold(sketch, |sketch, (at, value)| sketch.value(at, 0, *value)).run();
+        let findings = analyse(&run, &Options::default()).unwrap();
+        assert_eq!(findings.hardest(0, 3), [1, 3, 4]);
+        assert_eq!(findings.hardest(0, 5), [1, 3, 4, 0, 5]);
+        assert_eq!(findings.hardest(0, 6), [0, 1, 2, 3, 4, 5]);
     }
 }

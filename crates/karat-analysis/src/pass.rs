@@ -1,5 +1,6 @@
 //! The one pass over a run.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -188,10 +189,14 @@ impl Pass {
             baseline,
         };
         let analyses = self.analyses.into_iter().map(|running| running.finish(&setting)).collect();
-        let group = |members: Members| Group {
+        // Groups of the same systems, as all groups of a run with one system are, have the same figures.
+        let mut known = BTreeMap::<Vec<usize>, Vec<crate::Spread>>::new();
+        let mut group = |members: Members| Group {
             tally: members.systems.iter().filter_map(|at| self.tallies.get(*at)).fold(Tally::default(), sum),
             spend: members.systems.iter().filter_map(|at| self.spends.get(*at)).fold(Spend::default(), sum),
-            metrics: figures(&table, &measures, &members.systems),
+            metrics: (known.entry(members.systems.clone()))
+                .or_insert_with_key(|systems| figures(&table, &measures, systems))
+                .clone(),
             answered_as: self.answers.of_systems(&members.systems),
             id: members.id,
             model: members.model,
@@ -202,9 +207,9 @@ impl Pass {
         let mut findings = Findings {
             planned: plan.cells(),
             run: group(groups::whole(&plan)),
-            systems: groups::systems(&plan).into_iter().map(group).collect(),
-            models: groups::models(&plan).into_iter().map(group).collect(),
-            variants: groups::variants(&plan).into_iter().map(group).collect(),
+            systems: groups::systems(&plan).into_iter().map(&mut group).collect(),
+            models: groups::models(&plan).into_iter().map(&mut group).collect(),
+            variants: groups::variants(&plan).into_iter().map(&mut group).collect(),
             judges: self.answers.judges(&plan),
             summary: summary(&plan, primary, &leaderboards),
             leaderboards,

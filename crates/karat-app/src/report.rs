@@ -196,8 +196,8 @@ impl CellsBeside<'_> {
 /// The size of a file and its BLAKE3, hexadecimal.
 fn hashed(file: &Path) -> std::io::Result<(u64, String)> {
     let mut hasher = blake3::Hasher::new();
-    let bytes = std::io::copy(&mut fs::File::open(file)?, &mut hasher)?;
-    Ok((bytes, hasher.finalize().to_hex().to_string()))
+    hasher.update_reader(fs::File::open(file)?)?;
+    Ok((hasher.count(), hasher.finalize().to_hex().to_string()))
 }
 
 /// The files of one run's report.

@@ -26,6 +26,9 @@ fn ends_early() -> Damage {
 /// Room for the forms that are packed most often: samples, facts of a cell.
 const USUAL_SIZE: usize = 192;
 
+/// Items for which a list makes room before it is read, at most.
+const LIKELY_ITEMS: usize = 16;
+
 /// Writes a byte form.
 #[derive(Debug, Default)]
 pub(crate) struct Packer(Vec<u8>);
@@ -202,7 +205,12 @@ impl<'a> Unpacker<'a> {
     }
 
     /// A number of the wanted width.
-    pub fn number<N: TryFrom<u128>>(&mut self) -> Result<N, Damage> {
+    pub fn number<N: TryFrom<u128> + From<u8>>(&mut self) -> Result<N, Damage> {
+        // Most are lengths and counts of one byte.
+        if let Some((&byte @ ..=0x7f, rest)) = self.0.split_first() {
+            self.0 = rest;
+            return Ok(byte.into());
+        }
         let wide = self.wide()?;
         N::try_from(wide).map_err(|_| Damage(format!("{wide} is too large for its field")))
     }
@@ -256,7 +264,11 @@ impl<'a> Unpacker<'a> {
 
     pub fn list<T>(&mut self, read: impl Fn(&mut Self) -> Result<T, Damage>) -> Result<Vec<T>, Damage> {
         let count = self.number::<usize>()?;
-        (0..count).map(|_| read(self)).collect()
+        let mut items = Vec::with_capacity(count.min(LIKELY_ITEMS));
+        for _ in 0..count {
+            items.push(read(self)?);
+        }
+        Ok(items)
     }
 }
 

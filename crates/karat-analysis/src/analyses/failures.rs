@@ -85,6 +85,8 @@ struct Fold {
     found: Failures,
     categories: Categories,
     examples: Vec<Failure>,
+    /// Once as many are kept as are listed: the severity that a later cell must exceed to be among them.
+    floor: Option<f64>,
 }
 
 pub(super) fn build(spec: &AnalysisSpec, plan: &Arc<PlanHeader>) -> Result<Option<Box<dyn Analysis>>, AnalysisError> {
@@ -105,6 +107,7 @@ pub(super) fn build(spec: &AnalysisSpec, plan: &Arc<PlanHeader>) -> Result<Optio
         found: Failures { below, ..Failures::default() },
         categories: Categories::new(plan, options.examples, show),
         examples: Vec::new(),
+        floor: None,
     })))
 }
 
@@ -135,6 +138,8 @@ impl Fold {
     fn keep_worst(&mut self) {
         self.found.worst = one_a_sample(std::mem::take(&mut self.found.worst));
         self.found.worst.truncate(self.top);
+        let last = self.found.worst.last().filter(|_| self.found.worst.len() == self.top);
+        self.floor = last.map(|last| last.severity);
     }
 
     fn shortfalls(&self, cell: &ScoredCell<'_>) -> Vec<(f64, usize, Shortfall)> {
@@ -142,8 +147,9 @@ impl Fold {
         let mut found: Vec<_> = metrics
             .filter_map(|(at, (metric, limit))| {
                 let (value, threshold) = (cell.scores.number(at)?, (*limit)?);
+                let severity = severity(metric, value, threshold)?;
                 let shortfall = Shortfall { metric: metric.name.clone(), value, threshold, why: why(cell, at) };
-                Some((severity(metric, value, threshold)?, at, shortfall))
+                Some((severity, at, shortfall))
             })
             .collect();
         found.sort_by(|(a, at, _), (b, bt, _)| b.total_cmp(a).then(at.cmp(bt)));
@@ -179,6 +185,11 @@ impl Analysis for Fold {
         let shortfalls = self.shortfalls(cell);
         let is_example = self.categories.cell(&self.plan, cell, &shortfalls);
         let Some((severity, _, worst)) = shortfalls.first() else { return };
+        self.found.cells += 1;
+        // Cells come in plan order, so that an equally bad one stands behind those that are kept.
+        if !is_example && self.floor.is_some_and(|floor| *severity <= floor) {
+            return;
+        }
         let failure = Failure {
             ordinal: cell.row.cell.ordinal,
             sample: cell.row.sample.id.clone(),
@@ -189,7 +200,6 @@ impl Analysis for Fold {
             severity: *severity,
             shortfalls: shortfalls.into_iter().map(|(_, _, shortfall)| shortfall).collect(),
         };
-        self.found.cells += 1;
         self.examples.extend(is_example.then(|| failure.clone()));
         self.found.worst.push(failure);
         if self.found.worst.len() >= 2 * self.top.max(1) {
@@ -241,6 +251,21 @@ mod tests {
         let refused =
             analyse(&Sketch::new(1, 1, 1).fill(1.0).analysis("failures", "f", broken).run(), &Options::default());
         assert!(matches!(refused, Err(AnalysisError::Options { .. })));
+    }
+
+    /// RG-10: of many failures the worst are listed, equally bad ones in plan order, whichever come first.
+    #[test]
+    fn the_worst_of_many_are_listed() {
+        let values: Vec<f64> = (0..200).map(|at| f64::from((at * 37 + 11) % 40) / 10.0).collect();
+        let sketch = Sketch::new(1, 1, values.len()).analysis("failures", "failures", json!({"top": 7, "examples": 0}));
+        let run = values.iter().enumerate().fold(sketch, |sketch, (at, value)| sketch.value(at, 0, *value)).run();
+        let findings = analyse(&run, &Options::default()).unwrap();
+        let failures = findings.failures().unwrap();
+        let mut worst: Vec<usize> = (0..values.len()).collect();
+        worst.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
+        let listed: Vec<u64> = failures.worst.iter().map(|failure| failure.ordinal).collect();
+        assert_eq!((failures.cells, failures.of), (200, 200));
+        assert_eq!(listed, worst[..7].iter().map(|at| *at as u64).collect::<Vec<_>>());
     }
 
     /// RG-10: a sample that falls short in several metrics, or trials, is one failure with all of them; the examples of every

@@ -12,7 +12,38 @@ use super::INLINE_OUTPUT;
 use super::money::Cost;
 use crate::report::{Cells, RenderError};
 
-type Scores<'a> = BTreeMap<&'a str, Score>;
+/// The keys of the metrics that are shown, in the order in which they stand, and the index of each.
+type Keys<'a> = BTreeMap<&'a str, usize>;
+
+/// Under which keys the metrics of a plan stand in its cells: the same in all of them.
+struct Shown<'a> {
+    /// Their names.
+    names: Keys<'a>,
+    /// Where several scorers stand together.
+    together: Keys<'a>,
+}
+
+impl<'a> Shown<'a> {
+    fn of(cells: Cells<'a>) -> Self {
+        Self {
+            names: cells.metrics().map(|(at, metric)| (metric.name.as_str(), at)).collect(),
+            together: cells.metrics().map(|(at, metric)| (key(cells.plan, metric), at)).collect(),
+        }
+    }
+}
+
+/// What a cell has of the metrics, under their keys.
+struct Members<'a, T> {
+    keys: &'a Keys<'a>,
+    /// By metric index.
+    values: Vec<Option<T>>,
+}
+
+impl<T: Serialize> Serialize for Members<'_, T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.keys.iter().filter_map(|(key, at)| Some((key, self.values.get(*at)?.as_ref()?))))
+    }
+}
 
 /// A cell as the report shows it.
 #[derive(serde::Serialize)]
@@ -29,9 +60,9 @@ pub(super) struct Cell<'a> {
     output: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     output_ref: Option<OutputRef>,
-    scores: Scores<'a>,
+    scores: Members<'a, Score>,
     judgments: Vec<Judgment<'a>>,
-    consensus: BTreeMap<&'a str, Consensus>,
+    consensus: Members<'a, Consensus>,
     /// Of several judges, united.
     #[serde(skip_serializing_if = "Map::is_empty")]
     diagnostics: Map<String, Value>,
@@ -60,7 +91,7 @@ struct Judgment<'a> {
     scorer: &'a str,
     judge: &'a str,
     prompt_version: Option<&'a str>,
-    scores: Scores<'a>,
+    scores: BTreeMap<&'a str, &'a Score>,
     reasoning: &'a str,
     diagnostics: &'a Map<String, Value>,
     caps: &'a [String],
@@ -80,14 +111,11 @@ struct Judgment<'a> {
 }
 
 impl<'a> Cell<'a> {
-    fn of(cells: Cells<'a>, row: &CellRow<'a>) -> Result<Self, RenderError> {
+    fn of(cells: Cells<'a>, shown: &'a Shown<'a>, row: &CellRow<'a>) -> Result<Self, RenderError> {
         let plan = cells.plan;
         let cell = row.cell;
         let volatile = !cells.canonical;
         let scores = CellScores::of(plan, row);
-        let metrics = || cells.metrics();
-        let named = metrics().filter_map(|(at, metric)| Some((metric.name.as_str(), scores.scores.get(at)?.clone()?)));
-        let agreed = metrics().filter_map(|(at, metric)| Some((key(plan, metric), (*scores.consensus.get(at)?)?)));
         let judged: &[JudgmentRow] = row.judgments;
         let (output, output_ref) = output(cells, row)?;
         Ok(Self {
@@ -100,9 +128,9 @@ impl<'a> Cell<'a> {
             cached: volatile.then_some(cell.reused),
             output,
             output_ref,
-            scores: named.collect(),
+            scores: Members { keys: &shown.names, values: scores.scores },
             judgments: judged.iter().map(|judgment| Judgment::of(cells, judgment)).collect(),
-            consensus: agreed.collect(),
+            consensus: Members { keys: &shown.together, values: scores.consensus },
             diagnostics: if judged.len() > 1 { united_diagnostics(judged) } else { Map::new() },
             usage: cell.cost.usage,
             cost: Cost::of(&Spend::of(row), cells.cell_estimate(row.system), cells.canonical),
@@ -120,7 +148,7 @@ impl<'a> Judgment<'a> {
         let volatile = !cells.canonical;
         let own = |(at, score): &'a (u16, Score)| {
             let metric = plan.metrics.get(usize::from(*at))?;
-            Some((dimension(plan, metric), score.clone()))
+            Some((dimension(plan, metric), score))
         };
         Self {
             scorer: plan.scorers.get(usize::from(judgment.scorer)).map_or("", |scorer| &scorer.id),
@@ -161,7 +189,9 @@ fn output(cells: Cells<'_>, row: &CellRow<'_>) -> Result<(Option<Value>, Option<
         return Ok((None, None));
     }
     let Some(value) = cells.rows.output(row.cell.ordinal)? else { return Ok((None, None)) };
-    let bytes = value.to_string().len();
+    // No byte of a text becomes more than six: a short one need not be measured.
+    let is_short = value.as_str().is_some_and(|text| 2 + 6 * text.len() <= INLINE_OUTPUT);
+    let bytes = if is_short { 0 } else { value.to_string().len() };
     Ok(if bytes <= INLINE_OUTPUT {
         (Some(value), None)
     } else {
@@ -174,7 +204,8 @@ pub(super) fn each(
     cells: Cells<'_>,
     write: &mut dyn FnMut(Cell<'_>) -> Result<(), RenderError>,
 ) -> Result<(), RenderError> {
-    cells.each_row(|row| Cell::of(cells, &row).and_then(&mut *write))
+    let shown = Shown::of(cells);
+    cells.each_row(|row| Cell::of(cells, &shown, &row).and_then(&mut *write))
 }
 
 /// All cells as a JSON list, streamed.

@@ -150,15 +150,20 @@ fn by_sample(page: &mut Page, report: Report<'_>) {
         return;
     }
     page.heading(3, Inline::plain("By sample"));
-    if costs.len() > SAMPLES {
-        costs.sort_by_key(|(at, cost)| (cost.is_some(), std::cmp::Reverse(*cost), *at));
+    let samples = costs.len();
+    if samples > SAMPLES {
+        // Few of many are shown: only they are sorted.
+        let dearest_first = |(at, cost): &(usize, Option<Money>)| (cost.is_some(), std::cmp::Reverse(*cost), *at);
+        costs.select_nth_unstable_by_key(SAMPLES, dearest_first);
+        costs.truncate(SAMPLES);
+        costs.sort_unstable_by_key(dearest_first);
     }
     let shares = Shares(findings.run.spend.cost());
     let row = |(at, cost): &(usize, Option<Money>)| {
         vec![Inline::code(findings.sample_id(*at)), Inline::text(figures::money(*cost)), shares.of(*cost)]
     };
-    page.table(&columns(&["Sample", "Cost", "Share"]), costs.iter().take(SAMPLES).map(row));
-    if let Some(left) = costs.len().checked_sub(SAMPLES).filter(|left| *left > 0) {
+    page.table(&columns(&["Sample", "Cost", "Share"]), costs.iter().map(row));
+    if let Some(left) = samples.checked_sub(SAMPLES).filter(|left| *left > 0) {
         page.paragraph(
             Inline::plain("The dearest are shown; ").and_text(count(left as u64)).and(" more are in report.json."),
         );

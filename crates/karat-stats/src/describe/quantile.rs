@@ -11,7 +11,16 @@ pub fn sorted(values: &[f64]) -> Vec<f64> {
 /// The `p` quantile with linear interpolation (type 7 of Hyndman & Fan 1996, numpy's default);
 /// `p` is held to \[0, 1\]. `None` for an empty slice.
 pub fn quantile(values: &[f64], p: f64) -> Option<f64> {
-    quantile_of_sorted(&sorted(values), p)
+    let last = values.len().checked_sub(1)?;
+    if p.is_nan() || !values.iter().all(|value| value.is_finite()) {
+        return None;
+    }
+    let (below, share) = position(last, p);
+    // By selection, in time linear in their number.
+    let mut values = values.to_vec();
+    let (_, lo, above) = values.select_nth_unstable_by(below, f64::total_cmp);
+    let hi = above.iter().copied().min_by(f64::total_cmp).unwrap_or(*lo);
+    Some(between(*lo, hi, share))
 }
 
 /// [`quantile`] of values already in ascending order.
@@ -20,14 +29,22 @@ pub fn quantile_of_sorted(sorted: &[f64], p: f64) -> Option<f64> {
     if !(sorted[0].is_finite() && sorted[last].is_finite() && !p.is_nan()) {
         return None;
     }
+    let (below, share) = position(last, p);
+    Some(between(sorted[below], sorted[(below + 1).min(last)], share))
+}
+
+/// Where the `p` quantile of ascending values lies: the index below it, and the share of the way to the next.
+fn position(last: usize, p: f64) -> (usize, f64) {
     let position = p.clamp(0.0, 1.0) * last as f64;
     let below = (position.floor() as usize).min(last);
-    let above = (below + 1).min(last);
-    let (lo, hi, share) = (sorted[below], sorted[above], position - below as f64);
-    // From the nearer end, so that the ends themselves are met exactly; and never through a
-    // difference, which could overflow.
+    (below, position - below as f64)
+}
+
+/// The value at a share of the way between two: from the nearer end, so that the ends themselves are met exactly; and never
+/// through a difference, which could overflow.
+fn between(lo: f64, hi: f64, share: f64) -> f64 {
     let value = if lo >= hi { lo } else { lo * (1.0 - share) + hi * share };
-    Some(value.clamp(lo, hi))
+    value.clamp(lo, hi)
 }
 
 /// The nearest-rank `p` quantile of ascending values: x₍⌈p·n⌉₎, an observed value.
@@ -77,8 +94,10 @@ mod tests {
         sorted.sort_by(f64::total_cmp);
         for p in [0.0, 0.01, 0.5, 0.95, 0.99, 1.0] {
             assert_eq!(nearest_rank_of(&values, p), nearest_rank(&sorted, p));
+            assert_eq!(quantile(&values, p), quantile_of_sorted(&sorted, p));
         }
         assert_eq!(nearest_rank_of(&[], 0.5), None);
+        assert_eq!(quantile(&[1.0, f64::INFINITY, 2.0], 0.1), None);
     }
 
     #[test]
