@@ -35,6 +35,9 @@ pub trait Files: Send + Sync {
 /// How the path of a file begins that holds labelled outputs: it is made of labels and lies on no disk.
 pub const LABELLED: &str = "labelled:";
 
+/// Bytes that are read of a file at once.
+const READ_AT_ONCE: usize = 64 * 1024;
+
 /// The files of this machine.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct DiskFiles;
@@ -56,7 +59,7 @@ impl Files for DiskFiles {
 
     fn open(&self, path: &str) -> io::Result<Box<dyn BufRead + Send>> {
         regular(path)?;
-        Ok(Box::new(BufReader::new(std::fs::File::open(path)?)))
+        Ok(Box::new(BufReader::with_capacity(READ_AT_ONCE, std::fs::File::open(path)?)))
     }
 }
 

@@ -87,6 +87,9 @@ impl Path {
 
     /// The first value it names within an object, where there is one. `$` itself names nothing here.
     pub fn first_in<'a>(&self, members: &'a Map<String, Value>) -> Option<&'a Value> {
+        if let Some((Step::Key(key), rest)) = self.0.split_first() {
+            return first(rest, member(members, key)?);
+        }
         let (entry, rest) = self.enter(members)?;
         entry.into_iter().find_map(|value| first(rest, value))
     }
@@ -114,9 +117,21 @@ impl Path {
     }
 }
 
+/// So many members are compared with a name before it would be hashed.
+const FEW: usize = 8;
+
+/// A member of an object. It does not hash the name where there are few members, as in most rows.
+pub fn member<'a>(members: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
+    if members.len() > FEW {
+        return members.get(name);
+    }
+    members.iter().find(|(key, _)| *key == name).map(|(_, value)| value)
+}
+
 fn first<'a>(steps: &[Step], value: &'a Value) -> Option<&'a Value> {
     match steps.split_first() {
         None => Some(value),
+        Some((Step::Key(key), rest)) => first(rest, member(value.as_object()?, key)?),
         Some((step, rest)) => step.members(value).into_iter().find_map(|member| first(rest, member)),
     }
 }
@@ -303,6 +318,20 @@ mod tests {
         assert_eq!(changed["hits"][1]["id"], 9);
         for broken in ["a[?@.b]", "a[?b == 'c']", "a[?@.b == c]", "a[?@.b == 'c]", "a[?@.b == 'c'"] {
             assert!(Path::parse(broken).is_err(), "{broken}");
+        }
+    }
+
+    /// An object is read alike, however many members it has.
+    #[test]
+    fn members_are_found_in_small_and_large_objects() {
+        let path = Path::parse("a.b").unwrap();
+        for others in [0, FEW, 2 * FEW] {
+            let mut document = json!({"a": {"b": 1}});
+            let members = document.as_object_mut().unwrap();
+            members.extend((0..others).map(|at| (format!("x{at}"), json!(at))));
+            assert_eq!(path.first_in(members), Some(&json!(1)));
+            assert_eq!(member(members, "b"), None);
+            assert_eq!(path.first(&document), Some(&json!(1)));
         }
     }
 

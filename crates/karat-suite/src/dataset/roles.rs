@@ -1,6 +1,6 @@
 //! Roles: which columns are the id, the input, the reference.
 
-use karat_text::path::Path;
+use karat_text::path::{Path, member};
 use serde_json::Value;
 
 use super::DatasetError;
@@ -67,7 +67,7 @@ impl Role {
         match self {
             Self::Declared(path) => Ok(path.first(row).filter(|value| !value.is_null())),
             Self::Common(names) => {
-                let mut found = names.iter().filter_map(|name| row.as_object()?.get_key_value(*name));
+                let mut found = names.iter().filter_map(|name| Some((*name, member(row.as_object()?, name)?)));
                 match (found.next(), found.next()) {
                     (Some((first, _)), Some((second, _))) => Err(at.problem_with_hint(
                         second,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use karat_text::kind::kind;
-use karat_text::path::Path;
+use karat_text::path::{Path, member};
 use karat_text::template::Context;
 use karat_types::{Key, Sample};
 use serde_json::{Map, Value};
@@ -306,7 +306,9 @@ impl Dataset {
             let held = self.roles.id.columns().into_iter().find(|column| sample.columns.contains_key(column));
             held.and_then(|column| sample.columns.insert(column, Value::from(&*sample.id)));
         }
-        sample.columns.entry("id").or_insert_with(|| Value::from(&*sample.id));
+        if member(&sample.columns, "id").is_none() {
+            sample.columns.insert("id".to_owned(), Value::from(&*sample.id));
+        }
         Ok(sample)
     }
 

@@ -242,10 +242,9 @@ impl Decoder<'_> {
     }
 
     fn digest(&self, path: &str) -> std::io::Result<(String, u64)> {
-        let mut reader = self.files.open(path)?;
         let mut hasher = blake3::Hasher::new();
-        let bytes = std::io::copy(&mut reader, &mut hasher)?;
-        Ok((hasher.finalize().to_hex().to_string(), bytes))
+        hasher.update_reader(self.files.open(path)?)?;
+        Ok((hasher.finalize().to_hex().to_string(), hasher.count()))
     }
 
     fn roles(&mut self, node: &Node) -> Roles {
