@@ -6,5 +6,7 @@ mod bench;
 mod connecting;
 mod faults;
 mod offline;
+mod proxies;
 mod secrets;
+mod services;
 mod wire;

@@ -1,0 +1,49 @@
+//! What stands between this machine and a server, as the variables that every tool knows say.
+
+use karat_providers::Settings;
+use karat_types::CallErrorCode;
+use testkit::{Behaviour, FakeProvider};
+
+use crate::bench::{Bench, KEY};
+
+/// A model at this address, and what the environment says beside its key.
+fn at(address: &str, variables: &[(&'static str, String)]) -> Bench {
+    let mut bench = Bench::new("openai", Behaviour::ok("here"));
+    bench.spec.base_url = Some(address.replace("PORT", &bench.server.port().to_string()));
+    let mut variables = variables.to_vec();
+    variables.push(("MOCK_KEY", KEY.to_owned()));
+    let secret = Settings::new(move |name| variables.iter().find(|(it, _)| *it == name).map(|(_, it)| it.clone()));
+    bench.settings.secret = secret.secret;
+    bench
+}
+
+/// A plain address is asked through the proxy that is named for it, in either spelling of the variable.
+#[tokio::test]
+async fn plain_addresses_go_through_their_proxy() {
+    for name in ["HTTP_PROXY", "http_proxy"] {
+        let proxy = FakeProvider::start(Behaviour::ok("through")).unwrap();
+        let exchange = at("http://models.invalid:81/v1", &[(name, proxy.url())]).ask().await;
+        assert_eq!(exchange.outcome.unwrap().text, "through", "{name}");
+        assert_eq!(proxy.received()[0].header("host"), Some("models.invalid:81"));
+    }
+    let proxy = FakeProvider::start(Behaviour::ok("through")).unwrap();
+    let exchange = at("http://127.0.0.1:PORT/v1", &[("HTTPS_PROXY", proxy.url())]).ask().await;
+    assert_eq!((exchange.outcome.unwrap().text.as_str(), proxy.requests()), ("here", 0));
+}
+
+/// Nothing stands between this machine and itself, or a host that `NO_PROXY` names.
+#[tokio::test]
+async fn hosts_without_a_proxy_are_asked_themselves() {
+    let proxy = FakeProvider::start(Behaviour::ok("through")).unwrap();
+    let variables = [("HTTP_PROXY", proxy.url()), ("NO_PROXY", "models.invalid,10.0.0.0/8".to_owned())];
+    for address in ["http://localhost:PORT/v1", "http://127.0.0.1:PORT/v1"] {
+        let exchange = at(address, &variables).ask().await;
+        assert_eq!(exchange.outcome.unwrap().text, "here", "{address}");
+    }
+    for address in ["http://models.invalid/v1", "http://eu.models.invalid/v1"] {
+        let error = at(address, &variables).ask().await.outcome.unwrap_err();
+        assert_eq!(error.code, CallErrorCode::Connect, "{address}");
+    }
+    assert_eq!(proxy.requests(), 0);
+    assert_eq!(at("http://others.invalid/v1", &variables).ask().await.outcome.unwrap().text, "through");
+}
