@@ -25,7 +25,8 @@ pub use stored::{CompareArgs, CorrectionArg, FailOnArg, LsArgs, ReportArgs, Rows
 
 /// The whole tree of commands, as it is parsed.
 pub fn command() -> clap::Command {
-    twins::given(<Cli as clap::CommandFactory>::command())
+    let command = <Cli as clap::CommandFactory>::command();
+    twins::given(command.mut_subcommand("report", stored::with_own_days))
 }
 
 /// Tells you whether your LLM system got better, worse, or whether you cannot know yet.
@@ -137,15 +138,15 @@ pub enum Command {
 /// Which suite, and what of it.
 #[derive(Debug, Clone, Args)]
 pub struct SuiteArgs {
-    /// Suite file, or a preset's name
-    #[arg(default_value = "karat.yaml", env = "KARAT_SUITE")]
-    pub suite: String,
-    /// A param of the suite
-    #[arg(short, long = "param", value_name = "NAME=VALUE", env = "KARAT_PARAM", value_delimiter = ';')]
-    pub param: Vec<String>,
-    /// A value anywhere in the suite, by its address
-    #[arg(long, value_name = "ADDRESS=VALUE", env = "KARAT_SET", value_delimiter = ';')]
-    pub set: Vec<String>,
+    #[command(flatten)]
+    pub graded: GradedArgs,
+    #[command(flatten)]
+    pub systems: SystemArgs,
+}
+
+/// What of a suite makes outputs.
+#[derive(Debug, Clone, Args)]
+pub struct SystemArgs {
     /// Values of an address, each of which becomes a variant
     #[arg(long, value_name = "ADDRESS=A,B", env = "KARAT_SWEEP", value_delimiter = ';')]
     pub sweep: Vec<String>,
@@ -158,6 +159,20 @@ pub struct SuiteArgs {
     /// Variants that run, instead of all
     #[arg(long, value_name = "ID,…", env = "KARAT_VARIANTS", value_delimiter = ',')]
     pub variants: Vec<String>,
+}
+
+/// Which suite, and what of it, whoever makes the outputs.
+#[derive(Debug, Clone, Args)]
+pub struct GradedArgs {
+    /// Suite file, or a preset's name
+    #[arg(default_value = "karat.yaml", env = "KARAT_SUITE")]
+    pub suite: String,
+    /// A param of the suite
+    #[arg(short, long = "param", value_name = "NAME=VALUE", env = "KARAT_PARAM", value_delimiter = ';')]
+    pub param: Vec<String>,
+    /// A value anywhere in the suite, by its address
+    #[arg(long, value_name = "ADDRESS=VALUE", env = "KARAT_SET", value_delimiter = ';')]
+    pub set: Vec<String>,
     /// Judges, instead of the suite's
     #[arg(long, visible_alias = "judge-models", value_name = "ID,…", env = "KARAT_JUDGES", value_delimiter = ',')]
     pub judges: Vec<String>,

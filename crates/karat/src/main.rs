@@ -41,7 +41,8 @@ fn main() -> ExitCode {
 }
 
 fn parse(environment: &Environment) -> Result<args::Cli, Failure> {
-    let command = environment.fill_in(args::silenced(args::command(), std::env::args_os()));
+    let command = args::silenced(args::command(), std::env::args_os(), &|name| environment.get(name));
+    let command = environment.fill_in(command);
     let matches = command.try_get_matches().map_err(|error| Failure::Usage(elsewhere::explained(error)))?;
     args::Cli::from_arg_matches(&matches).map_err(Failure::Usage)
 }

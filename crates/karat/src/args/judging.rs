@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use super::{ExecutionArgs, SuiteArgs, TextFormArg};
+use super::{ExecutionArgs, GradedArgs, TextFormArg};
 
 #[derive(Debug, Args)]
 pub struct AgreeArgs {
@@ -29,7 +29,7 @@ pub struct AgreeArgs {
 #[derive(Debug, Args)]
 pub struct CalibrateArgs {
     #[command(flatten)]
-    pub suite: SuiteArgs,
+    pub suite: GradedArgs,
     #[command(flatten)]
     pub execution: ExecutionArgs,
     /// This scorer [default: the first with judges and labels]

@@ -1,8 +1,7 @@
 //! Variables that the command line overrules: a variable says what is so when nobody says anything else.
 //!
-//! A flag on the command line silences the variables of the flags that it cannot stand beside (`--gate` that of
-//! `--no-gate`). What makes another command of `karat report`, a digest of days, is only ever said by a flag; and what
-//! `karat calibrate` has no use for is refused as a flag, and as a variable meant for other commands.
+//! A flag on the command line silences the variables of the flags that it cannot stand beside: `--gate` that of
+//! `--no-gate`, and a report on stdout that of events there.
 
 use std::ffi::OsString;
 
@@ -10,20 +9,14 @@ use clap::builder::Resettable;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Command, Id};
 
-/// Flags that make a digest of `karat report`.
-const OF_DAYS: [&str; 2] = ["as_of", "window"];
-
-/// Flags that only a digest has a use for.
-const OF_ROWS: [&str; 3] = ["judge", "prompt_version", "system"];
-
-/// Flags that choose what a round of calibration has not.
-const OF_OUTPUTS: [&str; 4] = ["models", "tier", "variants", "sweep"];
+/// Looks a variable of the environment up.
+type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// The tree of commands, in which the variables that these words overrule are read no more.
-pub fn silenced(command: Command, words: impl IntoIterator<Item = OsString>) -> Command {
+pub fn silenced(command: Command, words: impl IntoIterator<Item = OsString>, variable: Lookup<'_>) -> Command {
     let given = deaf(command.clone()).ignore_errors(true).try_get_matches_from(words);
     match given {
-        Ok(given) => below(command, &given),
+        Ok(given) => below(command, &given, variable),
         Err(_) => command,
     }
 }
@@ -35,20 +28,25 @@ fn deaf(command: Command) -> Command {
     names.into_iter().fold(command, |command, name| command.mut_subcommand(name, deaf))
 }
 
-fn below(command: Command, given: &ArgMatches) -> Command {
+fn below(command: Command, given: &ArgMatches, variable: Lookup<'_>) -> Command {
     let said: Vec<Id> = given.ids().filter(|id| is_said(given, id)).cloned().collect();
-    let is_of_days = said.iter().any(|id| OF_DAYS.contains(&id.as_str()));
-    let unheard: Vec<&str> = match command.get_name() {
-        "report" if !is_of_days => [&OF_DAYS[..], &OF_ROWS].concat(),
-        "calibrate" => OF_OUTPUTS.to_vec(),
-        _ => Vec::new(),
-    };
-    let opposites = said.iter().flat_map(|id| opposites(&command, id));
-    let quiet: Vec<Id> = opposites.chain(unheard.into_iter().map(Id::from)).filter(|id| !said.contains(id)).collect();
+    let opposites = said.iter().flat_map(|id| opposites(&command, id)).chain(beside_stdout(given, variable));
+    let quiet: Vec<Id> = opposites.filter(|id| !said.contains(id)).collect();
     let command = command.mut_args(|arg| if quiet.contains(arg.get_id()) { arg.env(Resettable::Reset) } else { arg });
     match given.subcommand() {
-        Some((name, given)) => command.mut_subcommand(name, |sub| below(sub, given)),
+        Some((name, given)) => command.mut_subcommand(name, |sub| below(sub, given, variable)),
         None => command,
+    }
+}
+
+/// What would write to stdout, too: the report beside events that were asked for, events beside a report.
+fn beside_stdout(given: &ArgMatches, variable: Lookup<'_>) -> Option<Id> {
+    let is_report = |place: Option<String>| place.as_deref() == Some("-");
+    let place = given.try_get_one::<String>("output_dir").ok().flatten().cloned();
+    match given.try_get_one::<bool>("json") {
+        Ok(Some(true)) if is_report(variable("KARAT_OUTPUT_DIR")) => Some("output_dir".into()),
+        Ok(Some(false)) if is_report(place) => Some("json".into()),
+        _ => None,
     }
 }
 
@@ -70,10 +68,11 @@ fn opposites(command: &Command, id: &Id) -> Vec<Id> {
 mod tests {
     use super::*;
 
-    /// Whether a flag of a command still reads its variable after some words.
+    /// Whether a flag of a command still reads its variable after some words, where reports go to stdout.
     fn reads(words: &[&str], flag: &str) -> bool {
         let words: Vec<OsString> = std::iter::once("karat").chain(words.iter().copied()).map(OsString::from).collect();
-        let command = silenced(crate::args::command(), words.clone());
+        let stdout = |name: &str| (name == "KARAT_OUTPUT_DIR").then(|| "-".to_owned());
+        let command = silenced(crate::args::command(), words.clone(), &stdout);
         let name = words[1].to_string_lossy().into_owned();
         let sub = command.find_subcommand(&name).unwrap();
         sub.get_arguments().find(|arg| arg.get_long() == Some(flag)).unwrap().get_env().is_some()
@@ -90,14 +89,12 @@ mod tests {
         assert!(reads(&["run", "--nonsense"], "gate"));
     }
 
-    /// contract: `report` of a run is one whatever day the environment is about.
+    /// contract: the command line wins over the environment, also where both want stdout.
     #[test]
-    fn only_a_flag_makes_a_digest_of_a_report() {
-        for flag in ["as-of", "window", "judge"] {
-            assert!(!reads(&["report", "r"], flag), "{flag}");
-        }
-        assert!(reads(&["report", "s", "--window", "7"], "as-of") && reads(&["report", "s", "--window", "7"], "judge"));
-        assert!(reads(&["digest", "s"], "as-of"));
-        assert!(!reads(&["calibrate"], "models") && reads(&["run"], "models"));
+    fn stdout_is_for_what_the_command_line_says() {
+        assert!(reads(&["run"], "json") && reads(&["run"], "output-dir"));
+        assert!(!reads(&["run", "-o", "-"], "json") && reads(&["run", "-o", "out"], "json"));
+        assert!(!reads(&["resume", "--json"], "output-dir") && !reads(&["resume", "--output", "-"], "json"));
+        assert!(reads(&["run", "--json", "-o", "-"], "json"));
     }
 }

@@ -1,6 +1,7 @@
 //! Flags of what is said of stored runs: reports, comparisons, rows, traces.
 
-use clap::{Args, ValueEnum};
+use clap::builder::Resettable;
+use clap::{Args, Command, Id, ValueEnum};
 
 use super::{JudgedArgs, OutputArgs, RowArgs, TextFormArg, WindowArgs};
 
@@ -19,6 +20,15 @@ pub struct ReportArgs {
     pub window: WindowArgs,
     #[command(flatten)]
     pub judged: JudgedArgs,
+}
+
+/// `karat report`, whose flags of a digest have variables of their own: those that tell other commands which days to look
+/// at would make another command of it.
+pub fn with_own_days(report: Command) -> Command {
+    let groups = [WindowArgs::group_id(), JudgedArgs::group_id()];
+    let of_days = report.get_groups().filter(|group| groups.contains(&Some(group.get_id().clone())));
+    let own: Vec<Id> = of_days.flat_map(|group| group.get_args().cloned()).collect();
+    report.mut_args(|arg| if own.contains(arg.get_id()) { arg.env(Resettable::Reset) } else { arg })
 }
 
 #[derive(Debug, Args)]

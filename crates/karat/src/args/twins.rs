@@ -84,6 +84,12 @@ mod tests {
         assert_eq!(of("karat drift", "replay"), "KARAT_DRIFT_REPLAY");
         assert_eq!(of("karat run", "replay"), "KARAT_REPLAY");
         assert_eq!(of("karat golden pin", "clean"), "KARAT_GOLDEN_PIN_CLEAN");
+        // A variable that chooses days and rows makes no digest of the report of a run.
+        assert_eq!(
+            [of("karat digest", "window"), of("karat report", "window")],
+            ["KARAT_WINDOW", "KARAT_REPORT_WINDOW"]
+        );
+        assert_eq!([of("karat show", "judge"), of("karat report", "judge")], ["KARAT_JUDGE", "KARAT_REPORT_JUDGE"]);
         assert_eq!([of("karat plan", "json"), of("karat run", "json")], ["KARAT_JSON", "KARAT_JSON"]);
     }
 

@@ -5,13 +5,12 @@ use karat_types::{Exit, RunStatus};
 
 use super::making::{execution, say_end, say_stopped};
 use super::{Edge, selection, texts};
-use crate::args::{CalibrateArgs, SuiteArgs, TextFormArg};
+use crate::args::{CalibrateArgs, TextFormArg};
 use crate::failure::Failure;
 
 /// A judge that does not agree enough is a failed check (exit 2).
 pub fn calibrate(edge: &Edge<'_>, args: &CalibrateArgs) -> Result<Exit, Failure> {
-    only_of_judges(&args.suite)?;
-    let mut invocation = selection::invocation(&args.suite, &args.execution)?;
+    let mut invocation = selection::graded(&args.suite, &args.execution)?;
     let output_dir = args.output_dir.as_deref();
     texts::check(output_dir, &args.format)?;
     if args.rounds {
@@ -27,23 +26,6 @@ pub fn calibrate(edge: &Edge<'_>, args: &CalibrateArgs) -> Result<Exit, Failure>
     edge.notices(&plan);
     let end = edge.app.run(plan, &invocation, execution(edge, args.run_id.clone(), false, false)?)?;
     finish(edge, &end, output_dir, &args.format)
-}
-
-/// A round makes no outputs, so that nothing chooses what makes them.
-fn only_of_judges(suite: &SuiteArgs) -> Result<(), Failure> {
-    let given = [
-        ("--models", !suite.models.is_empty()),
-        ("--tier", suite.tier.is_some()),
-        ("--variants", !suite.variants.is_empty()),
-        ("--sweep", !suite.sweep.is_empty()),
-    ];
-    match given.into_iter().find(|(_, given)| *given) {
-        Some((flag, _)) => Err(Failure::Edge(format!(
-            "`{flag}` chooses what makes outputs, and a round of calibration makes none: it grades labelled ones. Leave it out; \
-             `--judges` chooses who grades, `--sample` what"
-        ))),
-        None => Ok(()),
-    }
 }
 
 /// Ends a round: says what it found, or how it is gone on with.

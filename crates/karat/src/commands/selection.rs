@@ -3,27 +3,35 @@
 use karat_app::Invocation;
 use karat_types::Tier;
 
-use crate::args::{ExecutionArgs, SuiteArgs, TierArg};
+use crate::args::{ExecutionArgs, GradedArgs, SuiteArgs, TierArg};
 use crate::failure::Failure;
 
 /// The invocation of a suite's flags.
 pub fn invocation(suite: &SuiteArgs, execution: &ExecutionArgs) -> Result<Invocation, Failure> {
+    let SuiteArgs { graded, systems } = suite;
+    Ok(Invocation {
+        sweep: pairs("--sweep", &systems.sweep)?,
+        models: systems.models.clone(),
+        tier: systems.tier.map(|tier| match tier {
+            TierArg::Frontier => Tier::Frontier,
+            TierArg::Midtier => Tier::Midtier,
+            TierArg::Budget => Tier::Budget,
+        }),
+        variants: systems.variants.clone(),
+        ..self::graded(graded, execution)?
+    })
+}
+
+/// The invocation of what makes no outputs.
+pub fn graded(suite: &GradedArgs, execution: &ExecutionArgs) -> Result<Invocation, Failure> {
     let mut params = pairs("-p", &suite.param)?;
     params.extend(suite.corpus.iter().map(|corpus| ("corpus".to_owned(), corpus.clone())));
     Ok(Invocation {
         suite: suite.suite.clone(),
         params,
         set: pairs("--set", &suite.set)?,
-        sweep: pairs("--sweep", &suite.sweep)?,
         as_of: suite.as_of.clone(),
         safe: suite.safe,
-        models: suite.models.clone(),
-        tier: suite.tier.map(|tier| match tier {
-            TierArg::Frontier => Tier::Frontier,
-            TierArg::Midtier => Tier::Midtier,
-            TierArg::Budget => Tier::Budget,
-        }),
-        variants: suite.variants.clone(),
         judges: suite.judges.clone(),
         samples: suite.sample.clone(),
         limit: suite.limit,

@@ -94,4 +94,9 @@ fn the_command_line_overrules_variables() {
     let report = place.fine(&["report", "a", "-o", "-"]).stdout;
     let days = [("KARAT_AS_OF", "2026-03-28"), ("KARAT_WINDOW", "7"), ("KARAT_JUDGE", "j")];
     assert_eq!(with(&place, &days, &["report", "a", "-o", "-"]).stdout, report);
+    place.write(".env", "");
+    let events = with(&place, &[("KARAT_OUTPUT_DIR", "-")], &["run", "--run-id", "c", "--json", "--no-gate"]);
+    assert!(events.stdout.starts_with('{'), "{}", events.all());
+    let report = with(&place, &[("KARAT_JSON", "1")], &["run", "--run-id", "d", "-o", "-", "--no-gate"]);
+    assert!(report.stdout.starts_with("# "), "{}", report.all());
 }
