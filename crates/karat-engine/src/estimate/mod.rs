@@ -5,6 +5,9 @@
 //! they took in an earlier run of the suite ([`Lengths`]); where there is none, replies are between a tenth and the whole of
 //! `max_tokens`.
 
+mod asks;
+mod ground;
+mod needed;
 mod sums;
 mod walk;
 
@@ -15,9 +18,10 @@ use karat_store::{Store, StoredRun};
 use karat_suite::{Files, Plan};
 use karat_types::{Moment, Money, Sample};
 
+pub(crate) use asks::{Idle, first_asks, recorded_output};
+use ground::Ground;
 use sums::Planned;
-use walk::{Ground, Rows, Walk};
-pub(crate) use walk::{Idle, first_asks, recorded_output};
+use walk::{Rows, Walk};
 
 use crate::EngineError;
 use crate::files::Library;
