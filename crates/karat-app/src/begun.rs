@@ -19,6 +19,8 @@ pub(crate) struct Begun {
     pub estimate_low: Money,
     /// The same for one cell, by system; `None` where a price is unknown.
     pub estimate_per_cell: Vec<Option<Money>>,
+    /// Whether some rows stood for others.
+    pub estimate_sampled: bool,
     /// What it is held to.
     pub rules: Rules,
     /// The stored run whose outputs it scores, where it makes none.
@@ -30,8 +32,14 @@ pub(crate) struct Begun {
 impl Begun {
     /// What is expected, and nothing else.
     pub fn expecting(afresh: Option<&Afresh>) -> Self {
-        let Some(Afresh { total: (least, most), per_cell }) = afresh else { return Self::default() };
-        Self { estimate: *most, estimate_low: *least, estimate_per_cell: per_cell.clone(), ..Self::default() }
+        let Some(Afresh { total: (least, most), per_cell, sampled }) = afresh else { return Self::default() };
+        Self {
+            estimate: *most,
+            estimate_low: *least,
+            estimate_per_cell: per_cell.clone(),
+            estimate_sampled: *sampled,
+            ..Self::default()
+        }
     }
 
     /// Whether it is known what was expected.
@@ -46,8 +54,8 @@ pub(crate) fn remember(store: &Store, run: &str, afresh: &Afresh) -> Result<(), 
     if begun.is_estimated() {
         return Ok(());
     }
-    let Begun { estimate, estimate_low, estimate_per_cell, .. } = Begun::expecting(Some(afresh));
-    let begun = Begun { estimate, estimate_low, estimate_per_cell, ..begun };
+    let Begun { invocation, rules, score_of, tape, .. } = begun;
+    let begun = Begun { invocation, rules, score_of, tape, ..Begun::expecting(Some(afresh)) };
     Ok(store.remember(run, serde_json::to_value(begun).unwrap_or_default())?)
 }
 
@@ -69,9 +77,11 @@ pub(crate) fn known_estimate(store: &Store, plan: &PlanHeader) -> Result<Option<
     };
     let header = store.latest_of_plan(plan.plan_hash)?.filter(same);
     let begun = header.and_then(|header| serde_json::from_value::<Begun>(header.invocation).ok());
-    Ok(begun
-        .filter(|begun| begun.estimate_per_cell.len() == plan.systems.len())
-        .map(|begun| Afresh { total: (begun.estimate_low, begun.estimate), per_cell: begun.estimate_per_cell }))
+    Ok(begun.filter(|begun| begun.estimate_per_cell.len() == plan.systems.len()).map(|begun| Afresh {
+        total: (begun.estimate_low, begun.estimate),
+        per_cell: begun.estimate_per_cell,
+        sampled: begun.estimate_sampled,
+    }))
 }
 
 /// A run is gone on with only under the plan that it was begun with.

@@ -223,6 +223,7 @@ scorers: { hit: { metric: contains } }
         ];
         assert!(shares.iter().all(|share| (0.95..1.05).contains(share)), "{shares:?}");
         assert_ne!(found, whole);
+        assert_eq!((found.sampled, whole.sampled), (true, false));
     }
 
     /// BY-05: where the first rows leave a doubt, all are walked over before the run begins.
@@ -267,8 +268,9 @@ scorers: { hit: { metric: contains } }
         let told = || begun(&store.run("a").unwrap()).unwrap();
         assert!(!told().is_estimated());
         let whole = survey(&store, &plan, Moment(0), None).unwrap().whole().unwrap();
-        remember(&store, "a", &whole.afresh).unwrap();
+        remember(&store, "a", &Afresh { sampled: true, ..whole.afresh.clone() }).unwrap();
         remember(&store, "a", &Afresh { per_cell: vec![None], ..Afresh::default() }).unwrap();
         assert_eq!((told().estimate, told().estimate_per_cell), (whole.afresh.total.1, whole.afresh.per_cell));
+        assert!(told().estimate_sampled);
     }
 }

@@ -153,6 +153,7 @@ fn expected(header: &RunHeader) -> Option<Estimate> {
         least: begun.estimate_low,
         total: begun.estimate,
         per_cell: begun.estimate_per_cell,
+        sampled: begun.estimate_sampled,
     })
 }
 

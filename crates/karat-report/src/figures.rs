@@ -204,12 +204,18 @@ pub(crate) fn money(amount: Option<Money>) -> String {
     usd(amount.map(Money::usd))
 }
 
-/// What a run was expected to cost, as a range.
+/// What a run was expected to cost, as a range, and what that does not hold: the cost of services that say it only with their
+/// answers, and of models of unknown price.
 pub(crate) fn estimate(estimate: Option<&Estimate>) -> String {
-    let most = money(estimate.map(|it| it.total));
-    match estimate.filter(|it| Money::ZERO < it.least && it.least < it.total) {
-        Some(range) => format!("{} to {most}", money(Some(range.least))),
-        None => most,
+    let Some(expected) = estimate else { return UNKNOWN.to_owned() };
+    let (least, most) = (expected.least, money(Some(expected.total)));
+    let range =
+        if Money::ZERO < least && least < expected.total { format!("{} to {most}", money(Some(least))) } else { most };
+    let by = if expected.sampled { " by a sample of its rows" } else { "" };
+    match expected.range() {
+        Some(_) => format!("{range}{by}"),
+        None if expected.total == Money::ZERO => "unknown beforehand".to_owned(),
+        None => format!("{range}{by}, beside what was unknown beforehand"),
     }
 }
 

@@ -13,8 +13,17 @@ pub struct Estimate {
     pub least: Money,
     /// All cells and judgments at the most, on conservative assumptions.
     pub total: Money,
-    /// One cell with its judgments, by system; `None` where a price is unknown.
+    /// One cell with its judgments, by system; `None` where a price is unknown, or told by the answers alone.
     pub per_cell: Vec<Option<Money>>,
+    /// Whether some rows stood for others.
+    pub sampled: bool,
+}
+
+impl Estimate {
+    /// At least and at most; `None` where some of it is unknown.
+    pub(crate) fn range(&self) -> Option<(Money, Money)> {
+        self.per_cell.iter().all(Option::is_some).then_some((self.least, self.total))
+    }
 }
 
 /// What a report says beside the findings.

@@ -225,7 +225,7 @@ fn cost(report: Report<'_>) -> String {
     let failed = report.findings.run.tally.errors > 0;
     let divided = if failed { "; $/cell is all cost ÷ all cells made, failed ones too" } else { "" };
     format!(
-        "cost: {} estimated, {} at list price, {} paid; {} tokens of systems, {} of judges{divided}",
+        "cost: estimate {}; {} at list price, {} paid; {} tokens of systems, {} of judges{divided}",
         figures::estimate(report.context.estimate.as_ref()),
         figures::money(spend.cost()),
         figures::money(Some(spend.paid())),

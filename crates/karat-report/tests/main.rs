@@ -38,6 +38,7 @@ impl Example {
                 least: Money(75_000_000),
                 total: Money(750_000_000),
                 per_cell: vec![Some(Money(12_500_000)); 10],
+                sampled: false,
             }),
             files: vec![".karat/runs/0198c2f4/report.md".to_owned(), ".karat/runs/0198c2f4/report.json".to_owned()],
             ..Context::default()

@@ -61,8 +61,10 @@ pub struct Estimate {
 pub struct Afresh {
     /// The whole plan, where prices are known: at least and at most.
     pub total: (Money, Money),
-    /// A cell on average, by system; `None` where a price is unknown.
+    /// A cell on average, by system; `None` where a price is unknown, or is known of answers alone, which say it.
     pub per_cell: Vec<Option<Money>>,
+    /// Whether some rows stand for others.
+    pub sampled: bool,
 }
 
 /// What a run would ask of one model.

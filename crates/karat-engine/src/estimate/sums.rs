@@ -51,6 +51,8 @@ impl Requests {
 pub(super) struct AfreshSums<'a> {
     sums: Sums<'a>,
     by_system: Vec<Option<Money>>,
+    /// Whether some rows stand for others.
+    sampled: bool,
 }
 
 /// Calls that a cell needs: of which step or judge, and how much.
@@ -77,15 +79,6 @@ pub(super) enum Who {
         /// What it is likely to cost, at least and at most.
         cost: (Money, Money),
     },
-}
-
-impl Who {
-    fn model(&self) -> Option<&Arc<ModelSpec>> {
-        match self {
-            Self::Model(model) | Self::Judge(model) => Some(model),
-            Self::Outside { .. } => None,
-        }
-    }
 }
 
 impl Needed {
@@ -175,22 +168,25 @@ impl<'a> Sums<'a> {
 impl<'a> AfreshSums<'a> {
     /// Nothing yet, of so many systems.
     pub fn new(planned: &'a Planned, systems: usize) -> Self {
-        Self { sums: Sums::new(planned), by_system: vec![Some(Money::ZERO); systems] }
+        Self { sums: Sums::new(planned), by_system: vec![Some(Money::ZERO); systems], sampled: false }
     }
 
     pub fn add(&mut self, system: usize, needed: &[Needed]) {
         self.sums.add(needed);
         let charged = &mut self.by_system[system];
         for Needed { who, sum, .. } in needed {
-            if let Some(model) = who.model() {
-                *charged = charged.zip(sum.cost(model)).map(|(charged, (_, most))| charged + most);
-            }
+            let most = match who {
+                Who::Model(model) | Who::Judge(model) => sum.cost(model).map(|(_, most)| most),
+                Who::Outside { metered, cost, .. } => (!metered).then_some(cost.1),
+            };
+            *charged = charged.zip(most).map(|(charged, most)| charged + most);
         }
     }
 
     /// Adds those of another thread.
     pub fn join(&mut self, other: Self) {
         self.sums.join(other.sums);
+        self.sampled |= other.sampled;
         for (sum, more) in self.by_system.iter_mut().zip(other.by_system) {
             *sum = sum.zip(more).map(|(sum, more)| sum + more);
         }
@@ -198,6 +194,7 @@ impl<'a> AfreshSums<'a> {
 
     /// What it would be for `all` rows where it is that of `some` of them.
     pub fn stand_for(&mut self, all: u64, some: u64) {
+        self.sampled = all > some;
         let money = |sum: Money| Money(sum.0 * i128::from(all) / i128::from(some));
         self.by_system.iter_mut().for_each(|sum| *sum = sum.map(money));
         let count = |count: &mut u64| *count = (u128::from(*count) * u128::from(all) / u128::from(some)) as u64;
@@ -211,7 +208,7 @@ impl<'a> AfreshSums<'a> {
         let total = costs.fold(Default::default(), |sum: (Money, Money), it| (sum.0 + it.0, sum.1 + it.1));
         let cells = plan.systems.iter().map(|system| i128::from(plan.dataset.rows) * i128::from(system.trials));
         let per_cell = self.by_system.iter().zip(cells).map(|(sum, cells)| sum.map(|sum| Money(sum.0 / cells.max(1))));
-        Afresh { total, per_cell: per_cell.collect() }
+        Afresh { total, per_cell: per_cell.collect(), sampled: self.sampled }
     }
 }
 

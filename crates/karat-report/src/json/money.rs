@@ -6,7 +6,7 @@ use karat_analysis::{CostLine, Group, Spend};
 use karat_types::Money;
 use serde::Serialize;
 
-use crate::report::Report;
+use crate::report::{Estimate, Report};
 
 /// What some cells used and cost, in tokens and dollars; null where a price is unknown.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -41,6 +41,8 @@ pub(super) struct RunCost<'a> {
     total: Cost,
     /// What the plan was expected to cost, at least and at most.
     estimated_cost_range_usd: Option<[f64; 2]>,
+    /// Whether some of the dataset's rows stood for others in it.
+    estimated_cost_sampled: bool,
     cost_per_cell: Option<f64>,
     cost_per_model: BTreeMap<&'a str, Option<f64>>,
     /// Null where the samples are too many to stand in the report.
@@ -63,12 +65,15 @@ impl<'a> RunCost<'a> {
             let score = findings.primary.and_then(|at| group.metrics.get(at)?.value());
             (group.id.as_str(), score.and_then(|score| group.spend.efficiency(score)))
         };
+        let estimate = context.estimate.as_ref();
+        let range = estimate.and_then(Estimate::range);
         let step = |line: &CostLine| (line.address(), line.cost.map(Money::usd));
         let samples =
             || (0..findings.samples()).map(|at| (findings.sample_id(at), findings.sample_cost(at).map(Money::usd)));
         Self {
-            total: Cost::of(&findings.run.spend, context.estimate.as_ref().map(|it| it.total), context.canonical),
-            estimated_cost_range_usd: context.estimate.as_ref().map(|it| [it.least.usd(), it.total.usd()]),
+            total: Cost::of(&findings.run.spend, range.map(|(_, most)| most), context.canonical),
+            estimated_cost_range_usd: range.map(|(least, most)| [least.usd(), most.usd()]),
+            estimated_cost_sampled: estimate.is_some_and(|it| it.sampled),
             cost_per_cell: findings.run.spend.per_cell_usd(),
             cost_per_model: groups(&findings.models),
             cost_per_sample: super::is_inline(report).then(|| samples().collect()),

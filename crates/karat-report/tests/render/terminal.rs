@@ -1,5 +1,7 @@
 use karat_analysis::testing::Sketch;
 use karat_report::terminal::{self, LINES};
+use karat_report::{Estimate, json, markdown};
+use serde_json::{Value, json};
 
 use crate::Example;
 
@@ -20,6 +22,28 @@ fn the_summary_of_a_large_run_is_short() {
     let lines = text.lines().count();
     assert!(lines <= LINES, "{lines}\n{text}");
     assert!(text.contains("25 more systems"), "{text}");
+}
+
+/// CL-22, law 13: an estimate says what it was made of and what it does not hold; what was unknown is no 0.
+#[test]
+fn an_estimate_says_what_it_holds() {
+    let mut example = Example::new();
+    let of = |example: &mut Example, change: &dyn Fn(&mut Estimate)| {
+        change(example.context.estimate.as_mut().unwrap());
+        let cost = serde_json::from_str::<Value>(&json::render(example.report()).unwrap()).unwrap()["cost"].take();
+        (terminal::render(example.report()), markdown::render(example.report()), cost)
+    };
+    let (text, page, cost) = of(&mut example, &|estimate| estimate.sampled = true);
+    assert!(text.contains("cost: estimate $0.075 to $0.75 by a sample of its rows;"), "{text}");
+    assert!(page.contains("Estimated beside the run: ") && page.contains(" by a sample of its rows"), "{page}");
+    assert_eq!((&cost["estimated_cost_usd"], &cost["estimated_cost_sampled"]), (&json!(0.75), &json!(true)));
+    let (text, _, cost) = of(&mut example, &|estimate| (estimate.per_cell[3], estimate.sampled) = (None, false));
+    assert!(text.contains("estimate $0.075 to $0.75, beside what was unknown beforehand;"), "{text}");
+    assert_eq!((&cost["estimated_cost_usd"], &cost["estimated_cost_sampled"]), (&json!(null), &json!(false)));
+    assert_eq!(cost["estimated_cost_range_usd"], json!(null));
+    let (text, page, _) = of(&mut example, &|estimate| (estimate.least, estimate.total) = Default::default());
+    assert!(text.contains("cost: estimate unknown beforehand;"), "{text}");
+    assert!(page.contains("Estimated before the run: unknown beforehand"), "{page}");
 }
 
 /// STYLE: of many reasons for a failure the first are told, with how many more there are and what lists them.
