@@ -35,6 +35,7 @@ impl App {
                 run: header.id,
                 status: RunStatus::Finished,
                 calls: 0,
+                requests: 0,
                 spent: Money::ZERO,
                 stopped: None,
                 overspent: None,

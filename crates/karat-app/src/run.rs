@@ -39,6 +39,8 @@ pub struct RunEnd {
     pub status: RunStatus,
     /// Calls made now.
     pub calls: u64,
+    /// Requests that they took.
+    pub requests: u64,
     /// Money spent now.
     pub spent: Money,
     /// What stopped it, and with what it can go on, where its calls or its money are used up.
@@ -84,6 +86,7 @@ impl App {
                 run: header.id,
                 status: RunStatus::Finished,
                 calls: 0,
+                requests: 0,
                 spent: Money::ZERO,
                 stopped: None,
                 overspent: None,
@@ -244,6 +247,7 @@ impl App {
             run: found.id,
             status: outcome.status,
             calls: outcome.calls,
+            requests: outcome.requests,
             spent: outcome.spent,
             stopped,
             overspent: overspending(&plan.header.run, outcome.overspent),

@@ -99,6 +99,7 @@ pub(crate) struct Calls {
     call_log: Option<Arc<dyn CallLog>>,
     credit: Credit,
     made: AtomicU64,
+    requests: AtomicU64,
     spent: AtomicU64,
     fees: Fees,
 }
@@ -144,14 +145,16 @@ impl Calls {
             call_log: init.call_log,
             credit: Credit::new(init.concurrency),
             made: AtomicU64::new(0),
+            requests: AtomicU64::new(0),
             spent: AtomicU64::new(0),
             fees: init.fees,
         }
     }
 
-    /// Calls made, and money spent, by this process.
-    pub fn made(&self) -> (u64, Money) {
-        (self.made.load(Ordering::Relaxed), Money(i128::from(self.spent.load(Ordering::Relaxed))))
+    /// Calls made, the requests that they took, and money spent, by this process.
+    pub fn made(&self) -> (u64, u64, Money) {
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        (count(&self.made), count(&self.requests), Money(i128::from(count(&self.spent))))
     }
 
     /// Whether the budget refused a call.
@@ -293,6 +296,9 @@ impl Calls {
             call.iter().for_each(|call| log.call(call));
         }
         self.made.fetch_add(1, Ordering::Relaxed);
+        // A replayed call sends none.
+        let requests = if exchange.is_replayed { 0 } else { exchange.attempts };
+        self.requests.fetch_add(u64::from(requests), Ordering::Relaxed);
         let bytes = body.map_or(exchange.request.len(), |body| body.len());
         let (mut usage, mut notes) = usage_of(&exchange.outcome, request, bytes);
         usage += exchange.wasted.usage;

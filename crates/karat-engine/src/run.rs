@@ -62,6 +62,8 @@ pub struct Outcome {
     pub status: RunStatus,
     /// Calls made.
     pub calls: u64,
+    /// Requests that they took: more where some were tried again, which a bound of calls counts.
+    pub requests: u64,
     /// Money spent.
     pub spent: Money,
     /// What the largest call that was refused can cost at the most; zero when none was.
@@ -127,10 +129,10 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
     }
     ledger.finish(status, job.clock.now()).await.map_err(|error| EngineError::Ledger(error.to_string()))?;
     broken?;
-    let (calls, spent) = workshop.calls.made();
+    let (calls, requests, spent) = workshop.calls.made();
     job.observer.on(&Event::Finished { status, calls, spent });
     let (refused, overspent) = (workshop.calls.refused(), workshop.calls.overspent());
-    Ok(Outcome { status, calls, spent, refused, overspent })
+    Ok(Outcome { status, calls, requests, spent, refused, overspent })
 }
 
 /// Starts the plan's services; none when the run is stopped meanwhile.

@@ -26,8 +26,9 @@ pub(super) fn say_end(edge: &Edge<'_>, end: &RunEnd) {
         edge.printer.say(notice);
     }
     if !edge.quiet {
-        let calls = if end.calls == 1 { "1 call".to_owned() } else { format!("{} calls", end.calls) };
-        edge.printer.say(&format!("run {}: {calls} made, {} paid", end.run, plan::usd(end.spent.usd())));
+        let calls = plan::counted(end.calls, "call");
+        let requests = if end.requests > end.calls { format!(", {} requests", end.requests) } else { String::new() };
+        edge.printer.say(&format!("run {}: {calls} made{requests}, {} paid", end.run, plan::usd(end.spent.usd())));
     }
 }
 

@@ -117,7 +117,8 @@ fn role(model: &ModelEstimate) -> &'static str {
     }
 }
 
-fn counted(count: u64, what: &str) -> String {
+/// `1 call`, `2 calls`.
+pub(super) fn counted(count: u64, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 

@@ -74,6 +74,7 @@ fn calls_count_with_their_retries() {
     let place = place(&provider, 20, "{ max_concurrency: 4, retries: 3 }");
     let said = place.karat(&["run", "--run-id", "r", "--max-calls", "11"]);
     assert_eq!((said.code, provider.requests()), (5, 11), "{}", said.all());
+    assert!(said.stderr.contains(" made, 11 requests, "), "{}", said.all());
     let said = place.karat(&["resume", "r", "--max-calls", "20"]);
     assert_eq!((said.code, provider.requests()), (5, 20), "{}", said.all());
     let said = place.karat(&["resume", "r", "--max-calls", "200"]);
