@@ -7,7 +7,7 @@ use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use crate::codec::{Codec, Unreadable, headers, written};
+use crate::codec::{Codec, Unreadable, headers, read, written};
 use crate::usage::{Count, member, usage};
 
 /// The messages protocol.
@@ -40,7 +40,7 @@ impl Codec for Anthropic {
     }
 
     fn parse(&self, body: &[u8]) -> Result<Reply, Unreadable> {
-        let answer: Answer<'_> = serde_json::from_slice(body).map_err(|error| Unreadable::json(&error, body))?;
+        let answer: Answer<'_> = read(body)?;
         let blocks = answer.content.ok_or_else(|| Unreadable::malformed("answered with a message without content"))?;
         let finish = match answer.stop_reason {
             Some(Stop::EndTurn | Stop::Sequence) => FinishReason::Stop,

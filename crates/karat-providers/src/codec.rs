@@ -3,7 +3,7 @@
 use karat_types::{CallErrorCode, ChatRequest, ModelSpec, Reply, Usage};
 use reqwest::Url;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, InvalidHeaderValue};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::excerpt::{SHOWN, quote};
 
@@ -58,6 +58,19 @@ pub(crate) fn written(body: &impl Serialize, request: &ChatRequest) -> serde_jso
     let mut bytes = Vec::with_capacity(content + content / 16 + ENVELOPE);
     serde_json::to_writer(&mut bytes, body)?;
     Ok(bytes)
+}
+
+/// A body as JSON.
+///
+/// # Errors
+/// It is no such JSON.
+pub(crate) fn read<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, Unreadable> {
+    serde_json::from_slice(unmarked(body)).map_err(|error| Unreadable::json(&error, body))
+}
+
+/// A text without the mark of its byte order, which some servers write before it and which is no part of it.
+pub(crate) fn unmarked(text: &[u8]) -> &[u8] {
+    text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(text)
 }
 
 /// Why a body holds no reply.

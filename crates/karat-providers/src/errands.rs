@@ -55,7 +55,9 @@ pub fn answer(request: &Request, body: &[u8]) -> Result<Reply, String> {
 }
 
 fn text(body: &[u8]) -> Result<&str, String> {
-    std::str::from_utf8(body).map_err(|error| no_text(body, error.valid_up_to()))
+    let text = std::str::from_utf8(body).map_err(|error| no_text(body, error.valid_up_to()))?;
+    // The mark of the order of its bytes, which some servers write before a text, is no part of it.
+    Ok(text.strip_prefix('\u{feff}').unwrap_or(text))
 }
 
 /// Why a body is no text: from which byte on.
@@ -301,6 +303,7 @@ mod tests {
         });
         let said = |body: &[u8]| answer(&request, body).map(|reply| reply.text);
         assert_eq!(said("Größe".as_bytes()), Ok("Größe".to_owned()));
+        assert_eq!(said("\u{feff}{}".as_bytes()), Ok("{}".to_owned()));
         assert_eq!(said(b"Gr\xf6\xdfe"), Err("answered with bytes that are no UTF-8 text (from byte 2 on)".to_owned()));
         assert!(said(&[0x1f, 0x8b, 8, 0]).unwrap_err().contains("gzip"));
         let program = Request::Command(CommandRequest {

@@ -7,7 +7,7 @@ use karat_types::{CallError, CallErrorCode, Usage};
 use serde_json::Value;
 
 use crate::capture::Secrets;
-use crate::codec::Unreadable;
+use crate::codec::{Unreadable, unmarked};
 use crate::excerpt::{SHOWN, quote};
 
 /// One attempt that gave no reply.
@@ -246,7 +246,7 @@ impl Said {
         if body.is_empty() {
             return Self { words: None, is_out_of_credit: false };
         }
-        let json: Value = serde_json::from_slice(body).unwrap_or_default();
+        let json: Value = serde_json::from_slice(unmarked(body)).unwrap_or_default();
         let error = &json["error"];
         let words = [&error["message"], error, &json["message"], &json["detail"]].into_iter().find_map(Value::as_str);
         let is_out_of_credit = ["code", "type"].iter().any(|field| error[field] == "insufficient_quota");

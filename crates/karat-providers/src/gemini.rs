@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use crate::codec::{Codec, Unreadable, headers, written};
+use crate::codec::{Codec, Unreadable, headers, read, written};
 use crate::usage::{Count, member, usage};
 
 /// The generateContent protocol.
@@ -51,7 +51,7 @@ impl Codec for Gemini {
     }
 
     fn parse(&self, body: &[u8]) -> Result<Reply, Unreadable> {
-        let answer: Answer<'_> = serde_json::from_slice(body).map_err(|error| Unreadable::json(&error, body))?;
+        let answer: Answer<'_> = read(body)?;
         let usage = answer.usage.and_then(read_usage);
         let blocked = answer.feedback.is_some_and(|feedback| feedback.block_reason.is_some());
         let Some(candidate) = answer.candidates.into_iter().flatten().next() else {

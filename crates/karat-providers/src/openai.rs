@@ -12,7 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::codec::{Codec, Unreadable, headers, written};
+use crate::codec::{Codec, Unreadable, headers, read, written};
 use crate::usage::{Count, member, usage};
 
 /// OpenAI's own dialect.
@@ -48,9 +48,7 @@ impl Codec for OpenAi {
     }
 
     fn parse(&self, body: &[u8]) -> Result<Reply, Unreadable> {
-        let completion: Completion<'_> =
-            serde_json::from_slice(body).map_err(|error| Unreadable::json(&error, body))?;
-        completion.reply()
+        read::<Completion<'_>>(body)?.reply()
     }
 
     fn usage(&self, body: &[u8]) -> Option<Usage> {

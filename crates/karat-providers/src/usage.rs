@@ -7,6 +7,8 @@ use karat_types::Usage;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
+use crate::codec::unmarked;
+
 /// What stands for every number of tokens that no call can have: sums of it do not overflow.
 const IMPOSSIBLE: u64 = Usage::MOST + 1;
 
@@ -29,7 +31,7 @@ impl Count {
 
 /// A member of a JSON object, as it stands there; whatever else is in it.
 pub(crate) fn member<'a>(body: &'a [u8], name: &str) -> Option<&'a RawValue> {
-    serde_json::from_slice::<BTreeMap<String, &RawValue>>(body).ok()?.remove(name)
+    serde_json::from_slice::<BTreeMap<String, &RawValue>>(unmarked(body)).ok()?.remove(name)
 }
 
 /// Usage from its parts. `None` without both of the main numbers; a part that is larger than its whole is dropped,

@@ -242,3 +242,19 @@ async fn a_bad_day_is_survived() {
     assert!(bench.server.requests() > 70);
     assert_eq!(bench.server.duplicates(), 0);
 }
+
+/// The mark of the order of bytes before a text is no part of it.
+#[tokio::test]
+async fn a_marked_answer_is_read() {
+    let bodies = [
+        ("openai", r#"{"choices":[{"message":{"content":"42"}}],"usage":{"prompt_tokens":3,"completion_tokens":1}}"#),
+        ("anthropic", r#"{"content":[{"type":"text","text":"42"}],"usage":{"input_tokens":3,"output_tokens":1}}"#),
+    ];
+    for (protocol, body) in bodies {
+        let reply = Bench::new(protocol, Behaviour::raw(200, format!("\u{feff}{body}"))).ask().await.outcome.unwrap();
+        assert_eq!((reply.text.as_str(), reply.usage.unwrap().input_tokens), ("42", 3), "{protocol}");
+    }
+    let refused = Behaviour::raw(400, "\u{feff}{\"error\":{\"message\":\"too long\"}}");
+    let error = Bench::new("openai", refused).ask().await.outcome.unwrap_err();
+    assert!(error.message.contains("answered 400, \"too long\""), "{error}");
+}
