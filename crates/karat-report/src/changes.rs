@@ -4,7 +4,7 @@ use karat_analysis::Named;
 use karat_analysis::compare::{DiagnosticsChange, Moved, TestedChange};
 use serde_json::{Map, Value};
 
-use crate::figures::{self, NONE, Unscaled};
+use crate::figures::{self, NONE, Unscaled, count};
 
 /// Items shown of one list on a terminal.
 const SHOWN: usize = 5;
@@ -13,13 +13,20 @@ const SHOWN: usize = 5;
 pub(crate) fn lists(found: &DiagnosticsChange) -> Vec<(String, Vec<String>)> {
     let pair = |fields: &Map<String, Value>| fields.values().filter_map(Value::as_str).collect::<Vec<_>>().join(" → ");
     let moved = |moved: &Moved| format!("{} {}", moved.sample, signed(moved.score.change));
-    let lists: [(String, Vec<String>); 6] = [
+    let left_out = (found.left_out > 0).then(|| {
+        format!(
+            "{} evaluations beyond the first 10,000 of each side, which are in the figures alone",
+            count(found.left_out)
+        )
+    });
+    let lists: [(String, Vec<String>); 7] = [
         ("New confusions".to_owned(), found.new_confusions.iter().flatten().map(pair).collect()),
         ("Resolved confusions".to_owned(), found.resolved_confusions.iter().flatten().map(pair).collect()),
         (format!("Worse by {} or more", found.notable), found.regressions.iter().map(moved).collect()),
         (format!("Better by {} or more", found.notable), found.improvements.iter().map(moved).collect()),
         ("New errors".to_owned(), found.new_errors.clone()),
         ("Fixed errors".to_owned(), found.fixed_errors.clone()),
+        ("Left out of paired differences and lists".to_owned(), left_out.into_iter().collect()),
     ];
     lists.into_iter().filter(|(_, items)| !items.is_empty()).collect()
 }

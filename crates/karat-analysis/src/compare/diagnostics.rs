@@ -99,6 +99,9 @@ pub struct DiagnosticsChange {
     pub new_errors: Vec<String>,
     /// Samples with a score after and none before.
     pub fixed_errors: Vec<String>,
+    /// Evaluations of both sides beyond the first 10,000 of each: they are in the figures, and neither in paired differences
+    /// nor in lists.
+    pub left_out: u64,
 }
 
 /// Every `diagnostics` analysis that both sides have under one id.
@@ -117,8 +120,10 @@ pub(super) fn changes(matching: &Matching<'_>, options: &Options) -> Vec<Diagnos
 struct View<'a> {
     figures: &'a SpanFigures,
     evaluations: Evaluations<'a>,
-    /// The cluster of each of the run's samples, those without an evaluation too.
+    /// The cluster of each of the run's samples whose evaluations are all listed, those without one too.
     clusters: BTreeMap<&'a str, u32>,
+    /// Evaluations that are not listed.
+    left_out: u64,
     notable: f64,
 }
 
@@ -136,10 +141,15 @@ impl<'a> View<'a> {
             let [only] = ids.as_slice() else { return None };
             found.systems.get(only)?
         };
-        let evaluations = Evaluations::of(&found.all.evaluations, side, systems, changed);
-        let samples = 0..side.findings.samples();
-        let cluster = |at: usize| (side.findings.sample_id(at), side.findings.table.cluster(at));
-        Some(Self { figures, evaluations, clusters: samples.map(cluster).collect(), notable: found.notable })
+        let listed = &found.all.evaluations;
+        let left_out = found.all.evaluated.saturating_sub(listed.len() as u64);
+        // Nobody knows what became of the samples from the last one that is listed on.
+        let last = listed.last().filter(|_| left_out > 0).map(|it| it.sample.as_str());
+        let samples = (0..side.findings.samples()).map(|at| (side.findings.sample_id(at), at));
+        let known = samples.take_while(|(id, _)| last != Some(*id));
+        let clusters = known.map(|(id, at)| (id, side.findings.table.cluster(at))).collect();
+        let evaluations = Evaluations::of(listed, side, systems, changed);
+        Some(Self { figures, evaluations, clusters, left_out, notable: found.notable })
     }
 
     fn section(&self, section: &str, kind: &str) -> SectionCount {
@@ -197,6 +207,7 @@ impl Both<'_> {
             improvements,
             new_errors: without_score(&self.after, &self.before),
             fixed_errors: without_score(&self.before, &self.after),
+            left_out: self.before.left_out + self.after.left_out,
         }
     }
 
@@ -315,5 +326,11 @@ fn confusions_only_in(one: &SpanFigures, other: &SpanFigures) -> Option<Vec<Map<
 fn without_score(one: &View<'_>, other: &View<'_>) -> Vec<String> {
     let (scores, others) = (one.evaluations.known(|it| it.score), other.evaluations.known(|it| it.score));
     let is_lost = |sample: &&&str| !scores.contains(**sample) && others.contains(**sample);
-    one.clusters.keys().filter(is_lost).take(LISTED).map(|sample| (*sample).to_owned()).collect()
+    one.clusters
+        .keys()
+        .filter(|sample| other.clusters.contains_key(**sample))
+        .filter(is_lost)
+        .take(LISTED)
+        .map(|sample| (*sample).to_owned())
+        .collect()
 }

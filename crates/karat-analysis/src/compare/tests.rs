@@ -1,4 +1,5 @@
 mod aliases;
+mod diagnostics;
 
 use karat_types::{Money, Score};
 use serde_json::json;

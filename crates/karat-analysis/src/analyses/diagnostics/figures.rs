@@ -16,7 +16,7 @@ use crate::named::Named;
 const COMMON: usize = 10;
 
 /// The figures of one or all systems. Names are those of the published snapshots.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SpanFigures {
     /// Cells with an output.

@@ -124,7 +124,7 @@ fn ten() -> usize {
 }
 
 /// What was found over all systems, and for each where there are several.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Diagnostics {
     /// Over all systems.
     #[serde(flatten)]

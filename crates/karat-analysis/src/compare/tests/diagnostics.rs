@@ -1,0 +1,31 @@
+use super::*;
+use crate::analyses::{Analysed, Diagnostics, Evaluation, Outcome, SpanFigures};
+
+/// Findings whose diagnostics list these scores of the first samples, of so many evaluations.
+fn with_diagnostics(scores: &[f64], evaluated: u64) -> Findings {
+    let mut found = findings(&(0..4).fold(Sketch::new(1, 1, 4), |sketch, at| sketch.value(at, 0, 5.0)).run());
+    let evaluation = |(at, score): (usize, &f64)| Evaluation {
+        sample: found.sample_id(at).to_owned(),
+        score: Some(*score),
+        ..Evaluation::default()
+    };
+    let evaluations = scores.iter().enumerate().map(evaluation).collect();
+    let all = SpanFigures { evaluated, evaluations, ..SpanFigures::default() };
+    let outcome = Outcome::Diagnostics(Box::new(Diagnostics { all, notable: 3.0, ..Diagnostics::default() }));
+    found.analyses.push(Analysed { id: "spans".to_owned(), analysis: "diagnostics".to_owned(), outcome });
+    found
+}
+
+/// SP-08: evaluations that are not listed are counted, and what nobody knows of is no new error.
+#[test]
+fn evaluations_beyond_the_list_are_told_of() {
+    let changes = |after: &Findings| {
+        let before = with_diagnostics(&[5.0, 9.0, 5.0, 5.0], 4);
+        let side = |findings| Side::of("run", findings, None, None).unwrap();
+        compare(&side(&before), &side(after), &Options::default()).unwrap().diagnostics.remove(0)
+    };
+    let whole = changes(&with_diagnostics(&[5.0, 2.0], 2));
+    assert_eq!((whole.left_out, whole.new_errors.len()), (0, 2));
+    let cut = changes(&with_diagnostics(&[5.0, 2.0, 5.0], 4));
+    assert_eq!((cut.left_out, cut.new_errors.len(), cut.regressions.len()), (1, 0, 1));
+}
