@@ -45,10 +45,11 @@ impl RowPlace {
         error
     }
 
-    /// The text of a column's value, where the row is a JSON object.
+    /// The text of a column's value, where the row is a JSON object; of one within others as `outer.inner`.
     pub fn written(&self, column: &str) -> Option<String> {
-        let members: BTreeMap<String, &RawValue> = serde_json::from_str(&self.text).ok()?;
-        members.get(column).map(|value| value.get().to_owned())
+        let within =
+            |text, name| Some(serde_json::from_str::<BTreeMap<String, &RawValue>>(text).ok()?.get(name)?.get());
+        column.split('.').try_fold(self.text.as_str(), within).map(str::to_owned)
     }
 
     fn span_of(&self, what: &str) -> Range<usize> {

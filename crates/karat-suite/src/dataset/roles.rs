@@ -54,11 +54,22 @@ pub(crate) const LIKELY_REFERENCE: &[&str] = &[
 ];
 
 impl Role {
-    /// The columns in which the role's value may stand by itself.
+    /// The columns in which the role's value may stand by itself; one within others as `outer.inner`.
     pub fn columns(&self) -> Vec<String> {
         match self {
             Self::Declared(path) => vec![path.to_string().trim_start_matches("$.").to_owned()],
             Self::Common(names) => names.iter().map(|name| (*name).to_owned()).collect(),
+        }
+    }
+
+    /// Where the role's value stands in a row that has it once.
+    pub fn place<'a>(&self, row: &'a mut Value) -> Option<&'a mut Value> {
+        match self {
+            Self::Declared(path) => path.first_mut(row),
+            Self::Common(names) => {
+                let held = names.iter().find(|name| row.get(**name).is_some())?;
+                row.get_mut(*held)
+            }
         }
     }
 

@@ -271,7 +271,7 @@ impl Dataset {
         written.unwrap_or_else(|| plain(id))
     }
 
-    fn sample(&self, row: Value, own: Option<&str>, at: &RowPlace) -> Result<Sample, DatasetError> {
+    fn sample(&self, mut row: Value, own: Option<&str>, at: &RowPlace) -> Result<Sample, DatasetError> {
         let found = self.roles.id.value("id", &row, at)?;
         let is_fraction = found.is_some_and(Value::is_f64);
         let id = match found {
@@ -298,13 +298,12 @@ impl Dataset {
             columns: Map::new(),
             metadata: self.metadata.iter().filter_map(named).collect(),
         };
+        if is_fraction && let Some(held) = self.roles.id.place(&mut row) {
+            // What templates read of it is the same.
+            *held = Value::from(&*sample.id);
+        }
         if let Value::Object(columns) = row {
             sample.columns = columns;
-        }
-        if is_fraction {
-            // What templates read of it is the same.
-            let held = self.roles.id.columns().into_iter().find(|column| sample.columns.contains_key(column));
-            held.and_then(|column| sample.columns.insert(column, Value::from(&*sample.id)));
         }
         if member(&sample.columns, "id").is_none() {
             sample.columns.insert("id".to_owned(), Value::from(&*sample.id));

@@ -127,6 +127,10 @@ fn ids_of_json_files_stay_as_they_are_written() {
         [json!("1.10"), json!("1.1"), json!("12345678901234567890123"), json!("1e2"), json!("1.0"), json!(7)]
     );
     assert_eq!(found("{ source: d.json, id: $.id }", "d.json", &format!("[\n{}\n]", rows.join(",\n"))), ids);
+    let within = r#"{"meta":{"key":1.10,"n":1.10}}"#;
+    let world = World::new(&[("karat.yaml", &minimal("{ source: d.jsonl, id: $.meta.key }")), ("d.jsonl", within)]);
+    let sample = &samples(&world, &Overrides::default())[0];
+    assert_eq!((&*sample.id, &sample.columns["meta"]), ("1.10", &json!({ "key": "1.10", "n": 1.1 })));
 }
 
 /// A row's own check that has nothing to compare with is refused where it stands, before anything is called.
