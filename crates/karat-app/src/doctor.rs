@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use karat_providers::{Settings, reach, surroundings};
+use karat_providers::{Settings, proxies, reach, surroundings, unused_proxy};
 use serde::Serialize;
 
 use crate::{App, AppError};
@@ -54,6 +54,18 @@ impl App {
             };
             findings.push(Finding { what: format!("provider {}", host.name), health, says });
         }
+        findings.extend(proxies(&settings).into_iter().map(|proxy| {
+            let (health, says) = match proxy.place {
+                Ok(place) => (Health::Fine, format!("requests go through {place}")),
+                Err(problem) => (Health::Broken, problem),
+            };
+            Finding { what: format!("proxy {}", proxy.variable), health, says }
+        }));
+        findings.extend(unused_proxy(&settings).map(|variable| Finding {
+            what: format!("proxy {variable}"),
+            health: Health::Absent,
+            says: "is not used: name the proxy in HTTPS_PROXY and HTTP_PROXY".to_owned(),
+        }));
         for program in ["claude", "codex", "gemini"] {
             findings.push(self.program_health(program));
         }

@@ -95,6 +95,14 @@ pub enum ProviderError {
         /// Name of the environment variable.
         variable: String,
     },
+    /// What is to be the proxy is none.
+    #[error("requests cannot be sent: {variable} {problem}, or unset it")]
+    BadProxy {
+        /// Name of the environment variable.
+        variable: String,
+        /// What is wrong with its value, and what to do; the value itself may hold a password.
+        problem: String,
+    },
     /// There is no HTTP client to be had.
     #[error("no HTTP client can be made: {problem}; check HTTPS_PROXY and the system's certificates")]
     Client {

@@ -22,6 +22,7 @@ use crate::limiter::{Gate, Way};
 use crate::lines::Lines;
 use crate::openai::{OPENAI, completion};
 use crate::outside::Outside;
+use crate::proxies;
 use crate::recorder::Recorder;
 use crate::reply::parse;
 use crate::retry::{Backoff, Waits};
@@ -86,6 +87,9 @@ impl Providers {
             }
         }
         outside.gather(&settings, &mut secrets, &mut errors);
+        if outside.http || connected.values().any(|model| matches!(model.backend, Backend::Http(_))) {
+            errors.extend(proxies::broken(&settings));
+        }
         if !errors.is_empty() {
             return Err(errors);
         }

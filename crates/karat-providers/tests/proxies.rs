@@ -1,6 +1,6 @@
 //! What stands between this machine and a server, as the variables that every tool knows say.
 
-use karat_providers::Settings;
+use karat_providers::{Providers, Settings};
 use karat_types::CallErrorCode;
 use testkit::{Behaviour, FakeProvider};
 
@@ -46,4 +46,17 @@ async fn hosts_without_a_proxy_are_asked_themselves() {
     }
     assert_eq!(proxy.requests(), 0);
     assert_eq!(at("http://others.invalid/v1", &variables).ask().await.outcome.unwrap().text, "through");
+}
+
+/// Law 2: what is named as a proxy and is none is refused before anything is sent, by its variable, and not shown.
+#[tokio::test]
+async fn nonsense_is_no_proxy() {
+    for (name, value) in [("HTTP_PROXY", "socks5://me:hunter2@proxy"), ("https_proxy", "http://me:hunter2@")] {
+        let bench = at("http://127.0.0.1:PORT/v1", &[(name, value.to_owned())]);
+        let models = std::slice::from_ref(&bench.spec);
+        let errors = Providers::connect(models, bench.settings.clone()).map(drop).expect_err("it was taken");
+        let said = errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+        assert!(said.starts_with(&format!("requests cannot be sent: {name} ")), "{said}");
+        assert!(!said.contains("hunter2"), "{said}");
+    }
 }

@@ -149,6 +149,24 @@ fn doctor_shows_no_key() {
     assert!(short.stdout.contains("OPENAI_API_KEY has fewer than 8 characters"), "{}", short.all());
 }
 
+/// Doctor says which proxies requests go through, which cannot be used and which are not; never a password.
+#[test]
+fn doctor_shows_proxies_without_their_passwords() {
+    let place = Place::new();
+    let doctor = |name: &str, value: &str| Said::of(place.command(&["doctor"]).env(name, value).output().unwrap());
+    let fine = doctor("HTTPS_PROXY", "http://me:hunter2@proxy:3128");
+    assert!(fine.code == 0 && fine.stdout.contains("requests go through http://proxy:3128"), "{}", fine.all());
+    let unused = doctor("ALL_PROXY", "http://me:hunter2@proxy:3128");
+    assert!(
+        unused.code == 0 && unused.stdout.contains("is not used: name the proxy in HTTPS_PROXY"),
+        "{}",
+        unused.all()
+    );
+    let broken = doctor("HTTP_PROXY", "socks5://me:hunter2@proxy:3128");
+    assert!(broken.code != 0 && broken.stdout.contains("only http and https can be used"), "{}", broken.all());
+    assert!([fine, unused, broken].iter().all(|said| !said.all().contains("hunter2")));
+}
+
 /// PE-38, BY-15: `--safe` refuses a suite that would run a program, wherever it stands; environment twins can say no.
 #[test]
 fn a_safe_run_starts_no_program() {

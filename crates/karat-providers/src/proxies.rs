@@ -1,0 +1,79 @@
+//! The proxies that the environment names, looked at before anything is sent: one that cannot be one is told, with its
+//! variable and without its value, which may hold a password.
+
+use reqwest::Url;
+
+use crate::error::ProviderError;
+use crate::settings::Settings;
+
+/// Variables that name a proxy, each also in lower case.
+const USED: [&str; 2] = ["HTTPS_PROXY", "HTTP_PROXY"];
+
+/// The variable that other programs take for both, and nobody here reads.
+const UNUSED: &str = "ALL_PROXY";
+
+/// A variable that names a proxy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedProxy {
+    /// As it is spelled in the environment.
+    pub variable: String,
+    /// Where the proxy is, without name and password; or why it is none, and what to do.
+    pub place: Result<String, String>,
+}
+
+/// The proxies that requests go through.
+pub fn proxies(settings: &Settings) -> Vec<NamedProxy> {
+    let named = USED.iter().filter_map(|name| set(settings, name));
+    named.map(|(variable, value)| NamedProxy { variable, place: place(&value) }).collect()
+}
+
+/// A variable that names a proxy and is not read.
+pub fn unused_proxy(settings: &Settings) -> Option<String> {
+    set(settings, UNUSED).map(|(variable, _)| variable)
+}
+
+/// What is named as a proxy and is none.
+pub(crate) fn broken(settings: &Settings) -> Vec<ProviderError> {
+    let broken = |it: NamedProxy| {
+        let problem = it.place.err()?;
+        Some(ProviderError::BadProxy { variable: it.variable, problem })
+    };
+    proxies(settings).into_iter().filter_map(broken).collect()
+}
+
+/// A variable that is set, in whichever spelling.
+fn set(settings: &Settings, name: &str) -> Option<(String, String)> {
+    let spellings = [name.to_owned(), name.to_ascii_lowercase()];
+    spellings.into_iter().find_map(|name| settings.lookup(&name).map(|value| (name, value)))
+}
+
+/// Where a proxy is. Without a scheme it is one of `http://`.
+fn place(value: &str) -> Result<String, String> {
+    let whole = if value.contains("://") { value.to_owned() } else { format!("http://{value}") };
+    let how = "write it like `http://host:port`";
+    let url = Url::parse(&whole).map_err(|error| format!("is no address of a proxy ({error}); {how}"))?;
+    match (url.scheme(), url.host_str()) {
+        ("http" | "https", Some(host)) => {
+            let port = url.port().map_or_else(String::new, |port| format!(":{port}"));
+            Ok(format!("{}://{host}{port}", url.scheme()))
+        }
+        (scheme, _) => Err(format!("names a proxy of the kind `{scheme}`, and only http and https can be used; {how}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_have_no_password() {
+        assert_eq!(place("http://me:hunter2@proxy:3128/"), Ok("http://proxy:3128".to_owned()));
+        assert_eq!(place("proxy.example"), Ok("http://proxy.example".to_owned()));
+        for nonsense in
+            ["socks5://me:hunter2@proxy", "http://me:hunter2@", "no proxy at all hunter2", "http://a:hunter2"]
+        {
+            let problem = place(nonsense).unwrap_err();
+            assert!(problem.ends_with("write it like `http://host:port`") && !problem.contains("hunter2"), "{problem}");
+        }
+    }
+}
