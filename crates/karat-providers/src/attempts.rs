@@ -15,6 +15,12 @@ use crate::limiter::{Ended, Limiter, Way};
 use crate::retry::{Backoff, Waits};
 use crate::transport::{Received, Transport};
 
+/// How what is compressed begins.
+const GZIP: &[u8] = &[0x1f, 0x8b];
+
+/// What is said of an answer that nobody has asked for in that form, and that no further attempt would change.
+const COMPRESSED: &str = "answered compressed (gzip), which was not asked for, perhaps by a gateway before it";
+
 /// What can be tried again.
 pub(crate) trait Tries: Sync {
     /// One attempt.
@@ -153,8 +159,13 @@ impl Dispatch {
         let start = Instant::now();
         let (mut received, end) = transport.send(letter, timeout).await;
         let latency = start.elapsed();
-        received.body = self.secrets.captured(received.body, end.is_ok());
+        let is_compressed = received.body.starts_with(GZIP);
+        // Secrets within what is compressed cannot be found, so nothing of it is kept.
+        received.body = if is_compressed { Bytes::new() } else { self.secrets.captured(received.body, end.is_ok()) };
         let end = end.and_then(|()| match received.status {
+            Some(200..=299) if is_compressed => {
+                Err(Failure { retry: false, ..Failure::new(CallErrorCode::Malformed, COMPRESSED) })
+            }
             Some(status @ 200..=299) => Ok(status),
             status => {
                 let location = received.location.take().map(|location| self.secrets.clean_text(location));

@@ -12,6 +12,9 @@ use crate::bench::{Bench, Waits, request, without_port};
 
 const PROTOCOLS: [&str; 2] = ["openai", "anthropic"];
 
+/// The beginning of something compressed.
+const GZIP: &[u8] = &[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3];
+
 /// What is wrong, the answers in order, how the model is called, and how many requests may be made.
 struct Fault {
     name: &'static str,
@@ -46,6 +49,8 @@ fn faults() -> Vec<Fault> {
         fault("nan", Behaviour::nan(), CallErrorCode::Malformed),
         fault("empty body", Behaviour::raw(200, ""), CallErrorCode::Malformed),
         fault("empty object", Behaviour::raw(200, "{}"), CallErrorCode::Malformed),
+        Fault { requests: 1, ..fault("compressed", Behaviour::bytes(200, GZIP), CallErrorCode::Malformed) },
+        fault("compressed error", Behaviour::bytes(502, GZIP), CallErrorCode::ServerError),
         fault("redirect", Behaviour::redirect("http://127.0.0.1:9/elsewhere"), CallErrorCode::Redirect),
         fault("cut", Behaviour::Cut("a long enough text".to_owned()), CallErrorCode::Cut),
         fault("dropped", Behaviour::Drop, CallErrorCode::Cut),

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use bytes::Bytes;
 use serde_json::Value;
 
 /// How one request is answered.
@@ -22,7 +23,7 @@ pub enum Behaviour {
         /// Headers beside `content-type: application/json`, which they may replace.
         headers: Vec<(&'static str, String)>,
         /// The body.
-        body: String,
+        body: Bytes,
     },
     /// No answer at all; the connection stays open.
     Hang,
@@ -56,7 +57,12 @@ impl Behaviour {
 
     /// Any status with a body of your own.
     pub fn raw(status: u16, body: impl Into<String>) -> Self {
-        Self::Raw { status, headers: Vec::new(), body: body.into() }
+        Self::Raw { status, headers: Vec::new(), body: Bytes::from(body.into()) }
+    }
+
+    /// The same with a body that is no text.
+    pub fn bytes(status: u16, body: &'static [u8]) -> Self {
+        Self::Raw { status, headers: Vec::new(), body: Bytes::from_static(body) }
     }
 
     /// 429 with this `Retry-After`, in seconds or as an HTTP date.
