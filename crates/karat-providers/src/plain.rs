@@ -204,3 +204,100 @@ impl Trouble {
         Self { is_unreached, cause: cause.to_string() }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use hyper::Method;
+    use hyper::header::HeaderMap;
+    use reqwest::Url;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    /// Serves one connection after the other, each with these answers, one a request; a connection is closed behind its
+    /// last. Gives the address, and how many requests came over each connection.
+    async fn server(connections: Vec<Vec<String>>) -> (Letter, tokio::task::JoinHandle<Vec<usize>>) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = Url::parse(&format!("http://{}/v1?q=1", listener.local_addr().unwrap())).unwrap();
+        let served = tokio::spawn(async move {
+            let mut requests = Vec::new();
+            for answers in connections {
+                let (mut stream, _) = listener.accept().await.unwrap();
+                requests.push(0);
+                for answer in answers {
+                    let mut head = Vec::new();
+                    while !head.ends_with(b"\r\n\r\n") {
+                        head.push(stream.read_u8().await.unwrap());
+                    }
+                    assert!(head.starts_with(b"GET /v1?q=1 HTTP/1.1\r\n"), "{}", head.escape_ascii());
+                    *requests.last_mut().unwrap() += 1;
+                    stream.write_all(answer.as_bytes()).await.unwrap();
+                }
+            }
+            requests
+        });
+        (Letter::new(Method::GET, &url, HeaderMap::new(), None).unwrap(), served)
+    }
+
+    fn sized(body: &str) -> String {
+        format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{body}", body.len())
+    }
+
+    async fn read(plain: &Plain, letter: &Letter) -> Result<String, String> {
+        let mut answer = plain.send(letter, letter.plain().unwrap()).await.map_err(|trouble| trouble.cause)?;
+        let mut body = Vec::new();
+        while let Some(piece) = answer.piece().await.map_err(|trouble| trouble.cause)? {
+            body.extend_from_slice(&piece);
+        }
+        Ok(String::from_utf8(body).unwrap())
+    }
+
+    #[tokio::test]
+    async fn a_connection_is_used_again() {
+        let long = "long ".repeat(200_000);
+        let chunked =
+            "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n".to_owned();
+        let empty = "HTTP/1.1 204 No Content\r\n\r\n".to_owned();
+        let (letter, served) = server(vec![vec![sized("one"), chunked, sized(&long), empty, sized("")]]).await;
+        let plain = Plain::new(4);
+        for expected in ["one", "abcde", &long, "", ""] {
+            assert_eq!(read(&plain, &letter).await.unwrap(), expected);
+        }
+        assert_eq!(served.await.unwrap(), [5]);
+    }
+
+    /// What a server has closed between two exchanges costs no attempt.
+    #[tokio::test]
+    async fn a_closed_connection_is_left_for_another() {
+        let until_end = "HTTP/1.1 200 OK\r\n\r\nto the end".to_owned();
+        let (letter, served) = server(vec![vec![sized("one")], vec![until_end], vec![sized("three")]]).await;
+        let plain = Plain::new(4);
+        assert_eq!(read(&plain, &letter).await.unwrap(), "one");
+        // The server's next answer waits for the next connection: by then this one is closed.
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        assert_eq!(read(&plain, &letter).await.unwrap(), "to the end");
+        assert_eq!(read(&plain, &letter).await.unwrap(), "three");
+        assert_eq!(served.await.unwrap(), [1, 1, 1]);
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_breaks_off_is_an_error() {
+        let cut = "HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf".to_owned();
+        let (letter, served) = server(vec![vec![cut], vec![String::new()], vec![sized("whole")]]).await;
+        let plain = Plain::new(4);
+        assert!(read(&plain, &letter).await.is_err());
+        assert!(read(&plain, &letter).await.is_err());
+        assert_eq!(read(&plain, &letter).await.unwrap(), "whole");
+        assert_eq!(served.await.unwrap(), [1, 1, 1]);
+    }
+
+    #[tokio::test]
+    async fn no_more_are_kept_than_asked_for() {
+        let (letter, served) = server(vec![vec![sized("one")], vec![sized("two")]]).await;
+        let plain = Plain::new(0);
+        assert_eq!(read(&plain, &letter).await.unwrap(), "one");
+        assert_eq!(read(&plain, &letter).await.unwrap(), "two");
+        assert_eq!(served.await.unwrap(), [1, 1]);
+    }
+}
