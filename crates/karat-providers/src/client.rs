@@ -11,6 +11,7 @@ use reqwest::{NoProxy, Proxy, redirect};
 
 use crate::letter::Letter;
 use crate::plain::{CONNECT, IDLE, KEEPALIVE, KEEPALIVE_RETRIES, Plain, PlainAnswer, Trouble, piece};
+use crate::proxies;
 use crate::settings::Settings;
 
 /// Hosts that are never reached through a proxy.
@@ -104,7 +105,7 @@ struct Proxies {
 
 impl Proxies {
     fn of(settings: &Settings) -> reqwest::Result<Self> {
-        let value = |upper: &str| settings.lookup(upper).or_else(|| settings.lookup(&upper.to_ascii_lowercase()));
+        let value = |name: &str| proxies::set(settings, name).map(|(_, value)| value);
         let except = value("NO_PROXY").map_or(LOOPBACK.to_owned(), |hosts| format!("{hosts},{LOOPBACK}"));
         let (secure, plain) = (value("HTTPS_PROXY"), value("HTTP_PROXY"));
         let is_plain = plain.is_some();

@@ -14,6 +14,7 @@ use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
 use crate::attempts::{Attempt, Quest, Tries};
+use crate::codec::unmarked;
 use crate::exchange::{Exchange, Free, Held, Payer, unsent};
 use crate::failure::{Failure, Place, Who};
 use crate::headers::unfilled;
@@ -55,9 +56,8 @@ pub fn answer(request: &Request, body: &[u8]) -> Result<Reply, String> {
 }
 
 fn text(body: &[u8]) -> Result<&str, String> {
-    let text = std::str::from_utf8(body).map_err(|error| no_text(body, error.valid_up_to()))?;
-    // The mark of the order of its bytes, which some servers write before a text, is no part of it.
-    Ok(text.strip_prefix('\u{feff}').unwrap_or(text))
+    let body = unmarked(body);
+    std::str::from_utf8(body).map_err(|error| no_text(body, error.valid_up_to()))
 }
 
 /// Why a body is no text: from which byte on.

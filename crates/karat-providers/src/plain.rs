@@ -129,7 +129,11 @@ impl Plain {
         let mut idle = self.idle();
         let lines = match idle.get_mut(host) {
             Some(lines) => lines,
-            None => idle.entry(host.into()).or_default(),
+            None => {
+                // Whoever calls ever new servers does not keep what was open to the old ones.
+                idle.retain(|_, lines| lines.back().is_some_and(|newest| since - newest.since < IDLE));
+                idle.entry(host.into()).or_default()
+            }
         };
         lines.push_back(Idle { line, since });
         let is_over = lines.len() > self.most || lines.front().is_some_and(|oldest| since - oldest.since >= IDLE);
@@ -290,6 +294,22 @@ mod tests {
         assert!(read(&plain, &letter).await.is_err());
         assert_eq!(read(&plain, &letter).await.unwrap(), "whole");
         assert_eq!(served.await.unwrap(), [1, 1, 1]);
+    }
+
+    #[tokio::test]
+    async fn what_nobody_uses_goes_once_another_server_is_called() {
+        let plain = Plain::new(4);
+        // Each server waits for one more request, and so keeps its connection open.
+        let (letter, _one) = server(vec![vec![sized("one"), sized("")]]).await;
+        read(&plain, &letter).await.unwrap();
+        assert_eq!(plain.idle().len(), 1);
+        tokio::time::pause();
+        tokio::time::advance(IDLE).await;
+        tokio::time::resume();
+        let (letter, _two) = server(vec![vec![sized("two"), sized("")]]).await;
+        read(&plain, &letter).await.unwrap();
+        let hosts: Vec<_> = plain.idle().keys().cloned().collect();
+        assert_eq!(hosts, [letter.plain().unwrap().host.clone()]);
     }
 
     #[tokio::test]

@@ -41,8 +41,8 @@ pub(crate) fn broken(settings: &Settings) -> Vec<ProviderError> {
     proxies(settings).into_iter().filter_map(broken).collect()
 }
 
-/// A variable that is set, in whichever spelling.
-fn set(settings: &Settings, name: &str) -> Option<(String, String)> {
+/// A variable that is set, in whichever spelling, and its value.
+pub(crate) fn set(settings: &Settings, name: &str) -> Option<(String, String)> {
     let spellings = [name.to_owned(), name.to_ascii_lowercase()];
     spellings.into_iter().find_map(|name| settings.lookup(&name).map(|value| (name, value)))
 }
