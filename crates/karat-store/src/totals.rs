@@ -49,18 +49,23 @@ pub(crate) fn finish(
         .map_err(|error| attempt.failed(error))
 }
 
+/// How many cells have a row, whatever their latest says.
+const CELLS: &str = "select count(*) from (select 1 from cells where run = ?1 group by ordinal)";
+
+/// Of cells whose latest row says something else than the most usual status, how many say what: few in most runs, so
+/// whether a row is the latest is looked up for those alone.
+const OTHERS: &str = "select status, count(*) from cells as it where run = ?1 and status <> ?2 and not exists
+    (select 1 from cells as later where later.run = it.run and later.ordinal = it.ordinal and later.seq > it.seq)
+  group by status";
+
 fn count(connection: &Connection, run: i64) -> Result<Totals, ReadFailure> {
-    // A bare column beside max() comes from the row that has the maximum: the latest row of each cell.
-    let mut statement = connection.prepare_cached(
-        "select status, count(*) from
-           (select status, max(seq) from cells where run = ?1 group by ordinal)
-         group by status",
-    )?;
-    let mut totals = Totals { spending: Spending::of_run(connection, run)?, ..Totals::default() };
-    let mut rows = statement.query(params![run])?;
+    let cells: i64 = connection.prepare_cached(CELLS)?.query_row(params![run], |row| row.get(0))?;
+    let spending = Spending::of_run(connection, run)?;
+    let mut totals = Totals { cells: cells.unsigned_abs(), spending, ..Totals::default() };
+    let mut statement = connection.prepare_cached(OTHERS)?;
+    let mut rows = statement.query(params![run, status_code(CellStatus::Ok)])?;
     while let Some(row) = rows.next()? {
         let count = row.get::<_, i64>(1)?.unsigned_abs();
-        totals.cells += count;
         match row.get::<_, i64>(0)? {
             code if code == status_code(CellStatus::Error) => totals.errors = count,
             code if code == status_code(CellStatus::Skipped) => totals.skipped = count,
