@@ -211,10 +211,10 @@ async fn a_redirect_is_never_followed() {
 #[tokio::test]
 async fn latency_is_that_of_the_last_attempt() {
     let answers = [Behaviour::slow(5_000, "x"), Behaviour::slow(30, "y")];
-    let bench = Bench::new("openai", Script::sequence(answers)).timeout(800).retries(1);
+    let bench = Bench::new("openai", Script::sequence(answers)).timeout(2_000).retries(1);
     let exchange = bench.ask().await;
     assert_eq!(exchange.outcome.unwrap().text, "y");
-    assert!((30.0..800.0).contains(&exchange.latency_ms), "{}", exchange.latency_ms);
+    assert!((30.0..2_000.0).contains(&exchange.latency_ms), "{}", exchange.latency_ms);
 }
 
 /// PE-24: calls beyond the limit wait, and all of them end.

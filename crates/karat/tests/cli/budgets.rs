@@ -32,7 +32,7 @@ fn counted(said: &Said) -> &str {
 fn attempts_of_unknown_cost_are_spent() {
     for behaviour in [Behaviour::Hang, Behaviour::Drop, Behaviour::Cut("x".to_owned()), Behaviour::prose()] {
         let provider = FakeProvider::start(Script::always(behaviour.clone())).unwrap();
-        let place = place(&provider, 60, "{ max_concurrency: 8, retries: 2, timeout: 300ms }");
+        let place = place(&provider, 60, "{ max_concurrency: 8, retries: 2, timeout: 1s }");
         let said = place.karat(&["run", "--run-id", "r", "--budget-usd", "0.004"]);
         assert_eq!(said.code, 5, "{behaviour:?}: {}", said.all());
         let (asked, bound) = (provider.requests(), bound(&provider));

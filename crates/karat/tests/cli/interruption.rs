@@ -22,7 +22,7 @@ fn a_signal_to_end_is_as_good_as_ctrl_c() {
 
 fn interrupted_by(signal: &str) {
     let provider =
-        FakeProvider::start(Script::echo(Echo { latency: Duration::from_millis(40), ..Echo::default() })).unwrap();
+        FakeProvider::start(Script::echo(Echo { latency: Duration::from_millis(100), ..Echo::default() })).unwrap();
     let place = Place::new();
     place.write("data.jsonl", &questions(150));
     place.write("karat.yaml", &suite(&provider.base_url()));

@@ -25,7 +25,7 @@ variants:
         body: {{ question: "{{{{ input }}}}", filters: "{{{{ sample.filters }}}}", top_k: 10 }}
       {version}
       retries: 0
-      timeout: 2s
+      timeout: 20s
       take: {{ answer: $.answer }}
       meter:
         latency_ms: {{ llm: $.timings.llm }}
@@ -128,8 +128,8 @@ fn trouble_at_the_service_is_no_wrong_answer() {
         let place = Place::new();
         place.write("data.jsonl", ROWS);
         place.write("karat.yaml", &suite("version: v1", ""));
-        let said =
-            run(&place, &service, &["--run-id", "r", "--limit", "1", "--set", "variants.live.query.timeout=500ms"]);
+        let timeout = if code == "timeout" { "500ms" } else { "20s" };
+        let said = run(&place, &service, &["--run-id", "r", "--limit", "1", "--timeout", timeout]);
         assert_eq!(said.code, 1, "{code}: {}", said.all());
         let report = place.report("r");
         assert_eq!(report["totals"]["errors"], 1, "{code}");

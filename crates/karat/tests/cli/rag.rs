@@ -287,7 +287,8 @@ fn trouble_at_the_service_is_counted_apart() {
     for (behaviour, code) in cases {
         let (place, service) = (Place::new(), FakeProvider::start(Script::always(behaviour)).unwrap());
         own_queries(&place);
-        let set = ["--set", "variants.service.query.timeout=300ms", "--retries", "0", "--run-id", "r"];
+        let timeout = if code == "timeout" { "300ms" } else { "20s" };
+        let set = ["--set", &format!("variants.service.query.timeout={timeout}"), "--retries", "0", "--run-id", "r"];
         let said = run_own(&place, &service, &set);
         assert_eq!(said.code, 1, "{code}: {}", said.all());
         let report = place.report("r");
@@ -352,12 +353,12 @@ fn a_service_that_hangs_meets_the_timeout() {
     let (place, service) = (Place::new(), FakeProvider::start(Script::always(Behaviour::Hang)).unwrap());
     own_queries(&place);
     let slow =
-        ["--set", "variants.service.query.timeout=300s", "--timeout", "200ms", "--retries", "1", "--run-id", "r", "-q"];
+        ["--set", "variants.service.query.timeout=300s", "--timeout", "1s", "--retries", "1", "--run-id", "r", "-q"];
     let said = run_own(&place, &service, &slow);
     assert_eq!((said.code, service.requests()), (1, 4), "{}", said.all());
     let error = &place.report("r")["cells"][0]["error"];
     let message = error["message"].as_str().unwrap();
-    assert!(error["code"] == "timeout" && message.contains("200ms"), "{error}");
+    assert!(error["code"] == "timeout" && message.contains("within 1s"), "{error}");
 }
 
 /// RG-02: what gold and filings contradict each other in is said with file and line, and stands in the report.

@@ -91,7 +91,7 @@ fn every_failure_is_said() {
         ("echo 'Invalid API key' >&2; exit 1", "Invalid API key"),
         ("echo 'Invalid API key · Please run /login'; exit 1", "and printed \\\"Invalid API key · Please run"),
         ("exit 1", "ended with exit status 1 and said nothing"),
-        ("sleep 20", "did not end within"),
+        ("sleep 60", "did not end within"),
         ("echo 'I think it is quite good, a solid four.'", "factuality"),
         (
             r#"echo '{"factuality":9,"novelty":3,"source_diversity":3,"signal_density":3,"coherence":3,"notes":""}'"#,
@@ -105,7 +105,8 @@ fn every_failure_is_said() {
     for (script, words) in cases {
         let place = Place::new();
         let path = fake_claude(&place, script);
-        let said = judged(&place, &path, None, &["--run-id", "r", "--judge-timeout", "1s"]);
+        let timeout = if words == "did not end within" { "1s" } else { "30s" };
+        let said = judged(&place, &path, None, &["--run-id", "r", "--judge-timeout", timeout]);
         assert_eq!(said.code, 1, "{script}: {}", said.all());
         let judgment = place.report("r")["cells"][0]["judgments"][0].to_string();
         assert!(judgment.contains(words), "{script}: {judgment}");
