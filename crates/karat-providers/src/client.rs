@@ -7,15 +7,13 @@ use bytes::Bytes;
 use hyper::Response;
 use hyper::body::Body;
 use hyper::header::HeaderMap;
+use karat_text::host::THIS_MACHINE;
 use reqwest::{NoProxy, Proxy, redirect};
 
 use crate::letter::Letter;
 use crate::plain::{CONNECT, IDLE, KEEPALIVE, KEEPALIVE_RETRIES, Plain, PlainAnswer, Trouble, piece};
 use crate::proxies;
 use crate::settings::Settings;
-
-/// Hosts that are never reached through a proxy.
-const LOOPBACK: &str = "localhost,127.0.0.0/8,::1";
 
 /// What sends. It follows no redirect, since keys would follow, reads no environment, and reuses connections.
 pub(crate) struct Client {
@@ -106,7 +104,7 @@ struct Proxies {
 impl Proxies {
     fn of(settings: &Settings) -> reqwest::Result<Self> {
         let value = |name: &str| proxies::set(settings, name).map(|(_, value)| value);
-        let except = value("NO_PROXY").map_or(LOOPBACK.to_owned(), |hosts| format!("{hosts},{LOOPBACK}"));
+        let except = value("NO_PROXY").map_or(THIS_MACHINE.to_owned(), |hosts| format!("{hosts},{THIS_MACHINE}"));
         let (secure, plain) = (value("HTTPS_PROXY"), value("HTTP_PROXY"));
         let is_plain = plain.is_some();
         let named = [secure.map(Proxy::https), plain.map(Proxy::http)].into_iter().flatten();

@@ -1,10 +1,10 @@
 //! From a registry entry to a model that can be called; everything that can be wrong is found here, before any call.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use karat_text::gaps;
+use karat_text::host::is_this_machine;
 use karat_types::{ChatRequest, ModelSpec};
 use reqwest::header::{HeaderName, HeaderValue};
 use reqwest::{Method, Url};
@@ -264,9 +264,7 @@ fn key_name(key: &Option<(String, SecretString)>) -> &str {
 
 /// Whether an address is on this machine.
 pub(crate) fn is_loopback(url: &Url) -> bool {
-    let host = url.host_str().unwrap_or_default();
-    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
-    host == "localhost" || host.ends_with(".localhost") || address.is_ok_and(|address| address.is_loopback())
+    url.host_str().is_some_and(is_this_machine)
 }
 
 #[cfg(test)]
@@ -277,7 +275,7 @@ mod tests {
     fn loopback_is_known_in_every_spelling() {
         let loopback = |text: &str| is_loopback(&Url::parse(text).unwrap());
         for url in
-            ["http://localhost:1", "http://127.0.0.1/v1", "http://127.9.9.9", "http://[::1]:80", "http://a.localhost"]
+            ["http://LOCALHOST:1", "http://localhost./v1", "http://127.1/v1", "http://127.0.0.1.", "http://[::1]:80"]
         {
             assert!(loopback(url), "{url}");
         }

@@ -9,6 +9,7 @@
 //! | [`tokens`] | how many tokens a text has |
 //! | [`chunk`] | how a long text or list is cut into pieces |
 //! | [`fence`] | how untrusted text is shown to a model so that it cannot pass for instructions |
+//! | [`host`] | which hosts are this machine |
 //! | [`ladder`] | which JSON value a model meant |
 //! | [`kind`] | what a JSON value is, in words |
 //! | [`label`] | what the label of a row says of its numbers |
@@ -21,6 +22,7 @@
 pub mod chunk;
 pub mod fence;
 pub mod gaps;
+pub mod host;
 pub mod kind;
 pub mod label;
 pub mod ladder;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use karat_text::host::is_this_machine;
 use karat_types::{JsonMode, Limits, ModelSpec, Parameters, Price, Pricing};
 use serde_json::{Value, json};
 
@@ -254,13 +255,10 @@ fn is_loopback(url: &str) -> bool {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
-    let host = match host.strip_prefix('[') {
+    is_this_machine(match host.strip_prefix('[') {
         Some(v6) => v6.split(']').next().unwrap_or_default(),
         None => host.split(':').next().unwrap_or_default(),
-    };
-    let is_v4 = host.parse::<std::net::Ipv4Addr>().is_ok_and(|address| address.is_loopback());
-    let is_v6 = host.parse::<std::net::Ipv6Addr>().is_ok_and(|address| address.is_loopback());
-    host == "localhost" || is_v4 || is_v6
+    })
 }
 
 #[cfg(test)]
@@ -269,7 +267,13 @@ mod tests {
 
     #[test]
     fn loopback_addresses() {
-        for url in ["http://127.0.0.1:8099/v1", "http://localhost/v1", "http://[::1]:1/", "http://user@127.9.9.9/"] {
+        for url in [
+            "http://127.0.0.1:8099/v1",
+            "http://localhost/v1",
+            "http://a.localhost.:1/v1",
+            "http://[::1]:1/",
+            "http://user@127.9.9.9/",
+        ] {
             assert!(is_loopback(url), "{url}");
         }
         for url in ["https://127.0.0.1.evil.example/v1", "http://localhost.example", "https://example.com/127.0.0.1"] {

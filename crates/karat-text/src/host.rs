@@ -1,0 +1,21 @@
+//! Which hosts are this machine itself: those are asked without a proxy, need no key, and cost nothing.
+
+use std::net::IpAddr;
+
+/// What [`is_this_machine`] knows, as lists of hosts that are asked without a proxy are written.
+pub const THIS_MACHINE: &str = "localhost,localhost.,127.0.0.0/8,::1";
+
+/// Whether a host, as it stands in an address, is this machine.
+///
+/// ```
+/// use karat_text::host::is_this_machine;
+///
+/// assert!(["localhost", "Localhost.", "api.localhost", "127.9.9.9", "[::1]"].into_iter().all(is_this_machine));
+/// assert!(!["localhost.example", "notlocalhost", "127.0.0.1.example", "10.0.0.1", ""].into_iter().any(is_this_machine));
+/// ```
+#[must_use]
+pub fn is_this_machine(host: &str) -> bool {
+    let host = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();
+    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    host == "localhost" || host.ends_with(".localhost") || address.is_ok_and(|address| address.is_loopback())
+}
