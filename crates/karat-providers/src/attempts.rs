@@ -8,18 +8,13 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
 use crate::capture::Secrets;
+use crate::compressed::compression;
 use crate::exchange::{Exchange, Held, Payer, Wasted, milliseconds, unsent};
 use crate::failure::{Failure, Place};
 use crate::letter::Letter;
 use crate::limiter::{Ended, Limiter, Way};
 use crate::retry::{Backoff, Waits};
 use crate::transport::{Received, Transport};
-
-/// How what is compressed begins.
-const GZIP: &[u8] = &[0x1f, 0x8b];
-
-/// What is said of an answer that nobody has asked for in that form, and that no further attempt would change.
-const COMPRESSED: &str = "answered compressed (gzip), which was not asked for, perhaps by a gateway before it";
 
 /// What can be tried again.
 pub(crate) trait Tries: Sync {
@@ -159,15 +154,18 @@ impl Dispatch {
         let start = Instant::now();
         let (mut received, end) = transport.send(letter, timeout).await;
         let latency = start.elapsed();
-        let is_compressed = received.body.starts_with(GZIP);
-        // Secrets within what is compressed cannot be found, so nothing of it is kept.
-        received.body = if is_compressed { Bytes::new() } else { self.secrets.captured(received.body, end.is_ok()) };
-        let end = end.and_then(|()| match received.status {
-            Some(200..=299) if is_compressed => {
-                Err(Failure { retry: false, ..Failure::new(CallErrorCode::Malformed, COMPRESSED) })
+        let compression = compression(received.compression, &received.body);
+        received.body = match compression {
+            // Secrets within what is compressed cannot be found, so nothing of it is kept.
+            Some(_) => Bytes::new(),
+            None => self.secrets.captured(received.body, end.is_ok()),
+        };
+        let end = end.and_then(|()| match (received.status, compression) {
+            (Some(200..=299), Some(name)) => {
+                Err(Failure::of_gateway(format!("compressed ({name}), which was not asked for")))
             }
-            Some(status @ 200..=299) => Ok(status),
-            status => {
+            (Some(status @ 200..=299), None) => Ok(status),
+            (status, _) => {
                 let location = received.location.take().map(|location| self.secrets.clean_text(location));
                 let status = status.unwrap_or_default();
                 Err(Failure::of_status(status, location.as_deref(), received.retry_after, &received.body))

@@ -93,6 +93,12 @@ impl Failure {
         Self { status: Some(status), usage: usage.map(Box::new), ..Self::new(unreadable.code, unreadable.what) }
     }
 
+    /// An answer in a form that nobody has asked for or can read, and that no further attempt would change.
+    pub fn of_gateway(how: impl std::fmt::Display) -> Self {
+        let what = format!("answered {how}, perhaps by a gateway before it");
+        Self { retry: false, ..Self::new(CallErrorCode::Malformed, what) }
+    }
+
     /// The same, where a call waits no longer than `patience`: who wants to be left alone for longer is not asked again.
     pub fn within(self, patience: Duration) -> Self {
         match self.retry_after.filter(|told| self.retry && *told > patience) {
@@ -120,11 +126,14 @@ impl Failure {
     }
 
     /// Whether it may have been billed without saying for how much: it was sent and not answered, or its 2xx answer broke
-    /// off or says nothing of it. What is refused with a status, or reaches nobody, costs nothing.
+    /// off, cannot be read or says nothing of it. What is refused with a status, or reaches nobody, costs nothing.
     pub fn is_of_unknown_cost(&self) -> bool {
         match self.status {
             Some(status) => (200..=299).contains(&status) && self.billed().is_none(),
-            None => matches!(self.code, CallErrorCode::Cut | CallErrorCode::TooLarge | CallErrorCode::Timeout),
+            None => {
+                use CallErrorCode::{Cut, Malformed, Timeout, TooLarge};
+                matches!(self.code, Cut | Malformed | Timeout | TooLarge)
+            }
         }
     }
 

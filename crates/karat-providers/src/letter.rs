@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use hyper::header::{ACCEPT, HOST, HeaderMap, HeaderValue, USER_AGENT};
+use hyper::header::{ACCEPT, ACCEPT_ENCODING, HOST, HeaderMap, HeaderValue, USER_AGENT};
 use hyper::{Method, Request, Uri};
 use reqwest::Url;
 
@@ -42,6 +42,7 @@ impl Letter {
     pub fn new(method: Method, url: &Url, mut headers: HeaderMap, body: Option<Bytes>) -> Result<Self, String> {
         let uri = Uri::try_from(url.as_str()).map_err(|error| error.to_string())?;
         headers.entry(ACCEPT).or_insert(HeaderValue::from_static("*/*"));
+        headers.entry(ACCEPT_ENCODING).or_insert(HeaderValue::from_static("identity"));
         headers.entry(USER_AGENT).or_insert(HeaderValue::from_static(AGENT));
         let plain = if url.scheme() == "http" { PlainPlace::of(url, &uri) } else { None };
         if let Some(PlainPlace { host, .. }) = &plain {

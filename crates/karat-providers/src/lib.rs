@@ -17,6 +17,7 @@ mod capture;
 mod client;
 mod codec;
 mod command;
+mod compressed;
 mod connect;
 mod errands;
 mod error;

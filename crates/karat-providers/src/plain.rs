@@ -57,6 +57,8 @@ type Connection = http1::Connection<TokioIo<TcpStream>, Full<Bytes>>;
 pub(crate) struct Trouble {
     /// Whether nobody was reached, so that nothing was sent.
     pub is_unreached: bool,
+    /// Whether the answer has more headers than can be read.
+    pub is_overlong: bool,
     /// The innermost cause, which is the one that says something; never with the address, which stands in the message.
     pub cause: String,
 }
@@ -201,11 +203,14 @@ where
 
 impl Trouble {
     pub fn new(is_unreached: bool, error: &(dyn Error + 'static)) -> Self {
-        let mut cause = error;
-        while let Some(inner) = cause.source() {
-            cause = inner;
+        let (mut cause, mut is_overlong) = (error, false);
+        loop {
+            is_overlong |= cause.downcast_ref().is_some_and(hyper::Error::is_parse_too_large);
+            match cause.source() {
+                Some(inner) => cause = inner,
+                None => return Self { is_unreached, is_overlong, cause: cause.to_string() },
+            }
         }
-        Self { is_unreached, cause: cause.to_string() }
     }
 }
 

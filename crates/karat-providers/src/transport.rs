@@ -11,6 +11,7 @@ use karat_types::{CallErrorCode, Clock};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::client::Client;
+use crate::compressed::named;
 use crate::failure::Failure;
 use crate::letter::Letter;
 use crate::limiter::exhausted;
@@ -37,6 +38,8 @@ pub(crate) struct Transport {
 pub(crate) struct Received {
     pub status: Option<u16>,
     pub location: Option<String>,
+    /// How the answer says that it is compressed.
+    pub compression: Option<&'static str>,
     pub retry_after: Option<Duration>,
     /// How long nothing is left of the provider's limits.
     pub exhausted: Option<Duration>,
@@ -74,6 +77,7 @@ impl Transport {
         let (status, headers) = answered.head();
         received.status = Some(status);
         received.location = headers.get(LOCATION).and_then(|value| Some(value.to_str().ok()?.to_owned()));
+        received.compression = named(headers);
         received.retry_after = retry_after(headers, || self.now());
         received.exhausted = exhausted(headers);
         let announced = answered.announced().and_then(|length| usize::try_from(length).ok()).unwrap_or(0);
@@ -138,6 +142,9 @@ impl Pieces {
 fn unsent(trouble: Trouble) -> Failure {
     if trouble.is_unreached {
         return Failure::new(CallErrorCode::Connect, format!("cannot be reached ({})", trouble.cause));
+    }
+    if trouble.is_overlong {
+        return Failure::of_gateway("with more headers than can be read (100 lines, 400 KiB)");
     }
     cut(trouble)
 }

@@ -2,18 +2,27 @@
 
 use std::time::Duration;
 
-use karat_providers::Call;
+use karat_providers::{Call, Settings};
 use karat_types::{CallErrorCode, FinishReason, Role, Silent};
 use serde_json::{Value, json};
 use testkit::{Behaviour, Echo, Script};
 use tokio::time::Instant;
 
-use crate::bench::{Bench, Waits, request, without_port};
+use crate::bench::{Bench, Waits, entry, request, without_port};
 
 const PROTOCOLS: [&str; 2] = ["openai", "anthropic"];
 
 /// The beginning of something compressed.
 const GZIP: &[u8] = &[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3];
+
+/// Something else that is compressed, which nothing but a header says.
+const BROTLI: &[u8] = &[0x0b, 0x02, 0x80, 0x7b, 0x22, 0x61, 0x22, 0x3a, 0x31, 0x7d, 0x03];
+
+/// An answer with more header lines than hyper reads.
+fn many_headers() -> Behaviour {
+    let one_more = |answer: Behaviour, at| answer.with_header(format!("x-{at}").leak(), "x");
+    (0..101).fold(Behaviour::raw(200, "{}"), one_more)
+}
 
 /// What is wrong, the answers in order, how the model is called, and how many requests may be made.
 struct Fault {
@@ -32,6 +41,7 @@ fn fault(name: &'static str, answer: Behaviour, code: CallErrorCode) -> Fault {
 fn faults() -> Vec<Fault> {
     let hasty: fn(Bench) -> Bench = |bench| bench.retries(1).timeout(300);
     let small: fn(Bench) -> Bench = |bench| bench.retries(1).max_response(64 * 1024);
+    let brotli = Behaviour::bytes(200, BROTLI).with_header("content-encoding", "br");
     vec![
         fault("rate limited", Behaviour::rate_limited("0"), CallErrorCode::RateLimited),
         fault("server error", Behaviour::server_error(), CallErrorCode::ServerError),
@@ -50,6 +60,8 @@ fn faults() -> Vec<Fault> {
         fault("empty body", Behaviour::raw(200, ""), CallErrorCode::Malformed),
         fault("empty object", Behaviour::raw(200, "{}"), CallErrorCode::Malformed),
         Fault { requests: 1, ..fault("compressed", Behaviour::bytes(200, GZIP), CallErrorCode::Malformed) },
+        Fault { requests: 1, ..fault("compressed, as it says", brotli, CallErrorCode::Malformed) },
+        Fault { requests: 1, ..fault("many headers", many_headers(), CallErrorCode::Malformed) },
         fault("compressed error", Behaviour::bytes(502, GZIP), CallErrorCode::ServerError),
         fault("redirect", Behaviour::redirect("http://127.0.0.1:9/elsewhere"), CallErrorCode::Redirect),
         fault("cut", Behaviour::Cut("a long enough text".to_owned()), CallErrorCode::Cut),
@@ -192,6 +204,36 @@ async fn a_good_reply_is_read_whatever_its_content_type() {
         assert_eq!(reply.model.as_deref(), Some("mock-model"));
         assert!(reply.usage.unwrap().total() > 0);
         assert_eq!((exchange.status, exchange.attempts), (Some(200), 1));
+    }
+}
+
+/// BY-05: an answer whose head cannot be read may have been billed, over whichever connection it came.
+#[tokio::test]
+async fn many_headers_are_of_unknown_cost() {
+    let mut bench = Bench::new("openai", many_headers()).retries(2);
+    let direct = bench.ask().await;
+    let proxy = bench.server.url();
+    bench.settings.secret =
+        Settings::new(move |name| ["HTTP_PROXY", "MOCK_KEY"].contains(&name).then(|| proxy.clone())).secret;
+    bench.spec = entry(json!({ "base_url": "http://models.invalid/v1" }));
+    let through = bench.ask().await;
+    for exchange in [direct, through] {
+        let code = exchange.outcome.clone().unwrap_err().code;
+        assert_eq!(
+            (code, exchange.attempts, exchange.wasted.unknown),
+            (CallErrorCode::Malformed, 1, 1),
+            "{exchange:?}"
+        );
+    }
+}
+
+/// A gateway that has unpacked an answer, and left the header that says it is packed, does no harm.
+#[tokio::test]
+async fn an_unpacked_answer_is_read_whatever_its_header() {
+    let body = r#"{"choices":[{"message":{"content":"42"}}],"usage":{"prompt_tokens":3,"completion_tokens":1}}"#;
+    for coding in ["gzip", "br", "identity"] {
+        let answer = Behaviour::raw(200, body).with_header("content-encoding", coding);
+        assert_eq!(Bench::new("openai", answer).ask().await.outcome.unwrap().text, "42", "{coding}");
     }
 }
 
