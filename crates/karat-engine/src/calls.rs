@@ -325,6 +325,7 @@ impl Calls {
             reserved,
             latency_ms: exchange.latency_ms,
             attempts: exchange.attempts,
+            impossible: exchange.wasted.impossible > 0,
             finish: exchange.outcome.as_ref().ok().map(|reply| reply.finish),
             error: exchange.outcome.as_ref().err().cloned(),
         };
@@ -457,6 +458,7 @@ fn remembered(record: CallRecord, request: &Request, target: &Target) -> Made {
     let outcome = record.error.map_or_else(|| parsed(request, target, &record.response), Err);
     let (_, mut notes) = usage_of(&outcome, request, record.request.len());
     let spent = record.cost.unwrap_or_default();
+    notes.extend(record.impossible.then(impossible));
     notes.extend(target.model.as_ref().and_then(|model| breach(model, spent, record.reserved, record.attempts)));
     notes.extend(target.meter.as_ref().and_then(|_| uncosted(record.cost)));
     Made {

@@ -234,6 +234,7 @@ fn cell(ordinal: u64, words: usize) -> Vec<Record> {
             reserved: Money(900_000),
             latency_ms: 100.25,
             attempts: 1,
+            impossible: false,
             finish: Some(FinishReason::Stop),
             error: None,
         }),

@@ -121,6 +121,8 @@ pub struct CallRecord {
     pub latency_ms: f64,
     /// Attempts made.
     pub attempts: u32,
+    /// Whether an attempt that gave no reply counted more tokens than any call has.
+    pub impossible: bool,
     /// Why the reply ends.
     pub finish: Option<FinishReason>,
     /// Why there is no reply.

@@ -6,7 +6,8 @@ use karat_types::{CallRecord, FinishReason};
 use super::cost::{pack_usage, unpack_usage};
 use crate::pack::{Damage, Packer, Unpacker};
 
-const VERSION: u8 = 1;
+/// Version 1 does not say of attempts what they counted.
+const VERSION: u8 = 2;
 
 pub(crate) fn pack_call(packer: &mut Packer, call: &CallRecord) {
     packer.reserve(call.request.len() + call.response.len() + 128);
@@ -23,10 +24,11 @@ pub(crate) fn pack_call(packer: &mut Packer, call: &CallRecord) {
     packer.number(u64::from(call.attempts));
     packer.option(call.finish, |packer, finish| packer.byte(finish_code(finish)));
     packer.option(call.error.as_ref(), |packer, error| packer.json(error));
+    packer.byte(u8::from(call.impossible));
 }
 
 pub(crate) fn unpack_call(entry: &[u8]) -> Result<CallRecord, Damage> {
-    let mut unpacker = Unpacker::versioned(entry, VERSION)?;
+    let (mut unpacker, version) = Unpacker::with_version(entry, VERSION)?;
     let call = CallRecord {
         key: unpacker.key()?,
         model: unpacker.text()?.to_owned(),
@@ -40,6 +42,7 @@ pub(crate) fn unpack_call(entry: &[u8]) -> Result<CallRecord, Damage> {
         attempts: unpacker.number()?,
         finish: unpacker.option(unpack_finish)?,
         error: unpacker.option(Unpacker::json)?,
+        impossible: version > 1 && unpacker.flag()?,
     };
     unpacker.end()?;
     Ok(call)

@@ -102,6 +102,7 @@ pub fn call(name: &str) -> CallRecord {
         reserved: Money(4_000),
         latency_ms: 12.5,
         attempts: 1,
+        impossible: false,
         finish: Some(FinishReason::Stop),
         error: None,
     }

@@ -157,12 +157,12 @@ prop_compose! {
         (key, model, request, response) in (any::<[u8; 16]>(), text(), any::<Vec<u8>>(), any::<Vec<u8>>()),
         (status, usage, cost, attempts) in
             (prop::option::of(any::<u16>()), prop::option::of(usage()), prop::option::of(0..1_000_i128), 0..9_u32),
-        (reserved, latency_ms, is_ok) in (0..1_000_i128, 0.0..1e9_f64, any::<bool>()),
+        (reserved, latency_ms, is_ok, impossible) in (0..1_000_i128, 0.0..1e9_f64, any::<bool>(), any::<bool>()),
     ) -> CallRecord {
         let error = (!is_ok).then(|| CallError { code: CallErrorCode::Cut, message: "cut".to_owned(), status });
         CallRecord {
             key: Key(key), model, request: request.into(), response: response.into(), status, usage,
-            cost: cost.map(Money), reserved: Money(reserved), latency_ms, attempts,
+            cost: cost.map(Money), reserved: Money(reserved), latency_ms, attempts, impossible,
             finish: is_ok.then_some(FinishReason::Refusal), error,
         }
     }

@@ -7,14 +7,15 @@ use testkit::{Behaviour, Echo, FakeProvider, Script};
 
 use crate::place::{Place, Said, questions, suite};
 
-/// A place with so many questions, whose replies have 100 tokens at the most: a call costs $0.0002 and a request's bytes.
-fn place(provider: &FakeProvider, rows: usize, run: &str) -> Place {
-    let place = Place::new();
+/// A provider, and a place with so many questions for it, whose replies have 100 tokens at the most: a call costs $0.0002 and
+/// a request's bytes.
+fn place(script: impl Into<Script>, rows: usize, run: &str) -> (FakeProvider, Place) {
+    let (provider, place) = (FakeProvider::start(script).unwrap(), Place::new());
     place.write("data.jsonl", &questions(rows));
     let text = suite(&provider.base_url()).replace("price:", "max_output: 100, price:");
     let (before, _) = text.split_once("run:").unwrap_or((&text, ""));
     place.write("karat.yaml", &format!("{before}run: {run}\n"));
-    place
+    (provider, place)
 }
 
 /// What all requests that came could have cost: a token a byte, and the longest reply.
@@ -31,8 +32,7 @@ fn counted(said: &Said) -> &str {
 #[test]
 fn attempts_of_unknown_cost_are_spent() {
     for behaviour in [Behaviour::Hang, Behaviour::Drop, Behaviour::Cut("x".to_owned()), Behaviour::prose()] {
-        let provider = FakeProvider::start(Script::always(behaviour.clone())).unwrap();
-        let place = place(&provider, 60, "{ max_concurrency: 8, retries: 2, timeout: 1s }");
+        let (provider, place) = place(behaviour.clone(), 60, "{ max_concurrency: 8, retries: 2, timeout: 1s }");
         let said = place.karat(&["run", "--run-id", "r", "--budget-usd", "0.004"]);
         assert_eq!(said.code, 5, "{behaviour:?}: {}", said.all());
         let (asked, bound) = (provider.requests(), bound(&provider));
@@ -46,8 +46,7 @@ fn attempts_of_unknown_cost_are_spent() {
 /// BY-05: a run that its money has stopped says what suffices by experience, and beside it what is left at its upper bound.
 #[test]
 fn a_stopped_run_says_what_is_left_at_the_most() {
-    let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();
-    let place = place(&provider, 60, "{ max_concurrency: 1 }");
+    let (provider, place) = place(Script::echo(Echo::default()), 60, "{ max_concurrency: 1 }");
     let said = place.karat(&["run", "--run-id", "r", "--budget-usd", "0.001"]);
     assert_eq!(said.code, 5, "{}", said.all());
     let left = 60 - provider.requests();
@@ -58,8 +57,7 @@ fn a_stopped_run_says_what_is_left_at_the_most() {
 #[test]
 fn billed_attempts_stay_within_the_budget() {
     let reply = r#"{"choices":[],"usage":{"prompt_tokens":90,"completion_tokens":100}}"#;
-    let provider = FakeProvider::start(Script::always(Behaviour::raw(200, reply))).unwrap();
-    let place = place(&provider, 60, "{ max_concurrency: 16, retries: 1 }");
+    let (provider, place) = place(Behaviour::raw(200, reply), 60, "{ max_concurrency: 16, retries: 1 }");
     let said = place.karat(&["run", "--run-id", "r", "--budget-usd", "0.006"]);
     let billed = provider.requests() as f64 * 290e-6;
     assert!(said.code == 5 && billed <= 0.006, "{billed}: {}", said.all());
@@ -68,12 +66,11 @@ fn billed_attempts_stay_within_the_budget() {
 /// BY-05, CL-22: `--max-calls` bounds requests, those that are made again and those of later parts included.
 #[test]
 fn calls_count_with_their_retries() {
-    let provider = FakeProvider::start(Script::by(|received| match received.attempt {
+    let script = Script::by(|received| match received.attempt {
         0 => Behaviour::rate_limited("0"),
         _ => Behaviour::ok("answer"),
-    }))
-    .unwrap();
-    let place = place(&provider, 20, "{ max_concurrency: 4, retries: 3 }");
+    });
+    let (provider, place) = place(script, 20, "{ max_concurrency: 4, retries: 3 }");
     let said = place.karat(&["run", "--run-id", "r", "--max-calls", "11"]);
     assert_eq!((said.code, provider.requests()), (5, 11), "{}", said.all());
     assert!(said.stderr.contains(" made, 11 requests, "), "{}", said.all());
@@ -87,8 +84,7 @@ fn calls_count_with_their_retries() {
 /// BY-05: what is reserved is a token a byte of the body that is sent, and no more.
 #[test]
 fn a_reservation_is_the_request_and_the_longest_reply() {
-    let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();
-    let place = place(&provider, 1, "{ retries: 0 }");
+    let (provider, place) = place(Script::echo(Echo::default()), 1, "{ retries: 0 }");
     place.fine(&["run"]);
     let bound = bound(&provider);
     let budget = |share: f64| format!("{:.9}", bound + share);
@@ -208,8 +204,7 @@ fn an_overspent_budget_is_no_success() {
 /// BY-05, CL-22: a step that reads the output of another is estimated by its own prompt, and refuses no budget that suffices.
 #[test]
 fn later_steps_are_estimated_by_their_prompts() {
-    let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();
-    let place = place(&provider, 20, "{ trials: 1 }");
+    let (_provider, place) = place(Script::echo(Echo::default()), 20, "{ trials: 1 }");
     let direct = "  direct: [ { prompt: { text: \"{{ sample.question }}\" } } ]";
     let two = "  two: [ { use: direct }, { id: next, prompt: { text: \"next {{ output }}\" } } ]";
     let variants = format!("variants:\n{direct}\n{two}\n");
@@ -260,16 +255,15 @@ fn is_expected_to_cost_the_same(place: &Place) {
 /// BY-05: the same of each step of a chain, whoever answers it.
 #[test]
 fn an_estimate_of_a_chain_goes_by_its_steps() {
-    let provider = FakeProvider::start(Script::by(|received| {
+    let script = Script::by(|received| {
         let (reply, tokens) = match received.json()["model"] == "editor" {
             true => ("a few words more", 40),
             false => ("a word", 7),
         };
         let usage = json!({ "prompt_tokens": received.body.len() / 3, "completion_tokens": tokens });
         Behaviour::Usage(reply.to_owned(), Some(usage))
-    }))
-    .unwrap();
-    let place = place(&provider, 30, "{ max_concurrency: 8 }");
+    });
+    let (provider, place) = place(script, 30, "{ max_concurrency: 8 }");
     let editor = format!(
         "schema: karat.models/1\nmodels:\n  - {{ id: editor, provider: openai, model: editor, max_output: 1000, base_url: \"{}\", price: {{ input: 30.0, output: 60.0 }} }}\n",
         provider.base_url()
@@ -309,8 +303,7 @@ fn impossible_usage_is_a_breach_at_the_reserved_cost() {
         let reply = format!(
             r#"{{"choices":[{{"message":{{"content":"answer 0"}}}}],"usage":{{"prompt_tokens":{counted},"completion_tokens":{counted}}}}}"#
         );
-        let provider = FakeProvider::start(Script::always(Behaviour::raw(200, reply))).unwrap();
-        let place = place(&provider, 2, "{ max_concurrency: 1 }");
+        let (provider, place) = place(Behaviour::raw(200, reply), 2, "{ max_concurrency: 1 }");
         place.fine(&["run", "--run-id", "r", "--budget-usd", "1", "--no-gate"]);
         let report = place.report("r");
         let cost = report["cost"]["actual_cost_usd"].as_f64().unwrap();
@@ -327,8 +320,7 @@ fn impossible_usage_is_a_breach_at_the_reserved_cost() {
 #[test]
 fn impossible_usage_without_a_reply_is_a_breach_too() {
     let reply = r#"{"choices":[],"usage":{"prompt_tokens":1e18,"completion_tokens":5}}"#;
-    let provider = FakeProvider::start(Script::always(Behaviour::raw(200, reply))).unwrap();
-    let place = place(&provider, 2, "{ retries: 0 }");
+    let (_provider, place) = place(Behaviour::raw(200, reply), 2, "{ retries: 0 }");
     let said = place.karat(&["run", "--run-id", "r", "--budget-usd", "1"]);
     assert_eq!(said.code, 1, "{}", said.all());
     let markdown = place.fine(&["report", "r", "--format", "md", "-o", "-"]).stdout;
@@ -340,16 +332,15 @@ fn impossible_usage_without_a_reply_is_a_breach_too() {
 fn notes_of_paid_calls_outlive_an_interruption() {
     let huge = json!({ "prompt_tokens": 1_000_000_000_000_u64, "completion_tokens": 5 });
     let some = json!({ "prompt_tokens": 5, "completion_tokens": 50_000 });
-    let provider = FakeProvider::start(Script::by(move |received| {
+    let script = Script::by(move |received| {
         let usage = match received.body.len() % 3 {
             0 => Some(huge.clone()),
             1 => Some(some.clone()),
             _ => None,
         };
         Behaviour::Usage("a word".to_owned(), usage)
-    }))
-    .unwrap();
-    let place = place(&provider, 1, "{ max_concurrency: 1 }");
+    });
+    let (provider, place) = place(script, 1, "{ max_concurrency: 1 }");
     let chunked = "chunk: { of: sample.parts, items: 1 }, prompt: { text: \"{{ chunk.text }}\" }";
     let text = place.text("karat.yaml").replace("prompt: { text: \"{{ sample.question }}\" }", chunked);
     place.write("karat.yaml", &text);
@@ -364,4 +355,27 @@ fn notes_of_paid_calls_outlive_an_interruption() {
     assert_eq!(provider.requests(), 12);
     assert_eq!(place.canonical("whole"), place.canonical("cut"));
     assert!(place.canonical("cut").contains("breach"));
+}
+
+/// BY-04, BY-05, law 9: the same of what was said of an attempt that gave no reply, before one that did.
+#[test]
+fn notes_of_paid_attempts_outlive_an_interruption() {
+    let script = Script::by(|received| {
+        let is_first_ask = received.json()["messages"].as_array().is_some_and(|messages| messages.len() == 1);
+        match (is_first_ask, received.attempt % 2) {
+            (true, 0) => Behaviour::raw(200, r#"{"choices":[],"usage":{"prompt_tokens":1e18,"completion_tokens":5}}"#),
+            (true, _) => Behaviour::ok("no JSON"),
+            (false, _) => Behaviour::ok("[1]"),
+        }
+    });
+    let (provider, place) = place(script, 1, "{ retries: 1 }");
+    let text = place.text("karat.yaml").replace("question }}\" }", "question }}\" }, parse: { as: json, reask: 1 }");
+    place.write("karat.yaml", &text);
+    place.fine(&["run", "--run-id", "whole", "--no-cache", "--budget-usd", "9"]);
+    let said = place.karat(&["run", "--run-id", "cut", "--no-cache", "--max-calls", "2", "--budget-usd", "9"]);
+    assert_eq!((said.code, provider.requests()), (5, 5), "{}", said.all());
+    place.fine(&["resume", "cut", "--max-calls", "100"]);
+    assert_eq!(provider.requests(), 6);
+    assert_eq!(place.canonical("whole"), place.canonical("cut"));
+    assert!(place.canonical("cut").contains("the provider counted more than 100000000 tokens"));
 }
