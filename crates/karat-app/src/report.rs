@@ -8,7 +8,7 @@ use std::thread::ScopedJoinHandle;
 use karat_analysis::{Findings, Outcome, Verdicts};
 use karat_report::json::CellsFile;
 use karat_report::{Cells, Context, Estimate, Report};
-use karat_store::StoredRun;
+use karat_store::{Store, StoredRun};
 use karat_types::{Exit, Layout, RunHeader, RunRows};
 use serde_json::json;
 
@@ -78,7 +78,7 @@ impl App {
         std::thread::scope(|scope| {
             let mut cells = CellsBeside::default();
             if has_file {
-                cells.thread = Some(scope.spawn(|| place.cells_file(&store.rows(&run)?, canonical)));
+                cells.thread = Some(scope.spawn(|| place.cells_file(&store, canonical)));
             }
             let findings = findings(&stored)?;
             let (mut context, exit) = self.context(&stored, &findings, canonical)?;
@@ -163,7 +163,7 @@ fn stream(report: Report<'_>, format: Format, mut out: &mut dyn Write) -> Result
         Format::Markdown => text(out, karat_report::markdown::render(report)),
         Format::Html => text(out, karat_report::html::render(report)),
         Format::Json => karat_report::json::write(report, None, out),
-        Format::Cells => karat_report::json::write_cells(report.cells(), "-", &mut out).map(|_| ()),
+        Format::Cells => karat_report::json::write_cells(&[report.cells()], "-", &mut out).map(|_| ()),
         Format::Junit => karat_report::junit::write(report, out),
         Format::Csv => karat_report::csv::write(report, out),
     }
@@ -266,13 +266,16 @@ impl Place<'_> {
     }
 
     /// The cells of a run that are too many for report.json, in a file of their own.
-    fn cells_file(&self, stored: &StoredRun, canonical: bool) -> Result<WrittenCells, AppError> {
-        let header = stored.header();
+    fn cells_file(&self, store: &Store, canonical: bool) -> Result<WrittenCells, AppError> {
+        // Each remembers which row it shows, so each thread has its own.
+        let readers = [store.rows(self.run)?, store.rows(self.run)?];
+        let header = readers[0].header();
         let estimate = expected(header);
-        let cells = Cells { plan: &header.plan, rows: stored, estimate: estimate.as_ref(), canonical };
+        let cells = |rows| Cells { plan: &header.plan, rows, estimate: estimate.as_ref(), canonical };
+        let cells = readers.each_ref().map(|rows| cells(rows));
         let (target, mut out) = self.writer(karat_report::json::CELLS_FILE)?;
         let name = target.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let facts = karat_report::json::write_cells(cells, &name, &mut out).map_err(broken)?;
+        let facts = karat_report::json::write_cells(&cells, &name, &mut out).map_err(broken)?;
         out.finish().map_err(|error| unwritable(&target, &error))?;
         Ok(WrittenCells { target, facts })
     }
@@ -282,7 +285,8 @@ impl Place<'_> {
         let folder = self.path("cells");
         fs::create_dir_all(&folder).map_err(|error| unwritable(&folder, &error))?;
         let mut lines = Vec::new();
-        karat_report::json::write_cells(report.cells(), karat_report::json::CELLS_FILE, &mut lines).map_err(broken)?;
+        karat_report::json::write_cells(&[report.cells()], karat_report::json::CELLS_FILE, &mut lines)
+            .map_err(broken)?;
         for (at, line) in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).enumerate() {
             let target = folder.join(format!("{at:06}.json"));
             fs::write(&target, line).map_err(|error| unwritable(&target, &error))?;

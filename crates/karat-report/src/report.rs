@@ -1,7 +1,7 @@
 //! What every format is given.
 
 use std::io;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
 use karat_analysis::{Findings, Group, Verdicts};
 use karat_types::{Better, CellRow, Money, PlanHeader, RowError, RunRows};
@@ -75,12 +75,18 @@ impl<'a> Cells<'a> {
     }
 
     /// Calls `each` for the cells in plan order, until one cannot be shown.
-    pub(crate) fn each_row(
+    pub(crate) fn each_row(self, each: impl FnMut(CellRow<'_>) -> Result<(), RenderError>) -> Result<(), RenderError> {
+        self.each_row_of(0..u64::MAX, each)
+    }
+
+    /// The same for the cells of these ordinals.
+    pub(crate) fn each_row_of(
         self,
+        ordinals: Range<u64>,
         mut each: impl FnMut(CellRow<'_>) -> Result<(), RenderError>,
     ) -> Result<(), RenderError> {
         let mut failed = None;
-        self.rows.for_each(&mut |row| match each(row) {
+        self.rows.for_each_of(ordinals, &mut |row| match each(row) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => {
                 failed = Some(error);

@@ -3,7 +3,7 @@
 //! Three cursors run side by side over their indexes — cells, samples, judgments — in one snapshot, so nothing is sorted
 //! and nothing grows with the run.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::sync::{Arc, Mutex};
 
 use karat_types::{CellRecord, CellRow, JudgmentRow, RowError, RunHeader, RunRows, SampleRecord};
@@ -19,10 +19,11 @@ use crate::pack::Damage;
 use crate::{Store, StoreError, totals};
 
 pub(crate) const CELLS: &str =
-    "select ordinal, seq, status, facts, block, output from cells where run = ?1 order by ordinal";
-pub(crate) const SAMPLES: &str = "select row, facts from samples where run = ?1 order by row";
-pub(crate) const JUDGMENTS: &str = "select ordinal, scorer, judge, seq, block, entry from judgments where run = ?1
-    order by ordinal, scorer, judge";
+    "select ordinal, seq, status, facts, block, output from cells where run = ?1 and ordinal >= ?2 and ordinal < ?3
+    order by ordinal";
+pub(crate) const SAMPLES: &str = "select row, facts from samples where run = ?1 and row >= ?2 order by row";
+pub(crate) const JUDGMENTS: &str = "select ordinal, scorer, judge, seq, block, entry from judgments
+    where run = ?1 and ordinal >= ?2 order by ordinal, scorer, judge";
 // A bare column beside max() comes from the row that has the maximum: the latest. Without any row all are null.
 pub(crate) const OUTPUT: &str = "select block, output, max(seq) from cells where run = ?1 and ordinal = ?2";
 
@@ -75,9 +76,13 @@ impl RunRows for StoredRun {
         &self.header
     }
 
-    fn for_each(&self, row: &mut dyn FnMut(CellRow<'_>) -> ControlFlow<()>) -> Result<(), RowError> {
+    fn for_each_of(
+        &self,
+        ordinals: Range<u64>,
+        row: &mut dyn FnMut(CellRow<'_>) -> ControlFlow<()>,
+    ) -> Result<(), RowError> {
         self.store
-            .read("the rows of a run", |connection| self.stream(connection, row))
+            .read("the rows of a run", |connection| self.stream(connection, &ordinals, row))
             .map_err(|error| RowError(error.to_string()))
     }
 
@@ -153,7 +158,7 @@ impl StoredRun {
     pub fn samples(&self, mut each: impl FnMut(SampleRecord)) -> Result<(), StoreError> {
         self.store.read("the samples of a run", |connection| {
             let mut statement = connection.prepare_cached(SAMPLES)?;
-            let mut rows = statement.query(params![self.id])?;
+            let mut rows = statement.query(params![self.id, 0])?;
             while let Some(row) = rows.next()? {
                 let facts = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;
                 each(unpack_sample(row.get::<_, i64>(0)?.unsigned_abs(), facts)?);
@@ -165,14 +170,18 @@ impl StoredRun {
     fn stream(
         &self,
         connection: &Connection,
+        ordinals: &Range<u64>,
         row: &mut dyn FnMut(CellRow<'_>) -> ControlFlow<()>,
     ) -> Result<(), ReadFailure> {
+        let [first, end] = [ordinals.start, ordinals.end].map(|place| i64::try_from(place).unwrap_or(i64::MAX));
+        let (first_row, ..) = self.header.plan.place(ordinals.start);
         let snapshot = connection.unchecked_transaction()?;
         let (mut cells, mut samples, mut judgments) =
             (snapshot.prepare_cached(CELLS)?, snapshot.prepare_cached(SAMPLES)?, snapshot.prepare_cached(JUDGMENTS)?);
-        let mut cells = CellCursor::new(cells.query(params![self.id])?)?;
-        let mut samples = SampleCursor::new(samples.query(params![self.id])?);
-        let mut judgments = JudgmentCursor::new(judgments.query(params![self.id])?, &snapshot, &self.store.0.cache)?;
+        let mut cells = CellCursor::new(cells.query(params![self.id, first, end])?)?;
+        let mut samples = SampleCursor::new(samples.query(params![self.id, sql_ordinal(first_row)])?);
+        let judgments = judgments.query(params![self.id, first])?;
+        let mut judgments = JudgmentCursor::new(judgments, &snapshot, &self.store.0.cache)?;
         while let Some(latest) = cells.next()? {
             let cell = unpack_cell(StoredCell { ordinal: latest.ordinal, status: latest.status, facts: &latest.facts })
                 .map_err(|damage| Damage(format!("cell {}: {damage}", latest.ordinal)))?;

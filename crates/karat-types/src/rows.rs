@@ -1,6 +1,6 @@
 //! How stored runs are read: a stream in plan order, never a list of everything.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
 use crate::{CellRecord, JudgmentRecord, RunHeader, SampleRecord};
 
@@ -37,8 +37,17 @@ pub trait RunRows: Sync {
     /// The run.
     fn header(&self) -> &RunHeader;
 
+    /// Calls `row` for each cell of these ordinals until it breaks.
+    fn for_each_of(
+        &self,
+        ordinals: Range<u64>,
+        row: &mut dyn FnMut(CellRow<'_>) -> ControlFlow<()>,
+    ) -> Result<(), RowError>;
+
     /// Calls `row` for each cell until it breaks.
-    fn for_each(&self, row: &mut dyn FnMut(CellRow<'_>) -> ControlFlow<()>) -> Result<(), RowError>;
+    fn for_each(&self, row: &mut dyn FnMut(CellRow<'_>) -> ControlFlow<()>) -> Result<(), RowError> {
+        self.for_each_of(0..u64::MAX, row)
+    }
 
     /// The output of a cell, where it has one.
     fn output(&self, ordinal: u64) -> Result<Option<serde_json::Value>, RowError>;

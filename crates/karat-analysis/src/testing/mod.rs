@@ -7,7 +7,7 @@ mod example;
 mod sketch;
 
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
 use karat_types::{
@@ -71,8 +71,12 @@ impl RunRows for MemoryRun {
         &self.header
     }
 
-    fn for_each(&self, row: &mut dyn FnMut(CellRow<'_>) -> ControlFlow<()>) -> Result<(), RowError> {
-        for it in &self.cells {
+    fn for_each_of(
+        &self,
+        ordinals: Range<u64>,
+        row: &mut dyn FnMut(CellRow<'_>) -> ControlFlow<()>,
+    ) -> Result<(), RowError> {
+        for it in self.cells.iter().filter(|it| ordinals.contains(&it.cell.ordinal)) {
             let sample = self.samples.get(it.sample).ok_or_else(|| RowError(format!("no sample {}", it.sample)))?;
             let view = CellRow { sample, system: it.system, trial: it.trial, cell: &it.cell, judgments: &it.judgments };
             if row(view).is_break() {

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use karat_analysis::{CellScores, Consensus, Spend, united_diagnostics};
 use karat_types::{CellError, CellRow, CellStatus, JudgmentRow, Key, MetricSpec, Note, PlanHeader, Score, Usage};
@@ -16,7 +17,7 @@ use crate::report::{Cells, RenderError};
 type Keys<'a> = BTreeMap<&'a str, usize>;
 
 /// Under which keys the metrics of a plan stand in its cells: the same in all of them.
-struct Shown<'a> {
+pub(super) struct Shown<'a> {
     /// Their names.
     names: Keys<'a>,
     /// Where several scorers stand together.
@@ -24,7 +25,7 @@ struct Shown<'a> {
 }
 
 impl<'a> Shown<'a> {
-    fn of(cells: Cells<'a>) -> Self {
+    pub(super) fn of(cells: Cells<'a>) -> Self {
         Self {
             names: cells.metrics().map(|(at, metric)| (metric.name.as_str(), at)).collect(),
             together: cells.metrics().map(|(at, metric)| (key(cells.plan, metric), at)).collect(),
@@ -199,13 +200,14 @@ fn output(cells: Cells<'_>, row: &CellRow<'_>) -> Result<(Option<Value>, Option<
     })
 }
 
-/// Calls `write` for each cell in plan order.
+/// Calls `write` for each cell of these ordinals, in plan order.
 pub(super) fn each(
     cells: Cells<'_>,
+    shown: &Shown<'_>,
+    ordinals: Range<u64>,
     write: &mut dyn FnMut(Cell<'_>) -> Result<(), RenderError>,
 ) -> Result<(), RenderError> {
-    let shown = Shown::of(cells);
-    cells.each_row(|row| Cell::of(cells, &shown, &row).and_then(&mut *write))
+    cells.each_row_of(ordinals, |row| Cell::of(cells, shown, &row).and_then(&mut *write))
 }
 
 /// All cells as a JSON list, streamed.
@@ -215,7 +217,7 @@ impl Serialize for CellList<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let list = RefCell::new(serializer.serialize_seq(None)?);
         let mut refused = None;
-        let result = each(self.0, &mut |cell| {
+        let result = each(self.0, &Shown::of(self.0), 0..u64::MAX, &mut |cell| {
             list.borrow_mut().serialize_element(&cell).map_err(|error| {
                 let message = error.to_string();
                 refused = Some(error);

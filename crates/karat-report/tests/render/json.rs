@@ -1,6 +1,9 @@
+use std::ops::{ControlFlow, Range};
+
 use karat_analysis::testing::{MemoryRun, Sketch, example};
 use karat_report::json::{self, CELLS_FILE};
-use karat_types::{CellStatus, Money, RunStatus};
+use karat_report::{Cells, RenderError};
+use karat_types::{CellRow, CellStatus, Money, RowError, RunHeader, RunRows, RunStatus};
 use serde_json::Value;
 
 use crate::Example;
@@ -155,7 +158,7 @@ fn cells_of_a_large_run_stand_in_a_file_of_their_own() {
     let example = Example::of(Sketch::new(1, 1, 10_001).fill(5.0).run());
     assert!(!json::is_inline(example.report()));
     let mut lines = Vec::new();
-    let file = json::write_cells(example.report().cells(), CELLS_FILE, &mut lines).unwrap();
+    let file = json::write_cells(&[example.report().cells()], CELLS_FILE, &mut lines).unwrap();
     assert_eq!((file.n, file.path.as_str()), (10_001, "cells.jsonl"));
     assert_eq!(file.blake3, blake3::hash(&lines).to_hex().to_string());
     assert_eq!(lines.iter().filter(|byte| **byte == b'\n').count(), 10_001);
@@ -166,6 +169,65 @@ fn cells_of_a_large_run_stand_in_a_file_of_their_own() {
     assert!(document.get("cells").is_none() && document.get("samples").is_none());
     assert_eq!(document["cells_file"]["n"], 10_001);
     assert!(report.len() < 20_000);
+}
+
+/// PE-23, law 8: several readers write the same file as one, and it ends with what one of them, or the disk, says.
+#[test]
+fn cells_are_written_by_several_readers_in_plan_order() {
+    let example = Example::of(Sketch::new(1, 3, 2_000).fill(5.0).run());
+    let cells = example.report().cells();
+    let written = |readers: &[Cells<'_>]| {
+        let mut lines = Vec::new();
+        let file = json::write_cells(readers, CELLS_FILE, &mut lines).unwrap();
+        (file, lines)
+    };
+    let alone = written(&[cells]);
+    assert_eq!(alone.0.n, 6_000);
+    for readers in 2..=7 {
+        assert!(written(&vec![cells; readers]) == alone, "{readers} readers");
+    }
+    let small = Example::new();
+    let few = small.report().cells();
+    assert!(written(&[few; 5]) == written(&[few]));
+
+    struct Full(usize);
+    impl std::io::Write for Full {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0 = self.0.checked_sub(bytes.len()).ok_or(std::io::ErrorKind::StorageFull)?;
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    for room in [0, 300_000] {
+        let error = json::write_cells(&[cells; 2], CELLS_FILE, &mut Full(room)).unwrap_err();
+        assert!(matches!(&error, RenderError::Write(why) if why.kind() == std::io::ErrorKind::StorageFull), "{error}");
+    }
+
+    struct Broken<'a>(&'a dyn RunRows);
+    impl RunRows for Broken<'_> {
+        fn header(&self) -> &RunHeader {
+            self.0.header()
+        }
+        fn for_each_of(
+            &self,
+            ordinals: Range<u64>,
+            row: &mut dyn FnMut(CellRow<'_>) -> ControlFlow<()>,
+        ) -> Result<(), RowError> {
+            if ordinals.contains(&3_500) {
+                Err(RowError("damaged".to_owned()))
+            } else {
+                self.0.for_each_of(ordinals, row)
+            }
+        }
+        fn output(&self, ordinal: u64) -> Result<Option<Value>, RowError> {
+            self.0.output(ordinal)
+        }
+    }
+    let broken = Broken(cells.rows);
+    let error = json::write_cells(&[cells, Cells { rows: &broken, ..cells }], CELLS_FILE, &mut Vec::new()).unwrap_err();
+    assert!(error.to_string().contains("damaged"), "{error}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Plans, headers and records that tests write.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
 use crate::{Store, StoreUrl};
@@ -203,11 +203,16 @@ pub type Row = (SampleRecord, usize, u32, CellRecord, Vec<JudgmentRecord>);
 
 /// All rows of a run, in the order in which they come.
 pub fn rows(store: &Store, run: &str) -> Vec<Row> {
+    rows_of(store, run, 0..u64::MAX)
+}
+
+/// The rows of these ordinals.
+pub fn rows_of(store: &Store, run: &str, ordinals: Range<u64>) -> Vec<Row> {
     let mut rows = Vec::new();
     store
         .rows(run)
         .unwrap()
-        .for_each(&mut |row| {
+        .for_each_of(ordinals, &mut |row| {
             rows.push((row.sample.clone(), row.system, row.trial, row.cell.clone(), row.judgments.to_vec()));
             ControlFlow::Continue(())
         })

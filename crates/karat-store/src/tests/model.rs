@@ -227,6 +227,7 @@ proptest! {
     #[test]
     fn what_is_written_is_read(
         appends in prop::collection::vec((prop::collection::vec(record(), 1..6), any::<[bool; 3]>()), 1..8),
+        cut in 0..=ROWS,
     ) {
         let folder = folder();
         let mut model = Model::default();
@@ -261,6 +262,8 @@ proptest! {
         prop_assert!(futures_in_order(&ledger, waiting).into_iter().all(|outcome| outcome.is_ok()));
 
         prop_assert_eq!(rows(&store, "r"), model.rows());
+        let in_two = [rows_of(&store, "r", 0..cut), rows_of(&store, "r", cut..ROWS)];
+        prop_assert_eq!(in_two.concat(), model.rows());
         let run = store.rows("r").unwrap();
         for ordinal in 0..ROWS {
             let expected = model.cells.get(&ordinal).and_then(|cell| cell.output.as_deref().cloned());

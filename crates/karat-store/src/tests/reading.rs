@@ -58,6 +58,9 @@ fn rows_come_in_plan_order_with_all_that_belongs_to_them() {
         rows.iter().map(|(sample, system, trial, cell, _)| (cell.ordinal, sample.row, *system, *trial)).collect();
     let expected: Vec<_> = (0..12).map(|n| (n, n / 6, (n / 3 % 2) as usize, (n % 3) as u32)).collect();
     assert_eq!(places, expected);
+    for cut in 0..=12 {
+        assert_eq!([rows_of(&store, "r", 0..cut), rows_of(&store, "r", cut..12)].concat(), rows, "at {cut}");
+    }
     let (_, _, _, seventh, judgments) = &rows[7];
     assert_eq!(*seventh, CellRecord { output: None, ..cell(7, "7", &Arc::new(json!(7))) });
     assert_eq!(*judgments, [judgment(7, 0, 0, "j"), judgment(7, 0, 1, "j"), judgment(7, 1, 0, "j")]);
