@@ -6,7 +6,7 @@ use karat_analysis::CellScores;
 use karat_types::{CellRow, CellStatus, Score};
 
 use crate::report::{RenderError, Report};
-use crate::visible::{MESSAGE, brief};
+use crate::visible::{MESSAGE, brief, exact};
 
 /// Writes the run's cells as CSV (RFC 4180, UTF-8). An empty field under a metric is *not applicable* or *unscored*:
 /// `unscored` names the latter. Texts that a spreadsheet would compute stand behind an apostrophe.
@@ -41,7 +41,7 @@ fn fields(report: Report<'_>, row: &CellRow<'_>) -> Vec<String> {
     };
     let mut fields = vec![
         row.cell.ordinal.to_string(),
-        text(&row.sample.id),
+        no_formula(exact(&row.sample.id)),
         text(plan.system_model(row.system).map_or("", |model| &model.id)),
         text(plan.system_variant(row.system)),
         row.trial.to_string(),
@@ -72,7 +72,10 @@ fn line(fields: impl Iterator<Item = String>, out: &mut dyn Write) -> Result<(),
 
 /// A text from outside, on one line, that no spreadsheet takes for a formula.
 fn text(text: &str) -> String {
-    let text = brief(text, MESSAGE);
+    no_formula(brief(text, MESSAGE))
+}
+
+fn no_formula(text: String) -> String {
     if text.starts_with(['=', '+', '-', '@']) { format!("'{text}") } else { text }
 }
 

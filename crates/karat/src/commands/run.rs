@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use karat_app::{Execution, Rescoring, RunEnd, Tape};
+use karat_app::{App, AppError, Execution, Invocation, Rescoring, RunEnd, Tape};
 use karat_types::{Exit, RunStatus};
 
 use super::making::{execution, say_end, say_stopped};
@@ -34,20 +34,27 @@ pub fn run(edge: &Edge<'_>, args: RunArgs) -> Result<Exit, Failure> {
     finish(edge, &end, &args.output, args.json)
 }
 
-pub fn resume(edge: &Edge<'_>, mut args: ResumeArgs) -> Result<Exit, Failure> {
-    let later = selection::execution(&args.execution)?;
+pub fn resume(edge: &Edge<'_>, args: ResumeArgs) -> Result<Exit, Failure> {
+    later(edge, args, App::resume)
+}
+
+pub fn retry(edge: &Edge<'_>, args: ResumeArgs) -> Result<Exit, Failure> {
+    later(edge, args, App::retry)
+}
+
+/// Goes on with a stored run in one of two ways, and writes its report where it was to be written when it began.
+fn later(
+    edge: &Edge<'_>,
+    mut args: ResumeArgs,
+    go_on: impl FnOnce(&App, &str, &Invocation, Execution) -> Result<RunEnd, AppError>,
+) -> Result<Exit, Failure> {
+    let settings = selection::execution(&args.execution)?;
     if args.output.output_dir.is_none() {
         args.output.output_dir = edge.app.output_dir(&args.run)?;
     }
     report::check_output(&args.output, args.json)?;
-    let end = edge.app.resume(&args.run, &later, continued(edge, args.record, args.json)?)?;
-    finish_later(edge, &end, &args.output, args.json)
-}
-
-pub fn retry(edge: &Edge<'_>, args: ResumeArgs) -> Result<Exit, Failure> {
-    let later = selection::execution(&args.execution)?;
-    report::check_output(&args.output, args.json)?;
-    let end = edge.app.retry(&args.run, &later, continued(edge, args.record, args.json)?)?;
+    let execution = continued(edge, args.record, args.json)?;
+    let end = go_on(&edge.app, &args.run, &settings, execution)?;
     finish_later(edge, &end, &args.output, args.json)
 }
 

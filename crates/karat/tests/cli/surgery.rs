@@ -78,7 +78,9 @@ fn only_what_failed_is_tried_again() {
     let place = Place::new();
     place.write("data.jsonl", &questions(5));
     place.write("karat.yaml", &suite(&provider.base_url()));
-    assert_eq!(place.karat(&["run", "--run-id", "a"]).code, 1);
+    assert_eq!(place.karat(&["run", "--run-id", "a", "-o", "out"]).code, 1);
+    let errors = || serde_json::from_str::<Value>(&place.text("out/report.json")).unwrap()["totals"]["errors"].clone();
+    assert_eq!(errors(), 1);
     assert!(place.karat(&["resume", "a"]).stderr.contains("nothing to go on with"));
     assert_eq!((provider.requests(), place.report("a")["totals"]["errors"].clone()), (5, 1.into()));
     BROKEN.store(false, Ordering::Relaxed);
@@ -86,6 +88,7 @@ fn only_what_failed_is_tried_again() {
     assert!(said.stderr.contains("[cell 5/5]") && !said.stderr.contains("[cell 6/5]"), "{}", said.all());
     let report = place.report("a");
     assert_eq!((provider.requests(), &report["totals"]["errors"]), (6, &0.into()));
+    assert_eq!(errors(), 0, "the report is written where it was to be when the run began");
     assert_eq!((&report["totals"]["cells"], &report["metrics"]["hit"]["value"]), (&5.into(), &1.0.into()));
     assert!(place.fine(&["retry", "a"]).stderr.contains("nothing in this run failed"));
 }
