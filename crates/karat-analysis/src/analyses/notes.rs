@@ -48,27 +48,31 @@ pub(super) fn build(spec: &AnalysisSpec, _: &Arc<PlanHeader>) -> Result<Option<B
 }
 
 impl Fold {
-    fn count(&mut self, note: &Note, sample: &str, of_judgment: bool) {
-        let kind = self.kinds.entry(note.kind).or_insert_with(|| NoteCount {
-            kind: note.kind,
-            cells: 0,
-            judgments: 0,
-            times: 0,
-            example: excerpt(&note.text, 200),
-            sample: sample.to_owned(),
-        });
-        kind.cells += u64::from(!of_judgment);
-        kind.judgments += u64::from(of_judgment);
-        kind.times += u64::from(note.count);
+    /// Counts the notes that one cell or judgment carries, and it once for each kind of them.
+    fn count(&mut self, notes: &[Note], sample: &str, of_judgment: bool) {
+        for (at, note) in notes.iter().enumerate() {
+            let kind = self.kinds.entry(note.kind).or_insert_with(|| NoteCount {
+                kind: note.kind,
+                cells: 0,
+                judgments: 0,
+                times: 0,
+                example: excerpt(&note.text, 200),
+                sample: sample.to_owned(),
+            });
+            let is_first = notes[..at].iter().all(|earlier| earlier.kind != note.kind);
+            let carriers = if of_judgment { &mut kind.judgments } else { &mut kind.cells };
+            *carriers += u64::from(is_first);
+            kind.times += u64::from(note.count);
+        }
     }
 }
 
 impl Analysis for Fold {
     fn cell(&mut self, cell: &ScoredCell<'_>) {
         let sample = &cell.row.sample.id;
-        cell.row.cell.notes.iter().for_each(|note| self.count(note, sample, false));
+        self.count(&cell.row.cell.notes, sample, false);
         for judgment in cell.row.judgments {
-            judgment.notes.iter().for_each(|note| self.count(note, sample, true));
+            self.count(&judgment.notes, sample, true);
             if let Some(rung) = &judgment.rung {
                 *self.rungs.entry(rung.clone()).or_default() += 1;
             }
@@ -77,5 +81,26 @@ impl Analysis for Fold {
 
     fn finish(self: Box<Self>, _: &Setting<'_>) -> Outcome {
         Outcome::Notes(Notes { kinds: self.kinds.into_values().collect(), rungs: self.rungs })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// CL-20: who carries two notes of a kind is one of those that carry it.
+    #[test]
+    fn carriers_are_counted_once() {
+        let note = |kind, count| Note { kind, count, text: "t".to_owned() };
+        let mut fold = Fold::default();
+        fold.count(
+            &[note(NoteKind::Unmetered, 1), note(NoteKind::Unmetered, 2), note(NoteKind::Breach, 1)],
+            "a",
+            false,
+        );
+        fold.count(&[note(NoteKind::Unmetered, 1)], "b", false);
+        fold.count(&vec![note(NoteKind::Unmetered, 1); 2], "b", true);
+        let counted = |kind| (fold.kinds[&kind].cells, fold.kinds[&kind].judgments, fold.kinds[&kind].times);
+        assert_eq!((counted(NoteKind::Unmetered), counted(NoteKind::Breach)), ((2, 1, 6), (1, 0, 1)));
     }
 }
