@@ -62,6 +62,8 @@ pub(crate) struct Standstill<'a> {
     pub settings: &'a RunSpec,
     /// What counts against them.
     pub spending: Spending,
+    /// Calls that are known to have cost something.
+    pub billed: u64,
     /// What is left to make.
     pub left: &'a Estimate,
     /// Calls whose replies no cell rests on yet.
@@ -117,12 +119,11 @@ impl Standstill<'_> {
         )
     }
 
-    /// What the calls that are left cost if they cost a tenth more than those before: estimates may know nothing of services,
-    /// and too little of providers that count other tokens than we do.
+    /// What the calls that are left cost if they cost a tenth more than those that were billed before, and none of them fails for
+    /// nothing: estimates may know nothing of services, and too little of providers that count other tokens than we do.
     fn by_experience(&self) -> Money {
-        let Spending { calls, .. } = self.spending;
         let left = self.left.calls().0.saturating_sub(self.waiting);
-        Money(self.spending.committed().upper.0 * i128::from(left) * 11 / (10 * i128::from(calls.max(1))))
+        Money(self.spending.committed().upper.0 * i128::from(left) * 11 / (10 * i128::from(self.billed.max(1))))
     }
 }
 

@@ -348,6 +348,7 @@ fn stopped(store: &Store, plan: &Plan, oldest: Moment, found: &Found, refused: M
         command: if found.retry { "retry" } else { "resume" },
         settings: &plan.header.run,
         spending: store.spending(&found.id)?,
+        billed: store.billed_calls(&found.id)?,
         left: &survey(store, plan, oldest, Some((found, found.part_left())))?.whole()?,
         waiting: store.paid_calls(&found.id)?.len() as u64,
         refused,

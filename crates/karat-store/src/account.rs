@@ -35,7 +35,9 @@ pub(crate) struct TraceAt {
 #[derive(Debug, Default)]
 pub(crate) struct Account {
     pub spending: Spending,
-    /// What the dearest call cost; `None` while no cost is known.
+    /// Calls that are known to have cost something.
+    pub billed: u64,
+    /// What the dearest of them cost; `None` while there is none.
     pub dearest: Option<Money>,
     /// Replies that nothing rests on yet.
     pub unused: FxHashMap<Key, TraceAt>,
@@ -57,7 +59,9 @@ impl Account {
                     CallEvent::Released(reservation) => add(&mut settled, reservation),
                     CallEvent::Ended(call) => {
                         account.spending.add(&call);
-                        account.dearest = account.dearest.max(call.cost.filter(|cost| *cost > Money::ZERO));
+                        let billed = call.cost.filter(|cost| *cost > Money::ZERO);
+                        account.billed += u64::from(billed.is_some());
+                        account.dearest = account.dearest.max(billed);
                         add(&mut settled, call.settled);
                         if call.is_ok {
                             account.unused.insert(call.key, TraceAt { block, entry });

@@ -83,6 +83,14 @@ impl Store {
         Ok(self.account(run)?.dearest)
     }
 
+    /// Calls of a run that are known to have cost something.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`], or the run's call log cannot be read.
+    pub fn billed_calls(&self, run: &str) -> Result<u64, StoreError> {
+        Ok(self.account(run)?.billed)
+    }
+
     fn account(&self, run: &str) -> Result<Account, StoreError> {
         self.read("the call log of a run", |connection| Account::of_run(connection, run_number(connection, run)?))
     }

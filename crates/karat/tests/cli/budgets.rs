@@ -1,6 +1,7 @@
 //! What a run may spend, whatever providers and services do.
 
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
 use testkit::{Behaviour, Echo, FakeProvider, Script};
@@ -122,9 +123,30 @@ fn services_stay_within_the_budget() {
     assert_eq!((said.code, service.requests()), (5, 5), "{}", said.all());
     let said = place.karat(&["resume", "r", "--budget-usd", "0.05"]);
     assert_eq!((said.code, service.requests()), (5, 5), "{}", said.all());
-    let limit = said.stderr.split("--budget-usd ").nth(1).and_then(|rest| rest.split('`').next()).unwrap_or_default();
-    let said = place.karat(&["resume", "r", "--budget-usd", limit]);
+    let said = place.karat(&["resume", "r", "--budget-usd", limit_named(&said)]);
     assert_eq!((said.code, service.requests()), (0, 30), "{}", said.all());
+}
+
+/// The limit with which a stopped run says that it can go on.
+fn limit_named(said: &Said) -> &str {
+    said.stderr.split("--budget-usd ").nth(1).and_then(|rest| rest.split('`').next()).unwrap_or_default()
+}
+
+/// BY-05: the limit that a stopped run names suffices, also where every second call failed for nothing before and none does
+/// after.
+#[test]
+fn what_failed_for_nothing_makes_nothing_cheaper() {
+    let asked = AtomicUsize::new(0);
+    let service = FakeProvider::start(Script::by(move |_| match asked.fetch_add(1, Ordering::Relaxed) {
+        before @ ..10 if before % 2 == 0 => Behaviour::status(503, "down"),
+        _ => Behaviour::raw(200, r#"{"answer":"x","usd":0.01}"#),
+    }))
+    .unwrap();
+    let place = metered(&service);
+    let said = place.karat(&["run", "--run-id", "r", "--budget-usd", "0.05"]);
+    assert_eq!(said.code, 5, "{}", said.all());
+    let said = place.karat(&["resume", "r", "--budget-usd", limit_named(&said)]);
+    assert_eq!((said.code, service.requests()), (1, 30), "{}", said.all());
 }
 
 /// BY-05: an answer that does not say what it cost counts as the dearest one before it, in every part of the run, and is told.
