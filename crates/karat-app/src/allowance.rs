@@ -1,5 +1,6 @@
 //! Whether a run may begin: its estimate against its budget and its bound of calls.
 
+use std::fmt::Display;
 use std::sync::Arc;
 
 use karat_engine::Estimate;
@@ -58,8 +59,10 @@ pub(crate) struct Standstill<'a> {
     pub run: &'a str,
     /// The command that goes on with it: `resume` or `retry`.
     pub command: &'a str,
-    /// Its limits.
+    /// The limits of this part of it.
     pub settings: &'a RunSpec,
+    /// Those with which it began: they hold again for the next part, unless that has its own.
+    pub begun: &'a RunSpec,
     /// What counts against them.
     pub spending: Spending,
     /// Calls that are known to have cost something.
@@ -82,15 +85,17 @@ impl Standstill<'_> {
     }
 
     fn calls_used_up(&self, max: u64) -> String {
-        let Self { run, command, spending, .. } = self;
+        let Self { run, command, spending, settings, .. } = self;
+        let declared = settings.budget_usd.filter(|_| settings.budget_declared);
         let made = spending.committed().calls;
         let left = Earlier { calls: made, waiting: self.waiting }.left(self.left).max(1);
         format!(
             "the maximum of {max} calls is used up{}, and at least {left} {} left to make: go on with \
-             `karat {command} {run} --max-calls {}`",
+             `karat {command} {run} --max-calls {}{}`",
             uncertain(spending.open.calls > 0, &spending.open.calls.to_string(), "that were cut off"),
             if left == 1 { "is" } else { "are" },
-            made + left
+            made + left,
+            once_more("--budget-usd", declared, self.begun.budget_usd),
         )
     }
 
@@ -104,7 +109,7 @@ impl Standstill<'_> {
         let bound = Money(self.refused.0.saturating_mul(calls.into()));
         format!(
             "the next call does not fit the budget of {}: {} are paid{}, what is left to make costs {} to {}, and a call \
-             reserves up to {}{}. Go on with `karat {command} {run} --budget-usd {enough:.2}`",
+             reserves up to {}{}. Go on with `karat {command} {run} --budget-usd {enough:.2}{}`",
             usd(Some(self.settings.budget_usd.unwrap_or(DEFAULT_CEILING_USD))),
             usd(Some(spending.spent.usd())),
             uncertain(
@@ -116,6 +121,7 @@ impl Standstill<'_> {
             usd(Some(high.usd())),
             usd(Some(self.refused.usd())),
             if bound > high { format!(" ({calls} calls at that: {})", usd(Some(bound.usd()))) } else { String::new() },
+            once_more("--max-calls", self.settings.max_calls, self.begun.max_calls),
         )
     }
 
@@ -137,6 +143,11 @@ pub(crate) fn overspending(settings: &RunSpec, by: Money) -> Option<String> {
         usd(Some(by.usd())),
         usd(Some(budget))
     ))
+}
+
+/// The other limit, where this part of the run was given one that the next would not have.
+fn once_more<T: PartialEq + Display>(flag: &str, now: Option<T>, begun: Option<T>) -> String {
+    now.filter(|now| Some(now) != begun.as_ref()).map_or_else(String::new, |now| format!(" {flag} {now}"))
 }
 
 /// What counts beside what was made and paid for sure: for which calls.

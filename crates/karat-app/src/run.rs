@@ -347,6 +347,7 @@ fn stopped(store: &Store, plan: &Plan, oldest: Moment, found: &Found, refused: M
         run: &found.id,
         command: if found.retry { "retry" } else { "resume" },
         settings: &plan.header.run,
+        begun: &store.run(&found.id)?.plan.run,
         spending: store.spending(&found.id)?,
         billed: store.billed_calls(&found.id)?,
         left: &survey(store, plan, oldest, Some((found, found.part_left())))?.whole()?,

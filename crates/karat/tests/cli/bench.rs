@@ -203,11 +203,17 @@ fn a_stopped_run_says_with_what_it_goes_on() {
     let stopped = place.karat(&["retry", "a"]);
     assert_eq!(named(&stopped), ["retry", "a", "--max-calls", "13"]);
     assert_eq!((goes_on(&named(&stopped)).code, provider.requests()), (1, 13));
+    // The next part falls back to the limits with which the run began.
+    let said = place.karat(&["run", "--run-id", "c", "--no-cache", "--max-calls", "3", "--budget-usd", "0.5"]);
+    assert_eq!(named(&said), ["resume", "c", "--max-calls", "12"]);
+    let said = place.karat(&["resume", "c", "--max-calls", "5", "--budget-usd", "0.75"]);
+    assert_eq!(named(&said), ["resume", "c", "--max-calls", "12", "--budget-usd", "0.75"]);
+    assert_eq!((goes_on(&named(&said)).code, provider.requests()), (1, 25));
     let poor = place.karat(&["run", "--run-id", "b", "--no-cache", "--budget-usd", "0.004"]);
     let rich = poor.stderr.split("`karat ").nth(1).and_then(|rest| rest.split('`').next()).unwrap_or_default();
     assert!(rich.starts_with("resume b --budget-usd "), "{}", poor.all());
     assert_eq!(place.karat(&rich.split(' ').collect::<Vec<_>>()).code, 1, "{}", poor.all());
-    assert_eq!(provider.requests(), 25);
+    assert_eq!(provider.requests(), 37);
 }
 
 /// BY-05, BY-06: what costs nothing is taken over whatever the limits are.
