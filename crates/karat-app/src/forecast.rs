@@ -120,13 +120,13 @@ fn calls_all_models(estimate: &Estimate, plan: &PlanHeader) -> bool {
 pub(crate) fn survey<'a>(
     store: &'a Store,
     plan: &'a Plan,
-    oldest: Moment,
+    oldest: Option<Moment>,
     found: Option<(&Found, Part)>,
 ) -> Result<Survey<'a>, AppError> {
     let outputs = found.and_then(|(found, _)| found.outputs.clone());
     let given = Given {
         part: found.map_or(Part::Whole, |(_, part)| part),
-        oldest: Some(oldest),
+        oldest,
         afresh: if outputs.is_none() { known_estimate(store, &plan.header)? } else { None },
         outputs,
         lengths: known_lengths(store, &plan.header)?,
@@ -193,9 +193,9 @@ scorers: { hit: { metric: contains } }
     #[test]
     fn the_other_rows_are_walked_over_beside_the_run() {
         let (_folder, plan, store) = large();
-        let whole = survey(&store, &plan, Moment(0), None).unwrap().whole().unwrap();
+        let whole = survey(&store, &plan, Some(Moment(0)), None).unwrap().whole().unwrap();
         assert_eq!((whole.fresh, whole.models[0].calls), (600, (200, 200)));
-        let mut survey = survey(&store, &plan, Moment(0), None).unwrap();
+        let mut survey = survey(&store, &plan, Some(Moment(0)), None).unwrap();
         let mut forecast = Forecast::after(64, 1, &mut survey, &plan.header, |_| true).unwrap();
         assert_eq!((forecast.afresh(), forecast.rest.is_some()), (None, true));
         assert!(forecast.estimate.calls().0 >= whole.calls().1);
@@ -209,8 +209,8 @@ scorers: { hit: { metric: contains } }
     fn a_few_rows_stand_for_all() {
         let long = |at: usize| if (300..340).contains(&at) { 2_000 } else { at / 3 };
         let (_folder, plan, store) = with_questions(|at| format!("{at} {}", "ab ".repeat(long(at))));
-        let whole = survey(&store, &plan, Moment(0), None).unwrap().whole().unwrap().afresh;
-        let mut survey = survey(&store, &plan, Moment(0), None).unwrap();
+        let whole = survey(&store, &plan, Some(Moment(0)), None).unwrap().whole().unwrap().afresh;
+        let mut survey = survey(&store, &plan, Some(Moment(0)), None).unwrap();
         let mut forecast = Forecast::after(64, 4, &mut survey, &plan.header, |_| true).unwrap();
         let sieve = forecast.sieve();
         let found = forecast.beside(&Stop::new(), || Ok(read(&plan, sieve))).1.unwrap().unwrap();
@@ -230,8 +230,8 @@ scorers: { hit: { metric: contains } }
     #[test]
     fn doubts_are_settled_before_the_run() {
         let (_folder, plan, store) = large();
-        let whole = survey(&store, &plan, Moment(0), None).unwrap().whole().unwrap();
-        let mut settled = survey(&store, &plan, Moment(0), None).unwrap();
+        let whole = survey(&store, &plan, Some(Moment(0)), None).unwrap().whole().unwrap();
+        let mut settled = survey(&store, &plan, Some(Moment(0)), None).unwrap();
         let forecast = Forecast::after(64, 1, &mut settled, &plan.header, |_| false).unwrap();
         assert_eq!((forecast.afresh(), &forecast.estimate), (Some(&whole.afresh), &whole));
         // A survey can be made again.
@@ -242,7 +242,7 @@ scorers: { hit: { metric: contains } }
     #[test]
     fn a_run_that_ends_early_has_no_estimate() {
         let (_folder, plan, store) = large();
-        let mut survey = survey(&store, &plan, Moment(0), None).unwrap();
+        let mut survey = survey(&store, &plan, Some(Moment(0)), None).unwrap();
         let forecast = Forecast::after(64, 1, &mut survey, &plan.header, |_| true).unwrap();
         let stop = Stop::new();
         stop.set();
@@ -267,7 +267,7 @@ scorers: { hit: { metric: contains } }
         drop(store.begin(&header).unwrap());
         let told = || begun(&store.run("a").unwrap()).unwrap();
         assert!(!told().is_estimated());
-        let whole = survey(&store, &plan, Moment(0), None).unwrap().whole().unwrap();
+        let whole = survey(&store, &plan, Some(Moment(0)), None).unwrap().whole().unwrap();
         remember(&store, "a", &Afresh { sampled: true, ..whole.afresh.clone() }).unwrap();
         remember(&store, "a", &Afresh { per_cell: vec![None], ..Afresh::default() }).unwrap();
         assert_eq!((told().estimate, told().estimate_per_cell), (whole.afresh.total.1, whole.afresh.per_cell));

@@ -91,8 +91,7 @@ impl Chain<'_> {
     async fn make(&self, at: usize) -> Result<(Arc<Made>, Money), Arc<Unmade>> {
         let workshop = self.workshop;
         let key = self.keys[at];
-        if let Some(stored) = workshop.store.step(key).ok().flatten().filter(|it| it.run_started_at >= workshop.oldest)
-        {
+        if let Some(stored) = workshop.stock.step(key).ok().flatten() {
             let (step, origin) = (stored.record, Origin::Reused(stored.run_started_at));
             return Ok((Arc::new(Made { step, origin }), Money::ZERO));
         }

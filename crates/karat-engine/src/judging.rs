@@ -110,8 +110,7 @@ impl Workshop {
         other: Option<&Value>,
         judge: &ReadyJudge,
     ) -> Arc<JudgmentRecord> {
-        let known = keys.stored(&self.store).ok().flatten();
-        if let Some(stored) = known.filter(|it| it.run_started_at >= self.oldest) {
+        if let Some(stored) = keys.stored(|key| self.stock.judgment(key)).ok().flatten() {
             let (made_at, known) = (Some(stored.run_started_at), stored.record);
             let cost = CellCost { paid: Money::ZERO, ..known.cost };
             let scores = judge.rebase(&known.scores);

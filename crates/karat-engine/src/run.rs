@@ -49,8 +49,8 @@ pub struct Job {
     pub call_log: Option<Arc<dyn CallLog>>,
     /// A stored run whose outputs are scored, instead of making any.
     pub outputs: Option<StoredRun>,
-    /// Results are taken over from runs that began at this moment or later.
-    pub oldest: Moment,
+    /// Results are taken over from other runs that began at this moment or later; without it, from none.
+    pub oldest: Option<Moment>,
     /// Who estimates some of the rows meanwhile.
     pub sieve: Option<Sieve>,
 }
@@ -101,13 +101,12 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
     let workshop = Arc::new(Workshop {
         plan: plan.clone(),
         systems: systems.serving(&crate::services::seen(services.urls())),
-        store: job.store.clone(),
         ledger: ledger.clone(),
         calls,
         steps: Flights::new(),
         judgments: Flights::new(),
         stop: job.stop.clone(),
-        oldest: job.oldest,
+        stock: job.store.stock(&job.run, job.oldest)?,
         remaining,
         outputs: job.outputs.map(Earlier::new),
         own: job.retry.then(|| job.store.rows(&job.run).map(Earlier::new)).transpose()?,

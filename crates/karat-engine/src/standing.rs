@@ -3,9 +3,9 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use karat_store::{Store, Stored};
+use karat_store::{Stock, Store};
 use karat_suite::{DatasetError, Files, Plan};
-use karat_types::{CachePolicy, CellError, CellStatus, Key, Moment, StepRecord, output_key};
+use karat_types::{CachePolicy, CellError, CellStatus, Key, Moment, output_key};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -163,14 +163,14 @@ pub struct JudgmentOutlook {
 }
 
 /// Says of each cell of a plan how it stands, until `each` breaks. Only cells of samples that are `wanted`, by their id and
-/// row. Results of runs that began before `oldest` are not taken over.
+/// row. Results are taken over from runs that began at `oldest` or later; without it, from none.
 ///
 /// # Errors
 /// The plan cannot be compiled; rows or the store cannot be read.
 pub fn outlook(
     plan: &Plan,
     store: &Store,
-    oldest: Moment,
+    oldest: Option<Moment>,
     wanted: impl Fn(&str, u64) -> bool,
     each: &mut dyn FnMut(CellOutlook) -> ControlFlow<()>,
 ) -> Result<(), EngineError> {
@@ -178,7 +178,7 @@ pub fn outlook(
     let desk = Desk {
         plan,
         store,
-        oldest,
+        stock: store.stock("", oldest)?,
         systems: Systems::new(&plan.header, "")?,
         library: Library::new(files, plan.header.dataset.rows),
         history: History::of(store, &plan.header.suite)?,
@@ -218,7 +218,7 @@ pub fn outlook(
 struct Desk<'a> {
     plan: &'a Plan,
     store: &'a Store,
-    oldest: Moment,
+    stock: Stock,
     systems: Systems,
     library: Library,
     history: History,
@@ -298,16 +298,13 @@ impl Desk<'_> {
         }
         let keys = system.keys(&self.systems, &row.digests, before, trial);
         let Some(key) = keys.last() else { return Ok(Output { standing: Standing::Skipped, value: None }) };
-        let stored = match self.store.step(*key)? {
-            Some(stored) if stored.run_started_at >= self.oldest => {
-                let standing = Standing::Reused { run: stored.run, made_at: stored.run_started_at };
-                return Ok(Output { standing, value: Some(stored.record.output) });
-            }
-            stored => stored,
-        };
+        if let Some(stored) = self.stock.step(*key)? {
+            let standing = Standing::Reused { run: stored.run, made_at: stored.run_started_at };
+            return Ok(Output { standing, value: Some(stored.record.output) });
+        }
         let standing = match self.idle(row, system, &keys, found)? {
             Some(idle) => idle.into(),
-            None => self.missing(*key, reads, at, stored, last),
+            None => self.missing(*key, reads, at, last)?,
         };
         Ok(Output { standing, value: None })
     }
@@ -322,7 +319,7 @@ impl Desk<'_> {
     ) -> Result<Option<Idle>, EngineError> {
         let (mut first, mut output) = (0, found);
         for (at, key) in keys.iter().enumerate().rev().skip(1) {
-            if let Some(stored) = self.store.step(*key)?.filter(|stored| stored.run_started_at >= self.oldest) {
+            if let Some(stored) = self.stock.step(*key)? {
                 (first, output) = (at + 1, Some(stored.record.output));
                 break;
             }
@@ -336,16 +333,15 @@ impl Desk<'_> {
         key: Key,
         reads: &[(String, Key)],
         at: usize,
-        stored: Option<Stored<StepRecord>>,
         last: Option<&Made<'_>>,
-    ) -> Standing {
-        if let Some(old) = stored {
-            return self.passed_over(old.run, old.run_started_at);
+    ) -> Result<Standing, EngineError> {
+        if let Some(old) = self.store.step(key)? {
+            return Ok(self.passed_over(old.run, old.run_started_at));
         }
-        let Some(last) = last else { return Standing::New };
+        let Some(last) = last else { return Ok(Standing::New) };
         let run = last.earlier.run().to_owned();
         let unversioned = self.systems.systems[at].chain.iter().find(|step| !step.reusable);
-        match &last.cell.error {
+        Ok(match &last.cell.error {
             Some(error) if last.cell.status == CellStatus::Error => Standing::Failed { run, code: error.code.clone() },
             Some(_) => Standing::New,
             None if let Some(step) = unversioned => Standing::Unversioned { run, who: step.who.to_string() },
@@ -357,7 +353,7 @@ impl Desk<'_> {
                 }
                 Standing::Stale { run, changes }
             }
-        }
+        })
     }
 
     /// Why a result that exists is not taken over.
@@ -398,10 +394,11 @@ impl Desk<'_> {
         let output = output_key(output);
         let subject = subject_key(output, other);
         let keys = judge.keys(subject, row.digests.get(&self.systems.reads, judge.reads));
-        if let Some(stored) = keys.stored(self.store)? {
-            let (run, made_at) = (stored.run, stored.run_started_at);
-            let is_new_enough = made_at >= self.oldest;
-            return Ok(if is_new_enough { Standing::Reused { run, made_at } } else { self.passed_over(run, made_at) });
+        if let Some(stored) = keys.stored(|key| self.stock.judgment(key))? {
+            return Ok(Standing::Reused { run: stored.run, made_at: stored.run_started_at });
+        }
+        if let Some(old) = keys.stored(|key| self.store.judgment(key))? {
+            return Ok(self.passed_over(old.run, old.run_started_at));
         }
         let Some(last) = last else { return Ok(Standing::New) };
         let Some(judgment) = last.judgment(scorer, &judge.model.id)? else { return Ok(Standing::New) };

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use karat_scoring::judge::{PROMPT_VERSION, RubricJudge};
 use karat_scoring::scorer::{self, Scorer};
-use karat_store::{Store, StoreError, Stored};
+use karat_store::{Stock, StoreError, Stored};
 use karat_text::template::Context;
-use karat_types::{JudgmentRecord, Key, KeyBuilder, ModelSpec, Moment, PlanHeader, Reads, Round, Score, ScorerKind};
+use karat_types::{JudgmentRecord, Key, KeyBuilder, ModelSpec, PlanHeader, Reads, Round, Score, ScorerKind};
 use serde_json::{Value, json};
 
 use crate::identity::{RowDigests, judgment_key, of_ruler, of_run, step_key};
@@ -118,16 +118,19 @@ impl JudgmentKeys {
         iter::once(self.own).chain(self.everyday)
     }
 
-    /// The latest judgment that may be taken over.
-    pub fn stored(self, store: &Store) -> Result<Option<Stored<JudgmentRecord>>, StoreError> {
-        let found = self.all().map(|key| store.judgment(key)).collect::<Result<Vec<_>, _>>()?;
+    /// The latest judgment that `find` finds.
+    pub fn stored(
+        self,
+        find: impl Fn(Key) -> Result<Option<Stored<JudgmentRecord>>, StoreError>,
+    ) -> Result<Option<Stored<JudgmentRecord>>, StoreError> {
+        let found = self.all().map(find).collect::<Result<Vec<_>, _>>()?;
         Ok(found.into_iter().flatten().max_by_key(|it| it.run_started_at))
     }
 
-    /// Whether there is one of a run that began at `oldest` or later.
-    pub fn is_stored(self, store: &Store, oldest: Moment) -> Result<bool, StoreError> {
+    /// Whether there is one that may be taken over.
+    pub fn is_stored(self, stock: &Stock) -> Result<bool, StoreError> {
         for key in self.all() {
-            if store.has_judgment(key, oldest)? {
+            if stock.has_judgment(key)? {
                 return Ok(true);
             }
         }

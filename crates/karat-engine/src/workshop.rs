@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use karat_store::{Ledger, Store};
-use karat_types::{JudgmentRecord, Moment, PlanHeader};
+use karat_store::{Ledger, Stock};
+use karat_types::{JudgmentRecord, PlanHeader};
 
 use crate::calls::Calls;
 use crate::flights::Flights;
@@ -17,14 +17,13 @@ use crate::systems::Systems;
 pub(crate) struct Workshop {
     pub plan: Arc<PlanHeader>,
     pub systems: Systems,
-    pub store: Arc<Store>,
     pub ledger: Arc<Ledger>,
     pub calls: Calls,
     pub steps: Flights<StepResult>,
     pub judgments: Flights<Arc<JudgmentRecord>>,
     pub stop: Stop,
-    /// Results are taken over from runs that began at this moment or later.
-    pub oldest: Moment,
+    /// What is taken over instead of being made.
+    pub stock: Stock,
     /// What an earlier part of the run has left.
     pub remaining: Remaining,
     /// Where outputs are found, instead of being made.

@@ -42,11 +42,16 @@ pub(crate) fn find_run(connection: &Connection, name: &str) -> Result<KnownRun, 
 
 /// Finds a run's number by its exact name.
 pub(crate) fn run_number(connection: &Connection, name: &str) -> Result<i64, ReadFailure> {
-    let mut statement = connection.prepare_cached("select id from runs where name = ?1")?;
-    match statement.query_row(params![name], |row| row.get(0)).optional()? {
+    match find_number(connection, name)? {
         Some(id) => Ok(id),
         None => Err(no_such_run(connection, name)?.into()),
     }
+}
+
+/// A run's number by its exact name, where there is such a run.
+pub(crate) fn find_number(connection: &Connection, name: &str) -> rusqlite::Result<Option<i64>> {
+    let mut statement = connection.prepare_cached("select id from runs where name = ?1")?;
+    statement.query_row(params![name], |row| row.get(0)).optional()
 }
 
 /// The error that names the newest runs.

@@ -15,6 +15,9 @@ use crate::section::Section;
 use crate::{Store, StoreError};
 
 pub(crate) const CALLS_OF_RUN: &str = "select seq, log from blocks where run = ?1 order by seq desc";
+/// What is read, in errors.
+pub(crate) const STEP: &str = "a step's output";
+pub(crate) const JUDGMENT: &str = "a judgment";
 const CALLS_OF_ALL_RUNS: &str = "select seq, log from blocks where ?1 is null order by seq desc";
 
 /// A record with the run that made it.
@@ -54,37 +57,16 @@ impl Store {
     /// # Errors
     /// It is there and cannot be read.
     pub fn step(&self, key: Key) -> Result<Option<Stored<StepRecord>>, StoreError> {
-        self.reusable("a step's output", key, Kind::Outputs, |outputs, entry| {
+        self.place(STEP, (key, Kind::Outputs))?.map(|place| self.step_at(key, place)).transpose()
+    }
+
+    pub(crate) fn step_at(&self, key: Key, place: Place) -> Result<Stored<StepRecord>, StoreError> {
+        self.reusable(STEP, place, Kind::Outputs, |outputs, entry| {
             unpack_step(key, outputs.entry(entry)?, |distance| {
                 let output = entry.checked_sub(distance).ok_or_else(|| Damage("its output lies nowhere".to_owned()))?;
                 output_value(outputs.entry(output)?)
             })
         })
-    }
-
-    /// Whether there is an output of a step, made by a run that began at `oldest` or later.
-    ///
-    /// # Errors
-    /// It is there and cannot be read.
-    pub fn has_step(&self, key: Key, oldest: Moment) -> Result<bool, StoreError> {
-        self.has("a step's output", key, Kind::Outputs, oldest)
-    }
-
-    /// Whether there is a judgment under a key that failed in nothing, made by a run that began at `oldest` or later.
-    ///
-    /// # Errors
-    /// It is there and cannot be read.
-    pub fn has_judgment(&self, key: Key, oldest: Moment) -> Result<bool, StoreError> {
-        self.has("a judgment", key, Kind::Judgments, oldest)
-    }
-
-    fn has(&self, what: &'static str, key: Key, kind: Kind, oldest: Moment) -> Result<bool, StoreError> {
-        let Some(place) = self.place(what, (key, kind))? else { return Ok(false) };
-        // Most often any age will do, and then the block need not be read.
-        if oldest == Moment(i64::MIN) {
-            return Ok(true);
-        }
-        self.read(what, |connection| Ok(self.0.cache.section(connection, place.block, kind)?.run_started_at >= oldest))
     }
 
     /// The latest judgment under a key that failed in nothing, made by any run. Ordinal, scorer and judge are those of
@@ -93,20 +75,23 @@ impl Store {
     /// # Errors
     /// It is there and cannot be read.
     pub fn judgment(&self, key: Key) -> Result<Option<Stored<JudgmentRecord>>, StoreError> {
-        self.reusable("a judgment", key, Kind::Judgments, |judgments, entry| unpack_judgment(judgments.entry(entry)?))
+        self.place(JUDGMENT, (key, Kind::Judgments))?.map(|place| self.judgment_at(place)).transpose()
+    }
+
+    pub(crate) fn judgment_at(&self, place: Place) -> Result<Stored<JudgmentRecord>, StoreError> {
+        self.reusable(JUDGMENT, place, Kind::Judgments, |judgments, entry| unpack_judgment(judgments.entry(entry)?))
     }
 
     fn reusable<T>(
         &self,
         what: &'static str,
-        key: Key,
+        Place { block, entry }: Place,
         kind: Kind,
         unpack: impl FnOnce(&Section, u64) -> Result<T, Damage>,
-    ) -> Result<Option<Stored<T>>, StoreError> {
-        let Some(Place { block, entry }) = self.place(what, (key, kind))? else { return Ok(None) };
+    ) -> Result<Stored<T>, StoreError> {
         self.read(what, |connection| {
             let loaded = self.0.cache.section(connection, block, kind)?;
-            Ok(Some(loaded.stored(unpack(&loaded.section, entry)?)))
+            Ok(loaded.stored(unpack(&loaded.section, entry)?))
         })
     }
 

@@ -392,7 +392,7 @@ impl Capture {
     }
 }
 
-/// Which results of earlier runs a run takes over. Whatever it makes, later runs may take over in turn.
+/// Which results of other runs a run takes over. Whatever it makes, later runs may take over in turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CachePolicy {
@@ -401,18 +401,18 @@ pub enum CachePolicy {
     Reuse,
     /// Those that are at most so many milliseconds older than the run.
     MaxAge(u64),
-    /// None.
+    /// None: only what the run made itself.
     Off,
 }
 
 impl CachePolicy {
-    /// A result may be taken over when the run that made it began at this moment or later; `start` is when the run that
-    /// asks began, so that it always finds its own.
-    pub fn oldest(self, start: Moment) -> Moment {
+    /// A result of another run may be taken over when that run began at this moment or later; never without it. `start` is
+    /// when the run that asks began. What it made itself it always finds.
+    pub fn oldest(self, start: Moment) -> Option<Moment> {
         match self {
-            Self::Reuse => Moment(i64::MIN),
-            Self::MaxAge(age) => Moment(start.0.saturating_sub_unsigned(age)),
-            Self::Off => start,
+            Self::Reuse => Some(Moment(i64::MIN)),
+            Self::MaxAge(age) => Some(Moment(start.0.saturating_sub_unsigned(age))),
+            Self::Off => None,
         }
     }
 }

@@ -265,7 +265,7 @@ pub struct RunArgs {
     /// The same as `karat plan`
     #[arg(long, env = "KARAT_DRY_RUN")]
     pub dry_run: bool,
-    /// Write every call into a recording; nothing is taken over from earlier runs
+    /// Write every call into a recording; nothing is taken over from other runs
     #[arg(long, value_name = "FILE", env = "KARAT_RECORD", conflicts_with = "replay")]
     pub record: Option<std::path::PathBuf>,
     /// Answer every call from a recording, without a connection; a call it does not hold is an error

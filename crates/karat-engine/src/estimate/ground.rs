@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use karat_store::Store;
+use karat_store::Stock;
 use karat_suite::Plan;
-use karat_types::{Key, Moment};
+use karat_types::Key;
 use serde_json::Value;
 
 use super::Afresh;
@@ -38,8 +38,8 @@ impl Known {
 /// What all threads walk on.
 pub(super) struct Ground<'a> {
     pub plan: &'a Plan,
-    /// Where results are found, and how old they may be.
-    pub store: Option<(&'a Store, Moment)>,
+    /// What is taken over instead of being made.
+    pub stock: Stock,
     /// Where outputs are found, instead of being made.
     pub outputs: Option<Earlier>,
     /// What earlier parts of the run have left; all where there are none.
@@ -78,14 +78,13 @@ impl Ground<'_> {
 
     /// How many steps of a cell need not be made, and what is known of the output of the last of them.
     pub fn made(&self, keys: &[Key], start: &Known) -> Result<(usize, Known), EngineError> {
-        let Some((store, oldest)) = self.store else { return Ok((0, start.clone())) };
         for (at, key) in keys.iter().enumerate().rev() {
             let is_read = at + 1 < keys.len() || !self.systems.judges.is_empty();
-            if !is_read && store.has_step(*key, oldest)? {
+            if !is_read && self.stock.has_step(*key)? {
                 return Ok((at + 1, Known::Nothing));
             }
-            let stored = if is_read { store.step(*key)? } else { None };
-            if let Some(stored) = stored.filter(|stored| stored.run_started_at >= oldest) {
+            let stored = if is_read { self.stock.step(*key)? } else { None };
+            if let Some(stored) = stored {
                 return Ok((at + 1, Known::Output(stored.record.output)));
             }
         }

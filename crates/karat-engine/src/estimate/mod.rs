@@ -168,7 +168,7 @@ pub enum Part {
 pub struct Given {
     /// Which part of the plan is left.
     pub part: Part,
-    /// Results of runs that began at this moment or later; without it there are none.
+    /// Results of other runs that began at this moment or later; without it, of none.
     pub oldest: Option<Moment>,
     /// The outputs of a stored run that is scored again.
     pub outputs: Option<StoredRun>,
@@ -200,7 +200,7 @@ impl<'a> Survey<'a> {
         };
         Ok(Self(Ground {
             plan,
-            store: given.oldest.map(|oldest| (store, oldest)),
+            stock: store.stock(run.unwrap_or_default(), given.oldest)?,
             outputs: given.outputs.map(Earlier::new),
             remaining,
             systems: Systems::new(&plan.header, run.unwrap_or_default())?,

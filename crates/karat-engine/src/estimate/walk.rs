@@ -254,8 +254,8 @@ impl<'a> Walk<'a> {
             };
             let columns = row.digests.get(&self.ground.systems.reads, judge.reads);
             let keys = subject.map(|subject| judge.keys(subject, columns));
-            if let (Some((store, oldest)), Some(keys)) = (self.ground.store, keys)
-                && keys.is_stored(store, oldest)?
+            if let Some(keys) = keys
+                && keys.is_stored(&self.ground.stock)?
             {
                 all_are_made = false;
                 self.counts.judgments_reused += 1;

@@ -184,6 +184,8 @@ fn queries_go_through_their_indexes() {
         crate::reuse::WAITING,
         crate::reuse::FIND,
         crate::lookup::CALLS_OF_RUN,
+        crate::stock::MAKER,
+        crate::stock::OWN_LISTS,
     ] {
         let connection = store.writing();
         let mut statement = connection.prepare(&format!("explain query plan {query}")).unwrap();

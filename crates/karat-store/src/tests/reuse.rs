@@ -43,6 +43,76 @@ fn steps_are_shared_by_runs() {
     assert_eq!((latest.run.as_str(), latest.record), ("late", step("s", &second)));
 }
 
+/// BY-06, CL-25: a run that takes over nothing of other runs finds what it made itself, and nothing else: also where
+/// another run began after it, or has made the same since, in this process or in another.
+#[test]
+fn a_run_may_take_over_its_own_results_only() {
+    let folder = folder();
+    let (store, elsewhere) = (store_in(&folder), store_in(&folder));
+    let output = |run: &str| Arc::new(json!(run));
+    let made = |run: &str, name: &str| {
+        let judged = JudgmentRecord { reasoning: run.to_owned(), ..judgment(1, 0, 0, name) };
+        vec![Record::Step(step(name, &output(run))), Record::Judgment(judged)]
+    };
+    let before = store.begin(&RunHeader { started_at: Moment(1), ..header("before", 1) }).unwrap();
+    let own = store.begin(&RunHeader { started_at: Moment(5), ..header("own", 1) }).unwrap();
+    let other = elsewhere.begin(&RunHeader { started_at: Moment(9), ..header("other", 1) }).unwrap();
+    let write = |ledger: &crate::Ledger, run: &str, name: &str| block_on(ledger.append(made(run, name))).unwrap();
+    let stock = store.stock("own", None).unwrap();
+    let check = |name: &str, expected: Option<&str>| {
+        store.catch_up().unwrap();
+        elsewhere.catch_up().unwrap();
+        for stock in [&stock, &store.stock("own", None).unwrap(), &elsewhere.stock("own", Some(Moment(10))).unwrap()] {
+            let step = stock.step(key(name)).unwrap().map(|it| (it.run, it.record.output));
+            assert_eq!(step, expected.map(|run| (run.to_owned(), output(run))), "{name}");
+            let judgment = stock.judgment(key(name)).unwrap().map(|it| (it.run, it.record.reasoning));
+            assert_eq!(judgment, expected.map(|run| (run.to_owned(), run.to_owned())), "{name}");
+            let has = (stock.has_step(key(name)).unwrap(), stock.has_judgment(key(name)).unwrap());
+            assert_eq!(has, (expected.is_some(), expected.is_some()), "{name}");
+        }
+    };
+    write(&before, "before", "a");
+    check("a", None);
+    write(&own, "own", "a");
+    check("a", Some("own"));
+    for name in ["a", "b"] {
+        write(&other, "other", name);
+    }
+    check("a", Some("own"));
+    check("b", None);
+    write(&own, "own", "b");
+    write(&before, "before", "b");
+    for _ in 0..2 {
+        check("a", Some("own"));
+        check("b", Some("own"));
+        check("c", None);
+        let connection = store.writing();
+        let transaction = connection.unchecked_transaction().unwrap();
+        crate::reuse::index_waiting(&transaction).unwrap();
+        transaction.commit().unwrap();
+    }
+    let runs = |run: &str, oldest| store.stock(run, oldest).unwrap().step(key("a")).unwrap().map(|it| it.run);
+    assert_eq!((runs("none", None), runs("none", Some(Moment(10)))), (None, None));
+    assert_eq!(runs("none", Some(Moment(9))).as_deref(), Some("other"));
+    assert_eq!(runs("own", Some(Moment(i64::MIN))).as_deref(), Some("other"));
+}
+
+/// What was taken out of reuse is not found by its own run either, where a copy of another run has taken its place.
+#[test]
+fn what_was_withdrawn_stays_so_for_its_own_run() {
+    let folder = folder();
+    let store = store_in(&folder);
+    let output = Arc::new(json!("x"));
+    for run in ["first", "second"] {
+        let ledger = store.begin(&header(run, 1)).unwrap();
+        block_on(ledger.append(vec![Record::Step(step("a", &output)), Record::Cell(cell(0, "a", &output))])).unwrap();
+    }
+    let found = || store.stock("second", None).unwrap().step(key("a")).unwrap().map(|it| it.run);
+    assert_eq!(found().as_deref(), Some("second"));
+    assert_eq!(store.withdraw("second", None, true).unwrap().gone.len(), 1);
+    assert_eq!((found(), store.step(key("a")).unwrap().unwrap().run.as_str()), (None, "first"));
+}
+
 /// BY-06: what another process writes is found, whether it waits for the index or is in it, and the latest holds.
 #[test]
 fn what_another_process_made_is_found() {

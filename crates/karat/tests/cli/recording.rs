@@ -2,8 +2,12 @@
 
 use std::io::ErrorKind;
 use std::net::TcpListener;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
-use testkit::{Echo, FakeProvider, Script};
+use testkit::{Behaviour, Echo, FakeProvider, Script};
 
 use crate::place::{Place, Said, questions, suite};
 
@@ -168,4 +172,106 @@ fn recordings_that_are_not_whole_are_told_of() {
     let said = karat(&place, &["resume", "late", "--max-calls", "20", "--record", "late.jsonl"]);
     assert!(said.code == 0 && said.stderr.contains("from now on only"), "{}", said.all());
     assert_eq!(place.text("late.jsonl").lines().count(), 1 + 12);
+}
+
+/// A suite whose rows take four calls each: a step that two variants share, a step behind it, and a judge of both.
+fn judged(provider: &FakeProvider, rows: usize) -> Place {
+    let place = Place::new();
+    place.write("data.jsonl", &questions(rows));
+    let url = provider.base_url();
+    let text = suite(&url)
+        .replace("} ] }\nscorers", "} ], two: [ { use: direct }, { id: edit, prompt: { text: \"Edit {{ output }}\" } } ] }\nscorers")
+        .replace(
+            "scorers: { hit: { metric: contains } }",
+            &format!(
+                "judges: [ {{ id: j, provider: openai, model: judge, base_url: \"{url}\", price: {{ input: 1.0, output: 1.0 }} }} ]\n\
+                 scorers: {{ q: {{ rubric: {{ ask: Is it good?, dimensions: {{ good: {{ scale: [1, 5] }} }}, \
+                 show: {{ output: \"{{{{ output }}}}\" }} }} }} }}"
+            ),
+        );
+    place.write("karat.yaml", &text);
+    place
+}
+
+/// Answers a judged suite, after some milliseconds.
+fn judging(milliseconds: u64) -> Script {
+    Script::by(move |received| {
+        let request = received.json();
+        match request["model"] == "judge" {
+            true => Behaviour::slow(milliseconds, r#"{"reasoning": "It is fine.", "good": 4}"#),
+            false => Behaviour::slow(milliseconds, format!("Well: {}", request["messages"][0]["content"])),
+        }
+    })
+}
+
+/// Replays the recording and finds every call in it.
+fn is_whole(place: &Place, run: &str) {
+    place.fine(&["run", "--run-id", run, "--replay", "calls.jsonl"]);
+    let totals = place.report(run)["totals"].clone();
+    assert_eq!((&totals["errors"], &totals["unscored"]), (&0.into(), &0.into()), "{totals}");
+}
+
+/// CL-25, BY-04: a recorded run that was killed is gone on with by itself: it takes nothing over from a run in between, and
+/// finds what it made itself behind that.
+#[test]
+fn a_resumed_recording_takes_nothing_from_a_run_in_between() {
+    for others in [&["run", "--run-id", "other"][..], &["run", "--run-id", "other", "--no-cache"]] {
+        let provider = FakeProvider::start(judging(10)).unwrap();
+        let place = judged(&provider, 30);
+        let recorded = ["run", "--run-id", "r", "--record", "calls.jsonl", "-q", "-j", "4"];
+        let mut child = place.command(&recorded).stdout(Stdio::null()).spawn().unwrap();
+        while provider.requests() < 50 && child.try_wait().unwrap().is_none() {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let before = provider.requests();
+        assert!((50..115).contains(&before), "{before}");
+        place.fine(others);
+        let between = provider.requests();
+        let said = place.fine(&["resume", "r"]);
+        let own = before + provider.requests() - between;
+        assert!((120..=124).contains(&own), "{own} calls, {before} of them before the kill: {}", said.all());
+        assert!((121..=125).contains(&place.text("calls.jsonl").lines().count()));
+        is_whole(&place, "again");
+    }
+}
+
+/// CL-25, BY-06: runs that take over nothing do so also from each other, when they run at once.
+#[test]
+fn recordings_at_once_take_nothing_from_each_other() {
+    let provider = FakeProvider::start(judging(2)).unwrap();
+    let place = judged(&provider, 60);
+    let runs = [&["--run-id", "a", "--record", "calls.jsonl"][..], &["--run-id", "b", "--no-cache"]];
+    let start = |arguments: &[&str]| {
+        let mut command = place.command(&[&["run", "-j", "4"], arguments].concat());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    for process in runs.map(start) {
+        let said = Said::of(process.wait_with_output().unwrap());
+        assert_eq!(said.code, 0, "{}", said.all());
+    }
+    assert_eq!((provider.requests(), place.text("calls.jsonl").lines().count()), (2 * 240, 1 + 240));
+    assert_eq!([place.report("a")["totals"]["cached"].clone(), place.report("b")["totals"]["cached"].clone()], [0, 0]);
+    is_whole(&place, "again");
+}
+
+/// CL-25: `retry` of a recorded run calls for what failed, though another run has made it since.
+#[test]
+fn a_retried_recording_takes_nothing_from_another_run() {
+    let is_down = Arc::new(AtomicBool::new(true));
+    let down = is_down.clone();
+    let provider = FakeProvider::start(Script::by(move |_| match down.load(Ordering::Relaxed) {
+        true => Behaviour::server_error(),
+        false => Behaviour::ok("answer"),
+    }))
+    .unwrap();
+    let place = twenty(&provider);
+    let said = place.karat(&["run", "--run-id", "r", "--record", "calls.jsonl", "--retries", "0"]);
+    assert_eq!((said.code, provider.requests()), (1, 20), "{}", said.all());
+    is_down.store(false, Ordering::Relaxed);
+    place.fine(&["run", "--run-id", "other"]);
+    place.fine(&["retry", "r"]);
+    assert_eq!(provider.requests(), 60);
+    is_whole(&place, "again");
 }
