@@ -1,7 +1,8 @@
 //! Who shares which results: what an invalidation may take, and for whom the rest stays.
 //!
 //! ```text
-//! a run is live for a result   one of its cells rests on it, is not asked for, and was not taken out of reuse before
+//! a run is live for a result   one of its cells rests on it, has its output, is not asked for, and was not taken out of
+//!                              reuse before
 //! a result stays               while a live run has made the present copy, or has made no copy of its own
 //! a result goes                else; the newest copy that a live run made takes its place
 //! ```

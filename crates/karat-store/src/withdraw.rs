@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use karat_types::{CellRecord, Key, Moment};
+use karat_types::{CellRecord, CellStatus, Key, Moment};
 use rusqlite::{Connection, params};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value;
@@ -21,8 +21,9 @@ use crate::{OrdinalSet, Store, StoreError, writer};
 const CELLS: &str =
     "select runs.id, runs.name, ordinal, cells.status, facts from cells join runs on runs.id = cells.run
     where ?1 is null or cells.run = ?1";
+// A judgment that failed is no result.
 const JUDGMENTS: &str = "select runs.id, runs.name, ordinal, block, entry from judgments join runs on runs.id = run
-    where ?1 is null or run = ?1";
+    where ok = 1 and (?1 is null or run = ?1)";
 const INDEXED: &str = "select blocks.run, kind, count(*) from reuse join blocks on blocks.seq = reuse.block
     group by blocks.run, kind";
 
@@ -134,6 +135,10 @@ impl Store {
     fn note_cells(&self, connection: &Connection, candidates: &mut Candidates) -> Result<(), ReadFailure> {
         let by_call = self.last_calls(connection, candidates)?;
         each_cell(connection, None, |user, cell| {
+            // A cell without an output needs nothing kept. Whoever asks for it may mean the steps before the one that failed.
+            if cell.status != CellStatus::Ok && !candidates.is_asked(&user) {
+                return;
+            }
             let made_on_the_way = cell.calls.iter().filter_map(|call| by_call.get(call)).flatten().copied();
             let rests_on: BTreeSet<Key> = made_on_the_way.chain([cell.key]).collect();
             rests_on.into_iter().for_each(|key| candidates.used((key, Kind::Outputs), &user));
@@ -161,7 +166,7 @@ impl Store {
         self.each_judgment(connection, None, |user, key| candidates.used((key, Kind::Judgments), &user))
     }
 
-    /// Calls `each` with every judgment of a run, or of all runs.
+    /// Calls `each` with every sound judgment of a run, or of all runs.
     fn each_judgment(
         &self,
         connection: &Connection,

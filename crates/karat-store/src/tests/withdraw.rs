@@ -77,6 +77,36 @@ fn what_other_runs_use_stays() {
     assert!(matches!(store.withdraw("other", None, true), Err(crate::StoreError::RunInUse { .. })));
 }
 
+/// CL-23: what failed rests on nothing that another run would keep: neither a cell without an output nor a judgment that
+/// failed, though their calls and keys are those of the run that succeeded. Whoever asks for such a cell gets the steps before
+/// the failed one withdrawn.
+#[test]
+fn what_failed_keeps_nothing() {
+    let folder = folder();
+    let store = store_in(&folder);
+    let failed = |at: u64, name: &str| {
+        let error = Some(CellError::new("http_500", "no answer"));
+        let calls = vec![key("raw"), key(name)];
+        Record::Cell(CellRecord { status: CellStatus::Error, error, calls, ..CellRecord::empty(at) })
+    };
+    let unjudged = JudgmentRecord { error: Some(CellError::new("parse", "no JSON")), ..judgment(1, 0, 0, "jb") };
+    let ledger = store.begin(&header("bad", 2)).unwrap();
+    block_on(ledger.append(vec![failed(0, "a"), failed(1, "b"), Record::Judgment(unjudged)])).unwrap();
+    drop(ledger);
+    fill(&store, "good");
+    let planned = store.withdraw("good", None, false).unwrap();
+    assert_eq!((planned.gone.len(), &*planned.kept), (5, &[][..]));
+    let kept = store.withdraw("bad", None, true).unwrap();
+    assert!(kept.gone.is_empty() && kept.kept.iter().all(|result| result.used_by.contains("good")), "{kept:?}");
+    assert_eq!(store.withdraw("good", None, true).unwrap().gone.len(), 5);
+    assert_eq!(has(&store), [false; 5]);
+
+    let ledger = store.begin(&header("half", 2)).unwrap();
+    block_on(ledger.append(vec![Record::Step(step("raw", &Arc::new(json!("x")))), failed(0, "a")])).unwrap();
+    drop(ledger);
+    assert_eq!(names(&store.withdraw("half", Some(&[0].into_iter().collect()), true).unwrap()), [key("raw")]);
+}
+
 /// A run that takes everything over from another.
 fn take_over(store: &Store, run: &str) {
     let ledger = store.begin(&header(run, 2)).unwrap();
