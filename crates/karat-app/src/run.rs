@@ -342,7 +342,13 @@ fn executed(job: Job) -> Result<Outcome, AppError> {
 
 /// What stopped a run whose calls or money are used up, and with what it can go on. `refused`: what the call that did not fit
 /// can cost.
-fn stopped(store: &Store, plan: &Plan, oldest: Option<Moment>, found: &Found, refused: Money) -> Result<String, AppError> {
+fn stopped(
+    store: &Store,
+    plan: &Plan,
+    oldest: Option<Moment>,
+    found: &Found,
+    refused: Money,
+) -> Result<String, AppError> {
     let standstill = Standstill {
         run: &found.id,
         command: if found.retry { "retry" } else { "resume" },

@@ -15,7 +15,8 @@ use crate::reuse::{self, Place, ReuseKey};
 use crate::{Store, StoreError, Stored};
 
 pub(crate) const MAKER: &str = "select run, started_at from blocks join runs on runs.id = run where seq = ?1";
-pub(crate) const OWN_LISTS: &str = "select seq, reuse from blocks where run = ?1 and seq >= ?2 and seq < ?3 order by seq";
+pub(crate) const OWN_LISTS: &str =
+    "select seq, reuse from blocks where run = ?1 and seq >= ?2 and seq < ?3 order by seq";
 
 /// The results that one run may take over.
 ///
