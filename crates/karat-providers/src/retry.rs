@@ -71,7 +71,9 @@ pub(crate) fn retry_after(headers: &HeaderMap, now: impl FnOnce() -> Option<Time
     let text = |name| headers.get(name)?.to_str().ok().map(str::trim);
     let number = |name, unit: f64| {
         let seconds = text(name)?.parse::<f64>().ok()? * unit;
-        Duration::try_from_secs_f64(seconds).ok()
+        // What no clock can count is longer than anybody waits, and no less meant.
+        let is_endless = seconds.is_finite() && seconds >= Duration::MAX.as_secs_f64();
+        if is_endless { Some(Duration::MAX) } else { Duration::try_from_secs_f64(seconds).ok() }
     };
     let date = || {
         let (until, now) = (moment(text(RETRY_AFTER)?)?, moment_of(headers).or_else(now)?);
@@ -145,7 +147,10 @@ mod tests {
         assert_eq!(read(&[("retry-after", "Sun, 06 Nov 1994 08:49:07 GMT"), now]), Some(Duration::ZERO));
         // Without the answer's own date, ours.
         assert_eq!(read(&[("retry-after", "Sun, 06 Nov 1994 08:49:37 GMT")]), Some(Duration::from_secs(37)));
-        for nonsense in ["-1", "soon", "NaN", "inf", "1e300", ""] {
+        for endless in ["18446744073709551615", "99999999999999999999", "1e300"] {
+            assert_eq!(read(&[("retry-after", endless), now]), Some(Duration::MAX), "{endless}");
+        }
+        for nonsense in ["-1", "soon", "NaN", "inf", ""] {
             assert_eq!(read(&[("retry-after", nonsense), now]), None, "{nonsense}");
         }
     }

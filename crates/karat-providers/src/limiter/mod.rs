@@ -30,6 +30,9 @@ pub use gate::{Gate, Slot};
 pub(crate) use headers::exhausted;
 use state::{State, Wait};
 
+/// No run is still under way after so long; no clock counts as far as some providers can say.
+const FOR_GOOD: Duration = Duration::from_secs(366 * 24 * 3600);
+
 /// The limits of one model of one account.
 pub(crate) struct Limiter {
     state: Mutex<State>,
@@ -68,9 +71,8 @@ impl Limiter {
 
     /// The provider wants to be left alone for so long, and no call waits until then: those that follow end with the error.
     pub fn close(&self, told: Duration, error: &CallError) {
-        let until = Instant::now().checked_add(told);
-        let mut closed = self.closed.lock().unwrap_or_else(PoisonError::into_inner);
-        *closed = until.map(|until| (until, error.clone()));
+        let until = Instant::now() + told.min(FOR_GOOD);
+        *self.closed.lock().unwrap_or_else(PoisonError::into_inner) = Some((until, error.clone()));
     }
 
     /// Why no call may be made at present.
@@ -165,11 +167,17 @@ impl<'a> Way<'a> {
     pub async fn pass(&self) -> Option<Passed<'a>> {
         self.gate
             .unless_shut(async {
-                let admission = match self.limiter {
-                    Some(limiter) => Some(limiter.admit(self.tokens).await),
-                    None => None,
-                };
-                Some((self.gate.slot(self.line).await?, admission))
+                loop {
+                    let admission = match self.limiter {
+                        Some(limiter) => Some(limiter.admit(self.tokens).await),
+                        None => None,
+                    };
+                    let slot = self.gate.slot(self.line).await?;
+                    // Somebody may have been told to wait in the meantime: then all do.
+                    if self.limiter.is_none_or(|limiter| !limiter.state().is_paused(Instant::now())) {
+                        return Some((slot, admission));
+                    }
+                }
             })
             .await?
     }

@@ -95,6 +95,11 @@ impl State {
         }
     }
 
+    /// Whether nothing may be sent now, admitted or not.
+    pub fn is_paused(&self, now: Instant) -> bool {
+        self.paused_until.is_some_and(|moment| moment > now)
+    }
+
     pub fn pause(&mut self, until: Instant) {
         self.paused_until = self.paused_until.max(Some(until));
     }

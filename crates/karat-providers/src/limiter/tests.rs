@@ -132,6 +132,40 @@ async fn a_pause_holds_for_all() {
     assert_eq!(begun.elapsed(), Duration::from_secs(7));
 }
 
+/// PE-30: nor is anything sent of what was admitted before and waited for its slot.
+#[tokio::test(start_paused = true)]
+async fn a_pause_holds_for_those_who_wait_for_a_slot() {
+    let (gate, limiter) = (Arc::new(Gate::new(2)), Limiter::new(Limits::default()));
+    let begun = Instant::now();
+    let calls = (0..6).map(|_| {
+        let (gate, limiter) = (gate.clone(), limiter.clone());
+        tokio::spawn(async move {
+            let (_slot, admission) = way(&gate, &limiter).pass().await.unwrap();
+            let at = begun.elapsed();
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            let told = at.is_zero().then_some(Duration::from_secs(7));
+            admission.unwrap().end(told.map_or(Ended::Well(None), |told| Ended::Refused(Some(told))), None);
+            at
+        })
+    });
+    let mut starts = Vec::new();
+    for call in calls.collect::<Vec<_>>() {
+        starts.push(call.await.unwrap());
+    }
+    starts.sort_unstable();
+    assert_eq!(starts[..2], [Duration::ZERO; 2]);
+    assert!(starts[2..].iter().all(|at| *at >= Duration::from_secs(7)), "{starts:?}");
+}
+
+/// What no clock can count to closes it as well.
+#[tokio::test(start_paused = true)]
+async fn for_ever_is_a_long_time() {
+    let limiter = Limiter::new(Limits::default());
+    let error = CallError { code: karat_types::CallErrorCode::RateLimited, message: "no".to_owned(), status: None };
+    limiter.close(Duration::MAX, &error);
+    assert_eq!(limiter.closed(), Some(error));
+}
+
 #[tokio::test(start_paused = true)]
 async fn without_a_reason_nothing_is_slowed() {
     let starts = starts(&Limiter::new(Limits::default()), 1000, 1_000_000, Duration::from_secs(1)).await;
