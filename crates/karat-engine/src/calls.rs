@@ -34,8 +34,6 @@ use crate::steps::{CompiledStep, Metered};
 use crate::stop::Stop;
 use crate::systems::ReadyScorer;
 
-/// Attempts after the first to get a score from a service or program.
-const SCORER_RETRIES: u32 = 2;
 /// How long a stopped run waits for the answers to calls that are under way.
 const GRACE: Duration = Duration::from_secs(20);
 
@@ -345,8 +343,8 @@ impl Calls {
 
     /// A score from a service or program. It is no call of the run: it costs nothing and can be made again.
     pub async fn scored(&self, scorer: &ReadyScorer, request: &Request) -> Score {
-        let errand =
-            Errand { who: &scorer.who, request, timeout: scorer.timeout, retries: SCORER_RETRIES, jitter_seed: 0 };
+        let ReadyScorer { who, timeout, retries, .. } = scorer;
+        let errand = Errand { who, request, timeout: *timeout, retries: *retries, jitter_seed: 0 };
         let stopped = async {
             self.stop.wait().await;
             tokio::time::sleep(GRACE).await;

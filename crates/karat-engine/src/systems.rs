@@ -61,6 +61,8 @@ pub(crate) struct ReadyScorer {
     pub who: Arc<str>,
     /// Of one attempt, where somebody outside is asked.
     pub timeout: Duration,
+    /// Attempts after the first.
+    pub retries: u32,
 }
 
 /// One rubric scorer put to one judge.
@@ -340,6 +342,7 @@ fn ready_scorers(plan: &PlanHeader) -> Result<Vec<ReadyScorer>, EngineError> {
                 metrics: metrics_of(plan, index).collect(),
                 who: format!("scorer {}", spec.id).into(),
                 timeout: Duration::from_millis(plan.run.timeout_ms),
+                retries: plan.run.retries,
             });
         }
     }
