@@ -313,13 +313,15 @@ impl App {
                 models.push(spec.clone());
             }
         }
+        let calls = header.run.max_concurrency as usize;
+        karat_providers::make_room(calls);
         let lookup = self.lookup.clone();
         let defaults = Settings::new(move |name| lookup(name));
         let settings = Settings {
             own_program: self.own_program.clone(),
             key_variables: plan.key_variables.clone(),
             clock: Some(self.clock.clone()),
-            max_connections: defaults.max_connections.max(header.run.max_concurrency as usize),
+            max_connections: defaults.max_connections.max(calls),
             ..defaults
         };
         Providers::connect_all(&models, &karat_engine::outside(header), settings).map_err(|errors| {

@@ -177,6 +177,15 @@ impl Payer for Claim<'_> {
         Ok(())
     }
 
+    fn unsent(&self) {
+        let mut state = self.state();
+        (state.is_sent, state.turn) = (false, None);
+        state.attempts = state.attempts.saturating_sub(1);
+        if std::mem::take(&mut state.is_open) {
+            self.funds.budget.withdraw(state.upper);
+        }
+    }
+
     fn failed(&self, wasted: &Wasted) {
         let billed = self.model.and_then(|model| model.price.cost(&wasted.usage)).unwrap_or_default();
         let mut state = self.state();

@@ -46,7 +46,14 @@ impl Attempt {
         let outcome = end.and_then(|code| read(code, &response)).map_err(|failure| Failure { status, ..failure });
         Self { response, status, latency, exhausted, room, outcome }
     }
+
+    fn is_starved(&self) -> bool {
+        self.outcome.as_ref().is_err_and(|failure| failure.is_starved)
+    }
 }
+
+/// How long is waited for a file descriptor before the next look.
+const STARVED: Duration = Duration::from_millis(100);
 
 /// What is asked, as often as it takes.
 pub(crate) struct Quest<'a> {
@@ -88,9 +95,17 @@ impl Dispatch {
             payer.pay().await?;
             attempts += 1;
             let (mut slot, admission) = passed;
-            let Attempt { response, status, latency, exhausted, room, outcome } = tries.attempt().await;
+            let Some(attempt) = self.supplied(way, tries).await else {
+                payer.unsent();
+                return Ok((shut_out(who, attempts - 1), None));
+            };
+            let is_starved = attempt.is_starved();
+            let Attempt { response, status, latency, exhausted, room, outcome } = attempt;
             slot.keep(room);
-            if let Some(admission) = admission {
+            if is_starved {
+                payer.unsent();
+                attempts -= 1;
+            } else if let Some(admission) = admission {
                 admission.end(self.ended(&outcome), exhausted.map(|time| time.min(self.backoff.most)));
             }
             let outcome = match outcome {
@@ -125,6 +140,19 @@ impl Dispatch {
             let exchange =
                 Exchange { request, response, status, attempts, latency_ms, ran, is_replayed, wasted, outcome };
             return Ok((exchange, Some(slot)));
+        }
+    }
+
+    /// One attempt. One for which this machine has no file descriptor costs nobody anything, and is made again as long as
+    /// calls wait at all: those under way give theirs back. `None` once the gate is shut.
+    async fn supplied(&self, way: Way<'_>, tries: &impl Tries) -> Option<Attempt> {
+        let begun = Instant::now();
+        loop {
+            let attempt = tries.attempt().await;
+            if !attempt.is_starved() || begun.elapsed() >= self.backoff.total {
+                return Some(attempt);
+            }
+            way.rest(STARVED).await?;
         }
     }
 
@@ -168,7 +196,11 @@ impl Dispatch {
             (status, _) => {
                 let location = received.location.take().map(|location| self.secrets.clean_text(location));
                 let status = status.unwrap_or_default();
-                Err(Failure::of_status(status, location.as_deref(), received.retry_after, &received.body))
+                let refusal = Failure::of_status(status, location.as_deref(), received.retry_after, &received.body);
+                Err(match transport.proxy(letter) {
+                    Some(proxy) => proxy.refused(refusal),
+                    None => refusal,
+                })
             }
         });
         (received, latency, end)

@@ -4,15 +4,16 @@
 //! model is as near as a server of one's own ([0017](../../../docs/design/0017-plain-addresses.md)).
 
 use bytes::Bytes;
-use hyper::Response;
 use hyper::body::Body;
 use hyper::header::HeaderMap;
+use hyper::{Response, Uri};
+use hyper_util::client::proxy::matcher::Matcher;
 use karat_text::host::THIS_MACHINE;
 use reqwest::{NoProxy, Proxy, redirect};
 
 use crate::letter::Letter;
 use crate::plain::{CONNECT, IDLE, KEEPALIVE, KEEPALIVE_RETRIES, Plain, PlainAnswer, Trouble, piece};
-use crate::proxies;
+use crate::proxies::{self, NamedProxy};
 use crate::settings::Settings;
 
 /// What sends. It follows no redirect, since keys would follow, reads no environment, and reuses connections.
@@ -20,6 +21,7 @@ pub(crate) struct Client {
     /// For plain addresses, where no proxy is named for them.
     plain: Option<Plain>,
     other: reqwest::Client,
+    proxies: Proxies,
 }
 
 /// An answer whose body has not been read.
@@ -49,17 +51,27 @@ impl Client {
         let proxies = Proxies::of(settings)?;
         let plain = (!proxies.plain).then(|| Plain::new(settings.max_connections));
         let builder = if tls || !proxies.all.is_empty() { builder } else { builder.tls_certs_only([]) };
-        let builder = proxies.all.into_iter().fold(builder, reqwest::ClientBuilder::proxy);
-        Ok(Self { plain, other: builder.build()? })
+        let builder = proxies.all.iter().cloned().fold(builder, reqwest::ClientBuilder::proxy);
+        Ok(Self { plain, other: builder.build()?, proxies })
     }
 
-    /// Sends a request and waits for the head of its answer.
-    pub async fn send<'a>(&'a self, letter: &'a Letter) -> Result<Answered<'a>, Trouble> {
+    /// Sends a request and waits for the head of its answer. `is_reached` once something may have been sent, as far as
+    /// anybody can see.
+    pub async fn send<'a>(&'a self, letter: &'a Letter, is_reached: &mut bool) -> Result<Answered<'a>, Trouble> {
         match (&self.plain, letter.plain()) {
-            (Some(plain), Some(place)) => plain.send(letter, place).await.map(Answered::Plain),
-            // Boxed: the futures of all plain calls would be as large.
-            _ => Box::pin(self.send_otherwise(letter)).await.map(Answered::Other),
+            (Some(plain), Some(place)) => plain.send(letter, place, is_reached).await.map(Answered::Plain),
+            _ => {
+                // When reqwest has a connection it says to nobody.
+                *is_reached = true;
+                // Boxed: the futures of all plain calls would be as large.
+                Box::pin(self.send_otherwise(letter)).await.map(Answered::Other)
+            }
         }
+    }
+
+    /// The proxy that stands between this machine and an address.
+    pub fn proxy(&self, uri: &Uri) -> Option<&NamedProxy> {
+        self.proxies.before(uri)
     }
 
     async fn send_otherwise(&self, letter: &Letter) -> Result<Response<reqwest::Body>, Trouble> {
@@ -99,6 +111,9 @@ struct Proxies {
     all: Vec<Proxy>,
     /// Whether one is named for plain addresses.
     plain: bool,
+    /// Which requests go through one, by the same rules.
+    rules: Matcher,
+    named: Vec<NamedProxy>,
 }
 
 impl Proxies {
@@ -107,8 +122,17 @@ impl Proxies {
         let except = value("NO_PROXY").map_or(THIS_MACHINE.to_owned(), |hosts| format!("{hosts},{THIS_MACHINE}"));
         let (secure, plain) = (value("HTTPS_PROXY"), value("HTTP_PROXY"));
         let is_plain = plain.is_some();
-        let named = [secure.map(Proxy::https), plain.map(Proxy::http)].into_iter().flatten();
-        let all = named.map(|proxy| Ok(proxy?.no_proxy(NoProxy::from_string(&except))));
-        Ok(Self { all: all.collect::<reqwest::Result<_>>()?, plain: is_plain })
+        let text = |value: &Option<String>| value.clone().unwrap_or_default();
+        let rules = Matcher::builder().https(text(&secure)).http(text(&plain)).no(except.as_str()).build();
+        let all = [secure.map(Proxy::https), plain.map(Proxy::http)].into_iter().flatten();
+        let all = all.map(|proxy| Ok(proxy?.no_proxy(NoProxy::from_string(&except))));
+        let named = proxies::proxies(settings);
+        Ok(Self { all: all.collect::<reqwest::Result<_>>()?, plain: is_plain, rules, named })
+    }
+
+    fn before(&self, uri: &Uri) -> Option<&NamedProxy> {
+        self.rules.intercept(uri)?;
+        let variable = format!("{}_proxy", uri.scheme_str()?);
+        self.named.iter().find(|it| it.variable.eq_ignore_ascii_case(&variable))
     }
 }

@@ -107,6 +107,9 @@ pub trait Payer: Sync {
     /// It may not be sent.
     fn pay(&self) -> impl Future<Output = Result<(), Self::Refusal>> + Send;
 
+    /// The attempt that was paid for last was not sent, and no other follows.
+    fn unsent(&self);
+
     /// An attempt has failed, and another one shall follow after a wait. `wasted` is what all attempts so far came to.
     fn failed(&self, wasted: &Wasted);
 
@@ -126,6 +129,8 @@ impl Payer for Free {
     async fn pay(&self) -> Result<(), Infallible> {
         Ok(())
     }
+
+    fn unsent(&self) {}
 
     fn failed(&self, _: &Wasted) {}
 

@@ -25,6 +25,10 @@ pub(crate) struct Failure {
     pub retry: bool,
     /// How long the provider wants to be left alone.
     pub retry_after: Option<Duration>,
+    /// Whether this machine had no file descriptor for it, so that nothing was sent.
+    pub is_starved: bool,
+    /// What to do, where that does not follow from what happened.
+    pub remedy: Option<String>,
     /// What the answer says that it was billed for all the same, be it possible or not.
     pub usage: Option<Box<Usage>>,
 }
@@ -74,7 +78,27 @@ impl std::fmt::Display for Who<'_> {
 impl Failure {
     pub fn new(code: CallErrorCode, what: impl Into<String>) -> Self {
         let (what, retry) = (what.into(), code.is_retryable());
-        Self { code, status: None, exit: None, what, said: None, retry, retry_after: None, usage: None }
+        Self {
+            code,
+            status: None,
+            exit: None,
+            what,
+            said: None,
+            retry,
+            retry_after: None,
+            is_starved: false,
+            remedy: None,
+            usage: None,
+        }
+    }
+
+    /// This machine had no file descriptor for it.
+    pub fn starved(what: impl std::fmt::Display) -> Self {
+        let what = format!("{what}: this process has no file descriptor left");
+        let remedy =
+            "raise `ulimit -n`, or lower `run.max_concurrency`, then run the suite again: what succeeded is reused";
+        let remedy = Some(remedy.to_owned());
+        Self { retry: false, is_starved: true, remedy, ..Self::new(CallErrorCode::Connect, what) }
     }
 
     /// An answer whose status is not 2xx.
@@ -149,6 +173,9 @@ impl Failure {
     }
 
     fn advice(&self, Place { who, address }: Place<'_>) -> String {
+        if let Some(remedy) = &self.remedy {
+            return remedy.clone();
+        }
         match who {
             _ if self.too_long().is_some() => {
                 "no call waits so long: `karat retry` the run when that time is over; what succeeded is kept".to_owned()
@@ -180,7 +207,9 @@ impl Failure {
                 "lower `run.max_concurrency`, then run the suite again: what succeeded is reused"
             }
             CallErrorCode::ServerError => "look at the service's own log, then `karat retry` or run the suite again",
-            CallErrorCode::Timeout => "raise its `timeout`, lower its `retries`, or look why it is slow",
+            CallErrorCode::Timeout => {
+                "raise `timeout` or lower `retries` (of its step, or of `run`), or look why it is slow"
+            }
             CallErrorCode::Connect => "check its `url` and that the service is up",
             CallErrorCode::Cut => "check the network and the service",
             CallErrorCode::Redirect => {

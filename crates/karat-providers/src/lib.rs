@@ -19,6 +19,7 @@ mod codec;
 mod command;
 mod compressed;
 mod connect;
+mod descriptors;
 mod errands;
 mod error;
 mod escapes;
@@ -51,6 +52,7 @@ mod transport;
 mod usage;
 
 pub use codec::{Codec, Unreadable};
+pub use descriptors::make_room;
 pub use errands::{Errand, answer};
 pub use error::ProviderError;
 pub use exchange::{Call, Exchange, Held, Payer, Ran, Wasted};

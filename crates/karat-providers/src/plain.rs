@@ -23,6 +23,7 @@ use tokio::net::TcpStream;
 use tokio::time::Instant;
 use tower_service::Service;
 
+use crate::descriptors;
 use crate::letter::{Letter, PlainPlace};
 
 /// Making a connection may take this long; the attempt's timeout bounds it too.
@@ -57,6 +58,8 @@ type Connection = http1::Connection<TokioIo<TcpStream>, Full<Bytes>>;
 pub(crate) struct Trouble {
     /// Whether nobody was reached, so that nothing was sent.
     pub is_unreached: bool,
+    /// Whether that is because this machine has no file descriptor for another connection.
+    pub is_starved: bool,
     /// Whether the answer has more headers than can be read.
     pub is_overlong: bool,
     /// The innermost cause, which is the one that says something; never with the address, which stands in the message.
@@ -93,15 +96,21 @@ impl Plain {
     }
 
     /// Sends a request, and waits for the head of its answer. One that a connection closed meanwhile has not taken goes
-    /// over another.
-    pub async fn send<'a>(&'a self, letter: &Letter, place: &'a PlainPlace) -> Result<PlainAnswer<'a>, Trouble> {
+    /// over another. Says as soon as there is a connection.
+    pub async fn send<'a>(
+        &'a self,
+        letter: &Letter,
+        place: &'a PlainPlace,
+        is_reached: &mut bool,
+    ) -> Result<PlainAnswer<'a>, Trouble> {
         let PlainPlace { host, path } = place;
         let mut request = letter.request(path);
         loop {
             let (mut line, is_used) = match self.take(host) {
                 Some(line) => (line, true),
-                None => (self.open(letter.uri()).await?, false),
+                None => (self.open(letter.uri()).await.inspect_err(|trouble| self.make_way(trouble))?, false),
             };
+            *is_reached = true;
             let sent = line.sender.try_send_request(request);
             match line.drive(sent).await {
                 Ok(response) => return Ok(PlainAnswer { response, line: Some(line), pool: self, host }),
@@ -118,6 +127,14 @@ impl Plain {
         let stream = self.connector.clone().call(uri.clone()).await.map_err(|error| unreached(&error))?;
         let (sender, connection) = http1::handshake(stream).await.map_err(|error| unreached(&error))?;
         Ok(Box::new(Line { sender, connection: Some(connection) }))
+    }
+
+    /// Gives up what is open and unused where no other connection can be opened any more.
+    fn make_way(&self, trouble: &Trouble) {
+        if trouble.is_starved {
+            let unused = std::mem::take(&mut *self.idle());
+            drop(unused);
+        }
     }
 
     fn take(&self, host: &str) -> Option<Box<Line>> {
@@ -203,12 +220,13 @@ where
 
 impl Trouble {
     pub fn new(is_unreached: bool, error: &(dyn Error + 'static)) -> Self {
-        let (mut cause, mut is_overlong) = (error, false);
+        let (mut cause, mut is_overlong, mut is_starved) = (error, false, false);
         loop {
             is_overlong |= cause.downcast_ref().is_some_and(hyper::Error::is_parse_too_large);
+            is_starved |= is_unreached && cause.downcast_ref().is_some_and(descriptors::are_missing);
             match cause.source() {
                 Some(inner) => cause = inner,
-                None => return Self { is_unreached, is_overlong, cause: cause.to_string() },
+                None => return Self { is_unreached, is_starved, is_overlong, cause: cause.to_string() },
             }
         }
     }
@@ -254,7 +272,8 @@ mod tests {
     }
 
     async fn read(plain: &Plain, letter: &Letter) -> Result<String, String> {
-        let mut answer = plain.send(letter, letter.plain().unwrap()).await.map_err(|trouble| trouble.cause)?;
+        let mut answer =
+            plain.send(letter, letter.plain().unwrap(), &mut false).await.map_err(|trouble| trouble.cause)?;
         let mut body = Vec::new();
         while let Some(piece) = answer.piece().await.map_err(|trouble| trouble.cause)? {
             body.extend_from_slice(&piece);

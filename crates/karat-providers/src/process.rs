@@ -14,6 +14,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, ChildStderr, Command};
 
+use crate::descriptors;
 use crate::failure::Failure;
 use crate::settings::Settings;
 
@@ -110,6 +111,7 @@ impl Program {
         let child = command.spawn().map_err(|error| self.not_started(settings, &error))?;
         let group = child.id().and_then(|id| i32::try_from(id).ok());
         if let Some(group) = group {
+            descriptors::lower_again(group);
             GROUPS.lock().unwrap_or_else(PoisonError::into_inner).insert(group);
         }
         Ok(Running { child, group })
@@ -136,6 +138,9 @@ impl Program {
     }
 
     fn not_started(&self, settings: &Settings, error: &std::io::Error) -> Failure {
+        if descriptors::are_missing(error) {
+            return Failure::starved(format_args!("program `{}`: it cannot be started", self.name()));
+        }
         let what = match error.kind() {
             std::io::ErrorKind::NotFound if self.is_there(settings) => {
                 "is there, but what its first line names to run it (`#!…`) is not".to_owned()

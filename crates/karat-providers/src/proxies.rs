@@ -1,9 +1,11 @@
 //! The proxies that the environment names, looked at before anything is sent: one that cannot be one is told, with its
 //! variable and without its value, which may hold a password.
 
+use karat_types::CallErrorCode;
 use reqwest::Url;
 
 use crate::error::ProviderError;
+use crate::failure::Failure;
 use crate::settings::Settings;
 
 /// Variables that name a proxy, each also in lower case.
@@ -20,6 +22,40 @@ pub struct NamedProxy {
     /// Where the proxy is, without name and password; or why it is none, and what to do.
     pub place: Result<String, String>,
 }
+
+impl NamedProxy {
+    /// Nobody was reached through it.
+    pub(crate) fn unreached(&self, cause: &str) -> Failure {
+        let what = format!("cannot be reached through the proxy {} ({cause})", self.shown());
+        self.blamed(Failure::new(CallErrorCode::Connect, what))
+    }
+
+    /// What it may have answered itself, instead of passing on what it was sent.
+    pub(crate) fn refused(&self, failure: Failure) -> Failure {
+        match failure.status {
+            Some(AUTHENTICATION) => {
+                let what = format!("the proxy {} {}", self.shown(), failure.what);
+                self.blamed(Failure { what, ..failure })
+            }
+            _ => failure,
+        }
+    }
+
+    fn blamed(&self, failure: Failure) -> Failure {
+        let remedy = format!(
+            "check {}, its user name and password, and that the proxy is up and lets this through, then run the suite again: what succeeded is reused",
+            self.variable
+        );
+        Failure { remedy: Some(remedy), ..failure }
+    }
+
+    fn shown(&self) -> &str {
+        self.place.as_deref().unwrap_or_default()
+    }
+}
+
+/// The status with which a proxy asks who sends.
+const AUTHENTICATION: u16 = 407;
 
 /// The proxies that requests go through.
 pub fn proxies(settings: &Settings) -> Vec<NamedProxy> {

@@ -16,6 +16,7 @@ use crate::failure::Failure;
 use crate::letter::Letter;
 use crate::limiter::exhausted;
 use crate::plain::Trouble;
+use crate::proxies::NamedProxy;
 use crate::retry::retry_after;
 use crate::settings::Settings;
 
@@ -36,6 +37,8 @@ pub(crate) struct Transport {
 /// What came back of one attempt, complete or not.
 #[derive(Debug, Default)]
 pub(crate) struct Received {
+    /// Whether something may have been sent.
+    pub is_reached: bool,
     pub status: Option<u16>,
     pub location: Option<String>,
     /// How the answer says that it is compressed.
@@ -65,15 +68,14 @@ impl Transport {
         let mut received = Received::default();
         let mut pieces = Pieces::default();
         let exchange = tokio::time::timeout(timeout, pin!(self.exchange(letter, &mut received, &mut pieces))).await;
-        let end = exchange.unwrap_or_else(|_| {
-            Err(Failure::new(CallErrorCode::Timeout, format!("gave no complete answer within {timeout:?}")))
-        });
+        let end = exchange.unwrap_or_else(|_| Err(late(received.is_reached, timeout)));
         received.body = pieces.into_bytes();
         (received, end)
     }
 
     async fn exchange(&self, letter: &Letter, received: &mut Received, pieces: &mut Pieces) -> Result<(), Failure> {
-        let mut answered = self.client.send(letter).await.map_err(unsent)?;
+        let answered = self.client.send(letter, &mut received.is_reached).await;
+        let mut answered = answered.map_err(|trouble| self.unsent(trouble, letter))?;
         let (status, headers) = answered.head();
         received.status = Some(status);
         received.location = headers.get(LOCATION).and_then(|value| Some(value.to_str().ok()?.to_owned()));
@@ -104,6 +106,27 @@ impl Transport {
         // A closed semaphore bounds nothing; this one is never closed.
         let kib = u32::try_from(size.div_ceil(KIB)).unwrap_or(u32::MAX);
         self.room.clone().acquire_many_owned(kib).await.ok()
+    }
+
+    /// The proxy that stands before whom a letter goes to.
+    pub fn proxy(&self, letter: &Letter) -> Option<&NamedProxy> {
+        self.client.proxy(letter.uri())
+    }
+
+    fn unsent(&self, trouble: Trouble, letter: &Letter) -> Failure {
+        if trouble.is_starved {
+            return Failure::starved("cannot be reached");
+        }
+        if trouble.is_unreached {
+            return match self.proxy(letter) {
+                Some(proxy) => proxy.unreached(&trouble.cause),
+                None => Failure::new(CallErrorCode::Connect, format!("cannot be reached ({})", trouble.cause)),
+            };
+        }
+        if trouble.is_overlong {
+            return Failure::of_gateway("with more headers than can be read (100 lines, 400 KiB)");
+        }
+        cut(trouble)
     }
 
     fn now(&self) -> Option<Timestamp> {
@@ -139,14 +162,12 @@ impl Pieces {
     }
 }
 
-fn unsent(trouble: Trouble) -> Failure {
-    if trouble.is_unreached {
-        return Failure::new(CallErrorCode::Connect, format!("cannot be reached ({})", trouble.cause));
+/// The time ran out. Without a connection nothing was sent, so nothing can have been billed.
+fn late(is_reached: bool, timeout: Duration) -> Failure {
+    match is_reached {
+        true => Failure::new(CallErrorCode::Timeout, format!("gave no complete answer within {timeout:?}")),
+        false => Failure::new(CallErrorCode::Connect, format!("cannot be reached (no connection within {timeout:?})")),
     }
-    if trouble.is_overlong {
-        return Failure::of_gateway("with more headers than can be read (100 lines, 400 KiB)");
-    }
-    cut(trouble)
 }
 
 fn cut(trouble: Trouble) -> Failure {

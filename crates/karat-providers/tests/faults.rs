@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use karat_providers::{Call, Settings};
+use karat_providers::{Call, Settings, Wasted};
 use karat_types::{CallErrorCode, FinishReason, Role, Silent};
 use serde_json::{Value, json};
 use testkit::{Behaviour, Echo, Script};
@@ -304,4 +304,26 @@ async fn a_marked_answer_is_read() {
     let refused = Behaviour::raw(400, "\u{feff}{\"error\":{\"message\":\"too long\"}}");
     let error = Bench::new("openai", refused).ask().await.outcome.unwrap_err();
     assert!(error.message.contains("answered 400, \"too long\""), "{error}");
+}
+
+/// BY-05: where the time runs out before there is a connection nothing was sent, so nothing can cost anything.
+#[tokio::test]
+async fn without_a_connection_nothing_was_sent() {
+    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let listener = socket.listen(1).unwrap();
+    let address = listener.local_addr().unwrap();
+    // It accepts nobody, and has no room for those who wait.
+    let short = Duration::from_millis(100);
+    let mut waiting = Vec::new();
+    while let Ok(stream) = tokio::time::timeout(short, tokio::net::TcpStream::connect(address)).await {
+        waiting.push(stream);
+    }
+    let mut bench = Bench::new("openai", Behaviour::ok("x")).timeout(200);
+    bench.spec.base_url = Some(format!("http://{address}/v1"));
+    let exchange = bench.ask().await;
+    assert_eq!(exchange.wasted, Wasted::default());
+    let error = exchange.outcome.unwrap_err();
+    assert_eq!(error.code, CallErrorCode::Connect);
+    assert!(error.message.contains("cannot be reached (no connection within 200ms)"), "{}", error.message);
 }

@@ -53,6 +53,25 @@ async fn hosts_without_a_proxy_are_asked_themselves() {
     assert_eq!(at("http://others.invalid/v1", &variables).ask().await.outcome.unwrap().text, "through");
 }
 
+/// Law 10: where a proxy is in the way, it is told, without its password.
+#[tokio::test]
+async fn a_proxy_in_the_way_is_named() {
+    let asking = FakeProvider::start(Behaviour::raw(407, r#"{"error":"who?"}"#)).unwrap();
+    let asking = format!("127.0.0.1:{}", asking.port());
+    for (scheme, name) in [("http", "HTTP_PROXY"), ("https", "https_proxy")] {
+        for (proxy, code) in [("127.0.0.1:1", CallErrorCode::Connect), (&asking, CallErrorCode::BadRequest)] {
+            let bench = at(&format!("{scheme}://models.invalid/v1"), &[(name, format!("http://me:hunter2@{proxy}"))]);
+            let error = bench.ask().await.outcome.unwrap_err();
+            assert!(error.code == code || scheme == "https", "{error:?}");
+            assert!(error.message.contains(&format!("the proxy http://{proxy} ")), "{error:?}");
+            assert!(error.message.contains(&format!("; check {name}, ")), "{error:?}");
+            assert!(!error.message.contains("hunter2") && !error.message.contains("base_url"), "{error:?}");
+        }
+    }
+    let refused = at("http://127.0.0.1:1/v1", &[("HTTP_PROXY", format!("http://{asking}"))]).ask().await;
+    assert!(refused.outcome.unwrap_err().message.contains("check `base_url`"));
+}
+
 /// Law 2: what is named as a proxy and is none is refused before anything is sent, by its variable, and not shown.
 #[tokio::test]
 async fn nonsense_is_no_proxy() {

@@ -1,11 +1,21 @@
 //! What goes wrong outside the provider: the disk, the machine, a scorer.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use serde_json::json;
 use testkit::{Behaviour, Echo, FakeProvider, Script};
 
 use crate::place::{Place, Said, questions, suite};
+
+/// Runs it in a shell with a limit of what it may have.
+#[cfg(unix)]
+fn limited(place: &Place, limit: &str, arguments: &[&str]) -> Said {
+    let karat = place.command(arguments);
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", &format!("ulimit {limit} && exec \"$0\" \"$@\"")]).arg(karat.get_program()).args(arguments);
+    Said::of(shell.current_dir(place.path()).output().unwrap())
+}
 
 /// Law 5, BY-04: when the disk is full, the run stops with what was recorded, says so and how to go on; after that it ends
 /// with the report of a run that had room, and no more than the calls in flight were made twice.
@@ -17,12 +27,7 @@ fn a_full_disk_stops_the_run_and_loses_nothing() {
     let place = Place::new();
     place.write("data.jsonl", &questions(CELLS));
     place.write("karat.yaml", &suite(&provider.base_url()));
-    let limited = |arguments: &[&str]| {
-        let karat = place.command(arguments);
-        let mut shell = std::process::Command::new("sh");
-        shell.args(["-c", "ulimit -f 300 && exec \"$0\" \"$@\""]).arg(karat.get_program()).args(arguments);
-        Said::of(shell.current_dir(place.path()).output().unwrap())
-    };
+    let limited = |arguments: &[&str]| limited(&place, "-f 300", arguments);
     let said = limited(&["run", "--run-id", "full", "-q"]);
     assert_eq!(said.code, 1, "{}", said.all());
     assert!(said.stderr.contains("make room, then `karat resume`"), "{}", said.all());
@@ -72,4 +77,52 @@ fn scores_that_failed_are_made_again() {
     assert_eq!(report["cost"]["actual_cost_usd"], paid);
     assert_eq!(scorer.requests(), 5, "three were scored already");
     assert!(place.fine(&["retry", "a"]).stderr.contains("nothing in this run failed"));
+}
+
+/// CL-15: a service that scores is asked again as often as the run says.
+#[test]
+fn scorers_are_asked_again_as_often_as_said() {
+    let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();
+    for (retries, requests) in [("0", 1), ("1", 2), ("3", 4)] {
+        let scorer = FakeProvider::start(Behaviour::server_error().with_header("retry-after", "0")).unwrap();
+        let place = Place::new();
+        place.write("data.jsonl", &questions(1));
+        let far = format!("far: {{ metric: http, with: {{ url: \"{}\" }} }}", scorer.url());
+        place.write("karat.yaml", &suite(&provider.base_url()).replace("hit: { metric: contains }", &far));
+        place.karat(&["run", "--retries", retries]);
+        assert_eq!(scorer.requests(), requests, "{retries}");
+    }
+}
+
+/// CL-15, BY-05: calls for which there are no file descriptors wait for them, cost nothing and count as no calls.
+#[cfg(unix)]
+#[test]
+fn calls_wait_for_file_descriptors() {
+    const CELLS: usize = 300;
+    let latency = Duration::from_millis(50);
+    let provider = FakeProvider::start(Script::echo(Echo { latency, ..Echo::default() })).unwrap();
+    let place = Place::new();
+    place.write("data.jsonl", &questions(CELLS));
+    place.write("karat.yaml", &suite(&provider.base_url()));
+    let arguments = ["run", "--run-id", "few", "-j", "200", "--max-calls", "300", "--no-cache"];
+    let said = limited(&place, "-n 64", &arguments);
+    assert_eq!((said.code, provider.requests()), (0, CELLS), "{}", said.all());
+    assert!(said.stderr.contains("300 calls made,"), "{}", said.all());
+}
+
+/// CL-15: where the system lets a run have more file descriptors it takes them, and not for the programs that it runs.
+#[cfg(target_os = "linux")]
+#[test]
+fn file_descriptors_are_not_raised_for_programs() {
+    let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();
+    let place = Place::new();
+    place.write("data.jsonl", &questions(2));
+    place.write(
+        "limit.sh",
+        r#"sleep 0.2; while read -r line; do id=${line#*:}; id=${id%%,*}; echo "{\"id\":$id,\"output\":$(ulimit -S -n)}"; done"#,
+    );
+    let limit = "limit: { metric: command, with: { run: [sh, limit.sh] } }";
+    place.write("karat.yaml", &suite(&provider.base_url()).replace("hit: { metric: contains }", limit));
+    let said = limited(&place, "-S -n 100", &["run", "--run-id", "a", "-j", "200"]);
+    assert_eq!(place.report("a")["metrics"]["limit"]["value"], json!(100.0), "{}", said.all());
 }
