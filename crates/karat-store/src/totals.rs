@@ -50,11 +50,12 @@ pub(crate) fn finish(
 }
 
 /// How many cells have a row, whatever their latest says.
-const CELLS: &str = "select count(*) from (select 1 from cells where run = ?1 group by ordinal)";
+pub(crate) const CELLS: &str = "select count(*) from (select 1 from cells where run = ?1 group by ordinal)";
 
 /// Of cells whose latest row says something else than the most usual status, how many say what: few in most runs, so
 /// whether a row is the latest is looked up for those alone.
-const OTHERS: &str = "select status, count(*) from cells as it where run = ?1 and status <> ?2 and not exists
+pub(crate) const OTHERS: &str =
+    "select status, count(*) from cells as it where run = ?1 and status <> ?2 and not exists
     (select 1 from cells as later where later.run = it.run and later.ordinal = it.ordinal and later.seq > it.seq)
   group by status";
 

@@ -187,16 +187,24 @@ fn queries_go_through_their_indexes() {
         crate::stock::MAKER,
         crate::stock::OWN_LISTS,
     ] {
-        let connection = store.writing();
-        let mut statement = connection.prepare(&format!("explain query plan {query}")).unwrap();
-        let parameters = vec![1; statement.parameter_count()];
-        let plan: Vec<String> = statement
-            .query_map(rusqlite::params_from_iter(parameters), |row| row.get(3))
-            .unwrap()
-            .map(Result::unwrap)
-            .collect();
+        let plan = query_plan(&store, query);
         assert!(plan.iter().all(|line| line.starts_with("SEARCH")), "{query}: {plan:?}");
     }
+    // Totals are counted without reading a row, and cells without sorting them.
+    for (query, searches) in [(crate::totals::CELLS, 1), (crate::totals::OTHERS, 2)] {
+        let plan = query_plan(&store, query);
+        let count = |what: &str| plan.iter().filter(|line| line.contains(what)).count();
+        assert_eq!(count("USING COVERING INDEX cells_by_place"), searches, "{query}: {plan:?}");
+        assert_eq!(count("TEMP B-TREE"), searches - 1, "of those that differ, few are sorted: {query}: {plan:?}");
+    }
+}
+
+fn query_plan(store: &Store, query: &str) -> Vec<String> {
+    let connection = store.writing();
+    let mut statement = connection.prepare(&format!("explain query plan {query}")).unwrap();
+    let parameters = vec![1; statement.parameter_count()];
+    let lines = statement.query_map(rusqlite::params_from_iter(parameters), |row| row.get(3)).unwrap();
+    lines.map(Result::unwrap).collect()
 }
 
 /// Law 7: damage is an error that says what cannot be read.
