@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use karat_providers::{Settings, proxies, reach, surroundings, unused_proxy};
+use karat_providers::{Settings, proxies, reach, room, surroundings, unused_proxy};
 use serde::Serialize;
 
 use crate::{App, AppError};
@@ -23,7 +23,7 @@ pub enum Health {
 /// One thing that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// What: `store`, `key OPENAI_API_KEY`, `program claude`, `reach openai`.
+    /// What: `store`, `open files`, `provider openai`, `program claude`, `reach openai`.
     pub what: String,
     /// How it stands.
     pub health: Health,
@@ -32,14 +32,14 @@ pub struct Finding {
 }
 
 impl App {
-    /// Looks at store, keys and programs; with `online` also at the providers whose keys are there.
+    /// Looks at store, open files, keys and programs; with `online` also at the providers whose keys are there.
     ///
     /// # Errors
     /// When no runtime can be started to reach providers.
     pub fn doctor(&self, online: bool) -> Result<Vec<Finding>, AppError> {
         let lookup = self.lookup.clone();
         let settings = Settings::new(move |name| lookup(name));
-        let mut findings = vec![self.store_health()];
+        let mut findings = vec![self.store_health(), open_files()];
         let hosts = surroundings(&settings);
         for host in &hosts {
             let (health, says) = match (&host.key, &host.base_url) {
@@ -119,6 +119,18 @@ impl App {
         };
         Finding { what: format!("program {program}"), health, says }
     }
+}
+
+/// How many calls in flight the limit on open files carries. With fewer, calls wait, so nothing is broken.
+fn open_files() -> Finding {
+    let says = match room() {
+        None => "a run may have as many as it needs".to_owned(),
+        Some((most, 0)) => format!("a run may have {most}, so its calls wait for one another; raise `ulimit -Hn`"),
+        Some((most, calls)) => {
+            format!("a run may have {most}: enough for {calls} calls in flight (`max_concurrency`), further ones wait")
+        }
+    };
+    Finding { what: "open files".to_owned(), health: Health::Fine, says }
 }
 
 /// Whether somebody may execute a file.

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use crate::capture::Secrets;
 use crate::compressed::compression;
-use crate::exchange::{Exchange, Held, Payer, Wasted, milliseconds, unsent};
+use crate::exchange::{Exchange, Held, Payer, Ran, Wasted, milliseconds, unsent};
 use crate::failure::{Failure, Place};
 use crate::letter::Letter;
 use crate::limiter::{Ended, Limiter, Way};
@@ -32,6 +32,8 @@ pub(crate) struct Attempt {
     pub exhausted: Option<Duration>,
     /// What a large body takes of the memory for answers.
     pub room: Option<OwnedSemaphorePermit>,
+    /// How a program behind a model was asked.
+    pub ran: Option<Ran>,
     pub outcome: Result<Reply, Failure>,
 }
 
@@ -44,7 +46,7 @@ impl Attempt {
         let (received, latency, end) = sent;
         let Received { body: response, status, exhausted, room, .. } = received;
         let outcome = end.and_then(|code| read(code, &response)).map_err(|failure| Failure { status, ..failure });
-        Self { response, status, latency, exhausted, room, outcome }
+        Self { response, status, latency, exhausted, room, ran: None, outcome }
     }
 
     fn is_starved(&self) -> bool {
@@ -100,7 +102,7 @@ impl Dispatch {
                 return Ok((shut_out(who, attempts - 1), None));
             };
             let is_starved = attempt.is_starved();
-            let Attempt { response, status, latency, exhausted, room, outcome } = attempt;
+            let Attempt { response, status, latency, exhausted, room, ran, outcome } = attempt;
             slot.keep(room);
             if is_starved {
                 payer.unsent();
@@ -136,7 +138,7 @@ impl Dispatch {
                 }
             };
             let latency_ms = milliseconds(latency);
-            let (ran, is_replayed) = (None, false);
+            let is_replayed = false;
             let exchange =
                 Exchange { request, response, status, attempts, latency_ms, ran, is_replayed, wasted, outcome };
             return Ok((exchange, Some(slot)));

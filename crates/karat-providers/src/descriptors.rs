@@ -16,6 +16,13 @@ const OTHERS: u64 = 256;
 /// What held before it was raised.
 static BEFORE: OnceLock<Rlimit> = OnceLock::new();
 
+/// How many this process may have for a run, and how many calls in flight never wait for one with them; `None` where the
+/// system sets no bound.
+pub fn room() -> Option<(u64, u64)> {
+    let most = getrlimit(Resource::Nofile).maximum?;
+    Some((most, most.saturating_sub(OTHERS) / EACH))
+}
+
 /// Raises how many this process may have, where so many calls in flight need more and the system lets it have them. What
 /// cannot be had is waited for, call by call.
 pub fn make_room(calls: usize) {

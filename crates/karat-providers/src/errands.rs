@@ -252,7 +252,8 @@ impl Tries for ProgramTries<'_> {
             let said = |problem| failed(format!("program `{}`: it {problem}", program.name()));
             answer(errand.request, &response).map_err(said)
         });
-        Attempt { response, status: None, latency: start.elapsed(), exhausted: None, room: None, outcome }
+        let latency = start.elapsed();
+        Attempt { response, status: None, latency, exhausted: None, room: None, ran: None, outcome }
     }
 }
 

@@ -52,7 +52,7 @@ mod transport;
 mod usage;
 
 pub use codec::{Codec, Unreadable};
-pub use descriptors::make_room;
+pub use descriptors::{make_room, room};
 pub use errands::{Errand, answer};
 pub use error::ProviderError;
 pub use exchange::{Call, Exchange, Held, Payer, Ran, Wasted};

@@ -12,16 +12,17 @@ use tokio::time::Instant;
 use crate::attempts::{Attempt, Dispatch, Quest, Tries, shut_out};
 use crate::capture::Secrets;
 use crate::codec::Codec;
-use crate::command::CommandModel;
+use crate::command::{self, CommandModel};
 use crate::connect::{Backend, Connected, Endpoint, connect};
 use crate::error::ProviderError;
-use crate::exchange::{Call, Exchange, Free, Held, Payer, Ran, Wasted, milliseconds, unsent};
+use crate::exchange::{Call, Exchange, Free, Held, Payer, Ran, milliseconds, unsent};
 use crate::failure::Failure;
 use crate::letter::Letter;
 use crate::limiter::{Gate, Way};
 use crate::lines::Lines;
 use crate::openai::{OPENAI, completion};
 use crate::outside::Outside;
+use crate::process::Program;
 use crate::proxies;
 use crate::recorder::Recorder;
 use crate::reply::parse;
@@ -209,10 +210,7 @@ impl Providers {
         let way = Way { gate, line, limiter: Some(&model.limiter), tokens };
         match &model.backend {
             Backend::Http(endpoint) => self.over_http(model, endpoint, call, way, payer, observer).await,
-            Backend::Command(program) => {
-                // Boxed as a program's errands are.
-                self.dispatch.once(call.model, way, payer, Box::pin(self.program(model, program, &call))).await
-            }
+            Backend::Command(program) => self.by_program(model, program, call, way, payer, observer).await,
             Backend::Scripted(script) => {
                 let made = async { self.offline(model, &call, |request| script.reply(request)) };
                 self.dispatch.once(call.model, way, payer, made).await
@@ -252,42 +250,25 @@ impl Providers {
         self.dispatch.retried(quest, way, payer, observer, &tries).await
     }
 
-    async fn program(&self, model: &Connected, program: &CommandModel, call: &Call<'_>) -> Exchange {
-        let line = program.line();
-        let (program, input) = program.program(call.request);
-        let request = match body_of(model, call) {
+    async fn by_program<'a, P: Payer>(
+        &self,
+        model: &Connected,
+        program: &CommandModel,
+        call: Call<'_>,
+        way: Way<'a>,
+        payer: &P,
+        observer: &dyn Observer,
+    ) -> Result<Held<'a>, P::Refusal> {
+        let request = match body_of(model, &call) {
             Ok(body) => self.dispatch.secrets.clean(body),
-            Err(problem) => return unsent(problem),
+            Err(problem) => return Ok((unsent(problem), None)),
         };
-        let start = Instant::now();
-        let (printed, end) = program.run(&self.settings, input, call.timeout).await;
-        let latency_ms = milliseconds(start.elapsed());
-        let end = end.and_then(|complaint| match printed.trim_ascii().is_empty() {
-            true => Err(program.silent(&complaint)),
-            false => Ok(()),
-        });
-        let response = self.dispatch.secrets.captured(printed, end.is_ok());
-        let code = end.as_ref().map_or_else(|failure| failure.exit, |()| Some(0));
-        let ran = Ran { command: self.dispatch.secrets.clean_text(line), code };
-        let mut wasted = Wasted::default();
-        let outcome = match end {
-            Ok(()) => parse(&model.spec, &response),
-            Err(failure) => {
-                wasted.add(&failure);
-                Err(failure.error(model.place(), 1, &self.dispatch.secrets))
-            }
-        };
-        Exchange {
-            request,
-            response,
-            status: None,
-            attempts: 1,
-            latency_ms,
-            ran: Some(ran),
-            is_replayed: false,
-            wasted,
-            outcome,
-        }
+        let line = self.dispatch.secrets.clean_text(program.line());
+        let (program, input) = program.program(call.request);
+        let tries = CommandTries { providers: self, program, input, line, timeout: call.timeout };
+        let waits = Waits::new(self.dispatch.backoff, 0, call.jitter_seed);
+        let quest = Quest { place: model.place(), request, waits };
+        self.dispatch.retried(quest, way, payer, observer, &tries).await
     }
 
     /// A call that is answered in place. Its bytes take the same way as those of a server.
@@ -344,6 +325,32 @@ impl Tries for ModelTries<'_> {
         Attempt::read(sent, |status, body| {
             self.codec.parse(body).map_err(|unreadable| Failure::of_body(status, unreadable, self.codec.usage(body)))
         })
+    }
+}
+
+/// Attempts to call a model behind a program.
+struct CommandTries<'a> {
+    providers: &'a Providers,
+    program: Program,
+    input: Bytes,
+    /// Its words, as they are kept.
+    line: String,
+    timeout: Duration,
+}
+
+impl Tries for CommandTries<'_> {
+    async fn attempt(&self) -> Attempt {
+        let Self { providers, program, input, line, timeout } = self;
+        let start = Instant::now();
+        // Boxed as a program's errands are.
+        let (printed, end) = Box::pin(program.run(&providers.settings, input.clone(), *timeout)).await;
+        let latency = start.elapsed();
+        let response = providers.dispatch.secrets.captured(printed, end.is_ok());
+        let outcome =
+            end.and_then(|complaint| command::reply(&response).map_err(|_| program.silent(&complaint)));
+        let code = outcome.as_ref().map_or_else(|failure| failure.exit, |_| Some(0));
+        let ran = Some(Ran { command: line.clone(), code });
+        Attempt { response, status: None, latency, exhausted: None, room: None, ran, outcome }
     }
 }
 

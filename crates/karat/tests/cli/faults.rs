@@ -110,6 +110,39 @@ fn calls_wait_for_file_descriptors() {
     assert!(said.stderr.contains("300 calls made,"), "{}", said.all());
 }
 
+/// CL-15, BY-05: models that are programs wait for file descriptors, too.
+#[cfg(unix)]
+#[test]
+fn programs_wait_for_file_descriptors() {
+    const CELLS: usize = 60;
+    let place = Place::new();
+    place.write("data.jsonl", &questions(CELLS));
+    place.write(
+        "karat.yaml",
+        r#"name: t
+dataset: { source: data.jsonl, id: id, input: question, reference: target }
+models: [ { id: mine, provider: command, model: m, with: { command: [sh, -c, "sleep 0.2; echo hi"] } } ]
+variants: { direct: [ { prompt: { text: "{{ sample.question }}" } } ] }
+scorers: { hit: { metric: contains } }
+"#,
+    );
+    let said = limited(&place, "-n 64", &["run", "--run-id", "few", "-j", "60", "--max-calls", "60"]);
+    assert!(said.code == 0 && said.stderr.contains("60 calls made,"), "{}", said.all());
+    let answered = place.report("few")["metrics"]["hit"]["n"].clone();
+    assert_eq!(answered, json!(60), "{}", said.all());
+}
+
+/// CL-15: `doctor` says how many calls in flight the limit on open files carries.
+#[cfg(unix)]
+#[test]
+fn doctor_knows_the_limit_on_open_files() {
+    let place = Place::new();
+    for (limit, says) in [("-n 1056", "may have 1056: enough for 200 calls in flight"), ("-n 64", "raise `ulimit -Hn`")] {
+        let said = limited(&place, limit, &["doctor"]);
+        assert!(said.code == 0 && said.stdout.contains(says), "{}", said.all());
+    }
+}
+
 /// CL-15: where the system lets a run have more file descriptors it takes them, and not for the programs that it runs.
 #[cfg(target_os = "linux")]
 #[test]
