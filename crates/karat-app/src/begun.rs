@@ -89,33 +89,7 @@ pub(crate) fn same_plan(stored: &RunHeader, now: &PlanHeader) -> Result<(), AppE
     if stored.plan.plan_hash == now.plan_hash {
         return Ok(());
     }
-    let then = &stored.plan;
-    let selected = format!(
-        "which rows are selected (it was begun with {}, now there are {})",
-        then.dataset.rows, now.dataset.rows
-    );
-    let mut changed = Vec::new();
-    if then.dataset.hash != now.dataset.hash {
-        changed.push("the dataset");
-    } else if then.dataset.rows != now.dataset.rows {
-        changed.push(&selected);
-    }
-    if then.models != now.models || then.systems.len() != now.systems.len() {
-        changed.push("the models");
-    }
-    if then.variants != now.variants {
-        changed.push("the variants");
-    }
-    if then.scorers != now.scorers || then.judges != now.judges {
-        changed.push("the scorers or judges");
-    }
-    if then.params != now.params {
-        changed.push("the params");
-    }
-    if then.trials != now.trials || then.run.seed != now.run.seed {
-        changed.push("trials or seed");
-    }
-    let what = if changed.is_empty() { "the suite".to_owned() } else { changed.join(", ") };
+    let what = karat_suite::plan_changes(&stored.plan, now).join(", ");
     Err(AppError::harness(format!("run {} cannot be gone on with: {what} changed since it was begun", stored.id))
         .hint("start a new run: what is unchanged is reused. Or undo the change and resume"))
 }

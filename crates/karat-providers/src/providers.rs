@@ -346,8 +346,7 @@ impl Tries for CommandTries<'_> {
         let (printed, end) = Box::pin(program.run(&providers.settings, input.clone(), *timeout)).await;
         let latency = start.elapsed();
         let response = providers.dispatch.secrets.captured(printed, end.is_ok());
-        let outcome =
-            end.and_then(|complaint| command::reply(&response).map_err(|_| program.silent(&complaint)));
+        let outcome = end.and_then(|complaint| command::reply(&response).map_err(|_| program.silent(&complaint)));
         let code = outcome.as_ref().map_or_else(|failure| failure.exit, |_| Some(0));
         let ran = Some(Ran { command: line.clone(), code });
         Attempt { response, status: None, latency, exhausted: None, room: None, ran, outcome }

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use karat_types::{
-    Action, Key, KeyBuilder, ModelSpec, PlanHeader, RecordedSpec, ScorerKind, ScorerSpec, SourceDigest, VariantSpec,
+    Action, Key, KeyBuilder, ModelSpec, PlanHeader, RecordedSpec, ScorerKind, ScorerSpec, ServiceSpec, SourceDigest,
+    VariantSpec,
 };
 use serde_json::Value;
 
@@ -79,6 +80,45 @@ pub(crate) fn plan(
         key = model_key(key, model);
     }
     key.finish()
+}
+
+/// What of two plans differs that fixes cells and judgments, in words.
+pub fn changed(then: &PlanHeader, now: &PlanHeader) -> Vec<String> {
+    let models = |models: &[ModelSpec]| models.iter().fold(KeyBuilder::new("karat/models/1"), model_key).finish();
+    let variants = |plan: &PlanHeader| -> Vec<VariantSpec> {
+        // What is recorded is known by its content, which the plan of a stored run no longer has.
+        plan.variants.iter().map(|variant| bare_variant(variant, &BTreeMap::new())).collect()
+    };
+    let scorers = |plan: &PlanHeader| -> Vec<ScorerSpec> { plan.scorers.iter().map(bare_scorer).collect() };
+    let services = |plan: &PlanHeader| {
+        let add = |key: KeyBuilder, (id, service): (&String, &ServiceSpec)| key.text(id).json(&service.identity());
+        plan.services.iter().fold(KeyBuilder::new("karat/services/1"), add).finish()
+    };
+    let is_other_dataset = then.dataset.hash != now.dataset.hash;
+    let selected = format!(
+        "which rows are selected (it was begun with {}, now there are {})",
+        then.dataset.rows, now.dataset.rows
+    );
+    let parts = [
+        (is_other_dataset, "the dataset"),
+        (!is_other_dataset && then.dataset.rows != now.dataset.rows, &selected),
+        (models(&then.models) != models(&now.models), "the models"),
+        (variants(then) != variants(now), "the variants"),
+        (services(then) != services(now), "the services"),
+        (scorers(then) != scorers(now), "the scorers"),
+        (models(&then.judges) != models(&now.judges), "the judges"),
+        (then.params != now.params, "the params"),
+        (then.trials != now.trials, "the trials"),
+        (then.run.seed != now.run.seed, "the seed"),
+        (then.privacy != now.privacy, "`privacy`"),
+        (then.suite != now.suite, "the suite's name"),
+    ];
+    let changed: Vec<String> =
+        parts.iter().filter(|(differs, _)| *differs).map(|(_, what)| (*what).to_owned()).collect();
+    match changed.is_empty() {
+        true => vec!["what is selected or recorded".to_owned()],
+        false => changed,
+    }
 }
 
 fn model_key(key: KeyBuilder, model: &ModelSpec) -> KeyBuilder {

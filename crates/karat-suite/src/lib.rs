@@ -54,6 +54,7 @@ pub use diagnostics::{Diagnostic, Diagnostics, Severity};
 pub use duration::parse as parse_duration;
 pub use environment::Environment;
 pub use files::{DiskFiles, Files, LABELLED, folder, is_rooted, join, leads_out};
+pub use hash::changed as plan_changes;
 pub use metrics::index_of as metric_index;
 pub use nearest::nearest;
 pub use overrides::Overrides;

@@ -137,7 +137,8 @@ scorers: { hit: { metric: contains } }
 #[test]
 fn doctor_knows_the_limit_on_open_files() {
     let place = Place::new();
-    for (limit, says) in [("-n 1056", "may have 1056: enough for 200 calls in flight"), ("-n 64", "raise `ulimit -Hn`")] {
+    for (limit, says) in [("-n 1056", "may have 1056: enough for 200 calls in flight"), ("-n 64", "raise `ulimit -Hn`")]
+    {
         let said = limited(&place, limit, &["doctor"]);
         assert!(said.code == 0 && said.stdout.contains(says), "{}", said.all());
     }

@@ -82,6 +82,38 @@ fn other_rows_are_no_changed_dataset() {
     assert!(place.karat(&["run", "--resume", "--run-id", "a"]).stderr.contains("the dataset changed"));
 }
 
+/// contract: of a refused resume only what differs is named: nothing that a run may be gone on with under other settings.
+#[test]
+fn a_refused_resume_names_what_differs() {
+    let (place, provider) = place();
+    let own = suite(&provider.base_url());
+    place.fine(&["run", "--run-id", "a"]);
+    let refused = |more: &[&str], changed: &str| {
+        let said = place.karat(&[&["run", "--resume", "--run-id", "a"], more].concat());
+        let what = format!("cannot be gone on with: {changed} changed since");
+        assert!(said.code == 1 && said.stderr.contains(&what), "{more:?}: {}", said.all());
+    };
+    refused(&["--trials", "2"], "the trials");
+    refused(&["--set", "run.seed=7"], "the seed");
+    refused(&["--set", "scorers.hit.value=x"], "the scorers");
+    refused(&["--set", "privacy.redact=[email]"], "`privacy`");
+    refused(&["--sample", "q1,q2"], "which rows are selected (it was begun with 3, now there are 2)");
+    place.write("data.jsonl", &questions(4));
+    let harmless = ["--retries=2", "--timeout=9s", "--judge-timeout=9s", "-j3", "--budget-usd=9", "--max-calls=9"];
+    for flag in harmless.into_iter().chain(["--set=scorers.hit.about=x", "--set=scorers.hit.margin=0.1"]) {
+        refused(&[flag], "the dataset");
+    }
+    place.write("karat.yaml", &own.replace("input: 1.0", "input: 9.0"));
+    refused(&[], "the dataset");
+    place.write("data.jsonl", &questions(3));
+    place.fine(&["run", "--resume", "--run-id", "a"]);
+    let two = "variants: { other: [ { prompt: { text: \"{{ sample.question }}!\" } } ], direct";
+    place.write("karat.yaml", &own.replace("variants: { direct", two));
+    refused(&["--retries=2"], "the variants");
+    place.write("karat.yaml", &own.replace("mock-model", "other-model"));
+    refused(&["--retries=2"], "the models");
+}
+
 /// contract: the command line wins over the environment and `.env`, also over a variable of the opposite.
 #[test]
 fn the_command_line_overrules_variables() {
