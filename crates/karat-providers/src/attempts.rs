@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use karat_types::{CallError, CallErrorCode, Event, Observer, Reply, Usage};
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
 use crate::capture::Secrets;
@@ -14,6 +13,7 @@ use crate::failure::{Failure, Place};
 use crate::letter::Letter;
 use crate::limiter::{Ended, Limiter, Way};
 use crate::retry::{Backoff, Waits};
+use crate::room::Room;
 use crate::transport::{Received, Transport};
 
 /// What can be tried again.
@@ -31,20 +31,20 @@ pub(crate) struct Attempt {
     /// How long nothing is left of the provider's limits.
     pub exhausted: Option<Duration>,
     /// What a large body takes of the memory for answers.
-    pub room: Option<OwnedSemaphorePermit>,
+    pub room: Option<Room>,
     /// How a program behind a model was asked.
     pub ran: Option<Ran>,
     pub outcome: Result<Reply, Failure>,
 }
 
 /// An attempt over HTTP whose body is not read yet: it ended with a status that is 2xx, or failed.
-pub(crate) type Sent = (Received, Duration, Result<u16, Failure>);
+pub(crate) type Sent = (Received, Result<u16, Failure>);
 
 impl Attempt {
     /// What became of a request over HTTP; `read` reads the body of a 2xx answer.
     pub fn read(sent: Sent, read: impl FnOnce(u16, &[u8]) -> Result<Reply, Failure>) -> Self {
-        let (received, latency, end) = sent;
-        let Received { body: response, status, exhausted, room, .. } = received;
+        let (received, end) = sent;
+        let Received { body: response, status, exhausted, room, took: latency, .. } = received;
         let outcome = end.and_then(|code| read(code, &response)).map_err(|failure| Failure { status, ..failure });
         Self { response, status, latency, exhausted, room, ran: None, outcome }
     }
@@ -181,9 +181,7 @@ impl Dispatch {
 
     /// One attempt over HTTP.
     pub async fn sent(&self, transport: &Transport, letter: &Letter, timeout: Duration) -> Sent {
-        let start = Instant::now();
         let (mut received, end) = transport.send(letter, timeout).await;
-        let latency = start.elapsed();
         let compression = compression(received.compression, &received.body);
         received.body = match compression {
             // Secrets within what is compressed cannot be found, so nothing of it is kept.
@@ -205,7 +203,7 @@ impl Dispatch {
                 })
             }
         });
-        (received, latency, end)
+        (received, end)
     }
 
     fn ended(&self, outcome: &Result<Reply, Failure>) -> Ended {

@@ -42,6 +42,7 @@ mod proxies;
 mod recorder;
 mod reply;
 mod retry;
+mod room;
 mod scripted;
 mod services;
 mod settings;

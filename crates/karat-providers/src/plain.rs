@@ -40,6 +40,9 @@ pub(crate) const IDLE: Duration = Duration::from_secs(90);
 #[cfg(target_os = "linux")]
 const UNHEARD: Duration = Duration::from_secs(30);
 
+/// What a connection reads ahead, and keeps between two exchanges: large answers would make it six times as much.
+const AHEAD: usize = 64 * 1024;
+
 /// Connections to plain addresses that are open and unused, by host and port.
 pub(crate) struct Plain {
     connector: HttpConnector,
@@ -125,7 +128,8 @@ impl Plain {
     async fn open(&self, uri: &Uri) -> Result<Box<Line>, Trouble> {
         let unreached = |error: &(dyn Error + 'static)| Trouble::new(true, error);
         let stream = self.connector.clone().call(uri.clone()).await.map_err(|error| unreached(&error))?;
-        let (sender, connection) = http1::handshake(stream).await.map_err(|error| unreached(&error))?;
+        let handshake = http1::Builder::new().max_buf_size(AHEAD).handshake(stream);
+        let (sender, connection) = handshake.await.map_err(|error| unreached(&error))?;
         Ok(Box::new(Line { sender, connection: Some(connection) }))
     }
 

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use hyper::header::LOCATION;
 use jiff::Timestamp;
 use karat_types::{CallErrorCode, Clock};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::Instant;
 
 use crate::client::Client;
 use crate::compressed::named;
@@ -18,19 +18,15 @@ use crate::limiter::exhausted;
 use crate::plain::Trouble;
 use crate::proxies::NamedProxy;
 use crate::retry::retry_after;
+use crate::room::{Room, Rooms, SMALL};
 use crate::settings::Settings;
-
-/// Answers up to this size need no room of their own: all calls in flight together take little.
-const SMALL: usize = 64 * KIB;
-
-const KIB: usize = 1024;
 
 /// The one way to servers, for all models.
 pub(crate) struct Transport {
     client: Client,
     max_response: usize,
-    /// Room for the answers that are larger than [`SMALL`], in KiB.
-    room: Arc<Semaphore>,
+    /// Room for the answers that are larger than [`SMALL`].
+    rooms: Rooms,
     clock: Option<Arc<dyn Clock>>,
 }
 
@@ -47,8 +43,15 @@ pub(crate) struct Received {
     /// How long nothing is left of the provider's limits.
     pub exhausted: Option<Duration>,
     pub body: Bytes,
-    /// What a large body takes of the memory for answers; given back when it is dropped.
-    pub room: Option<OwnedSemaphorePermit>,
+    /// What a large body takes of the memory for answers.
+    pub room: Option<Room>,
+    /// How long it took. Waits for that memory are not in it.
+    pub took: Duration,
+}
+
+/// The time that an exchange may take. It runs while the server is waited for, and not while this machine is.
+struct Allowance {
+    left: Duration,
 }
 
 impl Transport {
@@ -58,24 +61,38 @@ impl Transport {
     /// When a proxy's address is wrong or the system's certificates cannot be used.
     pub fn new(settings: &Settings, tls: bool) -> reqwest::Result<Self> {
         let client = Client::new(settings, tls)?;
-        let room = Arc::new(Semaphore::new(settings.max_in_memory.max(settings.max_response).div_ceil(KIB)));
-        let clock = settings.clock.clone();
-        Ok(Self { client, max_response: settings.max_response, room, clock })
+        let rooms = Rooms::new(settings.max_in_memory, settings.max_response);
+        Ok(Self { client, max_response: settings.max_response, rooms, clock: settings.clock.clone() })
     }
 
     /// Sends a request. The time runs until the last byte has come; what came before it ran out is kept.
     pub async fn send(&self, letter: &Letter, timeout: Duration) -> (Received, Result<(), Failure>) {
         let mut received = Received::default();
         let mut pieces = Pieces::default();
-        let exchange = tokio::time::timeout(timeout, pin!(self.exchange(letter, &mut received, &mut pieces))).await;
-        let end = exchange.unwrap_or_else(|_| Err(late(received.is_reached, timeout)));
+        let mut allowance = Allowance { left: timeout };
+        let end = self.exchange(letter, &mut allowance, &mut received, &mut pieces).await;
+        let end = end.unwrap_or_else(|| Err(late(received.is_reached, timeout)));
+        received.took = timeout - allowance.left;
         received.body = pieces.into_bytes();
+        if let Some(room) = &mut received.room {
+            self.rooms.go_on(room, received.body.len()).await;
+        }
         (received, end)
     }
 
-    async fn exchange(&self, letter: &Letter, received: &mut Received, pieces: &mut Pieces) -> Result<(), Failure> {
-        let answered = self.client.send(letter, &mut received.is_reached).await;
-        let mut answered = answered.map_err(|trouble| self.unsent(trouble, letter))?;
+    /// `None` when the time ran out.
+    async fn exchange(
+        &self,
+        letter: &Letter,
+        allowance: &mut Allowance,
+        received: &mut Received,
+        pieces: &mut Pieces,
+    ) -> Option<Result<(), Failure>> {
+        let answered = allowance.within(pin!(self.client.send(letter, &mut received.is_reached))).await?;
+        let mut answered = match answered {
+            Ok(answered) => answered,
+            Err(trouble) => return Some(Err(self.unsent(trouble, letter))),
+        };
         let (status, headers) = answered.head();
         received.status = Some(status);
         received.location = headers.get(LOCATION).and_then(|value| Some(value.to_str().ok()?.to_owned()));
@@ -84,28 +101,28 @@ impl Transport {
         received.exhausted = exhausted(headers);
         let announced = answered.announced().and_then(|length| usize::try_from(length).ok()).unwrap_or(0);
         if announced > self.max_response {
-            return Err(self.too_large());
+            return Some(Err(self.too_large()));
         }
-        while let Some(piece) = answered.piece().await.map_err(cut)? {
+        if announced > SMALL {
+            received.room = Some(self.rooms.enter(announced).await);
+        }
+        pieces.reserve(announced);
+        loop {
+            let piece = match allowance.within(pin!(answered.piece())).await? {
+                Ok(Some(piece)) => piece,
+                Ok(None) => return Some(Ok(())),
+                Err(trouble) => return Some(Err(cut(trouble))),
+            };
             let size = pieces.len() + piece.len();
             if size > self.max_response {
-                return Err(self.too_large());
+                return Some(Err(self.too_large()));
             }
+            // An answer that does not say its size may become as large as any.
             if size > SMALL && received.room.is_none() {
-                received.room = self.make_room(announced).await;
+                received.room = Some(self.rooms.enter(self.max_response).await);
             }
-            pieces.push(&piece, announced);
+            pieces.push(&piece);
         }
-        Ok(())
-    }
-
-    /// Waits for room for a whole answer at once: those that hold some of it never wait for more, so somebody can always
-    /// go on. An answer that does not say its size may become as large as any.
-    async fn make_room(&self, announced: usize) -> Option<OwnedSemaphorePermit> {
-        let size = if announced == 0 { self.max_response } else { announced };
-        // A closed semaphore bounds nothing; this one is never closed.
-        let kib = u32::try_from(size.div_ceil(KIB)).unwrap_or(u32::MAX);
-        self.room.clone().acquire_many_owned(kib).await.ok()
     }
 
     /// The proxy that stands before whom a letter goes to.
@@ -124,7 +141,7 @@ impl Transport {
             };
         }
         if trouble.is_overlong {
-            return Failure::of_gateway("with more headers than can be read (100 lines, 400 KiB)");
+            return Failure::of_gateway("with more headers than can be read (100 lines, 64 KiB)");
         }
         cut(trouble)
     }
@@ -139,17 +156,27 @@ impl Transport {
     }
 }
 
+impl Allowance {
+    /// Does something with what is left of the time; `None` when that does not suffice.
+    async fn within<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
+        let begun = Instant::now();
+        let done = tokio::time::timeout(self.left, work).await.ok();
+        self.left = self.left.saturating_sub(begun.elapsed());
+        done
+    }
+}
+
 /// A body as it comes in. Its pieces are copied: kept, each would keep the whole buffer that the connection read it into,
 /// which it then has to allocate anew.
 #[derive(Default)]
 struct Pieces(Vec<u8>);
 
 impl Pieces {
-    fn push(&mut self, piece: &[u8], announced: usize) {
-        if self.len() == 0 {
-            // What is announced may be a lie: large bodies grow as they come.
-            self.0.reserve_exact(announced.min(SMALL).max(piece.len()));
-        }
+    fn reserve(&mut self, announced: usize) {
+        self.0.reserve_exact(announced);
+    }
+
+    fn push(&mut self, piece: &[u8]) {
         self.0.extend_from_slice(piece);
     }
 
@@ -176,13 +203,40 @@ fn cut(trouble: Trouble) -> Failure {
 
 #[cfg(test)]
 mod tests {
+    use hyper::Method;
+    use hyper::header::HeaderMap;
+    use reqwest::Url;
+    use testkit::{Behaviour, FakeProvider};
+
     use super::*;
+
+    /// BY-09, PE-27: a large answer waits until the one before it is on disk. That wait is none of the server's time: the
+    /// answer would be paid and given up.
+    #[tokio::test]
+    async fn a_wait_for_memory_is_none_for_the_server() {
+        let server = FakeProvider::start(Behaviour::raw(200, "x".repeat(2 * SMALL))).unwrap();
+        let mut settings = Settings::new(|_| None);
+        (settings.max_response, settings.max_in_memory) = (2 * SMALL, 0);
+        let transport = Transport::new(&settings, false).unwrap();
+        let url = Url::parse(&server.url()).unwrap();
+        let letter = Letter::new(Method::GET, &url, HeaderMap::new(), None).unwrap();
+        let (limit, writing) = (Duration::from_secs(2), Duration::from_secs(3));
+        let (first, _) = transport.send(&letter, limit).await;
+        let written = async {
+            tokio::time::sleep(writing).await;
+            drop(first);
+        };
+        let begun = Instant::now();
+        let ((second, end), ()) = tokio::join!(transport.send(&letter, limit), written);
+        assert!(end.is_ok() && second.body.len() == 2 * SMALL);
+        assert!(begun.elapsed() >= writing && second.took < limit, "{:?}", second.took);
+    }
 
     #[test]
     fn pieces_are_joined_in_order() {
         let mut pieces = Pieces::default();
         for piece in ["", "ab", "", "c", "de"] {
-            pieces.push(piece.as_bytes(), 0);
+            pieces.push(piece.as_bytes());
         }
         assert_eq!(pieces.len(), 5);
         assert_eq!(pieces.into_bytes(), "abcde");

@@ -123,7 +123,10 @@ impl Ledger {
         if records.is_empty() {
             return Ok(());
         }
-        self.hand_over(Work::Append(Box::new(Encoded::new(&records)?))).await?.on_disk().await
+        let work = Work::Append(Box::new(Encoded::new(&records)?));
+        // Large answers would stay in memory twice.
+        drop(records);
+        self.hand_over(work).await?.on_disk().await
     }
 
     /// As [`Ledger::append`], for records that nobody needs to be on disk at once: they are written with the next records

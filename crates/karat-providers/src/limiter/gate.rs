@@ -7,7 +7,9 @@
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio::sync::{Semaphore, oneshot};
+
+use crate::room::Room;
 
 /// What all calls of a run pass: so many in flight, and none once it is shut.
 pub struct Gate {
@@ -42,7 +44,7 @@ pub(crate) struct LineAt(usize);
 pub struct Slot<'a> {
     gate: &'a Gate,
     line: LineAt,
-    room: Option<OwnedSemaphorePermit>,
+    room: Option<Room>,
 }
 
 /// A place in a line. Left before its turn is taken, the turn is the next one's.
@@ -154,7 +156,7 @@ impl State {
 
 impl Slot<'_> {
     /// Keeps the room that a large answer takes.
-    pub(crate) fn keep(&mut self, room: Option<OwnedSemaphorePermit>) {
+    pub(crate) fn keep(&mut self, room: Option<Room>) {
         self.room = room;
     }
 }
