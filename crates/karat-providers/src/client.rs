@@ -111,7 +111,8 @@ struct Proxies {
     all: Vec<Proxy>,
     /// Whether one is named for plain addresses.
     plain: bool,
-    /// Which requests go through one, by the same rules.
+    /// Which requests go through one. reqwest makes the same matcher of each proxy and shows it to nobody, and where it is
+    /// given one (`Proxy::custom`) it heeds no `NO_PROXY` and asks twice for each request.
     rules: Matcher,
     named: Vec<NamedProxy>,
 }
