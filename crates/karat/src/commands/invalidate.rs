@@ -28,7 +28,9 @@ fn text(done: &Invalidation, dry_run: bool) -> String {
         }));
     }
     if done.results == karat_app::Withdrawal::default() {
-        text.push_str("Nothing of what was asked for is in reuse: it was never reusable, or was taken out before.\n");
+        text.push_str(
+            "Nothing of what was asked for is in reuse: it failed, was never reusable, or was taken out before.\n",
+        );
     }
     text.push_str("The run's rows and reports stay.");
     text

@@ -32,6 +32,26 @@ fn results_go_with_the_last_run_that_uses_them() {
     assert!(missing.code == 1 && missing.stderr.contains("no cell `q9/mock/direct`"), "{}", missing.all());
 }
 
+/// CL-23: nothing is said to be kept where nothing is there: of cells that failed nothing goes and nothing stays.
+#[test]
+fn what_failed_is_not_kept() {
+    let provider = FakeProvider::start(Script::by(|received| {
+        match ["Question 3", "Question 4"].iter().any(|bad| received.json().to_string().contains(bad)) {
+            true => Behaviour::status(400, "no"),
+            false => Behaviour::ok("answer"),
+        }
+    }))
+    .unwrap();
+    let place = Place::new();
+    place.write("data.jsonl", &questions(5));
+    place.write("karat.yaml", &suite(&provider.base_url()));
+    let said = ["q0,q1", "q2,q3", "q3,q4"].map(|samples| {
+        place.karat(&["run", "--run-id", samples.replace(',', "-").as_str(), "--sample", samples]);
+        place.fine(&["invalidate", &samples.replace(',', "-")]).stdout
+    });
+    insta::assert_snapshot!(said.concat());
+}
+
 /// CL-23: after the invalidation of a run the next one makes everything anew, and the run's report stays.
 #[test]
 fn an_invalidated_run_is_made_anew() {
