@@ -37,3 +37,15 @@ fn the_readme_is_true() {
     }
     assert!(place.path().join("out/report.md").exists() && place.path().join("out/report.json").exists());
 }
+
+/// PE-36: the passage on documents of every day is true: the decline is there after both commands.
+#[test]
+fn the_decline_of_the_readme_is_found() {
+    let passage = README.lines().find(|line| line.contains("says when they get worse")).unwrap();
+    let place = Place::new();
+    let commands = passage.split('`').filter_map(|code| code.strip_prefix("karat "));
+    let said: Vec<String> =
+        commands.map(|line| place.fine(&line.split_whitespace().collect::<Vec<_>>()).stdout).collect();
+    let found: serde_json::Value = serde_json::from_str(&said[1]).unwrap();
+    assert_eq!(found["status"], "alert");
+}

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use serde_json::Value;
 use testkit::{Echo, FakeProvider, Memory, Script};
 
 use crate::place::{Place, questions, suite};
@@ -33,7 +34,7 @@ fn many_cells_take_little_memory() {
     assert!(peak < MOST, "{peak} KiB");
     assert_eq!((provider.requests(), provider.duplicates()), (CELLS, 0));
     let report = std::fs::read_to_string(place.path().join("reports/report.json")).unwrap();
-    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    let report: Value = serde_json::from_str(&report).unwrap();
     assert_eq!(report["cells_file"]["n"], CELLS);
     let cells = std::fs::read_to_string(place.path().join("reports/cells.jsonl")).unwrap();
     assert_eq!(cells.lines().count(), CELLS);
@@ -44,4 +45,65 @@ fn peak_of(status: &str) -> u64 {
     let text = std::fs::read_to_string(status).unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0)
+}
+
+/// Rows that make a dataset large: a run begins before all of them are estimated.
+const LARGE: usize = 32_768;
+
+/// A suite of so many rows; `words` says how many words the prompt of each has.
+fn large(model: &str, words: impl Fn(usize) -> usize) -> Place {
+    let place = Place::new();
+    let rows = (0..LARGE).map(|at| format!("{{\"id\":\"s{at}\",\"q\":\"{at}{}\"}}\n", " ab".repeat(words(at))));
+    place.write("rows.jsonl", &rows.collect::<String>());
+    place.write(
+        "karat.yaml",
+        &format!(
+            "name: large
+dataset: {{ source: rows.jsonl, id: id, input: q }}
+models: [ {{ id: m, provider: stub, model: s, {model} }} ]
+variants: {{ direct: [ {{ prompt: {{ text: '{{{{ sample.q }}}}' }}, requires: {{ fits: true }} }} ] }}
+scorers: {{ hit: {{ metric: contains, value: x }} }}
+"
+        ),
+    );
+    place
+}
+
+/// What the plan says that it costs: at least and at most, in dollars.
+fn planned(place: &Place) -> [f64; 2] {
+    let plan: Value = serde_json::from_str(&place.fine(&["plan", "--json"]).stdout).unwrap();
+    serde_json::from_value(plan["cost_usd"].clone()).unwrap()
+}
+
+/// CL-22: what a large run was expected to cost is told by a sample of its rows, and is near what the plan says.
+#[test]
+fn a_large_run_is_estimated_beside_its_calls() {
+    // One row in eight fits the model's window, and no period is in it.
+    let words = |at: usize| match (at.wrapping_mul(2_654_435_761) >> 16) & 0xff {
+        mixed if mixed % 8 == 0 => mixed / 16,
+        _ => 30,
+    };
+    let place = large("context_window: 40, max_output: 20, price: { input: 0.01, output: 0.02 }", words);
+    let planned = planned(&place);
+    let said = place.fine(&["run", "-q", "--run-id", "a"]);
+    assert!(said.stdout.contains(" by a sample of its rows; "), "{}", said.all());
+    let cost = &place.report("a")["cost"];
+    let recorded: [f64; 2] = serde_json::from_value(cost["estimated_cost_range_usd"].clone()).unwrap();
+    assert_eq!((&cost["estimated_cost_sampled"], &cost["estimated_cost_usd"]), (&true.into(), &recorded[1].into()));
+    for (recorded, planned) in recorded.into_iter().zip(planned) {
+        assert!((0.9..1.1).contains(&(recorded / planned)), "{recorded} is not near {planned}");
+    }
+}
+
+/// BY-05: where the rows behind the first are so dear that the ceiling would have refused the run, it stops at the ceiling.
+#[test]
+fn a_large_run_that_has_begun_stops_at_the_ceiling() {
+    let words = |at: usize| if (5_000..5_064).contains(&at) { 40_000 } else { 1 };
+    let place = large("max_output: 1, price: { input: 20, output: 0 }", words);
+    assert!(planned(&place)[0] > 25.0);
+    let said = place.karat(&["run", "-q", "--run-id", "a"]);
+    assert!(said.code == 5 && said.stderr.contains("does not fit the budget of $25.00"), "{}", said.all());
+    let report = place.report("a");
+    let (paid, cells) = (report["cost"]["actual_cost_usd"].as_f64().unwrap(), &report["totals"]["cells"]);
+    assert!((1.0..=25.0).contains(&paid) && cells.as_u64() > Some(5_000), "{paid}, {cells}");
 }
