@@ -41,11 +41,12 @@ pub(crate) fn impossible() -> Note {
     Note { kind: NoteKind::Breach, text, count: 1 }
 }
 
-/// BY-05: an answer that shall say what it cost and does not is told; it counts with what was reserved for it.
+/// BY-05: an answer that shall say what it cost and does not is told; it counts with what was reserved for it, or what of it
+/// is known if that is more.
 pub(crate) fn uncosted(cost: Option<Money>) -> Option<Note> {
     cost.is_none().then(|| {
         let text = "the answer does not say all of what it cost, or a price is missing; a budget counts it as the dearest \
-                    answer of its step before it";
+                    answer of its step before it, or what of it is known if that is more";
         Note { kind: NoteKind::Unmetered, text: text.to_owned(), count: 1 }
     })
 }

@@ -303,13 +303,15 @@ impl Calls {
         notes.extend((exchange.wasted.impossible > 0).then(impossible));
         let cost = cost_of(&exchange.outcome, &usage, target);
         // A replayed call has its price, and nobody pays it.
-        let paid = if exchange.is_replayed { Some(Money::ZERO) } else { cost };
+        let billed = if exchange.is_replayed { Ok(Money::ZERO) } else { cost };
+        let (cost, paid) = (cost.ok(), billed.ok());
         let spent = paid.unwrap_or_default();
         self.spent.fetch_add(u64::try_from(spent.0).unwrap_or(u64::MAX), Ordering::Relaxed);
         if target.meter.is_some() && exchange.outcome.is_ok() {
-            self.fees.paid(&target.who, spent);
+            self.fees.paid(&target.who, billed.unwrap_or_else(|least| least));
         }
-        let reserved = claim.settle(spent, exchange.wasted.unknown + u32::from(paid.is_none()));
+        let beyond = claim.beyond(billed.err().unwrap_or_default());
+        let reserved = claim.settle(spent + beyond, exchange.wasted.unknown + u32::from(paid.is_none()));
         notes.extend(target.model.as_ref().and_then(|model| breach(model, spent, reserved, exchange.attempts)));
         notes.extend(target.meter.as_ref().and_then(|_| uncosted(cost)));
         let record = CallRecord {
@@ -329,7 +331,9 @@ impl Calls {
         };
         let latency_ms = exchange.latency_ms;
         let released = claim.surplus().map(|Reservation { calls, upper }| Record::Released { calls, upper });
-        let records = std::iter::once(Record::Call(self.privacy.call(record))).chain(released).collect();
+        // Never settled: so it counts as spent, like what was reserved for the call before.
+        let reserved = (beyond > Money::ZERO).then_some(Record::Reserved { calls: 0, upper: beyond });
+        let records = [Record::Call(self.privacy.call(record))].into_iter().chain(released).chain(reserved).collect();
         if let Err(error) = self.ledger.append(records).await {
             // Before the slot is given back: what is in flight now is all that can be lost.
             self.gate.shut();
@@ -427,12 +431,12 @@ fn refused(key: Key, code: CallErrorCode, message: String) -> Made {
     }
 }
 
-/// What a call cost: by a model's price, or as the answer says it. `None` when nobody knows.
-fn cost_of(outcome: &Result<Reply, CallError>, usage: &Usage, target: &Target) -> Option<Money> {
+/// What a call cost: by a model's price, or as the answer says it; the least that it can have cost when nobody knows.
+fn cost_of(outcome: &Result<Reply, CallError>, usage: &Usage, target: &Target) -> Result<Money, Money> {
     match (&target.model, &target.meter, outcome) {
-        (Some(model), _, _) => model.price.cost(usage),
+        (Some(model), _, _) => model.price.cost(usage).ok_or(Money::ZERO),
         (None, Some(step), Ok(reply)) => step.cost_of(&reply.text),
-        _ => Some(Money::ZERO),
+        _ => Ok(Money::ZERO),
     }
 }
 

@@ -111,6 +111,11 @@ impl<'a> Claim<'a> {
         exchange
     }
 
+    /// By how much a call that has cost at least so much goes beyond what is reserved for its last attempt.
+    pub fn beyond(&self, least: Money) -> Money {
+        (least - self.state().upper).max(Money::ZERO)
+    }
+
     /// Settles in memory what the whole call has cost, `unknown` attempts at their upper bound; they keep what is on disk
     /// of them, too. Says how much was reserved on disk for the last attempt.
     pub fn settle(&self, spent: Money, unknown: u32) -> Money {

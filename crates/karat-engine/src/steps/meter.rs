@@ -47,6 +47,8 @@ pub(crate) struct Metered {
     pub usage: Usage,
     /// What it cost: zero where nobody asks, `None` where the answer does not say it in full or a price is unknown.
     pub cost: Option<Money>,
+    /// What the parts of known price cost: the least that it can have cost where `cost` is not known.
+    pub least: Money,
     /// What could not be read.
     pub notes: Vec<Note>,
 }
@@ -66,6 +68,7 @@ impl Metered {
         self.facts.absorb(&more.facts);
         self.usage += more.usage;
         self.cost = self.cost.zip(more.cost).map(|(sum, cost)| sum + cost);
+        self.least += more.least;
         self.notes.extend(more.notes);
     }
 }
@@ -159,8 +162,10 @@ impl Meter {
             output_tokens: unsaid(&tokens.output, output),
             ..Usage::default()
         };
-        let price = model.and_then(|id| self.prices.get(id)).filter(|price| price.cost(&unsaid) == Some(Money::ZERO));
-        let cost = price.and_then(|price| price.cost(&usage));
+        let price = model.and_then(|id| self.prices.get(id));
+        let least = price.and_then(|price| price.cost(&usage));
+        let cost = least.filter(|_| price.is_some_and(|price| price.cost(&unsaid) == Some(Money::ZERO)));
+        metered.least += least.unwrap_or_default();
         metered.cost = metered.cost.zip(cost).map(|(sum, cost)| sum + cost);
         metered.usage += usage;
         true

@@ -103,11 +103,14 @@ impl CompiledStep {
             && self.spec.meter.as_ref().is_some_and(|meter| meter.has_cost())
     }
 
-    /// What an answer says that it cost: nothing where the step does not ask, `None` where it is not known.
-    pub fn cost_of(&self, answer: &str) -> Option<Money> {
+    /// What an answer says that it cost: nothing where the step does not ask.
+    ///
+    /// # Errors
+    /// It is not known: the least that it can have cost.
+    pub fn cost_of(&self, answer: &str) -> Result<Money, Money> {
         match &self.action {
             CompiledAction::Outside(action) => action.cost_of(answer),
-            CompiledAction::Prompt(_) | CompiledAction::Recorded(_) => Some(Money::ZERO),
+            CompiledAction::Prompt(_) | CompiledAction::Recorded(_) => Ok(Money::ZERO),
         }
     }
 

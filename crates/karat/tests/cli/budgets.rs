@@ -178,6 +178,27 @@ fn a_service_that_stops_saying_its_cost_stays_within_the_budget() {
     }
 }
 
+/// BY-05: an answer that names two models, of which nobody knows one's price, counts as what the other took at least, also for
+/// the run's next part, and is told. That part asks once before it knows so much.
+#[test]
+fn an_answer_with_a_missing_price_is_not_free() {
+    let answer = r#"{"answer":"x","uses":[{"model":"gpt-4o","in":4000},{"model":"mystery","in":4000}]}"#;
+    let service = FakeProvider::start(Behaviour::raw(200, answer)).unwrap();
+    let place = metered(&service);
+    let meter = "tokens: [ { each: $.uses, model: $.model, input: $.in } ]";
+    place.write("karat.yaml", &place.text("karat.yaml").replace("cost_usd: $.usd", meter));
+    for (part, requests) in [(["run", "--run-id"].as_slice(), 5), (&["resume"], 6), (&["resume"], 6)] {
+        let said = place.karat(&[part, &["r", "--budget-usd", "0.05"]].concat());
+        assert_eq!((said.code, service.requests()), (5, requests), "{}", said.all());
+        let counts = format!("$0.0{requests} more count for calls of which nobody knows");
+        assert!(counted(&said).contains(&counts), "{}", said.all());
+    }
+    let asked = service.received()[0].json()["q"].as_str().unwrap().to_owned();
+    let cell = asked.trim_start_matches("Question ").split(':').next().unwrap();
+    let trace = place.fine(&["trace", "r", cell]).stdout;
+    assert!(trace.contains("note: the answer does not say all of what it cost"), "{trace}");
+}
+
 /// BY-05: what failed for nothing holds no money while it waits, and keeps nobody from asking: a service that only fails is
 /// given up on as soon under a budget as without one.
 #[test]
