@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use karat_engine::Estimate;
 use karat_report::usd;
-use karat_store::{Spending, Store};
+use karat_store::{Account, Store};
 use karat_suite::Plan;
 use karat_types::{Money, RunSpec};
 
@@ -25,8 +25,8 @@ pub(crate) struct Earlier {
 
 impl Earlier {
     pub fn of(store: &Store, run: &str) -> Result<Self, AppError> {
-        let (spending, waiting) = (store.spending(run)?, store.paid_calls(run)?.len() as u64);
-        Ok(Self { calls: spending.committed().calls, waiting })
+        let account = store.account(run)?;
+        Ok(Self { calls: account.spending.committed().calls, waiting: account.paid.len() as u64 })
     }
 
     /// Calls that are left to make at least.
@@ -64,13 +64,9 @@ pub(crate) struct Standstill<'a> {
     /// Those with which it began: they hold again for the next part, unless that has its own.
     pub begun: &'a RunSpec,
     /// What counts against them.
-    pub spending: Spending,
-    /// Calls that are known to have cost something.
-    pub billed: u64,
+    pub account: Account,
     /// What is left to make.
     pub left: &'a Estimate,
-    /// Calls whose replies no cell rests on yet.
-    pub waiting: u64,
     /// What the largest call that was refused can cost at the most.
     pub refused: Money,
 }
@@ -78,17 +74,18 @@ pub(crate) struct Standstill<'a> {
 impl Standstill<'_> {
     /// What stopped it, and with what it can go on.
     pub fn says(&self) -> String {
-        match self.settings.max_calls.filter(|max| self.spending.committed().calls >= *max) {
+        match self.settings.max_calls.filter(|max| self.account.spending.committed().calls >= *max) {
             Some(max) => self.calls_used_up(max),
             None => self.money_used_up(),
         }
     }
 
     fn calls_used_up(&self, max: u64) -> String {
-        let Self { run, command, spending, settings, .. } = self;
+        let Self { run, command, account, settings, .. } = self;
+        let spending = account.spending;
         let declared = settings.budget_usd.filter(|_| settings.budget_declared);
         let made = spending.committed().calls;
-        let left = Earlier { calls: made, waiting: self.waiting }.left(self.left).max(1);
+        let left = Earlier { calls: made, waiting: self.waiting() }.left(self.left).max(1);
         format!(
             "the maximum of {max} calls is used up{}, and at least {left} {} left to make: go on with \
              `karat {command} {run} --max-calls {}{}`",
@@ -100,12 +97,13 @@ impl Standstill<'_> {
     }
 
     fn money_used_up(&self) -> String {
-        let Self { run, command, spending, .. } = self;
+        let Self { run, command, account, .. } = self;
+        let spending = account.spending;
         let (low, high) = self.left.cost();
         let high = high.max(self.by_experience());
         // Before the last call, the most that it can cost must fit beside what the others came to.
         let enough = ((spending.committed().upper + high + self.refused).usd() * 100.0).ceil() / 100.0;
-        let calls = self.left.calls().1.saturating_sub(self.waiting).max(1);
+        let calls = self.left.calls().1.saturating_sub(self.waiting()).max(1);
         let bound = Money(self.refused.0.saturating_mul(calls.into()));
         format!(
             "the next call does not fit the budget of {}: {} are paid{}, what is left to make costs {} to {}, and a call \
@@ -128,8 +126,13 @@ impl Standstill<'_> {
     /// What the calls that are left cost if they cost a tenth more than those that were billed before, and none of them fails for
     /// nothing: estimates may know nothing of services, and too little of providers that count other tokens than we do.
     fn by_experience(&self) -> Money {
-        let left = self.left.calls().0.saturating_sub(self.waiting);
-        Money(self.spending.committed().upper.0 * i128::from(left) * 11 / (10 * i128::from(self.billed.max(1))))
+        let left = self.left.calls().0.saturating_sub(self.waiting());
+        Money(self.account.spending.committed().upper.0 * i128::from(left) * 11 / (10 * i128::from(self.account.billed.max(1))))
+    }
+
+    /// Calls whose replies no cell rests on yet.
+    fn waiting(&self) -> u64 {
+        self.account.paid.len() as u64
     }
 }
 

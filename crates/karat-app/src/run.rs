@@ -356,10 +356,8 @@ fn stopped(
         command: if found.retry { "retry" } else { "resume" },
         settings: &plan.header.run,
         begun: &store.run(&found.id)?.plan.run,
-        spending: store.spending(&found.id)?,
-        billed: store.billed_calls(&found.id)?,
+        account: store.account(&found.id)?,
         left: &survey(store, plan, oldest, Some((found, found.part_left())))?.whole()?,
-        waiting: store.paid_calls(&found.id)?.len() as u64,
         refused,
     };
     Ok(standstill.says())

@@ -234,7 +234,7 @@ impl Calls {
             return None;
         }
         let key = call_key(owner, &ask.slot);
-        match self.paid.get(key) {
+        match self.paid.get(self.ledger.store(), key) {
             // A reply whose content was not kept cannot be used again.
             Ok(Some(record)) if self.privacy.keeps_content() => Some(remembered(record, &ask.request, target)),
             // Boxed: what a call needs is many times what those around it need, who are moved about.

@@ -78,16 +78,16 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
     let remaining = Remaining::of(&job.store, &job.run, job.retry)?;
     let systems = Systems::new(&plan, &job.run)?;
     let ledger = Arc::new(job.ledger);
-    let spending = job.store.spending(&job.run)?;
+    let account = job.store.account(&job.run)?;
     let limit = plan.run.budget_usd.and_then(Money::from_usd);
     let calls = Calls::new(crate::calls::CallsInit {
         providers: job.providers.clone(),
         ledger: ledger.clone(),
         observer: job.observer.clone(),
         library: Library::new(job.files, plan.dataset.rows),
-        fees: Fees::new(plan.run.budget_declared, job.store.dearest_call(&job.run)?),
-        budget: Budget::new(limit, plan.run.max_calls, spending.committed()),
-        paid: job.store.paid_calls(&job.run)?,
+        fees: Fees::new(plan.run.budget_declared, account.dearest),
+        budget: Budget::new(limit, plan.run.max_calls, account.spending.committed()),
+        paid: account.paid,
         stop: job.stop.clone(),
         privacy: systems.privacy.clone(),
         call_log: job.call_log,

@@ -12,7 +12,7 @@ use karat_text::host::THIS_MACHINE;
 use reqwest::{NoProxy, Proxy, redirect};
 
 use crate::letter::Letter;
-use crate::plain::{CONNECT, IDLE, KEEPALIVE, KEEPALIVE_RETRIES, Plain, PlainAnswer, Trouble, piece};
+use crate::plain::{CONNECT, IDLE, KEEPALIVE, KEEPALIVE_RETRIES, Plain, PlainAnswer, Trouble, TroubleKind, piece};
 use crate::proxies::{self, NamedProxy};
 use crate::settings::Settings;
 
@@ -75,7 +75,10 @@ impl Client {
     }
 
     async fn send_otherwise(&self, letter: &Letter) -> Result<Response<reqwest::Body>, Trouble> {
-        let trouble = |error: reqwest::Error| Trouble::new(error.is_connect(), &error.without_url());
+        let trouble = |error: reqwest::Error| {
+            let kind = if error.is_connect() { TroubleKind::Unreached } else { TroubleKind::Cut };
+            Trouble::new(kind, &error.without_url())
+        };
         let request = reqwest::Request::try_from(letter.request::<reqwest::Body>(letter.uri())).map_err(trouble)?;
         self.other.execute(request).await.map(Response::from).map_err(trouble)
     }

@@ -59,14 +59,22 @@ type Connection = http1::Connection<TokioIo<TcpStream>, Full<Bytes>>;
 
 /// Why there is no answer, or no whole one.
 pub(crate) struct Trouble {
-    /// Whether nobody was reached, so that nothing was sent.
-    pub is_unreached: bool,
-    /// Whether that is because this machine has no file descriptor for another connection.
-    pub is_starved: bool,
-    /// Whether the answer has more headers than can be read.
-    pub is_overlong: bool,
+    pub kind: TroubleKind,
     /// The innermost cause, which is the one that says something; never with the address, which stands in the message.
     pub cause: String,
+}
+
+/// What kind of trouble it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TroubleKind {
+    /// Nobody was reached, so that nothing was sent.
+    Unreached,
+    /// Nobody was reached, because this machine has no file descriptor for another connection.
+    Starved,
+    /// The answer has more headers than can be read.
+    Overlong,
+    /// What was begun broke off.
+    Cut,
 }
 
 /// One connection, and the way to give it a request.
@@ -119,14 +127,14 @@ impl Plain {
                 Ok(response) => return Ok(PlainAnswer { response, line: Some(line), pool: self, host }),
                 Err(mut refused) => match refused.take_message() {
                     Some(unsent) if is_used => request = unsent,
-                    _ => return Err(Trouble::new(false, refused.error())),
+                    _ => return Err(Trouble::new(TroubleKind::Cut, refused.error())),
                 },
             }
         }
     }
 
     async fn open(&self, uri: &Uri) -> Result<Box<Line>, Trouble> {
-        let unreached = |error: &(dyn Error + 'static)| Trouble::new(true, error);
+        let unreached = |error: &(dyn Error + 'static)| Trouble::new(TroubleKind::Unreached, error);
         let stream = self.connector.clone().call(uri.clone()).await.map_err(|error| unreached(&error))?;
         let handshake = http1::Builder::new().max_buf_size(AHEAD).handshake(stream);
         let (sender, connection) = handshake.await.map_err(|error| unreached(&error))?;
@@ -135,7 +143,7 @@ impl Plain {
 
     /// Gives up what is open and unused where no other connection can be opened any more.
     fn make_way(&self, trouble: &Trouble) {
-        if trouble.is_starved {
+        if trouble.kind == TroubleKind::Starved {
             let unused = std::mem::take(&mut *self.idle());
             drop(unused);
         }
@@ -216,21 +224,29 @@ where
 {
     loop {
         let Some(frame) = body.frame().await else { return Ok(None) };
-        if let Ok(data) = frame.map_err(|error| Trouble::new(false, &error))?.into_data() {
+        if let Ok(data) = frame.map_err(|error| Trouble::new(TroubleKind::Cut, &error))?.into_data() {
             return Ok(Some(data));
         }
     }
 }
 
 impl Trouble {
-    pub fn new(is_unreached: bool, error: &(dyn Error + 'static)) -> Self {
-        let (mut cause, mut is_overlong, mut is_starved) = (error, false, false);
+    /// Of this kind, as far as the error's causes know no better.
+    pub fn new(mut kind: TroubleKind, error: &(dyn Error + 'static)) -> Self {
+        let mut cause = error;
         loop {
-            is_overlong |= cause.downcast_ref().is_some_and(hyper::Error::is_parse_too_large);
-            is_starved |= is_unreached && cause.downcast_ref().is_some_and(descriptors::are_missing);
+            kind = match kind {
+                TroubleKind::Unreached if cause.downcast_ref().is_some_and(descriptors::are_missing) => {
+                    TroubleKind::Starved
+                }
+                TroubleKind::Cut if cause.downcast_ref().is_some_and(hyper::Error::is_parse_too_large) => {
+                    TroubleKind::Overlong
+                }
+                known => known,
+            };
             match cause.source() {
                 Some(inner) => cause = inner,
-                None => return Self { is_unreached, is_starved, is_overlong, cause: cause.to_string() },
+                None => return Self { kind, cause: cause.to_string() },
             }
         }
     }

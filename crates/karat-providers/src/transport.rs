@@ -15,7 +15,7 @@ use crate::compressed::named;
 use crate::failure::Failure;
 use crate::letter::Letter;
 use crate::limiter::exhausted;
-use crate::plain::Trouble;
+use crate::plain::{Trouble, TroubleKind};
 use crate::proxies::NamedProxy;
 use crate::retry::retry_after;
 use crate::room::{Room, Rooms, SMALL};
@@ -131,19 +131,15 @@ impl Transport {
     }
 
     fn unsent(&self, trouble: Trouble, letter: &Letter) -> Failure {
-        if trouble.is_starved {
-            return Failure::starved("cannot be reached");
-        }
-        if trouble.is_unreached {
-            return match self.proxy(letter) {
+        match trouble.kind {
+            TroubleKind::Starved => Failure::starved("cannot be reached"),
+            TroubleKind::Unreached => match self.proxy(letter) {
                 Some(proxy) => proxy.unreached(&trouble.cause),
                 None => Failure::new(CallErrorCode::Connect, format!("cannot be reached ({})", trouble.cause)),
-            };
+            },
+            TroubleKind::Overlong => Failure::of_gateway("with more headers than can be read (100 lines, 64 KiB)"),
+            TroubleKind::Cut => cut(trouble),
         }
-        if trouble.is_overlong {
-            return Failure::of_gateway("with more headers than can be read (100 lines, 64 KiB)");
-        }
-        cut(trouble)
     }
 
     fn now(&self) -> Option<Timestamp> {

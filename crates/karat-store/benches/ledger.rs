@@ -183,7 +183,7 @@ fn read_back(url: &StoreUrl, cells: u64) {
     timed("what is finished", &mut || {
         assert_eq!(store.finished("bench").expect("the run").cells.len(), cells);
     });
-    timed("paid calls", &mut || assert!(store.paid_calls("bench").expect("the run").is_empty()));
+    timed("paid calls", &mut || assert!(store.account("bench").expect("the run").paid.is_empty()));
     timed("10,000 steps by key, in plan order", &mut || {
         for ordinal in 0..cells.min(10_000) {
             assert!(store.step(key("step", ordinal)).expect("a step").is_some());

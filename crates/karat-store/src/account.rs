@@ -1,11 +1,13 @@
 //! What a run has spent, what it may owe, and what it has paid for without using it yet.
 
-use karat_types::{Key, Money};
+use karat_types::Money;
 use rusqlite::{Connection, params};
-use rustc_hash::FxHashMap;
 
 use crate::calllog::{self, CallEvent, EndedCall, Reservation};
 use crate::error::ReadFailure;
+use crate::known::run_number;
+use crate::paid::{PaidCalls, TraceAt};
+use crate::{Store, StoreError};
 
 pub(crate) const LOGS: &str = "select seq, log from blocks where run = ?1 order by seq";
 
@@ -24,27 +26,31 @@ pub struct Spending {
     pub open: Reservation,
 }
 
-/// Where a call's trace lies.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct TraceAt {
-    pub block: i64,
-    pub entry: u64,
-}
-
 /// Everything that one pass over the call logs of a run tells.
 #[derive(Debug, Default)]
-pub(crate) struct Account {
+pub struct Account {
+    /// Calls and money.
     pub spending: Spending,
     /// Calls that are known to have cost something.
     pub billed: u64,
     /// What the dearest of them cost; `None` while there is none.
     pub dearest: Option<Money>,
     /// Replies that nothing rests on yet.
-    pub unused: FxHashMap<Key, TraceAt>,
+    pub paid: PaidCalls,
+}
+
+impl Store {
+    /// What a run has spent and paid for so far.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`], or the run's call log cannot be read.
+    pub fn account(&self, run: &str) -> Result<Account, StoreError> {
+        self.read("the call log of a run", |connection| Account::of_run(connection, run_number(connection, run)?))
+    }
 }
 
 impl Account {
-    pub fn of_run(connection: &Connection, run: i64) -> Result<Self, ReadFailure> {
+    pub(crate) fn of_run(connection: &Connection, run: i64) -> Result<Self, ReadFailure> {
         let mut account = Self::default();
         let (mut reserved, mut settled) = (Reservation::default(), Reservation::default());
         let mut statement = connection.prepare_cached(LOGS)?;
@@ -64,12 +70,12 @@ impl Account {
                         account.dearest = account.dearest.max(billed);
                         add(&mut settled, call.settled);
                         if call.is_ok {
-                            account.unused.insert(call.key, TraceAt { block, entry });
+                            account.paid.add(call.key, TraceAt { block, entry });
                         }
                         entry += 1;
                     }
                     CallEvent::Used(key) => {
-                        account.unused.remove(&key);
+                        account.paid.used(key);
                     }
                 }
             }

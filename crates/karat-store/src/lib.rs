@@ -40,7 +40,7 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
-pub use account::Spending;
+pub use account::{Account, Spending};
 pub use calllog::Reservation;
 pub use error::{LedgerError, StoreError};
 pub use finished::{Finished, Judged, OrdinalSet};

@@ -97,7 +97,7 @@ impl Store {
 
     /// The latest call under a key, a successful one before a failed one: of this run where it has one, else of any. There
     /// is none where its bytes were pruned.
-    /// A search through the call logs, for people who look at one call; machines use [`Store::paid_calls`].
+    /// A search through the call logs, for people who look at one call; machines use [`Store::account`].
     ///
     /// # Errors
     /// [`StoreError::NoSuchRun`], or a call log or the trace cannot be read.

@@ -72,7 +72,7 @@ fn kill_9_loses_nothing_that_was_acknowledged() {
             assert_eq!(cell.ordinal, ordinal);
             assert!(store.step(cell.key).unwrap().is_some() && store.call(Some("r"), cell.calls[0]).unwrap().is_some());
         }
-        assert!(store.paid_calls("r").unwrap().is_empty());
+        assert!(store.account("r").unwrap().paid.is_empty());
         assert_eq!(store.latest_unfinished(key("suite")).unwrap().unwrap().id, "r");
         acknowledged = count;
     }
@@ -107,7 +107,7 @@ fn a_torn_log_gives_a_prefix_of_whole_appends() {
                 let cells = rows(&torn, "r");
                 assert!(cells.iter().all(|(.., judgments)| judgments.len() == 3));
                 assert_eq!(ordinals(&torn, "r"), (0..cells.len() as u64).collect::<Vec<_>>());
-                assert_eq!(torn.spending("r").unwrap().calls, cells.len() as u64);
+                assert_eq!(torn.account("r").unwrap().spending.calls, cells.len() as u64);
                 cells.len()
             }
         };

@@ -118,8 +118,8 @@ fn a_store_of_version_1_is_read() {
     assert_eq!(store.step(key("paris")).unwrap().unwrap().record, step("paris", &old_output()));
     assert_eq!(store.judgment(key("judged")).unwrap().unwrap().record, old_judgment());
     assert_eq!(store.call(None, key("lyon")).unwrap().unwrap().record, failed_call("lyon"));
-    let paid = store.paid_calls("old").unwrap();
-    assert_eq!((paid.len(), paid.get(key("unused")).unwrap()), (1, Some(call("unused"))));
+    let paid = store.account("old").unwrap().paid;
+    assert_eq!((paid.len(), paid.get(&store, key("unused")).unwrap()), (1, Some(call("unused"))));
     let totals = store.runs(1).unwrap()[0].totals;
     assert_eq!((totals.cells, totals.errors, totals.spending.calls), (2, 1, 3));
     assert_eq!(totals.spending.open, Reservation::default());

@@ -53,7 +53,7 @@ fn a_full_disk_fails_every_waiter_and_all_that_follows() {
     assert!(block_on(ledger.append(whole_cell(9))).is_err());
     assert!(block_on(ledger.finish(RunStatus::Finished, Moment(1))).is_err());
     assert_eq!(ordinals(&store, "r"), [0]);
-    assert_eq!(store.spending("r").unwrap().calls, 1);
+    assert_eq!(store.account("r").unwrap().spending.calls, 1);
 
     drop(ledger);
     let ledger = store.reopen("r").unwrap();

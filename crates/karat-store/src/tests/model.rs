@@ -279,7 +279,7 @@ proptest! {
             let found = store.judgment(Key([name; 16])).unwrap().map(|stored| stored.record);
             prop_assert_eq!(found.as_ref(), model.sound_judgments.get(&Key([name; 16])));
         }
-        let spending = store.spending("r").unwrap();
+        let spending = store.account("r").unwrap().spending;
         prop_assert_eq!(spending.calls, model.calls.len() as u64);
         prop_assert_eq!(spending.spent, model.calls.values().filter_map(|call| call.cost).sum());
     }
