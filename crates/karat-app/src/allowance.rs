@@ -127,7 +127,10 @@ impl Standstill<'_> {
     /// nothing: estimates may know nothing of services, and too little of providers that count other tokens than we do.
     fn by_experience(&self) -> Money {
         let left = self.left.calls().0.saturating_sub(self.waiting());
-        Money(self.account.spending.committed().upper.0 * i128::from(left) * 11 / (10 * i128::from(self.account.billed.max(1))))
+        Money(
+            self.account.spending.committed().upper.0 * i128::from(left) * 11
+                / (10 * i128::from(self.account.billed.max(1))),
+        )
     }
 
     /// Calls whose replies no cell rests on yet.
