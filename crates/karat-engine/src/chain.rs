@@ -92,7 +92,9 @@ impl Chain<'_> {
         let workshop = self.workshop;
         let key = self.keys[at];
         if let Some(stored) = workshop.stock.step(key).ok().flatten() {
-            let (step, origin) = (stored.record, Origin::Reused(stored.run_started_at));
+            let is_own = stored.run == workshop.ledger.run();
+            let origin = if is_own { Origin::Saved } else { Origin::Reused(stored.run_started_at) };
+            let step = stored.record;
             return Ok((Arc::new(Made { step, origin }), Money::ZERO));
         }
         let (before, paid_before) = match at.checked_sub(1) {

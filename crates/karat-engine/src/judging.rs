@@ -111,11 +111,12 @@ impl Workshop {
         judge: &ReadyJudge,
     ) -> Arc<JudgmentRecord> {
         if let Some(stored) = keys.stored(|key| self.stock.judgment(key)).ok().flatten() {
-            let (made_at, known) = (Some(stored.run_started_at), stored.record);
+            let reused = stored.run != self.ledger.run();
+            let (made_at, known) = (reused.then_some(stored.run_started_at), stored.record);
             let cost = CellCost { paid: Money::ZERO, ..known.cost };
             let scores = judge.rebase(&known.scores);
             let rounds = judge.rounds_of(&known);
-            return Arc::new(JudgmentRecord { reused: true, made_at, cost, scores, rounds, ..known });
+            return Arc::new(JudgmentRecord { reused, made_at, cost, scores, rounds, ..known });
         }
         let seed = self.plan.run.seed;
         let machine = judge.machine.against(JudgeInput { sample: &row.shown, output, seed }, other);

@@ -30,7 +30,7 @@ pub(crate) struct Output {
 pub(crate) enum Origin {
     /// From an earlier run, that began at this moment.
     Reused(Moment),
-    /// Made now, and on disk under its key.
+    /// Made by this run, and on disk under its key.
     Saved,
     /// Made now, needed by this cell only, so that its step is recorded together with the cell.
     Unsaved,

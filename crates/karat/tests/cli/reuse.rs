@@ -118,6 +118,25 @@ fn why_shows_both_sides() {
     assert!(said.code == 1 && said.stderr.contains("no cell `s9/m/two`"), "{}", said.all());
 }
 
+/// Law 4: what a run finds that it made itself, for another cell or before it was stopped, is reused from nobody.
+#[test]
+fn a_runs_own_results_are_not_reused() {
+    let place = place();
+    let twice = SUITE.replace("scorers:", "  same: [ { use: direct } ]\nscorers:");
+    place.write("karat.yaml", &format!("{twice}run: {{ max_concurrency: 1 }}\n"));
+    let reused = |run: &str| {
+        let report = place.report(run);
+        let judgments =
+            report["cells"].as_array().unwrap().iter().flat_map(|cell| cell["judgments"].as_array().unwrap());
+        (report["totals"]["cached"].clone(), judgments.filter(|judgment| judgment["fresh"] == false).count())
+    };
+    place.fine(&["run", "--run-id", "b", "--no-cache"]);
+    assert_eq!(reused("b"), (0.into(), 0));
+    assert_eq!(place.karat(&["run", "--run-id", "c", "--no-cache", "--max-calls", "5"]).code, 5);
+    place.fine(&["resume", "c", "--max-calls", "1000"]);
+    assert_eq!(reused("c"), (0.into(), 0));
+}
+
 /// Law 4: `--no-cache` reads nothing of earlier runs and later runs read what it wrote; `max_age` bounds the age.
 #[test]
 fn reuse_is_a_policy() {
