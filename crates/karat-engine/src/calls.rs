@@ -300,7 +300,8 @@ impl Calls {
         let bytes = body.map_or(exchange.request.len(), |body| body.len());
         let (mut usage, mut notes) = usage_of(&exchange.outcome, request, bytes);
         usage += exchange.wasted.usage;
-        notes.extend((exchange.wasted.impossible > 0).then(impossible));
+        let is_impossible = exchange.wasted.impossible > 0 || self.was_impossible(key);
+        notes.extend(is_impossible.then(impossible));
         let cost = cost_of(&exchange.outcome, &usage, target);
         // A replayed call has its price, and nobody pays it.
         let billed = if exchange.is_replayed { Ok(Money::ZERO) } else { cost };
@@ -325,7 +326,7 @@ impl Calls {
             reserved,
             latency_ms: exchange.latency_ms,
             attempts: exchange.attempts,
-            impossible: exchange.wasted.impossible > 0,
+            impossible: is_impossible,
             finish: exchange.outcome.as_ref().ok().map(|reply| reply.finish),
             error: exchange.outcome.as_ref().err().cloned(),
         };
@@ -343,6 +344,12 @@ impl Calls {
         }
         claim.give_back();
         Made { key, outcome: exchange.outcome.map(Arc::new), usage, cost, paid: spent, latency_ms, notes }
+    }
+
+    /// Whether an earlier part of the run was stopped between attempts of this call, of which one told impossible numbers.
+    fn was_impossible(&self, key: Key) -> bool {
+        let cut_short = self.paid.cut_short(self.ledger.store(), key);
+        cut_short.is_ok_and(|record| record.is_some_and(|record| record.impossible))
     }
 
     /// A score from a service or program. It is no call of the run: it costs nothing and can be made again.

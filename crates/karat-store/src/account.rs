@@ -69,9 +69,7 @@ impl Account {
                         account.billed += u64::from(billed.is_some());
                         account.dearest = account.dearest.max(billed);
                         add(&mut settled, call.settled);
-                        if call.is_ok {
-                            account.paid.add(call.key, TraceAt { block, entry });
-                        }
+                        account.paid.add(&call, TraceAt { block, entry });
                         entry += 1;
                     }
                     CallEvent::Used(key) => {

@@ -4,6 +4,7 @@ use karat_types::{CallRecord, Key};
 use rustc_hash::FxHashMap;
 
 use crate::cache::Kind;
+use crate::calllog::EndedCall;
 use crate::format::unpack_call;
 use crate::{Store, StoreError};
 
@@ -12,6 +13,8 @@ use crate::{Store, StoreError};
 #[derive(Debug, Default)]
 pub struct PaidCalls {
     at: FxHashMap<Key, TraceAt>,
+    /// Calls without a reply that nothing rests on either: the run was stopped before their next attempt.
+    cut_short: FxHashMap<Key, TraceAt>,
 }
 
 /// Where a call's trace lies.
@@ -22,12 +25,14 @@ pub(crate) struct TraceAt {
 }
 
 impl PaidCalls {
-    pub(crate) fn add(&mut self, key: Key, at: TraceAt) {
-        self.at.insert(key, at);
+    pub(crate) fn add(&mut self, call: &EndedCall, at: TraceAt) {
+        let calls = if call.is_ok { &mut self.at } else { &mut self.cut_short };
+        calls.insert(call.key, at);
     }
 
     pub(crate) fn used(&mut self, key: Key) {
         self.at.remove(&key);
+        self.cut_short.remove(&key);
     }
 
     /// How many there are.
@@ -50,12 +55,24 @@ impl PaidCalls {
     /// # Errors
     /// Its trace cannot be read.
     pub fn get(&self, store: &Store, key: Key) -> Result<Option<CallRecord>, StoreError> {
-        let Some(TraceAt { block, entry }) = self.at.get(&key).copied() else {
-            return Ok(None);
-        };
+        self.at.get(&key).map(|at| at.read(store)).transpose()
+    }
+
+    /// Fetches a call of this key that was stopped before its next attempt: it is made again, and what its attempts came to
+    /// stays true.
+    ///
+    /// # Errors
+    /// Its trace cannot be read.
+    pub fn cut_short(&self, store: &Store, key: Key) -> Result<Option<CallRecord>, StoreError> {
+        self.cut_short.get(&key).map(|at| at.read(store)).transpose()
+    }
+}
+
+impl TraceAt {
+    fn read(self, store: &Store) -> Result<CallRecord, StoreError> {
         store.read("a paid call", |connection| {
-            let traces = &store.0.cache.section(connection, block, Kind::Traces)?.section;
-            Ok(Some(unpack_call(traces.entry(entry)?)?))
+            let traces = &store.0.cache.section(connection, self.block, Kind::Traces)?.section;
+            Ok(unpack_call(traces.entry(self.entry)?)?)
         })
     }
 }

@@ -422,3 +422,20 @@ fn notes_of_paid_attempts_outlive_an_interruption() {
     assert_eq!(place.canonical("whole"), place.canonical("cut"));
     assert!(place.canonical("cut").contains("the provider counted more than 100000000 tokens"));
 }
+
+/// BY-04, BY-05, law 9: the same where the run was stopped before the next attempt, which its next part makes.
+#[test]
+fn notes_of_paid_attempts_outlive_a_stop_between_two() {
+    let script = Script::by(|received| match received.attempt % 2 {
+        0 => Behaviour::raw(200, r#"{"choices":[],"usage":{"prompt_tokens":1e18,"completion_tokens":5}}"#),
+        _ => Behaviour::ok("answer"),
+    });
+    let (provider, place) = place(script, 1, "{ retries: 1 }");
+    place.fine(&["run", "--run-id", "whole", "--no-cache", "--budget-usd", "9"]);
+    let said = place.karat(&["run", "--run-id", "cut", "--no-cache", "--max-calls", "1", "--budget-usd", "9"]);
+    assert_eq!((said.code, provider.requests()), (5, 3), "{}", said.all());
+    place.fine(&["resume", "cut", "--max-calls", "100"]);
+    assert_eq!(provider.requests(), 4);
+    assert_eq!(place.canonical("whole"), place.canonical("cut"));
+    assert!(place.canonical("cut").contains("the provider counted more than 100000000 tokens"));
+}
