@@ -1,13 +1,11 @@
 //! What a run has spent, what it may owe, and what it has paid for without using it yet.
 
-use karat_types::Money;
+use karat_types::{Key, Money};
 use rusqlite::{Connection, params};
+use rustc_hash::FxHashMap;
 
 use crate::calllog::{self, CallEvent, EndedCall, Reservation};
 use crate::error::ReadFailure;
-use crate::known::run_number;
-use crate::paid::{PaidCalls, TraceAt};
-use crate::{Store, StoreError};
 
 pub(crate) const LOGS: &str = "select seq, log from blocks where run = ?1 order by seq";
 
@@ -26,6 +24,22 @@ pub struct Spending {
     pub open: Reservation,
 }
 
+/// Replies that a run paid for and that no cell or judgment of it rests on yet, because it was cut off in between.
+/// A resumed run takes them from here instead of calling again.
+#[derive(Debug, Default)]
+pub struct PaidCalls {
+    pub(crate) at: FxHashMap<Key, TraceAt>,
+    /// Calls without a reply that nothing rests on either: the run was stopped before their next attempt.
+    pub(crate) cut_short: FxHashMap<Key, TraceAt>,
+}
+
+/// Where a call's trace lies.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TraceAt {
+    pub block: i64,
+    pub entry: u64,
+}
+
 /// Everything that one pass over the call logs of a run tells.
 #[derive(Debug, Default)]
 pub struct Account {
@@ -39,13 +53,30 @@ pub struct Account {
     pub paid: PaidCalls,
 }
 
-impl Store {
-    /// What a run has spent and paid for so far.
-    ///
-    /// # Errors
-    /// [`StoreError::NoSuchRun`], or the run's call log cannot be read.
-    pub fn account(&self, run: &str) -> Result<Account, StoreError> {
-        self.read("the call log of a run", |connection| Account::of_run(connection, run_number(connection, run)?))
+impl PaidCalls {
+    fn add(&mut self, call: &EndedCall, at: TraceAt) {
+        let calls = if call.is_ok { &mut self.at } else { &mut self.cut_short };
+        calls.insert(call.key, at);
+    }
+
+    fn used(&mut self, key: Key) {
+        self.at.remove(&key);
+        self.cut_short.remove(&key);
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.at.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.at.is_empty()
+    }
+
+    /// Whether there is one of this key.
+    pub fn contains(&self, key: Key) -> bool {
+        self.at.contains_key(&key)
     }
 }
 

@@ -40,14 +40,13 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
-pub use account::{Account, Spending};
+pub use account::{Account, PaidCalls, Spending};
 pub use calllog::Reservation;
 pub use error::{LedgerError, StoreError};
 pub use finished::{Finished, Judged, OrdinalSet};
 pub use journal::JournalEntry;
 pub use ledger::{Ledger, Receipt};
 pub use lookup::Stored;
-pub use paid::PaidCalls;
 pub use prune::Pruned;
 pub use rows::StoredRun;
 pub use runs::RunSummary;

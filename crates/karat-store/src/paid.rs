@@ -1,55 +1,24 @@
 //! What a run has paid for: read back by whoever goes on with it.
 
 use karat_types::{CallRecord, Key};
-use rustc_hash::FxHashMap;
 
+use crate::account::{Account, PaidCalls, TraceAt};
 use crate::cache::Kind;
-use crate::calllog::EndedCall;
 use crate::format::unpack_call;
+use crate::known::run_number;
 use crate::{Store, StoreError};
 
-/// Replies that a run paid for and that no cell or judgment of it rests on yet, because it was cut off in between.
-/// A resumed run takes them from here instead of calling again.
-#[derive(Debug, Default)]
-pub struct PaidCalls {
-    at: FxHashMap<Key, TraceAt>,
-    /// Calls without a reply that nothing rests on either: the run was stopped before their next attempt.
-    cut_short: FxHashMap<Key, TraceAt>,
-}
-
-/// Where a call's trace lies.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct TraceAt {
-    pub block: i64,
-    pub entry: u64,
+impl Store {
+    /// What a run has spent and paid for so far.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`], or the run's call log cannot be read.
+    pub fn account(&self, run: &str) -> Result<Account, StoreError> {
+        self.read("the call log of a run", |connection| Account::of_run(connection, run_number(connection, run)?))
+    }
 }
 
 impl PaidCalls {
-    pub(crate) fn add(&mut self, call: &EndedCall, at: TraceAt) {
-        let calls = if call.is_ok { &mut self.at } else { &mut self.cut_short };
-        calls.insert(call.key, at);
-    }
-
-    pub(crate) fn used(&mut self, key: Key) {
-        self.at.remove(&key);
-        self.cut_short.remove(&key);
-    }
-
-    /// How many there are.
-    pub fn len(&self) -> usize {
-        self.at.len()
-    }
-
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.at.is_empty()
-    }
-
-    /// Whether there is one of this key.
-    pub fn contains(&self, key: Key) -> bool {
-        self.at.contains_key(&key)
-    }
-
     /// Fetches one by its key from the store that the run lies in.
     ///
     /// # Errors
