@@ -14,7 +14,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures::future::{FutureExt, join_all};
 use karat_providers::{Call, Errand, Exchange, Gate, Held, Providers};
-use karat_store::{Ledger, PaidCalls, Reservation};
+use karat_store::{Ledger, Reservation};
 use karat_types::{
     Answer, Answered, Ask, CallError, CallErrorCode, CallRecord, Facts, Key, Machine, ModelSpec, Money, Note, Observer,
     Pricing, Record, Reply, Request, Score, Turn, Usage,
@@ -29,6 +29,7 @@ use crate::credit::Credit;
 use crate::fees::Fees;
 use crate::files::Library;
 use crate::identity::{call_key, seed_of};
+use crate::paid::Paid;
 use crate::privacy::Privacy;
 use crate::steps::{CompiledStep, Metered};
 use crate::stop::Stop;
@@ -91,7 +92,8 @@ pub(crate) struct Calls {
     library: Library,
     gate: Gate,
     budget: Budget,
-    paid: PaidCalls,
+    /// What earlier parts of the run have paid.
+    pub paid: Paid,
     stop: Stop,
     privacy: Privacy,
     call_log: Option<Arc<dyn CallLog>>,
@@ -121,7 +123,7 @@ pub(crate) struct CallsInit {
     pub library: Library,
     pub budget: Budget,
     pub fees: Fees,
-    pub paid: PaidCalls,
+    pub paid: Paid,
     pub stop: Stop,
     pub privacy: Privacy,
     pub call_log: Option<Arc<dyn CallLog>>,
@@ -234,7 +236,7 @@ impl Calls {
             return None;
         }
         let key = call_key(owner, &ask.slot);
-        match self.paid.get(self.ledger.store(), key) {
+        match self.paid.calls.get(self.ledger.store(), key) {
             // A reply whose content was not kept cannot be used again.
             Ok(Some(record)) if self.privacy.keeps_content() => Some(remembered(record, &ask.request, target)),
             // Boxed: what a call needs is many times what those around it need, who are moved about.
@@ -348,7 +350,7 @@ impl Calls {
 
     /// Whether an earlier part of the run was stopped between attempts of this call, of which one told impossible numbers.
     fn was_impossible(&self, key: Key) -> bool {
-        let cut_short = self.paid.cut_short(self.ledger.store(), key);
+        let cut_short = self.paid.calls.cut_short(self.ledger.store(), key);
         cut_short.is_ok_and(|record| record.is_some_and(|record| record.impossible))
     }
 

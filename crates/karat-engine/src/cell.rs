@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use crate::EngineError;
 use crate::flights::Landing;
 use crate::history::{Earlier, Place};
-use crate::made::{Origin, Output, StepResult, Unmade};
+use crate::made::{Origin, Output, StepResult, Unmade, Why};
 use crate::remaining::{Before, Stage};
 use crate::row::Row;
 use crate::systems::ReadySystem;
@@ -142,10 +142,10 @@ impl Workshop {
     async fn make(&self, row: &Row, system: &ReadySystem, ordinal: u64, trial: u32) -> Attempt {
         let (mut unsaved, mut held) = (None, None);
         let deadline = self.plan.run.cell_timeout_ms.map(|limit| Instant::now() + Duration::from_millis(limit));
-        let result = self.output(row, system, trial, deadline).await;
+        let Output { result, paid, landing } = self.output(row, system, trial, deadline).await;
         let mut record = CellRecord::empty(ordinal);
         match result {
-            Ok(Output { made, paid, landing }) => {
+            Ok(made) => {
                 held = landing;
                 record.key = made.step.key;
                 if let Origin::Reused(made_at) = made.origin {
@@ -161,21 +161,18 @@ impl Workshop {
                 record.output = Some(made.step.output.clone());
                 record.scores = self.score(row, &record, &made.step.output).await;
             }
-            Err(unmade) => match &*unmade {
-                Unmade::Skipped(reason) => {
-                    record.status = CellStatus::Skipped;
-                    record.error = Some(CellError::new("skipped", reason.clone()));
-                }
-                Unmade::Failed(error, tally) => {
-                    record.status = CellStatus::Error;
-                    record.cost = CellCost { usage: tally.usage, cost: tally.known_cost(), paid: tally.paid };
-                    record.latency_ms = tally.latency_ms;
-                    record.facts = tally.facts.clone();
-                    record.calls = tally.calls.clone();
-                    record.notes = tally.notes.clone();
-                    record.error = Some(self.systems.privacy.error(error));
-                }
-            },
+            Err(unmade) => {
+                let Unmade { why, tally } = &*unmade;
+                (record.status, record.error) = match why {
+                    Why::Skipped(reason) => (CellStatus::Skipped, Some(CellError::new("skipped", reason.clone()))),
+                    Why::Failed(error) => (CellStatus::Error, Some(self.systems.privacy.error(error))),
+                };
+                record.cost = CellCost { usage: tally.usage, cost: tally.known_cost(), paid };
+                record.latency_ms = tally.latency_ms;
+                record.facts = tally.facts.clone();
+                record.calls = tally.calls.clone();
+                record.notes = tally.notes.clone();
+            }
         }
         Attempt { record, step: unsaved, landing: held }
     }

@@ -10,25 +10,22 @@ use tokio::time::Instant;
 
 use crate::calls::{Tally, Target};
 use crate::identity::recorded_key;
-use crate::made::{Made, Origin, Output, StepResult, Unmade};
+use crate::made::{Made, Origin, Output, StepResult, Unmade, Why};
 use crate::row::{Row, step_input};
 use crate::steps::StepEnd;
 use crate::systems::{ReadyStep, ReadySystem};
 use crate::workshop::Workshop;
 
 impl Workshop {
-    /// The output of the system's last step.
-    pub async fn output(
-        &self,
-        row: &Row,
-        system: &ReadySystem,
-        trial: u32,
-        deadline: Option<Instant>,
-    ) -> Result<Output, Arc<Unmade>> {
+    /// What becomes of the system's last step.
+    pub async fn output(&self, row: &Row, system: &ReadySystem, trial: u32, deadline: Option<Instant>) -> Output {
         let mut before = self.systems.root;
         let mut found = None;
         if let Some(step) = &system.recorded {
-            let made = self.found(row, system, step).await?;
+            let made = match self.found(row, system, step).await {
+                Ok(made) => made,
+                unmade => return Output::free(unmade),
+            };
             before = made.step.key;
             found = Some(made);
         }
@@ -36,9 +33,10 @@ impl Workshop {
         let chain = Chain { workshop: self, row, system, keys: &keys, found: found.clone(), deadline };
         match chain.keys.len().checked_sub(1) {
             Some(last) => chain.step(last).await,
-            None => found
-                .map(|made| Output { made, paid: Money::ZERO, landing: None })
-                .ok_or_else(|| Arc::new(Unmade::Skipped(format!("variant `{}` has no step", system.variant)))),
+            None => Output::free(found.ok_or_else(|| {
+                let why = Why::Skipped(format!("variant `{}` has no step", system.variant));
+                Arc::new(Unmade { why, tally: Tally::default() })
+            })),
         }
     }
 
@@ -46,17 +44,16 @@ impl Workshop {
     pub async fn found(&self, row: &Row, system: &ReadySystem, step: &ReadyStep) -> StepResult {
         let machine = step.step.machine(step_input(row, &self.systems, system, None));
         let mut tally = Tally::default();
-        match self.calls.drive(machine, Key::default(), None, &mut tally).await {
-            StepEnd::Failed(error) => Err(Arc::new(Unmade::Failed(error, Box::new(tally)))),
-            StepEnd::Skipped(reason) => Err(Arc::new(Unmade::Skipped(reason))),
-            StepEnd::Output { output, notes, metered } => {
-                let output = self.systems.privacy.output(output);
-                let key = recorded_key(&output);
-                tally.meter(&metered);
-                let step = step_record(key, output, notes, tally);
-                Ok(Arc::new(Made { step, origin: Origin::Recorded }))
-            }
-        }
+        let (output, notes, metered) = match self.calls.drive(machine, Key::default(), None, &mut tally).await {
+            StepEnd::Failed(error) => return Err(Arc::new(Unmade { why: Why::Failed(error), tally })),
+            StepEnd::Skipped(reason) => return Err(Arc::new(Unmade { why: Why::Skipped(reason), tally })),
+            StepEnd::Output { output, notes, metered } => (output, notes, metered),
+        };
+        let output = self.systems.privacy.output(output);
+        let key = recorded_key(&output);
+        tally.meter(&metered);
+        let step = step_record(key, output, notes, tally);
+        Ok(Arc::new(Made { step, origin: Origin::Recorded }))
     }
 }
 
@@ -71,38 +68,38 @@ struct Chain<'a> {
 }
 
 impl Chain<'_> {
-    /// The output of step `at`.
-    fn step(&self, at: usize) -> BoxFuture<'_, Result<Output, Arc<Unmade>>> {
+    /// What becomes of step `at`.
+    fn step(&self, at: usize) -> BoxFuture<'_, Output> {
         async move {
             let mut paid = Money::ZERO;
             let (result, landing) = {
-                let work = pin!(async {
-                    let (made, spent) = self.make(at).await?;
-                    paid = spent;
-                    Ok(made)
-                });
+                let work = pin!(self.make(at, &mut paid));
                 self.workshop.steps.join(self.keys[at], work).await
             };
-            result.map(|made| Output { made, paid, landing })
+            Output { result, paid, landing }
         }
         .boxed()
     }
 
-    async fn make(&self, at: usize) -> Result<(Arc<Made>, Money), Arc<Unmade>> {
+    /// Finds or makes step `at`, and adds what is paid for it.
+    async fn make(&self, at: usize, paid: &mut Money) -> StepResult {
         let workshop = self.workshop;
         let key = self.keys[at];
         if let Some(stored) = workshop.stock.step(key).ok().flatten() {
-            let is_own = stored.run == workshop.ledger.run();
-            let origin = if is_own { Origin::Saved } else { Origin::Reused(stored.run_started_at) };
             let step = stored.record;
-            return Ok((Arc::new(Made { step, origin }), Money::ZERO));
-        }
-        let (before, paid_before) = match at.checked_sub(1) {
-            Some(before) => {
-                let output = self.step(before).await?;
-                (Some(output.made), output.paid)
+            if stored.run != workshop.ledger.run() {
+                return Ok(Arc::new(Made { step, origin: Origin::Reused(stored.run_started_at) }));
             }
-            None => (self.found.clone(), Money::ZERO),
+            *paid += workshop.calls.paid.untold(workshop.ledger.store(), &step.calls);
+            return Ok(Arc::new(Made { step, origin: Origin::Saved }));
+        }
+        let before = match at.checked_sub(1) {
+            Some(before) => {
+                let output = self.step(before).await;
+                *paid += output.paid;
+                Some(output.result?)
+            }
+            None => self.found.clone(),
         };
         let ready = &self.system.chain[at];
         let output = before.as_ref().map(|made| &*made.step.output);
@@ -118,29 +115,28 @@ impl Chain<'_> {
         };
         let mut tally = Tally::default();
         let end = workshop.calls.drive(ready.step.machine(input), key, Some(&target), &mut tally).await;
-        let paid = paid_before + tally.paid;
-        match end {
-            StepEnd::Skipped(reason) => Err(Arc::new(Unmade::Skipped(reason))),
-            StepEnd::Failed(error) => {
-                absorb(&mut tally, before.as_deref());
-                tally.paid = paid;
-                Err(Arc::new(Unmade::Failed(error, Box::new(tally))))
-            }
-            StepEnd::Output { output, mut notes, metered } => {
-                tally.meter(&metered);
-                absorb(&mut tally, before.as_deref());
-                notes.extend(std::mem::take(&mut tally.notes));
-                let privacy = &workshop.systems.privacy;
-                let step = step_record(key, privacy.output(output), notes, tally);
-                if !ready.shared || !privacy.keeps_content() {
-                    return Ok((Arc::new(Made { step, origin: Origin::Unsaved }), paid));
-                }
-                if let Err(error) = workshop.ledger.append(vec![Record::Step(step.clone())]).await {
-                    workshop.stop.fail(error.to_string());
-                }
-                Ok((Arc::new(Made { step, origin: Origin::Saved }), paid))
-            }
+        *paid += tally.paid;
+        let unmade = |why, mut tally| {
+            absorb(&mut tally, before.as_deref());
+            Err(Arc::new(Unmade { why, tally }))
+        };
+        let (output, mut notes, metered) = match end {
+            StepEnd::Skipped(reason) => return unmade(Why::Skipped(reason), tally),
+            StepEnd::Failed(error) => return unmade(Why::Failed(error), tally),
+            StepEnd::Output { output, notes, metered } => (output, notes, metered),
+        };
+        tally.meter(&metered);
+        absorb(&mut tally, before.as_deref());
+        notes.extend(std::mem::take(&mut tally.notes));
+        let privacy = &workshop.systems.privacy;
+        let step = step_record(key, privacy.output(output), notes, tally);
+        if !ready.shared || !privacy.keeps_content() {
+            return Ok(Arc::new(Made { step, origin: Origin::Unsaved }));
         }
+        if let Err(error) = workshop.ledger.append(vec![Record::Step(step.clone())]).await {
+            workshop.stop.fail(error.to_string());
+        }
+        Ok(Arc::new(Made { step, origin: Origin::Saved }))
     }
 }
 

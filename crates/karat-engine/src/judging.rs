@@ -14,7 +14,7 @@ use crate::cell::Trail;
 use crate::flights::Landing;
 use crate::history::Place;
 use crate::identity::subject_key;
-use crate::made::Unmade;
+use crate::made::Why;
 use crate::row::Row;
 use crate::systems::{JudgmentKeys, ReadyJudge};
 use crate::workshop::Workshop;
@@ -92,13 +92,11 @@ impl Workshop {
             return Ok((earlier.stored(place).ok().flatten().and_then(|cell| cell.output), Money::ZERO));
         }
         // Boxed: most judges compare with nothing.
-        match Box::pin(self.output(row, partner, trial, None)).await {
-            Ok(found) => Ok((Some(found.made.step.output.clone()), found.paid)),
-            Err(unmade) => match &*unmade {
-                Unmade::Failed(error, _) if error.is_stop() => Err(error.clone()),
-                Unmade::Failed(_, tally) => Ok((None, tally.paid)),
-                Unmade::Skipped(_) => Ok((None, Money::ZERO)),
-            },
+        let output = Box::pin(self.output(row, partner, trial, None)).await;
+        match output.result.as_deref().map_err(|unmade| &unmade.why) {
+            Ok(made) => Ok((Some(made.step.output.clone()), output.paid)),
+            Err(Why::Failed(error)) if error.is_stop() => Err(error.clone()),
+            Err(_) => Ok((None, output.paid)),
         }
     }
 

@@ -33,6 +33,7 @@ mod judging;
 mod lanes;
 mod lengths;
 mod made;
+mod paid;
 mod parts;
 mod privacy;
 mod progress;

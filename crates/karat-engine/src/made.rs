@@ -16,13 +16,21 @@ pub(crate) struct Made {
     pub origin: Origin,
 }
 
-/// An output on its way into its cell.
+/// What became of a step, on its way into its cell.
 pub(crate) struct Output {
-    pub made: Arc<Made>,
-    /// What was paid now, for this step and those before it.
+    pub result: StepResult,
+    /// What was paid now, for this step and those before it, whatever came of them. Who shares the work of another has paid
+    /// nothing.
     pub paid: Money,
     /// Kept until the step is on disk, so that nobody makes it again meanwhile.
     pub landing: Option<Landing<StepResult>>,
+}
+
+impl Output {
+    /// Nobody else waits for it, and it cost nothing.
+    pub fn free(result: StepResult) -> Self {
+        Self { result, paid: Money::ZERO, landing: None }
+    }
 }
 
 /// Where an output came from.
@@ -38,9 +46,17 @@ pub(crate) enum Origin {
     Recorded,
 }
 
+/// A step without an output.
+#[derive(Debug, Clone)]
+pub(crate) struct Unmade {
+    pub why: Why,
+    /// What it came to nevertheless, with the steps before it.
+    pub tally: Tally,
+}
+
 /// Why a step has no output.
 #[derive(Debug, Clone)]
-pub(crate) enum Unmade {
-    Failed(CellError, Box<Tally>),
+pub(crate) enum Why {
+    Failed(CellError),
     Skipped(String),
 }

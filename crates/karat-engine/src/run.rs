@@ -17,6 +17,7 @@ use crate::files::Library;
 use crate::flights::Flights;
 use crate::history::Earlier;
 use crate::lanes::dispatch;
+use crate::paid::Paid;
 use crate::progress::Progress;
 use crate::remaining::Remaining;
 use crate::stop::Stop;
@@ -87,7 +88,7 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
         library: Library::new(job.files, plan.dataset.rows),
         fees: Fees::new(plan.run.budget_declared, account.dearest),
         budget: Budget::new(limit, plan.run.max_calls, account.spending.committed()),
-        paid: account.paid,
+        paid: Paid::new(account.paid),
         stop: job.stop.clone(),
         privacy: systems.privacy.clone(),
         call_log: job.call_log,

@@ -1,0 +1,27 @@
+//! What earlier parts of a run have paid.
+
+use std::collections::HashSet;
+use std::sync::{Mutex, PoisonError};
+
+use karat_store::{PaidCalls, Store};
+use karat_types::{Key, Money};
+
+/// Calls that earlier parts of the run have paid and that no cell or judgment rests on.
+pub(crate) struct Paid {
+    pub calls: PaidCalls,
+    /// Those of saved steps whose cost a cell has told by now.
+    told: Mutex<HashSet<Key>>,
+}
+
+impl Paid {
+    pub fn new(calls: PaidCalls) -> Self {
+        Self { calls, told: Mutex::default() }
+    }
+
+    /// What was paid for these calls of a saved step and no cell has told: who asks first tells it.
+    pub fn untold(&self, store: &Store, calls: &[Key]) -> Money {
+        let is_first = |key: &&Key| self.told.lock().unwrap_or_else(PoisonError::into_inner).insert(**key);
+        let untold = calls.iter().filter(|key| self.calls.contains(**key)).filter(is_first);
+        untold.filter_map(|key| self.calls.get(store, *key).ok().flatten()?.cost).sum()
+    }
+}
