@@ -1,8 +1,9 @@
 //! Room in memory for large answers, however many calls are under way.
 //!
-//! An answer takes its size once while it is read, and three times from then until it is on disk: as it came, as the text
-//! that stands in it, and packed for the ledger. So it waits for room twice, each time for all at once. Those in the second
-//! half wait for nothing but the disk, those in the first half for the second only: somebody can always go on.
+//! An answer takes its size while it is read, as it grows, and three times from then until it is on disk: as it came, as the
+//! text that stands in it, and packed for the ledger. Those in the second half wait for nothing but the disk. Of those in the
+//! first half that wait for more than there is, one at a time goes on without: so somebody always can, and an answer that
+//! hangs keeps no more from others than has come of it.
 
 use std::sync::Arc;
 
@@ -11,6 +12,9 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 /// Answers up to this size need no room of their own: all calls in flight together take little.
 pub(crate) const SMALL: usize = 64 * KIB;
 
+/// An answer that grows takes so much more at once.
+const STEP: usize = 256 * KIB;
+
 const KIB: usize = 1024;
 
 /// What an answer takes in the second half, beside what it takes in the first.
@@ -18,58 +22,64 @@ const COPIES: usize = 2;
 
 /// Room for all large answers together.
 pub(crate) struct Rooms {
-    /// For those that are read, in KiB.
-    incoming: Half,
-    /// For those that are on their way to disk.
-    outgoing: Half,
-}
-
-struct Half {
-    free: Arc<Semaphore>,
-    /// What the largest answer can take: all there is.
-    most: u32,
+    /// For those that are read, in KiB, less what the largest can take.
+    incoming: Arc<Semaphore>,
+    /// Whoever has this reads on without room: what the largest answer can take is kept for it.
+    way: Arc<Semaphore>,
+    /// For those that are on their way to disk, in KiB.
+    outgoing: Arc<Semaphore>,
+    /// All of that.
+    most_outgoing: u32,
 }
 
 /// What a large answer takes; given back when it is dropped. Hold it until the answer is on disk.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Room {
     incoming: Option<OwnedSemaphorePermit>,
+    way: Option<OwnedSemaphorePermit>,
     outgoing: Option<OwnedSemaphorePermit>,
 }
 
 impl Rooms {
     /// So many bytes for all answers, of which one may have `largest`. The smallest there can be still lets one go on.
     pub fn new(bytes: usize, largest: usize) -> Self {
-        Self { incoming: Half::new((bytes / 2).max(largest)), outgoing: Half::new(bytes / 2) }
-    }
-
-    /// Waits for room to read an answer of at most so many bytes.
-    pub async fn enter(&self, bytes: usize) -> Room {
-        Room { incoming: self.incoming.take(bytes).await, outgoing: None }
-    }
-
-    /// Waits until an answer that came with so many bytes may go on to where it is used. What it has not needed others have
-    /// at once.
-    pub async fn go_on(&self, room: &mut Room, bytes: usize) {
-        if let Some(incoming) = &mut room.incoming {
-            let surplus = incoming.num_permits().saturating_sub(bytes.div_ceil(KIB));
-            drop(incoming.split(surplus));
+        let most_outgoing = in_kib(bytes / 2);
+        Self {
+            incoming: Arc::new(Semaphore::new(in_kib((bytes / 2).saturating_sub(largest)) as usize)),
+            way: Arc::new(Semaphore::new(1)),
+            outgoing: Arc::new(Semaphore::new(most_outgoing as usize)),
+            most_outgoing,
         }
-        room.outgoing = self.outgoing.take(COPIES * bytes).await;
+    }
+
+    /// Waits for room for an answer of which so many bytes have come.
+    pub async fn grow(&self, room: &mut Room, bytes: usize) {
+        let taken = room.incoming.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
+        if room.way.is_some() || taken >= bytes.div_ceil(KIB) {
+            return;
+        }
+        let more = in_kib(bytes.next_multiple_of(STEP) - taken * KIB);
+        // Closed semaphores bound nothing; these are never closed.
+        tokio::select! {
+            biased;
+            Ok(permit) = self.incoming.clone().acquire_many_owned(more) => match &mut room.incoming {
+                Some(incoming) => incoming.merge(permit),
+                none => *none = Some(permit),
+            },
+            Ok(way) = self.way.clone().acquire_owned() => room.way = Some(way),
+            else => {}
+        }
+    }
+
+    /// Waits until an answer that came with so many bytes may go on to where it is used.
+    pub async fn go_on(&self, room: &mut Room, bytes: usize) {
+        let kib = in_kib(COPIES * bytes).min(self.most_outgoing);
+        room.outgoing = self.outgoing.clone().acquire_many_owned(kib).await.ok();
     }
 }
 
-impl Half {
-    fn new(bytes: usize) -> Self {
-        let most = u32::try_from(bytes.div_ceil(KIB)).unwrap_or(u32::MAX);
-        Self { free: Arc::new(Semaphore::new(most as usize)), most }
-    }
-
-    /// A closed semaphore bounds nothing; these are never closed.
-    async fn take(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
-        let kib = u32::try_from(bytes.div_ceil(KIB)).unwrap_or(u32::MAX);
-        self.free.clone().acquire_many_owned(kib.min(self.most)).await.ok()
-    }
+fn in_kib(bytes: usize) -> u32 {
+    u32::try_from(bytes.div_ceil(KIB)).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]
@@ -82,30 +92,53 @@ mod tests {
 
     const MIB: usize = 1024 * KIB;
 
-    /// BY-09: room is taken until the answer is on disk, and what a body of unknown size did not need is given back before.
+    /// BY-09: room is taken until the answer is on disk.
     #[tokio::test]
     async fn room_is_free_once_an_answer_is_on_disk() {
-        let rooms = Rooms::new(16 * MIB, 8 * MIB);
-        let mut first = rooms.enter(8 * MIB).await;
-        assert!(rooms.enter(MIB).now_or_never().is_none(), "it may become as large as any");
-        rooms.go_on(&mut first, 3 * MIB).await;
-        let mut second = rooms.enter(5 * MIB).now_or_never().unwrap();
-        assert!(rooms.enter(1).now_or_never().is_none());
-        assert!(rooms.go_on(&mut second, 5 * MIB).now_or_never().is_none(), "the first one takes 6 MiB of 8");
+        let rooms = Rooms::new(16 * MIB, 4 * MIB);
+        let [mut first, mut second, mut third] = <[Room; 3]>::default();
+        rooms.grow(&mut first, 3 * MIB).now_or_never().unwrap();
+        rooms.grow(&mut second, 3 * MIB).now_or_never().unwrap();
+        assert!(second.way.is_some(), "of 4 MiB the first one takes 3");
+        assert!(rooms.grow(&mut third, 3 * MIB).now_or_never().is_none());
+        rooms.go_on(&mut first, 3 * MIB).now_or_never().unwrap();
+        assert!(rooms.go_on(&mut second, 3 * MIB).now_or_never().is_none(), "the first one takes 6 MiB of 8");
         drop(first);
-        rooms.go_on(&mut second, 5 * MIB).now_or_never().unwrap();
+        rooms.go_on(&mut second, 3 * MIB).now_or_never().unwrap();
+        rooms.grow(&mut third, 3 * MIB).now_or_never().unwrap();
     }
 
-    /// BY-09, PE-24: with the least room there can be, large answers go on one after the other, and none waits for ever.
+    /// BY-09, PE-27: answers that hang keep from others what has come of them, not what they may become.
     #[tokio::test]
-    async fn the_least_room_lets_large_answers_go_on() {
-        let rooms = Rooms::new(0, 8 * MIB);
-        let answers = (0..50).map(async |_| {
-            let mut room = rooms.enter(8 * MIB).await;
-            tokio::task::yield_now().await;
-            rooms.go_on(&mut room, 8 * MIB).await;
-            tokio::task::yield_now().await;
-        });
-        tokio::time::timeout(Duration::from_secs(20), join_all(answers)).await.unwrap();
+    async fn who_hangs_keeps_only_what_has_come() {
+        let rooms = Rooms::new(64 * MIB, 8 * MIB);
+        let mut hung: Vec<Room> = std::iter::repeat_with(Room::default).take(80).collect();
+        for room in &mut hung {
+            rooms.grow(room, 2 * SMALL).now_or_never().unwrap();
+        }
+        assert!(hung.iter().all(|room| room.way.is_none()));
+        let mut good = Room::default();
+        for size in (0..=3 * MIB).step_by(SMALL) {
+            rooms.grow(&mut good, size).now_or_never().unwrap();
+        }
+        assert!(good.incoming.is_some_and(|permit| permit.num_permits() * KIB == 3 * MIB));
+    }
+
+    /// BY-09, PE-24: whatever the room, large answers that grow beside each other all come to their end.
+    #[tokio::test]
+    async fn somebody_can_always_go_on() {
+        for bytes in [0, 16 * MIB, 40 * MIB] {
+            let rooms = Rooms::new(bytes, 8 * MIB);
+            let answers = (0..50).map(async |_| {
+                let mut room = Room::default();
+                for size in (0..=8 * MIB).step_by(STEP) {
+                    rooms.grow(&mut room, size).await;
+                    tokio::task::yield_now().await;
+                }
+                rooms.go_on(&mut room, 8 * MIB).await;
+                tokio::task::yield_now().await;
+            });
+            tokio::time::timeout(Duration::from_secs(20), join_all(answers)).await.unwrap();
+        }
     }
 }

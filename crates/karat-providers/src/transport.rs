@@ -103,9 +103,6 @@ impl Transport {
         if announced > self.max_response {
             return Some(Err(self.too_large()));
         }
-        if announced > SMALL {
-            received.room = Some(self.rooms.enter(announced).await);
-        }
         pieces.reserve(announced);
         loop {
             let piece = match allowance.within(pin!(answered.piece())).await? {
@@ -117,9 +114,8 @@ impl Transport {
             if size > self.max_response {
                 return Some(Err(self.too_large()));
             }
-            // An answer that does not say its size may become as large as any.
-            if size > SMALL && received.room.is_none() {
-                received.room = Some(self.rooms.enter(self.max_response).await);
+            if size > SMALL {
+                self.rooms.grow(received.room.get_or_insert_default(), size).await;
             }
             pieces.push(&piece);
         }
