@@ -16,8 +16,8 @@ use futures::future::{FutureExt, join_all};
 use karat_providers::{Call, Errand, Exchange, Gate, Held, Providers};
 use karat_store::{Ledger, Reservation};
 use karat_types::{
-    Answer, Answered, Ask, CallError, CallErrorCode, CallRecord, Facts, Key, Machine, ModelSpec, Money, Note, Observer,
-    Pricing, Record, Reply, Request, Score, Turn, Usage,
+    Answer, Answered, Ask, CallError, CallErrorCode, CallRecord, Facts, Key, Machine, ModelSpec, Money, Note, NoteKind,
+    Observer, Pricing, Record, Reply, Request, Score, Turn, Usage,
 };
 use tokio::time::Instant;
 
@@ -301,6 +301,7 @@ impl Calls {
         self.requests.fetch_add(u64::from(requests), Ordering::Relaxed);
         let bytes = body.map_or(exchange.request.len(), |body| body.len());
         let (mut usage, mut notes) = usage_of(&exchange.outcome, request, bytes);
+        let is_estimated = notes.iter().any(|note| note.kind == NoteKind::UsageEstimated);
         usage += exchange.wasted.usage;
         let is_impossible = exchange.wasted.impossible > 0 || self.was_impossible(key);
         notes.extend(is_impossible.then(impossible));
@@ -313,8 +314,13 @@ impl Calls {
         if target.meter.is_some() && exchange.outcome.is_ok() {
             self.fees.paid(&target.who, billed.unwrap_or_else(|least| least));
         }
-        let beyond = claim.beyond(billed.err().unwrap_or_default());
-        let reserved = claim.settle(spent + beyond, exchange.wasted.unknown + u32::from(paid.is_none()));
+        // What nobody knows of its cost counts against the budget like what was reserved.
+        let unknown = match billed {
+            Err(least) => claim.beyond(least),
+            Ok(cost) if is_estimated && !exchange.is_replayed => claim.left(cost),
+            Ok(_) => Money::ZERO,
+        };
+        let reserved = claim.settle(spent + unknown, exchange.wasted.unknown + u32::from(paid.is_none()));
         notes.extend(target.model.as_ref().and_then(|model| breach(model, spent, reserved, exchange.attempts)));
         notes.extend(target.meter.as_ref().and_then(|_| uncosted(cost)));
         let record = CallRecord {
@@ -335,7 +341,7 @@ impl Calls {
         let latency_ms = exchange.latency_ms;
         let released = claim.surplus().map(|Reservation { calls, upper }| Record::Released { calls, upper });
         // Never settled: so it counts as spent, like what was reserved for the call before.
-        let reserved = (beyond > Money::ZERO).then_some(Record::Reserved { calls: 0, upper: beyond });
+        let reserved = (unknown > Money::ZERO).then_some(Record::Reserved { calls: 0, upper: unknown });
         let records = [Record::Call(self.privacy.call(record))].into_iter().chain(released).chain(reserved).collect();
         if let Err(error) = self.ledger.append(records).await {
             // Before the slot is given back: what is in flight now is all that can be lost.

@@ -116,6 +116,12 @@ impl<'a> Claim<'a> {
         (least - self.state().upper).max(Money::ZERO)
     }
 
+    /// What is reserved for the last attempt beyond its part of what the whole call has cost.
+    pub fn left(&self, spent: Money) -> Money {
+        let state = self.state();
+        (state.upper - (spent + state.lost - state.spent)).max(Money::ZERO)
+    }
+
     /// Settles in memory what the whole call has cost, `unknown` attempts at their upper bound; they keep what is on disk
     /// of them, too. Says how much was reserved on disk for the last attempt.
     pub fn settle(&self, spent: Money, unknown: u32) -> Money {

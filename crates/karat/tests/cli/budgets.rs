@@ -497,3 +497,16 @@ fn what_is_left_out_may_have_cost() {
     assert_eq!((&report["totals"]["skipped"], provider.requests()), (&json!(2), 1), "{}", said.all());
     assert!(usd(&report["cost"]) > 0.0, "{}", report["cost"]);
 }
+
+/// BY-05: a reply without token counts may have cost all that was reserved for it, in all parts of a run.
+#[test]
+fn replies_without_usage_stay_within_the_budget() {
+    let reply = r#"{"choices":[{"message":{"content":"short"},"finish_reason":"stop"}]}"#;
+    let (provider, place) = place(Behaviour::raw(200, reply), 60, "{ max_concurrency: 16 }");
+    let said = place.karat(&["run", "--run-id", "r", "--budget-usd", "0.006"]);
+    let (asked, bound) = (provider.requests(), bound(&provider));
+    assert!(said.code == 5 && asked > 0 && bound <= 0.006, "{asked} requests, ${bound}: {}", said.all());
+    assert!(counted(&said).contains("more count"), "{}", said.all());
+    let said = place.karat(&["resume", "r"]);
+    assert_eq!((said.code, provider.requests()), (5, asked), "{}", said.all());
+}
