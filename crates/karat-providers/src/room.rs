@@ -12,8 +12,9 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 /// Answers up to this size need no room of their own: all calls in flight together take little.
 pub(crate) const SMALL: usize = 64 * KIB;
 
-/// An answer that grows takes so much more at once.
-const STEP: usize = 256 * KIB;
+/// An answer that grows takes so much more at once, or what it has announced: most need room once only. Where all took little
+/// often, many would have some room and none enough.
+const STEP: usize = 1024 * KIB;
 
 const KIB: usize = 1024;
 
@@ -52,13 +53,15 @@ impl Rooms {
         }
     }
 
-    /// Waits for room for an answer of which so many bytes have come.
-    pub async fn grow(&self, room: &mut Room, bytes: usize) {
+    /// Waits for room for an answer of which so many bytes have come, of so many that it has announced, if any.
+    pub async fn grow(&self, room: &mut Room, bytes: usize, announced: usize) {
         let taken = room.incoming.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
         if room.way.is_some() || taken >= bytes.div_ceil(KIB) {
             return;
         }
-        let more = in_kib(bytes.next_multiple_of(STEP) - taken * KIB);
+        let step = bytes.next_multiple_of(STEP);
+        let wanted = if bytes <= announced { announced.min(step) } else { step };
+        let more = in_kib(wanted - taken * KIB);
         // Closed semaphores bound nothing; these are never closed.
         tokio::select! {
             biased;
@@ -97,29 +100,29 @@ mod tests {
     async fn room_is_free_once_an_answer_is_on_disk() {
         let rooms = Rooms::new(16 * MIB, 4 * MIB);
         let [mut first, mut second, mut third] = <[Room; 3]>::default();
-        rooms.grow(&mut first, 3 * MIB).now_or_never().unwrap();
-        rooms.grow(&mut second, 3 * MIB).now_or_never().unwrap();
+        rooms.grow(&mut first, 3 * MIB, 3 * MIB).now_or_never().unwrap();
+        rooms.grow(&mut second, 3 * MIB, 3 * MIB).now_or_never().unwrap();
         assert!(second.way.is_some(), "of 4 MiB the first one takes 3");
-        assert!(rooms.grow(&mut third, 3 * MIB).now_or_never().is_none());
+        assert!(rooms.grow(&mut third, 3 * MIB, 0).now_or_never().is_none());
         rooms.go_on(&mut first, 3 * MIB).now_or_never().unwrap();
         assert!(rooms.go_on(&mut second, 3 * MIB).now_or_never().is_none(), "the first one takes 6 MiB of 8");
         drop(first);
         rooms.go_on(&mut second, 3 * MIB).now_or_never().unwrap();
-        rooms.grow(&mut third, 3 * MIB).now_or_never().unwrap();
+        rooms.grow(&mut third, 3 * MIB, 3 * MIB).now_or_never().unwrap();
     }
 
     /// BY-09, PE-27: answers that hang keep from others what has come of them, not what they may become.
     #[tokio::test]
     async fn who_hangs_keeps_only_what_has_come() {
         let rooms = Rooms::new(64 * MIB, 8 * MIB);
-        let mut hung: Vec<Room> = std::iter::repeat_with(Room::default).take(80).collect();
+        let mut hung: Vec<Room> = std::iter::repeat_with(Room::default).take(20).collect();
         for room in &mut hung {
-            rooms.grow(room, 2 * SMALL).now_or_never().unwrap();
+            rooms.grow(room, 2 * SMALL, 8 * MIB).now_or_never().unwrap();
         }
         assert!(hung.iter().all(|room| room.way.is_none()));
         let mut good = Room::default();
         for size in (0..=3 * MIB).step_by(SMALL) {
-            rooms.grow(&mut good, size).now_or_never().unwrap();
+            rooms.grow(&mut good, size, 0).now_or_never().unwrap();
         }
         assert!(good.incoming.is_some_and(|permit| permit.num_permits() * KIB == 3 * MIB));
     }
@@ -132,7 +135,7 @@ mod tests {
             let answers = (0..50).map(async |_| {
                 let mut room = Room::default();
                 for size in (0..=8 * MIB).step_by(STEP) {
-                    rooms.grow(&mut room, size).await;
+                    rooms.grow(&mut room, size, 0).await;
                     tokio::task::yield_now().await;
                 }
                 rooms.go_on(&mut room, 8 * MIB).await;

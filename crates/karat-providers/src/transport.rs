@@ -115,7 +115,7 @@ impl Transport {
                 return Some(Err(self.too_large()));
             }
             if size > SMALL {
-                self.rooms.grow(received.room.get_or_insert_default(), size).await;
+                self.rooms.grow(received.room.get_or_insert_default(), size, announced).await;
             }
             pieces.push(&piece);
         }
