@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use karat_providers::{Settings, proxies, reach, room, surroundings, unused_proxy};
+use karat_providers::{Settings, proxies, reach, surroundings, unused_proxy};
 use serde::Serialize;
 
 use crate::{App, AppError};
@@ -123,7 +123,7 @@ impl App {
 
 /// How many calls in flight the limit on open files carries. With fewer, calls wait, so nothing is broken.
 fn open_files() -> Finding {
-    let says = match room() {
+    let says = match karat_providers::open_files() {
         None => "a run may have as many as it needs".to_owned(),
         Some((most, 0)) => format!("a run may have {most}, so its calls wait for one another; raise `ulimit -Hn`"),
         Some((most, calls)) => {

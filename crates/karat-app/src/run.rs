@@ -314,7 +314,7 @@ impl App {
             }
         }
         let calls = header.run.max_concurrency as usize;
-        karat_providers::make_room(calls);
+        karat_providers::raise_open_files(calls);
         let lookup = self.lookup.clone();
         let defaults = Settings::new(move |name| lookup(name));
         let settings = Settings {

@@ -18,14 +18,14 @@ static BEFORE: OnceLock<Rlimit> = OnceLock::new();
 
 /// How many this process may have for a run, and how many calls in flight never wait for one with them; `None` where the
 /// system sets no bound.
-pub fn room() -> Option<(u64, u64)> {
+pub fn open_files() -> Option<(u64, u64)> {
     let most = getrlimit(Resource::Nofile).maximum?;
     Some((most, most.saturating_sub(OTHERS) / EACH))
 }
 
 /// Raises how many this process may have, where so many calls in flight need more and the system lets it have them. What
 /// cannot be had is waited for, call by call.
-pub fn make_room(calls: usize) {
+pub fn raise_open_files(calls: usize) {
     let before = getrlimit(Resource::Nofile);
     let wanted = u64::try_from(calls).unwrap_or(u64::MAX).saturating_mul(EACH).saturating_add(OTHERS);
     let wanted = before.maximum.map_or(wanted, |most| wanted.min(most));

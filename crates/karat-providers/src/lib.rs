@@ -53,7 +53,7 @@ mod transport;
 mod usage;
 
 pub use codec::{Codec, Unreadable};
-pub use descriptors::{make_room, room};
+pub use descriptors::{open_files, raise_open_files};
 pub use errands::{Errand, answer};
 pub use error::ProviderError;
 pub use exchange::{Call, Exchange, Held, Payer, Ran, Wasted};
