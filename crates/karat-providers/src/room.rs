@@ -53,15 +53,16 @@ impl Rooms {
         }
     }
 
-    /// Waits for room for an answer of which so many bytes have come, of so many that it has announced, if any.
-    pub async fn grow(&self, room: &mut Room, bytes: usize, announced: usize) {
-        let taken = room.incoming.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
-        if room.way.is_some() || taken >= bytes.div_ceil(KIB) {
-            return;
-        }
+    /// Waits for room for an answer of which so many bytes have come, of so many that it has announced, if any. Says how
+    /// many bytes it may take by now.
+    pub async fn grow(&self, room: &mut Room, bytes: usize, announced: usize) -> usize {
         let step = bytes.next_multiple_of(STEP);
         let wanted = if bytes <= announced { announced.min(step) } else { step };
-        let more = in_kib(wanted - taken * KIB);
+        let taken = room.incoming.as_ref().map_or(0, OwnedSemaphorePermit::num_permits) * KIB;
+        if room.way.is_some() || taken >= wanted {
+            return wanted;
+        }
+        let more = in_kib(wanted - taken);
         // Closed semaphores bound nothing; these are never closed.
         tokio::select! {
             biased;
@@ -72,12 +73,20 @@ impl Rooms {
             Ok(way) = self.way.clone().acquire_owned() => room.way = Some(way),
             else => {}
         }
+        wanted
     }
 
     /// Waits until an answer that came with so many bytes may go on to where it is used.
     pub async fn go_on(&self, room: &mut Room, bytes: usize) {
         let kib = in_kib(COPIES * bytes).min(self.most_outgoing);
         room.outgoing = self.outgoing.clone().acquire_many_owned(kib).await.ok();
+    }
+
+    /// Whether an answer that is read waits for another.
+    #[cfg(test)]
+    pub fn are_waited_for(&self) -> bool {
+        // One is this, one may be with whoever has the way; who waits for it holds it, too.
+        Arc::strong_count(&self.way) > 2
     }
 }
 

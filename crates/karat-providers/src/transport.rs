@@ -103,7 +103,7 @@ impl Transport {
         if announced > self.max_response {
             return Some(Err(self.too_large()));
         }
-        pieces.reserve(announced);
+        pieces.reserve(announced.min(SMALL));
         loop {
             let piece = match allowance.within(pin!(answered.piece())).await? {
                 Ok(Some(piece)) => piece,
@@ -115,7 +115,8 @@ impl Transport {
                 return Some(Err(self.too_large()));
             }
             if size > SMALL {
-                self.rooms.grow(received.room.get_or_insert_default(), size, announced).await;
+                let room = received.room.get_or_insert_default();
+                pieces.reserve(self.rooms.grow(room, size, announced).await);
             }
             pieces.push(&piece);
         }
@@ -164,8 +165,9 @@ impl Allowance {
 struct Pieces(Vec<u8>);
 
 impl Pieces {
-    fn reserve(&mut self, announced: usize) {
-        self.0.reserve_exact(announced);
+    /// Makes place for so many bytes in all.
+    fn reserve(&mut self, bytes: usize) {
+        self.0.reserve_exact(bytes.saturating_sub(self.0.len()));
     }
 
     fn push(&mut self, piece: &[u8]) {
@@ -195,33 +197,90 @@ fn cut(trouble: Trouble) -> Failure {
 
 #[cfg(test)]
 mod tests {
+    use futures::future::join_all;
     use hyper::Method;
     use hyper::header::HeaderMap;
     use reqwest::Url;
     use testkit::{Behaviour, FakeProvider};
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
 
     use super::*;
+
+    /// Longer than any test takes.
+    const LONG: Duration = Duration::from_secs(60);
+
+    fn letter(url: &str) -> Letter {
+        Letter::new(Method::GET, &Url::parse(url).unwrap(), HeaderMap::new(), None).unwrap()
+    }
+
+    fn transport(max_response: usize, max_in_memory: usize) -> Transport {
+        let settings = Settings { max_response, max_in_memory, ..Settings::new(|_| None) };
+        Transport::new(&settings, false).unwrap()
+    }
 
     /// BY-09, PE-27: a large answer waits until the one before it is on disk. That wait is none of the server's time: the
     /// answer would be paid and given up.
     #[tokio::test]
     async fn a_wait_for_memory_is_none_for_the_server() {
         let server = FakeProvider::start(Behaviour::raw(200, "x".repeat(2 * SMALL))).unwrap();
-        let mut settings = Settings::new(|_| None);
-        (settings.max_response, settings.max_in_memory) = (2 * SMALL, 0);
-        let transport = Transport::new(&settings, false).unwrap();
-        let url = Url::parse(&server.url()).unwrap();
-        let letter = Letter::new(Method::GET, &url, HeaderMap::new(), None).unwrap();
-        let (limit, writing) = (Duration::from_secs(2), Duration::from_secs(3));
-        let (first, _) = transport.send(&letter, limit).await;
+        let (transport, letter) = (transport(2 * SMALL, 0), letter(&server.url()));
+        let (first, _) = transport.send(&letter, LONG).await;
         let written = async {
-            tokio::time::sleep(writing).await;
+            while !transport.rooms.are_waited_for() {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+            tokio::time::pause();
+            tokio::time::advance(2 * LONG).await;
+            tokio::time::resume();
             drop(first);
         };
-        let begun = Instant::now();
-        let ((second, end), ()) = tokio::join!(transport.send(&letter, limit), written);
+        let ((second, end), ()) = tokio::join!(transport.send(&letter, LONG), written);
         assert!(end.is_ok() && second.body.len() == 2 * SMALL);
-        assert!(begun.elapsed() >= writing && second.took < limit, "{:?}", second.took);
+        assert!(second.took < LONG, "{:?}", second.took);
+    }
+
+    /// BY-09: what an answer announces takes no memory; what has come of it does, and the step that was granted for it.
+    #[tokio::test]
+    async fn announced_bytes_take_no_memory_before_they_come() {
+        const MOST: usize = 8 << 20;
+        let stalled = |bytes| Behaviour::Stall { announced: MOST as u64, body: vec![b'x'; bytes].into() };
+        for (come, most) in [(1, SMALL), (SMALL + 1, 1 << 20)] {
+            let server = FakeProvider::start(stalled(come)).unwrap();
+            let (transport, letter) = (transport(MOST, 512 << 20), letter(&server.url()));
+            let taken = join_all((0..100).map(async |_| {
+                let (mut received, mut pieces) = (Received::default(), Pieces::default());
+                let mut allowance = Allowance { left: Duration::from_millis(500) };
+                let end = transport.exchange(&letter, &mut allowance, &mut received, &mut pieces).await;
+                assert!(end.is_none(), "it hangs");
+                pieces.0.capacity()
+            }));
+            let taken = taken.await;
+            assert!(taken.iter().all(|taken| *taken <= most), "{taken:?}");
+        }
+    }
+
+    /// PE-27: what an answer announces is no more than a word: more than comes is an answer that broke off, and what comes
+    /// beyond it is no part of the answer.
+    #[tokio::test]
+    async fn lies_about_the_size_do_no_harm() {
+        const LARGE: usize = 2 << 20;
+        for announced in [10, SMALL, LARGE - 1, LARGE, LARGE + 1, 2 * LARGE] {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let url = format!("http://{}", listener.local_addr().unwrap());
+            let answering = async {
+                let (mut stream, _) = listener.accept().await.unwrap();
+                let _ = stream.read(&mut [0; 4096]).await.unwrap();
+                let mut answer = format!("HTTP/1.1 200 OK\r\ncontent-length: {announced}\r\n\r\n").into_bytes();
+                answer.resize(answer.len() + LARGE, b'x');
+                // Who has all that was announced reads no further.
+                let _ = stream.write_all(&answer).await;
+            };
+            let (transport, letter) = (transport(4 * LARGE, 64 * LARGE), letter(&url));
+            let ((received, end), ()) = tokio::join!(transport.send(&letter, LONG), answering);
+            assert_eq!(received.body.len(), announced.min(LARGE));
+            assert_eq!(end.err().map(|failure| failure.code), (announced > LARGE).then_some(CallErrorCode::Cut));
+        }
     }
 
     #[test]

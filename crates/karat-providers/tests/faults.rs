@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use futures::future::join_all;
 use karat_providers::{Call, Settings, Wasted};
 use karat_types::{CallErrorCode, FinishReason, Role, Silent};
 use serde_json::{Value, json};
@@ -257,6 +258,33 @@ async fn latency_is_that_of_the_last_attempt() {
     let exchange = bench.ask().await;
     assert_eq!(exchange.outcome.unwrap().text, "y");
     assert!((30.0..2_000.0).contains(&exchange.latency_ms), "{}", exchange.latency_ms);
+}
+
+/// BY-09, PE-27: large answers that hang half way keep the memory for answers from good ones no longer than they have time
+/// themselves, as many of them at once as what has come of them has room there.
+#[tokio::test]
+async fn large_answers_that_hang_hold_up_good_ones_until_their_timeout() {
+    const HUNG: usize = 60;
+    let (good, hung) = (Behaviour::ok("x".repeat(1 << 20)), vec![b' '; 128 << 10]);
+    let hangs = Behaviour::Stall { announced: 8 << 20, body: hung.into() };
+    let bench = Bench::new("openai", Script::always(good).but_when(|received| received.number < HUNG, hangs));
+    let (providers, ask, timeout) = (bench.providers(), request(&[(Role::User, "?")]), Duration::from_millis(400));
+    let call = Call { model: "mock", request: &ask, body: None, timeout, retries: 0, jitter_seed: 1 };
+    let begun = Instant::now();
+    let hung = join_all((0..HUNG).map(|_| providers.call(call, &Silent)));
+    let good = async {
+        while bench.server.requests() < HUNG {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        let call = Call { timeout: bench.timeout, ..call };
+        let good = join_all((0..10).map(|_| providers.call(call, &Silent))).await;
+        assert!(good.iter().all(|exchange| exchange.outcome.as_ref().is_ok_and(|reply| reply.text.len() == 1 << 20)));
+        begun.elapsed()
+    };
+    let (hung, took) = tokio::join!(hung, good);
+    assert!(hung.iter().all(|exchange| exchange.outcome.as_ref().is_err_and(|it| it.code == CallErrorCode::Timeout)));
+    // There is room for 24 of them, and one goes on without.
+    assert!(took < timeout * 8, "{took:?}");
 }
 
 /// PE-24: calls beyond the limit wait, and all of them end.

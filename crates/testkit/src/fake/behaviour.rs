@@ -33,6 +33,13 @@ pub enum Behaviour {
     Cut(String),
     /// A body of this many bytes, sent as a stream.
     Huge(u64),
+    /// A body that is said to have so many bytes, and hangs after these.
+    Stall {
+        /// What its `content-length` says.
+        announced: u64,
+        /// What comes of it.
+        body: Bytes,
+    },
     /// A body that never ends, in small pieces.
     Endless,
     /// A correct reply whose text quotes the header that carries the key.
@@ -116,7 +123,7 @@ impl Behaviour {
     pub(super) fn speaks(&self) -> bool {
         match self {
             Self::Slow(_, then) => then.speaks(),
-            Self::Raw { .. } | Self::Hang | Self::Drop | Self::Huge(_) | Self::Endless => false,
+            Self::Raw { .. } | Self::Hang | Self::Drop | Self::Huge(_) | Self::Stall { .. } | Self::Endless => false,
             _ => true,
         }
     }

@@ -281,6 +281,11 @@ async fn act(mut behaviour: Behaviour, protocol: Protocol, received: &Received) 
             let response = answer(200, pieces(bytes));
             with_header(response, CONTENT_LENGTH, HeaderValue::from(bytes))
         }
+        Behaviour::Stall { announced, body } => {
+            let frames = stream::iter([Ok(Frame::data(body))]).chain(stream::pending());
+            let response = answer(200, StreamBody::new(frames).boxed_unsync());
+            with_header(response, CONTENT_LENGTH, HeaderValue::from(announced))
+        }
         Behaviour::Endless => {
             let piece = Bytes::from_static(&[b' '; 1024]);
             let frames = stream::repeat_with(move || Ok(Frame::data(piece.clone()))).then(|frame| async {
