@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::sync::Arc;
 
 use karat_engine::Estimate;
-use karat_report::usd;
+use karat_report::{counted, usd};
 use karat_store::{Account, Store};
 use karat_suite::Plan;
 use karat_types::{Money, RunSpec};
@@ -42,10 +42,11 @@ fn within_calls(plan: &Plan, estimate: &Estimate, earlier: Earlier) -> Result<()
     let needed = made + left;
     let Some(max) = run.max_calls.filter(|max| run.refuses_calls && needed > *max) else { return Ok(()) };
     let what = match made {
-        0 => format!("the run takes at least {needed} calls, and its suite allows {max}; none was made"),
+        0 => format!("the run takes at least {}, and its suite allows {max}; none was made", counted(needed, "call")),
         _ => format!(
-            "what is left of the run takes at least {left} calls; with the {made} that it made before these are {needed}, \
-             and its suite allows {max}; none was made now"
+            "what is left of the run takes at least {}; with the {made} that it made before these are {needed}, \
+             and its suite allows {max}; none was made now",
+            counted(left, "call")
         ),
     };
     Err(AppError::budget(what).hint(format!(
@@ -87,8 +88,9 @@ impl Standstill<'_> {
         let made = spending.committed().calls;
         let left = Earlier { calls: made, waiting: self.waiting() }.left(self.left).max(1);
         format!(
-            "the maximum of {max} calls is used up{}, and at least {left} {} left to make: go on with \
+            "the maximum of {} is used up{}, and at least {left} {} left to make: go on with \
              `karat {command} {run} --max-calls {}{}`",
+            counted(max, "call"),
             uncertain(spending.open.calls > 0, &spending.open.calls.to_string(), "that were cut off"),
             if left == 1 { "is" } else { "are" },
             made + left,
@@ -118,7 +120,11 @@ impl Standstill<'_> {
             usd(Some(low.usd())),
             usd(Some(high.usd())),
             usd(Some(self.refused.usd())),
-            if bound > high { format!(" ({calls} calls at that: {})", usd(Some(bound.usd()))) } else { String::new() },
+            if bound > high {
+                format!(" ({} at that: {})", counted(calls, "call"), usd(Some(bound.usd())))
+            } else {
+                String::new()
+            },
             once_more("--max-calls", self.settings.max_calls, self.begun.max_calls),
         )
     }

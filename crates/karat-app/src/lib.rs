@@ -44,6 +44,7 @@ mod report;
 mod run;
 mod tape;
 mod today;
+mod unsettled;
 mod whole;
 mod why;
 
@@ -77,6 +78,7 @@ pub use karat_analysis::drift::{DriftStatus, Drifts, Method};
 pub use karat_analysis::power::MetricPower;
 pub use karat_engine::{CellOutlook, Change, Estimate, ModelEstimate, Standing, Stop};
 pub use karat_providers::end_processes;
+pub use karat_report::counted;
 pub use karat_store::{Cached, Reusable, StoreUrl, Withdrawal};
 pub use karat_suite::{Checked, Diagnostics, Plan, parse_duration as duration_ms};
 pub use karat_types::{Layout, Threshold};

@@ -15,6 +15,7 @@ use serde_json::json;
 use crate::baseline::findings;
 use crate::begun::Begun;
 use crate::gates::{exit, failures, unjudged};
+use crate::unsettled::unsettled;
 use crate::whole::WholeFile;
 use crate::{App, AppError};
 
@@ -73,7 +74,7 @@ impl App {
         let run = store.resolve(run)?;
         let stored = store.rows(&run)?;
         let place = Place { folder, layout, run: &run };
-        let has_file = formats.contains(&Format::Json) && stored.cells()? > karat_report::json::INLINE_CELLS;
+        let has_file = formats.contains(&Format::Json) && stored.totals()?.cells > karat_report::json::INLINE_CELLS;
         // Both read the whole run, and neither needs the other.
         std::thread::scope(|scope| {
             let mut cells = CellsBeside::default();
@@ -137,7 +138,9 @@ impl App {
         let exit = exit(&failures, &rules, &verdicts, &flags);
         let verdicts = if canonical { verdicts.steady(&findings.plan) } else { verdicts };
         let estimate = expected(header);
-        Ok((Context { estimate, canonical, verdicts, verdict_note, failures, files: Vec::new() }, exit))
+        let warnings = if canonical { None } else { unsettled(header.status, stored.totals()?.spending) };
+        let warnings = warnings.into_iter().collect();
+        Ok((Context { estimate, canonical, verdicts, verdict_note, failures, warnings, files: Vec::new() }, exit))
     }
 
     pub(crate) fn stored(&self, run: &str) -> Result<StoredRun, AppError> {

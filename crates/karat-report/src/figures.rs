@@ -181,6 +181,11 @@ pub(crate) fn percent(share: f64) -> String {
     format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
+/// `1 call`, `2 calls`: how many, where the word takes an s.
+pub fn counted(count: u64, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
 /// What stands where a price, and with it an amount of money, is not known.
 const UNKNOWN: &str = "unknown";
 

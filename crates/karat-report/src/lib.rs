@@ -27,5 +27,5 @@ pub mod terminal;
 pub mod verdict;
 mod visible;
 
-pub use figures::usd;
+pub use figures::{counted, usd};
 pub use report::{Cells, Context, Estimate, RenderError, Report};

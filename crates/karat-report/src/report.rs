@@ -40,6 +40,8 @@ pub struct Context {
     pub verdict_note: Option<String>,
     /// Why the run failed, whatever its gates say.
     pub failures: Vec<String>,
+    /// What the reader should know of how the run went, beside what is found of its results. The canonical form has none.
+    pub warnings: Vec<String>,
     /// Paths of the report's files, for the terminal.
     pub files: Vec<String>,
 }
@@ -107,6 +109,11 @@ impl<'a> Report<'a> {
     pub fn cells(self) -> Cells<'a> {
         let Context { estimate, canonical, .. } = self.context;
         Cells { plan: &self.findings.plan, rows: self.rows, estimate: estimate.as_ref(), canonical: *canonical }
+    }
+
+    /// What the reader should know: of how the run went, then of its results.
+    pub(crate) fn warnings(self) -> impl Iterator<Item = &'a String> {
+        self.context.warnings.iter().chain(&self.findings.warnings)
     }
 
     /// The metrics that the report shows, with their index.

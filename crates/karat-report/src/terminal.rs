@@ -89,7 +89,7 @@ pub fn render(report: Report<'_>) -> String {
     ranking(report).into_iter().for_each(&mut line);
     analyses::lines(report).into_iter().for_each(&mut line);
     errors(report).into_iter().for_each(&mut line);
-    let warnings = findings.warnings.iter().map(|it| brief(it, 2 * WIDTH));
+    let warnings = report.warnings().map(|it| brief(it, 2 * WIDTH));
     lost(report).into_iter().chain(warnings).take(WARNINGS).for_each(|it| line(format!("warning: {it}")));
     line(cost(report));
     line(how_made(report));

@@ -16,7 +16,8 @@ use crate::known::find_run;
 use crate::lock::lock;
 use crate::lookup::output_value;
 use crate::pack::Damage;
-use crate::{Store, StoreError, totals};
+use crate::totals::{self, Totals};
+use crate::{Store, StoreError};
 
 pub(crate) const CELLS: &str =
     "select ordinal, seq, status, facts, block, output from cells where run = ?1 and ordinal >= ?2 and ordinal < ?3
@@ -94,15 +95,15 @@ impl RunRows for StoredRun {
 }
 
 impl StoredRun {
-    /// How many cells have a row.
+    /// What it has done so far.
     ///
     /// # Errors
     /// The counts kept of the run, or its rows, cannot be read.
-    pub fn cells(&self) -> Result<u64, StoreError> {
+    pub fn totals(&self) -> Result<Totals, StoreError> {
         self.store.read("the totals of a run", |connection| {
             let kept =
                 connection.query_row("select totals from runs where id = ?1", params![self.id], |row| row.get(0))?;
-            Ok(totals::of_run(connection, self.id, kept)?.cells)
+            totals::of_run(connection, self.id, kept)
         })
     }
 

@@ -31,7 +31,7 @@ impl Serialize for Document<'_> {
         map.serialize_entry("run", &run(report))?;
         map.serialize_entry("totals", &totals(report))?;
         map.serialize_entry("summary", &findings.summary)?;
-        map.serialize_entry("warnings", &findings.warnings)?;
+        map.serialize_entry("warnings", &report.warnings().collect::<Vec<_>>())?;
         map.serialize_entry("metrics", &spreads(report, &findings.run.metrics))?;
         map.serialize_entry("systems", &groups(report, &findings.systems))?;
         map.serialize_entry("models", &groups(report, &findings.models))?;

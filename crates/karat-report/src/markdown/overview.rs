@@ -14,7 +14,7 @@ pub(super) fn write(page: &mut Page, report: Report<'_>) {
     page.quote(how_made(report));
     page.heading(2, Inline::plain("Executive summary"));
     page.list(summary(report));
-    for warning in &findings.warnings {
+    for warning in report.warnings() {
         page.paragraph(Inline::plain("⚠ ").and_text(warning));
     }
 }

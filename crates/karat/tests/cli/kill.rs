@@ -77,3 +77,32 @@ fn calls_in_flight_at_a_kill_count() {
     assert_eq!((said.code, provider.requests()), (5, 10), "{}", said.all());
     assert!(said.stderr.contains("4 more count for calls that were cut off"), "{}", said.stderr);
 }
+
+/// BY-05, CL-22: a run that was killed and gone on with says, once in each form, that the calls which were in flight may have been
+/// billed; the canonical report does not know of the kill.
+#[test]
+fn a_resumed_run_says_what_may_have_been_billed() {
+    let provider = FakeProvider::start(Script::by(|received| match received.number {
+        0..4 => Behaviour::Hang,
+        _ => Behaviour::ok("answer"),
+    }))
+    .unwrap();
+    let place = Place::new();
+    place.write("data.jsonl", &questions(8));
+    place.write("karat.yaml", &suite(&provider.base_url()));
+    let run = ["run", "--run-id", "a", "--resume", "-j", "4"];
+    let mut child = place.command(&run).stdout(std::process::Stdio::null()).spawn().unwrap();
+    while provider.requests() < 4 && child.try_wait().unwrap().is_none() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let told = "Up to 4 calls were under way when the run was cut off: up to $";
+    let said = place.fine(&run);
+    assert_eq!(said.all().matches(told).count(), 1, "{}", said.all());
+    for form in ["md", "json"] {
+        let report = place.fine(&["report", "a", "--format", form, "-o", "-"]).stdout.replace("\\$", "$");
+        assert_eq!(report.matches(told).count(), 1, "{report}");
+    }
+    assert!(!place.canonical("a").contains("under way"), "{}", place.canonical("a"));
+}
