@@ -3,6 +3,7 @@
 //! ```text
 //! a run is live for a result   one of its cells rests on it, has its output, is not asked for, and was not taken out of
 //!                              reuse before
+//! a cell taken out before      rests on copies that its own run has made, and on nothing else
 //! a result stays               while a live run has made the present copy, or has made no copy of its own
 //! a result goes                else; the newest copy that a live run made takes its place
 //! ```
@@ -165,9 +166,10 @@ impl Candidates {
             self.found.insert(user.ordinal);
         }
         let Some(candidate) = self.all.get_mut(&key) else { return };
-        if is_asked {
+        let is_released = self.released.get(&user.run).is_some_and(|released| released.contains(user.ordinal));
+        if is_asked && (!is_released || candidate.maker() == Some(self.run)) {
             candidate.cells.insert(user.ordinal);
-        } else if !self.released.get(&user.run).is_some_and(|released| released.contains(user.ordinal)) {
+        } else if !is_asked && !is_released {
             candidate.live.entry(user.run).or_insert_with(|| user.name.clone());
         }
     }

@@ -107,6 +107,27 @@ fn what_failed_keeps_nothing() {
     assert_eq!(names(&store.withdraw("half", Some(&[0].into_iter().collect()), true).unwrap()), [key("raw")]);
 }
 
+/// CL-23: what another run has made anew, since a run's own was taken out, is not that run's, whoever rests on it; what it makes
+/// once more itself is.
+#[test]
+fn what_others_made_since_is_theirs() {
+    let folder = folder();
+    let store = store_in(&folder);
+    fill(&store, "r");
+    assert_eq!(store.withdraw("r", None, true).unwrap().gone.len(), 5);
+    fill(&store, "other");
+    take_over(&store, "scored");
+    let cell: OrdinalSet = [0].into_iter().collect();
+    for asked in [None, Some(&cell)] {
+        assert_eq!(store.withdraw("r", asked, true).unwrap(), Withdrawal::default());
+    }
+    assert_eq!(has(&store), [true; 5]);
+    let ledger = store.reopen("r").unwrap();
+    block_on(ledger.append(vec![Record::Step(step("a", &Arc::new(json!("x"))))])).unwrap();
+    drop(ledger);
+    assert_eq!(store.withdraw("r", Some(&cell), true).unwrap().kept.len(), 1);
+}
+
 /// A run that takes everything over from another.
 fn take_over(store: &Store, run: &str) {
     let ledger = store.begin(&header(run, 2)).unwrap();

@@ -1,6 +1,6 @@
 //! `karat plan`, which is `karat run --dry-run`.
 
-use karat_app::{Estimate, ModelEstimate, Reasons};
+use karat_app::{Estimate, ModelEstimate, Reasons, counted};
 use karat_types::{Exit, PlanHeader};
 use serde_json::json;
 
@@ -115,11 +115,6 @@ fn role(model: &ModelEstimate) -> &'static str {
         (false, true) => "step",
         (false, false) => "model",
     }
-}
-
-/// `1 call`, `2 calls`.
-pub(super) fn counted(count: u64, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 fn as_value(plan: &PlanHeader, estimate: &Estimate, reasons: &Reasons) -> serde_json::Value {

@@ -1,6 +1,6 @@
 //! `karat trace`: prompts and raw responses of one cell.
 
-use karat_app::{Trace, TracedCall};
+use karat_app::{Trace, TracedCall, counted};
 use karat_types::Exit;
 
 use super::{Edge, visible};
@@ -43,10 +43,10 @@ fn part(call: &TracedCall) -> String {
     let status = call.status.map_or_else(String::new, |status| format!(", HTTP {status}"));
     let error = call.error.as_ref().map_or_else(String::new, |error| format!(", {error}"));
     format!(
-        "\n── call {} ({purpose}, {}{place}{status}, {} attempts, {:.0} ms{error}) ──\nrequest:\n{}\nresponse:\n{}\n",
+        "\n── call {} ({purpose}, {}{place}{status}, {}, {:.0} ms{error}) ──\nrequest:\n{}\nresponse:\n{}\n",
         call.id,
         call.model,
-        call.attempts,
+        counted(call.attempts.into(), "attempt"),
         call.latency_ms,
         body(&call.request, &call.request_hex),
         body(&call.response, &call.response_hex)

@@ -60,9 +60,9 @@ fn a_trace_numbers_the_calls_of_a_judgment() {
     place.fine(&["run", "-q"]);
     let trace = place.fine(&["trace", "latest", "0"]).stdout;
     for wanted in [
-        "(judge of quality, j, vote 1 of 2, part 1 of 3, 1 attempts",
-        "vote 1 of 2, beside the parts, 1 attempts",
-        "vote 2 of 2, part 3 of 3, re-ask 1, 1 attempts",
+        "(judge of quality, j, vote 1 of 2, part 1 of 3, 1 attempt,",
+        "vote 1 of 2, beside the parts, 1 attempt,",
+        "vote 2 of 2, part 3 of 3, re-ask 1, 1 attempt,",
     ] {
         assert_eq!(trace.matches(wanted).count(), 1, "{wanted}: {trace}");
     }

@@ -16,7 +16,7 @@ fn results_go_with_the_last_run_that_uses_them() {
     place.write("karat.yaml", &suite(&provider.base_url()));
     place.fine(&["run", "--run-id", "a"]);
     let dry = place.fine(&["invalidate", "a", "--cell", "q3/mock/direct", "--dry-run"]).stdout;
-    assert!(dry.contains("1 outputs and 0 judgments would be taken") && dry.contains("q3/mock/direct/0"), "{dry}");
+    assert!(dry.contains("1 output and 0 judgments would be taken") && dry.contains("q3/mock/direct/0"), "{dry}");
     place.fine(&["run", "--run-id", "b"]);
     assert_eq!(provider.requests(), 5);
     let kept = place.fine(&["run", "--invalidate-run", "a"]).stdout;
