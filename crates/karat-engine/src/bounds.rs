@@ -15,19 +15,39 @@ pub(crate) fn upper_bound(bytes: usize, request: &ChatRequest, price: &Pricing) 
     price.cost(&most(bytes, request)).unwrap_or_default()
 }
 
-/// What counts as the usage of a call whose body had so many bytes: the provider's numbers; the most that the call can use
-/// where it gave some that no call can have; an estimate of four bytes a token where it said nothing usable.
-pub(crate) fn usage_of(outcome: &Result<Reply, CallError>, request: &Request, bytes: usize) -> (Usage, Vec<Note>) {
-    let (Ok(reply), Request::Chat(request)) = (outcome, request) else { return (Usage::default(), Vec::new()) };
-    match reply.usage {
-        Some(usage) if !usage.is_possible() => (most(bytes, request), vec![impossible()]),
-        // A provider that counts nothing beside words has counted nothing.
-        Some(usage) if usage.total() > 0 || reply.text.is_empty() => (usage, Vec::new()),
-        _ => {
-            let text =
-                "the provider reported no usable token counts; cost is estimated at four bytes a token".to_owned();
-            (estimated(request, reply), vec![Note { kind: NoteKind::UsageEstimated, text, count: 1 }])
+/// What the usage of a call goes by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Counted {
+    /// The provider's numbers.
+    Said,
+    /// The most that the call can use: the provider gave numbers that no call can have.
+    Most,
+    /// Four bytes a token: the provider said nothing usable.
+    Estimated,
+}
+
+impl Counted {
+    /// What is to be said of it.
+    pub fn note(self) -> Option<Note> {
+        match self {
+            Self::Said => None,
+            Self::Most => Some(impossible()),
+            Self::Estimated => {
+                let text = "the provider reported no usable token counts; cost is estimated at four bytes a token";
+                Some(Note { kind: NoteKind::UsageEstimated, text: text.to_owned(), count: 1 })
+            }
         }
+    }
+}
+
+/// What counts as the usage of a call whose body had so many bytes, and what that goes by.
+pub(crate) fn usage_of(outcome: &Result<Reply, CallError>, request: &Request, bytes: usize) -> (Usage, Counted) {
+    let (Ok(reply), Request::Chat(request)) = (outcome, request) else { return (Usage::default(), Counted::Said) };
+    match reply.usage {
+        Some(usage) if !usage.is_possible() => (most(bytes, request), Counted::Most),
+        // A provider that counts nothing beside words has counted nothing.
+        Some(usage) if usage.total() > 0 || reply.text.is_empty() => (usage, Counted::Said),
+        _ => (estimated(request, reply), Counted::Estimated),
     }
 }
 

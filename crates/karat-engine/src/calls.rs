@@ -16,12 +16,11 @@ use futures::future::{FutureExt, join_all};
 use karat_providers::{Call, Errand, Exchange, Gate, Held, Providers};
 use karat_store::{Ledger, Reservation};
 use karat_types::{
-    Answer, Answered, Ask, CallError, CallErrorCode, CallRecord, Facts, Key, Machine, ModelSpec, Money, Note, NoteKind,
-    Observer, Pricing, Record, Reply, Request, Score, Turn, Usage,
+    Answer, Ask, CallError, CallErrorCode, Facts, Key, Machine, Money, Note, Observer, Pricing, Record, Request, Score,
+    Turn, Usage,
 };
-use tokio::time::Instant;
 
-use crate::bounds::{breach, impossible, uncosted, upper_bound, usage_of};
+use crate::bounds::upper_bound;
 use crate::budget::Budget;
 use crate::calllog::{CallLog, LoggedCall};
 use crate::claim::{Charge, Claim, Funds};
@@ -31,26 +30,14 @@ use crate::files::Library;
 use crate::identity::{call_key, seed_of};
 use crate::paid::Paid;
 use crate::privacy::Privacy;
-use crate::steps::{CompiledStep, Metered};
+use crate::settling::{Ended, Settled};
+use crate::steps::Metered;
 use crate::stop::Stop;
 use crate::systems::ReadyScorer;
+use crate::target::Target;
 
 /// How long a stopped run waits for the answers to calls that are under way.
 const GRACE: Duration = Duration::from_secs(20);
-
-/// Who answers the calls of a machine, and how long it may take.
-#[derive(Clone)]
-pub(crate) struct Target {
-    /// The step or scorer, for messages.
-    pub who: Arc<str>,
-    /// The model, where one is called.
-    pub model: Option<Arc<ModelSpec>>,
-    /// The step, where its answers say what they cost.
-    pub meter: Option<Arc<CompiledStep>>,
-    pub timeout: Duration,
-    pub retries: u32,
-    pub deadline: Option<Instant>,
-}
 
 /// What the calls of a machine came to.
 #[derive(Debug, Clone, Default)]
@@ -102,17 +89,6 @@ pub(crate) struct Calls {
     requests: AtomicU64,
     spent: AtomicU64,
     fees: Fees,
-}
-
-/// One answered call and what it came to.
-struct Made {
-    key: Key,
-    outcome: Result<Arc<Reply>, CallError>,
-    usage: Usage,
-    cost: Option<Money>,
-    paid: Money,
-    latency_ms: f64,
-    notes: Vec<Note>,
 }
 
 /// What [`Calls`] is made of.
@@ -215,7 +191,7 @@ impl Calls {
                 tally.paid += made.paid;
                 tally.notes.extend(made.notes.iter().cloned());
                 tally.calls.push(made.key);
-                if let Some(answered) = answered(&made.outcome, target) {
+                if let Some(answered) = target.and_then(|target| target.answered(&made.outcome)) {
                     answered.note(&mut tally.facts.answered);
                 }
                 slowest = slowest.max(made.latency_ms);
@@ -230,15 +206,15 @@ impl Calls {
     }
 
     /// `None` for what needs no call.
-    async fn one(&self, owner: Key, ask: &Ask, target: Option<&Target>) -> Option<Made> {
+    async fn one(&self, owner: Key, ask: &Ask, target: Option<&Target>) -> Option<Settled> {
         let target = target?;
         if matches!((&ask.request, &target.model), (Request::File { .. }, _) | (Request::Chat(_), None)) {
             return None;
         }
         let key = call_key(owner, &ask.slot);
-        match self.paid.calls.get(self.ledger.store(), key) {
+        match self.paid.answer(self.ledger.store(), key) {
             // A reply whose content was not kept cannot be used again.
-            Ok(Some(record)) if self.privacy.keeps_content() => Some(remembered(record, &ask.request, target)),
+            Some(record) if self.privacy.keeps_content() => Some(Settled::remembered(record, &ask.request, target)),
             // Boxed: what a call needs is many times what those around it need, who are moved about.
             _ => Some(self.call(key, &ask.request, target).boxed().await),
         }
@@ -266,7 +242,7 @@ impl Calls {
         }
     }
 
-    async fn call(&self, key: Key, request: &Request, target: &Target) -> Made {
+    async fn call(&self, key: Key, request: &Request, target: &Target) -> Settled {
         let body = self.body(request, target);
         let charge = self.charge(request, body.as_ref(), target);
         let Self { budget, credit, ledger, stop, .. } = self;
@@ -280,7 +256,7 @@ impl Calls {
             Ok(None) => {
                 claim.leave_open();
                 let message = "the run was stopped while this call was under way";
-                return refused(key, CallErrorCode::Cancelled, message.to_owned());
+                return Settled::refused(key, CallErrorCode::Cancelled, message.to_owned());
             }
             Err(refusal) => (claim.cut_short(CallErrorCode::Budget, refusal), None),
         };
@@ -288,7 +264,7 @@ impl Calls {
             &exchange.outcome
             && exchange.attempts == 0
         {
-            return refused(key, *code, message.clone());
+            return Settled::refused(key, *code, message.clone());
         }
         let exchange = self.redacted(exchange, request, target);
         if let Some(log) = &self.call_log {
@@ -300,64 +276,23 @@ impl Calls {
         let requests = if exchange.is_replayed { 0 } else { exchange.attempts };
         self.requests.fetch_add(u64::from(requests), Ordering::Relaxed);
         let bytes = body.map_or(exchange.request.len(), |body| body.len());
-        let (mut usage, mut notes) = usage_of(&exchange.outcome, request, bytes);
-        let is_estimated = notes.iter().any(|note| note.kind == NoteKind::UsageEstimated);
-        usage += exchange.wasted.usage;
-        let is_impossible = exchange.wasted.impossible > 0 || self.was_impossible(key);
-        notes.extend(is_impossible.then(impossible));
-        let cost = cost_of(&exchange.outcome, &usage, target);
-        // A replayed call has its price, and nobody pays it.
-        let billed = if exchange.is_replayed { Ok(Money::ZERO) } else { cost };
-        let (cost, paid) = (cost.ok(), billed.ok());
-        let spent = paid.unwrap_or_default();
-        self.spent.fetch_add(u64::try_from(spent.0).unwrap_or(u64::MAX), Ordering::Relaxed);
-        if target.meter.is_some() && exchange.outcome.is_ok() {
-            self.fees.paid(&target.who, billed.unwrap_or_else(|least| least));
-        }
-        // What nobody knows of its cost counts against the budget like what was reserved.
-        let unknown = match billed {
-            Err(least) => claim.beyond(least),
-            Ok(cost) if is_estimated && !exchange.is_replayed => claim.left(cost),
-            Ok(_) => Money::ZERO,
-        };
-        let reserved = claim.settle(spent + unknown, exchange.wasted.unknown + u32::from(paid.is_none()));
-        notes.extend(target.model.as_ref().and_then(|model| breach(model, spent, reserved, exchange.attempts)));
-        notes.extend(target.meter.as_ref().and_then(|_| uncosted(cost)));
-        let record = CallRecord {
-            key,
-            model: answering(request, target).to_owned(),
-            request: exchange.request,
-            response: exchange.response,
-            status: exchange.status,
-            usage: Some(usage),
-            cost: paid,
-            reserved,
-            latency_ms: exchange.latency_ms,
-            attempts: exchange.attempts,
-            impossible: is_impossible,
-            finish: exchange.outcome.as_ref().ok().map(|reply| reply.finish),
-            error: exchange.outcome.as_ref().err().cloned(),
-        };
-        let latency_ms = exchange.latency_ms;
+        let was_impossible = self.paid.was_impossible(self.ledger.store(), key);
+        let ended = Ended { key, request, bytes, target, exchange, was_impossible };
+        let (settled, record, owed) = ended.settle(&claim, &self.fees);
+        self.spent.fetch_add(u64::try_from(settled.paid.0).unwrap_or(u64::MAX), Ordering::Relaxed);
         let released = claim.surplus().map(|Reservation { calls, upper }| Record::Released { calls, upper });
-        // Never settled: so it counts as spent, like what was reserved for the call before.
-        let reserved = (unknown > Money::ZERO).then_some(Record::Reserved { calls: 0, upper: unknown });
-        let records = [Record::Call(self.privacy.call(record))].into_iter().chain(released).chain(reserved).collect();
+        // Never released: so it counts as spent, like what was reserved for the call before.
+        let owed = (owed > Money::ZERO).then_some(Record::Reserved { calls: 0, upper: owed });
+        let records = [Record::Call(self.privacy.call(record))].into_iter().chain(released).chain(owed).collect();
         if let Err(error) = self.ledger.append(records).await {
             // Before the slot is given back: what is in flight now is all that can be lost.
             self.gate.shut();
             self.stop.fail(error.to_string());
             claim.leave_open();
-            return refused(key, CallErrorCode::Cancelled, error.to_string());
+            return Settled::refused(key, CallErrorCode::Cancelled, error.to_string());
         }
         claim.give_back();
-        Made { key, outcome: exchange.outcome.map(Arc::new), usage, cost, paid: spent, latency_ms, notes }
-    }
-
-    /// Whether an earlier part of the run was stopped between attempts of this call, of which one told impossible numbers.
-    fn was_impossible(&self, key: Key) -> bool {
-        let cut_short = self.paid.calls.cut_short(self.ledger.store(), key);
-        cut_short.is_ok_and(|record| record.is_some_and(|record| record.impossible))
+        settled
     }
 
     /// A score from a service or program. It is no call of the run: it costs nothing and can be made again.
@@ -381,7 +316,7 @@ impl Calls {
     fn redacted(&self, exchange: Exchange, request: &Request, target: &Target) -> Exchange {
         let response = self.privacy.body(exchange.response.clone());
         let outcome = match exchange.outcome {
-            Ok(_) if response != exchange.response => parsed(request, target, &response),
+            Ok(_) if response != exchange.response => target.read(request, &response),
             Ok(reply) => Ok(reply),
             Err(error) => Err(CallError { message: self.privacy.text(error.message), ..error }),
         };
@@ -430,74 +365,5 @@ impl Calls {
             () = out_of_time => Ok(Some((claim.out_of_time(), None))),
             () = stopped => Ok(None),
         }
-    }
-}
-
-/// A call that was not made, or whose answer nobody may use.
-fn refused(key: Key, code: CallErrorCode, message: String) -> Made {
-    Made {
-        key,
-        outcome: Err(CallError { code, message, status: None }),
-        usage: Usage::default(),
-        cost: Some(Money::ZERO),
-        paid: Money::ZERO,
-        latency_ms: 0.0,
-        notes: Vec::new(),
-    }
-}
-
-/// What a call cost: by a model's price, or as the answer says it; the least that it can have cost when nobody knows.
-fn cost_of(outcome: &Result<Reply, CallError>, usage: &Usage, target: &Target) -> Result<Money, Money> {
-    match (&target.model, &target.meter, outcome) {
-        (Some(model), _, _) => model.price.cost(usage).ok_or(Money::ZERO),
-        (None, Some(step), Ok(reply)) => step.cost_of(&reply.text),
-        _ => Ok(Money::ZERO),
-    }
-}
-
-/// The model that answered, where its provider says so.
-fn answered(outcome: &Result<Arc<Reply>, CallError>, target: Option<&Target>) -> Option<Answered> {
-    let reply = outcome.as_ref().ok()?;
-    Answered::of(&target?.model.as_ref()?.model, reply.model.as_deref()?)
-}
-
-/// Who answered, as the ledger calls it.
-fn answering<'a>(request: &Request, target: &'a Target) -> &'a str {
-    match (request, &target.model) {
-        (Request::Chat(_), Some(model)) => &model.id,
-        (Request::Command(_), _) => "command",
-        _ => "http",
-    }
-}
-
-/// A paid call's answer, read again from its recorded bytes.
-fn remembered(record: CallRecord, request: &Request, target: &Target) -> Made {
-    let outcome = record.error.map_or_else(|| parsed(request, target, &record.response), Err);
-    let (_, mut notes) = usage_of(&outcome, request, record.request.len());
-    let spent = record.cost.unwrap_or_default();
-    notes.extend(record.impossible.then(impossible));
-    notes.extend(target.model.as_ref().and_then(|model| breach(model, spent, record.reserved, record.attempts)));
-    notes.extend(target.meter.as_ref().and_then(|_| uncosted(record.cost)));
-    Made {
-        key: record.key,
-        outcome: outcome.map(Arc::new),
-        usage: record.usage.unwrap_or_default(),
-        cost: record.cost,
-        // An earlier part of this run paid it, and no cell of it has said so.
-        paid: spent,
-        latency_ms: record.latency_ms,
-        notes,
-    }
-}
-
-/// What an answer's bytes say.
-fn parsed(request: &Request, target: &Target, response: &Bytes) -> Result<Reply, CallError> {
-    match (request, &target.model) {
-        (Request::Chat(_), Some(model)) => karat_providers::parse(model, response),
-        (request, _) => karat_providers::answer(request, response).map_err(|message| CallError {
-            code: CallErrorCode::Malformed,
-            message,
-            status: None,
-        }),
     }
 }

@@ -8,12 +8,13 @@ use karat_types::{Key, Money, Note, Record, StepCost, StepRecord};
 use serde_json::Value;
 use tokio::time::Instant;
 
-use crate::calls::{Tally, Target};
+use crate::calls::Tally;
 use crate::identity::recorded_key;
 use crate::made::{Made, Origin, Output, StepResult, Unmade, Why};
 use crate::row::{Row, step_input};
 use crate::steps::StepEnd;
 use crate::systems::{ReadyStep, ReadySystem};
+use crate::target::Target;
 use crate::workshop::Workshop;
 
 impl Workshop {

@@ -33,6 +33,32 @@ pub(crate) enum Charge<'a> {
     Fee(&'a Fees, &'a Arc<str>),
 }
 
+/// What a call was billed, all its attempts together, as far as anybody knows.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Bill {
+    Exact(Money),
+    /// By an estimate of what it used.
+    Estimated(Money),
+    /// Nobody knows, but that it is no less.
+    AtLeast(Money),
+}
+
+impl Bill {
+    /// `None` when nobody knows.
+    pub fn cost(self) -> Option<Money> {
+        match self {
+            Self::Exact(cost) | Self::Estimated(cost) => Some(cost),
+            Self::AtLeast(_) => None,
+        }
+    }
+
+    /// What it is at the least.
+    pub fn least(self) -> Money {
+        let (Self::Exact(least) | Self::Estimated(least) | Self::AtLeast(least)) = self;
+        least
+    }
+}
+
 /// What is reserved for one call. Dropped before it was sent, it is given back.
 pub(crate) struct Claim<'a> {
     funds: Funds<'a>,
@@ -111,28 +137,25 @@ impl<'a> Claim<'a> {
         exchange
     }
 
-    /// By how much a call that has cost at least so much goes beyond what is reserved for its last attempt.
-    pub fn beyond(&self, least: Money) -> Money {
-        (least - self.state().upper).max(Money::ZERO)
-    }
-
-    /// What is reserved for the last attempt beyond its part of what the whole call has cost.
-    pub fn left(&self, spent: Money) -> Money {
-        let state = self.state();
-        (state.upper - (spent + state.lost - state.spent)).max(Money::ZERO)
-    }
-
-    /// Settles in memory what the whole call has cost, `unknown` attempts at their upper bound; they keep what is on disk
-    /// of them, too. Says how much was reserved on disk for the last attempt.
-    pub fn settle(&self, spent: Money, unknown: u32) -> Money {
+    /// Settles in memory what the whole call was billed, `unknown` earlier attempts at their upper bound; they keep what is
+    /// on disk of them, too. What nobody knows of the last one counts like what was reserved for it. Says how much that is
+    /// on disk, and what counts beyond it and the bill.
+    pub fn settle(&self, bill: Bill, unknown: u32) -> (Money, Money) {
         let mut state = self.state();
-        state.lose(unknown);
+        state.lose(unknown + u32::from(bill.cost().is_none()));
         state.turn = None;
+        let spent = bill.cost().unwrap_or_default() + state.lost - state.spent;
+        let owed = match bill {
+            Bill::Exact(_) => Money::ZERO,
+            Bill::Estimated(_) => state.upper - spent,
+            Bill::AtLeast(least) => least - state.upper,
+        };
+        let owed = owed.max(Money::ZERO);
         if std::mem::take(&mut state.is_open) {
-            self.funds.budget.settle(state.upper, spent + state.lost - state.spent);
+            self.funds.budget.settle(state.upper, spent + owed);
         }
         self.funds.credit.lose(state.lost);
-        if state.attempts > 0 { state.upper } else { Money::ZERO }
+        (if state.attempts > 0 { state.upper } else { Money::ZERO }, owed)
     }
 
     /// What of all that is reserved on disk can no longer be spent, now that this is settled.

@@ -9,7 +9,7 @@ use karat_store::Receipt;
 use karat_types::{CellCost, CellError, CellRecord, CellStatus, JudgmentRecord, Money, Record, Round, Score};
 use serde_json::Value;
 
-use crate::calls::{Tally, Target};
+use crate::calls::Tally;
 use crate::cell::Trail;
 use crate::flights::Landing;
 use crate::history::Place;
@@ -17,6 +17,7 @@ use crate::identity::subject_key;
 use crate::made::Why;
 use crate::row::Row;
 use crate::systems::{JudgmentKeys, ReadyJudge};
+use crate::target::Target;
 use crate::workshop::Workshop;
 
 #[derive(Debug, Clone, Copy, Default)]

@@ -41,10 +41,12 @@ mod remaining;
 mod row;
 mod run;
 mod services;
+mod settling;
 mod standing;
 mod steps;
 mod stop;
 mod systems;
+mod target;
 mod tokens;
 mod workshop;
 

@@ -1,0 +1,123 @@
+//! What a call has used and cost once it has ended, and what is recorded of it (BY-05).
+
+use std::sync::Arc;
+
+use karat_providers::Exchange;
+use karat_types::{CallError, CallErrorCode, CallRecord, Key, Money, Note, Reply, Request, Usage};
+
+use crate::bounds::{Counted, breach, impossible, uncosted, usage_of};
+use crate::claim::{Bill, Claim};
+use crate::fees::Fees;
+use crate::target::Target;
+
+/// A call that has ended.
+pub(crate) struct Ended<'a> {
+    pub key: Key,
+    pub request: &'a Request,
+    /// Bytes of the body that was sent.
+    pub bytes: usize,
+    pub target: &'a Target,
+    pub exchange: Exchange,
+    /// Whether an attempt of it in an earlier part of the run told impossible numbers.
+    pub was_impossible: bool,
+}
+
+/// A call that is settled, and what it came to.
+pub(crate) struct Settled {
+    pub key: Key,
+    pub outcome: Result<Arc<Reply>, CallError>,
+    pub usage: Usage,
+    /// `None` when nobody knows.
+    pub cost: Option<Money>,
+    /// What this run paid of it.
+    pub paid: Money,
+    pub latency_ms: f64,
+    pub notes: Vec<Note>,
+}
+
+impl Ended<'_> {
+    /// Settles the call: beside what it came to its record, and what counts for it beyond its bill and what was reserved
+    /// for it.
+    pub fn settle(self, claim: &Claim<'_>, fees: &Fees) -> (Settled, CallRecord, Money) {
+        let Self { key, request, bytes, target, exchange, was_impossible } = self;
+        let (mut usage, counted) = usage_of(&exchange.outcome, request, bytes);
+        usage += exchange.wasted.usage;
+        let cost = target.cost_of(&exchange.outcome, &usage);
+        let bill = match cost {
+            // A replayed call has its price, and nobody pays it.
+            _ if exchange.is_replayed => Bill::Exact(Money::ZERO),
+            Ok(cost) if counted == Counted::Estimated => Bill::Estimated(cost),
+            Ok(cost) => Bill::Exact(cost),
+            Err(least) => Bill::AtLeast(least),
+        };
+        if target.meter.is_some() && exchange.outcome.is_ok() {
+            fees.paid(&target.who, bill.least());
+        }
+        let (reserved, owed) = claim.settle(bill, exchange.wasted.unknown);
+        let is_impossible = exchange.wasted.impossible > 0 || was_impossible;
+        let record = CallRecord {
+            key,
+            model: target.name(request).to_owned(),
+            request: exchange.request,
+            response: exchange.response,
+            status: exchange.status,
+            usage: Some(usage),
+            cost: bill.cost(),
+            reserved,
+            latency_ms: exchange.latency_ms,
+            attempts: exchange.attempts,
+            impossible: is_impossible,
+            finish: exchange.outcome.as_ref().ok().map(|reply| reply.finish),
+            error: exchange.outcome.as_ref().err().cloned(),
+        };
+        let settled = Settled {
+            key,
+            notes: notes(counted, &record, cost.ok(), target),
+            outcome: exchange.outcome.map(Arc::new),
+            usage,
+            cost: cost.ok(),
+            paid: bill.cost().unwrap_or_default(),
+            latency_ms: record.latency_ms,
+        };
+        (settled, record, owed)
+    }
+}
+
+impl Settled {
+    /// A call that was not made, or whose answer nobody may use.
+    pub fn refused(key: Key, code: CallErrorCode, message: String) -> Self {
+        Self {
+            key,
+            outcome: Err(CallError { code, message, status: None }),
+            usage: Usage::default(),
+            cost: Some(Money::ZERO),
+            paid: Money::ZERO,
+            latency_ms: 0.0,
+            notes: Vec::new(),
+        }
+    }
+
+    /// A paid call's answer, read again from its recorded bytes.
+    pub fn remembered(record: CallRecord, request: &Request, target: &Target) -> Self {
+        let outcome = record.error.clone().map_or_else(|| target.read(request, &record.response), Err);
+        let (_, counted) = usage_of(&outcome, request, record.request.len());
+        Self {
+            key: record.key,
+            notes: notes(counted, &record, record.cost, target),
+            outcome: outcome.map(Arc::new),
+            usage: record.usage.unwrap_or_default(),
+            cost: record.cost,
+            // An earlier part of this run paid it, and no cell of it has said so.
+            paid: record.cost.unwrap_or_default(),
+            latency_ms: record.latency_ms,
+        }
+    }
+}
+
+/// What is to be said of what a call used and cost.
+fn notes(counted: Counted, record: &CallRecord, cost: Option<Money>, target: &Target) -> Vec<Note> {
+    let spent = record.cost.unwrap_or_default();
+    let breach = target.model.as_ref().and_then(|model| breach(model, spent, record.reserved, record.attempts));
+    let uncosted = target.meter.as_ref().and_then(|_| uncosted(cost));
+    [counted.note(), record.impossible.then(impossible), breach, uncosted].into_iter().flatten().collect()
+}

@@ -1,0 +1,62 @@
+//! Who answers a call, how long it may take, and how what comes is read.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use karat_types::{Answered, CallError, CallErrorCode, ModelSpec, Money, Reply, Request, Usage};
+use tokio::time::Instant;
+
+use crate::steps::CompiledStep;
+
+/// Who answers the calls of a machine, and how long it may take.
+#[derive(Clone)]
+pub(crate) struct Target {
+    /// The step or scorer, for messages.
+    pub who: Arc<str>,
+    /// The model, where one is called.
+    pub model: Option<Arc<ModelSpec>>,
+    /// The step, where its answers say what they cost.
+    pub meter: Option<Arc<CompiledStep>>,
+    pub timeout: Duration,
+    pub retries: u32,
+    pub deadline: Option<Instant>,
+}
+
+impl Target {
+    /// Who answers a request, as the ledger calls it.
+    pub fn name(&self, request: &Request) -> &str {
+        match (request, &self.model) {
+            (Request::Chat(_), Some(model)) => &model.id,
+            (Request::Command(_), _) => "command",
+            _ => "http",
+        }
+    }
+
+    /// What an answer's bytes say.
+    pub fn read(&self, request: &Request, response: &Bytes) -> Result<Reply, CallError> {
+        match (request, &self.model) {
+            (Request::Chat(_), Some(model)) => karat_providers::parse(model, response),
+            (request, _) => karat_providers::answer(request, response).map_err(|message| CallError {
+                code: CallErrorCode::Malformed,
+                message,
+                status: None,
+            }),
+        }
+    }
+
+    /// What a call cost: by a model's price, or as the answer says it; the least that it can have cost when nobody knows.
+    pub fn cost_of(&self, outcome: &Result<Reply, CallError>, usage: &Usage) -> Result<Money, Money> {
+        match (&self.model, &self.meter, outcome) {
+            (Some(model), _, _) => model.price.cost(usage).ok_or(Money::ZERO),
+            (None, Some(step), Ok(reply)) => step.cost_of(&reply.text),
+            _ => Ok(Money::ZERO),
+        }
+    }
+
+    /// The model that answered, where its provider says so.
+    pub fn answered(&self, outcome: &Result<Arc<Reply>, CallError>) -> Option<Answered> {
+        let reply = outcome.as_ref().ok()?;
+        Answered::of(&self.model.as_ref()?.model, reply.model.as_deref()?)
+    }
+}
