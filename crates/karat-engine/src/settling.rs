@@ -63,7 +63,8 @@ impl Ended<'_> {
             status: exchange.status,
             usage: Some(usage),
             cost: bill.cost(),
-            reserved,
+            // What nobody knows the cost of is the dearest of its step for the run's later parts, too.
+            reserved: if bill.cost().is_some() { reserved } else { reserved + owed },
             latency_ms: exchange.latency_ms,
             attempts: exchange.attempts,
             impossible: is_impossible,

@@ -47,7 +47,7 @@ pub struct Account {
     pub spending: Spending,
     /// Calls that are known to have cost something.
     pub billed: u64,
-    /// What the dearest of them cost; `None` while there is none.
+    /// What the dearest call cost, or counts with where nobody knows that; `None` while none has cost anything.
     pub dearest: Option<Money>,
     /// Replies that nothing rests on yet.
     pub paid: PaidCalls,
@@ -96,9 +96,9 @@ impl Account {
                     CallEvent::Released(reservation) => add(&mut settled, reservation),
                     CallEvent::Ended(call) => {
                         account.spending.add(&call);
-                        let billed = call.cost.filter(|cost| *cost > Money::ZERO);
-                        account.billed += u64::from(billed.is_some());
-                        account.dearest = account.dearest.max(billed);
+                        account.billed += u64::from(call.cost.is_some_and(|cost| cost > Money::ZERO));
+                        let counts = Some(call.cost.unwrap_or(call.counts)).filter(|money| *money > Money::ZERO);
+                        account.dearest = account.dearest.max(counts);
                         add(&mut settled, call.settled);
                         account.paid.add(&call, TraceAt { block, entry });
                         entry += 1;

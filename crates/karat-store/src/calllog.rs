@@ -8,8 +8,9 @@ use karat_types::{CallRecord, Key, Money};
 
 use crate::pack::{Damage, Packer, Unpacker};
 
-/// In version 1 each call settled what was reserved for it; since 2 a run releases what it no longer needs.
-const VERSION: u8 = 2;
+/// In version 1 each call settled what was reserved for it; since 2 a run releases what it no longer needs; since 3 a call whose
+/// cost nobody knows says what it counts with.
+const VERSION: u8 = 3;
 
 const RESERVED: u8 = 1;
 const ANSWERED: u8 = 2;
@@ -46,6 +47,8 @@ pub(crate) struct EndedCall {
     pub is_ok: bool,
     pub attempts: u32,
     pub cost: Option<Money>,
+    /// What it counts with where nobody knows what it cost.
+    pub counts: Money,
     /// What it settles of what was reserved.
     pub settled: Reservation,
 }
@@ -67,6 +70,9 @@ pub(crate) fn pack_ended(packer: &mut Packer, call: &CallRecord) {
     packer.key(call.key);
     packer.number(u64::from(call.attempts));
     packer.option(call.cost, Packer::money);
+    if call.cost.is_none() {
+        packer.money(call.reserved);
+    }
 }
 
 pub(crate) fn pack_used(packer: &mut Packer, calls: &[Key]) {
@@ -99,16 +105,17 @@ impl CallEvents<'_> {
         match self.unpacker.byte()? {
             RESERVED => self.reservation().map(CallEvent::Reserved),
             RELEASED => self.reservation().map(CallEvent::Released),
-            tag @ (ANSWERED | FAILED) => Ok(CallEvent::Ended(EndedCall {
-                key: self.unpacker.key()?,
-                is_ok: tag == ANSWERED,
-                attempts: self.unpacker.number()?,
-                cost: self.unpacker.option(Unpacker::money)?,
-                settled: self.settled()?,
-            })),
+            tag @ (ANSWERED | FAILED) => self.ended(tag == ANSWERED).map(CallEvent::Ended),
             USED => self.unpacker.key().map(CallEvent::Used),
             tag => Err(Damage(format!("{tag} is no entry of a call log"))),
         }
+    }
+
+    fn ended(&mut self, is_ok: bool) -> Result<EndedCall, Damage> {
+        let (key, attempts) = (self.unpacker.key()?, self.unpacker.number()?);
+        let cost = self.unpacker.option(Unpacker::money)?;
+        let counts = if cost.is_none() && self.version >= 3 { self.unpacker.money()? } else { Money::ZERO };
+        Ok(EndedCall { key, is_ok, attempts, cost, counts, settled: self.settled()? })
     }
 
     fn reservation(&mut self) -> Result<Reservation, Damage> {

@@ -115,7 +115,8 @@ pub struct CallRecord {
     pub usage: Option<Usage>,
     /// What it cost; `None` when the price is unknown.
     pub cost: Option<Money>,
-    /// What was reserved for it before it was made: its upper bound, nothing where it was not sent.
+    /// What was reserved for it before it was made: its upper bound, nothing where it was not sent. What it counts with
+    /// where that is more and nobody knows what it cost.
     pub reserved: Money,
     /// Time of the last attempt in milliseconds.
     pub latency_ms: f64,

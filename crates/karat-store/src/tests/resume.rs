@@ -66,6 +66,23 @@ fn spending_adds_up_over_the_parts_of_a_run() {
     assert_eq!(store.runs(1).unwrap()[0].totals.spending, expected);
 }
 
+/// BY-05: what a call of unknown cost counts with is known to the run's next part, as the dearest of those that ended.
+#[test]
+fn the_dearest_call_may_be_of_unknown_cost() {
+    let folder = folder();
+    let store = store_in(&folder);
+    let ledger = store.begin(&header("r", 9)).unwrap();
+    let dearest = || store.account("r").unwrap().dearest;
+    let unknown = |reserved| Record::Call(CallRecord { cost: None, reserved: Money(reserved), ..call("a") });
+    let free = Record::Call(CallRecord { cost: Some(Money::ZERO), ..call("b") });
+    for (record, expected) in
+        [(free, None), (unknown(700), 700.into()), (Record::Call(call("c")), 1_500.into()), (unknown(0), 1_500.into())]
+    {
+        block_on(ledger.append(vec![record])).unwrap();
+        assert_eq!(dearest(), expected.map(Money));
+    }
+}
+
 /// BY-04: finished cells are known by their ordinals, by the latest row of each.
 #[test]
 fn finished_cells_are_known_by_their_latest_row() {
