@@ -63,3 +63,57 @@ fn what_is_left_out_may_have_cost() {
     assert_eq!((&report["totals"]["skipped"], provider.requests()), (&json!(2), 1), "{}", said.all());
     assert!(usd(&report["cost"]) > 0.0, "{}", report["cost"]);
 }
+
+/// Stops a run after each number of calls and goes on with it: it makes as many in all, and costs as much, as a whole one.
+fn costs_the_same_wherever_it_stops(provider: &FakeProvider, place: &Place) {
+    place.fine(&["run", "--run-id", "whole", "--no-cache"]);
+    let (calls, whole) = (provider.requests(), usd(&place.report("whole")["cost"]));
+    assert!(calls > 2 && whole > 0.0);
+    for stop in 1..calls {
+        let (before, run, most) = (provider.requests(), format!("after-{stop}"), stop.to_string());
+        let said = place.karat(&["run", "--run-id", &run, "--no-cache", "--max-calls", &most]);
+        assert_eq!((said.code, provider.requests() - before), (5, stop), "{}", said.all());
+        place.fine(&["resume", &run, "--max-calls", "100"]);
+        let resumed = usd(&place.report(&run)["cost"]);
+        assert_eq!(provider.requests() - before, calls, "after {stop} of {calls} calls");
+        assert!((resumed - whole).abs() < 1e-12, "after {stop} of {calls} calls: {resumed} of {whole}");
+    }
+}
+
+/// BY-04, CL-22: steps that were saved before a stop cost what their calls did, and those of the steps before them, once each.
+#[test]
+fn saved_steps_of_several_calls_count_once() {
+    let (provider, place) = place(Script::echo(Echo::default()), 1, "{ max_concurrency: 1 }");
+    place.write("data.jsonl", r#"{"id":"a","question":"q","target":"t","parts":["1","22","333"]}"#);
+    let text = place.text("karat.yaml");
+    let (before, after) = (text.split("variants:").next().unwrap(), text.split("scorers:").nth(1).unwrap());
+    let variant = |id: &str| {
+        let first = r#"{ id: first, chunk: { of: sample.parts, items: 1 }, prompt: { text: "{{ chunk.text }}" } }"#;
+        let second = r#"{ id: second, prompt: { text: "all of {{ output }}" } }"#;
+        format!("  {id}: [ {first}, {second}, {{ id: third, prompt: {{ text: \"{id} {{{{ output }}}}\" }} }} ]\n")
+    };
+    let variants = [variant("a"), variant("b")].concat();
+    place.write("karat.yaml", &format!("{before}variants:\n{variants}scorers:{after}"));
+    costs_the_same_wherever_it_stops(&provider, &place);
+}
+
+/// BY-04, CL-22: what a judge of pairs compares with may be paid before its own cell: that costs once, too.
+#[test]
+fn what_a_pair_is_compared_with_counts_once() {
+    let script = Script::by(|received| match received.json()["model"] == "judge" {
+        true => Behaviour::ok(r#"{"good": "first"}"#),
+        false => Behaviour::ok("a word"),
+    });
+    let (provider, place) = place(script, 1, "{ max_concurrency: 1 }");
+    let judges = format!(
+        "judges: [ {{ id: judge, provider: openai, model: judge, base_url: \"{}\", price: {{ input: 3.0, output: 6.0 }} }} ]",
+        provider.base_url()
+    );
+    let scorers = "scorers: { better: { versus: 'variant:other', rubric: { ask: Which is better?, dimensions: { good: { definition: good, scale: [1, 5] } } } } }";
+    let direct = r#"direct: [ { prompt: { text: "{{ sample.question }}" } } ]"#;
+    let two = format!(r#"{direct}, other: [ {{ prompt: {{ text: "shortly: {{{{ sample.question }}}}" }} }} ]"#);
+    let text = place.text("karat.yaml").replace(direct, &two);
+    let text = text.replace("scorers: { hit: { metric: contains } }", &format!("{judges}\n{scorers}"));
+    place.write("karat.yaml", &text);
+    costs_the_same_wherever_it_stops(&provider, &place);
+}
