@@ -14,6 +14,7 @@ use reqwest::{NoProxy, Proxy, redirect};
 use crate::letter::Letter;
 use crate::plain::{CONNECT, IDLE, KEEPALIVE, KEEPALIVE_RETRIES, Plain, PlainAnswer, Trouble, TroubleKind, piece};
 use crate::proxies::{self, NamedProxy};
+use crate::reach::{self, Watch};
 use crate::settings::Settings;
 
 /// What sends. It follows no redirect, since keys would follow, reads no environment, and reuses connections.
@@ -46,6 +47,7 @@ impl Client {
             .tcp_keepalive_interval(KEEPALIVE)
             .tcp_keepalive_retries(KEEPALIVE_RETRIES)
             .connect_timeout(CONNECT)
+            .connector_layer(Watch)
             .pool_idle_timeout(IDLE)
             .pool_max_idle_per_host(settings.max_connections);
         let proxies = Proxies::of(settings)?;
@@ -61,10 +63,8 @@ impl Client {
         match (&self.plain, letter.plain()) {
             (Some(plain), Some(place)) => plain.send(letter, place, is_reached).await.map(Answered::Plain),
             _ => {
-                // When reqwest has a connection it says to nobody.
-                *is_reached = true;
                 // Boxed: the futures of all plain calls would be as large.
-                Box::pin(self.send_otherwise(letter)).await.map(Answered::Other)
+                Box::pin(reach::told(is_reached, self.send_otherwise(letter))).await.map(Answered::Other)
             }
         }
     }

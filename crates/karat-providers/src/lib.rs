@@ -39,6 +39,7 @@ mod plain;
 mod process;
 mod providers;
 mod proxies;
+mod reach;
 mod recorder;
 mod reply;
 mod retry;

@@ -1,6 +1,6 @@
 //! What stands between this machine and a server, as the variables that every tool knows say.
 
-use karat_providers::{Providers, Settings};
+use karat_providers::{Providers, Settings, Wasted};
 use karat_types::CallErrorCode;
 use testkit::{Behaviour, FakeProvider};
 
@@ -83,4 +83,25 @@ async fn nonsense_is_no_proxy() {
         assert!(said.starts_with(&format!("requests cannot be sent: {name} ")), "{said}");
         assert!(!said.contains("hunter2"), "{said}");
     }
+}
+
+/// BY-05: where the time runs out before there is a connection with TLS, or one through the proxy, nothing was sent, so nothing can
+/// cost anything. Where a proxy has the request itself nobody knows.
+#[tokio::test]
+async fn until_a_connection_is_whole_nothing_was_sent() {
+    // It takes connections, and says nothing on them.
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let silent = listener.local_addr().unwrap();
+    let proxy = ("HTTPS_PROXY", format!("http://{silent}"));
+    for bench in [at(&format!("https://{silent}/v1"), &[]), at("https://models.invalid/v1", &[proxy])] {
+        let exchange = bench.timeout(300).ask().await;
+        assert_eq!(exchange.wasted, Wasted::default());
+        let error = exchange.outcome.unwrap_err();
+        assert_eq!(error.code, CallErrorCode::Connect);
+        assert!(error.message.contains("cannot be reached (no connection within 300ms)"), "{}", error.message);
+    }
+    let proxy = FakeProvider::start(Behaviour::Hang).unwrap();
+    let exchange = at("http://models.invalid/v1", &[("HTTP_PROXY", proxy.url())]).timeout(300).ask().await;
+    assert_eq!((exchange.wasted.unknown, proxy.requests()), (1, 1));
+    assert_eq!(exchange.outcome.unwrap_err().code, CallErrorCode::Timeout);
 }
