@@ -25,6 +25,7 @@ const DUE: i64 = 65_536;
 
 pub(crate) const STATE: &str = "select indexed, coalesce((select max(seq) from blocks), 0) from reuse_state";
 pub(crate) const WAITING: &str = "select seq, reuse from blocks where seq > ?1 and seq <= ?2 order by seq";
+pub(crate) const INSERT: &str = "insert or replace into reuse (key, kind, block, entry) values (?1, ?2, ?3, ?4)";
 pub(crate) const FIND: &str = "select block, entry from reuse where key = ?1 and kind = ?2";
 
 /// What can be reused: an output or a judgment, by its content key.
@@ -87,8 +88,7 @@ pub(crate) fn index_waiting(transaction: &Transaction<'_>) -> Result<i64, ReadFa
     read_waiting(transaction, indexed, newest, |key, place| waiting.push((key, place)))?;
     // Stable: of two places of one key the later stays the later, and replaces the earlier.
     waiting.sort_by_key(|(key, _)| *key);
-    let mut insert =
-        transaction.prepare_cached("insert or replace into reuse (key, kind, block, entry) values (?1, ?2, ?3, ?4)")?;
+    let mut insert = transaction.prepare_cached(INSERT)?;
     for ((key, kind), Place { block, entry }) in waiting {
         insert.execute(params![key.0, kind.code(), block, entry as i64])?;
     }

@@ -183,8 +183,7 @@ impl Candidates {
     pub fn remove(&self, transaction: &Transaction<'_>) -> Result<(), ReadFailure> {
         reuse::index_waiting(transaction)?;
         let mut delete = transaction.prepare_cached("delete from reuse where key = ?1 and kind = ?2")?;
-        let mut restore =
-            transaction.prepare_cached("insert into reuse (key, kind, block, entry) values (?1, ?2, ?3, ?4)")?;
+        let mut restore = transaction.prepare_cached(reuse::INSERT)?;
         for ((key, kind), candidate) in self.asked().filter(|(_, candidate)| candidate.goes()) {
             delete.execute(params![key.0, kind.code()])?;
             if let Some(Place { block, entry }) = candidate.successor() {

@@ -212,3 +212,28 @@ fn old_results_are_pruned() {
     assert_eq!(has(&store), [false; 5]);
     assert_eq!(rows(&store, "old").len(), 2);
 }
+
+/// BY-04: where an old run has made the same as one that is not pruned, the copy of the latter is taken over again: a run that is
+/// not finished and takes nothing from others would pay for it twice. What was taken out of reuse stays out.
+#[test]
+fn what_a_pruned_run_has_made_too_stays() {
+    let folder = folder();
+    let store = store_in(&folder);
+    fill(&store, "withdrawn");
+    store.withdraw("withdrawn", None, true).unwrap();
+    let old = |store: &Store, run: &str| {
+        fill(store, run);
+        block_on(store.reopen(run).unwrap().finish(RunStatus::Finished, Moment(1_700_000_009_000))).unwrap();
+    };
+    old(&store, "older");
+    assert_eq!((store.prune(Moment(1_750_000_000_000), false, true).unwrap().results, has(&store)), (5, [false; 5]));
+    fill(&store, "unfinished");
+    old(&store, "old");
+    let own = || store.stock("unfinished", None).unwrap().step(key("a")).unwrap().map(|it| it.run);
+    let taken_over = || store.step(key("a")).unwrap().map(|it| it.run);
+    let prune = |apply| store.prune(Moment(1_750_000_000_000), false, apply).unwrap().results;
+    let both = |run: &str| (Some("unfinished".to_owned()), Some(run.to_owned()));
+    assert_eq!((prune(false), (own(), taken_over())), (0, both("old")));
+    assert_eq!((prune(true), (own(), taken_over())), (0, both("unfinished")));
+    assert_eq!(has(&store), [true; 5]);
+}
