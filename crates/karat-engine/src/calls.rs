@@ -271,7 +271,7 @@ impl Calls {
             let call = LoggedCall::of(&exchange, request, &target.who, target.model.as_deref(), &self.privacy);
             call.iter().for_each(|call| log.call(call));
         }
-        self.made.fetch_add(1, Ordering::Relaxed);
+        self.made.fetch_add(u64::from(exchange.attempts > 0), Ordering::Relaxed);
         // A replayed call sends none.
         let requests = if exchange.is_replayed { 0 } else { exchange.attempts };
         self.requests.fetch_add(u64::from(requests), Ordering::Relaxed);

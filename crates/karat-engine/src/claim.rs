@@ -131,9 +131,11 @@ impl<'a> Claim<'a> {
 
     /// What becomes of a call when its cell's time is used up: an attempt that is under way may be paid.
     pub fn out_of_time(&self) -> Exchange {
-        let message = "the cell's time was used up while this call was under way. Raise `run.cell_timeout`".to_owned();
+        let is_sent = self.state().is_sent;
+        let when = if is_sent { "was under way" } else { "waited for its turn" };
+        let message = format!("the cell's time was used up while this call {when}. Raise `run.cell_timeout`");
         let mut exchange = self.cut_short(CallErrorCode::Timeout, message);
-        exchange.wasted.unknown += u32::from(self.state().is_sent);
+        exchange.wasted.unknown += u32::from(is_sent);
         exchange
     }
 
