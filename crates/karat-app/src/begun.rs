@@ -1,6 +1,7 @@
 //! What a stored run remembers of its beginning, and what a later run takes from it.
 
 use karat_engine::Afresh;
+use karat_report::Estimate;
 use karat_store::Store;
 use karat_types::{Money, PlanHeader, Rules, RunHeader};
 use serde::{Deserialize, Serialize};
@@ -82,6 +83,17 @@ pub(crate) fn known_estimate(store: &Store, plan: &PlanHeader) -> Result<Option<
         per_cell: begun.estimate_per_cell,
         sampled: begun.estimate_sampled,
     }))
+}
+
+/// What the plan of a run expected it to cost.
+pub(crate) fn expected(header: &RunHeader) -> Option<Estimate> {
+    let begun: Begun = serde_json::from_value(header.invocation.clone()).ok()?;
+    begun.is_estimated().then_some(Estimate {
+        least: begun.estimate_low,
+        total: begun.estimate,
+        per_cell: begun.estimate_per_cell,
+        sampled: begun.estimate_sampled,
+    })
 }
 
 /// A run is gone on with only under the plan that it was begun with.

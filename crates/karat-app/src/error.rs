@@ -5,6 +5,10 @@ use std::fmt;
 use karat_suite::Diagnostics;
 use karat_types::Exit;
 
+/// What to do where a report cannot be written.
+pub(crate) const OTHER_FOLDER: &str =
+    "name another folder with `-o`; the run itself is kept, and `karat report` writes its report again";
+
 /// Why a use case failed.
 #[derive(Debug)]
 pub enum AppError {
@@ -69,6 +73,16 @@ impl From<Diagnostics> for AppError {
 impl From<karat_store::StoreError> for AppError {
     fn from(error: karat_store::StoreError) -> Self {
         Self::harness(error.to_string())
+    }
+}
+
+impl From<karat_report::RenderError> for AppError {
+    fn from(error: karat_report::RenderError) -> Self {
+        let failed = Self::harness(error.to_string());
+        match error {
+            karat_report::RenderError::Write(_) => failed.hint(format!("make room or {OTHER_FOLDER}")),
+            _ => failed,
+        }
     }
 }
 

@@ -3,20 +3,19 @@
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::thread::ScopedJoinHandle;
 
 use karat_analysis::{Findings, Outcome, Verdicts};
-use karat_report::json::CellsFile;
-use karat_report::{Cells, Context, Estimate, Report};
+use karat_report::{Context, RenderError, Report};
 use karat_store::{Store, StoredRun};
 use karat_types::{Exit, Layout, RunHeader, RunRows};
-use serde_json::json;
 
 use crate::baseline::findings;
-use crate::begun::Begun;
+use crate::begun::{Begun, expected};
+use crate::cells_file::{CellsBeside, WrittenCells};
 use crate::gates::{exit, failures, unjudged};
+use crate::manifest::{Listed, MANIFEST, Manifest};
 use crate::unsettled::unsettled;
-use crate::whole::WholeFile;
+use crate::whole::{WholeFile, unwritable};
 use crate::{App, AppError};
 
 /// A form of the report.
@@ -149,19 +148,8 @@ impl App {
     }
 }
 
-/// What the plan of a run expected it to cost.
-fn expected(header: &RunHeader) -> Option<Estimate> {
-    let begun: Begun = serde_json::from_value(header.invocation.clone()).ok()?;
-    begun.is_estimated().then_some(Estimate {
-        least: begun.estimate_low,
-        total: begun.estimate,
-        per_cell: begun.estimate_per_cell,
-        sampled: begun.estimate_sampled,
-    })
-}
-
 fn stream(report: Report<'_>, format: Format, mut out: &mut dyn Write) -> Result<(), AppError> {
-    let text = |out: &mut dyn Write, text: String| out.write_all(text.as_bytes()).map_err(Into::into);
+    let text = |out: &mut dyn Write, text: String| out.write_all(text.as_bytes()).map_err(RenderError::from);
     match format {
         Format::Markdown => text(out, karat_report::markdown::render(report)),
         Format::Html => text(out, karat_report::html::render(report)),
@@ -170,38 +158,7 @@ fn stream(report: Report<'_>, format: Format, mut out: &mut dyn Write) -> Result
         Format::Junit => karat_report::junit::write(report, out),
         Format::Csv => karat_report::csv::write(report, out),
     }
-    .map_err(broken)
-}
-
-/// A written file of cells.
-struct WrittenCells {
-    target: PathBuf,
-    facts: CellsFile,
-}
-
-/// A file of cells that is written beside everything else, where the run has so many.
-#[derive(Default)]
-struct CellsBeside<'scope> {
-    thread: Option<ScopedJoinHandle<'scope, Result<WrittenCells, AppError>>>,
-    written: Option<WrittenCells>,
-}
-
-impl CellsBeside<'_> {
-    /// Waits until it is written.
-    fn written(&mut self) -> Result<Option<&WrittenCells>, AppError> {
-        if let Some(thread) = self.thread.take() {
-            let died = |_| Err(AppError::harness("writing the cells of the report stopped; this is a bug in karat"));
-            self.written = Some(thread.join().unwrap_or_else(died)?);
-        }
-        Ok(self.written.as_ref())
-    }
-}
-
-/// The size of a file and its BLAKE3, hexadecimal.
-fn hashed(file: &Path) -> std::io::Result<(u64, String)> {
-    let mut hasher = blake3::Hasher::new();
-    hasher.update_reader(fs::File::open(file)?)?;
-    Ok((hasher.count(), hasher.finalize().to_hex().to_string()))
+    .map_err(AppError::from)
 }
 
 /// The files of one run's report.
@@ -235,7 +192,7 @@ impl Place<'_> {
         let beside = match format {
             Format::Json => {
                 let cells = cells.written()?;
-                karat_report::json::write(report, cells.map(|cells| &cells.facts), &mut out).map_err(broken)?;
+                karat_report::json::write(report, cells.map(|cells| &cells.facts), &mut out)?;
                 cells.map(|cells| cells.target.clone()).into_iter().collect()
             }
             Format::Markdown => {
@@ -270,17 +227,9 @@ impl Place<'_> {
 
     /// The cells of a run that are too many for report.json, in a file of their own.
     fn cells_file(&self, store: &Store, canonical: bool) -> Result<WrittenCells, AppError> {
-        // Each remembers which row it shows, so each thread has its own.
-        let readers = [store.rows(self.run)?, store.rows(self.run)?];
-        let header = readers[0].header();
-        let estimate = expected(header);
-        let cells = |rows| Cells { plan: &header.plan, rows, estimate: estimate.as_ref(), canonical };
-        let cells = readers.each_ref().map(|rows| cells(rows));
-        let (target, mut out) = self.writer(karat_report::json::CELLS_FILE)?;
-        let name = target.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let facts = karat_report::json::write_cells(&cells, &name, &mut out).map_err(broken)?;
-        out.finish().map_err(|error| unwritable(&target, &error))?;
-        Ok(WrittenCells { target, facts })
+        let target = self.path(karat_report::json::CELLS_FILE);
+        let kept = Manifest::listed(self.folder, self.run, target.strip_prefix(self.folder).unwrap_or(&target));
+        WrittenCells::of_run(store, self.run, canonical, target, kept.as_ref())
     }
 
     /// One JSON file a cell, named by its place in the plan: a dataset's ids never become paths.
@@ -288,8 +237,7 @@ impl Place<'_> {
         let folder = self.path("cells");
         fs::create_dir_all(&folder).map_err(|error| unwritable(&folder, &error))?;
         let mut lines = Vec::new();
-        karat_report::json::write_cells(&[report.cells()], karat_report::json::CELLS_FILE, &mut lines)
-            .map_err(broken)?;
+        karat_report::json::write_cells(&[report.cells()], karat_report::json::CELLS_FILE, &mut lines)?;
         for (at, line) in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).enumerate() {
             let target = folder.join(format!("{at:06}.json"));
             fs::write(&target, line).map_err(|error| unwritable(&target, &error))?;
@@ -297,7 +245,6 @@ impl Place<'_> {
         Ok(folder)
     }
 
-    /// manifest.json (`karat.manifest/1`): the run, and each file with its size and BLAKE3.
     fn manifest(
         &self,
         header: &RunHeader,
@@ -305,47 +252,17 @@ impl Place<'_> {
         cells: Option<&WrittenCells>,
     ) -> Result<PathBuf, AppError> {
         let listed = files.iter().map(|file| {
-            let name = file.strip_prefix(self.folder).unwrap_or(file).display().to_string();
-            if file.is_dir() {
-                let files = fs::read_dir(file).map_err(|error| unwritable(file, &error))?.count();
-                return Ok(json!({ "path": name, "files": files }));
+            let path = file.strip_prefix(self.folder).unwrap_or(file).display().to_string();
+            match cells.filter(|cells| cells.target == *file) {
+                Some(cells) => cells.listed(path),
+                None => Listed::of(path, file),
             }
-            let hashed = match cells {
-                Some(cells) if cells.target == *file => {
-                    fs::metadata(file).map(|of| (of.len(), cells.facts.blake3.clone()))
-                }
-                _ => hashed(file),
-            };
-            let (bytes, blake3) = hashed.map_err(|error| unwritable(file, &error))?;
-            Ok(json!({ "path": name, "bytes": bytes, "blake3": blake3 }))
+            .map_err(|error| unwritable(file, &error))
         });
-        let manifest = json!({
-            "schema": "karat.manifest/1",
-            "run": header.id,
-            "suite": header.plan.suite,
-            "suite_hash": header.plan.suite_hash,
-            "plan_hash": header.plan.plan_hash,
-            "dataset_hash": header.plan.dataset.hash,
-            "karat": header.version,
-            "files": listed.collect::<Result<Vec<_>, AppError>>()?,
-        });
-        let (target, mut out) = self.writer("manifest.json")?;
-        writeln!(out, "{manifest:#}").and_then(|()| out.finish()).map_err(|error| unwritable(&target, &error))?;
+        let manifest = Manifest::new(header, listed.collect::<Result<_, _>>()?);
+        let (target, mut out) = self.writer(MANIFEST)?;
+        let text = serde_json::to_string_pretty(&manifest).unwrap_or_default();
+        writeln!(out, "{text}").and_then(|()| out.finish()).map_err(|error| unwritable(&target, &error))?;
         Ok(target)
-    }
-}
-
-fn unwritable(target: &Path, error: &std::io::Error) -> AppError {
-    AppError::harness(format!("writing {}: {error}", target.display()))
-        .hint("name another folder with `-o`; the run itself is kept, and `karat report` writes its report again")
-}
-
-fn broken(error: karat_report::RenderError) -> AppError {
-    let failed = AppError::harness(error.to_string());
-    match error {
-        karat_report::RenderError::Write(_) => {
-            failed.hint("make room or name another folder with `-o`; the run itself is kept, and `karat report` writes its report again")
-        }
-        _ => failed,
     }
 }

@@ -5,6 +5,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use crate::AppError;
+use crate::error::OTHER_FOLDER;
 
 /// A file under way: its content goes beside it and takes its place when it is finished, so that what stood there stays
 /// until then. Dropped before, it leaves nothing. What is no file, such as `/dev/stdout`, is written as it is.
@@ -88,6 +89,11 @@ pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), AppError> {
         AppError::harness(format!("writing {}: {error}", path.display())).hint("name another file with `-o`")
     };
     write(path, bytes).map_err(broken)
+}
+
+/// A file of a report cannot be written.
+pub(crate) fn unwritable(target: &Path, error: &io::Error) -> AppError {
+    AppError::harness(format!("writing {}: {error}", target.display())).hint(OTHER_FOLDER)
 }
 
 /// Writes a file as a whole.

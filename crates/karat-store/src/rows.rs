@@ -6,7 +6,7 @@
 use std::ops::{ControlFlow, Range};
 use std::sync::{Arc, Mutex};
 
-use karat_types::{CellRecord, CellRow, JudgmentRow, RowError, RunHeader, RunRows, SampleRecord};
+use karat_types::{CellRecord, CellRow, JudgmentRow, Key, KeyBuilder, RowError, RunHeader, RunRows, SampleRecord};
 use rusqlite::{Connection, OptionalExtension, Rows, params};
 
 use crate::cache::{Kind, Loaded, SectionCache};
@@ -32,6 +32,8 @@ const CELL: &str = "select status, facts, max(seq) from cells where run = ?1 and
 const JUDGMENTS_OF_CELL: &str = "select scorer, judge, block, entry, max(seq) from judgments
     where run = ?1 and ordinal = ?2 group by scorer, judge order by scorer, judge";
 const SAMPLE: &str = "select facts from samples where run = ?1 and row = ?2";
+// Rows come with blocks, and none is ever removed or changed.
+pub(crate) const STATE: &str = "select header, status, started_at, completed_at, (select max(seq) from blocks where run = ?1) from runs where id = ?1";
 
 /// A place of the plan as SQL compares it: what no column can hold is found nowhere.
 fn sql_ordinal(ordinal: u64) -> i64 {
@@ -104,6 +106,21 @@ impl StoredRun {
             let kept =
                 connection.query_row("select totals from runs where id = ?1", params![self.id], |row| row.get(0))?;
             totals::of_run(connection, self.id, kept)
+        })
+    }
+
+    /// What the store holds of the run, as a key: as long as that stays the same, so does every row.
+    ///
+    /// # Errors
+    /// Its row cannot be read.
+    pub fn state(&self) -> Result<Key, StoreError> {
+        self.store.read("the state of a run", |connection| {
+            let state = connection.prepare_cached(STATE)?.query_row(params![self.id], |row| {
+                let header = KeyBuilder::new("karat/state/1").bytes(row.get_ref(0)?.as_blob()?);
+                let numbers = [row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?];
+                Ok(header.json::<[Option<i64>; 4]>(&numbers).finish())
+            });
+            Ok(state?)
         })
     }
 

@@ -1,6 +1,6 @@
 //! Cells as JSON lines in plan order, read and serialised on several threads.
 
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::ops::Range;
 use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::thread;
@@ -65,6 +65,23 @@ pub fn write_cells(readers: &[Cells<'_>], path: &str, out: &mut dyn Write) -> Re
     Ok(CellsFile { path: path.to_owned(), n, blake3: hasher.finalize().to_hex().to_string() })
 }
 
+/// Whether these bytes begin with the lines that [`write_cells`] would write of the first cells.
+///
+/// # Errors
+/// Rows that cannot be read.
+pub fn is_begun_alike(cells: Cells<'_>, written: &mut dyn Read) -> Result<bool, RenderError> {
+    let (shown, mut expected) = (cells::Shown::of(cells), Vec::new());
+    cells::each(cells, &shown, 0..STRETCH, &mut |cell| line(&mut expected, &cell))?;
+    let mut begun = Vec::with_capacity(expected.len());
+    Ok(written.take(expected.len() as u64).read_to_end(&mut begun).is_ok() && begun == expected)
+}
+
+fn line(lines: &mut Vec<u8>, cell: &cells::Cell<'_>) -> Result<(), RenderError> {
+    serde_json::to_writer(&mut *lines, cell).map_err(failure)?;
+    lines.push(b'\n');
+    Ok(())
+}
+
 /// The places of a plan, in stretches.
 fn stretches(cells: u64) -> impl Iterator<Item = Range<u64>> {
     (0..cells.div_ceil(STRETCH)).map(|at| at * STRETCH..(at + 1) * STRETCH)
@@ -97,8 +114,7 @@ fn serialise(
     for ordinals in stretches {
         let (mut lines, mut is_taken) = (Vec::with_capacity(PIECE), true);
         let read = cells::each(cells, &shown, ordinals, &mut |cell| {
-            serde_json::to_writer(&mut lines, &cell).map_err(failure)?;
-            lines.push(b'\n');
+            line(&mut lines, &cell)?;
             n += 1;
             if lines.len() >= PIECE {
                 let lines = std::mem::replace(&mut lines, Vec::with_capacity(PIECE));

@@ -13,7 +13,7 @@ use std::io::{self, BufWriter, Write};
 
 use serde::Serialize;
 
-pub use cells_file::{CELLS_FILE, CellsFile, write_cells};
+pub use cells_file::{CELLS_FILE, CellsFile, is_begun_alike, write_cells};
 
 use crate::report::{RenderError, Report};
 

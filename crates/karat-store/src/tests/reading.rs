@@ -73,3 +73,35 @@ fn rows_come_in_plan_order_with_all_that_belongs_to_them() {
     assert_eq!(*run.header(), ended);
     assert_eq!(store.run("r").unwrap(), ended);
 }
+
+/// BY-09: a run's state is another after everything that is written of it, and no other when other runs are written.
+#[test]
+fn a_state_stands_for_all_that_is_written_of_a_run() {
+    let folder = folder();
+    let store = store_in(&folder);
+    let ledger = store.begin(&header("r", 0)).unwrap();
+    let other = store.begin(&header("s", 0)).unwrap();
+    let state = || store.rows("r").unwrap().state().unwrap();
+    let mut states = vec![state()];
+    let append = |ledger: &crate::Ledger, ordinal| {
+        let output = Arc::new(json!(ordinal));
+        let cell = Record::Cell(cell(ordinal, "k", &output));
+        block_on(ledger.append(vec![Record::Sample(sample(0)), cell])).unwrap();
+    };
+    append(&ledger, 0);
+    states.push(state());
+    // The same cell again, as `retry` writes it.
+    append(&ledger, 0);
+    states.push(state());
+    block_on(ledger.append(vec![Record::Judgment(judgment(0, 0, 0, "j"))])).unwrap();
+    states.push(state());
+    block_on(ledger.finish(RunStatus::Finished, Moment(9))).unwrap();
+    states.push(state());
+    store.remember("r", json!({ "estimate": 1 })).unwrap();
+    states.push(state());
+    append(&other, 0);
+    assert_eq!(state(), states[5]);
+    states.push(store.rows("s").unwrap().state().unwrap());
+    let all: std::collections::BTreeSet<_> = states.iter().collect();
+    assert_eq!(all.len(), states.len(), "{states:?}");
+}

@@ -1,0 +1,95 @@
+//! `manifest.json` (`karat.manifest/1`): whose report lies in a folder, and each of its files with size and BLAKE3.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::Path;
+
+use karat_types::{Key, RunHeader};
+use serde::{Deserialize, Serialize};
+
+/// Name of the file.
+pub(crate) const MANIFEST: &str = "manifest.json";
+
+const SCHEMA: &str = "karat.manifest/1";
+
+/// A manifest is not longer than this; what is, was not written by Karat.
+const MOST: u64 = 1 << 20;
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Manifest {
+    schema: String,
+    run: String,
+    suite: String,
+    suite_hash: String,
+    plan_hash: Key,
+    dataset_hash: String,
+    karat: String,
+    files: Vec<Listed>,
+}
+
+/// A file, or a folder of them.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Listed {
+    /// Relative to the manifest.
+    pub path: String,
+    /// How many files a folder has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files: Option<usize>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+    /// Hexadecimal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blake3: Option<String>,
+    /// Of a file that is left as it is as long as it would be made of the same again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made_of: Option<Key>,
+}
+
+impl Manifest {
+    pub fn new(header: &RunHeader, files: Vec<Listed>) -> Self {
+        Self {
+            schema: SCHEMA.to_owned(),
+            run: header.id.clone(),
+            suite: header.plan.suite.clone(),
+            suite_hash: header.plan.suite_hash.clone(),
+            plan_hash: header.plan.plan_hash,
+            dataset_hash: header.plan.dataset.hash.clone(),
+            karat: header.version.clone(),
+            files,
+        }
+    }
+
+    /// What the manifest of a folder says of a file, where it is one of this run and can be read.
+    pub fn listed(folder: &Path, run: &str, path: &Path) -> Option<Listed> {
+        let mut text = Vec::new();
+        File::open(folder.join(MANIFEST)).ok()?.take(MOST).read_to_end(&mut text).ok()?;
+        let manifest: Self = serde_json::from_slice(&text).ok()?;
+        let is_known = manifest.schema == SCHEMA && manifest.run == run;
+        manifest.files.into_iter().find(|file| is_known && Path::new(&file.path) == path)
+    }
+}
+
+impl Listed {
+    /// A file, or a folder of files, as it lies there.
+    pub fn of(path: String, place: &Path) -> io::Result<Self> {
+        if place.is_dir() {
+            return Ok(Self { path, files: Some(fs::read_dir(place)?.count()), ..Self::default() });
+        }
+        let (bytes, blake3) = hashed(place)?;
+        Ok(Self { path, bytes: Some(bytes), blake3: Some(blake3), ..Self::default() })
+    }
+
+    /// Whether the file is still what the manifest says.
+    pub fn is_intact(&self, file: &Path) -> bool {
+        // A file of another size need not be read.
+        fs::metadata(file).is_ok_and(|of| Some(of.len()) == self.bytes)
+            && hashed(file).is_ok_and(|(_, blake3)| Some(blake3) == self.blake3)
+    }
+}
+
+/// The size of a file and its BLAKE3, hexadecimal.
+fn hashed(file: &Path) -> io::Result<(u64, String)> {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update_reader(File::open(file)?)?;
+    Ok((hasher.count(), hasher.finalize().to_hex().to_string()))
+}
