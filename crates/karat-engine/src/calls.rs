@@ -9,6 +9,7 @@
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::Poll;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -332,10 +333,10 @@ impl Calls {
         target: &Target,
     ) -> Result<Option<Held<'_>>, String> {
         let out_of_time = async {
-            match target.deadline {
-                Some(deadline) => tokio::time::sleep_until(deadline).await,
-                None => std::future::pending().await,
-            }
+            let Some(time) = &target.time else { return std::future::pending().await };
+            // Asked after each move of the call itself, so nobody need be woken.
+            std::future::poll_fn(|_| if claim.is_sent() { Poll::Ready(()) } else { Poll::Pending }).await;
+            time.run_out().await;
         };
         let stopped = async {
             self.stop.wait().await;

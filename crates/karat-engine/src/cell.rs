@@ -9,9 +9,9 @@ use karat_types::{
     CellCost, CellError, CellRecord, CellStatus, JudgmentRecord, Money, Record, Score, StepRecord, output_key,
 };
 use serde_json::Value;
-use tokio::time::Instant;
 
 use crate::EngineError;
+use crate::cell_time::CellTime;
 use crate::flights::Landing;
 use crate::history::{Earlier, Place};
 use crate::made::{Origin, Output, StepResult, Unmade, Why};
@@ -141,8 +141,9 @@ impl Workshop {
 
     async fn make(&self, row: &Row, system: &ReadySystem, ordinal: u64, trial: u32) -> Attempt {
         let (mut unsaved, mut held) = (None, None);
-        let deadline = self.plan.run.cell_timeout_ms.map(|limit| Instant::now() + Duration::from_millis(limit));
-        let Output { result, paid, landing } = self.output(row, system, trial, deadline).await;
+        let limit = self.plan.run.cell_timeout_ms.map(Duration::from_millis);
+        let time = limit.map(|limit| Arc::new(CellTime::new(limit)));
+        let Output { result, paid, landing } = self.output(row, system, trial, time).await;
         let mut record = CellRecord::empty(ordinal);
         match result {
             Ok(made) => {

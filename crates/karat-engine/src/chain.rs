@@ -6,9 +6,9 @@ use std::sync::Arc;
 use futures::future::{BoxFuture, FutureExt};
 use karat_types::{Key, Money, Note, Record, StepCost, StepRecord};
 use serde_json::Value;
-use tokio::time::Instant;
 
 use crate::calls::Tally;
+use crate::cell_time::CellTime;
 use crate::identity::recorded_key;
 use crate::made::{Made, Origin, Output, StepResult, Unmade, Why};
 use crate::row::{Row, step_input};
@@ -19,7 +19,7 @@ use crate::workshop::Workshop;
 
 impl Workshop {
     /// What becomes of the system's last step.
-    pub async fn output(&self, row: &Row, system: &ReadySystem, trial: u32, deadline: Option<Instant>) -> Output {
+    pub async fn output(&self, row: &Row, system: &ReadySystem, trial: u32, time: Option<Arc<CellTime>>) -> Output {
         let mut before = self.systems.root;
         let mut found = None;
         if let Some(step) = &system.recorded {
@@ -31,7 +31,7 @@ impl Workshop {
             found = Some(made);
         }
         let keys = system.keys(&self.systems, &row.digests, before, trial);
-        let chain = Chain { workshop: self, row, system, keys: &keys, found: found.clone(), deadline };
+        let chain = Chain { workshop: self, row, system, keys: &keys, found: found.clone(), time };
         match chain.keys.len().checked_sub(1) {
             Some(last) => chain.step(last).await,
             None => Output::free(found.ok_or_else(|| {
@@ -65,7 +65,7 @@ struct Chain<'a> {
     system: &'a ReadySystem,
     keys: &'a [Key],
     found: Option<Arc<Made>>,
-    deadline: Option<Instant>,
+    time: Option<Arc<CellTime>>,
 }
 
 impl Chain<'_> {
@@ -112,7 +112,7 @@ impl Chain<'_> {
             meter: ready.step.meters_cost().then(|| ready.step.clone()),
             timeout: ready.timeout,
             retries: ready.retries,
-            deadline: self.deadline,
+            time: self.time.clone(),
         };
         let mut tally = Tally::default();
         let end = workshop.calls.drive(ready.step.machine(input), key, Some(&target), &mut tally).await;

@@ -129,10 +129,15 @@ impl<'a> Claim<'a> {
         Exchange { attempts, wasted, ..Exchange::unmade(error) }
     }
 
+    /// Whether an attempt is under way.
+    pub fn is_sent(&self) -> bool {
+        self.state().is_sent
+    }
+
     /// What becomes of a call when its cell's time is used up: an attempt that is under way may be paid.
     pub fn out_of_time(&self) -> Exchange {
-        let is_sent = self.state().is_sent;
-        let when = if is_sent { "was under way" } else { "waited for its turn" };
+        let is_sent = self.is_sent();
+        let when = if is_sent { "was under way" } else { "waited for its next attempt" };
         let message = format!("the cell's time was used up while this call {when}. Raise `run.cell_timeout`");
         let mut exchange = self.cut_short(CallErrorCode::Timeout, message);
         exchange.wasted.unknown += u32::from(is_sent);

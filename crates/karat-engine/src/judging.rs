@@ -125,7 +125,7 @@ impl Workshop {
             meter: None,
             timeout: judge.timeout,
             retries: self.plan.run.retries,
-            deadline: None,
+            time: None,
         };
         let mut tally = Tally::default();
         let verdict = self.calls.drive(Box::new(machine), keys.own, Some(&target), &mut tally).await;

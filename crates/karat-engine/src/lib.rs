@@ -20,6 +20,7 @@ mod budget;
 mod calllog;
 mod calls;
 mod cell;
+mod cell_time;
 mod chain;
 mod claim;
 mod credit;

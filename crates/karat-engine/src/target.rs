@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use karat_types::{Answered, CallError, CallErrorCode, ModelSpec, Money, Reply, Request, Usage};
-use tokio::time::Instant;
 
+use crate::cell_time::CellTime;
 use crate::steps::CompiledStep;
 
 /// Who answers the calls of a machine, and how long it may take.
@@ -20,7 +20,8 @@ pub(crate) struct Target {
     pub meter: Option<Arc<CompiledStep>>,
     pub timeout: Duration,
     pub retries: u32,
-    pub deadline: Option<Instant>,
+    /// What the cell has left.
+    pub time: Option<Arc<CellTime>>,
 }
 
 impl Target {

@@ -134,7 +134,7 @@ static RUN: Object = Object::new(
         may("trials", Shape::Integer(1), "Repetitions of a cell."),
         may("max_concurrency", Shape::Integer(1), "Cells in flight."),
         may("timeout", Shape::Duration, "Timeout of one attempt."),
-        may("cell_timeout", Shape::Duration, "Timeout of one cell."),
+        may("cell_timeout", Shape::Duration, "Time that the calls of one cell may take together, up to its output."),
         may("retries", Shape::Integer(0), "Attempts after the first."),
         may("budget_usd", POSITIVE, "Money that the run may spend."),
         may("max_calls", Shape::Integer(0), "Calls that the run may make."),

@@ -161,29 +161,33 @@ fn file_descriptors_are_not_raised_for_programs() {
     assert_eq!(place.report("a")["metrics"]["limit"]["value"], json!(100.0), "{}", said.all());
 }
 
-/// PE-27: a cell's time is that until its output is there. It runs while a call waits for a slot, too; who waited then is told,
-/// was not sent and costs nothing. Judges have a time of their own.
+/// PE-27: a cell's time passes while its calls are made, not while they wait for a slot, a judge's answer or what another cell
+/// was told to wait. A cell that runs out of it between two attempts is told so, and costs nothing.
 #[test]
-fn a_cells_time_runs_while_its_calls_wait() {
+fn a_cells_time_passes_while_its_calls_are_made() {
     let script = Script::by(|received| match received.json()["model"] == "judge" {
         true => Behaviour::slow(1_500, r#"{"good": 4}"#),
+        false if received.json().to_string().contains("answer 0") => Behaviour::rate_limited("2"),
         false => Behaviour::ok("answer"),
     });
     let provider = FakeProvider::start(script).unwrap();
     let place = Place::new();
-    // One slot, two cells at a time: the third one begins when the judge of the second takes the slot.
-    place.write("data.jsonl", &questions(3));
+    // One slot: each cell waits for the judge of another, and for the 2 s that the first one is told to wait.
+    place.write("data.jsonl", &questions(4));
     let text = suite(&provider.base_url()).replace("scorers: { hit: { metric: contains } }", &format!(
         "judges: [ {{ id: judge, provider: openai, model: judge, base_url: \"{}\", price: {{ input: 3.0, output: 6.0 }} }} ]\n\
          scorers: {{ q: {{ rubric: {{ ask: Is it good?, dimensions: {{ good: {{ definition: good, scale: [1, 5] }} }} }} }} }}",
         provider.base_url()
     ));
-    let run = "run: { max_concurrency: 1, cell_timeout: 800ms, retries: 0 }";
+    let run = "run: { max_concurrency: 1, cell_timeout: 800ms, retries: 1 }";
     place.write("karat.yaml", &format!("{}{run}\n", text.split("run:").next().unwrap()));
     let said = place.karat(&["run", "--run-id", "r"]);
-    assert_eq!((said.code, provider.requests()), (1, 4), "{}", said.all());
-    assert!(said.stderr.contains("run r: 4 calls made"), "{}", said.all());
-    assert!(said.all().contains("the cell's time was used up while this call waited for its turn"), "{}", said.all());
+    assert_eq!((said.code, provider.requests()), (1, 7), "{}", said.all());
+    assert!(
+        said.all().contains("the cell's time was used up while this call waited for its next attempt"),
+        "{}",
+        said.all()
+    );
     assert!(!said.all().contains("Nobody knows what calls cost"), "{}", said.all());
     assert_eq!(place.report("r")["totals"]["errors"], 1);
 }
