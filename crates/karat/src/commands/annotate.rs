@@ -1,6 +1,6 @@
 //! `karat annotate`.
 
-use karat_app::{Annotating, Invocation};
+use karat_app::{Annotating, Invocation, counted};
 use karat_types::Exit;
 
 use super::{Edge, table};
@@ -18,18 +18,18 @@ pub fn annotate(edge: &Edge<'_>, command: &AnnotateCommand) -> Result<Exit, Fail
             let tasks = edge.app.annotation_tasks(run, &asked)?;
             write(edge, output, &lines(&tasks))?;
             edge.printer.say(&format!(
-                "{} tasks. Fill in `scores` and `annotator`, then `karat annotate import FILE --labels labels.jsonl`",
-                tasks.len()
+                "{}. Fill in `scores` and `annotator`, then `karat annotate import FILE --labels labels.jsonl`",
+                counted(tasks.len() as u64, "task")
             ));
         }
         AnnotateCommand::Import { tasks, labels, scorer, suite } => {
             let joined = edge.app.join_labels(&of(suite), scorer.as_deref(), tasks, labels)?;
             let said = format!(
-                "{}: {} labels added, {} replaced; {} tasks are open",
+                "{}: {} added, {} replaced; {} open",
                 labels.display(),
-                joined.added,
+                counted(joined.added as u64, "label"),
                 joined.replaced,
-                joined.open
+                counted(joined.open as u64, "task")
             );
             edge.printer.data(&said)?;
         }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use karat_app::Invocation;
+use karat_app::{Invocation, counted};
 use karat_types::Exit;
 
 use super::{Edge, making, run};
@@ -30,8 +30,9 @@ fn span_snapshot(edge: &Edge<'_>, args: &ImportArgs) -> Result<Exit, Failure> {
     let imported = edge.app.import_span_snapshot(&args.file, &folder)?;
     let suite = imported.suite.display().to_string();
     edge.printer.say(&format!(
-        "{suite}: {} samples, {} without a verdict; `karat run {suite}` computes their figures again",
-        imported.samples, imported.without_verdict
+        "{suite}: {}, {} without a verdict; `karat run {suite}` computes their figures again",
+        counted(imported.samples as u64, "sample"),
+        imported.without_verdict
     ));
     let invocation = Invocation { suite, ..Invocation::default() };
     let loaded = edge.app.load(&invocation)?;

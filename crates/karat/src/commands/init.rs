@@ -1,5 +1,6 @@
 //! `karat init`.
 
+use karat_app::counted;
 use std::path::PathBuf;
 
 use karat_types::Exit;
@@ -14,7 +15,11 @@ pub fn init(edge: &Edge<'_>, args: &InitArgs) -> Result<Exit, Failure> {
     let lines: Vec<String> = written.iter().map(|path| path.display().to_string()).collect();
     edge.printer.data(&lines.join("\n"))?;
     if !edge.quiet {
-        edge.printer.say(&format!("{} files written. Next: `karat run {}`", lines.len(), folder.display()));
+        edge.printer.say(&format!(
+            "{} written. Next: `karat run {}`",
+            counted(lines.len() as u64, "file"),
+            folder.display()
+        ));
     }
     Ok(Exit::Pass)
 }

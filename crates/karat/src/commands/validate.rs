@@ -1,5 +1,6 @@
 //! `karat validate`.
 
+use karat_app::counted;
 use karat_types::Exit;
 
 use super::{Edge, selection};
@@ -14,14 +15,14 @@ pub fn validate(edge: &Edge<'_>, suite: &SuiteArgs) -> Result<Exit, Failure> {
         edge.printer.say(&format!("warning: {missing}"));
     }
     let header = &loaded.plan.header;
-    edge.printer.data(&format!(
-        "{}: fine. {} samples, {} systems, {} cells, {} scorers, {} judges",
-        header.suite,
-        header.dataset.rows,
-        header.systems.len(),
-        header.cells(),
-        header.scorers.len(),
-        header.judges.len()
-    ))?;
+    let parts = [
+        (header.dataset.rows, "sample"),
+        (header.systems.len() as u64, "system"),
+        (header.cells(), "cell"),
+        (header.scorers.len() as u64, "scorer"),
+        (header.judges.len() as u64, "judge"),
+    ];
+    let parts = parts.map(|(count, what)| counted(count, what)).join(", ");
+    edge.printer.data(&format!("{}: fine. {parts}", header.suite))?;
     Ok(Exit::Pass)
 }

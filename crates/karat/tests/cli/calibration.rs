@@ -301,7 +301,7 @@ fn the_first_labels_are_made_with_the_suite_that_names_them() {
         if !first {
             place.write("labels.jsonl", "");
         }
-        assert!(place.fine(&import).stdout.contains("1 labels added"));
+        assert!(place.fine(&import).stdout.contains("1 label added"));
     }
     place.fine(&["validate"]);
     std::fs::remove_file(place.path().join("labels.jsonl")).unwrap();

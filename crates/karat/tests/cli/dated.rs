@@ -204,7 +204,7 @@ fn absent_files_are_fetched_once() {
     assert!(said.stderr.contains("there is no folder texts"), "{}", said.all());
     place.write("texts/a.txt", "already here");
     let said = place.karat(&["dataset", "fetch"]);
-    assert_eq!((said.code, said.stdout.trim()), (1, "1 files fetched, 1 failed"), "{}", said.all());
+    assert_eq!((said.code, said.stdout.trim()), (1, "1 file fetched, 1 failed"), "{}", said.all());
     assert!(said.stderr.contains("no captions"), "{}", said.all());
     let text = |name: &str| std::fs::read_to_string(place.path().join("texts").join(name)).unwrap();
     assert_eq!((text("a.txt").as_str(), text("b.txt").as_str()), ("already here", "text of b\n"));
@@ -235,7 +235,7 @@ fn what_is_fetched_is_checked() {
     }
     std::fs::create_dir(place.path().join("talks")).unwrap();
     let said = place.karat(&["dataset", "fetch"]);
-    assert_eq!((said.code, said.stdout.trim()), (1, "1 files fetched, 5 failed"), "{}", said.all());
+    assert_eq!((said.code, said.stdout.trim()), (1, "1 file fetched, 5 failed"), "{}", said.all());
     for wanted in ["no valid JSON", "holds nothing", "`of`", "the check \"the right talk\"", "nothing was written"] {
         assert!(said.stderr.contains(wanted), "{wanted}: {}", said.all());
     }

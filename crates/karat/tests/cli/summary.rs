@@ -118,7 +118,7 @@ fn what_is_not_curated_is_told_from_what_is_broken() {
     place.write("c/one/reference.json", &json!({"reference": {"title": "Fix the login"}}).to_string());
     place.write("c/uncurated/notes.txt", "");
     let said = place.fine(&["validate", "summary", "-p", "corpus=c", "-p", "candidates=d"]);
-    assert!(said.stdout.contains("1 samples"), "{}", said.all());
+    assert!(said.stdout.contains("1 sample,"), "{}", said.all());
     place.write("c/two/reference.json", "{\"reference\": ");
     let said = place.karat(&["validate", "summary", "-p", "corpus=c", "-p", "candidates=d"]);
     assert!(said.code == 1 && said.stderr.contains("reference.json"), "{}", said.all());
