@@ -61,8 +61,8 @@ impl WrittenCells {
         let cells =
             readers.each_ref().map(|rows| Cells { plan: &header.plan, rows, estimate: estimate.as_ref(), canonical });
         let path = target.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if let Some(blake3) = kept.filter(|kept| kept.made_of == Some(made_of)).and_then(|kept| kept.blake3.clone())
-            && kept.is_some_and(|kept| kept.is_intact(&target))
+        let kept = kept.filter(|kept| kept.made_of == Some(made_of) && kept.is_intact(&target));
+        if let Some(blake3) = kept.and_then(|kept| kept.blake3.clone())
             && begins(cells[0], &target)?
         {
             return Ok(Self { facts: CellsFile { path, n: readers[0].totals()?.cells, blake3 }, target, made_of });
