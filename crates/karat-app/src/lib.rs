@@ -14,7 +14,7 @@ mod begun;
 mod calibrate;
 mod calllog;
 mod catalog;
-mod cells_file;
+mod cells;
 mod changed;
 mod compare;
 mod demo;

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use karat_analysis::{Findings, Outcome, Verdicts};
 use karat_report::{Context, RenderError, Report};
-use karat_store::{Store, StoredRun};
+use karat_store::StoredRun;
 use karat_types::{Exit, Layout, RunHeader, RunRows};
 
 use crate::baseline::findings;
 use crate::begun::{Begun, expected};
-use crate::cells_file::{CellsBeside, WrittenCells};
+use crate::cells::{CellSource, CellsBeside, WrittenCells};
 use crate::gates::{exit, failures, unjudged};
 use crate::manifest::{Listed, MANIFEST, Manifest};
 use crate::unsettled::unsettled;
@@ -73,13 +73,14 @@ impl App {
         let run = store.resolve(run)?;
         let stored = store.rows(&run)?;
         let place = Place { folder, layout, run: &run };
-        let has_file = formats.contains(&Format::Json) && stored.totals()?.cells > karat_report::json::INLINE_CELLS;
+        let source = formats.contains(&Format::Json).then(|| CellSource::of(&store, &run, canonical)).transpose()?;
         // Both read the whole run, and neither needs the other.
         std::thread::scope(|scope| {
-            let mut cells = CellsBeside::default();
-            if has_file {
-                cells.thread = Some(scope.spawn(|| place.cells_file(&store, canonical)));
-            }
+            let mut cells = match &source {
+                None => CellsBeside::Nowhere,
+                Some(source) if source.fills_file() => CellsBeside::Writing(scope.spawn(|| place.cells_file(source))),
+                Some(source) => CellsBeside::Ahead(source.ahead(scope)),
+            };
             let findings = findings(&stored)?;
             let (mut context, exit) = self.context(&stored, &findings, canonical)?;
             let report = Report { findings: &findings, rows: &stored, context: &context };
@@ -153,7 +154,7 @@ fn stream(report: Report<'_>, format: Format, mut out: &mut dyn Write) -> Result
     match format {
         Format::Markdown => text(out, karat_report::markdown::render(report)),
         Format::Html => text(out, karat_report::html::render(report)),
-        Format::Json => karat_report::json::write(report, None, out),
+        Format::Json => karat_report::json::write(report, out),
         Format::Cells => karat_report::json::write_cells(&[report.cells()], "-", &mut out).map(|_| ()),
         Format::Junit => karat_report::junit::write(report, out),
         Format::Csv => karat_report::csv::write(report, out),
@@ -191,9 +192,8 @@ impl Place<'_> {
         let (target, mut out) = self.writer(name)?;
         let beside = match format {
             Format::Json => {
-                let cells = cells.written()?;
-                karat_report::json::write(report, cells.map(|cells| &cells.facts), &mut out)?;
-                cells.map(|cells| cells.target.clone()).into_iter().collect()
+                cells.report(report, &mut out)?;
+                cells.written()?.map(|cells| cells.target.clone()).into_iter().collect()
             }
             Format::Markdown => {
                 stream(report, format, &mut out)?;
@@ -226,10 +226,10 @@ impl Place<'_> {
     }
 
     /// The cells of a run that are too many for report.json, in a file of their own.
-    fn cells_file(&self, store: &Store, canonical: bool) -> Result<WrittenCells, AppError> {
+    fn cells_file(&self, source: &CellSource) -> Result<WrittenCells, AppError> {
         let target = self.path(karat_report::json::CELLS_FILE);
         let kept = Manifest::listed(self.folder, self.run, target.strip_prefix(self.folder).unwrap_or(&target));
-        WrittenCells::of_run(store, self.run, canonical, target, kept.as_ref())
+        source.file(target, kept.as_ref())
     }
 
     /// One JSON file a cell, named by its place in the plan: a dataset's ids never become paths.

@@ -1,12 +1,11 @@
 //! Cells of the report, one at a time.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use karat_analysis::{CellScores, Consensus, Spend, united_diagnostics};
 use karat_types::{CellError, CellRow, CellStatus, JudgmentRow, Key, MetricSpec, Note, PlanHeader, Score, Usage};
-use serde::ser::{Error as _, Serialize, SerializeSeq, Serializer};
+use serde::ser::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::INLINE_OUTPUT;
@@ -208,26 +207,4 @@ pub(super) fn each(
     write: &mut dyn FnMut(Cell<'_>) -> Result<(), RenderError>,
 ) -> Result<(), RenderError> {
     cells.each_row_of(ordinals, |row| Cell::of(cells, shown, &row).and_then(&mut *write))
-}
-
-/// All cells as a JSON list, streamed.
-pub(super) struct CellList<'a>(pub(super) Cells<'a>);
-
-impl Serialize for CellList<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let list = RefCell::new(serializer.serialize_seq(None)?);
-        let mut refused = None;
-        let result = each(self.0, &Shown::of(self.0), 0..u64::MAX, &mut |cell| {
-            list.borrow_mut().serialize_element(&cell).map_err(|error| {
-                let message = error.to_string();
-                refused = Some(error);
-                RenderError::Rows(karat_types::RowError(message))
-            })
-        });
-        match (refused, result) {
-            (Some(error), _) => Err(error),
-            (None, Err(error)) => Err(S::Error::custom(error)),
-            (None, Ok(())) => list.into_inner().end(),
-        }
-    }
 }

@@ -11,14 +11,14 @@ use serde::ser::{SerializeMap, SerializeSeq, Serializer};
 use serde_json::{Value, json};
 
 use super::CellsFile;
-use super::cells::CellList;
 use super::money::{Cost, RunCost};
 use crate::moment::rfc3339;
 use crate::report::Report;
 
-/// The whole report.
+/// The whole report, but its cells: they come last.
 pub(super) struct Document<'a> {
     pub(super) report: Report<'a>,
+    /// The file that they are in, where it is not this one.
     pub(super) cells: Option<&'a CellsFile>,
 }
 
@@ -44,9 +44,8 @@ impl Serialize for Document<'_> {
         map.serialize_entry("cost", &RunCost::of(report))?;
         verdict(report, &mut map)?;
         map.serialize_entry("analyses", &analyses(report))?;
-        match self.cells {
-            Some(file) => map.serialize_entry("cells_file", file)?,
-            None => map.serialize_entry("cells", &CellList(report.cells()))?,
+        if let Some(file) = self.cells {
+            map.serialize_entry("cells_file", file)?;
         }
         map.end()
     }

@@ -3,6 +3,7 @@
 //! Floats are written in their shortest form that reads back as the same number, maps in a fixed
 //! order; so one stored run gives one byte string.
 
+mod ahead;
 mod cells;
 mod cells_file;
 mod document;
@@ -10,11 +11,14 @@ mod lines;
 mod money;
 
 use std::io::{self, BufWriter, Write};
+use std::thread;
 
 use serde::Serialize;
 
+pub use ahead::CellsAhead;
 pub use cells_file::{CELLS_FILE, CellsFile, is_begun_alike, write_cells};
 
+use self::lines::Unclosed;
 use crate::report::{RenderError, Report};
 
 /// Up to so many cells stand in report.json itself.
@@ -28,13 +32,40 @@ pub fn is_inline(report: Report<'_>) -> bool {
     report.findings.run.tally.cells <= INLINE_CELLS
 }
 
-/// Writes report.json. With `cells` the cells are referred to, without it they stand in it, however many they are:
-/// a caller with more than [`INLINE_CELLS`] writes them by [`write_cells`] first.
+/// Where the cells of a report are.
+pub enum CellsAt<'a, 'scope> {
+    /// In a file beside it.
+    File(&'a CellsFile),
+    /// In itself, and serialised already.
+    Ahead(CellsAhead<'scope>),
+}
+
+/// Writes report.json with its cells, however many they are: a caller with more than [`INLINE_CELLS`] writes them by
+/// [`write_cells`] first, and then [`write_with`] them.
 ///
 /// # Errors
 /// Rows that cannot be read, bytes that cannot be written.
-pub fn write(report: Report<'_>, cells: Option<&CellsFile>, out: &mut dyn Write) -> Result<(), RenderError> {
-    lay_out(&document::Document { report, cells }, out).map_err(failure)?;
+pub fn write(report: Report<'_>, out: &mut dyn Write) -> Result<(), RenderError> {
+    let cells = [report.cells()];
+    thread::scope(|scope| write_with(report, CellsAt::Ahead(CellsAhead::begin(scope, &cells, 1)), out))
+}
+
+/// Writes report.json.
+///
+/// # Errors
+/// Rows that cannot be read, bytes that cannot be written.
+pub fn write_with(report: Report<'_>, cells: CellsAt<'_, '_>, out: &mut dyn Write) -> Result<(), RenderError> {
+    match cells {
+        CellsAt::File(file) => lay_out(&document::Document { report, cells: Some(file) }, out).map_err(failure)?,
+        CellsAt::Ahead(cells) => {
+            let mut unclosed = Unclosed::new(out);
+            lay_out(&document::Document { report, cells: None }, &mut unclosed).map_err(failure)?;
+            unclosed.close("cells", |element| {
+                let is_line = |line: &&[u8]| !line.is_empty();
+                cells.take(|lines| lines.split(|byte| *byte == b'\n').filter(is_line).try_for_each(&mut *element))
+            })?;
+        }
+    }
     out.write_all(b"\n")?;
     Ok(())
 }
@@ -56,7 +87,7 @@ pub fn lay_out<T: Serialize>(document: &T, out: &mut dyn Write) -> serde_json::R
 /// Rows that cannot be read.
 pub fn render(report: Report<'_>) -> Result<String, RenderError> {
     let mut bytes = Vec::new();
-    write(report, None, &mut bytes)?;
+    write(report, &mut bytes)?;
     String::from_utf8(bytes).map_err(|error| RenderError::Write(io::Error::other(error)))
 }
 

@@ -1,7 +1,7 @@
 use std::ops::{ControlFlow, Range};
 
 use karat_analysis::testing::{MemoryRun, Sketch, example};
-use karat_report::json::{self, CELLS_FILE};
+use karat_report::json::{self, CELLS_FILE, CellsAhead, CellsAt};
 use karat_report::{Cells, RenderError};
 use karat_types::{CellRow, CellStatus, Money, RowError, RunHeader, RunRows, RunStatus};
 use serde_json::Value;
@@ -163,7 +163,7 @@ fn cells_of_a_large_run_stand_in_a_file_of_their_own() {
     assert_eq!(file.blake3, blake3::hash(&lines).to_hex().to_string());
     assert_eq!(lines.iter().filter(|byte| **byte == b'\n').count(), 10_001);
     let mut report = Vec::new();
-    json::write(example.report(), Some(&file), &mut report).unwrap();
+    json::write_with(example.report(), CellsAt::File(&file), &mut report).unwrap();
     let document: Value = serde_json::from_slice(&report).unwrap();
     assert_eq!(complaints(&document), Vec::<String>::new());
     assert!(document.get("cells").is_none() && document.get("samples").is_none());
@@ -189,6 +189,22 @@ fn cells_are_written_by_several_readers_in_plan_order() {
     let small = Example::new();
     let few = small.report().cells();
     assert!(written(&[few; 5]) == written(&[few]));
+
+    // report.json, too: whether its cells are read before it is written or while that is done.
+    for report in [example.report(), small.report()] {
+        let whole = |readers: usize, pieces| {
+            let (cells, mut out) = (vec![report.cells(); readers], Vec::new());
+            std::thread::scope(|scope| {
+                let ahead = CellsAhead::begin(scope, &cells, pieces);
+                json::write_with(report, CellsAt::Ahead(ahead), &mut out).unwrap();
+            });
+            String::from_utf8(out).unwrap()
+        };
+        let alone = json::render(report).unwrap();
+        for (readers, pieces) in [(1, 0), (2, 64), (5, 1)] {
+            assert!(whole(readers, pieces) == alone, "{readers} readers, {pieces} pieces");
+        }
+    }
 
     struct Full(usize);
     impl std::io::Write for Full {
