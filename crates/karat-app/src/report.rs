@@ -15,7 +15,7 @@ use crate::cells::{CellSource, CellsBeside, WrittenCells};
 use crate::gates::{exit, failures, unjudged};
 use crate::manifest::{Listed, MANIFEST, Manifest};
 use crate::unsettled::unsettled;
-use crate::whole::{WholeFile, unwritable};
+use crate::whole::{WholeFile, held, unwritable};
 use crate::{App, AppError};
 
 /// A form of the report.
@@ -60,7 +60,8 @@ pub struct Written {
 }
 
 impl App {
-    /// Writes the report of a run into a folder, with a manifest of what was written.
+    /// Writes the report of a run into a folder, with a manifest of what was written. Reports into one folder come one after
+    /// the other.
     pub fn report_into(
         &self,
         run: &str,
@@ -71,6 +72,7 @@ impl App {
     ) -> Result<Written, AppError> {
         let store = self.existing_store()?;
         let run = store.resolve(run)?;
+        let _held = held(folder);
         let stored = store.rows(&run)?;
         let place = Place { folder, layout, run: &run };
         let source = formats.contains(&Format::Json).then(|| CellSource::of(&store, &run, canonical)).transpose()?;

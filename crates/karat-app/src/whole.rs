@@ -91,6 +91,15 @@ pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), AppError> {
     write(path, bytes).map_err(broken)
 }
 
+/// Makes a folder and holds it until dropped, so that whoever else fills it waits. `None` where it cannot be made or the
+/// system locks no folders: what is written into it says what is wrong with it, if anything.
+pub(crate) fn held(folder: &Path) -> Option<File> {
+    fs::create_dir_all(folder).ok()?;
+    let folder = File::open(folder).ok()?;
+    folder.lock().ok()?;
+    Some(folder)
+}
+
 /// A file of a report cannot be written.
 pub(crate) fn unwritable(target: &Path, error: &io::Error) -> AppError {
     AppError::harness(format!("writing {}: {error}", target.display())).hint(OTHER_FOLDER)

@@ -1,11 +1,12 @@
 //! Stored runs are changed: invalidated, tried again, scored again.
 
+use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::Value;
 use testkit::{Behaviour, Echo, FakeProvider, Script};
 
-use crate::place::{Place, questions, suite};
+use crate::place::{Place, Said, questions, suite};
 
 /// CL-23: a dry run changes nothing; what another run uses stays, and is made again when that one is invalidated, too.
 #[test]
@@ -133,6 +134,37 @@ fn stored_outputs_are_scored_again() {
     assert_eq!((value("hit"), value("same").as_f64().is_some()), (1.0.into(), true));
     assert_eq!((&report["totals"]["cells"], &report["totals"]["cached"]), (&5.into(), &5.into()));
     assert!(place.fine(&["resume", "again"]).stderr.contains("finished"));
+}
+
+/// CL-23, BY-04: reports into one folder at once come one after the other: none fails, and files and manifest are whole.
+#[test]
+fn reports_into_one_folder_wait_for_each_other() {
+    let place = Place::new();
+    place.fine(&["run", "faq", "--run-id", "a"]);
+    let at_once = |flags: &[&str], folder: &str, manifest: &str| {
+        let forms = ["report", "a", "--format", "md,json,html,junit,csv", "-o", folder];
+        let begin = |_| {
+            let mut command = place.command(&[&forms, flags].concat());
+            command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+        };
+        let begun: Vec<_> = (0..8).map(begin).collect();
+        for child in begun {
+            let said = Said::of(child.wait_with_output().unwrap());
+            assert_eq!(said.code, 0, "{}", said.all());
+        }
+        let manifest: Value = serde_json::from_str(&place.text(&format!("{folder}/{manifest}"))).unwrap();
+        let files = manifest["files"].as_array().unwrap();
+        assert_eq!(files.len(), 5);
+        for file in files {
+            let text = place.text(&format!("{folder}/{}", file["path"].as_str().unwrap()));
+            assert_eq!(file["bytes"], text.len(), "{file}");
+            assert_eq!(file["blake3"], blake3::hash(text.as_bytes()).to_hex().as_str(), "{file}");
+        }
+    };
+    for _ in 0..3 {
+        at_once(&[], "out", "manifest.json");
+        at_once(&["--layout", "flat"], "many", "results/a.manifest.json");
+    }
 }
 
 /// CL-23, RG-10: every form of the report in one folder with a manifest of it, or flat beside other runs; exports.
