@@ -335,8 +335,7 @@ impl Calls {
         let out_of_time = async {
             let Some(time) = &target.time else { return std::future::pending().await };
             // Asked after each move of the call itself, so nobody need be woken.
-            std::future::poll_fn(|_| if claim.is_sent() { Poll::Ready(()) } else { Poll::Pending }).await;
-            time.run_out().await;
+            time.run_out(std::future::poll_fn(|_| when(claim.is_sent()))).await;
         };
         let stopped = async {
             self.stop.wait().await;
@@ -360,11 +359,18 @@ impl Calls {
                 }
             }
         });
+        // Asked before the call takes a slot that others of its cell give back because the time is used up.
+        let is_late = || target.time.as_ref().is_some_and(|time| time.is_over() && !claim.is_sent());
         tokio::select! {
             biased;
+            () = std::future::poll_fn(|_| when(is_late())) => Ok(Some((claim.out_of_time(), None))),
             held = held => held.map(Some),
             () = out_of_time => Ok(Some((claim.out_of_time(), None))),
             () = stopped => Ok(None),
         }
     }
+}
+
+fn when(is_so: bool) -> Poll<()> {
+    if is_so { Poll::Ready(()) } else { Poll::Pending }
 }

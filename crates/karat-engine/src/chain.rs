@@ -2,6 +2,7 @@
 
 use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::future::{BoxFuture, FutureExt};
 use karat_types::{Key, Money, Note, Record, StepCost, StepRecord};
@@ -72,14 +73,28 @@ impl Chain<'_> {
     /// What becomes of step `at`.
     fn step(&self, at: usize) -> BoxFuture<'_, Output> {
         async move {
-            let mut paid = Money::ZERO;
+            let (mut paid, mut is_own) = (Money::ZERO, false);
             let (result, landing) = {
-                let work = pin!(self.make(at, &mut paid));
+                let work = pin!(async {
+                    is_own = true;
+                    self.make(at, &mut paid).await
+                });
                 self.workshop.steps.join(self.keys[at], work).await
             };
+            if let (Ok(made), false) = (&result, is_own) {
+                self.share(made);
+            }
             Output { result, paid, landing }
         }
         .boxed()
+    }
+
+    /// A step that another cell of the run has made takes of this cell's time what it took of that one's: which of the two
+    /// makes it is chance.
+    fn share(&self, made: &Made) {
+        if let (Some(time), Origin::Saved) = (&self.time, made.origin) {
+            time.spend(Duration::try_from_secs_f64(made.step.latency_ms / 1e3).unwrap_or_default());
+        }
     }
 
     /// Finds or makes step `at`, and adds what is paid for it.
@@ -92,7 +107,9 @@ impl Chain<'_> {
                 return Ok(Arc::new(Made { step, origin: Origin::Reused(stored.run_started_at) }));
             }
             *paid += workshop.calls.paid.untold(workshop.ledger.store(), &step.calls);
-            return Ok(Arc::new(Made { step, origin: Origin::Saved }));
+            let made = Made { step, origin: Origin::Saved };
+            self.share(&made);
+            return Ok(Arc::new(made));
         }
         let before = match at.checked_sub(1) {
             Some(before) => {

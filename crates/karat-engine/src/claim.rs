@@ -136,8 +136,12 @@ impl<'a> Claim<'a> {
 
     /// What becomes of a call when its cell's time is used up: an attempt that is under way may be paid.
     pub fn out_of_time(&self) -> Exchange {
-        let is_sent = self.is_sent();
-        let when = if is_sent { "was under way" } else { "waited for its next attempt" };
+        let State { is_sent, attempts, .. } = *self.state();
+        let when = match attempts {
+            _ if is_sent => "was under way",
+            0 => "waited for its turn",
+            _ => "waited for its next attempt",
+        };
         let message = format!("the cell's time was used up while this call {when}. Raise `run.cell_timeout`");
         let mut exchange = self.cut_short(CallErrorCode::Timeout, message);
         exchange.wasted.unknown += u32::from(is_sent);

@@ -191,3 +191,37 @@ fn a_cells_time_passes_while_its_calls_are_made() {
     assert!(!said.all().contains("Nobody knows what calls cost"), "{}", said.all());
     assert_eq!(place.report("r")["totals"]["errors"], 1);
 }
+
+/// PE-27: once a cell's time is used up none of its calls is sent any more, and a step that two cells share takes of the time of
+/// both.
+#[test]
+fn a_cell_without_time_sends_nothing() {
+    let provider = FakeProvider::start(Script::always(Behaviour::slow(700, "answer"))).unwrap();
+    let place = Place::new();
+    let prompt = |text: &str, more: &str| format!("{{ prompt: {{ text: \"{text}\" }}{more} }}");
+    let run = |rows: &str, variants: &str, limit: &str, id: &str| {
+        place.write("data.jsonl", rows);
+        let text = suite(&provider.base_url()).replace("contains", "length");
+        let text = text.split("variants:").next().unwrap().to_owned();
+        let run = format!("run: {{ max_concurrency: {limit}, retries: 0 }}");
+        place.write(
+            "karat.yaml",
+            &format!("{text}variants: {{ {variants} }}\nscorers: {{ n: {{ metric: length }} }}\n{run}\n"),
+        );
+        let before = provider.requests();
+        let said = place.karat(&["run", "--run-id", id]);
+        (provider.requests() - before, said)
+    };
+    let parts: Vec<String> = (0..20).map(|at| format!("part {at}")).collect();
+    let rows = json!({ "id": "a", "question": "q", "target": "t", "parts": parts }).to_string() + "\n";
+    let chunks = prompt("{{ chunk.text }}", ", chunk: { of: \"sample.parts\", items: 1 }, merge: { how: concat }");
+    let (requests, said) = run(&rows, &format!("v: [ {chunks} ]"), "1, cell_timeout: 1s", "chunks");
+    assert_eq!((said.code, requests), (1, 2), "{}", said.all());
+    assert!(said.stderr.contains("run chunks: 2 calls made"), "{}", said.all());
+
+    let chain = |last: &str| format!("[ {}, {} ]", prompt("first {{ sample.question }}", ""), prompt(last, ""));
+    let variants = format!("v: {}, w: {}", chain("second {{ sample.question }}"), chain("third {{ sample.question }}"));
+    let (requests, said) = run(&questions(2), &variants, "8, cell_timeout: 1100ms", "shared");
+    assert_eq!((said.code, requests), (1, 6), "{}", said.all());
+    assert_eq!(place.report("shared")["totals"]["errors"], 4, "{}", said.all());
+}
