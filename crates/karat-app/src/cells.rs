@@ -72,10 +72,11 @@ impl CellSource {
         let (cells, made_of) = (self.cells(), self.made_of);
         let path = target.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let kept = kept.filter(|kept| kept.made_of == Some(made_of) && kept.is_intact(&target));
-        if let Some(blake3) = kept.and_then(|kept| kept.blake3.clone())
+        // Of a run under way there may be more cells by now than the file holds.
+        if let Some((n, blake3)) = kept.and_then(|kept| kept.n.zip(kept.blake3.clone()))
             && begins(cells[0], &target)?
         {
-            return Ok(WrittenCells { facts: CellsFile { path, n: self.count, blake3 }, target, made_of });
+            return Ok(WrittenCells { facts: CellsFile { path, n, blake3 }, target, made_of });
         }
         let mut out = WholeFile::create(&target).map_err(|error| unwritable(&target, &error))?;
         let facts = json::write_cells(&cells, &path, &mut out)?;
@@ -132,8 +133,9 @@ impl WrittenCells {
     /// What a manifest says of it.
     pub fn listed(&self, path: String) -> std::io::Result<Listed> {
         let bytes = std::fs::metadata(&self.target)?.len();
-        let blake3 = Some(self.facts.blake3.clone());
-        Ok(Listed { path, bytes: Some(bytes), blake3, made_of: Some(self.made_of), ..Listed::default() })
+        let CellsFile { n, blake3, .. } = self.facts.clone();
+        let (blake3, n, made_of) = (Some(blake3), Some(n), Some(self.made_of));
+        Ok(Listed { path, bytes: Some(bytes), blake3, n, made_of, ..Listed::default() })
     }
 }
 

@@ -40,6 +40,9 @@ pub(crate) struct Listed {
     /// Hexadecimal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blake3: Option<String>,
+    /// How many cells it holds, where it is one of cells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub n: Option<u64>,
     /// Of a file that is left as it is as long as it would be made of the same again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub made_of: Option<Key>,

@@ -55,6 +55,16 @@ fn many_cells_take_little_memory() {
         blake3::hash(&other).to_hex().to_string()
     };
     assert!(!report(&[]), "nothing changed");
+    let counted = |name: &str, at: &str| {
+        let text: Value = serde_json::from_str(&place.text(&format!("reports/{name}"))).unwrap();
+        text.pointer(at).and_then(Value::as_u64)
+    };
+    let n = Some(CELLS as u64);
+    assert_eq!((counted("report.json", "/cells_file/n"), counted("manifest.json", "/files/1/n")), (n, n));
+    // What is left as it is has as many cells as it had when it was written, whatever the run has by now.
+    let fewer = place.text("reports/manifest.json").replace(&format!("\"n\": {CELLS}"), "\"n\": 7");
+    std::fs::write(&manifest, fewer).unwrap();
+    assert_eq!((report(&[]), counted("report.json", "/cells_file/n")), (false, Some(7)));
     overwrite(CELLS);
     assert!(report(&[]), "a byte in the middle was another");
     // What another version wrote is sound and other than what this one writes.
