@@ -71,7 +71,7 @@ impl Transport {
         let mut pieces = Pieces::default();
         let mut allowance = Allowance { left: timeout };
         let end = self.exchange(letter, &mut allowance, &mut received, &mut pieces).await;
-        let end = end.unwrap_or_else(|| Err(late(received.is_reached, timeout)));
+        let end = end.unwrap_or_else(|| Err(self.late(letter, received.is_reached, timeout)));
         received.took = timeout - allowance.left;
         received.body = pieces.into_bytes();
         if let Some(room) = &mut received.room {
@@ -130,12 +130,24 @@ impl Transport {
     fn unsent(&self, trouble: Trouble, letter: &Letter) -> Failure {
         match trouble.kind {
             TroubleKind::Starved => Failure::starved("cannot be reached"),
-            TroubleKind::Unreached => match self.proxy(letter) {
-                Some(proxy) => proxy.unreached(&trouble.cause),
-                None => Failure::new(CallErrorCode::Connect, format!("cannot be reached ({})", trouble.cause)),
-            },
+            TroubleKind::Unreached => self.unreached(letter, &trouble.cause),
             TroubleKind::Overlong => Failure::of_gateway("with more headers than can be read (100 lines, 64 KiB)"),
             TroubleKind::Cut => cut(trouble),
+        }
+    }
+
+    /// The time ran out. Without a connection nothing was sent, so nothing can have been billed.
+    fn late(&self, letter: &Letter, is_reached: bool, timeout: Duration) -> Failure {
+        match is_reached {
+            true => Failure::new(CallErrorCode::Timeout, format!("gave no complete answer within {timeout:?}")),
+            false => self.unreached(letter, &format!("no connection within {timeout:?}")),
+        }
+    }
+
+    fn unreached(&self, letter: &Letter, cause: &str) -> Failure {
+        match self.proxy(letter) {
+            Some(proxy) => proxy.unreached(cause),
+            None => Failure::new(CallErrorCode::Connect, format!("cannot be reached ({cause})")),
         }
     }
 
@@ -180,14 +192,6 @@ impl Pieces {
 
     fn into_bytes(self) -> Bytes {
         self.0.into()
-    }
-}
-
-/// The time ran out. Without a connection nothing was sent, so nothing can have been billed.
-fn late(is_reached: bool, timeout: Duration) -> Failure {
-    match is_reached {
-        true => Failure::new(CallErrorCode::Timeout, format!("gave no complete answer within {timeout:?}")),
-        false => Failure::new(CallErrorCode::Connect, format!("cannot be reached (no connection within {timeout:?})")),
     }
 }
 
