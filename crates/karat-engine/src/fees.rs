@@ -1,58 +1,61 @@
 //! What services and programs take for their answers, as the answers say (BY-05).
 //!
 //! It is known afterwards only. So as much is reserved for a request as the dearest answer of its step has cost, in earlier
-//! parts of the run, too; and where a run has a budget, a step whose first answer is not there yet makes one request at a
-//! time.
+//! parts of the run, too. Where a run has a budget and no answer of a step has said a cost above 0, one request of it is under
+//! way and one more for each answer: a first answer that says nothing, or 0, does not speak for those that follow, and a service
+//! that costs nothing is soon asked by as many as may.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use karat_types::Money;
-use tokio::sync::OwnedMutexGuard;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// The fees of all steps of a run.
 pub(crate) struct Fees {
     /// Whether somebody asked for a budget to be kept.
     is_careful: bool,
-    /// The dearest call of the run's earlier parts, where there are any.
-    earlier: Option<Money>,
+    /// The dearest call of the run's earlier parts; 0 where none is known to cost anything.
+    earlier: Money,
     steps: Mutex<BTreeMap<Arc<str>, Fee>>,
 }
 
 #[derive(Clone)]
 struct Fee {
-    dearest: Option<Money>,
-    /// Whoever asks first.
-    first: Arc<tokio::sync::Mutex<()>>,
+    /// 0 while no answer has said more.
+    dearest: Money,
+    /// Whoever asks before that; closed then, so that nobody waits any more.
+    turns: Arc<Semaphore>,
 }
 
-/// The turn to ask first; all others wait until it is dropped.
-pub(crate) type Turn = OwnedMutexGuard<()>;
+/// A turn to ask while nobody knows what that costs; given back when it is dropped.
+pub(crate) type Turn = OwnedSemaphorePermit;
 
 impl Fees {
     pub fn new(is_careful: bool, earlier: Option<Money>) -> Self {
-        Self { is_careful, earlier, steps: Mutex::default() }
+        Self { is_careful, earlier: earlier.unwrap_or_default(), steps: Mutex::default() }
     }
 
     /// What to reserve for a request of a step, once its turn has come.
     pub async fn expected(&self, step: &Arc<str>) -> (Money, Option<Turn>) {
-        let Fee { dearest, first } = self.fee(step);
-        match dearest {
-            Some(dearest) => (dearest, None),
-            None if !self.is_careful => (Money::ZERO, None),
-            None => {
-                let turn = first.lock_owned().await;
-                match self.fee(step).dearest {
-                    Some(dearest) => (dearest, None),
-                    None => (Money::ZERO, Some(turn)),
-                }
-            }
+        let Fee { dearest, turns } = self.fee(step);
+        if dearest > Money::ZERO || !self.is_careful {
+            return (dearest, None);
+        }
+        // Closed once a cost is known.
+        let turn = turns.acquire_owned().await.ok();
+        match self.fee(step).dearest {
+            Money::ZERO => (Money::ZERO, turn),
+            dearest => (dearest, None),
         }
     }
 
-    /// An answer of a step has cost so much.
+    /// An answer of a step has cost so much, as far as it says.
     pub fn paid(&self, step: &Arc<str>, cost: Money) {
-        self.with(step, |fee| fee.dearest = fee.dearest.max(Some(cost)));
+        self.with(step, |fee| {
+            fee.dearest = fee.dearest.max(cost);
+            if fee.dearest > Money::ZERO { fee.turns.close() } else { fee.turns.add_permits(1) }
+        });
     }
 
     fn fee(&self, step: &Arc<str>) -> Fee {
@@ -61,7 +64,7 @@ impl Fees {
 
     fn with<T>(&self, step: &Arc<str>, work: impl FnOnce(&mut Fee) -> T) -> T {
         let mut steps = self.steps.lock().unwrap_or_else(PoisonError::into_inner);
-        let new = || Fee { dearest: self.earlier, first: Arc::default() };
+        let new = || Fee { dearest: self.earlier, turns: Arc::new(Semaphore::new(1)) };
         work(steps.entry(step.clone()).or_insert_with(new))
     }
 }
@@ -90,5 +93,32 @@ mod tests {
         let careless = Fees::new(false, None);
         let (_one, two) = (careless.expected(&query).await, careless.expected(&query).await);
         assert!(two.0 == Money::ZERO && two.1.is_none());
+    }
+
+    /// BY-05: answers that say nothing, or 0, open the gate by one each; a request that fails opens it no further. The first
+    /// cost is what all others reserve, those that wait included.
+    #[tokio::test]
+    async fn answers_without_a_cost_open_the_gate_by_and_by() {
+        let (fees, query): (_, Arc<str>) = (Fees::new(true, None), "query".into());
+        let mut under_way = Vec::new();
+        for answers in 0..4 {
+            while let Some((cost, turn)) = fees.expected(&query).now_or_never() {
+                assert!(cost == Money::ZERO && turn.is_some());
+                under_way.push(turn);
+            }
+            assert_eq!(under_way.len(), answers + 1);
+            // It fails, and the next one asks.
+            under_way.pop();
+            assert!(fees.expected(&query).now_or_never().is_some());
+            fees.paid(&query, Money::ZERO);
+        }
+        under_way.extend([fees.expected(&query).await.1, fees.expected(&query).await.1]);
+        let mut waiting = Box::pin(fees.expected(&query));
+        assert!(waiting.as_mut().now_or_never().is_none(), "it waits");
+        fees.paid(&query, Money(5));
+        assert!(waiting.now_or_never().is_some_and(|(cost, turn)| cost == Money(5) && turn.is_none()));
+        fees.paid(&query, Money::ZERO);
+        drop(under_way);
+        assert!(fees.expected(&query).now_or_never().is_some_and(|(cost, turn)| cost == Money(5) && turn.is_none()));
     }
 }

@@ -127,6 +127,30 @@ fn services_stay_within_the_budget() {
     assert_eq!((said.code, service.requests()), (0, 30), "{}", said.all());
 }
 
+/// BY-05: first answers that say no cost, or 0, do not speak for those that follow: beyond the budget goes no more than was under
+/// way when the first cost came, one request more than such answers. A service that costs nothing answers all.
+#[test]
+fn a_first_answer_without_a_cost_does_not_open_the_budget() {
+    for (silent, free) in
+        [(r#"{"answer":"x"}"#, 1), (r#"{"answer":"x","usd":0}"#, 3), (r#"{"answer":"x","usd":0}"#, 30)]
+    {
+        let asked = AtomicUsize::new(0);
+        let service = FakeProvider::start(Script::by(move |_| match asked.fetch_add(1, Ordering::Relaxed) {
+            before if before < free => Behaviour::raw(200, silent),
+            _ => Behaviour::raw(200, r#"{"answer":"x","usd":0.05}"#),
+        }))
+        .unwrap();
+        let place = metered(&service);
+        let said = place.karat(&["run", "--run-id", "r", "--budget-usd", "0.20"]);
+        if free == 30 {
+            assert_eq!((said.code, service.requests()), (0, 30), "{}", said.all());
+            continue;
+        }
+        let paid = service.requests() - free;
+        assert!(said.code == 5 && (4..=4 + free).contains(&paid), "{paid}: {}", said.all());
+    }
+}
+
 /// The limit with which a stopped run says that it can go on.
 fn limit_named(said: &Said) -> &str {
     said.stderr.split("--budget-usd ").nth(1).and_then(|rest| rest.split('`').next()).unwrap_or_default()
