@@ -140,7 +140,7 @@ impl App {
         let exit = exit(&failures, &rules, &verdicts, &flags);
         let verdicts = if canonical { verdicts.steady(&findings.plan) } else { verdicts };
         let estimate = expected(header);
-        let warnings = if canonical { None } else { unsettled(header.status, stored.totals()?.spending) };
+        let warnings = if canonical { None } else { unsettled(header.status, &header.plan, stored.totals()?.spending) };
         let warnings = warnings.into_iter().collect();
         Ok((Context { estimate, canonical, verdicts, verdict_note, failures, warnings, files: Vec::new() }, exit))
     }

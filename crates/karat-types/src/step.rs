@@ -238,6 +238,11 @@ impl ServiceSpec {
 }
 
 impl StepSpec {
+    /// Whether somebody outside is asked whose answers say what they cost.
+    pub fn meters_cost(&self) -> bool {
+        self.action.is_outside() && self.meter.as_ref().is_some_and(MeterSpec::has_cost)
+    }
+
     /// Whether other runs may find its output: not that of a program or service without a declared version, because
     /// nothing says what answered.
     pub fn is_reusable(&self, model: Option<&ModelSpec>) -> bool {

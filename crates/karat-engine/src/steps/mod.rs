@@ -99,8 +99,7 @@ impl CompiledStep {
 
     /// Whether its answers say what they cost.
     pub fn meters_cost(&self) -> bool {
-        matches!(&self.action, CompiledAction::Outside(_))
-            && self.spec.meter.as_ref().is_some_and(|meter| meter.has_cost())
+        self.spec.meters_cost()
     }
 
     /// What an answer says that it cost: nothing where the step does not ask.

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use testkit::{Behaviour, Echo, FakeProvider, Script};
 
+use crate::budgets::metered;
 use crate::place::{Place, questions, suite};
 
 const CELLS: usize = 600;
@@ -105,4 +106,27 @@ fn a_resumed_run_says_what_may_have_been_billed() {
         assert_eq!(report.matches(told).count(), 1, "{report}");
     }
     assert!(!place.canonical("a").contains("under way"), "{}", place.canonical("a"));
+}
+
+/// BY-05: nobody knows the most that the answer of a service can cost which says it itself: what is reserved for it is no bound.
+#[test]
+fn a_service_may_have_billed_more_than_was_reserved() {
+    for (hangs, told) in [(0, ": it may have been billed"), (1, ": $0.01 or more may have been billed")] {
+        let service = FakeProvider::start(Script::by(move |received| match received.number {
+            at if at == hangs => Behaviour::Hang,
+            _ => Behaviour::raw(200, r#"{"answer":"x","usd":0.01}"#),
+        }))
+        .unwrap();
+        let place = metered(&service);
+        let run = ["run", "--run-id", "a", "--resume", "-j", "1", "--budget-usd", "1"];
+        let mut child = place.command(&run).stdout(std::process::Stdio::null()).spawn().unwrap();
+        while service.requests() <= hangs && child.try_wait().unwrap().is_none() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let said = place.fine(&run);
+        let told = format!("Up to 1 call was under way when the run was cut off{told}");
+        assert_eq!(said.all().matches(&told).count(), 1, "{}", said.all());
+    }
 }
