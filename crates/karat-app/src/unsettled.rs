@@ -51,7 +51,7 @@ mod tests {
             unpriced,
             ..Spending::default()
         };
-        let is = |spending, is_bounded| super::said(spending, is_bounded).unwrap_or_default();
+        let is = |spending, is_bounded| said(spending, is_bounded).unwrap_or_default();
         let said = |spending| is(spending, true);
         assert_eq!(
             said(spending(3, 20_000_000, 0)),
