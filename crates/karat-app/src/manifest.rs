@@ -30,7 +30,7 @@ pub(crate) struct Manifest {
 /// A file, or a folder of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Listed {
-    /// Relative to the manifest.
+    /// Relative to the folder that the report was written into.
     pub path: String,
     /// How many files a folder has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -62,10 +62,10 @@ impl Manifest {
         }
     }
 
-    /// What the manifest of a folder says of a file, where it is one of this run and can be read.
-    pub fn listed(folder: &Path, run: &str, path: &Path) -> Option<Listed> {
+    /// What a manifest says of a file, where it is one of this run and can be read.
+    pub fn listed(manifest: &Path, run: &str, path: &Path) -> Option<Listed> {
         let mut text = Vec::new();
-        File::open(folder.join(MANIFEST)).ok()?.take(MOST).read_to_end(&mut text).ok()?;
+        File::open(manifest).ok()?.take(MOST).read_to_end(&mut text).ok()?;
         let manifest: Self = serde_json::from_slice(&text).ok()?;
         let is_known = manifest.schema == SCHEMA && manifest.run == run;
         manifest.files.into_iter().find(|file| is_known && Path::new(&file.path) == path)

@@ -230,7 +230,8 @@ impl Place<'_> {
     /// The cells of a run that are too many for report.json, in a file of their own.
     fn cells_file(&self, source: &CellSource) -> Result<WrittenCells, AppError> {
         let target = self.path(karat_report::json::CELLS_FILE);
-        let kept = Manifest::listed(self.folder, self.run, target.strip_prefix(self.folder).unwrap_or(&target));
+        let listed = target.strip_prefix(self.folder).unwrap_or(&target);
+        let kept = Manifest::listed(&self.path(MANIFEST), self.run, listed);
         source.file(target, kept.as_ref())
     }
 

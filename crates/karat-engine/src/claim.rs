@@ -154,7 +154,6 @@ impl<'a> Claim<'a> {
     pub fn settle(&self, bill: Bill, unknown: u32) -> (Money, Money) {
         let mut state = self.state();
         state.lose(unknown + u32::from(bill.cost().is_none()));
-        state.turn = None;
         let spent = bill.cost().unwrap_or_default() + state.lost - state.spent;
         let owed = match bill {
             Bill::Exact(_) => Money::ZERO,
@@ -167,6 +166,11 @@ impl<'a> Claim<'a> {
         }
         self.funds.credit.lose(state.lost);
         (if state.attempts > 0 { state.upper } else { Money::ZERO }, owed)
+    }
+
+    /// Lets others ask who waited for what this one costs.
+    pub fn end_turn(&self) {
+        self.state().turn = None;
     }
 
     /// What of all that is reserved on disk can no longer be spent, now that this is settled.

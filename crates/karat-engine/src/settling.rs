@@ -50,10 +50,12 @@ impl Ended<'_> {
             Ok(cost) => Bill::Exact(cost),
             Err(least) => Bill::AtLeast(least),
         };
+        let (reserved, owed) = claim.settle(bill, exchange.wasted.unknown);
+        // In this order: whoever waits for its turn finds what is settled, and what to reserve.
         if target.meter.is_some() && exchange.outcome.is_ok() {
             fees.paid(&target.who, bill.least());
         }
-        let (reserved, owed) = claim.settle(bill, exchange.wasted.unknown);
+        claim.end_turn();
         let is_impossible = exchange.wasted.impossible > 0 || was_impossible;
         let record = CallRecord {
             key,

@@ -78,6 +78,11 @@ fn many_cells_take_little_memory() {
     std::fs::write(&manifest, "no manifest").unwrap();
     assert!(report(&[]), "nobody says what the file is made of");
     assert_eq!(std::fs::read(&cells).unwrap(), whole);
+    let flat = || {
+        place.fine(&["report", "a", "--format", "json", "--layout", "flat", "-o", "flat"]);
+        std::fs::metadata(place.path().join("flat/results/a.cells.jsonl")).unwrap().ino()
+    };
+    assert_eq!(flat(), flat());
 }
 
 /// 0 where the system does not say.
