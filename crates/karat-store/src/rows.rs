@@ -33,7 +33,8 @@ const JUDGMENTS_OF_CELL: &str = "select scorer, judge, block, entry, max(seq) fr
     where run = ?1 and ordinal = ?2 group by scorer, judge order by scorer, judge";
 const SAMPLE: &str = "select facts from samples where run = ?1 and row = ?2";
 // Rows come with blocks, and none is ever removed or changed.
-pub(crate) const STATE: &str = "select header, status, started_at, completed_at, (select max(seq) from blocks where run = ?1) from runs where id = ?1";
+pub(crate) const STATE: &str = "select header, status, started_at, completed_at,
+    (select max(seq) from blocks where run = ?1) from runs where id = ?1";
 
 /// A place of the plan as SQL compares it: what no column can hold is found nowhere.
 fn sql_ordinal(ordinal: u64) -> i64 {
