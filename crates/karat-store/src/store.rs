@@ -1,6 +1,7 @@
 //! A store: one writing thread, a pool of reading connections.
 
 use std::path::Path;
+use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 
@@ -39,6 +40,8 @@ pub(crate) struct Inner {
     writing: Arc<Mutex<Connection>>,
     inbox: Option<mpsc::Sender<Vec<Batch>>>,
     put_off: Arc<Mutex<PutOff>>,
+    /// How many callers may wait for their records at once.
+    pub callers: Arc<AtomicU32>,
     thread: Option<JoinHandle<()>>,
     access: Access,
 }
@@ -63,9 +66,11 @@ impl Store {
         drop(guard);
         let known_keys = Arc::<KnownKeys>::default();
         let put_off = Arc::<Mutex<PutOff>>::default();
+        let callers = Arc::<AtomicU32>::default();
         let writer = Writer {
             path: path.to_owned(),
             put_off: Arc::clone(&put_off),
+            callers: Arc::clone(&callers),
             known_keys: Arc::clone(&known_keys),
             connection: Arc::clone(&writing),
             sections: SectionWriter::new().map_err(not_opened)?,
@@ -83,6 +88,7 @@ impl Store {
             writing,
             inbox: Some(inbox),
             put_off,
+            callers,
             thread: Some(thread),
             access: Access::Write,
         })))
@@ -119,6 +125,7 @@ impl Store {
             writing: Arc::new(Mutex::new(reader)),
             inbox: None,
             put_off: Arc::default(),
+            callers: Arc::default(),
             thread: None,
             access,
         })))
