@@ -24,9 +24,8 @@ pub(crate) struct Earlier {
 }
 
 impl Earlier {
-    pub fn of(store: &Store, run: &str) -> Result<Self, AppError> {
-        let account = store.account(run)?;
-        Ok(Self { calls: account.spending.committed().calls, waiting: account.paid.len() as u64 })
+    pub fn of(account: &Account) -> Self {
+        Self { calls: account.spending.committed().calls, waiting: account.paid.len() as u64 }
     }
 
     /// Calls that are left to make at least.

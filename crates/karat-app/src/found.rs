@@ -1,8 +1,10 @@
 //! The run that is begun or gone on with.
 
 use karat_engine::Part;
-use karat_store::StoredRun;
+use karat_store::{Account, Store, StoredRun};
 use karat_types::RunHeader;
+
+use crate::AppError;
 
 /// The run that results go to.
 #[derive(Default)]
@@ -26,5 +28,10 @@ impl Found {
     /// Which part of the plan is left once the run has begun.
     pub fn part_left(&self) -> Part {
         if self.retry { Part::Retry } else { Part::Rest }
+    }
+
+    /// What its earlier parts have spent and paid for.
+    pub fn account(&self, store: &Store) -> Result<Account, AppError> {
+        Ok(if self.retry { store.account_of_retry(&self.id)? } else { store.account(&self.id)? })
     }
 }

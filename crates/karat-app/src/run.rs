@@ -188,8 +188,14 @@ impl App {
         let oldest = plan.header.run.cache.oldest(started_at);
         let as_planned = plan.clone();
         let mut expected = survey(&store, &as_planned, oldest, Some((&found, found.part())))?;
-        let earlier =
-            found.header.as_ref().map(|header| Earlier::of(&store, &header.id)).transpose()?.unwrap_or_default();
+        let earlier = found
+            .header
+            .as_ref()
+            .map(|_| found.account(&store))
+            .transpose()?
+            .as_ref()
+            .map(Earlier::of)
+            .unwrap_or_default();
         let mut forecast = Forecast::of(&mut expected, &plan.header, |estimate| {
             allow(&mut plan.clone(), estimate, invocation, earlier).is_ok()
         })?;
@@ -356,7 +362,7 @@ fn stopped(
         command: if found.retry { "retry" } else { "resume" },
         settings: &plan.header.run,
         begun: &store.run(&found.id)?.plan.run,
-        account: store.account(&found.id)?,
+        account: found.account(store)?,
         left: &survey(store, plan, oldest, Some((found, found.part_left())))?.whole()?,
         refused,
     };

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use karat_store::{PaidCalls, Store};
 use karat_types::{CallRecord, Key, Money};
 
-/// Calls that earlier parts of the run have paid and that no cell or judgment rests on.
+/// Calls that earlier parts of the run have paid and that no cell or judgment rests on, or one that is made again.
 pub(crate) struct Paid {
     calls: PaidCalls,
     /// Those of saved steps whose cost a cell has told by now.

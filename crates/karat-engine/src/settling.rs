@@ -110,7 +110,7 @@ impl Settled {
             outcome: outcome.map(Arc::new),
             usage: record.usage.unwrap_or_default(),
             cost: record.cost,
-            // An earlier part of this run paid it, and no cell of it has said so.
+            // An earlier part of this run paid it, and no cell of it says so, or one that is made again.
             paid: record.cost.unwrap_or_default(),
             latency_ms: record.latency_ms,
         }

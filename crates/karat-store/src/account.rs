@@ -2,7 +2,7 @@
 
 use karat_types::{Key, Money};
 use rusqlite::{Connection, params};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::calllog::{self, CallEvent, EndedCall, Reservation};
 use crate::error::ReadFailure;
@@ -31,6 +31,8 @@ pub struct PaidCalls {
     pub(crate) at: FxHashMap<Key, TraceAt>,
     /// Calls without a reply that nothing rests on either: the run was stopped before their next attempt.
     pub(crate) cut_short: FxHashMap<Key, TraceAt>,
+    /// Replies that cells or judgments rest on which are to be made again, because another of their calls failed.
+    pub(crate) again: FxHashMap<Key, TraceAt>,
 }
 
 /// Where a call's trace lies.
@@ -59,29 +61,32 @@ impl PaidCalls {
         calls.insert(call.key, at);
     }
 
-    fn used(&mut self, key: Key) {
-        self.at.remove(&key);
+    fn used(&mut self, key: Key, is_of_failure: bool) {
+        if let Some(at) = self.at.remove(&key).filter(|_| is_of_failure) {
+            self.again.insert(key, at);
+        }
         self.cut_short.remove(&key);
     }
 
     /// How many there are.
     pub fn len(&self) -> usize {
-        self.at.len()
+        self.at.len() + self.again.len()
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.at.is_empty()
+        self.len() == 0
     }
 
-    /// Whether there is one of this key.
+    /// Whether there is one of this key that no cell has told.
     pub fn contains(&self, key: Key) -> bool {
         self.at.contains_key(&key)
     }
 }
 
 impl Account {
-    pub(crate) fn of_run(connection: &Connection, run: i64) -> Result<Self, ReadFailure> {
+    /// Replies of `failures` are open again.
+    pub(crate) fn of_run(connection: &Connection, run: i64, failures: &FxHashSet<Key>) -> Result<Self, ReadFailure> {
         let mut account = Self::default();
         let (mut reserved, mut settled) = (Reservation::default(), Reservation::default());
         let mut statement = connection.prepare_cached(LOGS)?;
@@ -104,7 +109,7 @@ impl Account {
                         entry += 1;
                     }
                     CallEvent::Used(key) => {
-                        account.paid.used(key);
+                        account.paid.used(key, failures.contains(&key));
                     }
                 }
             }
@@ -129,7 +134,7 @@ impl Spending {
     }
 
     pub(crate) fn of_run(connection: &Connection, run: i64) -> Result<Self, ReadFailure> {
-        Ok(Account::of_run(connection, run)?.spending)
+        Ok(Account::of_run(connection, run, &FxHashSet::default())?.spending)
     }
 
     fn add(&mut self, call: &EndedCall) {

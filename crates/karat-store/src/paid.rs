@@ -1,6 +1,9 @@
 //! What a run has paid for: read back by whoever goes on with it.
 
-use karat_types::{CallRecord, Key};
+use std::collections::BTreeSet;
+
+use karat_types::{CallRecord, CellError, Key};
+use rustc_hash::FxHashSet;
 
 use crate::account::{Account, PaidCalls, TraceAt};
 use crate::cache::Kind;
@@ -14,7 +17,40 @@ impl Store {
     /// # Errors
     /// [`StoreError::NoSuchRun`], or the run's call log cannot be read.
     pub fn account(&self, run: &str) -> Result<Account, StoreError> {
-        self.read("the call log of a run", |connection| Account::of_run(connection, run_number(connection, run)?))
+        self.account_with(run, &FxHashSet::default())
+    }
+
+    /// As [`Store::account`], for a part of the run that makes again what failed: where one call of a cell or judgment gave
+    /// no reply, those of its other calls are paid and need not be made again. Where a reply was of no use, all are.
+    ///
+    /// # Errors
+    /// As [`Store::account`], or a row of the run cannot be read.
+    pub fn account_of_retry(&self, run: &str) -> Result<Account, StoreError> {
+        self.account_with(run, &self.calls_of_failures(run)?)
+    }
+
+    fn account_with(&self, run: &str, failures: &FxHashSet<Key>) -> Result<Account, StoreError> {
+        self.read("the call log of a run", |connection| {
+            Account::of_run(connection, run_number(connection, run)?, failures)
+        })
+    }
+
+    /// The calls of all cells and judgments that stand as failed because a call did.
+    fn calls_of_failures(&self, run: &str) -> Result<FxHashSet<Key>, StoreError> {
+        let (finished, rows) = (self.finished(run)?, self.rows(run)?);
+        let is_of_call = |error: &Option<CellError>| error.as_ref().is_some_and(CellError::is_of_call);
+        let mut calls = FxHashSet::default();
+        for ordinal in finished.errors.iter() {
+            calls.extend(
+                rows.cell(ordinal)?.filter(|cell| is_of_call(&cell.error)).into_iter().flat_map(|cell| cell.calls),
+            );
+        }
+        let unscored = finished.judgments.values().flat_map(|judged| judged.unscored.iter());
+        for ordinal in unscored.collect::<BTreeSet<_>>() {
+            let failed = rows.judgments(ordinal)?.into_iter().filter(|judgment| is_of_call(&judgment.error));
+            calls.extend(failed.flat_map(|judgment| judgment.calls));
+        }
+        Ok(calls)
     }
 }
 
@@ -24,7 +60,7 @@ impl PaidCalls {
     /// # Errors
     /// Its trace cannot be read.
     pub fn get(&self, store: &Store, key: Key) -> Result<Option<CallRecord>, StoreError> {
-        self.at.get(&key).map(|at| at.read(store)).transpose()
+        self.at.get(&key).or_else(|| self.again.get(&key)).map(|at| at.read(store)).transpose()
     }
 
     /// Fetches a call of this key that was stopped before its next attempt: it is made again, and what its attempts came to

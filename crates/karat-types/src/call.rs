@@ -1,5 +1,7 @@
 //! What comes back from a provider.
 
+use serde::de::IntoDeserializer;
+use serde::de::value::{Error as ValueError, StrDeserializer};
 use serde::{Deserialize, Serialize};
 
 /// Tokens of one call as the provider reported them. `cached_input_tokens` is part of `input_tokens`,
@@ -119,6 +121,12 @@ impl CallErrorCode {
             self,
             Self::RateLimited | Self::ServerError | Self::Timeout | Self::Connect | Self::Cut | Self::Malformed
         )
+    }
+
+    /// The kind with this code.
+    pub fn named(code: &str) -> Option<Self> {
+        let code: StrDeserializer<'_, ValueError> = code.into_deserializer();
+        Self::deserialize(code).ok()
     }
 
     /// The code as it stands in reports.

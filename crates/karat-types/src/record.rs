@@ -244,6 +244,11 @@ impl CellError {
     pub fn is_stop(&self) -> bool {
         [CallErrorCode::Cancelled, CallErrorCode::Budget].iter().any(|code| code.as_str() == self.code)
     }
+
+    /// Whether it says that a call gave no reply, not that a reply was of no use.
+    pub fn is_of_call(&self) -> bool {
+        CallErrorCode::named(&self.code).is_some()
+    }
 }
 
 /// What kind of thing a report must not be silent about.

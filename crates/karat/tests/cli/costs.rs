@@ -1,5 +1,7 @@
 //! What a run says that it has cost: each call once, over all its parts.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use serde_json::{Value, json};
 use testkit::{Behaviour, Echo, FakeProvider, Script};
 
@@ -116,4 +118,52 @@ fn what_a_pair_is_compared_with_counts_once() {
     let text = text.replace("scorers: { hit: { metric: contains } }", &format!("{judges}\n{scorers}"));
     place.write("karat.yaml", &text);
     costs_the_same_wherever_it_stops(&provider, &place);
+}
+
+/// BY-04, CL-22: of a cell, or a judgment, of which one call failed, `retry` makes that call only; what the others have cost
+/// counts once.
+#[test]
+fn retry_pays_only_what_failed() {
+    static BROKEN: AtomicBool = AtomicBool::new(true);
+    let script = Script::by(|received| {
+        let body = received.json();
+        match (body["model"] == "judge", body.to_string()) {
+            (_, text) if BROKEN.load(Ordering::Relaxed) && text.contains("bad") => Behaviour::status(400, "no"),
+            (true, _) => Behaviour::ok(r#"{"good": 4}"#),
+            (false, _) => Behaviour::ok("a word"),
+        }
+    });
+    let (provider, place) = place(script, 1, "{ max_concurrency: 1 }");
+    let text =
+        ["one word after the other ".repeat(6), "something bad ".into(), "and the rest of it ".repeat(6)].concat();
+    let rows = [
+        json!({"id": "a", "question": "?", "target": "x", "parts": ["1", "bad", "333"], "text": "short"}),
+        json!({"id": "b", "question": "?", "target": "x", "parts": ["1"], "text": text}),
+    ];
+    place.write("data.jsonl", &rows.map(|row| row.to_string()).join("\n"));
+    let judge = format!(
+        "{{ id: judge, provider: openai, model: judge, base_url: \"{}\", price: {{ input: 3.0, output: 6.0 }} }}",
+        provider.base_url()
+    );
+    let text = place.text("karat.yaml");
+    let (before, after) = (text.split("variants:").next().unwrap(), text.split("\nrun:").nth(1).unwrap());
+    let variant = r#"[ { chunk: { of: sample.parts, items: 1 }, prompt: { text: "{{ chunk.text }}" } } ]"#;
+    let scorer = "{ rubric: { ask: Is it good?, show: { text: { value: '{{ sample.text }}', chunk: { tokens: 16 } } }, \
+                  dimensions: { good: { definition: good, scale: [1, 5] } } } }";
+    place.write(
+        "karat.yaml",
+        &format!(
+            "{before}variants: {{ direct: {variant} }}\njudges: [ {judge} ]\nscorers: {{ good: {scorer} }}\nrun:{after}"
+        ),
+    );
+    let said = place.karat(&["run", "--run-id", "r"]);
+    let requests = provider.requests();
+    assert!(requests > 6 && said.code == 1, "{requests}: {}", said.all());
+    BROKEN.store(false, Ordering::Relaxed);
+    let said = place.fine(&["retry", "r"]);
+    // The part that failed, the judge's first look at what comes of it, and the piece that failed with the judge.
+    assert_eq!(provider.requests(), requests + 3, "{}", said.all());
+    place.fine(&["run", "--run-id", "whole", "--no-cache"]);
+    let [again, whole] = ["r", "whole"].map(|run| usd(&place.report(run)["cost"]));
+    assert!(whole > 0.0 && (again - whole).abs() < 1e-12, "{again} of {whole}");
 }
