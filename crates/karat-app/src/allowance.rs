@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use karat_engine::Estimate;
 use karat_report::{counted, usd};
-use karat_store::{Account, Store};
+use karat_store::Account;
 use karat_suite::Plan;
 use karat_types::{Money, RunSpec};
 

@@ -188,14 +188,8 @@ impl App {
         let oldest = plan.header.run.cache.oldest(started_at);
         let as_planned = plan.clone();
         let mut expected = survey(&store, &as_planned, oldest, Some((&found, found.part())))?;
-        let earlier = found
-            .header
-            .as_ref()
-            .map(|_| found.account(&store))
-            .transpose()?
-            .as_ref()
-            .map(Earlier::of)
-            .unwrap_or_default();
+        let is_begun = found.header.is_some();
+        let earlier = if is_begun { Earlier::of(&found.account(&store)?) } else { Earlier::default() };
         let mut forecast = Forecast::of(&mut expected, &plan.header, |estimate| {
             allow(&mut plan.clone(), estimate, invocation, earlier).is_ok()
         })?;

@@ -8,6 +8,9 @@ use karat_types::Exit;
 use super::{Edge, visible};
 use crate::failure::Failure;
 
+/// So many cells are listed; of more it is said how many they are.
+const LISTED: usize = 20;
+
 pub fn invalidate(edge: &Edge<'_>, run: &str, cells: &[String], dry_run: bool) -> Result<Exit, Failure> {
     let done = edge.app.invalidate(run, cells, dry_run)?;
     edge.printer.data(&text(&done, dry_run))?;
@@ -41,7 +44,7 @@ fn kinds(results: &[Reusable]) -> String {
     format!("{} and {}", counted(outputs, "output"), counted(judgments, "judgment"))
 }
 
-/// One line a cell and reason; what no cell rests on stands last.
+/// One line a cell and reason, for the first of them; what no cell rests on stands last.
 fn list(done: &Invalidation, results: &[Reusable], why: impl Fn(&Reusable) -> String) -> String {
     let mut lines: BTreeMap<(bool, u64, String), (u64, u64)> = BTreeMap::new();
     for result in results {
@@ -56,5 +59,7 @@ fn list(done: &Invalidation, results: &[Reusable], why: impl Fn(&Reusable) -> St
         };
         format!("  {name}: {}, {}{why}\n", counted(*outputs, "output"), counted(*judgments, "judgment"))
     };
-    lines.iter().map(line).collect()
+    let more = lines.len().saturating_sub(LISTED);
+    let rest = if more > 0 { format!("  and {more} more\n") } else { String::new() };
+    lines.iter().take(LISTED).map(line).chain([rest]).collect()
 }

@@ -27,6 +27,10 @@ fn results_go_with_the_last_run_that_uses_them() {
     assert!(place.fine(&["invalidate", "b"]).stdout.contains("Nothing of what was asked for is in reuse"));
     place.fine(&["run", "--run-id", "c"]);
     assert_eq!(provider.requests(), 10);
+    place.write("data.jsonl", &questions(30));
+    place.fine(&["run", "--run-id", "many"]);
+    let many = place.fine(&["invalidate", "many"]).stdout;
+    assert!(many.contains("\n  and 5 more\nkept") && many.contains("cell 24") && !many.contains("cell 25"), "{many}");
     let refused = place.karat(&["invalidate", "../../etc"]);
     assert!(refused.code == 1 && refused.stderr.contains("../../etc"), "{}", refused.all());
     let missing = place.karat(&["invalidate", "a", "--cell", "q9/mock/direct"]);
