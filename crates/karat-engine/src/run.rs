@@ -79,7 +79,6 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
     let remaining = Remaining::of(&job.store, &job.run, job.retry)?;
     let systems = Systems::new(&plan, &job.run)?;
     let ledger = Arc::new(job.ledger);
-    ledger.expect_callers(plan.run.max_concurrency);
     let account = if job.retry { job.store.account_of_retry(&job.run)? } else { job.store.account(&job.run)? };
     let limit = plan.run.budget_usd.and_then(Money::from_usd);
     let calls = Calls::new(crate::calls::CallsInit {

@@ -1,6 +1,5 @@
 //! The append side: what a run does becomes durable here before anything follows from it.
 
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 
 use karat_types::{Moment, Record, RunHeader, RunStatus};
@@ -110,12 +109,6 @@ impl Ledger {
     /// The store that it writes to.
     pub fn store(&self) -> &Store {
         &self.store
-    }
-
-    /// Says how many callers may wait for their records at once: the more there are, the longer records gather before they
-    /// are written together.
-    pub fn expect_callers(&self, callers: u32) {
-        self.store.0.callers.store(callers, Ordering::Relaxed);
     }
 
     /// Writes records, all or none, behind those of earlier appends of this task. Returns when they are on disk, and

@@ -1,7 +1,6 @@
 //! A store: one writing thread, a pool of reading connections.
 
 use std::path::Path;
-use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 
@@ -40,8 +39,6 @@ pub(crate) struct Inner {
     writing: Arc<Mutex<Connection>>,
     inbox: Option<mpsc::Sender<Vec<Batch>>>,
     put_off: Arc<Mutex<PutOff>>,
-    /// How many callers may wait for their records at once.
-    pub callers: Arc<AtomicU32>,
     thread: Option<JoinHandle<()>>,
     access: Access,
 }
@@ -66,11 +63,9 @@ impl Store {
         drop(guard);
         let known_keys = Arc::<KnownKeys>::default();
         let put_off = Arc::<Mutex<PutOff>>::default();
-        let callers = Arc::<AtomicU32>::default();
         let writer = Writer {
             path: path.to_owned(),
             put_off: Arc::clone(&put_off),
-            callers: Arc::clone(&callers),
             known_keys: Arc::clone(&known_keys),
             connection: Arc::clone(&writing),
             sections: SectionWriter::new().map_err(not_opened)?,
@@ -88,7 +83,6 @@ impl Store {
             writing,
             inbox: Some(inbox),
             put_off,
-            callers,
             thread: Some(thread),
             access: Access::Write,
         })))
@@ -125,7 +119,6 @@ impl Store {
             writing: Arc::new(Mutex::new(reader)),
             inbox: None,
             put_off: Arc::default(),
-            callers: Arc::default(),
             thread: None,
             access,
         })))

@@ -7,7 +7,6 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
@@ -33,16 +32,9 @@ const GROUP_BYTES: usize = 4 << 20;
 /// A commit of so many records, with more of them waiting behind it, is one of many.
 const BUSY_RECORDS: usize = 16;
 
-/// So long they are waited for then, for each caller of [`crate::Ledger::expect_callers`]. A commit costs nearly the same
-/// for one record as for a hundred, so under load this halves what recording costs. A caller waits longer by that, which
-/// many of them do not feel that wait for their answers far longer; few of them would do nothing else meanwhile.
-const LINGER_A_CALLER: Duration = Duration::from_micros(1);
-
-/// But no longer than this.
-const LONGEST_LINGER: Duration = Duration::from_millis(1);
-
-/// And not at all where it is shorter than a sleep can be.
-const SHORTEST_LINGER: Duration = Duration::from_micros(100);
+/// So long they are waited for then. A commit costs nearly the same for one record as for a hundred, so under load this
+/// halves what recording costs; a caller waits longer by about one commit, and where there is no load nobody waits.
+const LINGER: Duration = Duration::from_millis(1);
 
 /// So many records are put off at most, and so many bytes.
 const PUT_OFF_RECORDS: usize = 256;
@@ -125,8 +117,6 @@ impl Batch {
 pub(crate) struct Writer {
     pub path: PathBuf,
     pub put_off: Arc<Mutex<PutOff>>,
-    /// How many may wait at once.
-    pub callers: Arc<AtomicU32>,
     pub known_keys: Arc<KnownKeys>,
     pub connection: Arc<Mutex<Connection>>,
     pub sections: SectionWriter,
@@ -139,23 +129,14 @@ impl Writer {
         loop {
             // What came while the last group was written: more of it is on its way.
             let waiting = inbox.try_recv().ok();
-            if is_busy
-                && waiting.is_some()
-                && let Some(linger) = self.linger()
-            {
-                std::thread::sleep(linger);
+            if is_busy && waiting.is_some() {
+                std::thread::sleep(LINGER);
             }
             let Some(first) = waiting.or_else(|| inbox.blocking_recv()) else { break };
             is_busy = self.commit(gather(first, &mut inbox)) >= BUSY_RECORDS;
         }
         let rest = lock(&self.put_off).take();
         self.commit(gather(rest, &mut inbox));
-    }
-
-    /// How long more records are waited for.
-    fn linger(&self) -> Option<Duration> {
-        let linger = LINGER_A_CALLER * self.callers.load(Ordering::Relaxed);
-        (linger >= SHORTEST_LINGER).then_some(linger.min(LONGEST_LINGER))
     }
 
     /// Writes a group and tells everybody. Returns the number of its records.
