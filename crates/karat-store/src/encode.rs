@@ -45,6 +45,8 @@ pub(crate) struct Encoded {
     pub outputs: Entries,
     pub traces: Entries,
     pub records: usize,
+    /// How many milliseconds its call took; the last one's of several.
+    pub answered_in: Option<f64>,
 }
 
 impl Encoded {
@@ -87,6 +89,7 @@ impl<'a> Encoder<'a> {
                 .push((sql_number("a row", sample.row)?, Packer::pack(|packer| pack_sample(packer, sample)))),
             Record::Call(call) => {
                 pack_ended(&mut self.done.log, call);
+                self.done.answered_in = Some(call.latency_ms);
                 self.done.traces.push(|packer| pack_call(packer, call));
             }
             Record::Step(step) => self.step(step),

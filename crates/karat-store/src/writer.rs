@@ -32,9 +32,16 @@ const GROUP_BYTES: usize = 4 << 20;
 /// A commit of so many records, with more of them waiting behind it, is one of many.
 const BUSY_RECORDS: usize = 16;
 
-/// So long they are waited for then. A commit costs nearly the same for one record as for a hundred, so under load this
-/// halves what recording costs; a caller waits longer by about one commit, and where there is no load nobody waits.
-const LINGER: Duration = Duration::from_millis(1);
+/// They are waited for then, for such a part of the time that the calls of the last group took. A commit costs nearly the same
+/// for one record as for a hundred, so under load this halves what recording costs; and a caller that waited long for its
+/// answer does not feel it, while one that got it at once would do nothing else meanwhile.
+const LINGER: f64 = 0.02;
+
+/// But no longer than this, in milliseconds,
+const LONGEST_LINGER_MS: f64 = 1.0;
+
+/// and not at all where it is shorter than a sleep can be.
+const SHORTEST_LINGER_MS: f64 = 0.1;
 
 /// So many records are put off at most, and so many bytes.
 const PUT_OFF_RECORDS: usize = 256;
@@ -125,23 +132,24 @@ pub(crate) struct Writer {
 impl Writer {
     /// Writes until every sender is gone and the channel is empty, and then what is still put off.
     pub fn run(mut self, mut inbox: mpsc::Receiver<Vec<Batch>>) {
-        let mut is_busy = false;
+        let mut linger = None;
         loop {
             // What came while the last group was written: more of it is on its way.
             let waiting = inbox.try_recv().ok();
-            if is_busy && waiting.is_some() {
-                std::thread::sleep(LINGER);
+            if let Some(linger) = linger.filter(|_| waiting.is_some()) {
+                std::thread::sleep(linger);
             }
             let Some(first) = waiting.or_else(|| inbox.blocking_recv()) else { break };
-            is_busy = self.commit(gather(first, &mut inbox)) >= BUSY_RECORDS;
+            let group = gather(first, &mut inbox);
+            linger = linger_after(&group.0);
+            self.commit(group);
         }
         let rest = lock(&self.put_off).take();
         self.commit(gather(rest, &mut inbox));
     }
 
-    /// Writes a group and tells everybody. Returns the number of its records.
-    fn commit(&mut self, (group, refused): (Vec<Batch>, Vec<(Batch, LedgerError)>)) -> usize {
-        let records = group.iter().map(Batch::records).sum();
+    /// Writes a group and tells everybody.
+    fn commit(&mut self, (group, refused): (Vec<Batch>, Vec<(Batch, LedgerError)>)) {
         for (batch, why) in refused {
             batch.answer(Err(why));
         }
@@ -152,7 +160,6 @@ impl Writer {
             }
             batch.answer(outcome.clone());
         }
-        records
     }
 
     fn write(&mut self, group: &[Batch]) -> Result<(), StoreError> {
@@ -179,6 +186,15 @@ impl Writer {
         self.known_keys.committed(indexed, inserted);
         Ok(())
     }
+}
+
+/// How long more records are waited for behind a group, if at all.
+fn linger_after(group: &[Batch]) -> Option<Duration> {
+    let is_busy = group.iter().map(Batch::records).sum::<usize>() >= BUSY_RECORDS;
+    let calls = group.iter().filter_map(Batch::encoded).filter_map(|encoded| encoded.answered_in);
+    let (took, calls) = calls.fold((0.0, 0_u32), |(took, calls), ms| (took + ms, calls + 1));
+    let ms = (LINGER * took / f64::from(calls.max(1))).min(LONGEST_LINGER_MS);
+    (is_busy && ms >= SHORTEST_LINGER_MS).then(|| Duration::from_secs_f64(ms / 1e3))
 }
 
 /// Takes what waits, up to the size of a group, and sets apart what belongs to a run that has failed.
