@@ -45,13 +45,15 @@ struct Others<'a> {
 }
 
 impl<'a> Forecast<'a> {
-    /// Walks over as many rows as it takes to know whether the run may begin; `is_allowed` says so of an estimate.
+    /// Walks over as many rows as it takes to know whether the run may begin; `is_allowed` says so of an estimate. A run that
+    /// `is_begun`, and does not know yet what it was expected to cost, finds that out as it would have in one part.
     pub fn of(
         survey: &'a mut Survey<'_>,
         plan: &PlanHeader,
-        is_allowed: impl FnOnce(&Estimate) -> bool,
+        is_begun: bool,
+        is_allowed: impl Fn(&Estimate) -> bool,
     ) -> Result<Self, AppError> {
-        Self::after(FIRST_ROWS, EVERY, survey, plan, is_allowed)
+        Self::after(FIRST_ROWS, EVERY, survey, plan, is_begun, is_allowed)
     }
 
     fn after(
@@ -59,14 +61,22 @@ impl<'a> Forecast<'a> {
         every: u64,
         survey: &'a mut Survey<'_>,
         plan: &PlanHeader,
-        is_allowed: impl FnOnce(&Estimate) -> bool,
+        is_begun: bool,
+        is_allowed: impl Fn(&Estimate) -> bool,
     ) -> Result<Self, AppError> {
         if plan.dataset.rows < LARGE * first_rows {
             return Ok(Self { estimate: survey.whole()?, rest: None });
         }
+        let times = DOUBT * plan.dataset.rows.div_ceil(first_rows);
+        let is_enough = |estimate: &Estimate| calls_all_models(estimate, plan) && is_allowed(estimate);
+        if is_begun {
+            let first = survey.first(first_rows)?.0.times(times);
+            let estimate = if is_enough(&first) { first } else { survey.whole()? };
+            return Ok(Self { estimate, rest: Some(Others::of(survey.first(first_rows)?.1, every)) });
+        }
         let (first, rest) = survey.first(first_rows)?;
-        let estimate = first.times(DOUBT * plan.dataset.rows.div_ceil(first_rows));
-        if calls_all_models(&estimate, plan) && is_allowed(&estimate) {
+        let estimate = first.times(times);
+        if is_enough(&estimate) {
             return Ok(Self { estimate, rest: Some(Others::of(rest, every)) });
         }
         Ok(Self { estimate: rest.whole()?, rest: None })
@@ -185,7 +195,10 @@ scorers: { hit: { metric: contains } }
     /// Reads the rows as a run does, and says how many.
     fn read(plan: &Plan, sieve: Option<Sieve>) -> usize {
         let samples: Vec<Sample> = plan.rows().map(Result::unwrap).collect();
-        samples.chunks(64).for_each(|block| sieve.iter().for_each(|sieve| sieve.see(block)));
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        for (block, sieve) in samples.chunks(64).zip(sieve.iter().cycle()) {
+            runtime.block_on(sieve.see(block));
+        }
         samples.len()
     }
 
@@ -196,7 +209,7 @@ scorers: { hit: { metric: contains } }
         let whole = survey(&store, &plan, Some(Moment(0)), None).unwrap().whole().unwrap();
         assert_eq!((whole.fresh, whole.models[0].calls), (600, (200, 200)));
         let mut survey = survey(&store, &plan, Some(Moment(0)), None).unwrap();
-        let mut forecast = Forecast::after(64, 1, &mut survey, &plan.header, |_| true).unwrap();
+        let mut forecast = Forecast::after(64, 1, &mut survey, &plan.header, false, |_| true).unwrap();
         assert_eq!((forecast.afresh(), forecast.rest.is_some()), (None, true));
         assert!(forecast.estimate.calls().0 >= whole.calls().1);
         let sieve = forecast.sieve();
@@ -211,7 +224,7 @@ scorers: { hit: { metric: contains } }
         let (_folder, plan, store) = with_questions(|at| format!("{at} {}", "ab ".repeat(long(at))));
         let whole = survey(&store, &plan, Some(Moment(0)), None).unwrap().whole().unwrap().afresh;
         let mut survey = survey(&store, &plan, Some(Moment(0)), None).unwrap();
-        let mut forecast = Forecast::after(64, 4, &mut survey, &plan.header, |_| true).unwrap();
+        let mut forecast = Forecast::after(64, 4, &mut survey, &plan.header, false, |_| true).unwrap();
         let sieve = forecast.sieve();
         let found = forecast.beside(&Stop::new(), || Ok(read(&plan, sieve))).1.unwrap().unwrap();
         let share = |found: Money, whole: Money| found.usd() / whole.usd();
@@ -232,10 +245,10 @@ scorers: { hit: { metric: contains } }
         let (_folder, plan, store) = large();
         let whole = survey(&store, &plan, Some(Moment(0)), None).unwrap().whole().unwrap();
         let mut settled = survey(&store, &plan, Some(Moment(0)), None).unwrap();
-        let forecast = Forecast::after(64, 1, &mut settled, &plan.header, |_| false).unwrap();
+        let forecast = Forecast::after(64, 1, &mut settled, &plan.header, false, |_| false).unwrap();
         assert_eq!((forecast.afresh(), &forecast.estimate), (Some(&whole.afresh), &whole));
         // A survey can be made again.
-        assert_eq!(Forecast::of(&mut settled, &plan.header, |_| true).unwrap().estimate, whole);
+        assert_eq!(Forecast::of(&mut settled, &plan.header, false, |_| true).unwrap().estimate, whole);
     }
 
     /// Nobody waits for the walk when the run is over before its time.
@@ -243,7 +256,7 @@ scorers: { hit: { metric: contains } }
     fn a_run_that_ends_early_has_no_estimate() {
         let (_folder, plan, store) = large();
         let mut survey = survey(&store, &plan, Some(Moment(0)), None).unwrap();
-        let forecast = Forecast::after(64, 1, &mut survey, &plan.header, |_| true).unwrap();
+        let forecast = Forecast::after(64, 1, &mut survey, &plan.header, false, |_| true).unwrap();
         let stop = Stop::new();
         stop.set();
         assert_eq!(forecast.beside(&stop, || Ok(())).1.unwrap(), None);

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use karat_engine::{CallLog, Estimate, Job, Outcome, Part, Stop, execute};
+use karat_engine::{CallLog, Ended, Estimate, Job, Part, Stop, execute};
 use karat_providers::{Player, Providers, Recorder, Settings, TapeError};
 use karat_store::{Store, StoreError};
 use karat_suite::Plan;
 use karat_types::{Exit, ModelSpec, Moment, Money, Observer, PlanHeader, RunHeader, RunRows, RunStatus};
+use tokio::runtime::Runtime;
 
 use crate::adopted::rescoring;
 use crate::allowance::{Earlier, Standstill, allow, overspending};
@@ -174,6 +175,7 @@ impl App {
                 .hint("check `dataset`, `where`, `limit`, `--sample`, `--models` and `--variants`; `karat plan` shows what is left"));
         }
         let before = found.header.as_ref().map(begun).transpose()?;
+        let lacks_estimate = before.as_ref().is_some_and(|before| !before.is_estimated());
         let is_remembered = execution.tape == Tape::None;
         let (rules, tape) = match (before, execution.tape) {
             (Some(before), Tape::None) => (before.rules, before.tape),
@@ -190,7 +192,7 @@ impl App {
         let mut expected = survey(&store, &as_planned, oldest, Some((&found, found.part())))?;
         let is_begun = found.header.is_some();
         let earlier = if is_begun { Earlier::of(&found.account(&store)?) } else { Earlier::default() };
-        let mut forecast = Forecast::of(&mut expected, &plan.header, |estimate| {
+        let mut forecast = Forecast::of(&mut expected, &plan.header, lacks_estimate, |estimate| {
             allow(&mut plan.clone(), estimate, invocation, earlier).is_ok()
         })?;
         allow(&mut plan, &forecast.estimate, invocation, earlier)?;
@@ -226,11 +228,15 @@ impl App {
             outputs: found.outputs.clone(),
             sieve: forecast.sieve(),
         };
-        let (outcome, afresh) = forecast.beside(&stop, || executed(job));
-        let outcome = outcome?;
+        let runtime = runtime()?;
+        let (ended, afresh) = forecast.beside(&stop, || executed(&runtime, job));
+        let ended = ended?;
+        // Before it is finished: nobody goes on with a finished run to find it out.
         if let Some(afresh) = afresh? {
             remember(&store, &found.id, &afresh)?;
         }
+        let outcome = runtime.block_on(ended.finish())?;
+        drop(runtime);
         if let Some(recorder) = recorder.as_ref().filter(|_| outcome.status == RunStatus::Finished) {
             recorder.finish();
         }
@@ -331,12 +337,14 @@ impl App {
     }
 }
 
+/// Where a run's calls are made.
+fn runtime() -> Result<Runtime, AppError> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    runtime.map_err(|error| AppError::harness(format!("starting the runtime: {error}")))
+}
+
 /// Makes what is left of a run.
-fn executed(job: Job) -> Result<Outcome, AppError> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| AppError::harness(format!("starting the runtime: {error}")))?;
+fn executed(runtime: &Runtime, job: Job) -> Result<Ended, AppError> {
     // On a worker: this thread would be woken for every row and cell.
     let ended = runtime.block_on(async { tokio::spawn(execute(job)).await });
     Ok(ended.map_err(|error| AppError::harness(format!("{error}; this is a bug in karat")))??)

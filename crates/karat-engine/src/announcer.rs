@@ -33,7 +33,9 @@ impl<'a> Announcer<'a> {
         let broken_row = |error: &DatasetError| error.row.unwrap_or_default();
         let last = samples.iter().map(|sample| sample.row).chain(broken.iter().map(broken_row)).max();
         let Some(last) = last.filter(|last| *last >= *next) else { return true };
-        self.sieve.iter().for_each(|sieve| sieve.see(samples));
+        if let Some(sieve) = &self.sieve {
+            sieve.see(samples).await;
+        }
         let is_open = |row: u64| row >= *next && !self.is_finished(row);
         let broken = broken.into_iter().filter(|error| is_open(broken_row(error)));
         let samples = samples.iter().filter(|sample| is_open(sample.row));

@@ -56,7 +56,7 @@ pub use estimate::{Afresh, Blocks, Estimate, Given, ModelEstimate, Part, Rest, S
 pub use identity::call_key;
 pub use lengths::Lengths;
 pub use parts::Change;
-pub use run::{Job, Outcome, execute};
+pub use run::{Ended, Job, Outcome, execute};
 pub use services::outside;
 pub use standing::{CellOutlook, JudgmentOutlook, Standing, outlook};
 pub use stop::Stop;

@@ -73,8 +73,30 @@ pub struct Outcome {
     pub overspent: Money,
 }
 
+/// A run, or a part of it, that has ended and has yet to say so.
+pub struct Ended {
+    outcome: Outcome,
+    ledger: Arc<Ledger>,
+    clock: Arc<dyn Clock>,
+    observer: Arc<dyn Observer>,
+    /// Whether all rows could be read.
+    read: Result<(), EngineError>,
+}
+
+impl Ended {
+    /// Writes how the run ended. Whoever finds it finished finds nothing left to write.
+    pub async fn finish(self) -> Result<Outcome, EngineError> {
+        let Self { outcome, ledger, clock, observer, read } = self;
+        let Outcome { status, calls, spent, .. } = outcome;
+        ledger.finish(status, clock.now()).await.map_err(|error| EngineError::Ledger(error.to_string()))?;
+        read?;
+        observer.on(&Event::Finished { status, calls, spent });
+        Ok(outcome)
+    }
+}
+
 /// Runs a plan, or what is left of it.
-pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
+pub async fn execute(job: Job) -> Result<Ended, EngineError> {
     let plan = job.plan.header.clone();
     let remaining = Remaining::of(&job.store, &job.run, job.retry)?;
     let systems = Systems::new(&plan, &job.run)?;
@@ -115,11 +137,11 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
     let done = workshop.remaining.done(&plan, &workshop.systems);
     job.observer.on(&Event::Started { run: &job.run, cells: total, done });
     let progress = Progress::new(job.observer.clone(), done, total);
-    let broken = dispatch(&job.plan, &workshop, &progress, job.sieve).await;
+    let read = dispatch(&job.plan, &workshop, &progress, job.sieve).await;
     workshop.calls.release().await;
     services.stop().await;
     job.providers.end().await;
-    let status = match (job.stop.is_set() || broken.is_err(), workshop.calls.budget_stopped()) {
+    let status = match (job.stop.is_set() || read.is_err(), workshop.calls.budget_stopped()) {
         (true, _) => RunStatus::Interrupted,
         (false, true) => RunStatus::BudgetStopped,
         (false, false) => RunStatus::Finished,
@@ -127,12 +149,10 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
     if let Some(failure) = job.stop.failure() {
         return Err(EngineError::Ledger(failure));
     }
-    ledger.finish(status, job.clock.now()).await.map_err(|error| EngineError::Ledger(error.to_string()))?;
-    broken?;
     let (calls, requests, spent) = workshop.calls.made();
-    job.observer.on(&Event::Finished { status, calls, spent });
     let (refused, overspent) = (workshop.calls.refused(), workshop.calls.overspent());
-    Ok(Outcome { status, calls, requests, spent, refused, overspent })
+    let outcome = Outcome { status, calls, requests, spent, refused, overspent };
+    Ok(Ended { outcome, ledger, clock: job.clock, observer: job.observer, read })
 }
 
 /// Starts the plan's services; none when the run is stopped meanwhile.

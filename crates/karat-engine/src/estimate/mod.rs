@@ -12,11 +12,11 @@ mod sums;
 mod walk;
 
 use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver, SyncSender};
 
 use karat_store::{Store, StoredRun};
 use karat_suite::{Files, Plan};
 use karat_types::{Moment, Money, Sample};
+use tokio::sync::mpsc::{self, Receiver, Sender};
 
 pub(crate) use asks::{Idle, first_asks, recorded_output};
 use ground::Ground;
@@ -252,7 +252,7 @@ impl Rest<'_> {
 
     /// What passes one in `every` of the rows that a run reads on to [`Rest::afresh`].
     pub fn sieve(&self, every: u64) -> (Sieve, Blocks) {
-        let (sender, blocks) = mpsc::sync_channel(BLOCKS_WAITING);
+        let (sender, blocks) = mpsc::channel(BLOCKS_WAITING);
         (Sieve { first: self.walk.taken, every, blocks: sender }, Blocks(blocks))
     }
 
@@ -268,14 +268,14 @@ impl Rest<'_> {
     }
 }
 
-/// Blocks whose rows wait for their estimate; where so many wait, others stand for those that follow.
+/// Blocks whose rows wait for their estimate; with more, reading waits, so that the same rows stand for all each time.
 const BLOCKS_WAITING: usize = 256;
 
 /// Rows as a run reads them, of which some are estimated beside it.
 pub struct Sieve {
     first: u64,
     every: u64,
-    blocks: SyncSender<Vec<Sample>>,
+    blocks: Sender<Vec<Sample>>,
 }
 
 /// Those that have passed it.
@@ -283,13 +283,13 @@ pub struct Blocks(Receiver<Vec<Sample>>);
 
 impl Sieve {
     /// Passes those of a block of rows on whose turn it is.
-    pub fn see(&self, block: &[Sample]) {
+    pub async fn see(&self, block: &[Sample]) {
         if block.first().is_none_or(|sample| sample.row < self.first) {
             return;
         }
         // Of as many rows one each, at another place in each: a few that are much longer may stand together.
         let is_taken = |sample: &&Sample| (sample.row + 5 * (sample.row / self.every)) % self.every == self.every / 2;
-        // Nobody waits for an estimate.
-        let _ = self.blocks.try_send(block.iter().filter(is_taken).cloned().collect());
+        // Nobody wants them where an earlier run of the plan has told.
+        let _ = self.blocks.send(block.iter().filter(is_taken).cloned().collect()).await;
     }
 }

@@ -1,11 +1,11 @@
 //! The walk over the cells of a plan, by several threads.
 
-use std::sync::mpsc::Receiver;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use karat_suite::{DatasetError, Plan};
 use karat_types::{Sample, output_key};
+use tokio::sync::mpsc::Receiver;
 
 use super::Estimate;
 use super::ground::{Ground, Known, Place};
@@ -109,7 +109,7 @@ impl<'a> Walk<'a> {
     /// there are none.
     pub fn over_unmade(
         mut self,
-        blocks: Receiver<Vec<Sample>>,
+        mut blocks: Receiver<Vec<Sample>>,
         stopped: &dyn Fn() -> bool,
     ) -> Result<Option<Self>, EngineError> {
         let Some(first) = self.afresh.take() else { return Ok(Some(self)) };
@@ -117,7 +117,7 @@ impl<'a> Walk<'a> {
         let others = header.dataset.rows.saturating_sub(self.taken);
         self.afresh = Some(AfreshSums::new(&self.ground.planned_afresh, header.systems.len()));
         let mut walked = 0;
-        for block in blocks {
+        while let Some(block) = blocks.blocking_recv() {
             if stopped() {
                 return Ok(None);
             }

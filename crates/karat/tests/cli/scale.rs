@@ -1,5 +1,6 @@
 //! What `cargo xtask soak scale` does with a million cells, in small.
 
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::MetadataExt;
 use std::time::Duration;
 
@@ -138,6 +139,16 @@ fn a_large_run_is_estimated_beside_its_calls() {
     for (recorded, planned) in recorded.into_iter().zip(planned) {
         assert!((0.9..1.1).contains(&(recorded / planned)), "{recorded} is not near {planned}");
     }
+    // BY-04: a run that was killed behind its first rows finds out the same.
+    let killed = large("context_window: 40, max_output: 20, price: { input: 0.01, output: 0.02 }", words);
+    let mut child =
+        killed.command(&["run", "--json", "--run-id", "a"]).stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let events = BufReader::new(child.stdout.take().unwrap()).lines();
+    assert!(events.take(LARGE / 4).all(|line| line.is_ok()));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    killed.fine(&["resume", "a", "-q"]);
+    assert_eq!(killed.canonical("a"), place.canonical("a"));
 }
 
 /// BY-05: where the rows behind the first are so dear that the ceiling would have refused the run, it stops at the ceiling.
