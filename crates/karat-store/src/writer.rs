@@ -141,7 +141,8 @@ impl Writer {
             }
             let Some(first) = waiting.or_else(|| inbox.blocking_recv()) else { break };
             let group = gather(first, &mut inbox);
-            linger = linger_after(&group.0);
+            let took = group.0.iter().filter_map(Batch::encoded).filter_map(|encoded| encoded.answered_in);
+            linger = linger_after(group.0.iter().map(Batch::records).sum(), took);
             self.commit(group);
         }
         let rest = lock(&self.put_off).take();
@@ -188,13 +189,11 @@ impl Writer {
     }
 }
 
-/// How long more records are waited for behind a group, if at all.
-fn linger_after(group: &[Batch]) -> Option<Duration> {
-    let is_busy = group.iter().map(Batch::records).sum::<usize>() >= BUSY_RECORDS;
-    let calls = group.iter().filter_map(Batch::encoded).filter_map(|encoded| encoded.answered_in);
-    let (took, calls) = calls.fold((0.0, 0_u32), |(took, calls), ms| (took + ms, calls + 1));
-    let ms = (LINGER * took / f64::from(calls.max(1))).min(LONGEST_LINGER_MS);
-    (is_busy && ms >= SHORTEST_LINGER_MS).then(|| Duration::from_secs_f64(ms / 1e3))
+/// How long more records are waited for behind a group of so many, whose calls took these milliseconds, if at all.
+fn linger_after(records: usize, took: impl Iterator<Item = f64>) -> Option<Duration> {
+    let (sum, calls) = took.fold((0.0, 0_u32), |(sum, calls), ms| (sum + ms, calls + 1));
+    let ms = (LINGER * sum / f64::from(calls.max(1))).min(LONGEST_LINGER_MS);
+    (records >= BUSY_RECORDS && ms >= SHORTEST_LINGER_MS).then(|| Duration::from_secs_f64(ms / 1e3))
 }
 
 /// Takes what waits, up to the size of a group, and sets apart what belongs to a run that has failed.
@@ -334,5 +333,20 @@ impl<'a> Block<'a> {
             ])?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Nobody waits for others who got an answer at once, or where no others are.
+    #[test]
+    fn records_gather_for_a_part_of_what_calls_take() {
+        let linger = |records, took: &[f64]| linger_after(records, took.iter().copied()).map(|it| it.as_micros());
+        assert_eq!(linger(64, &[20.0, 40.0]), Some(600));
+        assert_eq!(linger(64, &[30_000.0]), Some(1000));
+        assert_eq!((linger(64, &[3.0, 2.0]), linger(64, &[]), linger(3, &[40.0])), (None, None, None));
+        assert_eq!((linger(64, &[f64::INFINITY]), linger(64, &[-1.0])), (Some(1000), None));
     }
 }

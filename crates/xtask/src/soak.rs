@@ -16,12 +16,12 @@ const CONCURRENCY: usize = 64;
 pub fn run(name: &str, sizes: &[&str], out: &mut dyn Write) -> Result<bool, String> {
     let size = |key, default| size(sizes, key, default);
     match name {
-        "kill" => kill(size("kills", 1000)?, size("cells", 20_000)?, out),
+        "kill" => kill(size("kills", 1000)?, size("cells", 200_000)?, out),
         "aa" => crate::aa::soak(size("runs", 5_000)? as u64, out),
         "faults" => faults(size("cells", 20_000)?, out),
         "scale" => scale(size("cells", 1_000_000)?, out),
         _ => Err(format!(
-            "there is no soak `{name}`; there are: aa (runs=5000), kill (kills=1000 cells=20000), faults (cells=20000), scale (cells=1000000)"
+            "there is no soak `{name}`; there are: aa (runs=5000), kill (kills=1000 cells=200000), faults (cells=20000), scale (cells=1000000)"
         )),
     }
 }
