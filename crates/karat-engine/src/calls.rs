@@ -215,7 +215,9 @@ impl Calls {
         let key = call_key(owner, &ask.slot);
         match self.paid.answer(self.ledger.store(), key) {
             // A reply whose content was not kept cannot be used again.
-            Some(record) if self.privacy.keeps_content() => Some(Settled::remembered(record, &ask.request, target)),
+            Some(record) if self.privacy.keeps_content() => {
+                Some(Settled::remembered(record, &ask.request, target, self.paid.is_untold(key)))
+            }
             // Boxed: what a call needs is many times what those around it need, who are moved about.
             _ => Some(self.call(key, &ask.request, target).boxed().await),
         }

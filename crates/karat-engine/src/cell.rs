@@ -54,6 +54,12 @@ impl Workshop {
         let Attempt { record, step, landing } = match (&self.outputs, &self.own) {
             (Some(earlier), _) => self.take(row, system, ordinal, trial, earlier).await,
             (None, Some(own)) if before.stage == Stage::Made => self.score_again(row, system, ordinal, own).await,
+            (None, Some(own)) if before.stage == Stage::New => {
+                let mut attempt = self.make(row, system, ordinal, trial).await;
+                // The row that it takes the place of has told what was paid then.
+                attempt.record.cost.paid += own.paid(ordinal).unwrap_or_default();
+                attempt
+            }
             (None, _) => self.make(row, system, ordinal, trial).await,
         };
         let mut trail = Trail::default();

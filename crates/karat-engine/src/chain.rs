@@ -13,7 +13,7 @@ use crate::cell_time::CellTime;
 use crate::identity::recorded_key;
 use crate::made::{Made, Origin, Output, StepResult, Unmade, Why};
 use crate::row::{Row, step_input};
-use crate::steps::StepEnd;
+use crate::steps::{StepEnd, StepInput};
 use crate::systems::{ReadyStep, ReadySystem};
 use crate::target::Target;
 use crate::workshop::Workshop;
@@ -121,8 +121,10 @@ impl Chain<'_> {
         };
         let ready = &self.system.chain[at];
         let output = before.as_ref().map(|made| &*made.step.output);
-        let mut input = step_input(self.row, &workshop.systems, self.system, output);
-        input.model = ready.model.clone().or(input.model);
+        let input = || {
+            let input = step_input(self.row, &workshop.systems, self.system, output);
+            StepInput { model: ready.model.clone().or(input.model), ..input }
+        };
         let target = Target {
             who: ready.who.clone(),
             model: ready.model.clone(),
@@ -131,9 +133,16 @@ impl Chain<'_> {
             retries: ready.retries,
             time: self.time.clone(),
         };
-        let mut tally = Tally::default();
-        let end = workshop.calls.drive(ready.step.machine(input), key, Some(&target), &mut tally).await;
-        *paid += tally.paid;
+        let (end, mut tally) = loop {
+            let mut tally = Tally::default();
+            let machine = ready.step.machine(input());
+            let end = workshop.calls.drive(machine, key, Some(&target), &mut tally).await;
+            *paid += tally.paid;
+            match &end {
+                StepEnd::Failed(error) if workshop.calls.paid.give_up(&tally.calls, error) => {}
+                _ => break (end, tally),
+            }
+        };
         let unmade = |why, mut tally| {
             absorb(&mut tally, before.as_deref());
             Err(Arc::new(Unmade { why, tally }))

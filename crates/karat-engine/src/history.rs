@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use karat_scoring::judge::PROMPT_VERSION;
 use karat_store::{Store, StoreError, StoredRun};
 use karat_types::{
-    Action, CellRecord, CellStatus, JudgmentRecord, Key, PlanHeader, Reads, RunRows, SampleRecord, ScorerKind,
+    Action, CellRecord, CellStatus, JudgmentRecord, Key, Money, PlanHeader, Reads, RunRows, SampleRecord, ScorerKind,
     StepSpec, name_of_read,
 };
 
@@ -90,6 +90,16 @@ impl Earlier {
         let Some(cell) = self.rows.cell(ordinal)? else { return Ok(None) };
         let output = self.rows.output(ordinal).map_err(|error| EngineError::Plan(error.to_string()))?;
         Ok(Some(CellRecord { output: output.map(Arc::new), ..cell }))
+    }
+
+    /// What a cell of the run has paid so far.
+    pub fn paid(&self, ordinal: u64) -> Result<Money, EngineError> {
+        Ok(self.rows.cell(ordinal)?.map_or(Money::ZERO, |cell| cell.cost.paid))
+    }
+
+    /// The judgments of a cell of the run.
+    pub fn judgments(&self, ordinal: u64) -> Result<Vec<JudgmentRecord>, EngineError> {
+        Ok(self.rows.judgments(ordinal)?)
     }
 
     /// Id of the run.

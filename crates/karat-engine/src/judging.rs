@@ -59,7 +59,7 @@ impl Workshop {
         if landing.is_none() {
             judgment.cost.paid = Money::ZERO;
         }
-        judgment.cost.paid += paid;
+        judgment.cost.paid += paid + self.paid_before(record.ordinal, judge);
         if judgment.error.as_ref().is_some_and(CellError::is_stop) {
             return left;
         }
@@ -101,6 +101,13 @@ impl Workshop {
         }
     }
 
+    /// What the judgment cost that this one takes the place of.
+    fn paid_before(&self, ordinal: u64, judge: &ReadyJudge) -> Money {
+        let rows = self.own.as_ref().and_then(|own| own.judgments(ordinal).ok()).unwrap_or_default();
+        let same = rows.into_iter().filter(|row| (row.scorer, row.judge) == (judge.scorer, judge.judge));
+        same.map(|row| row.cost.paid).sum()
+    }
+
     async fn judge_once(
         &self,
         keys: JudgmentKeys,
@@ -118,7 +125,7 @@ impl Workshop {
             return Arc::new(JudgmentRecord { reused, made_at, cost, scores, rounds, ..known });
         }
         let seed = self.plan.run.seed;
-        let machine = judge.machine.against(JudgeInput { sample: &row.shown, output, seed }, other);
+        let machine = || Box::new(judge.machine.against(JudgeInput { sample: &row.shown, output, seed }, other));
         let target = Target {
             who: judge.who.clone(),
             model: Some(judge.model.clone()),
@@ -127,14 +134,22 @@ impl Workshop {
             retries: self.plan.run.retries,
             time: None,
         };
-        let mut tally = Tally::default();
-        let verdict = self.calls.drive(Box::new(machine), keys.own, Some(&target), &mut tally).await;
+        let mut paid = Money::ZERO;
+        let (verdict, tally) = loop {
+            let mut tally = Tally::default();
+            let verdict = self.calls.drive(machine(), keys.own, Some(&target), &mut tally).await;
+            paid += tally.paid;
+            match &verdict.error {
+                Some(error) if self.calls.paid.give_up(&tally.calls, error) => {}
+                _ => break (verdict, tally),
+            }
+        };
         let why = verdict.error.as_ref().map_or("the judge said nothing of it", |error| error.message.as_str());
         let score =
             |name: &str| verdict.scores.iter().find(|(scored, _)| scored == name).map(|(_, score)| score.clone());
         let scores = judge.metrics.iter();
         let scores = scores.map(|(name, at)| (*at, score(name).unwrap_or_else(|| Score::unscored(why)))).collect();
-        let cost = CellCost { usage: tally.usage, cost: tally.known_cost(), paid: tally.paid };
+        let cost = CellCost { usage: tally.usage, cost: tally.known_cost(), paid };
         let place = |name: &str| judge.metrics.iter().find(|(known, _)| known == name).map(|(_, at)| *at);
         let rounds = verdict.rounds.iter().map(|round| Round {
             swapped: round.swapped,

@@ -100,18 +100,20 @@ impl Settled {
         }
     }
 
-    /// A paid call's answer, read again from its recorded bytes.
-    pub fn remembered(record: CallRecord, request: &Request, target: &Target) -> Self {
+    /// A paid call's answer, read again from its recorded bytes. What it has cost is paid now where no row has told it.
+    pub fn remembered(record: CallRecord, request: &Request, target: &Target, is_untold: bool) -> Self {
         let outcome = record.error.clone().map_or_else(|| target.read(request, &record.response), Err);
         let (_, counted) = usage_of(&outcome, request, record.request.len());
+        let usage = record.usage.unwrap_or_default();
+        // A replayed call has its price, though nobody paid it.
+        let cost = target.cost_of(&outcome, &usage).ok();
         Self {
             key: record.key,
-            notes: notes(counted, &record, record.cost, target),
+            notes: notes(counted, &record, cost, target),
             outcome: outcome.map(Arc::new),
-            usage: record.usage.unwrap_or_default(),
-            cost: record.cost,
-            // An earlier part of this run paid it, and no cell of it says so, or one that is made again.
-            paid: record.cost.unwrap_or_default(),
+            usage,
+            cost,
+            paid: record.cost.filter(|_| is_untold).unwrap_or_default(),
             latency_ms: record.latency_ms,
         }
     }

@@ -33,6 +33,8 @@ pub struct PaidCalls {
     pub(crate) cut_short: FxHashMap<Key, TraceAt>,
     /// Replies that cells or judgments rest on which are to be made again, because another of their calls failed.
     pub(crate) again: FxHashMap<Key, TraceAt>,
+    /// Calls of those that have no reply.
+    pub(crate) unanswered: FxHashSet<Key>,
 }
 
 /// Where a call's trace lies.
@@ -56,7 +58,11 @@ pub struct Account {
 }
 
 impl PaidCalls {
-    fn add(&mut self, call: &EndedCall, at: TraceAt) {
+    fn add(&mut self, call: &EndedCall, at: TraceAt, is_of_failure: bool) {
+        match call.is_ok {
+            true => self.unanswered.remove(&call.key),
+            false => is_of_failure && self.unanswered.insert(call.key),
+        };
         let calls = if call.is_ok { &mut self.at } else { &mut self.cut_short };
         calls.insert(call.key, at);
     }
@@ -76,6 +82,11 @@ impl PaidCalls {
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Whether there is one of this key of a cell or judgment that is made again.
+    pub fn is_of_failure(&self, key: Key) -> bool {
+        self.again.contains_key(&key)
     }
 
     /// Whether there is one of this key that no cell has told.
@@ -105,7 +116,7 @@ impl Account {
                         let counts = Some(call.cost.unwrap_or(call.counts)).filter(|money| *money > Money::ZERO);
                         account.dearest = account.dearest.max(counts);
                         add(&mut settled, call.settled);
-                        account.paid.add(&call, TraceAt { block, entry });
+                        account.paid.add(&call, TraceAt { block, entry }, failures.contains(&call.key));
                         entry += 1;
                     }
                     CallEvent::Used(key) => {

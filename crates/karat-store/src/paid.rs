@@ -26,7 +26,14 @@ impl Store {
     /// # Errors
     /// As [`Store::account`], or a row of the run cannot be read.
     pub fn account_of_retry(&self, run: &str) -> Result<Account, StoreError> {
-        self.account_with(run, &self.calls_of_failures(run)?)
+        let failures = self.calls_of_failures(run)?;
+        let mut account = self.account_with(run, &failures.iter().flatten().copied().collect())?;
+        let PaidCalls { again, unanswered, .. } = &mut account.paid;
+        // Where all calls have a reply, one of these was of no use.
+        let failed = failures.iter().filter(|calls| calls.iter().any(|key| unanswered.contains(key)));
+        let kept: FxHashSet<&Key> = failed.flatten().collect();
+        again.retain(|key, _| kept.contains(key));
+        Ok(account)
     }
 
     fn account_with(&self, run: &str, failures: &FxHashSet<Key>) -> Result<Account, StoreError> {
@@ -35,20 +42,18 @@ impl Store {
         })
     }
 
-    /// The calls of all cells and judgments that stand as failed because a call did.
-    fn calls_of_failures(&self, run: &str) -> Result<FxHashSet<Key>, StoreError> {
+    /// The calls of each cell and judgment that stands as failed because a call seems to have.
+    fn calls_of_failures(&self, run: &str) -> Result<Vec<Vec<Key>>, StoreError> {
         let (finished, rows) = (self.finished(run)?, self.rows(run)?);
         let is_of_call = |error: &Option<CellError>| error.as_ref().is_some_and(CellError::is_of_call);
-        let mut calls = FxHashSet::default();
+        let mut calls = Vec::new();
         for ordinal in finished.errors.iter() {
-            calls.extend(
-                rows.cell(ordinal)?.filter(|cell| is_of_call(&cell.error)).into_iter().flat_map(|cell| cell.calls),
-            );
+            calls.extend(rows.cell(ordinal)?.filter(|cell| is_of_call(&cell.error)).map(|cell| cell.calls));
         }
         let unscored = finished.judgments.values().flat_map(|judged| judged.unscored.iter());
         for ordinal in unscored.collect::<BTreeSet<_>>() {
             let failed = rows.judgments(ordinal)?.into_iter().filter(|judgment| is_of_call(&judgment.error));
-            calls.extend(failed.flat_map(|judgment| judgment.calls));
+            calls.extend(failed.map(|judgment| judgment.calls));
         }
         Ok(calls)
     }

@@ -167,3 +167,84 @@ fn retry_pays_only_what_failed() {
     let [again, whole] = ["r", "whole"].map(|run| usd(&place.report(run)["cost"]));
     assert!(whole > 0.0 && (again - whole).abs() < 1e-12, "{again} of {whole}");
 }
+
+/// A model that reads "bad" as a mistake and answers "odd" with prose, until it is mended; each answer costs $0.0002.
+fn flawed(is_broken: &'static AtomicBool) -> Script {
+    Script::by(move |received| {
+        let text = received.json().to_string();
+        let content = match is_broken.load(Ordering::Relaxed) {
+            true if text.contains("bad") => return Behaviour::status(400, "no"),
+            true if text.contains("odd") => "no JSON",
+            _ => r#"{\"x\":1}"#,
+        };
+        let message = format!(r#"{{"message":{{"content":"{content}"}},"finish_reason":"stop"}}"#);
+        let usage = r#"{"prompt_tokens":100,"completion_tokens":50}"#;
+        Behaviour::raw(200, format!(r#"{{"choices":[{message}],"usage":{usage}}}"#))
+    })
+}
+
+fn in_parts(place: &Place, parts: &str) {
+    place.write("data.jsonl", &format!(r#"{{"id":"a","question":"q","target":"t","parts":[{parts}]}}"#));
+    let text = place.text("karat.yaml");
+    let (before, after) = (text.split("variants:").next().unwrap(), text.split("scorers:").nth(1).unwrap());
+    let first = r#"{ id: first, prompt: { text: "{{ sample.question }}" } }"#;
+    let second = r#"{ chunk: { of: sample.parts, items: 1 }, prompt: { text: "{{ chunk.text }}" }, parse: { as: json, reask: 0 } }"#;
+    place.write("karat.yaml", &format!("{before}variants: {{ direct: [ {first}, {second} ] }}\nscorers:{after}"));
+}
+
+/// CL-22, BY-04: what a run has paid, over all its parts, is what it was billed. A reply that could not be read is asked for
+/// again, also where it came beside a call that failed.
+#[test]
+fn retry_forgets_nothing_that_was_paid() {
+    static BROKEN: [AtomicBool; 2] = [const { AtomicBool::new(true) }; 2];
+    for (broken, parts, requests, billed) in
+        [(&BROKEN[0], r#""1","bad","3""#, 5, 4), (&BROKEN[1], r#""1","bad","odd","4""#, 10, 9)]
+    {
+        let (provider, place) = place(flawed(broken), 1, "{ max_concurrency: 1 }");
+        in_parts(&place, parts);
+        assert_eq!(place.karat(&["run", "--run-id", "r"]).code, 1);
+        broken.store(false, Ordering::Relaxed);
+        let said = place.fine(&["retry", "r"]);
+        let paid = usd(&place.report("r")["cost"]);
+        assert_eq!(provider.requests(), requests, "{}", said.all());
+        assert!((paid - 200e-6 * f64::from(billed)).abs() < 1e-12, "{paid}: {}", said.all());
+    }
+}
+
+/// CL-25, CL-22: a replayed run that is tried again says the prices that the recorded one does.
+#[test]
+fn a_retried_replay_has_its_prices() {
+    static BROKEN: AtomicBool = AtomicBool::new(true);
+    let (_provider, place) = place(flawed(&BROKEN), 1, "{ max_concurrency: 1 }");
+    in_parts(&place, r#""1","bad","3""#);
+    assert_eq!(place.karat(&["run", "--run-id", "r", "--record", "calls.jsonl"]).code, 1);
+    assert_eq!(place.karat(&["run", "--run-id", "p", "--replay", "calls.jsonl"]).code, 1);
+    BROKEN.store(false, Ordering::Relaxed);
+    place.fine(&["retry", "r"]);
+    place.fine(&["retry", "p"]);
+    let [recorded, replayed] = ["r", "p"].map(|run| place.report(run)["cost"].clone());
+    assert_eq!(recorded["extraction_cost_usd"], replayed["extraction_cost_usd"]);
+    assert!(usd(&recorded) > 0.0 && usd(&replayed) == 0.0, "{replayed}");
+}
+
+/// PE-18: a service whose answer could not be used is asked again, too.
+#[test]
+fn retry_asks_services_again() {
+    static BROKEN: AtomicBool = AtomicBool::new(true);
+    let script = Script::by(|_| match BROKEN.load(Ordering::Relaxed) {
+        true => Behaviour::raw(200, "<html>maintenance</html>"),
+        false => Behaviour::raw(200, r#"{"answer":"hello"}"#),
+    });
+    let (provider, place) = place(script, 2, "{ retries: 0 }");
+    let text = place.text("karat.yaml");
+    let (before, after) = (text.split("variants:").next().unwrap(), text.split("scorers:").nth(1).unwrap());
+    let step = format!(
+        "{{ id: q, version: v1, http: {{ url: \"{}/query\", body: {{ q: \"{{{{ input }}}}\" }} }}, take: {{ answer: $.answer }} }}",
+        provider.base_url()
+    );
+    place.write("karat.yaml", &format!("{before}variants: {{ direct: [ {step} ] }}\nscorers:{after}"));
+    assert_eq!(place.karat(&["run", "--run-id", "r"]).code, 1);
+    BROKEN.store(false, Ordering::Relaxed);
+    let said = place.karat(&["retry", "r"]);
+    assert_eq!((provider.requests(), &place.report("r")["totals"]["errors"]), (4, &0.into()), "{}", said.all());
+}
