@@ -74,14 +74,14 @@ impl CompiledOutside {
         Ok(Self { request, cutter: Cutter::new(spec)?, parser, meter })
     }
 
-    /// What an answer says that it cost: nothing where nobody asks.
+    /// What an answer says that it cost, also one that the step cannot use: nothing where nobody asks.
     ///
     /// # Errors
     /// It does not say all of it, or a price is not known: the least that it can have cost.
     pub fn cost_of(&self, answer: &str) -> Result<Money, Money> {
         let Some(meter) = &self.meter else { return Ok(Money::ZERO) };
         let document = match &self.parser {
-            Some(parser) => parser.read(answer).map(|(document, _)| document).map_err(drop),
+            Some(parser) => parser.document(answer).map(|(document, _)| document).map_err(drop),
             None => exact_json(answer).map_err(drop),
         };
         let metered = meter.read(&document.map_err(|()| Money::ZERO)?);

@@ -52,6 +52,17 @@ impl Parser {
 
     /// Reads a text.
     pub fn read(&self, text: &str) -> Result<(Value, Option<Note>), ParseFailure> {
+        let (value, note) = self.document(text)?;
+        if let Some(schema) = &self.schema
+            && let Err(error) = schema.validate(&value)
+        {
+            return Err(ParseFailure(shape::violation(&error)));
+        }
+        Ok((value, note))
+    }
+
+    /// What a text says, also where it is not what the schema wants.
+    pub fn document(&self, text: &str) -> Result<(Value, Option<Note>), ParseFailure> {
         let text = self.spec.section.as_deref().and_then(|heading| markdown::section(text, heading)).unwrap_or(text);
         let (value, note) = match self.spec.form {
             ParseAs::Json => self.json(text)?,
@@ -65,11 +76,6 @@ impl Parser {
             Some(name) => Value::Object(Map::from_iter([(name.clone(), value)])),
             None => value,
         };
-        if let Some(schema) = &self.schema
-            && let Err(error) = schema.validate(&value)
-        {
-            return Err(ParseFailure(shape::violation(&error)));
-        }
         Ok((value, note))
     }
 

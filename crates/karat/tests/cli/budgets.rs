@@ -225,6 +225,28 @@ fn an_answer_with_a_missing_price_is_not_free() {
     assert!(trace.contains("note: the answer does not say all of what it cost"), "{trace}");
 }
 
+/// BY-05: what an answer says that it cost counts also where the step cannot use it, whether `parse` or `take` refuses it.
+#[test]
+fn an_answer_that_cannot_be_used_costs_what_it_says() {
+    let readings = [
+        ("take: { answer: $.answer }", "$.usd", r#"{"nope":1,"usd":0.01}"#),
+        ("parse: { schema: s.json }", "$.usd", r#"{"nope":1,"usd":0.01}"#),
+        ("parse: { into: all, schema: s.json }", "$.all.usd", r#"{"nope":1,"usd":0.01}"#),
+        ("parse: { as: yaml, schema: s.json }", "$.usd", "nope: 1\nusd: 0.01\n"),
+    ];
+    for (reading, path, answer) in readings {
+        let service = FakeProvider::start(Behaviour::raw(200, answer)).unwrap();
+        let place = metered(&service);
+        place.write("s.json", r#"{"type":"object","required":["answer"]}"#);
+        let text = place.text("karat.yaml").replace("take: { answer: $.answer }", reading).replace("$.usd", path);
+        place.write("karat.yaml", &text);
+        let said = place.karat(&["run", "--run-id", "r", "--budget-usd", "0.05"]);
+        assert_eq!((said.code, service.requests()), (5, 5), "{reading}: {}", said.all());
+        let cost = place.report("r")["cost"]["actual_cost_usd"].as_f64();
+        assert_eq!(cost, Some(0.05), "{reading}: {}", said.all());
+    }
+}
+
 /// BY-05: what failed for nothing holds no money while it waits, and keeps nobody from asking: a service that only fails is
 /// given up on as soon under a budget as without one.
 #[test]
