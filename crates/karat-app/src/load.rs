@@ -18,10 +18,12 @@ pub struct Loaded {
 impl App {
     /// Reads a suite, checks it and its dataset, and plans it, or a round of its calibration. Makes no call.
     pub fn load(&self, invocation: &Invocation) -> Result<Loaded, AppError> {
-        match &invocation.calibrating {
+        let mut loaded = match &invocation.calibrating {
             Some(asked) => self.load_round(invocation, asked),
             None => self.load_with(invocation, Arc::new(SuiteFiles), |_| {}),
-        }
+        }?;
+        loaded.plan.notes.extend(namesake(&invocation.suite, &SuiteFiles));
+        Ok(loaded)
     }
 
     /// The same, with other files and further changes.
@@ -70,7 +72,13 @@ fn wrong_scorers(plan: &PlanHeader) -> Vec<String> {
     metrics.filter_map(|scorer| Some(karat_scoring::scorer::build(scorer).err()?.to_string())).collect()
 }
 
-/// A file as given, the `karat.yaml` of a folder, or a preset's name.
+/// What to say where a preset is meant and a folder with a suite has its name.
+fn namesake(suite: &str, files: &dyn Files) -> Option<String> {
+    let hidden = !files.is_file(suite) && suite_path(suite).is_some() && files.is_file(&format!("{suite}/karat.yaml"));
+    hidden.then(|| format!("`{suite}` is the built-in preset, not the folder of this name: that one is `./{suite}`"))
+}
+
+/// A file as given, a preset's name, or the `karat.yaml` of a folder: `./faq` and `faq/` are always the folder.
 pub(crate) fn find(suite: &str, files: &dyn Files) -> Result<String, AppError> {
     let in_folder = format!("{}/karat.yaml", suite.trim_end_matches('/'));
     if files.is_file(suite) {

@@ -16,7 +16,8 @@ pub fn names() -> Vec<&'static str> {
 /// The suite's path of a preset, when there is one of this name.
 pub(crate) fn suite_path(name: &str) -> Option<String> {
     let suite = format!("{name}/karat.yaml");
-    PRESETS.get_file(&suite).map(|_| format!("preset:{suite}"))
+    // By its text: as a path `faq/` is `faq`, and means a folder.
+    (names().contains(&name) && PRESETS.get_file(&suite).is_some()).then(|| format!("preset:{suite}"))
 }
 
 /// The text of a preset's file.

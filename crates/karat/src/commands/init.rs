@@ -1,6 +1,6 @@
 //! `karat init`.
 
-use karat_app::counted;
+use karat_app::{counted, preset_names};
 use std::path::PathBuf;
 
 use karat_types::Exit;
@@ -15,11 +15,10 @@ pub fn init(edge: &Edge<'_>, args: &InitArgs) -> Result<Exit, Failure> {
     let lines: Vec<String> = written.iter().map(|path| path.display().to_string()).collect();
     edge.printer.data(&lines.join("\n"))?;
     if !edge.quiet {
-        edge.printer.say(&format!(
-            "{} written. Next: `karat run {}`",
-            counted(lines.len() as u64, "file"),
-            folder.display()
-        ));
+        let folder = folder.display().to_string();
+        // The bare name of a preset is the preset.
+        let own = if preset_names().contains(&folder.as_str()) { "./" } else { "" };
+        edge.printer.say(&format!("{} written. Next: `karat run {own}{folder}`", counted(lines.len() as u64, "file")));
     }
     Ok(Exit::Pass)
 }

@@ -136,6 +136,32 @@ fn a_preset_becomes_a_suite_of_ones_own() {
     assert!(place.karat(&["init", "fqa"]).stderr.contains("did you mean `faq`?"));
 }
 
+/// `init` names the folder that it wrote, also where that has a preset's name: the bare name is the preset, which is said, and
+/// `./faq` and `faq/` are the folder, whatever is asked of it.
+#[test]
+fn a_folder_with_the_name_of_a_preset_is_named_apart() {
+    let place = Place::new();
+    assert!(place.fine(&["init", "faq", "mine"]).stderr.contains("Next: `karat run mine`"));
+    assert!(place.fine(&["init", "faq"]).stderr.contains("Next: `karat run ./faq`"));
+    assert!(place.fine(&["init", "spans", "spans"]).stderr.contains("Next: `karat run ./spans`"));
+    place.write("faq/karat.yaml", &place.text("faq/karat.yaml").replace("name: faq", "name: our-own"));
+    let note = "note: `faq` is the built-in preset, not the folder of this name: that one is `./faq`";
+    for (suite, is_own) in [("./faq", true), ("faq/", true), ("faq", false)] {
+        for command in ["validate", "plan", "run"] {
+            let said = place.fine(&[command, suite]);
+            assert_eq!(said.stderr.contains(note), !is_own, "{command} {suite}: {}", said.all());
+        }
+        let name = if is_own { "our-own: fine" } else { "faq: fine" };
+        assert!(place.fine(&["validate", suite]).stdout.starts_with(name), "{suite}");
+        assert!(!place.fine(&["validate", suite, "-q"]).stderr.contains(note));
+    }
+    let runs = |suite: &str| place.fine(&["ls", "--suite", suite]).stdout.matches("finished").count();
+    assert_eq!((runs("our-own"), runs("faq")), (2, 1));
+    let said = place.karat(&["run", "rag/"]);
+    assert!(said.code == 1 && said.stderr.contains("did you mean the preset `rag`?"), "{}", said.all());
+    assert!(!place.fine(&["validate", "rag"]).stderr.contains("built-in preset"));
+}
+
 /// `doctor` says what is there and shows no key.
 #[test]
 fn doctor_shows_no_key() {
