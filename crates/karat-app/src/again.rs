@@ -33,6 +33,7 @@ impl App {
         if header.status == RunStatus::Finished && finished.errors.is_empty() && !unscored {
             return Ok(RunEnd {
                 run: header.id,
+                command: "retry",
                 status: RunStatus::Finished,
                 calls: 0,
                 requests: 0,

@@ -6,6 +6,7 @@ use karat_store::Store;
 use karat_types::{Money, PlanHeader, Rules, RunHeader};
 use serde::{Deserialize, Serialize};
 
+use crate::found::Found;
 use crate::{AppError, Invocation, Tape};
 
 /// What a run remembers of its beginning, under `invocation` of its header.
@@ -50,14 +51,14 @@ impl Begun {
 }
 
 /// Has a run that began before its estimate was known remember it.
-pub(crate) fn remember(store: &Store, run: &str, afresh: &Afresh) -> Result<(), AppError> {
-    let begun = begun(&store.run(run)?)?;
+pub(crate) fn remember(store: &Store, run: &Found, afresh: &Afresh) -> Result<(), AppError> {
+    let begun = begun(&store.run(&run.id)?)?;
     if begun.is_estimated() {
         return Ok(());
     }
     let Begun { invocation, rules, score_of, tape, .. } = begun;
     let begun = Begun { invocation, rules, score_of, tape, ..Begun::expecting(Some(afresh)) };
-    Ok(store.remember(run, serde_json::to_value(begun).unwrap_or_default())?)
+    store.remember(&run.id, serde_json::to_value(begun).unwrap_or_default()).map_err(|error| run.unwritten(error))
 }
 
 /// What a run remembers of its beginning.

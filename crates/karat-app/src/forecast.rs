@@ -281,8 +281,9 @@ scorers: { hit: { metric: contains } }
         let told = || begun(&store.run("a").unwrap()).unwrap();
         assert!(!told().is_estimated());
         let whole = survey(&store, &plan, Some(Moment(0)), None).unwrap().whole().unwrap();
-        remember(&store, "a", &Afresh { sampled: true, ..whole.afresh.clone() }).unwrap();
-        remember(&store, "a", &Afresh { per_cell: vec![None], ..Afresh::default() }).unwrap();
+        let run = Found { id: "a".to_owned(), ..Found::default() };
+        remember(&store, &run, &Afresh { sampled: true, ..whole.afresh.clone() }).unwrap();
+        remember(&store, &run, &Afresh { per_cell: vec![None], ..Afresh::default() }).unwrap();
         assert_eq!((told().estimate, told().estimate_per_cell), (whole.afresh.total.1, whole.afresh.per_cell));
         assert!(told().estimate_sampled);
     }

@@ -1,7 +1,7 @@
 //! The run that is begun or gone on with.
 
 use karat_engine::Part;
-use karat_store::{Account, Store, StoredRun};
+use karat_store::{Account, Store, StoreError, StoredRun};
 use karat_types::RunHeader;
 
 use crate::AppError;
@@ -30,8 +30,36 @@ impl Found {
         if self.retry { Part::Retry } else { Part::Rest }
     }
 
+    /// The command that goes on with it.
+    pub fn command(&self) -> &'static str {
+        if self.retry { "retry" } else { "resume" }
+    }
+
+    /// A failure of the store while it is made: what may pass leaves a run that can be gone on with.
+    pub fn unwritten(&self, error: StoreError) -> AppError {
+        let passes = matches!(error, StoreError::Full { .. } | StoreError::Busy { .. } | StoreError::ReadOnly { .. });
+        let failed = AppError::from(error);
+        if passes { failed.hint(format!("`karat {} {}` goes on with it", self.command(), self.id)) } else { failed }
+    }
+
     /// What its earlier parts have spent and paid for.
     pub fn account(&self, store: &Store) -> Result<Account, AppError> {
         Ok(if self.retry { store.account_of_retry(&self.id)? } else { store.account(&self.id)? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// CL-04: a store that was full names the command that goes on with what was begun.
+    #[test]
+    fn a_store_that_was_full_says_how_to_go_on() {
+        for (retry, next) in [(false, "`karat resume a`"), (true, "`karat retry a`")] {
+            let found = Found { id: "a".to_owned(), retry, ..Found::default() };
+            let full = StoreError::Full { path: "karat.db".into(), why: "full".to_owned() };
+            let AppError::Failed { hint: Some(hint), .. } = found.unwritten(full) else { panic!("no hint") };
+            assert!(hint.starts_with(next), "{hint}");
+        }
     }
 }

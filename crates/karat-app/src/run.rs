@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use karat_engine::{CallLog, Ended, Estimate, Job, Part, Stop, execute};
+use karat_engine::{CallLog, Ended, EngineError, Estimate, Job, Part, Stop, execute};
 use karat_providers::{Player, Providers, Recorder, Settings, TapeError};
 use karat_store::{Store, StoreError};
 use karat_suite::Plan;
@@ -36,6 +36,8 @@ pub struct Execution {
 pub struct RunEnd {
     /// Its id.
     pub run: String,
+    /// The command that goes on with it: `resume` or `retry`.
+    pub command: &'static str,
     /// How it stands.
     pub status: RunStatus,
     /// Calls made now.
@@ -85,6 +87,7 @@ impl App {
         if header.status == RunStatus::Finished {
             return Ok(RunEnd {
                 run: header.id,
+                command: "resume",
                 status: RunStatus::Finished,
                 calls: 0,
                 requests: 0,
@@ -229,11 +232,11 @@ impl App {
             sieve: forecast.sieve(),
         };
         let runtime = runtime()?;
-        let (ended, afresh) = forecast.beside(&stop, || executed(&runtime, job));
+        let (ended, afresh) = forecast.beside(&stop, || executed(&runtime, job, &found));
         let ended = ended?;
         // Before it is finished: nobody goes on with a finished run to find it out.
         if let Some(afresh) = afresh? {
-            remember(&store, &found.id, &afresh)?;
+            remember(&store, &found, &afresh)?;
         }
         let outcome = runtime.block_on(ended.finish())?;
         drop(runtime);
@@ -248,9 +251,11 @@ impl App {
             .transpose()?;
         let unwritten = call_log.and_then(|log| log.failure());
         let recorded = recorder.iter().flat_map(|recorder| [recorder.whereabouts(), recorder.lacks()]).flatten();
+        let command = found.command();
         let notice = found.notice.into_iter().chain(recorded).chain(unwritten).collect::<Vec<_>>().join("\n");
         Ok(RunEnd {
             run: found.id,
+            command,
             status: outcome.status,
             calls: outcome.calls,
             requests: outcome.requests,
@@ -344,10 +349,13 @@ fn runtime() -> Result<Runtime, AppError> {
 }
 
 /// Makes what is left of a run.
-fn executed(runtime: &Runtime, job: Job) -> Result<Ended, AppError> {
+fn executed(runtime: &Runtime, job: Job, found: &Found) -> Result<Ended, AppError> {
     // On a worker: this thread would be woken for every row and cell.
     let ended = runtime.block_on(async { tokio::spawn(execute(job)).await });
-    Ok(ended.map_err(|error| AppError::harness(format!("{error}; this is a bug in karat")))??)
+    ended.map_err(|error| AppError::harness(format!("{error}; this is a bug in karat")))?.map_err(|error| match error {
+        EngineError::Store(error) => found.unwritten(error),
+        error => error.into(),
+    })
 }
 
 /// What stopped a run whose calls or money are used up, and with what it can go on. `refused`: what the call that did not fit
@@ -361,7 +369,7 @@ fn stopped(
 ) -> Result<String, AppError> {
     let standstill = Standstill {
         run: &found.id,
-        command: if found.retry { "retry" } else { "resume" },
+        command: found.command(),
         settings: &plan.header.run,
         begun: &store.run(&found.id)?.plan.run,
         account: found.account(store)?,

@@ -74,8 +74,13 @@ pub enum EngineError {
     #[error(transparent)]
     Store(#[from] karat_store::StoreError),
     /// The ledger could not be written. Everything recorded so far is kept.
-    #[error("recording results: {0}. What was recorded is kept: make room, then `karat resume`")]
-    Ledger(String),
+    #[error("recording results: {failure}. What was recorded is kept: make room, then `{next}`")]
+    Ledger {
+        /// What was attempted and what went wrong.
+        failure: String,
+        /// The command that goes on with the run.
+        next: String,
+    },
     /// A task died.
     #[error("a cell's task died: {0}. This is a bug in karat; please report it with the command that led to it")]
     Bug(String),

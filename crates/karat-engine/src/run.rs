@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use karat_providers::{Providers, Services};
-use karat_store::{Ledger, Store, StoredRun};
+use karat_store::{Ledger, LedgerError, Store, StoredRun};
 use karat_suite::{Files, Plan};
 use karat_types::{Clock, Event, Moment, Money, Observer, PlanHeader, RunStatus};
 
@@ -79,6 +79,8 @@ pub struct Ended {
     ledger: Arc<Ledger>,
     clock: Arc<dyn Clock>,
     observer: Arc<dyn Observer>,
+    /// The command that goes on with the run.
+    next: String,
     /// Whether all rows could be read.
     read: Result<(), EngineError>,
 }
@@ -86,9 +88,10 @@ pub struct Ended {
 impl Ended {
     /// Writes how the run ended. Whoever finds it finished finds nothing left to write.
     pub async fn finish(self) -> Result<Outcome, EngineError> {
-        let Self { outcome, ledger, clock, observer, read } = self;
+        let Self { outcome, ledger, clock, observer, next, read } = self;
         let Outcome { status, calls, spent, .. } = outcome;
-        ledger.finish(status, clock.now()).await.map_err(|error| EngineError::Ledger(error.to_string()))?;
+        let unwritten = |error: LedgerError| EngineError::Ledger { failure: error.to_string(), next };
+        ledger.finish(status, clock.now()).await.map_err(unwritten)?;
         read?;
         observer.on(&Event::Finished { status, calls, spent });
         Ok(outcome)
@@ -146,13 +149,14 @@ pub async fn execute(job: Job) -> Result<Ended, EngineError> {
         (false, true) => RunStatus::BudgetStopped,
         (false, false) => RunStatus::Finished,
     };
+    let next = format!("karat {} {}", if job.retry { "retry" } else { "resume" }, job.run);
     if let Some(failure) = job.stop.failure() {
-        return Err(EngineError::Ledger(failure));
+        return Err(EngineError::Ledger { failure, next });
     }
     let (calls, requests, spent) = workshop.calls.made();
     let (refused, overspent) = (workshop.calls.refused(), workshop.calls.overspent());
     let outcome = Outcome { status, calls, requests, spent, refused, overspent };
-    Ok(Ended { outcome, ledger, clock: job.clock, observer: job.observer, read })
+    Ok(Ended { outcome, ledger, clock: job.clock, observer: job.observer, next, read })
 }
 
 /// Starts the plan's services; none when the run is stopped meanwhile.

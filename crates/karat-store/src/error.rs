@@ -54,7 +54,7 @@ pub enum StoreError {
     },
     /// Another process kept the store locked for longer than the store waits.
     #[error(
-        "cannot write to the store {path}: another process has kept it locked for {waited_s} seconds; {holder}. Wait for it or stop it, then resume the run; nothing that was acknowledged is lost"
+        "cannot write to the store {path}: another process has kept it locked for {waited_s} seconds; {holder}. Wait for it or stop it, then go on with the run; nothing that was acknowledged is lost"
     )]
     Busy {
         /// The file.
@@ -66,7 +66,7 @@ pub enum StoreError {
     },
     /// No space is left.
     #[error(
-        "cannot write to the store {path}: the disk or the database is full ({why}). Free some space, then resume the run; nothing that was acknowledged is lost"
+        "cannot write to the store {path}: the disk or the database is full ({why}). Free some space, then go on with the run; nothing that was acknowledged is lost"
     )]
     Full {
         /// The file.

@@ -46,7 +46,7 @@ fn a_full_disk_fails_every_waiter_and_all_that_follows() {
     });
     for error in &errors {
         assert!(matches!(error.cause(), StoreError::Full { .. }), "{error}");
-        assert!(error.to_string().contains("Free some space, then resume the run"), "{error}");
+        assert!(error.to_string().contains("Free some space, then go on with the run"), "{error}");
         assert!(error.source().is_some());
     }
     limit(1 << 30);
@@ -79,7 +79,7 @@ fn a_locked_store_is_an_error_that_names_the_holder() {
     store.writing().busy_timeout(Duration::from_millis(20)).unwrap();
     let error = block_on(ledger.append(whole_cell(0))).unwrap_err().to_string();
     assert!(error.contains("for 30 seconds; it may be process 4711 (run other)"), "{error}");
-    assert!(error.contains("then resume the run"), "{error}");
+    assert!(error.contains("then go on with the run"), "{error}");
     assert!(store.begin(&header("s", 1)).unwrap_err().to_string().contains("process 4711"));
 }
 

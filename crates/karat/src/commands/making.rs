@@ -36,7 +36,7 @@ pub(super) fn say_end(edge: &Edge<'_>, end: &RunEnd) {
 /// Why a run was stopped, and how it is gone on with, or by how much it went beyond its budget.
 pub(super) fn say_stopped(edge: &Edge<'_>, end: &RunEnd) {
     if end.status != RunStatus::Finished {
-        let interrupted = || format!("interrupted: go on with `karat resume {}`", end.run);
+        let interrupted = || format!("interrupted: go on with `karat {} {}`", end.command, end.run);
         let why = end.stopped.clone().unwrap_or_else(interrupted);
         edge.printer.say(&format!("{why}. Everything that was paid is kept"));
     }

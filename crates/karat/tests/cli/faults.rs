@@ -1,5 +1,6 @@
 //! What goes wrong outside the provider: the disk, the machine, a scorer.
 
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use crate::place::{Place, Said, questions, suite};
 #[cfg(unix)]
 fn limited(place: &Place, limit: &str, arguments: &[&str]) -> Said {
     let karat = place.command(arguments);
-    let mut shell = std::process::Command::new("sh");
+    let mut shell = Command::new("sh");
     shell.args(["-c", &format!("ulimit {limit} && exec \"$0\" \"$@\"")]).arg(karat.get_program()).args(arguments);
     Said::of(shell.current_dir(place.path()).output().unwrap())
 }
@@ -30,7 +31,7 @@ fn a_full_disk_stops_the_run_and_loses_nothing() {
     let limited = |arguments: &[&str]| limited(&place, "-f 300", arguments);
     let said = limited(&["run", "--run-id", "full", "-q"]);
     assert_eq!(said.code, 1, "{}", said.all());
-    assert!(said.stderr.contains("make room, then `karat resume`"), "{}", said.all());
+    assert!(said.stderr.contains("make room, then `karat resume full`"), "{}", said.all());
     let before = provider.requests();
     assert!(before < CELLS, "the file never grew to its limit: {before} calls");
     place.fine(&["resume", "full", "-q"]);
@@ -46,6 +47,47 @@ fn a_full_disk_stops_the_run_and_loses_nothing() {
     }
     let left: Vec<_> = std::fs::read_dir(place.path().join("out")).unwrap().flatten().map(|it| it.path()).collect();
     assert!(left.iter().all(|path| path.extension().is_some_and(|form| form == "md")), "parts of files: {left:?}");
+}
+
+/// CL-04: what ends a `retry` before its end, a full disk or Ctrl-C, says that it is `retry` that goes on with it: `resume` does not
+/// make what failed.
+#[cfg(unix)]
+#[test]
+fn a_retry_that_ended_early_is_gone_on_with_as_one() {
+    static BROKEN: AtomicBool = AtomicBool::new(true);
+    static SLOW: AtomicBool = AtomicBool::new(false);
+    const CELLS: usize = 3000;
+    let provider =
+        FakeProvider::start(Script::by(|_| match (BROKEN.load(Ordering::Relaxed), SLOW.load(Ordering::Relaxed)) {
+            (true, _) => Behaviour::status(400, "not now"),
+            (false, true) => Behaviour::slow(100, "answer"),
+            (false, false) => Behaviour::ok("answer"),
+        }))
+        .unwrap();
+    let place = Place::new();
+    place.write("data.jsonl", &questions(CELLS));
+    place.write("karat.yaml", &suite(&provider.base_url()));
+    place.karat(&["run", "--run-id", "a", "-q"]);
+    BROKEN.store(false, Ordering::Relaxed);
+    let said = limited(&place, "-f 300", &["retry", "a", "-q"]);
+    assert!(said.code == 1 && said.stderr.contains("make room, then `karat retry a`"), "{}", said.all());
+    assert!(!said.stderr.contains("resume"), "{}", said.all());
+
+    let before = provider.requests();
+    assert!(before < 2 * CELLS, "the file never grew to its limit: {before} calls");
+    SLOW.store(true, Ordering::Relaxed);
+    let child =
+        place.command(&["retry", "a", "-j", "4"]).stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    while provider.requests() < before + 8 {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    let said = Said::of(child.wait_with_output().unwrap());
+    assert_eq!(said.code, 130, "{}", said.all());
+    assert!(said.stderr.contains("go on with `karat retry a`") && !said.stderr.contains("resume"), "{}", said.stderr);
+    SLOW.store(false, Ordering::Relaxed);
+    place.fine(&["retry", "a", "-q"]);
+    assert_eq!(place.report("a")["totals"]["errors"], 0);
 }
 
 /// `retry` scores again what a scorer that failed has left unscored: no output is made again, nothing is paid again.
