@@ -40,8 +40,8 @@ const LINGER: f64 = 0.02;
 /// But no longer than this, in milliseconds,
 const LONGEST_LINGER_MS: f64 = 1.0;
 
-/// and not at all where it is shorter than a sleep can be.
-const SHORTEST_LINGER_MS: f64 = 0.1;
+/// and not at all where it is not much longer than falling asleep takes.
+const SHORTEST_LINGER_MS: f64 = 0.2;
 
 /// So many records are put off at most, and so many bytes.
 const PUT_OFF_RECORDS: usize = 256;
