@@ -11,7 +11,7 @@ use crate::compressed::compression;
 use crate::exchange::{Exchange, Held, Payer, Ran, Wasted, milliseconds, unsent};
 use crate::failure::{Failure, Place};
 use crate::letter::Letter;
-use crate::limiter::{Ended, Limiter, Way};
+use crate::limiter::{Ended, Limiter, Passed, Way};
 use crate::retry::{Backoff, Waits};
 use crate::room::Room;
 use crate::transport::{Received, Transport};
@@ -97,7 +97,8 @@ impl Dispatch {
             payer.pay().await?;
             attempts += 1;
             let (mut slot, admission) = passed;
-            let Some(attempt) = self.supplied(way, tries).await else {
+            // Boxed: it is the most of a call, and the futures around it are moved about.
+            let Some(attempt) = Box::pin(self.supplied(way, tries)).await else {
                 payer.unsent();
                 return Ok((shut_out(who, attempts - 1), None));
             };
@@ -125,10 +126,8 @@ impl Dispatch {
                         let delay_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
                         observer.on(&Event::Retrying { model: who, attempt: attempts, delay_ms, error: &error });
                         payer.failed(&wasted);
-                        if way.rest(wait).await.is_some() {
-                            payer.pay_again().await?;
-                        }
-                        passed = match way.pass().await {
+                        // Boxed: few attempts are not the last.
+                        passed = match Box::pin(turn_after(wait, way, payer)).await? {
                             Some(passed) => passed,
                             None => return Ok((shut_out(who, attempts), None)),
                         };
@@ -154,6 +153,7 @@ impl Dispatch {
             if !attempt.is_starved() || begun.elapsed() >= self.backoff.total {
                 return Some(attempt);
             }
+            drop(attempt);
             way.rest(STARVED).await?;
         }
     }
@@ -215,6 +215,17 @@ impl Dispatch {
             Err(_) => Ended::Badly,
         }
     }
+}
+
+/// Waits, and then for the next turn. `None` once the gate is shut.
+///
+/// # Errors
+/// That of `payer`.
+async fn turn_after<'a, P: Payer>(wait: Duration, way: Way<'a>, payer: &P) -> Result<Option<Passed<'a>>, P::Refusal> {
+    if way.rest(wait).await.is_some() {
+        payer.pay_again().await?;
+    }
+    Ok(way.pass().await)
 }
 
 /// Tokens of a call, where its provider says what can be true.

@@ -210,7 +210,8 @@ impl Providers {
         let way = Way { gate, line, limiter: Some(&model.limiter), tokens };
         match &model.backend {
             Backend::Http(endpoint) => self.over_http(model, endpoint, call, way, payer, observer).await,
-            Backend::Command(program) => self.by_program(model, program, call, way, payer, observer).await,
+            // Boxed: most models have a server, and need no room for this.
+            Backend::Command(program) => Box::pin(self.by_program(model, program, call, way, payer, observer)).await,
             Backend::Scripted(script) => {
                 let made = async { self.offline(model, &call, |request| script.reply(request)) };
                 self.dispatch.once(call.model, way, payer, made).await

@@ -13,6 +13,7 @@ mod calllog;
 mod claim;
 mod encode;
 mod error;
+mod filter;
 mod finished;
 mod folder;
 mod format;

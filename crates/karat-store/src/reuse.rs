@@ -3,8 +3,9 @@
 //! Keys are hashes, so in one sorted index each insertion hits a page of its own: measured, this costs more than all
 //! other writing together. So a block only lists its keys, and the index takes them in, sorted, once [`DUE`] keys wait.
 //! A look-up asks the keys that wait (read once from the lists, then kept in memory, where each commit adds its own), then
-//! the index. What other processes write in the meantime is seen when this one commits, because its block does not follow
-//! on the last one that it knows, or by [`Store::catch_up`].
+//! the index. Most look-ups are of keys that nobody has: a process that was there when the index began knows that without
+//! asking it ([`KeyFilter`]). What other processes write in the meantime is seen when this one commits, because its block
+//! does not follow on the last one that it knows, or by [`Store::catch_up`].
 
 use std::sync::Mutex;
 
@@ -15,6 +16,7 @@ use rustc_hash::FxHashMap;
 use crate::cache::Kind;
 use crate::encode::Encoded;
 use crate::error::ReadFailure;
+use crate::filter::KeyFilter;
 use crate::lock::lock;
 use crate::pack::{Damage, Packer, Unpacker};
 
@@ -122,6 +124,8 @@ struct Known {
     indexed: i64,
     read: i64,
     waiting: FxHashMap<ReuseKey, Place>,
+    /// All keys that are in the index, where this process has seen each of them come.
+    filter: Option<KeyFilter>,
 }
 
 impl KnownKeys {
@@ -129,7 +133,6 @@ impl KnownKeys {
     /// Where another process has written in between, the next look-up reads everything that is new.
     pub fn committed<'l>(&self, indexed: i64, blocks: impl IntoIterator<Item = (i64, &'l [u8])>) {
         let mut known = lock(&self.0);
-        known.is_present &= known.indexed == indexed;
         for (block, list) in blocks {
             let Known { is_present, read, waiting, .. } = &mut *known;
             if !*is_present || block <= *read {
@@ -142,6 +145,9 @@ impl KnownKeys {
                 Ok(()) if block == *read + 1 => *read = block,
                 _ => *is_present = false,
             }
+        }
+        if known.is_present && known.indexed != indexed {
+            known.indexed(indexed);
         }
     }
 
@@ -160,7 +166,7 @@ impl KnownKeys {
         let known = lock(&self.0);
         match known.waiting.get(&key) {
             _ if !known.is_present => None,
-            None if known.indexed > 0 => None,
+            None if known.may_be_indexed(key) => None,
             found => Some(found.copied()),
         }
     }
@@ -187,6 +193,26 @@ impl KnownKeys {
 }
 
 impl Known {
+    /// The commit that this process has just made has taken what waited into the index, up to this block.
+    fn indexed(&mut self, indexed: i64) {
+        if indexed != self.read {
+            self.is_present = false;
+            return;
+        }
+        if self.indexed == 0 {
+            self.filter = Some(KeyFilter::new());
+        }
+        if let Some(filter) = &mut self.filter {
+            self.waiting.keys().for_each(|(key, _)| filter.add(*key));
+        }
+        self.indexed = indexed;
+        self.waiting.clear();
+    }
+
+    fn may_be_indexed(&self, (key, _): ReuseKey) -> bool {
+        self.indexed > 0 && self.filter.as_ref().is_none_or(|filter| filter.may_hold(key))
+    }
+
     /// Reads the lists that are new, in one snapshot.
     fn refresh(&mut self, connection: &Connection) -> Result<(), ReadFailure> {
         let snapshot = connection.unchecked_transaction()?;

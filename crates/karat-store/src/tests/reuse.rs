@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::cache::Kind;
 use crate::{Store, Stored};
 use karat_types::*;
 use serde_json::json;
@@ -148,6 +149,7 @@ fn what_another_process_made_is_found() {
 fn keys_do_not_wait_for_ever() {
     let folder = folder();
     let store = store_in(&folder);
+    store.catch_up().unwrap();
     let ledger = store.begin(&header("r", 1)).unwrap();
     let output = Arc::new(json!("same"));
     block_on(async {
@@ -162,6 +164,14 @@ fn keys_do_not_wait_for_ever() {
     for name in ["0 0", "1 15000", "2 29999", "last"] {
         assert_eq!(store.step(key(name)).unwrap().unwrap().record.key, key(name));
     }
+    // Whoever was there when the index began need not ask it for what nobody has; whoever came later must.
+    let known =
+        |store: &Store, name: &str| store.0.known_keys.recall((key(name), Kind::Outputs)).map(|it| it.is_some());
+    assert_eq!((known(&store, "none"), known(&store, "last"), known(&store, "0 0")), (Some(false), Some(true), None));
+    let later = store_in(&folder);
+    later.catch_up().unwrap();
+    assert_eq!((known(&later, "none"), known(&later, "last")), (None, Some(true)));
+    assert_eq!(later.step(key("none")).unwrap(), None);
 }
 
 /// BY-06, law 4: only judgments that failed in nothing are taken over, the latest of them, whoever's run made it.
