@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use hyper::header::{ACCEPT, ACCEPT_ENCODING, HOST, HeaderMap, HeaderValue, USER_AGENT};
+use hyper::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_LENGTH, HOST, HeaderMap, HeaderValue, USER_AGENT};
 use hyper::{Method, Request, Uri};
 use reqwest::Url;
 
@@ -44,6 +44,10 @@ impl Letter {
         headers.entry(ACCEPT).or_insert(HeaderValue::from_static("*/*"));
         headers.entry(ACCEPT_ENCODING).or_insert(HeaderValue::from_static("identity"));
         headers.entry(USER_AGENT).or_insert(HeaderValue::from_static(AGENT));
+        if method == Method::POST {
+            // A place for it, so that the headers of no request have to grow.
+            headers.entry(CONTENT_LENGTH).or_insert(HeaderValue::from_static("0"));
+        }
         let plain = if url.scheme() == "http" { PlainPlace::of(url, &uri) } else { None };
         if let Some(PlainPlace { host, .. }) = &plain {
             headers.entry(HOST).or_insert(HeaderValue::from_str(host).map_err(|error| error.to_string())?);
@@ -68,10 +72,15 @@ impl Letter {
 
     /// The request, to the whole address or to its path.
     pub fn request<B: From<Bytes>>(&self, uri: &Uri) -> Request<B> {
-        let mut request = Request::new(self.body.clone().unwrap_or_default().into());
+        let body = self.body.clone().unwrap_or_default();
+        let mut headers = self.head.headers.clone();
+        if let Some(length) = headers.get_mut(CONTENT_LENGTH) {
+            *length = body.len().into();
+        }
+        let mut request = Request::new(body.into());
         *request.method_mut() = self.head.method.clone();
         *request.uri_mut() = uri.clone();
-        *request.headers_mut() = self.head.headers.clone();
+        *request.headers_mut() = headers;
         request
     }
 }

@@ -1,6 +1,7 @@
 //! Records to rows and section entries, before they reach the writer: callers encode side by side, one thread writes.
 
-use std::sync::Arc;
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
 
 use karat_types::{CellRecord, JudgmentRecord, Key, Record, StepRecord};
 use serde_json::Value;
@@ -8,6 +9,7 @@ use serde_json::Value;
 use crate::StoreError;
 use crate::calllog::{Reservation, pack_ended, pack_released, pack_reserved, pack_used};
 use crate::format::{is_sound, pack_call, pack_cell, pack_judgment, pack_sample, pack_step, status_code};
+use crate::lock::lock;
 use crate::pack::Packer;
 use crate::section::Entries;
 
@@ -18,7 +20,8 @@ pub(crate) struct CellColumns {
     pub status: i64,
     /// Index of the output among this append's outputs.
     pub output: Option<u64>,
-    pub facts: Vec<u8>,
+    /// Where they lie in the append's facts.
+    pub facts: Range<usize>,
 }
 
 /// A row of `judgments`; the n-th is the n-th entry of this append's judgments.
@@ -37,7 +40,10 @@ pub(crate) struct JudgmentColumns {
 #[derive(Debug, Default)]
 pub(crate) struct Encoded {
     pub log: Packer,
-    pub samples: Vec<(i64, Vec<u8>)>,
+    /// Facts of samples and cells, one behind the other.
+    pub facts: Packer,
+    /// Rows of samples, and where their facts lie.
+    pub samples: Vec<(i64, Range<usize>)>,
     pub cells: Vec<CellColumns>,
     pub judged: Vec<JudgmentColumns>,
     pub steps: Vec<(Key, u64)>,
@@ -50,12 +56,6 @@ pub(crate) struct Encoded {
 }
 
 impl Encoded {
-    pub fn new(records: &[Record]) -> Result<Self, StoreError> {
-        let mut encoder = Encoder { done: Self { records: records.len(), ..Self::default() }, ..Encoder::default() };
-        records.iter().try_for_each(|record| encoder.add(record))?;
-        Ok(encoder.done)
-    }
-
     /// How many of the records other runs may take over.
     pub fn reusable(&self) -> usize {
         self.steps.len() + self.judged.iter().filter(|judged| judged.is_reusable).count()
@@ -65,11 +65,55 @@ impl Encoded {
     pub fn size(&self) -> usize {
         self.judgments.size() + self.outputs.size() + self.traces.size()
     }
+
+    /// The facts of a sample or a cell.
+    pub fn facts_at(&self, at: &Range<usize>) -> &[u8] {
+        self.facts.packed().get(at.clone()).unwrap_or_default()
+    }
+
+    fn clear(&mut self) {
+        let Self { log, facts, samples, cells, judged, steps, judgments, outputs, traces, records, answered_in } = self;
+        [log, facts].into_iter().for_each(Packer::clear);
+        [judgments, outputs, traces].into_iter().for_each(Entries::clear);
+        samples.clear();
+        cells.clear();
+        judged.clear();
+        steps.clear();
+        (*records, *answered_in) = (0, None);
+    }
 }
 
-#[derive(Default)]
+/// So many are kept to be filled again, and none that is larger than this.
+const KEPT: usize = 512;
+const LARGEST_KEPT: usize = 8 << 10;
+
+/// Written appends, whose memory is used again: callers make them and the writer's thread would free them, and what one
+/// thread frees of another's memory is dear to both.
+#[derive(Debug, Default)]
+pub(crate) struct Used(Mutex<Vec<Box<Encoded>>>);
+
+impl Used {
+    /// Encodes records.
+    pub fn encoded(&self, records: &[Record]) -> Result<Box<Encoded>, StoreError> {
+        let mut done = lock(&self.0).pop().unwrap_or_default();
+        done.records = records.len();
+        let mut encoder = Encoder { done: &mut done, outputs: Vec::new() };
+        records.iter().try_for_each(|record| encoder.add(record))?;
+        Ok(done)
+    }
+
+    /// Takes back what is written.
+    pub fn take_back(&self, mut written: Vec<Box<Encoded>>) {
+        written.retain(|encoded| encoded.size() + encoded.facts.packed().len() <= LARGEST_KEPT);
+        written.iter_mut().for_each(|encoded| encoded.clear());
+        let mut used = lock(&self.0);
+        written.truncate(KEPT.saturating_sub(used.len()));
+        used.append(&mut written);
+    }
+}
+
 struct Encoder<'a> {
-    done: Encoded,
+    done: &'a mut Encoded,
     /// Outputs of this append, by which a step and its cell share one entry.
     outputs: Vec<(&'a Arc<Value>, u64)>,
 }
@@ -83,10 +127,10 @@ impl<'a> Encoder<'a> {
             Record::Released { calls, upper } => {
                 pack_released(&mut self.done.log, Reservation { calls: *calls, upper: *upper })
             }
-            Record::Sample(sample) => self
-                .done
-                .samples
-                .push((sql_number("a row", sample.row)?, Packer::pack(|packer| pack_sample(packer, sample)))),
+            Record::Sample(sample) => {
+                let facts = self.facts(|packer| pack_sample(packer, sample));
+                self.done.samples.push((sql_number("a row", sample.row)?, facts));
+            }
             Record::Call(call) => {
                 pack_ended(&mut self.done.log, call);
                 self.done.answered_in = Some(call.latency_ms);
@@ -109,11 +153,12 @@ impl<'a> Encoder<'a> {
     fn cell(&mut self, cell: &'a CellRecord) -> Result<(), StoreError> {
         let output = cell.output.as_ref().map(|output| self.output(output));
         pack_used(&mut self.done.log, &cell.calls);
+        let facts = self.facts(|packer| pack_cell(packer, cell));
         self.done.cells.push(CellColumns {
             ordinal: sql_number("an ordinal", cell.ordinal)?,
             status: status_code(cell.status),
             output,
-            facts: Packer::pack(|packer| pack_cell(packer, cell)),
+            facts,
         });
         Ok(())
     }
@@ -130,6 +175,12 @@ impl<'a> Encoder<'a> {
             key: judgment.key,
         });
         Ok(())
+    }
+
+    fn facts(&mut self, pack: impl FnOnce(&mut Packer)) -> Range<usize> {
+        let start = self.done.facts.packed().len();
+        pack(&mut self.done.facts);
+        start..self.done.facts.packed().len()
     }
 
     fn output(&mut self, output: &'a Arc<Value>) -> u64 {

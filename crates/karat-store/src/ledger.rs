@@ -7,7 +7,7 @@ use rusqlite::{ErrorCode, OptionalExtension, params};
 use tokio::sync::oneshot;
 
 use crate::claim::Claim;
-use crate::encode::{Encoded, sql_number};
+use crate::encode::sql_number;
 use crate::error::Attempt;
 use crate::format::{pack_header, run_status_code};
 use crate::writer::{self, Batch, OpenRun, Work};
@@ -123,7 +123,7 @@ impl Ledger {
         if records.is_empty() {
             return Ok(());
         }
-        let work = Work::Append(Box::new(Encoded::new(&records)?));
+        let work = Work::Append(self.store.0.used.encoded(&records)?);
         // Large answers would stay in memory twice.
         drop(records);
         self.hand_over(work).await?.on_disk().await
@@ -136,7 +136,7 @@ impl Ledger {
     /// # Errors
     /// As [`Ledger::append`]; what goes wrong later the receipt says.
     pub async fn append_later(&self, records: Vec<Record>) -> Result<Receipt, LedgerError> {
-        let work = Work::Append(Box::new(Encoded::new(&records)?));
+        let work = Work::Append(self.store.0.used.encoded(&records)?);
         let (batch, receipt) = self.batch(work)?;
         if self.store.0.put_off(batch) {
             self.flush().await?;

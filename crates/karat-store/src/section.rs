@@ -40,6 +40,11 @@ impl Entries {
         self.lengths.len() as u64
     }
 
+    pub fn clear(&mut self) {
+        self.lengths.clear();
+        self.packer.clear();
+    }
+
     /// Size of the entries.
     pub fn size(&self) -> usize {
         self.packer.packed().len()

@@ -8,6 +8,7 @@ use rusqlite::Connection;
 use tokio::sync::mpsc;
 
 use crate::cache::SectionCache;
+use crate::encode::Used;
 use crate::error::ReadFailure;
 use crate::lock::lock;
 use crate::reuse::KnownKeys;
@@ -39,6 +40,7 @@ pub(crate) struct Inner {
     writing: Arc<Mutex<Connection>>,
     inbox: Option<mpsc::Sender<Vec<Batch>>>,
     put_off: Arc<Mutex<PutOff>>,
+    pub used: Arc<Used>,
     thread: Option<JoinHandle<()>>,
     access: Access,
 }
@@ -63,9 +65,11 @@ impl Store {
         drop(guard);
         let known_keys = Arc::<KnownKeys>::default();
         let put_off = Arc::<Mutex<PutOff>>::default();
+        let used = Arc::<Used>::default();
         let writer = Writer {
             path: path.to_owned(),
             put_off: Arc::clone(&put_off),
+            used: Arc::clone(&used),
             known_keys: Arc::clone(&known_keys),
             connection: Arc::clone(&writing),
             sections: SectionWriter::new().map_err(not_opened)?,
@@ -83,6 +87,7 @@ impl Store {
             writing,
             inbox: Some(inbox),
             put_off,
+            used,
             thread: Some(thread),
             access: Access::Write,
         })))
@@ -119,6 +124,7 @@ impl Store {
             writing: Arc::new(Mutex::new(reader)),
             inbox: None,
             put_off: Arc::default(),
+            used: Arc::default(),
             thread: None,
             access,
         })))

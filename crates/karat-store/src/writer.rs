@@ -15,7 +15,7 @@ use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior, params};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::claim::Claim;
-use crate::encode::Encoded;
+use crate::encode::{Encoded, Used};
 use crate::error::{Attempt, BUSY_SECONDS};
 use crate::format::run_status_code;
 use crate::lock::lock;
@@ -111,12 +111,17 @@ impl Batch {
         self.encoded().map_or(0, Encoded::size)
     }
 
-    /// Tells the waiter. The run is let go before, so that a waiter who gives up its ledger can open the run anew.
-    fn answer(self, outcome: Result<(), LedgerError>) {
-        let Self { run, work: _, done } = self;
+    /// Tells the waiter, and gives what was written. The run is let go before, so that a waiter who gives up its ledger can
+    /// open the run anew.
+    fn answer(self, outcome: Result<(), LedgerError>) -> Option<Box<Encoded>> {
+        let Self { run, work, done } = self;
         drop(run);
         // A waiter that has gone away needs no answer.
         let _ = done.send(outcome);
+        match work {
+            Work::Append(encoded) => Some(encoded),
+            Work::Finish { .. } => None,
+        }
     }
 }
 
@@ -124,6 +129,7 @@ impl Batch {
 pub(crate) struct Writer {
     pub path: PathBuf,
     pub put_off: Arc<Mutex<PutOff>>,
+    pub used: Arc<Used>,
     pub known_keys: Arc<KnownKeys>,
     pub connection: Arc<Mutex<Connection>>,
     pub sections: SectionWriter,
@@ -155,12 +161,13 @@ impl Writer {
             batch.answer(Err(why));
         }
         let outcome = self.write(&group).map_err(LedgerError::from);
-        for batch in group {
+        let answered = group.into_iter().filter_map(|batch| {
             if let Err(error) = &outcome {
                 let _ = batch.run.failed.set(error.clone());
             }
-            batch.answer(outcome.clone());
-        }
+            batch.answer(outcome.clone())
+        });
+        self.used.take_back(answered.collect());
     }
 
     fn write(&mut self, group: &[Batch]) -> Result<(), StoreError> {
@@ -296,8 +303,10 @@ impl<'a> Block<'a> {
     fn insert_samples(&self, transaction: &Transaction<'_>) -> rusqlite::Result<()> {
         let mut insert =
             transaction.prepare_cached("insert or replace into samples (run, row, facts) values (?1, ?2, ?3)")?;
-        for (row, facts) in self.parts.iter().flat_map(|part| &part.samples) {
-            insert.execute(params![self.run.id, row, facts])?;
+        for part in &self.parts {
+            for (row, facts) in &part.samples {
+                insert.execute(params![self.run.id, row, part.facts_at(facts)])?;
+            }
         }
         Ok(())
     }
@@ -310,7 +319,14 @@ impl<'a> Block<'a> {
         for part in &self.parts {
             for cell in &part.cells {
                 let output = cell.output.map(|entry| (base + entry) as i64);
-                insert.execute(params![self.run.id, cell.ordinal, cell.status, block, output, cell.facts])?;
+                insert.execute(params![
+                    self.run.id,
+                    cell.ordinal,
+                    cell.status,
+                    block,
+                    output,
+                    part.facts_at(&cell.facts)
+                ])?;
             }
             base += part.outputs.len();
         }
