@@ -20,6 +20,7 @@ mod format;
 mod journal;
 mod known;
 mod ledger;
+mod linger;
 mod lock;
 mod lookup;
 mod pack;

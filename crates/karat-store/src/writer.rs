@@ -8,7 +8,6 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};
-use std::time::Duration;
 
 use karat_types::{Moment, RunStatus};
 use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior, params};
@@ -18,6 +17,7 @@ use crate::claim::Claim;
 use crate::encode::{Encoded, Used};
 use crate::error::{Attempt, BUSY_SECONDS};
 use crate::format::run_status_code;
+use crate::linger::{Callers, Linger};
 use crate::lock::lock;
 use crate::reuse::KnownKeys;
 use crate::section::{Entries, SectionWriter};
@@ -28,20 +28,6 @@ const GROUP_RECORDS: usize = 1024;
 
 /// Or when it has so many bytes, so that a block can be unpacked in little memory.
 const GROUP_BYTES: usize = 4 << 20;
-
-/// A commit of so many records, with more of them waiting behind it, is one of many.
-const BUSY_RECORDS: usize = 16;
-
-/// They are waited for then, for such a part of the time that the calls of the last group took. A commit costs nearly the same
-/// for one record as for a hundred, so under load this halves what recording costs; and a caller that waited long for its
-/// answer does not feel it, while one that got it at once would do nothing else meanwhile.
-const LINGER: f64 = 0.02;
-
-/// But no longer than this, in milliseconds,
-const LONGEST_LINGER_MS: f64 = 1.0;
-
-/// and not at all where it is not much longer than falling asleep takes.
-const SHORTEST_LINGER_MS: f64 = 0.2;
 
 /// So many records are put off at most, and so many bytes.
 const PUT_OFF_RECORDS: usize = 256;
@@ -76,6 +62,8 @@ pub(crate) struct OpenRun {
     pub name: String,
     /// Why nothing more can be written to this run.
     pub failed: OnceLock<LedgerError>,
+    /// Those who append to it, once somebody has.
+    pub callers: OnceLock<Callers>,
     /// Held as long as anybody may write.
     pub _claim: Claim,
 }
@@ -138,17 +126,19 @@ pub(crate) struct Writer {
 impl Writer {
     /// Writes until every sender is gone and the channel is empty, and then what is still put off.
     pub fn run(mut self, mut inbox: mpsc::Receiver<Vec<Batch>>) {
-        let mut linger = None;
+        let mut linger = Linger::default();
+        let mut wait = None;
         loop {
             // What came while the last group was written: more of it is on its way.
             let waiting = inbox.try_recv().ok();
-            if let Some(linger) = linger.filter(|_| waiting.is_some()) {
-                std::thread::sleep(linger);
+            if let Some(wait) = wait.filter(|_| waiting.is_some()) {
+                std::thread::sleep(wait);
             }
             let Some(first) = waiting.or_else(|| inbox.blocking_recv()) else { break };
             let group = gather(first, &mut inbox);
             let took = group.0.iter().filter_map(Batch::encoded).filter_map(|encoded| encoded.answered_in);
-            linger = linger_after(group.0.iter().map(Batch::records).sum(), took);
+            let callers = group.0.first().and_then(|batch| batch.run.callers.get());
+            wait = linger.after(group.0.iter().map(Batch::records).sum(), took, callers);
             self.commit(group);
         }
         let rest = lock(&self.put_off).take();
@@ -194,13 +184,6 @@ impl Writer {
         self.known_keys.committed(indexed, inserted);
         Ok(())
     }
-}
-
-/// How long more records are waited for behind a group of so many, whose calls took these milliseconds, if at all.
-fn linger_after(records: usize, took: impl Iterator<Item = f64>) -> Option<Duration> {
-    let (sum, calls) = took.fold((0.0, 0_u32), |(sum, calls), ms| (sum + ms, calls + 1));
-    let ms = (LINGER * sum / f64::from(calls.max(1))).min(LONGEST_LINGER_MS);
-    (records >= BUSY_RECORDS && ms >= SHORTEST_LINGER_MS).then(|| Duration::from_secs_f64(ms / 1e3))
 }
 
 /// Takes what waits, up to the size of a group, and sets apart what belongs to a run that has failed.
@@ -349,20 +332,5 @@ impl<'a> Block<'a> {
             ])?;
         }
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Nobody waits for others who got an answer at once, or where no others are.
-    #[test]
-    fn records_gather_for_a_part_of_what_calls_take() {
-        let linger = |records, took: &[f64]| linger_after(records, took.iter().copied()).map(|it| it.as_micros());
-        assert_eq!(linger(64, &[20.0, 40.0]), Some(600));
-        assert_eq!(linger(64, &[30_000.0]), Some(1000));
-        assert_eq!((linger(64, &[3.0, 2.0]), linger(64, &[]), linger(3, &[40.0])), (None, None, None));
-        assert_eq!((linger(64, &[f64::INFINITY]), linger(64, &[-1.0])), (Some(1000), None));
     }
 }
