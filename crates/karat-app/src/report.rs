@@ -140,9 +140,12 @@ impl App {
         let exit = exit(&failures, &rules, &verdicts, &flags);
         let verdicts = if canonical { verdicts.steady(&findings.plan) } else { verdicts };
         let estimate = expected(header);
-        let warnings = if canonical { None } else { unsettled(header.status, &header.plan, stored.totals()?.spending) };
+        let spending = if canonical { None } else { Some(stored.totals()?.spending) };
+        let paid = spending.map(|spending| spending.spent);
+        let warnings = spending.and_then(|spending| unsettled(header.status, &header.plan, spending));
         let warnings = warnings.into_iter().collect();
-        Ok((Context { estimate, canonical, verdicts, verdict_note, failures, warnings, files: Vec::new() }, exit))
+        let files = Vec::new();
+        Ok((Context { estimate, paid, canonical, verdicts, verdict_note, failures, warnings, files }, exit))
     }
 
     pub(crate) fn stored(&self, run: &str) -> Result<StoredRun, AppError> {

@@ -31,6 +31,8 @@ impl Estimate {
 pub struct Context {
     /// What the plan expected.
     pub estimate: Option<Estimate>,
+    /// What all calls of the run have cost it, those too that no cell rests on; without it, what its cells and judgments tell.
+    pub paid: Option<Money>,
     /// Leave out what differs between an interrupted and an uninterrupted run: run.{id, started_at, completed_at},
     /// latencies, call_ids, cached, actual cost and metrics flagged volatile.
     pub canonical: bool,
@@ -109,6 +111,11 @@ impl<'a> Report<'a> {
     pub fn cells(self) -> Cells<'a> {
         let Context { estimate, canonical, .. } = self.context;
         Cells { plan: &self.findings.plan, rows: self.rows, estimate: estimate.as_ref(), canonical: *canonical }
+    }
+
+    /// What the run has paid; what was reused is not in it.
+    pub(crate) fn paid(self) -> Money {
+        self.context.paid.unwrap_or_else(|| self.findings.run.spend.paid())
     }
 
     /// What the reader should know: of how the run went, then of its results.

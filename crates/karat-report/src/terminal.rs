@@ -228,7 +228,7 @@ fn cost(report: Report<'_>) -> String {
         "cost: estimate {}; {} at list price, {} paid; {} tokens of systems, {} of judges{divided}",
         figures::estimate(report.context.estimate.as_ref()),
         figures::money(spend.cost()),
-        figures::money(Some(spend.paid())),
+        figures::money(Some(report.paid())),
         count(spend.extraction.usage.total()),
         count(spend.judging.usage.total())
     )

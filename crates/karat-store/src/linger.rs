@@ -21,13 +21,14 @@ const LONGEST_MS: f64 = 1.0;
 const SHORTEST_MS: f64 = 0.2;
 
 /// Where the callers' threads have no time left, answers wait for these threads anyway, and what recording costs is what
-/// they lack: then it is so many times as long.
-const LONGER: f64 = 4.0;
+/// they lack: then it is up to so many times as long,
+const LONGEST_FACTOR: f64 = 4.0;
 
-/// They have none left when they work for such a part of the time,
-const NO_TIME_LEFT: f64 = 0.75;
+/// the more the nearer they come to working all the time from such a part of it on: as soon as they have to wait for
+/// answers, it is less again.
+const HARDLY_ANY_LEFT: f64 = 0.8;
 
-/// seen over at least so long.
+/// That is seen over at least so long.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// The threads of those who append, and how much they work.
@@ -65,7 +66,8 @@ fn worked(_: &RuntimeMetrics, _: usize) -> Duration {
 pub(crate) struct Linger {
     /// When they were looked at last, and how long they had worked by then.
     seen: Option<(Instant, Duration)>,
-    have_no_time: bool,
+    /// The part of the time that they worked between the last two looks.
+    busy: f64,
 }
 
 impl Linger {
@@ -79,15 +81,15 @@ impl Linger {
         if let Some(worked) = callers.and_then(Callers::worked) {
             self.look(Instant::now(), worked);
         }
-        let factor = if self.have_no_time { LONGER } else { 1.0 };
-        usual(records, took).map(|usual| usual.mul_f64(factor))
+        let lack = ((self.busy - HARDLY_ANY_LEFT) / (1.0 - HARDLY_ANY_LEFT)).clamp(0.0, 1.0);
+        usual(records, took).map(|usual| usual.mul_f64(1.0 + lack * (LONGEST_FACTOR - 1.0)))
     }
 
     fn look(&mut self, now: Instant, worked: Duration) {
         let (then, before) = *self.seen.get_or_insert((now, worked));
         let passed = now - then;
         if passed >= LOOK {
-            self.have_no_time = worked.saturating_sub(before) >= passed.mul_f64(NO_TIME_LEFT);
+            self.busy = worked.saturating_sub(before).div_duration_f64(passed);
             self.seen = Some((now, worked));
         }
     }
@@ -123,8 +125,8 @@ mod tests {
             linger.after(64, [50.0].into_iter(), None).unwrap().as_micros()
         };
         assert_eq!((after(0, 500), after(10, 510)), (1000, 1000), "nothing is known yet");
-        assert_eq!(after(40, 530), 4000, "30 of 40 ms");
-        assert_eq!((after(50, 530), after(80, 559), after(180, 650)), (4000, 1000, 4000));
+        assert_eq!((after(40, 540), after(50, 540)), (4000, 4000), "all the time, and not looked at again so soon");
+        assert_eq!((after(140, 630), after(240, 710), after(340, 760)), (2500, 1000, 1000), "90, 80 and 50 % of it");
     }
 
     #[test]

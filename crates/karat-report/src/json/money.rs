@@ -71,7 +71,10 @@ impl<'a> RunCost<'a> {
         let samples =
             || (0..findings.samples()).map(|at| (findings.sample_id(at), findings.sample_cost(at).map(Money::usd)));
         Self {
-            total: Cost::of(&findings.run.spend, range.map(|(_, most)| most), context.canonical),
+            total: Cost {
+                actual_cost_usd: (!context.canonical).then(|| report.paid().usd()),
+                ..Cost::of(&findings.run.spend, range.map(|(_, most)| most), context.canonical)
+            },
             estimated_cost_range_usd: range.map(|(least, most)| [least.usd(), most.usd()]),
             estimated_cost_sampled: estimate.is_some_and(|it| it.sampled),
             cost_per_cell: findings.run.spend.per_cell_usd(),

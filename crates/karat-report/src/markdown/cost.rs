@@ -64,7 +64,7 @@ fn totals(report: Report<'_>) -> Vec<Inline> {
         Inline::plain("At list price, whoever paid: ").and_text(figures::money(spend.cost())),
     ];
     if !report.context.canonical {
-        let paid = figures::money(Some(spend.paid()));
+        let paid = figures::money(Some(report.paid()));
         lines.push(Inline::plain("Paid in this run (what was reused is not in it): ").and_text(paid));
     }
     let unpriced = spend.extraction.unpriced + spend.judging.unpriced;

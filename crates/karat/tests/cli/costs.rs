@@ -33,6 +33,7 @@ fn a_saved_step_keeps_its_cost() {
     let (provider, place) = sharing(Script::echo(Echo::default()), "");
     let said = place.karat(&["run", "--run-id", "r", "--max-calls", "1"]);
     assert_eq!((said.code, provider.requests()), (5, 1), "{}", said.all());
+    assert!(usd(&place.report("r")["cost"]) > 0.0, "of a call that no cell rests on yet: {}", said.all());
     place.fine(&["resume", "r", "--max-calls", "3"]);
     place.fine(&["run", "--run-id", "whole", "--no-cache"]);
     let [resumed, whole] = ["r", "whole"].map(|run| usd(&place.report(run)["cost"]));
@@ -71,10 +72,14 @@ fn costs_the_same_wherever_it_stops(provider: &FakeProvider, place: &Place) {
     place.fine(&["run", "--run-id", "whole", "--no-cache"]);
     let (calls, whole) = (provider.requests(), usd(&place.report("whole")["cost"]));
     assert!(calls > 2 && whole > 0.0);
+    let mut least = 0.0;
     for stop in 1..calls {
         let (before, run, most) = (provider.requests(), format!("after-{stop}"), stop.to_string());
         let said = place.karat(&["run", "--run-id", &run, "--no-cache", "--max-calls", &most]);
         assert_eq!((said.code, provider.requests() - before), (5, stop), "{}", said.all());
+        let stopped = usd(&place.report(&run)["cost"]);
+        assert!(least < stopped && stopped < whole, "after {stop} of {calls} calls: {stopped} of {whole}");
+        least = stopped;
         place.fine(&["resume", &run, "--max-calls", "100"]);
         let resumed = usd(&place.report(&run)["cost"]);
         assert_eq!(provider.requests() - before, calls, "after {stop} of {calls} calls");
