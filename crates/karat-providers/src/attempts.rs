@@ -153,7 +153,6 @@ impl Dispatch {
             if !attempt.is_starved() || begun.elapsed() >= self.backoff.total {
                 return Some(attempt);
             }
-            drop(attempt);
             way.rest(STARVED).await?;
         }
     }

@@ -90,6 +90,7 @@ const LARGEST_KEPT: usize = 8 << 10;
 /// Written appends, whose memory is used again: callers make them and the writer's thread would free them, and what one
 /// thread frees of another's memory is dear to both.
 #[derive(Debug, Default)]
+#[expect(clippy::vec_box, reason = "they are handed on as they are: boxed anew, each would be allocated anew")]
 pub(crate) struct Used(Mutex<Vec<Box<Encoded>>>);
 
 impl Used {
@@ -103,6 +104,7 @@ impl Used {
     }
 
     /// Takes back what is written.
+    #[expect(clippy::vec_box, reason = "as above")]
     pub fn take_back(&self, mut written: Vec<Box<Encoded>>) {
         written.retain(|encoded| encoded.size() + encoded.facts.packed().len() <= LARGEST_KEPT);
         written.iter_mut().for_each(|encoded| encoded.clear());

@@ -4,9 +4,10 @@
 //! costs. A caller that waited long for its answer does not feel it, while one that got it at once would do nothing else
 //! meanwhile.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio::runtime::{Handle, RuntimeMetrics};
+use tokio::time::Instant;
 
 /// A commit of so many records, with more of them waiting behind it, is one of many.
 const BUSY_RECORDS: usize = 16;
