@@ -1,5 +1,6 @@
 //! Rows, as the ledger learns of them: each once, by whoever comes to it first, and before any of its cells.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use karat_suite::DatasetError;
@@ -58,9 +59,9 @@ impl<'a> Announcer<'a> {
             let row = error.row.unwrap_or_default();
             let id = error.sample();
             let sample = SampleRecord { row, id: id.to_string(), ..SampleRecord::default() };
-            let cells: Vec<CellRecord> = (row * per_row..(row + 1) * per_row)
+            let cells: Vec<Arc<CellRecord>> = (row * per_row..(row + 1) * per_row)
                 .filter(|ordinal| !workshop.remaining.has_row(*ordinal))
-                .map(|ordinal| broken_cell(ordinal, &error))
+                .map(|ordinal| Arc::new(broken_cell(ordinal, &error)))
                 .collect();
             let records = std::iter::once(Record::Sample(sample)).chain(cells.iter().cloned().map(Record::Cell));
             if let Err(error) = workshop.ledger.append(records.collect()).await {

@@ -24,13 +24,13 @@ use crate::workshop::Workshop;
 struct Attempt {
     record: CellRecord,
     /// Its last step, where that is to be recorded with it.
-    step: Option<StepRecord>,
+    step: Option<Arc<StepRecord>>,
     landing: Option<Landing<StepResult>>,
 }
 
 /// A finished cell, for the progress line.
 pub(crate) struct CellDone {
-    pub record: CellRecord,
+    pub record: Arc<CellRecord>,
     pub unscored: bool,
     /// The run is being stopped: nothing was recorded, the cell is left for `resume`.
     pub left: bool,
@@ -62,6 +62,7 @@ impl Workshop {
             }
             (None, _) => self.make(row, system, ordinal, trial).await,
         };
+        let record = Arc::new(record);
         let mut trail = Trail::default();
         trail.steps.extend(landing);
         if record.error.as_ref().is_some_and(CellError::is_stop) {
@@ -81,7 +82,7 @@ impl Workshop {
         CellDone { unscored: judged.unscored, left: judged.left, record, trail }
     }
 
-    async fn record(&self, record: &CellRecord, step: Option<StepRecord>) -> Result<Receipt, LedgerError> {
+    async fn record(&self, record: &Arc<CellRecord>, step: Option<Arc<StepRecord>>) -> Result<Receipt, LedgerError> {
         let privacy = &self.systems.privacy;
         let step = step.filter(|_| privacy.keeps_content()).map(Record::Step);
         let (_, system, _) = self.plan.place(record.ordinal);

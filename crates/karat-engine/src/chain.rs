@@ -44,7 +44,7 @@ impl Workshop {
 
     /// A recorded output. It is read anew for every cell and never stored for reuse: reading it costs nothing.
     pub async fn found(&self, row: &Row, system: &ReadySystem, step: &ReadyStep) -> StepResult {
-        let machine = step.step.machine(step_input(row, &self.systems, system, None));
+        let machine = step.step.machine(step_input(row, system, None));
         let mut tally = Tally::default();
         let (output, notes, metered) = match self.calls.drive(machine, Key::default(), None, &mut tally).await {
             StepEnd::Failed(error) => return Err(Arc::new(Unmade { why: Why::Failed(error), tally })),
@@ -54,7 +54,7 @@ impl Workshop {
         let output = self.systems.privacy.output(output);
         let key = recorded_key(&output);
         tally.meter(&metered);
-        let step = step_record(key, output, notes, tally);
+        let step = Arc::new(step_record(key, output, notes, tally));
         Ok(Arc::new(Made { step, origin: Origin::Recorded }))
     }
 }
@@ -102,7 +102,7 @@ impl Chain<'_> {
         let workshop = self.workshop;
         let key = self.keys[at];
         if let Some(stored) = workshop.stock.step(key).ok().flatten() {
-            let step = stored.record;
+            let step = Arc::new(stored.record);
             if stored.run != workshop.ledger.run() {
                 return Ok(Arc::new(Made { step, origin: Origin::Reused(stored.run_started_at) }));
             }
@@ -122,7 +122,7 @@ impl Chain<'_> {
         let ready = &self.system.chain[at];
         let output = before.as_ref().map(|made| &*made.step.output);
         let input = || {
-            let input = step_input(self.row, &workshop.systems, self.system, output);
+            let input = step_input(self.row, self.system, output);
             StepInput { model: ready.model.clone().or(input.model), ..input }
         };
         let target = Target {
@@ -156,7 +156,7 @@ impl Chain<'_> {
         absorb(&mut tally, before.as_deref());
         notes.extend(std::mem::take(&mut tally.notes));
         let privacy = &workshop.systems.privacy;
-        let step = step_record(key, privacy.output(output), notes, tally);
+        let step = Arc::new(step_record(key, privacy.output(output), notes, tally));
         if !ready.shared || !privacy.keeps_content() {
             return Ok(Arc::new(Made { step, origin: Origin::Unsaved }));
         }

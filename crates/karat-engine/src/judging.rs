@@ -64,7 +64,8 @@ impl Workshop {
             return left;
         }
         let unscored = judgment.error.is_some() || judgment.scores.iter().any(|(_, score)| score.is_unscored());
-        let appended = self.ledger.append_later(vec![Record::Judgment(self.systems.privacy.judgment(judgment))]).await;
+        let told = Arc::new(self.systems.privacy.judgment(judgment));
+        let appended = self.ledger.append_later(vec![Record::Judgment(told)]).await;
         match appended {
             Ok(receipt) => (Judged { unscored, left: false }, Some(receipt), landing),
             Err(error) => {

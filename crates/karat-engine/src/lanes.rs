@@ -10,7 +10,7 @@ use std::sync::Arc;
 use futures::future::{join, join_all};
 use karat_suite::{DatasetError, Plan};
 use karat_types::{PlanHeader, Sample};
-use tokio::sync::{Barrier, Mutex, mpsc};
+use tokio::sync::{Barrier, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
@@ -18,6 +18,7 @@ use crate::EngineError;
 use crate::announcer::Announcer;
 use crate::estimate::Sieve;
 use crate::progress::{Ended, Progress, TRAILING};
+use crate::queue::{Putter, Taker, queue};
 use crate::remaining::Before;
 use crate::row::Row;
 use crate::systems::Systems;
@@ -50,13 +51,12 @@ pub(crate) async fn dispatch(
     // Begun together: whoever came first would take all slots, and a slow model keeps them long.
     let begin = Arc::new(Barrier::new(paces.len()));
     for cells in paces {
-        let (sender, receiver) = mpsc::channel(ROWS_AHEAD);
-        let receiver = Arc::new(Mutex::new(receiver));
+        let waiting = queue();
         let most = workshop.plan.dataset.rows.saturating_mul(cells.len() as u64);
         for _ in 0..most.min(each as u64) {
-            lanes.spawn(lane(workshop.clone(), receiver.clone(), ended.clone()));
+            lanes.spawn(lane(workshop.clone(), waiting.taker(), ended.clone()));
         }
-        feeds.push(feed(plan, &announcer, cells, begin.clone(), sender));
+        feeds.push(feed(plan, &announcer, cells, begin.clone(), waiting));
     }
     drop(ended);
     let work = async {
@@ -87,10 +87,8 @@ fn paces(plan: &PlanHeader, systems: &Systems) -> Vec<Vec<u64>> {
 }
 
 /// Makes one cell after the other.
-async fn lane(workshop: Arc<Workshop>, cells: Arc<Mutex<mpsc::Receiver<Work>>>, ended: mpsc::Sender<Ended>) {
-    loop {
-        let next = cells.lock().await.recv().await;
-        let Some(Work { row, ordinal, before }) = next else { return };
+async fn lane(workshop: Arc<Workshop>, cells: Taker<Work>, ended: mpsc::Sender<Ended>) {
+    while let Some(Work { row, ordinal, before }) = cells.take().await {
         // With the budget used up, cells that need no call are made all the same.
         if workshop.stop.is_set() {
             return;
@@ -111,7 +109,7 @@ async fn feed(
     announcer: &Announcer<'_>,
     places: Vec<u64>,
     begin: Arc<Barrier>,
-    cells: mpsc::Sender<Work>,
+    cells: Putter<Work>,
 ) -> Result<(), EngineError> {
     let workshop = announcer.workshop;
     let stopped = workshop.stop.wait();
@@ -134,23 +132,23 @@ async fn feed(
         if !announcer.announce(&samples, broken).await {
             return Ok(());
         }
+        let mut open = Vec::with_capacity(samples.len());
         for sample in samples {
             let first = sample.row * workshop.plan.cells_per_row();
-            let open = |place: &u64| Some((first + place, workshop.before(first + place)?));
-            let mut open = places.iter().filter_map(open).peekable();
-            if open.peek().is_none() {
-                continue;
+            let of_row = |place: &u64| Some((first + place, workshop.before(first + place)?));
+            let mut of_row = places.iter().filter_map(of_row).peekable();
+            if of_row.peek().is_some() {
+                let row = Arc::new(Row::new(sample, &workshop.systems));
+                open.extend(of_row.map(|(ordinal, before)| Work { row: row.clone(), ordinal, before }));
             }
-            let row = Arc::new(Row::new(sample, &workshop.systems));
-            for (ordinal, before) in open {
-                let sent = tokio::select! {
-                    sent = cells.send(Work { row: row.clone(), ordinal, before }) => sent.is_ok(),
-                    () = &mut stopped => false,
-                };
-                if !sent {
-                    return Ok(());
-                }
-            }
+        }
+        cells.put(open);
+        let goes_on = tokio::select! {
+            few_left = cells.few_left() => few_left,
+            () = &mut stopped => false,
+        };
+        if !goes_on {
+            return Ok(());
         }
         next = rows.recv().await;
     }

@@ -38,6 +38,7 @@ mod paid;
 mod parts;
 mod privacy;
 mod progress;
+mod queue;
 mod remaining;
 mod row;
 mod run;

@@ -12,7 +12,7 @@ pub(crate) type StepResult = Result<Arc<Made>, Arc<Unmade>>;
 
 /// An output and where it came from.
 pub(crate) struct Made {
-    pub step: StepRecord,
+    pub step: Arc<StepRecord>,
     pub origin: Origin,
 }
 

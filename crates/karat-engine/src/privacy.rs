@@ -101,26 +101,27 @@ impl Privacy {
     }
 
     /// A cell as it is stored; whether its output was found in the dataset, so that it is there still.
-    pub fn cell(&self, record: CellRecord, is_found: bool) -> CellRecord {
+    pub fn cell(&self, record: Arc<CellRecord>, is_found: bool) -> Arc<CellRecord> {
         let drops = self.drops_content || self.capture == Capture::Hash;
         if drops || is_found && !self.capture.is_full() {
-            CellRecord { output: None, ..self.told(record) }
+            Arc::new(CellRecord { output: None, ..Arc::unwrap_or_clone(self.told(record)) })
         } else {
             record
         }
     }
 
     /// A cell as it is told: with its output, which its scorers and judges read, but without words about its content.
-    pub fn told(&self, record: CellRecord) -> CellRecord {
+    pub fn told(&self, record: Arc<CellRecord>) -> Arc<CellRecord> {
         if !self.drops_content {
             return record;
         }
-        CellRecord {
+        let record = Arc::unwrap_or_clone(record);
+        Arc::new(CellRecord {
             scores: bare_scores(record.scores),
             error: record.error.map(bare_error),
             facts: bare_facts(record.facts, &self.known),
             ..record
-        }
+        })
     }
 
     /// A judgment as it is stored.

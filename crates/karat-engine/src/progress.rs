@@ -48,7 +48,7 @@ impl Ended {
             unscored: unscored && record.status == CellStatus::Ok,
             reuse: if record.reused { ReuseLabel::Reused } else { ReuseLabel::Fresh },
             took,
-            error: record.error,
+            error: record.error.clone(),
             trail,
         })
     }
@@ -62,11 +62,14 @@ impl Progress {
 
     /// Tells of cells until nobody sends any more, each once it is on disk.
     pub async fn follow(&self, workshop: &Workshop, mut ended: mpsc::Receiver<Ended>) {
-        while let Some(mut cell) = ended.recv().await {
-            let written = on_disk(workshop, std::mem::take(&mut cell.trail.receipts)).await;
-            match written {
-                Ok(()) => self.tell(workshop, &cell),
-                Err(error) => workshop.stop.fail(error.to_string()),
+        let mut cells = Vec::with_capacity(TRAILING);
+        while ended.recv_many(&mut cells, TRAILING).await > 0 {
+            for mut cell in cells.drain(..) {
+                let written = on_disk(workshop, std::mem::take(&mut cell.trail.receipts)).await;
+                match written {
+                    Ok(()) => self.tell(workshop, &cell),
+                    Err(error) => workshop.stop.fail(error.to_string()),
+                }
             }
         }
     }

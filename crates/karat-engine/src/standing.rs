@@ -324,7 +324,7 @@ impl Desk<'_> {
                 break;
             }
         }
-        Ok(first_asks(&self.systems, row, system, &system.chain[first], output.as_deref()).err())
+        Ok(first_asks(row, system, &system.chain[first], output.as_deref()).err())
     }
 
     /// Why an output has to be made.

@@ -150,7 +150,7 @@ pub(crate) struct Systems {
     /// What any of them reads.
     pub all_reads: Reads,
     /// Every name that a step reads.
-    pub names: Vec<String>,
+    pub names: Arc<[String]>,
     /// Where every chain of keys begins.
     pub root: Key,
     /// How content is kept.

@@ -45,13 +45,14 @@ impl Letter {
         headers.entry(ACCEPT_ENCODING).or_insert(HeaderValue::from_static("identity"));
         headers.entry(USER_AGENT).or_insert(HeaderValue::from_static(AGENT));
         if method == Method::POST {
-            // A place for it, so that the headers of no request have to grow.
             headers.entry(CONTENT_LENGTH).or_insert(HeaderValue::from_static("0"));
         }
         let plain = if url.scheme() == "http" { PlainPlace::of(url, &uri) } else { None };
         if let Some(PlainPlace { host, .. }) = &plain {
             headers.entry(HOST).or_insert(HeaderValue::from_str(host).map_err(|error| error.to_string())?);
         }
+        // The length has its place, and one more is free, which hyper asks for: so the headers of no request have to grow.
+        headers.reserve(1);
         Ok(Self { head: Arc::new(Head { method, uri, headers, plain }), body })
     }
 

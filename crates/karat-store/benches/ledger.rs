@@ -120,7 +120,7 @@ fn flat_bytes(ordinal: u64, words: usize) -> Vec<u8> {
     for record in cell(ordinal, words) {
         match record {
             Record::Call(call) => bytes.extend(call.request.iter().chain(&call.response)),
-            Record::Cell(cell) => bytes.extend(serde_json::to_vec(&(cell.scores, cell.output)).expect("JSON")),
+            Record::Cell(cell) => bytes.extend(serde_json::to_vec(&(&cell.scores, &cell.output)).expect("JSON")),
             _ => {}
         }
     }
@@ -238,32 +238,38 @@ fn cell(ordinal: u64, words: usize) -> Vec<Record> {
             finish: Some(FinishReason::Stop),
             error: None,
         }),
-        Record::Step(StepRecord {
-            key: step,
-            output: Arc::clone(&output),
-            notes: Vec::new(),
-            usage,
-            cost: Some(cost),
-            latency_ms: 100.25,
-            calls: vec![call],
-            facts: Default::default(),
-        }),
-        Record::Cell(CellRecord {
-            ordinal,
-            key: step,
-            status: CellStatus::Ok,
-            reused: false,
-            made_at: None,
-            output: Some(output),
-            output_hash: key("output", ordinal),
-            scores: (0..3).map(|metric| (metric, Score::value((ordinal % 10) as f64 / 10.0))).collect(),
-            cost: CellCost { usage, cost: Some(cost), paid: cost },
-            latency_ms: 100.25,
-            calls: vec![call],
-            facts: Default::default(),
-            notes: Vec::new(),
-            error: None,
-        }),
+        Record::Step(
+            StepRecord {
+                key: step,
+                output: Arc::clone(&output),
+                notes: Vec::new(),
+                usage,
+                cost: Some(cost),
+                latency_ms: 100.25,
+                calls: vec![call],
+                facts: Default::default(),
+            }
+            .into(),
+        ),
+        Record::Cell(
+            CellRecord {
+                ordinal,
+                key: step,
+                status: CellStatus::Ok,
+                reused: false,
+                made_at: None,
+                output: Some(output),
+                output_hash: key("output", ordinal),
+                scores: (0..3).map(|metric| (metric, Score::value((ordinal % 10) as f64 / 10.0))).collect(),
+                cost: CellCost { usage, cost: Some(cost), paid: cost },
+                latency_ms: 100.25,
+                calls: vec![call],
+                facts: Default::default(),
+                notes: Vec::new(),
+                error: None,
+            }
+            .into(),
+        ),
     ];
     if ordinal.is_multiple_of(64) {
         records.insert(0, Record::Reserved { calls: 64, upper: Money(64 * 900_000) });

@@ -17,6 +17,7 @@ mod filter;
 mod finished;
 mod folder;
 mod format;
+mod indexing;
 mod journal;
 mod known;
 mod ledger;

@@ -9,7 +9,7 @@ use crate::cache::Kind;
 use crate::error::{Attempt, ReadFailure};
 use crate::format::run_status_code;
 use crate::reuse::{Place, ReuseKey};
-use crate::{Store, StoreError, reuse, writer};
+use crate::{Store, StoreError, indexing, reuse, writer};
 
 // A run that is not finished needs the calls that it has paid, and the outputs that it has made.
 const RESULTS: &str = "delete from reuse where block in
@@ -50,7 +50,7 @@ impl Store {
         let connection = self.writing();
         let transaction = writer::begin(&connection, attempt)?;
         let mut pruned = (|| {
-            reuse::index_waiting(&transaction)?;
+            indexing::index_waiting(&transaction)?;
             let results = remove_results(&transaction, before)?;
             let trace_bytes = if traces { remove_traces(&transaction, before)? } else { 0 };
             Ok(Pruned { results, trace_bytes, freed: 0 })

@@ -1,16 +1,16 @@
 //! What later runs take over: content key → where the output of a step, or a sound judgment, lies.
 //!
 //! Keys are hashes, so in one sorted index each insertion hits a page of its own: measured, this costs more than all
-//! other writing together. So a block only lists its keys, and the index takes them in, sorted, once [`DUE`] keys wait.
-//! A look-up asks the keys that wait (read once from the lists, then kept in memory, where each commit adds its own), then
-//! the index. Most look-ups are of keys that nobody has: a process that was there when the index began knows that without
-//! asking it ([`KeyFilter`]). What other processes write in the meantime is seen when this one commits, because its block
+//! other writing together. So a block only lists its keys, and the index takes them in, sorted, once many wait
+//! ([`crate::indexing`]). A look-up asks the keys that wait (read once from the lists, then kept in memory, where each
+//! commit adds its own), then the index. Most look-ups are of keys that nobody has: a process that was there when the
+//! index began knows that without asking it ([`KeyFilter`]). What other processes write in the meantime is seen when this one commits, because its block
 //! does not follow on the last one that it knows, or by [`Store::catch_up`].
 
 use std::sync::Mutex;
 
 use karat_types::Key;
-use rusqlite::{Connection, OptionalExtension, Transaction, params};
+use rusqlite::{Connection, OptionalExtension, params};
 use rustc_hash::FxHashMap;
 
 use crate::cache::Kind;
@@ -21,9 +21,6 @@ use crate::lock::lock;
 use crate::pack::{Damage, Packer, Unpacker};
 
 const VERSION: u8 = 1;
-
-/// So many keys wait at most: more make the index cheaper and the first look-up of a process dearer.
-const DUE: i64 = 65_536;
 
 pub(crate) const STATE: &str = "select indexed, coalesce((select max(seq) from blocks), 0) from reuse_state";
 pub(crate) const WAITING: &str = "select seq, reuse from blocks where seq > ?1 and seq <= ?2 order by seq";
@@ -74,31 +71,8 @@ pub(crate) fn unpack_keys(block: i64, list: &[u8], mut each: impl FnMut(ReuseKey
     Ok(())
 }
 
-/// Counts the keys that a commit adds, and takes all that wait into the index when it is time. Says which block is the last
-/// in the index.
-pub(crate) fn add(transaction: &Transaction<'_>, keys: usize) -> Result<i64, ReadFailure> {
-    let (waiting, indexed) = transaction
-        .prepare_cached("update reuse_state set waiting = waiting + ?1 returning waiting, indexed")?
-        .query_row(params![keys as i64], |row| Ok((row.get::<_, i64>(0)?, row.get(1)?)))?;
-    if waiting < DUE { Ok(indexed) } else { index_waiting(transaction) }
-}
-
-/// Takes all keys that wait into the index, and says which block is now the last in it.
-pub(crate) fn index_waiting(transaction: &Transaction<'_>) -> Result<i64, ReadFailure> {
-    let (indexed, newest) = transaction.prepare_cached(STATE)?.query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    let mut waiting = Vec::new();
-    read_waiting(transaction, indexed, newest, |key, place| waiting.push((key, place)))?;
-    // Stable: of two places of one key the later stays the later, and replaces the earlier.
-    waiting.sort_by_key(|(key, _)| *key);
-    let mut insert = transaction.prepare_cached(INSERT)?;
-    for ((key, kind), Place { block, entry }) in waiting {
-        insert.execute(params![key.0, kind.code(), block, entry as i64])?;
-    }
-    transaction.prepare_cached("update reuse_state set indexed = ?1, waiting = 0")?.execute(params![newest])?;
-    Ok(newest)
-}
-
-fn read_waiting(
+/// Reads the lists of the blocks behind one up to another.
+pub(crate) fn read_waiting(
     connection: &Connection,
     after: i64,
     to: i64,
@@ -124,7 +98,7 @@ struct Known {
     indexed: i64,
     read: i64,
     waiting: FxHashMap<ReuseKey, Place>,
-    /// All keys that are in the index, where this process has seen each of them come.
+    /// All keys that were ever listed, where this process has seen each of them come.
     filter: Option<KeyFilter>,
 }
 
@@ -134,16 +108,12 @@ impl KnownKeys {
     pub fn committed<'l>(&self, indexed: i64, blocks: impl IntoIterator<Item = (i64, &'l [u8])>) {
         let mut known = lock(&self.0);
         for (block, list) in blocks {
-            let Known { is_present, read, waiting, .. } = &mut *known;
-            if !*is_present || block <= *read {
+            if !known.is_present || block <= known.read {
                 continue;
             }
-            let taken = unpack_keys(block, list, |key, place| {
-                waiting.insert(key, place);
-            });
-            match taken {
-                Ok(()) if block == *read + 1 => *read = block,
-                _ => *is_present = false,
+            match unpack_keys(block, list, |key, place| known.waits(key, place)) {
+                Ok(()) if block == known.read + 1 => known.read = block,
+                _ => known.is_present = false,
             }
         }
         if known.is_present && known.indexed != indexed {
@@ -193,20 +163,21 @@ impl KnownKeys {
 }
 
 impl Known {
+    fn waits(&mut self, key: ReuseKey, place: Place) {
+        self.waiting.insert(key, place);
+        if let Some(filter) = &mut self.filter {
+            filter.add(key.0);
+        }
+    }
+
     /// The commit that this process has just made has taken what waited into the index, up to this block.
     fn indexed(&mut self, indexed: i64) {
-        if indexed != self.read {
+        if indexed > self.read {
             self.is_present = false;
             return;
         }
-        if self.indexed == 0 {
-            self.filter = Some(KeyFilter::new());
-        }
-        if let Some(filter) = &mut self.filter {
-            self.waiting.keys().for_each(|(key, _)| filter.add(*key));
-        }
         self.indexed = indexed;
-        self.waiting.clear();
+        self.waiting.retain(|_, place| place.block > indexed);
     }
 
     fn may_be_indexed(&self, (key, _): ReuseKey) -> bool {
@@ -220,11 +191,11 @@ impl Known {
         if indexed != self.indexed {
             *self = Self { indexed, read: indexed, ..Self::default() };
         }
+        if indexed == 0 && self.read == 0 {
+            self.filter = Some(KeyFilter::new());
+        }
         if newest > self.read {
-            let waiting = &mut self.waiting;
-            read_waiting(&snapshot, self.read, newest, |key, place| {
-                waiting.insert(key, place);
-            })?;
+            read_waiting(&snapshot, self.read, newest, |key, place| self.waits(key, place))?;
             self.read = newest;
         }
         self.is_present = true;

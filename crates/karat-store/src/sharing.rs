@@ -17,6 +17,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::OrdinalSet;
 use crate::cache::Kind;
 use crate::error::ReadFailure;
+use crate::indexing;
 use crate::reuse::{self, Place, ReuseKey};
 
 const LISTS: &str = "select seq, run, reuse from blocks order by seq";
@@ -181,7 +182,7 @@ impl Candidates {
 
     /// Takes what goes out of the index, and writes down that the cells rest on nothing any more.
     pub fn remove(&self, transaction: &Transaction<'_>) -> Result<(), ReadFailure> {
-        reuse::index_waiting(transaction)?;
+        indexing::index_waiting(transaction)?;
         let mut delete = transaction.prepare_cached("delete from reuse where key = ?1 and kind = ?2")?;
         let mut restore = transaction.prepare_cached(reuse::INSERT)?;
         for ((key, kind), candidate) in self.asked().filter(|(_, candidate)| candidate.goes()) {

@@ -10,6 +10,7 @@ use tokio::sync::mpsc;
 use crate::cache::SectionCache;
 use crate::encode::Used;
 use crate::error::ReadFailure;
+use crate::indexing::Indexing;
 use crate::lock::lock;
 use crate::reuse::KnownKeys;
 use crate::schema::Access;
@@ -72,6 +73,7 @@ impl Store {
             used: Arc::clone(&used),
             known_keys: Arc::clone(&known_keys),
             connection: Arc::clone(&writing),
+            indexing: Indexing::default(),
             sections: SectionWriter::new().map_err(not_opened)?,
         };
         let (inbox, batches) = mpsc::channel(WAITING_APPENDS);

@@ -24,8 +24,9 @@ const CELLS: &str =
 // A judgment that failed is no result.
 const JUDGMENTS: &str = "select runs.id, runs.name, ordinal, block, entry from judgments join runs on runs.id = run
     where ok = 1 and (?1 is null or run = ?1)";
+// What the lists behind the index name is counted there.
 const INDEXED: &str = "select blocks.run, kind, count(*) from reuse join blocks on blocks.seq = reuse.block
-    group by blocks.run, kind";
+    where block <= (select indexed from reuse_state) group by blocks.run, kind";
 
 /// How much of a run other runs may take over.
 #[derive(Debug, Clone, PartialEq, Eq)]

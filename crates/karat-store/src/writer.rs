@@ -17,6 +17,7 @@ use crate::claim::Claim;
 use crate::encode::{Encoded, Used};
 use crate::error::{Attempt, BUSY_SECONDS};
 use crate::format::run_status_code;
+use crate::indexing::Indexing;
 use crate::linger::{Callers, Linger};
 use crate::lock::lock;
 use crate::reuse::KnownKeys;
@@ -120,6 +121,7 @@ pub(crate) struct Writer {
     pub used: Arc<Used>,
     pub known_keys: Arc<KnownKeys>,
     pub connection: Arc<Mutex<Connection>>,
+    pub indexing: Indexing,
     pub sections: SectionWriter,
 }
 
@@ -151,6 +153,9 @@ impl Writer {
             batch.answer(Err(why));
         }
         let outcome = self.write(&group).map_err(LedgerError::from);
+        if outcome.is_err() {
+            self.indexing = Indexing::default();
+        }
         let answered = group.into_iter().filter_map(|batch| {
             if let Err(error) = &outcome {
                 let _ = batch.run.failed.set(error.clone());
@@ -173,7 +178,7 @@ impl Writer {
         let inserted = blocks.iter().map(|block| Ok((block.insert(&transaction)?, &*block.reuse)));
         let inserted = inserted.collect::<rusqlite::Result<Vec<_>>>().map_err(|error| attempt.failed(error))?;
         let keys = group.iter().filter_map(Batch::encoded).map(Encoded::reusable).sum();
-        let indexed = reuse::add(&transaction, keys);
+        let indexed = self.indexing.add(&transaction, keys);
         let indexed = indexed.map_err(|failure| failure.of(&self.path, "the keys of reusable results"))?;
         for batch in group {
             if let Work::Finish { status, at } = &batch.work {

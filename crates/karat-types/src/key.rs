@@ -1,5 +1,6 @@
 //! Content identities (design law 4): a key is what something *is*, never what it is called.
 
+use std::cell::Cell;
 use std::fmt;
 use std::str::FromStr;
 
@@ -72,8 +73,13 @@ impl<'de> Deserialize<'de> for Key {
     }
 }
 
-/// Room for the fields of most keys.
-const USUAL_SIZE: usize = 256;
+/// Room for fields that a thread keeps for its next key, at most.
+const KEPT_SIZE: usize = 64 << 10;
+
+thread_local! {
+    /// Room for the fields of a key: a cell has a dozen keys.
+    static ROOM: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
 
 /// Builds a [`Key`] from fields. Every field is length-prefixed, so `("ab", "c")` and `("a", "bc")` differ.
 ///
@@ -83,7 +89,7 @@ pub struct KeyBuilder(Vec<u8>);
 impl KeyBuilder {
     /// Starts a key in a domain such as `"karat/step/1"`; keys of different domains never meet.
     pub fn new(domain: &str) -> Self {
-        Self(Vec::with_capacity(USUAL_SIZE)).bytes(domain.as_bytes())
+        Self(ROOM.take()).bytes(domain.as_bytes())
     }
 
     /// Adds a byte string.
@@ -130,8 +136,6 @@ impl KeyBuilder {
     pub fn value(mut self, value: &Value) -> Self {
         match value {
             Value::String(text) if is_plain(text) => {
-                // Of most keys the one long field: what follows has room, too.
-                self.0.reserve(text.len() + USUAL_SIZE);
                 self.0.extend_from_slice(&(text.len() as u64 + 2).to_le_bytes());
                 self.0.extend_from_slice(b"\"");
                 self.0.extend_from_slice(text.as_bytes());
@@ -144,8 +148,13 @@ impl KeyBuilder {
 
     /// The key.
     pub fn finish(self) -> Key {
+        let Self(mut fields) = self;
         let mut key = [0; 16];
-        key.copy_from_slice(&blake3::hash(&self.0).as_bytes()[..16]);
+        key.copy_from_slice(&blake3::hash(&fields).as_bytes()[..16]);
+        if fields.capacity() <= KEPT_SIZE {
+            fields.clear();
+            ROOM.set(fields);
+        }
         Key(key)
     }
 }

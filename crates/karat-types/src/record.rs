@@ -69,11 +69,11 @@ pub enum Record {
     /// A call with its raw bytes.
     Call(CallRecord),
     /// A step's output that other cells and runs may reuse.
-    Step(StepRecord),
+    Step(Arc<StepRecord>),
     /// A cell with its deterministic scores.
-    Cell(CellRecord),
+    Cell(Arc<CellRecord>),
     /// One judge's scores of one cell.
-    Judgment(JudgmentRecord),
+    Judgment(Arc<JudgmentRecord>),
 }
 
 /// What reports need of a sample.

@@ -18,13 +18,12 @@ pub(crate) enum Idle {
 
 /// What a step asks first, given the output before it.
 pub(crate) fn first_asks(
-    systems: &Systems,
     row: &Row,
     system: &ReadySystem,
     step: &ReadyStep,
     output: Option<&Value>,
 ) -> Result<Vec<Ask>, Idle> {
-    let mut input = step_input(row, systems, system, output);
+    let mut input = step_input(row, system, output);
     input.model = step.model.clone().or(input.model);
     match step.step.machine(input).poll(Vec::new()) {
         Turn::Ask(asks) => Ok(asks),
@@ -42,7 +41,7 @@ pub(crate) fn recorded_output(
     system: &ReadySystem,
     step: &ReadyStep,
 ) -> Result<Value, Idle> {
-    let mut machine = step.step.machine(step_input(row, systems, system, None));
+    let mut machine = step.step.machine(step_input(row, system, None));
     let mut answers = Vec::new();
     loop {
         match machine.poll(std::mem::take(&mut answers)) {

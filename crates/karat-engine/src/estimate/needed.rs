@@ -34,7 +34,7 @@ impl Ground<'_> {
                     let requests = match &known {
                         Known::Length(..) => 1,
                         Known::Output(_) | Known::Nothing => {
-                            first_asks(&self.systems, place.row, place.system, step, known.output())?.len() as u64
+                            first_asks(place.row, place.system, step, known.output())?.len() as u64
                         }
                     };
                     let sum = Sum { calls: certain(requests), ..Sum::default() };
@@ -74,7 +74,7 @@ impl Ground<'_> {
         let max_tokens = max_tokens(step.step.spec.parameters.max_tokens, model);
         let reasks = u64::from(step.step.spec.parse.as_ref().map_or(0, |parse| parse.reask));
         let after = |output: Option<&Value>| {
-            let asks = first_asks(&self.systems, row, system, step, output)?;
+            let asks = first_asks(row, system, step, output)?;
             Ok::<_, Idle>((asks.len() as u64, asks.iter().map(prompt_tokens).sum::<u64>()))
         };
         let (calls, input, sure) = match known {

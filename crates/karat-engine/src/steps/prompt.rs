@@ -116,9 +116,11 @@ impl PromptMachine {
         Ok(())
     }
 
-    fn ask(&self, at: usize, again: Option<(&Reply, &ParseFailure)>) -> Ask {
-        let piece = &self.pieces[at];
-        let mut messages = piece.messages.clone();
+    fn ask(&mut self, at: usize, again: Option<(&Reply, &ParseFailure)>) -> Ask {
+        let piece = &mut self.pieces[at];
+        // Without a parser they are never asked again.
+        let mut messages =
+            if self.prompt.parser.is_some() { piece.messages.clone() } else { std::mem::take(&mut piece.messages) };
         let slot = match again {
             None => at.to_string(),
             Some((reply, failure)) => {

@@ -87,7 +87,7 @@ fn a_torn_log_gives_a_prefix_of_whole_appends() {
     block_on(async {
         for ordinal in 0..8 {
             let mut records = whole_cell(ordinal);
-            records.extend((0..3).map(|judge| Record::Judgment(judgment(ordinal, 0, judge, "j"))));
+            records.extend((0..3).map(|judge| Record::Judgment(judgment(ordinal, 0, judge, "j").into())));
             ledger.append(records).await.unwrap();
         }
     });

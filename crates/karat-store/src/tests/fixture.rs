@@ -62,11 +62,11 @@ fn old_records() -> Vec<Record> {
         Record::Sample(old_sample()),
         Record::Call(call("paris")),
         Record::Call(failed_call("lyon")),
-        Record::Step(step("paris", &old_output())),
-        Record::Cell(old_cell()),
-        Record::Judgment(old_judgment()),
+        Record::Step(step("paris", &old_output()).into()),
+        Record::Cell(old_cell().into()),
+        Record::Judgment(old_judgment().into()),
         Record::Sample(sample(1)),
-        Record::Cell(failed_cell(1, "lyon")),
+        Record::Cell(failed_cell(1, "lyon").into()),
     ]
 }
 
@@ -125,6 +125,6 @@ fn a_store_of_version_1_is_read() {
     assert_eq!(totals.spending.open, Reservation::default());
 
     let ledger = store.reopen("old").unwrap();
-    block_on(ledger.append(vec![Record::Cell(cell(1, "lyon", &old_output()))])).unwrap();
+    block_on(ledger.append(vec![Record::Cell(cell(1, "lyon", &old_output()).into())])).unwrap();
     assert_eq!(store.finished("old").unwrap().errors.len(), 0);
 }

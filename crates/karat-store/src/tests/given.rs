@@ -194,8 +194,8 @@ pub fn whole_cell(ordinal: u64) -> Vec<Record> {
     vec![
         Record::Sample(sample(ordinal)),
         Record::Call(call(&name)),
-        Record::Step(step(&name, &output)),
-        Record::Cell(cell(ordinal, &name, &output)),
+        Record::Step(step(&name, &output).into()),
+        Record::Cell(cell(ordinal, &name, &output).into()),
     ]
 }
 

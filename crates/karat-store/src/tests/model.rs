@@ -172,9 +172,9 @@ fn record() -> impl Strategy<Value = Record> {
     prop_oneof![
         1 => any_sample().prop_map(Record::Sample),
         2 => any_call().prop_map(Record::Call),
-        2 => any_step().prop_map(Record::Step),
-        4 => any_cell().prop_map(Record::Cell),
-        4 => any_judgment().prop_map(Record::Judgment),
+        2 => any_step().prop_map(|step| Record::Step(step.into())),
+        4 => any_cell().prop_map(|cell| Record::Cell(cell.into())),
+        4 => any_judgment().prop_map(|judgment| Record::Judgment(judgment.into())),
     ]
 }
 
@@ -195,9 +195,10 @@ impl Model {
             Record::Reserved { .. } | Record::Released { .. } => {}
             Record::Sample(sample) => drop(self.samples.insert(sample.row, sample)),
             Record::Call(call) => drop(self.calls.insert(call.key, call)),
-            Record::Step(step) => drop(self.steps.insert(step.key, step)),
-            Record::Cell(cell) => drop(self.cells.insert(cell.ordinal, cell)),
+            Record::Step(step) => drop(self.steps.insert(step.key, Arc::unwrap_or_clone(step))),
+            Record::Cell(cell) => drop(self.cells.insert(cell.ordinal, Arc::unwrap_or_clone(cell))),
             Record::Judgment(judgment) => {
+                let judgment = Arc::unwrap_or_clone(judgment);
                 let is_sound = judgment.error.is_none() && !judgment.scores.iter().any(|(_, it)| it.is_unscored());
                 if is_sound && !judgment.reused {
                     self.sound_judgments.insert(judgment.key, judgment.clone());
@@ -249,7 +250,7 @@ proptest! {
             if index {
                 let connection = store.writing();
                 let transaction = connection.unchecked_transaction().unwrap();
-                crate::reuse::index_waiting(&transaction).unwrap();
+                crate::indexing::index_waiting(&transaction).unwrap();
                 transaction.commit().unwrap();
             }
             if reopen {
@@ -314,7 +315,7 @@ fn every_float_survives() {
         .chain([0.1 + 0.2, f64::MIN_POSITIVE, f64::MAX, -0.0, 5e-324])
         .collect();
     let output = Arc::new(json!(floats));
-    block_on(ledger.append(vec![Record::Cell(cell(0, "c", &output))])).unwrap();
+    block_on(ledger.append(vec![Record::Cell(cell(0, "c", &output).into())])).unwrap();
     let read = store.rows("r").unwrap().output(0).unwrap().unwrap();
     let bits = |value: &Value| -> Vec<u64> {
         value.as_array().unwrap().iter().map(|float| float.as_f64().unwrap().to_bits()).collect()

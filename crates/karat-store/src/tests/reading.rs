@@ -45,10 +45,10 @@ fn rows_come_in_plan_order_with_all_that_belongs_to_them() {
         }
         for ordinal in (0..12).rev() {
             let output = Arc::new(json!(ordinal));
-            ledger.append(vec![Record::Cell(cell(ordinal, &ordinal.to_string(), &output))]).await.unwrap();
+            ledger.append(vec![Record::Cell(cell(ordinal, &ordinal.to_string(), &output).into())]).await.unwrap();
         }
         for (scorer, judge) in [(1, 0), (0, 1), (0, 0)] {
-            ledger.append(vec![Record::Judgment(judgment(7, scorer, judge, "j"))]).await.unwrap();
+            ledger.append(vec![Record::Judgment(judgment(7, scorer, judge, "j").into())]).await.unwrap();
         }
         ledger.finish(RunStatus::Finished, Moment(1_700_000_009_000)).await.unwrap();
     });
@@ -85,7 +85,7 @@ fn a_state_stands_for_all_that_is_written_of_a_run() {
     let mut states = vec![state()];
     let append = |ledger: &crate::Ledger, ordinal| {
         let output = Arc::new(json!(ordinal));
-        let cell = Record::Cell(cell(ordinal, "k", &output));
+        let cell = Record::Cell(cell(ordinal, "k", &output).into());
         block_on(ledger.append(vec![Record::Sample(sample(0)), cell])).unwrap();
     };
     append(&ledger, 0);
@@ -93,7 +93,7 @@ fn a_state_stands_for_all_that_is_written_of_a_run() {
     // The same cell again, as `retry` writes it.
     append(&ledger, 0);
     states.push(state());
-    block_on(ledger.append(vec![Record::Judgment(judgment(0, 0, 0, "j"))])).unwrap();
+    block_on(ledger.append(vec![Record::Judgment(judgment(0, 0, 0, "j").into())])).unwrap();
     states.push(state());
     block_on(ledger.finish(RunStatus::Finished, Moment(9))).unwrap();
     states.push(state());

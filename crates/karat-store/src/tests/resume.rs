@@ -16,12 +16,12 @@ fn paid_calls_are_those_that_no_row_rests_on() {
         ledger.append(whole_cell(0)).await.unwrap();
         let judgment = judgment(0, 0, 0, "j");
         ledger.append(vec![Record::Call(call("call of j")), Record::Call(call("call of k"))]).await.unwrap();
-        ledger.append(vec![Record::Judgment(judgment)]).await.unwrap();
+        ledger.append(vec![Record::Judgment(judgment.into())]).await.unwrap();
         ledger.append(vec![Record::Call(call("a")), Record::Call(failed_call("b"))]).await.unwrap();
         other.append(vec![Record::Call(call("z"))]).await.unwrap();
         // A failed cell used its call up; what `retry` pays after it counts again.
-        ledger.append(vec![Record::Call(call("x")), Record::Cell(failed_cell(5, "x"))]).await.unwrap();
-        ledger.append(vec![Record::Call(call("y")), Record::Cell(failed_cell(6, "y"))]).await.unwrap();
+        ledger.append(vec![Record::Call(call("x")), Record::Cell(failed_cell(5, "x").into())]).await.unwrap();
+        ledger.append(vec![Record::Call(call("y")), Record::Cell(failed_cell(6, "y").into())]).await.unwrap();
         ledger.append(vec![Record::Call(CallRecord { attempts: 3, ..call("x") })]).await.unwrap();
     });
     drop(ledger);
@@ -93,10 +93,10 @@ fn finished_cells_are_known_by_their_latest_row() {
         for ordinal in [64, 2, 99] {
             ledger.append(whole_cell(ordinal)).await.unwrap();
         }
-        ledger.append(vec![Record::Sample(sample(5)), Record::Cell(failed_cell(5, "x"))]).await.unwrap();
-        ledger.append(vec![Record::Sample(sample(6)), Record::Cell(failed_cell(6, "y"))]).await.unwrap();
+        ledger.append(vec![Record::Sample(sample(5)), Record::Cell(failed_cell(5, "x").into())]).await.unwrap();
+        ledger.append(vec![Record::Sample(sample(6)), Record::Cell(failed_cell(6, "y").into())]).await.unwrap();
         let skipped = CellRecord { status: CellStatus::Skipped, ..failed_cell(7, "z") };
-        ledger.append(vec![Record::Sample(sample(7)), Record::Cell(skipped)]).await.unwrap();
+        ledger.append(vec![Record::Sample(sample(7)), Record::Cell(skipped.into())]).await.unwrap();
         ledger.append(whole_cell(5)).await.unwrap();
     });
     let finished = store.finished("r").unwrap();

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use crate::cache::Kind;
 use crate::{Store, Stored};
 use karat_types::*;
-use serde_json::json;
+use serde_json::{Value, json};
+use tempfile::TempDir;
 
 use super::given::*;
 
@@ -29,9 +30,9 @@ fn steps_are_shared_by_runs() {
     };
     let ledger = store.begin(&early).unwrap();
     block_on(ledger.append(vec![
-        Record::Cell(cell(3, "elsewhere", &second)),
-        Record::Step(noted.clone()),
-        Record::Cell(cell(0, "s", &first)),
+        Record::Cell(cell(3, "elsewhere", &second).into()),
+        Record::Step(noted.clone().into()),
+        Record::Cell(cell(0, "s", &first).into()),
     ]))
     .unwrap();
     let expected = Stored { record: noted, run: "early".to_owned(), run_started_at: Moment(5) };
@@ -39,7 +40,7 @@ fn steps_are_shared_by_runs() {
     assert_eq!(store.step(key("other")).unwrap(), None);
 
     let ledger = store.begin(&header("late", 1)).unwrap();
-    block_on(ledger.append(vec![Record::Step(step("s", &second))])).unwrap();
+    block_on(ledger.append(vec![Record::Step(step("s", &second).into())])).unwrap();
     let latest = store.step(key("s")).unwrap().unwrap();
     assert_eq!((latest.run.as_str(), latest.record), ("late", step("s", &second)));
 }
@@ -53,7 +54,7 @@ fn a_run_may_take_over_its_own_results_only() {
     let output = |run: &str| Arc::new(json!(run));
     let made = |run: &str, name: &str| {
         let judged = JudgmentRecord { reasoning: run.to_owned(), ..judgment(1, 0, 0, name) };
-        vec![Record::Step(step(name, &output(run))), Record::Judgment(judged)]
+        vec![Record::Step(step(name, &output(run)).into()), Record::Judgment(judged.into())]
     };
     let before = store.begin(&RunHeader { started_at: Moment(1), ..header("before", 1) }).unwrap();
     let own = store.begin(&RunHeader { started_at: Moment(5), ..header("own", 1) }).unwrap();
@@ -89,7 +90,7 @@ fn a_run_may_take_over_its_own_results_only() {
         check("c", None);
         let connection = store.writing();
         let transaction = connection.unchecked_transaction().unwrap();
-        crate::reuse::index_waiting(&transaction).unwrap();
+        crate::indexing::index_waiting(&transaction).unwrap();
         transaction.commit().unwrap();
     }
     let runs = |run: &str, oldest| store.stock(run, oldest).unwrap().step(key("a")).unwrap().map(|it| it.run);
@@ -106,7 +107,10 @@ fn what_was_withdrawn_stays_so_for_its_own_run() {
     let output = Arc::new(json!("x"));
     for run in ["first", "second"] {
         let ledger = store.begin(&header(run, 1)).unwrap();
-        block_on(ledger.append(vec![Record::Step(step("a", &output)), Record::Cell(cell(0, "a", &output))])).unwrap();
+        block_on(
+            ledger.append(vec![Record::Step(step("a", &output).into()), Record::Cell(cell(0, "a", &output).into())]),
+        )
+        .unwrap();
     }
     let found = || store.stock("second", None).unwrap().step(key("a")).unwrap().map(|it| it.run);
     assert_eq!(found().as_deref(), Some("second"));
@@ -123,14 +127,19 @@ fn what_another_process_made_is_found() {
     let outputs: Vec<_> = (0..6).map(|n| Arc::new(json!(n))).collect();
     let found = |store: &Store, name: &str| store.step(key(name)).unwrap().map(|stored| stored.record.output);
     for (at, output) in outputs.iter().enumerate() {
-        block_on(ledger.append(vec![Record::Step(step("s", output)), Record::Step(step(&at.to_string(), output))]))
-            .unwrap();
+        block_on(
+            ledger.append(vec![
+                Record::Step(step("s", output).into()),
+                Record::Step(step(&at.to_string(), output).into()),
+            ]),
+        )
+        .unwrap();
         other.catch_up().unwrap();
         assert_eq!(found(&other, "s"), Some(output.clone()));
         if at % 2 == 1 {
             let connection = store.writing();
             let transaction = connection.unchecked_transaction().unwrap();
-            crate::reuse::index_waiting(&transaction).unwrap();
+            crate::indexing::index_waiting(&transaction).unwrap();
             transaction.commit().unwrap();
             store.catch_up().unwrap();
         }
@@ -144,34 +153,103 @@ fn what_another_process_made_is_found() {
     }
 }
 
-/// The index takes the keys in by itself once enough of them wait.
+/// Runs of many outputs, of which the index takes in part after part.
+struct Indexed {
+    folder: TempDir,
+    output: Arc<Value>,
+}
+
+impl Indexed {
+    fn new() -> Self {
+        Self { folder: folder(), output: Arc::new(json!("same")) }
+    }
+
+    /// Writes as many outputs in one commit, of keys with this prefix.
+    fn write(&self, ledger: &crate::Ledger, prefix: &str, count: usize) {
+        let steps = (0..count).map(|n| Record::Step(step(&format!("{prefix} {n}"), &self.output).into()));
+        block_on(ledger.append(steps.collect())).unwrap();
+    }
+}
+
+/// Keys in the index, and keys that wait for it.
+fn indexed_and_waiting(store: &Store) -> (i64, i64) {
+    let count = |query: &str| store.writing().query_row(query, [], |row| row.get(0)).unwrap();
+    (count("select count(*) from reuse"), count("select waiting from reuse_state"))
+}
+
+/// Which run's output a key leads to.
+fn maker(store: &Store, name: &str) -> Option<String> {
+    store.step(key(name)).unwrap().map(|stored| stored.run)
+}
+
+/// PE-22, BY-06: once enough keys wait, each commit takes some into the index, whatever has waited: no commit takes all.
 #[test]
-fn keys_do_not_wait_for_ever() {
-    let folder = folder();
-    let store = store_in(&folder);
+fn keys_come_into_the_index_part_by_part() {
+    let many = Indexed::new();
+    let store = store_in(&many.folder);
     store.catch_up().unwrap();
     let ledger = store.begin(&header("r", 1)).unwrap();
-    let output = Arc::new(json!("same"));
-    block_on(async {
-        for round in 0..3 {
-            let steps = (0..30_000).map(|n| Record::Step(step(&format!("{round} {n}"), &output)));
-            ledger.append(steps.collect()).await.unwrap();
+    let mut seen = Vec::new();
+    for (prefix, count) in [("a", 65_536), ("b", 20_000), ("c", 20_000), ("d", 1)] {
+        many.write(&ledger, prefix, count);
+        seen.push(indexed_and_waiting(&store));
+        for name in ["a 0", "a 30000", "a 65535", &format!("{prefix} {}", count - 1)] {
+            assert_eq!(maker(&store, name).as_deref(), Some("r"), "{name}");
         }
-        ledger.append(vec![Record::Step(step("last", &output))]).await.unwrap();
-    });
-    let count = |query: &str| -> i64 { store.writing().query_row(query, [], |row| row.get(0)).unwrap() };
-    assert_eq!((count("select count(*) from reuse"), count("select waiting from reuse_state")), (90_000, 1));
-    for name in ["0 0", "1 15000", "2 29999", "last"] {
-        assert_eq!(store.step(key(name)).unwrap().unwrap().record.key, key(name));
     }
+    assert_eq!(seen, [(0, 65_536), (40_000, 85_536), (65_536, 40_000), (65_536, 40_001)]);
     // Whoever was there when the index began need not ask it for what nobody has; whoever came later must.
     let known =
         |store: &Store, name: &str| store.0.known_keys.recall((key(name), Kind::Outputs)).map(|it| it.is_some());
-    assert_eq!((known(&store, "none"), known(&store, "last"), known(&store, "0 0")), (Some(false), Some(true), None));
-    let later = store_in(&folder);
+    assert_eq!((known(&store, "none"), known(&store, "d 0"), known(&store, "a 0")), (Some(false), Some(true), None));
+    let later = store_in(&many.folder);
     later.catch_up().unwrap();
-    assert_eq!((known(&later, "none"), known(&later, "last")), (None, Some(true)));
+    assert_eq!((known(&later, "none"), known(&later, "d 0")), (None, Some(true)));
     assert_eq!(later.step(key("none")).unwrap(), None);
+}
+
+/// What a process that ended had not taken in yet waits for the next one that writes much, and not without end.
+#[test]
+fn keys_do_not_wait_for_ever() {
+    let many = Indexed::new();
+    let store = store_in(&many.folder);
+    let ledger = store.begin(&header("r", 1)).unwrap();
+    many.write(&ledger, "a", 65_536);
+    many.write(&ledger, "b", 10_000);
+    drop((ledger, store));
+    let store = store_in(&many.folder);
+    let ledger = store.reopen("r").unwrap();
+    assert_eq!(indexed_and_waiting(&store), (20_000, 75_536));
+    assert_eq!(store.cached().unwrap().iter().map(|run| run.outputs).sum::<u64>(), 75_536);
+    // It begins anew, with what is there by now; a few keys of each part are in the index already.
+    for (count, expected) in [(4095, 79_631), (1, 79_632), (100, 79_732), (51_340, 0)] {
+        many.write(&ledger, &format!("{count} more"), count);
+        assert_eq!(indexed_and_waiting(&store).1, expected);
+    }
+    assert_eq!(indexed_and_waiting(&store).0, 131_072);
+    for name in ["a 0", "a 65535", "b 9999", "100 more 99", "51340 more 51339"] {
+        assert_eq!(maker(&store, name).as_deref(), Some("r"), "{name}");
+    }
+}
+
+/// CL-23, BY-06: what others have taken out of reuse, or made anew, while keys came in part by part, stays so.
+#[test]
+fn keys_that_come_late_undo_nothing() {
+    let many = Indexed::new();
+    let (store, elsewhere) = (store_in(&many.folder), store_in(&many.folder));
+    let first = store.begin(&header("first", 1)).unwrap();
+    many.write(&first, "a", 65_536);
+    drop(first);
+    let second = store.begin(&header("second", 1)).unwrap();
+    many.write(&second, "b", 5000);
+    assert_eq!(elsewhere.withdraw("first", None, true).unwrap().gone.len(), 65_536);
+    let other = elsewhere.begin(&header("other", 1)).unwrap();
+    many.write(&other, "b", 1);
+    many.write(&second, "c", 5000);
+    store.catch_up().unwrap();
+    assert_eq!(indexed_and_waiting(&store), (5000, 5001));
+    assert_eq!((maker(&store, "a 0"), maker(&store, "a 65535")), (None, None));
+    assert_eq!((maker(&store, "b 0").as_deref(), maker(&store, "b 1").as_deref()), (Some("other"), Some("second")));
 }
 
 /// BY-06, law 4: only judgments that failed in nothing are taken over, the latest of them, whoever's run made it.
@@ -186,7 +264,7 @@ fn only_sound_judgments_are_shared() {
     let only_failed = JudgmentRecord { error: Some(CellError::new("parse", "no JSON")), ..judgment(4, 0, 0, "f") };
     block_on(async {
         for judgment in [&sound, &failed, &unscored, &only_failed] {
-            ledger.append(vec![Record::Judgment(judgment.clone())]).await.unwrap();
+            ledger.append(vec![Record::Judgment(judgment.clone().into())]).await.unwrap();
         }
     });
     assert_eq!(store.judgment(key("j")).unwrap().unwrap().record, sound);

@@ -17,13 +17,13 @@ fn fill(store: &Store, run: &str) {
     block_on(ledger.append(vec![
         Record::Sample(sample(0)),
         Record::Sample(sample(1)),
-        Record::Step(step("raw", &output)),
-        Record::Step(second("a")),
-        Record::Cell(made(0, "a")),
-        Record::Step(second("b")),
-        Record::Cell(made(1, "b")),
-        Record::Judgment(judgment(0, 0, 0, "ja")),
-        Record::Judgment(judgment(1, 0, 0, "jb")),
+        Record::Step(step("raw", &output).into()),
+        Record::Step(second("a").into()),
+        Record::Cell(made(0, "a").into()),
+        Record::Step(second("b").into()),
+        Record::Cell(made(1, "b").into()),
+        Record::Judgment(judgment(0, 0, 0, "ja").into()),
+        Record::Judgment(judgment(1, 0, 0, "jb").into()),
     ]))
     .unwrap();
 }
@@ -70,7 +70,12 @@ fn what_other_runs_use_stays() {
     let on_raw = CellRecord { calls: vec![key("raw"), key("own")], ..cell(0, "own", &output) };
     let reused = CellRecord { reused: true, calls: vec![key("raw"), key("b")], ..cell(1, "b", &output) };
     let judged = JudgmentRecord { reused: true, ..judgment(1, 0, 0, "jb") };
-    block_on(ledger.append(vec![Record::Cell(on_raw), Record::Cell(reused), Record::Judgment(judged)])).unwrap();
+    block_on(ledger.append(vec![
+        Record::Cell(on_raw.into()),
+        Record::Cell(reused.into()),
+        Record::Judgment(judged.into()),
+    ]))
+    .unwrap();
     let done = store.withdraw("r", None, true).unwrap();
     assert_eq!(has(&store), [true, false, true, false, true]);
     assert!(done.kept.iter().all(|result| result.used_by.contains("other")), "{done:?}");
@@ -87,11 +92,11 @@ fn what_failed_keeps_nothing() {
     let failed = |at: u64, name: &str| {
         let error = Some(CellError::new("http_500", "no answer"));
         let calls = vec![key("raw"), key(name)];
-        Record::Cell(CellRecord { status: CellStatus::Error, error, calls, ..CellRecord::empty(at) })
+        Record::Cell(CellRecord { status: CellStatus::Error, error, calls, ..CellRecord::empty(at) }.into())
     };
     let unjudged = JudgmentRecord { error: Some(CellError::new("parse", "no JSON")), ..judgment(1, 0, 0, "jb") };
     let ledger = store.begin(&header("bad", 2)).unwrap();
-    block_on(ledger.append(vec![failed(0, "a"), failed(1, "b"), Record::Judgment(unjudged)])).unwrap();
+    block_on(ledger.append(vec![failed(0, "a"), failed(1, "b"), Record::Judgment(unjudged.into())])).unwrap();
     drop(ledger);
     fill(&store, "good");
     let planned = store.withdraw("good", None, false).unwrap();
@@ -102,7 +107,7 @@ fn what_failed_keeps_nothing() {
     assert_eq!(has(&store), [false; 5]);
 
     let ledger = store.begin(&header("half", 2)).unwrap();
-    block_on(ledger.append(vec![Record::Step(step("raw", &Arc::new(json!("x")))), failed(0, "a")])).unwrap();
+    block_on(ledger.append(vec![Record::Step(step("raw", &Arc::new(json!("x"))).into()), failed(0, "a")])).unwrap();
     drop(ledger);
     assert_eq!(names(&store.withdraw("half", Some(&[0].into_iter().collect()), true).unwrap()), [key("raw")]);
 }
@@ -123,7 +128,7 @@ fn what_others_made_since_is_theirs() {
     }
     assert_eq!(has(&store), [true; 5]);
     let ledger = store.reopen("r").unwrap();
-    block_on(ledger.append(vec![Record::Step(step("a", &Arc::new(json!("x"))))])).unwrap();
+    block_on(ledger.append(vec![Record::Step(step("a", &Arc::new(json!("x"))).into())])).unwrap();
     drop(ledger);
     assert_eq!(store.withdraw("r", Some(&cell), true).unwrap().kept.len(), 1);
 }
@@ -133,9 +138,9 @@ fn take_over(store: &Store, run: &str) {
     let ledger = store.begin(&header(run, 2)).unwrap();
     let output = Arc::new(json!("x"));
     let taken = |at: u64, name: &str| {
-        Record::Cell(CellRecord { reused: true, calls: vec![key("raw"), key(name)], ..cell(at, name, &output) })
+        Record::Cell(CellRecord { reused: true, calls: vec![key("raw"), key(name)], ..cell(at, name, &output) }.into())
     };
-    let judged = |at, name: &str| Record::Judgment(JudgmentRecord { reused: true, ..judgment(at, 0, 0, name) });
+    let judged = |at, name: &str| Record::Judgment(JudgmentRecord { reused: true, ..judgment(at, 0, 0, name) }.into());
     block_on(ledger.append(vec![taken(0, "a"), taken(1, "b"), judged(0, "ja"), judged(1, "jb")])).unwrap();
 }
 
@@ -197,7 +202,7 @@ fn old_results_are_pruned() {
     let store = store_in(&folder);
     fill(&store, "old");
     let ledger = store.begin(&RunHeader { started_at: Moment(1_800_000_000_000), ..header("new", 1) }).unwrap();
-    block_on(ledger.append(vec![Record::Step(step("n", &Arc::new(json!("n"))))])).unwrap();
+    block_on(ledger.append(vec![Record::Step(step("n", &Arc::new(json!("n"))).into())])).unwrap();
     let counts = |store: &Store| -> Vec<(String, u64, u64)> {
         store.cached().unwrap().into_iter().map(|it| (it.run, it.outputs, it.judgments)).collect()
     };

@@ -1,7 +1,7 @@
 //! What a template can see.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use minijinja::Value;
 use minijinja::value::{Enumerator, Object, Serde};
@@ -19,6 +19,34 @@ pub struct Context(Option<Arc<Layer>>);
 enum Layer {
     Name { name: Box<str>, value: Value, below: Context },
     Names { above: Context, below: Context },
+    Source { source: Arc<dyn Source>, converted: OnceLock<Context> },
+}
+
+/// Names whose values are converted only once a template needs more of them than a text that stands in them.
+pub trait Source: Send + Sync {
+    /// The text where a path leads to one; its first part is the name.
+    fn text(&self, path: &[Box<str>]) -> Option<&str>;
+
+    /// Whether this is one of the names.
+    fn has(&self, name: &str) -> bool;
+
+    /// All of them, converted.
+    fn context(&self) -> Context;
+}
+
+/// What a context knows of the text that a path leads to.
+enum Found<'a> {
+    /// There is no such name.
+    Nothing,
+    Text(&'a str),
+    /// The name is there, and something that must be converted or is an error.
+    Other,
+}
+
+impl<'a> Found<'a> {
+    fn of(text: Option<&'a str>) -> Self {
+        text.map_or(Self::Other, Self::Text)
+    }
 }
 
 impl Context {
@@ -43,6 +71,11 @@ impl Context {
         let paths: Vec<Vec<&str>> = paths.filter(|path| path.first() == Some(&name)).collect();
         let within: Vec<&[&str]> = paths.iter().map(|path| &path[1..]).collect();
         self.bind(name, part(members, &within))
+    }
+
+    /// A context of the names of a source.
+    pub fn of(source: Arc<dyn Source>) -> Self {
+        Self(Some(Arc::new(Layer::Source { source, converted: OnceLock::new() })))
     }
 
     /// The names of this context above those of another one. Values are shared, not converted again.
@@ -76,6 +109,7 @@ impl Context {
                     above.gather(names);
                     below
                 }
+                Layer::Source { source, converted } => converted.get_or_init(|| source.context()),
             };
         }
     }
@@ -94,8 +128,37 @@ impl Context {
                     Some(value) => return Some(value),
                     None => below,
                 },
+                Layer::Source { source, converted } => converted.get_or_init(|| source.context()),
             };
         }
+    }
+
+    /// The text that stands at a path, where one does that need not be converted.
+    pub(super) fn text(&self, path: &[Box<str>]) -> Option<&str> {
+        match self.find(path) {
+            Found::Text(text) => Some(text),
+            Found::Nothing | Found::Other => None,
+        }
+    }
+
+    fn find(&self, path: &[Box<str>]) -> Found<'_> {
+        let Some((first, rest)) = path.split_first() else { return Found::Nothing };
+        let mut context = self;
+        while let Some(layer) = context.0.as_deref() {
+            context = match layer {
+                Layer::Name { name, value, .. } if name == first => {
+                    return Found::of(value.as_str().filter(|_| rest.is_empty()));
+                }
+                Layer::Name { below, .. } => below,
+                Layer::Names { above, below } => match above.find(path) {
+                    Found::Nothing => below,
+                    there => return there,
+                },
+                Layer::Source { source, .. } if source.has(first) => return Found::of(source.text(path)),
+                Layer::Source { .. } => break,
+            };
+        }
+        Found::Nothing
     }
 
     /// What templates look names up in; their fences get the code of `fences`.

@@ -25,6 +25,7 @@ mod engine;
 mod error;
 mod fences;
 mod filters;
+mod inserting;
 mod json;
 #[cfg(test)]
 mod tests;
@@ -35,9 +36,10 @@ use std::sync::Arc;
 use minijinja::Environment;
 use serde_json::Value;
 
-pub use context::Context;
+pub use context::{Context, Source};
 pub use error::TemplateError;
 use fences::Fences;
+use inserting::Inserting;
 pub use json::text;
 
 /// The name under which each environment knows its one template.
@@ -51,6 +53,8 @@ struct Compiled {
     source: String,
     reads: Vec<String>,
     form: Form,
+    /// The same, where it only inserts.
+    inserting: Option<Inserting>,
 }
 
 enum Form {
@@ -78,7 +82,8 @@ impl Template {
             let (environment, reads) = engine::template(NAME, source)?;
             (Form::Text(Box::new(environment)), reads)
         };
-        Ok(Self(Arc::new(Compiled { source: source.to_owned(), reads, form })))
+        let inserting = Inserting::of(text, &reads);
+        Ok(Self(Arc::new(Compiled { source: source.to_owned(), reads, form, inserting })))
     }
 
     /// The text it was compiled from.
@@ -98,7 +103,10 @@ impl Template {
     /// An undefined name (with the nearest known one as a hint), a filter that cannot work with its value, or a template
     /// that runs too long.
     pub fn render(&self, context: &Context) -> Result<String, TemplateError> {
-        fences::coded(|fences| self.text(context, fences), |text| vec![text.clone()])
+        match self.inserted(context) {
+            Some(text) => Ok(text),
+            None => fences::coded(|fences| self.text(context, fences), |text| vec![text.clone()]),
+        }
     }
 
     /// The texts of the templates of one call, whose fences share a code.
@@ -109,8 +117,16 @@ impl Template {
         templates: impl IntoIterator<Item = &'a Self> + Clone,
         context: &Context,
     ) -> Result<Vec<String>, TemplateError> {
+        if let Some(texts) = templates.clone().into_iter().map(|it| it.inserted(context)).collect() {
+            return Ok(texts);
+        }
         let render = |fences: &Arc<Fences>| templates.clone().into_iter().map(|it| it.text(context, fences)).collect();
         fences::coded(render, Vec::clone)
+    }
+
+    /// The text of a template that only inserts texts.
+    fn inserted(&self, context: &Context) -> Option<String> {
+        self.0.inserting.as_ref()?.text(context)
     }
 
     fn text(&self, context: &Context, fences: &Arc<Fences>) -> Result<String, TemplateError> {
@@ -129,7 +145,10 @@ impl Template {
     /// # Errors
     /// As [`Template::render`]; also a number that JSON cannot hold.
     pub fn value(&self, context: &Context) -> Result<Value, TemplateError> {
-        fences::coded(|fences| self.typed(context, fences), |value| vec![text(value)])
+        match self.inserted(context) {
+            Some(text) => Ok(Value::String(text)),
+            None => fences::coded(|fences| self.typed(context, fences), |value| vec![text(value)]),
+        }
     }
 
     /// The values of the templates of one call, whose fences share a code.

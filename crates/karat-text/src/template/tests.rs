@@ -1,3 +1,4 @@
+use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
@@ -155,4 +156,76 @@ fn a_context_goes_over_another_one() {
     let row = Context::new().with("input", &json!("i")).with("sample", &json!({"a": "seen"}));
     let text = Template::compile("{{ sample.a }} {{ input }} {{ model.id }}").unwrap();
     assert_eq!(text.render(&row.over(&below)).unwrap(), "seen i m");
+}
+
+/// A source of names, as a row is one.
+struct Names(Value);
+
+impl Source for Names {
+    fn text(&self, path: &[Box<str>]) -> Option<&str> {
+        path.iter().try_fold(&self.0, |value, name| value.get(&**name))?.as_str()
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.0.get(name).is_some()
+    }
+
+    fn context(&self) -> Context {
+        let names = self.0.as_object().unwrap();
+        names.iter().fold(Context::new(), |context, (name, value)| context.with(name, value))
+    }
+}
+
+/// What a source holds is rendered as if it had been converted, whatever it is and whatever stands above or below it.
+#[test]
+fn a_source_holds_names() {
+    let names = json!({"sample": {"title": "Tides", "n": 1.0, "in": {"text": "deep"}}, "input": null});
+    let below = Context::new().with("model", "m").with("input", "hidden");
+    let context = Context::of(Arc::new(Names(names))).over(&below);
+    let render = |source: &str| Template::compile(source).unwrap().render(&context);
+    assert_eq!(render("{{ sample.title }}, {{sample.in.text}}: {{ model }}").unwrap(), "Tides, deep: m");
+    assert_eq!(render("{{ sample.title }} {{ sample.n }} [{{ input }}]").unwrap(), "Tides 1.0 []");
+    assert_eq!(render("{{ sample.in }}").unwrap(), r#"{"text":"deep"}"#);
+    assert_eq!(render("{{ sample.titel }}").unwrap_err().hint.as_deref(), Some("did you mean `sample.title`?"));
+    assert!(render("{{ sample.title.x }}").is_err() && render("{{ other }}").is_err());
+    let above = context.child().with("sample", &json!({"title": "above"}));
+    assert_eq!(Template::compile("{{ sample.title }}").unwrap().render(&above).unwrap(), "above");
+    assert_eq!(context.names(), ["input", "sample", "input", "model"]);
+}
+
+fn any_text() -> impl Strategy<Value = String> {
+    prop_oneof![Just("{{".to_owned()), Just("}}".to_owned()), Just("{% x".to_owned()), "[a-z {}<\\n\"é-]{0,6}"]
+}
+
+fn any_hole() -> impl Strategy<Value = String> {
+    let name = prop_oneof![
+        Just("sample.title"),
+        Just("sample.n"),
+        Just("sample.in.text"),
+        Just("input"),
+        Just("other"),
+        Just("true"),
+        Just("sample.no"),
+        Just("model"),
+        Just("sample['title']"),
+        Just("input | upper"),
+        Just("none")
+    ];
+    (name, prop_oneof![Just(("{{ ", " }}")), Just(("{{", "}}")), Just(("{{- ", " -}}"))])
+        .prop_map(|(name, (opening, closing))| format!("{opening}{name}{closing}"))
+}
+
+proptest! {
+    /// A template that only inserts says what minijinja makes of it, or leaves it to minijinja.
+    #[test]
+    fn inserting_is_rendering(pieces in prop::collection::vec(prop_oneof![any_text(), any_hole()], 0..6)) {
+        let source = pieces.concat();
+        let Ok(template) = Template::compile(&source) else { return Ok(()) };
+        let sample = json!({"title": "T{{ input }}\n", "n": 2, "in": {"text": "<&>"}});
+        let context = Context::of(Arc::new(Names(json!({"sample": sample, "input": "i"})))).over(&Context::new().with("model", "m"));
+        if let Some(inserted) = template.inserted(&context) {
+            let fences = fences::coded(|fences| template.text(&context, fences), |text| vec![text.clone()]);
+            prop_assert_eq!(inserted, fences.unwrap());
+        }
+    }
 }
