@@ -15,7 +15,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures::future::{FutureExt, join_all};
 use karat_providers::{Call, Errand, Exchange, Gate, Held, Providers};
-use karat_store::{Ledger, Reservation};
+use karat_store::{Hold, Ledger, Reservation, Unwritten};
 use karat_types::{
     Answer, Ask, CallError, CallErrorCode, Facts, Key, Machine, Money, Note, Observer, Pricing, Record, Request, Score,
     Turn, Usage,
@@ -250,7 +250,7 @@ impl Calls {
         let charge = self.charge(request, body.as_ref(), target);
         let Self { budget, credit, ledger, stop, .. } = self;
         let claim = Claim::new(Funds { budget, credit, ledger, stop }, charge, target.model.as_deref());
-        let (exchange, _slot) = match self.exchange(key, (request, body.as_ref()), &claim, target).await {
+        let (exchange, slot) = match self.exchange(key, (request, body.as_ref()), &claim, target).await {
             Ok(Some((
                 Exchange { outcome: Err(CallError { code: code @ CallErrorCode::Cancelled, message, .. }), .. },
                 _,
@@ -287,9 +287,10 @@ impl Calls {
         // Never released: so it counts as spent, like what was reserved for the call before.
         let owed = (owed > Money::ZERO).then_some(Record::Reserved { calls: 0, upper: owed });
         let records = [Record::Call(self.privacy.call(record))].into_iter().chain(released).chain(owed).collect();
-        if let Err(error) = self.ledger.append(records).await {
+        if let Err(Unwritten { error, hold }) = self.ledger.append_holding(records, slot.map(Hold::new)).await {
             // Before the slot is given back: what is in flight now is all that can be lost.
             self.gate.shut();
+            drop(hold);
             self.stop.fail(error.to_string());
             claim.leave_open();
             return Settled::refused(key, CallErrorCode::Cancelled, error.to_string());
@@ -333,7 +334,7 @@ impl Calls {
         (request, body): (&Request, Option<&Bytes>),
         claim: &Claim<'_>,
         target: &Target,
-    ) -> Result<Option<Held<'_>>, String> {
+    ) -> Result<Option<Held>, String> {
         let out_of_time = async {
             let Some(time) = &target.time else { return std::future::pending().await };
             // Asked after each move of the call itself, so nobody need be woken.

@@ -85,7 +85,7 @@ impl Dispatch {
         payer: &P,
         observer: &dyn Observer,
         tries: &impl Tries,
-    ) -> Result<Held<'a>, P::Refusal> {
+    ) -> Result<Held, P::Refusal> {
         let Quest { place, request, mut waits } = quest;
         let who = place.who.name();
         let Some(mut passed) = way.pass().await else { return Ok((shut_out(who, 0), None)) };
@@ -167,7 +167,7 @@ impl Dispatch {
         way: Way<'a>,
         payer: &P,
         made: impl Future<Output = Exchange>,
-    ) -> Result<Held<'a>, P::Refusal> {
+    ) -> Result<Held, P::Refusal> {
         let Some((slot, admission)) = way.pass().await else { return Ok((shut_out(who, 0), None)) };
         payer.pay().await?;
         let exchange = made.await;

@@ -87,7 +87,7 @@ impl Providers {
         gate: &'a Gate,
         payer: &P,
         observer: &dyn Observer,
-    ) -> Result<Held<'a>, P::Refusal> {
+    ) -> Result<Held, P::Refusal> {
         let (kind, captured) = match errand.request {
             Request::Http(request) => ("http", captured_http(request)),
             Request::Command(request) => ("command", captured_command(request)),
@@ -109,7 +109,7 @@ impl Providers {
         gate: &'a Gate,
         payer: &P,
         observer: &dyn Observer,
-    ) -> Result<Held<'a>, P::Refusal> {
+    ) -> Result<Held, P::Refusal> {
         let way = Way { gate, line: gate.line(errand.who), limiter: None, tokens: 0 };
         let captured = self.dispatch.secrets.clean(Bytes::from(captured.to_string()));
         let waits = Waits::new(self.dispatch.backoff, errand.retries, errand.jitter_seed);

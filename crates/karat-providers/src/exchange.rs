@@ -140,7 +140,7 @@ impl Payer for Free {
 }
 
 /// An exchange, and the slot that it holds until it is on disk; none where nothing was sent.
-pub type Held<'a> = (Exchange, Option<Slot<'a>>);
+pub type Held = (Exchange, Option<Slot>);
 
 /// A latency in milliseconds, to the microsecond: what is finer is noise, and takes room in every report.
 pub(crate) fn milliseconds(latency: Duration) -> f64 {

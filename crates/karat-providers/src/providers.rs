@@ -160,7 +160,7 @@ impl Providers {
         gate: &'a Gate,
         payer: &P,
         observer: &dyn Observer,
-    ) -> Result<Held<'a>, P::Refusal> {
+    ) -> Result<Held, P::Refusal> {
         let asked = || Asked::of_model(&call);
         let live = async || self.live(call, gate, payer, observer).await;
         let replay = |player: &Player, specs: &FxHashMap<String, ModelSpec>| match specs.get(call.model) {
@@ -180,9 +180,9 @@ impl Providers {
         gate: &Gate,
         payer: &P,
         asked: impl Fn() -> Asked<'q>,
-        live: impl AsyncFnOnce() -> Result<Held<'a>, P::Refusal>,
+        live: impl AsyncFnOnce() -> Result<Held, P::Refusal>,
         replay: impl FnOnce(&Player, &FxHashMap<String, ModelSpec>) -> Exchange,
-    ) -> Result<Held<'a>, P::Refusal> {
+    ) -> Result<Held, P::Refusal> {
         match &self.tape {
             Tape::None => live().await,
             Tape::Record(recorder) => {
@@ -204,7 +204,7 @@ impl Providers {
         gate: &'a Gate,
         payer: &P,
         observer: &dyn Observer,
-    ) -> Result<Held<'a>, P::Refusal> {
+    ) -> Result<Held, P::Refusal> {
         let Some(model) = self.models.get(call.model) else { return Ok((never_connected(call.model), None)) };
         let (line, tokens) = (gate.line(call.model), expected_tokens(call.request));
         let way = Way { gate, line, limiter: Some(&model.limiter), tokens };
@@ -231,7 +231,7 @@ impl Providers {
         way: Way<'a>,
         payer: &P,
         observer: &dyn Observer,
-    ) -> Result<Held<'a>, P::Refusal> {
+    ) -> Result<Held, P::Refusal> {
         let Some(transport) = &self.transport else {
             return Ok((
                 unsent(format!("model {}: there is no HTTP client; this is a bug in karat", call.model)),
@@ -259,7 +259,7 @@ impl Providers {
         way: Way<'a>,
         payer: &P,
         observer: &dyn Observer,
-    ) -> Result<Held<'a>, P::Refusal> {
+    ) -> Result<Held, P::Refusal> {
         let request = match body_of(model, &call) {
             Ok(body) => self.dispatch.secrets.clean(body),
             Err(problem) => return Ok((unsent(problem), None)),

@@ -11,7 +11,7 @@ use crate::encode::sql_number;
 use crate::error::Attempt;
 use crate::format::{pack_header, run_status_code};
 use crate::linger::Callers;
-use crate::writer::{self, Batch, OpenRun, Work};
+use crate::writer::{self, Batch, Hold, OpenRun, Unwritten, Work};
 use crate::{LedgerError, Store, StoreError};
 
 /// The right to write one run, and the way to do it.
@@ -128,7 +128,20 @@ impl Ledger {
         let work = Work::Append(self.store.0.used.encoded(&records)?);
         // Large answers would stay in memory twice.
         drop(records);
-        self.hand_over(work).await?.on_disk().await
+        self.hand_over(work, None).await.map_err(|unwritten| unwritten.error)?.on_disk().await
+    }
+
+    /// As [`Ledger::append`], and lets go of something as soon as the records are on disk, before this returns.
+    ///
+    /// # Errors
+    /// As [`Ledger::append`], with what was to be held.
+    pub async fn append_holding(&self, records: Vec<Record>, hold: Option<Hold>) -> Result<(), Unwritten> {
+        let encoded = self.store.0.used.encoded(&records);
+        drop(records);
+        match encoded {
+            Ok(encoded) => self.hand_over(Work::Append(encoded), hold).await?.written().await,
+            Err(error) => Err(Unwritten { error: error.into(), hold }),
+        }
     }
 
     /// As [`Ledger::append`], for records that nobody needs to be on disk at once: they are written with the next records
@@ -139,7 +152,7 @@ impl Ledger {
     /// As [`Ledger::append`]; what goes wrong later the receipt says.
     pub async fn append_later(&self, records: Vec<Record>) -> Result<Receipt, LedgerError> {
         let work = Work::Append(self.store.0.used.encoded(&records)?);
-        let (batch, receipt) = self.batch(work)?;
+        let (batch, receipt) = self.batch(work, None).map_err(|unwritten| unwritten.error)?;
         if self.store.0.put_off(batch) {
             self.flush().await?;
         }
@@ -159,28 +172,28 @@ impl Ledger {
     /// # Errors
     /// As [`Ledger::append`].
     pub async fn finish(&self, status: RunStatus, at: Moment) -> Result<(), LedgerError> {
-        self.hand_over(Work::Finish { status, at }).await?.on_disk().await
+        self.hand_over(Work::Finish { status, at }, None).await.map_err(|unwritten| unwritten.error)?.on_disk().await
     }
 
-    async fn hand_over(&self, work: Work) -> Result<Receipt, LedgerError> {
+    async fn hand_over(&self, work: Work, hold: Option<Hold>) -> Result<Receipt, Unwritten> {
         self.run.callers.get_or_init(Callers::here);
-        let (batch, receipt) = self.batch(work)?;
-        self.store.0.hand_over(Some(batch)).await?;
+        let (batch, receipt) = self.batch(work, hold)?;
+        self.store.0.hand_over(Some(batch)).await.map_err(LedgerError::from)?;
         Ok(receipt)
     }
 
-    fn batch(&self, work: Work) -> Result<(Batch, Receipt), LedgerError> {
+    fn batch(&self, work: Work, hold: Option<Hold>) -> Result<(Batch, Receipt), Unwritten> {
         if let Some(why) = self.run.failed.get() {
-            return Err(why.clone());
+            return Err(Unwritten { error: why.clone(), hold });
         }
         let (done, outcome) = oneshot::channel();
-        Ok((Batch { run: Arc::clone(&self.run), work, done }, Receipt(outcome)))
+        Ok((Batch { run: Arc::clone(&self.run), work, hold, done }, Receipt(outcome)))
     }
 }
 
 /// What became of records that were handed over.
 #[derive(Debug)]
-pub struct Receipt(oneshot::Receiver<Result<(), LedgerError>>);
+pub struct Receipt(oneshot::Receiver<Result<(), Unwritten>>);
 
 impl Receipt {
     /// Returns when the records are on disk.
@@ -188,6 +201,10 @@ impl Receipt {
     /// # Errors
     /// They were not written.
     pub async fn on_disk(self) -> Result<(), LedgerError> {
-        self.0.await.map_err(|_| StoreError::Closed)?
+        self.written().await.map_err(|unwritten| unwritten.error)
+    }
+
+    async fn written(self) -> Result<(), Unwritten> {
+        self.0.await.map_err(|_| LedgerError::from(StoreError::Closed))?
     }
 }

@@ -59,3 +59,4 @@ pub use store::Store;
 pub use totals::Totals;
 pub use url::StoreUrl;
 pub use withdraw::Cached;
+pub use writer::{Hold, Unwritten};

@@ -6,6 +6,7 @@
 //! that nobody waits for gather beside the channel, until one that somebody waits for takes them along.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -76,12 +77,44 @@ pub(crate) enum Work {
     Finish { status: RunStatus, at: Moment },
 }
 
+/// What is held until records are on disk, and let go then.
+pub struct Hold(#[expect(dead_code, reason = "it is only let go")] Box<dyn Send>);
+
+impl Hold {
+    /// Holds it.
+    pub fn new(held: impl Send + 'static) -> Self {
+        Self(Box::new(held))
+    }
+}
+
+impl fmt::Debug for Hold {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Hold")
+    }
+}
+
+/// Records were not written. What was held for them comes back, so that something can be done before it is let go.
+#[derive(Debug)]
+pub struct Unwritten {
+    /// Why.
+    pub error: LedgerError,
+    /// What was held.
+    pub hold: Option<Hold>,
+}
+
+impl From<LedgerError> for Unwritten {
+    fn from(error: LedgerError) -> Self {
+        Self { error, hold: None }
+    }
+}
+
 /// One append, and whom to tell.
 #[derive(Debug)]
 pub(crate) struct Batch {
     pub run: Arc<OpenRun>,
     pub work: Work,
-    pub done: oneshot::Sender<Result<(), LedgerError>>,
+    pub hold: Option<Hold>,
+    pub done: oneshot::Sender<Result<(), Unwritten>>,
 }
 
 impl Batch {
@@ -103,10 +136,10 @@ impl Batch {
     /// Tells the waiter, and gives what was written. The run is let go before, so that a waiter who gives up its ledger can
     /// open the run anew.
     fn answer(self, outcome: Result<(), LedgerError>) -> Option<Box<Encoded>> {
-        let Self { run, work, done } = self;
+        let Self { run, work, hold, done } = self;
         drop(run);
         // A waiter that has gone away needs no answer.
-        let _ = done.send(outcome);
+        let _ = done.send(outcome.map_err(|error| Unwritten { error, hold }));
         match work {
             Work::Append(encoded) => Some(encoded),
             Work::Finish { .. } => None,
@@ -148,13 +181,17 @@ impl Writer {
     }
 
     /// Writes a group and tells everybody.
-    fn commit(&mut self, (group, refused): (Vec<Batch>, Vec<(Batch, LedgerError)>)) {
+    fn commit(&mut self, (mut group, refused): (Vec<Batch>, Vec<(Batch, LedgerError)>)) {
         for (batch, why) in refused {
             batch.answer(Err(why));
         }
         let outcome = self.write(&group).map_err(LedgerError::from);
         if outcome.is_err() {
             self.indexing = Indexing::default();
+        }
+        if outcome.is_ok() {
+            // Before any waiter is told: others have waited for what it held.
+            group.iter_mut().for_each(|batch| drop(batch.hold.take()));
         }
         let answered = group.into_iter().filter_map(|batch| {
             if let Err(error) = &outcome {

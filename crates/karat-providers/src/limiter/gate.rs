@@ -5,14 +5,17 @@
 //! the others have. A slow model therefore never holds more than its share while a fast one has calls to make.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{Semaphore, oneshot};
 
 use crate::room::Room;
 
-/// What all calls of a run pass: so many in flight, and none once it is shut.
-pub struct Gate {
+/// What all calls of a run pass: so many in flight, and none once it is shut. Cheap to clone; clones are the same gate.
+#[derive(Clone)]
+pub struct Gate(Arc<Inner>);
+
+struct Inner {
     state: Mutex<State>,
     /// Never has a permit; closed when the gate is shut, which wakes everybody who waits.
     shut: Semaphore,
@@ -41,8 +44,8 @@ struct Line {
 pub(crate) struct LineAt(usize);
 
 /// The right to have one call in flight, and its answer in memory. Hold it until the call's record is on disk.
-pub struct Slot<'a> {
-    gate: &'a Gate,
+pub struct Slot {
+    gate: Gate,
     line: LineAt,
     room: Option<Room>,
 }
@@ -58,19 +61,19 @@ impl Gate {
     /// A gate for so many calls in flight.
     pub fn new(calls: usize) -> Self {
         let state = State { free: calls.max(1), lines: Vec::new(), given: 0 };
-        Self { state: Mutex::new(state), shut: Semaphore::new(0) }
+        Self(Arc::new(Inner { state: Mutex::new(state), shut: Semaphore::new(0) }))
     }
 
     /// Lets nobody pass any more. Calls that wait here, for their model's limits or for another attempt, end; calls in
     /// flight do not.
     pub fn shut(&self) {
-        self.shut.close();
+        self.0.shut.close();
         self.state().lines.iter_mut().for_each(|line| line.waiting.clear());
     }
 
     /// Whether it is shut.
     pub fn is_shut(&self) -> bool {
-        self.shut.is_closed()
+        self.0.shut.is_closed()
     }
 
     /// Does something; `None` when the gate is shut before it is done.
@@ -78,7 +81,7 @@ impl Gate {
         tokio::select! {
             biased;
             done = work => Some(done),
-            _ = self.shut.acquire() => None,
+            _ = self.0.shut.acquire() => None,
         }
     }
 
@@ -88,7 +91,7 @@ impl Gate {
     }
 
     /// Waits in a line for a slot; `None` once the gate is shut.
-    pub(super) async fn slot(&self, line: LineAt) -> Option<Slot<'_>> {
+    pub(super) async fn slot(&self, line: LineAt) -> Option<Slot> {
         if self.is_shut() {
             return None;
         }
@@ -97,7 +100,7 @@ impl Gate {
             let mut waiting = Waiting { gate: self, line, turn };
             (&mut waiting.turn).await.ok()?;
         }
-        Some(Slot { gate: self, line, room: None })
+        Some(Slot { gate: self.clone(), line, room: None })
     }
 
     fn give_back(&self, LineAt(line): LineAt) {
@@ -108,7 +111,7 @@ impl Gate {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -154,14 +157,14 @@ impl State {
     }
 }
 
-impl Slot<'_> {
+impl Slot {
     /// Keeps the room that a large answer takes.
     pub(crate) fn keep(&mut self, room: Option<Room>) {
         self.room = room;
     }
 }
 
-impl Drop for Slot<'_> {
+impl Drop for Slot {
     fn drop(&mut self) {
         self.gate.give_back(self.line);
     }

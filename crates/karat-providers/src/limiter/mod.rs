@@ -160,7 +160,7 @@ pub(crate) struct Way<'a> {
 }
 
 /// The right to make one attempt.
-pub(crate) type Passed<'a> = (Slot<'a>, Option<Admission<'a>>);
+pub(crate) type Passed<'a> = (Slot, Option<Admission<'a>>);
 
 impl<'a> Way<'a> {
     /// Waits its turn. `None` once the gate is shut.
