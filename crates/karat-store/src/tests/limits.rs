@@ -2,13 +2,14 @@
 
 use std::error::Error;
 use std::fs;
+use std::sync::Arc;
 use std::time::Duration;
 
 use karat_types::*;
 use rusqlite::Connection;
 
 use super::given::*;
-use crate::{Store, StoreError, StoreUrl, schema};
+use crate::{Hold, Store, StoreError, StoreUrl, schema};
 
 /// Law 5: when the disk is full, every waiter is told, nothing of the failed commit is there, what was acknowledged
 /// before is, and nothing follows the gap.
@@ -146,6 +147,24 @@ fn other_files_are_refused() {
     let error = Store::open(&url).unwrap_err();
     assert!(matches!(error, StoreError::Newer { found, .. } if found == schema::VERSION + 1), "{error}");
     assert!(error.to_string().contains("use a newer Karat"));
+}
+
+/// Law 5: what is held for records is let go once they are on disk; of records that are not, it comes back.
+#[test]
+fn what_is_held_is_let_go_on_disk() {
+    let folder = folder();
+    let store = store_in(&folder);
+    let ledger = store.begin(&header("r", 3)).unwrap();
+    let slot = Arc::new(());
+    let append = |at: u64| block_on(ledger.append_holding(whole_cell(at), Some(Hold::new(slot.clone()))));
+    append(0).unwrap();
+    assert_eq!(Arc::strong_count(&slot), 1);
+    store.writing().pragma_update(None, "query_only", true).unwrap();
+    for at in [1, 2] {
+        let unwritten = append(at).unwrap_err();
+        assert_eq!((unwritten.hold.is_some(), Arc::strong_count(&slot)), (true, 2), "{}", unwritten.error);
+    }
+    assert_eq!(Arc::strong_count(&slot), 1);
 }
 
 /// The state folder keeps itself out of git, and its files to their owner. A folder that was there is left as it is.
