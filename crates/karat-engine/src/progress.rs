@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 use crate::cell::{CellDone, Trail};
 use crate::workshop::Workshop;
 
-/// Cells that may be on their way to disk; whoever makes more waits.
+/// So many cells may be on their way to disk, and as many again wait to be looked at; whoever makes more waits.
 pub(crate) const TRAILING: usize = 256;
 
 /// So long a cell waits for records that somebody else needs on disk, and goes there together with them.

@@ -186,12 +186,10 @@ impl Writer {
             batch.answer(Err(why));
         }
         let outcome = self.write(&group).map_err(LedgerError::from);
-        if outcome.is_err() {
-            self.indexing = Indexing::default();
-        }
-        if outcome.is_ok() {
+        match &outcome {
             // Before any waiter is told: others have waited for what it held.
-            group.iter_mut().for_each(|batch| drop(batch.hold.take()));
+            Ok(()) => group.iter_mut().for_each(|batch| drop(batch.hold.take())),
+            Err(_) => self.indexing = Indexing::default(),
         }
         let answered = group.into_iter().filter_map(|batch| {
             if let Err(error) = &outcome {
