@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use karat_types::{CellRecord, CellStatus, Key, Moment};
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension, params};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value;
 
@@ -24,9 +24,10 @@ const CELLS: &str =
 // A judgment that failed is no result.
 const JUDGMENTS: &str = "select runs.id, runs.name, ordinal, block, entry from judgments join runs on runs.id = run
     where ok = 1 and (?1 is null or run = ?1)";
-// What the lists behind the index name is counted there.
 const INDEXED: &str = "select blocks.run, kind, count(*) from reuse join blocks on blocks.seq = reuse.block
-    where block <= (select indexed from reuse_state) group by blocks.run, kind";
+    group by blocks.run, kind";
+const INDEXED_BY: &str = "select blocks.run from reuse join blocks on blocks.seq = reuse.block
+    where reuse.key = ?1 and reuse.kind = ?2";
 
 /// How much of a run other runs may take over.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,26 +77,35 @@ impl Store {
     pub fn cached(&self) -> Result<Vec<Cached>, StoreError> {
         self.read("reusable results", |connection| {
             let snapshot = connection.unchecked_transaction()?;
-            let mut counts: BTreeMap<i64, [u64; 2]> = BTreeMap::new();
-            let mut count = |run: i64, kind: Kind, more: u64| {
+            let mut counts: BTreeMap<i64, [i64; 2]> = BTreeMap::new();
+            let mut count = |run: i64, kind: Kind, more: i64| {
                 counts.entry(run).or_default()[usize::from(kind == Kind::Judgments)] += more;
             };
             let mut statement = snapshot.prepare_cached(INDEXED)?;
             let mut rows = statement.query([])?;
             while let Some(row) = rows.next()? {
-                count(row.get(0)?, Kind::of_code(row.get(1)?)?, row.get::<_, i64>(2)?.unsigned_abs());
+                count(row.get(0)?, Kind::of_code(row.get(1)?)?, row.get(2)?);
             }
             let indexed: i64 = snapshot.query_row(reuse::STATE, [], |row| row.get(0))?;
-            each_list(&snapshot, |block, run, (_, kind), _| {
+            // Of a result that several have made, the latest is taken over.
+            let mut waiting: FxHashMap<ReuseKey, i64> = FxHashMap::default();
+            each_list(&snapshot, |block, run, key, _| {
                 if block > indexed {
-                    count(run, kind, 1);
+                    waiting.insert(key, run);
                 }
             })?;
+            let mut place = snapshot.prepare_cached(INDEXED_BY)?;
+            for ((key, kind), run) in waiting {
+                let earlier = place.query_row(params![key.0, kind.code()], |row| row.get(0)).optional()?;
+                earlier.into_iter().for_each(|run| count(run, kind, -1));
+                count(run, kind, 1);
+            }
             let mut statement = snapshot.prepare_cached("select id, name, started_at from runs order by id desc")?;
             let mut rows = statement.query([])?;
             let mut cached = Vec::new();
             while let Some(row) = rows.next()? {
-                if let Some([outputs, judgments]) = counts.get(&row.get(0)?).copied() {
+                let counts = counts.get(&row.get(0)?).filter(|counts| **counts != [0, 0]);
+                if let Some([outputs, judgments]) = counts.map(|counts| counts.map(i64::unsigned_abs)) {
                     cached.push(Cached { run: row.get(1)?, started_at: Moment(row.get(2)?), outputs, judgments });
                 }
             }

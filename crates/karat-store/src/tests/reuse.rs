@@ -232,6 +232,39 @@ fn keys_do_not_wait_for_ever() {
     }
 }
 
+/// BY-06: what several runs have made is one result, the latest run's, whether its key is in the index or waits for it.
+#[test]
+fn a_result_counts_once() {
+    let folder = folder();
+    let store = store_in(&folder);
+    let output = Arc::new(json!("x"));
+    let make = |run: &str, names: &[&str]| {
+        let ledger = store.begin(&header(run, 1)).unwrap();
+        let steps = names.iter().map(|name| Record::Step(step(name, &output).into()));
+        block_on(ledger.append(steps.collect())).unwrap();
+    };
+    let counts = || -> Vec<(String, u64)> {
+        store.cached().unwrap().into_iter().map(|cached| (cached.run, cached.outputs)).collect()
+    };
+    let check = |sets: &[bool], expected: &[(&str, u64)]| {
+        for index in sets {
+            if *index {
+                let connection = store.writing();
+                let transaction = connection.unchecked_transaction().unwrap();
+                crate::indexing::index_waiting(&transaction).unwrap();
+                transaction.commit().unwrap();
+            }
+            let expected: Vec<_> = expected.iter().map(|(run, outputs)| ((*run).to_owned(), *outputs)).collect();
+            assert_eq!(counts(), expected, "{index}");
+        }
+    };
+    make("first", &["a", "b"]);
+    make("second", &["a"]);
+    check(&[false, true], &[("second", 1), ("first", 1)]);
+    make("third", &["a"]);
+    check(&[false, true], &[("third", 1), ("first", 1)]);
+}
+
 /// CL-23, BY-06: what others have taken out of reuse, or made anew, while keys came in part by part, stays so.
 #[test]
 fn keys_that_come_late_undo_nothing() {

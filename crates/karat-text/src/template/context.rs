@@ -1,5 +1,6 @@
 //! What a template can see.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
@@ -90,10 +91,12 @@ impl Context {
         self.clone()
     }
 
-    /// The names that can be seen, innermost first.
+    /// The names that can be seen, innermost first, each once.
     pub fn names(&self) -> Vec<&str> {
         let mut names = Vec::new();
         self.gather(&mut names);
+        let mut seen = BTreeSet::new();
+        names.retain(|name| seen.insert(*name));
         names
     }
 
