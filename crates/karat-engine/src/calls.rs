@@ -85,7 +85,7 @@ pub(crate) struct Calls {
     stop: Stop,
     privacy: Privacy,
     call_log: Option<Arc<dyn CallLog>>,
-    credit: Credit,
+    credit: Arc<Credit>,
     made: AtomicU64,
     requests: AtomicU64,
     spent: AtomicU64,
@@ -120,7 +120,7 @@ impl Calls {
             stop: init.stop,
             privacy: init.privacy,
             call_log: init.call_log,
-            credit: Credit::new(init.concurrency),
+            credit: Arc::new(Credit::new(init.concurrency)),
             made: AtomicU64::new(0),
             requests: AtomicU64::new(0),
             spent: AtomicU64::new(0),
@@ -287,15 +287,16 @@ impl Calls {
         // Never released: so it counts as spent, like what was reserved for the call before.
         let owed = (owed > Money::ZERO).then_some(Record::Reserved { calls: 0, upper: owed });
         let records = [Record::Call(self.privacy.call(record))].into_iter().chain(released).chain(owed).collect();
-        if let Err(Unwritten { error, hold }) = self.ledger.append_holding(records, slot.map(Hold::new)).await {
-            // Before the slot is given back: what is in flight now is all that can be lost.
+        // Its record on disk, it no longer counts as open: so the next call needs no reservation of its own.
+        let hold = Hold::new((claim.drawn(), slot));
+        if let Err(Unwritten { error, hold }) = self.ledger.append_holding(records, hold).await {
+            // Before the slot is given back: what is in flight now is all that can be lost. Nothing is written any more, so
+            // on disk the call stays open.
             self.gate.shut();
             drop(hold);
             self.stop.fail(error.to_string());
-            claim.leave_open();
             return Settled::refused(key, CallErrorCode::Cancelled, error.to_string());
         }
-        claim.give_back();
         settled
     }
 

@@ -20,7 +20,7 @@ use crate::stop::Stop;
 /// Where calls reserve: in memory, and on disk.
 pub(crate) struct Funds<'a> {
     pub budget: &'a Budget,
-    pub credit: &'a Credit,
+    pub credit: &'a Arc<Credit>,
     pub ledger: &'a Ledger,
     pub stop: &'a Stop,
 }
@@ -178,16 +178,15 @@ impl<'a> Claim<'a> {
         self.funds.credit.surplus(self.funds.budget.unsettled())
     }
 
-    /// Gives back what is on disk of it: the call's record is there too, or it was not sent.
-    pub fn give_back(&self) {
+    /// What is on disk of it. Let go once the call's record is there too, or when it was not sent, that is given back.
+    pub fn drawn(&self) -> Drawn {
         let mut state = self.state();
         let mut drawn = std::mem::take(&mut state.kept);
         if std::mem::take(&mut state.is_drawn) {
             drawn = Reservation { calls: drawn.calls + 1, upper: drawn.upper + state.upper };
         }
-        if drawn.calls > 0 {
-            self.funds.credit.give_back(Reservation { upper: drawn.upper - state.lost, ..drawn });
-        }
+        let upper = if drawn.calls > 0 { drawn.upper - state.lost } else { Money::ZERO };
+        Drawn { credit: Arc::clone(self.funds.credit), drawn: Reservation { upper, ..drawn } }
     }
 
     /// Leaves what is on disk of it open: it may have been paid.
@@ -208,6 +207,18 @@ impl<'a> Claim<'a> {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a call has drawn of what is reserved on disk.
+pub(crate) struct Drawn {
+    credit: Arc<Credit>,
+    drawn: Reservation,
+}
+
+impl Drop for Drawn {
+    fn drop(&mut self) {
+        self.credit.give_back(self.drawn);
     }
 }
 
@@ -266,7 +277,7 @@ impl Drop for Claim<'_> {
             self.funds.budget.withdraw(state.upper);
         }
         drop(state);
-        self.give_back();
+        drop(self.drawn());
     }
 }
 

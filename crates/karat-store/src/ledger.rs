@@ -135,12 +135,12 @@ impl Ledger {
     ///
     /// # Errors
     /// As [`Ledger::append`], with what was to be held.
-    pub async fn append_holding(&self, records: Vec<Record>, hold: Option<Hold>) -> Result<(), Unwritten> {
+    pub async fn append_holding(&self, records: Vec<Record>, hold: Hold) -> Result<(), Unwritten> {
         let encoded = self.store.0.used.encoded(&records);
         drop(records);
         match encoded {
-            Ok(encoded) => self.hand_over(Work::Append(encoded), hold).await?.written().await,
-            Err(error) => Err(Unwritten { error: error.into(), hold }),
+            Ok(encoded) => self.hand_over(Work::Append(encoded), Some(hold)).await?.written().await,
+            Err(error) => Err(Unwritten { error: error.into(), hold: Some(hold) }),
         }
     }
 

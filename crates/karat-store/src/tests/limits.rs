@@ -156,7 +156,7 @@ fn what_is_held_is_let_go_on_disk() {
     let store = store_in(&folder);
     let ledger = store.begin(&header("r", 3)).unwrap();
     let slot = Arc::new(());
-    let append = |at: u64| block_on(ledger.append_holding(whole_cell(at), Some(Hold::new(slot.clone()))));
+    let append = |at: u64| block_on(ledger.append_holding(whole_cell(at), Hold::new(slot.clone())));
     append(0).unwrap();
     assert_eq!(Arc::strong_count(&slot), 1);
     store.writing().pragma_update(None, "query_only", true).unwrap();
