@@ -1,6 +1,7 @@
 //! The dataset: where its rows come from, what is added to them, which of them count. Rows are streamed; what is held
 //! does not grow with their number, apart from a hash of each id while they are checked.
 
+mod ahead;
 pub(crate) mod asserts;
 pub(crate) mod checks;
 pub(crate) mod columns;

@@ -9,18 +9,20 @@ use karat_text::template::Context;
 use karat_types::{Key, Sample};
 use serde_json::{Map, Value};
 
+use super::ahead::Ahead;
 use super::columns::Seen;
 use super::draw::Urn;
 use super::prior::{History, Prior};
 use super::raw::{RawRow, RowPlace};
 use super::row_schema::Leniency;
 use super::scalar::plain;
+use super::source::RowStream;
 use super::{Dataset, DatasetError, Role, Source, date};
 
 /// One pass over a dataset.
 pub(super) struct Rows {
     dataset: Arc<Dataset>,
-    raw: Box<dyn Iterator<Item = Result<RawRow, DatasetError>> + Send>,
+    raw: RowStream,
     /// Rows of the source so far.
     ordinal: u64,
     /// What was read leniently in this pass.
@@ -42,6 +44,16 @@ pub(super) struct Kept {
 impl Rows {
     pub fn new(dataset: Arc<Dataset>) -> Self {
         let raw = dataset.source.stream(&dataset.files);
+        Self::over(dataset, raw)
+    }
+
+    /// The same, read and parsed ahead on a thread of its own where they are many.
+    pub fn ahead(dataset: Arc<Dataset>) -> Self {
+        let raw = Ahead::of(dataset.source.stream(&dataset.files));
+        Self::over(dataset, Box::new(raw))
+    }
+
+    fn over(dataset: Arc<Dataset>, raw: RowStream) -> Self {
         Self {
             dataset,
             raw,

@@ -92,7 +92,7 @@ impl Dataset {
         pending: &[Pending],
         problems: &mut Problems,
     ) -> Scan {
-        let mut rows = Rows::new(self.clone());
+        let mut rows = Rows::ahead(self.clone());
         let mut scanner = Scanner::new(self, watched, problems);
         while let Some(row) = rows.next_kept() {
             match row {

@@ -49,8 +49,8 @@ pub(crate) enum Source {
     Inline { file: String, rows: Arc<Vec<(usize, Value)>> },
 }
 
-type RowResult = Result<RawRow, DatasetError>;
-type RowStream = Box<dyn Iterator<Item = RowResult> + Send>;
+pub(super) type RowResult = Result<RawRow, DatasetError>;
+pub(super) type RowStream = Box<dyn Iterator<Item = RowResult> + Send>;
 
 impl Source {
     /// The rows, file after file. A file that cannot be read is one error.
