@@ -17,8 +17,8 @@ use futures::future::{FutureExt, join_all};
 use karat_providers::{Call, Errand, Exchange, Gate, Held, Providers};
 use karat_store::{Hold, Ledger, Reservation, Unwritten};
 use karat_types::{
-    Answer, Ask, CallError, CallErrorCode, Facts, Key, Machine, Money, Note, Observer, Pricing, Record, Request, Score,
-    Turn, Usage,
+    Answer, Ask, CallError, CallErrorCode, Facts, Key, Machine, Money, Note, Observer, Pricing, Record, Reply, Request,
+    Score, Turn, Usage,
 };
 
 use crate::bounds::upper_bound;
@@ -57,6 +57,20 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
+    /// Adds what a call came to, apart from how long it took: what was answered.
+    fn add(&mut self, made: Settled, target: Option<&Target>) -> Result<Arc<Reply>, CallError> {
+        self.usage += made.usage;
+        self.cost += made.cost.unwrap_or_default();
+        self.unpriced |= made.cost.is_none();
+        self.paid += made.paid;
+        self.notes.extend(made.notes);
+        self.calls.push(made.key);
+        if let Some(answered) = target.and_then(|target| target.answered(&made.outcome)) {
+            answered.note(&mut self.facts.answered);
+        }
+        made.outcome
+    }
+
     /// Adds what an answer says of itself.
     pub fn meter(&mut self, metered: &Metered) {
         self.usage += metered.usage;
@@ -177,31 +191,27 @@ impl Calls {
         }
     }
 
-    async fn answer(&self, owner: Key, asks: Vec<Ask>, target: Option<&Target>, tally: &mut Tally) -> Vec<Answer> {
-        let made = match &asks[..] {
-            [only] => vec![self.one(owner, only, target).await],
-            several => join_all(several.iter().map(|ask| self.one(owner, ask, target))).await,
-        };
+    async fn answer(&self, owner: Key, mut asks: Vec<Ask>, target: Option<&Target>, tally: &mut Tally) -> Vec<Answer> {
         let mut slowest = 0.0_f64;
-        let mut answers = Vec::with_capacity(made.len());
-        for (ask, made) in asks.into_iter().zip(made) {
-            if let Some(made) = &made {
-                tally.usage += made.usage;
-                tally.cost += made.cost.unwrap_or_default();
-                tally.unpriced |= made.cost.is_none();
-                tally.paid += made.paid;
-                tally.notes.extend(made.notes.iter().cloned());
-                tally.calls.push(made.key);
-                if let Some(answered) = target.and_then(|target| target.answered(&made.outcome)) {
-                    answered.note(&mut tally.facts.answered);
-                }
+        let mut told = |ask: Ask, made: Option<Settled>| match made {
+            Some(made) => {
                 slowest = slowest.max(made.latency_ms);
+                Answer { slot: ask.slot, outcome: tally.add(made, target) }
             }
-            answers.push(match made {
-                Some(made) => Answer { slot: ask.slot, outcome: made.outcome },
-                None => self.library.answer(ask),
-            });
-        }
+            None => self.library.answer(ask),
+        };
+        let answers = match asks.pop() {
+            // Most ask for one thing at a time.
+            Some(only) if asks.is_empty() => {
+                let made = self.one(owner, &only, target).await;
+                vec![told(only, made)]
+            }
+            last => {
+                asks.extend(last);
+                let made = join_all(asks.iter().map(|ask| self.one(owner, ask, target))).await;
+                asks.into_iter().zip(made).map(|(ask, made)| told(ask, made)).collect()
+            }
+        };
         tally.latency_ms += slowest;
         answers
     }
@@ -319,6 +329,9 @@ impl Calls {
 
     /// The exchange without what must not be kept; its reply is read from what is left.
     fn redacted(&self, exchange: Exchange, request: &Request, target: &Target) -> Exchange {
+        if !self.privacy.has_rules() {
+            return exchange;
+        }
         let response = self.privacy.body(exchange.response.clone());
         let outcome = match exchange.outcome {
             Ok(_) if response != exchange.response => target.read(request, &response),

@@ -44,6 +44,11 @@ impl Privacy {
         !self.drops_content && self.capture != Capture::Hash
     }
 
+    /// Whether rules say what is blacked out.
+    pub fn has_rules(&self) -> bool {
+        self.redactor.is_some()
+    }
+
     /// Whether the words of a call may be written down.
     pub fn keeps_words(&self) -> bool {
         !self.drops_content

@@ -98,7 +98,7 @@ impl Used {
     pub fn encoded(&self, records: &[Record]) -> Result<Box<Encoded>, StoreError> {
         let mut done = lock(&self.0).pop().unwrap_or_default();
         done.records = records.len();
-        let mut encoder = Encoder { done: &mut done, outputs: Vec::new() };
+        let mut encoder = Encoder { done: &mut done, output: None };
         records.iter().try_for_each(|record| encoder.add(record))?;
         Ok(done)
     }
@@ -116,8 +116,8 @@ impl Used {
 
 struct Encoder<'a> {
     done: &'a mut Encoded,
-    /// Outputs of this append, by which a step and its cell share one entry.
-    outputs: Vec<(&'a Arc<Value>, u64)>,
+    /// The latest output and its entry: a step and its cell, which follows it, share one.
+    output: Option<(&'a Arc<Value>, u64)>,
 }
 
 impl<'a> Encoder<'a> {
@@ -186,11 +186,11 @@ impl<'a> Encoder<'a> {
     }
 
     fn output(&mut self, output: &'a Arc<Value>) -> u64 {
-        if let Some((_, entry)) = self.outputs.iter().rev().find(|(known, _)| Arc::ptr_eq(known, output)) {
-            return *entry;
+        if let Some((_, entry)) = self.output.filter(|(known, _)| Arc::ptr_eq(known, output)) {
+            return entry;
         }
         let entry = self.done.outputs.push(|packer| packer.plain_json(output));
-        self.outputs.push((output, entry));
+        self.output = Some((output, entry));
         entry
     }
 }

@@ -87,11 +87,11 @@ pub(super) fn of_piece(context: &Context, piece: &Value, index: usize) -> Contex
 }
 
 /// The answers of all pieces as one value; without `merge`, the answers of pieces are one list.
-pub(super) fn united(step: &StepSpec, values: Vec<Value>) -> Value {
+pub(super) fn united(step: &StepSpec, values: impl IntoIterator<Item = Value>) -> Value {
     let concat = Merge { how: MergeHow::Concat, of: None, by: None, similar: None };
     match (&step.merge, &step.chunk) {
-        (Some(merge), _) => karat_text::merge::merge(merge, values),
-        (None, Some(_)) => karat_text::merge::merge(&concat, values),
+        (Some(merge), _) => karat_text::merge::merge(merge, values.into_iter().collect()),
+        (None, Some(_)) => karat_text::merge::merge(&concat, values.into_iter().collect()),
         (None, None) => values.into_iter().next().unwrap_or(Value::Null),
     }
 }

@@ -40,7 +40,13 @@ impl CompiledPrompt {
 struct Piece {
     messages: Vec<Message>,
     asked: u32,
-    value: Option<Value>,
+    state: PieceState,
+}
+
+enum PieceState {
+    /// Its reply is outstanding.
+    Open,
+    Done(Value),
 }
 
 pub(super) struct PromptMachine {
@@ -48,14 +54,12 @@ pub(super) struct PromptMachine {
     prompt: Arc<CompiledPrompt>,
     input: StepInput,
     pieces: Vec<Piece>,
-    /// Positions of the pieces whose replies are outstanding, in the order they were asked.
-    open: Vec<usize>,
     notes: Vec<Note>,
 }
 
 impl PromptMachine {
     pub(super) fn new(step: Arc<StepSpec>, prompt: Arc<CompiledPrompt>, input: StepInput) -> Self {
-        Self { step, prompt, input, pieces: Vec::new(), open: Vec::new(), notes: Vec::new() }
+        Self { step, prompt, input, pieces: Vec::new(), notes: Vec::new() }
     }
 
     fn parameters(&self) -> Parameters {
@@ -78,10 +82,9 @@ impl PromptMachine {
                 .map_err(|error| StepEnd::Failed(template_error(&self.step, &error)))?;
             let roles = self.prompt.messages.iter().map(|(role, _)| *role);
             let messages = roles.zip(contents).map(|(role, content)| Message { role, content }).collect();
-            self.pieces.push(Piece { messages, asked: 0, value: None });
+            self.pieces.push(Piece { messages, asked: 0, state: PieceState::Open });
         }
         self.check_fits()?;
-        self.open = (0..self.pieces.len()).collect();
         Ok((0..self.pieces.len()).map(|at| self.ask(at, None)).collect())
     }
 
@@ -154,19 +157,19 @@ impl PromptMachine {
     }
 
     /// Reads one reply: a value, a new ask, or the end of the step.
-    fn read(&mut self, at: usize, reply: &Reply) -> Result<Option<Ask>, StepEnd> {
+    fn read(&mut self, at: usize, reply: Arc<Reply>) -> Result<Option<Ask>, StepEnd> {
         if reply.finish == FinishReason::Length {
             let text = format!("a reply of step `{}` ran into max_tokens and is truncated", self.step.id);
             self.note(NoteKind::Truncated, text);
         }
         let prompt = self.prompt.clone();
         let Some(parser) = &prompt.parser else {
-            self.pieces[at].value = Some(Value::from(reply.text.clone()));
+            self.pieces[at].state = PieceState::Done(Value::String(Arc::unwrap_or_clone(reply).text));
             return Ok(None);
         };
         match parser.read(&reply.text).map_err(|failure| failure.of(reply.finish)) {
             Ok((value, note)) => {
-                self.pieces[at].value = Some(value);
+                self.pieces[at].state = PieceState::Done(value);
                 if let Some(note) = note {
                     self.note(note.kind, note.text);
                 }
@@ -175,7 +178,7 @@ impl PromptMachine {
             Err(failure) if self.pieces[at].asked < parser.reask() => {
                 self.pieces[at].asked += 1;
                 self.note(NoteKind::Reasked, format!("step `{}` asked again: {}", self.step.id, failure.0));
-                Ok(Some(self.ask(at, Some((reply, &failure)))))
+                Ok(Some(self.ask(at, Some((&reply, &failure)))))
             }
             Err(failure) => Err(StepEnd::Failed(CellError::new(
                 "parse",
@@ -193,7 +196,10 @@ impl PromptMachine {
     }
 
     fn finish(&mut self) -> StepEnd {
-        let values: Vec<Value> = self.pieces.drain(..).filter_map(|piece| piece.value).collect();
+        let values = self.pieces.drain(..).filter_map(|piece| match piece.state {
+            PieceState::Done(value) => Some(value),
+            PieceState::Open => None,
+        });
         let merged = united(&self.step, values);
         let notes = std::mem::take(&mut self.notes);
         StepEnd::Output { output: take(&self.step, merged), notes, metered: Box::new(Metered::none()) }
@@ -210,19 +216,19 @@ impl Machine for PromptMachine {
                 Err(end) => Turn::Done(end),
             };
         }
-        let open = std::mem::take(&mut self.open);
         let mut again = Vec::new();
-        for (at, answer) in open.into_iter().zip(answers) {
+        let mut answers = answers.into_iter();
+        for at in 0..self.pieces.len() {
+            if let PieceState::Done(_) = self.pieces[at].state {
+                continue;
+            }
+            let Some(answer) = answers.next() else { break };
             let reply = match answer.outcome {
                 Ok(reply) => reply,
                 Err(error) => return Turn::Done(StepEnd::Failed(error.into())),
             };
-            match self.read(at, &reply) {
-                Ok(None) => {}
-                Ok(Some(ask)) => {
-                    self.open.push(at);
-                    again.push(ask);
-                }
+            match self.read(at, reply) {
+                Ok(ask) => again.extend(ask),
                 Err(end) => return Turn::Done(end),
             }
         }

@@ -1,5 +1,6 @@
 //! From raw rows to samples: schema, columns, condition, id, selection.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -268,19 +269,22 @@ impl Dataset {
     /// The id that a row has before anything is added to it; of a row in which no column could hold one, its hash.
     fn own_id(&self, row: &Value, at: &RowPlace) -> Option<String> {
         match self.roles.id.value("id", row, at) {
-            Ok(Some(id)) => Some(self.id_text(id, at)),
+            Ok(Some(id)) => Some(self.id_text(id, at).into_owned()),
             Ok(None) if matches!(self.roles.id, Role::Common(_)) => Some(row_hash(row)),
             _ => None,
         }
     }
 
     /// An id is a name: a number with a fraction stays as it is written, since `1.10` is not `1.1`.
-    fn id_text(&self, id: &Value, at: &RowPlace) -> String {
+    fn id_text<'v>(&self, id: &'v Value, at: &RowPlace) -> Cow<'v, str> {
+        if let Value::String(id) = id {
+            return Cow::Borrowed(id);
+        }
         let written = id.as_f64().filter(|_| id.is_f64()).and_then(|number| {
             let mut texts = self.roles.id.columns().into_iter().filter_map(|column| at.written(&column));
             texts.find(|text| text.parse() == Ok(number))
         });
-        written.unwrap_or_else(|| plain(id))
+        Cow::Owned(written.unwrap_or_else(|| plain(id)))
     }
 
     fn sample(&self, mut row: Value, own: Option<&str>, at: &RowPlace) -> Result<Sample, DatasetError> {
@@ -289,7 +293,7 @@ impl Dataset {
         let id = match found {
             Some(id @ (Value::String(_) | Value::Number(_) | Value::Bool(_))) => self.id_text(id, at),
             Some(other) => return Err(at.problem("id", format!("an id must be a text or a number, this is {other}"))),
-            None => own.map(str::to_owned).ok_or_else(|| {
+            None => own.map(Cow::Borrowed).ok_or_else(|| {
                 let hint = "the column that `id` names must hold a value in every row".to_owned();
                 at.problem_with_hint("", "this row has no id", Some(hint))
             })?,
@@ -302,7 +306,7 @@ impl Dataset {
         let named = |(name, path): &(String, Path)| Some((name.clone(), value_at(path)?.clone()));
         let mut sample = Sample {
             row: 0,
-            id: id.into(),
+            id: Arc::from(&*id),
             input: roles.input.value("input", &row, at)?.cloned(),
             reference: roles.reference.value("reference", &row, at)?.cloned(),
             cluster: roles.cluster.as_ref().and_then(value_at).map(|it| cluster(it, at)).transpose()?.flatten(),
