@@ -17,8 +17,8 @@ use futures::future::{FutureExt, join_all};
 use karat_providers::{Call, Errand, Exchange, Gate, Held, Providers};
 use karat_store::{Hold, Ledger, Reservation, Unwritten};
 use karat_types::{
-    Answer, Ask, CallError, CallErrorCode, Facts, Key, Machine, Money, Note, Observer, Pricing, Record, Reply, Request,
-    Score, Turn, Usage,
+    Answer, Ask, CallError, CallErrorCode, CellError, Facts, Key, Machine, Money, Note, Observer, Pricing, Record,
+    Reply, Request, Score, Turn, Usage,
 };
 
 use crate::bounds::upper_bound;
@@ -187,6 +187,26 @@ impl Calls {
             match machine.poll(std::mem::take(&mut answers)) {
                 Turn::Done(done) => return done,
                 Turn::Ask(asks) => answers = self.answer(owner, asks, target, tally).await,
+            }
+        }
+    }
+
+    /// Drives a machine to its end, and another of its kind where it failed on replies of an earlier part of the run that
+    /// nobody could read: those are asked for again. `failure` is why an end is none. What both have paid is in the tally.
+    pub async fn drive_anew<D>(
+        &self,
+        machine: impl Fn() -> Box<dyn Machine<Done = D>>,
+        owner: Key,
+        target: &Target,
+        failure: impl Fn(&D) -> Option<&CellError>,
+    ) -> (D, Tally) {
+        let mut paid = Money::ZERO;
+        loop {
+            let mut tally = Tally::default();
+            let done = self.drive(machine(), owner, Some(target), &mut tally).await;
+            paid += tally.paid;
+            if !failure(&done).is_some_and(|error| self.paid.give_up(&tally.calls, error)) {
+                return (done, Tally { paid, ..tally });
             }
         }
     }

@@ -133,16 +133,9 @@ impl Chain<'_> {
             retries: ready.retries,
             time: self.time.clone(),
         };
-        let (end, mut tally) = loop {
-            let mut tally = Tally::default();
-            let machine = ready.step.machine(input());
-            let end = workshop.calls.drive(machine, key, Some(&target), &mut tally).await;
-            *paid += tally.paid;
-            match &end {
-                StepEnd::Failed(error) if workshop.calls.paid.give_up(&tally.calls, error) => {}
-                _ => break (end, tally),
-            }
-        };
+        let machine = || ready.step.machine(input());
+        let (end, mut tally) = workshop.calls.drive_anew(machine, key, &target, StepEnd::failure).await;
+        *paid += tally.paid;
         let unmade = |why, mut tally| {
             absorb(&mut tally, before.as_deref());
             Err(Arc::new(Unmade { why, tally }))

@@ -4,12 +4,11 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use futures::future::join_all;
-use karat_scoring::judge::JudgeInput;
+use karat_scoring::judge::{JudgeInput, Verdict};
 use karat_store::Receipt;
-use karat_types::{CellCost, CellError, CellRecord, CellStatus, JudgmentRecord, Money, Record, Round, Score};
+use karat_types::{CellCost, CellError, CellRecord, CellStatus, JudgmentRecord, Machine, Money, Record, Round, Score};
 use serde_json::Value;
 
-use crate::calls::Tally;
 use crate::cell::Trail;
 use crate::flights::Landing;
 use crate::history::Place;
@@ -126,7 +125,9 @@ impl Workshop {
             return Arc::new(JudgmentRecord { reused, made_at, cost, scores, rounds, ..known });
         }
         let seed = self.plan.run.seed;
-        let machine = || Box::new(judge.machine.against(JudgeInput { sample: &row.shown, output, seed }, other));
+        let machine = || -> Box<dyn Machine<Done = Verdict>> {
+            Box::new(judge.machine.against(JudgeInput { sample: &row.shown, output, seed }, other))
+        };
         let target = Target {
             who: judge.who.clone(),
             model: Some(judge.model.clone()),
@@ -135,22 +136,14 @@ impl Workshop {
             retries: self.plan.run.retries,
             time: None,
         };
-        let mut paid = Money::ZERO;
-        let (verdict, tally) = loop {
-            let mut tally = Tally::default();
-            let verdict = self.calls.drive(machine(), keys.own, Some(&target), &mut tally).await;
-            paid += tally.paid;
-            match &verdict.error {
-                Some(error) if self.calls.paid.give_up(&tally.calls, error) => {}
-                _ => break (verdict, tally),
-            }
-        };
+        let (verdict, tally) =
+            self.calls.drive_anew(machine, keys.own, &target, |verdict: &Verdict| verdict.error.as_ref()).await;
         let why = verdict.error.as_ref().map_or("the judge said nothing of it", |error| error.message.as_str());
         let score =
             |name: &str| verdict.scores.iter().find(|(scored, _)| scored == name).map(|(_, score)| score.clone());
         let scores = judge.metrics.iter();
         let scores = scores.map(|(name, at)| (*at, score(name).unwrap_or_else(|| Score::unscored(why)))).collect();
-        let cost = CellCost { usage: tally.usage, cost: tally.known_cost(), paid };
+        let cost = CellCost { usage: tally.usage, cost: tally.known_cost(), paid: tally.paid };
         let place = |name: &str| judge.metrics.iter().find(|(known, _)| known == name).map(|(_, at)| *at);
         let rounds = verdict.rounds.iter().map(|round| Round {
             swapped: round.swapped,

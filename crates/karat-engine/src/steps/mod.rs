@@ -42,6 +42,13 @@ pub(crate) enum StepEnd {
     Skipped(String),
 }
 
+impl StepEnd {
+    /// Why it failed, where it did.
+    pub fn failure(&self) -> Option<&CellError> {
+        if let Self::Failed(error) = self { Some(error) } else { None }
+    }
+}
+
 /// A step that cannot be compiled.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub(crate) enum StepError {

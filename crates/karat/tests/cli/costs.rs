@@ -1,6 +1,6 @@
 //! What a run says that it has cost: each call once, over all its parts.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use serde_json::{Value, json};
 use testkit::{Behaviour, Echo, FakeProvider, Script};
@@ -222,6 +222,47 @@ fn retry_forgets_nothing_that_was_paid() {
         assert_eq!(provider.requests(), requests, "{}", said.all());
         assert!((paid - 200e-6 * f64::from(billed)).abs() < 1e-12, "{paid}: {}", said.all());
     }
+}
+
+/// CL-22, BY-04: the same of a judge that looks at a text in pieces: of one it fails, to another it replies with prose.
+#[test]
+fn retry_asks_judges_again_that_nobody_could_read() {
+    static BROKEN: AtomicBool = AtomicBool::new(true);
+    static BILLED: AtomicU32 = AtomicU32::new(0);
+    static MENDED: AtomicU32 = AtomicU32::new(0);
+    let script = Script::by(|received| {
+        let (text, is_broken) = (received.json().to_string(), BROKEN.load(Ordering::Relaxed));
+        if is_broken && text.contains("bad") {
+            return Behaviour::status(400, "no");
+        }
+        BILLED.fetch_add(1, Ordering::Relaxed);
+        MENDED.fetch_add(u32::from(!is_broken && text.contains("odd")), Ordering::Relaxed);
+        let content = if is_broken && text.contains("odd") { "no JSON" } else { r#"{\"good\":4}"# };
+        let message = format!(r#"{{"message":{{"content":"{content}"}},"finish_reason":"stop"}}"#);
+        let usage = r#"{"prompt_tokens":100,"completion_tokens":50}"#;
+        Behaviour::raw(200, format!(r#"{{"choices":[{message}],"usage":{usage}}}"#))
+    });
+    let (provider, place) = place(script, 1, "{ max_concurrency: 1 }");
+    let pieces = ["one word after the other ".repeat(6), "something bad ".repeat(6), "an odd end ".repeat(6)];
+    place.write("data.jsonl", &json!({"id": "a", "question": "?", "target": "x", "text": pieces.concat()}).to_string());
+    let judge = format!(
+        "{{ id: judge, provider: openai, model: judge, base_url: \"{}\", price: {{ input: 1.0, output: 2.0 }} }}",
+        provider.base_url()
+    );
+    let text = place.text("karat.yaml");
+    let (before, after) = (text.split("scorers:").next().unwrap(), text.split("\nrun:").nth(1).unwrap());
+    let scorer = "{ rubric: { ask: Is it good?, show: { text: { value: '{{ sample.text }}', chunk: { tokens: 16 } } }, \
+                  dimensions: { good: { definition: good, scale: [1, 5] } } } }";
+    place.write("karat.yaml", &format!("{before}judges: [ {judge} ]\nscorers: {{ good: {scorer} }}\nrun:{after}"));
+    place.karat(&["run", "--run-id", "r"]);
+    assert!(place.report("r")["cells"][0]["judgments"][0]["error"].is_object());
+    BROKEN.store(false, Ordering::Relaxed);
+    let said = place.fine(&["retry", "r"]);
+    let report = place.report("r");
+    assert_eq!(report["cells"][0]["judgments"][0]["scores"]["good"]["value"], 4.0, "{}", said.all());
+    assert!(MENDED.load(Ordering::Relaxed) > 0, "{}", said.all());
+    let (paid, billed) = (usd(&report["cost"]), BILLED.load(Ordering::Relaxed));
+    assert!((paid - 200e-6 * f64::from(billed)).abs() < 1e-12, "{paid} of {billed} calls: {}", said.all());
 }
 
 /// CL-25, CL-22: a replayed run that is tried again says the prices that the recorded one does.
