@@ -10,7 +10,7 @@
 use std::sync::Mutex;
 
 use karat_types::Key;
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 use rustc_hash::FxHashMap;
 
 use crate::cache::Kind;
@@ -26,6 +26,9 @@ pub(crate) const STATE: &str = "select indexed, coalesce((select max(seq) from b
 pub(crate) const WAITING: &str = "select seq, reuse from blocks where seq > ?1 and seq <= ?2 order by seq";
 pub(crate) const INSERT: &str = "insert or replace into reuse (key, kind, block, entry) values (?1, ?2, ?3, ?4)";
 pub(crate) const FIND: &str = "select block, entry from reuse where key = ?1 and kind = ?2";
+
+/// So many places are kept that the index had: a few megabytes.
+const FOUND: usize = 1 << 17;
 
 /// What can be reused: an output or a judgment, by its content key.
 pub(crate) type ReuseKey = (Key, Kind);
@@ -98,8 +101,32 @@ struct Known {
     indexed: i64,
     read: i64,
     waiting: FxHashMap<ReuseKey, Place>,
+    found: Found,
     /// All keys that were ever listed, where this process has seen each of them come.
     filter: Option<KeyFilter>,
+}
+
+/// Places that the index had when it was asked: what an estimate finds, its run takes over without asking again. Gone as
+/// soon as this process knows that the index has changed.
+#[derive(Debug, Default)]
+struct Found {
+    places: FxHashMap<ReuseKey, Place>,
+    /// How often they were dropped.
+    age: u64,
+}
+
+impl Found {
+    fn drop_all(&mut self) {
+        self.places.clear();
+        self.age += 1;
+    }
+
+    /// Keeps what the index had when they were of this age.
+    fn keep(&mut self, key: ReuseKey, place: Place, age: u64) {
+        if self.age == age && self.places.len() < FOUND {
+            self.places.insert(key, place);
+        }
+    }
 }
 
 impl KnownKeys {
@@ -123,7 +150,7 @@ impl KnownKeys {
 
     /// Says that keys were taken out of reuse.
     pub fn changed(&self) {
-        *lock(&self.0) = Known::default();
+        lock(&self.0).forget(0);
     }
 
     /// Takes in what other processes have written.
@@ -134,7 +161,7 @@ impl KnownKeys {
     /// What is known of a key without asking SQLite; `None` where it has to be asked.
     pub fn recall(&self, key: ReuseKey) -> Option<Option<Place>> {
         let known = lock(&self.0);
-        match known.waiting.get(&key) {
+        match known.waiting.get(&key).or_else(|| known.found.places.get(&key)) {
             _ if !known.is_present => None,
             None if known.may_be_indexed(key) => None,
             found => Some(found.copied()),
@@ -143,22 +170,22 @@ impl KnownKeys {
 
     /// The latest place of a key.
     pub fn find(&self, connection: &Connection, key: ReuseKey) -> Result<Option<Place>, ReadFailure> {
-        {
+        let age = {
             let mut known = lock(&self.0);
             if !known.is_present {
                 known.refresh(connection)?;
             }
-        }
+            known.found.age
+        };
         if let Some(found) = self.recall(key) {
             return Ok(found);
         }
-        let (key, kind) = key;
-        Ok(connection
-            .prepare_cached(FIND)?
-            .query_row(params![key.0, kind.code()], |row| {
-                Ok(Place { block: row.get(0)?, entry: row.get::<_, i64>(1)?.unsigned_abs() })
-            })
-            .optional()?)
+        let place = |row: &Row<'_>| Ok(Place { block: row.get(0)?, entry: row.get::<_, i64>(1)?.unsigned_abs() });
+        let found = connection.prepare_cached(FIND)?.query_row(params![key.0.0, key.1.code()], place).optional()?;
+        if let Some(place) = found {
+            lock(&self.0).found.keep(key, place, age);
+        }
+        Ok(found)
     }
 }
 
@@ -170,6 +197,13 @@ impl Known {
         }
     }
 
+    /// Knows nothing any more but how far the index reaches.
+    fn forget(&mut self, indexed: i64) {
+        let mut found = std::mem::take(&mut self.found);
+        found.drop_all();
+        *self = Self { indexed, read: indexed, found, ..Self::default() };
+    }
+
     /// The commit that this process has just made has taken what waited into the index, up to this block.
     fn indexed(&mut self, indexed: i64) {
         if indexed > self.read {
@@ -177,6 +211,7 @@ impl Known {
             return;
         }
         self.indexed = indexed;
+        self.found.drop_all();
         self.waiting.retain(|_, place| place.block > indexed);
     }
 
@@ -189,7 +224,7 @@ impl Known {
         let snapshot = connection.unchecked_transaction()?;
         let (indexed, newest) = snapshot.prepare_cached(STATE)?.query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
         if indexed != self.indexed {
-            *self = Self { indexed, read: indexed, ..Self::default() };
+            self.forget(indexed);
         }
         if indexed == 0 && self.read == 0 {
             self.filter = Some(KeyFilter::new());

@@ -201,11 +201,20 @@ fn keys_come_into_the_index_part_by_part() {
     // Whoever was there when the index began need not ask it for what nobody has; whoever came later must.
     let known =
         |store: &Store, name: &str| store.0.known_keys.recall((key(name), Kind::Outputs)).map(|it| it.is_some());
-    assert_eq!((known(&store, "none"), known(&store, "d 0"), known(&store, "a 0")), (Some(false), Some(true), None));
+    assert_eq!((known(&store, "none"), known(&store, "d 0"), known(&store, "a 1")), (Some(false), Some(true), None));
     let later = store_in(&many.folder);
     later.catch_up().unwrap();
     assert_eq!((known(&later, "none"), known(&later, "d 0")), (None, Some(true)));
     assert_eq!(later.step(key("none")).unwrap(), None);
+    // What the index had is known from then on, until this process knows that the index has changed.
+    for store in [&store, &later] {
+        assert_eq!((maker(store, "a 1").as_deref(), known(store, "a 1")), (Some("r"), Some(true)));
+    }
+    later.0.known_keys.changed();
+    later.catch_up().unwrap();
+    assert_eq!((known(&later, "a 1"), known(&store, "a 1")), (None, Some(true)));
+    ["e", "f"].iter().for_each(|prefix| many.write(&ledger, prefix, 60_000));
+    assert_eq!((known(&store, "a 1"), maker(&store, "a 1").as_deref()), (None, Some("r")));
 }
 
 /// What a process that ended had not taken in yet waits for the next one that writes much, and not without end.
