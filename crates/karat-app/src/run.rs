@@ -6,6 +6,7 @@ use karat_engine::{CallLog, Ended, EngineError, Estimate, Job, Part, Stop, execu
 use karat_providers::{Player, Providers, Recorder, Settings, TapeError};
 use karat_store::{Store, StoreError};
 use karat_suite::Plan;
+use karat_text::redact::Redactor;
 use karat_types::{Exit, ModelSpec, Moment, Money, Observer, PlanHeader, RunHeader, RunRows, RunStatus};
 use tokio::runtime::Runtime;
 
@@ -331,6 +332,7 @@ impl App {
         let settings = Settings {
             own_program: self.own_program.clone(),
             key_variables: plan.key_variables.clone(),
+            redactor: Redactor::of(&header.privacy).ok().flatten(),
             clock: Some(self.clock.clone()),
             max_connections: defaults.max_connections.max(calls),
             ..defaults

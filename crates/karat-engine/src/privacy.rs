@@ -30,8 +30,7 @@ pub(crate) struct Privacy {
 impl Privacy {
     pub fn of(plan: &PlanHeader) -> Result<Self, EngineError> {
         let spec = &plan.privacy;
-        let has_rules = !(spec.redact.is_empty() && spec.patterns.is_empty());
-        let redactor = has_rules.then(|| Redactor::of(spec)).transpose().map_err(|(name, problem)| {
+        let redactor = Redactor::of(spec).map_err(|(name, problem)| {
             EngineError::Plan(format!("the pattern `{name}` of `privacy` is no regular expression: {problem}"))
         })?;
         let meters = plan.variants.iter().flat_map(|variant| &variant.steps).filter_map(|step| step.meter.as_ref());

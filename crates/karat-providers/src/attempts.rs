@@ -194,8 +194,9 @@ impl Dispatch {
             (Some(status @ 200..=299), None) => Ok(status),
             (status, _) => {
                 let location = received.location.take().map(|location| self.secrets.clean_text(location));
-                let status = status.unwrap_or_default();
-                let refusal = Failure::of_status(status, location.as_deref(), received.retry_after, &received.body);
+                let location = location.as_ref().map(|location| self.secrets.quotable(location.as_bytes()));
+                let (status, said) = (status.unwrap_or_default(), self.secrets.quotable(&received.body));
+                let refusal = Failure::of_status(status, location.as_deref(), received.retry_after, &said);
                 Err(match transport.proxy(letter) {
                     Some(proxy) => proxy.refused(refusal),
                     None => refusal,

@@ -1,9 +1,11 @@
-//! Removing secrets from what is kept.
+//! Removing secrets from what is kept, and from messages what a suite wants blacked out.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
 use bytes::Bytes;
+use karat_text::redact::Redactor;
 use regex::bytes::Regex;
 use secrecy::{ExposeSecret, SecretString};
 
@@ -31,6 +33,8 @@ const KEPT: usize = 64 * 1024;
 pub(crate) struct Secrets {
     values: Vec<SecretString>,
     patterns: Option<Patterns>,
+    /// What a suite wants blacked out.
+    redactor: Option<Redactor>,
 }
 
 /// Nearly all bytes hold neither a secret nor an escape in which one could hide, and two quick looks tell.
@@ -54,7 +58,7 @@ struct Form {
 impl Secrets {
     /// Knows none.
     pub fn none() -> Self {
-        Self { values: Vec::new(), patterns: None }
+        Self { values: Vec::new(), patterns: None, redactor: None }
     }
 
     /// Knows these values.
@@ -64,7 +68,30 @@ impl Secrets {
     pub fn new(mut values: Vec<SecretString>) -> Result<Self, regex::Error> {
         values.retain(|value| value.expose_secret().len() >= SHORTEST_SECRET);
         let patterns = if values.is_empty() { None } else { Some(Patterns::new(&values)?) };
-        Ok(Self { values, patterns })
+        Ok(Self { values, patterns, redactor: None })
+    }
+
+    /// The same, and what is blacked out in messages, too.
+    pub fn and(self, redactor: Option<Redactor>) -> Self {
+        Self { redactor, ..self }
+    }
+
+    /// Bytes as a message may quote them. Blacked out before they are cut: of half a number nobody knows any more that it is
+    /// one.
+    pub fn quotable<'b>(&self, bytes: &'b [u8]) -> Cow<'b, [u8]> {
+        let cleaned = self.redactor.as_ref().and_then(|redactor| redactor.body(bytes));
+        cleaned.map_or(Cow::Borrowed(bytes), Cow::Owned)
+    }
+
+    /// What is read from bytes by a reader whose error quotes them.
+    ///
+    /// # Errors
+    /// That of the reader.
+    pub fn reading<T, E>(&self, bytes: &[u8], read: impl Fn(&[u8]) -> Result<T, E>) -> Result<T, E> {
+        read(bytes).map_err(|error| match self.quotable(bytes) {
+            Cow::Borrowed(_) => error,
+            Cow::Owned(cleaned) => read(&cleaned).err().unwrap_or(error),
+        })
     }
 
     /// The same bytes, shared, unless a secret stands in them.

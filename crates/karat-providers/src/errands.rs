@@ -216,7 +216,10 @@ impl Tries for ServiceTries<'_> {
     async fn attempt(&self) -> Attempt {
         let sent = self.providers.dispatch.sent(self.transport, &self.letter, self.errand.timeout).await;
         let malformed = |problem| Failure::new(CallErrorCode::Malformed, problem);
-        Attempt::read(sent, |_, body| answer(self.errand.request, body).map_err(malformed))
+        let secrets = &self.providers.dispatch.secrets;
+        Attempt::read(sent, |_, body| {
+            secrets.reading(body, |body| answer(self.errand.request, body)).map_err(malformed)
+        })
     }
 }
 
@@ -247,10 +250,11 @@ impl Tries for ProgramTries<'_> {
                 }
             }
         };
-        let response = providers.dispatch.secrets.captured(printed, end.is_ok());
+        let secrets = &providers.dispatch.secrets;
+        let response = secrets.captured(printed, end.is_ok());
         let outcome = end.and_then(|()| {
             let said = |problem| failed(format!("program `{}`: it {problem}", program.name()));
-            answer(errand.request, &response).map_err(said)
+            secrets.reading(&response, |response| answer(errand.request, response)).map_err(said)
         });
         let latency = start.elapsed();
         Attempt { response, status: None, latency, exhausted: None, room: None, ran: None, outcome }

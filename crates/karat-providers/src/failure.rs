@@ -102,11 +102,11 @@ impl Failure {
     }
 
     /// An answer whose status is not 2xx.
-    pub fn of_status(status: u16, location: Option<&str>, retry_after: Option<Duration>, body: &[u8]) -> Self {
+    pub fn of_status(status: u16, location: Option<&[u8]>, retry_after: Option<Duration>, body: &[u8]) -> Self {
         let said = Said::read(body);
         let code = if said.is_out_of_credit { CallErrorCode::Auth } else { code_of(status) };
         let what = match location.filter(|_| code == CallErrorCode::Redirect) {
-            Some(location) => format!("answered {status}, a redirect to {}", quote(location.as_bytes(), SHOWN)),
+            Some(location) => format!("answered {status}, a redirect to {}", quote(location, SHOWN)),
             None => format!("answered {status}{}", said.words.map_or(String::new(), |words| format!(", {words}"))),
         };
         Self { status: Some(status), retry_after, ..Self::new(code, what) }
@@ -167,7 +167,8 @@ impl Failure {
         let at = if address.is_empty() { String::new() } else { format!(" at {address}") };
         let attempts = if attempts > 1 { format!(", {attempts} attempts") } else { String::new() };
         // Cleaned before it is cut: half a secret would not be known any more.
-        let said = self.said.clone().map(|said| quote(&secrets.clean_broken(said), SAID)).unwrap_or_default();
+        let said = self.said.clone().map(|said| secrets.clean_broken(said));
+        let said = said.map(|said| quote(&secrets.quotable(&said), SAID)).unwrap_or_default();
         let message = format!("{who}{at}: {}{said}{attempts}; {}", self.what, self.advice(place));
         CallError { code: self.code, message: secrets.clean_text(message), status: self.status }
     }

@@ -104,7 +104,7 @@ impl Providers {
             .then(|| Transport::new(&settings, tls))
             .transpose()
             .map_err(|error| client(error.to_string()))?;
-        let secrets = Secrets::new(secrets).map_err(|error| client(error.to_string()))?;
+        let secrets = Secrets::new(secrets).map_err(|error| client(error.to_string()))?.and(settings.redactor.clone());
         let dispatch = Dispatch { secrets, backoff: settings.backoff };
         let (lines, tape) = (Lines::default(), Tape::None);
         Ok(Self { models: connected, transport, dispatch, settings, lines, tape })
@@ -324,7 +324,8 @@ impl Tries for ModelTries<'_> {
     async fn attempt(&self) -> Attempt {
         let sent = self.dispatch.sent(self.transport, &self.letter, self.timeout).await;
         Attempt::read(sent, |status, body| {
-            self.codec.parse(body).map_err(|unreadable| Failure::of_body(status, unreadable, self.codec.usage(body)))
+            let reply = self.dispatch.secrets.reading(body, |body| self.codec.parse(body));
+            reply.map_err(|unreadable| Failure::of_body(status, unreadable, self.codec.usage(body)))
         })
     }
 }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use karat_text::redact::Redactor;
 use karat_types::Clock;
 use secrecy::SecretString;
 
@@ -35,6 +36,8 @@ pub struct Settings {
     /// Variables that hold secrets beside those of the known providers: the keys of a suite's own models, whether they
     /// are called or not. A program finds them in its environment and may print them.
     pub key_variables: Vec<String>,
+    /// What a suite wants blacked out in what messages quote; what is kept of calls is not changed by it.
+    pub redactor: Option<Redactor>,
 }
 
 impl Settings {
@@ -50,6 +53,7 @@ impl Settings {
             clock: None,
             own_program: None,
             key_variables: Vec::new(),
+            redactor: None,
         }
     }
 

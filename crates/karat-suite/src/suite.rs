@@ -322,10 +322,9 @@ fn only_calibrates(analyses: &[AnalysisSpec]) -> bool {
 /// What may be said of rows under the rules of the suite.
 fn discretion(node: &Node, privacy: &karat_types::PrivacySpec) -> Discretion {
     let sensitive = node.given("privacy").and_then(|privacy| privacy.given("sensitive"));
-    let has_rules = !(privacy.redact.is_empty() && privacy.patterns.is_empty());
     Discretion {
         is_sensitive: sensitive.and_then(Node::boolean).unwrap_or(false),
-        redactor: Redactor::of(privacy).ok().filter(|_| has_rules),
+        redactor: Redactor::of(privacy).ok().flatten(),
     }
 }
 

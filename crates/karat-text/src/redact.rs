@@ -85,13 +85,16 @@ static API_KEY: Rule = LazyLock::new(|| {
 });
 
 impl Redactor {
-    /// The rules of a plan.
+    /// The rules of a plan; `None` where it has none.
     ///
     /// # Errors
     /// As [`Redactor::new`].
-    pub fn of(privacy: &PrivacySpec) -> Result<Self, (String, String)> {
+    pub fn of(privacy: &PrivacySpec) -> Result<Option<Self>, (String, String)> {
+        if privacy.redact.is_empty() && privacy.patterns.is_empty() {
+            return Ok(None);
+        }
         let kinds = Kind::ALL.into_iter().filter(|kind| privacy.redact.iter().any(|name| name == kind.as_str()));
-        Self::new(kinds, privacy.patterns.iter().map(|(name, pattern)| (name.as_str(), pattern.as_str())))
+        Self::new(kinds, privacy.patterns.iter().map(|(name, pattern)| (name.as_str(), pattern.as_str()))).map(Some)
     }
 
     /// Rules by kind, and own patterns by name.

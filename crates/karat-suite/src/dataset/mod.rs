@@ -12,6 +12,7 @@ pub(crate) mod draw;
 pub(crate) mod fetch;
 pub(crate) mod maker;
 pub(crate) mod prior;
+mod quotes;
 pub(crate) mod raw;
 pub(crate) mod readers;
 pub(crate) mod resolve;
@@ -59,11 +60,13 @@ pub struct DatasetError {
     pub id: Option<Arc<str>>,
     /// Position of the row in the source, from 0, where that can be read so far.
     number: Option<u64>,
+    /// Whether rows behind it cannot be read because of it: then it is no row of its own that could be reported.
+    hides_rows: bool,
 }
 
 impl DatasetError {
     pub(crate) fn new(problem: Diagnostic) -> Self {
-        Self { problem: Box::new(problem), more: Vec::new(), row: None, id: None, number: None }
+        Self { problem: Box::new(problem), more: Vec::new(), row: None, id: None, number: None, hides_rows: false }
     }
 
     /// Several problems of one row as one; nothing where there are none.

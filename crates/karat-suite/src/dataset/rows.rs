@@ -83,7 +83,7 @@ impl Rows {
                         return Some(Ok(sample));
                     }
                     Ok(_) => {}
-                    Err(error) if self.dataset.reports_broken => {
+                    Err(error) if self.dataset.reports_broken && !error.hides_rows => {
                         if error.id.as_deref().is_none_or(|id| self.dataset.wants(id)) {
                             let error = DatasetError { row: Some(row), ..error };
                             row += 1;

@@ -243,7 +243,7 @@ impl<'a> Scanner<'a> {
     }
 
     fn broken(&mut self, dataset: &Dataset, error: DatasetError) {
-        if !dataset.reports_broken {
+        if !dataset.reports_broken || error.hides_rows {
             return self.report(error);
         }
         let counts = error.id.as_deref().is_none_or(|id| dataset.wants(id));

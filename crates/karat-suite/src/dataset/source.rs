@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use super::DatasetError;
 use super::dir::Dir;
+use super::quotes::Quotes;
 use super::raw::{RawRow, RowPlace};
 use crate::diagnostics::Diagnostic;
 use crate::files::Files;
@@ -142,8 +143,15 @@ fn json_line(file: &Arc<str>, line: usize, mut bytes: Vec<u8>) -> RowResult {
 
 fn json(path: &str, bytes: Vec<u8>) -> RowStream {
     let once = |problem: Diagnostic| -> RowStream { Box::new(std::iter::once(Err(DatasetError::new(problem)))) };
-    let Ok(text) = String::from_utf8(bytes) else {
-        return once(Diagnostic::of_line(path, 1, "", 0..0, "the file is not UTF-8 text"));
+    let text = match String::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(broken) => {
+            let line = broken.as_bytes()[..broken.utf8_error().valid_up_to()].iter().filter(|it| **it == b'\n').count();
+            let message = "this line holds bytes that are no UTF-8 text";
+            let mut problem = Diagnostic::of_line(path, line + 1, "", 0..0, message);
+            problem.hint("save the file as UTF-8: some programs write UTF-16 or Windows-1252");
+            return once(problem);
+        }
     };
     let text = text.trim_start_matches('\u{feff}').to_owned();
     match jsonl::members(path, &text) {
@@ -163,11 +171,14 @@ fn json(path: &str, bytes: Vec<u8>) -> RowStream {
 
 fn csv_rows(path: &str, reader: Box<dyn BufRead + Send>) -> RowStream {
     let file: Arc<str> = path.into();
-    let mut table = csv::ReaderBuilder::new().flexible(false).from_reader(reader);
+    let mut table = csv::ReaderBuilder::new().flexible(false).from_reader(Quotes::of(reader));
     let headers: Vec<String> = match table.headers() {
         Ok(headers) => headers.iter().map(|name| name.trim_start_matches('\u{feff}').trim().to_owned()).collect(),
         Err(error) => return Box::new(std::iter::once(Err(csv_error(&file, &error)))),
     };
+    if let Some(line) = table.get_ref().unclosed() {
+        return Box::new(std::iter::once(Err(unclosed(&file, line))));
+    }
     if let Some(twice) =
         headers.iter().enumerate().find(|(at, name)| headers[..*at].contains(name)).map(|(_, name)| name)
     {
@@ -188,8 +199,14 @@ fn csv_rows(path: &str, reader: Box<dyn BufRead + Send>) -> RowStream {
         return Box::new(std::iter::once(Err(DatasetError::new(problem))));
     }
     let mut records = table.into_records();
+    let mut is_over = false;
     Box::new(std::iter::from_fn(move || {
-        Some(records.next()?.map_err(|error| csv_error(&file, &error)).map(|record| {
+        let record = if is_over { None } else { records.next() }?;
+        if let Some(line) = records.reader().get_ref().unclosed() {
+            is_over = true;
+            return Some(Err(unclosed(&file, line)));
+        }
+        Some(record.map_err(|error| csv_error(&file, &error)).map(|record| {
             let line = record.position().map_or(0, |position| position.line() as usize);
             let cells = headers.iter().zip(record.iter());
             let columns: Map<String, Value> =
@@ -198,6 +215,15 @@ fn csv_rows(path: &str, reader: Box<dyn BufRead + Send>) -> RowStream {
             RawRow { value: Value::Object(columns), at: Arc::new(RowPlace { file: file.clone(), line, text }) }
         }))
     }))
+}
+
+/// The parser takes all that stands behind such a quote into one cell.
+fn unclosed(file: &Arc<str>, line: usize) -> DatasetError {
+    let message =
+        "a quote that opens a cell in this line is never closed: all rows behind it would be part of that cell";
+    let mut problem = Diagnostic::of_line(file, line, "", 0..0, message);
+    problem.hint("close it; a quote within quotes is written twice");
+    DatasetError { hides_rows: true, ..DatasetError::new(problem) }
 }
 
 fn csv_error(file: &Arc<str>, error: &csv::Error) -> DatasetError {

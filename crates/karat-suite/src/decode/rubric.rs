@@ -48,6 +48,11 @@ impl Decoder<'_> {
             self.problems.error(&node.place, "a rubric needs `ask`").hint("the task in words");
             return None;
         };
+        if let Some(asked) = node.given("ask").filter(|_| ask.contains("{{")) {
+            self.problems
+                .warn(&asked.place, "`ask` goes to the judge as it stands: nothing is inserted for `{{ … }}`")
+                .hint("name what the judge is to see: `show: { question: \"{{ sample.question }}\" }`");
+        }
         let mut reads = Vec::new();
         let reference = word::<ReferenceUse>(node, "reference");
         let dimensions = self.dimensions(node.given("dimensions"), ask);

@@ -287,6 +287,25 @@ fn csv_cells_take_the_types_of_the_schema() {
     insta::assert_snapshot!(world.with("d.csv", "id,n\na,1\nb\n").problems(&Overrides::default()));
 }
 
+/// A quote that is never closed takes all rows behind it into its cell: nobody loses them unawares, not even where broken rows
+/// are reported.
+#[test]
+fn a_quote_that_never_ends_hides_no_row() {
+    let rows =
+        |bad: &str| format!("id,q\na,1\nb,{bad}\n") + &(0..9_000).map(|n| format!("r{n},x\n")).collect::<String>();
+    for dataset in ["{ source: d.csv }", "{ source: d.csv, broken: report }"] {
+        for bad in ["\"2", "\"2\n3", "\"2,5", "\"\"\"2"] {
+            let world = World::new(&[("karat.yaml", &minimal(dataset)), ("d.csv", &rows(bad))]);
+            let problems = world.problems(&Overrides::default());
+            assert!(problems.contains("a quote that opens a cell in this line is never closed"), "{problems}");
+            assert!(problems.contains("d.csv:3"), "{problems}");
+        }
+    }
+    let world = World::new(&[("karat.yaml", &minimal("{ source: d.csv }")), ("d.csv", &rows("\"2 \"\"or\"\" 3\""))]);
+    assert_eq!(samples(&world, &Overrides::default()).len(), 9_002);
+    assert!(world.with("d.csv", "id,\"q\na,1\n").problems(&Overrides::default()).contains("d.csv:1"));
+}
+
 #[test]
 fn rows_without_an_id_are_known_by_their_content() {
     let world = World::new(&[("karat.yaml", &minimal("{ source: d.jsonl }")), ("d.jsonl", "{\"q\": 1}\n{\"q\": 2}\n")]);

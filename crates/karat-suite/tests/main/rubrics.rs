@@ -47,6 +47,19 @@ fn plan() -> Plan {
     .plan(&Overrides::default())
 }
 
+/// House rule: what another tool would fill in, the judge reads as it stands: the user is told, and where it can be shown.
+#[test]
+fn what_is_asked_is_no_template() {
+    let warnings = |ask: &str| {
+        let suite = SUITE.replace("Is the reply polite?", ask).replace(", labels: labels.jsonl", "");
+        let world = World::new(&[("karat.yaml", &suite), ("rubrics/quality.yaml", QUALITY)]);
+        world.load(&Overrides::default()).unwrap().warnings().plain()
+    };
+    let told = warnings("Does it answer {{ sample.input }}?");
+    assert!(told.contains("nothing is inserted for `{{ … }}`") && told.contains("`show: {"), "{told}");
+    assert!(!warnings("Is it {polite}?").contains("inserted"));
+}
+
 /// BR-03, BR-04, BR-08: where a cap holds, its bound is the score, and so is a value of the scale.
 #[test]
 fn a_cap_is_a_value_of_its_dimension() {

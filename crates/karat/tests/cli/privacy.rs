@@ -61,6 +61,13 @@ fn everything(place: &Place, said: &Said) -> String {
     ] {
         all.push(place.fine(arguments).all());
     }
+    all.extend(stored(place));
+    all.join("\n")
+}
+
+/// The files of the place's store.
+fn stored(place: &Place) -> Vec<String> {
+    let mut all = Vec::new();
     let mut folders = vec![place.path().join(".karat")];
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).unwrap() {
@@ -72,7 +79,7 @@ fn everything(place: &Place, said: &Said) -> String {
             }
         }
     }
-    all.join("\n")
+    all
 }
 
 /// RG-15, law 2: the model gets the row as it is; stores, reports and judges get it blacked out, with amounts intact.
@@ -95,6 +102,75 @@ fn personal_data_is_neither_stored_nor_judged() {
     assert_eq!(place.report("a")["metrics"]["has"]["value"], 1.0, "both sides of a comparison are blacked out");
     let refused = place.karat(&["run", "--record", "calls.jsonl"]);
     assert!(refused.code == 1 && refused.stderr.contains("privacy"), "{}", refused.all());
+}
+
+/// RG-15: errors quote what a provider, a service or a program says, blacked out before it is cut: of half a number no rule
+/// knows that it is one.
+#[cfg(unix)]
+#[test]
+fn quotations_are_blacked_out_before_they_are_cut() {
+    let provider = FakeProvider::start(Script::by(|received| {
+        let text = received.json().to_string();
+        let (_, row) = text.split_once("say ").unwrap();
+        let mut words = row.split(|mark: char| !mark.is_ascii_alphanumeric());
+        let (how, padding, which) = (words.next().unwrap(), words.next().unwrap(), words.next().unwrap());
+        let said = format!("{} {}", "x".repeat(padding.parse().unwrap()), PERSONAL[which.parse::<usize>().unwrap()]);
+        match how {
+            "status" => Behaviour::raw(400, format!(r#"{{"error":{{"message":"{said} is wrong"}}}}"#)),
+            "page" => Behaviour::raw(400, format!("<html>{said} is wrong</html>")),
+            _ => Behaviour::raw(200, format!(r#"{{"error":{{"message":"{said} is wrong"}}}}"#)),
+        }
+    }))
+    .unwrap();
+    let place = Place::new();
+    let rows = (175..=200).flat_map(|padding| {
+        let row = move |(which, how)| {
+            format!("{{\"id\":\"{how}-{padding}-{which}\",\"q\":\"say {how} {padding} {which}\"}}\n")
+        };
+        (0..PERSONAL.len()).flat_map(|which| ["status", "page", "inside"].map(|how| (which, how))).map(row)
+    });
+    place.write("d.jsonl", &rows.collect::<String>());
+    place.write(
+        "karat.yaml",
+        &format!(
+            r#"name: t
+dataset: {{ source: d.jsonl, id: id, input: q }}
+models: [ {{ id: m, provider: openai, model: mock-model, base_url: "{url}", price: {{ input: 1, output: 1 }} }} ]
+variants:
+  asked: [ {{ prompt: {{ text: "{{{{ input }}}}" }} }} ]
+  served: [ {{ id: s, version: v1, http: {{ url: "{url}/query", body: {{ q: "{{{{ input }}}}" }} }}, take: {{ answer: $.answer }} }} ]
+scorers: {{ hit: {{ metric: contains, value: x }} }}
+run: {{ retries: 0 }}
+privacy: {{ redact: [email, phone, card, iban, api_key] }}
+"#,
+            url = provider.base_url()
+        ),
+    );
+    let said = place.karat(&["run", "--run-id", "a"]);
+    let shell = PERSONAL.iter().flat_map(|secret| (370..=400).map(move |padding| (padding, secret)));
+    let rows = shell.enumerate().map(|(at, (padding, secret))| {
+        serde_json::json!({"id": format!("c{at}"), "q": format!("{}{secret}", "x".repeat(padding) + " ")}).to_string()
+            + "\n"
+    });
+    place.write("c.jsonl", &rows.collect::<String>());
+    place.write(
+        "c.yaml",
+        r#"name: c
+dataset: { source: c.jsonl, id: id, input: q }
+variants: { run: [ { id: c, version: v1, command: { run: [sh, -c, 'echo "$0" >&2; exit 1', "{{ input }}"] } } ] }
+scorers: { hit: { metric: contains, value: x } }
+run: { retries: 0 }
+privacy: { redact: [email, phone, card, iban, api_key] }
+"#,
+    );
+    let printed = place.karat(&["run", "c.yaml", "--run-id", "c"]);
+    assert!(printed.code == 1 && said.code == 1, "{} {}", said.all(), printed.all());
+    let all = stored(&place).join("\n") + &said.all() + &printed.all();
+    assert!(all.contains("[email]") && all.contains("[card]"), "{}", said.all());
+    for secret in PERSONAL {
+        let begin: String = secret.chars().take(8).collect();
+        assert!(!all.contains(&begin), "{begin} is kept");
+    }
 }
 
 /// RG-15: a sensitive dataset keeps no content at all, and is scored and judged all the same.
