@@ -8,10 +8,12 @@
 //! does not follow on the last one that it knows, or by [`Store::catch_up`].
 
 use std::sync::Mutex;
+use std::time::Duration;
 
 use karat_types::Key;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use rustc_hash::FxHashMap;
+use tokio::time::Instant;
 
 use crate::cache::Kind;
 use crate::encode::Encoded;
@@ -27,8 +29,11 @@ pub(crate) const WAITING: &str = "select seq, reuse from blocks where seq > ?1 a
 pub(crate) const INSERT: &str = "insert or replace into reuse (key, kind, block, entry) values (?1, ?2, ?3, ?4)";
 pub(crate) const FIND: &str = "select block, entry from reuse where key = ?1 and kind = ?2";
 
-/// So many places are kept that the index had: a few megabytes.
+/// So many places are kept that the index had, a few megabytes,
 const FOUND: usize = 1 << 17;
+
+/// and no longer than this: another process may take results out of reuse.
+const FOUND_LASTS: Duration = Duration::from_secs(10);
 
 /// What can be reused: an output or a judgment, by its content key.
 pub(crate) type ReuseKey = (Key, Kind);
@@ -111,6 +116,8 @@ struct Known {
 #[derive(Debug, Default)]
 struct Found {
     places: FxHashMap<ReuseKey, Place>,
+    /// Since when the first of them is known.
+    since: Option<Instant>,
     /// How often they were dropped.
     age: u64,
 }
@@ -118,12 +125,21 @@ struct Found {
 impl Found {
     fn drop_all(&mut self) {
         self.places.clear();
+        self.since = None;
         self.age += 1;
+    }
+
+    fn get(&mut self, key: ReuseKey) -> Option<Place> {
+        if self.since.is_some_and(|since| since.elapsed() > FOUND_LASTS) {
+            self.drop_all();
+        }
+        self.places.get(&key).copied()
     }
 
     /// Keeps what the index had when they were of this age.
     fn keep(&mut self, key: ReuseKey, place: Place, age: u64) {
         if self.age == age && self.places.len() < FOUND {
+            self.since.get_or_insert_with(Instant::now);
             self.places.insert(key, place);
         }
     }
@@ -160,11 +176,12 @@ impl KnownKeys {
 
     /// What is known of a key without asking SQLite; `None` where it has to be asked.
     pub fn recall(&self, key: ReuseKey) -> Option<Option<Place>> {
-        let known = lock(&self.0);
-        match known.waiting.get(&key).or_else(|| known.found.places.get(&key)) {
+        let mut known = lock(&self.0);
+        let waiting = known.waiting.get(&key).copied();
+        match waiting.or_else(|| known.found.get(key)) {
             _ if !known.is_present => None,
             None if known.may_be_indexed(key) => None,
-            found => Some(found.copied()),
+            found => Some(found),
         }
     }
 
@@ -235,5 +252,27 @@ impl Known {
         }
         self.is_present = true;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What another process takes out of reuse is not taken over much longer.
+    #[tokio::test(start_paused = true)]
+    async fn what_was_found_is_known_for_a_while() {
+        let (key, place) = ((Key([1; 16]), Kind::Outputs), Place { block: 7, entry: 0 });
+        let mut found = Found::default();
+        found.keep(key, place, 0);
+        tokio::time::advance(FOUND_LASTS).await;
+        assert_eq!(found.get(key), Some(place));
+        tokio::time::advance(Duration::from_millis(1)).await;
+        assert_eq!(found.get(key), None);
+        // A look-up that was under way when they were dropped comes too late.
+        found.keep(key, place, 0);
+        assert_eq!(found.get(key), None);
+        found.keep(key, place, 1);
+        assert_eq!(found.get(key), Some(place));
     }
 }
