@@ -1,7 +1,7 @@
 //! Rows that are read and parsed by a thread of their own, a bounded number ahead of whoever looks at them.
 
 use std::sync::mpsc::{Receiver, sync_channel};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::vec::IntoIter;
 
 use super::source::{RowResult, RowStream};
@@ -16,7 +16,7 @@ const BATCHES: usize = 8;
 /// The same rows in the same order.
 pub(super) enum Ahead {
     Alone { rows: RowStream, left: usize },
-    Beside { batch: IntoIter<RowResult>, batches: Receiver<Vec<RowResult>> },
+    Beside { batch: IntoIter<RowResult>, batches: Receiver<Vec<RowResult>>, reader: Option<JoinHandle<()>> },
 }
 
 impl Ahead {
@@ -26,7 +26,7 @@ impl Ahead {
 
     fn beside(mut rows: RowStream) -> Self {
         let (sender, batches) = sync_channel(BATCHES);
-        thread::spawn(move || {
+        let reader = thread::spawn(move || {
             loop {
                 let batch: Vec<_> = rows.by_ref().take(BATCH).collect();
                 if batch.is_empty() || sender.send(batch).is_err() {
@@ -34,7 +34,7 @@ impl Ahead {
                 }
             }
         });
-        Self::Beside { batch: Vec::new().into_iter(), batches }
+        Self::Beside { batch: Vec::new().into_iter(), batches, reader: Some(reader) }
     }
 }
 
@@ -51,9 +51,15 @@ impl Iterator for Ahead {
                 *left -= 1;
                 rows.next()
             }
-            Self::Beside { batch, batches } => {
+            Self::Beside { batch, batches, reader } => {
                 if batch.as_slice().is_empty() {
-                    *batch = batches.recv().ok()?.into_iter();
+                    *batch = batches.recv().unwrap_or_default().into_iter();
+                }
+                // A reader that died has not come to the end of the rows: nobody takes it for that.
+                if batch.as_slice().is_empty()
+                    && let Some(Err(died)) = reader.take().map(JoinHandle::join)
+                {
+                    std::panic::resume_unwind(died);
                 }
                 batch.next()
             }
@@ -83,5 +89,17 @@ mod tests {
             assert_eq!(lines, (1..=count).collect::<Vec<_>>());
             assert_eq!(Ahead::of(Box::new((0..count).map(row))).take(ALONE + 2).count(), count.min(ALONE + 2));
         }
+    }
+
+    /// Rows behind a reader that died are not left out unawares.
+    #[test]
+    #[should_panic = "row 5000"]
+    fn a_reader_that_dies_is_no_end() {
+        let place = Arc::new(RowPlace { file: "rows.jsonl".into(), line: 1, text: String::new() });
+        let row = move |at: usize| {
+            assert!(at != 5000, "row 5000");
+            Ok(RawRow { value: json!({}), at: place.clone() })
+        };
+        Ahead::of(Box::new((0..9000).map(row))).count();
     }
 }

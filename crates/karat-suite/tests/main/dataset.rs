@@ -306,6 +306,15 @@ fn a_quote_that_never_ends_hides_no_row() {
     assert!(world.with("d.csv", "id,\"q\na,1\n").problems(&Overrides::default()).contains("d.csv:1"));
 }
 
+/// A file that is no UTF-8 text says where it is none.
+#[test]
+fn bytes_that_are_no_text_have_a_line() {
+    let world = World::new(&[("karat.yaml", &minimal("{ source: d.json }"))]);
+    let world = world.with_bytes("d.json", b"[\n {\"id\": \"a\"},\n {\"id\": \"\xe9\"}\n]");
+    let problems = world.problems(&Overrides::default());
+    assert!(problems.contains("d.json:3") && problems.contains("save the file as UTF-8"), "{problems}");
+}
+
 #[test]
 fn rows_without_an_id_are_known_by_their_content() {
     let world = World::new(&[("karat.yaml", &minimal("{ source: d.jsonl }")), ("d.jsonl", "{\"q\": 1}\n{\"q\": 2}\n")]);

@@ -16,8 +16,12 @@ impl World {
         Self(files.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())).collect())
     }
 
-    pub(crate) fn with(mut self, path: &str, text: &str) -> Self {
-        self.0.insert(path.to_owned(), text.as_bytes().to_vec());
+    pub(crate) fn with(self, path: &str, text: &str) -> Self {
+        self.with_bytes(path, text.as_bytes())
+    }
+
+    pub(crate) fn with_bytes(mut self, path: &str, bytes: &[u8]) -> Self {
+        self.0.insert(path.to_owned(), bytes.to_vec());
         self
     }
 

@@ -117,6 +117,7 @@ fn quotations_are_blacked_out_before_they_are_cut() {
         let said = format!("{} {}", "x".repeat(padding.parse().unwrap()), PERSONAL[which.parse::<usize>().unwrap()]);
         match how {
             "status" => Behaviour::raw(400, format!(r#"{{"error":{{"message":"{said} is wrong"}}}}"#)),
+            "moved" => Behaviour::status(302, "").with_header("location", format!("https://x/{said}")),
             "page" => Behaviour::raw(400, format!("<html>{said} is wrong</html>")),
             _ => Behaviour::raw(200, format!(r#"{{"error":{{"message":"{said} is wrong"}}}}"#)),
         }
@@ -127,7 +128,7 @@ fn quotations_are_blacked_out_before_they_are_cut() {
         let row = move |(which, how)| {
             format!("{{\"id\":\"{how}-{padding}-{which}\",\"q\":\"say {how} {padding} {which}\"}}\n")
         };
-        (0..PERSONAL.len()).flat_map(|which| ["status", "page", "inside"].map(|how| (which, how))).map(row)
+        (0..PERSONAL.len()).flat_map(|which| ["status", "page", "inside", "moved"].map(|how| (which, how))).map(row)
     });
     place.write("d.jsonl", &rows.collect::<String>());
     place.write(
