@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::sync::Arc;
 
-use karat_engine::Estimate;
+use karat_engine::{Afresh, Estimate};
 use karat_report::{counted, usd};
 use karat_store::Account;
 use karat_suite::Plan;
@@ -206,9 +206,57 @@ pub(crate) fn allow(
         ))
         .hint("approve with `--yes`, set `--budget-usd`, or make the run smaller; `karat plan` shows where it goes"));
     }
-    if !declared && invocation.yes {
-        let header = Arc::make_mut(&mut plan.header);
-        header.run.budget_usd = None;
-    }
+    settle_limit(plan, invocation);
     Ok(())
+}
+
+/// A run without a budget that was approved has no limit.
+pub(crate) fn settle_limit(plan: &mut Plan, invocation: &Invocation) {
+    if !plan.header.run.budget_declared && invocation.yes {
+        Arc::make_mut(&mut plan.header).run.budget_usd = None;
+    }
+}
+
+/// Whether a plan of this cost is allowed even if nothing of it is there. It may be where this says that it is not.
+pub(crate) fn allows_all(run: &RunSpec, afresh: &Afresh, invocation: &Invocation) -> bool {
+    let is_approved = !run.budget_declared && invocation.yes;
+    let limit = Money::from_usd(run.budget_usd.unwrap_or(DEFAULT_CEILING_USD)).unwrap_or(Money::ZERO);
+    let is_priced = !afresh.per_cell.is_empty() && afresh.per_cell.iter().all(Option::is_some);
+    is_priced && !(run.refuses_calls && run.max_calls.is_some()) && (is_approved || afresh.total.1 <= limit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// BY-05: what a plan costs is allowed as a whole where nothing of it could be refused.
+    #[test]
+    fn a_whole_plan_is_allowed_by_what_it_costs() {
+        let afresh = |usd: f64| Afresh {
+            total: (Money::ZERO, Money::from_usd(usd).unwrap()),
+            per_cell: vec![Some(Money::ZERO)],
+            sampled: false,
+        };
+        let unpriced = Afresh { per_cell: vec![Some(Money::ZERO), None], ..afresh(1.0) };
+        let unknown = Afresh { per_cell: Vec::new(), ..afresh(0.0) };
+        let given = serde_json::json!({ "max_concurrency": 1, "timeout_ms": 1, "retries": 0, "seed": 1 });
+        let free: RunSpec = serde_json::from_value(given).unwrap();
+        let budget = RunSpec { budget_usd: Some(100.0), budget_declared: true, ..free.clone() };
+        let calls = RunSpec { max_calls: Some(10), ..free.clone() };
+        let bounded = RunSpec { refuses_calls: true, ..calls.clone() };
+        for (run, yes, afresh, expected) in [
+            (&free, false, afresh(25.0), true),
+            (&free, false, afresh(25.1), false),
+            (&free, true, afresh(25.1), true),
+            (&free, true, unpriced, false),
+            (&free, true, unknown, false),
+            (&budget, false, afresh(100.0), true),
+            (&budget, true, afresh(100.1), false),
+            (&calls, false, afresh(1.0), true),
+            (&bounded, false, afresh(1.0), false),
+        ] {
+            let invocation = Invocation { yes, ..Invocation::default() };
+            assert_eq!(allows_all(run, &afresh, &invocation), expected, "{run:?}, {yes}, {afresh:?}");
+        }
+    }
 }

@@ -2,7 +2,7 @@
 //!
 //! A walk over a large dataset takes a while. Where its first rows leave no doubt that the run may begin, it begins, and the
 //! others are estimated beside its calls, by one in sixteen of those that it reads: what the whole plan comes to is told by the
-//! report alone.
+//! report alone. Where an earlier run of the plan has told what all of it costs, and that much is allowed, there is no walk.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -12,9 +12,10 @@ use karat_store::Store;
 use karat_suite::Plan;
 use karat_types::{Moment, PlanHeader};
 
-use crate::AppError;
+use crate::allowance::allows_all;
 use crate::begun::known_estimate;
 use crate::found::Found;
+use crate::{AppError, Invocation};
 
 /// So many rows are walked over first.
 const FIRST_ROWS: u64 = 4_096;
@@ -30,13 +31,19 @@ const EVERY: u64 = 16;
 
 /// What is known of a run's cost when it begins.
 pub(crate) struct Forecast<'a> {
-    /// What is left to make, or a bound of it.
-    pub estimate: Estimate,
-    /// The rows that nobody has walked over.
-    rest: Option<Others<'a>>,
+    /// What is left to make, or a bound of it; `None` where it is nothing that anybody would have to think about, whatever is
+    /// left.
+    pub estimate: Option<Estimate>,
+    whole: Whole<'a>,
 }
 
-/// Rows that are estimated beside the run.
+/// What the plan comes to if nothing of it is there.
+enum Whole<'a> {
+    Known(Afresh),
+    Told(Others<'a>),
+}
+
+/// Rows that nobody has walked over: they are estimated beside the run.
 struct Others<'a> {
     rest: Rest<'a>,
     /// Until the run has it.
@@ -45,6 +52,16 @@ struct Others<'a> {
 }
 
 impl<'a> Forecast<'a> {
+    /// What an earlier run of the plan has told, where so much is allowed: then nobody walks over anything. A few rows are
+    /// walked over all the same, which takes less time than connecting models that may have nothing to do.
+    pub fn known(store: &Store, plan: &PlanHeader, invocation: &Invocation) -> Result<Option<Self>, AppError> {
+        if plan.dataset.rows < FIRST_ROWS {
+            return Ok(None);
+        }
+        let known = known_estimate(store, plan)?.filter(|afresh| allows_all(&plan.run, afresh, invocation));
+        Ok(known.map(|afresh| Self { estimate: None, whole: Whole::Known(afresh) }))
+    }
+
     /// Walks over as many rows as it takes to know whether the run may begin; `is_allowed` says so of an estimate. A run that
     /// `is_begun`, and does not know yet what it was expected to cost, finds that out as it would have in one part.
     pub fn of(
@@ -65,31 +82,36 @@ impl<'a> Forecast<'a> {
         is_allowed: impl Fn(&Estimate) -> bool,
     ) -> Result<Self, AppError> {
         if plan.dataset.rows < LARGE * first_rows {
-            return Ok(Self { estimate: survey.whole()?, rest: None });
+            return Ok(Self::walked(survey.whole()?));
         }
         let times = DOUBT * plan.dataset.rows.div_ceil(first_rows);
         let is_enough = |estimate: &Estimate| calls_all_models(estimate, plan) && is_allowed(estimate);
         if is_begun {
             let first = survey.first(first_rows)?.0.times(times);
             let estimate = if is_enough(&first) { first } else { survey.whole()? };
-            return Ok(Self { estimate, rest: Some(Others::of(survey.first(first_rows)?.1, every)) });
+            let rest = survey.first(first_rows)?.1;
+            return Ok(Self { estimate: Some(estimate), whole: Whole::Told(Others::of(rest, every)) });
         }
         let (first, rest) = survey.first(first_rows)?;
         let estimate = first.times(times);
         if is_enough(&estimate) {
-            return Ok(Self { estimate, rest: Some(Others::of(rest, every)) });
+            return Ok(Self { estimate: Some(estimate), whole: Whole::Told(Others::of(rest, every)) });
         }
-        Ok(Self { estimate: rest.whole()?, rest: None })
+        Ok(Self::walked(rest.whole()?))
+    }
+
+    fn walked(estimate: Estimate) -> Self {
+        Self { whole: Whole::Known(estimate.afresh.clone()), estimate: Some(estimate) }
     }
 
     /// What the plan comes to if nothing of it is there, where that is known already.
     pub fn afresh(&self) -> Option<&Afresh> {
-        self.rest.is_none().then_some(&self.estimate.afresh)
+        if let Whole::Known(afresh) = &self.whole { Some(afresh) } else { None }
     }
 
     /// What the run passes its rows through, where some of them are left to estimate.
     pub fn sieve(&mut self) -> Option<Sieve> {
-        self.rest.as_mut()?.sieve.take()
+        if let Whole::Told(others) = &mut self.whole { others.sieve.take() } else { None }
     }
 
     /// Runs, and estimates those of its rows that have passed the sieve. Says also what the plan comes to if nothing of it is
@@ -99,7 +121,10 @@ impl<'a> Forecast<'a> {
         stop: &Stop,
         run: impl FnOnce() -> Result<T, AppError>,
     ) -> (Result<T, AppError>, Result<Option<Afresh>, AppError>) {
-        let Some(Others { rest, sieve, blocks }) = self.rest else { return (run(), Ok(Some(self.estimate.afresh))) };
+        let Others { rest, sieve, blocks } = match self.whole {
+            Whole::Known(afresh) => return (run(), Ok(Some(afresh))),
+            Whole::Told(others) => others,
+        };
         drop(sieve);
         let has_failed = AtomicBool::new(false);
         let stopped = || stop.is_set() || has_failed.load(Ordering::Relaxed);
@@ -210,8 +235,8 @@ scorers: { hit: { metric: contains } }
         assert_eq!((whole.fresh, whole.models[0].calls), (600, (200, 200)));
         let mut survey = survey(&store, &plan, Some(Moment(0)), None).unwrap();
         let mut forecast = Forecast::after(64, 1, &mut survey, &plan.header, false, |_| true).unwrap();
-        assert_eq!((forecast.afresh(), forecast.rest.is_some()), (None, true));
-        assert!(forecast.estimate.calls().0 >= whole.calls().1);
+        assert_eq!(forecast.afresh(), None);
+        assert!(forecast.estimate.as_ref().unwrap().calls().0 >= whole.calls().1);
         let sieve = forecast.sieve();
         let (outcome, afresh) = forecast.beside(&Stop::new(), || Ok(read(&plan, sieve)));
         assert_eq!((outcome.unwrap(), afresh.unwrap()), (600, Some(whole.afresh)));
@@ -246,9 +271,9 @@ scorers: { hit: { metric: contains } }
         let whole = survey(&store, &plan, Some(Moment(0)), None).unwrap().whole().unwrap();
         let mut settled = survey(&store, &plan, Some(Moment(0)), None).unwrap();
         let forecast = Forecast::after(64, 1, &mut settled, &plan.header, false, |_| false).unwrap();
-        assert_eq!((forecast.afresh(), &forecast.estimate), (Some(&whole.afresh), &whole));
+        assert_eq!((forecast.afresh(), &forecast.estimate), (Some(&whole.afresh), &Some(whole.clone())));
         // A survey can be made again.
-        assert_eq!(Forecast::of(&mut settled, &plan.header, false, |_| true).unwrap().estimate, whole);
+        assert_eq!(Forecast::of(&mut settled, &plan.header, false, |_| true).unwrap().estimate, Some(whole));
     }
 
     /// Nobody waits for the walk when the run is over before its time.

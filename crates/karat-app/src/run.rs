@@ -11,7 +11,7 @@ use karat_types::{Exit, ModelSpec, Moment, Money, Observer, PlanHeader, RunHeade
 use tokio::runtime::Runtime;
 
 use crate::adopted::rescoring;
-use crate::allowance::{Earlier, Standstill, allow, overspending};
+use crate::allowance::{Earlier, Standstill, allow, overspending, settle_limit};
 use crate::begun::{Begun, begun, remember, same_plan};
 use crate::forecast::{Forecast, survey};
 use crate::found::Found;
@@ -192,16 +192,34 @@ impl App {
         let stop = execution.stop;
         let started_at = found.header.as_ref().map_or_else(|| self.clock.now(), |header| header.started_at);
         let oldest = plan.header.run.cache.oldest(started_at);
+        let outset =
+            |plan: &Plan, estimate: Option<&Estimate>| self.providers(plan, estimate, &tape, &found, is_remembered);
+        // A model that cannot be connected may be one that has nothing to do.
+        let known = Forecast::known(&store, &plan.header, invocation)?;
+        let known = known.and_then(|forecast| Some((forecast, outset(&plan, None).ok()?)));
         let as_planned = plan.clone();
-        let mut expected = survey(&store, &as_planned, oldest, Some((&found, found.part())))?;
-        let is_begun = found.header.is_some();
-        let earlier = if is_begun { Earlier::of(&found.account(&store)?) } else { Earlier::default() };
-        let mut forecast = Forecast::of(&mut expected, &plan.header, lacks_estimate, |estimate| {
-            allow(&mut plan.clone(), estimate, invocation, earlier).is_ok()
-        })?;
-        allow(&mut plan, &forecast.estimate, invocation, earlier)?;
+        let mut expected;
+        let (mut forecast, (providers, recorder)) = match known {
+            Some(known) => {
+                store.catch_up()?;
+                settle_limit(&mut plan, invocation);
+                known
+            }
+            None => {
+                expected = survey(&store, &as_planned, oldest, Some((&found, found.part())))?;
+                let is_begun = found.header.is_some();
+                let earlier = if is_begun { Earlier::of(&found.account(&store)?) } else { Earlier::default() };
+                let is_allowed =
+                    |estimate: &Estimate| allow(&mut as_planned.clone(), estimate, invocation, earlier).is_ok();
+                let forecast = Forecast::of(&mut expected, &as_planned.header, lacks_estimate, is_allowed)?;
+                if let Some(estimate) = &forecast.estimate {
+                    allow(&mut plan, estimate, invocation, earlier)?;
+                }
+                let providers = outset(&plan, forecast.estimate.as_ref())?;
+                (forecast, providers)
+            }
+        };
         let call_log = self.call_log(&plan.header, invocation)?;
-        let (providers, recorder) = self.providers(&plan, &forecast.estimate, &tape, &found, is_remembered)?;
         let ledger = match &found.header {
             Some(header) => store.reopen(&header.id)?,
             None => {
@@ -280,11 +298,11 @@ impl App {
         }
     }
 
-    /// The models, live or from a recording, and what records them.
+    /// The models, live or from a recording, and what records them: those that an estimate wants called, else all.
     fn providers(
         &self,
         plan: &Plan,
-        estimate: &Estimate,
+        estimate: Option<&Estimate>,
         tape: &Tape,
         found: &Found,
         is_remembered: bool,
@@ -316,9 +334,10 @@ impl App {
     }
 
     /// Connects the models that will be called; a key is wanted only for those.
-    fn connect(&self, plan: &Plan, estimate: &Estimate) -> Result<Providers, AppError> {
+    fn connect(&self, plan: &Plan, estimate: Option<&Estimate>) -> Result<Providers, AppError> {
         let header = &plan.header;
-        let called = |spec: &&ModelSpec| estimate.models.iter().any(|model| model.id == spec.id);
+        let called =
+            |spec: &&ModelSpec| estimate.is_none_or(|estimate| estimate.models.iter().any(|model| model.id == spec.id));
         let mut models: Vec<ModelSpec> = Vec::new();
         for spec in header.models.iter().chain(&header.judges).filter(called) {
             if !models.iter().any(|known| known.id == spec.id) {

@@ -13,7 +13,7 @@ use crate::cell::{CellDone, Trail};
 use crate::workshop::Workshop;
 
 /// So many cells may be on their way to disk, and as many again wait to be looked at; whoever makes more waits.
-pub(crate) const TRAILING: usize = 256;
+pub(crate) const TRAILING: usize = 1024;
 
 /// So long a cell waits for records that somebody else needs on disk, and goes there together with them.
 const PATIENCE: Duration = Duration::from_millis(5);

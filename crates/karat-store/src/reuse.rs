@@ -25,12 +25,18 @@ use crate::pack::{Damage, Packer, Unpacker};
 const VERSION: u8 = 1;
 
 pub(crate) const STATE: &str = "select indexed, coalesce((select max(seq) from blocks), 0) from reuse_state";
-pub(crate) const WAITING: &str = "select seq, reuse from blocks where seq > ?1 and seq <= ?2 order by seq";
+/// A list without keys has one byte, its version.
+pub(crate) const WAITING: &str =
+    "select seq, reuse from blocks where seq > ?1 and seq <= ?2 and length(reuse) > 1 order by seq";
 pub(crate) const INSERT: &str = "insert or replace into reuse (key, kind, block, entry) values (?1, ?2, ?3, ?4)";
 pub(crate) const FIND: &str = "select block, entry from reuse where key = ?1 and kind = ?2";
+const INDEX: &str = "select key, kind, block, entry from reuse limit ?1";
 
 /// So many places are kept that the index had, a few megabytes,
 const FOUND: usize = 1 << 17;
+
+/// read as a whole once it had so many of those that were asked for: one by one takes twenty times as long,
+const MANY: usize = 256;
 
 /// and no longer than this: another process may take results out of reuse.
 const FOUND_LASTS: Duration = Duration::from_secs(10);
@@ -94,6 +100,21 @@ pub(crate) fn read_waiting(
     Ok(())
 }
 
+fn place_at(row: &Row<'_>, column: usize) -> rusqlite::Result<Place> {
+    Ok(Place { block: row.get(column)?, entry: row.get::<_, i64>(column + 1)?.unsigned_abs() })
+}
+
+/// The index, or as many of its first keys as are kept.
+fn read_index(connection: &Connection) -> Result<Vec<(ReuseKey, Place)>, ReadFailure> {
+    let mut statement = connection.prepare_cached(INDEX)?;
+    let mut rows = statement.query(params![(FOUND - MANY) as i64])?;
+    let mut index = Vec::new();
+    while let Some(row) = rows.next()? {
+        index.push(((Key(row.get(0)?), Kind::of_code(row.get(1)?)?), place_at(row, 2)?));
+    }
+    Ok(index)
+}
+
 /// What this process knows of the keys that wait and of the index.
 #[derive(Debug, Default)]
 pub(crate) struct KnownKeys(Mutex<Known>);
@@ -136,11 +157,20 @@ impl Found {
         self.places.get(&key).copied()
     }
 
-    /// Keeps what the index had when they were of this age.
-    fn keep(&mut self, key: ReuseKey, place: Place, age: u64) {
-        if self.age == age && self.places.len() < FOUND {
-            self.since.get_or_insert_with(Instant::now);
-            self.places.insert(key, place);
+    /// Keeps what the index had when they were of this age. Says whether it has been asked for so much that the rest of it
+    /// will be, too.
+    fn keep(&mut self, key: ReuseKey, place: Place, age: u64) -> bool {
+        if self.age != age || self.places.len() >= FOUND {
+            return false;
+        }
+        self.since.get_or_insert_with(Instant::now);
+        self.places.insert(key, place).is_none() && self.places.len() == MANY
+    }
+
+    /// Keeps all that the index had when they were of this age.
+    fn keep_all(&mut self, index: Vec<(ReuseKey, Place)>, age: u64) {
+        if self.age == age {
+            self.places.extend(index);
         }
     }
 }
@@ -197,10 +227,12 @@ impl KnownKeys {
         if let Some(found) = self.recall(key) {
             return Ok(found);
         }
-        let place = |row: &Row<'_>| Ok(Place { block: row.get(0)?, entry: row.get::<_, i64>(1)?.unsigned_abs() });
+        let place = |row: &Row<'_>| place_at(row, 0);
         let found = connection.prepare_cached(FIND)?.query_row(params![key.0.0, key.1.code()], place).optional()?;
-        if let Some(place) = found {
-            lock(&self.0).found.keep(key, place, age);
+        let is_one_of_many = found.is_some_and(|place| lock(&self.0).found.keep(key, place, age));
+        if is_one_of_many {
+            let index = read_index(connection)?;
+            lock(&self.0).found.keep_all(index, age);
         }
         Ok(found)
     }

@@ -32,7 +32,7 @@ const GROUP_RECORDS: usize = 1024;
 const GROUP_BYTES: usize = 4 << 20;
 
 /// So many records are put off at most, and so many bytes.
-const PUT_OFF_RECORDS: usize = 256;
+const PUT_OFF_RECORDS: usize = 1024;
 const PUT_OFF_BYTES: usize = 1 << 20;
 
 /// Appends that nobody waits for, in their order.

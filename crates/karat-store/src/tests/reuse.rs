@@ -217,6 +217,28 @@ fn keys_come_into_the_index_part_by_part() {
     assert_eq!((known(&store, "a 1"), maker(&store, "a 1").as_deref()), (None, Some("r")));
 }
 
+/// PE-22: whoever asks the index for much that it has reads all of it, once: what is asked for next is known.
+#[test]
+fn an_index_that_is_asked_for_much_is_read_as_a_whole() {
+    let many = Indexed::new();
+    let store = store_in(&many.folder);
+    let ledger = store.begin(&header("r", 1)).unwrap();
+    many.write(&ledger, "a", 4_000);
+    store.prune(Moment(0), false, true).unwrap();
+    assert_eq!(indexed_and_waiting(&store), (4_000, 0));
+    let is_known = |name: &str| store.0.known_keys.recall((key(name), Kind::Outputs)).is_some_and(|it| it.is_some());
+    for at in 0..256 {
+        assert!(!is_known("a 3999"));
+        assert_eq!(maker(&store, &format!("a {at}")).as_deref(), Some("r"));
+    }
+    assert!((0..4_000).all(|at| is_known(&format!("a {at}"))));
+    assert_eq!(store.step(key("a 4000")).unwrap(), None);
+    // What another run has made since holds.
+    let later = store.begin(&header("later", 1)).unwrap();
+    many.write(&later, "a", 1);
+    assert_eq!(maker(&store, "a 0").as_deref(), Some("later"));
+}
+
 /// What a process that ended had not taken in yet waits for the next one that writes much, and not without end.
 #[test]
 fn keys_do_not_wait_for_ever() {

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use testkit::{Behaviour, Echo, FakeProvider, Script};
 
 use crate::budgets::{metered, place};
-use crate::place::{Place, questions, suite};
+use crate::place::{Place, Said, questions, suite};
 
 /// BY-05, CL-22: a step that reads the output of another is estimated by its own prompt, and refuses no budget that suffices.
 #[test]
@@ -98,4 +98,39 @@ fn an_estimate_of_services_goes_by_what_they_said() {
     assert!(place.report("a")["cost"]["estimated_cost_usd"].is_null());
     is_expected_to_cost_the_same(&place);
     assert!(!place.fine(&["plan", "--no-cache"]).stdout.contains("known afterwards"));
+}
+
+/// BY-05, BY-06: what an earlier run of the plan was expected to cost lets a later one begin without a walk over its rows,
+/// where that much is allowed. A model that has nothing to do needs no key all the same.
+#[test]
+fn a_plan_whose_cost_is_known_needs_no_walk() {
+    let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();
+    let place = Place::new();
+    place.write("data.jsonl", &questions(4_096));
+    let text = suite("").replace("base_url: \"\", api_key_env: MOCK_KEY, ", "");
+    place.write("karat.yaml", &text);
+    let run = |id: &str, key: Option<&str>, more: &[&str]| {
+        let mut command = place.command(&[&["run", "-q", "--run-id", id], more].concat());
+        if let Some(key) = key {
+            command.env("OPENAI_API_KEY", key).env("OPENAI_BASE_URL", provider.base_url());
+        }
+        Said::of(command.output().unwrap())
+    };
+    let said = run("a", Some("sk-known-cost"), &[]);
+    assert_eq!((said.code, provider.requests()), (0, 4_096), "{}", said.all());
+    for (id, key) in [("b", Some("sk-known-cost")), ("c", None)] {
+        let said = run(id, key, &[]);
+        assert_eq!((said.code, provider.requests()), (0, 4_096), "{}", said.all());
+        assert!(said.stdout.contains("4,096 reused"), "{}", said.all());
+        let estimate = |run: &str| place.report(run)["cost"]["estimated_cost_range_usd"].clone();
+        assert_eq!(estimate(id), estimate("a"));
+    }
+    // Where there is something to do, the key is asked for, and the bound of calls holds, before any call.
+    let said = run("d", None, &["--no-cache"]);
+    assert!(said.code == 1 && said.stderr.contains("OPENAI_API_KEY"), "{}", said.all());
+    let bounded = text.replace("budget_usd: 1000", "budget_usd: 1000, max_calls: 10");
+    place.write("karat.yaml", &bounded);
+    let said = run("e", Some("sk-known-cost"), &["--no-cache"]);
+    assert!(said.code == 5 && said.stderr.contains("at least 4096 calls"), "{}", said.all());
+    assert_eq!(provider.requests(), 4_096);
 }
