@@ -44,9 +44,14 @@ impl Indexing {
     /// Counts the keys that a commit adds, and takes some that wait into the index when it is time. Says which block is the
     /// last of those that are in it completely. A commit that fails takes [`Indexing`] with it.
     pub fn add(&mut self, transaction: &Transaction<'_>, keys: usize) -> Result<i64, ReadFailure> {
-        let (waiting, indexed): (i64, i64) = transaction
-            .prepare_cached("update reuse_state set waiting = waiting + ?1 returning waiting, indexed")?
-            .query_row(params![keys as i64], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        // Two statements: rows that a changing statement returns go through a table of their own, made for each.
+        let (waited, indexed): (i64, i64) = transaction
+            .prepare_cached("select waiting, indexed from reuse_state")?
+            .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let waiting = waited + keys as i64;
+        if keys > 0 {
+            transaction.prepare_cached("update reuse_state set waiting = ?1")?.execute(params![waiting])?;
+        }
         self.written += keys;
         // Another process, or a withdrawal, has taken in what this turn has: from now on it would undo what came later.
         let turn = self.turn.take().filter(|turn| turn.after == indexed);

@@ -32,6 +32,9 @@ pub(crate) const INSERT: &str = "insert or replace into reuse (key, kind, block,
 pub(crate) const FIND: &str = "select block, entry from reuse where key = ?1 and kind = ?2";
 const INDEX: &str = "select key, kind, block, entry from reuse limit ?1";
 
+/// With fewer keys, making the filter takes longer than it spares.
+const FILTERED: usize = 4096;
+
 /// So many places are kept that the index had, a few megabytes,
 const FOUND: usize = 1 << 17;
 
@@ -128,8 +131,10 @@ struct Known {
     read: i64,
     waiting: FxHashMap<ReuseKey, Place>,
     found: Found,
-    /// All keys that were ever listed, where this process has seen each of them come.
+    /// All keys that were ever listed, where this process has seen each of them come and they are many.
     filter: Option<KeyFilter>,
+    /// Whether it has: then the keys that wait are all of them until the index takes some in.
+    is_complete: bool,
 }
 
 /// Places that the index had when it was asked: what an estimate finds, its run takes over without asking again. Gone as
@@ -243,6 +248,9 @@ impl Known {
         self.waiting.insert(key, place);
         if let Some(filter) = &mut self.filter {
             filter.add(key.0);
+        } else if self.is_complete && self.waiting.len() >= FILTERED {
+            let filter = self.filter.insert(KeyFilter::new());
+            self.waiting.keys().for_each(|(key, _)| filter.add(*key));
         }
     }
 
@@ -260,6 +268,7 @@ impl Known {
             return;
         }
         self.indexed = indexed;
+        self.is_complete = false;
         self.found.drop_all();
         self.waiting.retain(|_, place| place.block > indexed);
     }
@@ -275,9 +284,7 @@ impl Known {
         if indexed != self.indexed {
             self.forget(indexed);
         }
-        if indexed == 0 && self.read == 0 {
-            self.filter = Some(KeyFilter::new());
-        }
+        self.is_complete |= indexed == 0 && self.read == 0;
         if newest > self.read {
             read_waiting(&snapshot, self.read, newest, |key, place| self.waits(key, place))?;
             self.read = newest;

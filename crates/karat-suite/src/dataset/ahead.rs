@@ -7,7 +7,7 @@ use std::vec::IntoIter;
 use super::source::{RowResult, RowStream};
 
 /// So many rows are read where they are looked at: fewer are read sooner than a thread begins.
-const ALONE: usize = 4096;
+const ALONE: usize = 512;
 /// Rows that are handed over together.
 const BATCH: usize = 64;
 /// Batches that may lie ready.
