@@ -40,7 +40,7 @@ pub(crate) struct Forecast<'a> {
 /// What the plan comes to if nothing of it is there.
 enum Whole<'a> {
     Known(Afresh),
-    Told(Others<'a>),
+    Told(Box<Others<'a>>),
 }
 
 /// Rows that nobody has walked over: they are estimated beside the run.
@@ -90,12 +90,12 @@ impl<'a> Forecast<'a> {
             let first = survey.first(first_rows)?.0.times(times);
             let estimate = if is_enough(&first) { first } else { survey.whole()? };
             let rest = survey.first(first_rows)?.1;
-            return Ok(Self { estimate: Some(estimate), whole: Whole::Told(Others::of(rest, every)) });
+            return Ok(Self { estimate: Some(estimate), whole: Whole::Told(Box::new(Others::of(rest, every))) });
         }
         let (first, rest) = survey.first(first_rows)?;
         let estimate = first.times(times);
         if is_enough(&estimate) {
-            return Ok(Self { estimate: Some(estimate), whole: Whole::Told(Others::of(rest, every)) });
+            return Ok(Self { estimate: Some(estimate), whole: Whole::Told(Box::new(Others::of(rest, every))) });
         }
         Ok(Self::walked(rest.whole()?))
     }
@@ -121,10 +121,11 @@ impl<'a> Forecast<'a> {
         stop: &Stop,
         run: impl FnOnce() -> Result<T, AppError>,
     ) -> (Result<T, AppError>, Result<Option<Afresh>, AppError>) {
-        let Others { rest, sieve, blocks } = match self.whole {
+        let others = match self.whole {
             Whole::Known(afresh) => return (run(), Ok(Some(afresh))),
             Whole::Told(others) => others,
         };
+        let Others { rest, sieve, blocks } = *others;
         drop(sieve);
         let has_failed = AtomicBool::new(false);
         let stopped = || stop.is_set() || has_failed.load(Ordering::Relaxed);

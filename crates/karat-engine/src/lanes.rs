@@ -11,7 +11,7 @@ use futures::future::{join, join_all};
 use karat_suite::{DatasetError, Plan};
 use karat_types::{PlanHeader, Sample};
 use tokio::sync::{Barrier, mpsc};
-use tokio::task::JoinSet;
+use tokio::task::{JoinHandle, JoinSet, spawn_blocking};
 use tokio::time::Instant;
 
 use crate::EngineError;
@@ -114,8 +114,8 @@ async fn feed(
     let workshop = announcer.workshop;
     let stopped = workshop.stop.wait();
     tokio::pin!(stopped);
-    let mut rows = read_ahead(plan);
-    let mut next = rows.recv().await;
+    let mut rows = Ahead::of(plan.rows());
+    let mut next = rows.next().await?;
     begin.wait().await;
     while let Some(batch) = next {
         let (mut samples, mut broken) = (Vec::with_capacity(batch.len()), Vec::new());
@@ -150,23 +150,70 @@ async fn feed(
         if !goes_on {
             return Ok(());
         }
-        next = rows.recv().await;
+        next = rows.next().await.inspect_err(|_| workshop.stop.set())?;
     }
     Ok(())
 }
 
-/// Reads rows on a thread of their own, [`ROWS_AHEAD`] at a time and a bounded number ahead: handing over takes longer
-/// than reading a row.
-fn read_ahead(plan: &Plan) -> mpsc::Receiver<Vec<Result<Sample, DatasetError>>> {
-    let (sender, receiver) = mpsc::channel(1);
-    let mut rows = plan.rows();
-    tokio::task::spawn_blocking(move || {
-        loop {
-            let batch: Vec<_> = rows.by_ref().take(ROWS_AHEAD).collect();
-            if batch.is_empty() || sender.blocking_send(batch).is_err() {
-                return;
+/// Rows that are read on a thread of their own, [`ROWS_AHEAD`] at a time and a bounded number ahead: handing over takes
+/// longer than reading a row.
+struct Ahead {
+    batches: mpsc::Receiver<Vec<Result<Sample, DatasetError>>>,
+    reader: JoinHandle<()>,
+}
+
+impl Ahead {
+    fn of(mut rows: impl Iterator<Item = Result<Sample, DatasetError>> + Send + 'static) -> Self {
+        let (sender, batches) = mpsc::channel(1);
+        let reader = spawn_blocking(move || {
+            loop {
+                let batch: Vec<_> = rows.by_ref().take(ROWS_AHEAD).collect();
+                if batch.is_empty() || sender.blocking_send(batch).is_err() {
+                    return;
+                }
             }
+        });
+        Self { batches, reader }
+    }
+
+    /// The next rows; `None` behind the last. A reader that died has not come to the end of them.
+    async fn next(&mut self) -> Result<Option<Vec<Result<Sample, DatasetError>>>, EngineError> {
+        match self.batches.recv().await {
+            Some(batch) => Ok(Some(batch)),
+            None => (&mut self.reader).await.map(|()| None).map_err(|died| EngineError::Bug(died.to_string())),
         }
-    });
-    receiver
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rows behind a reader that died are not left out unawares.
+    #[tokio::test]
+    async fn a_reader_that_dies_is_no_end() {
+        let sample = |row| Sample {
+            row,
+            id: row.to_string().into(),
+            input: None,
+            reference: None,
+            cluster: None,
+            date: None,
+            columns: Default::default(),
+            metadata: Default::default(),
+        };
+        let mut whole = Ahead::of((0..100).map(move |row| Ok(sample(row))));
+        let mut read = Vec::new();
+        while let Some(batch) = whole.next().await.unwrap() {
+            read.extend(batch.into_iter().map(|row| row.unwrap().row));
+        }
+        assert_eq!(read, (0..100).collect::<Vec<_>>());
+        let mut dying = Ahead::of((0..100).map(move |row| {
+            assert!(row < 70, "row 70");
+            Ok(sample(row))
+        }));
+        assert_eq!(dying.next().await.unwrap().map(|batch| batch.len()), Some(ROWS_AHEAD));
+        let error = dying.next().await.unwrap_err();
+        assert!(matches!(&error, EngineError::Bug(why) if why.contains("row 70")), "{error}");
+    }
 }
