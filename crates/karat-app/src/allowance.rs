@@ -217,12 +217,14 @@ pub(crate) fn settle_limit(plan: &mut Plan, invocation: &Invocation) {
     }
 }
 
-/// Whether a plan of this cost is allowed even if nothing of it is there. It may be where this says that it is not.
+/// Whether a plan of this cost is allowed even if nothing of it is there: its budget is declared and suffices, or none is
+/// wanted. It may be allowed where this says that it is not. The default ceiling is held against what calls really took
+/// before, which may be more than what is expected of those that nobody has made.
 pub(crate) fn allows_all(run: &RunSpec, afresh: &Afresh, invocation: &Invocation) -> bool {
-    let is_approved = !run.budget_declared && invocation.yes;
-    let limit = Money::from_usd(run.budget_usd.unwrap_or(DEFAULT_CEILING_USD)).unwrap_or(Money::ZERO);
+    let budget = run.budget_usd.filter(|_| run.budget_declared).and_then(Money::from_usd);
+    let is_enough = budget.map_or(!run.budget_declared && invocation.yes, |budget| afresh.total.1 <= budget);
     let is_priced = !afresh.per_cell.is_empty() && afresh.per_cell.iter().all(Option::is_some);
-    is_priced && !(run.refuses_calls && run.max_calls.is_some()) && (is_approved || afresh.total.1 <= limit)
+    is_enough && is_priced && !(run.refuses_calls && run.max_calls.is_some())
 }
 
 #[cfg(test)]
@@ -245,15 +247,14 @@ mod tests {
         let calls = RunSpec { max_calls: Some(10), ..free.clone() };
         let bounded = RunSpec { refuses_calls: true, ..calls.clone() };
         for (run, yes, afresh, expected) in [
-            (&free, false, afresh(25.0), true),
-            (&free, false, afresh(25.1), false),
+            (&free, false, afresh(1.0), false),
             (&free, true, afresh(25.1), true),
             (&free, true, unpriced, false),
             (&free, true, unknown, false),
             (&budget, false, afresh(100.0), true),
             (&budget, true, afresh(100.1), false),
-            (&calls, false, afresh(1.0), true),
-            (&bounded, false, afresh(1.0), false),
+            (&calls, true, afresh(1.0), true),
+            (&bounded, true, afresh(1.0), false),
         ] {
             let invocation = Invocation { yes, ..Invocation::default() };
             assert_eq!(allows_all(run, &afresh, &invocation), expected, "{run:?}, {yes}, {afresh:?}");

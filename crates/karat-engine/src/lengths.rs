@@ -13,14 +13,16 @@ use karat_types::{
 use crate::EngineError;
 
 /// Cells that are looked at: the first ones of the run.
-const LOOKED_AT: u64 = 2_000;
+pub(crate) const LOOKED_AT: u64 = 2_000;
 
 /// With fewer of them nothing is said.
 const ENOUGH: usize = 20;
 
 /// What cells' steps, and judgments, took in an earlier run.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Lengths {
+    /// What inputs took, by sample: tokens, and of how many; one for each [`Learned`].
+    inputs: Vec<Taken>,
     /// By model, variant and step, one within the other.
     steps: BTreeMap<String, BTreeMap<String, BTreeMap<String, Likely>>>,
     /// What the answers of a step said that they cost, by variant and step: a tenth less than the average, and a tenth more.
@@ -30,14 +32,44 @@ pub struct Lengths {
 }
 
 /// What a step of a cell, or a judgment, is likely to take on average.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Likely {
     /// Output tokens: a tenth less than the average, and a tenth more.
     pub output: (u64, u64),
-    /// The same of input tokens; `None` where prompt, model or dataset is another one now.
-    pub input: Option<(u64, u64)>,
+    /// Input tokens; `None` where prompt, model or dataset is another one now.
+    pub input: Option<Learned>,
     /// Calls that nine of ten do with.
     pub calls: u64,
+}
+
+/// Tokens by sample, and of how many inputs.
+type Taken = BTreeMap<String, (u64, u64)>;
+
+/// What inputs took, against what is expected of the same ones: a prompt is known before it is sent, and may be many times as
+/// long as those that were looked at.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Learned {
+    /// Which of all that is known of inputs.
+    at: usize,
+    /// Tokens that they took and that are expected, on average; `None` until they were compared, and where they cannot be.
+    averages: Option<(f64, f64)>,
+}
+
+/// Sums of what inputs took and of what is expected of the same ones, and how many they are; one for each [`Learned`].
+pub(crate) struct Comparison(Vec<(f64, f64, usize)>);
+
+/// Other tokenizers count up to so many times as many tokens, or as few; what differs more is something that a provider adds to
+/// each prompt.
+const OTHER_TOKENS: f64 = 4.0;
+
+impl Learned {
+    /// What an input takes of which so many tokens are expected.
+    pub fn of(self, expected: f64) -> f64 {
+        let Some((took, mean)) = self.averages.filter(|(_, mean)| *mean > 0.0) else { return expected };
+        let ratio = took / mean;
+        let is_counted_otherwise = (1.0 / OTHER_TOKENS..=OTHER_TOKENS).contains(&ratio);
+        if is_counted_otherwise { expected * ratio } else { (expected + took - mean).max(0.0) }
+    }
 }
 
 /// What was seen of one kind.
@@ -45,6 +77,7 @@ pub(crate) struct Likely {
 struct Seen {
     usage: Usage,
     calls: Vec<u64>,
+    inputs: Taken,
 }
 
 impl Lengths {
@@ -62,7 +95,7 @@ impl Lengths {
                 return ControlFlow::Break(());
             }
             for (step, StepCost { usage, cost }, calls) in used(then, &row) {
-                steps.entry((row.system, step)).or_default().add(usage, calls);
+                steps.entry((row.system, step)).or_default().add(&row.sample.id, usage, calls);
                 let variant = then.systems.get(row.system).map(|system| system.variant);
                 if let (Some(variant), Some(cost)) = (variant, cost) {
                     fees.entry((variant, step)).or_default().push(cost);
@@ -70,12 +103,13 @@ impl Lengths {
             }
             for judgment in row.judgments.iter().filter(|judgment| judgment.error.is_none()) {
                 let seen = judgments.entry((judgment.scorer, judgment.judge)).or_default();
-                seen.add(judgment.cost.usage, judgment.calls.len());
+                seen.add(&row.sample.id, judgment.cost.usage, judgment.calls.len());
             }
             ControlFlow::Continue(())
         })
         .map_err(|error| EngineError::Plan(error.to_string()))?;
         let same_data = then.dataset.sources == plan.dataset.sources;
+        let mut inputs = Vec::new();
         let known = steps.into_iter().filter_map(|((system, step), seen)| {
             let variant = then.variants.get(then.systems.get(system)?.variant)?;
             let step = variant.steps.get(step)?;
@@ -84,7 +118,7 @@ impl Lengths {
                 None => then.system_model(system)?,
             };
             let same = same_data && plan.variants.contains(variant) && has(&plan.models, model);
-            Some((model, variant, step, seen.likely(same)?))
+            Some((model, variant, step, seen.likely(same.then_some(&mut inputs))?))
         });
         let mut steps: BTreeMap<String, BTreeMap<_, BTreeMap<_, _>>> = BTreeMap::new();
         for (model, variant, step, likely) in known {
@@ -103,9 +137,37 @@ impl Lengths {
         let judgments = judgments.into_iter().filter_map(|((scorer, judge), seen)| {
             let (scorer, judge) = (then.scorers.get(usize::from(scorer))?, then.judges.get(usize::from(judge))?);
             let same = same_data && plan.scorers.contains(scorer) && has(&plan.judges, judge);
-            Some(((scorer.id.clone(), judge.id.clone()), seen.likely(same)?))
+            Some(((scorer.id.clone(), judge.id.clone()), seen.likely(same.then_some(&mut inputs))?))
         });
-        Ok(Self { steps, fees, judgments: judgments.collect() })
+        let judgments = judgments.collect();
+        Ok(Self { inputs, steps, fees, judgments })
+    }
+
+    /// Whether anything is known of inputs.
+    pub(crate) fn knows_inputs(&self) -> bool {
+        !self.inputs.is_empty()
+    }
+
+    /// Nothing is compared yet.
+    pub(crate) fn comparison(&self) -> Comparison {
+        Comparison(vec![(0.0, 0.0, 0); self.inputs.len()])
+    }
+
+    /// Compares what is expected of an input of a sample with what it took; nothing where that was not looked at.
+    pub(crate) fn compare(&self, comparison: &mut Comparison, learned: Learned, sample: &str, expected: f64) {
+        let taken = self.inputs.get(learned.at).and_then(|taken| taken.get(sample));
+        if let (Some((tokens, count)), Some(sums)) = (taken, comparison.0.get_mut(learned.at)) {
+            *sums = (sums.0 + *tokens as f64 / *count as f64, sums.1 + expected, sums.2 + 1);
+        }
+    }
+
+    /// Goes by what was compared, where that is enough.
+    pub(crate) fn go_by(&mut self, comparison: &Comparison) {
+        let steps = self.steps.values_mut().flat_map(BTreeMap::values_mut).flat_map(BTreeMap::values_mut);
+        for learned in steps.chain(self.judgments.values_mut()).filter_map(|likely| likely.input.as_mut()) {
+            let sums = comparison.0.get(learned.at).filter(|(_, _, count)| *count >= ENOUGH);
+            learned.averages = sums.map(|(took, expected, count)| (took / *count as f64, expected / *count as f64));
+        }
     }
 
     /// What a step is likely to take.
@@ -159,26 +221,28 @@ fn has(models: &[ModelSpec], model: &ModelSpec) -> bool {
 }
 
 impl Seen {
-    fn add(&mut self, usage: Usage, calls: usize) {
+    fn add(&mut self, sample: &str, usage: Usage, calls: usize) {
         if usage.output_tokens > 0 {
+            let (tokens, count) = self.inputs.entry(sample.to_owned()).or_default();
+            (*tokens, *count) = (*tokens + usage.input_tokens, *count + 1);
             self.usage += usage;
             self.calls.push(calls as u64);
         }
     }
 
-    /// `None` when too few were seen. `same`: whether what is asked now is what was asked then.
-    fn likely(mut self, same: bool) -> Option<Likely> {
+    /// `None` when too few were seen. `inputs` gets what they took, where what is asked now is what was asked then.
+    fn likely(mut self, inputs: Option<&mut Vec<Taken>>) -> Option<Likely> {
         let count = self.calls.len();
         if count < ENOUGH {
             return None;
         }
         self.calls.sort_unstable();
         let around = |sum: u64| (sum * 9 / (10 * count as u64), (sum * 11).div_ceil(10 * count as u64));
-        Some(Likely {
-            output: around(self.usage.output_tokens),
-            input: same.then(|| around(self.usage.input_tokens)),
-            calls: self.calls[(count - 1) * 9 / 10],
-        })
+        let input = inputs.map(|inputs| {
+            inputs.push(self.inputs);
+            Learned { at: inputs.len() - 1, averages: None }
+        });
+        Some(Likely { output: around(self.usage.output_tokens), input, calls: self.calls[(count - 1) * 9 / 10] })
     }
 }
 
@@ -193,13 +257,44 @@ mod tests {
             let mut seen = Seen::default();
             for at in 0..count {
                 let usage = Usage { input_tokens: 100, output_tokens: 10 + 20 * (at % 2), ..Usage::default() };
-                seen.add(usage, if at == 0 { 2 } else { 1 });
+                seen.add("s", usage, if at == 0 { 2 } else { 1 });
             }
             seen
         };
-        let likely = Likely { output: (18, 22), input: Some((90, 110)), calls: 1 };
-        assert_eq!(seen(20).likely(true), Some(likely));
-        assert_eq!(seen(20).likely(false), Some(Likely { input: None, ..likely }));
-        assert_eq!(seen(19).likely(true), None);
+        let likely = Likely { output: (18, 22), input: Some(Learned { at: 0, averages: None }), calls: 1 };
+        let mut inputs = Vec::new();
+        assert_eq!(seen(20).likely(Some(&mut inputs)), Some(likely));
+        assert_eq!(inputs, [Taken::from([("s".to_owned(), (2_000, 20))])]);
+        assert_eq!(seen(20).likely(None), Some(Likely { input: None, ..likely }));
+        assert_eq!(seen(19).likely(Some(&mut inputs)), None);
+    }
+
+    /// BY-05: an input is counted as those of the same samples were, whatever its length.
+    #[test]
+    fn inputs_are_counted_as_those_before_were() {
+        let of = |took, mean, expected| Learned { at: 0, averages: Some((took, mean)) }.of(expected);
+        assert_eq!((of(60.0, 30.0, 30.0), of(60.0, 30.0, 3_000.0)), (60.0, 6_000.0), "a provider's own tokens");
+        assert_eq!((of(15.0, 30.0, 3_000.0), of(120.0, 30.0, 0.0)), (1_500.0, 0.0));
+        assert_eq!((of(1_030.0, 30.0, 30.0), of(1_030.0, 30.0, 3_000.0)), (1_030.0, 4_000.0), "what it adds to each");
+        assert_eq!((of(1.0, 30.0, 10.0), of(5.0, 0.0, 10.0)), (0.0, 10.0));
+        assert_eq!(Learned { at: 0, averages: None }.of(30.0).to_bits(), 30.0_f64.to_bits());
+    }
+
+    /// Only samples that were looked at are compared, and enough of them.
+    #[test]
+    fn the_same_samples_are_compared() {
+        let learned = Learned { at: 0, averages: None };
+        let likely = Likely { output: (1, 1), input: Some(learned), calls: 1 };
+        let taken = (0..20).map(|at| (format!("s{at}"), (100, 2))).collect();
+        let mut lengths = Lengths { inputs: vec![taken], ..Lengths::default() };
+        lengths.judgments.insert(("q".to_owned(), "j".to_owned()), likely);
+        let averages = |lengths: &Lengths| lengths.of_judgment("q", "j").unwrap().input.unwrap().averages;
+        let mut comparison = lengths.comparison();
+        (1..21).for_each(|at| lengths.compare(&mut comparison, learned, &format!("s{at}"), 25.0));
+        lengths.go_by(&comparison);
+        assert_eq!(averages(&lengths), None);
+        lengths.compare(&mut comparison, learned, "s0", 25.0);
+        lengths.go_by(&comparison);
+        assert_eq!(averages(&lengths), Some((50.0, 25.0)));
     }
 }

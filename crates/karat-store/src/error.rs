@@ -44,6 +44,18 @@ pub enum StoreError {
         /// The newest that is known.
         known: i64,
     },
+    /// An older Karat wrote the file, and it cannot be brought up to date.
+    #[error(
+        "the store {path} has schema version {found}, has to be brought to {known} before it can be read, and is read-only. Open it once where it may be written (`karat ls`), or change the permissions of the file and of its folder"
+    )]
+    Older {
+        /// The file.
+        path: PathBuf,
+        /// Its schema version.
+        found: i64,
+        /// That of this Karat.
+        known: i64,
+    },
     /// The store may be read but not written.
     #[error(
         "cannot write to the store {path}: it is read-only. Change the permissions of the file and of its folder, or choose another place with --store sqlite:PATH"

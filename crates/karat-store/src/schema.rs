@@ -122,6 +122,9 @@ const MIGRATIONS: &[&str] = &[
 /// The schema version that this Karat writes.
 pub(crate) const VERSION: i64 = MIGRATIONS.len() as i64;
 
+/// The oldest that can be read as it is: what was added since makes writing and looking up quicker, and nothing else.
+const READABLE: i64 = 3;
+
 /// What may be done with the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
@@ -192,9 +195,16 @@ fn frozen(path: &Path) -> Result<PathBuf, StoreError> {
     Ok(PathBuf::from(address + "?immutable=1"))
 }
 
-/// Whether a file that was opened to read has the present schema.
-pub(crate) fn is_present(connection: &Connection, path: &Path) -> bool {
-    version(connection, path).is_ok_and(|found| found == VERSION)
+/// Whether a file that was opened to read can be read as it is.
+///
+/// # Errors
+/// [`StoreError::Older`], [`StoreError::Newer`], [`StoreError::Foreign`].
+pub(crate) fn readable(connection: &Connection, path: &Path) -> Result<(), StoreError> {
+    match version(connection, path)? {
+        READABLE.. => Ok(()),
+        0 => Err(StoreError::ReadOnly { path: path.to_owned() }),
+        found => Err(StoreError::Older { path: path.to_owned(), found, known: VERSION }),
+    }
 }
 
 fn connect(path: &Path, access: OpenFlags) -> Result<Connection, StoreError> {

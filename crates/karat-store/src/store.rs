@@ -103,22 +103,23 @@ impl Store {
     pub fn open_to_read(url: &StoreUrl) -> Result<Self, StoreError> {
         match Self::open(url) {
             Err(error @ (StoreError::ReadOnly { .. } | StoreError::Open { .. })) if url.exists() => {
-                Self::as_it_is(url).ok_or(error)
+                Self::as_it_is(url).map_err(|why| if let StoreError::Older { .. } = why { why } else { error })
             }
             opened => opened,
         }
     }
 
-    /// A store without a writer; `None` where it cannot be read, or has an older schema.
-    fn as_it_is(url: &StoreUrl) -> Option<Self> {
+    /// A store without a writer.
+    pub(crate) fn as_it_is(url: &StoreUrl) -> Result<Self, StoreError> {
         // A reader beside writers makes files that it shares with them, which would keep the rights that the store has now.
         let ways =
             if schema::is_open(url.path()) { [Access::Read, Access::Frozen] } else { [Access::Frozen, Access::Read] };
-        let (reader, access) = ways.into_iter().find_map(|access| {
-            let reader = schema::open_reader(url.path(), access).ok()?;
-            schema::is_present(&reader, url.path()).then_some((reader, access))
-        })?;
-        Some(Self(Arc::new(Inner {
+        let opened = |access| {
+            let reader = schema::open_reader(url.path(), access)?;
+            schema::readable(&reader, url.path()).map(|()| (reader, access))
+        };
+        let (reader, access) = opened(ways[0]).or_else(|_| opened(ways[1]))?;
+        Ok(Self(Arc::new(Inner {
             url: url.clone(),
             readers: Mutex::default(),
             cache: SectionCache::default(),

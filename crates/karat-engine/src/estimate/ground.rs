@@ -76,6 +76,16 @@ impl Ground<'_> {
         Ok(found.map(|output| Known::Output(Arc::new(output))))
     }
 
+    /// The keys of a cell's steps behind the one that it starts with; none where outputs are given.
+    pub fn keys(&self, row: &Row, system: &ReadySystem, trial: u32, start: &Known) -> Vec<Key> {
+        if self.outputs.is_some() {
+            return Vec::new();
+        }
+        let systems = &self.systems;
+        let before = if let Known::Output(output) = start { recorded_key(output) } else { systems.root };
+        system.keys(systems, &row.digests, before, trial)
+    }
+
     /// How many steps of a cell need not be made, and what is known of the output of the last of them.
     pub fn made(&self, keys: &[Key], start: &Known) -> Result<(usize, Known), EngineError> {
         for (at, key) in keys.iter().enumerate().rev() {
@@ -97,8 +107,7 @@ impl Ground<'_> {
         let Some(system) = systems.systems.get(at) else { return Ok(None) };
         let trial = self.plan.header.trial_beside(at, trial);
         let Ok(start) = self.start(row, system, trial)? else { return Ok(None) };
-        let before = if let Known::Output(output) = &start { recorded_key(output) } else { systems.root };
-        let keys = if self.outputs.is_some() { Vec::new() } else { system.keys(systems, &row.digests, before, trial) };
+        let keys = self.keys(row, system, trial, &start);
         Ok(match self.made(&keys, &start)? {
             (made, Known::Output(output)) if made == keys.len() => Some(output),
             _ => None,

@@ -6,6 +6,7 @@
 //! `max_tokens`.
 
 mod asks;
+mod calibration;
 mod ground;
 mod needed;
 mod sums;
@@ -198,7 +199,7 @@ impl<'a> Survey<'a> {
             (None, _) | (_, Part::Whole) => None,
             (Some(run), part) => Some(Remaining::of(store, run, part == Part::Retry)?),
         };
-        Ok(Self(Ground {
+        let mut ground = Ground {
             plan,
             stock: store.stock(run.unwrap_or_default(), given.oldest)?,
             outputs: given.outputs.map(Earlier::new),
@@ -209,7 +210,9 @@ impl<'a> Survey<'a> {
             afresh: given.afresh,
             planned: Planned::default(),
             planned_afresh: Planned::default(),
-        }))
+        };
+        ground.calibrate()?;
+        Ok(Self(ground))
     }
 
     /// What all rows come to.

@@ -8,7 +8,7 @@ use rustc_hash::FxHashSet;
 
 use super::{Afresh, ModelEstimate};
 use crate::identity::seed_of;
-use crate::lengths::Likely;
+use crate::lengths::{Learned, Likely};
 
 /// Beginnings of the keys that count already.
 #[derive(Default)]
@@ -87,19 +87,38 @@ impl Needed {
         if let (Who::Outside { metered, cost, .. }, Some(fee)) = (&mut self.who, self.fee) {
             (*metered, *cost) = (false, fee);
         }
+        let Some(input) = self.likely_input() else { return };
         let Self { sum, likely: Some(likely), .. } = self else { return };
-        if sum.calls.0 == 0 {
-            return;
+        sum.input = input;
+        if let Some(learned) = likely.input {
+            let tokens = learned.of(middle(input));
+            sum.input = ((tokens * 0.9) as u64, (tokens * 1.1).ceil() as u64);
         }
-        let (calls, times) = (likely.calls.clamp(sum.calls.0, sum.calls.1), sum.calls.1 / sum.calls.0);
-        if calls == sum.calls.0 {
-            // Nobody was asked again, so no prompt quotes the reply before it.
-            sum.input.1 = (sum.input.1 / times).saturating_sub((times - 1) * sum.output.1 / times).max(sum.input.0);
-        }
-        sum.input = likely.input.unwrap_or(sum.input);
         sum.output = (likely.output.0.min(sum.output.1), likely.output.1.min(sum.output.1));
-        sum.calls.1 = calls;
+        sum.calls.1 = likely.calls.clamp(sum.calls.0, sum.calls.1);
     }
+
+    /// What is known of its input by earlier ones, where something is, and what is expected of it without that.
+    pub fn expected_input(&self) -> Option<(Learned, f64)> {
+        let learned = self.likely.as_ref()?.input?;
+        Some((learned, middle(self.likely_input()?)))
+    }
+
+    /// Input tokens if it takes as many calls as it is likely to; `None` where that is not known, or it takes none.
+    fn likely_input(&self) -> Option<(u64, u64)> {
+        let Self { sum: Sum { calls, input, output, .. }, likely, .. } = self;
+        let likely = likely.as_ref().filter(|_| calls.0 > 0)?;
+        if likely.calls.clamp(calls.0, calls.1) > calls.0 {
+            return Some(*input);
+        }
+        // Nobody is asked again, so no prompt quotes the reply before it.
+        let times = calls.1 / calls.0;
+        Some((input.0, (input.1 / times).saturating_sub((times - 1) * output.1 / times).max(input.0)))
+    }
+}
+
+fn middle((least, most): (u64, u64)) -> f64 {
+    (least as f64 + most as f64) / 2.0
 }
 
 /// Calls and tokens, each at least and at most.

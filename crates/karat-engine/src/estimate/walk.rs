@@ -11,7 +11,7 @@ use super::Estimate;
 use super::ground::{Ground, Known, Place};
 use super::sums::{AfreshSums, Needed, Sums};
 use crate::EngineError;
-use crate::identity::{recorded_key, subject_key};
+use crate::identity::subject_key;
 use crate::remaining::Before;
 use crate::row::Row;
 
@@ -183,13 +183,7 @@ impl<'a> Walk<'a> {
                 return Ok(());
             }
         };
-        let keys = match &self.ground.outputs {
-            Some(_) => Vec::new(),
-            None => {
-                let root = if let Known::Output(output) = &start { recorded_key(output) } else { systems.root };
-                system.keys(systems, &row.digests, root, trial)
-            }
-        };
+        let keys = self.ground.keys(row, system, trial, &start);
         let place = Place { row, at, trial, system, keys: &keys };
         let rest = match &before {
             Some(before) => self.rest(&place, &start, before)?,

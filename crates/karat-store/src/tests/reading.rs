@@ -22,7 +22,7 @@ fn what_may_not_be_written_is_read() {
     drop(store);
     let lie = |mode| set_permissions(url.path().parent().unwrap(), Permissions::from_mode(mode)).unwrap();
     let reader = schema::open_reader(url.path(), Access::Frozen).unwrap();
-    assert!(schema::is_present(&reader, url.path()));
+    schema::readable(&reader, url.path()).unwrap();
     lie(0o555);
     set_permissions(url.path(), Permissions::from_mode(0o444)).unwrap();
     let opened =
@@ -30,6 +30,29 @@ fn what_may_not_be_written_is_read() {
     let may_write_all_the_same = std::fs::OpenOptions::new().append(true).open(url.path()).is_ok();
     lie(0o755);
     assert_eq!(opened.unwrap(), (true, may_write_all_the_same));
+}
+
+/// Law 7: of an older Karat's store that cannot be brought up to date, what is there is read, or it is said why not.
+#[test]
+fn an_older_store_that_may_not_be_written_is_read_or_says_why() {
+    let folder = folder();
+    let store = store_in(&folder);
+    let ledger = store.begin(&header("r", 1)).unwrap();
+    block_on(ledger.append(vec![Record::Step(step("s", &Arc::new(json!("x"))).into())])).unwrap();
+    let url = store.url().clone();
+    let become_version = |version: i64| {
+        let connection = rusqlite::Connection::open(url.path()).unwrap();
+        connection.execute_batch("drop index if exists blocks_with_keys").unwrap();
+        connection.pragma_update(None, "user_version", version).unwrap();
+    };
+    drop((ledger, store));
+    become_version(3);
+    let store = crate::Store::as_it_is(&url).unwrap();
+    assert_eq!(store.step(key("s")).unwrap().map(|stored| stored.run).as_deref(), Some("r"));
+    drop(store);
+    become_version(2);
+    let error = crate::Store::as_it_is(&url).unwrap_err().to_string();
+    assert!(error.contains("has schema version 2, has to be brought to 4"), "{error}");
 }
 
 /// Law 8: rows come in plan order, each with its sample, its system and trial, and its judgments by scorer and judge.

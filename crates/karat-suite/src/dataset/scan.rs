@@ -278,7 +278,13 @@ impl<'a> Scanner<'a> {
         leniencies: BTreeMap<Leniency, u64>,
     ) {
         if self.shown > SHOWN {
-            self.problems.error(place, format!("{} more problems of the dataset's rows", self.shown - SHOWN));
+            let more = format!("{} more problems of the dataset's rows", self.shown - SHOWN);
+            // Where each of them is a warning, so are those that are not shown.
+            if self.bad > 0 {
+                self.problems.error(place, more)
+            } else {
+                self.problems.warn(place, more)
+            };
         }
         if self.kept == 0 && self.bad == 0 && self.found.rows == 0 {
             let condition = if dataset.condition.is_some() { " that satisfy `where`" } else { "" };

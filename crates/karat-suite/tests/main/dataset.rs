@@ -359,6 +359,16 @@ fn a_broken_row_can_become_an_errored_sample() {
     insta::assert_snapshot!(plan.warnings.plain());
 }
 
+/// BR-10: the same of many: those that are not shown are warned of like the others.
+#[test]
+fn many_broken_rows_can_become_errored_samples() {
+    let data = "[1, 2]\n".repeat(22) + "{\"id\": \"c\"}\n";
+    let world = World::new(&[("karat.yaml", &minimal("{ source: d.jsonl, broken: report }")), ("d.jsonl", &data)]);
+    let plan = world.plan(&Overrides::default());
+    assert_eq!((plan.header.dataset.rows, plan.rows().filter(Result::is_err).count()), (23, 22));
+    assert!(plan.warnings.plain().contains("2 more problems of the dataset's rows"), "{}", plan.warnings.plain());
+}
+
 /// PE-21: memory does not grow with the rows; a hundred thousand of them stream.
 #[test]
 fn many_rows_stream() {

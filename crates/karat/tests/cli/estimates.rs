@@ -57,6 +57,29 @@ fn is_expected_to_cost_the_same(place: &Place) {
     }
 }
 
+/// BY-05: prompts are known before they are sent: those that are longer than what was looked at in the earlier run cost more.
+#[test]
+fn an_estimate_goes_by_the_length_of_each_prompt() {
+    let script = Script::by(|received| {
+        let usage = json!({ "prompt_tokens": received.body.len() / 3, "completion_tokens": 5 });
+        Behaviour::Usage("a word".to_owned(), Some(usage))
+    });
+    let (provider, place) = place(script, 2_000, "{ max_concurrency: 32 }");
+    let long = |at: usize| {
+        format!("{{\"id\":\"long{at}\",\"question\":\"{at}{}\",\"target\":\"x\"}}\n", " long words".repeat(900))
+    };
+    place.write("data.jsonl", &(questions(2_000) + &(0..20).map(long).collect::<String>()));
+    place.fine(&["run", "--run-id", "a", "--yes"]);
+    is_expected_to_cost_the_same(&place);
+    // The last rows alone, too: nobody has looked at them, and how the provider counts is not known.
+    let rows: Vec<String> = (0..20).map(|at| format!("long{at}")).collect();
+    let arguments = ["plan", "--no-cache", "--json", "--sample", &rows.join(",")];
+    let plan: Value = serde_json::from_str(&place.fine(&arguments).stdout).unwrap();
+    let most = plan["models"][0]["input_tokens"][1].as_u64().unwrap();
+    assert!((20 * 2_200..20 * 4_400).contains(&most), "{plan}");
+    assert_eq!(provider.requests(), 2_020);
+}
+
 /// BY-05: the same of each step of a chain, whoever answers it.
 #[test]
 fn an_estimate_of_a_chain_goes_by_its_steps() {
@@ -125,6 +148,13 @@ fn a_plan_whose_cost_is_known_needs_no_walk() {
         let estimate = |run: &str| place.report(run)["cost"]["estimated_cost_range_usd"].clone();
         assert_eq!(estimate(id), estimate("a"));
     }
+    // The default ceiling is held against what calls really took, as far as that is known.
+    let dear = text.replace("budget_usd: 1000", "retries: 0").replace("input: 1.0", "input: 1000000.0");
+    place.write("karat.yaml", &dear);
+    let said = run("z", Some("sk-known-cost"), &["--no-cache"]);
+    assert!(said.code == 5 && said.stderr.contains("above the default ceiling"), "{}", said.all());
+    assert_eq!(provider.requests(), 4_096);
+    place.write("karat.yaml", &text);
     // Where there is something to do, the key is asked for, and the bound of calls holds, before any call.
     let said = run("d", None, &["--no-cache"]);
     assert!(said.code == 1 && said.stderr.contains("OPENAI_API_KEY"), "{}", said.all());
