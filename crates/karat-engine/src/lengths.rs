@@ -51,24 +51,62 @@ type Taken = BTreeMap<String, (u64, u64)>;
 pub(crate) struct Learned {
     /// Which of all that is known of inputs.
     at: usize,
-    /// Tokens that they took and that are expected, on average; `None` until they were compared, and where they cannot be.
-    averages: Option<(f64, f64)>,
+    /// `None` until the two were compared, and where they cannot be.
+    line: Option<Line>,
 }
 
-/// Sums of what inputs took and of what is expected of the same ones, and how many they are; one for each [`Learned`].
-pub(crate) struct Comparison(Vec<(f64, f64, usize)>);
+/// Tokens that are taken, by those that are expected.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Line {
+    /// What a provider adds to each input.
+    added: f64,
+    /// How many tokens it counts for one of ours.
+    times: f64,
+}
 
-/// Other tokenizers count up to so many times as many tokens, or as few; what differs more is something that a provider adds to
-/// each prompt.
+/// Other tokenizers are taken to count up to so many times as many tokens, or as few,
 const OTHER_TOKENS: f64 = 4.0;
+
+/// and the same where inputs are all about as long: their standard deviation is below this part of their mean.
+const ALIKE: f64 = 0.25;
+
+/// Sums of what is expected of inputs (x) and of what they took (y); one for each [`Learned`].
+pub(crate) struct Comparison(Vec<Sums>);
+
+#[derive(Clone, Default)]
+struct Sums {
+    count: usize,
+    x: f64,
+    y: f64,
+    xx: f64,
+    xy: f64,
+}
+
+impl Sums {
+    fn add(&mut self, x: f64, y: f64) {
+        self.count += 1;
+        self.x += x;
+        self.y += y;
+        self.xx += x * x;
+        self.xy += x * y;
+    }
+
+    /// The line of least squares; `None` where too few were compared.
+    fn line(&self) -> Option<Line> {
+        let count = self.count as f64;
+        let (x, y) = (self.x / count, self.y / count);
+        let variance = self.xx / count - x * x;
+        let are_alike = variance < (ALIKE * x).powi(2) || variance <= 0.0;
+        let slope = if are_alike { 1.0 } else { (self.xy / count - x * y) / variance };
+        let times = slope.clamp(1.0 / OTHER_TOKENS, OTHER_TOKENS);
+        (self.count >= ENOUGH).then_some(Line { added: y - times * x, times })
+    }
+}
 
 impl Learned {
     /// What an input takes of which so many tokens are expected.
     pub fn of(self, expected: f64) -> f64 {
-        let Some((took, mean)) = self.averages.filter(|(_, mean)| *mean > 0.0) else { return expected };
-        let ratio = took / mean;
-        let is_counted_otherwise = (1.0 / OTHER_TOKENS..=OTHER_TOKENS).contains(&ratio);
-        if is_counted_otherwise { expected * ratio } else { (expected + took - mean).max(0.0) }
+        self.line.map_or(expected, |Line { added, times }| (added + times * expected).max(0.0))
     }
 }
 
@@ -150,23 +188,22 @@ impl Lengths {
 
     /// Nothing is compared yet.
     pub(crate) fn comparison(&self) -> Comparison {
-        Comparison(vec![(0.0, 0.0, 0); self.inputs.len()])
+        Comparison(vec![Sums::default(); self.inputs.len()])
     }
 
     /// Compares what is expected of an input of a sample with what it took; nothing where that was not looked at.
     pub(crate) fn compare(&self, comparison: &mut Comparison, learned: Learned, sample: &str, expected: f64) {
         let taken = self.inputs.get(learned.at).and_then(|taken| taken.get(sample));
         if let (Some((tokens, count)), Some(sums)) = (taken, comparison.0.get_mut(learned.at)) {
-            *sums = (sums.0 + *tokens as f64 / *count as f64, sums.1 + expected, sums.2 + 1);
+            sums.add(expected, *tokens as f64 / *count as f64);
         }
     }
 
-    /// Goes by what was compared, where that is enough.
+    /// Goes by what was compared.
     pub(crate) fn go_by(&mut self, comparison: &Comparison) {
         let steps = self.steps.values_mut().flat_map(BTreeMap::values_mut).flat_map(BTreeMap::values_mut);
         for learned in steps.chain(self.judgments.values_mut()).filter_map(|likely| likely.input.as_mut()) {
-            let sums = comparison.0.get(learned.at).filter(|(_, _, count)| *count >= ENOUGH);
-            learned.averages = sums.map(|(took, expected, count)| (took / *count as f64, expected / *count as f64));
+            learned.line = comparison.0.get(learned.at).and_then(Sums::line);
         }
     }
 
@@ -240,7 +277,7 @@ impl Seen {
         let around = |sum: u64| (sum * 9 / (10 * count as u64), (sum * 11).div_ceil(10 * count as u64));
         let input = inputs.map(|inputs| {
             inputs.push(self.inputs);
-            Learned { at: inputs.len() - 1, averages: None }
+            Learned { at: inputs.len() - 1, line: None }
         });
         Some(Likely { output: around(self.usage.output_tokens), input, calls: self.calls[(count - 1) * 9 / 10] })
     }
@@ -261,7 +298,7 @@ mod tests {
             }
             seen
         };
-        let likely = Likely { output: (18, 22), input: Some(Learned { at: 0, averages: None }), calls: 1 };
+        let likely = Likely { output: (18, 22), input: Some(Learned { at: 0, line: None }), calls: 1 };
         let mut inputs = Vec::new();
         assert_eq!(seen(20).likely(Some(&mut inputs)), Some(likely));
         assert_eq!(inputs, [Taken::from([("s".to_owned(), (2_000, 20))])]);
@@ -272,29 +309,37 @@ mod tests {
     /// BY-05: an input is counted as those of the same samples were, whatever its length.
     #[test]
     fn inputs_are_counted_as_those_before_were() {
-        let of = |took, mean, expected| Learned { at: 0, averages: Some((took, mean)) }.of(expected);
-        assert_eq!((of(60.0, 30.0, 30.0), of(60.0, 30.0, 3_000.0)), (60.0, 6_000.0), "a provider's own tokens");
-        assert_eq!((of(15.0, 30.0, 3_000.0), of(120.0, 30.0, 0.0)), (1_500.0, 0.0));
-        assert_eq!((of(1_030.0, 30.0, 30.0), of(1_030.0, 30.0, 3_000.0)), (1_030.0, 4_000.0), "what it adds to each");
-        assert_eq!((of(1.0, 30.0, 10.0), of(5.0, 0.0, 10.0)), (0.0, 10.0));
-        assert_eq!(Learned { at: 0, averages: None }.of(30.0).to_bits(), 30.0_f64.to_bits());
+        let of = |taken: fn(f64) -> f64, lengths: [f64; 2], expected: f64| {
+            let mut sums = Sums::default();
+            lengths.iter().cycle().take(20).for_each(|x| sums.add(*x, taken(*x)));
+            Learned { at: 0, line: sums.line() }.of(expected).round() as u64
+        };
+        let apart = [20.0, 40.0];
+        assert_eq!(of(|x| 2.0 * x + 10.0, apart, 3_000.0), 6_010, "a provider's own tokens, and what it adds");
+        assert_eq!((of(|x| x / 2.0, apart, 3_000.0), of(|_| 90.0, apart, 3_000.0)), (1_500, 833));
+        let alike = [29.0, 31.0];
+        assert_eq!((of(|x| 2.0 * x, alike, 30.0), of(|x| 2.0 * x, alike, 3_000.0)), (60, 3_030), "what it adds, alone");
+        assert_eq!((of(|_| 1.0, alike, 10.0), of(|_| 5.0, [0.0, 0.0], 10.0)), (0, 15));
+        let mut few = Sums::default();
+        (0..19).for_each(|_| few.add(30.0, 60.0));
+        assert_eq!((few.line(), Learned { at: 0, line: None }.of(30.0) as u64), (None, 30));
     }
 
     /// Only samples that were looked at are compared, and enough of them.
     #[test]
     fn the_same_samples_are_compared() {
-        let learned = Learned { at: 0, averages: None };
+        let learned = Learned { at: 0, line: None };
         let likely = Likely { output: (1, 1), input: Some(learned), calls: 1 };
         let taken = (0..20).map(|at| (format!("s{at}"), (100, 2))).collect();
         let mut lengths = Lengths { inputs: vec![taken], ..Lengths::default() };
         lengths.judgments.insert(("q".to_owned(), "j".to_owned()), likely);
-        let averages = |lengths: &Lengths| lengths.of_judgment("q", "j").unwrap().input.unwrap().averages;
+        let line = |lengths: &Lengths| lengths.of_judgment("q", "j").unwrap().input.unwrap().line;
         let mut comparison = lengths.comparison();
         (1..21).for_each(|at| lengths.compare(&mut comparison, learned, &format!("s{at}"), 25.0));
         lengths.go_by(&comparison);
-        assert_eq!(averages(&lengths), None);
+        assert_eq!(line(&lengths), None);
         lengths.compare(&mut comparison, learned, "s0", 25.0);
         lengths.go_by(&comparison);
-        assert_eq!(averages(&lengths), Some((50.0, 25.0)));
+        assert_eq!(line(&lengths), Some(Line { added: 25.0, times: 1.0 }));
     }
 }

@@ -61,7 +61,7 @@ fn is_expected_to_cost_the_same(place: &Place) {
 #[test]
 fn an_estimate_goes_by_the_length_of_each_prompt() {
     let script = Script::by(|received| {
-        let usage = json!({ "prompt_tokens": received.body.len() / 3, "completion_tokens": 5 });
+        let usage = json!({ "prompt_tokens": received.body.len() / 4, "completion_tokens": 5 });
         Behaviour::Usage("a word".to_owned(), Some(usage))
     });
     let (provider, place) = place(script, 2_000, "{ max_concurrency: 32 }");
