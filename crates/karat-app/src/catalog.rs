@@ -16,6 +16,7 @@ pub(crate) fn compose() -> Catalog {
             range: metric.range,
             better: metric.better,
             volatile: metric.volatile,
+            outside: metric.outside,
         };
         (name.to_owned(), entry)
     });

@@ -31,6 +31,8 @@ pub struct Entry {
     pub better: Better,
     /// Of a metric: whether it depends on time or price.
     pub volatile: bool,
+    /// Of a metric: whether it asks a service or a program.
+    pub outside: bool,
 }
 
 /// All that is registered, by kind and name.

@@ -131,6 +131,8 @@ pub struct MetricEntry {
     pub better: Better,
     /// Whether it depends on time or price.
     pub volatile: bool,
+    /// Whether it asks a service or a program.
+    pub outside: bool,
 }
 
 /// Every registered metric, by name.

@@ -41,6 +41,7 @@ impl Registered {
             range: self.range,
             better: self.better,
             volatile: self.volatile,
+            outside: self.is_outside,
         }
     }
 

@@ -43,6 +43,8 @@ pub(crate) struct Asserts {
 struct Metric {
     /// Whether it is pass/fail of itself.
     binary: bool,
+    /// Whether it asks a service or a program, which rows must not name.
+    outside: bool,
     /// Where it says nothing without something to compare with: the options of which one stands in its place.
     reference_unless: Option<Vec<String>>,
 }
@@ -50,7 +52,11 @@ struct Metric {
 impl Asserts {
     pub fn new(path: Path, catalog: &Catalog) -> Self {
         let metrics = catalog.metrics.iter().map(|(name, entry)| {
-            let metric = Metric { binary: entry.binary, reference_unless: entry.reference_unless.clone() };
+            let metric = Metric {
+                binary: entry.binary,
+                outside: entry.outside,
+                reference_unless: entry.reference_unless.clone(),
+            };
             (name.clone(), metric)
         });
         Self { path, metrics: metrics.collect() }
@@ -166,6 +172,10 @@ impl Asserts {
             let known = self.metrics.keys().map(String::as_str);
             return Err((format!("there is no metric `{metric}`"), did_you_mean(metric, known)));
         };
+        if known.outside {
+            let hint = "make it a scorer of the suite: what a row says is never asked or executed".to_owned();
+            return Err((format!("`{metric}` in `assert` asks a service or a program"), Some(hint)));
+        }
         if !has_reference && known.reference_unless.as_ref().is_some_and(|options| is_left_to_row(check, options)) {
             let hint = "give the check a `value`, or the row a reference".to_owned();
             return Err((format!("`{metric}` in `assert` has nothing to compare with"), Some(hint)));

@@ -55,6 +55,7 @@ fn a_broken_check_is_refused_with_its_row() {
         ("{ metric: contains, vlaue: x }", "did you mean `value`"),
         ("{ metric: length }", "`max`"),
         ("{ rubric: { asks: calm } }", "one requirement in words"),
+        ("{ metric: http, with: { url: 'http://127.0.0.1:1/x' } }", "asks a service or a program"),
     ] {
         place.write("karat.yaml", &SUITE.replace("[ { metric: length, min: 1 } ]", &format!("[ {check} ]")));
         let said = place.karat(&["validate"]);
