@@ -211,13 +211,7 @@ impl KnownKeys {
 
     /// What is known of a key without asking SQLite; `None` where it has to be asked.
     pub fn recall(&self, key: ReuseKey) -> Option<Option<Place>> {
-        let mut known = lock(&self.0);
-        let waiting = known.waiting.get(&key).copied();
-        match waiting.or_else(|| known.found.get(key)) {
-            _ if !known.is_present => None,
-            None if known.may_be_indexed(key) => None,
-            found => Some(found),
-        }
+        lock(&self.0).recall(key)
     }
 
     /// The latest place of a key.
@@ -227,11 +221,12 @@ impl KnownKeys {
             if !known.is_present {
                 known.refresh(connection)?;
             }
+            // Before anybody else learns that there is more to read: the index has nothing of what waits.
+            if let Some(found) = known.recall(key) {
+                return Ok(found);
+            }
             known.found.age
         };
-        if let Some(found) = self.recall(key) {
-            return Ok(found);
-        }
         let place = |row: &Row<'_>| place_at(row, 0);
         let found = connection.prepare_cached(FIND)?.query_row(params![key.0.0, key.1.code()], place).optional()?;
         let is_one_of_many = found.is_some_and(|place| lock(&self.0).found.keep(key, place, age));
@@ -244,6 +239,16 @@ impl KnownKeys {
 }
 
 impl Known {
+    fn recall(&mut self, key: ReuseKey) -> Option<Option<Place>> {
+        if !self.is_present {
+            return None;
+        }
+        match self.waiting.get(&key).copied().or_else(|| self.found.get(key)) {
+            None if self.may_be_indexed(key) => None,
+            found => Some(found),
+        }
+    }
+
     fn waits(&mut self, key: ReuseKey, place: Place) {
         self.waiting.insert(key, place);
         if let Some(filter) = &mut self.filter {

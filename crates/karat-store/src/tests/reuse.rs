@@ -239,6 +239,32 @@ fn an_index_that_is_asked_for_much_is_read_as_a_whole() {
     assert_eq!(maker(&store, "a 0").as_deref(), Some("later"));
 }
 
+/// BY-06: what waits for the index is found while another process writes, and this one learns of it in between.
+#[test]
+fn what_waits_is_found_while_others_write() {
+    let folder = folder();
+    let (store, elsewhere) = (store_in(&folder), store_in(&folder));
+    let (own, other) = (store.begin(&header("own", 1)).unwrap(), elsewhere.begin(&header("other", 1)).unwrap());
+    let output = Arc::new(json!("x"));
+    let write = |ledger: &crate::Ledger, name: &str| {
+        block_on(ledger.append(vec![Record::Step(step(name, &output).into())])).unwrap();
+    };
+    write(&own, "waits");
+    let is_over = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for at in 0..100 {
+                write(&other, &format!("other {at}"));
+                write(&own, &format!("own {at}"));
+            }
+            is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+        });
+        while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
+            assert_eq!(maker(&store, "waits").as_deref(), Some("own"));
+        }
+    });
+}
+
 /// What a process that ended had not taken in yet waits for the next one that writes much, and not without end.
 #[test]
 fn keys_do_not_wait_for_ever() {
