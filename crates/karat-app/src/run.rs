@@ -194,8 +194,12 @@ impl App {
         let oldest = plan.header.run.cache.oldest(started_at);
         let outset =
             |plan: &Plan, estimate: Option<&Estimate>| self.providers(plan, estimate, &tape, &found, is_remembered);
+        let known = match &found.outputs {
+            None => Forecast::known(&store, &plan.header, invocation)?,
+            // Scoring given outputs costs something else than making them.
+            Some(_) => None,
+        };
         // A model that cannot be connected may be one that has nothing to do.
-        let known = Forecast::known(&store, &plan.header, invocation)?;
         let known = known.and_then(|forecast| Some((forecast, outset(&plan, None).ok()?)));
         let as_planned = plan.clone();
         let mut expected;

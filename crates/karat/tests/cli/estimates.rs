@@ -148,6 +148,9 @@ fn a_plan_whose_cost_is_known_needs_no_walk() {
         let estimate = |run: &str| place.report(run)["cost"]["estimated_cost_range_usd"].clone();
         assert_eq!(estimate(id), estimate("a"));
     }
+    // Outputs that are there cost nothing to score.
+    place.fine(&["score", "a", "-q", "--run-id", "scored"]);
+    assert_eq!(place.report("scored")["cost"]["estimated_cost_range_usd"], json!([0.0, 0.0]));
     // The default ceiling is held against what calls really took, as far as that is known.
     let dear = text.replace("budget_usd: 1000", "retries: 0").replace("input: 1.0", "input: 1000000.0");
     place.write("karat.yaml", &dear);
