@@ -97,8 +97,7 @@ impl Dispatch {
             payer.pay().await?;
             attempts += 1;
             let (mut slot, admission) = passed;
-            // Boxed: it is the most of a call, and the futures around it are moved about.
-            let Some(attempt) = Box::pin(self.supplied(way, tries)).await else {
+            let Some(attempt) = self.supplied(way, tries).await else {
                 payer.unsent();
                 return Ok((shut_out(who, attempts - 1), None));
             };

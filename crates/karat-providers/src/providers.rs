@@ -209,7 +209,8 @@ impl Providers {
         let (line, tokens) = (gate.line(call.model), expected_tokens(call.request));
         let way = Way { gate, line, limiter: Some(&model.limiter), tokens };
         match &model.backend {
-            Backend::Http(endpoint) => self.over_http(model, endpoint, call, way, payer, observer).await,
+            // Boxed: it is the most of a call, and the futures around it are moved about.
+            Backend::Http(endpoint) => Box::pin(self.over_http(model, endpoint, call, way, payer, observer)).await,
             // Boxed: most models have a server, and need no room for this.
             Backend::Command(program) => Box::pin(self.by_program(model, program, call, way, payer, observer)).await,
             Backend::Scripted(script) => {

@@ -14,6 +14,7 @@ use crate::dataset::checks::Checked;
 use crate::dataset::fetch::Fetch;
 use crate::dataset::{Dataset, Discretion, asserts};
 use crate::decode::dataset::Decoded;
+use crate::decode::digests::Unread;
 use crate::decode::gates;
 use crate::decode::models::unknown;
 use crate::decode::{Decoder, run};
@@ -299,10 +300,17 @@ fn scanned(
         names::settle(&pending, &scan.held(), problems);
         compared::settle(&pending, &scan.held(), scorers, problems);
     }
+    let sources = declared.sources.finish().unwrap_or_else(|Unread { path, error }| {
+        // Its rows, too, could not be read to their end: then that is told already.
+        if problems.errors() == 0 {
+            problems.error(place, format!("the file {path} cannot be read: {error}"));
+        }
+        Vec::new()
+    });
     let header = DatasetHeader {
         rows: scan.rows,
-        hash: hash::dataset(node, &declared.sources, &scan.contents, &decoder.digests, dataset.days.as_ref()),
-        sources: declared.sources,
+        hash: hash::dataset(node, &sources, &scan.contents, &decoder.digests, dataset.days.as_ref()),
+        sources,
         version: declared.version,
         clustered: scan.is_clustered,
         zone: declared.zone,

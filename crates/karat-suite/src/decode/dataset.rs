@@ -10,6 +10,7 @@ use karat_types::{Moment, SourceDigest};
 use serde_json::Value;
 
 use super::Decoder;
+use super::digests::{Digests, SourceFile, Unread};
 use crate::dataset::asserts::{self, Asserts};
 use crate::dataset::checks::Check;
 use crate::dataset::columns::ColumnKind;
@@ -31,7 +32,7 @@ pub(crate) struct Decoded {
     /// Ids of the samples that are asked for, as they were given; empty = all.
     pub asked: Vec<String>,
     pub checks: Vec<Check>,
-    pub sources: Vec<SourceDigest>,
+    pub sources: Digests,
     pub version: Option<String>,
     pub zone: Option<String>,
     pub changelog: Option<SourceDigest>,
@@ -129,7 +130,7 @@ impl Decoder<'_> {
         })
     }
 
-    fn source(&mut self, node: &Node) -> Option<(Source, Vec<SourceDigest>)> {
+    fn source(&mut self, node: &Node) -> Option<(Source, Digests)> {
         if let Some(rows) = node.given("rows") {
             return Some(self.inline(rows, node.text_of("id")));
         }
@@ -144,24 +145,20 @@ impl Decoder<'_> {
         let paths = self.expand(source, &path)?;
         let format = self.format(node, source, &paths)?;
         let written = written(source, &path);
-        let mut digests = Vec::new();
-        for path in &paths {
-            match self.digest(path) {
-                Ok((blake3, bytes)) => {
-                    let name = if paths.len() == 1 { written.to_owned() } else { file_name(path).to_owned() };
-                    digests.push(SourceDigest { path: name, blake3, bytes });
-                }
-                Err(error) => {
-                    self.unreadable(source, path, &error);
-                    return None;
-                }
+        let name = |path: &String| if paths.len() == 1 { written } else { file_name(path) }.to_owned();
+        let sources = paths.iter().map(|path| SourceFile { path: path.clone(), name: name(path) }).collect();
+        let digests = match Digests::begin(&self.files, sources) {
+            Ok(digests) => digests,
+            Err(Unread { path, error }) => {
+                self.unreadable(source, &path, &error);
+                return None;
             }
-        }
+        };
         Some((Source::Files { paths, format }, digests))
     }
 
     /// The rows as YAML reads them, but their ids as they are written: an id is a name, and `1.10` is not `1.1`.
-    fn inline(&mut self, rows: &Node, id: Option<&str>) -> (Source, Vec<SourceDigest>) {
+    fn inline(&mut self, rows: &Node, id: Option<&str>) -> (Source, Digests) {
         let ids = id.map_or_else(|| aliases::ID.to_vec(), |id| vec![id.trim_start_matches("$.")]);
         let row = |row: &Node| {
             let mut value = row.json();
@@ -182,7 +179,7 @@ impl Decoder<'_> {
             bytes: bytes.len() as u64,
         };
         let file = self.problems.path(rows.place.file).to_owned();
-        (Source::Inline { file, rows: Arc::new(values) }, vec![digest])
+        (Source::Inline { file, rows: Arc::new(values) }, vec![digest].into())
     }
 
     /// The files that a source names: itself, or those that match its pattern, by name.
@@ -239,12 +236,6 @@ impl Decoder<'_> {
             }
         }
         format
-    }
-
-    fn digest(&self, path: &str) -> std::io::Result<(String, u64)> {
-        let mut hasher = blake3::Hasher::new();
-        hasher.update_reader(self.files.open(path)?)?;
-        Ok((hasher.finalize().to_hex().to_string(), hasher.count()))
     }
 
     fn roles(&mut self, node: &Node) -> Roles {

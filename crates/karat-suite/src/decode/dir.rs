@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::Decoder;
 use super::dataset::written;
+use super::digests::Digests;
 use crate::dataset::Source;
 use crate::dataset::dir::{self, Dir, File, Pattern};
 use crate::dataset::readers::{Reader, Rules};
@@ -46,7 +47,7 @@ impl Decoder<'_> {
     }
 
     /// A folder of files.
-    pub fn dir(&mut self, node: &Node, source: &Node, path: &str) -> Option<(Source, Vec<SourceDigest>)> {
+    pub fn dir(&mut self, node: &Node, source: &Node, path: &str) -> Option<(Source, Digests)> {
         let Some(with) = node.given("with") else {
             self.problems
                 .error(&source.place, "a folder needs `with: { files: … }`")
@@ -82,7 +83,7 @@ impl Decoder<'_> {
         let digest = self.dir_digest(source, path, &files);
         let id = node.text_of("id").map(|id| id.trim_start_matches("$.").to_owned());
         let id = id.filter(|id| pattern.columns().any(|column| column == id));
-        Some((Source::Dir(Dir { files: Arc::new(files), reader, rules: Arc::new(rules), id }), vec![digest]))
+        Some((Source::Dir(Dir { files: Arc::new(files), reader, rules: Arc::new(rules), id }), vec![digest].into()))
     }
 
     fn reader(&mut self, with: &Node, named: &Node) -> Option<Reader> {

@@ -3,6 +3,7 @@
 
 pub(crate) mod columns;
 pub(crate) mod dataset;
+pub(crate) mod digests;
 pub(crate) mod dir;
 pub(crate) mod gates;
 mod labels;
