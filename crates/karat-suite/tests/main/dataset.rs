@@ -1,10 +1,13 @@
 //! Datasets: forms, roles, columns, schemas, checks, selection.
 
-use karat_suite::{Overrides, Severity};
+use std::io::{self, BufRead, BufReader, Read};
+use std::sync::Arc;
+
+use karat_suite::{Files, Overrides, Registry, Severity, Suite};
 use karat_types::Sample;
 use serde_json::json;
 
-use crate::world::World;
+use crate::world::{World, catalog};
 
 const CORPUS_SCHEMA: &str = r#"{
   "type": "object",
@@ -404,4 +407,49 @@ fn a_row_leads_to_no_other_folder() {
     assert!(load("a").is_none());
     let refused = load("../secret").unwrap().to_string();
     assert!(refused.contains("d.jsonl:1") && refused.contains("a row must not lead out of the folder"), "{refused}");
+}
+
+/// A folder whose dataset cannot be read to its end.
+struct Breaking(World);
+
+impl Files for Breaking {
+    fn read(&self, path: &str) -> io::Result<Vec<u8>> {
+        self.0.read(path)
+    }
+
+    fn list(&self, dir: &str) -> io::Result<Vec<String>> {
+        self.0.list(dir)
+    }
+
+    fn is_file(&self, path: &str) -> bool {
+        self.0.is_file(path)
+    }
+
+    fn open(&self, path: &str) -> io::Result<Box<dyn BufRead + Send>> {
+        struct Broken;
+        impl Read for Broken {
+            fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+                Err(io::Error::other("the disk is gone"))
+            }
+        }
+        Ok(Box::new(BufReader::new(io::Cursor::new(self.read(path)?).chain(Broken))))
+    }
+}
+
+/// Bad input: a file of rows that breaks off is one error, wherever it does, and whether all of its rows are looked at or not.
+#[test]
+fn a_file_that_breaks_off_is_one_error() {
+    let suite = minimal("{ source: d.jsonl, id: id }");
+    for rows in [1, 20_000] {
+        let rows: String = (0..rows).map(|at| format!("{{\"id\": {at}, \"a\": \"some words of a row\"}}\n")).collect();
+        for limit in [None, Some(1)] {
+            let files = Breaking(World::new(&[("karat.yaml", &suite), ("d.jsonl", &rows)]));
+            let overrides = Overrides { limit, ..Overrides::default() };
+            let loaded = Suite::load(Arc::new(files), "karat.yaml", &overrides, &catalog(), &Registry::builtin());
+            let problems = loaded.err().unwrap();
+            let said = problems.to_string();
+            assert_eq!(said.matches("the disk is gone").count(), 1, "{said}");
+            assert!(said.contains("d.jsonl cannot be read"), "{said}");
+        }
+    }
 }
