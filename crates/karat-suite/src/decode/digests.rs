@@ -1,7 +1,6 @@
 //! Hashes of the files that rows come from.
 //!
-//! A large file is hashed on a thread of its own while its rows are looked at: that takes half as long as one after the
-//! other.
+//! A large file is hashed on a thread of its own while its rows are looked at.
 
 use std::io::{self, BufRead, Read};
 use std::sync::Arc;
