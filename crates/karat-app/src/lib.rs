@@ -51,7 +51,7 @@ mod whole;
 mod why;
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use karat_store::Store;
 use karat_types::Clock;
@@ -128,17 +128,32 @@ pub struct App {
     pub clock: Arc<dyn Clock>,
     /// This program, which a command named `karat` in a suite stands for.
     pub own_program: Option<PathBuf>,
+    /// The store, once something has opened it to write.
+    pub opened: Opened,
 }
 
+/// A store that stays open from one step of a command to the next. Clones are the same.
+#[derive(Clone, Default)]
+pub struct Opened(Arc<Mutex<Option<Store>>>);
+
 impl App {
-    /// Opens the store, making it when it is not there.
+    /// The store, opened or made where it is not there.
     fn open_store(&self) -> Result<Store, AppError> {
-        Ok(Store::open(&self.store)?)
+        let mut opened = self.opened.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(store) = &*opened {
+            // As if it were opened now.
+            store.catch_up()?;
+            return Ok(store.clone());
+        }
+        Ok(opened.insert(Store::open(&self.store)?).clone())
     }
 
-    /// Opens the store to read it, making it when it is not there.
+    /// The store to read it, made where it is not there. One that may not be written is read as it is.
     fn store_to_read(&self) -> Result<Store, AppError> {
-        if self.store.exists() { Ok(Store::open_to_read(&self.store)?) } else { self.open_store() }
+        match self.open_store() {
+            Err(_) if self.store.exists() => Ok(Store::open_to_read(&self.store)?),
+            opened => opened,
+        }
     }
 
     /// Opens the store of commands about stored runs: there must be one. One that may not be written can be read.

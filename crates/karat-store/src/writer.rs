@@ -182,6 +182,7 @@ impl Writer {
 
     /// Writes a group and tells everybody.
     fn commit(&mut self, (mut group, refused): (Vec<Batch>, Vec<(Batch, LedgerError)>)) {
+        let ends_run = group.iter().any(|batch| matches!(batch.work, Work::Finish { .. }));
         for (batch, why) in refused {
             batch.answer(Err(why));
         }
@@ -198,6 +199,11 @@ impl Writer {
             batch.answer(outcome.clone())
         });
         self.used.take_back(answered.collect());
+        if ends_run && outcome.is_ok() {
+            // Beside whoever reads the run now, who would wait for it when the store is closed. What cannot be done now is
+            // done then. Its pages will hardly be needed again.
+            let _ = lock(&self.connection).execute_batch("pragma wal_checkpoint(passive); pragma shrink_memory");
+        }
     }
 
     fn write(&mut self, group: &[Batch]) -> Result<(), StoreError> {

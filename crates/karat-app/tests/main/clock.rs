@@ -29,6 +29,7 @@ fn app(folder: &Path) -> App {
         lookup: Arc::new(|_| None),
         clock: Arc::new(Jumping::default()),
         own_program: None,
+        opened: karat_app::Opened::default(),
     }
 }
 

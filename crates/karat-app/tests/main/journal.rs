@@ -26,6 +26,7 @@ fn an_alert_without_a_system_stands() {
         lookup: Arc::new(|_| None),
         clock: Arc::new(Still),
         own_program: None,
+        opened: karat_app::Opened::default(),
     };
     let invocation = Invocation { suite: "briefing".to_owned(), limit: Some(20), ..Invocation::default() };
     let execution = Execution {

@@ -163,6 +163,7 @@ fn app(common: &Common, environment: Environment) -> Result<App, Failure> {
         lookup: Arc::new(move |name| environment.get(name)),
         clock: Arc::new(SystemClock),
         own_program: std::env::current_exe().ok(),
+        opened: karat_app::Opened::default(),
     })
 }
 
