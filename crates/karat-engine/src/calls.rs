@@ -276,6 +276,10 @@ impl Calls {
     }
 
     async fn call(&self, key: Key, request: &Request, target: &Target) -> Settled {
+        if self.stop.is_set() {
+            let message = "the run was stopped before this call";
+            return Settled::refused(key, CallErrorCode::Cancelled, message.to_owned());
+        }
         let body = self.body(request, target);
         let charge = self.charge(request, body.as_ref(), target);
         let Self { budget, credit, ledger, stop, .. } = self;

@@ -69,7 +69,7 @@ impl Workshop {
             return CellDone { record, unscored: false, left: true, trail };
         }
         if before.stage != Stage::Recorded {
-            match self.record(&record, step).await {
+            match self.record(&record, step, trail.steps.first()).await {
                 Ok(receipt) => trail.receipts.push(receipt),
                 Err(error) => {
                     self.stop.fail(error.to_string());
@@ -82,13 +82,20 @@ impl Workshop {
         CellDone { unscored: judged.unscored, left: judged.left, record, trail }
     }
 
-    async fn record(&self, record: &Arc<CellRecord>, step: Option<Arc<StepRecord>>) -> Result<Receipt, LedgerError> {
+    async fn record(
+        &self,
+        record: &Arc<CellRecord>,
+        step: Option<Arc<StepRecord>>,
+        landing: Option<&Landing<StepResult>>,
+    ) -> Result<Receipt, LedgerError> {
         let privacy = &self.systems.privacy;
         let step = step.filter(|_| privacy.keeps_content()).map(Record::Step);
         let (_, system, _) = self.plan.place(record.ordinal);
         let is_found = self.systems.systems.get(system).is_some_and(|system| system.chain.is_empty());
         let records = step.into_iter().chain([Record::Cell(privacy.cell(record.clone(), is_found))]).collect();
-        self.ledger.append_later(records).await
+        let receipt = self.ledger.append_later_holding(records, landing.and_then(Landing::lease)).await?;
+        self.written_soon().await;
+        Ok(receipt)
     }
 
     /// The stored output of a cell, with today's scores.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::{BoxFuture, FutureExt};
+use karat_store::Hold;
 use karat_types::{Key, Money, Note, Record, StepCost, StepRecord};
 use serde_json::Value;
 
@@ -101,7 +102,8 @@ impl Chain<'_> {
     async fn make(&self, at: usize, paid: &mut Money) -> StepResult {
         let workshop = self.workshop;
         let key = self.keys[at];
-        if let Some(stored) = workshop.stock.step(key).ok().flatten() {
+        let find = || workshop.stock.step(key).ok().flatten();
+        if let Some(stored) = workshop.found_or_leased(&workshop.steps, key, find).await {
             let step = Arc::new(stored.record);
             if stored.run != workshop.ledger.run() {
                 return Ok(Arc::new(Made { step, origin: Origin::Reused(stored.run_started_at) }));
@@ -153,8 +155,9 @@ impl Chain<'_> {
         if !ready.shared || !privacy.keeps_content() {
             return Ok(Arc::new(Made { step, origin: Origin::Unsaved }));
         }
-        if let Err(error) = workshop.ledger.append(vec![Record::Step(step.clone())]).await {
-            workshop.stop.fail(error.to_string());
+        let lease = Hold::new(workshop.steps.lease(key));
+        if let Err(unwritten) = workshop.ledger.append_holding(vec![Record::Step(step.clone())], lease).await {
+            workshop.stop.fail(unwritten.error.to_string());
         }
         Ok(Arc::new(Made { step, origin: Origin::Saved }))
     }

@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 use std::future::Future;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use karat_store::{Company, Hold, Lease};
 use karat_types::Key;
 use tokio::sync::OnceCell;
 
@@ -12,7 +13,19 @@ const SHARDS: usize = 64;
 /// Work under way, by key. Clones are the same.
 pub(crate) struct Flights<T>(Arc<[Shard<T>]>);
 
-type Shard<T> = Mutex<HashMap<Key, Arc<OnceCell<T>>>>;
+type Shard<T> = Mutex<HashMap<Key, Flight<T>>>;
+
+struct Flight<T> {
+    result: Arc<OnceCell<T>>,
+    /// Keeps other processes from doing the same.
+    lease: Option<Lease>,
+}
+
+impl<T> Default for Flight<T> {
+    fn default() -> Self {
+        Self { result: Arc::default(), lease: None }
+    }
+}
 
 /// Held by whoever did the work: the result stays shared until this is dropped. Keep it until the result can be found
 /// elsewhere, or the work may be done again.
@@ -21,9 +34,25 @@ pub(crate) struct Landing<T> {
     key: Key,
 }
 
+impl<T> Flight<T> {
+    fn take_lease(&mut self, company: &Company, key: Key) -> bool {
+        if self.lease.is_none() {
+            self.lease = company.take(key);
+        }
+        self.lease.is_some()
+    }
+}
+
+impl<T> Landing<T> {
+    /// What other processes wait for, to be let go when the result is on disk.
+    pub fn lease(&self) -> Option<Hold> {
+        self.flights.lease(self.key)
+    }
+}
+
 impl<T> Drop for Landing<T> {
     fn drop(&mut self) {
-        self.flights.shard(self.key).lock().unwrap_or_else(PoisonError::into_inner).remove(&self.key);
+        self.flights.shard(self.key).remove(&self.key);
     }
 }
 
@@ -32,15 +61,34 @@ impl<T> Flights<T> {
         Self(std::iter::repeat_with(Mutex::default).take(SHARDS).collect())
     }
 
-    fn shard(&self, key: Key) -> &Shard<T> {
-        &self.0[usize::from(key.0[0]) % SHARDS]
+    fn shard(&self, key: Key) -> MutexGuard<'_, HashMap<Key, Flight<T>>> {
+        self.0[usize::from(key.0[0]) % SHARDS].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes the lease of work that is under way, to be kept until its result has landed. Says whether it has it now.
+    pub fn take_lease(&self, company: &Company, key: Key) -> bool {
+        self.shard(key).get_mut(&key).is_some_and(|flight| flight.take_lease(company, key))
+    }
+
+    /// Takes the leases of all work that is under way, as far as nobody else has them.
+    pub fn take_leases(&self, company: &Company) {
+        for shard in &*self.0 {
+            for (key, flight) in shard.lock().unwrap_or_else(PoisonError::into_inner).iter_mut() {
+                flight.take_lease(company, *key);
+            }
+        }
+    }
+
+    /// The lease of some work, where it has one.
+    pub fn lease(&self, key: Key) -> Option<Hold> {
+        self.shard(key).get_mut(&key).and_then(|flight| flight.lease.take()).map(Hold::new)
     }
 }
 
 impl<T: Clone> Flights<T> {
     /// Does the work, or waits for whoever is doing it. Who did it gets a [`Landing`].
     pub async fn join(&self, key: Key, work: impl Future<Output = T>) -> (T, Option<Landing<T>>) {
-        let cell = self.shard(key).lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default().clone();
+        let cell = self.shard(key).entry(key).or_default().result.clone();
         let mut landing = None;
         let result = cell
             .get_or_init(|| async {

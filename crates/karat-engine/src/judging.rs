@@ -64,9 +64,12 @@ impl Workshop {
         }
         let unscored = judgment.error.is_some() || judgment.scores.iter().any(|(_, score)| score.is_unscored());
         let told = Arc::new(self.systems.privacy.judgment(judgment));
-        let appended = self.ledger.append_later(vec![Record::Judgment(told)]).await;
-        match appended {
-            Ok(receipt) => (Judged { unscored, left: false }, Some(receipt), landing),
+        let lease = landing.as_ref().and_then(Landing::lease);
+        match self.ledger.append_later_holding(vec![Record::Judgment(told)], lease).await {
+            Ok(receipt) => {
+                self.written_soon().await;
+                (Judged { unscored, left: false }, Some(receipt), landing)
+            }
             Err(error) => {
                 self.stop.fail(error.to_string());
                 left
@@ -116,7 +119,8 @@ impl Workshop {
         other: Option<&Value>,
         judge: &ReadyJudge,
     ) -> Arc<JudgmentRecord> {
-        if let Some(stored) = keys.stored(|key| self.stock.judgment(key)).ok().flatten() {
+        let find = || keys.stored(|key| self.stock.judgment(key)).ok().flatten();
+        if let Some(stored) = self.found_or_leased(&self.judgments, keys.own, find).await {
             let reused = stored.run != self.ledger.run();
             let (made_at, known) = (reused.then_some(stored.run_started_at), stored.record);
             let cost = CellCost { paid: Money::ZERO, ..known.cost };

@@ -23,6 +23,7 @@ mod cell;
 mod cell_time;
 mod chain;
 mod claim;
+mod company;
 mod credit;
 mod estimate;
 mod fees;

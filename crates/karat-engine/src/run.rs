@@ -11,6 +11,7 @@ use crate::EngineError;
 use crate::budget::Budget;
 use crate::calllog::CallLog;
 use crate::calls::Calls;
+use crate::company::{self, Neighbours};
 use crate::estimate::Sieve;
 use crate::fees::Fees;
 use crate::files::Library;
@@ -124,6 +125,12 @@ pub async fn execute(job: Job) -> Result<Ended, EngineError> {
         None => start(&job.providers, &plan, &job.stop).await?,
     };
     let total = plan.cells();
+    // What is not kept, and what is made anew whatever there is, nobody waits for.
+    let is_shared = job.oldest.is_some() && systems.privacy.keeps_content();
+    let company = is_shared
+        .then(|| job.store.company(&job.run))
+        .and_then(|company| company.inspect_err(|error| job.observer.on(&Event::Warning(&error.to_string()))).ok());
+    let call = systems.longest_timeout() * (1 + plan.run.retries);
     let workshop = Arc::new(Workshop {
         plan: plan.clone(),
         systems: systems.serving(&crate::services::seen(services.urls())),
@@ -131,6 +138,7 @@ pub async fn execute(job: Job) -> Result<Ended, EngineError> {
         calls,
         steps: Flights::new(),
         judgments: Flights::new(),
+        neighbours: Neighbours::new(company, call),
         stop: job.stop.clone(),
         stock: job.store.stock(&job.run, job.oldest)?,
         remaining,
@@ -140,7 +148,13 @@ pub async fn execute(job: Job) -> Result<Ended, EngineError> {
     let done = workshop.remaining.done(&plan, &workshop.systems);
     job.observer.on(&Event::Started { run: &job.run, cells: total, done });
     let progress = Progress::new(job.observer.clone(), done, total);
-    let read = dispatch(&job.plan, &workshop, &progress, job.sieve).await;
+    if workshop.neighbours.greet(&job.stop).await {
+        job.observer.on(&Event::Warning(company::NOTICE));
+    }
+    let read = tokio::select! {
+        read = dispatch(&job.plan, &workshop, &progress, job.sieve) => read,
+        never = workshop.watch() => match never {},
+    };
     workshop.calls.release().await;
     services.stop().await;
     job.providers.end().await;

@@ -201,6 +201,12 @@ impl ReadyJudge {
 }
 
 impl Systems {
+    /// The longest that one attempt of a call may take.
+    pub fn longest_timeout(&self) -> Duration {
+        let steps = self.systems.iter().flat_map(|system| &system.chain).map(|step| step.timeout);
+        steps.chain(self.judges.iter().map(|judge| judge.timeout)).max().unwrap_or_default()
+    }
+
     /// Compiles a plan for the run of this id. Its services are not started: templates that read their addresses can be
     /// rendered, and nobody answers there.
     pub fn new(plan: &PlanHeader, run: &str) -> Result<Self, EngineError> {

@@ -1,11 +1,14 @@
 //! What all cells of a run share.
 
+use std::convert::Infallible;
+use std::future::pending;
 use std::sync::Arc;
 
 use karat_store::{Ledger, Stock};
-use karat_types::{JudgmentRecord, PlanHeader};
+use karat_types::{JudgmentRecord, Key, PlanHeader};
 
 use crate::calls::Calls;
+use crate::company::Neighbours;
 use crate::flights::Flights;
 use crate::history::Earlier;
 use crate::made::StepResult;
@@ -21,6 +24,8 @@ pub(crate) struct Workshop {
     pub calls: Calls,
     pub steps: Flights<StepResult>,
     pub judgments: Flights<Arc<JudgmentRecord>>,
+    /// Who else runs on the store.
+    pub neighbours: Neighbours,
     pub stop: Stop,
     /// What is taken over instead of being made.
     pub stock: Stock,
@@ -36,5 +41,44 @@ impl Workshop {
     /// What an earlier part of the run did of a cell; `None` when nothing is left to do.
     pub fn before(&self, ordinal: u64) -> Option<Before> {
         self.remaining.before(&self.plan, &self.systems, ordinal)
+    }
+
+    /// Lets others in, should they come. Never ends.
+    pub async fn watch(&self) -> Infallible {
+        let company = self.neighbours.arrival().await;
+        self.steps.take_leases(company);
+        self.judgments.take_leases(company);
+        company.be_aware();
+        self.written_soon().await;
+        pending().await
+    }
+
+    /// Finds what has this key. Where there is nothing and others are there, takes the lease of it; who has had to wait for
+    /// that looks again.
+    pub async fn found_or_leased<T, R>(
+        &self,
+        flights: &Flights<R>,
+        key: Key,
+        find: impl Fn() -> Option<T>,
+    ) -> Option<T> {
+        match find() {
+            None if self.neighbours.are_there() => {
+                // Boxed: most runs are alone.
+                Box::pin(self.neighbours.lease(flights, key, &self.stop)).await;
+                // What cannot be read now, whoever looks for it next says.
+                let _ = self.ledger.store().catch_up();
+                find()
+            }
+            found => found,
+        }
+    }
+
+    /// Has records written that others may wait for.
+    pub async fn written_soon(&self) {
+        if self.neighbours.are_there()
+            && let Err(error) = self.ledger.flush().await
+        {
+            self.stop.fail(error.to_string());
+        }
     }
 }

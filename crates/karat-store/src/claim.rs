@@ -61,7 +61,9 @@ pub(crate) fn guard(database: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-fn beside(database: &Path, suffix: &str) -> PathBuf {
+pub(crate) fn beside(database: &Path, suffix: &str) -> PathBuf {
+    // Whatever link leads there, it is one database.
+    let database = &fs::canonicalize(database).unwrap_or_else(|_| database.to_owned());
     let mut name = database.file_name().unwrap_or_default().to_owned();
     name.push("-");
     name.push(suffix);

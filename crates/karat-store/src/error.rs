@@ -24,6 +24,16 @@ pub enum StoreError {
         /// What the system said.
         why: String,
     },
+    /// Runs on the store cannot see each other.
+    #[error(
+        "runs on the store {path} cannot see each other: {why}. What several of them need at the same moment each makes, and pays, for itself"
+    )]
+    Company {
+        /// The database file.
+        path: PathBuf,
+        /// What the system said.
+        why: String,
+    },
     /// The file belongs to something else.
     #[error("{path} is not a Karat store: {why}. Choose another place with --store sqlite:PATH")]
     Foreign {

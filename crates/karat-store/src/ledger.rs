@@ -151,8 +151,16 @@ impl Ledger {
     /// # Errors
     /// As [`Ledger::append`]; what goes wrong later the receipt says.
     pub async fn append_later(&self, records: Vec<Record>) -> Result<Receipt, LedgerError> {
+        self.append_later_holding(records, None).await
+    }
+
+    /// As [`Ledger::append_later`], and lets go of something as soon as the records are on disk, or cannot be written.
+    ///
+    /// # Errors
+    /// As [`Ledger::append_later`].
+    pub async fn append_later_holding(&self, records: Vec<Record>, hold: Option<Hold>) -> Result<Receipt, LedgerError> {
         let work = Work::Append(self.store.0.used.encoded(&records)?);
-        let (batch, receipt) = self.batch(work, None).map_err(|unwritten| unwritten.error)?;
+        let (batch, receipt) = self.batch(work, hold).map_err(|unwritten| unwritten.error)?;
         if self.store.0.put_off(batch) {
             self.flush().await?;
         }

@@ -11,6 +11,7 @@ mod account;
 mod cache;
 mod calllog;
 mod claim;
+mod company;
 mod encode;
 mod error;
 mod filter;
@@ -45,6 +46,7 @@ mod tests;
 
 pub use account::{Account, PaidCalls, Spending};
 pub use calllog::Reservation;
+pub use company::{Company, Lease};
 pub use error::{LedgerError, StoreError};
 pub use finished::{Finished, Judged, OrdinalSet};
 pub use journal::JournalEntry;

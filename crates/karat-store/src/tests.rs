@@ -1,5 +1,6 @@
 //! The store as the engine, the analyses and the reports use it, and what happens when something breaks.
 
+mod company;
 mod crash;
 mod fixture;
 mod given;

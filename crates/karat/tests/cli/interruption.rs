@@ -64,23 +64,3 @@ fn a_run_is_gone_on_with_under_its_own_plan_only() {
     let fresh = place.fine(&["run", "--resume"]);
     assert!(fresh.stderr.contains("no unfinished run"), "{}", fresh.stderr);
 }
-
-/// BY-04: two runs at once on one store share what they make, and neither harms the other.
-#[test]
-fn two_runs_share_a_store() {
-    let provider =
-        FakeProvider::start(Script::echo(Echo { latency: Duration::from_millis(5), ..Echo::default() })).unwrap();
-    let place = Place::new();
-    place.write("data.jsonl", &questions(200));
-    place.write("karat.yaml", &suite(&provider.base_url()));
-    let start = |run| {
-        let mut command = place.command(&["run", "-q", "--run-id", run]);
-        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
-    };
-    for child in [start("a"), start("b")] {
-        let said = Said::of(child.wait_with_output().unwrap());
-        assert_eq!(said.code, 0, "{}", said.all());
-    }
-    assert_eq!(place.canonical("a"), place.canonical("b"));
-    assert!((200..=400).contains(&provider.requests()));
-}

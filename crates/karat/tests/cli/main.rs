@@ -40,3 +40,4 @@ mod smoke;
 mod spans;
 mod summary;
 mod surgery;
+mod together;
