@@ -103,6 +103,11 @@ impl App {
         Ok(self.stored(run)?.header().plan.run.layout)
     }
 
+    /// Whether a run has no cell yet, so that there is nothing to report.
+    pub fn is_empty(&self, run: &str) -> Result<bool, AppError> {
+        Ok(self.stored(run)?.totals()?.cells == 0)
+    }
+
     /// Writes the report of a run in one form as a stream; cells as JSON lines.
     pub fn export(&self, run: &str, format: Format, canonical: bool, out: &mut dyn Write) -> Result<Exit, AppError> {
         let stored = self.stored(run)?;

@@ -93,13 +93,15 @@ fn finish_later(edge: &Edge<'_>, end: &RunEnd, output: &OutputArgs, json: bool) 
 
 pub(super) fn finish(edge: &Edge<'_>, end: &RunEnd, output: &OutputArgs, json: bool) -> Result<Exit, Failure> {
     say_end(edge, end);
-    let (summary, files) = match written(edge, end, output, json) {
-        // A run that was stopped before its first cell has no report, and that it was stopped is what counts.
-        Err(failure) if end.status != RunStatus::Finished => {
+    let (summary, files) = match end.status {
+        RunStatus::Finished => written(edge, end, output, json)?,
+        // Stopped before its first cell.
+        _ if edge.app.is_empty(&end.run)? => (Exit::Pass, Vec::new()),
+        // That it was stopped is what counts, whatever becomes of its report.
+        _ => written(edge, end, output, json).unwrap_or_else(|failure| {
             edge.printer.failure(&failure);
             (Exit::Pass, Vec::new())
-        }
-        written => written?,
+        }),
     };
     say_stopped(edge, end);
     let exit = end.exit().worst(summary);

@@ -118,6 +118,7 @@ fn who_is_stopped_while_it_waits_calls_nobody() {
     Command::new("kill").args(["-INT", &second.id().to_string()]).status().unwrap();
     let said = ended(second);
     assert!(said.code == 130 && said.stderr.contains("karat resume b"), "{}", said.all());
+    assert!(!said.stderr.contains("error"), "there is nothing to report, and nothing wrong with that: {}", said.all());
     assert_eq!((ended(first).code, provider.requests()), (0, 4));
 }
 
