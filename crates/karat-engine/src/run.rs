@@ -130,7 +130,7 @@ pub async fn execute(job: Job) -> Result<Ended, EngineError> {
     let company = is_shared
         .then(|| job.store.company(&job.run))
         .and_then(|company| company.inspect_err(|error| job.observer.on(&Event::Warning(&error.to_string()))).ok());
-    let call = systems.longest_timeout() * (1 + plan.run.retries);
+    let call = systems.longest_timeout().saturating_mul(plan.run.retries.saturating_add(1));
     let workshop = Arc::new(Workshop {
         plan: plan.clone(),
         systems: systems.serving(&crate::services::seen(services.urls())),

@@ -18,7 +18,6 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use karat_types::Key;
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::libc::{self, c_int, flock, off_t};
-
 use rusqlite::params;
 
 use crate::claim::beside;
@@ -30,7 +29,9 @@ const PRESENT: off_t = 0;
 const UNAWARE: off_t = 1;
 const LEASES: off_t = 2;
 
-const WRITTEN: &str = "select max(seq) from blocks where seq > ?1 and run <> ?2";
+// The newest block of all, so that each is passed over once.
+pub(crate) const WRITTEN: &str = "select (select coalesce(max(seq), 0) from blocks),
+    exists (select 1 from blocks where seq > ?1 and run <> ?2)";
 
 /// Where a run sees others on its store, and they see it as long as this lives.
 #[derive(Debug)]
@@ -38,7 +39,7 @@ pub struct Company {
     file: Arc<File>,
     store: Store,
     run: i64,
-    /// The last block of others that is known.
+    /// The last block that was looked at.
     seen: AtomicI64,
 }
 
@@ -62,7 +63,10 @@ impl Store {
         // In this order: nobody sees one that is there, and is neither unaware nor has looked who else is.
         [UNAWARE, PRESENT].into_iter().try_for_each(|place| set(&file, libc::F_RDLCK, place)).map_err(unseen)?;
         let run = self.read("a run", |connection| run_number(connection, run))?;
-        Ok(Company { file: Arc::new(file), store: self.clone(), run, seen: AtomicI64::new(0) })
+        let company = Company { file: Arc::new(file), store: self.clone(), run, seen: AtomicI64::new(i64::MAX) };
+        // From now on.
+        company.has_written();
+        Ok(company)
     }
 }
 
@@ -86,15 +90,14 @@ impl Company {
 
     /// Whether others have written since this was last asked. What cannot be read says nothing against them.
     pub fn has_written(&self) -> bool {
-        let seen = self.seen.load(Ordering::Relaxed);
-        let newest = self.store.read("the blocks of other runs", |connection| {
-            let mut newest = connection.prepare_cached(WRITTEN)?;
-            Ok(newest.query_row(params![seen, self.run], |row| row.get::<_, Option<i64>>(0))?)
-        });
-        if let Ok(Some(newest)) = newest {
+        let written = self.store.read("the blocks of other runs", |connection| {
+            let mut statement = connection.prepare_cached(WRITTEN)?;
+            let place = params![self.seen.load(Ordering::Relaxed), self.run];
+            let (newest, written) = statement.query_row(place, |row| Ok((row.get(0)?, row.get(1)?)))?;
             self.seen.store(newest, Ordering::Relaxed);
-        }
-        !matches!(newest, Ok(None))
+            Ok(written)
+        });
+        written.unwrap_or(true)
     }
 
     /// Takes the right to make what has this key; `None` while another process has it. Within a process nobody may ask for
