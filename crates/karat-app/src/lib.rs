@@ -53,7 +53,7 @@ mod why;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use karat_store::Store;
+use karat_store::{Store, StoreError};
 use karat_types::Clock;
 
 pub use again::Rescoring;
@@ -132,28 +132,32 @@ pub struct App {
     pub opened: Opened,
 }
 
-/// A store that stays open from one step of a command to the next. Clones are the same.
+/// A store that stays open from one step of a command to the next: what others have written since, whoever looks for
+/// results catches up with. Clones are the same.
 #[derive(Clone, Default)]
 pub struct Opened(Arc<Mutex<Option<Store>>>);
 
 impl App {
     /// The store, opened or made where it is not there.
     fn open_store(&self) -> Result<Store, AppError> {
-        let mut opened = self.opened.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(store) = &*opened {
-            // As if it were opened now.
-            store.catch_up()?;
-            return Ok(store.clone());
-        }
-        Ok(opened.insert(Store::open(&self.store)?).clone())
+        self.kept_or(Store::open)
     }
 
     /// The store to read it, made where it is not there. One that may not be written is read as it is.
     fn store_to_read(&self) -> Result<Store, AppError> {
-        match self.open_store() {
-            Err(_) if self.store.exists() => Ok(Store::open_to_read(&self.store)?),
-            opened => opened,
+        self.kept_or(if self.store.exists() { Store::open_to_read } else { Store::open })
+    }
+
+    fn kept_or(&self, open: impl FnOnce(&StoreUrl) -> Result<Store, StoreError>) -> Result<Store, AppError> {
+        let mut opened = self.opened.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(store) = &*opened {
+            return Ok(store.clone());
         }
+        let store = open(&self.store)?;
+        if store.is_writable() {
+            *opened = Some(store.clone());
+        }
+        Ok(store)
     }
 
     /// Opens the store of commands about stored runs: there must be one. One that may not be written can be read.

@@ -177,11 +177,11 @@ mod tests {
     type Side = (Neighbours, Flights<()>);
 
     /// Two runs on one store, as two processes have them, each with what it knows of the other and its work.
-    fn two(folder: &Path) -> [(Arc<Side>, Ledger); 2] {
+    fn two(folder: &Path, call: Duration) -> [(Arc<Side>, Ledger); 2] {
         ["one", "other"].map(|run| {
             let store = Store::open(&StoreUrl::in_folder(folder)).unwrap();
             let ledger = store.begin(&header(run)).unwrap();
-            let neighbours = Neighbours::new(store.company(run).ok(), Duration::ZERO);
+            let neighbours = Neighbours::new(store.company(run).ok(), call);
             (Arc::new((neighbours, Flights::new())), ledger)
         })
     }
@@ -213,7 +213,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_lease_is_waited_for() {
         let folder = testkit::scratch().unwrap();
-        let [(one, _ledger), (other, _)] = two(folder.path());
+        let [(one, _ledger), (other, _)] = two(folder.path(), Duration::ZERO);
         let (key, stop) = (Key::of("test", b""), Stop::new());
         let greeting = Instant::now();
         assert!(one.0.greet(&stop).await && other.0.greet(&stop).await);
@@ -237,7 +237,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn who_hangs_is_waited_for_once() {
         let folder = testkit::scratch().unwrap();
-        let [(one, ledger), (other, _own)] = two(folder.path());
+        let [(one, ledger), (other, _own)] = two(folder.path(), Duration::ZERO);
         let (keys, stop) = ([1, 2, 3].map(|n| Key::of("test", &[n])), Stop::new());
         let mut landings = Vec::new();
         for key in keys {
@@ -268,11 +268,22 @@ mod tests {
         assert!((PATIENCE / 2..PATIENCE / 2 + LATE).contains(&waiting.await.unwrap()));
     }
 
+    /// BY-06: where a call may take longer than that, it is waited for as long as that.
+    #[tokio::test(start_paused = true)]
+    async fn a_slow_call_is_waited_for() {
+        let folder = testkit::scratch().unwrap();
+        let call = 3 * PATIENCE;
+        let [(one, _), (other, _)] = two(folder.path(), call);
+        let (key, stop) = (Key::of("test", b""), Stop::new());
+        let _landing = one.1.join(key, async { one.0.lease(&one.1, key, &stop).await }).await;
+        assert!((call..call + PULSE).contains(&waits(&other, key, &stop).await.unwrap()));
+    }
+
     /// BY-06: what was under way before somebody came is leased when that is noticed, and once.
     #[tokio::test(start_paused = true)]
     async fn work_under_way_is_leased_when_company_comes() {
         let folder = testkit::scratch().unwrap();
-        let [(one, _), (other, _)] = two(folder.path());
+        let [(one, _), (other, _)] = two(folder.path(), Duration::ZERO);
         let key = Key::of("test", b"");
         let (ours, theirs) = (one.0.company.as_ref().unwrap(), other.0.company.as_ref().unwrap());
         let (_, landing) = one.1.join(key, async {}).await;

@@ -53,8 +53,8 @@ impl Workshop {
         pending().await
     }
 
-    /// Finds what has this key. Where there is nothing and others are there, takes the lease of it; who has had to wait for
-    /// that looks again.
+    /// Finds what has this key. Where there is nothing and others are there, takes the lease of it, and looks again: it may
+    /// have been made until then.
     pub async fn found_or_leased<T, R>(
         &self,
         flights: &Flights<R>,

@@ -25,7 +25,7 @@ impl Claim {
     pub fn take(database: &Path, run: &str) -> io::Result<Option<Self>> {
         let _guard = guard(database)?;
         let path = lock_file(database, run);
-        let lock = private_file(OpenOptions::new().write(true).create(true).truncate(false), &path)?;
+        let lock = opened(&path)?;
         match lock.try_lock() {
             Ok(()) => Ok(Some(Self { database: database.to_owned(), path, _lock: lock })),
             Err(TryLockError::WouldBlock) => Ok(None),
@@ -55,12 +55,17 @@ impl Drop for Claim {
 
 /// Waits for the lock of short moments in which processes must not meet.
 pub(crate) fn guard(database: &Path) -> io::Result<File> {
-    let file =
-        private_file(OpenOptions::new().write(true).create(true).truncate(false), &beside(database, "guard.lock"))?;
+    let file = opened(&beside(database, "guard.lock"))?;
     file.lock()?;
     Ok(file)
 }
 
+/// Opens a file that is there to be locked.
+pub(crate) fn opened(path: &Path) -> io::Result<File> {
+    private_file(OpenOptions::new().read(true).write(true).create(true).truncate(false), path)
+}
+
+/// A file beside the database.
 pub(crate) fn beside(database: &Path, suffix: &str) -> PathBuf {
     // Whatever link leads there, it is one database.
     let database = &fs::canonicalize(database).unwrap_or_else(|_| database.to_owned());

@@ -10,7 +10,7 @@
 //!
 //! The system lets go of locks when a process ends, however it ends.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -20,8 +20,7 @@ use nix::fcntl::{FcntlArg, fcntl};
 use nix::libc::{self, c_int, flock, off_t};
 use rusqlite::params;
 
-use crate::claim::beside;
-use crate::folder::private_file;
+use crate::claim::{beside, opened};
 use crate::known::run_number;
 use crate::{Store, StoreError};
 
@@ -57,9 +56,7 @@ impl Store {
     /// [`StoreError::Company`]: others cannot be seen. [`StoreError::NoSuchRun`].
     pub fn company(&self, run: &str) -> Result<Company, StoreError> {
         let unseen = |error: io::Error| StoreError::Company { path: self.path().to_owned(), why: error.to_string() };
-        let path = beside(self.path(), "company.lock");
-        let options = &mut OpenOptions::new();
-        let file = private_file(options.read(true).write(true).create(true).truncate(false), &path).map_err(unseen)?;
+        let file = opened(&beside(self.path(), "company.lock")).map_err(unseen)?;
         // In this order: nobody sees one that is there, and is neither unaware nor has looked who else is.
         [UNAWARE, PRESENT].into_iter().try_for_each(|place| set(&file, libc::F_RDLCK, place)).map_err(unseen)?;
         let run = self.read("a run", |connection| run_number(connection, run))?;

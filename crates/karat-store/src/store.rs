@@ -133,6 +133,11 @@ impl Store {
         })))
     }
 
+    /// Whether it was opened to be written, too.
+    pub fn is_writable(&self) -> bool {
+        self.0.access == Access::Write
+    }
+
     /// Where it lies.
     pub fn url(&self) -> &StoreUrl {
         &self.0.url

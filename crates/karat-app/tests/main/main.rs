@@ -10,4 +10,5 @@
 
 mod clock;
 mod journal;
+mod opened;
 mod schema;

@@ -122,7 +122,7 @@ fn who_is_stopped_while_it_waits_calls_nobody() {
     assert_eq!((ended(first).code, provider.requests()), (0, 4));
 }
 
-/// BY-04: where processes cannot see each other, both say so.
+/// BY-04: a run that cannot see others says so.
 #[test]
 fn who_cannot_see_others_says_so() {
     let provider = provider(0);

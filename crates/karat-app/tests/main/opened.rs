@@ -1,0 +1,55 @@
+//! A store that stays open between the steps of a command.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use karat_app::{App, Execution, Invocation, Opened, Stop, StoreUrl, Tape};
+use karat_types::{Clock, Moment, Silent};
+
+struct Still;
+
+impl Clock for Still {
+    fn now(&self) -> Moment {
+        Moment(1_700_000_000_000)
+    }
+}
+
+/// As a process of its own.
+fn app(folder: &Path) -> App {
+    App {
+        store: StoreUrl::in_folder(folder),
+        home: folder.to_owned(),
+        lookup: Arc::new(|_| None),
+        clock: Arc::new(Still),
+        own_program: None,
+        opened: Opened::default(),
+    }
+}
+
+fn suite(limit: u64) -> Invocation {
+    Invocation { suite: "claims".to_owned(), limit: Some(limit), ..Invocation::default() }
+}
+
+fn run(app: &App, id: &str, limit: u64) {
+    let execution = Execution {
+        run_id: Some(id.to_owned()),
+        resume: false,
+        observer: Arc::new(Silent),
+        stop: Stop::default(),
+        tape: Tape::None,
+    };
+    app.run(app.load(&suite(limit)).unwrap().plan, &suite(limit), execution).unwrap();
+}
+
+/// BY-06: a store that stays open knows what another process has written since, as if it were opened now.
+#[test]
+fn a_store_that_stays_open_knows_what_others_have_written() {
+    let folder = testkit::scratch().unwrap();
+    let (one, other) = (app(folder.path()), app(folder.path()));
+    run(&one, "a", 1);
+    let plan = one.load(&suite(2)).unwrap().plan;
+    let left = || one.estimate(&plan).unwrap().fresh;
+    assert!(left() > 0);
+    run(&other, "b", 2);
+    assert_eq!(left(), 0);
+}
