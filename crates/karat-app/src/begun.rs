@@ -6,7 +6,6 @@ use karat_store::Store;
 use karat_types::{Money, PlanHeader, Rules, RunHeader};
 use serde::{Deserialize, Serialize};
 
-use crate::found::Found;
 use crate::{AppError, Invocation, Tape};
 
 /// What a run remembers of its beginning, under `invocation` of its header.
@@ -33,8 +32,7 @@ pub(crate) struct Begun {
 
 impl Begun {
     /// What is expected, and nothing else.
-    pub fn expecting(afresh: Option<&Afresh>) -> Self {
-        let Some(Afresh { total: (least, most), per_cell, sampled }) = afresh else { return Self::default() };
+    pub fn expecting(Afresh { total: (least, most), per_cell, sampled }: &Afresh) -> Self {
         Self {
             estimate: *most,
             estimate_low: *least,
@@ -43,22 +41,6 @@ impl Begun {
             ..Self::default()
         }
     }
-
-    /// Whether it is known what was expected.
-    pub fn is_estimated(&self) -> bool {
-        !self.estimate_per_cell.is_empty()
-    }
-}
-
-/// Has a run that began before its estimate was known remember it.
-pub(crate) fn remember(store: &Store, run: &Found, afresh: &Afresh) -> Result<(), AppError> {
-    let begun = begun(&store.run(&run.id)?)?;
-    if begun.is_estimated() {
-        return Ok(());
-    }
-    let Begun { invocation, rules, score_of, tape, .. } = begun;
-    let begun = Begun { invocation, rules, score_of, tape, ..Begun::expecting(Some(afresh)) };
-    store.remember(&run.id, serde_json::to_value(begun).unwrap_or_default()).map_err(|error| run.unwritten(error))
 }
 
 /// What a run remembers of its beginning.
@@ -89,7 +71,7 @@ pub(crate) fn known_estimate(store: &Store, plan: &PlanHeader) -> Result<Option<
 /// What the plan of a run expected it to cost.
 pub(crate) fn expected(header: &RunHeader) -> Option<Estimate> {
     let begun: Begun = serde_json::from_value(header.invocation.clone()).ok()?;
-    begun.is_estimated().then_some(Estimate {
+    (!begun.estimate_per_cell.is_empty()).then_some(Estimate {
         least: begun.estimate_low,
         total: begun.estimate,
         per_cell: begun.estimate_per_cell,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use karat_engine::{CallLog, Ended, EngineError, Estimate, Job, Part, Stop, execute};
+use karat_engine::{CallLog, EngineError, Estimate, Job, Outcome, Part, Stop, execute};
 use karat_providers::{Player, Providers, Recorder, Settings, TapeError};
 use karat_store::{Store, StoreError};
 use karat_suite::Plan;
@@ -12,7 +12,7 @@ use tokio::runtime::Runtime;
 
 use crate::adopted::rescoring;
 use crate::allowance::{Earlier, Standstill, allow, overspending, settle_limit};
-use crate::begun::{Begun, begun, remember, same_plan};
+use crate::begun::{Begun, begun, same_plan};
 use crate::forecast::{Forecast, survey};
 use crate::found::Found;
 use crate::gates::applicable;
@@ -179,7 +179,6 @@ impl App {
                 .hint("check `dataset`, `where`, `limit`, `--sample`, `--models` and `--variants`; `karat plan` shows what is left"));
         }
         let before = found.header.as_ref().map(begun).transpose()?;
-        let lacks_estimate = before.as_ref().is_some_and(|before| !before.is_estimated());
         let is_remembered = execution.tape == Tape::None;
         let (rules, tape) = match (before, execution.tape) {
             (Some(before), Tape::None) => (before.rules, before.tape),
@@ -202,20 +201,19 @@ impl App {
         // A model that cannot be connected may be one that has nothing to do.
         let known = known.and_then(|forecast| Some((forecast, outset(&plan, None).ok()?)));
         let as_planned = plan.clone();
-        let mut expected;
-        let (mut forecast, (providers, recorder)) = match known {
+        let (forecast, (providers, recorder)) = match known {
             Some(known) => {
                 store.catch_up()?;
                 settle_limit(&mut plan, invocation);
                 known
             }
             None => {
-                expected = survey(&store, &as_planned, oldest, Some((&found, found.part())))?;
+                let mut expected = survey(&store, &as_planned, oldest, Some((&found, found.part())))?;
                 let is_begun = found.header.is_some();
                 let earlier = if is_begun { Earlier::of(&found.account(&store)?) } else { Earlier::default() };
                 let is_allowed =
                     |estimate: &Estimate| allow(&mut as_planned.clone(), estimate, invocation, earlier).is_ok();
-                let forecast = Forecast::of(&mut expected, &as_planned.header, lacks_estimate, is_allowed)?;
+                let forecast = Forecast::of(&mut expected, &as_planned.header, is_allowed)?;
                 if let Some(estimate) = &forecast.estimate {
                     allow(&mut plan, estimate, invocation, earlier)?;
                 }
@@ -232,7 +230,7 @@ impl App {
                     rules,
                     score_of: found.outputs.as_ref().map(|run| run.header().id.clone()),
                     tape,
-                    ..Begun::expecting(forecast.afresh())
+                    ..Begun::expecting(&forecast.afresh)
                 };
                 store.begin(&self.header(&found.id, &plan.header, &begun, started_at))?
             }
@@ -252,16 +250,9 @@ impl App {
             retry: found.retry,
             call_log: call_log.clone().map(|log| log as Arc<dyn CallLog>),
             outputs: found.outputs.clone(),
-            sieve: forecast.sieve(),
         };
         let runtime = runtime()?;
-        let (ended, afresh) = forecast.beside(&stop, || executed(&runtime, job, &found));
-        let ended = ended?;
-        // Before it is finished: nobody goes on with a finished run to find it out.
-        if let Some(afresh) = afresh? {
-            remember(&store, &found, &afresh)?;
-        }
-        let outcome = runtime.block_on(ended.finish())?;
+        let outcome = executed(&runtime, job, &found)?;
         drop(runtime);
         if let Some(recorder) = recorder.as_ref().filter(|_| outcome.status == RunStatus::Finished) {
             recorder.finish();
@@ -374,10 +365,11 @@ fn runtime() -> Result<Runtime, AppError> {
 }
 
 /// Makes what is left of a run.
-fn executed(runtime: &Runtime, job: Job, found: &Found) -> Result<Ended, AppError> {
+fn executed(runtime: &Runtime, job: Job, found: &Found) -> Result<Outcome, AppError> {
     // On a worker: this thread would be woken for every row and cell.
-    let ended = runtime.block_on(async { tokio::spawn(execute(job)).await });
-    ended.map_err(|error| AppError::harness(format!("{error}; this is a bug in karat")))?.map_err(|error| match error {
+    let outcome = runtime.block_on(async { tokio::spawn(execute(job)).await });
+    outcome.map_err(|error| AppError::harness(format!("{error}; this is a bug in karat")))?.map_err(|error| match error
+    {
         EngineError::Store(error) => found.unwritten(error),
         error => error.into(),
     })

@@ -8,7 +8,6 @@ use karat_types::{CellError, CellRecord, CellStatus, Record, Sample, SampleRecor
 use tokio::sync::Mutex;
 
 use crate::cell::{CellDone, Trail};
-use crate::estimate::Sieve;
 use crate::progress::{Ended, Progress};
 use crate::workshop::Workshop;
 
@@ -16,15 +15,14 @@ use crate::workshop::Workshop;
 pub(crate) struct Announcer<'a> {
     pub workshop: &'a Workshop,
     pub progress: &'a Progress,
-    sieve: Option<Sieve>,
     /// The first row that nobody has come to. Held while rows are announced: who comes to them meanwhile waits.
     next: Mutex<u64>,
 }
 
 impl<'a> Announcer<'a> {
     /// No row is announced yet.
-    pub fn new(workshop: &'a Workshop, progress: &'a Progress, sieve: Option<Sieve>) -> Self {
-        Self { workshop, progress, sieve, next: Mutex::new(0) }
+    pub fn new(workshop: &'a Workshop, progress: &'a Progress) -> Self {
+        Self { workshop, progress, next: Mutex::new(0) }
     }
 
     /// Tells of those among these rows that are new and not finished, of broken ones as errored samples. `false` when the
@@ -34,9 +32,6 @@ impl<'a> Announcer<'a> {
         let broken_row = |error: &DatasetError| error.row.unwrap_or_default();
         let last = samples.iter().map(|sample| sample.row).chain(broken.iter().map(broken_row)).max();
         let Some(last) = last.filter(|last| *last >= *next) else { return true };
-        if let Some(sieve) = &self.sieve {
-            sieve.see(samples).await;
-        }
         let is_open = |row: u64| row >= *next && !self.is_finished(row);
         let broken = broken.into_iter().filter(|error| is_open(broken_row(error)));
         let samples = samples.iter().filter(|sample| is_open(sample.row));

@@ -16,7 +16,6 @@ use tokio::time::Instant;
 
 use crate::EngineError;
 use crate::announcer::Announcer;
-use crate::estimate::Sieve;
 use crate::progress::{Ended, Progress, TRAILING};
 use crate::queue::{Putter, Taker, queue};
 use crate::remaining::Before;
@@ -35,14 +34,9 @@ struct Work {
 }
 
 /// Sends cells down the lanes until the rows end or the run is stopped, and tells of each when it is on disk.
-pub(crate) async fn dispatch(
-    plan: &Plan,
-    workshop: &Arc<Workshop>,
-    progress: &Progress,
-    sieve: Option<Sieve>,
-) -> Result<(), EngineError> {
+pub(crate) async fn dispatch(plan: &Plan, workshop: &Arc<Workshop>, progress: &Progress) -> Result<(), EngineError> {
     let (ended, followed) = mpsc::channel(TRAILING);
-    let announcer = Announcer::new(workshop, progress, sieve);
+    let announcer = Announcer::new(workshop, progress);
     let (mut lanes, mut feeds) = (JoinSet::new(), Vec::new());
     let paces = paces(&workshop.plan, &workshop.systems);
     // Cells that are being scored hold no call slot, so more cells than calls are under way.

@@ -54,11 +54,11 @@ mod tokens;
 mod workshop;
 
 pub use calllog::{CallLog, LoggedCall};
-pub use estimate::{Afresh, Blocks, Estimate, Given, ModelEstimate, Part, Rest, Sieve, Survey};
+pub use estimate::{Afresh, Estimate, Given, ModelEstimate, Part, Survey};
 pub use identity::call_key;
 pub use lengths::Lengths;
 pub use parts::Change;
-pub use run::{Ended, Job, Outcome, execute};
+pub use run::{Job, Outcome, execute};
 pub use services::outside;
 pub use standing::{CellOutlook, JudgmentOutlook, Standing, outlook};
 pub use stop::Stop;

@@ -12,7 +12,6 @@ use crate::budget::Budget;
 use crate::calllog::CallLog;
 use crate::calls::Calls;
 use crate::company::{self, Neighbours};
-use crate::estimate::Sieve;
 use crate::fees::Fees;
 use crate::files::Library;
 use crate::flights::Flights;
@@ -53,8 +52,6 @@ pub struct Job {
     pub outputs: Option<StoredRun>,
     /// Results are taken over from other runs that began at this moment or later; without it, from none.
     pub oldest: Option<Moment>,
-    /// Who estimates some of the rows meanwhile.
-    pub sieve: Option<Sieve>,
 }
 
 /// How a run, or the part of it that this process did, ended.
@@ -74,33 +71,8 @@ pub struct Outcome {
     pub overspent: Money,
 }
 
-/// A run, or a part of it, that has ended and has yet to say so.
-pub struct Ended {
-    outcome: Outcome,
-    ledger: Arc<Ledger>,
-    clock: Arc<dyn Clock>,
-    observer: Arc<dyn Observer>,
-    /// The command that goes on with the run.
-    next: String,
-    /// Whether all rows could be read.
-    read: Result<(), EngineError>,
-}
-
-impl Ended {
-    /// Writes how the run ended. Whoever finds it finished finds nothing left to write.
-    pub async fn finish(self) -> Result<Outcome, EngineError> {
-        let Self { outcome, ledger, clock, observer, next, read } = self;
-        let Outcome { status, calls, spent, .. } = outcome;
-        let unwritten = |error: LedgerError| EngineError::Ledger { failure: error.to_string(), next };
-        ledger.finish(status, clock.now()).await.map_err(unwritten)?;
-        read?;
-        observer.on(&Event::Finished { status, calls, spent });
-        Ok(outcome)
-    }
-}
-
 /// Runs a plan, or what is left of it.
-pub async fn execute(job: Job) -> Result<Ended, EngineError> {
+pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
     let plan = job.plan.header.clone();
     let remaining = Remaining::of(&job.store, &job.run, job.retry)?;
     let systems = Systems::new(&plan, &job.run)?;
@@ -152,7 +124,7 @@ pub async fn execute(job: Job) -> Result<Ended, EngineError> {
         job.observer.on(&Event::Warning(company::NOTICE));
     }
     let read = tokio::select! {
-        read = dispatch(&job.plan, &workshop, &progress, job.sieve) => read,
+        read = dispatch(&job.plan, &workshop, &progress) => read,
         never = workshop.watch() => match never {},
     };
     workshop.calls.release().await;
@@ -169,8 +141,11 @@ pub async fn execute(job: Job) -> Result<Ended, EngineError> {
     }
     let (calls, requests, spent) = workshop.calls.made();
     let (refused, overspent) = (workshop.calls.refused(), workshop.calls.overspent());
-    let outcome = Outcome { status, calls, requests, spent, refused, overspent };
-    Ok(Ended { outcome, ledger, clock: job.clock, observer: job.observer, next, read })
+    let unwritten = |error: LedgerError| EngineError::Ledger { failure: error.to_string(), next };
+    ledger.finish(status, job.clock.now()).await.map_err(unwritten)?;
+    read?;
+    job.observer.on(&Event::Finished { status, calls, spent });
+    Ok(Outcome { status, calls, requests, spent, refused, overspent })
 }
 
 /// Starts the plan's services; none when the run is stopped meanwhile.

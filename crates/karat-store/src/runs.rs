@@ -3,11 +3,10 @@
 use karat_types::{Key, Moment, RunHeader, RunStatus};
 use rusqlite::{OptionalExtension, params};
 
-use crate::error::Attempt;
-use crate::format::{pack_header, run_status_code, run_status_of};
+use crate::format::{run_status_code, run_status_of};
 use crate::known::{RUN_COLUMNS, SUGGESTIONS, find_run, known_run, no_such_run};
 use crate::totals::{self, Totals};
-use crate::{Store, StoreError, claim, writer};
+use crate::{Store, StoreError, claim};
 
 /// A run in a list.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,21 +37,6 @@ impl Store {
     pub fn run(&self, id: &str) -> Result<RunHeader, StoreError> {
         let header = self.read("a run", |connection| Ok(find_run(connection, id)?.header))?;
         Ok(RunHeader { status: self.present_status(id, header.status), ..header })
-    }
-
-    /// Replaces what a run keeps of its beginning.
-    ///
-    /// # Errors
-    /// [`StoreError::NoSuchRun`], or its row cannot be read or written.
-    pub fn remember(&self, run: &str, invocation: serde_json::Value) -> Result<(), StoreError> {
-        let header = RunHeader { invocation, ..self.run(run)? };
-        let attempt = Attempt { path: self.path(), doing: "writing down what a run was expected to cost" };
-        let connection = self.writing();
-        let transaction = writer::begin(&connection, attempt)?;
-        transaction
-            .execute("update runs set header = ?2 where name = ?1", params![run, pack_header(&header)?])
-            .map_err(|error| attempt.failed(error))?;
-        transaction.commit().map_err(|error| attempt.failed(error))
     }
 
     /// A run that nobody writes any more is not running, whatever its row says: its process was killed.

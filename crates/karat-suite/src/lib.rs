@@ -45,10 +45,10 @@ mod versions;
 mod yaml;
 
 pub use catalog::{Catalog, Entry};
-pub use dataset::DatasetError;
 pub use dataset::checks::Checked;
 pub use dataset::fetch::Fetch;
 pub use dataset::resolve::resolvers;
+pub use dataset::{DatasetError, Spread};
 pub use decode::dir::dir_options;
 pub use diagnostics::{Diagnostic, Diagnostics, Severity};
 pub use duration::parse as parse_duration;

@@ -8,7 +8,7 @@ use karat_types::{
     Action, Key, ModelSpec, PlanHeader, Requires, Rules, Sample, ScorerKind, ServiceSpec, System, VariantSpec,
 };
 
-use crate::dataset::{Dataset, DatasetError};
+use crate::dataset::{Dataset, DatasetError, Spread};
 use crate::diagnostics::{Diagnostic, Diagnostics, Severity};
 use crate::files::Files;
 use crate::hash;
@@ -28,6 +28,7 @@ pub struct Plan {
     /// Warnings and notices of the suite.
     pub warnings: Diagnostics,
     dataset: Arc<Dataset>,
+    spread: Option<Arc<Spread>>,
     files: Arc<dyn Files>,
 }
 
@@ -36,6 +37,11 @@ impl Plan {
     /// dataset stops at bad rows, else one of the planned rows (its number is in the error).
     pub fn rows(&self) -> Box<dyn Iterator<Item = Result<Sample, DatasetError>> + Send> {
         self.dataset.rows()
+    }
+
+    /// Rows that stand for all of them, where these are too many to look at all before a run begins.
+    pub fn spread(&self) -> Option<&Spread> {
+        self.spread.as_deref()
     }
 
     /// Where the plan's files come from: recorded outputs are read through it.
@@ -101,6 +107,7 @@ impl Suite {
             notes,
             warnings: self.warnings().clone(),
             dataset: self.dataset.clone(),
+            spread: self.spread.clone(),
             files: self.files.clone(),
         })
     }

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use crate::catalog::Catalog;
 use crate::dataset::checks::Checked;
 use crate::dataset::fetch::Fetch;
-use crate::dataset::{Dataset, Discretion, asserts};
+use crate::dataset::{Dataset, Discretion, Spread, asserts};
 use crate::decode::dataset::Decoded;
 use crate::decode::digests::Unread;
 use crate::decode::gates;
@@ -46,6 +46,7 @@ pub struct Suite {
     pub(crate) as_of: Option<String>,
     pub(crate) dataset: Arc<Dataset>,
     pub(crate) dataset_header: DatasetHeader,
+    pub(crate) spread: Option<Arc<Spread>>,
     checks: Vec<Checked>,
     /// Limit and ids of samples, as the caller narrowed the dataset.
     pub(crate) selection: (Option<u64>, Vec<String>),
@@ -157,7 +158,7 @@ impl Suite {
         let as_of = decoder.as_of.take();
         let files = decoder.files.clone();
         let warnings = decoder.problems.into_diagnostics();
-        let (false, Some((dataset, dataset_header, asserts, checks))) = (warnings.has_errors(), scanned) else {
+        let (false, Some((dataset, dataset_header, spread, asserts, checks))) = (warnings.has_errors(), scanned) else {
             return Err(warnings);
         };
         let (run, trials) = run::decode(node.given("run"), overrides);
@@ -187,6 +188,7 @@ impl Suite {
             trials,
             dataset,
             dataset_header,
+            spread: spread.map(Arc::new),
             checks,
             selection: (overrides.limit, asked),
             recordings,
@@ -290,7 +292,7 @@ fn scanned(
     declared: Decoded,
     scorers: &[ScorerSpec],
     decoder: &mut Decoder<'_>,
-) -> (Arc<Dataset>, DatasetHeader, RowChecks, Vec<Checked>) {
+) -> (Arc<Dataset>, DatasetHeader, Option<Spread>, RowChecks, Vec<Checked>) {
     let watched = std::mem::take(&mut decoder.watched);
     let pending = std::mem::take(&mut decoder.pending);
     let (place, problems) = (&declared.place, &mut decoder.problems);
@@ -318,7 +320,7 @@ fn scanned(
         changelog: declared.changelog,
     };
     let asserts = RowChecks { metrics: scan.has_asserts, judged: scan.has_judged_asserts, has_input: scan.has_input };
-    (dataset, header, asserts, scan.checks)
+    (dataset, header, scan.spread, asserts, scan.checks)
 }
 
 /// Whether labels serve a calibration, and nothing that can do without the output that they are about.

@@ -16,8 +16,7 @@ use std::sync::Arc;
 
 use karat_store::{Store, StoredRun};
 use karat_suite::{Files, Plan};
-use karat_types::{Moment, Money, Sample};
-use tokio::sync::mpsc::{self, Receiver, Sender};
+use karat_types::{Moment, Money};
 
 pub(crate) use asks::{Idle, first_asks, recorded_output};
 use ground::Ground;
@@ -220,79 +219,25 @@ impl<'a> Survey<'a> {
     /// # Errors
     /// The dataset or the store cannot be read.
     pub fn whole(&mut self) -> Result<Estimate, EngineError> {
-        self.first(0)?.1.whole()
+        Ok(self.walked(Rows::of(self.0.plan))?.estimate())
     }
 
-    /// What the first rows come to, and the way over those behind them.
+    /// What all rows come to, by those that stand for them: what is left to make about as often as they stand for rows, and
+    /// the whole plan. What they share with others counts in each. `None` where the dataset is not large.
     ///
     /// # Errors
     /// As [`Survey::whole`].
-    pub fn first(&mut self, rows: u64) -> Result<(Estimate, Rest<'_>), EngineError> {
+    pub fn spread(&mut self) -> Result<Option<Estimate>, EngineError> {
+        let Some(spread) = self.0.plan.spread() else { return Ok(None) };
+        let (all, some) = (spread.rows, spread.samples.len() as u64);
+        let estimate = self.walked(Rows::standing(spread))?.standing_for(all, some).estimate();
+        let afresh = estimate.afresh.clone();
+        Ok(Some(Estimate { afresh, ..estimate.times(all.div_ceil(some)) }))
+    }
+
+    fn walked(&mut self, rows: Rows) -> Result<Walk<'_>, EngineError> {
         // Nothing counts twice: what an earlier walk has seen is forgotten.
         (self.0.planned, self.0.planned_afresh) = Default::default();
-        let source = Rows::of(self.0.plan);
-        let walk = self.0.walked(&source, Some(rows))?;
-        Ok((walk.estimate(), Rest { walk, rows: source }))
-    }
-}
-
-/// The way over all rows but the first.
-pub struct Rest<'a> {
-    walk: Walk<'a>,
-    rows: Rows,
-}
-
-impl Rest<'_> {
-    /// What all rows come to, the first among them.
-    ///
-    /// # Errors
-    /// As [`Survey::whole`].
-    pub fn whole(self) -> Result<Estimate, EngineError> {
-        let Self { mut walk, rows } = self;
-        walk.add(walk.ground().walked(&rows, None)?);
-        Ok(walk.estimate())
-    }
-
-    /// What passes one in `every` of the rows that a run reads on to [`Rest::afresh`].
-    pub fn sieve(&self, every: u64) -> (Sieve, Blocks) {
-        let (sender, blocks) = mpsc::channel(BLOCKS_WAITING);
-        (Sieve { first: self.walk.taken, every, blocks: sender }, Blocks(blocks))
-    }
-
-    /// What the plan comes to if nothing of it is there, by rows that stand for all behind the first; `None` when
-    /// the run was `stopped` before that was known. Waits until nobody sends any more, but for nothing where an earlier run
-    /// of the plan has found it out. What rows share counts in each of them, unless one that was walked over has it.
-    ///
-    /// # Errors
-    /// As [`Survey::whole`].
-    pub fn afresh(self, blocks: Blocks, stopped: &dyn Fn() -> bool) -> Result<Option<Afresh>, EngineError> {
-        let walk = self.walk.over_unmade(blocks.0, stopped)?;
-        Ok(walk.map(|walk| walk.estimate().afresh))
-    }
-}
-
-/// Blocks whose rows wait for their estimate; with more, reading waits, so that the same rows stand for all each time.
-const BLOCKS_WAITING: usize = 256;
-
-/// Rows as a run reads them, of which some are estimated beside it.
-pub struct Sieve {
-    first: u64,
-    every: u64,
-    blocks: Sender<Vec<Sample>>,
-}
-
-/// Those that have passed it.
-pub struct Blocks(Receiver<Vec<Sample>>);
-
-impl Sieve {
-    /// Passes those of a block of rows on whose turn it is.
-    pub async fn see(&self, block: &[Sample]) {
-        if block.first().is_none_or(|sample| sample.row < self.first) {
-            return;
-        }
-        // Of as many rows one each, at another place in each: a few that are much longer may stand together.
-        let is_taken = |sample: &&Sample| (sample.row + 5 * (sample.row / self.every)) % self.every == self.every / 2;
-        // Nobody wants them where an earlier run of the plan has told.
-        let _ = self.blocks.send(block.iter().filter(is_taken).cloned().collect()).await;
+        self.0.walked(&rows)
     }
 }

@@ -3,9 +3,8 @@
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use karat_suite::{DatasetError, Plan};
+use karat_suite::{DatasetError, Plan, Spread};
 use karat_types::{Sample, output_key};
-use tokio::sync::mpsc::Receiver;
 
 use super::Estimate;
 use super::ground::{Ground, Known, Place};
@@ -25,32 +24,30 @@ pub(super) struct Walk<'a> {
     afresh: Option<AfreshSums<'a>>,
     /// Cells and judgments.
     counts: Estimate,
-    /// Rows that were taken from those of the plan.
-    pub taken: u64,
 }
 
 /// The rows that nobody has taken yet.
-pub(super) struct Rows(Mutex<Box<dyn Iterator<Item = Result<Sample, DatasetError>> + Send>>);
+pub(super) struct Rows<'a> {
+    left: Mutex<Box<dyn Iterator<Item = Result<Sample, DatasetError>> + Send + 'a>>,
+    /// How many there were.
+    count: u64,
+}
 
-impl Rows {
+impl<'a> Rows<'a> {
     /// All rows of a plan.
     pub fn of(plan: &Plan) -> Self {
-        Self(Mutex::new(plan.rows()))
+        Self { left: Mutex::new(plan.rows()), count: plan.header.dataset.rows }
+    }
+
+    /// Those that stand for all.
+    pub fn standing(spread: &'a Spread) -> Self {
+        Self { left: Mutex::new(Box::new(spread.samples.iter().cloned().map(Ok))), count: spread.samples.len() as u64 }
     }
 
     /// Some of them; none when there are no more.
     fn take(&self) -> Vec<Result<Sample, DatasetError>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).by_ref().take(ROWS_AT_ONCE).collect()
+        self.left.lock().unwrap_or_else(PoisonError::into_inner).by_ref().take(ROWS_AT_ONCE).collect()
     }
-}
-
-/// How cells are seen.
-#[derive(Clone, Copy)]
-enum View {
-    /// As they are: some of them, or parts of them, are there.
-    Left,
-    /// As if nothing of them were there.
-    Unmade,
 }
 
 /// What a cell has left to make.
@@ -61,13 +58,11 @@ struct Rest {
 }
 
 impl Ground<'_> {
-    /// One walk over the rows, or about the first so many of them, by as many threads as help.
-    pub fn walked(&self, rows: &Rows, first: Option<u64>) -> Result<Walk<'_>, EngineError> {
-        let count = first.unwrap_or(self.plan.header.dataset.rows);
+    /// One walk over the rows, by as many threads as help.
+    pub fn walked(&self, rows: &Rows<'_>) -> Result<Walk<'_>, EngineError> {
         let cores = thread::available_parallelism().map_or(1, usize::from) as u64;
-        let threads = (count / ROWS_AT_ONCE as u64).clamp(1, cores);
-        let share = first.map(|first| first.div_ceil(threads));
-        let walk = || Walk::on(self).over(rows, share);
+        let threads = (rows.count / ROWS_AT_ONCE as u64).clamp(1, cores);
+        let walk = || Walk::on(self).over(rows);
         thread::scope(|scope| {
             let others: Vec<_> = (1..threads).map(|_| scope.spawn(walk)).collect();
             let mut walked = walk()?;
@@ -88,53 +83,27 @@ impl<'a> Walk<'a> {
             now: Sums::new(&ground.planned),
             afresh: ground.afresh.is_none().then(|| AfreshSums::new(&ground.planned_afresh, systems)),
             counts: Estimate::default(),
-            taken: 0,
         }
     }
 
-    /// Takes rows until there are none, or so many are taken.
-    fn over(mut self, rows: &Rows, most: Option<u64>) -> Result<Self, EngineError> {
-        while most.is_none_or(|most| self.taken < most) {
+    /// Takes rows until there are none.
+    fn over(mut self, rows: &Rows<'_>) -> Result<Self, EngineError> {
+        loop {
             let taken = rows.take();
             if taken.is_empty() {
-                break;
+                return Ok(self);
             }
-            self.taken += taken.len() as u64;
-            taken.into_iter().try_for_each(|row| self.row(row, View::Left))?;
+            taken.into_iter().try_for_each(|row| self.row(row))?;
         }
-        Ok(self)
     }
 
-    /// Goes on over rows that stand for all others, as if nothing of them were there. `None` when `stopped` says so, or when
-    /// there are none.
-    pub fn over_unmade(
-        mut self,
-        mut blocks: Receiver<Vec<Sample>>,
-        stopped: &dyn Fn() -> bool,
-    ) -> Result<Option<Self>, EngineError> {
-        let Some(first) = self.afresh.take() else { return Ok(Some(self)) };
-        let header = &self.ground.plan.header;
-        let others = header.dataset.rows.saturating_sub(self.taken);
-        self.afresh = Some(AfreshSums::new(&self.ground.planned_afresh, header.systems.len()));
-        let mut walked = 0;
-        while let Some(block) = blocks.blocking_recv() {
-            if stopped() {
-                return Ok(None);
-            }
-            walked += block.len() as u64;
-            block.into_iter().try_for_each(|sample| self.row(Ok(sample), View::Unmade))?;
-        }
-        if stopped() || (walked == 0 && others > 0) {
-            return Ok(None);
-        }
-        if let Some(sums) = &mut self.afresh {
-            sums.stand_for(others, walked.max(1));
-            sums.join(first);
-        }
-        Ok(Some(self))
+    /// Its rows stand for all: what the whole plan needs is so many times what they need.
+    pub fn standing_for(mut self, all: u64, some: u64) -> Self {
+        self.afresh.iter_mut().for_each(|sums| sums.stand_for(all, some));
+        self
     }
 
-    fn row(&mut self, row: Result<Sample, DatasetError>, view: View) -> Result<(), EngineError> {
+    fn row(&mut self, row: Result<Sample, DatasetError>) -> Result<(), EngineError> {
         let per_row = self.ground.plan.header.cells_per_row();
         let row = match row {
             Ok(sample) => Row::new(sample, &self.ground.systems),
@@ -145,30 +114,23 @@ impl<'a> Walk<'a> {
             Err(error) => return Err(EngineError::Dataset(error)),
         };
         let first = row.sample.row * per_row;
-        (first..first + per_row).try_for_each(|ordinal| self.cell(&row, ordinal, view))
-    }
-
-    /// What it walks on.
-    pub fn ground(&self) -> &'a Ground<'a> {
-        self.ground
+        (first..first + per_row).try_for_each(|ordinal| self.cell(&row, ordinal))
     }
 
     /// Adds what another walk has found.
-    pub fn add(&mut self, other: Self) {
+    fn add(&mut self, other: Self) {
         self.now.join(other.now);
         if let (Some(sums), Some(more)) = (&mut self.afresh, other.afresh) {
             sums.join(more);
         }
         self.counts.add_counts(&other.counts);
-        self.taken += other.taken;
     }
 
-    fn cell(&mut self, row: &Row, ordinal: u64, view: View) -> Result<(), EngineError> {
+    fn cell(&mut self, row: &Row, ordinal: u64) -> Result<(), EngineError> {
         let systems = &self.ground.systems;
-        let before = match (view, &self.ground.remaining) {
-            (View::Unmade, _) => None,
-            (View::Left, Some(remaining)) => remaining.before(&self.ground.plan.header, systems, ordinal),
-            (View::Left, None) => Some(Before::default()),
+        let before = match &self.ground.remaining {
+            Some(remaining) => remaining.before(&self.ground.plan.header, systems, ordinal),
+            None => Some(Before::default()),
         };
         self.counts.done += u64::from(before.is_none());
         if before.is_none() && self.afresh.is_none() {

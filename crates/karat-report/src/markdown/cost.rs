@@ -58,9 +58,8 @@ impl Shares {
 fn totals(report: Report<'_>) -> Vec<Inline> {
     let spend = report.findings.run.spend;
     let estimate = report.context.estimate.as_ref();
-    let when = if estimate.is_some_and(|it| it.sampled) { "beside" } else { "before" };
     let mut lines = vec![
-        Inline::plain("Estimated ").and(when).and(" the run: ").and_text(figures::estimate(estimate)),
+        Inline::plain("Estimated before the run: ").and_text(figures::estimate(estimate)),
         Inline::plain("At list price, whoever paid: ").and_text(figures::money(spend.cost())),
     ];
     if !report.context.canonical {

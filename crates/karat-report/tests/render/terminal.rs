@@ -35,7 +35,7 @@ fn an_estimate_says_what_it_holds() {
     };
     let (text, page, cost) = of(&mut example, &|estimate| estimate.sampled = true);
     assert!(text.contains("cost: estimate $0.075 to $0.75 by a sample of its rows;"), "{text}");
-    assert!(page.contains("Estimated beside the run: ") && page.contains(" by a sample of its rows"), "{page}");
+    assert!(page.contains("Estimated before the run: ") && page.contains(" by a sample of its rows"), "{page}");
     assert_eq!((&cost["estimated_cost_usd"], &cost["estimated_cost_sampled"]), (&json!(0.75), &json!(true)));
     let (text, _, cost) = of(&mut example, &|estimate| (estimate.per_cell[3], estimate.sampled) = (None, false));
     assert!(text.contains("estimate $0.075 to $0.75, beside what was unknown beforehand;"), "{text}");

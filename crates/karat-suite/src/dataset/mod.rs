@@ -22,6 +22,7 @@ mod rows;
 pub(crate) mod scalar;
 pub(crate) mod scan;
 pub(crate) mod source;
+mod spread;
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -44,6 +45,7 @@ pub(crate) mod aliases {
 pub(crate) use row_schema::RowSchema;
 pub(crate) use scalar::plain;
 pub(crate) use source::Source;
+pub use spread::Spread;
 
 /// What is said of a bad row whose content must not be shown.
 const CONCEALED: &str = "this row cannot be used; what is wrong with it is not shown, because of `privacy.sensitive`";

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use karat_types::{Mismatch, Mismatches};
+use karat_types::{Mismatch, Mismatches, Sample};
 use rustc_hash::{FxHashSet, FxHasher};
 use serde_json::Value;
 
@@ -13,7 +13,8 @@ use super::checks::{Check, Checked};
 use super::columns::{Column, ColumnKind};
 use super::row_schema::Leniency;
 use super::rows::{Kept, Rows};
-use super::{Dataset, DatasetError, Discretion, Role};
+use super::spread::Gathering;
+use super::{Dataset, DatasetError, Discretion, Role, Spread};
 use crate::decode::Watched;
 use crate::diagnostics::{Diagnostic, Problems, Severity};
 use crate::names::{Held, Pending};
@@ -54,6 +55,8 @@ pub(crate) struct Scan {
     pub checks: Vec<Checked>,
     /// What rows and the files beside them contradict each other in.
     pub mismatches: Mismatches,
+    /// Rows that stand for all, where these are many.
+    pub spread: Option<Spread>,
 }
 
 impl Scan {
@@ -75,6 +78,7 @@ struct Scanner<'a> {
     unclustered: u64,
     wanted: BTreeSet<String>,
     matched: Vec<bool>,
+    gathering: Gathering,
     /// Columns that may be empty and have been so in every row.
     empty: BTreeSet<String>,
     /// What problems may show of the rows.
@@ -110,6 +114,7 @@ impl Dataset {
         }
         let contents = rows.contents.finalize().to_hex().to_string();
         let leniencies = rows.leniencies;
+        scanner.found.spread = std::mem::take(&mut scanner.gathering).finish();
         scanner.found.checks = checks.iter().map(Check::counted).collect();
         scanner.finish(self, place, watched, checks, leniencies);
         Scan { contents, ..scanner.found }
@@ -148,6 +153,7 @@ impl<'a> Scanner<'a> {
                 is_read: false,
                 checks: Vec::new(),
                 mismatches: Mismatches::default(),
+                spread: None,
             },
             ids: FxHashSet::default(),
             shown: 0,
@@ -157,6 +163,7 @@ impl<'a> Scanner<'a> {
             discretion: &dataset.discretion,
             wanted: dataset.only.clone(),
             matched: vec![false; watched.len()],
+            gathering: Gathering::default(),
             empty: dataset
                 .columns
                 .iter()
@@ -201,6 +208,11 @@ impl<'a> Scanner<'a> {
         self.wanted.remove(&*sample.id);
         let is_drawn = dataset.is_drawn(self.kept - 1);
         if is_drawn && dataset.wants(&sample.id) && dataset.limit.is_none_or(|limit| self.found.rows < limit) {
+            let number = self.found.rows;
+            self.gathering.see(number, || {
+                let columns = row.as_object().cloned().unwrap_or_default();
+                Sample { row: number, columns, ..sample.clone() }
+            });
             self.found.rows += 1;
         }
     }
