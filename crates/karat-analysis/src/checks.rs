@@ -12,12 +12,11 @@ use karat_types::{MetricSpec, PlanHeader, RowError, RunRows, Score};
 /// Rows that cannot be read.
 pub fn settled(rows: &dyn RunRows) -> Result<Arc<PlanHeader>, RowError> {
     let mut plan = rows.header().plan.clone();
-    let may = |metric: &MetricSpec| metric.verdicts && !metric.binary;
-    let asked: Vec<usize> = (0..plan.metrics.len()).filter(|at| plan.metrics.get(*at).is_some_and(may)).collect();
-    if plan.pass().is_none() || asked.is_empty() {
+    if is_settled(&plan) {
         return Ok(plan);
     }
-    let mut open = asked;
+    let mut open: Vec<usize> =
+        (0..plan.metrics.len()).filter(|at| plan.metrics.get(*at).is_some_and(may_be_check)).collect();
     let mut numbers = Vec::new();
     rows.for_each(&mut |row| {
         for (metric, score) in row.cell.scores.iter().filter(|(_, score)| score.number().is_some()) {
@@ -34,6 +33,15 @@ pub fn settled(rows: &dyn RunRows) -> Result<Arc<PlanHeader>, RowError> {
         metrics.filter(|(at, _)| numbers.contains(at)).for_each(|(_, metric)| metric.verdicts = false);
     }
     Ok(plan)
+}
+
+/// Whether the plan alone says which metrics are checks, or nobody needs to know.
+pub(crate) fn is_settled(plan: &PlanHeader) -> bool {
+    plan.pass().is_none() || !plan.metrics.iter().any(may_be_check)
+}
+
+fn may_be_check(metric: &MetricSpec) -> bool {
+    metric.verdicts && !metric.binary
 }
 
 /// Applies the bounds of the plan's metrics to the scores of a cell, and fills in `pass`.

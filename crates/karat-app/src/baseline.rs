@@ -21,7 +21,7 @@ pub(crate) fn findings(stored: &StoredRun) -> Result<Findings, AppError> {
 ///
 /// # Errors
 /// The file cannot be read, or is no pinned run.
-fn baseline(stored: &StoredRun) -> Result<Option<Pinned>, AppError> {
+pub(crate) fn baseline(stored: &StoredRun) -> Result<Option<Pinned>, AppError> {
     let compares = |spec: &AnalysisSpec| spec.with.get("over").is_some_and(|over| over == "baseline");
     let header = stored.header();
     let path = begun(header).ok().and_then(|begun| begun.rules.baseline);

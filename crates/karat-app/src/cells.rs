@@ -67,6 +67,11 @@ impl CellSource {
         CellsAhead::begin(scope, &self.cells(), PIECES_AHEAD)
     }
 
+    /// The file of them, where it was written while the run was under way.
+    pub fn filed(&self, target: PathBuf, facts: CellsFile) -> WrittenCells {
+        WrittenCells { target, facts, made_of: self.made_of }
+    }
+
     /// The file of them in plan order. `kept` is what the manifest says of the one that lies there.
     pub fn file(&self, target: PathBuf, kept: Option<&Listed>) -> Result<WrittenCells, AppError> {
         let (cells, made_of) = (self.cells(), self.made_of);

@@ -43,6 +43,7 @@ mod readiness;
 mod recomputed;
 mod reference;
 mod report;
+mod report_ahead;
 mod run;
 mod tape;
 mod today;
@@ -51,10 +52,12 @@ mod whole;
 mod why;
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use karat_store::{Store, StoreError};
 use karat_types::Clock;
+
+use crate::report_ahead::ReportAhead;
 
 pub use again::Rescoring;
 pub use agree::{Agreeing, Agreement};
@@ -90,7 +93,7 @@ pub use power::{PlanPower, Wanted};
 pub use preset::names as preset_names;
 pub use recomputed::Recomputed;
 pub use reference::reference;
-pub use report::{Format, Written};
+pub use report::{Format, ReportTo, Written};
 pub use run::{Execution, RunEnd};
 pub use tape::Tape;
 pub use whole::WholeFile;
@@ -128,14 +131,32 @@ pub struct App {
     pub clock: Arc<dyn Clock>,
     /// This program, which a command named `karat` in a suite stands for.
     pub own_program: Option<PathBuf>,
-    /// The store, once something has opened it to write.
+    /// What one step of a command leaves to the next.
     pub opened: Opened,
 }
 
-/// A store that stays open from one step of a command to the next: what others have written since, whoever looks for
-/// results catches up with. Clones are the same.
+/// What stays open from one step of a command to the next. Clones are the same.
 #[derive(Clone, Default)]
-pub struct Opened(Arc<Mutex<Option<Store>>>);
+pub struct Opened(Arc<Steps>);
+
+#[derive(Default)]
+struct Steps {
+    /// The store, once something has opened it to write: what others have written since, whoever looks for results catches up
+    /// with.
+    store: Mutex<Option<Store>>,
+    /// The report of the run that has just ended, as far as it was made meanwhile.
+    report: Mutex<Option<ReportAhead>>,
+}
+
+impl Opened {
+    fn store(&self) -> MutexGuard<'_, Option<Store>> {
+        self.0.store.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn report(&self) -> MutexGuard<'_, Option<ReportAhead>> {
+        self.0.report.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 impl App {
     /// The store, opened or made where it is not there.
@@ -149,7 +170,7 @@ impl App {
     }
 
     fn kept_or(&self, open: impl FnOnce(&StoreUrl) -> Result<Store, StoreError>) -> Result<Store, AppError> {
-        let mut opened = self.opened.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut opened = self.opened.store();
         if let Some(store) = &*opened {
             return Ok(store.clone());
         }
@@ -172,10 +193,5 @@ impl App {
     /// The id of the run that is meant by an id, its beginning, or `latest`.
     pub fn run_id(&self, run: &str) -> Result<String, AppError> {
         Ok(self.existing_store()?.resolve(run)?)
-    }
-
-    /// The folder of a run's reports, when no other is asked for.
-    pub fn run_folder(&self, run: &str) -> PathBuf {
-        self.home.join("runs").join(run)
     }
 }

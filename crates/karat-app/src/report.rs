@@ -5,18 +5,19 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use karat_analysis::{Findings, Outcome, Verdicts};
+use karat_report::json::{CELLS_FILE, CellsFile};
 use karat_report::{Context, RenderError, Report};
 use karat_store::StoredRun;
-use karat_types::{Exit, Layout, RunHeader, RunRows};
+use karat_types::{Exit, Layout, RunHeader, RunRows, RunStatus};
 
-use crate::baseline::findings;
+use crate::baseline::{baseline, findings};
 use crate::begun::{Begun, expected};
 use crate::cells::{CellSource, CellsBeside, WrittenCells};
 use crate::gates::{exit, failures, unjudged};
 use crate::manifest::{Listed, MANIFEST, Manifest};
 use crate::unsettled::unsettled;
 use crate::whole::{WholeFile, held, unwritable};
-use crate::{App, AppError};
+use crate::{App, AppError, report_ahead};
 
 /// A form of the report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +34,36 @@ pub enum Format {
     Junit,
     /// `cells.csv`.
     Csv,
+}
+
+/// Where a report goes, and in which forms.
+#[derive(Debug, Clone, Default)]
+pub struct ReportTo {
+    /// The folder; that of the run where none is named.
+    pub folder: Option<PathBuf>,
+    /// How its files lie there; as the run's suite says where nothing else is asked for.
+    pub layout: Option<Layout>,
+    /// Its forms.
+    pub formats: Vec<Format>,
+}
+
+impl ReportTo {
+    /// Where the file of a large run's cells goes, where it is wanted.
+    pub(crate) fn cells_file(&self, app: &App, run: &str, own: Layout) -> Option<PathBuf> {
+        let (folder, layout) = self.place(app, run, own);
+        let place = Place { folder: &folder, layout, run };
+        self.formats.contains(&Format::Json).then(|| place.path(CELLS_FILE))
+    }
+
+    fn place(&self, app: &App, run: &str, own: Layout) -> (PathBuf, Layout) {
+        let layout = self.layout.unwrap_or(own);
+        let folder = match (&self.folder, layout) {
+            (Some(folder), _) => folder.clone(),
+            (None, Layout::Flat) => app.home.clone(),
+            (None, Layout::Folder) => app.home.join("runs").join(run),
+        };
+        (folder, layout)
+    }
 }
 
 /// The path of a file, relative to the folder.
@@ -62,28 +93,27 @@ pub struct Written {
 impl App {
     /// Writes the report of a run into a folder, with a manifest of what was written. Reports into one folder come one after
     /// the other.
-    pub fn report_into(
-        &self,
-        run: &str,
-        folder: &Path,
-        layout: Layout,
-        formats: &[Format],
-        canonical: bool,
-    ) -> Result<Written, AppError> {
+    pub fn report_into(&self, run: &str, to: &ReportTo, canonical: bool) -> Result<Written, AppError> {
         let store = self.existing_store()?;
         let run = store.resolve(run)?;
-        let _held = held(folder);
         let stored = store.rows(&run)?;
-        let place = Place { folder, layout, run: &run };
+        let (folder, layout) = to.place(self, &run, stored.header().plan.run.layout);
+        let _held = held(&folder);
+        let place = Place { folder: &folder, layout, run: &run };
+        let formats = &to.formats;
         let source = formats.contains(&Format::Json).then(|| CellSource::of(&store, &run, canonical)).transpose()?;
+        let (ready, filed) = self.made_ahead(&stored, &place, canonical)?.unzip();
         // Both read the whole run, and neither needs the other.
         std::thread::scope(|scope| {
             let mut cells = match &source {
                 None => CellsBeside::Nowhere,
+                Some(source) if let Some(facts) = filed.flatten() => {
+                    CellsBeside::Written(source.filed(place.path(CELLS_FILE), facts))
+                }
                 Some(source) if source.fills_file() => CellsBeside::Writing(scope.spawn(|| place.cells_file(source))),
                 Some(source) => CellsBeside::Ahead(source.ahead(scope)),
             };
-            let findings = findings(&stored)?;
+            let findings = ready.map_or_else(|| findings(&stored), Ok)?;
             let (mut context, exit) = self.context(&stored, &findings, canonical)?;
             let report = Report { findings: &findings, rows: &stored, context: &context };
             let mut files = Vec::new();
@@ -98,9 +128,23 @@ impl App {
         })
     }
 
-    /// How the files of a run's report lie, where nothing else is asked for.
-    pub fn layout(&self, run: &str) -> Result<Layout, AppError> {
-        Ok(self.stored(run)?.header().plan.run.layout)
+    /// What was made of a report while its run was under way: what is found, and the file of cells.
+    fn made_ahead(
+        &self,
+        stored: &StoredRun,
+        place: &Place<'_>,
+        canonical: bool,
+    ) -> Result<Option<(Findings, Option<CellsFile>)>, AppError> {
+        let target = place.path(CELLS_FILE);
+        let ahead = self.opened.report().take().filter(|ahead| !canonical && ahead.is_of(stored));
+        let Some(ahead) = ahead else {
+            if stored.header().status != RunStatus::Running {
+                report_ahead::clear(&target, place.run);
+            }
+            return Ok(None);
+        };
+        // What goes wrong is told by those who make it now.
+        Ok(ahead.finish(baseline(stored)?.as_ref(), &target).ok())
     }
 
     /// Whether a run has no cell yet, so that there is nothing to report.
@@ -237,7 +281,7 @@ impl Place<'_> {
 
     /// The cells of a run that are too many for report.json, in a file of their own.
     fn cells_file(&self, source: &CellSource) -> Result<WrittenCells, AppError> {
-        let target = self.path(karat_report::json::CELLS_FILE);
+        let target = self.path(CELLS_FILE);
         let listed = target.strip_prefix(self.folder).unwrap_or(&target);
         let kept = Manifest::listed(&self.path(MANIFEST), self.run, listed);
         source.file(target, kept.as_ref())
@@ -248,7 +292,7 @@ impl Place<'_> {
         let folder = self.path("cells");
         fs::create_dir_all(&folder).map_err(|error| unwritable(&folder, &error))?;
         let mut lines = Vec::new();
-        karat_report::json::write_cells(&[report.cells()], karat_report::json::CELLS_FILE, &mut lines)?;
+        karat_report::json::write_cells(&[report.cells()], CELLS_FILE, &mut lines)?;
         for (at, line) in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).enumerate() {
             let target = folder.join(format!("{at:06}.json"));
             fs::write(&target, line).map_err(|error| unwritable(&target, &error))?;

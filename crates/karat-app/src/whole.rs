@@ -23,6 +23,14 @@ impl WholeFile {
     /// # Errors
     /// The folder or the file cannot be made.
     pub fn create(target: &Path) -> io::Result<Self> {
+        Self::create_as(target, ".part")
+    }
+
+    /// The same, with this behind its name meanwhile: others may write the file at the same time.
+    ///
+    /// # Errors
+    /// As [`WholeFile::create`].
+    pub fn create_as(target: &Path, ending: &str) -> io::Result<Self> {
         if let Some(folder) = target.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             fs::create_dir_all(folder)?;
         }
@@ -31,7 +39,7 @@ impl WholeFile {
         let is_special = fs::metadata(&target).is_ok_and(|it| !it.is_file() && !it.is_dir());
         let part = (!is_special).then(|| {
             let mut part = target.as_os_str().to_owned();
-            part.push(".part");
+            part.push(ending);
             PathBuf::from(part)
         });
         let out = match &part {

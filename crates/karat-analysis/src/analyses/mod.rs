@@ -90,7 +90,7 @@ pub(crate) struct Setting<'a> {
 }
 
 /// An analysis folds the cells of a run, in plan order, into an outcome.
-pub(crate) trait Analysis {
+pub(crate) trait Analysis: Send {
     /// Whether it reads the outputs of cells, which then are fetched one at a time.
     fn wants_output(&self) -> bool {
         false

@@ -57,7 +57,7 @@ pub(super) fn lines_of(cells: Cells<'_>, ordinals: Range<u64>) -> Result<Vec<u8>
     Ok(lines)
 }
 
-fn line(lines: &mut Vec<u8>, cell: &cells::Cell<'_>) -> Result<(), RenderError> {
+pub(super) fn line(lines: &mut Vec<u8>, cell: &cells::Cell<'_>) -> Result<(), RenderError> {
     serde_json::to_writer(&mut *lines, cell).map_err(failure)?;
     lines.push(b'\n');
     Ok(())

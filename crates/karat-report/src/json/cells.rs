@@ -111,7 +111,7 @@ struct Judgment<'a> {
 }
 
 impl<'a> Cell<'a> {
-    fn of(cells: Cells<'a>, shown: &'a Shown<'a>, row: &CellRow<'a>) -> Result<Self, RenderError> {
+    pub(super) fn of(cells: Cells<'a>, shown: &'a Shown<'a>, row: &CellRow<'a>) -> Result<Self, RenderError> {
         let plan = cells.plan;
         let cell = row.cell;
         let volatile = !cells.canonical;

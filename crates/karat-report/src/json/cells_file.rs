@@ -1,11 +1,13 @@
 //! The file of cells of a large run: JSON lines in plan order.
 
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::thread;
 
+use karat_types::CellRow;
 use serde::Serialize;
 
-use super::ahead::{CellsAhead, STRETCH, lines_of};
+use super::ahead::{CellsAhead, STRETCH, line, lines_of};
+use super::{PIECE, cells};
 use crate::report::{Cells, RenderError};
 
 /// Name of the file that holds the cells where they are too many for report.json.
@@ -32,14 +34,71 @@ const PIECES_AHEAD: usize = 6;
 /// # Errors
 /// Rows that cannot be read, bytes that cannot be written.
 pub fn write_cells(readers: &[Cells<'_>], path: &str, out: &mut dyn Write) -> Result<CellsFile, RenderError> {
-    let mut hasher = blake3::Hasher::new();
-    let n = thread::scope(|scope| {
-        CellsAhead::begin(scope, readers, PIECES_AHEAD).take(|lines| {
-            hasher.update(lines);
-            out.write_all(lines)
-        })
-    })?;
-    Ok(CellsFile { path: path.to_owned(), n, blake3: hasher.finalize().to_hex().to_string() })
+    let mut file = CellsUnderWay::new(out);
+    file.n = thread::scope(|scope| CellsAhead::begin(scope, readers, PIECES_AHEAD).take(|lines| file.write(lines)))?;
+    Ok(file.end(path)?.1)
+}
+
+/// How cells are shown as lines.
+pub struct CellLines<'a> {
+    cells: Cells<'a>,
+    shown: cells::Shown<'a>,
+}
+
+impl<'a> CellLines<'a> {
+    /// Those of a run.
+    pub fn of(cells: Cells<'a>) -> Self {
+        Self { cells, shown: cells::Shown::of(cells) }
+    }
+}
+
+/// The same file where somebody else reads the rows.
+pub struct CellsUnderWay<W> {
+    out: W,
+    hasher: blake3::Hasher,
+    n: u64,
+    /// Lines that are still to be written.
+    lines: Vec<u8>,
+}
+
+impl<W: Write> CellsUnderWay<W> {
+    /// Nothing is written yet.
+    pub fn new(out: W) -> Self {
+        Self { out, hasher: blake3::Hasher::new(), n: 0, lines: Vec::new() }
+    }
+
+    /// Adds the next cell in plan order, whose row is being shown.
+    ///
+    /// # Errors
+    /// Its output cannot be read, or lines before it cannot be written.
+    pub fn add(&mut self, lines: &CellLines<'_>, row: &CellRow<'_>) -> Result<(), RenderError> {
+        line(&mut self.lines, &cells::Cell::of(lines.cells, &lines.shown, row)?)?;
+        self.n += 1;
+        if self.lines.len() >= PIECE { self.write_lines() } else { Ok(()) }
+    }
+
+    /// Writes the rest. Gives back what was written to, and what the report must name.
+    ///
+    /// # Errors
+    /// The rest cannot be written.
+    pub fn end(mut self, path: &str) -> Result<(W, CellsFile), RenderError> {
+        self.write_lines()?;
+        let blake3 = self.hasher.finalize().to_hex().to_string();
+        Ok((self.out, CellsFile { path: path.to_owned(), n: self.n, blake3 }))
+    }
+
+    fn write_lines(&mut self) -> Result<(), RenderError> {
+        let mut lines = std::mem::take(&mut self.lines);
+        self.write(&lines)?;
+        lines.clear();
+        self.lines = lines;
+        Ok(())
+    }
+
+    fn write(&mut self, lines: &[u8]) -> io::Result<()> {
+        self.hasher.update(lines);
+        self.out.write_all(lines)
+    }
 }
 
 /// Whether these bytes begin with the lines that [`write_cells`] would write of the first cells.

@@ -16,7 +16,7 @@ use std::thread;
 use serde::Serialize;
 
 pub use ahead::CellsAhead;
-pub use cells_file::{CELLS_FILE, CellsFile, is_begun_alike, write_cells};
+pub use cells_file::{CELLS_FILE, CellLines, CellsFile, CellsUnderWay, is_begun_alike, write_cells};
 
 use self::lines::Unclosed;
 use crate::report::{RenderError, Report};

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use karat_app::{Choice, Format, Gating, Layout};
+use karat_app::{Choice, Format, Gating, Layout, ReportTo};
 use karat_types::Exit;
 
 use super::drift::judged_by;
@@ -86,23 +86,22 @@ pub fn write(
         edge.printer.data(&text)?;
         return Ok((exit, Vec::new()));
     }
-    let layout = match output.layout {
-        Some(LayoutArg::Folder) => Layout::Folder,
-        Some(LayoutArg::Flat) => Layout::Flat,
-        None => edge.app.layout(run)?,
-    };
-    let folder = match (&output.output_dir, layout) {
-        (Some(folder), _) => PathBuf::from(folder),
-        (None, Layout::Flat) => edge.app.home.clone(),
-        (None, Layout::Folder) => edge.app.run_folder(&edge.app.run_id(run)?),
-    };
-    let written = edge.app.report_into(run, &folder, layout, &formats(output.forms()), canonical)?;
+    let written = edge.app.report_into(run, &place(output), canonical)?;
     if summary_is_talk {
         edge.printer.say(&written.summary);
     } else {
         edge.printer.data(&written.summary)?;
     }
     Ok((written.exit, written.files))
+}
+
+/// Where files go.
+pub fn place(output: &OutputArgs) -> ReportTo {
+    let layout = output.layout.map(|layout| match layout {
+        LayoutArg::Folder => Layout::Folder,
+        LayoutArg::Flat => Layout::Flat,
+    });
+    ReportTo { folder: output.output_dir.as_ref().map(PathBuf::from), layout, formats: formats(output.forms()) }
 }
 
 /// The one form that stdout takes.
