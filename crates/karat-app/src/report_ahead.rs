@@ -147,7 +147,7 @@ pub(crate) fn beside<E>(
         };
         let waits = Waits { end, reader: reader.thread() };
         let outcome = run();
-        waits.is_finished(outcome.as_ref().is_ok_and(|outcome| outcome.status == RunStatus::Finished));
+        waits.end(outcome.as_ref().is_ok_and(|outcome| outcome.status == RunStatus::Finished));
         Ok((outcome?, reader.join().ok().flatten()))
     })
 }
@@ -162,7 +162,7 @@ struct Waits<'a> {
 }
 
 impl Waits<'_> {
-    fn is_finished(self, is_finished: bool) {
+    fn end(self, is_finished: bool) {
         let _ = self.end.set(is_finished);
     }
 }
@@ -227,8 +227,8 @@ scorers: { hit: { metric: contains }, one: { metric: contains, value: '1' } }
 
     fn large(folder: &Path) -> Invocation {
         let row = |at| format!("{{\"id\":\"s{at}\",\"q\":\"question {at}\",\"a\":\"{}\"}}\n", at % 7);
-        std::fs::write(folder.join("rows.jsonl"), (0..LARGE).map(row).collect::<String>()).unwrap();
-        std::fs::write(folder.join("karat.yaml"), SUITE).unwrap();
+        fs::write(folder.join("rows.jsonl"), (0..LARGE).map(row).collect::<String>()).unwrap();
+        fs::write(folder.join("karat.yaml"), SUITE).unwrap();
         Invocation { suite: folder.join("karat.yaml").display().to_string(), ..Invocation::default() }
     }
 
@@ -241,7 +241,7 @@ scorers: { hit: { metric: contains }, one: { metric: contains, value: '1' } }
     }
 
     fn names(folder: &Path) -> Vec<String> {
-        let names = std::fs::read_dir(folder).unwrap().map(|it| it.unwrap().file_name().into_string().unwrap());
+        let names = fs::read_dir(folder).unwrap().map(|it| it.unwrap().file_name().into_string().unwrap());
         let mut names: Vec<String> = names.collect();
         names.sort();
         names
@@ -276,12 +276,12 @@ scorers: { hit: { metric: contains }, one: { metric: contains, value: '1' } }
         let other = app(folder.path());
         other.report_into("a:1", &to(&again), false).unwrap();
         for file in ["results/a_1.manifest.json", "results/a_1.cells.jsonl", "results/a_1.json", "reports/a_1.md"] {
-            let [made, afterwards] = [&out, &again].map(|folder| std::fs::read_to_string(folder.join(file)).unwrap());
+            let [made, afterwards] = [&out, &again].map(|folder| fs::read_to_string(folder.join(file)).unwrap());
             assert!(made == afterwards, "{file}");
             assert!(file != "results/a_1.cells.jsonl" || made.lines().count() as u64 == LARGE);
         }
         // What lies there is not written again.
-        let written = || std::fs::metadata(out.join("results/a_1.cells.jsonl")).unwrap().modified().unwrap();
+        let written = || fs::metadata(out.join("results/a_1.cells.jsonl")).unwrap().modified().unwrap();
         let before = written();
         other.report_into("a:1", &to(&out), false).unwrap();
         assert_eq!(written(), before);
@@ -311,7 +311,7 @@ scorers: { hit: { metric: contains }, one: { metric: contains, value: '1' } }
 
         // What a killed run has left goes with the next report of it.
         let left = other.join("results/b.cells.jsonl.b.ahead");
-        std::fs::write(&left, "{").unwrap();
+        fs::write(&left, "{").unwrap();
         app(folder.path()).report_into("b", &to(&other), false).unwrap();
         assert!(!left.exists());
     }
@@ -322,7 +322,7 @@ scorers: { hit: { metric: contains }, one: { metric: contains, value: '1' } }
         let folder = testkit::scratch().unwrap();
         let (one, invocation) = (app(folder.path()), large(folder.path()));
         let begun = |text: &str, limit| {
-            std::fs::write(folder.path().join("karat.yaml"), text).unwrap();
+            fs::write(folder.path().join("karat.yaml"), text).unwrap();
             let plan = one.load(&Invocation { limit, ..invocation.clone() }).unwrap().plan;
             let store = one.open_store().unwrap();
             let id = one.new_id(&plan.header);
