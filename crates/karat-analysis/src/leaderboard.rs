@@ -78,14 +78,16 @@ pub(crate) fn rank(
         (0..table.samples()).any(|sample| contender.slots.iter().any(|slot| value(sample, *slot).is_some()))
     });
     let slots = ranked.first().map_or(0, |contender| contender.slots.len());
-    let mut board = Board::new(ranked.len(), &table.observations(metric));
+    let mut board = Board::new(ranked.len(), &table.observations(metric), (table.samples(), slots));
+    let mut row: Vec<Option<Entry>> = Vec::with_capacity(ranked.len());
     for sample in 0..table.samples() {
         for slot in 0..slots {
             let entry = |it: &Contender| {
                 let system = it.slots.get(slot).copied().flatten()?;
                 Some((value(sample, Some(system))?, table.labels(metric, sample, system)))
             };
-            let row: Vec<Option<Entry>> = ranked.iter().map(entry).collect();
+            row.clear();
+            row.extend(ranked.iter().map(entry));
             board.add(sample, slot, table.cluster(sample), &row);
         }
     }
@@ -129,29 +131,30 @@ struct Board {
 }
 
 impl Board {
-    fn new(contenders: usize, empty: &Observations) -> Self {
+    /// Of so many contenders on at most so many samples and slots.
+    fn new(contenders: usize, empty: &Observations, (samples, slots): (usize, usize)) -> Self {
         Self {
-            observed: vec![empty.clone(); contenders],
+            observed: (0..contenders).map(|_| empty.clone().with_room(samples * slots)).collect(),
             not_shared: vec![0; contenders],
             shared: 0,
             scored: 0,
-            samples: Vec::new(),
+            samples: Vec::with_capacity(samples),
         }
     }
 
     fn add(&mut self, sample: usize, slot: usize, cluster: u32, row: &[Option<Entry>]) {
         self.scored += u64::from(row.iter().any(Option::is_some));
-        let Some(values) = row.iter().copied().collect::<Option<Vec<Entry>>>().filter(|row| !row.is_empty()) else {
+        if row.is_empty() || row.iter().any(Option::is_none) {
             for (missing, value) in self.not_shared.iter_mut().zip(row) {
                 *missing += u64::from(value.is_some());
             }
             return;
-        };
+        }
         self.shared += 1;
-        for (observed, (value, labels)) in self.observed.iter_mut().zip(&values) {
+        for (observed, (value, labels)) in self.observed.iter_mut().zip(row.iter().flatten()) {
             observed.push_labelled(*value, *labels, slot, cluster);
         }
-        let mean = values.iter().map(|(value, _)| value).sum::<f64>() / values.len() as f64;
+        let mean = row.iter().flatten().map(|(value, _)| value).sum::<f64>() / row.len() as f64;
         match self.samples.last_mut() {
             Some((last, sum, n)) if *last == sample => (*sum, *n) = (*sum + mean, *n + 1),
             _ => self.samples.push((sample, mean, 1)),

@@ -34,6 +34,14 @@ pub(crate) struct Observations {
 }
 
 impl Observations {
+    /// Has room for so many.
+    pub(crate) fn with_room(mut self, most: usize) -> Self {
+        self.values.reserve_exact(most);
+        self.strata.reserve_exact(most);
+        self.clusters.reserve_exact(most);
+        self
+    }
+
     pub(crate) fn push(&mut self, value: f64, stratum: usize, cluster: u32) {
         self.values.push(value);
         self.strata.push(stratum as u32);
