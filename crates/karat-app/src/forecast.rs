@@ -159,6 +159,16 @@ scorers: { hit: { metric: contains } }
         }
     }
 
+    /// How often rows of a large dataset ask for the same, a few of them do not tell.
+    #[test]
+    fn rows_that_ask_the_same_are_all_looked_at() {
+        let (_folder, plan, store) = plan(40_000, |at| format!("question {:05}", at % 20_000));
+        let whole = surveyed(&store, &plan).whole().unwrap();
+        assert_eq!(whole.models[0].calls.0, 20_000);
+        let forecast = Forecast::of(&mut surveyed(&store, &plan), &plan.header, |_| true).unwrap();
+        assert_eq!(forecast.afresh, whole.afresh);
+    }
+
     /// A budget that four times as much would not fit is looked at row by row.
     #[test]
     fn four_times_as_much_is_no_doubt() {

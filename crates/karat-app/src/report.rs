@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use karat_analysis::{Findings, Outcome, Verdicts};
 use karat_report::json::{CELLS_FILE, CellsFile};
 use karat_report::{Context, RenderError, Report};
-use karat_store::StoredRun;
+use karat_store::{Store, StoredRun};
 use karat_types::{Exit, Layout, RunHeader, RunRows, RunStatus};
 
 use crate::baseline::{baseline, findings};
@@ -102,7 +102,7 @@ impl App {
         let place = Place { folder: &folder, layout, run: &run };
         let formats = &to.formats;
         let source = formats.contains(&Format::Json).then(|| CellSource::of(&store, &run, canonical)).transpose()?;
-        let (ready, filed) = self.made_ahead(&stored, &place, canonical)?.unzip();
+        let (ready, filed) = self.made_ahead(&store, &stored, &place, canonical)?.unzip();
         // Both read the whole run, and neither needs the other.
         std::thread::scope(|scope| {
             let mut cells = match &source {
@@ -131,6 +131,7 @@ impl App {
     /// What was made of a report while its run was under way: what is found, and the file of cells.
     fn made_ahead(
         &self,
+        store: &Store,
         stored: &StoredRun,
         place: &Place<'_>,
         canonical: bool,
@@ -139,7 +140,7 @@ impl App {
         let ahead = self.opened.report().take().filter(|ahead| !canonical && ahead.is_of(stored));
         let Some(ahead) = ahead else {
             if stored.header().status != RunStatus::Running {
-                report_ahead::clear(&target, place.run);
+                report_ahead::clear(store, place.run);
             }
             return Ok(None);
         };

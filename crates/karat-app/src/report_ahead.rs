@@ -28,8 +28,12 @@ const AT_ONCE: u64 = 4_096;
 /// Where fewer are there, more are waited for.
 const PAUSE: Duration = Duration::from_millis(100);
 
+/// Where the store has room for fewer bytes than this, it gets all of them.
+const SPARE: u64 = 256 << 20;
+
 /// A report under way.
 pub(crate) struct ReportAhead {
+    store: Store,
     stored: StoredRun,
     /// What the store held of the run when the last of it was read.
     state: Key,
@@ -50,6 +54,7 @@ impl ReportAhead {
     /// Begins that of a new run; `cells` is where its cells go, where they are wanted. `None` where that wins nothing, or where
     /// more is written of a cell after it is there.
     pub fn begin(store: &Store, run: &str, cells: Option<PathBuf>) -> Option<Self> {
+        let store = store.clone();
         let stored = store.rows(run).ok()?;
         let header = stored.header();
         if header.plan.cells() < LARGE || !header.plan.judges.is_empty() {
@@ -58,10 +63,10 @@ impl ReportAhead {
         let reading = Reading::begin(header, Options::default().level).ok()??;
         let estimate = expected(header);
         let cells = cells.and_then(|target| {
-            let file = WholeFile::create_as(&target, &ending(run)).ok()?;
+            let file = WholeFile::create_from(store.aside(run), &target).ok()?;
             Some(CellsBegun { target, file: CellsUnderWay::new(file), estimate })
         });
-        Some(Self { stored, state: Key::default(), reading, cells, next: 0 })
+        Some(Self { store, stored, state: Key::default(), reading, cells, next: 0 })
     }
 
     /// Reads until the run is finished and all of it is read; `None` where it ends otherwise.
@@ -72,6 +77,10 @@ impl ReportAhead {
             }
             if self.read()? < AT_ONCE {
                 thread::park_timeout(PAUSE);
+            }
+            // What is paid comes first.
+            if self.store.room().is_some_and(|room| room < SPARE) {
+                return Ok(None);
             }
         };
         if !is_finished {
@@ -174,16 +183,9 @@ impl Drop for Waits<'_> {
     }
 }
 
-/// What stands behind the name of the file of cells while the run is under way.
-fn ending(run: &str) -> String {
-    format!(".{}.ahead", run.replace(':', "_"))
-}
-
 /// Removes what a killed run has left of a file of cells.
-pub(crate) fn clear(target: &Path, run: &str) {
-    let mut left = target.as_os_str().to_owned();
-    left.push(ending(run));
-    let _ = fs::remove_file(left);
+pub(crate) fn clear(store: &Store, run: &str) {
+    let _ = fs::remove_file(store.aside(run));
 }
 
 #[cfg(test)]
@@ -268,11 +270,13 @@ scorers: { hit: { metric: contains }, one: { metric: contains, value: '1' } }
         let (one, invocation) = (app(folder.path()), large(folder.path()));
         run(&one, &invocation, "a:1", to(&out));
         assert!(one.opened.report().as_ref().is_some_and(|ahead| ahead.next == LARGE && ahead.cells.is_some()));
-        assert_eq!(names(&out.join("results")), ["a_1.cells.jsonl.a_1.ahead"]);
+        let aside = one.open_store().unwrap().aside("a:1");
+        assert!(aside.exists() && names(&out.join("results")).is_empty());
 
         one.report_into("a:1", &to(&out), false).unwrap();
         assert!(one.opened.report().is_none());
         assert_eq!(names(&out.join("results")), ["a_1.cells.jsonl", "a_1.json", "a_1.manifest.json"]);
+        assert!(!aside.exists());
         let other = app(folder.path());
         other.report_into("a:1", &to(&again), false).unwrap();
         for file in ["results/a_1.manifest.json", "results/a_1.cells.jsonl", "results/a_1.json", "reports/a_1.md"] {
@@ -296,7 +300,7 @@ scorers: { hit: { metric: contains }, one: { metric: contains, value: '1' } }
         run(&one, &invocation, "a", to(&out));
         one.report_into("a", &to(&other), true).unwrap();
         assert!(one.opened.report().is_none(), "the canonical report is another one");
-        assert_eq!(names(&out.join("results")), [""; 0]);
+        assert!(names(&out.join("results")).is_empty() && !one.open_store().unwrap().aside("a").exists());
 
         run(&one, &invocation, "b", to(&out));
         let written = one.report_into("b", &to(&other), false).unwrap();
@@ -310,7 +314,7 @@ scorers: { hit: { metric: contains }, one: { metric: contains, value: '1' } }
         assert!(!one.opened.report().as_ref().unwrap().is_of(&store.rows("c").unwrap()), "somebody wrote it since");
 
         // What a killed run has left goes with the next report of it.
-        let left = other.join("results/b.cells.jsonl.b.ahead");
+        let left = store.aside("b");
         fs::write(&left, "{").unwrap();
         app(folder.path()).report_into("b", &to(&other), false).unwrap();
         assert!(!left.exists());

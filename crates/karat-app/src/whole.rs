@@ -23,25 +23,28 @@ impl WholeFile {
     /// # Errors
     /// The folder or the file cannot be made.
     pub fn create(target: &Path) -> io::Result<Self> {
-        Self::create_as(target, ".part")
+        Self::by_way_of(target, None)
     }
 
-    /// The same, with this behind its name meanwhile: others may write the file at the same time.
+    /// The same, with its content in this file meanwhile, which is nobody else's.
     ///
     /// # Errors
-    /// As [`WholeFile::create`].
-    pub fn create_as(target: &Path, ending: &str) -> io::Result<Self> {
+    /// As [`WholeFile::create`]; or what stands there is no file.
+    pub fn create_from(part: PathBuf, target: &Path) -> io::Result<Self> {
+        Self::by_way_of(target, Some(part))
+    }
+
+    fn by_way_of(target: &Path, own: Option<PathBuf>) -> io::Result<Self> {
         if let Some(folder) = target.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             fs::create_dir_all(folder)?;
         }
         // A link stays a link: what it leads to is replaced.
         let target = fs::canonicalize(target).unwrap_or_else(|_| target.to_owned());
         let is_special = fs::metadata(&target).is_ok_and(|it| !it.is_file() && !it.is_dir());
-        let part = (!is_special).then(|| {
-            let mut part = target.as_os_str().to_owned();
-            part.push(ending);
-            PathBuf::from(part)
-        });
+        if is_special && own.is_some() {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        let part = (!is_special).then(|| own.unwrap_or_else(|| part_of(&target)));
         let out = match &part {
             Some(part) => begun(part)?,
             None => File::create(&target)?,
@@ -56,7 +59,17 @@ impl WholeFile {
     pub fn finish(mut self) -> io::Result<()> {
         self.flush()?;
         if let Some(part) = &self.part {
-            fs::rename(part, &self.target)?;
+            match fs::rename(part, &self.target) {
+                Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
+                    let near = part_of(&self.target);
+                    let copied = begun(&near).and_then(|mut out| io::copy(&mut File::open(part)?, &mut out));
+                    copied
+                        .and_then(|_| fs::rename(&near, &self.target))
+                        .inspect_err(|_| drop(fs::remove_file(near)))?;
+                    fs::remove_file(part)?;
+                }
+                renamed => renamed?,
+            }
         }
         self.out = None;
         Ok(())
@@ -81,6 +94,13 @@ impl Drop for WholeFile {
             let _ = self.part.as_ref().map(fs::remove_file);
         }
     }
+}
+
+/// Where a file is written meanwhile.
+fn part_of(target: &Path) -> PathBuf {
+    let mut part = target.as_os_str().to_owned();
+    part.push(".part");
+    PathBuf::from(part)
 }
 
 /// A new file. One that was given up there before goes, and a link there is not followed.

@@ -21,7 +21,7 @@ use karat_types::{Moment, Money};
 pub(crate) use asks::{Idle, first_asks, recorded_output};
 use ground::Ground;
 use sums::Planned;
-use walk::{Rows, Walk};
+use walk::Rows;
 
 use crate::EngineError;
 use crate::files::Library;
@@ -178,6 +178,9 @@ pub struct Given {
     pub lengths: Lengths,
 }
 
+/// One row in so many may ask for what another one asks for, where some rows stand for all.
+const SHARED: u64 = 50;
+
 /// The walk over the cells of a plan, whose run (`run` is its id) may have begun already.
 pub struct Survey<'a>(Ground<'a>);
 
@@ -219,25 +222,24 @@ impl<'a> Survey<'a> {
     /// # Errors
     /// The dataset or the store cannot be read.
     pub fn whole(&mut self) -> Result<Estimate, EngineError> {
-        Ok(self.walked(Rows::of(self.0.plan))?.estimate())
+        // Nothing counts twice: what an earlier walk has seen is forgotten.
+        (self.0.planned, self.0.planned_afresh) = Default::default();
+        Ok(self.0.walked(&Rows::of(self.0.plan))?.estimate())
     }
 
     /// What all rows come to, by those that stand for them: what is left to make about as often as they stand for rows, and
-    /// the whole plan. What they share with others counts in each. `None` where the dataset is not large.
+    /// the whole plan. `None` where the dataset is not large, or rows ask for the same: how many of all do, a few do not tell.
     ///
     /// # Errors
     /// As [`Survey::whole`].
     pub fn spread(&mut self) -> Result<Option<Estimate>, EngineError> {
         let Some(spread) = self.0.plan.spread() else { return Ok(None) };
         let (all, some) = (spread.rows, spread.samples.len() as u64);
-        let estimate = self.walked(Rows::standing(spread))?.standing_for(all, some).estimate();
+        (self.0.planned, self.0.planned_afresh) = (Planned::by_row(), Planned::by_row());
+        let estimate = self.0.walked(&Rows::standing(spread))?.standing_for(all, some).estimate();
+        let again = self.0.planned.again().max(self.0.planned_afresh.again());
         let afresh = estimate.afresh.clone();
-        Ok(Some(Estimate { afresh, ..estimate.times(all.div_ceil(some)) }))
-    }
-
-    fn walked(&mut self, rows: Rows) -> Result<Walk<'_>, EngineError> {
-        // Nothing counts twice: what an earlier walk has seen is forgotten.
-        (self.0.planned, self.0.planned_afresh) = Default::default();
-        self.0.walked(&rows)
+        let scaled = || Estimate { afresh, ..estimate.times(all.div_ceil(some)) };
+        Ok((again * SHARED <= some).then(scaled))
     }
 }

@@ -1,7 +1,7 @@
 //! What cells need, added up: by model, and once where several need the same.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use karat_types::{Key, ModelSpec, Money, PlanHeader, Usage};
 use rustc_hash::FxHashSet;
@@ -12,12 +12,39 @@ use crate::lengths::{Learned, Likely};
 
 /// Beginnings of the keys that count already.
 #[derive(Default)]
-pub(super) struct Planned(Mutex<FxHashSet<u64>>);
+pub(super) struct Planned(Mutex<Seen>);
+
+#[derive(Default)]
+struct Seen {
+    keys: FxHashSet<u64>,
+    /// Each with each row that has it, where that is asked for.
+    by_row: Option<FxHashSet<(u64, u64)>>,
+    /// How often a key of one row came again in another.
+    again: u64,
+}
 
 impl Planned {
+    /// One that knows how often rows ask for the same.
+    pub fn by_row() -> Self {
+        Self(Mutex::new(Seen { by_row: Some(FxHashSet::default()), ..Seen::default() }))
+    }
+
+    /// How often a key of one row came again in another, where that was asked for.
+    pub fn again(&self) -> u64 {
+        self.seen().again
+    }
+
     /// Whether a key counts for the first time.
-    fn is_first(&self, key: Key) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(seed_of(key))
+    fn is_first(&self, row: u64, key: Key) -> bool {
+        let (seen, key) = (&mut *self.seen(), seed_of(key));
+        let is_first = seen.keys.insert(key);
+        let is_of_row = seen.by_row.as_mut().is_some_and(|by_row| by_row.insert((row, key)));
+        seen.again += u64::from(is_of_row && !is_first);
+        is_first
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -147,9 +174,10 @@ impl<'a> Sums<'a> {
         }
     }
 
-    pub fn add(&mut self, needed: &[Needed]) {
+    /// Adds what a cell of a row needs.
+    pub fn add(&mut self, row: u64, needed: &[Needed]) {
         for Needed { key, who, sum, .. } in needed {
-            let is_first = key.is_none_or(|key| self.planned.is_first(key));
+            let is_first = key.is_none_or(|key| self.planned.is_first(row, key));
             match who {
                 // Of several models that share a call, whoever comes first makes it.
                 Who::Model(model) => self.models.entry((false, model.id.clone())).or_default().add_if(is_first, sum),
@@ -190,8 +218,9 @@ impl<'a> AfreshSums<'a> {
         Self { sums: Sums::new(planned), by_system: vec![Some(Money::ZERO); systems], sampled: false }
     }
 
-    pub fn add(&mut self, system: usize, needed: &[Needed]) {
-        self.sums.add(needed);
+    /// Adds what a cell of a row needs, of this system.
+    pub fn add(&mut self, row: u64, system: usize, needed: &[Needed]) {
+        self.sums.add(row, needed);
         let charged = &mut self.by_system[system];
         for Needed { who, sum, .. } in needed {
             let most = match who {

@@ -157,11 +157,11 @@ impl<'a> Walk<'a> {
             _ => Some(self.ground.all(&place, start)),
         };
         if let (Some(sums), Some(needed)) = (&mut self.afresh, whole.as_ref().or(rest.as_ref().map(|it| &it.needed))) {
-            sums.add(at, needed);
+            sums.add(row.sample.row, at, needed);
         }
         if let Some(Rest { mut needed, .. }) = rest {
             needed.iter_mut().for_each(Needed::expect_what_is_likely);
-            self.now.add(&needed);
+            self.now.add(row.sample.row, &needed);
         }
         Ok(())
     }

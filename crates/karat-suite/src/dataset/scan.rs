@@ -209,10 +209,10 @@ impl<'a> Scanner<'a> {
         let is_drawn = dataset.is_drawn(self.kept - 1);
         if is_drawn && dataset.wants(&sample.id) && dataset.limit.is_none_or(|limit| self.found.rows < limit) {
             let number = self.found.rows;
-            self.gathering.see(number, || {
-                let columns = row.as_object().cloned().unwrap_or_default();
-                Sample { row: number, columns, ..sample.clone() }
-            });
+            if let Some(columns) = row.as_object() {
+                let sample = || Sample { row: number, columns: columns.clone(), ..sample.clone() };
+                self.gathering.see(number, columns, sample);
+            }
             self.found.rows += 1;
         }
     }

@@ -2,10 +2,11 @@
 //!
 //! Of as many rows each, one is kept, at a place that chance names: neither long rows that stand together, nor an order,
 //! nor a period misleads whoever takes them for the whole. Once they are too many, one of each two that follow each other
-//! goes.
+//! goes. They stand for all only where they are as long, on average, as all rows are: a few that are very long are hardly
+//! among them, or have made the others too few.
 
 use karat_types::Sample;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// Of smaller datasets nothing is kept: looking at all rows takes no time.
 const LARGE: u64 = 32_768;
@@ -16,8 +17,17 @@ const STRETCH: u64 = 8;
 /// and at most so many,
 const MOST: usize = 8_192;
 
-/// with about so many bytes of text.
-const MOST_BYTES: usize = 8 << 20;
+/// which take about so many bytes of memory.
+const MOST_BYTES: usize = 16 << 20;
+
+/// What a value takes beside its text, with its name and place in the row.
+const VALUE_BYTES: usize = 96;
+
+/// Fewer say too little.
+const FEWEST: usize = 512;
+
+/// By such a part their average length may differ from that of all rows.
+const APART: f64 = 0.2;
 
 /// Rows that stand for all of a large dataset.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -32,31 +42,39 @@ pub struct Spread {
 #[derive(Default)]
 pub(super) struct Gathering {
     spread: Spread,
-    bytes: usize,
+    /// Length of all rows, and of those that are kept.
+    length: u64,
+    kept: Size,
     /// How often half of them have gone.
     halvings: u32,
 }
 
 impl Gathering {
     /// Looks at a planned row, which can be read.
-    pub fn see(&mut self, row: u64, sample: impl FnOnce() -> Sample) {
+    pub fn see(&mut self, row: u64, columns: &Map<String, Value>, sample: impl FnOnce() -> Sample) {
+        let size = Size::of(columns);
         self.spread.rows += 1;
+        self.length += size.text as u64;
         if !is_kept(row, self.halvings) {
             return;
         }
-        let sample = sample();
-        self.bytes += bytes(&sample);
-        self.spread.samples.push(sample);
-        while (self.spread.samples.len() > MOST || self.bytes > MOST_BYTES) && self.spread.samples.len() > 1 {
+        self.kept.add(size);
+        self.spread.samples.push(sample());
+        while self.spread.samples.len() > MOST || (self.kept.bytes() > MOST_BYTES && !self.spread.samples.is_empty()) {
             self.halvings += 1;
             self.spread.samples.retain(|sample| is_kept(sample.row, self.halvings));
-            self.bytes = self.spread.samples.iter().map(bytes).sum();
+            self.kept = Size::default();
+            self.spread.samples.iter().for_each(|sample| self.kept.add(Size::of(&sample.columns)));
         }
     }
 
-    /// Those that were kept, where the dataset is large.
+    /// Those that were kept, where the dataset is large and they stand for it.
     pub fn finish(self) -> Option<Spread> {
-        (self.spread.rows >= LARGE && !self.spread.samples.is_empty()).then_some(self.spread)
+        let kept = self.spread.samples.len();
+        let mean = |length: f64, rows: f64| (length + 1.0) / rows;
+        let share = mean(self.kept.text as f64, kept as f64) / mean(self.length as f64, self.spread.rows as f64);
+        let stands = kept >= FEWEST && (share - 1.0).abs() <= APART;
+        (self.spread.rows >= LARGE && stands).then_some(self.spread)
     }
 }
 
@@ -75,17 +93,40 @@ fn chance(stretch: u64, round: u32) -> u64 {
     z ^ (z >> 31)
 }
 
-/// About what a sample's texts take.
-fn bytes(sample: &Sample) -> usize {
-    fn of(value: &Value) -> usize {
+/// How large a row is.
+#[derive(Debug, Clone, Copy, Default)]
+struct Size {
+    text: usize,
+    values: usize,
+}
+
+impl Size {
+    fn of(columns: &Map<String, Value>) -> Self {
+        let mut size = Self::default();
+        columns.iter().for_each(|(name, value)| size.see(name.len(), value));
+        size
+    }
+
+    fn see(&mut self, name: usize, value: &Value) {
+        self.values += 1;
+        self.text += name;
         match value {
-            Value::String(text) => text.len(),
-            Value::Array(items) => items.iter().map(of).sum(),
-            Value::Object(members) => members.iter().map(|(name, value)| name.len() + of(value)).sum(),
-            Value::Null | Value::Bool(_) | Value::Number(_) => 8,
+            Value::String(text) => self.text += text.len(),
+            Value::Array(items) => items.iter().for_each(|item| self.see(0, item)),
+            Value::Object(members) => members.iter().for_each(|(name, value)| self.see(name.len(), value)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => self.text += 4,
         }
     }
-    sample.columns.values().map(of).sum()
+
+    fn add(&mut self, other: Self) {
+        self.text += other.text;
+        self.values += other.values;
+    }
+
+    /// About what it takes of memory.
+    fn bytes(self) -> usize {
+        self.text + VALUE_BYTES * self.values
+    }
 }
 
 #[cfg(test)]
@@ -97,9 +138,12 @@ mod tests {
     fn spread(rows: u64, text: impl Fn(u64) -> usize) -> Option<Spread> {
         let mut gathering = Gathering::default();
         for row in 0..rows {
-            gathering.see(row, || {
-                let columns = json!({ "text": "x".repeat(text(row)) });
-                Sample { row, columns: columns.as_object().unwrap().clone(), ..Sample::new(format!("s{row}"), None) }
+            let columns = json!({ "text": "x".repeat(text(row)) });
+            let columns = columns.as_object().unwrap();
+            gathering.see(row, columns, || Sample {
+                row,
+                columns: columns.clone(),
+                ..Sample::new(format!("s{row}"), None)
             });
         }
         gathering.finish()
@@ -120,12 +164,28 @@ mod tests {
         assert_eq!(spread(LARGE - 1, |_| 10), None);
     }
 
-    /// Long rows are fewer, so that memory is bounded.
+    /// Large rows are fewer, so that memory is bounded, however small their values are; of few nothing is known.
     #[test]
-    fn long_rows_are_fewer() {
+    fn large_rows_are_fewer() {
+        let held = |found: &Spread| found.samples.iter().map(|it| Size::of(&it.columns).bytes()).sum::<usize>();
         let found = spread(LARGE, |_| 10_000).unwrap();
-        assert!((300..840).contains(&found.samples.len()), "{}", found.samples.len());
-        assert!(found.samples.iter().map(bytes).sum::<usize>() <= MOST_BYTES);
+        assert!((800..1_680).contains(&found.samples.len()) && held(&found) <= MOST_BYTES, "{}", found.samples.len());
+        assert_eq!(spread(LARGE, |_| 40_000), None);
+        let mut gathering = Gathering::default();
+        let columns: Map<String, Value> = (0..200).map(|at| (format!("c{at}"), Value::Null)).collect();
+        for row in 0..2 * LARGE {
+            gathering.see(row, &columns, || Sample { row, columns: columns.clone(), ..Sample::new("s", None) });
+        }
+        assert!((400..840).contains(&gathering.spread.samples.len()) && held(&gathering.spread) <= MOST_BYTES);
+    }
+
+    /// Where few rows are most of the dataset, no others stand for it, whether one of them was kept or not.
+    #[test]
+    fn very_long_rows_have_none_that_stand_for_them() {
+        for offset in 0..8 {
+            assert_eq!(spread(LARGE, |row| if row % 8_192 == offset { 1 << 20 } else { 5 }), None, "{offset}");
+            assert_eq!(spread(LARGE, |row| if row == offset { 24 << 20 } else { 5 }), None, "{offset}");
+        }
     }
 
     /// What stands for all has about their mean, also where rows are sorted, periodic, or long ones stand together.

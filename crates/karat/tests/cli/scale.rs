@@ -161,12 +161,15 @@ fn a_large_run_that_is_too_dear_does_not_begin() {
     assert_ne!(place.karat(&["report", "a"]).code, 0, "there is no run");
 }
 
-/// BY-05: where a single row that no other stands for is so dear that the ceiling would have refused the run, it stops at
-/// the ceiling.
+/// BY-05: where a single row that no other stands for, and whose length does not show it, is so dear that the ceiling would
+/// have refused the run, it stops at the ceiling.
 #[test]
 fn a_large_run_that_has_begun_stops_at_the_ceiling() {
-    let words = |at: usize| if at == 5_000 { 2_000_000 } else { 1 };
-    let place = large("max_output: 1, price: { input: 20, output: 0 }", words);
+    let place = large("max_output: 1, price: { input: 20, output: 0 }", |_| 1);
+    let many = format!("{{% for i in range(2000) %}}{}{{% endfor %}}", "ab ".repeat(1_000));
+    let suite = std::fs::read_to_string(place.path().join("karat.yaml")).unwrap();
+    let prompt = format!("{{{{ sample.q }}}}{{% if sample.id == \"s5000\" %}}{many}{{% endif %}}");
+    place.write("karat.yaml", &suite.replace("{{ sample.q }}", &prompt));
     assert!(planned(&place)[0] > 25.0);
     let said = place.karat(&["run", "-q", "--run-id", "a"]);
     assert!(said.code == 5 && said.stderr.contains("does not fit the budget of $25.00"), "{}", said.all());
