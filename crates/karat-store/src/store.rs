@@ -155,6 +155,7 @@ impl Store {
 
     /// For how many bytes there is room where it lies, where the system says so.
     #[cfg(unix)]
+    #[allow(clippy::useless_conversion, reason = "these numbers are narrower on some systems")]
     pub fn room(&self) -> Option<u64> {
         let free = nix::sys::statvfs::statvfs(self.path()).ok()?;
         u64::from(free.blocks_available()).checked_mul(u64::from(free.fragment_size()))
