@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures::future::{FutureExt, join_all};
-use karat_providers::{Call, Errand, Exchange, Gate, Held, Providers};
+use karat_providers::{Call, Door, Errand, Exchange, Gate, Held, Providers};
 use karat_store::{Hold, Ledger, Reservation, Unwritten};
 use karat_types::{
     Answer, Ask, CallError, CallErrorCode, CellError, Facts, Key, Machine, Money, Note, Observer, Pricing, Record,
@@ -146,6 +146,11 @@ impl Calls {
     pub fn made(&self) -> (u64, u64, Money) {
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         (count(&self.made), count(&self.requests), Money(i128::from(count(&self.spent))))
+    }
+
+    /// The door to the line of who is called.
+    pub fn door(&self, who: &str) -> Door {
+        self.gate.door(who)
     }
 
     /// Whether the budget refused a call.

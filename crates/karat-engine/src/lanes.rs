@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use futures::future::{join, join_all};
+use karat_providers::Door;
 use karat_suite::{DatasetError, Plan};
 use karat_types::{PlanHeader, Sample};
 use tokio::sync::{Barrier, mpsc};
@@ -44,11 +45,12 @@ pub(crate) async fn dispatch(plan: &Plan, workshop: &Arc<Workshop>, progress: &P
     let each = calls + calls.div_ceil(paces.len().max(1));
     // Begun together: whoever came first would take all slots, and a slow model keeps them long.
     let begin = Arc::new(Barrier::new(paces.len()));
-    for cells in paces {
+    for (models, cells) in paces {
         let waiting = queue();
+        let door = models.first().map(|first| workshop.calls.door(first));
         let most = workshop.plan.dataset.rows.saturating_mul(cells.len() as u64);
         for _ in 0..most.min(each as u64) {
-            lanes.spawn(lane(workshop.clone(), waiting.taker(), ended.clone()));
+            lanes.spawn(lane(workshop.clone(), door.clone(), waiting.taker(), ended.clone()));
         }
         feeds.push(feed(plan, &announcer, cells, begin.clone(), waiting));
     }
@@ -69,20 +71,26 @@ pub(crate) async fn dispatch(plan: &Plan, workshop: &Arc<Workshop>, progress: &P
     result
 }
 
-/// The cells of a row that go at one pace, each as its place among all cells of the row: those that call the same models.
-fn paces(plan: &PlanHeader, systems: &Systems) -> Vec<Vec<u64>> {
+/// The cells of a row that go at one pace, each as its place among all cells of the row: those that call the same models,
+/// in the same order.
+fn paces<'a>(plan: &PlanHeader, systems: &'a Systems) -> BTreeMap<Vec<&'a str>, Vec<u64>> {
     let mut paces: BTreeMap<Vec<&str>, Vec<u64>> = BTreeMap::new();
     for cell in 0..plan.cells_per_row() {
         let (_, system, _) = plan.place(cell);
         let models = systems.systems[system].chain.iter().filter_map(|step| step.model.as_ref());
         paces.entry(models.map(|model| model.id.as_str()).collect()).or_default().push(cell);
     }
-    paces.into_values().collect()
+    paces
 }
 
-/// Makes one cell after the other.
-async fn lane(workshop: Arc<Workshop>, cells: Taker<Work>, ended: mpsc::Sender<Ended>) {
-    while let Some(Work { row, ordinal, before }) = cells.take().await {
+/// Makes one cell after the other, none while enough wait for a slot of the model that it calls first.
+async fn lane(workshop: Arc<Workshop>, door: Option<Door>, cells: Taker<Work>, ended: mpsc::Sender<Ended>) {
+    let at_the_door = async || {
+        if let Some(door) = &door {
+            door.short().await;
+        }
+    };
+    while let Some(Work { row, ordinal, before }) = cells.take(at_the_door()).await {
         // With the budget used up, cells that need no call are made all the same.
         if workshop.stop.is_set() {
             return;

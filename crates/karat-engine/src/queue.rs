@@ -72,9 +72,10 @@ impl<T> Drop for Putter<T> {
 }
 
 impl<T> Taker<T> {
-    /// The next; `None` once there are no more.
-    pub async fn take(&self) -> Option<T> {
+    /// The next, once there is one and then `ready` has come; `None` once there are no more.
+    pub async fn take(&self, ready: impl Future<Output = ()>) -> Option<T> {
         self.0.there.acquire().await.ok()?.forget();
+        ready.await;
         let mut waiting = self.0.waiting();
         let next = waiting.pop_front();
         if waiting.len() == FEW {
@@ -100,6 +101,8 @@ impl<T> Queue<T> {
 
 #[cfg(test)]
 mod tests {
+    use std::future::ready;
+
     use super::*;
 
     #[tokio::test]
@@ -109,12 +112,12 @@ mod tests {
         putter.put(0..FEW + 2);
         let late = putter.taker();
         for expected in 0..FEW + 1 {
-            assert_eq!(takers[expected % 2].take().await, Some(expected));
+            assert_eq!(takers[expected % 2].take(ready(())).await, Some(expected));
         }
         drop(putter);
-        assert_eq!(late.take().await, Some(FEW + 1));
+        assert_eq!(late.take(ready(())).await, Some(FEW + 1));
         for taker in takers.iter().chain([&late]) {
-            assert_eq!(taker.take().await, None);
+            assert_eq!(taker.take(ready(())).await, None);
         }
     }
 
@@ -127,7 +130,7 @@ mod tests {
         let taker = putter.taker();
         putter.put(0..FEW + 1);
         assert_eq!(putter.few_left().now_or_never(), None);
-        taker.take().await;
+        taker.take(ready(())).await;
         assert_eq!(putter.few_left().now_or_never(), Some(true));
         putter.put(0..FEW);
         let (few_left, ()) = tokio::join!(putter.few_left(), async { drop(taker) });

@@ -60,7 +60,7 @@ pub use error::ProviderError;
 pub use exchange::{Call, Exchange, Held, Payer, Ran, Wasted};
 pub use headers::HeaderText;
 pub use hosts::catalog;
-pub use limiter::{Gate, Slot};
+pub use limiter::{Door, Gate, Slot};
 pub use outside::Outside;
 pub use process::end_processes;
 pub use providers::Providers;

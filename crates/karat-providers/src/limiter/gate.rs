@@ -5,11 +5,16 @@
 //! the others have. A slow model therefore never holds more than its share while a fast one has calls to make.
 
 use std::collections::VecDeque;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::{Notify, Semaphore, oneshot};
 
 use crate::room::Room;
+
+/// A line is short while fewer wait in it than one for each so many slots: enough to take those that become free together.
+/// What is made ready earlier than that is memory, once for each line.
+const FEW: usize = 16;
 
 /// What all calls of a run pass: so many in flight, and none once it is shut. Cheap to clone; clones are the same gate.
 #[derive(Clone)]
@@ -24,6 +29,8 @@ struct Inner {
 #[derive(Debug)]
 struct State {
     free: usize,
+    /// A line in which fewer than so many wait is short.
+    few: usize,
     lines: Vec<Line>,
     /// Slots given so far.
     given: u64,
@@ -35,6 +42,8 @@ struct Line {
     who: Box<str>,
     held: usize,
     waiting: VecDeque<oneshot::Sender<()>>,
+    /// Tells one at a door when the line has become shorter and is short, or a slot is free.
+    short: Arc<Notify>,
     /// How many slots had been given when it got its last.
     served: u64,
 }
@@ -42,6 +51,14 @@ struct Line {
 /// Where a line stands in its gate.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LineAt(usize);
+
+/// Where those wait who would first have to make a call of a line ready. Each has a clone; dropped, it is the next one's
+/// turn to see whether the line is short.
+pub struct Door {
+    gate: Gate,
+    line: LineAt,
+    short: Arc<Notify>,
+}
 
 /// The right to have one call in flight, and its answer in memory. Hold it until the call's record is on disk.
 pub struct Slot {
@@ -60,7 +77,8 @@ struct Waiting<'a> {
 impl Gate {
     /// A gate for so many calls in flight.
     pub fn new(calls: usize) -> Self {
-        let state = State { free: calls.max(1), lines: Vec::new(), given: 0 };
+        let free = calls.max(1);
+        let state = State { free, few: free.div_ceil(FEW), lines: Vec::new(), given: 0 };
         Self(Arc::new(Inner { state: Mutex::new(state), shut: Semaphore::new(0) }))
     }
 
@@ -88,6 +106,13 @@ impl Gate {
     /// The line of who is called.
     pub(crate) fn line(&self, who: &str) -> LineAt {
         self.state().line(who)
+    }
+
+    /// The door to the line of who is called.
+    pub fn door(&self, who: &str) -> Door {
+        let mut state = self.state();
+        let line = state.line(who);
+        Door { gate: self.clone(), line, short: state.lines[line.0].short.clone() }
     }
 
     /// Waits in a line for a slot; `None` once the gate is shut.
@@ -119,9 +144,14 @@ impl State {
     fn line(&mut self, who: &str) -> LineAt {
         let known = self.lines.iter().position(|line| *line.who == *who);
         LineAt(known.unwrap_or_else(|| {
-            self.lines.push(Line { who: who.into(), held: 0, waiting: VecDeque::new(), served: 0 });
+            let (waiting, short) = (VecDeque::new(), Arc::default());
+            self.lines.push(Line { who: who.into(), held: 0, waiting, short, served: 0 });
             self.lines.len() - 1
         }))
+    }
+
+    fn is_short(&self, LineAt(line): LineAt) -> bool {
+        self.lines[line].waiting.len() < self.few
     }
 
     /// Takes a slot where one is free, or else a place in the line.
@@ -147,13 +177,45 @@ impl State {
     fn pass_on(&mut self) {
         while self.free > 0 {
             let waiting = self.lines.iter().enumerate().filter(|(_, line)| !line.waiting.is_empty());
-            let Some((next, _)) = waiting.min_by_key(|(_, line)| (line.held, line.served)) else { return };
+            let Some((next, _)) = waiting.min_by_key(|(_, line)| (line.held, line.served)) else {
+                self.lines.iter().for_each(|line| line.short.notify_last());
+                return;
+            };
             let turn = self.lines[next].waiting.pop_front();
+            if self.is_short(LineAt(next)) {
+                self.lines[next].short.notify_last();
+            }
             // Who has gone away in the meantime takes nothing.
             if turn.is_some_and(|turn| turn.send(()).is_ok()) {
                 self.give(next);
             }
         }
+    }
+}
+
+impl Door {
+    /// Waits until the line is short: a call that is made ready before only waits the longer, with all that it holds.
+    pub async fn short(&self) {
+        loop {
+            let mut told = pin!(self.short.notified());
+            told.as_mut().enable();
+            if self.gate.state().is_short(self.line) {
+                return;
+            }
+            told.await;
+        }
+    }
+}
+
+impl Clone for Door {
+    fn clone(&self) -> Self {
+        Self { gate: self.gate.clone(), line: self.line, short: self.short.clone() }
+    }
+}
+
+impl Drop for Door {
+    fn drop(&mut self) {
+        self.short.notify_last();
     }
 }
 

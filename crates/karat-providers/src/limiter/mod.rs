@@ -26,7 +26,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use gate::LineAt;
-pub use gate::{Gate, Slot};
+pub use gate::{Door, Gate, Slot};
 pub(crate) use headers::exhausted;
 use state::{State, Wait};
 

@@ -275,3 +275,94 @@ async fn a_turn_that_nobody_takes_is_the_next_ones() {
     drop(late);
     assert!(last.await.is_some());
 }
+
+/// What [`lanes`] came to.
+#[derive(Debug, Default)]
+struct Lanes {
+    /// Calls that were ready or under way, at most.
+    most: usize,
+    took: Duration,
+    made: usize,
+}
+
+/// So many lanes share `cells` cells, each a call and what comes `after` it without a slot.
+async fn lanes(gate: &Gate, lanes: usize, cells: usize, call: Duration, after: Duration) -> Lanes {
+    let begun = Instant::now();
+    let (left, seen) = (Arc::new(Mutex::new(cells)), Arc::new(Mutex::new((0, Lanes::default()))));
+    let door = gate.door("model");
+    let lane = |_| {
+        let (gate, line, door, left, seen) =
+            (gate.clone(), gate.line("model"), door.clone(), left.clone(), seen.clone());
+        tokio::spawn(async move {
+            loop {
+                door.short().await;
+                match &mut *left.lock().unwrap() {
+                    0 => return,
+                    left => *left -= 1,
+                }
+                let under_way = |more: isize| {
+                    let (now, seen) = &mut *seen.lock().unwrap();
+                    *now += more;
+                    seen.most = seen.most.max(*now as usize);
+                };
+                under_way(1);
+                let slot = gate.slot(line).await.unwrap();
+                tokio::time::sleep(call).await;
+                under_way(-1);
+                drop(slot);
+                tokio::time::sleep(after).await;
+                seen.lock().unwrap().1.made += 1;
+            }
+        })
+    };
+    let lanes: Vec<_> = (0..lanes).map(lane).collect();
+    for lane in lanes {
+        lane.await.unwrap();
+    }
+    let (_, seen) = std::mem::take(&mut *seen.lock().unwrap());
+    Lanes { took: begun.elapsed(), ..seen }
+}
+
+/// BY-09: however many could be made ready for a line, no more are than it needs, and each slot is taken all the same.
+#[tokio::test(start_paused = true)]
+async fn few_calls_wait_ready() {
+    let second = Duration::from_secs(1);
+    let gate = Gate::new(64);
+    let seen = lanes(&gate, 500, 6400, second, Duration::ZERO).await;
+    assert_eq!((seen.made, seen.took), (6400, 100 * second));
+    assert!((64 + 1..=64 + 4).contains(&seen.most), "{seen:?}");
+    let single = lanes(&Gate::new(1), 10, 20, second, Duration::ZERO).await;
+    assert_eq!((single.made, single.took), (20, 20 * second));
+    assert_eq!(single.most, 2);
+}
+
+/// Where cells take long without a slot, all lanes have one, and all end.
+#[tokio::test(start_paused = true)]
+async fn nobody_stays_at_the_door_while_slots_are_free() {
+    let (call, after) = (Duration::from_millis(10), Duration::from_secs(10));
+    let seen = lanes(&Gate::new(4), 64, 640, call, after).await;
+    assert_eq!(seen.made, 640);
+    // Ten cells a lane; the last lane begins when sixteen turns of four calls are over.
+    assert!(seen.took <= 10 * (call + after) + 16 * call, "{seen:?}");
+}
+
+/// Whoever waits at the door is told when the line has become short, and who goes away unseen leaves that to the next.
+#[tokio::test(start_paused = true)]
+async fn a_line_that_shrinks_is_told_at_the_door() {
+    let gate = Gate::new(1);
+    let line = gate.line("model");
+    let held = gate.slot(line).await;
+    let (gone, stays) = (gate.door("model"), gate.door("model"));
+    let mut first = Box::pin(gate.slot(line));
+    assert!(futures::poll!(&mut first).is_pending());
+    let mut waits = Box::pin(stays.short());
+    assert!(futures::poll!(&mut waits).is_pending());
+    {
+        let mut waits = Box::pin(gone.short());
+        assert!(futures::poll!(&mut waits).is_pending());
+        drop(held);
+    }
+    assert!(futures::poll!(&mut waits).is_ready());
+    drop(gone);
+    assert!(first.await.is_some());
+}
