@@ -12,10 +12,6 @@ use tokio::sync::{Notify, Semaphore, oneshot};
 
 use crate::room::Room;
 
-/// A line is short while fewer wait in it than one for each so many slots: enough to take those that become free together.
-/// What is made ready earlier than that is memory, once for each line.
-const FEW: usize = 16;
-
 /// What all calls of a run pass: so many in flight, and none once it is shut. Cheap to clone; clones are the same gate.
 #[derive(Clone)]
 pub struct Gate(Arc<Inner>);
@@ -28,10 +24,11 @@ struct Inner {
 
 #[derive(Debug)]
 struct State {
+    slots: usize,
     free: usize,
-    /// A line in which fewer than so many wait is short.
-    few: usize,
     lines: Vec<Line>,
+    /// How many lines have a door.
+    doors: usize,
     /// Slots given so far.
     given: u64,
 }
@@ -42,8 +39,8 @@ struct Line {
     who: Box<str>,
     held: usize,
     waiting: VecDeque<oneshot::Sender<()>>,
-    /// Tells one at a door when the line has become shorter and is short, or a slot is free.
-    short: Arc<Notify>,
+    /// Tells one at the door, where the line has one, when it has become shorter and is short, or a slot is free.
+    short: Option<Arc<Notify>>,
     /// How many slots had been given when it got its last.
     served: u64,
 }
@@ -77,8 +74,8 @@ struct Waiting<'a> {
 impl Gate {
     /// A gate for so many calls in flight.
     pub fn new(calls: usize) -> Self {
-        let free = calls.max(1);
-        let state = State { free, few: free.div_ceil(FEW), lines: Vec::new(), given: 0 };
+        let slots = calls.max(1);
+        let state = State { slots, free: slots, lines: Vec::new(), doors: 0, given: 0 };
         Self(Arc::new(Inner { state: Mutex::new(state), shut: Semaphore::new(0) }))
     }
 
@@ -112,7 +109,9 @@ impl Gate {
     pub fn door(&self, who: &str) -> Door {
         let mut state = self.state();
         let line = state.line(who);
-        Door { gate: self.clone(), line, short: state.lines[line.0].short.clone() }
+        state.doors += usize::from(state.lines[line.0].short.is_none());
+        let short = state.lines[line.0].short.get_or_insert_default().clone();
+        Door { gate: self.clone(), line, short }
     }
 
     /// Waits in a line for a slot; `None` once the gate is shut.
@@ -144,14 +143,15 @@ impl State {
     fn line(&mut self, who: &str) -> LineAt {
         let known = self.lines.iter().position(|line| *line.who == *who);
         LineAt(known.unwrap_or_else(|| {
-            let (waiting, short) = (VecDeque::new(), Arc::default());
-            self.lines.push(Line { who: who.into(), held: 0, waiting, short, served: 0 });
+            self.lines.push(Line { who: who.into(), held: 0, waiting: VecDeque::new(), short: None, served: 0 });
             self.lines.len() - 1
         }))
     }
 
+    /// Whether fewer wait in a line than its share of the slots. That many become free together, and as long as a line has
+    /// nobody for them, they are the others'.
     fn is_short(&self, LineAt(line): LineAt) -> bool {
-        self.lines[line].waiting.len() < self.few
+        self.lines[line].waiting.len() < self.slots.div_ceil(self.doors.max(1))
     }
 
     /// Takes a slot where one is free, or else a place in the line.
@@ -178,12 +178,12 @@ impl State {
         while self.free > 0 {
             let waiting = self.lines.iter().enumerate().filter(|(_, line)| !line.waiting.is_empty());
             let Some((next, _)) = waiting.min_by_key(|(_, line)| (line.held, line.served)) else {
-                self.lines.iter().for_each(|line| line.short.notify_last());
+                self.lines.iter().filter_map(|line| line.short.as_ref()).for_each(|short| short.notify_last());
                 return;
             };
             let turn = self.lines[next].waiting.pop_front();
-            if self.is_short(LineAt(next)) {
-                self.lines[next].short.notify_last();
+            if let Some(short) = self.lines[next].short.as_ref().filter(|_| self.is_short(LineAt(next))) {
+                short.notify_last();
             }
             // Who has gone away in the meantime takes nothing.
             if turn.is_some_and(|turn| turn.send(()).is_ok()) {
@@ -194,7 +194,8 @@ impl State {
 }
 
 impl Door {
-    /// Waits until the line is short: a call that is made ready before only waits the longer, with all that it holds.
+    /// Waits until fewer wait in the line than its share of the slots: a call that is made ready before only waits the
+    /// longer, with all that it holds.
     pub async fn short(&self) {
         loop {
             let mut told = pin!(self.short.notified());
