@@ -11,7 +11,7 @@ use futures::future::{join, join_all};
 use karat_providers::Door;
 use karat_suite::{DatasetError, Plan};
 use karat_types::{PlanHeader, Sample};
-use tokio::sync::{Barrier, mpsc};
+use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, JoinSet, spawn_blocking};
 use tokio::time::Instant;
 
@@ -43,16 +43,16 @@ pub(crate) async fn dispatch(plan: &Plan, workshop: &Arc<Workshop>, progress: &P
     // Cells that are being scored hold no call slot, so more cells than calls are under way.
     let calls = workshop.plan.run.max_concurrency.max(1) as usize;
     let each = calls + calls.div_ceil(paces.len().max(1));
-    // Begun together: whoever came first would take all slots, and a slow model keeps them long.
-    let begin = Arc::new(Barrier::new(paces.len()));
-    for (models, cells) in paces {
+    // All doors before the first cell: who comes late would find no slot.
+    let door = |models: Vec<&str>| models.first().map(|first| workshop.calls.door(first));
+    let paces: Vec<_> = paces.into_iter().map(|(models, cells)| (door(models), cells)).collect();
+    for (door, cells) in paces {
         let waiting = queue();
-        let door = models.first().map(|first| workshop.calls.door(first));
         let most = workshop.plan.dataset.rows.saturating_mul(cells.len() as u64);
         for _ in 0..most.min(each as u64) {
             lanes.spawn(lane(workshop.clone(), door.clone(), waiting.taker(), ended.clone()));
         }
-        feeds.push(feed(plan, &announcer, cells, begin.clone(), waiting));
+        feeds.push(feed(plan, &announcer, cells, waiting));
     }
     drop(ended);
     let work = async {
@@ -110,16 +110,13 @@ async fn feed(
     plan: &Plan,
     announcer: &Announcer<'_>,
     places: Vec<u64>,
-    begin: Arc<Barrier>,
     cells: Putter<Work>,
 ) -> Result<(), EngineError> {
     let workshop = announcer.workshop;
     let stopped = workshop.stop.wait();
     tokio::pin!(stopped);
     let mut rows = Ahead::of(plan.rows());
-    let mut next = rows.next().await?;
-    begin.wait().await;
-    while let Some(batch) = next {
+    while let Some(batch) = rows.next().await.inspect_err(|_| workshop.stop.set())? {
         let (mut samples, mut broken) = (Vec::with_capacity(batch.len()), Vec::new());
         for row in batch {
             match row {
@@ -152,7 +149,6 @@ async fn feed(
         if !goes_on {
             return Ok(());
         }
-        next = rows.next().await.inspect_err(|_| workshop.stop.set())?;
     }
     Ok(())
 }

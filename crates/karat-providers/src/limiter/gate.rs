@@ -3,6 +3,10 @@
 //! A free slot goes to whoever asks. Where more ask than there are slots, the next one goes to those who hold the fewest,
 //! of equals to those who have waited longest since their last: each gets the same share, and what one does not need
 //! the others have. A slow model therefore never holds more than its share while a fast one has calls to make.
+//!
+//! At the start all slots are free, and whoever came first would have them all. Until everybody who has a door has asked
+//! for a share, nobody holds more than a share, unless so many of their calls have come back: who is late keeps the others
+//! waiting no longer than their own calls take.
 
 use std::collections::VecDeque;
 use std::pin::pin;
@@ -27,20 +31,25 @@ struct State {
     slots: usize,
     free: usize,
     lines: Vec<Line>,
-    /// How many lines have a door.
-    doors: usize,
+    /// Some line with a door has not asked for a share yet.
+    starting: bool,
     /// Slots given so far.
     given: u64,
 }
 
 /// The calls of one model, or of one service or program.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Line {
     who: Box<str>,
     held: usize,
     waiting: VecDeque<oneshot::Sender<()>>,
-    /// Tells one at the door, where the line has one, when it has become shorter and is short, or a slot is free.
-    short: Option<Arc<Notify>>,
+    /// Tells one at the door when it has become shorter and is short, or a slot is free.
+    short: Arc<Notify>,
+    /// How many may stand at its door: without any, the line has none.
+    doors: usize,
+    /// How many calls have asked for a slot, and how many have given theirs back.
+    asked: usize,
+    ended: usize,
     /// How many slots had been given when it got its last.
     served: u64,
 }
@@ -75,7 +84,7 @@ impl Gate {
     /// A gate for so many calls in flight.
     pub fn new(calls: usize) -> Self {
         let slots = calls.max(1);
-        let state = State { slots, free: slots, lines: Vec::new(), doors: 0, given: 0 };
+        let state = State { slots, free: slots, lines: Vec::new(), starting: false, given: 0 };
         Self(Arc::new(Inner { state: Mutex::new(state), shut: Semaphore::new(0) }))
     }
 
@@ -105,13 +114,14 @@ impl Gate {
         self.state().line(who)
     }
 
-    /// The door to the line of who is called.
+    /// The door to the line of who is called, and will be waited for at the start.
     pub fn door(&self, who: &str) -> Door {
         let mut state = self.state();
-        let line = state.line(who);
-        state.doors += usize::from(state.lines[line.0].short.is_none());
-        let short = state.lines[line.0].short.get_or_insert_default().clone();
-        Door { gate: self.clone(), line, short }
+        state.starting = true;
+        let at = state.line(who);
+        let line = &mut state.lines[at.0];
+        line.doors += 1;
+        Door { gate: self.clone(), line: at, short: line.short.clone() }
     }
 
     /// Waits in a line for a slot; `None` once the gate is shut.
@@ -130,6 +140,7 @@ impl Gate {
     fn give_back(&self, LineAt(line): LineAt) {
         let mut state = self.state();
         state.lines[line].held -= 1;
+        state.lines[line].ended += 1;
         state.free += 1;
         state.pass_on();
     }
@@ -143,7 +154,7 @@ impl State {
     fn line(&mut self, who: &str) -> LineAt {
         let known = self.lines.iter().position(|line| *line.who == *who);
         LineAt(known.unwrap_or_else(|| {
-            self.lines.push(Line { who: who.into(), held: 0, waiting: VecDeque::new(), short: None, served: 0 });
+            self.lines.push(Line { who: who.into(), ..Line::default() });
             self.lines.len() - 1
         }))
     }
@@ -151,18 +162,61 @@ impl State {
     /// Whether fewer wait in a line than its share of the slots. That many become free together, and as long as a line has
     /// nobody for them, they are the others'.
     fn is_short(&self, LineAt(line): LineAt) -> bool {
-        self.lines[line].waiting.len() < self.slots.div_ceil(self.doors.max(1))
+        self.lines[line].waiting.len() < self.share()
+    }
+
+    fn share(&self) -> usize {
+        self.slots.div_ceil(self.with_doors())
+    }
+
+    fn with_doors(&self) -> usize {
+        self.lines.iter().filter(|line| line.doors > 0).count().max(1)
+    }
+
+    /// Whether a line may have one of the free slots.
+    fn may_have_more(&self, line: &Line) -> bool {
+        !self.starting || line.held < self.whole_share() || line.ended >= self.whole_share()
+    }
+
+    /// So many slots each line can have at the same time.
+    fn whole_share(&self) -> usize {
+        (self.slots / self.with_doors()).max(1)
+    }
+
+    /// Ends the start once each line with a door has asked for its share, or for as many slots as those at its door need.
+    fn see_who_is_there(&mut self) {
+        let has_asked = |line: &Line| line.asked >= self.whole_share().min(line.doors);
+        if self.starting && self.lines.iter().all(has_asked) {
+            self.starting = false;
+            self.pass_on();
+        }
+    }
+
+    /// One leaves the door of a line. With the last one goes its share, and others have more.
+    fn leave(&mut self, LineAt(line): LineAt) {
+        self.lines[line].doors -= 1;
+        if self.lines[line].doors == 0 {
+            let share = self.share();
+            let more = |line: &Line| (line.waiting.len()..share).for_each(|_| line.short.notify_last());
+            self.lines.iter().for_each(more);
+            self.pass_on();
+        }
+        self.see_who_is_there();
     }
 
     /// Takes a slot where one is free, or else a place in the line.
     fn line_up(&mut self, LineAt(line): LineAt) -> Option<oneshot::Receiver<()>> {
-        if self.free > 0 {
+        self.lines[line].asked += 1;
+        let turn = if self.free > 0 && self.may_have_more(&self.lines[line]) {
             self.give(line);
-            return None;
-        }
-        let (sender, turn) = oneshot::channel();
-        self.lines[line].waiting.push_back(sender);
-        Some(turn)
+            None
+        } else {
+            let (sender, turn) = oneshot::channel();
+            self.lines[line].waiting.push_back(sender);
+            Some(turn)
+        };
+        self.see_who_is_there();
+        turn
     }
 
     fn give(&mut self, line: usize) {
@@ -177,13 +231,14 @@ impl State {
     fn pass_on(&mut self) {
         while self.free > 0 {
             let waiting = self.lines.iter().enumerate().filter(|(_, line)| !line.waiting.is_empty());
+            let waiting = waiting.filter(|(_, line)| self.may_have_more(line));
             let Some((next, _)) = waiting.min_by_key(|(_, line)| (line.held, line.served)) else {
-                self.lines.iter().filter_map(|line| line.short.as_ref()).for_each(|short| short.notify_last());
+                self.lines.iter().for_each(|line| line.short.notify_last());
                 return;
             };
             let turn = self.lines[next].waiting.pop_front();
-            if let Some(short) = self.lines[next].short.as_ref().filter(|_| self.is_short(LineAt(next))) {
-                short.notify_last();
+            if self.is_short(LineAt(next)) {
+                self.lines[next].short.notify_last();
             }
             // Who has gone away in the meantime takes nothing.
             if turn.is_some_and(|turn| turn.send(()).is_ok()) {
@@ -210,12 +265,14 @@ impl Door {
 
 impl Clone for Door {
     fn clone(&self) -> Self {
+        self.gate.state().lines[self.line.0].doors += 1;
         Self { gate: self.gate.clone(), line: self.line, short: self.short.clone() }
     }
 }
 
 impl Drop for Door {
     fn drop(&mut self) {
+        self.gate.state().leave(self.line);
         self.short.notify_last();
     }
 }
