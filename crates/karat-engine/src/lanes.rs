@@ -84,9 +84,9 @@ fn paces<'a>(plan: &PlanHeader, systems: &'a Systems) -> BTreeMap<Vec<&'a str>, 
 }
 
 /// Makes one cell after the other, none while enough wait for a slot for the model that it would call first.
-async fn lane(workshop: Arc<Workshop>, door: Option<Door>, cells: Taker<Work>, ended: mpsc::Sender<Ended>) {
-    let at_the_door = async || {
-        if let Some(door) = &door {
+async fn lane(workshop: Arc<Workshop>, mut door: Option<Door>, cells: Taker<Work>, ended: mpsc::Sender<Ended>) {
+    let mut at_the_door = async || {
+        if let Some(door) = &mut door {
             door.short().await;
         }
     };

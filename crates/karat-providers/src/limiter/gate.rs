@@ -4,17 +4,23 @@
 //! of equals to those who have waited longest since their last: each gets the same share, and what one does not need
 //! the others have. A slow model therefore never holds more than its share while a fast one has calls to make.
 //!
-//! At the start all slots are free, and whoever came first would have them all. Until everybody who has a door has asked
-//! for a share, nobody holds more than a share, unless so many of their calls have come back: who is late keeps the others
-//! waiting no longer than their own calls take.
+//! At the start all slots are free, and whoever came first would have them all: until everybody who has a door has asked
+//! for a share, nobody holds more than that. Who does not ask soon is not waited for.
 
 use std::collections::VecDeque;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use tokio::sync::{Notify, Semaphore, oneshot};
+use tokio::sync::oneshot::{self, error::RecvError};
+use tokio::sync::{Notify, Semaphore};
+use tokio::time::timeout;
 
 use crate::room::Room;
+
+/// For so long a slot is kept free at the start for somebody who has not asked for it yet. First calls come within some
+/// milliseconds of each other; where they do not, something slower comes before them, or nothing is to be called.
+const START: Duration = Duration::from_millis(100);
 
 /// What all calls of a run pass: so many in flight, and none once it is shut. Cheap to clone; clones are the same gate.
 #[derive(Clone)]
@@ -45,11 +51,12 @@ struct Line {
     waiting: VecDeque<oneshot::Sender<()>>,
     /// Tells one at the door when it has become shorter and is short, or a slot is free.
     short: Arc<Notify>,
-    /// How many may stand at its door: without any, the line has none.
+    /// How many come to its door: without any, the line has none.
     doors: usize,
-    /// How many calls have asked for a slot, and how many have given theirs back.
+    /// How many of them are not at the door: they make what they went in for.
+    inside: usize,
+    /// How many calls have asked for a slot.
     asked: usize,
-    ended: usize,
     /// How many slots had been given when it got its last.
     served: u64,
 }
@@ -64,6 +71,7 @@ pub struct Door {
     gate: Gate,
     line: LineAt,
     short: Arc<Notify>,
+    is_inside: bool,
 }
 
 /// The right to have one call in flight, and its answer in memory. Hold it until the call's record is on disk.
@@ -121,7 +129,7 @@ impl Gate {
         let at = state.line(who);
         let line = &mut state.lines[at.0];
         line.doors += 1;
-        Door { gate: self.clone(), line: at, short: line.short.clone() }
+        Door { gate: self.clone(), line: at, short: line.short.clone(), is_inside: false }
     }
 
     /// Waits in a line for a slot; `None` once the gate is shut.
@@ -129,18 +137,36 @@ impl Gate {
         if self.is_shut() {
             return None;
         }
-        let turn = self.state().line_up(line);
+        let (turn, is_start) = {
+            let mut state = self.state();
+            (state.line_up(line), state.starting)
+        };
         if let Some(turn) = turn {
             let mut waiting = Waiting { gate: self, line, turn };
-            (&mut waiting.turn).await.ok()?;
+            let turn = match is_start {
+                // Boxed: few wait at the start, and all others would hold the clock, too.
+                true => Box::pin(self.turn_at_start(&mut waiting.turn)).await,
+                false => (&mut waiting.turn).await,
+            };
+            turn.ok()?;
         }
         Some(Slot { gate: self.clone(), line, room: None })
+    }
+
+    /// Waits for a turn, and longer than [`START`] for nobody else.
+    async fn turn_at_start(&self, turn: &mut oneshot::Receiver<()>) -> Result<(), RecvError> {
+        match timeout(START, &mut *turn).await {
+            Ok(turn) => turn,
+            Err(_) => {
+                self.state().end_start();
+                turn.await
+            }
+        }
     }
 
     fn give_back(&self, LineAt(line): LineAt) {
         let mut state = self.state();
         state.lines[line].held -= 1;
-        state.lines[line].ended += 1;
         state.free += 1;
         state.pass_on();
     }
@@ -159,10 +185,20 @@ impl State {
         }))
     }
 
-    /// Whether fewer wait in a line than its share of the slots. That many become free together, and as long as a line has
-    /// nobody for them, they are the others'.
+    /// Whether fewer wait in a line than its share of the slots: that many become free together, and as long as a line has
+    /// nobody for them, they are the others'. Where some in the line have not come through its door, those who do have to
+    /// be as many, or would have hardly any slot.
     fn is_short(&self, LineAt(line): LineAt) -> bool {
-        self.lines[line].waiting.len() < self.share()
+        let Line { waiting, inside, .. } = &self.lines[line];
+        waiting.len() < self.share() || waiting.len() > *inside
+    }
+
+    /// Whether one who comes to the door of a line may go in; `is_inside` is one who has been.
+    fn lets_in(&mut self, line: LineAt, is_inside: bool) -> bool {
+        self.lines[line.0].inside -= usize::from(is_inside);
+        let is_short = self.is_short(line);
+        self.lines[line.0].inside += usize::from(is_short);
+        is_short
     }
 
     fn share(&self) -> usize {
@@ -175,7 +211,7 @@ impl State {
 
     /// Whether a line may have one of the free slots.
     fn may_have_more(&self, line: &Line) -> bool {
-        !self.starting || line.held < self.whole_share() || line.ended >= self.whole_share()
+        !self.starting || line.held < self.whole_share()
     }
 
     /// So many slots each line can have at the same time.
@@ -183,17 +219,24 @@ impl State {
         (self.slots / self.with_doors()).max(1)
     }
 
-    /// Ends the start once each line with a door has asked for its share, or for as many slots as those at its door need.
+    /// Ends the start once each line with a door has asked for its share, or for as many slots as come to its door.
     fn see_who_is_there(&mut self) {
         let has_asked = |line: &Line| line.asked >= self.whole_share().min(line.doors);
         if self.starting && self.lines.iter().all(has_asked) {
+            self.end_start();
+        }
+    }
+
+    fn end_start(&mut self) {
+        if self.starting {
             self.starting = false;
             self.pass_on();
         }
     }
 
-    /// One leaves the door of a line. With the last one goes its share, and others have more.
-    fn leave(&mut self, LineAt(line): LineAt) {
+    /// One comes to a door no more. With the last one goes the line's share, and others have more.
+    fn leave(&mut self, LineAt(line): LineAt, is_inside: bool) {
+        self.lines[line].inside -= usize::from(is_inside);
         self.lines[line].doors -= 1;
         if self.lines[line].doors == 0 {
             let share = self.share();
@@ -251,11 +294,13 @@ impl State {
 impl Door {
     /// Waits until fewer wait in the line than its share of the slots: a call that is made ready before only waits the
     /// longer, with all that it holds.
-    pub async fn short(&self) {
+    pub async fn short(&mut self) {
+        let Self { gate, line, short, is_inside } = self;
         loop {
-            let mut told = pin!(self.short.notified());
+            let mut told = pin!(short.notified());
             told.as_mut().enable();
-            if self.gate.state().is_short(self.line) {
+            *is_inside = gate.state().lets_in(*line, *is_inside);
+            if *is_inside {
                 return;
             }
             told.await;
@@ -266,13 +311,13 @@ impl Door {
 impl Clone for Door {
     fn clone(&self) -> Self {
         self.gate.state().lines[self.line.0].doors += 1;
-        Self { gate: self.gate.clone(), line: self.line, short: self.short.clone() }
+        Self { gate: self.gate.clone(), line: self.line, short: self.short.clone(), is_inside: false }
     }
 }
 
 impl Drop for Door {
     fn drop(&mut self) {
-        self.gate.state().leave(self.line);
+        self.gate.state().leave(self.line, self.is_inside);
         self.short.notify_last();
     }
 }

@@ -293,7 +293,7 @@ async fn lanes(gate: Gate, who: &str, lanes: usize, cells: usize, call: Duration
     let (left, seen) = (Arc::new(Mutex::new(cells)), Arc::new(Mutex::new((0, Lanes::default()))));
     let (line, door) = (gate.line(who), gate.door(who));
     let lane = |_| {
-        let (gate, door, left, seen) = (gate.clone(), door.clone(), left.clone(), seen.clone());
+        let (gate, mut door, left, seen) = (gate.clone(), door.clone(), left.clone(), seen.clone());
         tokio::spawn(async move {
             loop {
                 door.short().await;
@@ -367,11 +367,13 @@ async fn nobody_stays_at_the_door_while_slots_are_free() {
 #[tokio::test(start_paused = true)]
 async fn what_becomes_of_the_line_is_told_at_the_door() {
     let gate = Gate::new(1);
-    let (line, door) = (gate.line("model"), gate.door("model"));
+    let (line, mut doors) = (gate.line("model"), [(); 5].map(|()| gate.door("model")));
+    let [inside, too, doors @ ..] = &mut doors;
+    assert_eq!((inside.short().now_or_never(), too.short().now_or_never()), (Some(()), Some(())));
     let held = gate.slot(line).await;
     let mut next = Box::pin(gate.slot(line));
     assert!(futures::poll!(&mut next).is_pending());
-    let (mut first, mut second, mut third) = (Box::pin(door.short()), Box::pin(door.short()), Box::pin(door.short()));
+    let [mut first, mut second, mut third] = doors.each_mut().map(|door| Box::pin(door.short()));
     for waits in [&mut first, &mut second, &mut third] {
         assert!(futures::poll!(waits).is_pending());
     }
@@ -410,9 +412,14 @@ fn turns(waiting: &mut Vec<impl Future<Output = Option<Slot>> + Unpin>) -> Vec<S
     there
 }
 
+/// How many of those at a door may go in.
+fn let_in(doors: &mut [Door]) -> usize {
+    doors.iter_mut().filter_map(|door| door.short().now_or_never()).count()
+}
+
 /// BY-05: who comes first leaves each of the others its share, until as many of them have come as need it.
-#[test]
-fn nobody_takes_all_slots_at_the_start() {
+#[tokio::test(start_paused = true)]
+async fn nobody_takes_all_slots_at_the_start() {
     let gate = Gate::new(16);
     let (_slow, fast, few) = (vec![gate.door("slow"); 20], vec![gate.door("fast"); 20], vec![gate.door("few"); 2]);
     let (first, mut waiting) = ask(&gate, "slow", 20);
@@ -430,23 +437,17 @@ fn nobody_takes_all_slots_at_the_start() {
     drop((fast, few));
 }
 
-/// Who is late, or makes no calls at all, keeps nobody waiting for longer than a share of calls takes.
-#[test]
-fn who_does_not_ask_at_the_start_is_not_waited_for_long() {
+/// Who is late, or makes no calls at all, is not waited for.
+#[tokio::test(start_paused = true)]
+async fn who_does_not_ask_at_the_start_is_not_waited_for_long() {
     let gate = Gate::new(16);
-    let (_early, late) = (vec![gate.door("early"); 20], vec![gate.door("late"); 20]);
-    let (mut held, mut waiting) = ask(&gate, "early", 20);
+    let _doors = [vec![gate.door("early"); 20], vec![gate.door("late"); 20]];
+    let (held, mut waiting) = ask(&gate, "early", 20);
     assert_eq!(held.len(), 8);
-    // Seven have come back, and seven have followed.
-    for _ in 0..7 {
-        drop(held.remove(0));
-        held.extend(turns(&mut waiting));
-        assert_eq!(held.len(), 8);
-    }
-    drop(held.remove(0));
-    assert_eq!((turns(&mut waiting).len(), waiting.len()), (5, 0));
-
-    drop(late);
+    tokio::time::sleep(Duration::from_millis(90)).await;
+    assert_eq!(turns(&mut waiting).len(), 0);
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    assert_eq!((turns(&mut waiting).len(), waiting.len()), (8, 4));
 
     let gate = Gate::new(16);
     let (_early, late, mut none) =
@@ -463,16 +464,39 @@ fn who_does_not_ask_at_the_start_is_not_waited_for_long() {
 }
 
 /// Who stands at the door is told that others have gone and that shares have grown.
-#[test]
-fn shares_grow_as_others_go() {
+#[tokio::test(start_paused = true)]
+async fn shares_grow_as_others_go() {
     let gate = Gate::new(4);
-    let (door, other) = (gate.door("model"), gate.door("other"));
+    let (mut doors, other) = (vec![gate.door("model"); 8], gate.door("other"));
     let _others = ask(&gate, "other", 2);
+    let (inside, doors) = doors.split_at_mut(4);
+    assert_eq!(let_in(inside), 4);
     let (held, waiting) = ask(&gate, "model", 4);
     assert_eq!((held.len(), waiting.len()), (2, 2));
-    let mut at_the_door: Vec<_> = (0..4).map(|_| Box::pin(door.short())).collect();
+    let mut at_the_door: Vec<_> = doors.iter_mut().map(|door| Box::pin(door.short())).collect();
     let mut told = || at_the_door.iter_mut().filter_map(FutureExt::now_or_never).count();
     assert_eq!(told(), 0);
     drop(other);
     assert_eq!(told(), 2);
+}
+
+/// Where a line is long because of others, such as a judge's that is asked for its own answers as well, those who come
+/// through its door are as many.
+#[tokio::test(start_paused = true)]
+async fn a_line_that_others_make_long_is_not_shut() {
+    let gate = Gate::new(4);
+    let mut others = vec![gate.door("other"); 20];
+    let mut doors = vec![gate.door("judge"); 20];
+    let (held, judging) = ask(&gate, "judge", 14);
+    assert_eq!((held.len(), judging.len(), let_in(&mut doors)), (2, 12, 12));
+    // Where all come through the door: as many as there are slots for, and its share of two.
+    let (inside, outside) = others.split_at_mut(4);
+    assert_eq!(let_in(inside), 4);
+    let (of_others, in_line) = ask(&gate, "other", 4);
+    assert_eq!((of_others.len(), in_line.len(), let_in(outside)), (2, 2, 0));
+    // Who comes back is inside no more.
+    assert_eq!((let_in(&mut doors), let_in(&mut doors[..1])), (12, 1));
+    // Nor is who has gone.
+    doors.drain(..6);
+    assert_eq!(let_in(&mut doors[6..]), 6);
 }
