@@ -240,8 +240,10 @@ impl State {
         self.lines[line].doors -= 1;
         if self.lines[line].doors == 0 {
             let share = self.share();
-            let more = |line: &Line| (line.waiting.len()..share).for_each(|_| line.short.notify_last());
-            self.lines.iter().for_each(more);
+            for line in &self.lines {
+                let at_the_door = line.doors - line.inside;
+                (line.waiting.len()..share).take(at_the_door).for_each(|_| line.short.notify_last());
+            }
             self.pass_on();
         }
         self.see_who_is_there();

@@ -480,6 +480,16 @@ async fn shares_grow_as_others_go() {
     assert_eq!(told(), 2);
 }
 
+/// However many slots there are, as many are told as stand there.
+#[tokio::test(start_paused = true)]
+async fn slots_without_number_cost_nothing() {
+    let gate = Gate::new(usize::MAX);
+    let (mut doors, other) = (vec![gate.door("model"); 8], gate.door("other"));
+    assert_eq!(let_in(&mut doors[..4]), 4);
+    drop(other);
+    assert_eq!((ask(&gate, "model", 8).0.len(), let_in(&mut doors)), (8, 8));
+}
+
 /// Where a line is long because of others, such as a judge's that is asked for its own answers as well, those who come
 /// through its door are as many.
 #[tokio::test(start_paused = true)]
