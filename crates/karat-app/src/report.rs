@@ -162,13 +162,6 @@ impl App {
         Ok(exit)
     }
 
-    /// The report of a run in one form, as text.
-    pub fn report_text(&self, run: &str, format: Format, canonical: bool) -> Result<(String, Exit), AppError> {
-        let mut bytes = Vec::new();
-        let exit = self.export(run, format, canonical, &mut bytes)?;
-        Ok((String::from_utf8_lossy(&bytes).into_owned(), exit))
-    }
-
     /// The summary of a run for a terminal, and the exit code of its results.
     pub fn summary(&self, run: &str) -> Result<(String, Exit), AppError> {
         let stored = self.stored(run)?;

@@ -1,6 +1,6 @@
 //! stdout is data, stderr is talk. The only place of the binary that prints.
 
-use std::io::{ErrorKind, IsTerminal, Write};
+use std::io::{self, ErrorKind, IsTerminal, Write};
 
 use karat_app::AppError;
 
@@ -17,29 +17,40 @@ pub struct Printer {
 
 impl Printer {
     pub fn new() -> Self {
-        let interactive = std::io::stderr().is_terminal();
-        let choice = anstream::AutoStream::choice(&std::io::stderr());
+        let interactive = io::stderr().is_terminal();
+        let choice = anstream::AutoStream::choice(&io::stderr());
         Self { interactive, colour_err: choice != anstream::ColorChoice::Never }
     }
 
     /// Data. A closed pipe is no error; anything else that keeps it from being written is.
     pub fn data(&self, text: &str) -> Result<(), Failure> {
-        let mut out = anstream::stdout().lock();
-        let written = out
-            .write_all(text.as_bytes())
-            .and_then(|()| if text.ends_with('\n') { Ok(()) } else { out.write_all(b"\n") });
-        match written.and_then(|()| out.flush()) {
-            Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+        self.stream(|out| {
+            // What keeps it from being written is found at the end.
+            let _ = out.write_all(text.as_bytes());
+            Ok(())
+        })
+    }
+
+    /// Data of any size, written while it is made. Where the pipe is closed it is made to its end all the same.
+    pub fn stream<T>(&self, make: impl FnOnce(&mut dyn Write) -> Result<T, AppError>) -> Result<T, Failure> {
+        let mut out = Stdout { out: anstream::stdout().lock(), last: b'\n', failed: None };
+        let made = make(&mut out);
+        if out.last != b'\n' {
+            let _ = out.write_all(b"\n");
+        }
+        let _ = out.flush();
+        match out.failed {
+            Some(error) if error.kind() != ErrorKind::BrokenPipe => {
                 Err(Failure::Edge(format!("writing to stdout: {error}")))
             }
-            _ => Ok(()),
+            _ => Ok(made?),
         }
     }
 
     /// Talk. One write a line: runs talk once a cell, and asking the terminal each time costs more than the line.
     pub fn say(&self, text: &str) {
         let choice = if self.colour_err { anstream::ColorChoice::AlwaysAnsi } else { anstream::ColorChoice::Never };
-        let mut err = anstream::AutoStream::new(std::io::stderr().lock(), choice);
+        let mut err = anstream::AutoStream::new(io::stderr().lock(), choice);
         let _ = err.write_all(format!("{text}\n").as_bytes());
     }
 
@@ -60,5 +71,36 @@ impl Printer {
             }
             Failure::Edge(message) => self.say(&format!("error: {message}")),
         }
+    }
+}
+
+/// Takes what follows on a closed pipe and throws it away.
+struct Stdout<W> {
+    out: W,
+    last: u8,
+    /// What kept bytes from being written first.
+    failed: Option<io::Error>,
+}
+
+impl<W: Write> Stdout<W> {
+    fn attempt(&mut self, write: impl FnOnce(&mut W) -> io::Result<()>) -> io::Result<()> {
+        if self.failed.is_none() {
+            self.failed = write(&mut self.out).err();
+        }
+        match &self.failed {
+            Some(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.kind().into()),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl<W: Write> Write for Stdout<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.last = bytes.last().copied().unwrap_or(self.last);
+        self.attempt(|out| out.write_all(bytes)).map(|()| bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.attempt(W::flush)
     }
 }

@@ -16,7 +16,7 @@ pub fn export(edge: &Edge<'_>, args: &ExportArgs) -> Result<Exit, Failure> {
         ExportArg::Junit => Format::Junit,
     };
     if args.output == "-" {
-        edge.printer.data(&edge.app.report_text(&args.run, format, false)?.0)?;
+        edge.printer.stream(|out| edge.app.export(&args.run, format, false, out))?;
         return Ok(Exit::Pass);
     }
     let unwritable =

@@ -82,8 +82,8 @@ pub fn write(
     summary_is_talk: bool,
 ) -> Result<(Exit, Vec<PathBuf>), Failure> {
     if output.to_stdout() {
-        let (text, exit) = edge.app.report_text(run, only_form(output)?, canonical)?;
-        edge.printer.data(&text)?;
+        let form = only_form(output)?;
+        let exit = edge.printer.stream(|out| edge.app.export(run, form, canonical, out))?;
         return Ok((exit, Vec::new()));
     }
     let written = edge.app.report_into(run, &place(output), canonical)?;

@@ -1,5 +1,8 @@
 //! Flags and their twins: what they mean alone and together.
 
+use std::fs::File;
+use std::process::Stdio;
+
 use serde_json::Value;
 use testkit::{Echo, FakeProvider, Script};
 
@@ -32,6 +35,27 @@ fn stdout_takes_one_form_and_that_is_known_beforehand() {
     }
     assert_eq!(place.karat(&["score", "a", "--run-id", "c", "-o", "-", "--format", "both"]).code, 1);
     assert_eq!(place.karat(&["show", "c"]).code, 1);
+}
+
+/// Whoever has read enough may close the pipe; bytes that find no room are an error.
+#[test]
+fn what_keeps_data_from_stdout_is_said_unless_nobody_wants_it() {
+    let (place, _provider) = place();
+    place.fine(&["run", "-q", "--run-id", "a"]);
+    for arguments in [&["report", "a", "--format", "json", "-o", "-"][..], &["export", "csv", "a", "-o", "-"], &["ls"]]
+    {
+        let to = |stdout: Stdio| {
+            let output = place.command(arguments).stdout(stdout).stderr(Stdio::piped()).output().unwrap();
+            Said::of(output)
+        };
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let closed = to(writer.into());
+        assert_eq!((closed.code, closed.stderr.as_str()), (0, ""));
+        let full = to(File::create("/dev/full").unwrap().into());
+        assert_eq!(full.code, 1);
+        assert!(full.stderr.starts_with("error: writing to stdout: "), "{}", full.stderr);
+    }
 }
 
 /// contract: `plan` = `run --dry-run`, as JSON, too, by flag or by variable.

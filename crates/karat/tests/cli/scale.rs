@@ -1,7 +1,9 @@
 //! What `cargo xtask soak scale` does with a million cells, in small.
 
+use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::MetadataExt;
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -14,6 +16,9 @@ const CELLS: usize = 20_000;
 /// Peak of resident memory that such a run may take, in KiB.
 const MOST: u64 = 150 * 1024;
 
+/// The same of its report on stdout, which is 13 MiB long: 50 MiB, and 80 where it is made before it is written.
+const MOST_TO_STDOUT: u64 = 64 * 1024;
+
 /// PE-21, PE-24, BY-09: memory is bounded, and above ten thousand cells they stand in a file of their own. It is most of
 /// what a report costs, and left as it is where the same would be written.
 #[test]
@@ -23,16 +28,7 @@ fn many_cells_take_little_memory() {
     place.write("data.jsonl", &questions(CELLS));
     place.write("karat.yaml", &suite(&provider.base_url()));
     let mut command = place.command(&["run", "-q", "--run-id", "a", "--format", "json", "-o", "reports"]);
-    let mut child = command.stdout(std::process::Stdio::null()).spawn().unwrap();
-    let status = format!("/proc/{}/status", child.id());
-    let mut peak = 0;
-    let ended = loop {
-        peak = peak_of(&status).max(peak);
-        if let Some(ended) = child.try_wait().unwrap() {
-            break ended;
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    };
+    let (ended, peak) = watched(command.stdout(Stdio::null()));
     assert!(ended.success());
     assert!(peak < MOST, "{peak} KiB");
     assert_eq!((provider.requests(), provider.duplicates()), (CELLS, 0));
@@ -84,6 +80,29 @@ fn many_cells_take_little_memory() {
         std::fs::metadata(place.path().join("flat/results/a.cells.jsonl")).unwrap().ino()
     };
     assert_eq!(flat(), flat());
+    // On stdout they are written while they are made.
+    let to_stdout =
+        |stdout: File| watched(place.command(&["report", "a", "--format", "json", "-o", "-"]).stdout(stdout));
+    let there = place.path().join("there.json");
+    let (ended, peak) = to_stdout(File::create(&there).unwrap());
+    let text = std::fs::read_to_string(&there).unwrap();
+    let inline: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!((ended.success(), inline["cells"].as_array().unwrap().len()), (true, CELLS));
+    assert!(peak < MOST_TO_STDOUT, "{peak} KiB for a text of {}", text.len());
+}
+
+/// How a process ended, and its peak of resident memory in KiB.
+fn watched(command: &mut Command) -> (ExitStatus, u64) {
+    let mut child = command.spawn().unwrap();
+    let status = format!("/proc/{}/status", child.id());
+    let mut peak = 0;
+    loop {
+        peak = peak_of(&status).max(peak);
+        if let Some(ended) = child.try_wait().unwrap() {
+            return (ended, peak);
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }
 
 /// 0 where the system does not say.
@@ -141,8 +160,7 @@ fn a_large_run_is_estimated_by_some_of_its_rows() {
     }
     // BY-04: a run that was killed behind its first rows finds out the same.
     let killed = large("context_window: 40, max_output: 20, price: { input: 0.01, output: 0.02 }", words);
-    let mut child =
-        killed.command(&["run", "--json", "--run-id", "a"]).stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let mut child = killed.command(&["run", "--json", "--run-id", "a"]).stdout(Stdio::piped()).spawn().unwrap();
     let events = BufReader::new(child.stdout.take().unwrap()).lines();
     assert!(events.take(LARGE / 4).all(|line| line.is_ok()));
     child.kill().unwrap();
