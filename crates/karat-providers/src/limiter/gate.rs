@@ -201,6 +201,7 @@ impl State {
         is_short
     }
 
+    /// So many slots are a line's, rounded up: of two lines and one slot, either may have one in line.
     fn share(&self) -> usize {
         self.slots.div_ceil(self.with_doors())
     }
@@ -214,7 +215,7 @@ impl State {
         !self.starting || line.held < self.whole_share()
     }
 
-    /// So many slots each line can have at the same time.
+    /// So many slots each line can have while all others have as many.
     fn whole_share(&self) -> usize {
         (self.slots / self.with_doors()).max(1)
     }

@@ -81,10 +81,9 @@ fn many_cells_take_little_memory() {
     };
     assert_eq!(flat(), flat());
     // On stdout they are written while they are made.
-    let to_stdout =
-        |stdout: File| watched(place.command(&["report", "a", "--format", "json", "-o", "-"]).stdout(stdout));
     let there = place.path().join("there.json");
-    let (ended, peak) = to_stdout(File::create(&there).unwrap());
+    let mut command = place.command(&["report", "a", "--format", "json", "-o", "-"]);
+    let (ended, peak) = watched(command.stdout(File::create(&there).unwrap()));
     let text = std::fs::read_to_string(&there).unwrap();
     let inline: Value = serde_json::from_str(&text).unwrap();
     assert_eq!((ended.success(), inline["cells"].as_array().unwrap().len()), (true, CELLS));
