@@ -39,7 +39,6 @@ mod paid;
 mod parts;
 mod privacy;
 mod progress;
-mod queue;
 mod remaining;
 mod row;
 mod run;
