@@ -145,7 +145,7 @@ async fn feed(
         let mut open = Vec::with_capacity(samples.len());
         for sample in samples {
             let first = sample.row * workshop.plan.cells_per_row();
-            let of_row = |place: &u64| Some((first + place, workshop.before(first + place)?));
+            let of_row = |place: &u64| Some((first + place, workshop.resolver.before(first + place)?));
             let mut of_row = places.iter().filter_map(of_row).peekable();
             if of_row.peek().is_some() {
                 let row = Arc::new(Row::new(sample, &workshop.systems));

@@ -40,6 +40,7 @@ mod parts;
 mod privacy;
 mod progress;
 mod remaining;
+mod resolver;
 mod row;
 mod run;
 mod services;
