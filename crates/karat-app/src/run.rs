@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use karat_engine::{Afresh, CallLog, EngineError, Estimate, Job, Outcome, Part, Stop, execute};
-use karat_providers::{Player, Providers, Recorder, Settings, TapeError};
+use karat_providers::{Player, Providers, Recorder, Settings};
 use karat_store::{Ledger, Store, StoreError};
 use karat_suite::Plan;
 use karat_text::redact::Redactor;
@@ -13,6 +13,7 @@ use tokio::runtime::Runtime;
 use crate::adopted::rescoring;
 use crate::allowance::{Earlier, Standstill, allow, overspending, settle_limit};
 use crate::begun::{Begun, begun, same_plan};
+use crate::error::{Bug, Lines, RunError};
 use crate::forecast::{Forecast, survey};
 use crate::found::Found;
 use crate::gates::applicable;
@@ -324,13 +325,9 @@ impl App {
         found: &Found,
     ) -> Result<(Providers, Option<Arc<Recorder>>), AppError> {
         let header = &plan.header;
-        let broken = |error: TapeError| AppError::harness(error.to_string());
         match &terms.tape {
             Tape::None => Ok((self.connect(plan, estimate)?, None)),
-            Tape::Record(_) if !header.privacy.is_open() => {
-                Err(AppError::harness("`--record` writes calls as they are, and this suite has `privacy` rules")
-                    .hint("record a suite without `privacy`, on data that may be kept"))
-            }
+            Tape::Record(_) if !header.privacy.is_open() => Err(RunError::PrivateRecording {}.into()),
             Tape::Record(path) => {
                 let providers = self.connect(plan, estimate)?;
                 let recorder = match found.part() {
@@ -339,12 +336,12 @@ impl App {
                     Part::Rest | Part::Retry if !terms.is_remembered => Recorder::join(path, &found.id),
                     Part::Rest | Part::Retry => Recorder::go_on(path, &found.id),
                 };
-                let recorder = Arc::new(recorder.map_err(broken)?);
+                let recorder = Arc::new(recorder?);
                 Ok((providers.recorded(recorder.clone()), Some(recorder)))
             }
             Tape::Replay(path) => {
                 let models: Vec<ModelSpec> = header.models.iter().chain(&header.judges).cloned().collect();
-                Ok((Providers::replayed(&models, Player::open(path).map_err(broken)?), None))
+                Ok((Providers::replayed(&models, Player::open(path)?), None))
             }
         }
     }
@@ -372,10 +369,8 @@ impl App {
             max_connections: defaults.max_connections.max(calls),
             ..defaults
         };
-        Providers::connect_all(&models, &karat_engine::outside(header), settings).map_err(|errors| {
-            let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
-            AppError::harness(lines.join("\n"))
-        })
+        let connected = Providers::connect_all(&models, &karat_engine::outside(header), settings);
+        connected.map_err(|errors| RunError::NotConnected { errors: Lines(errors) }.into())
     }
 }
 
@@ -404,9 +399,7 @@ fn refuse_empty(plan: &Plan) -> Result<(), AppError> {
     if plan.header.cells() > 0 {
         return Ok(());
     }
-    Err(AppError::harness("nothing to run: the plan has no cell").hint(
-        "check `dataset`, `where`, `limit`, `--sample`, `--models` and `--variants`; `karat plan` shows what is left",
-    ))
+    Err(RunError::NoCells {}.into())
 }
 
 /// Ends the recording of a run: what the user should know about it.
@@ -418,7 +411,7 @@ fn finish_recording(recorder: &Recorder, status: RunStatus) -> Result<Vec<String
         recorder.finish();
     }
     match recorder.failure() {
-        Some(failure) => Err(AppError::harness(failure).hint("make room and record again")),
+        Some(failure) => Err(RunError::Recording { failure }.into()),
         None => Ok([recorder.whereabouts(), recorder.lacks()].into_iter().flatten().collect()),
     }
 }
@@ -426,15 +419,14 @@ fn finish_recording(recorder: &Recorder, status: RunStatus) -> Result<Vec<String
 /// Where a run's calls are made.
 fn runtime() -> Result<Runtime, AppError> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    runtime.map_err(|error| AppError::harness(format!("starting the runtime: {error}")))
+    runtime.map_err(|source| RunError::Runtime { source }.into())
 }
 
 /// Makes what is left of a run.
 fn executed(runtime: &Runtime, job: Job, found: &Found) -> Result<Outcome, AppError> {
     // On a worker: this thread would be woken for every row and cell.
     let outcome = runtime.block_on(async { tokio::spawn(execute(job)).await });
-    outcome.map_err(|error| AppError::harness(format!("{error}; this is a bug in karat")))?.map_err(|error| match error
-    {
+    outcome.map_err(|source| Bug::RunTask { source })?.map_err(|error| match error {
         EngineError::Store(error) => found.unwritten(error),
         error => error.into(),
     })
@@ -466,6 +458,5 @@ pub(crate) fn check_id(id: &str) -> Result<String, AppError> {
     if fine && id != "latest" && !id.starts_with('.') {
         return Ok(id.to_owned());
     }
-    Err(AppError::harness(format!("`--run-id {id}` is no id for a run"))
-        .hint("use up to 128 letters, digits, `-`, `_`, `.` and `:`, and not `latest`"))
+    Err(RunError::BadId { id: id.to_owned() }.into())
 }
