@@ -17,8 +17,8 @@ use futures::future::{FutureExt, join_all};
 use karat_providers::{Call, Door, Errand, Exchange, Gate, Held, Providers};
 use karat_store::{Hold, Ledger, Reservation, Unwritten};
 use karat_types::{
-    Answer, Ask, CallError, CallErrorCode, CellError, Facts, Key, Machine, Money, Note, Observer, Pricing, Record,
-    Reply, Request, Score, Turn, Usage,
+    Answer, Ask, CallError, CallErrorCode, CellError, Key, Machine, Money, Observer, Pricing, Record, Request, Score,
+    Turn,
 };
 
 use crate::bounds::upper_bound;
@@ -31,60 +31,14 @@ use crate::files::Library;
 use crate::identity::{call_key, seed_of};
 use crate::paid::Paid;
 use crate::privacy::Privacy;
+use crate::ready::ReadyScorer;
 use crate::settling::{Ended, Settled};
-use crate::steps::Metered;
 use crate::stop::Stop;
-use crate::systems::ReadyScorer;
+use crate::tally::Tally;
 use crate::target::Target;
 
 /// How long a stopped run waits for the answers to calls that are under way.
 const GRACE: Duration = Duration::from_secs(20);
-
-/// What the calls of a machine came to.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Tally {
-    pub usage: Usage,
-    /// Sum of known costs.
-    pub cost: Money,
-    /// Whether a call had no known price.
-    pub unpriced: bool,
-    /// What this run paid.
-    pub paid: Money,
-    pub latency_ms: f64,
-    pub calls: Vec<Key>,
-    pub notes: Vec<Note>,
-    pub facts: Facts,
-}
-
-impl Tally {
-    /// Adds what a call came to, apart from how long it took: what was answered.
-    fn add(&mut self, made: Settled, target: Option<&Target>) -> Result<Arc<Reply>, CallError> {
-        self.usage += made.usage;
-        self.cost += made.cost.unwrap_or_default();
-        self.unpriced |= made.cost.is_none();
-        self.paid += made.paid;
-        self.notes.extend(made.notes);
-        self.calls.push(made.key);
-        if let Some(answered) = target.and_then(|target| target.answered(&made.outcome)) {
-            answered.note(&mut self.facts.answered);
-        }
-        made.outcome
-    }
-
-    /// Adds what an answer says of itself.
-    pub fn meter(&mut self, metered: &Metered) {
-        self.usage += metered.usage;
-        self.cost += metered.cost.unwrap_or_default();
-        self.unpriced |= metered.cost.is_none();
-        self.latency_ms = metered.latency_ms.unwrap_or(self.latency_ms);
-        let answered = std::mem::take(&mut self.facts.answered);
-        self.facts = Facts { answered, ..metered.facts.clone() };
-    }
-
-    pub fn known_cost(&self) -> Option<Money> {
-        (!self.unpriced).then_some(self.cost)
-    }
-}
 
 /// Everything a call needs.
 pub(crate) struct Calls {

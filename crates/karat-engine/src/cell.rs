@@ -14,9 +14,9 @@ use crate::EngineError;
 use crate::cell_time::CellTime;
 use crate::flights::Landing;
 use crate::made::{Origin, Output, StepResult, Unmade, Why};
+use crate::ready::ReadySystem;
 use crate::remaining::{Before, Stage};
 use crate::row::Row;
-use crate::systems::ReadySystem;
 use crate::workshop::Workshop;
 
 /// A cell that is made but not on disk yet.

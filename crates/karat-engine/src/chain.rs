@@ -9,13 +9,13 @@ use karat_store::Hold;
 use karat_types::{Key, Money, Note, Record, StepCost, StepRecord};
 use serde_json::Value;
 
-use crate::calls::Tally;
 use crate::cell_time::CellTime;
 use crate::made::{Made, Origin, Output, StepResult, Unmade, Why};
+use crate::ready::{ReadyStep, ReadySystem};
 use crate::resolver::RecordedOutput;
 use crate::row::{Row, step_input};
 use crate::steps::{StepEnd, StepInput};
-use crate::systems::{ReadyStep, ReadySystem};
+use crate::tally::Tally;
 use crate::target::Target;
 use crate::workshop::Workshop;
 

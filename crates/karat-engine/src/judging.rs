@@ -12,8 +12,8 @@ use serde_json::Value;
 use crate::cell::Trail;
 use crate::flights::Landing;
 use crate::made::Why;
+use crate::ready::{JudgmentKeys, ReadyJudge};
 use crate::row::Row;
-use crate::systems::{JudgmentKeys, ReadyJudge};
 use crate::target::Target;
 use crate::workshop::Workshop;
 

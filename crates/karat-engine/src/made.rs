@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use karat_types::{CellError, Moment, Money, StepRecord};
 
-use crate::calls::Tally;
 use crate::flights::Landing;
+use crate::tally::Tally;
 
 /// A step's output, or why there is none; shared by the cells that need it.
 pub(crate) type StepResult = Result<Arc<Made>, Arc<Unmade>>;

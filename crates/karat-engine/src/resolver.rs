@@ -17,10 +17,11 @@ use crate::files::Library;
 use crate::history::{Earlier, Place};
 use crate::identity::{recorded_key, subject_key};
 use crate::made::Why;
+use crate::ready::{JudgmentKeys, ReadyJudge, ReadyStep, ReadySystem};
 use crate::remaining::{Before, Remaining};
 use crate::row::{Row, step_input};
 use crate::steps::{Metered, StepEnd};
-use crate::systems::{JudgmentKeys, ReadyJudge, ReadyStep, ReadySystem, Systems};
+use crate::systems::Systems;
 
 /// Everything that can already hold a result of a cell.
 pub(crate) struct Resolver {
@@ -111,7 +112,7 @@ impl Resolver {
             return Vec::new();
         }
         let before = start.map_or(self.systems.root, recorded_key);
-        system.keys(&self.systems, &row.digests, before, trial)
+        system.keys(&self.systems.reads, &row.digests, before, trial)
     }
 
     /// The stored output of one step.

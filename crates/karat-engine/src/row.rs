@@ -8,8 +8,9 @@ use karat_types::Sample;
 use serde_json::{Map, Value};
 
 use crate::identity::RowDigests;
+use crate::ready::ReadySystem;
 use crate::steps::StepInput;
-use crate::systems::{ReadySystem, Systems};
+use crate::systems::Systems;
 
 /// What all cells of a row share.
 pub(crate) struct Row {

@@ -14,9 +14,10 @@ use crate::files::Library;
 use crate::history::{History, Made, Place};
 use crate::made::Why;
 use crate::parts::Change;
+use crate::ready::{ReadyJudge, ReadySystem};
 use crate::resolver::{Resolver, first_asks};
 use crate::row::Row;
-use crate::systems::{ReadyJudge, ReadySystem, Systems};
+use crate::systems::Systems;
 
 /// How a cell's output, or a judgment, stands.
 #[derive(Debug, Clone, PartialEq, Serialize)]

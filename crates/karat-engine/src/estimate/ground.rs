@@ -11,9 +11,10 @@ use super::sums::Planned;
 use crate::EngineError;
 use crate::lengths::Lengths;
 use crate::made::Why;
+use crate::ready::ReadySystem;
 use crate::resolver::Resolver;
 use crate::row::Row;
-use crate::systems::{ReadySystem, Systems};
+use crate::systems::Systems;
 
 /// What is known of an output that a judge or later step will read.
 #[derive(Clone)]

@@ -9,10 +9,10 @@ use serde_json::Value;
 use super::ground::{Ground, Known, Place};
 use super::sums::{Needed, Sum, Who};
 use crate::made::Why;
+use crate::ready::{ReadyJudge, ReadyStep, ReadySystem};
 use crate::resolver::first_asks;
 use crate::row::Row;
 use crate::steps::DEFAULT_MAX_TOKENS;
-use crate::systems::{ReadyJudge, ReadyStep, ReadySystem};
 use crate::tokens;
 
 /// Tokens that the answer of a service or program is expected to have.

@@ -1,0 +1,174 @@
+//! The parts of a compiled plan: steps, systems, scorers and judges, ready to be keyed and run.
+
+use std::iter;
+use std::sync::Arc;
+use std::time::Duration;
+
+use karat_scoring::judge::RubricJudge;
+use karat_scoring::scorer::Scorer;
+use karat_store::{Stock, StoreError, Stored};
+use karat_text::template::Context;
+use karat_types::{JudgmentRecord, Key, ModelSpec, Reads, Round, Score};
+
+use crate::identity::{RowDigests, judgment_key, step_key};
+use crate::steps::CompiledStep;
+
+/// A step of a system, ready to be keyed and run.
+pub(crate) struct ReadyStep {
+    pub step: Arc<CompiledStep>,
+    pub identity: Key,
+    /// Index into [`crate::systems::Systems::reads`].
+    pub reads: usize,
+    pub model: Option<Arc<ModelSpec>>,
+    /// In messages: `step query`.
+    pub who: Arc<str>,
+    pub timeout: Duration,
+    pub retries: u32,
+    /// Whether other runs may take its output over: what answers has a version.
+    pub reusable: bool,
+    /// Whether another cell of the same row can need this step's output.
+    pub shared: bool,
+}
+
+/// Model × variant, ready.
+pub(crate) struct ReadySystem {
+    /// The found output that the chain starts from, where there is one: steps before it cannot matter.
+    pub recorded: Option<ReadyStep>,
+    /// The steps whose outputs are made.
+    pub chain: Vec<ReadyStep>,
+    pub model: Option<Arc<ModelSpec>>,
+    pub variant: String,
+    /// What its templates see that is the same for all rows: `params`, `variant`, `model`, `run`,
+    /// `services`.
+    pub context: Context,
+}
+
+/// A deterministic scorer and where its scores stand.
+pub(crate) struct ReadyScorer {
+    pub scorer: Box<dyn Scorer>,
+    pub metrics: Vec<u16>,
+    /// In messages: `scorer tone`.
+    pub who: Arc<str>,
+    /// Of one attempt, where somebody outside is asked.
+    pub timeout: Duration,
+    /// Attempts after the first.
+    pub retries: u32,
+}
+
+/// One rubric scorer put to one judge.
+pub(crate) struct ReadyJudge {
+    pub scorer: u16,
+    pub judge: u16,
+    pub machine: RubricJudge,
+    pub identity: Key,
+    /// The identity under which it grades when no ruler is measured, where one is: those grades may be taken over, too.
+    pub everyday: Option<Key>,
+    /// Whether other runs may take its judgments over: a program that judges has a version.
+    pub reusable: bool,
+    /// The names that the rubric reads.
+    pub names: Vec<String>,
+    /// Index into [`crate::systems::Systems::reads`].
+    pub reads: usize,
+    pub model: Arc<ModelSpec>,
+    /// In messages: `scorer quality`.
+    pub who: Arc<str>,
+    pub timeout: Duration,
+    pub version: Option<String>,
+    /// Metric index by dimension.
+    pub metrics: Vec<(String, u16)>,
+    /// By system, the one whose output it is compared with; `None` for judges of single outputs.
+    pub partners: Option<Vec<Option<usize>>>,
+    /// How often it is asked about an output.
+    pub rounds: u64,
+    /// Declared bound of a reply.
+    pub max_tokens: Option<u32>,
+    /// How often it may be asked again.
+    pub reasks: u64,
+    /// About how many tokens the rubric itself takes in a prompt.
+    pub rubric_tokens: u64,
+}
+
+/// Where a judge's judgment of something lies.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct JudgmentKeys {
+    /// Where this run records it.
+    pub own: Key,
+    /// Where it may lie besides.
+    everyday: Option<Key>,
+}
+
+impl ReadyJudge {
+    /// Keys of its judgment of a subject, given what it reads of the row.
+    pub fn keys(&self, subject: Key, row: Key) -> JudgmentKeys {
+        let key = |identity| judgment_key(identity, subject, row);
+        JudgmentKeys { own: key(self.identity), everyday: self.everyday.map(key) }
+    }
+}
+
+impl JudgmentKeys {
+    fn all(self) -> impl Iterator<Item = Key> {
+        iter::once(self.own).chain(self.everyday)
+    }
+
+    /// The latest judgment that `find` finds.
+    pub fn stored(
+        self,
+        find: impl Fn(Key) -> Result<Option<Stored<JudgmentRecord>>, StoreError>,
+    ) -> Result<Option<Stored<JudgmentRecord>>, StoreError> {
+        let found = self.all().map(find).collect::<Result<Vec<_>, _>>()?;
+        Ok(found.into_iter().flatten().max_by_key(|it| it.run_started_at))
+    }
+
+    /// Whether there is one that may be taken over.
+    pub fn is_stored(self, stock: &Stock) -> Result<bool, StoreError> {
+        for key in self.all() {
+            if stock.has_judgment(key)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+impl ReadySystem {
+    /// The keys of the steps that are made, given the key of what was found before them.
+    pub fn keys(&self, reads: &[Reads], row: &RowDigests, before: Key, trial: u32) -> Vec<Key> {
+        let mut before = before;
+        let mut next = |step: &ReadyStep| {
+            before = step_key(before, step.identity, row.get(reads, step.reads), trial);
+            before
+        };
+        self.chain.iter().map(&mut next).collect()
+    }
+}
+
+impl ReadyJudge {
+    /// Scores of a stored judgment at this run's metric positions. A rubric's metrics stand together and in the
+    /// rubric's order in every plan, and a judgment holds all of them, so only the first position differs.
+    pub fn rebase(&self, scores: &[(u16, Score)]) -> Vec<(u16, Score)> {
+        let then = scores.iter().map(|(at, _)| *at).min().unwrap_or_default();
+        let now = self.metrics.iter().map(|(_, at)| *at).min().unwrap_or_default();
+        scores.iter().map(|(at, score)| (at - then + now, score.clone())).collect()
+    }
+
+    /// The rounds of a stored judgment at this run's metric positions.
+    pub fn rounds_of(&self, stored: &JudgmentRecord) -> Vec<Round> {
+        let then = stored.scores.iter().map(|(at, _)| *at).min().unwrap_or_default();
+        let now = self.metrics.iter().map(|(_, at)| *at).min().unwrap_or_default();
+        let moved = |round: &Round| Round {
+            scores: round.scores.iter().map(|(at, value)| (at - then + now, *value)).collect(),
+            ..round.clone()
+        };
+        stored.rounds.iter().map(moved).collect()
+    }
+
+    /// The system whose output a system's is compared with, where it is.
+    pub fn partner(&self, system: usize) -> Option<usize> {
+        self.partners.as_ref()?.get(system).copied().flatten()
+    }
+
+    /// Whether it is asked about a system's outputs: the other side of its pairs it is not.
+    pub fn is_asked(&self, system: usize) -> bool {
+        self.partners.is_none() || self.partner(system).is_some()
+    }
+}
