@@ -14,56 +14,24 @@
 //!
 //! The engine reads no clock but tokio's, no environment and no random source, and it prints nothing.
 
-mod announcer;
-mod bounds;
 mod budget;
-mod calllog;
-mod calls;
+mod call;
 mod cell;
-mod cell_time;
-mod chain;
-mod claim;
-mod company;
-mod credit;
 mod estimate;
-mod fees;
-mod files;
-mod flights;
-mod history;
-mod identity;
-mod judging;
-mod lanes;
-mod lengths;
-mod made;
-mod paid;
-mod parts;
-mod privacy;
-mod progress;
-mod ready;
-mod remaining;
-mod resolver;
-mod row;
+mod plan;
+mod reuse;
 mod run;
-mod services;
-mod settling;
-mod standing;
 mod steps;
-mod stop;
-mod systems;
-mod tally;
-mod target;
-mod tokens;
-mod workshop;
 
-pub use calllog::{CallLog, LoggedCall};
+pub use crate::call::log::{CallLog, LoggedCall};
+pub use crate::estimate::usage_history::Lengths;
+pub use crate::plan::services::outside;
+pub use crate::reuse::identity::call_key;
+pub use crate::reuse::identity_parts::Change;
+pub use crate::reuse::reuse_report::{CellOutlook, JudgmentOutlook, Standing, outlook};
+pub use crate::run::execute::{Job, Outcome, execute};
+pub use crate::run::stop::Stop;
 pub use estimate::{Afresh, Estimate, Given, ModelEstimate, Part, Survey};
-pub use identity::call_key;
-pub use lengths::Lengths;
-pub use parts::Change;
-pub use run::{Job, Outcome, execute};
-pub use services::outside;
-pub use standing::{CellOutlook, JudgmentOutlook, Standing, outlook};
-pub use stop::Stop;
 
 /// Why a run could not go on. What happens within a cell is never one of these: it is recorded there.
 #[derive(Debug, thiserror::Error)]

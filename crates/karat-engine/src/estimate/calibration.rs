@@ -1,9 +1,9 @@
 //! What an earlier run has shown of inputs, against what is expected of the same ones.
 
-use super::ground::{Ground, Place};
+use super::context::{Ground, Place};
 use crate::EngineError;
-use crate::lengths::LOOKED_AT;
-use crate::row::Row;
+use crate::cell::row::Row;
+use crate::estimate::usage_history::LOOKED_AT;
 
 impl Ground<'_> {
     /// Estimates the inputs that were looked at in an earlier run: how the two differ is how others will.

@@ -6,9 +6,11 @@
 //! `max_tokens`.
 
 mod calibration;
-mod ground;
+mod context;
 mod needed;
 mod sums;
+pub(crate) mod tokens;
+pub(crate) mod usage_history;
 mod walk;
 
 use std::sync::Arc;
@@ -17,18 +19,18 @@ use karat_store::{Store, StoredRun};
 use karat_suite::{Files, Plan};
 use karat_types::{Moment, Money};
 
-use ground::Ground;
+use context::Ground;
 use sums::Planned;
 use walk::Rows;
 
 use crate::EngineError;
-use crate::files::Library;
-use crate::history::Earlier;
-use crate::lengths::Lengths;
-use crate::made::Why;
-use crate::remaining::Remaining;
-use crate::resolver::Resolver;
-use crate::systems::Systems;
+use crate::cell::files::Library;
+use crate::cell::step_outcome::Why;
+use crate::estimate::usage_history::Lengths;
+use crate::plan::systems::Systems;
+use crate::reuse::history::Earlier;
+use crate::reuse::resolver::Resolver;
+use crate::run::remaining::Remaining;
 
 /// What a run would do.
 #[derive(Debug, Clone, PartialEq, Default)]

@@ -6,14 +6,14 @@ use karat_scoring::judge::JudgeInput;
 use karat_types::{Action, Ask, Key, Machine, ModelSpec, Request, Turn};
 use serde_json::Value;
 
-use super::ground::{Ground, Known, Place};
+use super::context::{Ground, Known, Place};
 use super::sums::{Needed, Sum, Who};
-use crate::made::Why;
-use crate::ready::{ReadyJudge, ReadyStep, ReadySystem};
-use crate::resolver::first_asks;
-use crate::row::Row;
+use crate::cell::row::Row;
+use crate::cell::step_outcome::Why;
+use crate::estimate::tokens;
+use crate::plan::ready::{ReadyJudge, ReadyStep, ReadySystem};
+use crate::reuse::resolver::first_asks;
 use crate::steps::DEFAULT_MAX_TOKENS;
-use crate::tokens;
 
 /// Tokens that the answer of a service or program is expected to have.
 const UNKNOWN_ANSWER: u64 = 1_000;

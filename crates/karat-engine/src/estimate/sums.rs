@@ -7,8 +7,8 @@ use karat_types::{Key, ModelSpec, Money, PlanHeader, Usage};
 use rustc_hash::FxHashSet;
 
 use super::{Afresh, ModelEstimate};
-use crate::identity::seed_of;
-use crate::lengths::{Learned, Likely};
+use crate::estimate::usage_history::{Learned, Likely};
+use crate::reuse::identity::seed_of;
 
 /// Beginnings of the keys that count already.
 #[derive(Default)]

@@ -7,11 +7,11 @@ use karat_suite::{DatasetError, Plan, Spread};
 use karat_types::{Sample, output_key};
 
 use super::Estimate;
-use super::ground::{Ground, Known, Place};
+use super::context::{Ground, Known, Place};
 use super::sums::{AfreshSums, Needed, Sums};
 use crate::EngineError;
-use crate::remaining::{Before, Stage};
-use crate::row::Row;
+use crate::cell::row::Row;
+use crate::run::remaining::{Before, Stage};
 
 /// Rows that a thread takes at a time.
 const ROWS_AT_ONCE: usize = 64;

@@ -7,7 +7,7 @@ mod pieces;
 mod prompt;
 mod recorded;
 mod shape;
-mod taking;
+mod take;
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use recorded::{CompiledRecorded, RecordedMachine};
 
 pub(crate) use meter::Metered;
 pub(crate) use prompt::DEFAULT_MAX_TOKENS;
-use taking::take;
+use take::take;
 
 /// How a step ended.
 #[derive(Debug, Clone, PartialEq)]

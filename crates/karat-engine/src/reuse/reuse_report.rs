@@ -10,14 +10,14 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::EngineError;
-use crate::files::Library;
-use crate::history::{History, Made, Place};
-use crate::made::Why;
-use crate::parts::Change;
-use crate::ready::{ReadyJudge, ReadySystem};
-use crate::resolver::{Resolver, first_asks};
-use crate::row::Row;
-use crate::systems::Systems;
+use crate::cell::files::Library;
+use crate::cell::row::Row;
+use crate::cell::step_outcome::Why;
+use crate::plan::ready::{ReadyJudge, ReadySystem};
+use crate::plan::systems::Systems;
+use crate::reuse::history::{History, Made, Place};
+use crate::reuse::identity_parts::Change;
+use crate::reuse::resolver::{Resolver, first_asks};
 
 /// How a cell's output, or a judgment, stands.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -9,13 +9,13 @@ use karat_store::Receipt;
 use karat_types::{CellCost, CellError, CellRecord, CellStatus, JudgmentRecord, Machine, Money, Record, Round, Score};
 use serde_json::Value;
 
-use crate::cell::Trail;
-use crate::flights::Landing;
-use crate::made::Why;
-use crate::ready::{JudgmentKeys, ReadyJudge};
-use crate::row::Row;
-use crate::target::Target;
-use crate::workshop::Workshop;
+use crate::call::target::Target;
+use crate::cell::context::Workshop;
+use crate::cell::evaluate::Trail;
+use crate::cell::row::Row;
+use crate::cell::single_flight::Landing;
+use crate::cell::step_outcome::Why;
+use crate::plan::ready::{JudgmentKeys, ReadyJudge};
 
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Judged {

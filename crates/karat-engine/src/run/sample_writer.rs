@@ -7,9 +7,9 @@ use karat_suite::DatasetError;
 use karat_types::{CellError, CellRecord, CellStatus, Record, Sample, SampleRecord};
 use tokio::sync::Mutex;
 
-use crate::cell::{CellDone, Trail};
-use crate::progress::{Ended, Progress};
-use crate::workshop::Workshop;
+use crate::cell::context::Workshop;
+use crate::cell::evaluate::{CellDone, Trail};
+use crate::run::progress::{Ended, Progress};
 
 /// Tells the ledger of rows.
 pub(crate) struct Announcer<'a> {

@@ -7,10 +7,10 @@ use karat_text::template::{Context, Source};
 use karat_types::Sample;
 use serde_json::{Map, Value};
 
-use crate::identity::RowDigests;
-use crate::ready::ReadySystem;
+use crate::plan::ready::ReadySystem;
+use crate::plan::systems::Systems;
+use crate::reuse::identity::RowDigests;
 use crate::steps::StepInput;
-use crate::systems::Systems;
 
 /// What all cells of a row share.
 pub(crate) struct Row {

@@ -12,10 +12,10 @@ use karat_providers::{Exchange, Payer, Wasted};
 use karat_store::{Ledger, Reservation};
 use karat_types::{CallError, CallErrorCode, ModelSpec, Money, Record};
 
-use crate::budget::{Budget, Refusal};
-use crate::credit::Credit;
-use crate::fees::{Fees, Turn};
-use crate::stop::Stop;
+use crate::budget::limits::{Budget, Refusal};
+use crate::budget::reservations::Credit;
+use crate::budget::service_costs::{Fees, Turn};
+use crate::run::stop::Stop;
 
 /// Where calls reserve: in memory, and on disk.
 pub(crate) struct Funds<'a> {

@@ -9,15 +9,15 @@ use karat_store::Hold;
 use karat_types::{Key, Money, Note, Record, StepCost, StepRecord};
 use serde_json::Value;
 
-use crate::cell_time::CellTime;
-use crate::made::{Made, Origin, Output, StepResult, Unmade, Why};
-use crate::ready::{ReadyStep, ReadySystem};
-use crate::resolver::RecordedOutput;
-use crate::row::{Row, step_input};
+use crate::call::tally::Tally;
+use crate::call::target::Target;
+use crate::cell::context::Workshop;
+use crate::cell::deadline::CellTime;
+use crate::cell::row::{Row, step_input};
+use crate::cell::step_outcome::{Made, Origin, Output, StepResult, Unmade, Why};
+use crate::plan::ready::{ReadyStep, ReadySystem};
+use crate::reuse::resolver::RecordedOutput;
 use crate::steps::{StepEnd, StepInput};
-use crate::tally::Tally;
-use crate::target::Target;
-use crate::workshop::Workshop;
 
 impl Workshop {
     /// What becomes of the system's last step.

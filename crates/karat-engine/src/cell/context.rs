@@ -7,13 +7,13 @@ use std::sync::Arc;
 use karat_store::Ledger;
 use karat_types::{JudgmentRecord, Key, PlanHeader};
 
-use crate::calls::Calls;
-use crate::company::Neighbours;
-use crate::flights::Flights;
-use crate::made::StepResult;
-use crate::resolver::Resolver;
-use crate::stop::Stop;
-use crate::systems::Systems;
+use crate::call::executor::Calls;
+use crate::cell::single_flight::Flights;
+use crate::cell::step_outcome::StepResult;
+use crate::plan::systems::Systems;
+use crate::reuse::peer_runs::Neighbours;
+use crate::reuse::resolver::Resolver;
+use crate::run::stop::Stop;
 
 /// What all cells of a run share.
 pub(crate) struct Workshop {

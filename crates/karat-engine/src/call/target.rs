@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use karat_types::{Answered, CallError, CallErrorCode, ModelSpec, Money, Reply, Request, Usage};
 
-use crate::cell_time::CellTime;
+use crate::cell::deadline::CellTime;
 use crate::steps::CompiledStep;
 
 /// Who answers the calls of a machine, and how long it may take.

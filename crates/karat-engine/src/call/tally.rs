@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use karat_types::{CallError, Facts, Key, Money, Note, Reply, Usage};
 
-use crate::settling::Settled;
+use crate::call::settlement::Settled;
+use crate::call::target::Target;
 use crate::steps::Metered;
-use crate::target::Target;
 
 /// What the calls of a machine came to.
 #[derive(Debug, Clone, Default)]

@@ -13,15 +13,15 @@ use karat_types::{
 use serde_json::Value;
 
 use crate::EngineError;
-use crate::files::Library;
-use crate::history::{Earlier, Place};
-use crate::identity::{recorded_key, subject_key};
-use crate::made::Why;
-use crate::ready::{JudgmentKeys, ReadyJudge, ReadyStep, ReadySystem};
-use crate::remaining::{Before, Remaining};
-use crate::row::{Row, step_input};
+use crate::cell::files::Library;
+use crate::cell::row::{Row, step_input};
+use crate::cell::step_outcome::Why;
+use crate::plan::ready::{JudgmentKeys, ReadyJudge, ReadyStep, ReadySystem};
+use crate::plan::systems::Systems;
+use crate::reuse::history::{Earlier, Place};
+use crate::reuse::identity::{recorded_key, subject_key};
+use crate::run::remaining::{Before, Remaining};
 use crate::steps::{Metered, StepEnd};
-use crate::systems::Systems;
 
 /// Everything that can already hold a result of a cell.
 pub(crate) struct Resolver {

@@ -9,8 +9,8 @@ use karat_store::{LedgerError, Receipt};
 use karat_types::{CellError, CellProgress, CellStatus, Event, Observer, ReuseLabel};
 use tokio::sync::mpsc;
 
-use crate::cell::{CellDone, Trail};
-use crate::workshop::Workshop;
+use crate::cell::context::Workshop;
+use crate::cell::evaluate::{CellDone, Trail};
 
 /// So many cells may be on their way to disk, and as many again wait to be looked at; whoever makes more waits.
 pub(crate) const TRAILING: usize = 1024;

@@ -9,12 +9,12 @@ use serde_json::Value;
 use super::Afresh;
 use super::sums::Planned;
 use crate::EngineError;
-use crate::lengths::Lengths;
-use crate::made::Why;
-use crate::ready::ReadySystem;
-use crate::resolver::Resolver;
-use crate::row::Row;
-use crate::systems::Systems;
+use crate::cell::row::Row;
+use crate::cell::step_outcome::Why;
+use crate::estimate::usage_history::Lengths;
+use crate::plan::ready::ReadySystem;
+use crate::plan::systems::Systems;
+use crate::reuse::resolver::Resolver;
 
 /// What is known of an output that a judge or later step will read.
 #[derive(Clone)]

@@ -21,21 +21,21 @@ use karat_types::{
     Turn,
 };
 
-use crate::bounds::upper_bound;
-use crate::budget::Budget;
-use crate::calllog::{CallLog, LoggedCall};
-use crate::claim::{Charge, Claim, Funds};
-use crate::credit::Credit;
-use crate::fees::Fees;
-use crate::files::Library;
-use crate::identity::{call_key, seed_of};
-use crate::paid::Paid;
-use crate::privacy::Privacy;
-use crate::ready::ReadyScorer;
-use crate::settling::{Ended, Settled};
-use crate::stop::Stop;
-use crate::tally::Tally;
-use crate::target::Target;
+use crate::budget::claim::{Charge, Claim, Funds};
+use crate::budget::limits::Budget;
+use crate::budget::reservations::Credit;
+use crate::budget::service_costs::Fees;
+use crate::budget::upper_bound::upper_bound;
+use crate::call::log::{CallLog, LoggedCall};
+use crate::call::paid::Paid;
+use crate::call::settlement::{Ended, Settled};
+use crate::call::tally::Tally;
+use crate::call::target::Target;
+use crate::cell::files::Library;
+use crate::plan::privacy::Privacy;
+use crate::plan::ready::ReadyScorer;
+use crate::reuse::identity::{call_key, seed_of};
+use crate::run::stop::Stop;
 
 /// How long a stopped run waits for the answers to calls that are under way.
 const GRACE: Duration = Duration::from_secs(20);

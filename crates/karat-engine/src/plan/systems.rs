@@ -10,13 +10,14 @@ use karat_text::template::Context;
 use karat_types::{Key, KeyBuilder, ModelSpec, PlanHeader, Reads, ScorerKind};
 use serde_json::{Value, json};
 
-use crate::identity::{of_ruler, of_run};
-use crate::parts;
-use crate::privacy::Privacy;
-use crate::ready::{ReadyJudge, ReadyScorer, ReadyStep, ReadySystem};
-use crate::services::unstarted;
+use crate::EngineError;
+use crate::estimate::tokens;
+use crate::plan::privacy::Privacy;
+use crate::plan::ready::{ReadyJudge, ReadyScorer, ReadyStep, ReadySystem};
+use crate::plan::services::unstarted;
+use crate::reuse::identity::{of_ruler, of_run};
+use crate::reuse::identity_parts;
 use crate::steps::CompiledStep;
-use crate::{EngineError, tokens};
 
 /// Domains of the constant parts of identities.
 const STEP: &str = "karat/step-spec/2";
@@ -118,7 +119,7 @@ fn ready_system(
         let model = model.filter(|_| step.calls_model());
         let timeout =
             spec.timeout_ms.or(model.as_ref().and_then(|model| model.timeout_ms)).unwrap_or(plan.run.timeout_ms);
-        let identity = parts::of_step(spec, identified.as_deref(), &variant.id, plan).key(STEP);
+        let identity = identity_parts::of_step(spec, identified.as_deref(), &variant.id, plan).key(STEP);
         let reusable = spec.is_reusable(identified.as_deref());
         let ready = ReadyStep {
             identity: if reusable { identity } else { of_run(identity, run) },
@@ -205,7 +206,7 @@ fn ready_judges(plan: &PlanHeader, run: &str, reads: &mut Vec<Reads>) -> Result<
             let machine = RubricJudge::new(rubric, model)
                 .map_err(|error| EngineError::Plan(format!("scorer `{}`: {error}", spec.id)))?;
             let timeout = rubric.timeout_ms.or(model.timeout_ms).unwrap_or(plan.run.timeout_ms);
-            let identity = parts::of_judge(rubric, PROMPT_VERSION, model, plan).key(JUDGE);
+            let identity = identity_parts::of_judge(rubric, PROMPT_VERSION, model, plan).key(JUDGE);
             let reusable = rubric.is_reusable(model);
             let identity = if reusable { identity } else { of_run(identity, run) };
             let everyday = plan.run.of_ruler.then_some(identity);

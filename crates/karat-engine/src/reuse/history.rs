@@ -14,8 +14,9 @@ use karat_types::{
 };
 
 use crate::EngineError;
-use crate::identity::seed_of;
-use crate::parts::{self, Change, Parts};
+use crate::reuse::identity::seed_of;
+use crate::reuse::identity_parts;
+use crate::reuse::identity_parts::{Change, Parts};
 
 /// So many runs are looked through for the last one that made a cell.
 const RUNS: usize = 8;
@@ -211,7 +212,7 @@ fn steps(plan: &PlanHeader, system: usize) -> Vec<(&StepSpec, Parts)> {
         None => matrix,
     };
     let steps = variant.steps.iter().skip(from.unwrap_or(0));
-    steps.map(|step| (step, parts::of_step(step, model(step), &variant.id, plan))).collect()
+    steps.map(|step| (step, identity_parts::of_step(step, model(step), &variant.id, plan))).collect()
 }
 
 fn judge_parts(plan: &PlanHeader, scorer: &str, judge: &str) -> Option<Parts> {
@@ -219,5 +220,5 @@ fn judge_parts(plan: &PlanHeader, scorer: &str, judge: &str) -> Option<Parts> {
     let ScorerKind::Rubric(rubric) = &scorer.kind else { return None };
     let judge = rubric.judges.iter().find(|known| *known == judge)?;
     let judge = plan.judges.iter().find(|known| known.id == *judge)?;
-    Some(parts::of_judge(rubric, PROMPT_VERSION, judge, plan))
+    Some(identity_parts::of_judge(rubric, PROMPT_VERSION, judge, plan))
 }

@@ -10,14 +10,14 @@ use karat_store::{Stock, StoreError, Stored};
 use karat_text::template::Context;
 use karat_types::{JudgmentRecord, Key, ModelSpec, Reads, Round, Score};
 
-use crate::identity::{RowDigests, judgment_key, step_key};
+use crate::reuse::identity::{RowDigests, judgment_key, step_key};
 use crate::steps::CompiledStep;
 
 /// A step of a system, ready to be keyed and run.
 pub(crate) struct ReadyStep {
     pub step: Arc<CompiledStep>,
     pub identity: Key,
-    /// Index into [`crate::systems::Systems::reads`].
+    /// Index into [`crate::plan::systems::Systems::reads`].
     pub reads: usize,
     pub model: Option<Arc<ModelSpec>>,
     /// In messages: `step query`.
@@ -67,7 +67,7 @@ pub(crate) struct ReadyJudge {
     pub reusable: bool,
     /// The names that the rubric reads.
     pub names: Vec<String>,
-    /// Index into [`crate::systems::Systems::reads`].
+    /// Index into [`crate::plan::systems::Systems::reads`].
     pub reads: usize,
     pub model: Arc<ModelSpec>,
     /// In messages: `scorer quality`.

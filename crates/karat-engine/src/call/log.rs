@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use karat_providers::Exchange;
 use karat_types::{HttpRequest, ModelSpec, Request};
 
-use crate::privacy::Privacy;
+use crate::plan::privacy::Privacy;
 
 /// Who writes calls down. It is told of a call when its answer is there, before it is used.
 pub trait CallLog: Send + Sync {

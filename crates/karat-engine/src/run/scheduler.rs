@@ -16,12 +16,12 @@ use tokio::task::{JoinHandle, JoinSet, spawn_blocking};
 use tokio::time::Instant;
 
 use crate::EngineError;
-use crate::announcer::Announcer;
-use crate::progress::{Ended, Progress, TRAILING};
-use crate::remaining::Before;
-use crate::row::Row;
-use crate::systems::Systems;
-use crate::workshop::Workshop;
+use crate::cell::context::Workshop;
+use crate::cell::row::Row;
+use crate::plan::systems::Systems;
+use crate::run::progress::{Ended, Progress, TRAILING};
+use crate::run::remaining::Before;
+use crate::run::sample_writer::Announcer;
 
 /// Rows that are read ahead and announced to the ledger together.
 const ROWS_AHEAD: usize = 64;

@@ -17,8 +17,8 @@ use karat_store::Company;
 use karat_types::Key;
 use tokio::time::{Instant, sleep};
 
-use crate::flights::Flights;
-use crate::stop::Stop;
+use crate::cell::single_flight::Flights;
+use crate::run::stop::Stop;
 
 /// So often it is asked whether there is company.
 const ROUND: Duration = Duration::from_millis(50);

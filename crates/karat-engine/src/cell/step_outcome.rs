@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use karat_types::{CellError, Moment, Money, StepRecord};
 
-use crate::flights::Landing;
-use crate::tally::Tally;
+use crate::call::tally::Tally;
+use crate::cell::single_flight::Landing;
 
 /// A step's output, or why there is none; shared by the cells that need it.
 pub(crate) type StepResult = Result<Arc<Made>, Arc<Unmade>>;

@@ -1,7 +1,7 @@
 //! What a run may spend (BY-05): money and calls are reserved on an upper bound before a call and settled on usage.
 //!
 //! A call reserves here before it waits for its model's limits or for a slot, so who waits for money holds nothing that a
-//! call under way needs. One that waits for its next attempt holds no money either. What is durable of it: [`crate::credit`].
+//! call under way needs. One that waits for its next attempt holds no money either. What is durable of it: [`crate::budget::reservations`].
 
 use std::sync::{Mutex, PoisonError};
 

@@ -11,13 +11,13 @@ use karat_types::{
 use serde_json::Value;
 
 use crate::EngineError;
-use crate::cell_time::CellTime;
-use crate::flights::Landing;
-use crate::made::{Origin, Output, StepResult, Unmade, Why};
-use crate::ready::ReadySystem;
-use crate::remaining::{Before, Stage};
-use crate::row::Row;
-use crate::workshop::Workshop;
+use crate::cell::context::Workshop;
+use crate::cell::deadline::CellTime;
+use crate::cell::row::Row;
+use crate::cell::single_flight::Landing;
+use crate::cell::step_outcome::{Origin, Output, StepResult, Unmade, Why};
+use crate::plan::ready::ReadySystem;
+use crate::run::remaining::{Before, Stage};
 
 /// A cell that is made but not on disk yet.
 struct Attempt {

@@ -8,22 +8,23 @@ use karat_suite::{Files, Plan};
 use karat_types::{Clock, Event, Moment, Money, Observer, PlanHeader, RunStatus};
 
 use crate::EngineError;
-use crate::budget::Budget;
-use crate::calllog::CallLog;
-use crate::calls::Calls;
-use crate::company::{self, Neighbours};
-use crate::fees::Fees;
-use crate::files::Library;
-use crate::flights::Flights;
-use crate::history::Earlier;
-use crate::lanes::dispatch;
-use crate::paid::Paid;
-use crate::progress::Progress;
-use crate::remaining::Remaining;
-use crate::resolver::Resolver;
-use crate::stop::Stop;
-use crate::systems::Systems;
-use crate::workshop::Workshop;
+use crate::budget::limits::Budget;
+use crate::budget::service_costs::Fees;
+use crate::call::executor::Calls;
+use crate::call::log::CallLog;
+use crate::call::paid::Paid;
+use crate::cell::context::Workshop;
+use crate::cell::files::Library;
+use crate::cell::single_flight::Flights;
+use crate::plan::systems::Systems;
+use crate::reuse::history::Earlier;
+use crate::reuse::peer_runs;
+use crate::reuse::peer_runs::Neighbours;
+use crate::reuse::resolver::Resolver;
+use crate::run::progress::Progress;
+use crate::run::remaining::Remaining;
+use crate::run::scheduler::dispatch;
+use crate::run::stop::Stop;
 
 /// Everything that a run needs from outside.
 pub struct Job {
@@ -81,7 +82,7 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
     let library = Arc::new(Library::new(job.files, plan.dataset.rows));
     let account = if job.retry { job.store.account_of_retry(&job.run)? } else { job.store.account(&job.run)? };
     let limit = plan.run.budget_usd.and_then(Money::from_usd);
-    let calls = Calls::new(crate::calls::CallsInit {
+    let calls = Calls::new(crate::call::executor::CallsInit {
         providers: job.providers.clone(),
         ledger: ledger.clone(),
         observer: job.observer.clone(),
@@ -105,7 +106,7 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
         .then(|| job.store.company(&job.run))
         .and_then(|company| company.inspect_err(|error| job.observer.on(&Event::Warning(&error.to_string()))).ok());
     let call = systems.longest_timeout().saturating_mul(plan.run.retries.saturating_add(1));
-    let systems = Arc::new(systems.serving(&crate::services::seen(services.urls())));
+    let systems = Arc::new(systems.serving(&crate::plan::services::seen(services.urls())));
     let done = remaining.done(&plan, &systems);
     let workshop = Arc::new(Workshop {
         plan: plan.clone(),
@@ -129,7 +130,7 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
     job.observer.on(&Event::Started { run: &job.run, cells: total, done });
     let progress = Progress::new(job.observer.clone(), done, total);
     if workshop.neighbours.greet(&job.stop).await {
-        job.observer.on(&Event::Warning(company::NOTICE));
+        job.observer.on(&Event::Warning(peer_runs::NOTICE));
     }
     let read = tokio::select! {
         read = dispatch(&job.plan, &workshop, &progress) => read,

@@ -3,7 +3,7 @@
 use karat_store::{Finished, Store, StoreError};
 use karat_types::PlanHeader;
 
-use crate::systems::Systems;
+use crate::plan::systems::Systems;
 
 /// What an earlier part of a run has done, and whether what failed of it is made again.
 pub(crate) struct Remaining {

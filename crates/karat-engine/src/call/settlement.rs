@@ -5,10 +5,10 @@ use std::sync::Arc;
 use karat_providers::Exchange;
 use karat_types::{CallError, CallErrorCode, CallRecord, Key, Money, Note, Reply, Request, Usage};
 
-use crate::bounds::{Counted, breach, impossible, uncosted, usage_of};
-use crate::claim::{Bill, Claim};
-use crate::fees::Fees;
-use crate::target::Target;
+use crate::budget::claim::{Bill, Claim};
+use crate::budget::service_costs::Fees;
+use crate::budget::upper_bound::{Counted, breach, impossible, uncosted, usage_of};
+use crate::call::target::Target;
 
 /// A call that has ended.
 pub(crate) struct Ended<'a> {
