@@ -19,7 +19,7 @@ variants:
   again: [ { prompt: { text: 'PROMPT {{ sample.q }}' } } ]
   chain:
     - { id: draft, prompt: { text: 'PROMPT {{ sample.q }}' } }
-    - { id: final, prompt: { text: 'Improve: {{ output }}' } }
+    - { id: final, prompt: { text: 'Improve: {{ output }}' }, parse: lines }
   column: [ { recorded: { column: a } } ]
 scorers: { hit: { metric: contains }, good: { rubric: { ask: 'RUBRIC' } } }
 ";
