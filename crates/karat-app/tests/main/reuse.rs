@@ -9,17 +9,18 @@ use karat_app::{App, Execution, Invocation, Opened, Standing, Stop, StoreUrl, Ta
 use karat_store::Store;
 use karat_types::{Clock, Event, Moment, Observer, ReuseLabel, RunRows, RunStatus};
 
-/// A suite whose variants share a step, with a judge; what differs between two runs is filled in.
+/// A suite whose variants share a step, with a judge. The model quotes its prompt, so each prompt has an output of its own;
+/// `PROMPT` and `RUBRIC` are filled in.
 const SUITE: &str = "name: shared
 dataset: { source: rows.jsonl, id: id, input: q, reference: a }
-models: [ { id: m, provider: stub, model: s } ]
+models: [ { id: m, provider: scripted, price: { input: 0, output: 0 }, with: { reply: 'Re: {{ prompt }}' } } ]
 judges: [ { id: j, provider: stub, model: s, json_mode: schema } ]
 variants:
   direct: [ { prompt: { text: 'PROMPT {{ sample.q }}' } } ]
   again: [ { prompt: { text: 'PROMPT {{ sample.q }}' } } ]
   chain:
     - { id: draft, prompt: { text: 'PROMPT {{ sample.q }}' } }
-    - { id: final, prompt: { text: 'Improve: {{ output }}' }, parse: lines }
+    - { id: final, prompt: { text: 'Improve: {{ output }}' } }
   column: [ { recorded: { column: a } } ]
 scorers: { hit: { metric: contains }, good: { rubric: { ask: 'RUBRIC' } } }
 ";
@@ -120,7 +121,8 @@ fn plan_why_and_run_agree() {
         assert_eq!((counted, estimate.skipped, estimate.failing), (said, 0, 0), "case {case}");
 
         let (calls, labels) = run(&app, "last", &invocation);
-        assert_eq!((calls, calls), estimate.calls(), "case {case}");
+        // The most that it may take counts re-asks, and nothing is asked again here.
+        assert_eq!(calls, estimate.calls().0, "case {case}");
         let store = Store::open(&app.store).unwrap();
         let mut seen = 0;
         store
