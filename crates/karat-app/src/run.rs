@@ -16,8 +16,7 @@ use crate::begun::{Begun, begun, same_plan};
 use crate::forecast::{Forecast, survey};
 use crate::found::Found;
 use crate::gates::applicable;
-use crate::report_ahead::{self, ReportAhead};
-use crate::{App, AppError, Invocation, ReportTo, Tape};
+use crate::{App, AppError, Invocation, Tape};
 
 /// How a run is begun, and who watches it.
 pub struct Execution {
@@ -31,8 +30,6 @@ pub struct Execution {
     pub stop: Stop,
     /// A recording that gets its calls, or answers them.
     pub tape: Tape,
-    /// Where its report will go, where it is to have one.
-    pub report: Option<ReportTo>,
 }
 
 /// How a run ended.
@@ -255,11 +252,7 @@ impl App {
             outputs: found.outputs.clone(),
         };
         let runtime = runtime()?;
-        let to = execution.report.filter(|_| found.header.is_none());
-        let own = plan.header.run.layout;
-        let ahead = to.and_then(|to| ReportAhead::begin(&store, &found.id, to.cells_file(self, &found.id, own)));
-        let (outcome, ahead) = report_ahead::beside(ahead, || executed(&runtime, job, &found))?;
-        *self.opened.report() = ahead;
+        let outcome = executed(&runtime, job, &found)?;
         drop(runtime);
         if let Some(recorder) = recorder.as_ref().filter(|_| outcome.status == RunStatus::Finished) {
             recorder.finish();
