@@ -3,7 +3,7 @@
 use karat_demo::{Faults, Library, Service, serve};
 
 use crate::error::{Bug, Names, SuiteError};
-use crate::preset::{files_of, names};
+use crate::suite::preset::{files_of, names};
 use crate::{App, AppError};
 
 /// Where a preset keeps the faults of its demo service.
@@ -34,7 +34,8 @@ fn service(preset: &str, repaired: bool) -> Result<Service, AppError> {
     let texts = files.iter().filter_map(|(path, bytes)| Some((path.to_str()?, std::str::from_utf8(bytes).ok()?)));
     let texts: Vec<(&str, &str)> = texts.collect();
     let Some((_, faults)) = texts.iter().find(|(path, _)| *path == FAULTS) else {
-        let served = names().into_iter().filter(|name| crate::preset::text(&format!("{name}/{FAULTS}")).is_some());
+        let served =
+            names().into_iter().filter(|name| crate::suite::preset::text(&format!("{name}/{FAULTS}")).is_some());
         return Err(SuiteError::NoDemo { preset: preset.to_owned(), presets: Names::of(served) }.into());
     };
     let broken = |problem: String| Bug::Demo { problem };

@@ -3,52 +3,16 @@
 //! The command line (and later the server and bindings) resolve settings, call one function here and print what comes
 //! back. Nothing here prints, reads the environment or exits.
 
-mod address;
-mod adopted;
-mod again;
-mod agree;
-mod allowance;
-mod annotate;
-mod baseline;
-mod begun;
-mod calibrate;
-mod calllog;
-mod catalog;
-mod cells;
-mod changed;
-mod compare;
+mod analyse;
+mod atomic_file;
 mod demo;
-mod digest;
 mod doctor;
-mod drift;
 mod error;
-mod fetch;
-mod forecast;
-mod found;
-mod gates;
-mod golden;
-mod history;
-mod import;
-mod init;
+mod exchange;
 mod inspect;
-mod invalidate;
-mod invocation;
-mod judged;
-mod load;
-mod manifest;
-mod manual;
-mod power;
-mod preset;
-mod readiness;
-mod recomputed;
-mod reference;
 mod report;
 mod run;
-mod tape;
-mod today;
-mod unsettled;
-mod whole;
-mod why;
+mod suite;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -56,27 +20,39 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use karat_store::{Store, StoreError};
 use karat_types::Clock;
 
-pub use again::Rescoring;
-pub use agree::{Agreeing, Agreement};
-pub use annotate::{Annotating, Joined, LabelledSample};
-pub use calibrate::Rounds;
-pub use compare::{Comparing, Comparison, Correction, Party};
-pub use digest::{Digested, Window};
+pub use crate::analyse::agree::{Agreeing, Agreement};
+pub use crate::analyse::compare::{Comparing, Comparison, Correction, Party};
+pub use crate::analyse::digest::{Digested, Window};
+pub use crate::analyse::drift::{Drifted, Drifting, SystemReplayed};
+pub use crate::analyse::gates::{Gated, Gating};
+pub use crate::analyse::golden::{GoldenAsked, GoldenCheck, GoldenPin, PinAsked, Pinning};
+pub use crate::analyse::power::{PlanPower, Wanted};
+pub use crate::analyse::suite_rows::{Asked, Rows};
+pub use crate::exchange::annotate::{Annotating, Joined, LabelledSample};
+pub use crate::exchange::import::Imported;
+pub use crate::exchange::manual_outputs::Baseline;
+pub use crate::exchange::snapshot_check::Recomputed;
+pub use crate::inspect::history::MetricLine;
+pub use crate::inspect::invalidate::Invalidation;
+pub use crate::inspect::runs::{CellLine, RunLine, rfc3339};
+pub use crate::inspect::trace::{Trace, TracedCall};
+pub use crate::inspect::why::Reasons;
+pub use crate::report::write::{Format, ReportTo, Written};
+pub use crate::run::calibrate::Rounds;
+pub use crate::run::execution::{Execution, RunEnd};
+pub use crate::run::recording::Tape;
+pub use crate::run::rescore::Rescoring;
+pub use crate::suite::fetch::Fetched;
+pub use crate::suite::invocation::{Calibrating, GateFlags, Invocation};
+pub use crate::suite::load::Loaded;
+pub use crate::suite::preset::names as preset_names;
+pub use crate::suite::reference::reference;
+pub use atomic_file::WholeFile;
 pub use doctor::{Finding, Health};
-pub use drift::{Drifted, Drifting, SystemReplayed};
 pub use error::{
     AnalyseError, AppError, BudgetError, Bug, CallCount, FileError, GoldenError, ImportError, LabelError, Lines, Names,
     RunError, StoredError, SuiteError, Usd,
 };
-pub use fetch::Fetched;
-pub use gates::{Gated, Gating};
-pub use golden::{GoldenAsked, GoldenCheck, GoldenPin, PinAsked, Pinning};
-pub use history::MetricLine;
-pub use import::Imported;
-pub use inspect::{CellLine, RunLine, Trace, TracedCall, rfc3339};
-pub use invalidate::Invalidation;
-pub use invocation::{Calibrating, GateFlags, Invocation};
-pub use judged::{Asked, Rows};
 pub use karat_analysis::Choice;
 pub use karat_analysis::compare::Verdict as ComparedVerdict;
 pub use karat_analysis::drift::{DriftStatus, Drifts, Method};
@@ -87,23 +63,12 @@ pub use karat_report::counted;
 pub use karat_store::{Cached, Reusable, StoreUrl, Withdrawal};
 pub use karat_suite::{Checked, Diagnostics, Plan, parse_duration as duration_ms};
 pub use karat_types::{Layout, Threshold};
-pub use load::Loaded;
-pub use manual::Baseline;
-pub use power::{PlanPower, Wanted};
-pub use preset::names as preset_names;
-pub use recomputed::Recomputed;
-pub use reference::reference;
-pub use report::{Format, ReportTo, Written};
-pub use run::{Execution, RunEnd};
-pub use tape::Tape;
-pub use whole::WholeFile;
-pub use why::Reasons;
 
 const REPORT_SCHEMA: &str = include_str!("../../../schemas/report.schema.json");
 
 /// The JSON Schema of suite files.
 pub fn suite_schema() -> String {
-    pretty(&karat_suite::suite_schema(&catalog::compose()))
+    pretty(&karat_suite::suite_schema(&suite::catalog::compose()))
 }
 
 /// The JSON Schema of `report.json`.

@@ -10,7 +10,7 @@ pub fn run(root: &Path, check: bool, out: &mut dyn std::io::Write) -> Result<boo
     let files = [
         ("docs/testing.md", testing::render(root)?),
         ("schemas/suite.schema.json", karat_app::suite_schema()),
-        ("docs/reference.md", karat_app::reference()),
+        ("docs/reference.md", karat_app::suite::reference()),
     ];
     let mut fresh = true;
     for (path, content) in files {

@@ -1,0 +1,344 @@
+//! What a run is held to, and what its gates say. Everything here reads the store and files; no connection is opened.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use karat_analysis::gate::{check, decide, misspelt, too_many_errors};
+use karat_analysis::{Findings, Outcome, Pinned, References, Spread, Verdicts, primary};
+use karat_store::StoredRun;
+use karat_suite::{Files, load_policy};
+use karat_types::{Against, Exit, Gate, PlanHeader, Rules, RunHeader, RunRows, RunStatus, Threshold};
+
+use crate::analyse::baseline::{findings, pinned};
+use crate::atomic_file::write_whole;
+use crate::error::{AnalyseError, Bug, FileError};
+use crate::run::stored_invocation::begun;
+use crate::suite::preset::SuiteFiles;
+use crate::{App, AppError, GateFlags};
+
+/// What is asked of `karat gate`.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Gating {
+    /// A file with the gates and the policy, instead of the run's own.
+    pub policy: Option<String>,
+    /// What the command line says beside.
+    pub flags: GateFlags,
+}
+
+/// Gates that were applied to a run.
+#[derive(Debug, Clone)]
+pub struct Gated {
+    run: String,
+    verdicts: Verdicts,
+    /// Why the run failed whatever its gates say, one line each; empty for a run that did not.
+    pub failures: Vec<String>,
+    /// The exit code: gates always bind here.
+    pub exit: Exit,
+}
+
+impl Gated {
+    /// For a terminal.
+    pub fn terminal(&self) -> String {
+        karat_report::verdict::terminal(&self.run, &self.verdicts, &self.failures)
+    }
+
+    /// As Markdown.
+    pub fn markdown(&self) -> String {
+        karat_report::markdown::gates(&self.run, &self.verdicts, &self.failures)
+    }
+
+    /// As JSON.
+    pub fn json(&self) -> Result<String, AppError> {
+        karat_report::verdict::json(&self.run, &self.verdicts, &self.failures).map_err(AppError::from)
+    }
+}
+
+impl GateFlags {
+    /// The rules with what the flags change of them.
+    pub(crate) fn applied(&self, mut rules: Rules, plan: &Arc<PlanHeader>) -> Result<Rules, AppError> {
+        if let Some(baseline) = &self.baseline {
+            if !Path::new(baseline).exists() {
+                return Err(AnalyseError::NoBaselineFile { path: baseline.clone() }.into());
+            }
+            rules.baseline = Some(baseline.clone());
+        }
+        let primary = || primary(plan).and_then(|at| plan.metrics.get(at)).map(|metric| metric.name.as_str());
+        for (metric, threshold) in &self.min {
+            bound(&mut rules.gates, metric, |gate| &mut gate.min, *threshold);
+        }
+        if let (Some(threshold), Some(metric)) = (self.threshold, primary()) {
+            bound(&mut rules.gates, metric, |gate| &mut gate.min, threshold);
+        }
+        for (metric, threshold) in &self.max_drop {
+            let mut drops = rules.gates.iter_mut().filter(|gate| gate.max_drop.is_some()).peekable();
+            match (metric, primary()) {
+                (Some(metric), _) => bound(&mut rules.gates, metric, |gate| &mut gate.max_drop, *threshold),
+                (None, Some(metric)) if drops.peek().is_none() => {
+                    bound(&mut rules.gates, metric, |gate| &mut gate.max_drop, *threshold);
+                }
+                (None, _) => drops.for_each(|gate| gate.max_drop = Some(*threshold)),
+            }
+        }
+        Ok(rules)
+    }
+}
+
+/// The results of a run as the text of a baseline.
+///
+/// # Errors
+/// The run is not finished, or has no score.
+fn pinnable(stored: &StoredRun) -> Result<String, AppError> {
+    let header = stored.header();
+    finished(header, "a baseline is a whole run")?;
+    let findings = findings(stored)?;
+    if findings.run.metrics.iter().all(|spread| spread.n() == 0) {
+        return Err(AnalyseError::NoScores { run: header.id.clone() }.into());
+    }
+    serde_json::to_string(&Pinned::of(header, &findings))
+        .map_err(|source| Bug::Json { what: "the baseline", source }.into())
+}
+
+/// Rules that a run can be held to, said before anything is paid: what gates name is there, and the baseline can be read.
+pub(crate) fn applicable(rules: Rules, plan: &Arc<PlanHeader>) -> Result<Rules, AppError> {
+    check(plan, &rules)?;
+    if let Some(path) = rules.baseline.as_deref().filter(|_| wants_baseline(&rules))
+        && let Ok(bytes) = SuiteFiles.read(path)
+    {
+        pinned(path, &bytes, plan)?;
+    }
+    Ok(rules)
+}
+
+/// Sets a bound of the gates on a metric, or adds a gate where none has such a bound.
+fn bound(gates: &mut Vec<Gate>, metric: &str, side: fn(&mut Gate) -> &mut Option<Threshold>, threshold: Threshold) {
+    let mut found = false;
+    for gate in gates.iter_mut().filter(|gate| gate.is_on(metric)) {
+        if let Some(bound) = side(gate) {
+            *bound = threshold;
+            found = true;
+        }
+    }
+    if !found {
+        let mut gate = Gate::on(metric);
+        *side(&mut gate) = Some(threshold);
+        gates.push(gate);
+    }
+}
+
+impl App {
+    /// Applies gates to a stored run.
+    pub fn gate(&self, run: &str, gating: &Gating) -> Result<Gated, AppError> {
+        let stored = self.stored(run)?;
+        let header = stored.header();
+        finished(header, "gates judge whole runs")?;
+        let rules = self.rules_of(header, gating)?;
+        if rules.gates.is_empty() {
+            return Err(AnalyseError::NoGates { run: header.id.clone() }.into());
+        }
+        let findings = findings(&stored)?;
+        let verdicts = self.decided(&stored, &findings, &rules)?;
+        let failures = failures(header, &findings, &rules);
+        let exit = harness_exit(&failures).worst(verdicts.exit());
+        Ok(Gated { run: header.id.clone(), verdicts, failures, exit })
+    }
+
+    /// Writes the results of a run as a baseline: into `output`, or where its suite expects one. Gives the path and the
+    /// id of the run that was pinned there before.
+    pub fn pin(&self, run: &str, output: Option<&str>) -> Result<(String, Option<String>), AppError> {
+        let stored = self.stored(run)?;
+        let header = stored.header();
+        let declared = begun(header)?.rules.baseline.filter(|path| !path.starts_with("preset:"));
+        let path = output.map(str::to_owned).or(declared).ok_or(AnalyseError::NoBaselinePath {})?;
+        let replaced = SuiteFiles.read(&path).ok().and_then(|bytes| pinned(&path, &bytes, &header.plan).ok());
+        write_whole(Path::new(&path), pinnable(&stored)?.as_bytes())?;
+        Ok((path, replaced.map(|pinned| pinned.run.id)))
+    }
+
+    /// The results of a run as the text of a baseline.
+    pub fn pinned(&self, run: &str) -> Result<String, AppError> {
+        pinnable(&self.stored(run)?)
+    }
+
+    fn rules_of(&self, header: &RunHeader, gating: &Gating) -> Result<Rules, AppError> {
+        let own = begun(header)?.rules;
+        let rules = match &gating.policy {
+            None => own,
+            Some(path) => {
+                let policy = load_policy(Arc::new(SuiteFiles), path)?;
+                Rules { baseline: own.baseline, left_out: own.left_out, ..policy }
+            }
+        };
+        gating.flags.applied(rules, &header.plan)
+    }
+
+    /// What the gates of a run say, and its figures beside the baseline; nothing where it has neither.
+    pub(crate) fn decided(&self, stored: &StoredRun, findings: &Findings, rules: &Rules) -> Result<Verdicts, AppError> {
+        if rules.gates.is_empty() && rules.baseline.is_none() {
+            return Ok(Verdicts::default());
+        }
+        let mut notes = Vec::new();
+        let references = self.references(stored, rules, &mut notes)?;
+        let mut verdicts = decide(findings, stored, rules, &references)?;
+        verdicts.notes.splice(0..0, notes);
+        Ok(verdicts)
+    }
+
+    /// The runs that the gates compare with.
+    fn references(&self, stored: &StoredRun, rules: &Rules, notes: &mut Vec<String>) -> Result<References, AppError> {
+        let mut references = References::default();
+        let declared = rules.baseline.as_ref();
+        let golden = declared.map(|path| self.golden_baseline(path, &stored.header().plan)).transpose()?.flatten();
+        if let Some((pinned, note)) = golden {
+            notes.push(note);
+            references.baseline = pinned;
+        } else if let Some(path) = declared {
+            match SuiteFiles.read(path) {
+                Ok(bytes) => {
+                    let baseline = pinned(path, &bytes, &stored.header().plan)?;
+                    let foreign = baseline.run.dataset_hash != stored.header().plan.dataset.hash;
+                    if foreign && (path.starts_with("preset:") || is_shipped(&bytes)) {
+                        notes.push(format!(
+                            "the baseline {path} is of the preset's own data, so this run is not compared with it: \
+                             `karat baseline pin {} -o baseline.json` pins yours",
+                            stored.header().id
+                        ));
+                    } else {
+                        notes.push(format!("the baseline is run {}, from {path}", baseline.run.id));
+                        references.baseline = Some(baseline);
+                    }
+                }
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => notes
+                    .push(format!("nothing is pinned at {path} yet: `karat baseline pin RUN -o {path}` pins a run")),
+                Err(error) => return Err(FileError::of("reading the baseline", path, error).into()),
+            }
+        }
+        for against in changes(rules).filter_map(|gate| gate.against.as_ref()) {
+            match against {
+                Against::Previous if references.previous.is_none() => references.previous = self.previous(stored)?,
+                Against::Run(id) if !references.runs.contains_key(id) => {
+                    let run = self.stored(id)?;
+                    finished(run.header(), "gates compare with whole runs")?;
+                    references.runs.insert(id.clone(), Pinned::of(run.header(), &findings(&run)?));
+                }
+                _ => {}
+            }
+        }
+        Ok(references)
+    }
+
+    /// The newest finished run of the same suite that began before this one, golden checks apart.
+    fn previous(&self, stored: &StoredRun) -> Result<Option<Pinned>, AppError> {
+        let header = stored.header();
+        let store = self.existing_store()?;
+        for id in store.runs_of_suite(&header.plan.suite, RECENT)? {
+            let run = store.run(&id)?;
+            let is_other = run.id != header.id && !run.plan.run.of_ruler;
+            let earlier = is_other && run.started_at <= header.started_at;
+            if earlier && run.status == RunStatus::Finished {
+                let rows = store.rows(&id)?;
+                return Ok(Some(Pinned::of(rows.header(), &findings(&rows)?)));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Whether a baseline is one that a preset ships, or its copy by `karat init`, however that is laid out.
+fn is_shipped(bytes: &[u8]) -> bool {
+    let read = |bytes: &[u8]| serde_json::from_slice::<serde_json::Value>(bytes).ok();
+    let shipped = |preset: &str| read(crate::suite::preset::text(&format!("{preset}/baseline.json"))?.as_bytes());
+    let given = read(bytes);
+    given.is_some() && crate::suite::preset::names().into_iter().filter_map(shipped).any(|own| Some(own) == given)
+}
+
+fn finished(header: &RunHeader, why: &'static str) -> Result<(), AppError> {
+    if header.status == RunStatus::Finished {
+        return Ok(());
+    }
+    Err(AnalyseError::NotFinished { run: header.id.clone(), why }.into())
+}
+
+/// The gates that bound a change.
+fn changes(rules: &Rules) -> impl Iterator<Item = &Gate> {
+    rules.gates.iter().filter(|gate| gate.max_drop.is_some() || gate.max_rise.is_some())
+}
+
+fn wants_baseline(rules: &Rules) -> bool {
+    changes(rules).any(|gate| matches!(gate.against, None | Some(Against::Baseline)))
+}
+
+/// Runs that are looked through for the previous one.
+const RECENT: usize = 1_000;
+
+/// Why a run that has gates has no verdict.
+pub(crate) fn unjudged(header: &RunHeader, rules: &Rules) -> Option<String> {
+    let open = !rules.gates.is_empty() && header.status != RunStatus::Finished;
+    open.then(|| "the run is not finished, and gates judge whole runs".to_owned())
+}
+
+/// Why a run failed, whatever its gates say, in words: more errors than the policy allows, or nothing at all (no output,
+/// a metric without one score, a path that matches nothing). Empty for a run that did not.
+pub(crate) fn failures(header: &RunHeader, findings: &Findings, rules: &Rules) -> Vec<String> {
+    let allowed = percent(rules.policy.max_errors);
+    let too_many = too_many_errors(findings, &rules.policy).into_iter().map(|it| {
+        format!(
+            "{}: {it} ({}), more than the {allowed} of `policy.max_errors`; mend the cause, then `karat retry RUN`",
+            it.system,
+            percent(it.share())
+        )
+    });
+    let mut failures: Vec<String> = too_many.collect();
+    if header.status == RunStatus::Finished {
+        if findings.run.tally.ok == 0 && failures.is_empty() {
+            failures.push("no cell has an output".to_owned());
+        }
+        let spreads = findings.plan.metrics.iter().zip(&findings.run.metrics);
+        // A few broken rows of a metric that applies to nothing else are no failure of the metric.
+        let is_tolerable = |spread: &Spread| {
+            let all = spread.n_na() + spread.n_unscored();
+            spread.n_na() > 0 && spread.n_unscored() as f64 <= rules.policy.max_unscored * all as f64
+        };
+        let silent = spreads.filter(|(_, spread)| spread.n() == 0 && spread.n_unscored() > 0 && !is_tolerable(spread));
+        failures.extend(silent.map(|(metric, _)| {
+            let scorer = findings.plan.scorers.get(metric.scorer).map_or("", |scorer| &scorer.id);
+            let why = findings.errors().and_then(|errors| errors.of_scorer(scorer));
+            format!("{}: every score of it failed{}", metric.name, why.map_or(String::new(), |why| format!(": {why}")))
+        }));
+        if measures_nothing(findings) && failures.is_empty() {
+            failures.push("no cell has a score: none of the metrics applies to any".to_owned());
+        }
+        let judges = findings.grading().into_iter().flat_map(|grading| &grading.failing_judges);
+        let silent = judges.filter(|judge| judge.is_silent());
+        failures.extend(silent.map(|it| format!("the judge {} gave no score at all: {}", it.judge, it.error)));
+        failures.extend(misspelt(&findings.analyses, rules).iter().map(ToString::to_string));
+        failures.extend(findings.analyses.iter().filter_map(|analysis| match &analysis.outcome {
+            Outcome::Diagnostics(found) if found.lacks_items() => {
+                Some(format!("{}: its path of items, `{}`, leads to a list in no output", analysis.id, found.items))
+            }
+            _ => None,
+        }));
+    }
+    failures
+}
+
+/// Whether there are metrics, and outputs to score, and none of them gave a single score.
+fn measures_nothing(findings: &Findings) -> bool {
+    let spreads = &findings.run.metrics;
+    findings.run.tally.ok > 0 && !spreads.is_empty() && spreads.iter().all(|spread| spread.n() == 0)
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.3}", share * 100.0).trim_end_matches('0').trim_end_matches('.').to_owned() + " %"
+}
+
+/// The exit code of what a run found, gates apart.
+pub(crate) fn harness_exit(failures: &[String]) -> Exit {
+    if failures.is_empty() { Exit::Pass } else { Exit::HarnessError }
+}
+
+/// The exit code of what a run found.
+pub(crate) fn exit(failures: &[String], rules: &Rules, verdicts: &Verdicts, flags: &GateFlags) -> Exit {
+    let binds = flags.binds.unwrap_or(!rules.policy.on_request);
+    let gates = if binds { verdicts.exit() } else { Exit::Pass };
+    harness_exit(failures).worst(gates)
+}

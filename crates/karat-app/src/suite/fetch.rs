@@ -1,0 +1,100 @@
+//! `dataset fetch`: absent files of columns are made by the step that their suite declares.
+
+use std::path::Path;
+use std::time::Duration;
+
+use karat_providers::{Errand, Outside, Providers, Settings};
+use karat_suite::{Fetch, Registry, Suite};
+use karat_types::{GapText, Request, Silent};
+
+use crate::error::{Lines, RunError};
+use crate::suite::preset::SuiteFiles;
+use crate::suite::{catalog, load};
+use crate::{App, AppError, Invocation, atomic_file};
+
+/// How long one file may take.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// Attempts after the first over HTTP.
+const RETRIES: u32 = 3;
+
+/// What became of one absent file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fetched {
+    /// The file.
+    pub path: String,
+    /// Id of the row that wants it.
+    pub sample: String,
+    /// Bytes that were written, or why there are none.
+    pub outcome: Result<usize, String>,
+}
+
+impl App {
+    /// Makes the files that columns with `fetch` want and that are not there; files that are there stay as they are.
+    /// `each` hears of every file as it is done.
+    ///
+    /// # Errors
+    /// A suite that cannot be used, apart from its absent files; a key or variable that is missing.
+    pub fn fetch(&self, invocation: &Invocation, each: &mut dyn FnMut(&Fetched)) -> Result<Vec<Fetched>, AppError> {
+        let files = std::sync::Arc::new(SuiteFiles);
+        let path = load::find(&invocation.suite, &*files)?;
+        let mut overrides = invocation.overrides(&self.lookup, self.clock.now());
+        overrides.fetching = true;
+        let suite = Suite::load(files, &path, &overrides, &catalog::compose(), &Registry::builtin())?;
+        let absent = suite.absent();
+        let providers = self.fetcher(&absent)?;
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .build()
+            .map_err(|source| RunError::Runtime { source })?;
+        let mut all = Vec::new();
+        for fetch in absent {
+            let outcome = runtime.block_on(one(&providers, &suite, &fetch));
+            let fetched = Fetched { path: fetch.path, sample: fetch.sample, outcome };
+            each(&fetched);
+            all.push(fetched);
+        }
+        Ok(all)
+    }
+
+    fn fetcher(&self, absent: &[Fetch]) -> Result<Providers, AppError> {
+        let mut outside = Outside::default();
+        for request in absent.iter().filter_map(|fetch| fetch.request.as_ref().ok()) {
+            let texts: Vec<&GapText> = match request {
+                Request::Http(http) => http.headers.iter().map(|(_, text)| text).chain([&http.url]).collect(),
+                Request::Command(command) => command.env.iter().map(|(_, text)| text).collect(),
+                _ => Vec::new(),
+            };
+            outside.http |= matches!(request, Request::Http(_));
+            outside.texts.extend(texts.into_iter().map(|text| ("fetch".to_owned(), text.clone())));
+        }
+        let lookup = self.lookup.clone();
+        let settings = Settings { own_program: self.own_program.clone(), ..Settings::new(move |name| lookup(name)) };
+        Providers::connect_all(&[], &outside, settings)
+            .map_err(|errors| RunError::NotConnected { errors: Lines(errors) }.into())
+    }
+}
+
+async fn one(providers: &Providers, suite: &Suite, fetch: &Fetch) -> Result<usize, String> {
+    let folder = Path::new(&fetch.path).parent().filter(|folder| !folder.as_os_str().is_empty());
+    if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+        return Err(format!("there is no folder {}; make it", folder.display()));
+    }
+    if fetch.path.starts_with("preset:") {
+        return Err("a preset's own files cannot be written; `karat init` copies it".to_owned());
+    }
+    let request = fetch.request.as_ref().map_err(Clone::clone)?;
+    let who = format!("column {} of {}", fetch.column, fetch.sample);
+    let errand = Errand { who: &who, request, timeout: PATIENCE, retries: RETRIES, jitter_seed: 0 };
+    let exchange = providers.errand(errand, &Silent).await;
+    exchange.outcome.map_err(|error| error.message)?;
+    if exchange.response.trim_ascii().is_empty() {
+        return Err(format!("{who}: nothing came, so nothing was written"));
+    }
+    suite
+        .accepts(fetch, &exchange.response)
+        .map_err(|problem| format!("{who}: what came cannot be used, so nothing was written: {problem}"))?;
+    atomic_file::write(Path::new(&fetch.path), &exchange.response)
+        .map_err(|error| format!("writing {}: {error}", fetch.path))?;
+    Ok(exchange.response.len())
+}
