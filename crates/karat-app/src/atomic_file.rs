@@ -10,14 +10,14 @@ use crate::error::{FileError, OTHER_FOLDER};
 /// A file under way: its content goes beside it and takes its place when it is finished, so that what stood there stays
 /// until then. Dropped before, it leaves nothing. What is no file, such as `/dev/stdout`, is written as it is.
 #[derive(Debug)]
-pub struct WholeFile {
+pub struct AtomicFile {
     target: PathBuf,
     /// Where it is written meanwhile.
     part: Option<PathBuf>,
     out: Option<BufWriter<File>>,
 }
 
-impl WholeFile {
+impl AtomicFile {
     /// Begins a file, and makes its folder where there is none.
     ///
     /// # Errors
@@ -29,9 +29,9 @@ impl WholeFile {
         // A link stays a link: what it leads to is replaced.
         let target = fs::canonicalize(target).unwrap_or_else(|_| target.to_owned());
         let is_special = fs::metadata(&target).is_ok_and(|it| !it.is_file() && !it.is_dir());
-        let part = (!is_special).then(|| part_of(&target));
+        let part = (!is_special).then(|| part_path(&target));
         let out = match &part {
-            Some(part) => begun(part)?,
+            Some(part) => create_new(part)?,
             None => File::create(&target)?,
         };
         Ok(Self { target, part, out: Some(BufWriter::new(out)) })
@@ -51,7 +51,7 @@ impl WholeFile {
     }
 }
 
-impl Write for WholeFile {
+impl Write for AtomicFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.out.as_mut().map_or(Ok(0), |out| out.write(bytes))
     }
@@ -61,7 +61,7 @@ impl Write for WholeFile {
     }
 }
 
-impl Drop for WholeFile {
+impl Drop for AtomicFile {
     fn drop(&mut self) {
         if let Some(out) = self.out.take() {
             // What could not be written is not tried again.
@@ -72,14 +72,14 @@ impl Drop for WholeFile {
 }
 
 /// Where a file is written meanwhile.
-fn part_of(target: &Path) -> PathBuf {
+fn part_path(target: &Path) -> PathBuf {
     let mut part = target.as_os_str().to_owned();
     part.push(".part");
     PathBuf::from(part)
 }
 
 /// A new file. One that was given up there before goes, and a link there is not followed.
-fn begun(part: &Path) -> io::Result<File> {
+fn create_new(part: &Path) -> io::Result<File> {
     match fs::remove_file(part) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => File::options().write(true).create_new(true).open(part),
@@ -87,14 +87,14 @@ fn begun(part: &Path) -> io::Result<File> {
 }
 
 /// Writes a file so that either the old content or the new one is there, never a part.
-pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), AppError> {
+pub(crate) fn write_explained(path: &Path, bytes: &[u8]) -> Result<(), AppError> {
     let broken = |error| FileError::writing(path, error).with_hint("name another file with `-o`").into();
     write(path, bytes).map_err(broken)
 }
 
 /// Makes a folder and holds it until dropped, so that whoever else fills it waits. `None` where it cannot be made or the
 /// system locks no folders: what is written into it says what is wrong with it, if anything.
-pub(crate) fn held(folder: &Path) -> Option<File> {
+pub(crate) fn lock_dir(folder: &Path) -> Option<File> {
     fs::create_dir_all(folder).ok()?;
     let folder = File::open(folder).ok()?;
     folder.lock().ok()?;
@@ -102,7 +102,7 @@ pub(crate) fn held(folder: &Path) -> Option<File> {
 }
 
 /// A file of a report cannot be written.
-pub(crate) fn unwritable(target: &Path, error: io::Error) -> AppError {
+pub(crate) fn report_write_error(target: &Path, error: io::Error) -> AppError {
     FileError::writing(target, error).with_hint(OTHER_FOLDER).into()
 }
 
@@ -111,7 +111,7 @@ pub(crate) fn unwritable(target: &Path, error: io::Error) -> AppError {
 /// # Errors
 /// It cannot be written; what stood there stays.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = WholeFile::create(path)?;
+    let mut file = AtomicFile::create(path)?;
     file.write_all(bytes)?;
     file.finish()
 }
@@ -122,13 +122,13 @@ mod tests {
 
     /// BY-04: what was given up leaves the old content, and nothing beside it.
     #[test]
-    fn a_file_is_there_as_a_whole_or_as_it_was() {
+    fn a_file_is_replaced_as_a_whole_or_not_at_all() {
         let folder = testkit::scratch().unwrap();
         let target = folder.path().join("out/report.json");
-        let mut first = WholeFile::create(&target).unwrap();
+        let mut first = AtomicFile::create(&target).unwrap();
         first.write_all(b"first").unwrap();
         first.finish().unwrap();
-        let mut second = WholeFile::create(&target).unwrap();
+        let mut second = AtomicFile::create(&target).unwrap();
         second.write_all(b"sec").unwrap();
         drop(second);
         assert_eq!(fs::read(&target).unwrap(), b"first");

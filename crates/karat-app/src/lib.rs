@@ -20,34 +20,34 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use karat_store::{Store, StoreError};
 use karat_types::Clock;
 
-pub use crate::analyse::agree::{Agreeing, Agreement};
-pub use crate::analyse::compare::{Comparing, Comparison, Correction, Party};
-pub use crate::analyse::digest::{Digested, Window};
-pub use crate::analyse::drift::{Drifted, Drifting, SystemReplayed};
-pub use crate::analyse::gates::{Gated, Gating};
-pub use crate::analyse::golden::{GoldenAsked, GoldenCheck, GoldenPin, PinAsked, Pinning};
-pub use crate::analyse::power::{PlanPower, Wanted};
-pub use crate::analyse::suite_rows::{Asked, Rows};
-pub use crate::exchange::annotate::{Annotating, Joined, LabelledSample};
-pub use crate::exchange::import::Imported;
-pub use crate::exchange::manual_outputs::Baseline;
-pub use crate::exchange::snapshot_check::Recomputed;
+pub use crate::analyse::agree::{Agreement, AgreementRequest};
+pub use crate::analyse::compare::{CompareRequest, Comparison, Correction, Party};
+pub use crate::analyse::digest::{DigestReport, Window};
+pub use crate::analyse::drift::{DriftRequest, DriftResult, SystemReplayed};
+pub use crate::analyse::gates::{GateReport, GateRequest};
+pub use crate::analyse::golden::{GoldenCheck, GoldenPin, GoldenRequest, PinRequest, Pinning};
+pub use crate::analyse::power::{PlanPower, PowerRequest};
+pub use crate::analyse::suite_rows::{RowsRequest, SuiteRows};
+pub use crate::exchange::annotate::{AnnotationRequest, JoinedLabels, LabelledSample};
+pub use crate::exchange::import::ImportedSnapshot;
+pub use crate::exchange::manual_outputs::ImportedBaseline;
+pub use crate::exchange::snapshot_check::SnapshotCheck;
 pub use crate::inspect::history::MetricLine;
 pub use crate::inspect::invalidate::Invalidation;
 pub use crate::inspect::runs::{CellLine, RunLine, rfc3339};
 pub use crate::inspect::trace::{Trace, TracedCall};
-pub use crate::inspect::why::Reasons;
-pub use crate::report::write::{Format, ReportTo, Written};
+pub use crate::inspect::why::ReuseReasons;
+pub use crate::report::write::{Format, ReportTo, WrittenReport};
 pub use crate::run::calibrate::Rounds;
 pub use crate::run::execution::{Execution, RunEnd};
-pub use crate::run::recording::Tape;
+pub use crate::run::recording::CallRecording;
 pub use crate::run::rescore::Rescoring;
-pub use crate::suite::fetch::Fetched;
-pub use crate::suite::invocation::{Calibrating, GateFlags, Invocation};
-pub use crate::suite::load::Loaded;
+pub use crate::suite::fetch::FetchedFile;
+pub use crate::suite::invocation::{CalibrationRequest, GateFlags, Invocation};
+pub use crate::suite::load::LoadedSuite;
 pub use crate::suite::preset::names as preset_names;
 pub use crate::suite::reference::reference;
-pub use atomic_file::WholeFile;
+pub use atomic_file::AtomicFile;
 pub use doctor::{Finding, Health};
 pub use error::{
     AnalyseError, AppError, BudgetError, Bug, CallCount, FileError, GoldenError, ImportError, LabelError, Lines, Names,
@@ -57,7 +57,7 @@ pub use karat_analysis::Choice;
 pub use karat_analysis::compare::Verdict as ComparedVerdict;
 pub use karat_analysis::drift::{DriftStatus, Drifts, Method};
 pub use karat_analysis::power::MetricPower;
-pub use karat_engine::{CellOutlook, Change, Estimate, ModelEstimate, Standing, Stop};
+pub use karat_engine::{CellReuse, Change, Estimate, ModelEstimate, ReuseStatus, Stop};
 pub use karat_providers::end_processes;
 pub use karat_report::counted;
 pub use karat_store::{Cached, Reusable, StoreUrl, Withdrawal};
@@ -81,7 +81,7 @@ fn pretty(value: &serde_json::Value) -> String {
 }
 
 /// Looks up environment variables by name.
-pub type Lookup = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
+pub type EnvLookup = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
 /// Karat with everything from outside passed in.
 #[derive(Clone)]
@@ -91,27 +91,27 @@ pub struct App {
     /// Folder of the state: run folders lie below it.
     pub home: PathBuf,
     /// The environment.
-    pub lookup: Lookup,
+    pub lookup: EnvLookup,
     /// What time it is.
     pub clock: Arc<dyn Clock>,
     /// This program, which a command named `karat` in a suite stands for.
     pub own_program: Option<PathBuf>,
     /// What one step of a command leaves to the next.
-    pub opened: Opened,
+    pub opened: Session,
 }
 
 /// What stays open from one step of a command to the next. Clones are the same.
 #[derive(Clone, Default)]
-pub struct Opened(Arc<Steps>);
+pub struct Session(Arc<SessionState>);
 
 #[derive(Default)]
-struct Steps {
+struct SessionState {
     /// The store, once something has opened it to write: what others have written since, whoever looks for results catches up
     /// with.
     store: Mutex<Option<Store>>,
 }
 
-impl Opened {
+impl Session {
     fn store(&self) -> MutexGuard<'_, Option<Store>> {
         self.0.store.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -120,15 +120,15 @@ impl Opened {
 impl App {
     /// The store, opened or made where it is not there.
     fn open_store(&self) -> Result<Store, AppError> {
-        self.kept_or(Store::open)
+        self.open_with(Store::open)
     }
 
     /// The store to read it, made where it is not there. One that may not be written is read as it is.
     fn store_to_read(&self) -> Result<Store, AppError> {
-        self.kept_or(if self.store.exists() { Store::open_to_read } else { Store::open })
+        self.open_with(if self.store.exists() { Store::open_to_read } else { Store::open })
     }
 
-    fn kept_or(&self, open: impl FnOnce(&StoreUrl) -> Result<Store, StoreError>) -> Result<Store, AppError> {
+    fn open_with(&self, open: impl FnOnce(&StoreUrl) -> Result<Store, StoreError>) -> Result<Store, AppError> {
         let mut opened = self.opened.store();
         if let Some(store) = &*opened {
             return Ok(store.clone());

@@ -24,14 +24,14 @@ mod run;
 mod steps;
 
 pub use crate::call::log::{CallLog, LoggedCall};
-pub use crate::estimate::usage_history::Lengths;
-pub use crate::plan::services::outside;
+pub use crate::estimate::usage_history::UsageHistory;
+pub use crate::plan::services::external_needs;
 pub use crate::reuse::identity::call_key;
 pub use crate::reuse::identity_parts::Change;
-pub use crate::reuse::reuse_report::{CellOutlook, JudgmentOutlook, Standing, outlook};
+pub use crate::reuse::reuse_report::{CellReuse, JudgmentReuse, ReuseStatus, explain_reuse};
 pub use crate::run::execute::{Job, Outcome, execute};
 pub use crate::run::stop::Stop;
-pub use estimate::{Afresh, Estimate, Given, ModelEstimate, Part, Survey};
+pub use estimate::{Estimate, EstimateInput, Estimator, ModelEstimate, PlanPart, UncachedCost};
 
 /// Why a run could not go on. What happens within a cell is never one of these: it is recorded there.
 #[derive(Debug, thiserror::Error)]

@@ -14,7 +14,7 @@ use crate::{App, AppError};
 
 /// What is asked.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Agreeing {
+pub struct AgreementRequest {
     /// The scorer; every one with judges without it.
     pub scorer: Option<String>,
     /// Names of the raters that are compared; all without any.
@@ -50,8 +50,8 @@ impl App {
     ///
     /// # Errors
     /// A run that is unknown, labels that cannot be read, raters that share nothing.
-    pub fn agree(&self, runs: &[String], asked: &Agreeing) -> Result<Agreement, AppError> {
-        let runs = self.rated(runs)?;
+    pub fn agree(&self, runs: &[String], asked: &AgreementRequest) -> Result<Agreement, AppError> {
+        let runs = self.rated_runs(runs)?;
         let Some((first, others)) = runs.split_first() else {
             return Err(LabelError::NoRuns {}.into());
         };
@@ -59,7 +59,7 @@ impl App {
         let mut labels =
             asked.labels.as_deref().map_or_else(|| Ok(Vec::new()), |file| labels(Path::new(file), plan))?;
         let mut shared = 0;
-        let by_model = of_several_models(&runs);
+        let by_model = judges_with_several_models(&runs);
         for other in others {
             let beside = beside(first, other, &by_model)?;
             labels.extend(beside.labels);
@@ -81,12 +81,12 @@ impl App {
     }
 
     /// The runs that are meant by words.
-    fn rated(&self, words: &[String]) -> Result<Vec<StoredRun>, AppError> {
+    fn rated_runs(&self, words: &[String]) -> Result<Vec<StoredRun>, AppError> {
         let store = self.existing_store()?;
         let mut ids = Vec::new();
         for word in words {
             match self.is_suite(word) {
-                true => ids.extend(of_judges(&store, &self.suite_name(&store, word)?)?),
+                true => ids.extend(one_run_per_judge(&store, &self.suite_name(&store, word)?)?),
                 false => ids.push(store.resolve(word)?),
             }
         }
@@ -97,7 +97,7 @@ impl App {
 }
 
 /// Of each judge of a suite the finished run over the most rows, the newest of those; the largest run first.
-fn of_judges(store: &Store, suite: &str) -> Result<Vec<String>, AppError> {
+fn one_run_per_judge(store: &Store, suite: &str) -> Result<Vec<String>, AppError> {
     let mut runs = Vec::new();
     for id in store.runs_of_suite(suite, usize::MAX)? {
         let header = store.run(&id)?;
@@ -116,7 +116,7 @@ fn of_judges(store: &Store, suite: &str) -> Result<Vec<String>, AppError> {
 }
 
 /// Ids of judges behind which different runs have different models.
-fn of_several_models(runs: &[StoredRun]) -> BTreeSet<String> {
+fn judges_with_several_models(runs: &[StoredRun]) -> BTreeSet<String> {
     let mut models: BTreeMap<&str, &str> = BTreeMap::new();
     let judges = runs.iter().flat_map(|run| &run.header().plan.judges);
     let another = judges.filter(|judge| *models.entry(&judge.id).or_insert(&judge.model) != judge.model);
@@ -127,12 +127,12 @@ fn of_several_models(runs: &[StoredRun]) -> BTreeSet<String> {
 fn labels(file: &Path, plan: &PlanHeader) -> Result<Vec<Label>, AppError> {
     let text = fs::read_to_string(file).map_err(|error| FileError::of("reading the labels", file, error))?;
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
-    let mut seen = Seen::default();
+    let mut seen = SeenLabels::default();
     let label = |(at, line): (usize, &str)| {
         let place = format!("{}:{}", file.display(), at + 1);
         let label: Label =
             serde_json::from_str(line).map_err(|source| LabelError::NoLabel { place: place.clone(), source })?;
-        let what = misfit(plan, &label).or_else(|| namesake(plan, &label)).or_else(|| seen.again(&label));
+        let what = misfit(plan, &label).or_else(|| namesake(plan, &label)).or_else(|| seen.repeated(&label));
         match what {
             Some(problem) => Err(LabelError::Misfit { place, problem }.into()),
             None => Ok(label),
@@ -153,12 +153,12 @@ fn namesake(plan: &PlanHeader, label: &Label) -> Option<String> {
 
 /// What people have graded on the lines before, as JSON: sample, system, annotator, output and metric.
 #[derive(Default)]
-struct Seen(BTreeSet<String>);
+struct SeenLabels(BTreeSet<String>);
 
-impl Seen {
+impl SeenLabels {
     /// What is wrong with a label that grades once more what its annotator has graded. Labels without a name are of
     /// several people.
-    fn again(&mut self, label: &Label) -> Option<String> {
+    fn repeated(&mut self, label: &Label) -> Option<String> {
         let Label { sample, model, variant, annotator, output, scores } = label;
         let who = annotator.as_deref()?;
         let place = |metric: &String| json!([sample, model, variant, who, output, metric]).to_string();

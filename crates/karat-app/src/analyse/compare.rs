@@ -1,4 +1,4 @@
-//! Comparing stored runs, or the models and variants of one. Makes no call.
+//! CompareRequest stored runs, or the models and variants of one. Makes no call.
 
 use std::collections::BTreeMap;
 
@@ -39,7 +39,7 @@ pub enum Correction {
 
 /// What is asked of a comparison.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Comparing {
+pub struct CompareRequest {
     /// Names of metrics, or their beginnings followed by `*`; all without any.
     pub metrics: Vec<String>,
     /// The correction.
@@ -89,14 +89,14 @@ impl App {
         let within = run.unwrap_or("latest");
         let id = store.resolve(within)?;
         let plan = store.run(&id)?.plan;
-        let [baseline, candidate] = words.map(|word| named(&plan, word));
+        let [baseline, candidate] = words.map(|word| party_named(&plan, word));
         let is_run = |word: &str| words.iter().zip(&runs).any(|(it, run)| *it == word && run.is_ok());
         match (baseline, candidate) {
             (Some(baseline), Some(candidate)) => {
                 Ok([baseline, candidate].map(|party| Party { run: id.clone(), ..party }))
             }
-            (Some(_), None) if is_run(words[1]) => Err(unlike(words[1], words[0], &id)),
-            (None, Some(_)) if is_run(words[0]) => Err(unlike(words[0], words[1], &id)),
+            (Some(_), None) if is_run(words[1]) => Err(unlike_sides(words[1], words[0], &id)),
+            (None, Some(_)) if is_run(words[0]) => Err(unlike_sides(words[0], words[1], &id)),
             (found, _) => {
                 let unknown = if found.is_none() && !is_run(words[0]) { words[0] } else { words[1] };
                 Err(AnalyseError::NoSide {
@@ -111,7 +111,12 @@ impl App {
     }
 
     /// Compares the candidate with the baseline.
-    pub fn compare(&self, baseline: &Party, candidate: &Party, comparing: &Comparing) -> Result<Comparison, AppError> {
+    pub fn compare(
+        &self,
+        baseline: &Party,
+        candidate: &Party,
+        comparing: &CompareRequest,
+    ) -> Result<Comparison, AppError> {
         if baseline == candidate {
             return Err(AnalyseError::Itself {}.into());
         }
@@ -134,13 +139,13 @@ impl App {
 }
 
 /// A run beside what only lies within one.
-fn unlike(run: &str, part: &str, of: &str) -> AppError {
+fn unlike_sides(run: &str, part: &str, of: &str) -> AppError {
     AnalyseError::Unlike { run: run.to_owned(), part: part.to_owned(), of: of.to_owned() }.into()
 }
 
 /// The model, variant or `model/variant` of a plan that a word means. As in a suite's `against`, `model:x` and `variant:x`
 /// say which of them is meant.
-fn named(plan: &PlanHeader, word: &str) -> Option<Party> {
+fn party_named(plan: &PlanHeader, word: &str) -> Option<Party> {
     let model = |id: &str| plan.models.iter().any(|it| it.id == id).then(|| id.to_owned());
     let variant = |id: &str| plan.variants.iter().any(|it| it.id == id).then(|| id.to_owned());
     if let Some(model) = model(word.strip_prefix("model:").unwrap_or(word)) {
@@ -166,7 +171,7 @@ fn side<'a>(party: &Party, run: &str, findings: &'a Findings, one_run: bool) -> 
     })
 }
 
-fn options(comparing: &Comparing) -> Result<Options, AppError> {
+fn options(comparing: &CompareRequest) -> Result<Options, AppError> {
     let confidence = comparing.confidence;
     let level = Level::new(confidence).ok_or(AnalyseError::BadConfidence { confidence })?;
     let is_none = |margin: &Threshold| !(margin.value > 0.0 && margin.value.is_finite());

@@ -8,7 +8,7 @@ use crate::error::StoredError;
 use crate::{App, AppError};
 
 /// Days that a digest may sum up.
-const MOST_DAYS: u32 = 3660;
+const MAX_DAYS: u32 = 3660;
 
 /// Which window.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -23,9 +23,9 @@ pub struct Window {
 
 /// A window, summed up.
 #[derive(Debug, Clone)]
-pub struct Digested(Digest);
+pub struct DigestReport(Digest);
 
-impl Digested {
+impl DigestReport {
     /// As Markdown.
     pub fn markdown(&self) -> String {
         karat_report::digest::markdown(&self.0)
@@ -42,9 +42,9 @@ impl App {
     ///
     /// # Errors
     /// A suite that is unknown, has no run, or whose samples have no date; a window of no or too many days.
-    pub fn digest(&self, suite: &str, window: &Window) -> Result<Digested, AppError> {
-        if !(1..=MOST_DAYS).contains(&window.days) {
-            return Err(StoredError::BadWindow { days: window.days, most: MOST_DAYS }.into());
+    pub fn digest(&self, suite: &str, window: &Window) -> Result<DigestReport, AppError> {
+        if !(1..=MAX_DAYS).contains(&window.days) {
+            return Err(StoredError::BadWindow { days: window.days, most: MAX_DAYS }.into());
         }
         let store = self.existing_store()?;
         let suite = self.suite_name(&store, suite)?;
@@ -58,6 +58,6 @@ impl App {
                 .ok_or_else(|| StoredError::NoDates { suite: suite.clone() })?,
         };
         let found = digest(&suite, &history, &as_of, window.days);
-        found.map(Digested).ok_or_else(|| StoredError::NoDay { date: as_of }.into())
+        found.map(DigestReport).ok_or_else(|| StoredError::NoDay { date: as_of }.into())
     }
 }

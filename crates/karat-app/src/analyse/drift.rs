@@ -31,7 +31,7 @@ const SERIES: u32 = 200;
 
 /// What is asked, beside the suite.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Drifting {
+pub struct DriftRequest {
     /// The day, YYYY-MM-DD; yesterday in the zone of the dataset without it.
     pub as_of: Option<String>,
     /// Id of one of the suite's `drift` analyses; the first without it.
@@ -52,7 +52,7 @@ pub struct Drifting {
     pub choice: Choice,
 }
 
-impl Drifting {
+impl DriftRequest {
     /// Whether only some of the days are looked at.
     fn is_stretch(&self) -> bool {
         self.choice.since.is_some() || self.choice.until.is_some()
@@ -61,7 +61,7 @@ impl Drifting {
 
 /// What was found, and what of it was said before.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Drifted {
+pub struct DriftResult {
     /// The finding.
     #[serde(flatten)]
     pub drift: Drift,
@@ -78,7 +78,7 @@ pub struct Drifted {
     pub moved: Vec<String>,
 }
 
-impl Borrow<Drift> for Drifted {
+impl Borrow<Drift> for DriftResult {
     fn borrow(&self) -> &Drift {
         &self.drift
     }
@@ -96,7 +96,7 @@ pub struct SystemReplayed {
 
 /// An alert as it was raised.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Raised {
+struct RaisedAlert {
     rule: Value,
     as_of: String,
     alerts: Vec<DriftDay>,
@@ -109,7 +109,7 @@ struct Raised {
 
 /// An incident that somebody closed.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Closed {
+struct ClosedIncident {
     rule: Value,
     #[serde(flatten)]
     closing: Closing,
@@ -118,7 +118,7 @@ struct Closed {
     series: Vec<(String, f64)>,
 }
 
-fn journaled(entry: &impl Serialize) -> Result<Value, AppError> {
+fn journal_body(entry: &impl Serialize) -> Result<Value, AppError> {
     serde_json::to_value(entry).map_err(|source| Bug::Json { what: "the journal", source }.into())
 }
 
@@ -156,34 +156,39 @@ impl App {
     ///
     /// # Errors
     /// A suite that is unknown or has no run; options that make no sense.
-    pub fn drift(&self, invocation: &Invocation, asked: &Drifting) -> Result<Drifts<Drifted>, AppError> {
+    pub fn drift(&self, invocation: &Invocation, asked: &DriftRequest) -> Result<Drifts<DriftResult>, AppError> {
         let store = self.existing_store()?;
         let rules = self.rules(&store, invocation, asked)?;
-        self.drifted(&store, &rules)
+        self.drift_of_all(&store, &rules)
     }
 
-    fn drifted(&self, store: &Store, rules: &[Rule]) -> Result<Drifts<Drifted>, AppError> {
-        let systems: Vec<Drifted> =
+    fn drift_of_all(&self, store: &Store, rules: &[Rule]) -> Result<Drifts<DriftResult>, AppError> {
+        let systems: Vec<DriftResult> =
             rules.iter().map(|rule| self.drift_of(store, rule)).collect::<Result<_, AppError>>()?;
         Drifts::of(systems).ok_or_else(|| Bug::NoSeries.into())
     }
 
-    fn drift_of(&self, store: &Store, rule: &Rule) -> Result<Drifted, AppError> {
-        let closed = if rule.is_stretch { Vec::new() } else { closed(store, rule)? };
+    fn drift_of(&self, store: &Store, rule: &Rule) -> Result<DriftResult, AppError> {
+        let closed = if rule.is_stretch { Vec::new() } else { closed_incidents(store, rule)? };
         let closings: Vec<Closing> = closed.iter().map(|it| it.closing.clone()).collect();
         let found = drift(&rule.days, &rule.as_of, &rule.options, rule.watched, &closings)
-            .map_err(|what| refused(&rule.id, &what))?;
+            .map_err(|what| refusal(&rule.id, &what))?;
         let warnings = found.warnings.iter().chain(&rule.warnings).cloned().collect();
         let found = Drift { system: rule.system.clone(), warnings, ..found };
-        let mut drifted =
-            Drifted { drift: found, analysis: rule.id.clone(), raised_at: None, late: Vec::new(), moved: Vec::new() };
+        let mut drifted = DriftResult {
+            drift: found,
+            analysis: rule.id.clone(),
+            raised_at: None,
+            late: Vec::new(),
+            moved: Vec::new(),
+        };
         if rule.is_stretch {
             return Ok(drifted);
         }
-        let raised = raised(store, rule)?;
+        let raised = raised_alerts(store, rule)?;
         let found = drifted.drift.incident.clone();
-        keep(rule, &raised, &closings, &mut drifted)?;
-        stays_closed(&mut drifted, &rule.days, &closed, found.as_ref());
+        keep_known_incident(rule, &raised, &closings, &mut drifted)?;
+        is_still_closed(&mut drifted, &rule.days, &closed, found.as_ref());
         match raised.into_iter().find(|(_, raised)| raised.as_of == rule.as_of) {
             Some((at, raised)) => stands(&mut drifted, &rule.days, at, &raised),
             None if drifted.drift.status == DriftStatus::Alert => self.raise(store, rule, &mut drifted)?,
@@ -200,9 +205,9 @@ impl App {
     pub fn close_incident(
         &self,
         invocation: &Invocation,
-        asked: &Drifting,
+        asked: &DriftRequest,
         why: &str,
-    ) -> Result<Drifts<Drifted>, AppError> {
+    ) -> Result<Drifts<DriftResult>, AppError> {
         if why.trim().is_empty() {
             return Err(AnalyseError::NoReason {}.into());
         }
@@ -211,19 +216,19 @@ impl App {
         }
         let store = self.existing_store()?;
         let rules = self.rules(&store, invocation, asked)?;
-        let found = self.drifted(&store, &rules)?;
+        let found = self.drift_of_all(&store, &rules)?;
         let open = rules.iter().zip(found.iter()).filter_map(|(rule, found)| {
             let incident = found.drift.incident.as_ref().filter(|incident| incident.is_open())?;
             Some((rule, incident))
         });
         let open: Vec<(&Rule, &Incident)> = open.collect();
-        let (rule, incident) = the_one(&rules, &open)?;
+        let (rule, incident) = open_incident(&rules, &open)?;
         let closing = Closing::of(incident, &rule.days, &rule.as_of, why, &rule.options, rule.watched);
-        let closing = closing.map_err(|what| refused(&rule.id, &what))?;
-        let closed = Closed { rule: rule.name.clone(), closing, series: series(&rule.days, &rule.as_of) };
-        let body = journaled(&closed)?;
+        let closing = closing.map_err(|what| refusal(&rule.id, &what))?;
+        let closed = ClosedIncident { rule: rule.name.clone(), closing, series: series(&rule.days, &rule.as_of) };
+        let body = journal_body(&closed)?;
         store.note(&rule.suite, CLOSED, &JournalEntry { at: self.clock.now(), body })?;
-        self.drifted(&store, &rules)
+        self.drift_of_all(&store, &rules)
     }
 
     /// How soon every method would find a shift of this size in a series like this suite's, and how often each would cry
@@ -234,7 +239,7 @@ impl App {
     pub fn replay_drift(
         &self,
         invocation: &Invocation,
-        asked: &Drifting,
+        asked: &DriftRequest,
         shift: f64,
     ) -> Result<Vec<SystemReplayed>, AppError> {
         if !shift.is_finite() || shift == 0.0 {
@@ -244,11 +249,11 @@ impl App {
         let methods = asked.method.map_or_else(|| Method::ALL.to_vec(), |method| vec![method]);
         let mut replayed = Vec::new();
         for rule in self.rules(&store, invocation, asked)? {
-            watches(&rule, shift)?;
+            check_watched(&rule, shift)?;
             let seen: Vec<Day> = rule.days.into_iter().filter(|day| day.date <= rule.as_of).collect();
             let found = methods.iter().filter_map(|method| {
-                let asked = Drifting { method: Some(*method), ..asked.clone() };
-                let (_, options) = declared(&rule.plan, &asked).ok()?;
+                let asked = DriftRequest { method: Some(*method), ..asked.clone() };
+                let (_, options) = declared_analysis(&rule.plan, &asked).ok()?;
                 let replayed = replay(&seen, &options, rule.watched, shift, SERIES, 1)?;
                 Some(SystemReplayed { system: rule.system.clone(), replayed })
             });
@@ -260,7 +265,7 @@ impl App {
         Ok(replayed)
     }
 
-    fn day_of(&self, asked: &Drifting, plan: &PlanHeader) -> Result<String, AppError> {
+    fn day_of(&self, asked: &DriftRequest, plan: &PlanHeader) -> Result<String, AppError> {
         match &asked.as_of {
             Some(date) => check_date("--as-of", date).map(|()| date.clone()),
             None => Ok(self.today(plan).saturating_sub(jiff::Span::new().days(1)).to_string()),
@@ -268,16 +273,16 @@ impl App {
     }
 
     /// The suite's rule for each system that it says something of, one at least.
-    fn rules(&self, store: &Store, invocation: &Invocation, asked: &Drifting) -> Result<Vec<Rule>, AppError> {
+    fn rules(&self, store: &Store, invocation: &Invocation, asked: &DriftRequest) -> Result<Vec<Rule>, AppError> {
         let suite = self.suite_name(store, &invocation.suite)?;
-        let plan = match load::find(&invocation.suite, &SuiteFiles) {
+        let plan = match load::find_suite(&invocation.suite, &SuiteFiles) {
             Ok(_) => self.load(invocation)?.plan.header,
             Err(_) => newest_plan(store, &suite)?,
         };
-        let (id, options) = declared(&plan, asked)?;
+        let (id, options) = declared_analysis(&plan, asked)?;
         let as_of = self.day_of(asked, &plan)?;
         check_order(&asked.choice, &as_of)?;
-        takes_z(asked, options.method)?;
+        check_threshold(asked, options.method)?;
         let Some(metric) = plan.metrics.iter().find(|metric| metric.name == options.metric) else {
             let known = Names::of(plan.metrics.iter().map(|metric| &metric.name));
             return Err(AnalyseError::NoSuiteMetric { suite, metric: options.metric, known }.into());
@@ -288,7 +293,7 @@ impl App {
         let history = collect_named(store, &suite, &choice, Some(&options.metric))?;
         let (all, warnings) = (history.series(), history.warnings());
         let is_only = all.len() == 1;
-        let mut series = watched_ones(all.into_iter().collect(), &as_of, &options);
+        let mut series = watched_systems(all.into_iter().collect(), &as_of, &options);
         if series.is_empty() {
             series.push((None, Vec::new()));
         }
@@ -318,8 +323,8 @@ impl App {
         Ok(series.into_iter().map(of_system).collect())
     }
 
-    fn raise(&self, store: &Store, rule: &Rule, drifted: &mut Drifted) -> Result<(), AppError> {
-        let raised = Raised {
+    fn raise(&self, store: &Store, rule: &Rule, drifted: &mut DriftResult) -> Result<(), AppError> {
+        let raised = RaisedAlert {
             rule: rule.name.clone(),
             as_of: drifted.drift.as_of.clone(),
             alerts: drifted.drift.alerts.clone(),
@@ -327,7 +332,7 @@ impl App {
             incident: drifted.drift.incident.clone(),
         };
         let at = self.clock.now();
-        let body = journaled(&raised)?;
+        let body = journal_body(&raised)?;
         store.note(&rule.suite, RAISED, &JournalEntry { at, body })?;
         drifted.raised_at = Some(crate::rfc3339(at));
         Ok(())
@@ -335,7 +340,11 @@ impl App {
 }
 
 /// The series that say something of the day: those with a score in its windows; all of them where none has any.
-fn watched_ones(all: Vec<(String, Vec<Day>)>, as_of: &str, options: &DriftOptions) -> Vec<(Option<String>, Vec<Day>)> {
+fn watched_systems(
+    all: Vec<(String, Vec<Day>)>,
+    as_of: &str,
+    options: &DriftOptions,
+) -> Vec<(Option<String>, Vec<Day>)> {
     let reach = options.long.saturating_add_unsigned(options.streak());
     let first = day_number(as_of).map(|last| date_of(last.saturating_sub(reach))).unwrap_or_default();
     let is_seen = |days: &[Day]| days.iter().any(|day| day.date > first && day.date.as_str() <= as_of);
@@ -345,7 +354,10 @@ fn watched_ones(all: Vec<(String, Vec<Day>)>, as_of: &str, options: &DriftOption
 }
 
 /// The one incident that can be meant.
-fn the_one<'a>(rules: &'a [Rule], open: &[(&'a Rule, &'a Incident)]) -> Result<(&'a Rule, &'a Incident), AppError> {
+fn open_incident<'a>(
+    rules: &'a [Rule],
+    open: &[(&'a Rule, &'a Incident)],
+) -> Result<(&'a Rule, &'a Incident), AppError> {
     match open {
         [one] => Ok(*one),
         [] => {
@@ -368,9 +380,9 @@ fn check_order(choice: &Choice, as_of: &str) -> Result<(), AppError> {
 }
 
 /// Refuses a shift the way that the rule does not watch: no alert could answer it.
-fn watches(rule: &Rule, shift: f64) -> Result<(), AppError> {
+fn check_watched(rule: &Rule, shift: f64) -> Result<(), AppError> {
     if let Some(problem) = rule.options.problem() {
-        return Err(refused(&rule.id, &problem));
+        return Err(refusal(&rule.id, &problem));
     }
     let (is_seen, watched) = match rule.options.worse_of(rule.watched.better) {
         Worse::Lower => (shift < 0.0, "lower"),
@@ -385,7 +397,7 @@ fn watches(rule: &Rule, shift: f64) -> Result<(), AppError> {
 }
 
 /// Refuses a threshold of z where the method has none.
-fn takes_z(asked: &Drifting, method: Method) -> Result<(), AppError> {
+fn check_threshold(asked: &DriftRequest, method: Method) -> Result<(), AppError> {
     let own = match method {
         Method::MedianMad => return Ok(()),
         Method::Cusum | Method::PageHinkley => "h",
@@ -397,21 +409,21 @@ fn takes_z(asked: &Drifting, method: Method) -> Result<(), AppError> {
     Err(AnalyseError::NoThreshold { method: method.as_str().to_owned(), own }.into())
 }
 
-fn refused(id: &str, what: &str) -> AppError {
+fn refusal(id: &str, what: &str) -> AppError {
     AnalyseError::Refused { id: id.to_owned(), problem: what.to_owned() }.into()
 }
 
 /// Id and options of the suite's analysis, or the defaults for its primary metric, with what is asked for instead. A
 /// method takes the first analysis by that method, else the first one's windows.
-fn declared(plan: &PlanHeader, asked: &Drifting) -> Result<(String, DriftOptions), AppError> {
+fn declared_analysis(plan: &PlanHeader, asked: &DriftRequest) -> Result<(String, DriftOptions), AppError> {
     let mut all = Vec::new();
     for spec in plan.analyses.iter().filter(|spec| spec.analysis == "drift") {
         let options = serde_json::from_value(Value::Object(spec.with.clone()));
-        let options: DriftOptions = options.map_err(|error| refused(&spec.id, &error.to_string()))?;
+        let options: DriftOptions = options.map_err(|error| refusal(&spec.id, &error.to_string()))?;
         all.push((spec.id.clone(), options));
     }
     let found = match &asked.id {
-        Some(id) => Some(all.iter().find(|(known, _)| known == id).ok_or_else(|| unknown(plan, id, &all))?),
+        Some(id) => Some(all.iter().find(|(known, _)| known == id).ok_or_else(|| unknown_analysis(plan, id, &all))?),
         None => {
             let by_method = all.iter().find(|(_, options)| asked.method == Some(options.method));
             by_method.or(all.first())
@@ -434,7 +446,7 @@ fn declared(plan: &PlanHeader, asked: &Drifting) -> Result<(String, DriftOptions
     Ok((id, options))
 }
 
-fn unknown(plan: &PlanHeader, id: &str, all: &[(String, DriftOptions)]) -> AppError {
+fn unknown_analysis(plan: &PlanHeader, id: &str, all: &[(String, DriftOptions)]) -> AppError {
     let known = Names::of(all.iter().map(|(id, _)| id));
     AnalyseError::NoDrift { suite: plan.suite.clone(), id: id.to_owned(), known }.into()
 }
@@ -446,10 +458,10 @@ fn series(days: &[Day], as_of: &str) -> Vec<(String, f64)> {
 }
 
 /// The alerts of this rule that were raised, oldest first, and when.
-fn raised(store: &Store, rule: &Rule) -> Result<Vec<(String, Raised)>, AppError> {
+fn raised_alerts(store: &Store, rule: &Rule) -> Result<Vec<(String, RaisedAlert)>, AppError> {
     let entries = store.journal(&rule.suite, RAISED)?.into_iter();
     let raised = entries.filter_map(|entry| {
-        let raised: Raised = serde_json::from_value(entry.body).ok()?;
+        let raised: RaisedAlert = serde_json::from_value(entry.body).ok()?;
         Some((crate::rfc3339(entry.at), raised))
     });
     Ok(raised.filter(|(_, raised)| rule.is_called(&raised.rule)).collect())
@@ -457,13 +469,18 @@ fn raised(store: &Store, rule: &Rule) -> Result<Vec<(String, Raised)>, AppError>
 
 /// An incident that was opened by an alert that was raised, or closed by hand, stays as it was opened: rows that come late
 /// can close it, and neither move it nor take it back.
-fn keep(rule: &Rule, raised: &[(String, Raised)], closings: &[Closing], drifted: &mut Drifted) -> Result<(), AppError> {
+fn keep_known_incident(
+    rule: &Rule,
+    raised: &[(String, RaisedAlert)],
+    closings: &[Closing],
+    drifted: &mut DriftResult,
+) -> Result<(), AppError> {
     let known =
         raised.iter().filter_map(|(_, raised)| raised.incident.clone()).chain(closings.iter().map(Closing::incident));
     let last = known.filter(|incident| incident.opened <= rule.as_of).max_by(|a, b| a.opened.cmp(&b.opened));
     let Some(opened) = last else { return Ok(()) };
     let kept = standing(&rule.days, &rule.as_of, &rule.options, rule.watched, closings, &opened)
-        .map_err(|what| refused(&rule.id, &what))?;
+        .map_err(|what| refusal(&rule.id, &what))?;
     let is_another = drifted.drift.incident.as_ref().is_some_and(|now| {
         let after_it = kept.closed.as_ref().is_some_and(|closed| now.opened > *closed);
         after_it || now.opened == kept.opened && now.band == kept.band
@@ -475,8 +492,8 @@ fn keep(rule: &Rule, raised: &[(String, Raised)], closings: &[Closing], drifted:
 }
 
 /// An alert that was raised stands; what came since is said beside it.
-fn stands(drifted: &mut Drifted, days: &[Day], at: String, raised: &Raised) {
-    drifted.late = late(days, &raised.as_of, &raised.series);
+fn stands(drifted: &mut DriftResult, days: &[Day], at: String, raised: &RaisedAlert) {
+    drifted.late = late_rows(days, &raised.as_of, &raised.series);
     let figures = |alert: &DriftDay| (alert.short_median, alert.long_median, alert.z);
     let says_so = |day: &DriftDay, alert: &DriftDay| day.day == alert.day && figures(day) == figures(alert);
     let differs = |alert: &&DriftDay| !drifted.drift.alerts.iter().any(|now| says_so(now, alert));
@@ -488,26 +505,26 @@ fn stands(drifted: &mut Drifted, days: &[Day], at: String, raised: &Raised) {
 }
 
 /// Days up to one whose score is not as it was known.
-fn late(days: &[Day], as_of: &str, known: &[(String, f64)]) -> Vec<String> {
+fn late_rows(days: &[Day], as_of: &str, known: &[(String, f64)]) -> Vec<String> {
     series(days, as_of).into_iter().filter(|day| !known.contains(day)).map(|(date, _)| date).collect()
 }
 
 /// An incident that somebody closed stands; what came since is said beside it. `found` is what the series, as it is known
 /// now, says of its own.
-fn stays_closed(drifted: &mut Drifted, days: &[Day], closed: &[Closed], found: Option<&Incident>) {
+fn is_still_closed(drifted: &mut DriftResult, days: &[Day], closed: &[ClosedIncident], found: Option<&Incident>) {
     let Some(incident) = drifted.drift.incident.as_ref().filter(|incident| incident.closed_by_hand.is_some()) else {
         return;
     };
     let closed = closed.iter().rfind(|it| it.closing.opened == incident.opened && !it.series.is_empty());
     let Some(closed) = closed else { return };
-    drifted.late = late(days, &closed.closing.day, &closed.series);
+    drifted.late = late_rows(days, &closed.closing.day, &closed.series);
     let is_moved = !drifted.late.is_empty() && found != Some(incident);
     drifted.moved = if is_moved { vec![incident.opened.clone()] } else { Vec::new() };
 }
 
 /// The incidents of this rule that somebody closed, oldest first.
-fn closed(store: &Store, rule: &Rule) -> Result<Vec<Closed>, AppError> {
+fn closed_incidents(store: &Store, rule: &Rule) -> Result<Vec<ClosedIncident>, AppError> {
     let entries = store.journal(&rule.suite, CLOSED)?.into_iter();
-    let closed = entries.filter_map(|entry| serde_json::from_value::<Closed>(entry.body).ok());
+    let closed = entries.filter_map(|entry| serde_json::from_value::<ClosedIncident>(entry.body).ok());
     Ok(closed.filter(|closed| rule.is_called(&closed.rule)).collect())
 }

@@ -10,7 +10,7 @@ use karat_suite::{Files, load_policy};
 use karat_types::{Against, Exit, Gate, PlanHeader, Rules, RunHeader, RunRows, RunStatus, Threshold};
 
 use crate::analyse::baseline::{findings, pinned};
-use crate::atomic_file::write_whole;
+use crate::atomic_file::write_explained;
 use crate::error::{AnalyseError, Bug, FileError};
 use crate::run::stored_invocation::begun;
 use crate::suite::preset::SuiteFiles;
@@ -18,7 +18,7 @@ use crate::{App, AppError, GateFlags};
 
 /// What is asked of `karat gate`.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Gating {
+pub struct GateRequest {
     /// A file with the gates and the policy, instead of the run's own.
     pub policy: Option<String>,
     /// What the command line says beside.
@@ -27,7 +27,7 @@ pub struct Gating {
 
 /// Gates that were applied to a run.
 #[derive(Debug, Clone)]
-pub struct Gated {
+pub struct GateReport {
     run: String,
     verdicts: Verdicts,
     /// Why the run failed whatever its gates say, one line each; empty for a run that did not.
@@ -36,7 +36,7 @@ pub struct Gated {
     pub exit: Exit,
 }
 
-impl Gated {
+impl GateReport {
     /// For a terminal.
     pub fn terminal(&self) -> String {
         karat_report::verdict::terminal(&self.run, &self.verdicts, &self.failures)
@@ -55,7 +55,7 @@ impl Gated {
 
 impl GateFlags {
     /// The rules with what the flags change of them.
-    pub(crate) fn applied(&self, mut rules: Rules, plan: &Arc<PlanHeader>) -> Result<Rules, AppError> {
+    pub(crate) fn apply_to(&self, mut rules: Rules, plan: &Arc<PlanHeader>) -> Result<Rules, AppError> {
         if let Some(baseline) = &self.baseline {
             if !Path::new(baseline).exists() {
                 return Err(AnalyseError::NoBaselineFile { path: baseline.clone() }.into());
@@ -64,17 +64,17 @@ impl GateFlags {
         }
         let primary = || primary(plan).and_then(|at| plan.metrics.get(at)).map(|metric| metric.name.as_str());
         for (metric, threshold) in &self.min {
-            bound(&mut rules.gates, metric, |gate| &mut gate.min, *threshold);
+            set_bound(&mut rules.gates, metric, |gate| &mut gate.min, *threshold);
         }
         if let (Some(threshold), Some(metric)) = (self.threshold, primary()) {
-            bound(&mut rules.gates, metric, |gate| &mut gate.min, threshold);
+            set_bound(&mut rules.gates, metric, |gate| &mut gate.min, threshold);
         }
         for (metric, threshold) in &self.max_drop {
             let mut drops = rules.gates.iter_mut().filter(|gate| gate.max_drop.is_some()).peekable();
             match (metric, primary()) {
-                (Some(metric), _) => bound(&mut rules.gates, metric, |gate| &mut gate.max_drop, *threshold),
+                (Some(metric), _) => set_bound(&mut rules.gates, metric, |gate| &mut gate.max_drop, *threshold),
                 (None, Some(metric)) if drops.peek().is_none() => {
-                    bound(&mut rules.gates, metric, |gate| &mut gate.max_drop, *threshold);
+                    set_bound(&mut rules.gates, metric, |gate| &mut gate.max_drop, *threshold);
                 }
                 (None, _) => drops.for_each(|gate| gate.max_drop = Some(*threshold)),
             }
@@ -87,9 +87,9 @@ impl GateFlags {
 ///
 /// # Errors
 /// The run is not finished, or has no score.
-fn pinnable(stored: &StoredRun) -> Result<String, AppError> {
+fn baseline_text(stored: &StoredRun) -> Result<String, AppError> {
     let header = stored.header();
-    finished(header, "a baseline is a whole run")?;
+    require_finished(header, "a baseline is a whole run")?;
     let findings = findings(stored)?;
     if findings.run.metrics.iter().all(|spread| spread.n() == 0) {
         return Err(AnalyseError::NoScores { run: header.id.clone() }.into());
@@ -99,7 +99,7 @@ fn pinnable(stored: &StoredRun) -> Result<String, AppError> {
 }
 
 /// Rules that a run can be held to, said before anything is paid: what gates name is there, and the baseline can be read.
-pub(crate) fn applicable(rules: Rules, plan: &Arc<PlanHeader>) -> Result<Rules, AppError> {
+pub(crate) fn check_rules(rules: Rules, plan: &Arc<PlanHeader>) -> Result<Rules, AppError> {
     check(plan, &rules)?;
     if let Some(path) = rules.baseline.as_deref().filter(|_| wants_baseline(&rules))
         && let Ok(bytes) = SuiteFiles.read(path)
@@ -110,7 +110,7 @@ pub(crate) fn applicable(rules: Rules, plan: &Arc<PlanHeader>) -> Result<Rules, 
 }
 
 /// Sets a bound of the gates on a metric, or adds a gate where none has such a bound.
-fn bound(gates: &mut Vec<Gate>, metric: &str, side: fn(&mut Gate) -> &mut Option<Threshold>, threshold: Threshold) {
+fn set_bound(gates: &mut Vec<Gate>, metric: &str, side: fn(&mut Gate) -> &mut Option<Threshold>, threshold: Threshold) {
     let mut found = false;
     for gate in gates.iter_mut().filter(|gate| gate.is_on(metric)) {
         if let Some(bound) = side(gate) {
@@ -127,19 +127,19 @@ fn bound(gates: &mut Vec<Gate>, metric: &str, side: fn(&mut Gate) -> &mut Option
 
 impl App {
     /// Applies gates to a stored run.
-    pub fn gate(&self, run: &str, gating: &Gating) -> Result<Gated, AppError> {
+    pub fn gate(&self, run: &str, gating: &GateRequest) -> Result<GateReport, AppError> {
         let stored = self.stored(run)?;
         let header = stored.header();
-        finished(header, "gates judge whole runs")?;
+        require_finished(header, "gates judge whole runs")?;
         let rules = self.rules_of(header, gating)?;
         if rules.gates.is_empty() {
             return Err(AnalyseError::NoGates { run: header.id.clone() }.into());
         }
         let findings = findings(&stored)?;
-        let verdicts = self.decided(&stored, &findings, &rules)?;
+        let verdicts = self.decide_gates(&stored, &findings, &rules)?;
         let failures = failures(header, &findings, &rules);
         let exit = harness_exit(&failures).worst(verdicts.exit());
-        Ok(Gated { run: header.id.clone(), verdicts, failures, exit })
+        Ok(GateReport { run: header.id.clone(), verdicts, failures, exit })
     }
 
     /// Writes the results of a run as a baseline: into `output`, or where its suite expects one. Gives the path and the
@@ -150,16 +150,16 @@ impl App {
         let declared = begun(header)?.rules.baseline.filter(|path| !path.starts_with("preset:"));
         let path = output.map(str::to_owned).or(declared).ok_or(AnalyseError::NoBaselinePath {})?;
         let replaced = SuiteFiles.read(&path).ok().and_then(|bytes| pinned(&path, &bytes, &header.plan).ok());
-        write_whole(Path::new(&path), pinnable(&stored)?.as_bytes())?;
+        write_explained(Path::new(&path), baseline_text(&stored)?.as_bytes())?;
         Ok((path, replaced.map(|pinned| pinned.run.id)))
     }
 
     /// The results of a run as the text of a baseline.
-    pub fn pinned(&self, run: &str) -> Result<String, AppError> {
-        pinnable(&self.stored(run)?)
+    pub fn baseline_json(&self, run: &str) -> Result<String, AppError> {
+        baseline_text(&self.stored(run)?)
     }
 
-    fn rules_of(&self, header: &RunHeader, gating: &Gating) -> Result<Rules, AppError> {
+    fn rules_of(&self, header: &RunHeader, gating: &GateRequest) -> Result<Rules, AppError> {
         let own = begun(header)?.rules;
         let rules = match &gating.policy {
             None => own,
@@ -168,11 +168,16 @@ impl App {
                 Rules { baseline: own.baseline, left_out: own.left_out, ..policy }
             }
         };
-        gating.flags.applied(rules, &header.plan)
+        gating.flags.apply_to(rules, &header.plan)
     }
 
     /// What the gates of a run say, and its figures beside the baseline; nothing where it has neither.
-    pub(crate) fn decided(&self, stored: &StoredRun, findings: &Findings, rules: &Rules) -> Result<Verdicts, AppError> {
+    pub(crate) fn decide_gates(
+        &self,
+        stored: &StoredRun,
+        findings: &Findings,
+        rules: &Rules,
+    ) -> Result<Verdicts, AppError> {
         if rules.gates.is_empty() && rules.baseline.is_none() {
             return Ok(Verdicts::default());
         }
@@ -212,12 +217,12 @@ impl App {
                 Err(error) => return Err(FileError::of("reading the baseline", path, error).into()),
             }
         }
-        for against in changes(rules).filter_map(|gate| gate.against.as_ref()) {
+        for against in change_gates(rules).filter_map(|gate| gate.against.as_ref()) {
             match against {
                 Against::Previous if references.previous.is_none() => references.previous = self.previous(stored)?,
                 Against::Run(id) if !references.runs.contains_key(id) => {
                     let run = self.stored(id)?;
-                    finished(run.header(), "gates compare with whole runs")?;
+                    require_finished(run.header(), "gates compare with whole runs")?;
                     references.runs.insert(id.clone(), Pinned::of(run.header(), &findings(&run)?));
                 }
                 _ => {}
@@ -251,7 +256,7 @@ fn is_shipped(bytes: &[u8]) -> bool {
     given.is_some() && crate::suite::preset::names().into_iter().filter_map(shipped).any(|own| Some(own) == given)
 }
 
-fn finished(header: &RunHeader, why: &'static str) -> Result<(), AppError> {
+fn require_finished(header: &RunHeader, why: &'static str) -> Result<(), AppError> {
     if header.status == RunStatus::Finished {
         return Ok(());
     }
@@ -259,19 +264,19 @@ fn finished(header: &RunHeader, why: &'static str) -> Result<(), AppError> {
 }
 
 /// The gates that bound a change.
-fn changes(rules: &Rules) -> impl Iterator<Item = &Gate> {
+fn change_gates(rules: &Rules) -> impl Iterator<Item = &Gate> {
     rules.gates.iter().filter(|gate| gate.max_drop.is_some() || gate.max_rise.is_some())
 }
 
 fn wants_baseline(rules: &Rules) -> bool {
-    changes(rules).any(|gate| matches!(gate.against, None | Some(Against::Baseline)))
+    change_gates(rules).any(|gate| matches!(gate.against, None | Some(Against::Baseline)))
 }
 
 /// Runs that are looked through for the previous one.
 const RECENT: usize = 1_000;
 
 /// Why a run that has gates has no verdict.
-pub(crate) fn unjudged(header: &RunHeader, rules: &Rules) -> Option<String> {
+pub(crate) fn no_verdict_note(header: &RunHeader, rules: &Rules) -> Option<String> {
     let open = !rules.gates.is_empty() && header.status != RunStatus::Finished;
     open.then(|| "the run is not finished, and gates judge whole runs".to_owned())
 }

@@ -20,7 +20,7 @@ use crate::{App, AppError, Execution, Invocation, RunEnd, atomic_file};
 
 /// What is pinned.
 #[derive(Debug, Clone, Default)]
-pub struct PinAsked {
+pub struct PinRequest {
     /// Which rows.
     pub choice: Choice,
     /// Whether nothing is changed.
@@ -64,7 +64,7 @@ pub struct GoldenPin {
 
 /// What is checked.
 #[derive(Debug, Clone, Default)]
-pub struct GoldenAsked {
+pub struct GoldenRequest {
     /// The judge, instead of the suite's.
     pub judge: Option<String>,
     /// The largest drop that is no regression.
@@ -102,7 +102,7 @@ impl App {
     ///
     /// # Errors
     /// No row to pin, several systems, a folder that cannot be written.
-    pub fn golden_pin(&self, invocation: &Invocation, asked: &PinAsked) -> Result<GoldenPin, AppError> {
+    pub fn golden_pin(&self, invocation: &Invocation, asked: &PinRequest) -> Result<GoldenPin, AppError> {
         let plan = self.load(invocation)?.plan;
         let folder = self.golden_folder(&plan)?;
         let store = self.existing_store()?;
@@ -117,7 +117,7 @@ impl App {
         if of_sample.is_empty() {
             return Err(GoldenError::NothingToPin { suite: plan.header.suite.clone() }.into());
         }
-        one_system(history.rows())?;
+        require_one_system(history.rows())?;
         let now: Vec<Golden> = of_sample.values().filter_map(|cells| latest(cells)).collect();
         let before = read_folder(&folder, &plan.header)?;
         let mut files: BTreeMap<String, Pinning> = BTreeMap::new();
@@ -138,7 +138,7 @@ impl App {
         if !asked.dry_run {
             write(&folder, &now)?;
             for (path, _) in &stale {
-                fs::remove_file(path).map_err(|error| unwritable(path, error))?;
+                fs::remove_file(path).map_err(|error| write_error(path, error))?;
             }
         }
         files.extend(stale.into_iter().map(|(_, sample)| (sample, Pinning::Removed)));
@@ -163,7 +163,7 @@ impl App {
     pub fn golden_check(
         &self,
         invocation: &Invocation,
-        asked: &GoldenAsked,
+        asked: &GoldenRequest,
         execution: Execution,
     ) -> Result<(GoldenCheck, RunEnd), AppError> {
         let judges = asked.judge.iter().cloned().collect::<Vec<_>>();
@@ -176,18 +176,19 @@ impl App {
             return Err(GoldenError::Empty { folder: folder.display().to_string() }.into());
         }
         let all = pinned.len();
-        let golden = chosen(pinned, &invocation);
+        let golden = filter_chosen(pinned, &invocation);
         if golden.is_empty() {
             return Err(GoldenError::NoneAsked { all }.into());
         }
-        let there: BTreeSet<String> = ids(&whole);
+        let there: BTreeSet<String> = sample_ids(&whole);
         let samples: Vec<String> =
             golden.iter().map(|pinned| pinned.sample.clone()).filter(|id| there.contains(id)).collect();
         if samples.is_empty() {
             let folder = folder.display().to_string();
             return Err(GoldenError::NoneInDataset { count: golden.len(), folder }.into());
         }
-        let invocation = of_pinned_systems(Invocation { samples, limit: None, ..invocation }, &golden, &whole.header);
+        let invocation =
+            limit_to_pinned_systems(Invocation { samples, limit: None, ..invocation }, &golden, &whole.header);
         let plan = self.load(&invocation)?.plan;
         let is_frozen = plan.header.systems.iter().all(|system| system.model.is_none());
         let metric = golden.first().map(|pinned| pinned.baseline_metric.clone()).unwrap_or_default();
@@ -284,14 +285,14 @@ impl App {
 }
 
 /// The pinned samples that are asked about: all of them, or those of `--sample`, or the first `--limit`.
-fn chosen(pinned: Vec<Golden>, invocation: &Invocation) -> Vec<Golden> {
+fn filter_chosen(pinned: Vec<Golden>, invocation: &Invocation) -> Vec<Golden> {
     let is_named = |golden: &Golden| invocation.samples.is_empty() || invocation.samples.contains(&golden.sample);
     let most = invocation.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
     pinned.into_iter().filter(is_named).take(most).collect()
 }
 
 /// The same, of the pinned systems alone: where every sample names one that the suite still has, and nobody has chosen others.
-fn of_pinned_systems(invocation: Invocation, golden: &[Golden], plan: &PlanHeader) -> Invocation {
+fn limit_to_pinned_systems(invocation: Invocation, golden: &[Golden], plan: &PlanHeader) -> Invocation {
     let chooses = !invocation.variants.is_empty() || !invocation.models.is_empty() || invocation.tier.is_some();
     let named = |id: &str| plan.systems.iter().enumerate().find(|(at, _)| system_id(plan, *at) == id).map(|(_, it)| it);
     let pinned: Option<Vec<&System>> = golden.iter().map(|it| named(it.system.as_deref()?)).collect();
@@ -307,7 +308,7 @@ fn of_pinned_systems(invocation: Invocation, golden: &[Golden], plan: &PlanHeade
     }
 }
 
-fn ids(plan: &Plan) -> BTreeSet<String> {
+fn sample_ids(plan: &Plan) -> BTreeSet<String> {
     let id = |row: Result<karat_types::Sample, karat_suite::DatasetError>| match row {
         Ok(sample) => Some(sample.id.to_string()),
         Err(error) => error.id.as_deref().map(str::to_owned),
@@ -340,7 +341,7 @@ fn failures(stored: &dyn RunRows) -> Result<BTreeMap<String, String>, AppError> 
 }
 
 /// A golden set has one row a sample, so the rows must be of one system.
-fn one_system<'a>(rows: impl Iterator<Item = &'a Judged>) -> Result<(), AppError> {
+fn require_one_system<'a>(rows: impl Iterator<Item = &'a Judged>) -> Result<(), AppError> {
     let systems: BTreeSet<&str> = rows.map(|row| row.system.as_str()).collect();
     if systems.len() < 2 {
         return Ok(());
@@ -395,10 +396,10 @@ pub(crate) fn read_folder(folder: &Path, plan: &PlanHeader) -> Result<Vec<(PathB
 }
 
 fn write(folder: &Path, golden: &[Golden]) -> Result<(), AppError> {
-    fs::create_dir_all(folder).map_err(|error| unwritable(folder, error))?;
+    fs::create_dir_all(folder).map_err(|error| write_error(folder, error))?;
     for pinned in golden {
         let path = folder.join(file_name(&pinned.sample));
-        atomic_file::write(&path, pinned.text().as_bytes()).map_err(|error| unwritable(&path, error))?;
+        atomic_file::write(&path, pinned.text().as_bytes()).map_err(|error| write_error(&path, error))?;
     }
     Ok(())
 }
@@ -413,7 +414,7 @@ fn file_name(sample: &str) -> String {
     format!("{harmless}-{}.json", &blake3::hash(sample.as_bytes()).to_hex()[..12])
 }
 
-fn unwritable(path: &Path, error: std::io::Error) -> FileError {
+fn write_error(path: &Path, error: std::io::Error) -> FileError {
     FileError::writing(path, error).with_hint("`-p golden=DIR`, or the suite's `baseline`, names another folder")
 }
 
@@ -422,7 +423,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_of_samples_lead_nowhere_else() {
+    fn sample_ids_never_become_paths() {
         assert_eq!(file_name("2026-03-18"), "2026-03-18.json");
         for hostile in ["../../etc/passwd", "/a", ".hidden", "", "a b", "ä", &"x".repeat(300)] {
             let name = file_name(hostile);

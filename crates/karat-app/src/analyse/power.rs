@@ -10,7 +10,7 @@ use crate::{App, AppError};
 
 /// A difference that should be detected.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Wanted {
+pub struct PowerRequest {
     /// The metric; the one that stands for the run without it.
     pub metric: Option<String>,
     /// The difference; a percentage is one of the metric's figure in the stored run.
@@ -29,7 +29,7 @@ pub struct PlanPower {
 impl App {
     /// Plans for the differences that are wanted: with the spread and the cost of the latest stored run of this suite,
     /// else with the worst case and the estimate. Makes no call.
-    pub fn power(&self, plan: &Plan, wanted: &[Wanted]) -> Result<PlanPower, AppError> {
+    pub fn power(&self, plan: &Plan, wanted: &[PowerRequest]) -> Result<PlanPower, AppError> {
         let header = &plan.header;
         let runs =
             if self.store.exists() { self.store_to_read()?.runs_of_suite(&header.suite, 1)? } else { Vec::new() };
@@ -45,7 +45,7 @@ impl App {
         };
         let spreads = spreads(header, stored.as_ref());
         let mut metrics = Vec::new();
-        for Wanted { metric, difference } in wanted {
+        for PowerRequest { metric, difference } in wanted {
             let at = match metric {
                 Some(name) => header.metric(name),
                 None => karat_analysis::primary(header),
@@ -53,12 +53,12 @@ impl App {
             let (Some(spec), Some(spread)) =
                 (at.and_then(|at| header.metrics.get(at)), at.and_then(|at| spreads.get(at)))
             else {
-                return Err(unknown(metric.as_deref(), plan));
+                return Err(unknown_metric(metric.as_deref(), plan));
             };
             if let Some(why) = unplannable(spec) {
                 return Err(AnalyseError::Unplannable { why: why.to_string() }.into());
             }
-            let spread = spread.as_ref().ok_or_else(|| unmeasured(spec, run.as_deref()))?;
+            let spread = spread.as_ref().ok_or_else(|| no_spread(spec, run.as_deref()))?;
             let figure =
                 stored.as_ref().and_then(|found| found.run.metrics.get(found.plan.metric(&spec.name)?)?.value());
             let difference = difference.from_figure(figure);
@@ -73,7 +73,7 @@ impl App {
 
     /// Dollars of one sample under all systems, judges included, on the estimate's upper side.
     fn estimated_cost(&self, plan: &Plan) -> Result<Option<f64>, AppError> {
-        let per_cell = self.estimate(plan)?.afresh.per_cell;
+        let per_cell = self.estimate(plan)?.uncached.per_cell;
         let trials = plan.header.systems.iter().map(|system| f64::from(system.trials));
         let each = per_cell.iter().zip(trials).map(|(cost, trials)| Some(cost.as_ref()?.usd() * trials));
         Ok(each.sum())
@@ -81,7 +81,7 @@ impl App {
 }
 
 /// That nothing says how much a metric varies.
-fn unmeasured(metric: &MetricSpec, run: Option<&str>) -> AppError {
+fn no_spread(metric: &MetricSpec, run: Option<&str>) -> AppError {
     let MetricSpec { name, aggregate, .. } = metric;
     let range = match metric.range {
         None => "it has no range".to_owned(),
@@ -94,7 +94,7 @@ fn unmeasured(metric: &MetricSpec, run: Option<&str>) -> AppError {
     AnalyseError::NoSpread { metric: name.clone(), range, why }.into()
 }
 
-fn unknown(metric: Option<&str>, plan: &Plan) -> AppError {
+fn unknown_metric(metric: Option<&str>, plan: &Plan) -> AppError {
     let known = Names::of(plan.header.metrics.iter().map(|metric| &metric.name));
     match metric {
         Some(metric) => AnalyseError::NoMetric { metric: metric.to_owned(), known },

@@ -16,23 +16,23 @@ use crate::{App, AppError, Invocation};
 
 /// Which rows of which suite.
 #[derive(Debug, Clone, Default)]
-pub struct Asked {
+pub struct RowsRequest {
     /// A suite file, a preset, the name of a suite that has stored runs, or one of its runs.
     pub suite: String,
     /// Which rows.
     pub choice: Choice,
 }
 
-/// Rows of a suite.
+/// SuiteRows of a suite.
 #[derive(Debug, Clone)]
-pub struct Rows {
+pub struct SuiteRows {
     /// The suite's name.
     pub suite: String,
     /// The rows.
     pub history: History,
 }
 
-impl Rows {
+impl SuiteRows {
     /// One JSON object a row, in a list.
     pub fn json(&self) -> String {
         karat_report::rows::json(self.history.latest())
@@ -68,11 +68,11 @@ impl App {
     ///
     /// # Errors
     /// A suite that is unknown or has no run; a date that is none.
-    pub fn history(&self, asked: &Asked) -> Result<Rows, AppError> {
+    pub fn history(&self, asked: &RowsRequest) -> Result<SuiteRows, AppError> {
         let store = self.existing_store()?;
         let suite = self.suite_name(&store, &asked.suite)?;
         let history = collect(&store, &suite, &asked.choice, None)?;
-        Ok(Rows { suite, history })
+        Ok(SuiteRows { suite, history })
     }
 
     /// The sources of stored rows that the params mean, where they choose other ones than the suite itself.
@@ -94,7 +94,7 @@ impl App {
         for run in store.runs_of_suite(&plan.suite, usize::MAX)? {
             stored.insert(source_of(&store.run(&run)?.plan));
         }
-        let is_meant = |source: &String| *source == own || is_one_place(source, &own);
+        let is_meant = |source: &String| *source == own || has_one_source(source, &own);
         let chosen: BTreeSet<String> = stored.iter().filter(|source| is_meant(source)).cloned().collect();
         if chosen.is_empty() && !stored.is_empty() {
             let (suite, stored) = (plan.suite.clone(), Names::of(stored));
@@ -106,7 +106,7 @@ impl App {
     /// Whether a word means a suite, and not one of its runs.
     pub fn is_suite(&self, word: &str) -> bool {
         let run = self.existing_store().is_ok_and(|store| store.resolve(word).is_ok());
-        !run && (load::find(word, &SuiteFiles).is_ok() || self.has_runs(word))
+        !run && (load::find_suite(word, &SuiteFiles).is_ok() || self.has_runs(word))
     }
 
     fn has_runs(&self, suite: &str) -> bool {
@@ -117,7 +117,7 @@ impl App {
     /// The name of the suite that is meant.
     pub(crate) fn suite_name(&self, store: &Store, word: &str) -> Result<String, AppError> {
         let files: Arc<dyn Files> = Arc::new(SuiteFiles);
-        match load::find(word, &*files) {
+        match load::find_suite(word, &*files) {
             Ok(path) => Ok(karat_suite::name_of(files, &path)?),
             Err(unknown) if store.runs_of_suite(word, 1)?.is_empty() => match store.resolve(word) {
                 Ok(run) => Ok(store.run(&run)?.plan.suite.clone()),
@@ -129,7 +129,7 @@ impl App {
 }
 
 /// Whether two paths lead to one place.
-fn is_one_place(one: &str, other: &str) -> bool {
+fn has_one_source(one: &str, other: &str) -> bool {
     std::fs::canonicalize(one).is_ok_and(|one| std::fs::canonicalize(other).is_ok_and(|other| one == other))
 }
 
@@ -137,11 +137,11 @@ fn is_one_place(one: &str, other: &str) -> bool {
 pub(crate) fn newest_plan(store: &Store, suite: &str) -> Result<Arc<PlanHeader>, AppError> {
     match store.runs_of_suite(suite, 1)?.first() {
         Some(run) => Ok(store.run(run)?.plan),
-        None => Err(without_runs(suite)),
+        None => Err(no_runs(suite)),
     }
 }
 
-fn without_runs(suite: &str) -> AppError {
+fn no_runs(suite: &str) -> AppError {
     StoredError::NoRuns { suite: suite.to_owned() }.into()
 }
 
@@ -157,7 +157,7 @@ pub(crate) fn collect(store: &Store, suite: &str, choice: &Choice, metric: Optio
     }
     let runs = store.runs_of_suite(suite, usize::MAX)?;
     if runs.is_empty() {
-        return Err(without_runs(suite));
+        return Err(no_runs(suite));
     }
     let mut history = History::default();
     // The oldest first: where a row was taken over by later runs, the run that made it stands.
@@ -184,18 +184,22 @@ pub(crate) fn collect_named(
     }
     let all = collect(store, suite, &Choice::default(), metric)?;
     let judges = all.rows().flat_map(|row| [&row.judge, &row.judge_model]).flatten();
-    known("--judge", choice.judge.as_ref(), judges)?;
+    check_known("--judge", choice.judge.as_ref(), judges)?;
     let versions = all.rows().filter_map(|row| row.prompt_version.as_ref());
-    known("--prompt-version", choice.prompt_version.as_ref(), versions)?;
+    check_known("--prompt-version", choice.prompt_version.as_ref(), versions)?;
     let of_system = Choice { system: choice.system.clone(), ..Choice::default() };
     if !all.rows().any(|row| of_system.takes(row)) {
-        known("--system", choice.system.as_ref(), all.rows().map(|row| &row.system))?;
+        check_known("--system", choice.system.as_ref(), all.rows().map(|row| &row.system))?;
     }
     Ok(history)
 }
 
 /// Refuses a name that is not among those of the stored rows, where there are any.
-fn known<'a>(flag: &str, name: Option<&String>, stored: impl Iterator<Item = &'a String>) -> Result<(), AppError> {
+fn check_known<'a>(
+    flag: &str,
+    name: Option<&String>,
+    stored: impl Iterator<Item = &'a String>,
+) -> Result<(), AppError> {
     let stored: BTreeSet<&str> = stored.map(String::as_str).collect();
     match name {
         Some(name) if !stored.is_empty() && !stored.contains(name.as_str()) => {

@@ -22,7 +22,7 @@ use crate::{App, AppError, Invocation, atomic_file};
 
 /// Which outputs become tasks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Annotating {
+pub struct AnnotationRequest {
     /// The scorer whose dimensions are asked for; the first with a rubric without it.
     pub scorer: Option<String>,
     /// At most so many different outputs of a sample.
@@ -33,7 +33,7 @@ pub struct Annotating {
 
 /// What an import did.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Joined {
+pub struct JoinedLabels {
     /// New labels.
     pub added: usize,
     /// Labels that replaced the same person's of the same output.
@@ -58,7 +58,7 @@ impl App {
     ///
     /// # Errors
     /// A run without a rubric scorer, or without an output.
-    pub fn annotation_tasks(&self, run: &str, asked: &Annotating) -> Result<Vec<Value>, AppError> {
+    pub fn annotation_tasks(&self, run: &str, asked: &AnnotationRequest) -> Result<Vec<Value>, AppError> {
         let stored = self.stored(run)?;
         let plan = stored.header().plan.clone();
         let (_, rubric) = rubric_of(&plan, asked.scorer.as_deref())?;
@@ -102,11 +102,11 @@ impl App {
         scorer: Option<&str>,
         tasks: &Path,
         labels: &Path,
-    ) -> Result<Joined, AppError> {
+    ) -> Result<JoinedLabels, AppError> {
         let plan = self.labelled_suite(invocation)?;
         let (_, rubric) = rubric_of(&plan, scorer)?;
         let dimensions = &rubric.rubric.dimensions;
-        let (mut joined, mut wrong, mut filled) = (Joined::default(), Vec::new(), Vec::new());
+        let (mut joined, mut wrong, mut filled) = (JoinedLabels::default(), Vec::new(), Vec::new());
         for (line, row) in rows(tasks)? {
             match label(&row, dimensions) {
                 Ok(Some(label)) => filled.push(label),

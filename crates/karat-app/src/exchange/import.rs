@@ -20,7 +20,7 @@ const LISTS: [&str; 4] = ["missedElements", "falsePositives", "taxonomyErrors", 
 
 /// What an import has written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Imported {
+pub struct ImportedSnapshot {
     /// The suite: `karat run` re-computes the figures from it.
     pub suite: PathBuf,
     /// Samples.
@@ -58,7 +58,7 @@ impl App {
     ///
     /// # Errors
     /// A file that cannot be read or is no snapshot, a folder that has a suite already.
-    pub fn import_span_snapshot(&self, file: &Path, folder: &Path) -> Result<Imported, AppError> {
+    pub fn import_span_snapshot(&self, file: &Path, folder: &Path) -> Result<ImportedSnapshot, AppError> {
         let snapshot = read(file)?;
         let path = || file.display().to_string();
         let wrong = |problem: String| ImportError::BadSnapshot { path: path(), problem };
@@ -83,9 +83,9 @@ impl App {
         write(folder, "data/prompts.jsonl", &lines(&rows))?;
         write(folder, "scripts/verdicts.jsonl", &lines(&replies))?;
         for name in ["models/offline.yaml", "rubrics/spans.yaml", "schemas/prompt.json", SUITE] {
-            write(folder, name, &about(&snapshot, &edited(name)?))?;
+            write(folder, name, &describe_source(&snapshot, &edit_preset(name)?))?;
         }
-        Ok(Imported { suite, samples, without_verdict })
+        Ok(ImportedSnapshot { suite, samples, without_verdict })
     }
 }
 
@@ -96,7 +96,7 @@ pub(crate) fn read(file: &Path) -> Result<Value, AppError> {
 }
 
 /// A file of the preset with its edits.
-fn edited(name: &str) -> Result<String, AppError> {
+fn edit_preset(name: &str) -> Result<String, AppError> {
     let bug = |part: &str| AppError::from(Bug::PresetText { file: name.to_owned(), part: part.to_owned() });
     let text = preset::text(&format!("spans/{name}")).ok_or_else(|| bug("text"))?.to_owned();
     EDITS.iter().filter(|(file, ..)| *file == name).try_fold(text, |text, (_, from, to)| {
@@ -105,7 +105,7 @@ fn edited(name: &str) -> Result<String, AppError> {
 }
 
 /// The file with where the snapshot comes from in the place of what the preset is about.
-fn about(snapshot: &Value, text: &str) -> String {
+fn describe_source(snapshot: &Value, text: &str) -> String {
     let said = |name: &str| snapshot.get(name).and_then(Value::as_str).unwrap_or("unknown");
     let source = format!("Spans of {}, judged by {} at {}", said("sourceFile"), said("judgeModel"), said("timestamp"));
     let line = |line: &str| {
@@ -151,7 +151,7 @@ fn row(id: &str, result: &Value) -> Result<Value, &'static str> {
     if let Some(latency) = fields.get("latencyMs").or_else(|| fields.get("latency")) {
         row["latencyMs"] = latency.clone();
     }
-    row["unassessed"] = json!(unassessed(result));
+    row["unassessed"] = json!(is_unassessed(result));
     if let Some(error) = error {
         row["error"] = error.clone();
     }
@@ -176,20 +176,20 @@ fn failure(result: &Value) -> Option<String> {
 }
 
 /// The judge's verdict as the snapshot has it; `None` where there are no scores.
-fn judged(result: &Value) -> Option<&Map<String, Value>> {
+fn judge_result(result: &Value) -> Option<&Map<String, Value>> {
     let judged = HOLDERS.iter().find_map(|name| result.get(name)).unwrap_or(result).as_object()?;
     judged.get("scores").is_some_and(Value::is_object).then_some(judged)
 }
 
 /// The lists that a verdict lacks.
-fn unassessed(result: &Value) -> Vec<&'static str> {
-    let Some(judged) = judged(result) else { return Vec::new() };
+fn is_unassessed(result: &Value) -> Vec<&'static str> {
+    let Some(judged) = judge_result(result) else { return Vec::new() };
     LISTS.into_iter().filter(|list| judged.get(*list).is_none_or(Value::is_null)).collect()
 }
 
 /// The judge's verdict as a reply of the preset's rubric; `None` where there are no scores.
 fn verdict(result: &Value) -> Option<Value> {
-    let mut verdict = judged(result)?.clone();
+    let mut verdict = judge_result(result)?.clone();
     verdict.retain(|name, value| {
         !value.is_null() && !["promptId", "input", "output", "spans", "latencyMs"].contains(&name.as_str())
     });
@@ -221,9 +221,9 @@ mod tests {
 
     /// SP-09: every edit of the preset still finds its place.
     #[test]
-    fn the_preset_takes_the_edits() {
+    fn every_edit_applies_to_the_preset() {
         for (name, from, to) in EDITS {
-            let text = edited(name).unwrap();
+            let text = edit_preset(name).unwrap();
             assert!(!text.contains(from) || to.contains(from), "{name}: {from}");
             assert!(text.contains(to), "{name}: {to}");
         }
@@ -231,7 +231,7 @@ mod tests {
 
     /// SP-09: no two samples have one id, even where a snapshot uses the number of another.
     #[test]
-    fn ids_are_told_apart() {
+    fn equal_ids_are_numbered() {
         let results: Vec<Value> = ["a", "a", "a#2", "a", ""].iter().map(|id| json!({ "promptId": id })).collect();
         assert_eq!(ids(&results), ["a", "a#3", "a#2", "a#4", "result-4"]);
         assert_eq!(id(0, &json!({"id": 12})), "12");

@@ -23,7 +23,7 @@ const SECTION: &str = "Claims";
 
 /// What was imported.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Baseline {
+pub struct ImportedBaseline {
     /// The suite.
     pub suite: PathBuf,
     /// Snapshots.
@@ -36,7 +36,7 @@ pub struct Baseline {
 
 /// A snapshot's name: `{sample}-{provider}-{mode}.md`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Source {
+struct ManualSource {
     provider: String,
     mode: String,
 }
@@ -47,7 +47,7 @@ impl App {
     /// # Errors
     /// A folder without snapshots; every snapshot with a wrong name, without front matter or without claims; a folder
     /// that has a suite already.
-    pub fn import_manual_baseline(&self, from: &Path, folder: &Path) -> Result<Baseline, AppError> {
+    pub fn import_manual_baseline(&self, from: &Path, folder: &Path) -> Result<ImportedBaseline, AppError> {
         let suite = folder.join("karat.yaml");
         if suite.exists() {
             return Err(ImportError::Exists { path: suite.display().to_string() }.into());
@@ -55,7 +55,7 @@ impl App {
         let snapshots = snapshots(from)?;
         let (mut sources, mut wrong, mut claims) = (BTreeSet::new(), Vec::new(), 0);
         for (name, text) in &snapshots {
-            match checked(name, text) {
+            match check_snapshot(name, text) {
                 Ok((source, count)) => {
                     sources.insert(source);
                     claims += count;
@@ -66,7 +66,7 @@ impl App {
         if !wrong.is_empty() {
             return Err(ImportError::WrongSnapshots { problems: Lines(wrong) }.into());
         }
-        let variants: Vec<String> = sources.iter().map(Source::variant).collect();
+        let variants: Vec<String> = sources.iter().map(ManualSource::variant).collect();
         self.init(PRESET, folder, false)?;
         let manual = folder.join("data/manual");
         let failed = |error: std::io::Error| FileError::writing(&manual, error);
@@ -77,7 +77,7 @@ impl App {
         let written = fs::read_to_string(&suite).map_err(failed)?;
         let text = with_variants(&written, &sources).ok_or(Bug::NoManualVariants)?;
         atomic_file::write(&suite, text.as_bytes()).map_err(failed)?;
-        Ok(Baseline { suite, snapshots: snapshots.len(), claims, variants })
+        Ok(ImportedBaseline { suite, snapshots: snapshots.len(), claims, variants })
     }
 }
 
@@ -103,8 +103,8 @@ fn snapshots(folder: &Path) -> Result<Vec<(String, String)>, AppError> {
 }
 
 /// Provider and mode of a snapshot and the number of its claims, or what is wrong with it.
-fn checked(name: &str, text: &str) -> Result<(Source, usize), String> {
-    let source = Source::of(name).ok_or_else(|| {
+fn check_snapshot(name: &str, text: &str) -> Result<(ManualSource, usize), String> {
+    let source = ManualSource::of(name).ok_or_else(|| {
         format!("the name is not `{{videoId}}-{{provider}}-{{mode}}.md` with a mode of {}", MODES.join(" or "))
     })?;
     let (facts, reply) = markdown::front_matter(text).ok_or("it has no front matter between two lines `---`")?;
@@ -125,7 +125,7 @@ fn checked(name: &str, text: &str) -> Result<(Source, usize), String> {
     }
 }
 
-impl Source {
+impl ManualSource {
     fn of(name: &str) -> Option<Self> {
         let stem = name.strip_suffix(".md")?;
         let mode = MODES.iter().find(|mode| stem.ends_with(&format!("-{mode}")))?;
@@ -141,13 +141,13 @@ impl Source {
 }
 
 /// The preset's suite with these variants in the place of its own manual ones.
-fn with_variants(suite: &str, sources: &BTreeSet<Source>) -> Option<String> {
+fn with_variants(suite: &str, sources: &BTreeSet<ManualSource>) -> Option<String> {
     let (before, rest) = suite.split_once("  manual-high-recall:")?;
     let (_, after) = rest.split_once("\nscorers:")?;
     let variants: String = sources
         .iter()
         .map(|source| {
-            let (variant, Source { provider, mode }) = (source.variant(), source);
+            let (variant, ManualSource { provider, mode }) = (source.variant(), source);
             format!(
                 "  {variant}:\n    - recorded: {{ from: \"{{{{ params.manual }}}}/{{{{ sample.id }}}}-{provider}-{mode}.md\", \
                  missing: skip }}\n      parse: {{ as: bullets, section: {SECTION}, into: claims }}\n"
@@ -156,7 +156,7 @@ fn with_variants(suite: &str, sources: &BTreeSet<Source>) -> Option<String> {
         .collect();
     let (head, from) = after.split_once("      from: [manual-")?;
     let (_, tail) = from.split_once("]\n")?;
-    let names = sources.iter().map(Source::variant).collect::<Vec<_>>().join(", ");
+    let names = sources.iter().map(ManualSource::variant).collect::<Vec<_>>().join(", ");
     Some(format!("{before}{variants}\nscorers:{head}      from: [{names}]\n{tail}"))
 }
 
@@ -169,25 +169,27 @@ mod tests {
 
     /// CL-09: names, front matter and claims are checked, and what is wrong is said.
     #[test]
-    fn snapshots_are_checked() {
-        let (source, claims) = checked("kr-oats-01-gemini-high_recall.md", SNAPSHOT).unwrap();
+    fn a_snapshot_without_claims_is_refused() {
+        let (source, claims) = check_snapshot("kr-oats-01-gemini-high_recall.md", SNAPSHOT).unwrap();
         assert_eq!((source.variant().as_str(), claims), ("manual-gemini-high-recall", 2));
-        assert!(checked("oats.md", SNAPSHOT).unwrap_err().contains("high_precision"));
-        assert!(checked("a-b-high_recall.md", "# Claims\n- a").unwrap_err().contains("front matter"));
-        assert!(checked("a-b-high_recall.md", &SNAPSHOT.replace("ui:", "UI:")).is_ok());
+        assert!(check_snapshot("oats.md", SNAPSHOT).unwrap_err().contains("high_precision"));
+        assert!(check_snapshot("a-b-high_recall.md", "# Claims\n- a").unwrap_err().contains("front matter"));
+        assert!(check_snapshot("a-b-high_recall.md", &SNAPSHOT.replace("ui:", "UI:")).is_ok());
         let silent = SNAPSHOT.replace("toggles: t\n", "");
-        assert!(checked("a-b-high_recall.md", &silent).unwrap_err().contains("toggles"));
-        assert!(checked("a-b-high_recall.md", &SNAPSHOT.replace("- ", "")).unwrap_err().contains("no bullet"));
-        assert!(checked("a-b-high_recall.md", &SNAPSHOT.replace("# Claims", "")).unwrap_err().contains("no heading"));
+        assert!(check_snapshot("a-b-high_recall.md", &silent).unwrap_err().contains("toggles"));
+        assert!(check_snapshot("a-b-high_recall.md", &SNAPSHOT.replace("- ", "")).unwrap_err().contains("no bullet"));
+        assert!(
+            check_snapshot("a-b-high_recall.md", &SNAPSHOT.replace("# Claims", "")).unwrap_err().contains("no heading")
+        );
         let pasted = SNAPSHOT.replace("- b\n", "## Later\n2) b\n– c\n").replace('\n', "\r\n");
-        assert_eq!(checked("a-b-high_recall.md", &format!("\u{feff}{pasted}")).unwrap().1, 3);
+        assert_eq!(check_snapshot("a-b-high_recall.md", &format!("\u{feff}{pasted}")).unwrap().1, 3);
     }
 
     /// CL-09: the preset's suite takes any provider's snapshots as variants.
     #[test]
-    fn the_presets_suite_takes_other_variants() {
+    fn the_suite_gets_the_imported_variants() {
         let suite = crate::suite::preset::text("claims/karat.yaml").unwrap();
-        let source = Source { provider: "copilot".to_owned(), mode: "high_recall".to_owned() };
+        let source = ManualSource { provider: "copilot".to_owned(), mode: "high_recall".to_owned() };
         let text = with_variants(suite, &BTreeSet::from([source])).unwrap();
         assert!(
             text.contains("  manual-copilot-high-recall:\n") && text.contains("from: [manual-copilot-high-recall]")

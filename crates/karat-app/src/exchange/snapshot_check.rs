@@ -19,7 +19,7 @@ const ALIASES: [(&str, &str); 3] =
 
 /// A snapshot's own figures beside those of the run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Recomputed {
+pub struct SnapshotCheck {
     /// Figures that agree to the digits which the snapshot gives.
     pub same: usize,
     /// Figures that differ, in words.
@@ -33,10 +33,10 @@ impl App {
     ///
     /// # Errors
     /// A file or a run that cannot be read.
-    pub fn recomputed(&self, file: &Path, run: &str) -> Result<Recomputed, AppError> {
+    pub fn check_snapshot(&self, file: &Path, run: &str) -> Result<SnapshotCheck, AppError> {
         let snapshot = read(file)?;
         let findings = findings(&self.stored(run)?)?;
-        let mut found = Recomputed::default();
+        let mut found = SnapshotCheck::default();
         for analysed in findings.analyses.iter().filter(|analysed| analysed.id == FIGURES) {
             let Outcome::Diagnostics(figures) = &analysed.outcome else { continue };
             let mut again =
@@ -54,7 +54,7 @@ impl App {
     }
 }
 
-impl Recomputed {
+impl SnapshotCheck {
     /// Goes into objects and lists, by what the snapshot has. Texts are no figures.
     fn figures(&mut self, place: &str, own: &Value, again: Option<&Value>) {
         match own {
@@ -64,7 +64,7 @@ impl Recomputed {
                     self.figures(&inner, value, again.and_then(|again| counterpart(again, name)));
                 }
             }
-            Value::Array(items) if items.iter().all(Value::is_object) => self.named(place, items, again),
+            Value::Array(items) if items.iter().all(Value::is_object) => self.named_figures(place, items, again),
             Value::Array(items) => {
                 for (at, value) in items.iter().enumerate() {
                     self.figures(&format!("{place}[{at}]"), value, again.and_then(|again| again.get(at)));
@@ -76,7 +76,7 @@ impl Recomputed {
     }
 
     /// Objects that their texts tell apart, in whatever order: `{assignedRole, expectedRole, count}`.
-    fn named(&mut self, place: &str, own: &[Value], again: Option<&Value>) {
+    fn named_figures(&mut self, place: &str, own: &[Value], again: Option<&Value>) {
         let listed = again.and_then(Value::as_array).map(Vec::as_slice);
         for (at, item) in own.iter().enumerate() {
             let texts: Vec<(&String, &Value)> =
@@ -98,7 +98,7 @@ impl Recomputed {
 
     fn figure(&mut self, place: &str, own: &Value, again: Option<&Value>) {
         match again {
-            Some(again) if agree(own, again) => self.same += 1,
+            Some(again) if are_equal(own, again) => self.same += 1,
             // A figure that a snapshot leaves open says nothing.
             _ if own.is_null() && again.is_none_or(|again| again.is_object() || again.is_array()) => {}
             Some(again) if !again.is_object() && !again.is_array() => {
@@ -137,7 +137,7 @@ fn numbers(name: &str) -> Option<Vec<&str>> {
 
 /// Whether two values are the same to the digits of the first. What was never assessed is 0 in a snapshot, and no number
 /// here.
-fn agree(own: &Value, again: &Value) -> bool {
+fn are_equal(own: &Value, again: &Value) -> bool {
     match (own.as_f64(), again.as_f64()) {
         (Some(own_number), Some(again)) => {
             let decimals = own.to_string().split_once('.').map_or(0, |(_, decimals)| decimals.len().min(12) as i32);
@@ -154,8 +154,8 @@ mod tests {
 
     use super::*;
 
-    fn compared(own: &Value, again: &Value) -> Recomputed {
-        let mut found = Recomputed::default();
+    fn compare_figure(own: &Value, again: &Value) -> SnapshotCheck {
+        let mut found = SnapshotCheck::default();
         found.figures("", own, Some(again));
         found
     }
@@ -163,7 +163,7 @@ mod tests {
     /// SP-09: figures agree to the digits that the snapshot gives; every one is compared, and what has no counterpart is
     /// named.
     #[test]
-    fn figures_are_compared_to_the_digits_given() {
+    fn figures_agree_to_the_digits_given() {
         let own = json!({
             "avgScore": 20.23, "errorCount": 1, "old": 3, "text": "no figure", "open": null,
             "avgCategoryScores": {"audio": {"coverage": 0}, "shot": {"coverage": 4.5}, "mood": {"coverage": 3}},
@@ -174,7 +174,7 @@ mod tests {
             "avgCategoryScores": {"audio": {"coverage": null}, "shot": {"coverage": 4.4}},
             "scoreDistribution": {"23-25": 2, "18-22": 3, "0-7": 0},
         });
-        let found = compared(&own, &again);
+        let found = compare_figure(&own, &again);
         assert_eq!(found.same, 4);
         let differing = [
             "errorCount is 1 in the snapshot and 2 here",
@@ -188,27 +188,27 @@ mod tests {
     /// SP-09: confusions are found by their roles, in whatever order; those missing on either side are told, but for one
     /// that may have lost a tie for the last place.
     #[test]
-    fn confusions_are_compared_by_their_roles() {
+    fn confusions_agree_by_role() {
         let confusion = |from: &str, count: u64| json!({"assignedRole": from, "expectedRole": "x", "count": count});
         let own = json!({"top": [confusion("b", 1), confusion("a", 3), confusion("c", 2), confusion("d", 1)]});
         let again = json!({"top": [confusion("a", 3), confusion("b", 2), confusion("e", 1)]});
-        let found = compared(&own, &again);
+        let found = compare_figure(&own, &again);
         assert_eq!(found.same, 1);
         let differing =
             ["top[b → x].count is 1 in the snapshot and 2 here", "top[c → x] is in the snapshot and not here"];
         assert_eq!(found.differing, differing);
         assert_eq!(found.unknown, ["top[d → x].count"]);
-        let longer = compared(&json!({"top": []}), &again);
+        let longer = compare_figure(&json!({"top": []}), &again);
         assert_eq!(longer.differing, ["top has 0 entries in the snapshot and 3 more here"]);
     }
 
     /// SP-09: what old formats call otherwise is compared; numbers in lists by their place.
     #[test]
-    fn other_names_are_known() {
+    fn figures_have_other_names() {
         let own = json!({"confidenceAnalysis": {"range": [0.8, 1.0], "recommendedThreshold": null}});
         let again = json!({"confidence": {"range": [0.8, 1.0], "recommendedThreshold": 0.6}});
-        let found = compared(&own, &again);
+        let found = compare_figure(&own, &again);
         assert_eq!((found.same, found.differing.len()), (2, 1));
-        assert_eq!(compared(&json!({"confidence": null}), &again), Recomputed::default());
+        assert_eq!(compare_figure(&json!({"confidence": null}), &again), SnapshotCheck::default());
     }
 }

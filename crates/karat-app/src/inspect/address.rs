@@ -26,7 +26,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cell_has_three_names() {
+    fn a_cell_is_named_by_number_or_path() {
         let is = |name: &str, trial: u32| is_named(name, 7, "s/1/m/raw", trial);
         assert!(is("7", 3) && is("s/1/m/raw", 0) && is("s/1/m/raw/2", 2));
         assert!(!is("s/1/m/raw", 1) && !is("s/1/m/raw/1", 2) && !is("s/1/m/rawr", 0) && !is("8", 0));

@@ -59,8 +59,8 @@ impl App {
         let store = self.store_to_read()?;
         let line = |run: RunSummary| {
             Ok(RunLine {
-                status: word(&run.status),
-                cells: done(&store, &run)?,
+                status: serialized_name(&run.status),
+                cells: count_done(&store, &run)?,
                 errors: run.totals.errors,
                 started_at: rfc3339(run.started_at),
                 planned: run.planned,
@@ -108,7 +108,7 @@ pub fn rfc3339(moment: karat_types::Moment) -> String {
 }
 
 /// Cells of a run that nothing is left to do of.
-fn done(store: &Store, run: &RunSummary) -> Result<u64, AppError> {
+fn count_done(store: &Store, run: &RunSummary) -> Result<u64, AppError> {
     if run.status == RunStatus::Finished {
         return Ok(run.totals.cells);
     }
@@ -124,7 +124,7 @@ fn done(store: &Store, run: &RunSummary) -> Result<u64, AppError> {
 }
 
 /// A unit enum's name as it stands in files.
-fn word<T: Serialize>(value: &T) -> String {
+fn serialized_name<T: Serialize>(value: &T) -> String {
     match serde_json::to_value(value) {
         Ok(serde_json::Value::String(word)) => word,
         _ => String::new(),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use karat_engine::{CellOutlook, Standing, outlook};
+use karat_engine::{CellReuse, ReuseStatus, explain_reuse};
 use karat_suite::Plan;
 use karat_types::Moment;
 
@@ -12,11 +12,11 @@ use crate::inspect::address;
 use crate::{App, AppError};
 
 /// Cells whose reasons are looked up for a plan.
-const EXPLAINED: u64 = 10_000;
+const MAX_EXPLAINED: u64 = 10_000;
 
 /// Why the results of a plan are made or taken over, counted.
 #[derive(Debug, Clone, Default)]
-pub struct Reasons {
+pub struct ReuseReasons {
     /// Cells that were looked at: the first of the plan.
     pub cells: u64,
     /// Cells whose output has to be made, by reason.
@@ -27,12 +27,12 @@ pub struct Reasons {
     pub oldest_reused: Option<Moment>,
 }
 
-impl Reasons {
-    fn add(&mut self, cell: &CellOutlook) {
+impl ReuseReasons {
+    fn add(&mut self, cell: &CellReuse) {
         self.cells += 1;
         count(&mut self.outputs, &cell.standing);
-        let made = |standing: &Standing| match standing {
-            Standing::Reused { made_at, .. } => Some(*made_at),
+        let made = |standing: &ReuseStatus| match standing {
+            ReuseStatus::Reused { made_at, .. } => Some(*made_at),
             _ => None,
         };
         let mut oldest = made(&cell.standing);
@@ -44,25 +44,28 @@ impl Reasons {
     }
 }
 
-fn count(counts: &mut BTreeMap<String, u64>, standing: &Standing) {
-    if !matches!(standing, Standing::Reused { .. } | Standing::Recorded | Standing::Skipped | Standing::Fails { .. }) {
+fn count(counts: &mut BTreeMap<String, u64>, standing: &ReuseStatus) {
+    if !matches!(
+        standing,
+        ReuseStatus::Reused { .. } | ReuseStatus::Recorded | ReuseStatus::Skipped | ReuseStatus::Fails { .. }
+    ) {
         *counts.entry(standing.reason()).or_default() += 1;
     }
 }
 
 impl App {
     /// Why the results of a plan would be made or taken over. Makes no call.
-    pub fn reasons(&self, plan: &Plan) -> Result<Reasons, AppError> {
-        let mut reasons = Reasons::default();
-        self.outlook(plan, |_, _| true, &mut |cell| {
+    pub fn reasons(&self, plan: &Plan) -> Result<ReuseReasons, AppError> {
+        let mut reasons = ReuseReasons::default();
+        self.explain_reuse(plan, |_, _| true, &mut |cell| {
             reasons.add(&cell);
-            if reasons.cells < EXPLAINED { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            if reasons.cells < MAX_EXPLAINED { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         })?;
         Ok(reasons)
     }
 
     /// How one cell of a plan stands: by its number, or by `sample/model/variant[/trial]`.
-    pub fn why(&self, plan: &Plan, cell: &str) -> Result<CellOutlook, AppError> {
+    pub fn why(&self, plan: &Plan, cell: &str) -> Result<CellReuse, AppError> {
         let number: Option<u64> = cell.parse().ok();
         let row = number.map(|number| plan.header.place(number).0);
         let wanted = |id: &str, at: u64| {
@@ -70,7 +73,7 @@ impl App {
             of_path || row == Some(at)
         };
         let mut found = None;
-        self.outlook(plan, wanted, &mut |outlook| {
+        self.explain_reuse(plan, wanted, &mut |outlook| {
             let path = outlook.path();
             let path = path.rsplit_once('/').map_or(path.as_str(), |(path, _)| path);
             let is_it = address::is_named(cell, outlook.cell, path, outlook.trial);
@@ -82,14 +85,14 @@ impl App {
         })
     }
 
-    fn outlook(
+    fn explain_reuse(
         &self,
         plan: &Plan,
         wanted: impl Fn(&str, u64) -> bool,
-        each: &mut dyn FnMut(CellOutlook) -> ControlFlow<()>,
+        each: &mut dyn FnMut(CellReuse) -> ControlFlow<()>,
     ) -> Result<(), AppError> {
         let store = self.store_to_read()?;
         let oldest = plan.header.run.cache.oldest(self.clock.now());
-        Ok(outlook(plan, &store, oldest, wanted, each)?)
+        Ok(explain_reuse(plan, &store, oldest, wanted, each)?)
     }
 }

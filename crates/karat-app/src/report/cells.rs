@@ -14,10 +14,10 @@ use karat_store::{Store, StoredRun};
 use karat_types::{Key, KeyBuilder, PlanHeader, RunRows};
 
 use crate::AppError;
-use crate::atomic_file::{WholeFile, unwritable};
+use crate::atomic_file::{AtomicFile, report_write_error};
 use crate::error::Bug;
 use crate::report::manifest::Listed;
-use crate::run::stored_invocation::expected;
+use crate::run::stored_invocation::stored_estimate;
 
 /// The cells of a stored run, ready to be written.
 pub(crate) struct CellSource {
@@ -38,7 +38,7 @@ impl CellSource {
         let made_of = KeyBuilder::new("karat/cells-file/1").key(state).number(canonical.into());
         Ok(Self {
             plan: settled(&rows).map_err(RenderError::from)?,
-            estimate: expected(rows.header()),
+            estimate: stored_estimate(rows.header()),
             canonical,
             made_of: made_of.text(env!("CARGO_PKG_VERSION")).finish(),
             count: rows.totals()?.cells,
@@ -63,13 +63,13 @@ impl CellSource {
         let kept = kept.filter(|kept| kept.made_of == Some(made_of) && kept.is_intact(&target));
         // Of a run under way there may be more cells by now than the file holds.
         if let Some((n, blake3)) = kept.and_then(|kept| kept.n.zip(kept.blake3.clone()))
-            && begins(cells, &target)?
+            && starts_alike(cells, &target)?
         {
             return Ok(WrittenCells { facts: CellsFile { path, n, blake3 }, target, made_of });
         }
-        let mut out = WholeFile::create(&target).map_err(|error| unwritable(&target, error))?;
+        let mut out = AtomicFile::create(&target).map_err(|error| report_write_error(&target, error))?;
         let facts = json::write_cells(cells, &path, &mut out)?;
-        out.finish().map_err(|error| unwritable(&target, error))?;
+        out.finish().map_err(|error| report_write_error(&target, error))?;
         Ok(WrittenCells { target, facts, made_of })
     }
 }
@@ -124,7 +124,7 @@ impl WrittenCells {
 }
 
 /// Whether a file begins as it would be written now: a Karat that writes cells in another way writes all of them anew.
-fn begins(cells: Cells<'_>, target: &Path) -> Result<bool, AppError> {
+fn starts_alike(cells: Cells<'_>, target: &Path) -> Result<bool, AppError> {
     let Ok(mut file) = File::open(target) else { return Ok(false) };
     Ok(json::starts_alike(cells, &mut file)?)
 }

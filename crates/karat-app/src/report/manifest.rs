@@ -13,7 +13,7 @@ pub(crate) const MANIFEST: &str = "manifest.json";
 const SCHEMA: &str = "karat.manifest/1";
 
 /// A manifest is not longer than this; what is, was not written by Karat.
-const MOST: u64 = 1 << 20;
+const MAX_HASHED_BYTES: u64 = 1 << 20;
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Manifest {
@@ -65,7 +65,7 @@ impl Manifest {
     /// What a manifest says of a file, where it is one of this run and can be read.
     pub fn listed(manifest: &Path, run: &str, path: &Path) -> Option<Listed> {
         let mut text = Vec::new();
-        File::open(manifest).ok()?.take(MOST).read_to_end(&mut text).ok()?;
+        File::open(manifest).ok()?.take(MAX_HASHED_BYTES).read_to_end(&mut text).ok()?;
         let manifest: Self = serde_json::from_slice(&text).ok()?;
         let is_known = manifest.schema == SCHEMA && manifest.run == run;
         manifest.files.into_iter().find(|file| is_known && Path::new(&file.path) == path)
@@ -78,7 +78,7 @@ impl Listed {
         if place.is_dir() {
             return Ok(Self { path, files: Some(fs::read_dir(place)?.count()), ..Self::default() });
         }
-        let (bytes, blake3) = hashed(place)?;
+        let (bytes, blake3) = hash_file(place)?;
         Ok(Self { path, bytes: Some(bytes), blake3: Some(blake3), ..Self::default() })
     }
 
@@ -86,12 +86,12 @@ impl Listed {
     pub fn is_intact(&self, file: &Path) -> bool {
         // A file of another size need not be read.
         fs::metadata(file).is_ok_and(|of| Some(of.len()) == self.bytes)
-            && hashed(file).is_ok_and(|(_, blake3)| Some(blake3) == self.blake3)
+            && hash_file(file).is_ok_and(|(_, blake3)| Some(blake3) == self.blake3)
     }
 }
 
 /// The size of a file and its BLAKE3, hexadecimal.
-fn hashed(file: &Path) -> io::Result<(u64, String)> {
+fn hash_file(file: &Path) -> io::Result<(u64, String)> {
     let mut hasher = blake3::Hasher::new();
     hasher.update_reader(File::open(file)?)?;
     Ok((hasher.count(), hasher.finalize().to_hex().to_string()))

@@ -11,12 +11,12 @@ use karat_store::StoredRun;
 use karat_types::{Exit, Layout, RunHeader, RunRows};
 
 use crate::analyse::baseline::findings;
-use crate::analyse::gates::{exit, failures, unjudged};
-use crate::atomic_file::{WholeFile, held, unwritable};
+use crate::analyse::gates::{exit, failures, no_verdict_note};
+use crate::atomic_file::{AtomicFile, lock_dir, report_write_error};
 use crate::report::cells::{CellSource, CellsBeside, WrittenCells};
 use crate::report::manifest::{Listed, MANIFEST, Manifest};
-use crate::run::stored_invocation::{Begun, expected};
-use crate::run::unbilled_risk::unsettled;
+use crate::run::stored_invocation::{StoredInvocation, stored_estimate};
+use crate::run::unbilled_risk::possible_unbilled_cost;
 use crate::{App, AppError};
 
 /// A form of the report.
@@ -74,7 +74,7 @@ fn path(layout: Layout, run: &str, name: &str) -> String {
 
 /// What was written.
 #[derive(Debug, Clone)]
-pub struct Written {
+pub struct WrittenReport {
     /// The files.
     pub files: Vec<PathBuf>,
     /// The summary for a terminal.
@@ -86,13 +86,13 @@ pub struct Written {
 impl App {
     /// Writes the report of a run into a folder, with a manifest of what was written. Reports into one folder come one after
     /// the other.
-    pub fn report_into(&self, run: &str, to: &ReportTo, canonical: bool) -> Result<Written, AppError> {
+    pub fn report_into(&self, run: &str, to: &ReportTo, canonical: bool) -> Result<WrittenReport, AppError> {
         let store = self.existing_store()?;
         let run = store.resolve(run)?;
         let stored = store.rows(&run)?;
         let (folder, layout) = to.place(self, &run, stored.header().plan.run.layout);
-        let _held = held(&folder);
-        let place = Place { folder: &folder, layout, run: &run };
+        let _held = lock_dir(&folder);
+        let place = ReportFolder { folder: &folder, layout, run: &run };
         let formats = &to.formats;
         let source = formats.contains(&Format::Json).then(|| CellSource::of(&store, &run, canonical)).transpose()?;
         // The file of cells and the findings both read the whole run, and neither needs the other.
@@ -113,7 +113,7 @@ impl App {
             context.files = files.iter().map(|file| file.display().to_string()).collect();
             let report = Report { findings: &findings, rows: &stored, context: &context };
             let summary = karat_report::terminal::render(report);
-            Ok(Written { files, summary, exit })
+            Ok(WrittenReport { files, summary, exit })
         })
     }
 
@@ -142,19 +142,19 @@ impl App {
     /// What is said beside the findings, and the exit code that follows from both.
     fn context(&self, stored: &StoredRun, findings: &Findings, canonical: bool) -> Result<(Context, Exit), AppError> {
         let header = stored.header();
-        let begun: Option<Begun> = serde_json::from_value(header.invocation.clone()).ok();
+        let begun: Option<StoredInvocation> = serde_json::from_value(header.invocation.clone()).ok();
         let (rules, flags) =
             begun.as_ref().map(|begun| (begun.rules.clone(), begun.invocation.gates.clone())).unwrap_or_default();
-        let verdict_note = unjudged(header, &rules);
+        let verdict_note = no_verdict_note(header, &rules);
         let verdicts =
-            if verdict_note.is_none() { self.decided(stored, findings, &rules)? } else { Verdicts::default() };
+            if verdict_note.is_none() { self.decide_gates(stored, findings, &rules)? } else { Verdicts::default() };
         let failures = failures(header, findings, &rules);
         let exit = exit(&failures, &rules, &verdicts, &flags);
         let verdicts = if canonical { verdicts.steady(&findings.plan) } else { verdicts };
-        let estimate = expected(header);
+        let estimate = stored_estimate(header);
         let spending = if canonical { None } else { Some(stored.totals()?.spending) };
         let paid = spending.map(|spending| spending.spent);
-        let warnings = spending.and_then(|spending| unsettled(header.status, &header.plan, spending));
+        let warnings = spending.and_then(|spending| possible_unbilled_cost(header.status, &header.plan, spending));
         let warnings = warnings.into_iter().collect();
         let files = Vec::new();
         Ok((Context { estimate, paid, canonical, verdicts, verdict_note, failures, warnings, files }, exit))
@@ -180,20 +180,20 @@ fn stream(report: Report<'_>, format: Format, mut out: &mut dyn Write) -> Result
 }
 
 /// The files of one run's report.
-struct Place<'a> {
+struct ReportFolder<'a> {
     folder: &'a Path,
     layout: Layout,
     run: &'a str,
 }
 
-impl Place<'_> {
+impl ReportFolder<'_> {
     fn path(&self, name: &str) -> PathBuf {
         self.folder.join(path(self.layout, self.run, name))
     }
 
-    fn writer(&self, name: &str) -> Result<(PathBuf, WholeFile), AppError> {
+    fn writer(&self, name: &str) -> Result<(PathBuf, AtomicFile), AppError> {
         let target = self.path(name);
-        let file = WholeFile::create(&target).map_err(|error| unwritable(&target, error))?;
+        let file = AtomicFile::create(&target).map_err(|error| report_write_error(&target, error))?;
         Ok((target, file))
     }
 
@@ -221,7 +221,7 @@ impl Place<'_> {
                 Vec::new()
             }
         };
-        out.finish().map_err(|error| unwritable(&target, error))?;
+        out.finish().map_err(|error| report_write_error(&target, error))?;
         Ok(std::iter::once(target).chain(beside).collect())
     }
 
@@ -236,7 +236,7 @@ impl Place<'_> {
             let drawing = karat_report::reliability::svg(confidence);
             out.write_all(drawing.as_bytes())
                 .and_then(|()| out.finish())
-                .map_err(|error| unwritable(&target, error))?;
+                .map_err(|error| report_write_error(&target, error))?;
             Ok(target)
         };
         drawn.map(write).collect()
@@ -253,12 +253,12 @@ impl Place<'_> {
     /// One JSON file a cell, named by its place in the plan: a dataset's ids never become paths.
     fn cells(&self, report: Report<'_>) -> Result<PathBuf, AppError> {
         let folder = self.path("cells");
-        fs::create_dir_all(&folder).map_err(|error| unwritable(&folder, error))?;
+        fs::create_dir_all(&folder).map_err(|error| report_write_error(&folder, error))?;
         let mut lines = Vec::new();
         karat_report::json::write_cells(report.cells(), CELLS_FILE, &mut lines)?;
         for (at, line) in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).enumerate() {
             let target = folder.join(format!("{at:06}.json"));
-            fs::write(&target, line).map_err(|error| unwritable(&target, error))?;
+            fs::write(&target, line).map_err(|error| report_write_error(&target, error))?;
         }
         Ok(folder)
     }
@@ -275,12 +275,12 @@ impl Place<'_> {
                 Some(cells) => cells.listed(path),
                 None => Listed::of(path, file),
             }
-            .map_err(|error| unwritable(file, error))
+            .map_err(|error| report_write_error(file, error))
         });
         let manifest = Manifest::new(header, listed.collect::<Result<_, _>>()?);
         let (target, mut out) = self.writer(MANIFEST)?;
         let text = serde_json::to_string_pretty(&manifest).unwrap_or_default();
-        writeln!(out, "{text}").and_then(|()| out.finish()).map_err(|error| unwritable(&target, error))?;
+        writeln!(out, "{text}").and_then(|()| out.finish()).map_err(|error| report_write_error(&target, error))?;
         Ok(target)
     }
 }

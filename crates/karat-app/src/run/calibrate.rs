@@ -1,4 +1,4 @@
-//! Calibrating judges: they grade labelled outputs afresh, and are held beside the people who labelled them (CL-13).
+//! CalibrationRequest judges: they grade labelled outputs afresh, and are held beside the people who labelled them (CL-13).
 //!
 //! A round is a run of its own, of a suite named `SUITE-calibration`: its variants are the labelled outputs, the first
 //! one of every sample, the second, and so on. So a round is stored, traced, gone on with, reported and exported like any run.
@@ -17,9 +17,9 @@ use serde_json::{Map, Value, json};
 use crate::analyse::baseline::findings;
 use crate::error::{LabelError, Names};
 use crate::run::stored_invocation::begun;
-use crate::suite::load::Loaded;
+use crate::suite::load::LoadedSuite;
 use crate::suite::preset::SuiteFiles;
-use crate::{App, AppError, Calibrating, Invocation};
+use crate::{App, AppError, CalibrationRequest, Invocation};
 
 /// So many rounds of a suite are listed.
 const ROUNDS: usize = 200;
@@ -55,18 +55,22 @@ impl App {
     ///
     /// # Errors
     /// A suite without a judged scorer that has labels; a threshold without a reason; trials.
-    pub(crate) fn load_round(&self, invocation: &Invocation, asked: &Calibrating) -> Result<Loaded, AppError> {
+    pub(crate) fn load_round(
+        &self,
+        invocation: &Invocation,
+        asked: &CalibrationRequest,
+    ) -> Result<LoadedSuite, AppError> {
         if invocation.trials.is_some_and(|trials| trials > 1) {
             return Err(LabelError::TrialsOfRound {}.into());
         }
         let suite = self.load_with(invocation, Arc::new(SuiteFiles), |it| it.calibrating = true)?.plan.header;
         let (id, rubric) = scorer(&suite, asked.scorer.as_deref())?;
-        let labelled = Labelled::new(&rubric.labels);
+        let labelled = LabelledOutputs::new(&rubric.labels);
         if labelled.sets.is_empty() {
             return Err(LabelError::NoLabelledRows { scorer: id.to_owned() }.into());
         }
         let analyses = analyses(&suite, id, asked)?;
-        let variants: Map<String, Value> = (0..labelled.most())
+        let variants: Map<String, Value> = (0..labelled.largest_set())
             .map(|at| {
                 let from = labelled.path(at);
                 let by = "{{ sample.id }}";
@@ -167,7 +171,7 @@ fn scorer<'a>(plan: &'a PlanHeader, wanted: Option<&str>) -> Result<(&'a str, &'
 }
 
 /// The suite's own calibration of the scorer with the thresholds asked for, and agreement between its judges.
-fn analyses(plan: &PlanHeader, scorer: &str, asked: &Calibrating) -> Result<Vec<Value>, AppError> {
+fn analyses(plan: &PlanHeader, scorer: &str, asked: &CalibrationRequest) -> Result<Vec<Value>, AppError> {
     let own = plan.analyses.iter().find(|it| {
         it.analysis == "calibration" && it.with.get("scorer").is_none_or(|named| named.as_str() == Some(scorer))
     });
@@ -203,12 +207,12 @@ fn analyses(plan: &PlanHeader, scorer: &str, asked: &Calibrating) -> Result<Vec<
     ])
 }
 
-/// Labelled outputs by sample, each once, as files of rows: the first one of every sample, the second, …
-struct Labelled {
+/// LabelledOutputs outputs by sample, each once, as files of rows: the first one of every sample, the second, …
+struct LabelledOutputs {
     sets: BTreeMap<String, Vec<Value>>,
 }
 
-impl Labelled {
+impl LabelledOutputs {
     fn new(labels: &[Value]) -> Self {
         let mut sets: BTreeMap<String, Vec<Value>> = BTreeMap::new();
         let graded = labels.iter().filter(|row| is_example(row));
@@ -222,7 +226,7 @@ impl Labelled {
     }
 
     /// Most outputs that a sample has.
-    fn most(&self) -> usize {
+    fn largest_set(&self) -> usize {
         self.sets.values().map(Vec::len).max().unwrap_or(0)
     }
 
@@ -235,11 +239,11 @@ impl Labelled {
         let at: usize = path.strip_prefix(LABELLED)?.strip_suffix(".json")?.parse().ok()?;
         let rows = self.sets.iter();
         let rows = rows.filter_map(|(sample, outputs)| Some(json!({ "sample": sample, "output": outputs.get(at)? })));
-        (at < self.most()).then(|| rows.collect())
+        (at < self.largest_set()).then(|| rows.collect())
     }
 }
 
-impl Files for Labelled {
+impl Files for LabelledOutputs {
     fn read(&self, path: &str) -> io::Result<Vec<u8>> {
         self.rows(path).map_or_else(|| SuiteFiles.read(path), |rows| Ok(rows.to_string().into_bytes()))
     }

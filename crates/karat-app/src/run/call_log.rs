@@ -24,11 +24,11 @@ const OUTPUT: usize = 2_000;
 pub(crate) struct LogFile {
     path: PathBuf,
     clock: Arc<dyn Clock>,
-    state: Mutex<State>,
+    state: Mutex<LogState>,
 }
 
 #[derive(Default)]
-struct State {
+struct LogState {
     file: Option<File>,
     failure: Option<String>,
 }
@@ -51,7 +51,7 @@ impl CallLog for LogFile {
     }
 }
 
-impl State {
+impl LogState {
     fn append(&mut self, path: &Path, block: &str) -> std::io::Result<()> {
         let file = match &mut self.file {
             Some(file) => file,
@@ -74,13 +74,13 @@ fn block(at: &str, call: &LoggedCall<'_>) -> String {
         call.end,
         call.seconds,
         one_line(&call.command),
-        one_line(&first(&asked(call.input), INPUT)),
-        first(&String::from_utf8_lossy(call.output), OUTPUT).trim_end(),
+        one_line(&first_chars(&request_text(call.input), INPUT)),
+        first_chars(&String::from_utf8_lossy(call.output), OUTPUT).trim_end(),
     )
 }
 
 /// The words of a request: of a chat its messages, else its body.
-fn asked(body: &[u8]) -> String {
+fn request_text(body: &[u8]) -> String {
     let json: Option<Value> = serde_json::from_slice(body).ok();
     let messages = json.as_ref().and_then(|json| json["messages"].as_array());
     match messages {
@@ -93,7 +93,7 @@ fn asked(body: &[u8]) -> String {
 }
 
 /// The first characters, without any that act on a terminal.
-fn first(text: &str, limit: usize) -> String {
+fn first_chars(text: &str, limit: usize) -> String {
     let shown = |c: char| if c.is_control() && !"\n\t".contains(c) { char::REPLACEMENT_CHARACTER } else { c };
     text.chars().take(limit).map(shown).collect()
 }
@@ -120,7 +120,7 @@ impl App {
         if name.trim().is_empty() {
             return Err(RunError::CallLogEmpty { wanted: wanted.clone() }.into());
         }
-        let suite = load::find(&invocation.suite, &SuiteFiles)?;
+        let suite = load::find_suite(&invocation.suite, &SuiteFiles)?;
         let folder = Path::new(&suite).parent().filter(|_| !suite.starts_with("preset:"));
         let path = folder.map_or_else(|| PathBuf::from(&name), |folder| folder.join(&name));
         Ok(Some(Arc::new(LogFile { path, clock: self.clock.clone(), state: Mutex::default() })))
@@ -133,7 +133,7 @@ mod tests {
 
     /// BR-07: time, end, elapsed, command, 200 characters in, 2,000 out; nothing acts on a terminal.
     #[test]
-    fn a_block_is_cut_and_harmless() {
+    fn a_block_is_cut_and_has_no_control_characters() {
         let body = json!({ "messages": [{ "content": "Judge\nthis. ".repeat(100) }] }).to_string();
         let output = "ä".repeat(3_000) + "\u{1b}[31m";
         let call = LoggedCall {

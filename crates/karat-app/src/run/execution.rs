@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use karat_engine::{Afresh, CallLog, EngineError, Estimate, Job, Outcome, Part, Stop, execute};
+use karat_engine::{CallLog, EngineError, Estimate, Job, Outcome, PlanPart, Stop, UncachedCost, execute};
 use karat_providers::{Player, Providers, Recorder, Settings};
 use karat_store::{Ledger, Store, StoreError};
 use karat_suite::Plan;
@@ -10,14 +10,14 @@ use karat_text::redact::Redactor;
 use karat_types::{Exit, ModelSpec, Moment, Money, Observer, PlanHeader, Rules, RunHeader, RunRows, RunStatus};
 use tokio::runtime::Runtime;
 
-use crate::analyse::gates::applicable;
+use crate::analyse::gates::check_rules;
 use crate::error::{Bug, Lines, RunError};
-use crate::run::preflight_budget::{Earlier, Standstill, allow, overspending, settle_limit};
-use crate::run::preflight_estimate::{Forecast, survey};
-use crate::run::rescore_plan::rescoring;
-use crate::run::stored_invocation::{Begun, begun, same_plan};
-use crate::run::target::Found;
-use crate::{App, AppError, Invocation, Tape};
+use crate::run::preflight_budget::{BudgetStop, EarlierCalls, check_limits, overspend_message, settle_limit};
+use crate::run::preflight_estimate::{PreflightEstimate, new_estimator};
+use crate::run::rescore_plan::rescore_plan;
+use crate::run::stored_invocation::{StoredInvocation, begun, check_same_plan};
+use crate::run::target::RunTarget;
+use crate::{App, AppError, CallRecording, Invocation};
 
 /// How a run is begun, and who watches it.
 pub struct Execution {
@@ -30,7 +30,7 @@ pub struct Execution {
     /// How it is stopped.
     pub stop: Stop,
     /// A recording that gets its calls, or answers them.
-    pub tape: Tape,
+    pub tape: CallRecording,
 }
 
 /// How a run ended.
@@ -72,14 +72,14 @@ impl App {
     /// Says what a run would do. Makes no call.
     pub fn estimate(&self, plan: &Plan) -> Result<Estimate, AppError> {
         let store = self.store_to_read()?;
-        Ok(survey(&store, plan, plan.header.run.cache.oldest(self.clock.now()), None)?.whole()?)
+        Ok(new_estimator(&store, plan, plan.header.run.cache.oldest(self.clock.now()), None)?.estimate_all()?)
     }
 
     /// Runs a plan.
     pub fn run(&self, plan: Plan, invocation: &Invocation, execution: Execution) -> Result<RunEnd, AppError> {
         let store = Arc::new(self.open_store()?);
         let found = self.find_run(&store, &plan, &execution)?;
-        self.go(store, plan, invocation, execution, found)
+        self.run_phases(store, plan, invocation, execution, found)
     }
 
     /// Goes on with a stored run: its suite is read again and must still be the same plan.
@@ -99,26 +99,26 @@ impl App {
                 notice: Some("the run is finished: there is nothing to go on with".to_owned()),
             });
         }
-        let (plan, invocation, found) = self.reopened(&store, header, later)?;
-        self.go(store, plan, &invocation, execution, found)
+        let (plan, invocation, found) = self.reopen(&store, header, later)?;
+        self.run_phases(store, plan, &invocation, execution, found)
     }
 
     /// The plan of a stored run, made again from its suite, and the run as one to be gone on with.
-    pub(crate) fn reopened(
+    pub(crate) fn reopen(
         &self,
         store: &Store,
         header: RunHeader,
         later: &Invocation,
-    ) -> Result<(Plan, Invocation, Found), AppError> {
+    ) -> Result<(Plan, Invocation, RunTarget), AppError> {
         let begun = begun(&header)?;
         let invocation = begun.invocation.with_execution(later);
         let mut plan = self.load(&invocation)?.plan;
         let outputs = begun.score_of.map(|source| store.rows(&source)).transpose()?;
         if let Some(source) = &outputs {
-            rescoring(&mut plan, source.header());
+            rescore_plan(&mut plan, source.header());
         }
-        same_plan(&header, &plan.header)?;
-        let found = Found { id: header.id.clone(), header: Some(header), outputs, ..Found::default() };
+        check_same_plan(&header, &plan.header)?;
+        let found = RunTarget { id: header.id.clone(), header: Some(header), outputs, ..RunTarget::default() };
         Ok((plan, invocation, found))
     }
 
@@ -128,25 +128,25 @@ impl App {
         Ok(begun(&store.run(&store.resolve(run)?)?)?.invocation.output_dir)
     }
 
-    fn find_run(&self, store: &Store, plan: &Plan, execution: &Execution) -> Result<Found, AppError> {
+    fn find_run(&self, store: &Store, plan: &Plan, execution: &Execution) -> Result<RunTarget, AppError> {
         match (&execution.run_id, execution.resume) {
             (Some(id), resume) => match store.run(id) {
                 Ok(_) if !resume => Err(StoreError::RunExists(id.clone()).into()),
                 Ok(header) => {
-                    same_plan(&header, &plan.header)?;
-                    Ok(Found { id: id.clone(), header: Some(header), ..Found::default() })
+                    check_same_plan(&header, &plan.header)?;
+                    Ok(RunTarget { id: id.clone(), header: Some(header), ..RunTarget::default() })
                 }
-                Err(StoreError::NoSuchRun { .. }) => Ok(Found { id: check_id(id)?, ..Found::default() }),
+                Err(StoreError::NoSuchRun { .. }) => Ok(RunTarget { id: check_id(id)?, ..RunTarget::default() }),
                 Err(error) => Err(error.into()),
             },
             (None, true) => match store.latest_unfinished(plan.header.plan_hash)? {
-                Some(header) => Ok(Found { id: header.id.clone(), header: Some(header), ..Found::default() }),
+                Some(header) => Ok(RunTarget { id: header.id.clone(), header: Some(header), ..RunTarget::default() }),
                 None => {
                     let notice = "there is no unfinished run of this plan: a new one is begun".to_owned();
-                    Ok(Found { id: self.new_id(&plan.header), notice: Some(notice), ..Found::default() })
+                    Ok(RunTarget { id: self.new_id(&plan.header), notice: Some(notice), ..RunTarget::default() })
                 }
             },
-            (None, false) => Ok(Found { id: self.new_id(&plan.header), ..Found::default() }),
+            (None, false) => Ok(RunTarget { id: self.new_id(&plan.header), ..RunTarget::default() }),
         }
     }
 
@@ -168,20 +168,20 @@ impl App {
     }
 
     /// Runs what is left of a plan, in five phases: terms, preflight, ledger, calls, end.
-    pub(crate) fn go(
+    pub(crate) fn run_phases(
         &self,
         store: Arc<Store>,
         mut plan: Plan,
         invocation: &Invocation,
         execution: Execution,
-        found: Found,
+        found: RunTarget,
     ) -> Result<RunEnd, AppError> {
         refuse_empty(&plan)?;
         let terms = self.terms(&plan, invocation, execution.tape, &found)?;
-        let Preflight { afresh, providers, recorder } =
+        let Preflight { uncached, providers, recorder } =
             self.preflight(&store, &mut plan, invocation, &terms, &found)?;
         let call_log = self.call_log(&plan.header, invocation)?;
-        let ledger = self.open_ledger(&store, &plan.header, invocation, &terms, &found, &afresh)?;
+        let ledger = self.open_ledger(&store, &plan.header, invocation, &terms, &found, &uncached)?;
         recorder.iter().for_each(|recorder| recorder.begin());
         let job = Job {
             files: plan.files(),
@@ -199,7 +199,7 @@ impl App {
             outputs: found.outputs.clone(),
         };
         let runtime = runtime()?;
-        let outcome = executed(&runtime, job, &found)?;
+        let outcome = execute_job(&runtime, job, &found)?;
         drop(runtime);
         let mut notices: Vec<String> = found.notice.iter().cloned().collect();
         if let Some(recorder) = &recorder {
@@ -207,7 +207,7 @@ impl App {
         }
         notices.extend(call_log.and_then(|log| log.failure()));
         let stopped = (outcome.status == RunStatus::BudgetStopped)
-            .then(|| stopped(&store, &plan, terms.oldest, &found, outcome.refused))
+            .then(|| stop_message(&store, &plan, terms.oldest, &found, outcome.refused))
             .transpose()?;
         Ok(RunEnd {
             command: found.command(),
@@ -217,22 +217,28 @@ impl App {
             requests: outcome.requests,
             spent: outcome.spent,
             stopped,
-            overspent: overspending(&plan.header.run, outcome.overspent),
+            overspent: overspend_message(&plan.header.run, outcome.overspent),
             notice: Some(notices.join("\n")).filter(|notice| !notice.is_empty()),
         })
     }
 
     /// The terms that hold for the whole run: those of its beginning where an earlier process began it.
-    fn terms(&self, plan: &Plan, invocation: &Invocation, tape: Tape, found: &Found) -> Result<Terms, AppError> {
-        let is_remembered = tape == Tape::None;
+    fn terms(
+        &self,
+        plan: &Plan,
+        invocation: &Invocation,
+        tape: CallRecording,
+        found: &RunTarget,
+    ) -> Result<Terms, AppError> {
+        let is_remembered = tape == CallRecording::None;
         let started_at = found.header.as_ref().map_or_else(|| self.clock.now(), |header| header.started_at);
         let oldest = plan.header.run.cache.oldest(started_at);
         let (rules, tape) = match found.header.as_ref().map(begun).transpose()? {
             Some(before) if is_remembered => (before.rules, before.tape),
-            Some(before) => (before.rules, tape.absolute()),
+            Some(before) => (before.rules, tape.with_absolute_path()),
             None => {
-                let rules = invocation.gates.applied(plan.rules.clone(), &plan.header)?;
-                (applicable(rules, &plan.header)?, tape.absolute())
+                let rules = invocation.gates.apply_to(plan.rules.clone(), &plan.header)?;
+                (check_rules(rules, &plan.header)?, tape.with_absolute_path())
             }
         };
         Ok(Terms { rules, tape, is_remembered, started_at, oldest })
@@ -246,10 +252,10 @@ impl App {
         plan: &mut Plan,
         invocation: &Invocation,
         terms: &Terms,
-        found: &Found,
+        found: &RunTarget,
     ) -> Result<Preflight, AppError> {
         let known = match &found.outputs {
-            None => Forecast::known(store, &plan.header, invocation)?,
+            None => PreflightEstimate::from_earlier_run(store, &plan.header, invocation)?,
             // Scoring given outputs costs something else than making them.
             Some(_) => None,
         };
@@ -258,19 +264,20 @@ impl App {
         if let Some((forecast, (providers, recorder))) = known {
             store.catch_up()?;
             settle_limit(plan, invocation);
-            return Ok(Preflight { afresh: forecast.afresh, providers, recorder });
+            return Ok(Preflight { uncached: forecast.uncached, providers, recorder });
         }
         let as_planned = plan.clone();
-        let mut expected = survey(store, &as_planned, terms.oldest, Some((found, found.part())))?;
+        let mut expected = new_estimator(store, &as_planned, terms.oldest, Some((found, found.plan_part())))?;
         let is_begun = found.header.is_some();
-        let earlier = if is_begun { Earlier::of(&found.account(store)?) } else { Earlier::default() };
-        let is_allowed = |estimate: &Estimate| allow(&mut as_planned.clone(), estimate, invocation, earlier).is_ok();
-        let forecast = Forecast::of(&mut expected, &as_planned.header, is_allowed)?;
+        let earlier = if is_begun { EarlierCalls::of(&found.account(store)?) } else { EarlierCalls::default() };
+        let is_allowed =
+            |estimate: &Estimate| check_limits(&mut as_planned.clone(), estimate, invocation, earlier).is_ok();
+        let forecast = PreflightEstimate::of(&mut expected, &as_planned.header, is_allowed)?;
         if let Some(estimate) = &forecast.estimate {
-            allow(plan, estimate, invocation, earlier)?;
+            check_limits(plan, estimate, invocation, earlier)?;
         }
         let (providers, recorder) = self.providers(plan, forecast.estimate.as_ref(), terms, found)?;
-        Ok(Preflight { afresh: forecast.afresh, providers, recorder })
+        Ok(Preflight { uncached: forecast.uncached, providers, recorder })
     }
 
     /// The ledger that results go to: that of the stored run, or of a new one with all that a later part needs to know.
@@ -280,23 +287,23 @@ impl App {
         plan: &Arc<PlanHeader>,
         invocation: &Invocation,
         terms: &Terms,
-        found: &Found,
-        afresh: &Afresh,
+        found: &RunTarget,
+        uncached: &UncachedCost,
     ) -> Result<Ledger, AppError> {
         if let Some(header) = &found.header {
             return Ok(store.reopen(&header.id)?);
         }
-        let begun = Begun {
+        let begun = StoredInvocation {
             invocation: Invocation { as_of: plan.as_of.clone(), ..invocation.clone() },
             rules: terms.rules.clone(),
             score_of: found.outputs.as_ref().map(|run| run.header().id.clone()),
             tape: terms.tape.clone(),
-            ..Begun::expecting(afresh)
+            ..StoredInvocation::with_estimate(uncached)
         };
         Ok(store.begin(&self.header(&found.id, plan, &begun, terms.started_at))?)
     }
 
-    fn header(&self, id: &str, plan: &Arc<PlanHeader>, begun: &Begun, started_at: Moment) -> RunHeader {
+    fn header(&self, id: &str, plan: &Arc<PlanHeader>, begun: &StoredInvocation, started_at: Moment) -> RunHeader {
         RunHeader {
             id: id.to_owned(),
             plan: plan.clone(),
@@ -315,24 +322,24 @@ impl App {
         plan: &Plan,
         estimate: Option<&Estimate>,
         terms: &Terms,
-        found: &Found,
+        found: &RunTarget,
     ) -> Result<(Providers, Option<Arc<Recorder>>), AppError> {
         let header = &plan.header;
         match &terms.tape {
-            Tape::None => Ok((self.connect(plan, estimate)?, None)),
-            Tape::Record(_) if !header.privacy.is_open() => Err(RunError::PrivateRecording {}.into()),
-            Tape::Record(path) => {
+            CallRecording::None => Ok((self.connect(plan, estimate)?, None)),
+            CallRecording::Record(_) if !header.privacy.is_open() => Err(RunError::PrivateRecording {}.into()),
+            CallRecording::Record(path) => {
                 let providers = self.connect(plan, estimate)?;
-                let recorder = match found.part() {
-                    Part::Whole => Recorder::create(path, &found.id),
+                let recorder = match found.plan_part() {
+                    PlanPart::Whole => Recorder::create(path, &found.id),
                     // A run that was begun without a recording, or has lost it, gets one where the user says so.
-                    Part::Rest | Part::Retry if !terms.is_remembered => Recorder::join(path, &found.id),
-                    Part::Rest | Part::Retry => Recorder::go_on(path, &found.id),
+                    PlanPart::Rest | PlanPart::Retry if !terms.is_remembered => Recorder::join(path, &found.id),
+                    PlanPart::Rest | PlanPart::Retry => Recorder::go_on(path, &found.id),
                 };
                 let recorder = Arc::new(recorder?);
                 Ok((providers.recorded(recorder.clone()), Some(recorder)))
             }
-            Tape::Replay(path) => {
+            CallRecording::Replay(path) => {
                 let models: Vec<ModelSpec> = header.models.iter().chain(&header.judges).cloned().collect();
                 Ok((Providers::replayed(&models, Player::open(path)?), None))
             }
@@ -362,7 +369,7 @@ impl App {
             max_connections: defaults.max_connections.max(calls),
             ..defaults
         };
-        let connected = Providers::connect_all(&models, &karat_engine::outside(header), settings);
+        let connected = Providers::connect_all(&models, &karat_engine::external_needs(header), settings);
         connected.map_err(|errors| RunError::NotConnected { errors: Lines(errors) }.into())
     }
 }
@@ -372,7 +379,7 @@ struct Terms {
     /// Its gates.
     rules: Rules,
     /// The recording that gets its calls, or answers them.
-    tape: Tape,
+    tape: CallRecording,
     /// Whether the recording is that of the run's beginning, and none was asked for now.
     is_remembered: bool,
     started_at: Moment,
@@ -383,7 +390,7 @@ struct Terms {
 /// A run that may begin.
 struct Preflight {
     /// The estimated cost of the plan with nothing cached.
-    afresh: Afresh,
+    uncached: UncachedCost,
     providers: Providers,
     recorder: Option<Arc<Recorder>>,
 }
@@ -416,34 +423,34 @@ fn runtime() -> Result<Runtime, AppError> {
 }
 
 /// Makes what is left of a run.
-fn executed(runtime: &Runtime, job: Job, found: &Found) -> Result<Outcome, AppError> {
+fn execute_job(runtime: &Runtime, job: Job, found: &RunTarget) -> Result<Outcome, AppError> {
     // On a worker: this thread would be woken for every row and cell.
     let outcome = runtime.block_on(async { tokio::spawn(execute(job)).await });
     outcome.map_err(|source| Bug::RunTask { source })?.map_err(|error| match error {
-        EngineError::Store(error) => found.unwritten(error),
+        EngineError::Store(error) => found.store_error(error),
         error => error.into(),
     })
 }
 
 /// What stopped a run whose calls or money are used up, and with what it can go on. `refused`: what the call that did not fit
 /// can cost.
-fn stopped(
+fn stop_message(
     store: &Store,
     plan: &Plan,
     oldest: Option<Moment>,
-    found: &Found,
+    found: &RunTarget,
     refused: Money,
 ) -> Result<String, AppError> {
-    let standstill = Standstill {
+    let standstill = BudgetStop {
         run: &found.id,
         command: found.command(),
         settings: &plan.header.run,
         begun: &store.run(&found.id)?.plan.run,
         account: found.account(store)?,
-        left: &survey(store, plan, oldest, Some((found, found.part_left())))?.whole()?,
+        left: &new_estimator(store, plan, oldest, Some((found, found.remaining_part())))?.estimate_all()?,
         refused,
     };
-    Ok(standstill.says())
+    Ok(standstill.message())
 }
 
 pub(crate) fn check_id(id: &str) -> Result<String, AppError> {

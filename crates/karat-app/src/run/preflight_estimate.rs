@@ -4,56 +4,61 @@
 //! begins, and they tell what the whole plan comes to. Where an earlier run of the plan has told what all of it costs, and
 //! that much is allowed, there is no walk.
 
-use karat_engine::{Afresh, Estimate, Given, Lengths, Part, Survey};
+use karat_engine::{Estimate, EstimateInput, Estimator, PlanPart, UncachedCost, UsageHistory};
 use karat_store::Store;
 use karat_suite::Plan;
 use karat_types::{Moment, PlanHeader};
 
 use crate::run::preflight_budget::allows_all;
 use crate::run::stored_invocation::known_estimate;
-use crate::run::target::Found;
+use crate::run::target::RunTarget;
 use crate::{AppError, Invocation};
 
 /// Fewer rows are walked over sooner than models are connected that may have nothing to do.
-const FEW_ROWS: u64 = 4_096;
+const MIN_ROWS: u64 = 4_096;
 
 /// All rows may ask for so many times what is expected of them, before anybody would have to think.
-const DOUBT: u64 = 4;
+const SAFETY_FACTOR: u64 = 4;
 
 /// What is known of a run's cost when it begins.
-pub(crate) struct Forecast {
+pub(crate) struct PreflightEstimate {
     /// What is left to make, or about what all rows come to; `None` where it is nothing that anybody would have to think
     /// about, whatever is left.
     pub estimate: Option<Estimate>,
     /// What the plan comes to if nothing of it is there.
-    pub afresh: Afresh,
+    pub uncached: UncachedCost,
 }
 
-impl Forecast {
+impl PreflightEstimate {
     /// What an earlier run of the plan has told, where so much is allowed: then nobody walks over anything. A few rows are
     /// walked over all the same, which takes less time than connecting models that may have nothing to do.
-    pub fn known(store: &Store, plan: &PlanHeader, invocation: &Invocation) -> Result<Option<Self>, AppError> {
-        if plan.dataset.rows < FEW_ROWS {
+    pub fn from_earlier_run(
+        store: &Store,
+        plan: &PlanHeader,
+        invocation: &Invocation,
+    ) -> Result<Option<Self>, AppError> {
+        if plan.dataset.rows < MIN_ROWS {
             return Ok(None);
         }
-        let known = known_estimate(store, plan)?.filter(|afresh| allows_all(&plan.run, afresh, invocation));
-        Ok(known.map(|afresh| Self { estimate: None, afresh }))
+        let known = known_estimate(store, plan)?.filter(|uncached| allows_all(&plan.run, uncached, invocation));
+        Ok(known.map(|uncached| Self { estimate: None, uncached }))
     }
 
     /// Walks over as many rows as it takes to know whether the run may begin; `is_allowed` says so of an estimate.
     pub fn of(
-        survey: &mut Survey<'_>,
+        survey: &mut Estimator<'_>,
         plan: &PlanHeader,
         is_allowed: impl Fn(&Estimate) -> bool,
     ) -> Result<Self, AppError> {
-        let spread = survey.spread()?;
-        let is_enough =
-            |estimate: &Estimate| calls_all_models(estimate, plan) && is_allowed(&estimate.clone().times(DOUBT));
+        let spread = survey.estimate_sampled()?;
+        let is_enough = |estimate: &Estimate| {
+            calls_all_models(estimate, plan) && is_allowed(&estimate.clone().times(SAFETY_FACTOR))
+        };
         let estimate = match spread.filter(is_enough) {
             Some(estimate) => estimate,
-            None => survey.whole()?,
+            None => survey.estimate_all()?,
         };
-        Ok(Self { afresh: estimate.afresh.clone(), estimate: Some(estimate) })
+        Ok(Self { uncached: estimate.uncached.clone(), estimate: Some(estimate) })
     }
 }
 
@@ -64,28 +69,28 @@ fn calls_all_models(estimate: &Estimate, plan: &PlanHeader) -> bool {
 }
 
 /// The survey of what is left to make of a plan, by a run or before one, and of what all of it costs.
-pub(crate) fn survey<'a>(
+pub(crate) fn new_estimator<'a>(
     store: &'a Store,
     plan: &'a Plan,
     oldest: Option<Moment>,
-    found: Option<(&Found, Part)>,
-) -> Result<Survey<'a>, AppError> {
+    found: Option<(&RunTarget, PlanPart)>,
+) -> Result<Estimator<'a>, AppError> {
     let outputs = found.and_then(|(found, _)| found.outputs.clone());
-    let given = Given {
-        part: found.map_or(Part::Whole, |(_, part)| part),
+    let given = EstimateInput {
+        part: found.map_or(PlanPart::Whole, |(_, part)| part),
         oldest,
-        afresh: if outputs.is_none() { known_estimate(store, &plan.header)? } else { None },
+        uncached: if outputs.is_none() { known_estimate(store, &plan.header)? } else { None },
         outputs,
-        lengths: known_lengths(store, &plan.header)?,
+        usage_history: usage_history(store, &plan.header)?,
     };
-    Ok(Survey::new(plan, store, plan.files(), found.map(|(found, _)| found.id.as_str()), given)?)
+    Ok(Estimator::new(plan, store, plan.files(), found.map(|(found, _)| found.id.as_str()), given)?)
 }
 
 /// What calls took in the latest finished run of the suite.
-fn known_lengths(store: &Store, plan: &PlanHeader) -> Result<Lengths, AppError> {
+fn usage_history(store: &Store, plan: &PlanHeader) -> Result<UsageHistory, AppError> {
     match store.latest_finished(&plan.suite)? {
-        Some(run) => Ok(Lengths::of(&store.rows(&run)?, plan)?),
-        None => Ok(Lengths::default()),
+        Some(run) => Ok(UsageHistory::of(&store.rows(&run)?, plan)?),
+        None => Ok(UsageHistory::default()),
     }
 }
 
@@ -124,61 +129,62 @@ scorers: { hit: { metric: contains } }
         (folder, plan, store)
     }
 
-    fn surveyed<'a>(store: &'a Store, plan: &'a Plan) -> Survey<'a> {
-        survey(store, plan, Some(Moment(0)), None).unwrap()
+    fn test_estimator<'a>(store: &'a Store, plan: &'a Plan) -> Estimator<'a> {
+        new_estimator(store, plan, Some(Moment(0)), None).unwrap()
     }
 
     /// CL-22: some rows of a large dataset stand for all, also where some that are much longer stand together.
     #[test]
-    fn a_few_rows_stand_for_all() {
+    fn sampled_rows_stand_for_all() {
         let long = |at: usize| if (30_000..32_000).contains(&at) { 200 } else { at / 2_000 };
         let (_folder, plan, store) = plan(40_000, |at| format!("{at} {}", "ab ".repeat(long(at))));
-        let whole = surveyed(&store, &plan).whole().unwrap();
-        let forecast = Forecast::of(&mut surveyed(&store, &plan), &plan.header, |_| true).unwrap();
+        let whole = test_estimator(&store, &plan).estimate_all().unwrap();
+        let forecast = PreflightEstimate::of(&mut test_estimator(&store, &plan), &plan.header, |_| true).unwrap();
         let share = |found: Money, whole: Money| found.usd() / whole.usd();
-        let cell = |afresh: &Afresh| afresh.per_cell[0].unwrap();
+        let cell = |uncached: &UncachedCost| uncached.per_cell[0].unwrap();
         let estimate = forecast.estimate.unwrap();
         let shares = [
-            share(forecast.afresh.total.0, whole.afresh.total.0),
-            share(forecast.afresh.total.1, whole.afresh.total.1),
-            share(cell(&forecast.afresh), cell(&whole.afresh)),
+            share(forecast.uncached.total.0, whole.uncached.total.0),
+            share(forecast.uncached.total.1, whole.uncached.total.1),
+            share(cell(&forecast.uncached), cell(&whole.uncached)),
             share(estimate.cost().1, whole.cost().1),
         ];
         assert!(shares.iter().all(|share| (0.95..1.05).contains(share)), "{shares:?}");
-        assert_eq!((forecast.afresh.sampled, whole.afresh.sampled), (true, false));
+        assert_eq!((forecast.uncached.sampled, whole.uncached.sampled), (true, false));
     }
 
     /// BY-05: where those rows leave a doubt, all are walked over before the run begins; a few always are.
     #[test]
-    fn doubts_are_settled_before_the_run() {
+    fn doubtful_plans_are_walked_whole() {
         for (rows, is_allowed) in [(40_000, false), (600, true)] {
             let (_folder, plan, store) = plan(rows, |at| format!("{} {}", at / 3, "ab ".repeat(at % 7)));
-            let whole = surveyed(&store, &plan).whole().unwrap();
-            let forecast = Forecast::of(&mut surveyed(&store, &plan), &plan.header, |_| is_allowed).unwrap();
-            assert_eq!((&forecast.afresh, forecast.estimate), (&whole.afresh, Some(whole.clone())));
+            let whole = test_estimator(&store, &plan).estimate_all().unwrap();
+            let forecast =
+                PreflightEstimate::of(&mut test_estimator(&store, &plan), &plan.header, |_| is_allowed).unwrap();
+            assert_eq!((&forecast.uncached, forecast.estimate), (&whole.uncached, Some(whole.clone())));
         }
     }
 
     /// How often rows of a large dataset ask for the same, a few of them do not tell.
     #[test]
-    fn rows_that_ask_the_same_are_all_looked_at() {
+    fn repeated_rows_are_walked_whole() {
         let (_folder, plan, store) = plan(40_000, |at| format!("question {:05}", at % 20_000));
-        let whole = surveyed(&store, &plan).whole().unwrap();
+        let whole = test_estimator(&store, &plan).estimate_all().unwrap();
         assert_eq!(whole.models[0].calls.0, 20_000);
-        let forecast = Forecast::of(&mut surveyed(&store, &plan), &plan.header, |_| true).unwrap();
-        assert_eq!(forecast.afresh, whole.afresh);
+        let forecast = PreflightEstimate::of(&mut test_estimator(&store, &plan), &plan.header, |_| true).unwrap();
+        assert_eq!(forecast.uncached, whole.uncached);
     }
 
     /// A budget that four times as much would not fit is looked at row by row.
     #[test]
-    fn four_times_as_much_is_no_doubt() {
+    fn a_sample_suffices_below_a_quarter_of_the_budget() {
         let (_folder, plan, store) = plan(40_000, |at| format!("question {at}"));
-        let whole = surveyed(&store, &plan).whole().unwrap();
+        let whole = test_estimator(&store, &plan).estimate_all().unwrap();
         for (times, sampled) in [(3.9, false), (4.1, true)] {
             let budget = whole.cost().1.usd() * times;
             let is_allowed = |estimate: &Estimate| estimate.cost().1.usd() <= budget;
-            let forecast = Forecast::of(&mut surveyed(&store, &plan), &plan.header, is_allowed).unwrap();
-            assert_eq!(forecast.afresh.sampled, sampled, "{times}");
+            let forecast = PreflightEstimate::of(&mut test_estimator(&store, &plan), &plan.header, is_allowed).unwrap();
+            assert_eq!(forecast.uncached.sampled, sampled, "{times}");
         }
     }
 }

@@ -20,7 +20,7 @@ impl App {
         }
         let lookup = self.lookup.clone();
         let settings = Settings::new(move |name| lookup(name));
-        let outside = karat_engine::outside(header);
+        let outside = karat_engine::external_needs(header);
         let gaps = outside.texts.iter().flat_map(|(_, text)| text.variables());
         let secrets: BTreeSet<&str> = plan.key_variables.iter().map(String::as_str).chain(gaps).collect();
         let weak: Vec<String> = secrets.iter().filter_map(|name| settings.weakness(name)).collect();

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// What a recording has to do with a run. Either way nothing is taken over from earlier runs.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub enum Tape {
+pub enum CallRecording {
     /// Nothing.
     #[default]
     None,
@@ -16,9 +16,9 @@ pub enum Tape {
     Replay(PathBuf),
 }
 
-impl Tape {
+impl CallRecording {
     /// The same from any folder: the run may be gone on with elsewhere.
-    pub(crate) fn absolute(self) -> Self {
+    pub(crate) fn with_absolute_path(self) -> Self {
         let from_root = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
         match self {
             Self::None => Self::None,

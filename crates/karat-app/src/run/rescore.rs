@@ -5,9 +5,9 @@ use std::sync::Arc;
 use karat_types::{Money, RunRows, RunStatus};
 
 use crate::run::execution::check_id;
-use crate::run::rescore_plan::Adopted;
+use crate::run::rescore_plan::AdoptedScorers;
 use crate::run::stored_invocation::begun;
-use crate::run::target::Found;
+use crate::run::target::RunTarget;
 use crate::{App, AppError, Execution, Invocation, RunEnd};
 
 /// What is different when a stored run is scored again.
@@ -43,8 +43,8 @@ impl App {
                 notice: Some("nothing in this run failed: there is nothing to make again".to_owned()),
             });
         }
-        let (plan, invocation, found) = self.reopened(&store, header, later)?;
-        self.go(store, plan, &invocation, execution, Found { retry: true, ..found })
+        let (plan, invocation, found) = self.reopen(&store, header, later)?;
+        self.run_phases(store, plan, &invocation, execution, RunTarget { retry: true, ..found })
     }
 
     /// Scores the stored outputs of a run with the scorers that its suite has now, as a run of its own. No output is
@@ -58,22 +58,29 @@ impl App {
             invocation.judges.clone_from(&rescoring.judges);
         }
         let mut plan = self.load(&invocation)?.plan;
-        let Adopted { kept, lost } = crate::run::rescore_plan::rescoring(&mut plan, source.header());
+        let AdoptedScorers { kept, lost } = crate::run::rescore_plan::rescore_plan(&mut plan, source.header());
         let id = match &execution.run_id {
             Some(id) => check_id(id)?,
             None => self.new_id(&plan.header),
         };
         let source_id = &source.header().id;
-        let kept =
-            said(&kept, |names| format!("the suite no longer has {names}: scored as run {source_id} declared it"));
-        let lost = said(&lost, |names| {
+        let kept = sentence_for(&kept, |names| {
+            format!("the suite no longer has {names}: scored as run {source_id} declared it")
+        });
+        let lost = sentence_for(&lost, |names| {
             format!("left out: {names} of run {source_id}, whose judge is another one now. `--judges` names judges")
         });
         let notice = Some([kept, lost].concat().join("\n")).filter(|notice| !notice.is_empty());
-        self.go(store, plan, &invocation, execution, Found { id, notice, outputs: Some(source), ..Found::default() })
+        self.run_phases(
+            store,
+            plan,
+            &invocation,
+            execution,
+            RunTarget { id, notice, outputs: Some(source), ..RunTarget::default() },
+        )
     }
 }
 
-fn said(names: &[String], sentence: impl Fn(String) -> String) -> Vec<String> {
+fn sentence_for(names: &[String], sentence: impl Fn(String) -> String) -> Vec<String> {
     (!names.is_empty()).then(|| sentence(names.join(", "))).into_iter().collect()
 }

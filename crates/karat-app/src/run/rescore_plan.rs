@@ -7,7 +7,7 @@ use karat_types::{KeyBuilder, MetricSpec, PlanHeader, RunHeader, ScorerKind, Sco
 
 /// The scorers of a stored run that the suite no longer has.
 #[derive(Default)]
-pub(crate) struct Adopted {
+pub(crate) struct AdoptedScorers {
     /// Those that are scored on.
     pub kept: Vec<String>,
     /// Those that cannot be.
@@ -15,9 +15,9 @@ pub(crate) struct Adopted {
 }
 
 /// Turns a plan into one that scores the outputs of `source`, with the scorers that only `source` has.
-pub(crate) fn rescoring(plan: &mut Plan, source: &RunHeader) -> Adopted {
+pub(crate) fn rescore_plan(plan: &mut Plan, source: &RunHeader) -> AdoptedScorers {
     let header = Arc::make_mut(&mut plan.header);
-    let mut adopted = Adopted::default();
+    let mut adopted = AdoptedScorers::default();
     for (at, scorer) in source.plan.scorers.iter().enumerate() {
         if header.scorers.iter().any(|known| known.id == scorer.id) {
             continue;

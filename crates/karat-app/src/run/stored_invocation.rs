@@ -1,18 +1,18 @@
 //! What a stored run remembers of its beginning, and what a later run takes from it.
 
-use karat_engine::Afresh;
+use karat_engine::UncachedCost;
 use karat_report::Estimate;
 use karat_store::Store;
 use karat_types::{Money, PlanHeader, Rules, RunHeader};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Names, RunError};
-use crate::{AppError, Invocation, Tape};
+use crate::{AppError, CallRecording, Invocation};
 
 /// What a run remembers of its beginning, under `invocation` of its header.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub(crate) struct Begun {
+pub(crate) struct StoredInvocation {
     /// What it was started with.
     pub invocation: Invocation,
     /// What it was expected to cost if nothing had been there, on conservative assumptions: at the most, and at least. Not
@@ -28,12 +28,12 @@ pub(crate) struct Begun {
     /// The stored run whose outputs it scores, where it makes none.
     pub score_of: Option<String>,
     /// The recording that gets its calls, or answers them.
-    pub tape: Tape,
+    pub tape: CallRecording,
 }
 
-impl Begun {
+impl StoredInvocation {
     /// What is expected, and nothing else.
-    pub fn expecting(Afresh { total: (least, most), per_cell, sampled }: &Afresh) -> Self {
+    pub fn with_estimate(UncachedCost { total: (least, most), per_cell, sampled }: &UncachedCost) -> Self {
         Self {
             estimate: *most,
             estimate_low: *least,
@@ -45,13 +45,13 @@ impl Begun {
 }
 
 /// What a run remembers of its beginning.
-pub(crate) fn begun(header: &RunHeader) -> Result<Begun, AppError> {
+pub(crate) fn begun(header: &RunHeader) -> Result<StoredInvocation, AppError> {
     let unknown = |source| RunError::UnknownStart { run: header.id.clone(), source }.into();
     serde_json::from_value(header.invocation.clone()).map_err(unknown)
 }
 
 /// What an earlier run of the plan was expected to cost from the beginning, as this version of Karat would say it.
-pub(crate) fn known_estimate(store: &Store, plan: &PlanHeader) -> Result<Option<Afresh>, AppError> {
+pub(crate) fn known_estimate(store: &Store, plan: &PlanHeader) -> Result<Option<UncachedCost>, AppError> {
     // Prices are no part of a plan's hash.
     let same = |header: &RunHeader| {
         header.version == env!("CARGO_PKG_VERSION")
@@ -59,8 +59,8 @@ pub(crate) fn known_estimate(store: &Store, plan: &PlanHeader) -> Result<Option<
             && header.plan.judges == plan.judges
     };
     let header = store.latest_of_plan(plan.plan_hash)?.filter(same);
-    let begun = header.and_then(|header| serde_json::from_value::<Begun>(header.invocation).ok());
-    Ok(begun.filter(|begun| begun.estimate_per_cell.len() == plan.systems.len()).map(|begun| Afresh {
+    let begun = header.and_then(|header| serde_json::from_value::<StoredInvocation>(header.invocation).ok());
+    Ok(begun.filter(|begun| begun.estimate_per_cell.len() == plan.systems.len()).map(|begun| UncachedCost {
         total: (begun.estimate_low, begun.estimate),
         per_cell: begun.estimate_per_cell,
         sampled: begun.estimate_sampled,
@@ -68,8 +68,8 @@ pub(crate) fn known_estimate(store: &Store, plan: &PlanHeader) -> Result<Option<
 }
 
 /// What the plan of a run expected it to cost.
-pub(crate) fn expected(header: &RunHeader) -> Option<Estimate> {
-    let begun: Begun = serde_json::from_value(header.invocation.clone()).ok()?;
+pub(crate) fn stored_estimate(header: &RunHeader) -> Option<Estimate> {
+    let begun: StoredInvocation = serde_json::from_value(header.invocation.clone()).ok()?;
     (!begun.estimate_per_cell.is_empty()).then_some(Estimate {
         least: begun.estimate_low,
         total: begun.estimate,
@@ -79,7 +79,7 @@ pub(crate) fn expected(header: &RunHeader) -> Option<Estimate> {
 }
 
 /// A run is gone on with only under the plan that it was begun with.
-pub(crate) fn same_plan(stored: &RunHeader, now: &PlanHeader) -> Result<(), AppError> {
+pub(crate) fn check_same_plan(stored: &RunHeader, now: &PlanHeader) -> Result<(), AppError> {
     if stored.plan.plan_hash == now.plan_hash {
         return Ok(());
     }

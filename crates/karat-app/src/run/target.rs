@@ -1,6 +1,6 @@
 //! The run that is begun or gone on with.
 
-use karat_engine::Part;
+use karat_engine::PlanPart;
 use karat_store::{Account, Store, StoreError, StoredRun};
 use karat_types::RunHeader;
 
@@ -9,7 +9,7 @@ use crate::error::RunError;
 
 /// The run that results go to.
 #[derive(Default)]
-pub(crate) struct Found {
+pub(crate) struct RunTarget {
     pub id: String,
     /// How it was begun, where an earlier process did.
     pub header: Option<RunHeader>,
@@ -20,15 +20,15 @@ pub(crate) struct Found {
     pub outputs: Option<StoredRun>,
 }
 
-impl Found {
+impl RunTarget {
     /// Which part of the plan is made now.
-    pub fn part(&self) -> Part {
-        if self.header.is_some() { self.part_left() } else { Part::Whole }
+    pub fn plan_part(&self) -> PlanPart {
+        if self.header.is_some() { self.remaining_part() } else { PlanPart::Whole }
     }
 
     /// Which part of the plan is left once the run has begun.
-    pub fn part_left(&self) -> Part {
-        if self.retry { Part::Retry } else { Part::Rest }
+    pub fn remaining_part(&self) -> PlanPart {
+        if self.retry { PlanPart::Retry } else { PlanPart::Rest }
     }
 
     /// The command that goes on with it.
@@ -37,7 +37,7 @@ impl Found {
     }
 
     /// A failure of the store while it is made: what may pass leaves a run that can be gone on with.
-    pub fn unwritten(&self, error: StoreError) -> AppError {
+    pub fn store_error(&self, error: StoreError) -> AppError {
         let passes = matches!(error, StoreError::Full { .. } | StoreError::Busy { .. } | StoreError::ReadOnly { .. });
         match passes {
             true => RunError::StoreFailed { source: error, command: self.command(), run: self.id.clone() }.into(),
@@ -57,11 +57,11 @@ mod tests {
 
     /// CL-04: a store that was full names the command that goes on with what was begun.
     #[test]
-    fn a_store_that_was_full_says_how_to_go_on() {
+    fn a_full_store_names_the_command_to_go_on() {
         for (retry, next) in [(false, "`karat resume a`"), (true, "`karat retry a`")] {
-            let found = Found { id: "a".to_owned(), retry, ..Found::default() };
+            let found = RunTarget { id: "a".to_owned(), retry, ..RunTarget::default() };
             let full = StoreError::Full { path: "karat.db".into(), why: "full".to_owned() };
-            let hint = found.unwritten(full).hint().unwrap();
+            let hint = found.store_error(full).hint().unwrap();
             assert!(hint.starts_with(next), "{hint}");
         }
     }

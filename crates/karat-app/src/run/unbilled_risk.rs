@@ -5,8 +5,8 @@ use karat_store::Spending;
 use karat_types::{Money, PlanHeader, RunStatus, StepSpec};
 
 /// Says so of a run that nobody writes, where there is anything to say. What a run under way has reserved it may still need.
-pub(crate) fn unsettled(status: RunStatus, plan: &PlanHeader, spending: Spending) -> Option<String> {
-    (status != RunStatus::Running).then(|| said(spending, is_bounded(plan)))?
+pub(crate) fn possible_unbilled_cost(status: RunStatus, plan: &PlanHeader, spending: Spending) -> Option<String> {
+    (status != RunStatus::Running).then(|| risk_message(spending, is_bounded(plan)))?
 }
 
 /// Whether what is reserved for a call is the most that it can cost. For a service whose answers say what they cost it is
@@ -16,7 +16,7 @@ fn is_bounded(plan: &PlanHeader) -> bool {
     is_priced && !plan.variants.iter().flat_map(|variant| &variant.steps).any(StepSpec::meters_cost)
 }
 
-fn said(spending: Spending, is_bounded: bool) -> Option<String> {
+fn risk_message(spending: Spending, is_bounded: bool) -> Option<String> {
     let open = spending.open;
     // At no price a call that was cut off cost nothing, unless the price is one that nobody knows.
     let is_unknown = !is_bounded || spending.unpriced > 0;
@@ -45,25 +45,26 @@ mod tests {
 
     /// BY-05: what nobody knows of a run's cost is said with how many calls and how much it can be.
     #[test]
-    fn what_nobody_knows_is_said() {
+    fn unknown_cost_is_reported() {
         let spending = |calls, upper, unpriced| Spending {
             open: Reservation { calls, upper: Money(upper) },
             unpriced,
             ..Spending::default()
         };
-        let is = |spending, is_bounded| said(spending, is_bounded).unwrap_or_default();
-        let said = |spending| is(spending, true);
+        let is = |spending, is_bounded| risk_message(spending, is_bounded).unwrap_or_default();
+        let message = |spending| is(spending, true);
         assert_eq!(
-            said(spending(3, 20_000_000, 0)),
+            message(spending(3, 20_000_000, 0)),
             "Up to 3 calls were under way when the run was cut off: up to $0.02 may have been billed beyond what the run says \
              it paid."
         );
-        assert!(said(spending(1, 20_000_000, 0)).starts_with("Up to 1 call was under way"));
-        assert!(said(spending(0, 20_000_000, 0)).starts_with("Nobody knows what calls cost"));
+        assert!(message(spending(1, 20_000_000, 0)).starts_with("Up to 1 call was under way"));
+        assert!(message(spending(0, 20_000_000, 0)).starts_with("Nobody knows what calls cost"));
         assert!(
-            said(spending(2, 0, 5)).ends_with("cut off: they may have been billed beyond what the run says it paid.")
+            message(spending(2, 0, 5))
+                .ends_with("cut off: they may have been billed beyond what the run says it paid.")
         );
-        assert_eq!((said(spending(2, 0, 0)), said(spending(0, 0, 5))), (String::new(), String::new()));
+        assert_eq!((message(spending(2, 0, 0)), message(spending(0, 0, 5))), (String::new(), String::new()));
         let beyond = "may have been billed beyond what the run says it paid.";
         assert!(is(spending(3, 20_000_000, 0), false).ends_with(&format!("cut off: $0.02 or more {beyond}")));
         assert!(is(spending(1, 0, 0), false).ends_with(&format!("cut off: it {beyond}")));

@@ -13,14 +13,14 @@ use crate::suite::{catalog, load};
 use crate::{App, AppError, Invocation, atomic_file};
 
 /// How long one file may take.
-const PATIENCE: Duration = Duration::from_secs(600);
+const FETCH_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Attempts after the first over HTTP.
 const RETRIES: u32 = 3;
 
 /// What became of one absent file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fetched {
+pub struct FetchedFile {
     /// The file.
     pub path: String,
     /// Id of the row that wants it.
@@ -35,9 +35,13 @@ impl App {
     ///
     /// # Errors
     /// A suite that cannot be used, apart from its absent files; a key or variable that is missing.
-    pub fn fetch(&self, invocation: &Invocation, each: &mut dyn FnMut(&Fetched)) -> Result<Vec<Fetched>, AppError> {
+    pub fn fetch(
+        &self,
+        invocation: &Invocation,
+        each: &mut dyn FnMut(&FetchedFile),
+    ) -> Result<Vec<FetchedFile>, AppError> {
         let files = std::sync::Arc::new(SuiteFiles);
-        let path = load::find(&invocation.suite, &*files)?;
+        let path = load::find_suite(&invocation.suite, &*files)?;
         let mut overrides = invocation.overrides(&self.lookup, self.clock.now());
         overrides.fetching = true;
         let suite = Suite::load(files, &path, &overrides, &catalog::compose(), &Registry::builtin())?;
@@ -49,8 +53,8 @@ impl App {
             .map_err(|source| RunError::Runtime { source })?;
         let mut all = Vec::new();
         for fetch in absent {
-            let outcome = runtime.block_on(one(&providers, &suite, &fetch));
-            let fetched = Fetched { path: fetch.path, sample: fetch.sample, outcome };
+            let outcome = runtime.block_on(fetch_one(&providers, &suite, &fetch));
+            let fetched = FetchedFile { path: fetch.path, sample: fetch.sample, outcome };
             each(&fetched);
             all.push(fetched);
         }
@@ -75,7 +79,7 @@ impl App {
     }
 }
 
-async fn one(providers: &Providers, suite: &Suite, fetch: &Fetch) -> Result<usize, String> {
+async fn fetch_one(providers: &Providers, suite: &Suite, fetch: &Fetch) -> Result<usize, String> {
     let folder = Path::new(&fetch.path).parent().filter(|folder| !folder.as_os_str().is_empty());
     if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
         return Err(format!("there is no folder {}; make it", folder.display()));
@@ -85,7 +89,7 @@ async fn one(providers: &Providers, suite: &Suite, fetch: &Fetch) -> Result<usiz
     }
     let request = fetch.request.as_ref().map_err(Clone::clone)?;
     let who = format!("column {} of {}", fetch.column, fetch.sample);
-    let errand = Errand { who: &who, request, timeout: PATIENCE, retries: RETRIES, jitter_seed: 0 };
+    let errand = Errand { who: &who, request, timeout: FETCH_TIMEOUT, retries: RETRIES, jitter_seed: 0 };
     let exchange = providers.errand(errand, &Silent).await;
     exchange.outcome.map_err(|error| error.message)?;
     if exchange.response.trim_ascii().is_empty() {

@@ -13,7 +13,7 @@ impl App {
     /// # Errors
     /// An unknown preset; files that are there already, unless they may be replaced; a folder that cannot be written.
     pub fn init(&self, preset: &str, folder: &Path, replace: bool) -> Result<Vec<PathBuf>, AppError> {
-        let mut files = files_of(preset).ok_or_else(|| unknown(preset))?;
+        let mut files = files_of(preset).ok_or_else(|| unknown_preset(preset))?;
         files.sort_by_key(|(path, _)| (path != Path::new("karat.yaml"), path.clone()));
         let present: Vec<String> = files
             .iter()
@@ -30,7 +30,7 @@ impl App {
         let mut written = Vec::new();
         for (path, content) in files {
             let target = folder.join(path);
-            let content = if is_ignore_file(&target) { joined(&target, content) } else { content.to_vec() };
+            let content = if is_ignore_file(&target) { merge_ignore_lines(&target, content) } else { content.to_vec() };
             atomic_file::write(&target, &content)
                 .map_err(|error| FileError::writing(&target, error).with_hint("name another folder"))?;
             written.push(target);
@@ -44,7 +44,7 @@ fn is_ignore_file(path: &Path) -> bool {
 }
 
 /// What git ignores already, and the lines that are new.
-fn joined(path: &Path, lines: &[u8]) -> Vec<u8> {
+fn merge_ignore_lines(path: &Path, lines: &[u8]) -> Vec<u8> {
     let Ok(present) = fs::read_to_string(path) else { return lines.to_vec() };
     let lines = String::from_utf8_lossy(lines);
     let new = lines.lines().filter(|line| !present.lines().any(|known| known == *line));
@@ -52,7 +52,7 @@ fn joined(path: &Path, lines: &[u8]) -> Vec<u8> {
     new.fold(format!("{present}{gap}"), |text, line| text + line + "\n").into_bytes()
 }
 
-fn unknown(preset: &str) -> AppError {
+fn unknown_preset(preset: &str) -> AppError {
     let (presets, preset) = (names(), preset.to_owned());
     match karat_suite::nearest(&preset, presets.iter().copied()).map(str::to_owned) {
         Some(near) => SuiteError::NoPresetNear { preset, near },

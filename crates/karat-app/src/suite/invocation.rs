@@ -4,7 +4,7 @@ use karat_suite::{Environment, Overrides};
 use karat_types::{CachePolicy, Moment, Threshold, Tier};
 use serde::{Deserialize, Serialize};
 
-use crate::Lookup;
+use crate::EnvLookup;
 
 /// What the command line says of gates, on top of the suite's.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -83,13 +83,13 @@ pub struct Invocation {
     /// `karat golden check`: the run measures the ruler.
     pub of_ruler: bool,
     /// `karat calibrate`: the run is a round of the suite's calibration.
-    pub calibrating: Option<Calibrating>,
+    pub calibrating: Option<CalibrationRequest>,
 }
 
 /// What is asked of a round: part of the run's invocation, so that the round can be gone on with.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Calibrating {
+pub struct CalibrationRequest {
     /// The scorer; the first with labels and judges without it.
     pub scorer: Option<String>,
     /// Agreement that must be exceeded: of every dimension, or `DIMENSION=X` of one.
@@ -99,7 +99,7 @@ pub struct Calibrating {
 }
 
 impl Invocation {
-    pub(crate) fn overrides(&self, lookup: &Lookup, now: Moment) -> Overrides {
+    pub(crate) fn overrides(&self, lookup: &EnvLookup, now: Moment) -> Overrides {
         let some = |list: &Vec<String>| (!list.is_empty()).then(|| list.clone());
         let lookup = lookup.clone();
         Overrides {

@@ -13,19 +13,19 @@ use crate::suite::preset::{SuiteFiles, names, suite_path};
 use crate::{App, AppError, Invocation};
 
 /// A suite, read and checked, and its plan.
-pub struct Loaded {
+pub struct LoadedSuite {
     /// The plan, with the suite's warnings and what is not planned.
     pub plan: Plan,
 }
 
 impl App {
     /// Reads a suite, checks it and its dataset, and plans it, or a round of its calibration. Makes no call.
-    pub fn load(&self, invocation: &Invocation) -> Result<Loaded, AppError> {
+    pub fn load(&self, invocation: &Invocation) -> Result<LoadedSuite, AppError> {
         let mut loaded = match &invocation.calibrating {
             Some(asked) => self.load_round(invocation, asked),
             None => self.load_with(invocation, Arc::new(SuiteFiles), |_| {}),
         }?;
-        loaded.plan.notes.extend(namesake(&invocation.suite, &SuiteFiles));
+        loaded.plan.notes.extend(preset_shadow_note(&invocation.suite, &SuiteFiles));
         Ok(loaded)
     }
 
@@ -35,17 +35,17 @@ impl App {
         invocation: &Invocation,
         files: Arc<dyn Files>,
         change: impl FnOnce(&mut Overrides),
-    ) -> Result<Loaded, AppError> {
-        let path = find(&invocation.suite, &*files)?;
+    ) -> Result<LoadedSuite, AppError> {
+        let path = find_suite(&invocation.suite, &*files)?;
         let mut overrides = invocation.overrides(&self.lookup, self.clock.now());
         change(&mut overrides);
         let suite = Suite::load(files, &path, &overrides, &catalog::compose(), &Registry::builtin())?;
         let plan = suite.plan()?;
-        let mut problems = wrong_scorers(&plan.header);
+        let mut problems = scorer_problems(&plan.header);
         let checked = karat_analysis::check(&plan.header).and_then(|()| gate::check(&plan.header, &plan.rules));
         problems.extend(checked.err().map(|error| error.into()));
         if problems.is_empty() {
-            return Ok(Loaded { plan });
+            return Ok(LoadedSuite { plan });
         }
         Err(SuiteError::Problems { problems: Lines(problems) }.into())
     }
@@ -53,7 +53,7 @@ impl App {
     /// What the checks of a suite's dataset counted; all of them hold.
     pub fn dataset_checks(&self, invocation: &Invocation) -> Result<(u64, Vec<karat_suite::Checked>), AppError> {
         let files: Arc<dyn Files> = Arc::new(SuiteFiles);
-        let path = find(&invocation.suite, &*files)?;
+        let path = find_suite(&invocation.suite, &*files)?;
         let overrides = invocation.overrides(&self.lookup, self.clock.now());
         let suite = Suite::load(files, &path, &overrides, &catalog::compose(), &Registry::builtin())?;
         Ok((suite.plan()?.header.dataset.rows, suite.checks().to_vec()))
@@ -63,7 +63,7 @@ impl App {
     pub fn models(&self, suite: Option<&str>) -> Result<Vec<karat_types::ModelSpec>, AppError> {
         let Some(suite) = suite else { return Ok(Registry::builtin().models().cloned().collect()) };
         let files: Arc<dyn Files> = Arc::new(SuiteFiles);
-        let path = find(suite, &*files)?;
+        let path = find_suite(suite, &*files)?;
         let overrides = Invocation::default().overrides(&self.lookup, self.clock.now());
         let suite = Suite::load(files, &path, &overrides, &catalog::compose(), &Registry::builtin())?;
         Ok(suite.registry().models().cloned().collect())
@@ -71,19 +71,19 @@ impl App {
 }
 
 /// What only the metric itself can say of its options, said before anything is run.
-fn wrong_scorers(plan: &PlanHeader) -> Vec<Box<dyn Error + Send + Sync>> {
+fn scorer_problems(plan: &PlanHeader) -> Vec<Box<dyn Error + Send + Sync>> {
     let metrics = plan.scorers.iter().filter(|scorer| matches!(scorer.kind, ScorerKind::Metric { .. }));
     metrics.filter_map(|scorer| Some(karat_scoring::scorer::build(scorer).err()?.into())).collect()
 }
 
 /// What to say where a preset is meant and a folder with a suite has its name.
-fn namesake(suite: &str, files: &dyn Files) -> Option<String> {
+fn preset_shadow_note(suite: &str, files: &dyn Files) -> Option<String> {
     let hidden = !files.is_file(suite) && suite_path(suite).is_some() && files.is_file(&format!("{suite}/karat.yaml"));
     hidden.then(|| format!("`{suite}` is the built-in preset, not the folder of this name: that one is `./{suite}`"))
 }
 
 /// A file as given, a preset's name, or the `karat.yaml` of a folder: `./faq` and `faq/` are always the folder.
-pub(crate) fn find(suite: &str, files: &dyn Files) -> Result<String, AppError> {
+pub(crate) fn find_suite(suite: &str, files: &dyn Files) -> Result<String, AppError> {
     let in_folder = format!("{}/karat.yaml", suite.trim_end_matches('/'));
     if files.is_file(suite) {
         return Ok(suite.to_owned());
@@ -110,7 +110,7 @@ mod tests {
 
     /// SU-06: the preset's judge and the library's are asked the same.
     #[test]
-    fn the_summary_rubric_is_the_librarys() {
+    fn the_summary_rubric_equals_the_library_rubric() {
         let overrides = Overrides { judges: Some(vec!["sim-summary-judge".to_owned()]), ..Overrides::default() };
         let files: Arc<dyn Files> = Arc::new(SuiteFiles);
         let path = "preset:summary/karat.yaml";

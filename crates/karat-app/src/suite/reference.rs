@@ -112,7 +112,7 @@ mod tests {
 
     /// Every metric, analysis and provider is on the page, and every option has a kind.
     #[test]
-    fn the_page_lists_everything() {
+    fn the_page_lists_all_keys() {
         let page = reference();
         for name in ["set_f1", "command", "latency", "delta", "gemini", "azure", "scripted"] {
             assert!(page.contains(&format!("\n### {name}\n")), "{name}");

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use karat_app::{App, Execution, Invocation, Opened, Standing, Stop, StoreUrl, Tape};
+use karat_app::{App, Execution, Invocation, Opened, ReuseStatus, Stop, StoreUrl, Tape};
 use karat_store::Store;
 use karat_types::{Clock, Event, Moment, Observer, ReuseLabel, RunRows, RunStatus};
 
@@ -77,8 +77,8 @@ fn run(app: &App, id: &str, invocation: &Invocation) -> (u64, BTreeMap<u64, Reus
     (end.calls, labels)
 }
 
-fn is_there(standing: &Standing) -> bool {
-    matches!(standing, Standing::Reused { .. } | Standing::Recorded)
+fn is_there(standing: &ReuseStatus) -> bool {
+    matches!(standing, ReuseStatus::Reused { .. } | ReuseStatus::Recorded)
 }
 
 /// BY-06: whatever is stored, the counts of `plan`, the answers of `why`, and what a run makes and calls are the same.
@@ -129,7 +129,7 @@ fn plan_why_and_run_agree() {
             .unwrap()
             .for_each(&mut |row| {
                 let cell = &cells[usize::try_from(row.cell.ordinal).unwrap()];
-                let is_reused = matches!(cell.standing, Standing::Reused { .. });
+                let is_reused = matches!(cell.standing, ReuseStatus::Reused { .. });
                 assert_eq!(labels[&cell.cell] == ReuseLabel::Reused, is_reused, "case {case}: {}", cell.path());
                 assert_eq!(row.judgments.len(), cell.judgments.len());
                 let is_judged = row.judgments.iter().all(|judgment| judgment.reused);

@@ -1,9 +1,9 @@
-//! What is reserved for one call: in memory before it waits for anything else, and on disk before it is sent (BY-05).
+//! The reservation of one call: in memory before the call waits for anything else, on disk before it is sent (BY-05).
 //!
-//! Each attempt has its own reservation. One that failed for nothing (refused with a status, nobody reached) gives its money
-//! back before the wait for the next. One that was billed keeps its own on disk until the call's record is there, and one of
-//! which nobody knows what it cost keeps it for good: that is how it counts as spent, in this process and in those that go on
-//! with the run. As calls all of them stay open on disk until then.
+//! Each attempt has a reservation of its own. A failed attempt that cost nothing (refused with a status, not connected)
+//! returns its money before the wait for the next attempt. A billed attempt keeps its reservation on disk until the
+//! call's record is there. An attempt of unknown cost keeps it for good, so that it counts as spent in this process and
+//! in every later part of the run. Counted as calls, all of them stay open on disk until the record is there.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -13,38 +13,38 @@ use karat_store::{Ledger, Reservation};
 use karat_types::{CallError, CallErrorCode, ModelSpec, Money, Record};
 
 use crate::budget::limits::{Budget, Refusal};
-use crate::budget::reservations::Credit;
-use crate::budget::service_costs::{Fees, Turn};
+use crate::budget::reservations::ReservationPool;
+use crate::budget::service_costs::{FirstCallTurn, ServiceCosts};
 use crate::run::stop::Stop;
 
-/// Where calls reserve: in memory, and on disk.
+/// The budgets that a call reserves from: in memory and on disk.
 pub(crate) struct Funds<'a> {
     pub budget: &'a Budget,
-    pub credit: &'a Arc<Credit>,
+    pub pool: &'a Arc<ReservationPool>,
     pub ledger: &'a Ledger,
     pub stop: &'a Stop,
 }
 
-/// What an attempt can cost at the most, as far as anybody knows.
+/// The upper bound of an attempt's cost, as far as it is known.
 pub(crate) enum Charge<'a> {
-    /// As much as its request says.
+    /// A bound that follows from the request.
     Bound(Money),
-    /// As much as the dearest answer of its step so far, which it may have to wait for.
-    Fee(&'a Fees, &'a Arc<str>),
+    /// The cost of the dearest answer of the step so far; the call may have to wait for it.
+    Fee(&'a ServiceCosts, &'a Arc<str>),
 }
 
-/// What a call was billed, all its attempts together, as far as anybody knows.
+/// The bill of a call for all its attempts, as far as it is known.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Bill {
     Exact(Money),
-    /// By an estimate of what it used.
+    /// Estimated from the usage.
     Estimated(Money),
-    /// Nobody knows, but that it is no less.
+    /// Unknown, but at least this much.
     AtLeast(Money),
 }
 
 impl Bill {
-    /// `None` when nobody knows.
+    /// The billed cost; `None` when it is unknown.
     pub fn cost(self) -> Option<Money> {
         match self {
             Self::Exact(cost) | Self::Estimated(cost) => Some(cost),
@@ -52,48 +52,48 @@ impl Bill {
         }
     }
 
-    /// What it is at the least.
+    /// The lower bound of the bill.
     pub fn least(self) -> Money {
         let (Self::Exact(least) | Self::Estimated(least) | Self::AtLeast(least)) = self;
         least
     }
 }
 
-/// What is reserved for one call. Dropped before it was sent, it is given back.
+/// The reservation of one call. If it is dropped before the call was sent, the reservation is returned.
 pub(crate) struct Claim<'a> {
     funds: Funds<'a>,
     charge: Charge<'a>,
-    /// Whose prices hold for what was billed.
+    /// The model whose prices apply to the bill.
     model: Option<&'a ModelSpec>,
-    state: Mutex<State>,
+    state: Mutex<ClaimState>,
 }
 
 #[derive(Default)]
-struct State {
-    /// Upper bound of the present attempt, or of the last one.
+struct ClaimState {
+    /// Upper bound of the current attempt, or of the last one.
     upper: Money,
-    /// Held while nobody else may ask.
-    turn: Option<Turn>,
-    /// Whether an attempt is reserved in memory.
+    /// Held while no other call of the step may be sent.
+    turn: Option<FirstCallTurn>,
+    /// True if an attempt is reserved in memory.
     is_open: bool,
-    /// Whether that is on disk, too, so that it may have been sent.
+    /// True if the reservation is on disk too, so that the attempt may have been sent.
     is_drawn: bool,
-    /// Whether an attempt is under way.
+    /// True while an attempt is running.
     is_sent: bool,
-    /// Attempts that were paid for, the present one included.
+    /// Attempts that were paid for, including the current one.
     attempts: u32,
-    /// What earlier attempts keep of what they have drawn.
+    /// The part of their reservations that earlier attempts keep.
     kept: Reservation,
-    /// What attempts of unknown cost keep for good.
+    /// The money that attempts of unknown cost keep for good.
     lost: Money,
-    /// What of the budget earlier attempts have used up.
+    /// The part of the budget that earlier attempts have spent.
     spent: Money,
-    /// What all attempts before the present one came to.
+    /// The account of all attempts before the current one.
     wasted: Wasted,
 }
 
-impl State {
-    /// Counts what of so many attempts of unknown cost is new: at most the present one.
+impl ClaimState {
+    /// Adds the new attempts of unknown cost among `unknown`: at most the current one.
     fn lose(&mut self, unknown: u32) {
         if unknown > std::mem::replace(&mut self.wasted.unknown, unknown) {
             self.lost += self.upper;
@@ -102,55 +102,55 @@ impl State {
 }
 
 impl<'a> Claim<'a> {
-    /// Nothing reserved yet.
+    /// A claim that has reserved nothing yet.
     pub fn new(funds: Funds<'a>, charge: Charge<'a>, model: Option<&'a ModelSpec>) -> Self {
         Self { funds, charge, model, state: Mutex::default() }
     }
 
-    /// Reserves the next attempt in memory. Waits while calls in flight may free money, or say what one costs.
+    /// Reserves the next attempt in memory. Waits while running calls may free money or reveal what a call costs.
     ///
     /// # Errors
-    /// The budget or the calls are used up.
+    /// The budget or the maximum of calls is used up.
     pub async fn reserve(&self) -> Result<(), String> {
         let (upper, turn) = match self.charge {
             Charge::Bound(upper) => (upper, None),
-            Charge::Fee(fees, step) => fees.expected(step).await,
+            Charge::Fee(service_costs, step) => service_costs.expected_cost(step).await,
         };
-        self.funds.budget.reserve(upper).await.map_err(told)?;
+        self.funds.budget.reserve(upper).await.map_err(refusal_message)?;
         let mut state = self.state();
         (state.upper, state.turn, state.is_open) = (upper, turn, true);
         Ok(())
     }
 
-    /// What becomes of a call that ends for this reason between two attempts, or before the first.
-    pub fn cut_short(&self, code: CallErrorCode, message: String) -> Exchange {
-        let State { attempts, wasted, .. } = *self.state();
+    /// The exchange of a call that ended between two attempts, or before the first.
+    pub fn ended_exchange(&self, code: CallErrorCode, message: String) -> Exchange {
+        let ClaimState { attempts, wasted, .. } = *self.state();
         let error = CallError { code, message, status: None };
         Exchange { attempts, wasted, ..Exchange::unmade(error) }
     }
 
-    /// Whether an attempt is under way.
+    /// True while an attempt is running.
     pub fn is_sent(&self) -> bool {
         self.state().is_sent
     }
 
-    /// What becomes of a call when its cell's time is used up: an attempt that is under way may be paid.
-    pub fn out_of_time(&self) -> Exchange {
-        let State { is_sent, attempts, .. } = *self.state();
+    /// The exchange of a call whose cell has run out of time. A running attempt may still be billed.
+    pub fn timed_out_exchange(&self) -> Exchange {
+        let ClaimState { is_sent, attempts, .. } = *self.state();
         let when = match attempts {
             _ if is_sent => "was under way",
             0 => "waited for its turn",
             _ => "waited for its next attempt",
         };
         let message = format!("the cell's time was used up while this call {when}. Raise `run.cell_timeout`");
-        let mut exchange = self.cut_short(CallErrorCode::Timeout, message);
+        let mut exchange = self.ended_exchange(CallErrorCode::Timeout, message);
         exchange.wasted.unknown += u32::from(is_sent);
         exchange
     }
 
-    /// Settles in memory what the whole call was billed, `unknown` earlier attempts at their upper bound; they keep what is
-    /// on disk of them, too. What nobody knows of the last one counts like what was reserved for it. Says how much that is
-    /// on disk, and what counts beyond it and the bill.
+    /// Settles the bill of the whole call in memory. `unknown` earlier attempts count at their upper bound and keep
+    /// their reservation on disk; a last attempt of unknown cost counts as reserved. Returns the amount on disk, and
+    /// the amount owed beyond it and the bill.
     pub fn settle(&self, bill: Bill, unknown: u32) -> (Money, Money) {
         let mut state = self.state();
         state.lose(unknown + u32::from(bill.cost().is_none()));
@@ -164,32 +164,33 @@ impl<'a> Claim<'a> {
         if std::mem::take(&mut state.is_open) {
             self.funds.budget.settle(state.upper, spent + owed);
         }
-        self.funds.credit.lose(state.lost);
+        self.funds.pool.lose(state.lost);
         (if state.attempts > 0 { state.upper } else { Money::ZERO }, owed)
     }
 
-    /// Lets others ask who waited for what this one costs.
+    /// Lets the calls go on that waited to learn the cost of this one.
     pub fn end_turn(&self) {
         self.state().turn = None;
     }
 
-    /// What of all that is reserved on disk can no longer be spent, now that this is settled.
-    pub fn surplus(&self) -> Option<Reservation> {
-        self.funds.credit.surplus(self.funds.budget.unsettled())
+    /// Takes what is reserved on disk but can no longer be spent, now that this call is settled.
+    pub fn take_surplus(&self) -> Option<Reservation> {
+        self.funds.pool.take_surplus(self.funds.budget.unsettled_reservation())
     }
 
-    /// What is on disk of it. Let go once the call's record is there too, or when it was not sent, that is given back.
-    pub fn drawn(&self) -> Drawn {
+    /// Takes the call's share of the reservation on disk. Dropping it returns the share: do so once the call's record
+    /// is on disk, or if it was not sent.
+    pub fn take_drawn(&self) -> DrawnGuard {
         let mut state = self.state();
         let mut drawn = std::mem::take(&mut state.kept);
         if std::mem::take(&mut state.is_drawn) {
             drawn = Reservation { calls: drawn.calls + 1, upper: drawn.upper + state.upper };
         }
         let upper = if drawn.calls > 0 { drawn.upper - state.lost } else { Money::ZERO };
-        Drawn { credit: Arc::clone(self.funds.credit), drawn: Reservation { upper, ..drawn } }
+        DrawnGuard { pool: Arc::clone(self.funds.pool), drawn: Reservation { upper, ..drawn } }
     }
 
-    /// Leaves what is on disk of it open: it may have been paid.
+    /// Leaves the reservation on disk open, because the call may have been billed.
     pub fn leave_open(&self) {
         let mut state = self.state();
         if std::mem::take(&mut state.is_drawn) || state.kept.calls > 0 {
@@ -205,20 +206,20 @@ impl<'a> Claim<'a> {
         })
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ClaimState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// What a call has drawn of what is reserved on disk.
-pub(crate) struct Drawn {
-    credit: Arc<Credit>,
+/// A call's share of the reservation on disk; returned on drop.
+pub(crate) struct DrawnGuard {
+    pool: Arc<ReservationPool>,
     drawn: Reservation,
 }
 
-impl Drop for Drawn {
+impl Drop for DrawnGuard {
     fn drop(&mut self) {
-        self.credit.give_back(self.drawn);
+        self.pool.give_back(self.drawn);
     }
 }
 
@@ -227,10 +228,10 @@ impl Payer for Claim<'_> {
 
     async fn pay(&self) -> Result<(), String> {
         let upper = self.state().upper;
-        let most = || self.funds.budget.unsettled();
+        let most = || self.funds.budget.unsettled_reservation();
         // Boxed: few calls need a block.
         let reserve = |block| self.reserve_block(block).boxed();
-        self.funds.credit.draw(upper, most, reserve).await?;
+        self.funds.pool.draw(upper, most, reserve).await?;
         let mut state = self.state();
         (state.is_drawn, state.is_sent) = (true, true);
         state.attempts += 1;
@@ -258,7 +259,7 @@ impl Payer for Claim<'_> {
                 if cost > Money::ZERO { (state.upper, Money::ZERO) } else { (Money::ZERO, state.upper) };
             state.kept.calls += 1;
             state.kept.upper += kept;
-            self.funds.credit.give_back(Reservation { calls: 0, upper: freed });
+            self.funds.pool.give_back(Reservation { calls: 0, upper: freed });
         }
         if std::mem::take(&mut state.is_open) {
             self.funds.budget.settle(state.upper, cost);
@@ -277,11 +278,11 @@ impl Drop for Claim<'_> {
             self.funds.budget.withdraw(state.upper);
         }
         drop(state);
-        drop(self.drawn());
+        drop(self.take_drawn());
     }
 }
 
-fn told(refusal: Refusal) -> String {
+fn refusal_message(refusal: Refusal) -> String {
     match refusal {
         Refusal::Money => "the next call does not fit the run's budget. Raise `--budget-usd` and resume".to_owned(),
         Refusal::Calls => "the run has made as many calls as it may. Raise `--max-calls` and resume".to_owned(),

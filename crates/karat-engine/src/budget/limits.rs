@@ -1,7 +1,8 @@
-//! What a run may spend (BY-05): money and calls are reserved on an upper bound before a call and settled on usage.
+//! The budget of a run (BY-05): money and calls are reserved at an upper bound before a call and settled on its usage.
 //!
-//! A call reserves here before it waits for its model's limits or for a slot, so who waits for money holds nothing that a
-//! call under way needs. One that waits for its next attempt holds no money either. What is durable of it: [`crate::budget::reservations`].
+//! A call reserves here before it waits for its model's limits or for a slot, so that a call that waits for money holds
+//! nothing that running calls need. A call that waits for its next attempt holds no money either. The durable part is
+//! in [`crate::budget::reservations`].
 
 use std::sync::{Mutex, PoisonError};
 
@@ -9,18 +10,18 @@ use karat_store::Reservation;
 use karat_types::Money;
 use tokio::sync::Notify;
 
-/// The limits of a run and what is left of them.
+/// The limits of a run and what has been spent of them.
 pub(crate) struct Budget {
     limit: Option<Money>,
     max_calls: Option<u64>,
-    /// What earlier parts of the run have spent, what was cut off of them included.
+    /// The spending of earlier parts of the run, including calls that were cut off.
     earlier: Money,
-    state: Mutex<State>,
+    state: Mutex<BudgetState>,
     settled: Notify,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-struct State {
+struct BudgetState {
     spent: Money,
     reserved: Money,
     calls: u64,
@@ -30,24 +31,24 @@ struct State {
     refused: Money,
 }
 
-/// Why a reservation was refused.
+/// The reason for refusing a reservation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// It does not fit the money that is left, and nothing is in flight that could free any.
+    /// The amount does not fit the remaining money, and no running call could free any.
     Money,
-    /// The calls are used up.
+    /// The maximum of calls is reached.
     Calls,
 }
 
 impl Budget {
-    /// A budget with what earlier parts of the run have spent.
+    /// A budget after the spending of earlier parts of the run.
     pub fn new(limit: Option<Money>, max_calls: Option<u64>, spent: Reservation) -> Self {
-        let state = State { spent: spent.upper, calls: spent.calls, ..State::default() };
+        let state = BudgetState { spent: spent.upper, calls: spent.calls, ..BudgetState::default() };
         Self { limit, max_calls, earlier: spent.upper, state: Mutex::new(state), settled: Notify::new() }
     }
 
-    /// Reserves a call of at most `upper`. Waits while calls in flight may still free money. Once a call was refused all
-    /// others are, whatever would fit: what a run makes ends there.
+    /// Reserves a call of at most `upper`. Waits while running calls may still free money. Once one call is refused,
+    /// all later ones are, even smaller ones: the run ends there.
     pub async fn reserve(&self, upper: Money) -> Result<(), Refusal> {
         loop {
             let settled = self.settled.notified();
@@ -59,7 +60,7 @@ impl Budget {
         }
     }
 
-    /// `Err(None)` = does not fit now, but may after a settlement.
+    /// `Err(None)`: the call does not fit now, but may after a settlement.
     fn try_reserve(&self, upper: Money) -> Result<(), Option<Refusal>> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if self.max_calls.is_some_and(|max| state.calls >= max) {
@@ -81,7 +82,7 @@ impl Budget {
         Ok(())
     }
 
-    /// Settles a reservation on what the attempt really cost.
+    /// Settles a reservation at the actual cost of the attempt.
     pub fn settle(&self, upper: Money, cost: Money) {
         {
             let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -92,7 +93,7 @@ impl Budget {
         self.settled.notify_waiters();
     }
 
-    /// Takes a reservation back whose call was not made.
+    /// Withdraws the reservation of a call that was not made.
     pub fn withdraw(&self, upper: Money) {
         {
             let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -101,8 +102,8 @@ impl Budget {
         self.settle(upper, Money::ZERO);
     }
 
-    /// What calls that are not settled yet may come to at the most.
-    pub fn unsettled(&self) -> Reservation {
+    /// The most that unsettled calls may still come to.
+    pub fn unsettled_reservation(&self) -> Reservation {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let settled = state.calls - state.in_flight;
         Reservation {
@@ -122,19 +123,19 @@ impl Budget {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).in_flight
     }
 
-    /// By how much calls of this part have gone beyond the limit that cost more than was reserved for them.
-    pub fn overspent(&self) -> Money {
+    /// The amount by which calls of this part exceeded the limit, because they cost more than was reserved for them.
+    pub fn overspend(&self) -> Money {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         self.limit.map_or(Money::ZERO, |limit| (state.spent - limit.max(self.earlier)).max(Money::ZERO))
     }
 
-    /// Whether a reservation was refused.
-    pub fn stopped(&self) -> bool {
+    /// Returns whether a reservation was refused.
+    pub fn is_stopped(&self) -> bool {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).stopped.is_some()
     }
 
-    /// What the largest call that was refused can cost at the most.
-    pub fn refused(&self) -> Money {
+    /// The upper bound of the largest refused call.
+    pub fn largest_refused(&self) -> Money {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).refused
     }
 }
@@ -150,8 +151,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
-        /// BY-05, law 13: with 256 calls at once, what is spent and what is reserved never exceed the budget together, and
-        /// it is given up only when nothing is in flight.
+        /// BY-05, invariant 9: with 256 calls at once, spent and reserved money together never exceed the budget, and a
+        /// call is refused only when nothing is running.
         #[test]
         fn spending_stays_within_the_budget(
             limit in 0..20_000_i128,
@@ -188,9 +189,9 @@ mod tests {
         }
     }
 
-    /// BY-05: a reservation that does not fit waits for settlements and is refused only with nothing in flight.
+    /// BY-05: a reservation that does not fit waits for settlements and is refused only when nothing is running.
     #[tokio::test]
-    async fn waits_for_settlements_before_it_refuses() {
+    async fn a_reservation_waits_for_settlements() {
         let budget = Arc::new(Budget::new(Some(Money(100)), None, Reservation::default()));
         budget.reserve(Money(60)).await.unwrap();
         let waiting = tokio::spawn({
@@ -203,22 +204,22 @@ mod tests {
         assert_eq!(waiting.await.unwrap(), Ok(()));
         budget.settle(Money(60), Money(60));
         assert_eq!(budget.reserve(Money(60)).await, Err(Refusal::Money));
-        assert!(budget.stopped());
+        assert!(budget.is_stopped());
     }
 
-    /// BY-05: what counts for calls that were cut off was not billed by anybody.
+    /// BY-05: reservations of calls that were cut off are not part of the overspend.
     #[tokio::test]
-    async fn only_what_was_billed_is_overspent() {
+    async fn only_billed_cost_is_overspend() {
         let budget = Budget::new(Some(Money(100)), None, Reservation { calls: 2, upper: Money(130) });
-        assert_eq!((budget.reserve(Money(1)).await, budget.overspent()), (Err(Refusal::Money), Money::ZERO));
+        assert_eq!((budget.reserve(Money(1)).await, budget.overspend()), (Err(Refusal::Money), Money::ZERO));
         let budget = Budget::new(Some(Money(100)), None, Reservation { calls: 2, upper: Money(90) });
         budget.reserve(Money(10)).await.unwrap();
         budget.settle(Money(10), Money(25));
-        assert_eq!(budget.overspent(), Money(15));
+        assert_eq!(budget.overspend(), Money(15));
     }
 
     #[tokio::test]
-    async fn calls_are_counted_over_resumes() {
+    async fn calls_count_across_resumes() {
         let budget = Budget::new(None, Some(3), Reservation { calls: 2, upper: Money::ZERO });
         assert_eq!(budget.reserve(Money::ZERO).await, Ok(()));
         assert_eq!(budget.reserve(Money::ZERO).await, Err(Refusal::Calls));

@@ -1,9 +1,9 @@
-//! What services and programs take for their answers, as the answers say (BY-05).
+//! The costs that services and programs report in their answers (BY-05).
 //!
-//! It is known afterwards only. So as much is reserved for a request as the dearest answer of its step has cost, in earlier
-//! parts of the run, too. Where a run has a budget and no answer of a step has said a cost above 0, one request of it is under
-//! way and one more for each answer: a first answer that says nothing, or 0, does not speak for those that follow, and a service
-//! that costs nothing is soon asked by as many as may.
+//! Such a cost is known only afterwards. A request therefore reserves the cost of the dearest answer of its step so
+//! far, including earlier parts of the run. If a run has a budget and no answer of a step has reported a cost above 0,
+//! one request of the step runs at a time, plus one for each answer: a first answer that reports nothing, or 0, says
+//! little about the next, and a free service soon runs at full concurrency.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,60 +11,60 @@ use std::sync::{Arc, Mutex, PoisonError};
 use karat_types::Money;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// The fees of all steps of a run.
-pub(crate) struct Fees {
-    /// Whether somebody asked for a budget to be kept.
+/// The reported costs of all steps of a run.
+pub(crate) struct ServiceCosts {
+    /// True if the run has a declared budget.
     is_careful: bool,
-    /// The dearest call of the run's earlier parts; 0 where none is known to cost anything.
+    /// The dearest call of earlier parts of the run; 0 if none is known to cost anything.
     earlier: Money,
-    steps: Mutex<BTreeMap<Arc<str>, Fee>>,
+    steps: Mutex<BTreeMap<Arc<str>, StepFee>>,
 }
 
 #[derive(Clone)]
-struct Fee {
-    /// 0 while no answer has said more.
+struct StepFee {
+    /// 0 until an answer reports more.
     dearest: Money,
-    /// Whoever asks before that; closed then, so that nobody waits any more.
+    /// Limits the requests until a cost is known; closed then, so that none waits any more.
     turns: Arc<Semaphore>,
 }
 
-/// A turn to ask while nobody knows what that costs; given back when it is dropped.
-pub(crate) type Turn = OwnedSemaphorePermit;
+/// The permission to send a request while its cost is unknown; returned on drop.
+pub(crate) type FirstCallTurn = OwnedSemaphorePermit;
 
-impl Fees {
+impl ServiceCosts {
     pub fn new(is_careful: bool, earlier: Option<Money>) -> Self {
         Self { is_careful, earlier: earlier.unwrap_or_default(), steps: Mutex::default() }
     }
 
-    /// What to reserve for a request of a step, once its turn has come.
-    pub async fn expected(&self, step: &Arc<str>) -> (Money, Option<Turn>) {
-        let Fee { dearest, turns } = self.fee(step);
+    /// The amount to reserve for a request of a step, once it may be sent.
+    pub async fn expected_cost(&self, step: &Arc<str>) -> (Money, Option<FirstCallTurn>) {
+        let StepFee { dearest, turns } = self.step_fee(step);
         if dearest > Money::ZERO || !self.is_careful {
             return (dearest, None);
         }
         // Closed once a cost is known.
         let turn = turns.acquire_owned().await.ok();
-        match self.fee(step).dearest {
+        match self.step_fee(step).dearest {
             Money::ZERO => (Money::ZERO, turn),
             dearest => (dearest, None),
         }
     }
 
-    /// An answer of a step has cost so much, as far as it says.
-    pub fn paid(&self, step: &Arc<str>, cost: Money) {
+    /// Records the reported cost of an answer.
+    pub fn record_cost(&self, step: &Arc<str>, cost: Money) {
         self.with(step, |fee| {
             fee.dearest = fee.dearest.max(cost);
             if fee.dearest > Money::ZERO { fee.turns.close() } else { fee.turns.add_permits(1) }
         });
     }
 
-    fn fee(&self, step: &Arc<str>) -> Fee {
+    fn step_fee(&self, step: &Arc<str>) -> StepFee {
         self.with(step, |fee| fee.clone())
     }
 
-    fn with<T>(&self, step: &Arc<str>, work: impl FnOnce(&mut Fee) -> T) -> T {
+    fn with<T>(&self, step: &Arc<str>, work: impl FnOnce(&mut StepFee) -> T) -> T {
         let mut steps = self.steps.lock().unwrap_or_else(PoisonError::into_inner);
-        let new = || Fee { dearest: self.earlier, turns: Arc::new(Semaphore::new(1)) };
+        let new = || StepFee { dearest: self.earlier, turns: Arc::new(Semaphore::new(1)) };
         work(steps.entry(step.clone()).or_insert_with(new))
     }
 }
@@ -75,50 +75,56 @@ mod tests {
 
     use super::*;
 
-    /// BY-05: under a budget nobody asks before the first answer is there; then as much is reserved as the dearest cost.
+    /// BY-05: under a budget, no second request is sent before the first answer; then requests reserve the dearest
+    /// cost.
     #[tokio::test]
-    async fn the_first_answer_says_what_to_reserve() {
-        let fees = Fees::new(true, None);
+    async fn the_first_answer_sets_the_reservation() {
+        let service_costs = ServiceCosts::new(true, None);
         let (query, other): (Arc<str>, Arc<str>) = ("query".into(), "other".into());
-        let (cost, turn) = fees.expected(&query).await;
+        let (cost, turn) = service_costs.expected_cost(&query).await;
         assert!(cost == Money::ZERO && turn.is_some());
-        assert!(fees.expected(&query).now_or_never().is_none(), "it waits");
-        assert!(fees.expected(&other).now_or_never().is_some(), "each step by itself");
+        assert!(service_costs.expected_cost(&query).now_or_never().is_none(), "it waits");
+        assert!(service_costs.expected_cost(&other).now_or_never().is_some(), "each step by itself");
         for cost in [7, 9, 8] {
-            fees.paid(&query, Money(cost));
+            service_costs.record_cost(&query, Money(cost));
         }
         drop(turn);
-        assert_eq!(fees.expected(&query).await.0, Money(9));
-        assert_eq!(Fees::new(true, Some(Money(5))).expected(&query).await.0, Money(5));
-        let careless = Fees::new(false, None);
-        let (_one, two) = (careless.expected(&query).await, careless.expected(&query).await);
+        assert_eq!(service_costs.expected_cost(&query).await.0, Money(9));
+        assert_eq!(ServiceCosts::new(true, Some(Money(5))).expected_cost(&query).await.0, Money(5));
+        let careless = ServiceCosts::new(false, None);
+        let (_one, two) = (careless.expected_cost(&query).await, careless.expected_cost(&query).await);
         assert!(two.0 == Money::ZERO && two.1.is_none());
     }
 
-    /// BY-05: answers that say nothing, or 0, open the gate by one each; a request that fails opens it no further. The first
-    /// cost is what all others reserve, those that wait included.
+    /// BY-05: each answer that reports nothing, or 0, allows one more request at a time; a failed request allows no
+    /// more. All other requests reserve the first reported cost, including those that wait.
     #[tokio::test]
-    async fn answers_without_a_cost_open_the_gate_by_and_by() {
-        let (fees, query): (_, Arc<str>) = (Fees::new(true, None), "query".into());
+    async fn answers_without_a_cost_add_one_request_each() {
+        let (service_costs, query): (_, Arc<str>) = (ServiceCosts::new(true, None), "query".into());
         let mut under_way = Vec::new();
         for answers in 0..4 {
-            while let Some((cost, turn)) = fees.expected(&query).now_or_never() {
+            while let Some((cost, turn)) = service_costs.expected_cost(&query).now_or_never() {
                 assert!(cost == Money::ZERO && turn.is_some());
                 under_way.push(turn);
             }
             assert_eq!(under_way.len(), answers + 1);
-            // It fails, and the next one asks.
+            // One request fails, and the next is sent.
             under_way.pop();
-            assert!(fees.expected(&query).now_or_never().is_some());
-            fees.paid(&query, Money::ZERO);
+            assert!(service_costs.expected_cost(&query).now_or_never().is_some());
+            service_costs.record_cost(&query, Money::ZERO);
         }
-        under_way.extend([fees.expected(&query).await.1, fees.expected(&query).await.1]);
-        let mut waiting = Box::pin(fees.expected(&query));
+        under_way.extend([service_costs.expected_cost(&query).await.1, service_costs.expected_cost(&query).await.1]);
+        let mut waiting = Box::pin(service_costs.expected_cost(&query));
         assert!(waiting.as_mut().now_or_never().is_none(), "it waits");
-        fees.paid(&query, Money(5));
+        service_costs.record_cost(&query, Money(5));
         assert!(waiting.now_or_never().is_some_and(|(cost, turn)| cost == Money(5) && turn.is_none()));
-        fees.paid(&query, Money::ZERO);
+        service_costs.record_cost(&query, Money::ZERO);
         drop(under_way);
-        assert!(fees.expected(&query).now_or_never().is_some_and(|(cost, turn)| cost == Money(5) && turn.is_none()));
+        assert!(
+            service_costs
+                .expected_cost(&query)
+                .now_or_never()
+                .is_some_and(|(cost, turn)| cost == Money(5) && turn.is_none())
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! The call log: every call that leaves the process, told to whoever writes it down (BR-07).
+//! The call log: every call that leaves the process (BR-07).
 
 use std::borrow::Cow;
 
@@ -7,32 +7,32 @@ use karat_types::{HttpRequest, ModelSpec, Request};
 
 use crate::plan::privacy::Privacy;
 
-/// Who writes calls down. It is told of a call when its answer is there, before it is used.
+/// Writes calls down. It gets a call when its answer is there, before the answer is used.
 pub trait CallLog: Send + Sync {
-    /// One call.
+    /// Writes one call.
     fn call(&self, call: &LoggedCall<'_>);
 }
 
-/// A call as it is written down. Secrets, and what `privacy` blacks out, are removed.
+/// A call for the log, without secrets and without what `privacy` redacts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoggedCall<'a> {
-    /// How it ended: `rc=0`, `status=200`, or `failed`.
+    /// The end of the call: `rc=0`, `status=200`, or `failed`.
     pub end: String,
-    /// Seconds of the last attempt.
+    /// Duration of the last attempt in seconds.
     pub seconds: f64,
-    /// The program's words, or who was asked; where content is not kept, only the latter.
+    /// The program's command line, or the name of the recipient; only the latter where content is not kept.
     pub command: String,
-    /// The request's body; empty where content is not kept.
+    /// The request body; empty where content is not kept.
     pub input: &'a [u8],
-    /// The answer's body; empty where content is not kept.
+    /// The response body; empty where content is not kept.
     pub output: &'a [u8],
-    /// Why there is no reply; where content is not kept, only the error's code.
+    /// The reason for a missing reply; only the error's code where content is not kept.
     pub error: Option<Cow<'a, str>>,
 }
 
 impl<'a> LoggedCall<'a> {
-    /// The call of somebody as it is told. `None` for models that answer within the process. The exchange is blacked out
-    /// already; the words of a program and an address are filled from rows, too.
+    /// The log entry of a call; `None` for models that answer within the process. The exchange is redacted already;
+    /// command lines and addresses are filled from rows and are redacted here.
     pub(crate) fn of(
         exchange: &'a Exchange,
         request: &Request,

@@ -1,4 +1,4 @@
-//! What a call has used and cost once it has ended, and what is recorded of it (BY-05).
+//! Settles a call once it has ended: its usage, its cost and its record (BY-05).
 
 use std::sync::Arc;
 
@@ -6,54 +6,54 @@ use karat_providers::Exchange;
 use karat_types::{CallError, CallErrorCode, CallRecord, Key, Money, Note, Reply, Request, Usage};
 
 use crate::budget::claim::{Bill, Claim};
-use crate::budget::service_costs::Fees;
-use crate::budget::upper_bound::{Counted, breach, impossible, uncosted, usage_of};
+use crate::budget::service_costs::ServiceCosts;
+use crate::budget::upper_bound::{UsageSource, breach_note, impossible_usage_note, unmetered_note, usage_of};
 use crate::call::target::Target;
 
 /// A call that has ended.
-pub(crate) struct Ended<'a> {
+pub(crate) struct EndedCall<'a> {
     pub key: Key,
     pub request: &'a Request,
-    /// Bytes of the body that was sent.
+    /// Size of the sent body in bytes.
     pub bytes: usize,
     pub target: &'a Target,
     pub exchange: Exchange,
-    /// Whether an attempt of it in an earlier part of the run told impossible numbers.
+    /// True if an attempt in an earlier part of the run reported impossible counts.
     pub was_impossible: bool,
 }
 
-/// A call that is settled, and what it came to.
-pub(crate) struct Settled {
+/// A settled call.
+pub(crate) struct SettledCall {
     pub key: Key,
     pub outcome: Result<Arc<Reply>, CallError>,
     pub usage: Usage,
-    /// `None` when nobody knows.
+    /// The cost; `None` when it is unknown.
     pub cost: Option<Money>,
-    /// What this run paid of it.
+    /// The part that this run paid now.
     pub paid: Money,
     pub latency_ms: f64,
     pub notes: Vec<Note>,
 }
 
-impl Ended<'_> {
-    /// Settles the call: beside what it came to its record, and what counts for it beyond its bill and what was reserved
-    /// for it.
-    pub fn settle(self, claim: &Claim<'_>, fees: &Fees) -> (Settled, CallRecord, Money) {
+impl EndedCall<'_> {
+    /// Settles the call. Returns the settled call, its record, and the amount that counts beyond the bill and the
+    /// reservation.
+    pub fn settle(self, claim: &Claim<'_>, service_costs: &ServiceCosts) -> (SettledCall, CallRecord, Money) {
         let Self { key, request, bytes, target, exchange, was_impossible } = self;
         let (mut usage, counted) = usage_of(&exchange.outcome, request, bytes);
         usage += exchange.wasted.usage;
         let cost = target.cost_of(&exchange.outcome, &usage);
         let bill = match cost {
-            // A replayed call has its price, and nobody pays it.
+            // A replayed call has a price, but is not billed.
             _ if exchange.is_replayed => Bill::Exact(Money::ZERO),
-            Ok(cost) if counted == Counted::Estimated => Bill::Estimated(cost),
+            Ok(cost) if counted == UsageSource::Estimated => Bill::Estimated(cost),
             Ok(cost) => Bill::Exact(cost),
             Err(least) => Bill::AtLeast(least),
         };
         let (reserved, owed) = claim.settle(bill, exchange.wasted.unknown);
-        // In this order: whoever waits for its turn finds what is settled, and what to reserve.
+        // In this order, so that a call that waits for its turn finds the recorded cost.
         if target.meter.is_some() && exchange.outcome.is_ok() {
-            fees.paid(&target.who, bill.least());
+            service_costs.record_cost(&target.who, bill.least());
         }
         claim.end_turn();
         let is_impossible = exchange.wasted.impossible > 0 || was_impossible;
@@ -65,7 +65,7 @@ impl Ended<'_> {
             status: exchange.status,
             usage: Some(usage),
             cost: bill.cost(),
-            // What nobody knows the cost of is the dearest of its step for the run's later parts, too.
+            // For later parts of the run, a call of unknown cost is the dearest of its step.
             reserved: if bill.cost().is_some() { reserved } else { reserved + owed },
             latency_ms: exchange.latency_ms,
             attempts: exchange.attempts,
@@ -73,7 +73,7 @@ impl Ended<'_> {
             finish: exchange.outcome.as_ref().ok().map(|reply| reply.finish),
             error: exchange.outcome.as_ref().err().cloned(),
         };
-        let settled = Settled {
+        let settled = SettledCall {
             key,
             notes: notes(counted, &record, cost.ok(), target),
             outcome: exchange.outcome.map(Arc::new),
@@ -86,9 +86,9 @@ impl Ended<'_> {
     }
 }
 
-impl Settled {
-    /// A call that was not made, or whose answer nobody may use.
-    pub fn refused(key: Key, code: CallErrorCode, message: String) -> Self {
+impl SettledCall {
+    /// A call that was not made, or whose answer must not be used.
+    pub fn refusal(key: Key, code: CallErrorCode, message: String) -> Self {
         Self {
             key,
             outcome: Err(CallError { code, message, status: None }),
@@ -100,12 +100,13 @@ impl Settled {
         }
     }
 
-    /// A paid call's answer, read again from its recorded bytes. What it has cost is paid now where no row has told it.
-    pub fn remembered(record: CallRecord, request: &Request, target: &Target, is_untold: bool) -> Self {
-        let outcome = record.error.clone().map_or_else(|| target.read(request, &record.response), Err);
+    /// A paid call, with its answer read again from the recorded bytes. Its cost counts as paid now if no row has
+    /// reported it.
+    pub fn from_ledger(record: CallRecord, request: &Request, target: &Target, is_untold: bool) -> Self {
+        let outcome = record.error.clone().map_or_else(|| target.read_reply(request, &record.response), Err);
         let (_, counted) = usage_of(&outcome, request, record.request.len());
         let usage = record.usage.unwrap_or_default();
-        // A replayed call has its price, though nobody paid it.
+        // A replayed call has a price, though it was not billed.
         let cost = target.cost_of(&outcome, &usage).ok();
         Self {
             key: record.key,
@@ -119,10 +120,10 @@ impl Settled {
     }
 }
 
-/// What is to be said of what a call used and cost.
-fn notes(counted: Counted, record: &CallRecord, cost: Option<Money>, target: &Target) -> Vec<Note> {
+/// The notes about a call's usage and cost.
+fn notes(counted: UsageSource, record: &CallRecord, cost: Option<Money>, target: &Target) -> Vec<Note> {
     let spent = record.cost.unwrap_or_default();
-    let breach = target.model.as_ref().and_then(|model| breach(model, spent, record.reserved, record.attempts));
-    let uncosted = target.meter.as_ref().and_then(|_| uncosted(cost));
-    [counted.note(), record.impossible.then(impossible), breach, uncosted].into_iter().flatten().collect()
+    let breach = target.model.as_ref().and_then(|model| breach_note(model, spent, record.reserved, record.attempts));
+    let uncosted = target.meter.as_ref().and_then(|_| unmetered_note(cost));
+    [counted.note(), record.impossible.then(impossible_usage_note), breach, uncosted].into_iter().flatten().collect()
 }

@@ -1,4 +1,4 @@
-//! Who answers a call, how long it may take, and how what comes is read.
+//! The recipient of a call: its name, its limits, and how to read its answer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,26 +6,26 @@ use std::time::Duration;
 use bytes::Bytes;
 use karat_types::{Answered, CallError, CallErrorCode, ModelSpec, Money, Reply, Request, Usage};
 
-use crate::cell::deadline::CellTime;
+use crate::cell::deadline::CellDeadline;
 use crate::steps::CompiledStep;
 
-/// Who answers the calls of a machine, and how long it may take.
+/// The recipient of a machine's calls.
 #[derive(Clone)]
 pub(crate) struct Target {
-    /// The step or scorer, for messages.
+    /// Name of the step or scorer, for messages.
     pub who: Arc<str>,
-    /// The model, where one is called.
+    /// The model, if one is called.
     pub model: Option<Arc<ModelSpec>>,
-    /// The step, where its answers say what they cost.
+    /// The step, if its answers report what they cost.
     pub meter: Option<Arc<CompiledStep>>,
     pub timeout: Duration,
     pub retries: u32,
-    /// What the cell has left.
-    pub time: Option<Arc<CellTime>>,
+    /// The deadline of the cell.
+    pub time: Option<Arc<CellDeadline>>,
 }
 
 impl Target {
-    /// Who answers a request, as the ledger calls it.
+    /// The recipient's name in the ledger.
     pub fn name(&self, request: &Request) -> &str {
         match (request, &self.model) {
             (Request::Chat(_), Some(model)) => &model.id,
@@ -34,8 +34,8 @@ impl Target {
         }
     }
 
-    /// What an answer's bytes say.
-    pub fn read(&self, request: &Request, response: &Bytes) -> Result<Reply, CallError> {
+    /// Parses the bytes of an answer.
+    pub fn read_reply(&self, request: &Request, response: &Bytes) -> Result<Reply, CallError> {
         match (request, &self.model) {
             (Request::Chat(_), Some(model)) => karat_providers::parse(model, response),
             (request, _) => karat_providers::answer(request, response).map_err(|message| CallError {
@@ -46,7 +46,8 @@ impl Target {
         }
     }
 
-    /// What a call cost: by a model's price, or as the answer says it; the least that it can have cost when nobody knows.
+    /// The cost of a call: by the model's price, or as the answer reports it. The error is the lower bound of an
+    /// unknown cost.
     pub fn cost_of(&self, outcome: &Result<Reply, CallError>, usage: &Usage) -> Result<Money, Money> {
         match (&self.model, &self.meter, outcome) {
             (Some(model), _, _) => model.price.cost(usage).ok_or(Money::ZERO),
@@ -55,8 +56,8 @@ impl Target {
         }
     }
 
-    /// The model that answered, where its provider says so.
-    pub fn answered(&self, outcome: &Result<Arc<Reply>, CallError>) -> Option<Answered> {
+    /// The model that answered, if the provider names it.
+    pub fn answering_model(&self, outcome: &Result<Arc<Reply>, CallError>) -> Option<Answered> {
         let reply = outcome.as_ref().ok()?;
         Answered::of(&self.model.as_ref()?.model, reply.model.as_deref()?)
     }

@@ -1,4 +1,4 @@
-//! What all cells of a run share.
+//! The state that all cells of a run share.
 
 use std::convert::Infallible;
 use std::future::pending;
@@ -7,53 +7,53 @@ use std::sync::Arc;
 use karat_store::Ledger;
 use karat_types::{JudgmentRecord, Key, PlanHeader};
 
-use crate::call::executor::Calls;
-use crate::cell::single_flight::Flights;
+use crate::call::executor::CallExecutor;
+use crate::cell::single_flight::SingleFlight;
 use crate::cell::step_outcome::StepResult;
 use crate::plan::systems::Systems;
-use crate::reuse::peer_runs::Neighbours;
+use crate::reuse::peer_runs::PeerRuns;
 use crate::reuse::resolver::Resolver;
 use crate::run::stop::Stop;
 
-/// What all cells of a run share.
-pub(crate) struct Workshop {
+/// The state that all cells of a run share.
+pub(crate) struct RunContext {
     pub plan: Arc<PlanHeader>,
     pub systems: Arc<Systems>,
     pub ledger: Arc<Ledger>,
-    pub calls: Calls,
-    pub steps: Flights<StepResult>,
-    pub judgments: Flights<Arc<JudgmentRecord>>,
-    /// Who else runs on the store.
-    pub neighbours: Neighbours,
+    pub calls: CallExecutor,
+    pub steps: SingleFlight<StepResult>,
+    pub judgments: SingleFlight<Arc<JudgmentRecord>>,
+    /// Other runs on the same store.
+    pub peers: PeerRuns,
     pub stop: Stop,
     /// Decides what exists of a cell.
     pub resolver: Resolver,
 }
 
-impl Workshop {
-    /// Lets others in, should they come. Never ends.
-    pub async fn watch(&self) -> Infallible {
-        let company = self.neighbours.arrival().await;
+impl RunContext {
+    /// Watches for other runs on the store; takes leases on all running work when one starts. Never returns.
+    pub async fn watch_for_peers(&self) -> Infallible {
+        let company = self.peers.wait_for_peer().await;
         self.steps.take_leases(company);
         self.judgments.take_leases(company);
         company.be_aware();
-        self.written_soon().await;
+        self.flush_for_peers().await;
         pending().await
     }
 
-    /// Finds what has this key. Where there is nothing and others are there, takes the lease of it, and looks again: it may
-    /// have been made until then.
-    pub async fn found_or_leased<T, R>(
+    /// Finds the result of a key. If there is none and other runs are present, takes the lease of the key and looks
+    /// again, because the result may have been made in the meantime.
+    pub async fn find_or_lease<T, R>(
         &self,
-        flights: &Flights<R>,
+        flights: &SingleFlight<R>,
         key: Key,
         find: impl Fn() -> Option<T>,
     ) -> Option<T> {
         match find() {
-            None if self.neighbours.are_there() => {
-                // Boxed: most runs are alone.
-                Box::pin(self.neighbours.lease(flights, key, &self.stop)).await;
-                // What cannot be read now, whoever looks for it next says.
+            None if self.peers.are_present() => {
+                // Boxed: most runs are alone on the store.
+                Box::pin(self.peers.lease(flights, key, &self.stop)).await;
+                // An error shows in the next lookup.
                 let _ = self.ledger.store().catch_up();
                 find()
             }
@@ -61,9 +61,9 @@ impl Workshop {
         }
     }
 
-    /// Has records written that others may wait for.
-    pub async fn written_soon(&self) {
-        if self.neighbours.are_there()
+    /// Flushes records that other runs may wait for.
+    pub async fn flush_for_peers(&self) {
+        if self.peers.are_present()
             && let Err(error) = self.ledger.flush().await
         {
             self.stop.fail(error.to_string());

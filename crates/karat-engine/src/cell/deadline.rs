@@ -1,8 +1,8 @@
-//! The time that a cell has for its output (`cell_timeout`).
+//! The deadline of a cell's output (`cell_timeout`).
 //!
-//! It passes while calls of the cell are made, from when one is first sent until it has its answer. What it waits for before
-//! (money, its model's limits, a slot) is not the cell's fault: with more cells than slots, every second one would fail. Once
-//! nothing is left, no call of the cell is sent any more.
+//! Time counts only while calls of the cell are running, from sending to answer. Waiting for money, for the model's
+//! limits or for a slot does not count: with more cells than slots, every second cell would fail. Once the time is used
+//! up, no further call of the cell is sent.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -10,48 +10,48 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-/// What is left of it.
-pub(crate) struct CellTime {
-    state: Mutex<State>,
+/// The remaining time of a cell.
+pub(crate) struct CellDeadline {
+    state: Mutex<DeadlineState>,
     over: Notify,
 }
 
-struct State {
+struct DeadlineState {
     left: Duration,
-    /// Calls that are under way, and since when there is one.
+    /// The number of running calls.
     calls: u32,
     since: Instant,
 }
 
-impl CellTime {
+impl CellDeadline {
     pub fn new(limit: Duration) -> Self {
-        let state = State { left: limit, calls: 0, since: Instant::now() };
+        let state = DeadlineState { left: limit, calls: 0, since: Instant::now() };
         Self { state: Mutex::new(state), over: Notify::new() }
     }
 
-    /// Whether nothing is left.
-    pub fn is_over(&self) -> bool {
+    /// Returns whether the time is used up.
+    pub fn is_expired(&self) -> bool {
         self.state().left.is_zero()
     }
 
-    /// What another cell has needed for calls that this one shares.
-    pub fn spend(&self, time: Duration) {
+    /// Counts the time that another cell needed for calls that this one shares.
+    pub fn use_up(&self, time: Duration) {
         let mut state = self.state();
-        self.pass(&mut state, time);
+        self.subtract(&mut state, time);
     }
 
-    /// Returns when nothing is left. It passes as long as this is waited for once the call is `sent`, and once for all calls
-    /// at once.
-    pub async fn run_out(&self, sent: impl Future<Output = ()>) {
+    /// Returns once the time is used up. Time passes while this is polled after the call is `sent`; concurrent calls
+    /// count once.
+    pub async fn expire(&self, sent: impl Future<Output = ()>) {
         let over = self.over.notified();
-        if self.is_over() {
+        if self.is_expired() {
             return;
         }
         let passing = async {
             sent.await;
-            let call = UnderWay::of(self);
+            let call = RunningCall::of(self);
             tokio::time::sleep_until(call.end).await;
-            self.spend(Duration::MAX);
+            self.use_up(Duration::MAX);
         };
         tokio::select! {
             biased;
@@ -60,48 +60,48 @@ impl CellTime {
         }
     }
 
-    fn pass(&self, state: &mut State, time: Duration) {
+    fn subtract(&self, state: &mut DeadlineState, time: Duration) {
         state.left = state.left.saturating_sub(time);
         if state.left.is_zero() {
             self.over.notify_waiters();
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, DeadlineState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A call that is under way.
-struct UnderWay<'a> {
-    time: &'a CellTime,
-    /// When nothing is left.
+/// A running call.
+struct RunningCall<'a> {
+    time: &'a CellDeadline,
+    /// The moment at which the time is used up.
     end: Instant,
 }
 
-impl<'a> UnderWay<'a> {
-    fn of(time: &'a CellTime) -> Self {
+impl<'a> RunningCall<'a> {
+    fn of(time: &'a CellDeadline) -> Self {
         let mut state = time.state();
         if state.calls == 0 {
             state.since = Instant::now();
         }
         state.calls += 1;
-        // A limit beyond what a clock can say is none.
-        let end = state.since.checked_add(state.left).unwrap_or_else(|| state.since + FOR_EVER);
+        // A limit that the clock cannot represent is no limit.
+        let end = state.since.checked_add(state.left).unwrap_or_else(|| state.since + NO_DEADLINE);
         Self { time, end }
     }
 }
 
 /// Longer than any run.
-const FOR_EVER: Duration = Duration::from_secs(30 * 365 * 24 * 3600);
+const NO_DEADLINE: Duration = Duration::from_secs(30 * 365 * 24 * 3600);
 
-impl Drop for UnderWay<'_> {
+impl Drop for RunningCall<'_> {
     fn drop(&mut self) {
         let mut state = self.time.state();
         state.calls -= 1;
         if state.calls == 0 {
             let passed = state.since.elapsed();
-            self.time.pass(&mut state, passed);
+            self.time.subtract(&mut state, passed);
         }
     }
 }
@@ -118,28 +118,28 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     #[tokio::test(start_paused = true)]
-    async fn it_passes_while_calls_are_made_and_once_for_all_of_them() {
-        let time = CellTime::new(6 * SECOND);
-        let made = || time.run_out(ready(()));
+    async fn time_passes_only_while_a_call_is_running() {
+        let time = CellDeadline::new(6 * SECOND);
+        let made = || time.expire(ready(()));
         assert!(timeout(2 * SECOND, made()).await.is_err());
-        // Between two calls, and while one waits for its turn.
+        // Between two calls, and while a call waits for its turn.
         advance(60 * SECOND).await;
-        assert!(timeout(60 * SECOND, time.run_out(pending())).await.is_err());
+        assert!(timeout(60 * SECOND, time.expire(pending())).await.is_err());
         let (one, two) = join(timeout(2 * SECOND, made()), timeout(SECOND, made())).await;
         assert!(one.is_err() && two.is_err());
-        time.spend(SECOND);
+        time.use_up(SECOND);
         let begun = Instant::now();
         join(made(), made()).await;
         assert_eq!(begun.elapsed(), SECOND);
-        assert!(time.is_over() && made().now_or_never().is_some());
+        assert!(time.is_expired() && made().now_or_never().is_some());
     }
 
-    /// Who waits for its turn learns that others have used up the time.
+    /// A waiting call learns that other calls have used up the time.
     #[tokio::test(start_paused = true)]
-    async fn it_runs_out_for_those_that_wait_too() {
-        let time = CellTime::new(SECOND);
+    async fn waiting_calls_expire_too() {
+        let time = CellDeadline::new(SECOND);
         let begun = Instant::now();
-        join(time.run_out(pending()), time.run_out(ready(()))).await;
+        join(time.expire(pending()), time.expire(ready(()))).await;
         assert_eq!(begun.elapsed(), SECOND);
     }
 }

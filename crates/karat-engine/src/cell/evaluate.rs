@@ -1,4 +1,4 @@
-//! One cell: its steps, its deterministic scores, its judgments.
+//! Evaluates one cell: its steps, its deterministic scores, its judgments.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,94 +11,101 @@ use karat_types::{
 use serde_json::Value;
 
 use crate::EngineError;
-use crate::cell::context::Workshop;
-use crate::cell::deadline::CellTime;
+use crate::cell::context::RunContext;
+use crate::cell::deadline::CellDeadline;
 use crate::cell::row::Row;
-use crate::cell::single_flight::Landing;
-use crate::cell::step_outcome::{Origin, Output, StepResult, Unmade, Why};
+use crate::cell::single_flight::FlightGuard;
+use crate::cell::step_outcome::{ChainOutput, Origin, Reason, StepMissing, StepResult};
 use crate::plan::ready::ReadySystem;
-use crate::run::remaining::{Before, Stage};
+use crate::run::remaining::{CellStage, RecordedParts};
 
-/// A cell that is made but not on disk yet.
-struct Attempt {
+/// A cell whose output and scores are known but not on disk yet.
+struct EvaluatedCell {
     record: CellRecord,
-    /// Its last step, where that is to be recorded with it.
+    /// Its last step, if that is recorded together with the cell.
     step: Option<Arc<StepRecord>>,
-    landing: Option<Landing<StepResult>>,
+    landing: Option<FlightGuard<StepResult>>,
 }
 
-/// A finished cell, for the progress line.
-pub(crate) struct CellDone {
+/// A finished cell, for progress reports.
+pub(crate) struct CellResult {
     pub record: Arc<CellRecord>,
     pub unscored: bool,
-    /// The run is being stopped: nothing was recorded, the cell is left for `resume`.
+    /// True if the run is being stopped: nothing was recorded, and `resume` makes the cell.
     pub left: bool,
-    pub trail: Trail,
+    pub trail: PendingWrites,
 }
 
-/// What of a cell is on its way to disk. Every paid call is there already, so nobody who makes cells waits for it.
+/// Records of a cell that are not on disk yet. Every paid call is on disk already, so workers do not wait for these.
 #[derive(Default)]
-pub(crate) struct Trail {
+pub(crate) struct PendingWrites {
     pub receipts: Vec<Receipt>,
-    /// Kept until then, so that nobody makes the same again meanwhile.
-    pub steps: Vec<Landing<StepResult>>,
-    pub judgments: Vec<Landing<Arc<JudgmentRecord>>>,
+    /// Held until the records are on disk, so that no other cell makes the same in the meantime.
+    pub steps: Vec<FlightGuard<StepResult>>,
+    pub judgments: Vec<FlightGuard<Arc<JudgmentRecord>>>,
 }
 
-impl Workshop {
-    /// Makes, scores and judges one cell, and records it.
-    pub async fn cell(&self, row: &Row, ordinal: u64, before: Before) -> CellDone {
+impl RunContext {
+    /// Makes, scores, judges and records one cell.
+    pub async fn evaluate_cell(&self, row: &Row, ordinal: u64, before: RecordedParts) -> CellResult {
         let (_, system, trial) = self.plan.place(ordinal);
         let system = &self.systems.systems[system];
-        let Attempt { record, step, landing } = match (&self.resolver.given, &self.resolver.own) {
-            (Some(given), _) => self.take(row, system, ordinal, trial, given.run()).await,
-            (None, Some(_)) if before.stage == Stage::Made => self.score_again(row, system, ordinal).await,
-            (None, Some(own)) if before.stage == Stage::New => {
-                let mut attempt = self.make(row, system, ordinal, trial).await;
-                // The row that it takes the place of has told what was paid then.
-                attempt.record.cost.paid += own.paid(ordinal).unwrap_or_default();
+        let EvaluatedCell { record, step, landing } = match (&self.resolver.given, &self.resolver.own) {
+            (Some(given), _) => self.take_given_output(row, system, ordinal, trial, given.run_id()).await,
+            (None, Some(_)) if before.stage == CellStage::Made => self.rescore(row, system, ordinal).await,
+            (None, Some(own)) if before.stage == CellStage::New => {
+                let mut attempt = self.make_output(row, system, ordinal, trial).await;
+                // The replaced row has reported what was paid then.
+                attempt.record.cost.paid += own.paid_for_cell(ordinal).unwrap_or_default();
                 attempt
             }
-            (None, _) => self.make(row, system, ordinal, trial).await,
+            (None, _) => self.make_output(row, system, ordinal, trial).await,
         };
         let record = Arc::new(record);
-        let mut trail = Trail::default();
+        let mut trail = PendingWrites::default();
         trail.steps.extend(landing);
         if record.error.as_ref().is_some_and(CellError::is_stop) {
-            return CellDone { record, unscored: false, left: true, trail };
+            return CellResult { record, unscored: false, left: true, trail };
         }
-        if before.stage != Stage::Recorded {
+        if before.stage != CellStage::Recorded {
             match self.record(&record, step, trail.steps.first()).await {
                 Ok(receipt) => trail.receipts.push(receipt),
                 Err(error) => {
                     self.stop.fail(error.to_string());
-                    return CellDone { record, unscored: false, left: true, trail };
+                    return CellResult { record, unscored: false, left: true, trail };
                 }
             }
         }
-        let judged = self.judge(row, &record, &before.judgments, &mut trail).await;
-        let record = self.systems.privacy.told(record);
-        CellDone { unscored: judged.unscored, left: judged.left, record, trail }
+        let judged = self.judge_cell(row, &record, &before.judgments, &mut trail).await;
+        let record = self.systems.privacy.as_reported(record);
+        CellResult { unscored: judged.unscored, left: judged.left, record, trail }
     }
 
     async fn record(
         &self,
         record: &Arc<CellRecord>,
         step: Option<Arc<StepRecord>>,
-        landing: Option<&Landing<StepResult>>,
+        landing: Option<&FlightGuard<StepResult>>,
     ) -> Result<Receipt, LedgerError> {
         let privacy = &self.systems.privacy;
         let step = step.filter(|_| privacy.keeps_content()).map(Record::Step);
         let (_, system, _) = self.plan.place(record.ordinal);
         let is_found = self.systems.systems.get(system).is_some_and(|system| system.chain.is_empty());
         let records = step.into_iter().chain([Record::Cell(privacy.cell(record.clone(), is_found))]).collect();
-        let receipt = self.ledger.append_later_holding(records, landing.and_then(Landing::lease)).await?;
-        self.written_soon().await;
+        let receipt = self.ledger.append_later_holding(records, landing.and_then(FlightGuard::lease)).await?;
+        self.flush_for_peers().await;
         Ok(receipt)
     }
 
-    /// The stored output of a cell, with today's scores.
-    async fn take(&self, row: &Row, system: &ReadySystem, ordinal: u64, trial: u32, run: &str) -> Attempt {
+    /// Takes the stored output of a cell and scores it with the current scorers.
+    async fn take_given_output(
+        &self,
+        row: &Row,
+        system: &ReadySystem,
+        ordinal: u64,
+        trial: u32,
+        run: &str,
+    ) -> EvaluatedCell {
         let mut record = match self.resolver.given_cell(row, system, trial) {
             Ok(Some(stored)) => CellRecord { ordinal, scores: Vec::new(), ..stored },
             Ok(None) => {
@@ -109,32 +116,32 @@ impl Workshop {
                     ..CellRecord::empty(ordinal)
                 }
             }
-            Err(error) => unreadable(ordinal, &error),
+            Err(error) => unreadable_cell(ordinal, &error),
         };
         record.cost.paid = Money::ZERO;
         if let Some(output) = record.output.clone() {
             record.scores = self.score(row, &record, &output).await;
         }
-        Attempt { record, step: None, landing: None }
+        EvaluatedCell { record, step: None, landing: None }
     }
 
-    /// A cell of this run whose scores are made again; nothing else of it changes.
-    async fn score_again(&self, row: &Row, system: &ReadySystem, ordinal: u64) -> Attempt {
+    /// Scores a cell of this run again; nothing else of it changes.
+    async fn rescore(&self, row: &Row, system: &ReadySystem, ordinal: u64) -> EvaluatedCell {
         let mut record = match self.resolver.own_cell(row, system, ordinal) {
             Ok(found) => found.unwrap_or_else(|| CellRecord::empty(ordinal)),
-            Err(error) => unreadable(ordinal, &error),
+            Err(error) => unreadable_cell(ordinal, &error),
         };
         if let Some(output) = record.output.clone() {
             record.scores = self.score(row, &record, &output).await;
         }
-        Attempt { record, step: None, landing: None }
+        EvaluatedCell { record, step: None, landing: None }
     }
 
-    async fn make(&self, row: &Row, system: &ReadySystem, ordinal: u64, trial: u32) -> Attempt {
+    async fn make_output(&self, row: &Row, system: &ReadySystem, ordinal: u64, trial: u32) -> EvaluatedCell {
         let (mut unsaved, mut held) = (None, None);
         let limit = self.plan.run.cell_timeout_ms.map(Duration::from_millis);
-        let time = limit.map(|limit| Arc::new(CellTime::new(limit)));
-        let Output { result, paid, landing } = self.output(row, system, trial, time).await;
+        let time = limit.map(|limit| Arc::new(CellDeadline::new(limit)));
+        let ChainOutput { result, paid, landing } = self.system_output(row, system, trial, time).await;
         let mut record = CellRecord::empty(ordinal);
         match result {
             Ok(made) => {
@@ -154,10 +161,10 @@ impl Workshop {
                 record.scores = self.score(row, &record, &made.step.output).await;
             }
             Err(unmade) => {
-                let Unmade { why, tally } = &*unmade;
+                let StepMissing { why, tally } = &*unmade;
                 (record.status, record.error) = match why {
-                    Why::Skipped(reason) => (CellStatus::Skipped, Some(CellError::new("skipped", reason.clone()))),
-                    Why::Failed(error) => (CellStatus::Error, Some(self.systems.privacy.error(error))),
+                    Reason::Skipped(reason) => (CellStatus::Skipped, Some(CellError::new("skipped", reason.clone()))),
+                    Reason::Failed(error) => (CellStatus::Error, Some(self.systems.privacy.error(error))),
                 };
                 record.cost = CellCost { usage: tally.usage, cost: tally.known_cost(), paid };
                 record.latency_ms = tally.latency_ms;
@@ -166,7 +173,7 @@ impl Workshop {
                 record.notes = tally.notes.clone();
             }
         }
-        Attempt { record, step: unsaved, landing: held }
+        EvaluatedCell { record, step: unsaved, landing: held }
     }
 
     async fn score(&self, row: &Row, record: &CellRecord, output: &Value) -> Vec<(u16, Score)> {
@@ -184,8 +191,8 @@ impl Workshop {
             let found = match ready.scorer.ask(&view) {
                 None => ready.scorer.score(&view),
                 Some(Err(score)) => vec![score],
-                // Boxed: most cells ask nobody for a score.
-                Some(Ok(request)) => vec![Box::pin(self.calls.scored(ready, &request)).await],
+                // Boxed: few scorers ask a service.
+                Some(Ok(request)) => vec![Box::pin(self.calls.external_score(ready, &request)).await],
             };
             scores.extend(ready.metrics.iter().copied().zip(found));
         }
@@ -193,8 +200,8 @@ impl Workshop {
     }
 }
 
-/// A cell whose stored form cannot be read.
-fn unreadable(ordinal: u64, error: &EngineError) -> CellRecord {
+/// The record of a cell that cannot be read from the store.
+fn unreadable_cell(ordinal: u64, error: &EngineError) -> CellRecord {
     CellRecord {
         status: CellStatus::Error,
         error: Some(CellError::new("store", error.to_string())),

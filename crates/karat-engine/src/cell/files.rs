@@ -1,5 +1,5 @@
-//! Files that recorded steps read: a file of rows is read once a run, and its rows are found through an index; of a folder
-//! only the files that are asked for are read.
+//! Files that recorded steps read. A file of rows is read once per run and indexed by row; of a folder, only the
+//! requested files are read.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -9,54 +9,54 @@ use karat_suite::Files;
 use karat_types::{Answer, Ask, CallError, CallErrorCode, FinishReason, Reply, Request};
 use serde_json::Value;
 
-/// The files of a run.
-pub(crate) struct Library {
+/// The files that recorded steps of a run read.
+pub(crate) struct RecordedFiles {
     files: Arc<dyn Files>,
-    /// Samples that are planned.
+    /// The number of planned samples.
     samples: u64,
-    read: Mutex<HashMap<String, Arc<Result<Book, CallError>>>>,
+    read: Mutex<HashMap<String, Arc<Result<FileEntry, CallError>>>>,
 }
 
-/// What stands under a path that a step names.
-enum Book {
+/// The content of a path that a step names.
+enum FileEntry {
     File {
         text: String,
-        /// What the file's rows are; learned at the first question for one.
-        rows: std::sync::OnceLock<Rows>,
+        /// The rows of the file; indexed at the first request for one.
+        rows: std::sync::OnceLock<FileRows>,
     },
-    /// A folder with a file for each row, by id.
+    /// A folder with one file per row, by id.
     Folder(HashMap<String, String>),
 }
 
 /// The rows of a file.
-enum Rows {
+enum FileRows {
     /// Lines of a JSONL text, by id.
     Lines(HashMap<String, Range<usize>>),
     /// Members of one JSON document, by id.
     Members(HashMap<String, String>),
-    /// The whole document is a row: that of the only sample, or of the one that the file is named after.
+    /// The whole document is one row: that of the only sample, or of the sample that the file is named after.
     Single,
 }
 
-impl Library {
-    /// The files of a run of so many samples.
+impl RecordedFiles {
+    /// Files for a run of so many samples.
     pub fn new(files: Arc<dyn Files>, samples: u64) -> Self {
         Self { files, samples, read: Mutex::new(HashMap::new()) }
     }
 
-    /// The text of a file or of one of its rows.
-    pub fn get(&self, path: &str, row: Option<&str>) -> Result<Reply, CallError> {
-        let book = self.book(path);
+    /// Reads the text of a file or of one of its rows.
+    pub fn read(&self, path: &str, row: Option<&str>) -> Result<Reply, CallError> {
+        let book = self.entry(path);
         let whole = book.as_ref().as_ref().map_err(|error| match row {
-            // A file of rows that is no text says nothing of any one of them.
+            // A file of rows that is not text fails for every row.
             Some(_) if error.code == CallErrorCode::Malformed => failed(error.message.clone()),
             _ => error.clone(),
         })?;
         let text = match (whole, row) {
-            (Book::File { text, .. }, None) => text.clone(),
-            (Book::File { text, rows }, Some(id)) => {
-                let rows = rows.get_or_init(|| Rows::of(text));
-                if matches!(rows, Rows::Single) && self.samples > 1 && stem(path) != id {
+            (FileEntry::File { text, .. }, None) => text.clone(),
+            (FileEntry::File { text, rows }, Some(id)) => {
+                let rows = rows.get_or_init(|| FileRows::of(text));
+                if matches!(rows, FileRows::Single) && self.samples > 1 && stem(path) != id {
                     return Err(failed(format!(
                         "{path} is one document without an id, and would be the output of all {} samples: choose its \
                          sample with `--sample`, or name a folder with a file for each",
@@ -65,29 +65,29 @@ impl Library {
                 }
                 rows.get(text, id).ok_or_else(|| not_found(format!("{path} has no row with id {id:?}")))?
             }
-            (Book::Folder(_), None) => {
+            (FileEntry::Folder(_), None) => {
                 return Err(failed(format!("reading {path}: it is a folder; say `by` for its files")));
             }
-            (Book::Folder(files), Some(id)) => {
+            (FileEntry::Folder(files), Some(id)) => {
                 let file = files.get(id).ok_or_else(|| not_found(format!("{path} has no file of {id:?}")))?;
                 let text = self.text(file)?;
-                // A row is JSON: what is none is a JSON text.
+                // Rows are JSON; any other file is a JSON string.
                 if file.ends_with(".json") { text } else { Value::from(text).to_string() }
             }
         };
         Ok(Reply { text, finish: FinishReason::Stop, usage: None, model: None })
     }
 
-    /// Answers what a step asks of files; anything else is a bug of the step.
+    /// Answers a request for a file; any other request is a bug of the step.
     pub fn answer(&self, ask: Ask) -> Answer {
         let outcome = match &ask.request {
-            Request::File { path, row } => self.get(path, row.as_deref()).map(Arc::new),
+            Request::File { path, row } => self.read(path, row.as_deref()).map(Arc::new),
             _ => Err(failed("a step that calls nobody asked for a reply; this is a bug in karat".to_owned())),
         };
         Answer { slot: ask.slot, outcome }
     }
 
-    fn book(&self, path: &str) -> Arc<Result<Book, CallError>> {
+    fn entry(&self, path: &str) -> Arc<Result<FileEntry, CallError>> {
         let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(book) = read.get(path) {
             return book.clone();
@@ -97,13 +97,13 @@ impl Library {
         book
     }
 
-    fn open(&self, path: &str) -> Result<Book, CallError> {
+    fn open(&self, path: &str) -> Result<FileEntry, CallError> {
         if !self.files.is_file(path)
             && let Ok(names) = self.files.list(path)
         {
-            return Ok(Book::Folder(self.folder(path, &names)));
+            return Ok(FileEntry::Folder(self.folder(path, &names)));
         }
-        Ok(Book::File { text: self.text(path)?, rows: std::sync::OnceLock::new() })
+        Ok(FileEntry::File { text: self.text(path)?, rows: std::sync::OnceLock::new() })
     }
 
     fn text(&self, path: &str) -> Result<String, CallError> {
@@ -120,8 +120,8 @@ impl Library {
         Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
     }
 
-    /// The file of each row: `ID.EXTENSION`, or the only file of a folder `ID`. Ids are compared with what is there and
-    /// never become paths. Of two files of one id the first by name counts.
+    /// The file of each row: `ID.EXTENSION`, or the only file of a folder `ID`. Ids are compared with the names there
+    /// and never become paths. Of two files with one id, the first by name counts.
     fn folder(&self, path: &str, names: &[String]) -> HashMap<String, String> {
         let mut names: Vec<&String> = names.iter().filter(|name| !name.starts_with('.')).collect();
         names.sort_unstable();
@@ -138,8 +138,8 @@ impl Library {
     }
 }
 
-impl Rows {
-    /// JSONL, a JSON list of objects with an `id`, a JSON object of objects by id, or one document.
+impl FileRows {
+    /// Recognises JSONL, a JSON list of objects with an `id`, a JSON object of objects by id, or a single document.
     fn of(text: &str) -> Self {
         match serde_json::from_str::<Value>(text) {
             Ok(Value::Array(items)) => {
@@ -150,7 +150,7 @@ impl Rows {
                 Self::Members(members.iter().map(|(id, member)| (id.clone(), member.to_string())).collect())
             }
             Ok(row) if id_of(&row).is_none() => Self::Single,
-            _ => Self::Lines(index(text)),
+            _ => Self::Lines(index_lines(text)),
         }
     }
 
@@ -163,7 +163,7 @@ impl Rows {
     }
 }
 
-/// The name of a file without its ending.
+/// The file name without its extension.
 fn stem(path: &str) -> &str {
     let name = path.rsplit('/').next().unwrap_or(path);
     name.rsplit_once('.').map_or(name, |(stem, _)| stem)
@@ -182,8 +182,8 @@ fn failed(message: String) -> CallError {
     CallError { code: CallErrorCode::Process, message, status: None }
 }
 
-/// Where the rows of a JSONL text lie, by their `id` (or `sample`). Lines that are no JSON object have no id.
-fn index(text: &str) -> HashMap<String, Range<usize>> {
+/// The byte ranges of the rows of a JSONL text, by `id` (or `sample`). Lines that are not JSON objects have no id.
+fn index_lines(text: &str) -> HashMap<String, Range<usize>> {
     let mut rows = HashMap::new();
     let mut start = 0;
     for line in text.split_inclusive('\n') {

@@ -10,31 +10,37 @@ use karat_types::{CellCost, CellError, CellRecord, CellStatus, JudgmentRecord, M
 use serde_json::Value;
 
 use crate::call::target::Target;
-use crate::cell::context::Workshop;
-use crate::cell::evaluate::Trail;
+use crate::cell::context::RunContext;
+use crate::cell::evaluate::PendingWrites;
 use crate::cell::row::Row;
-use crate::cell::single_flight::Landing;
-use crate::cell::step_outcome::Why;
+use crate::cell::single_flight::FlightGuard;
+use crate::cell::step_outcome::Reason;
 use crate::plan::ready::{JudgmentKeys, ReadyJudge};
 
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Judged {
+pub(crate) struct JudgingSummary {
     pub unscored: bool,
     pub left: bool,
 }
 
-/// A judgment on its way to disk, where it is.
-type Recorded = (Judged, Option<Receipt>, Option<Landing<Arc<JudgmentRecord>>>);
+/// A judgment and its pending write, if it has one.
+type JudgmentWrite = (JudgingSummary, Option<Receipt>, Option<FlightGuard<Arc<JudgmentRecord>>>);
 
-impl Workshop {
-    /// Makes the judgments that are not `present`; what is on its way to disk is added to the trail.
-    pub async fn judge(&self, row: &Row, record: &CellRecord, present: &[(u16, u16)], trail: &mut Trail) -> Judged {
-        let (CellStatus::Ok, Some(output)) = (record.status, &record.output) else { return Judged::default() };
+impl RunContext {
+    /// Makes the judgments that are not `present`; adds their pending writes to the trail.
+    pub async fn judge_cell(
+        &self,
+        row: &Row,
+        record: &CellRecord,
+        present: &[(u16, u16)],
+        trail: &mut PendingWrites,
+    ) -> JudgingSummary {
+        let (CellStatus::Ok, Some(output)) = (record.status, &record.output) else { return JudgingSummary::default() };
         let (_, system, _) = self.plan.place(record.ordinal);
         let judges = self.systems.judges.iter().filter(|judge| judge.is_asked(system));
         let wanted = judges.filter(|judge| !present.contains(&(judge.scorer, judge.judge)));
-        let results = join_all(wanted.map(|judge| self.judgment(row, record, output, judge))).await;
-        let mut all = Judged::default();
+        let results = join_all(wanted.map(|judge| self.record_judgment(row, record, output, judge))).await;
+        let mut all = JudgingSummary::default();
         for (one, receipt, landing) in results {
             all.unscored |= one.unscored;
             all.left |= one.left;
@@ -44,28 +50,34 @@ impl Workshop {
         all
     }
 
-    async fn judgment(&self, row: &Row, record: &CellRecord, output: &Value, judge: &ReadyJudge) -> Recorded {
-        let left = (Judged { unscored: true, left: true }, None, None);
-        let Ok((other, paid)) = self.other(row, record.ordinal, judge).await else { return left };
+    async fn record_judgment(
+        &self,
+        row: &Row,
+        record: &CellRecord,
+        output: &Value,
+        judge: &ReadyJudge,
+    ) -> JudgmentWrite {
+        let left = (JudgingSummary { unscored: true, left: true }, None, None);
+        let Ok((other, paid)) = self.partner_output(row, record.ordinal, judge).await else { return left };
         let keys = self.resolver.judgment_keys(row, judge, record.output_hash, other.as_deref());
-        let made = pin!(self.judge_once(keys, row, output, other.as_deref(), judge));
+        let made = pin!(self.reuse_or_judge(keys, row, output, other.as_deref(), judge));
         let (judgment, landing) = self.judgments.join(keys.own, made).await;
         let mut judgment =
             JudgmentRecord { ordinal: record.ordinal, scorer: judge.scorer, judge: judge.judge, ..(*judgment).clone() };
         if landing.is_none() {
             judgment.cost.paid = Money::ZERO;
         }
-        judgment.cost.paid += paid + self.paid_before(record.ordinal, judge);
+        judgment.cost.paid += paid + self.cost_of_replaced(record.ordinal, judge);
         if judgment.error.as_ref().is_some_and(CellError::is_stop) {
             return left;
         }
         let unscored = judgment.error.is_some() || judgment.scores.iter().any(|(_, score)| score.is_unscored());
         let told = Arc::new(self.systems.privacy.judgment(judgment));
-        let lease = landing.as_ref().and_then(Landing::lease);
+        let lease = landing.as_ref().and_then(FlightGuard::lease);
         match self.ledger.append_later_holding(vec![Record::Judgment(told)], lease).await {
             Ok(receipt) => {
-                self.written_soon().await;
-                (Judged { unscored, left: false }, Some(receipt), landing)
+                self.flush_for_peers().await;
+                (JudgingSummary { unscored, left: false }, Some(receipt), landing)
             }
             Err(error) => {
                 self.stop.fail(error.to_string());
@@ -74,11 +86,11 @@ impl Workshop {
         }
     }
 
-    /// The output that a pair's judge compares with, where there is one, and what was paid for it now.
+    /// The other output of a pair, if the judge compares outputs, and what was paid for it now.
     ///
     /// # Errors
     /// The run is being stopped.
-    async fn other(
+    async fn partner_output(
         &self,
         row: &Row,
         ordinal: u64,
@@ -91,23 +103,23 @@ impl Workshop {
             let cell = self.resolver.given_cell(row, partner, trial).ok().flatten();
             return Ok((cell.and_then(|cell| cell.output), Money::ZERO));
         }
-        // Boxed: most judges compare with nothing.
-        let output = Box::pin(self.output(row, partner, trial, None)).await;
+        // Boxed: most judges grade single outputs.
+        let output = Box::pin(self.system_output(row, partner, trial, None)).await;
         match output.result.as_deref().map_err(|unmade| &unmade.why) {
             Ok(made) => Ok((Some(made.step.output.clone()), output.paid)),
-            Err(Why::Failed(error)) if error.is_stop() => Err(error.clone()),
+            Err(Reason::Failed(error)) if error.is_stop() => Err(error.clone()),
             Err(_) => Ok((None, output.paid)),
         }
     }
 
-    /// What the judgment cost that this one takes the place of.
-    fn paid_before(&self, ordinal: u64, judge: &ReadyJudge) -> Money {
+    /// The cost of the judgment that this one replaces.
+    fn cost_of_replaced(&self, ordinal: u64, judge: &ReadyJudge) -> Money {
         let rows = self.resolver.own.as_ref().and_then(|own| own.judgments(ordinal).ok()).unwrap_or_default();
         let same = rows.into_iter().filter(|row| (row.scorer, row.judge) == (judge.scorer, judge.judge));
         same.map(|row| row.cost.paid).sum()
     }
 
-    async fn judge_once(
+    async fn reuse_or_judge(
         &self,
         keys: JudgmentKeys,
         row: &Row,
@@ -116,12 +128,12 @@ impl Workshop {
         judge: &ReadyJudge,
     ) -> Arc<JudgmentRecord> {
         let find = || self.resolver.judgment(keys).ok().flatten();
-        if let Some(stored) = self.found_or_leased(&self.judgments, keys.own, find).await {
+        if let Some(stored) = self.find_or_lease(&self.judgments, keys.own, find).await {
             let reused = stored.run != self.ledger.run();
             let (made_at, known) = (reused.then_some(stored.run_started_at), stored.record);
             let cost = CellCost { paid: Money::ZERO, ..known.cost };
             let scores = judge.rebase(&known.scores);
-            let rounds = judge.rounds_of(&known);
+            let rounds = judge.rebase_rounds(&known);
             return Arc::new(JudgmentRecord { reused, made_at, cost, scores, rounds, ..known });
         }
         let seed = self.plan.run.seed;
@@ -136,8 +148,10 @@ impl Workshop {
             retries: self.plan.run.retries,
             time: None,
         };
-        let (verdict, tally) =
-            self.calls.drive_anew(machine, keys.own, &target, |verdict: &Verdict| verdict.error.as_ref()).await;
+        let (verdict, tally) = self
+            .calls
+            .drive_with_fresh_replies(machine, keys.own, &target, |verdict: &Verdict| verdict.error.as_ref())
+            .await;
         let why = verdict.error.as_ref().map_or("the judge said nothing of it", |error| error.message.as_str());
         let score =
             |name: &str| verdict.scores.iter().find(|(scored, _)| scored == name).map(|(_, score)| score.clone());

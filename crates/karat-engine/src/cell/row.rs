@@ -1,4 +1,4 @@
-//! A row as the cells of it share it.
+//! A row, prepared once for all of its cells.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -12,13 +12,13 @@ use crate::plan::systems::Systems;
 use crate::reuse::identity::RowDigests;
 use crate::steps::StepInput;
 
-/// What all cells of a row share.
+/// The state that all cells of a row share.
 pub(crate) struct Row {
     pub sample: Arc<Sample>,
-    /// The row as scorers and judges see it: what must not be kept is blacked out.
+    /// The row as scorers and judges see it: content that must not be kept is redacted.
     pub shown: Arc<Sample>,
     pub digests: RowDigests,
-    /// What templates see of the row.
+    /// The names that templates see of the row.
     context: Context,
 }
 
@@ -32,7 +32,7 @@ impl Row {
     }
 }
 
-/// The names by which templates know a row.
+/// The names by which templates read a row.
 struct RowNames {
     sample: Arc<Sample>,
     /// Every name that a step reads.
@@ -69,14 +69,14 @@ impl Source for RowNames {
     fn context(&self) -> Context {
         let role = |name| self.role(name).filter(|_| is_read(name, &self.reads)).unwrap_or(&Value::Null);
         Context::new()
-            .with_read("sample", &with_id(&self.sample), &self.reads)
+            .with_read("sample", &columns_with_id(&self.sample), &self.reads)
             .with("input", role("input"))
             .with("reference", role("reference"))
     }
 }
 
-/// A row's columns, its id among them.
-fn with_id(sample: &Sample) -> Cow<'_, Map<String, Value>> {
+/// The columns of a row, including its id.
+fn columns_with_id(sample: &Sample) -> Cow<'_, Map<String, Value>> {
     if sample.columns.contains_key("id") {
         return Cow::Borrowed(&sample.columns);
     }
@@ -85,12 +85,12 @@ fn with_id(sample: &Sample) -> Cow<'_, Map<String, Value>> {
     Cow::Owned(columns)
 }
 
-/// Whether any of the names is this one or a part of it.
+/// Returns whether any of the names is this one or a part of it.
 fn is_read(name: &str, reads: &[String]) -> bool {
     reads.iter().any(|read| read.split(['.', '[']).next() == Some(name))
 }
 
-/// What the steps of a system see of a row.
+/// The input of a system's steps from a row.
 pub(crate) fn step_input(row: &Row, system: &ReadySystem, output: Option<&Value>) -> StepInput {
     let context = row.context.over(&system.context);
     let context = output.into_iter().fold(context, |context, output| context.with("output", output));
@@ -104,9 +104,9 @@ mod tests {
 
     use super::*;
 
-    /// A text that is taken from where it stands is the one that templates see.
+    /// A text read from the row equals the one that templates see.
     #[test]
-    fn a_row_is_known_by_the_same_names_unconverted() {
+    fn texts_are_the_same_without_conversion() {
         let columns = json!({"question": "Why?", "meta": {"topic": "sea", "n": 1}, "tags": ["a"]});
         let Value::Object(columns) = columns else { panic!("columns are an object") };
         let sample = Sample {

@@ -1,4 +1,4 @@
-//! Single flight: work under one content key is done once at a time, and those who come meanwhile share the result.
+//! Single flight: work under one content key is done once at a time; concurrent callers share the result.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -10,31 +10,31 @@ use tokio::sync::OnceCell;
 
 const SHARDS: usize = 64;
 
-/// Work under way, by key. Clones are the same.
-pub(crate) struct Flights<T>(Arc<[Shard<T>]>);
+/// Running work by key. Clones share the work.
+pub(crate) struct SingleFlight<T>(Arc<[Shard<T>]>);
 
-type Shard<T> = Mutex<HashMap<Key, Flight<T>>>;
+type Shard<T> = Mutex<HashMap<Key, RunningWork<T>>>;
 
-struct Flight<T> {
+struct RunningWork<T> {
     result: Arc<OnceCell<T>>,
-    /// Keeps other processes from doing the same.
+    /// Keeps other processes from doing the same work.
     lease: Option<Lease>,
 }
 
-impl<T> Default for Flight<T> {
+impl<T> Default for RunningWork<T> {
     fn default() -> Self {
         Self { result: Arc::default(), lease: None }
     }
 }
 
-/// Held by whoever did the work: the result stays shared until this is dropped. Keep it until the result can be found
-/// elsewhere, or the work may be done again.
-pub(crate) struct Landing<T> {
-    flights: Flights<T>,
+/// Held by the caller that did the work: the result stays shared until this is dropped. Keep it until the result can be
+/// found elsewhere, or the work may be repeated.
+pub(crate) struct FlightGuard<T> {
+    flights: SingleFlight<T>,
     key: Key,
 }
 
-impl<T> Flight<T> {
+impl<T> RunningWork<T> {
     fn take_lease(&mut self, company: &Company, key: Key) -> bool {
         if self.lease.is_none() {
             self.lease = company.take(key);
@@ -43,34 +43,35 @@ impl<T> Flight<T> {
     }
 }
 
-impl<T> Landing<T> {
-    /// What other processes wait for, to be let go when the result is on disk.
+impl<T> FlightGuard<T> {
+    /// Takes the lease that other processes wait for, to be released once the result is on disk.
     pub fn lease(&self) -> Option<Hold> {
         self.flights.lease(self.key)
     }
 }
 
-impl<T> Drop for Landing<T> {
+impl<T> Drop for FlightGuard<T> {
     fn drop(&mut self) {
         self.flights.shard(self.key).remove(&self.key);
     }
 }
 
-impl<T> Flights<T> {
+impl<T> SingleFlight<T> {
     pub fn new() -> Self {
         Self(std::iter::repeat_with(Mutex::default).take(SHARDS).collect())
     }
 
-    fn shard(&self, key: Key) -> MutexGuard<'_, HashMap<Key, Flight<T>>> {
+    fn shard(&self, key: Key) -> MutexGuard<'_, HashMap<Key, RunningWork<T>>> {
         self.0[usize::from(key.0[0]) % SHARDS].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes the lease of work that is under way, to be kept until its result has landed. Says whether it has it now.
+    /// Takes the lease of running work, to be kept until its result is on disk. Returns whether this process holds it
+    /// now.
     pub fn take_lease(&self, company: &Company, key: Key) -> bool {
         self.shard(key).get_mut(&key).is_some_and(|flight| flight.take_lease(company, key))
     }
 
-    /// Takes the leases of all work that is under way, as far as nobody else has them.
+    /// Takes the leases of all running work, except those that other processes hold.
     pub fn take_leases(&self, company: &Company) {
         for shard in &*self.0 {
             for (key, flight) in shard.lock().unwrap_or_else(PoisonError::into_inner).iter_mut() {
@@ -79,20 +80,20 @@ impl<T> Flights<T> {
         }
     }
 
-    /// The lease of some work, where it has one.
+    /// Takes the lease of some work out, if it has one.
     pub fn lease(&self, key: Key) -> Option<Hold> {
         self.shard(key).get_mut(&key).and_then(|flight| flight.lease.take()).map(Hold::new)
     }
 }
 
-impl<T: Clone> Flights<T> {
-    /// Does the work, or waits for whoever is doing it. Who did it gets a [`Landing`].
-    pub async fn join(&self, key: Key, work: impl Future<Output = T>) -> (T, Option<Landing<T>>) {
+impl<T: Clone> SingleFlight<T> {
+    /// Does the work, or waits for the caller that is doing it. The caller that did it gets a [`FlightGuard`].
+    pub async fn join(&self, key: Key, work: impl Future<Output = T>) -> (T, Option<FlightGuard<T>>) {
         let cell = self.shard(key).entry(key).or_default().result.clone();
         let mut landing = None;
         let result = cell
             .get_or_init(|| async {
-                landing = Some(Landing { flights: Self(self.0.clone()), key });
+                landing = Some(FlightGuard { flights: Self(self.0.clone()), key });
                 work.await
             })
             .await
@@ -109,8 +110,8 @@ mod tests {
 
     /// BY-06: variants that share a step share its output within a run.
     #[tokio::test]
-    async fn the_same_key_is_worked_on_once() {
-        let flights = Flights::new();
+    async fn work_under_one_key_is_done_once() {
+        let flights = SingleFlight::new();
         let count = AtomicU32::new(0);
         let work = || async {
             tokio::task::yield_now().await;

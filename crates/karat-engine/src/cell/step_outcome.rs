@@ -1,62 +1,62 @@
-//! What becomes of a step.
+//! The outcome of a step.
 
 use std::sync::Arc;
 
 use karat_types::{CellError, Moment, Money, StepRecord};
 
 use crate::call::tally::Tally;
-use crate::cell::single_flight::Landing;
+use crate::cell::single_flight::FlightGuard;
 
-/// A step's output, or why there is none; shared by the cells that need it.
-pub(crate) type StepResult = Result<Arc<Made>, Arc<Unmade>>;
+/// The output of a step, or the reason for a missing one; shared by the cells that need it.
+pub(crate) type StepResult = Result<Arc<StepOutput>, Arc<StepMissing>>;
 
-/// An output and where it came from.
-pub(crate) struct Made {
+/// An output and its origin.
+pub(crate) struct StepOutput {
     pub step: Arc<StepRecord>,
     pub origin: Origin,
 }
 
-/// What became of a step, on its way into its cell.
-pub(crate) struct Output {
+/// The outcome of a cell's last step.
+pub(crate) struct ChainOutput {
     pub result: StepResult,
-    /// What was paid now, for this step and those before it, whatever came of them. Who shares the work of another has paid
-    /// nothing.
+    /// The amount paid now for this step and those before it, whether they succeeded or not; 0 for a cell that shares
+    /// the work of another.
     pub paid: Money,
-    /// Kept until the step is on disk, so that nobody makes it again meanwhile.
-    pub landing: Option<Landing<StepResult>>,
+    /// Held until the step is on disk, so that no other cell makes it in the meantime.
+    pub landing: Option<FlightGuard<StepResult>>,
 }
 
-impl Output {
-    /// Nobody else waits for it, and it cost nothing.
-    pub fn free(result: StepResult) -> Self {
+impl ChainOutput {
+    /// An outcome that cost nothing and that no other cell waits for.
+    pub fn without_cost(result: StepResult) -> Self {
         Self { result, paid: Money::ZERO, landing: None }
     }
 }
 
-/// Where an output came from.
+/// The origin of an output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// From an earlier run, that began at this moment.
+    /// Reused from a run that started at this moment.
     Reused(Moment),
     /// Made by this run, and on disk under its key.
     Saved,
-    /// Made now, needed by this cell only, so that its step is recorded together with the cell.
+    /// Made now and needed by this cell only, so that its step is recorded together with the cell.
     Unsaved,
-    /// Found, not made.
+    /// Read from a file or column.
     Recorded,
 }
 
 /// A step without an output.
 #[derive(Debug, Clone)]
-pub(crate) struct Unmade {
-    pub why: Why,
-    /// What it came to nevertheless, with the steps before it.
+pub(crate) struct StepMissing {
+    pub why: Reason,
+    /// The cost all the same, including the steps before it.
     pub tally: Tally,
 }
 
-/// Why a step has no output.
+/// The reason for a missing output.
 #[derive(Debug, Clone)]
-pub(crate) enum Why {
+pub(crate) enum Reason {
     Failed(CellError),
     Skipped(String),
 }

@@ -11,101 +11,106 @@ use serde_json::Value;
 
 use crate::call::tally::Tally;
 use crate::call::target::Target;
-use crate::cell::context::Workshop;
-use crate::cell::deadline::CellTime;
+use crate::cell::context::RunContext;
+use crate::cell::deadline::CellDeadline;
 use crate::cell::row::{Row, step_input};
-use crate::cell::step_outcome::{Made, Origin, Output, StepResult, Unmade, Why};
+use crate::cell::step_outcome::{ChainOutput, Origin, Reason, StepMissing, StepOutput, StepResult};
 use crate::plan::ready::{ReadyStep, ReadySystem};
 use crate::reuse::resolver::RecordedOutput;
 use crate::steps::{StepEnd, StepInput};
 
-impl Workshop {
-    /// What becomes of the system's last step.
-    pub async fn output(&self, row: &Row, system: &ReadySystem, trial: u32, time: Option<Arc<CellTime>>) -> Output {
-        let found = match system.recorded.as_ref().map(|step| self.recorded(row, system, step)).transpose() {
+impl RunContext {
+    /// The outcome of the system's last step.
+    pub async fn system_output(
+        &self,
+        row: &Row,
+        system: &ReadySystem,
+        trial: u32,
+        time: Option<Arc<CellDeadline>>,
+    ) -> ChainOutput {
+        let found = match system.recorded.as_ref().map(|step| self.recorded_output(row, system, step)).transpose() {
             Ok(found) => found,
-            Err(unmade) => return Output::free(Err(unmade)),
+            Err(unmade) => return ChainOutput::without_cost(Err(unmade)),
         };
         let start = found.as_ref().map(|made| &*made.step.output);
         let keys = self.resolver.keys(row, system, trial, start);
-        let chain = Chain { workshop: self, row, system, keys: &keys, found: found.clone(), time };
+        let chain = StepChain { context: self, row, system, keys: &keys, found: found.clone(), time };
         match chain.keys.len().checked_sub(1) {
-            Some(last) => chain.step(last).await,
-            None => Output::free(found.ok_or_else(|| {
-                let why = Why::Skipped(format!("variant `{}` has no step", system.variant));
-                Arc::new(Unmade { why, tally: Tally::default() })
+            Some(last) => chain.step_output(last).await,
+            None => ChainOutput::without_cost(found.ok_or_else(|| {
+                let why = Reason::Skipped(format!("variant `{}` has no step", system.variant));
+                Arc::new(StepMissing { why, tally: Tally::default() })
             })),
         }
     }
 
-    /// A recorded output. It is read anew for every cell and never stored for reuse: reading it costs nothing.
-    fn recorded(&self, row: &Row, system: &ReadySystem, step: &ReadyStep) -> StepResult {
-        let recorded = self.resolver.recorded(row, system, step);
+    /// A recorded output. It is read for every cell and never stored for reuse: reading it costs nothing.
+    fn recorded_output(&self, row: &Row, system: &ReadySystem, step: &ReadyStep) -> StepResult {
+        let recorded = self.resolver.recorded_output(row, system, step);
         let RecordedOutput { key, output, notes, metered } =
-            recorded.map_err(|why| Arc::new(Unmade { why, tally: Tally::default() }))?;
+            recorded.map_err(|why| Arc::new(StepMissing { why, tally: Tally::default() }))?;
         let mut tally = Tally::default();
-        tally.meter(&metered);
+        tally.add_metered(&metered);
         let step = Arc::new(step_record(key, output, notes, tally));
-        Ok(Arc::new(Made { step, origin: Origin::Recorded }))
+        Ok(Arc::new(StepOutput { step, origin: Origin::Recorded }))
     }
 }
 
-/// The steps of one cell. A step first looks for its own output, then for that of the step before it.
-struct Chain<'a> {
-    workshop: &'a Workshop,
+/// The steps of one cell. Each step first looks for its own output, then for that of the step before it.
+struct StepChain<'a> {
+    context: &'a RunContext,
     row: &'a Row,
     system: &'a ReadySystem,
     keys: &'a [Key],
-    found: Option<Arc<Made>>,
-    time: Option<Arc<CellTime>>,
+    found: Option<Arc<StepOutput>>,
+    time: Option<Arc<CellDeadline>>,
 }
 
-impl Chain<'_> {
-    /// What becomes of step `at`.
-    fn step(&self, at: usize) -> BoxFuture<'_, Output> {
+impl StepChain<'_> {
+    /// The outcome of step `at`.
+    fn step_output(&self, at: usize) -> BoxFuture<'_, ChainOutput> {
         async move {
             let (mut paid, mut is_own) = (Money::ZERO, false);
             let (result, landing) = {
                 let work = pin!(async {
                     is_own = true;
-                    self.make(at, &mut paid).await
+                    self.find_or_make(at, &mut paid).await
                 });
-                self.workshop.steps.join(self.keys[at], work).await
+                self.context.steps.join(self.keys[at], work).await
             };
             if let (Ok(made), false) = (&result, is_own) {
-                self.share(made);
+                self.charge_shared_time(made);
             }
-            Output { result, paid, landing }
+            ChainOutput { result, paid, landing }
         }
         .boxed()
     }
 
-    /// A step that another cell of the run has made takes of this cell's time what it took of that one's: which of the two
-    /// makes it is chance.
-    fn share(&self, made: &Made) {
+    /// Charges the time of a shared step to this cell: which of the cells makes the step is chance.
+    fn charge_shared_time(&self, made: &StepOutput) {
         if let (Some(time), Origin::Saved) = (&self.time, made.origin) {
-            time.spend(Duration::try_from_secs_f64(made.step.latency_ms / 1e3).unwrap_or_default());
+            time.use_up(Duration::try_from_secs_f64(made.step.latency_ms / 1e3).unwrap_or_default());
         }
     }
 
-    /// Finds or makes step `at`, and adds what is paid for it.
-    async fn make(&self, at: usize, paid: &mut Money) -> StepResult {
-        let workshop = self.workshop;
+    /// Finds or makes step `at`, and adds the cost paid for it.
+    async fn find_or_make(&self, at: usize, paid: &mut Money) -> StepResult {
+        let context = self.context;
         let key = self.keys[at];
-        let find = || workshop.resolver.step(key).ok().flatten();
-        if let Some(stored) = workshop.found_or_leased(&workshop.steps, key, find).await {
+        let find = || context.resolver.step(key).ok().flatten();
+        if let Some(stored) = context.find_or_lease(&context.steps, key, find).await {
             let step = Arc::new(stored.record);
-            if stored.run != workshop.ledger.run() {
-                return Ok(Arc::new(Made { step, origin: Origin::Reused(stored.run_started_at) }));
+            if stored.run != context.ledger.run() {
+                return Ok(Arc::new(StepOutput { step, origin: Origin::Reused(stored.run_started_at) }));
             }
-            *paid += workshop.calls.paid.untold(workshop.ledger.store(), &step.calls);
-            let made = Made { step, origin: Origin::Saved };
-            self.share(&made);
+            *paid += context.calls.paid.unreported_cost(context.ledger.store(), &step.calls);
+            let made = StepOutput { step, origin: Origin::Saved };
+            self.charge_shared_time(&made);
             return Ok(Arc::new(made));
         }
         let before = match at.checked_sub(1) {
             Some(before) => {
-                let output = self.step(before).await;
+                let output = self.step_output(before).await;
                 *paid += output.paid;
                 Some(output.result?)
             }
@@ -126,35 +131,35 @@ impl Chain<'_> {
             time: self.time.clone(),
         };
         let machine = || ready.step.machine(input());
-        let (end, mut tally) = workshop.calls.drive_anew(machine, key, &target, StepEnd::failure).await;
+        let (end, mut tally) = context.calls.drive_with_fresh_replies(machine, key, &target, StepEnd::failure).await;
         *paid += tally.paid;
         let unmade = |why, mut tally| {
-            absorb(&mut tally, before.as_deref());
-            Err(Arc::new(Unmade { why, tally }))
+            add_earlier_steps(&mut tally, before.as_deref());
+            Err(Arc::new(StepMissing { why, tally }))
         };
         let (output, mut notes, metered) = match end {
-            StepEnd::Skipped(reason) => return unmade(Why::Skipped(reason), tally),
-            StepEnd::Failed(error) => return unmade(Why::Failed(error), tally),
+            StepEnd::Skipped(reason) => return unmade(Reason::Skipped(reason), tally),
+            StepEnd::Failed(error) => return unmade(Reason::Failed(error), tally),
             StepEnd::Output { output, notes, metered } => (output, notes, metered),
         };
-        tally.meter(&metered);
-        absorb(&mut tally, before.as_deref());
+        tally.add_metered(&metered);
+        add_earlier_steps(&mut tally, before.as_deref());
         notes.extend(std::mem::take(&mut tally.notes));
-        let privacy = &workshop.systems.privacy;
+        let privacy = &context.systems.privacy;
         let step = Arc::new(step_record(key, privacy.output(output), notes, tally));
         if !ready.shared || !privacy.keeps_content() {
-            return Ok(Arc::new(Made { step, origin: Origin::Unsaved }));
+            return Ok(Arc::new(StepOutput { step, origin: Origin::Unsaved }));
         }
-        let lease = Hold::new(workshop.steps.lease(key));
-        if let Err(unwritten) = workshop.ledger.append_holding(vec![Record::Step(step.clone())], lease).await {
-            workshop.stop.fail(unwritten.error.to_string());
+        let lease = Hold::new(context.steps.lease(key));
+        if let Err(unwritten) = context.ledger.append_holding(vec![Record::Step(step.clone())], lease).await {
+            context.stop.fail(unwritten.error.to_string());
         }
-        Ok(Arc::new(Made { step, origin: Origin::Saved }))
+        Ok(Arc::new(StepOutput { step, origin: Origin::Saved }))
     }
 }
 
-/// A step's account includes that of the steps before it, so that the last one speaks for the cell.
-fn absorb(tally: &mut Tally, before: Option<&Made>) {
+/// Adds the account of earlier steps, so that the last step holds that of the whole cell.
+fn add_earlier_steps(tally: &mut Tally, before: Option<&StepOutput>) {
     let Some(made) = before else { return };
     let own = StepCost { usage: tally.usage, cost: tally.known_cost() };
     tally.facts.steps = match &made.step.facts.steps[..] {

@@ -1,19 +1,19 @@
 //! What an earlier run has shown of inputs, against what is expected of the same ones.
 
-use super::context::{Ground, Place};
+use super::context::{EstimateContext, PlannedCell};
 use crate::EngineError;
 use crate::cell::row::Row;
-use crate::estimate::usage_history::LOOKED_AT;
+use crate::estimate::usage_history::SAMPLED_CELLS;
 
-impl Ground<'_> {
+impl EstimateContext<'_> {
     /// Estimates the inputs that were looked at in an earlier run: how the two differ is how others will.
     pub fn calibrate(&mut self) -> Result<(), EngineError> {
-        if !self.lengths.knows_inputs() || self.resolver.given.is_some() {
+        if !self.usage_history.has_inputs() || self.resolver.given.is_some() {
             return Ok(());
         }
-        let mut comparison = self.lengths.comparison();
+        let mut comparison = self.usage_history.new_comparison();
         let header = &self.plan.header;
-        let rows = usize::try_from(LOOKED_AT / header.cells_per_row().max(1)).unwrap_or(usize::MAX);
+        let rows = usize::try_from(SAMPLED_CELLS / header.cells_per_row().max(1)).unwrap_or(usize::MAX);
         // What is wrong with a row is told where it is walked over.
         for sample in self.plan.rows().take(rows.max(1)).filter_map(Result::ok) {
             let row = Row::new(sample, &self.systems);
@@ -23,13 +23,15 @@ impl Ground<'_> {
                 let system = &self.systems.systems[at];
                 let Ok(start) = self.start(&row, system, trial)? else { continue };
                 let keys = self.keys(&row, system, trial, &start);
-                let place = Place { row: &row, at, trial, system, keys: &keys };
-                for (learned, expected) in self.all(&place, start).iter().filter_map(|needed| needed.expected_input()) {
-                    self.lengths.compare(&mut comparison, learned, &row.sample.id, expected);
+                let place = PlannedCell { row: &row, at, trial, system, keys: &keys };
+                for (learned, expected) in
+                    self.all_calls(&place, start).iter().filter_map(|needed| needed.expected_input())
+                {
+                    self.usage_history.compare(&mut comparison, learned, &row.sample.id, expected);
                 }
             }
         }
-        self.lengths.go_by(&comparison);
+        self.usage_history.apply_comparison(&comparison);
         Ok(())
     }
 }

@@ -6,19 +6,19 @@ use karat_suite::Plan;
 use karat_types::Key;
 use serde_json::Value;
 
-use super::Afresh;
-use super::sums::Planned;
+use super::UncachedCost;
+use super::sums::CountedKeys;
 use crate::EngineError;
 use crate::cell::row::Row;
-use crate::cell::step_outcome::Why;
-use crate::estimate::usage_history::Lengths;
+use crate::cell::step_outcome::Reason;
+use crate::estimate::usage_history::UsageHistory;
 use crate::plan::ready::ReadySystem;
 use crate::plan::systems::Systems;
 use crate::reuse::resolver::Resolver;
 
 /// What is known of an output that a judge or later step will read.
 #[derive(Clone)]
-pub(super) enum Known {
+pub(super) enum KnownOutput {
     Output(Arc<Value>),
     /// There is none yet, and the next step is the first.
     Nothing,
@@ -26,26 +26,26 @@ pub(super) enum Known {
     Length(u64, u64),
 }
 
-impl Known {
+impl KnownOutput {
     pub fn output(&self) -> Option<&Value> {
         if let Self::Output(output) = self { Some(output) } else { None }
     }
 }
 
 /// What all threads walk on.
-pub(super) struct Ground<'a> {
+pub(super) struct EstimateContext<'a> {
     pub plan: &'a Plan,
     pub systems: Arc<Systems>,
     pub resolver: Resolver,
-    pub lengths: Lengths,
+    pub usage_history: UsageHistory,
     /// What an earlier run has found of the plan's cost.
-    pub afresh: Option<Afresh>,
-    pub planned: Planned,
-    pub planned_afresh: Planned,
+    pub uncached: Option<UncachedCost>,
+    pub counted: CountedKeys,
+    pub counted_uncached: CountedKeys,
 }
 
 /// A cell as the walk sees it.
-pub(super) struct Place<'a> {
+pub(super) struct PlannedCell<'a> {
     pub row: &'a Row,
     pub at: usize,
     pub trial: u32,
@@ -53,24 +53,30 @@ pub(super) struct Place<'a> {
     pub keys: &'a [Key],
 }
 
-impl Ground<'_> {
+impl EstimateContext<'_> {
     /// What the first step that is made begins with: a found output, or nothing.
-    pub fn start(&self, row: &Row, system: &ReadySystem, trial: u32) -> Result<Result<Known, Why>, EngineError> {
+    pub fn start(
+        &self,
+        row: &Row,
+        system: &ReadySystem,
+        trial: u32,
+    ) -> Result<Result<KnownOutput, Reason>, EngineError> {
         let start = self.resolver.start(row, system, trial)?;
-        Ok(start.map(|output| output.map_or(Known::Nothing, Known::Output)))
+        Ok(start.map(|output| output.map_or(KnownOutput::Nothing, KnownOutput::Output)))
     }
 
     /// The keys of a cell's steps behind the one that it starts with; none where outputs are given.
-    pub fn keys(&self, row: &Row, system: &ReadySystem, trial: u32, start: &Known) -> Vec<Key> {
+    pub fn keys(&self, row: &Row, system: &ReadySystem, trial: u32, start: &KnownOutput) -> Vec<Key> {
         self.resolver.keys(row, system, trial, start.output())
     }
 
     /// How many steps of a cell need not be made, and what is known of the output of the last of them.
-    pub fn made(&self, keys: &[Key], start: &Known) -> Result<(usize, Known), EngineError> {
+    pub fn existing_steps(&self, keys: &[Key], start: &KnownOutput) -> Result<(usize, KnownOutput), EngineError> {
         Ok(match self.resolver.latest_step(keys, !self.systems.judges.is_empty())? {
             None => (0, start.clone()),
             Some(latest) => {
-                let known = latest.stored.map_or(Known::Nothing, |stored| Known::Output(stored.record.output));
+                let known =
+                    latest.stored.map_or(KnownOutput::Nothing, |stored| KnownOutput::Output(stored.record.output));
                 (latest.at + 1, known)
             }
         })

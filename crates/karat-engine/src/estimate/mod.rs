@@ -2,7 +2,7 @@
 //!
 //! A step whose input is known is polled once, so its calls and prompts are exact. What depends on outputs that do not
 //! exist yet is bounded: one call a later step, inputs as long as the replies before may be. Calls take what
-//! they took in an earlier run of the suite ([`Lengths`]); where there is none, replies are between a tenth and the whole of
+//! they took in an earlier run of the suite ([`UsageHistory`]); where there is none, replies are between a tenth and the whole of
 //! `max_tokens`.
 
 mod calibration;
@@ -19,16 +19,16 @@ use karat_store::{Store, StoredRun};
 use karat_suite::{Files, Plan};
 use karat_types::{Moment, Money};
 
-use context::Ground;
-use sums::Planned;
-use walk::Rows;
+use context::EstimateContext;
+use sums::CountedKeys;
+use walk::RowQueue;
 
 use crate::EngineError;
-use crate::cell::files::Library;
-use crate::cell::step_outcome::Why;
-use crate::estimate::usage_history::Lengths;
+use crate::cell::files::RecordedFiles;
+use crate::cell::step_outcome::Reason;
+use crate::estimate::usage_history::UsageHistory;
 use crate::plan::systems::Systems;
-use crate::reuse::history::Earlier;
+use crate::reuse::history::EarlierRun;
 use crate::reuse::resolver::Resolver;
 use crate::run::remaining::Remaining;
 
@@ -54,13 +54,13 @@ pub struct Estimate {
     /// By model that may be called, the matrix's first, then judges. One that shares all its calls with others has none.
     pub models: Vec<ModelEstimate>,
     /// What the plan would cost if nothing of it were there.
-    pub afresh: Afresh,
+    pub uncached: UncachedCost,
 }
 
 /// What a plan is expected to cost if nothing of it is there, on conservative assumptions. The same for every run of
 /// the plan.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Afresh {
+pub struct UncachedCost {
     /// The whole plan, where prices are known: at least and at most.
     pub total: (Money, Money),
     /// A cell on average, by system; `None` where a price is unknown, or is known of answers alone, which say it.
@@ -121,8 +121,8 @@ impl Estimate {
     }
 
     /// Counts a cell that makes no call.
-    fn count_idle(&mut self, why: &Why) {
-        let count = if let Why::Skipped(_) = why { &mut self.skipped } else { &mut self.failing };
+    fn count_idle(&mut self, why: &Reason) {
+        let count = if let Reason::Skipped(_) = why { &mut self.skipped } else { &mut self.failing };
         *count += 1;
     }
 
@@ -156,7 +156,7 @@ impl Estimate {
 
 /// Which part of a plan is left to a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Part {
+pub enum PlanPart {
     /// All of it: the run has not begun.
     #[default]
     Whole,
@@ -168,26 +168,26 @@ pub enum Part {
 
 /// What need not be made.
 #[derive(Debug, Clone, Default)]
-pub struct Given {
+pub struct EstimateInput {
     /// Which part of the plan is left.
-    pub part: Part,
+    pub part: PlanPart,
     /// Results of other runs that began at this moment or later; without it, of none.
     pub oldest: Option<Moment>,
     /// The outputs of a stored run that is scored again.
     pub outputs: Option<StoredRun>,
     /// What an earlier run of the plan has found of its cost; without it, it is found again.
-    pub afresh: Option<Afresh>,
+    pub uncached: Option<UncachedCost>,
     /// What calls took in an earlier run of the suite.
-    pub lengths: Lengths,
+    pub usage_history: UsageHistory,
 }
 
 /// One row in so many may ask for what another one asks for, where some rows stand for all.
-const SHARED: u64 = 50;
+const MAX_REPEATED_SHARE: u64 = 50;
 
 /// The walk over the cells of a plan, whose run (`run` is its id) may have begun already.
-pub struct Survey<'a>(Ground<'a>);
+pub struct Estimator<'a>(EstimateContext<'a>);
 
-impl<'a> Survey<'a> {
+impl<'a> Estimator<'a> {
     /// Nothing is walked yet.
     ///
     /// # Errors
@@ -197,62 +197,62 @@ impl<'a> Survey<'a> {
         store: &'a Store,
         files: Arc<dyn Files>,
         run: Option<&str>,
-        given: Given,
+        given: EstimateInput,
     ) -> Result<Self, EngineError> {
         store.catch_up()?;
         let remaining = match (run, given.part) {
-            (None, _) | (_, Part::Whole) => None,
-            (Some(run), part) => Some(Remaining::of(store, run, part == Part::Retry)?),
+            (None, _) | (_, PlanPart::Whole) => None,
+            (Some(run), part) => Some(Remaining::load(store, run, part == PlanPart::Retry)?),
         };
         let systems = Arc::new(Systems::new(&plan.header, run.unwrap_or_default())?);
         let own = match (run, given.part) {
-            (Some(run), Part::Retry) => Some(Earlier::new(store.rows(run)?)),
+            (Some(run), PlanPart::Retry) => Some(EarlierRun::new(store.rows(run)?)),
             _ => None,
         };
-        let mut ground = Ground {
+        let mut context = EstimateContext {
             plan,
             resolver: Resolver {
                 plan: plan.header.clone(),
                 systems: systems.clone(),
-                library: Arc::new(Library::new(files, plan.header.dataset.rows)),
+                recorded_files: Arc::new(RecordedFiles::new(files, plan.header.dataset.rows)),
                 reuse: store.stock(run.unwrap_or_default(), given.oldest)?,
-                given: given.outputs.map(Earlier::new),
+                given: given.outputs.map(EarlierRun::new),
                 own,
                 remaining,
             },
             systems,
-            lengths: given.lengths,
-            afresh: given.afresh,
-            planned: Planned::default(),
-            planned_afresh: Planned::default(),
+            usage_history: given.usage_history,
+            uncached: given.uncached,
+            counted: CountedKeys::default(),
+            counted_uncached: CountedKeys::default(),
         };
-        ground.calibrate()?;
-        Ok(Self(ground))
+        context.calibrate()?;
+        Ok(Self(context))
     }
 
     /// What all rows come to.
     ///
     /// # Errors
     /// The dataset or the store cannot be read.
-    pub fn whole(&mut self) -> Result<Estimate, EngineError> {
+    pub fn estimate_all(&mut self) -> Result<Estimate, EngineError> {
         // Nothing counts twice: what an earlier walk has seen is forgotten.
-        (self.0.planned, self.0.planned_afresh) = Default::default();
-        Ok(self.0.walked(&Rows::of(self.0.plan))?.estimate())
+        (self.0.counted, self.0.counted_uncached) = Default::default();
+        Ok(self.0.walk_rows(&RowQueue::of(self.0.plan))?.estimate())
     }
 
     /// What all rows come to, by those that stand for them: what is left to make about as often as they stand for rows, and
     /// the whole plan. `None` where the dataset is not large, or rows ask for the same: how many of all do, a few do not tell.
     ///
     /// # Errors
-    /// As [`Survey::whole`].
-    pub fn spread(&mut self) -> Result<Option<Estimate>, EngineError> {
+    /// As [`Estimator::whole`].
+    pub fn estimate_sampled(&mut self) -> Result<Option<Estimate>, EngineError> {
         let Some(spread) = self.0.plan.spread() else { return Ok(None) };
         let (all, some) = (spread.rows, spread.samples.len() as u64);
-        (self.0.planned, self.0.planned_afresh) = (Planned::by_row(), Planned::by_row());
-        let estimate = self.0.walked(&Rows::standing(spread))?.standing_for(all, some).estimate();
-        let again = self.0.planned.again().max(self.0.planned_afresh.again());
-        let afresh = estimate.afresh.clone();
-        let scaled = || Estimate { afresh, ..estimate.times(all.div_ceil(some)) };
-        Ok((again * SHARED <= some).then(scaled))
+        (self.0.counted, self.0.counted_uncached) = (CountedKeys::counting_rows(), CountedKeys::counting_rows());
+        let estimate = self.0.walk_rows(&RowQueue::sampled(spread))?.scale_to(all, some).estimate();
+        let again = self.0.counted.repeat_count().max(self.0.counted_uncached.repeat_count());
+        let uncached = estimate.uncached.clone();
+        let scaled = || Estimate { uncached, ..estimate.times(all.div_ceil(some)) };
+        Ok((again * MAX_REPEATED_SHARE <= some).then(scaled))
     }
 }

@@ -1,7 +1,7 @@
 //! How many tokens a text has, told quickly.
 
 /// Tokens of a text by script: four characters of ASCII a token, one character of anything else.
-pub(crate) fn estimated(text: &str) -> u64 {
+pub(crate) fn estimate_tokens(text: &str) -> u64 {
     if text.is_ascii() {
         return text.len().div_ceil(4) as u64;
     }

@@ -7,61 +7,61 @@ use karat_suite::{DatasetError, Plan, Spread};
 use karat_types::{Sample, output_key};
 
 use super::Estimate;
-use super::context::{Ground, Known, Place};
-use super::sums::{AfreshSums, Needed, Sums};
+use super::context::{EstimateContext, KnownOutput, PlannedCell};
+use super::sums::{CallTotals, NeededCalls, UncachedTotals};
 use crate::EngineError;
 use crate::cell::row::Row;
-use crate::run::remaining::{Before, Stage};
+use crate::run::remaining::{CellStage, RecordedParts};
 
-/// Rows that a thread takes at a time.
+/// RowQueue that a thread takes at a time.
 const ROWS_AT_ONCE: usize = 64;
 
 /// The way of one thread over some of the rows.
-pub(super) struct Walk<'a> {
-    ground: &'a Ground<'a>,
-    now: Sums<'a>,
-    afresh: Option<AfreshSums<'a>>,
+pub(super) struct EstimateWalk<'a> {
+    context: &'a EstimateContext<'a>,
+    now: CallTotals<'a>,
+    uncached: Option<UncachedTotals<'a>>,
     /// Cells and judgments.
     counts: Estimate,
 }
 
 /// The rows that nobody has taken yet.
-pub(super) struct Rows<'a> {
+pub(super) struct RowQueue<'a> {
     left: Mutex<Box<dyn Iterator<Item = Result<Sample, DatasetError>> + Send + 'a>>,
     /// How many there were.
     count: u64,
 }
 
-impl<'a> Rows<'a> {
+impl<'a> RowQueue<'a> {
     /// All rows of a plan.
     pub fn of(plan: &Plan) -> Self {
         Self { left: Mutex::new(plan.rows()), count: plan.header.dataset.rows }
     }
 
     /// Those that stand for all.
-    pub fn standing(spread: &'a Spread) -> Self {
+    pub fn sampled(spread: &'a Spread) -> Self {
         Self { left: Mutex::new(Box::new(spread.samples.iter().cloned().map(Ok))), count: spread.samples.len() as u64 }
     }
 
     /// Some of them; none when there are no more.
-    fn take(&self) -> Vec<Result<Sample, DatasetError>> {
+    fn take_batch(&self) -> Vec<Result<Sample, DatasetError>> {
         self.left.lock().unwrap_or_else(PoisonError::into_inner).by_ref().take(ROWS_AT_ONCE).collect()
     }
 }
 
 /// What a cell has left to make.
-struct Rest {
-    needed: Vec<Needed>,
+struct RemainingCalls {
+    needed: Vec<NeededCalls>,
     /// Whether that is all of it.
     is_whole: bool,
 }
 
-impl Ground<'_> {
+impl EstimateContext<'_> {
     /// One walk over the rows, by as many threads as help.
-    pub fn walked(&self, rows: &Rows<'_>) -> Result<Walk<'_>, EngineError> {
+    pub fn walk_rows(&self, rows: &RowQueue<'_>) -> Result<EstimateWalk<'_>, EngineError> {
         let cores = thread::available_parallelism().map_or(1, usize::from) as u64;
         let threads = (rows.count / ROWS_AT_ONCE as u64).clamp(1, cores);
-        let walk = || Walk::on(self).over(rows);
+        let walk = || EstimateWalk::on(self).walk(rows);
         thread::scope(|scope| {
             let others: Vec<_> = (1..threads).map(|_| scope.spawn(walk)).collect();
             let mut walked = walk()?;
@@ -74,21 +74,21 @@ impl Ground<'_> {
     }
 }
 
-impl<'a> Walk<'a> {
-    fn on(ground: &'a Ground<'a>) -> Self {
-        let systems = ground.plan.header.systems.len();
+impl<'a> EstimateWalk<'a> {
+    fn on(context: &'a EstimateContext<'a>) -> Self {
+        let systems = context.plan.header.systems.len();
         Self {
-            ground,
-            now: Sums::new(&ground.planned),
-            afresh: ground.afresh.is_none().then(|| AfreshSums::new(&ground.planned_afresh, systems)),
+            context,
+            now: CallTotals::new(&context.counted),
+            uncached: context.uncached.is_none().then(|| UncachedTotals::new(&context.counted_uncached, systems)),
             counts: Estimate::default(),
         }
     }
 
     /// Takes rows until there are none.
-    fn over(mut self, rows: &Rows<'_>) -> Result<Self, EngineError> {
+    fn walk(mut self, rows: &RowQueue<'_>) -> Result<Self, EngineError> {
         loop {
-            let taken = rows.take();
+            let taken = rows.take_batch();
             if taken.is_empty() {
                 return Ok(self);
             }
@@ -97,15 +97,15 @@ impl<'a> Walk<'a> {
     }
 
     /// Its rows stand for all: what the whole plan needs is so many times what they need.
-    pub fn standing_for(mut self, all: u64, some: u64) -> Self {
-        self.afresh.iter_mut().for_each(|sums| sums.stand_for(all, some));
+    pub fn scale_to(mut self, all: u64, some: u64) -> Self {
+        self.uncached.iter_mut().for_each(|sums| sums.scale_to(all, some));
         self
     }
 
     fn row(&mut self, row: Result<Sample, DatasetError>) -> Result<(), EngineError> {
-        let per_row = self.ground.plan.header.cells_per_row();
+        let per_row = self.context.plan.header.cells_per_row();
         let row = match row {
-            Ok(sample) => Row::new(sample, &self.ground.systems),
+            Ok(sample) => Row::new(sample, &self.context.systems),
             Err(error) if error.row.is_some() => {
                 self.counts.failing += per_row;
                 return Ok(());
@@ -119,66 +119,67 @@ impl<'a> Walk<'a> {
     /// Adds what another walk has found.
     fn add(&mut self, other: Self) {
         self.now.join(other.now);
-        if let (Some(sums), Some(more)) = (&mut self.afresh, other.afresh) {
+        if let (Some(sums), Some(more)) = (&mut self.uncached, other.uncached) {
             sums.join(more);
         }
         self.counts.add_counts(&other.counts);
     }
 
     fn cell(&mut self, row: &Row, ordinal: u64) -> Result<(), EngineError> {
-        let systems = &self.ground.systems;
-        let before = self.ground.resolver.before(ordinal);
+        let systems = &self.context.systems;
+        let before = self.context.resolver.recorded_parts(ordinal);
         self.counts.done += u64::from(before.is_none());
-        if before.is_none() && self.afresh.is_none() {
+        if before.is_none() && self.uncached.is_none() {
             return Ok(());
         }
-        let (_, at, trial) = self.ground.plan.header.place(ordinal);
+        let (_, at, trial) = self.context.plan.header.place(ordinal);
         let system = &systems.systems[at];
-        let start = match self.ground.start(row, system, trial)? {
+        let start = match self.context.start(row, system, trial)? {
             Ok(start) => start,
             Err(why) => {
                 before.iter().for_each(|_| self.counts.count_idle(&why));
                 return Ok(());
             }
         };
-        let keys = self.ground.keys(row, system, trial, &start);
-        let place = Place { row, at, trial, system, keys: &keys };
+        let keys = self.context.keys(row, system, trial, &start);
+        let place = PlannedCell { row, at, trial, system, keys: &keys };
         let rest = match &before {
-            Some(before) => self.rest(&place, &start, before, ordinal)?,
+            Some(before) => self.remaining_calls(&place, &start, before, ordinal)?,
             None => None,
         };
         let whole = match &rest {
-            _ if self.afresh.is_none() => None,
+            _ if self.uncached.is_none() => None,
             Some(rest) if rest.is_whole => None,
-            _ => Some(self.ground.all(&place, start)),
+            _ => Some(self.context.all_calls(&place, start)),
         };
-        if let (Some(sums), Some(needed)) = (&mut self.afresh, whole.as_ref().or(rest.as_ref().map(|it| &it.needed))) {
+        if let (Some(sums), Some(needed)) = (&mut self.uncached, whole.as_ref().or(rest.as_ref().map(|it| &it.needed)))
+        {
             sums.add(row.sample.row, at, needed);
         }
-        if let Some(Rest { mut needed, .. }) = rest {
-            needed.iter_mut().for_each(Needed::expect_what_is_likely);
+        if let Some(RemainingCalls { mut needed, .. }) = rest {
+            needed.iter_mut().for_each(NeededCalls::apply_history);
             self.now.add(row.sample.row, &needed);
         }
         Ok(())
     }
 
     /// Counts what is left of a cell. `None` when a step skips it or fails before any call.
-    fn rest(
+    fn remaining_calls(
         &mut self,
-        place: &Place<'_>,
-        start: &Known,
-        before: &Before,
+        place: &PlannedCell<'_>,
+        start: &KnownOutput,
+        before: &RecordedParts,
         ordinal: u64,
-    ) -> Result<Option<Rest>, EngineError> {
+    ) -> Result<Option<RemainingCalls>, EngineError> {
         let own = match before.stage {
-            Stage::Made => self.ground.resolver.own_cell(place.row, place.system, ordinal)?,
-            Stage::New | Stage::Recorded => None,
+            CellStage::Made => self.context.resolver.own_cell(place.row, place.system, ordinal)?,
+            CellStage::New | CellStage::Recorded => None,
         };
         let (made, known) = match own.and_then(|cell| cell.output) {
-            Some(output) => (place.keys.len(), Known::Output(output)),
-            None => self.ground.made(place.keys, start)?,
+            Some(output) => (place.keys.len(), KnownOutput::Output(output)),
+            None => self.context.existing_steps(place.keys, start)?,
         };
-        let (mut needed, known) = match self.ground.steps(place, made, known) {
+        let (mut needed, known) = match self.context.step_calls(place, made, known) {
             Ok(steps) => steps,
             Err(why) => {
                 self.counts.count_idle(&why);
@@ -188,33 +189,33 @@ impl<'a> Walk<'a> {
         let counted = if made < place.keys.len() { &mut self.counts.fresh } else { &mut self.counts.reused };
         *counted += 1;
         let all_are_made = self.judgments(place, &known, &before.judgments, &mut needed)?;
-        Ok(Some(Rest { needed, is_whole: made == 0 && all_are_made }))
+        Ok(Some(RemainingCalls { needed, is_whole: made == 0 && all_are_made }))
     }
 
     /// Adds the calls of the judgments that are not there; whether that is all of them.
     fn judgments(
         &mut self,
-        place: &Place<'_>,
-        known: &Known,
+        place: &PlannedCell<'_>,
+        known: &KnownOutput,
         present: &[(u16, u16)],
-        needed: &mut Vec<Needed>,
+        needed: &mut Vec<NeededCalls>,
     ) -> Result<bool, EngineError> {
         let row = place.row;
         let mut all_are_made = true;
-        for judge in self.ground.systems.judges.iter().filter(|judge| judge.is_asked(place.at)) {
+        for judge in self.context.systems.judges.iter().filter(|judge| judge.is_asked(place.at)) {
             if present.contains(&(judge.scorer, judge.judge)) {
                 all_are_made = false;
                 continue;
             }
             let other = match judge.partner(place.at) {
-                Some(partner) => self.ground.resolver.existing_output(row, partner, place.trial)?,
+                Some(partner) => self.context.resolver.existing_output(row, partner, place.trial)?,
                 None => None,
             };
             let is_known = judge.partners.is_none() || other.is_some();
-            let resolver = &self.ground.resolver;
+            let resolver = &self.context.resolver;
             let keys = |output, other| resolver.judgment_keys(row, judge, output, other);
             let (keys, exists) = match (known, place.keys.last()) {
-                (Known::Output(output), _) if is_known => {
+                (KnownOutput::Output(output), _) if is_known => {
                     let keys = keys(output_key(output), other.as_deref());
                     (Some(keys), resolver.has_judgment(keys)?)
                 }
@@ -228,16 +229,16 @@ impl<'a> Walk<'a> {
                 continue;
             }
             self.counts.judgments_fresh += 1;
-            needed.push(self.ground.judgment(row, known, judge, keys.map(|keys| keys.own)));
+            needed.push(self.context.judgment_calls(row, known, judge, keys.map(|keys| keys.own)));
         }
         Ok(all_are_made)
     }
 
     /// What it has found so far.
     pub fn estimate(&self) -> Estimate {
-        let header = &self.ground.plan.header;
-        let known = || self.ground.afresh.clone().unwrap_or_default();
-        let afresh = self.afresh.as_ref().map_or_else(known, |sums| sums.total(header));
-        Estimate { cells: header.cells(), models: self.now.models(header), afresh, ..self.counts.clone() }
+        let header = &self.context.plan.header;
+        let known = || self.context.uncached.clone().unwrap_or_default();
+        let uncached = self.uncached.as_ref().map_or_else(known, |sums| sums.total(header));
+        Estimate { cells: header.cells(), models: self.now.models(header), uncached, ..self.counts.clone() }
     }
 }

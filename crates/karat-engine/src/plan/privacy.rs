@@ -91,15 +91,16 @@ impl Privacy {
     /// A call as it is stored.
     pub fn call(&self, record: CallRecord) -> CallRecord {
         if self.drops_content {
-            let error =
-                record.error.map(|error| CallError { message: unsaid(error.code.as_str(), error.message), ..error });
+            let error = record
+                .error
+                .map(|error| CallError { message: strip_message(error.code.as_str(), error.message), ..error });
             return CallRecord { request: Bytes::new(), response: Bytes::new(), error, ..record };
         }
         match self.capture {
             Capture::Full => record,
-            Capture::Responses => CallRecord { request: hashed(&record.request), ..record },
+            Capture::Responses => CallRecord { request: hash_record(&record.request), ..record },
             Capture::Hash => {
-                CallRecord { request: hashed(&record.request), response: hashed(&record.response), ..record }
+                CallRecord { request: hash_record(&record.request), response: hash_record(&record.response), ..record }
             }
         }
     }
@@ -108,22 +109,22 @@ impl Privacy {
     pub fn cell(&self, record: Arc<CellRecord>, is_found: bool) -> Arc<CellRecord> {
         let drops = self.drops_content || self.capture == Capture::Hash;
         if drops || is_found && !self.capture.is_full() {
-            Arc::new(CellRecord { output: None, ..Arc::unwrap_or_clone(self.told(record)) })
+            Arc::new(CellRecord { output: None, ..Arc::unwrap_or_clone(self.as_reported(record)) })
         } else {
             record
         }
     }
 
     /// A cell as it is told: with its output, which its scorers and judges read, but without words about its content.
-    pub fn told(&self, record: Arc<CellRecord>) -> Arc<CellRecord> {
+    pub fn as_reported(&self, record: Arc<CellRecord>) -> Arc<CellRecord> {
         if !self.drops_content {
             return record;
         }
         let record = Arc::unwrap_or_clone(record);
         Arc::new(CellRecord {
-            scores: bare_scores(record.scores),
-            error: record.error.map(bare_error),
-            facts: bare_facts(record.facts, &self.known),
+            scores: strip_scores(record.scores),
+            error: record.error.map(strip_error),
+            facts: strip_facts(record.facts, &self.known),
             ..record
         })
     }
@@ -134,9 +135,9 @@ impl Privacy {
             return JudgmentRecord {
                 reasoning: String::new(),
                 diagnostics: Map::new(),
-                scores: bare_scores(record.scores),
-                error: record.error.map(bare_error),
-                answered: words(record.answered),
+                scores: strip_scores(record.scores),
+                error: record.error.map(strip_error),
+                answered: single_words(record.answered),
                 ..record
             };
         }
@@ -145,7 +146,7 @@ impl Privacy {
 }
 
 /// What is kept of bytes that are not: their hash, as JSON; nothing of nothing.
-fn hashed(bytes: &Bytes) -> Bytes {
+fn hash_record(bytes: &Bytes) -> Bytes {
     if bytes.is_empty() {
         return Bytes::new();
     }
@@ -155,7 +156,7 @@ fn hashed(bytes: &Bytes) -> Bytes {
 
 /// Scores without their reasons, which quote answers and gold; why a metric does not apply stays where a scorer says it in
 /// words of its own.
-fn bare_scores(scores: Vec<(u16, Score)>) -> Vec<(u16, Score)> {
+fn strip_scores(scores: Vec<(u16, Score)>) -> Vec<(u16, Score)> {
     let bare = |score: Score| match score {
         Score::Value { .. } => score.explained(None),
         Score::NotApplicable { na: Cow::Borrowed(why) } => Score::not_applicable(why),
@@ -166,25 +167,25 @@ fn bare_scores(scores: Vec<(u16, Score)>) -> Vec<(u16, Score)> {
 }
 
 /// Facts in the suite's own names, and a version that is a single word: an answer may write anything there.
-fn bare_facts(facts: Facts, known: &BTreeSet<String>) -> Facts {
+fn strip_facts(facts: Facts, known: &BTreeSet<String>) -> Facts {
     let mut models = facts.models;
     models.retain(|part, model| known.contains(part) && known.contains(model));
     let version = facts.version.filter(|version| !version.contains(char::is_whitespace));
-    Facts { models, version, answered: words(facts.answered), ..facts }
+    Facts { models, version, answered: single_words(facts.answered), ..facts }
 }
 
 /// Names that are a single word.
-fn words(mut answered: Vec<Answered>) -> Vec<Answered> {
+fn single_words(mut answered: Vec<Answered>) -> Vec<Answered> {
     answered.retain(|it| !it.name().contains(char::is_whitespace));
     answered
 }
 
-fn bare_error(error: CellError) -> CellError {
-    CellError { message: unsaid(&error.code, error.message), code: error.code }
+fn strip_error(error: CellError) -> CellError {
+    CellError { message: strip_message(&error.code, error.message), code: error.code }
 }
 
 /// A message about a connection; any other may quote content and is not kept.
-fn unsaid(code: &str, message: String) -> String {
+fn strip_message(code: &str, message: String) -> String {
     let harmless = ["connect", "timeout", "cell_timeout", "cut", "too_large", "redirect", "cancelled", "budget"];
     if harmless.contains(&code) { message } else { NOT_KEPT.to_owned() }
 }
@@ -198,8 +199,8 @@ mod tests {
 
     /// RG-15: words of a scorer's own stay, quotations go.
     #[test]
-    fn reasons_stay_that_quote_nothing() {
-        let said = |score: Score| bare_scores(vec![(0, score)]).remove(0).1;
+    fn reasons_that_quote_nothing_are_kept() {
+        let said = |score: Score| strip_scores(vec![(0, score)]).remove(0).1;
         assert_eq!(said(Score::not_applicable("no reference")), Score::not_applicable("no reference"));
         assert_eq!(said(Score::not_applicable(format!("{} is no number", "Ada"))), Score::not_applicable(NOT_KEPT));
         assert_eq!(said(Score::because(0.0, "the answer says Ada")), Score::value(0.0));
@@ -208,7 +209,7 @@ mod tests {
 
     /// RG-15: what an answer says of itself in words of its own goes.
     #[test]
-    fn facts_stay_in_the_names_of_the_suite() {
+    fn facts_in_suite_names_are_kept() {
         let pairs = [("llm", "gpt-5"), ("Ada Lind", "gpt-5"), ("retrieval", "as Ada said")];
         let facts = Facts {
             models: pairs.map(|(part, model)| (part.to_owned(), model.to_owned())).into(),
@@ -216,17 +217,17 @@ mod tests {
             ..Facts::default()
         };
         let known = ["llm", "retrieval", "gpt-5"].map(str::to_owned).into();
-        let bare = bare_facts(facts, &known);
+        let bare = strip_facts(facts, &known);
         assert_eq!((bare.models, bare.version), ([("llm".to_owned(), "gpt-5".to_owned())].into(), None));
     }
 
     /// BR-08: what is kept is the judgment, of the document a hash.
     #[test]
-    fn what_is_not_kept_has_a_hash() {
-        let one = hashed(&Bytes::from_static(b"the document"));
-        assert_eq!(one, hashed(&Bytes::from_static(b"the document")));
-        assert_ne!(one, hashed(&Bytes::from_static(b"the documents")));
+    fn dropped_bytes_leave_a_hash() {
+        let one = hash_record(&Bytes::from_static(b"the document"));
+        assert_eq!(one, hash_record(&Bytes::from_static(b"the document")));
+        assert_ne!(one, hash_record(&Bytes::from_static(b"the documents")));
         assert!(!String::from_utf8_lossy(&one).contains("document"));
-        assert!(hashed(&Bytes::new()).is_empty());
+        assert!(hash_record(&Bytes::new()).is_empty());
     }
 }

@@ -111,7 +111,7 @@ impl JudgmentKeys {
     }
 
     /// The latest judgment that `find` finds.
-    pub fn stored(
+    pub fn find_latest(
         self,
         find: impl Fn(Key) -> Result<Option<Stored<JudgmentRecord>>, StoreError>,
     ) -> Result<Option<Stored<JudgmentRecord>>, StoreError> {
@@ -152,7 +152,7 @@ impl ReadyJudge {
     }
 
     /// The rounds of a stored judgment at this run's metric positions.
-    pub fn rounds_of(&self, stored: &JudgmentRecord) -> Vec<Round> {
+    pub fn rebase_rounds(&self, stored: &JudgmentRecord) -> Vec<Round> {
         let then = stored.scores.iter().map(|(at, _)| *at).min().unwrap_or_default();
         let now = self.metrics.iter().map(|(_, at)| *at).min().unwrap_or_default();
         let moved = |round: &Round| Round {

@@ -10,17 +10,17 @@ use karat_types::{Action, PlanHeader, ScorerKind};
 use serde_json::{Value, json};
 
 /// Services by their addresses.
-pub(crate) fn seen(urls: &BTreeMap<String, String>) -> Value {
+pub(crate) fn service_context(urls: &BTreeMap<String, String>) -> Value {
     urls.iter().map(|(id, url)| (id.clone(), json!({ "url": url }))).collect::<serde_json::Map<_, _>>().into()
 }
 
 /// Services that are not started, so that templates which read their addresses can be rendered.
-pub(crate) fn unstarted(plan: &PlanHeader) -> Value {
-    seen(&plan.services.keys().map(|id| (id.clone(), "http://127.0.0.1:0".to_owned())).collect())
+pub(crate) fn placeholder_services(plan: &PlanHeader) -> Value {
+    service_context(&plan.services.keys().map(|id| (id.clone(), "http://127.0.0.1:0".to_owned())).collect())
 }
 
 /// What steps, scorers and services of a plan need of the environment and the network.
-pub fn outside(plan: &PlanHeader) -> Outside {
+pub fn external_needs(plan: &PlanHeader) -> Outside {
     let mut outside = Outside::default();
     let mut add = |who: String, text: &str| outside.texts.push((who, gaps::parts(text)));
     let mut headers = Vec::new();
@@ -31,7 +31,8 @@ pub fn outside(plan: &PlanHeader) -> Outside {
             Action::Http(spec) => {
                 http = true;
                 spec.headers.values().chain([&spec.url]).for_each(|text| add(who.clone(), text));
-                headers.extend(spec.headers.iter().map(|(name, text)| header(plan, &who, (name, text), &spec.url)));
+                headers
+                    .extend(spec.headers.iter().map(|(name, text)| header_text(plan, &who, (name, text), &spec.url)));
             }
             Action::Command(spec) => spec.env.values().for_each(|text| add(who.clone(), text)),
             Action::Prompt(_) | Action::Recorded(_) => {}
@@ -47,7 +48,7 @@ pub fn outside(plan: &PlanHeader) -> Outside {
             texts.filter_map(Value::as_str).for_each(|text| add(who.clone(), text));
             let url = with.get("url").and_then(Value::as_str).unwrap_or_default();
             let own = with.get("headers").and_then(Value::as_object).into_iter().flatten();
-            let own = own.filter_map(|(name, text)| Some(header(plan, &who, (name, text.as_str()?), url)));
+            let own = own.filter_map(|(name, text)| Some(header_text(plan, &who, (name, text.as_str()?), url)));
             headers.extend(own);
         }
     }
@@ -60,8 +61,8 @@ pub fn outside(plan: &PlanHeader) -> Outside {
 }
 
 /// A header with the address that it goes to, as far as that is known without a row.
-fn header(plan: &PlanHeader, who: &str, (name, text): (&str, &str), url: &str) -> HeaderText {
-    let context = Context::new().with("services", &unstarted(plan));
+fn header_text(plan: &PlanHeader, who: &str, (name, text): (&str, &str), url: &str) -> HeaderText {
+    let context = Context::new().with("services", &placeholder_services(plan));
     let url = GapTemplate::compile(url).and_then(|url| url.render(&context)).unwrap_or_default();
     HeaderText { who: who.to_owned(), name: name.to_owned(), text: gaps::parts(text), url }
 }

@@ -14,8 +14,8 @@ use crate::EngineError;
 use crate::estimate::tokens;
 use crate::plan::privacy::Privacy;
 use crate::plan::ready::{ReadyJudge, ReadyScorer, ReadyStep, ReadySystem};
-use crate::plan::services::unstarted;
-use crate::reuse::identity::{of_ruler, of_run};
+use crate::plan::services::placeholder_services;
+use crate::reuse::identity::{instrument_identity, run_only_identity};
 use crate::reuse::identity_parts;
 use crate::steps::CompiledStep;
 
@@ -72,11 +72,11 @@ impl Systems {
             root: KeyBuilder::new("karat/chain/1").finish(),
             privacy: Privacy::of(plan)?,
         };
-        Ok(systems.serving(&unstarted(plan)))
+        Ok(systems.with_service_urls(&placeholder_services(plan)))
     }
 
     /// The same with services at these addresses: `{ID: {url}}`.
-    pub fn serving(mut self, services: &Value) -> Self {
+    pub fn with_service_urls(mut self, services: &Value) -> Self {
         for system in &mut self.systems {
             system.context = system.context.child().with("services", services);
         }
@@ -84,7 +84,7 @@ impl Systems {
     }
 }
 
-fn read_set(reads: &mut Vec<Reads>, names: &[String]) -> usize {
+fn add_read_set(reads: &mut Vec<Reads>, names: &[String]) -> usize {
     let wanted = Reads::new(names.iter().map(String::as_str));
     match reads.iter().position(|known| *known == wanted) {
         Some(at) => at,
@@ -119,12 +119,12 @@ fn ready_system(
         let model = model.filter(|_| step.calls_model());
         let timeout =
             spec.timeout_ms.or(model.as_ref().and_then(|model| model.timeout_ms)).unwrap_or(plan.run.timeout_ms);
-        let identity = identity_parts::of_step(spec, identified.as_deref(), &variant.id, plan).key(STEP);
+        let identity = identity_parts::step_parts(spec, identified.as_deref(), &variant.id, plan).key(STEP);
         let reusable = spec.is_reusable(identified.as_deref());
         let ready = ReadyStep {
-            identity: if reusable { identity } else { of_run(identity, run) },
+            identity: if reusable { identity } else { run_only_identity(identity, run) },
             reusable,
-            reads: read_set(reads, &spec.reads),
+            reads: add_read_set(reads, &spec.reads),
             timeout: Duration::from_millis(timeout),
             retries: spec.retries.unwrap_or(plan.run.retries),
             model,
@@ -206,19 +206,19 @@ fn ready_judges(plan: &PlanHeader, run: &str, reads: &mut Vec<Reads>) -> Result<
             let machine = RubricJudge::new(rubric, model)
                 .map_err(|error| EngineError::Plan(format!("scorer `{}`: {error}", spec.id)))?;
             let timeout = rubric.timeout_ms.or(model.timeout_ms).unwrap_or(plan.run.timeout_ms);
-            let identity = identity_parts::of_judge(rubric, PROMPT_VERSION, model, plan).key(JUDGE);
+            let identity = identity_parts::judge_parts(rubric, PROMPT_VERSION, model, plan).key(JUDGE);
             let reusable = rubric.is_reusable(model);
-            let identity = if reusable { identity } else { of_run(identity, run) };
+            let identity = if reusable { identity } else { run_only_identity(identity, run) };
             let everyday = plan.run.of_ruler.then_some(identity);
             ready.push(ReadyJudge {
                 scorer: index as u16,
                 judge: at as u16,
-                identity: everyday.map_or(identity, of_ruler),
+                identity: everyday.map_or(identity, instrument_identity),
                 everyday,
                 reusable,
                 names: rubric.reads.clone(),
                 who: format!("scorer {}", spec.id).into(),
-                reads: read_set(reads, &rubric.reads),
+                reads: add_read_set(reads, &rubric.reads),
                 model: Arc::new(model.clone()),
                 timeout: Duration::from_millis(timeout),
                 version: rubric.rubric.version.clone(),
@@ -229,7 +229,7 @@ fn ready_judges(plan: &PlanHeader, run: &str, reads: &mut Vec<Reads>) -> Result<
                     .versus
                     .as_ref()
                     .map(|versus| (0..plan.systems.len()).map(|system| plan.partner(versus, system)).collect()),
-                rubric_tokens: serde_json::to_string(&rubric.rubric).map_or(0, |text| tokens::estimated(&text)),
+                rubric_tokens: serde_json::to_string(&rubric.rubric).map_or(0, |text| tokens::estimate_tokens(&text)),
                 // A plan lists a rubric's metrics in the order of its scores.
                 metrics: machine.dimensions().into_iter().map(str::to_owned).zip(metrics_of(plan, index)).collect(),
                 machine,

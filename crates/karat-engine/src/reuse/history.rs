@@ -14,26 +14,26 @@ use karat_types::{
 };
 
 use crate::EngineError;
-use crate::reuse::identity::seed_of;
+use crate::reuse::identity::seed_from_key;
 use crate::reuse::identity_parts;
-use crate::reuse::identity_parts::{Change, Parts};
+use crate::reuse::identity_parts::{Change, IdentityParts};
 
 /// So many runs are looked through for the last one that made a cell.
 const RUNS: usize = 8;
 
 /// The last runs of a suite, newest first.
-pub(crate) struct History(Vec<Earlier>);
+pub(crate) struct History(Vec<EarlierRun>);
 
 /// One of them.
-pub(crate) struct Earlier {
+pub(crate) struct EarlierRun {
     rows: StoredRun,
     /// Row by a hash of the sample's id; made when rows turn out to stand elsewhere.
     places: OnceLock<HashMap<u64, u64>>,
 }
 
 /// A cell as an earlier run made it.
-pub(crate) struct Made<'h> {
-    pub earlier: &'h Earlier,
+pub(crate) struct EarlierCell<'h> {
+    pub earlier: &'h EarlierRun,
     pub system: usize,
     pub sample: SampleRecord,
     pub cell: CellRecord,
@@ -42,8 +42,8 @@ pub(crate) struct Made<'h> {
 impl History {
     pub fn of(store: &Store, suite: &str) -> Result<Self, EngineError> {
         let runs = store.runs_of_suite(suite, RUNS)?;
-        let rows = runs.iter().map(|run| Ok(Earlier::new(store.rows(run)?)));
-        let mut earlier: Vec<Earlier> = rows.collect::<Result<_, StoreError>>()?;
+        let rows = runs.iter().map(|run| Ok(EarlierRun::new(store.rows(run)?)));
+        let mut earlier: Vec<EarlierRun> = rows.collect::<Result<_, StoreError>>()?;
         // What measured a ruler made no grade that could be stale.
         earlier.retain(|it| !it.plan().run.of_ruler);
         Ok(Self(earlier))
@@ -51,10 +51,10 @@ impl History {
 
     /// The cell of this sample, model, variant and trial in the newest run that has an output of it, else in the
     /// newest that has it at all.
-    pub fn last(&self, place: Place<'_>) -> Result<Option<Made<'_>>, EngineError> {
+    pub fn latest(&self, place: CellName<'_>) -> Result<Option<EarlierCell<'_>>, EngineError> {
         let mut failed = None;
         for earlier in &self.0 {
-            match earlier.find(place)? {
+            match earlier.find_cell(place)? {
                 Some(made) if made.cell.status == CellStatus::Ok => return Ok(Some(made)),
                 made => failed = failed.or(made),
             }
@@ -65,7 +65,7 @@ impl History {
 
 /// A cell by the names of what it is made of.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Place<'a> {
+pub(crate) struct CellName<'a> {
     pub row: u64,
     pub sample: &'a str,
     pub model: Option<&'a str>,
@@ -73,28 +73,28 @@ pub(crate) struct Place<'a> {
     pub trial: u32,
 }
 
-impl Earlier {
+impl EarlierRun {
     pub fn new(rows: StoredRun) -> Self {
         Self { rows, places: OnceLock::new() }
     }
 
     /// A cell with its output, by the names of what it is made of.
-    pub fn stored(&self, place: Place<'_>) -> Result<Option<CellRecord>, EngineError> {
-        let Some(made) = self.find(place)? else { return Ok(None) };
+    pub fn cell_by_name(&self, place: CellName<'_>) -> Result<Option<CellRecord>, EngineError> {
+        let Some(made) = self.find_cell(place)? else { return Ok(None) };
         let output = self.rows.output(made.cell.ordinal).map_err(|error| EngineError::Plan(error.to_string()))?;
         let made_at = made.cell.made_at.or(Some(self.rows.header().started_at));
         Ok(Some(CellRecord { output: output.map(Arc::new), made_at, reused: true, ..made.cell }))
     }
 
     /// A cell of the run, with its output.
-    pub fn as_it_stands(&self, ordinal: u64) -> Result<Option<CellRecord>, EngineError> {
+    pub fn cell_by_ordinal(&self, ordinal: u64) -> Result<Option<CellRecord>, EngineError> {
         let Some(cell) = self.rows.cell(ordinal)? else { return Ok(None) };
         let output = self.rows.output(ordinal).map_err(|error| EngineError::Plan(error.to_string()))?;
         Ok(Some(CellRecord { output: output.map(Arc::new), ..cell }))
     }
 
     /// What a cell of the run has paid so far.
-    pub fn paid(&self, ordinal: u64) -> Result<Money, EngineError> {
+    pub fn paid_for_cell(&self, ordinal: u64) -> Result<Money, EngineError> {
         Ok(self.rows.cell(ordinal)?.map_or(Money::ZERO, |cell| cell.cost.paid))
     }
 
@@ -104,7 +104,7 @@ impl Earlier {
     }
 
     /// Id of the run.
-    pub fn run(&self) -> &str {
+    pub fn run_id(&self) -> &str {
         &self.rows.header().id
     }
 
@@ -112,7 +112,7 @@ impl Earlier {
         &self.rows.header().plan
     }
 
-    fn find(&self, place: Place<'_>) -> Result<Option<Made<'_>>, EngineError> {
+    fn find_cell(&self, place: CellName<'_>) -> Result<Option<EarlierCell<'_>>, EngineError> {
         let plan = self.plan();
         let is_it = |at: &usize| {
             let model = plan.system_model(*at).map(|model| model.id.as_str());
@@ -123,24 +123,24 @@ impl Earlier {
         let before: u64 = plan.systems[..system].iter().map(|system| u64::from(system.trials)).sum();
         let ordinal = sample.row * plan.cells_per_row() + before + u64::from(place.trial);
         let cell = self.rows.cell(ordinal)?;
-        Ok(cell.map(|cell| Made { earlier: self, system, sample, cell }))
+        Ok(cell.map(|cell| EarlierCell { earlier: self, system, sample, cell }))
     }
 
     /// The sample of this id: at the same row, as a rule.
-    fn sample(&self, place: Place<'_>) -> Result<Option<SampleRecord>, EngineError> {
+    fn sample(&self, place: CellName<'_>) -> Result<Option<SampleRecord>, EngineError> {
         let here = self.rows.sample(place.row)?.filter(|sample| sample.id == place.sample);
         if here.is_some() {
             return Ok(here);
         }
-        let Some(row) = self.places()?.get(&hash(place.sample)) else { return Ok(None) };
+        let Some(row) = self.rows_by_id()?.get(&hash_sample_id(place.sample)) else { return Ok(None) };
         Ok(self.rows.sample(*row)?.filter(|sample| sample.id == place.sample))
     }
 
-    fn places(&self) -> Result<&HashMap<u64, u64>, EngineError> {
+    fn rows_by_id(&self) -> Result<&HashMap<u64, u64>, EngineError> {
         if self.places.get().is_none() {
             let mut places = HashMap::new();
             self.rows.samples(|sample| {
-                places.insert(hash(&sample.id), sample.row);
+                places.insert(hash_sample_id(&sample.id), sample.row);
             })?;
             let _ = self.places.set(places);
         }
@@ -148,20 +148,20 @@ impl Earlier {
     }
 }
 
-fn hash(id: &str) -> u64 {
-    seed_of(Key::of("karat/sample-id/1", id.as_bytes()))
+fn hash_sample_id(id: &str) -> u64 {
+    seed_from_key(Key::of("karat/sample-id/1", id.as_bytes()))
 }
 
-impl Made<'_> {
+impl EarlierCell<'_> {
     /// What of the cell's steps is not what it was: of what the plan says, then of what is read of the row.
     /// `reads` are the digests of the row as it is now.
-    pub fn changes(&self, plan: &PlanHeader, system: usize, reads: &[(String, Key)]) -> Vec<Change> {
-        let then = steps(self.earlier.plan(), self.system);
-        let now = steps(plan, system);
+    pub fn step_changes(&self, plan: &PlanHeader, system: usize, reads: &[(String, Key)]) -> Vec<Change> {
+        let then = effective_steps(self.earlier.plan(), self.system);
+        let now = effective_steps(plan, system);
         let now_steps = now.len();
         let mut changes = Vec::new();
         if then.len() != now.len() {
-            let ids = |steps: &[(&StepSpec, Parts)]| {
+            let ids = |steps: &[(&StepSpec, IdentityParts)]| {
                 steps.iter().map(|(step, _)| serde_json::Value::from(step.id.as_str())).collect()
             };
             changes.push(Change { then: ids(&then), now: ids(&now), ..Change::of("steps") });
@@ -171,7 +171,7 @@ impl Made<'_> {
             changes.extend(now.changes_since(then).into_iter().map(|change| Change { step: named.clone(), ..change }));
         }
         let read = now.iter().flat_map(|(step, _)| &step.reads).map(String::as_str);
-        changes.extend(self.columns(read, reads));
+        changes.extend(self.column_changes(read, reads));
         changes
     }
 
@@ -187,7 +187,7 @@ impl Made<'_> {
     }
 
     /// The columns and roles among `names` whose content is not what it was.
-    pub fn columns<'a>(&self, names: impl Iterator<Item = &'a str>, now: &[(String, Key)]) -> Vec<Change> {
+    pub fn column_changes<'a>(&self, names: impl Iterator<Item = &'a str>, now: &[(String, Key)]) -> Vec<Change> {
         let wanted = Reads::new(names);
         let then = |name: &str| self.sample.reads.iter().find(|(it, _)| it == name).map(|(_, digest)| *digest);
         let changed =
@@ -197,13 +197,13 @@ impl Made<'_> {
 
     /// What of a rubric and judge is not what it was.
     pub fn judge_changes(&self, plan: &PlanHeader, scorer: &str, judge: &str) -> Vec<Change> {
-        let then = judge_parts(self.earlier.plan(), scorer, judge).unwrap_or_default();
-        judge_parts(plan, scorer, judge).unwrap_or_default().changes_since(&then)
+        let then = stored_judge_parts(self.earlier.plan(), scorer, judge).unwrap_or_default();
+        stored_judge_parts(plan, scorer, judge).unwrap_or_default().changes_since(&then)
     }
 }
 
 /// The steps that a system's output is made by, with their parts: a recording makes what stands before it moot.
-fn steps(plan: &PlanHeader, system: usize) -> Vec<(&StepSpec, Parts)> {
+fn effective_steps(plan: &PlanHeader, system: usize) -> Vec<(&StepSpec, IdentityParts)> {
     let variant = &plan.variants[plan.systems[system].variant];
     let matrix = plan.system_model(system);
     let from = variant.steps.iter().rposition(|step| matches!(step.action, Action::Recorded(_)));
@@ -212,13 +212,13 @@ fn steps(plan: &PlanHeader, system: usize) -> Vec<(&StepSpec, Parts)> {
         None => matrix,
     };
     let steps = variant.steps.iter().skip(from.unwrap_or(0));
-    steps.map(|step| (step, identity_parts::of_step(step, model(step), &variant.id, plan))).collect()
+    steps.map(|step| (step, identity_parts::step_parts(step, model(step), &variant.id, plan))).collect()
 }
 
-fn judge_parts(plan: &PlanHeader, scorer: &str, judge: &str) -> Option<Parts> {
+fn stored_judge_parts(plan: &PlanHeader, scorer: &str, judge: &str) -> Option<IdentityParts> {
     let scorer = plan.scorers.iter().find(|known| known.id == scorer)?;
     let ScorerKind::Rubric(rubric) = &scorer.kind else { return None };
     let judge = rubric.judges.iter().find(|known| *known == judge)?;
     let judge = plan.judges.iter().find(|known| known.id == *judge)?;
-    Some(identity_parts::of_judge(rubric, PROMPT_VERSION, judge, plan))
+    Some(identity_parts::judge_parts(rubric, PROMPT_VERSION, judge, plan))
 }

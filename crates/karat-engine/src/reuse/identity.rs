@@ -33,12 +33,12 @@ pub fn call_key(owner: Key, slot: &Slot) -> Key {
 
 /// The identity of something that a program or service without a declared version answers: nothing says what answered, so
 /// only the run itself finds it again.
-pub(crate) fn of_run(identity: Key, run: &str) -> Key {
+pub(crate) fn run_only_identity(identity: Key, run: &str) -> Key {
     KeyBuilder::new("karat/unknown-v0/1").key(identity).text(run).finish()
 }
 
 /// The identity of a judge whose ruler is measured: what it says then, no other run takes for a grade of the output.
-pub(crate) fn of_ruler(identity: Key) -> Key {
+pub(crate) fn instrument_identity(identity: Key) -> Key {
     KeyBuilder::new("karat/ruler/1").key(identity).finish()
 }
 
@@ -48,7 +48,7 @@ pub(crate) fn judgment_key(judge: Key, output: Key, row: Key) -> Key {
 }
 
 /// A seed that follows from content, so that equal content is shuffled equally.
-pub(crate) fn seed_of(key: Key) -> u64 {
+pub(crate) fn seed_from_key(key: Key) -> u64 {
     let mut bytes = [0; 8];
     bytes.copy_from_slice(&key.0[..8]);
     u64::from_le_bytes(bytes)
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn trials_never_share() {
+    fn trials_have_different_keys() {
         let key = Key::of("x", b"");
         assert_ne!(step_key(key, key, key, 0), step_key(key, key, key, 1));
     }

@@ -29,12 +29,12 @@ impl Change {
 
 /// The named parts of an identity. A part that is null says nothing.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct Parts(Vec<(String, Value)>);
+pub(crate) struct IdentityParts(Vec<(String, Value)>);
 
-impl Parts {
+impl IdentityParts {
     fn add(&mut self, name: impl Into<String>, value: impl Serialize) {
         let value = serde_json::to_value(value).unwrap_or_default();
-        if !is_nothing(&value) {
+        if !is_absent(&value) {
             self.0.push((name.into(), value));
         }
     }
@@ -62,7 +62,7 @@ impl Parts {
 }
 
 /// Whether a value is what its absence means.
-fn is_nothing(value: &Value) -> bool {
+fn is_absent(value: &Value) -> bool {
     match value {
         Value::Null => true,
         Value::Object(map) => map.is_empty(),
@@ -72,9 +72,14 @@ fn is_nothing(value: &Value) -> bool {
 }
 
 /// What a step is, whatever it is called: everything of the plan that can change its output.
-pub(crate) fn of_step(step: &StepSpec, model: Option<&ModelSpec>, variant: &str, plan: &PlanHeader) -> Parts {
+pub(crate) fn step_parts(
+    step: &StepSpec,
+    model: Option<&ModelSpec>,
+    variant: &str,
+    plan: &PlanHeader,
+) -> IdentityParts {
     let step = &step.bare();
-    let mut parts = Parts::default();
+    let mut parts = IdentityParts::default();
     parts.add("version", &step.version);
     let action = match &step.action {
         Action::Prompt(_) => "prompt",
@@ -124,15 +129,20 @@ pub(crate) fn of_step(step: &StepSpec, model: Option<&ModelSpec>, variant: &str,
 
 /// What a judge's grades depend on apart from what is judged. `prompt_version` is that of the way in which rubrics are
 /// put to judges.
-pub(crate) fn of_judge(scorer: &RubricScorer, prompt_version: &str, judge: &ModelSpec, plan: &PlanHeader) -> Parts {
-    let mut parts = Parts::default();
+pub(crate) fn judge_parts(
+    scorer: &RubricScorer,
+    prompt_version: &str,
+    judge: &ModelSpec,
+    plan: &PlanHeader,
+) -> IdentityParts {
+    let mut parts = IdentityParts::default();
     let rubric = serde_json::to_value(&scorer.rubric).unwrap_or_default();
     let Value::Object(mut rubric) = rubric else { return parts };
     parts.add("rubric's version", rubric.remove("version"));
     parts.add("rubric's dimensions", rubric.remove("dimensions"));
     parts.add("rubric's diagnostics", rubric.remove("diagnostics"));
     parts.add("rubric's caps", rubric.remove("caps"));
-    parts.add("judge's prompt", take(&mut rubric, &["ask", "prompt", "show"]));
+    parts.add("judge's prompt", take_entries(&mut rubric, &["ask", "prompt", "show"]));
     parts.add("rubric", Value::Object(rubric));
     parts.add("judge's prompt version", prompt_version);
     parts.add("judge's parameters", &scorer.parameters);
@@ -151,18 +161,18 @@ pub(crate) fn of_judge(scorer: &RubricScorer, prompt_version: &str, judge: &Mode
     parts
 }
 
-fn add_redaction(parts: &mut Parts, privacy: &PrivacySpec) {
+fn add_redaction(parts: &mut IdentityParts, privacy: &PrivacySpec) {
     if !(privacy.redact.is_empty() && privacy.patterns.is_empty()) {
         parts.add("redaction", json!([privacy.redact, privacy.patterns]));
     }
 }
 
-fn take(from: &mut Map<String, Value>, names: &[&str]) -> Map<String, Value> {
+fn take_entries(from: &mut Map<String, Value>, names: &[&str]) -> Map<String, Value> {
     names.iter().filter_map(|name| Some(((*name).to_owned(), from.remove(*name)?))).collect()
 }
 
 /// What of a model can change an answer: see [`ModelSpec::identity`].
-fn add_model(parts: &mut Parts, role: &str, model: &ModelSpec) {
+fn add_model(parts: &mut IdentityParts, role: &str, model: &ModelSpec) {
     parts.add(role, json!({ "provider": model.provider, "name": model.model }));
     parts.add(format!("{role}'s API root"), &model.base_url);
     parts.add(format!("{role}'s options"), &model.with);
@@ -175,15 +185,15 @@ fn add_model(parts: &mut Parts, role: &str, model: &ModelSpec) {
 mod tests {
     use super::*;
 
-    fn parts(list: &[(&str, Value)]) -> Parts {
-        let mut parts = Parts::default();
+    fn parts(list: &[(&str, Value)]) -> IdentityParts {
+        let mut parts = IdentityParts::default();
         list.iter().for_each(|(name, value)| parts.add(*name, value));
         parts
     }
 
     /// BY-06: equal parts make equal keys, and what differs is named with both values.
     #[test]
-    fn a_change_has_a_name() {
+    fn changes_name_their_part() {
         let then = parts(&[("prompt", json!("a")), ("model", json!("m")), ("merging", json!("union"))]);
         let now = parts(&[("version", Value::Null), ("prompt", json!("b")), ("model", json!("m"))]);
         assert_ne!(then.key("d"), now.key("d"));

@@ -17,121 +17,121 @@ use karat_store::Company;
 use karat_types::Key;
 use tokio::time::{Instant, sleep};
 
-use crate::cell::single_flight::Flights;
+use crate::cell::single_flight::SingleFlight;
 use crate::run::stop::Stop;
 
 /// So often it is asked whether there is company.
-const ROUND: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// So long the others are waited for until they know of this process: one of them may hang.
-const GREETING: Duration = Duration::from_secs(5);
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Somebody who waits looks this often at first, then less and less often,
-const SOON: Duration = Duration::from_millis(2);
+const FIRST_WAIT: Duration = Duration::from_millis(2);
 
 /// up to this.
-const LATE: Duration = Duration::from_millis(50);
+const LONGEST_WAIT: Duration = Duration::from_millis(50);
 
-/// Waiting for others ends where nothing has come from any of them for so long, or for as long as a call may take: they
+/// WaiterGuard for others ends where nothing has come from any of them for so long, or for as long as a call may take: they
 /// hang, or were suspended.
-const PATIENCE: Duration = Duration::from_mins(15);
+const SILENCE_LIMIT: Duration = Duration::from_mins(15);
 
 /// So often it is asked whether anything has come.
-const PULSE: Duration = Duration::from_secs(1);
+const ACTIVITY_INTERVAL: Duration = Duration::from_secs(1);
 
 /// With so many who wait, each looks half as often, and so on: a look costs more the more there are.
-const MANY: u32 = 64;
+const WAITERS_PER_STEP: u32 = 64;
 
 /// What the user is told.
 pub(crate) const NOTICE: &str = "another run is under way on this store: what both need is made once, and each waits for what \
      the other is making";
 
 /// What is known of other processes.
-pub(crate) struct Neighbours {
+pub(crate) struct PeerRuns {
     /// None where this run takes nothing over from others.
     company: Option<Company>,
     are_there: AtomicBool,
     patience: Duration,
     /// How many wait for them.
     waiting: AtomicU32,
-    heard: Mutex<Heard>,
+    heard: Mutex<PeerActivity>,
 }
 
 /// When something was last heard of them.
-struct Heard {
+struct PeerActivity {
     /// None since they have been silent for too long.
     at: Option<Instant>,
     asked: Instant,
 }
 
-impl Neighbours {
+impl PeerRuns {
     /// For a run whose calls may take so long.
     pub fn new(company: Option<Company>, call: Duration) -> Self {
         let now = Instant::now();
         Self {
             company,
             are_there: AtomicBool::new(false),
-            patience: call.max(PATIENCE),
+            patience: call.max(SILENCE_LIMIT),
             waiting: AtomicU32::new(0),
-            heard: Mutex::new(Heard { at: Some(now), asked: now }),
+            heard: Mutex::new(PeerActivity { at: Some(now), asked: now }),
         }
     }
 
     /// Whether there are any, as far as is known.
-    pub fn are_there(&self) -> bool {
+    pub fn are_present(&self) -> bool {
         self.are_there.load(Ordering::Relaxed)
     }
 
     /// Lets those who are there notice this run, where there are any. Says whether there are.
-    pub async fn greet(&self, stop: &Stop) -> bool {
+    pub async fn announce(&self, stop: &Stop) -> bool {
         let Some(company) = self.company.as_ref().filter(|company| company.is_there()) else { return false };
         self.are_there.store(true, Ordering::Relaxed);
         company.be_aware();
         let began = Instant::now();
-        while !company.is_aware() && began.elapsed() < GREETING && !stop.is_set() {
-            pause(SOON, stop).await;
+        while !company.is_aware() && began.elapsed() < HANDSHAKE_TIMEOUT && !stop.is_set() {
+            pause(FIRST_WAIT, stop).await;
         }
         true
     }
 
     /// Looks for others now and then, until some have come. Then whoever begins to make something takes a lease of it, and
     /// what is under way already is the caller's to lease. Never ends where there are some already, or are of no concern.
-    pub async fn arrival(&self) -> &Company {
-        let Some(company) = self.company.as_ref().filter(|_| !self.are_there()) else { return pending().await };
+    pub async fn wait_for_peer(&self) -> &Company {
+        let Some(company) = self.company.as_ref().filter(|_| !self.are_present()) else { return pending().await };
         while !company.is_there() {
-            sleep(ROUND).await;
+            sleep(POLL_INTERVAL).await;
         }
         self.are_there.store(true, Ordering::Relaxed);
         company
     }
 
     /// Takes the lease of work that is under way here; waits while another process has it.
-    pub async fn lease<T>(&self, flights: &Flights<T>, key: Key, stop: &Stop) {
+    pub async fn lease<T>(&self, flights: &SingleFlight<T>, key: Key, stop: &Stop) {
         let Some(company) = &self.company else { return };
         if flights.take_lease(company, key) {
             return;
         }
-        let waiting = self.wait();
-        let mut time = SOON;
-        while !flights.take_lease(company, key) && self.are_heard(company) && !stop.is_set() {
+        let waiting = self.count_waiter();
+        let mut time = FIRST_WAIT;
+        while !flights.take_lease(company, key) && self.are_active(company) && !stop.is_set() {
             pause(time, stop).await;
-            time = (time * 3 / 2).min(LATE * (1 + waiting.0.load(Ordering::Relaxed) / MANY));
+            time = (time * 3 / 2).min(LONGEST_WAIT * (1 + waiting.0.load(Ordering::Relaxed) / WAITERS_PER_STEP));
         }
     }
 
     /// Counts one who waits, until it is dropped. The first of them has heard nothing bad yet.
-    fn wait(&self) -> Waiting<'_> {
+    fn count_waiter(&self) -> WaiterGuard<'_> {
         if self.waiting.fetch_add(1, Ordering::Relaxed) == 0 {
             let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
             heard.at = heard.at.map(|_| Instant::now());
         }
-        Waiting(&self.waiting)
+        WaiterGuard(&self.waiting)
     }
 
     /// Whether others can be expected to go on.
-    fn are_heard(&self, company: &Company) -> bool {
+    fn are_active(&self, company: &Company) -> bool {
         let (mut heard, now) = (self.heard.lock().unwrap_or_else(PoisonError::into_inner), Instant::now());
-        if now.duration_since(heard.asked) >= PULSE {
+        if now.duration_since(heard.asked) >= ACTIVITY_INTERVAL {
             heard.asked = now;
             if company.has_written() {
                 heard.at = Some(now);
@@ -142,9 +142,9 @@ impl Neighbours {
     }
 }
 
-struct Waiting<'a>(&'a AtomicU32);
+struct WaiterGuard<'a>(&'a AtomicU32);
 
-impl Drop for Waiting<'_> {
+impl Drop for WaiterGuard<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
@@ -174,15 +174,15 @@ mod tests {
         "scorers": [], "metrics": [], "run": {"max_concurrency": 1, "timeout_ms": 1, "retries": 0, "seed": 0, "cache": "reuse"},
         "tokenizer": ""}"#;
 
-    type Side = (Neighbours, Flights<()>);
+    type Side = (PeerRuns, SingleFlight<()>);
 
     /// Two runs on one store, as two processes have them, each with what it knows of the other and its work.
-    fn two(folder: &Path, call: Duration) -> [(Arc<Side>, Ledger); 2] {
+    fn two_runs(folder: &Path, call: Duration) -> [(Arc<Side>, Ledger); 2] {
         ["one", "other"].map(|run| {
             let store = Store::open(&StoreUrl::in_folder(folder)).unwrap();
             let ledger = store.begin(&header(run)).unwrap();
-            let neighbours = Neighbours::new(store.company(run).ok(), call);
-            (Arc::new((neighbours, Flights::new())), ledger)
+            let peers = PeerRuns::new(store.company(run).ok(), call);
+            (Arc::new((peers, SingleFlight::new())), ledger)
         })
     }
 
@@ -200,7 +200,7 @@ mod tests {
     }
 
     /// Works on something, and says how long it waited for that.
-    fn waits(side: &Arc<Side>, key: Key, stop: &Stop) -> JoinHandle<Duration> {
+    fn time_lease(side: &Arc<Side>, key: Key, stop: &Stop) -> JoinHandle<Duration> {
         let (side, stop) = (side.clone(), stop.clone());
         tokio::spawn(async move {
             let started = Instant::now();
@@ -211,33 +211,33 @@ mod tests {
 
     /// BY-06: what another process makes is waited for until it is done, or until the run is stopped.
     #[tokio::test(start_paused = true)]
-    async fn a_lease_is_waited_for() {
+    async fn a_run_waits_for_a_lease() {
         let folder = testkit::scratch().unwrap();
-        let [(one, _ledger), (other, _)] = two(folder.path(), Duration::ZERO);
+        let [(one, _ledger), (other, _)] = two_runs(folder.path(), Duration::ZERO);
         let (key, stop) = (Key::of("test", b""), Stop::new());
         let greeting = Instant::now();
-        assert!(one.0.greet(&stop).await && other.0.greet(&stop).await);
+        assert!(one.0.announce(&stop).await && other.0.announce(&stop).await);
         // Nobody looks for the other here, so one of them has waited in vain.
-        assert!((GREETING..GREETING + LATE).contains(&greeting.elapsed()));
+        assert!((HANDSHAKE_TIMEOUT..HANDSHAKE_TIMEOUT + LONGEST_WAIT).contains(&greeting.elapsed()));
         let (_, landing) = one.1.join(key, async { one.0.lease(&one.1, key, &stop).await }).await;
         let stopped = Stop::new();
-        let waiting = waits(&other, key, &stopped);
+        let waiting = time_lease(&other, key, &stopped);
         sleep(Duration::from_secs(1)).await;
         stopped.set();
         assert_eq!(waiting.await.unwrap(), Duration::from_secs(1));
-        let waiting = waits(&other, key, &stop);
+        let waiting = time_lease(&other, key, &stop);
         sleep(Duration::from_secs(1)).await;
         // On disk, though the cell that it belongs to is not done.
         drop(landing.unwrap().lease());
-        assert!((Duration::from_secs(1)..Duration::from_secs(1) + LATE).contains(&waiting.await.unwrap()));
+        assert!((Duration::from_secs(1)..Duration::from_secs(1) + LONGEST_WAIT).contains(&waiting.await.unwrap()));
     }
 
     /// BY-06: a process that is slow is waited for as long as something comes of it; one of which nothing comes for a quarter
     /// of an hour, that long and not once more for each thing that it has.
     #[tokio::test(start_paused = true)]
-    async fn who_hangs_is_waited_for_once() {
+    async fn a_silent_peer_is_waited_for_once() {
         let folder = testkit::scratch().unwrap();
-        let [(one, ledger), (other, _own)] = two(folder.path(), Duration::ZERO);
+        let [(one, ledger), (other, _own)] = two_runs(folder.path(), Duration::ZERO);
         let (keys, stop) = ([1, 2, 3].map(|n| Key::of("test", &[n])), Stop::new());
         let mut landings = Vec::new();
         for key in keys {
@@ -249,41 +249,41 @@ mod tests {
             let append = || Runtime::new().unwrap().block_on(ledger.append(record())).unwrap();
             std::thread::scope(|scope| scope.spawn(append).join().unwrap());
         };
-        let waiting = waits(&other, keys[0], &stop);
+        let waiting = time_lease(&other, keys[0], &stop);
         for _ in 0..3 {
-            sleep(PATIENCE - 2 * PULSE).await;
+            sleep(SILENCE_LIMIT - 2 * ACTIVITY_INTERVAL).await;
             assert!(!waiting.is_finished());
             write();
         }
         let whole = waiting.await.unwrap();
-        assert!((4 * PATIENCE - 6 * PULSE..4 * PATIENCE).contains(&whole), "{whole:?}");
-        assert!(waits(&other, keys[1], &stop).await.unwrap() <= PULSE);
+        assert!((4 * SILENCE_LIMIT - 6 * ACTIVITY_INTERVAL..4 * SILENCE_LIMIT).contains(&whole), "{whole:?}");
+        assert!(time_lease(&other, keys[1], &stop).await.unwrap() <= ACTIVITY_INTERVAL);
         // It goes on, and is waited for again.
         write();
-        sleep(PULSE).await;
-        let waiting = waits(&other, keys[2], &stop);
-        sleep(PATIENCE / 2).await;
+        sleep(ACTIVITY_INTERVAL).await;
+        let waiting = time_lease(&other, keys[2], &stop);
+        sleep(SILENCE_LIMIT / 2).await;
         assert!(!waiting.is_finished());
         landings.clear();
-        assert!((PATIENCE / 2..PATIENCE / 2 + LATE).contains(&waiting.await.unwrap()));
+        assert!((SILENCE_LIMIT / 2..SILENCE_LIMIT / 2 + LONGEST_WAIT).contains(&waiting.await.unwrap()));
     }
 
     /// BY-06: where a call may take longer than that, it is waited for as long as that.
     #[tokio::test(start_paused = true)]
-    async fn a_slow_call_is_waited_for() {
+    async fn a_run_waits_as_long_as_a_call_may_take() {
         let folder = testkit::scratch().unwrap();
-        let call = 3 * PATIENCE;
-        let [(one, _), (other, _)] = two(folder.path(), call);
+        let call = 3 * SILENCE_LIMIT;
+        let [(one, _), (other, _)] = two_runs(folder.path(), call);
         let (key, stop) = (Key::of("test", b""), Stop::new());
         let _landing = one.1.join(key, async { one.0.lease(&one.1, key, &stop).await }).await;
-        assert!((call..call + PULSE).contains(&waits(&other, key, &stop).await.unwrap()));
+        assert!((call..call + ACTIVITY_INTERVAL).contains(&time_lease(&other, key, &stop).await.unwrap()));
     }
 
     /// BY-06: what was under way before somebody came is leased when that is noticed, and once.
     #[tokio::test(start_paused = true)]
-    async fn work_under_way_is_leased_when_company_comes() {
+    async fn running_work_is_leased_when_a_peer_starts() {
         let folder = testkit::scratch().unwrap();
-        let [(one, _), (other, _)] = two(folder.path(), Duration::ZERO);
+        let [(one, _), (other, _)] = two_runs(folder.path(), Duration::ZERO);
         let key = Key::of("test", b"");
         let (ours, theirs) = (one.0.company.as_ref().unwrap(), other.0.company.as_ref().unwrap());
         let (_, landing) = one.1.join(key, async {}).await;

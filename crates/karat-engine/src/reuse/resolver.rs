@@ -13,27 +13,27 @@ use karat_types::{
 use serde_json::Value;
 
 use crate::EngineError;
-use crate::cell::files::Library;
+use crate::cell::files::RecordedFiles;
 use crate::cell::row::{Row, step_input};
-use crate::cell::step_outcome::Why;
+use crate::cell::step_outcome::Reason;
 use crate::plan::ready::{JudgmentKeys, ReadyJudge, ReadyStep, ReadySystem};
 use crate::plan::systems::Systems;
-use crate::reuse::history::{Earlier, Place};
+use crate::reuse::history::{CellName, EarlierRun};
 use crate::reuse::identity::{recorded_key, subject_key};
-use crate::run::remaining::{Before, Remaining};
+use crate::run::remaining::{RecordedParts, Remaining};
 use crate::steps::{Metered, StepEnd};
 
 /// Everything that can already hold a result of a cell.
 pub(crate) struct Resolver {
     pub plan: Arc<PlanHeader>,
     pub systems: Arc<Systems>,
-    pub library: Arc<Library>,
+    pub recorded_files: Arc<RecordedFiles>,
     /// Stored results that this run may reuse.
     pub reuse: Stock,
     /// The stored run whose outputs are scored; `None` where outputs are made.
-    pub given: Option<Earlier>,
+    pub given: Option<EarlierRun>,
     /// The run itself, where its failed cells are re-run.
-    pub own: Option<Earlier>,
+    pub own: Option<EarlierRun>,
     /// The work that earlier parts of the run have left; `None` before the first part.
     pub remaining: Option<Remaining>,
 }
@@ -56,10 +56,10 @@ pub(crate) struct LatestStep {
 
 impl Resolver {
     /// The parts of a cell that are recorded already; `None` when nothing is left to do.
-    pub fn before(&self, ordinal: u64) -> Option<Before> {
+    pub fn recorded_parts(&self, ordinal: u64) -> Option<RecordedParts> {
         match &self.remaining {
-            Some(remaining) => remaining.before(&self.plan, &self.systems, ordinal),
-            None => Some(Before::default()),
+            Some(remaining) => remaining.recorded_parts(&self.plan, &self.systems, ordinal),
+            None => Some(RecordedParts::default()),
         }
     }
 
@@ -72,14 +72,14 @@ impl Resolver {
     ///
     /// # Errors
     /// The step fails or is skipped.
-    pub fn recorded(&self, row: &Row, system: &ReadySystem, step: &ReadyStep) -> Result<RecordedOutput, Why> {
+    pub fn recorded_output(&self, row: &Row, system: &ReadySystem, step: &ReadyStep) -> Result<RecordedOutput, Reason> {
         let mut machine = step.step.machine(step_input(row, system, None));
         let mut answers = Vec::new();
         loop {
             match machine.poll(std::mem::take(&mut answers)) {
-                Turn::Ask(asks) => answers = asks.into_iter().map(|ask| self.library.answer(ask)).collect(),
-                Turn::Done(StepEnd::Skipped(reason)) => return Err(Why::Skipped(reason)),
-                Turn::Done(StepEnd::Failed(error)) => return Err(Why::Failed(error)),
+                Turn::Ask(asks) => answers = asks.into_iter().map(|ask| self.recorded_files.answer(ask)).collect(),
+                Turn::Done(StepEnd::Skipped(reason)) => return Err(Reason::Skipped(reason)),
+                Turn::Done(StepEnd::Failed(error)) => return Err(Reason::Failed(error)),
                 Turn::Done(StepEnd::Output { output, notes, metered }) => {
                     let output = self.systems.privacy.output(output);
                     return Ok(RecordedOutput { key: recorded_key(&output), output, notes, metered });
@@ -97,12 +97,12 @@ impl Resolver {
         row: &Row,
         system: &ReadySystem,
         trial: u32,
-    ) -> Result<Result<Option<Arc<Value>>, Why>, EngineError> {
+    ) -> Result<Result<Option<Arc<Value>>, Reason>, EngineError> {
         if self.given.is_some() {
             let output = self.given_cell(row, system, trial)?.and_then(|cell| cell.output);
-            return Ok(output.map(Some).ok_or_else(|| Why::Skipped("the stored run has no output".to_owned())));
+            return Ok(output.map(Some).ok_or_else(|| Reason::Skipped("the stored run has no output".to_owned())));
         }
-        let recorded = system.recorded.as_ref().map(|step| self.recorded(row, system, step)).transpose();
+        let recorded = system.recorded.as_ref().map(|step| self.recorded_output(row, system, step)).transpose();
         Ok(recorded.map(|recorded| recorded.map(|recorded| Arc::new(recorded.output))))
     }
 
@@ -166,7 +166,7 @@ impl Resolver {
     /// # Errors
     /// It is stored and cannot be read.
     pub fn judgment(&self, keys: JudgmentKeys) -> Result<Option<Stored<JudgmentRecord>>, StoreError> {
-        keys.stored(|key| self.reuse.judgment(key))
+        keys.find_latest(|key| self.reuse.judgment(key))
     }
 
     /// Whether a judgment is stored under these keys.
@@ -184,8 +184,8 @@ impl Resolver {
     pub fn given_cell(&self, row: &Row, system: &ReadySystem, trial: u32) -> Result<Option<CellRecord>, EngineError> {
         let Some(given) = &self.given else { return Ok(None) };
         let model = system.model.as_ref().map(|model| model.id.as_str());
-        let place = Place { row: row.sample.row, sample: &row.sample.id, model, variant: &system.variant, trial };
-        Ok(given.stored(place)?.map(|cell| self.with_recorded_output(row, system, cell)))
+        let place = CellName { row: row.sample.row, sample: &row.sample.id, model, variant: &system.variant, trial };
+        Ok(given.cell_by_name(place)?.map(|cell| self.with_recorded_output(row, system, cell)))
     }
 
     /// The cell as this run recorded it before its failed cells are re-run.
@@ -194,7 +194,7 @@ impl Resolver {
     /// The store cannot be read.
     pub fn own_cell(&self, row: &Row, system: &ReadySystem, ordinal: u64) -> Result<Option<CellRecord>, EngineError> {
         let Some(own) = &self.own else { return Ok(None) };
-        Ok(own.as_it_stands(ordinal)?.map(|cell| self.with_recorded_output(row, system, cell)))
+        Ok(own.cell_by_ordinal(ordinal)?.map(|cell| self.with_recorded_output(row, system, cell)))
     }
 
     /// A stored cell with its output. One that was not stored because it stands in the dataset is read from there, if it is
@@ -202,7 +202,7 @@ impl Resolver {
     fn with_recorded_output(&self, row: &Row, system: &ReadySystem, cell: CellRecord) -> CellRecord {
         let step = system.recorded.as_ref().filter(|_| system.chain.is_empty());
         let (CellStatus::Ok, None, Some(step)) = (cell.status, &cell.output, step) else { return cell };
-        let found = self.recorded(row, system, step).ok();
+        let found = self.recorded_output(row, system, step).ok();
         match found.filter(|found| output_key(&found.output) == cell.output_hash) {
             Some(found) => CellRecord { output: Some(Arc::new(found.output)), ..cell },
             None => {
@@ -222,14 +222,14 @@ pub(crate) fn first_asks(
     system: &ReadySystem,
     step: &ReadyStep,
     output: Option<&Value>,
-) -> Result<Vec<Ask>, Why> {
+) -> Result<Vec<Ask>, Reason> {
     let mut input = step_input(row, system, output);
     input.model = step.model.clone().or(input.model);
     match step.step.machine(input).poll(Vec::new()) {
         Turn::Ask(asks) => Ok(asks),
-        Turn::Done(StepEnd::Failed(error)) => Err(Why::Failed(error)),
-        Turn::Done(StepEnd::Skipped(reason)) => Err(Why::Skipped(reason)),
+        Turn::Done(StepEnd::Failed(error)) => Err(Reason::Failed(error)),
+        Turn::Done(StepEnd::Skipped(reason)) => Err(Reason::Skipped(reason)),
         // No step that is made has an output before it has asked for anything.
-        Turn::Done(StepEnd::Output { .. }) => Err(Why::Skipped("the step needs no call".to_owned())),
+        Turn::Done(StepEnd::Output { .. }) => Err(Reason::Skipped("the step needs no call".to_owned())),
     }
 }

@@ -10,19 +10,19 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::EngineError;
-use crate::cell::files::Library;
+use crate::cell::files::RecordedFiles;
 use crate::cell::row::Row;
-use crate::cell::step_outcome::Why;
+use crate::cell::step_outcome::Reason;
 use crate::plan::ready::{ReadyJudge, ReadySystem};
 use crate::plan::systems::Systems;
-use crate::reuse::history::{History, Made, Place};
+use crate::reuse::history::{CellName, EarlierCell, History};
 use crate::reuse::identity_parts::Change;
 use crate::reuse::resolver::{Resolver, first_asks};
 
 /// How a cell's output, or a judgment, stands.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "standing", rename_all = "snake_case")]
-pub enum Standing {
+pub enum ReuseStatus {
     /// It exists and is taken over.
     Reused {
         /// Id of the run that made it.
@@ -87,16 +87,16 @@ pub enum Standing {
     Follows,
 }
 
-impl From<Why> for Standing {
-    fn from(why: Why) -> Self {
+impl From<Reason> for ReuseStatus {
+    fn from(why: Reason) -> Self {
         match why {
-            Why::Skipped(_) => Self::Skipped,
-            Why::Failed(CellError { code, message }) => Self::Fails { code, message },
+            Reason::Skipped(_) => Self::Skipped,
+            Reason::Failed(CellError { code, message }) => Self::Fails { code, message },
         }
     }
 }
 
-impl Standing {
+impl ReuseStatus {
     /// Whether there is an output to judge, or will be.
     fn is_judged(&self) -> bool {
         !matches!(self, Self::Skipped | Self::Fails { .. })
@@ -125,7 +125,7 @@ impl Standing {
 
 /// One cell before a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct CellOutlook {
+pub struct CellReuse {
     /// Its place in the plan.
     pub cell: u64,
     /// Id of its sample.
@@ -138,12 +138,12 @@ pub struct CellOutlook {
     pub trial: u32,
     /// How its output stands.
     #[serde(flatten)]
-    pub standing: Standing,
+    pub standing: ReuseStatus,
     /// How its judgments stand.
-    pub judgments: Vec<JudgmentOutlook>,
+    pub judgments: Vec<JudgmentReuse>,
 }
 
-impl CellOutlook {
+impl CellReuse {
     /// `sample/model/variant/trial`, without a model where it has none.
     pub fn path(&self) -> String {
         let parts = [Some(self.sample.as_str()), self.model.as_deref(), Some(self.variant.as_str())];
@@ -153,14 +153,14 @@ impl CellOutlook {
 
 /// One judgment before a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct JudgmentOutlook {
+pub struct JudgmentReuse {
     /// Id of the scorer.
     pub scorer: String,
     /// Registry id of the judge.
     pub judge: String,
     /// How it stands.
     #[serde(flatten)]
-    pub standing: Standing,
+    pub standing: ReuseStatus,
 }
 
 /// Says of each cell of a plan how it stands, until `each` breaks. Only cells of samples that are `wanted`, by their id and
@@ -168,22 +168,22 @@ pub struct JudgmentOutlook {
 ///
 /// # Errors
 /// The plan cannot be compiled; rows or the store cannot be read.
-pub fn outlook(
+pub fn explain_reuse(
     plan: &Plan,
     store: &Store,
     oldest: Option<Moment>,
     wanted: impl Fn(&str, u64) -> bool,
-    each: &mut dyn FnMut(CellOutlook) -> ControlFlow<()>,
+    each: &mut dyn FnMut(CellReuse) -> ControlFlow<()>,
 ) -> Result<(), EngineError> {
     let files: Arc<dyn Files> = plan.files();
     let systems = Arc::new(Systems::new(&plan.header, "")?);
-    let desk = Desk {
+    let reporter = ReuseReporter {
         plan,
         store,
         resolver: Resolver {
             plan: plan.header.clone(),
             systems: systems.clone(),
-            library: Arc::new(Library::new(files, plan.header.dataset.rows)),
+            recorded_files: Arc::new(RecordedFiles::new(files, plan.header.dataset.rows)),
             reuse: store.stock("", oldest)?,
             given: None,
             own: None,
@@ -203,7 +203,7 @@ pub fn outlook(
                     None => return Err(EngineError::Dataset(error)),
                 };
                 for ordinal in row * per_row..(row + 1) * per_row {
-                    if each(desk.unreadable(&error, ordinal)).is_break() {
+                    if each(reporter.unreadable_cell(&error, ordinal)).is_break() {
                         return Ok(());
                     }
                 }
@@ -213,10 +213,10 @@ pub fn outlook(
         if !wanted(&sample.id, sample.row) {
             continue;
         }
-        let row = Row::new(sample, &desk.systems);
-        let reads = desk.systems.all_reads.digests(&row.sample);
+        let row = Row::new(sample, &reporter.systems);
+        let reads = reporter.systems.all_reads.digests(&row.sample);
         for ordinal in row.sample.row * per_row..(row.sample.row + 1) * per_row {
-            if each(desk.cell(&row, &reads, ordinal)?).is_break() {
+            if each(reporter.cell_reuse(&row, &reads, ordinal)?).is_break() {
                 return Ok(());
             }
         }
@@ -224,7 +224,7 @@ pub fn outlook(
     Ok(())
 }
 
-struct Desk<'a> {
+struct ReuseReporter<'a> {
     plan: &'a Plan,
     store: &'a Store,
     systems: Arc<Systems>,
@@ -233,44 +233,44 @@ struct Desk<'a> {
 }
 
 /// What is known of a cell's output.
-struct Output {
-    standing: Standing,
+struct OutputStatus {
+    standing: ReuseStatus,
     value: Option<Arc<Value>>,
 }
 
-impl Desk<'_> {
+impl ReuseReporter<'_> {
     /// A cell of a row that cannot be read.
-    fn unreadable(&self, error: &DatasetError, ordinal: u64) -> CellOutlook {
+    fn unreadable_cell(&self, error: &DatasetError, ordinal: u64) -> CellReuse {
         let (_, at, trial) = self.plan.header.place(ordinal);
-        CellOutlook {
+        CellReuse {
             cell: ordinal,
             sample: error.sample().to_string(),
             model: self.plan.header.system_model(at).map(|model| model.id.clone()),
             variant: self.systems.systems[at].variant.clone(),
             trial,
-            standing: Standing::Fails { code: "dataset".to_owned(), message: error.to_string() },
+            standing: ReuseStatus::Fails { code: "dataset".to_owned(), message: error.to_string() },
             judgments: Vec::new(),
         }
     }
 
-    fn cell(&self, row: &Row, reads: &[(String, Key)], ordinal: u64) -> Result<CellOutlook, EngineError> {
+    fn cell_reuse(&self, row: &Row, reads: &[(String, Key)], ordinal: u64) -> Result<CellReuse, EngineError> {
         let (_, at, trial) = self.plan.header.place(ordinal);
         let system = &self.systems.systems[at];
         let model = self.plan.header.system_model(at).map(|model| model.id.as_str());
-        let place = Place { row: row.sample.row, sample: &row.sample.id, model, variant: &system.variant, trial };
-        let last = self.history.last(place)?;
-        let output = self.output(row, reads, at, trial, last.as_ref())?;
+        let place = CellName { row: row.sample.row, sample: &row.sample.id, model, variant: &system.variant, trial };
+        let last = self.history.latest(place)?;
+        let output = self.output_status(row, reads, at, trial, last.as_ref())?;
         let judges = if output.standing.is_judged() { &self.systems.judges[..] } else { &[] };
         let judgments = judges.iter().filter(|judge| judge.is_asked(at)).map(|judge| {
             let Some(partner) = judge.partner(at) else {
-                return self.judgment(row, reads, judge, output.value.as_deref(), None, last.as_ref());
+                return self.judgment_reuse(row, reads, judge, output.value.as_deref(), None, last.as_ref());
             };
             let other = self.resolver.existing_output(row, partner, trial)?;
             // Half a pair is not judged: it follows when both are there.
             let own = output.value.as_deref().filter(|_| other.is_some());
-            self.judgment(row, reads, judge, own, other.as_deref(), last.as_ref())
+            self.judgment_reuse(row, reads, judge, own, other.as_deref(), last.as_ref())
         });
-        Ok(CellOutlook {
+        Ok(CellReuse {
             cell: ordinal,
             sample: row.sample.id.to_string(),
             model: model.map(str::to_owned),
@@ -281,131 +281,133 @@ impl Desk<'_> {
         })
     }
 
-    fn output(
+    fn output_status(
         &self,
         row: &Row,
         reads: &[(String, Key)],
         at: usize,
         trial: u32,
-        last: Option<&Made<'_>>,
-    ) -> Result<Output, EngineError> {
+        last: Option<&EarlierCell<'_>>,
+    ) -> Result<OutputStatus, EngineError> {
         let system: &ReadySystem = &self.systems.systems[at];
         let start = match self.resolver.start(row, system, trial)? {
             Ok(start) => start,
-            Err(why) => return Ok(Output { standing: why.into(), value: None }),
+            Err(why) => return Ok(OutputStatus { standing: why.into(), value: None }),
         };
         let keys = self.resolver.keys(row, system, trial, start.as_deref());
         let Some(key) = keys.last() else {
-            let standing = if start.is_some() { Standing::Recorded } else { Standing::Skipped };
-            return Ok(Output { standing, value: start });
+            let standing = if start.is_some() { ReuseStatus::Recorded } else { ReuseStatus::Skipped };
+            return Ok(OutputStatus { standing, value: start });
         };
         let latest = self.resolver.latest_step(&keys, true)?;
         let (first, output) = match latest.and_then(|latest| Some((latest.at + 1, latest.stored?))) {
             Some((made, stored)) if made == keys.len() => {
-                let standing = Standing::Reused { run: stored.run, made_at: stored.run_started_at };
-                return Ok(Output { standing, value: Some(stored.record.output) });
+                let standing = ReuseStatus::Reused { run: stored.run, made_at: stored.run_started_at };
+                return Ok(OutputStatus { standing, value: Some(stored.record.output) });
             }
             Some((made, stored)) => (made, Some(stored.record.output)),
             None => (0, start),
         };
         let standing = match first_asks(row, system, &system.chain[first], output.as_deref()) {
             Err(why) => why.into(),
-            Ok(_) => self.missing(*key, reads, at, last)?,
+            Ok(_) => self.made_status(*key, reads, at, last)?,
         };
-        Ok(Output { standing, value: None })
+        Ok(OutputStatus { standing, value: None })
     }
 
-    /// Why an output has to be made.
-    fn missing(
+    /// Reason an output has to be made.
+    fn made_status(
         &self,
         key: Key,
         reads: &[(String, Key)],
         at: usize,
-        last: Option<&Made<'_>>,
-    ) -> Result<Standing, EngineError> {
+        last: Option<&EarlierCell<'_>>,
+    ) -> Result<ReuseStatus, EngineError> {
         if let Some(old) = self.store.step(key)? {
-            return Ok(self.passed_over(old.run, old.run_started_at));
+            return Ok(self.ignored_result(old.run, old.run_started_at));
         }
-        let Some(last) = last else { return Ok(Standing::New) };
-        let run = last.earlier.run().to_owned();
+        let Some(last) = last else { return Ok(ReuseStatus::New) };
+        let run = last.earlier.run_id().to_owned();
         let unversioned = self.systems.systems[at].chain.iter().find(|step| !step.reusable);
         Ok(match &last.cell.error {
-            Some(error) if last.cell.status == CellStatus::Error => Standing::Failed { run, code: error.code.clone() },
-            Some(_) => Standing::New,
-            None if let Some(step) = unversioned => Standing::Unversioned { run, who: step.who.to_string() },
-            None if last.cell.key == key => Standing::Withdrawn { run },
+            Some(error) if last.cell.status == CellStatus::Error => {
+                ReuseStatus::Failed { run, code: error.code.clone() }
+            }
+            Some(_) => ReuseStatus::New,
+            None if let Some(step) = unversioned => ReuseStatus::Unversioned { run, who: step.who.to_string() },
+            None if last.cell.key == key => ReuseStatus::Withdrawn { run },
             None => {
-                let mut changes = last.changes(&self.plan.header, at, reads);
+                let mut changes = last.step_changes(&self.plan.header, at, reads);
                 if changes.is_empty() {
                     changes.push(Change::of("recorded output"));
                 }
-                Standing::Stale { run, changes }
+                ReuseStatus::Stale { run, changes }
             }
         })
     }
 
-    /// Why a result that exists is not taken over.
-    fn passed_over(&self, run: String, made_at: Moment) -> Standing {
+    /// Reason a result that exists is not taken over.
+    fn ignored_result(&self, run: String, made_at: Moment) -> ReuseStatus {
         match self.plan.header.run.cache {
-            CachePolicy::Off => Standing::CacheOff { run, made_at },
-            CachePolicy::Reuse | CachePolicy::MaxAge(_) => Standing::TooOld { run, made_at },
+            CachePolicy::Off => ReuseStatus::CacheOff { run, made_at },
+            CachePolicy::Reuse | CachePolicy::MaxAge(_) => ReuseStatus::TooOld { run, made_at },
         }
     }
 
-    fn judgment(
+    fn judgment_reuse(
         &self,
         row: &Row,
         reads: &[(String, Key)],
         judge: &ReadyJudge,
         output: Option<&Value>,
         other: Option<&Value>,
-        last: Option<&Made<'_>>,
-    ) -> Result<JudgmentOutlook, EngineError> {
+        last: Option<&EarlierCell<'_>>,
+    ) -> Result<JudgmentReuse, EngineError> {
         let plan = &self.plan.header;
         let scorer = plan.scorers[usize::from(judge.scorer)].id.clone();
         let standing = match output {
-            None => Standing::Follows,
-            Some(output) => self.judged(row, reads, judge, &scorer, (output, other), last)?,
+            None => ReuseStatus::Follows,
+            Some(output) => self.judgment_status(row, reads, judge, &scorer, (output, other), last)?,
         };
-        Ok(JudgmentOutlook { scorer, judge: judge.model.id.clone(), standing })
+        Ok(JudgmentReuse { scorer, judge: judge.model.id.clone(), standing })
     }
 
-    fn judged(
+    fn judgment_status(
         &self,
         row: &Row,
         reads: &[(String, Key)],
         judge: &ReadyJudge,
         scorer: &str,
         (output, other): (&Value, Option<&Value>),
-        last: Option<&Made<'_>>,
-    ) -> Result<Standing, EngineError> {
+        last: Option<&EarlierCell<'_>>,
+    ) -> Result<ReuseStatus, EngineError> {
         let output = output_key(output);
         let keys = self.resolver.judgment_keys(row, judge, output, other);
         if let Some(stored) = self.resolver.judgment(keys)? {
-            return Ok(Standing::Reused { run: stored.run, made_at: stored.run_started_at });
+            return Ok(ReuseStatus::Reused { run: stored.run, made_at: stored.run_started_at });
         }
-        if let Some(old) = keys.stored(|key| self.store.judgment(key))? {
-            return Ok(self.passed_over(old.run, old.run_started_at));
+        if let Some(old) = keys.find_latest(|key| self.store.judgment(key))? {
+            return Ok(self.ignored_result(old.run, old.run_started_at));
         }
-        let Some(last) = last else { return Ok(Standing::New) };
-        let Some(judgment) = last.judgment(scorer, &judge.model.id)? else { return Ok(Standing::New) };
-        let run = last.earlier.run().to_owned();
+        let Some(last) = last else { return Ok(ReuseStatus::New) };
+        let Some(judgment) = last.judgment(scorer, &judge.model.id)? else { return Ok(ReuseStatus::New) };
+        let run = last.earlier.run_id().to_owned();
         if !judge.reusable && judgment.error.is_none() {
-            return Ok(Standing::Unversioned { run, who: format!("judge {}", judge.model.id) });
+            return Ok(ReuseStatus::Unversioned { run, who: format!("judge {}", judge.model.id) });
         }
         if judgment.key == keys.own {
             let code = judgment.error.map(|error| error.code);
             let unscored = judgment.scores.iter().any(|(_, score)| score.is_unscored()).then(|| "unscored".to_owned());
             return Ok(code.or(unscored).map_or_else(
-                || Standing::Withdrawn { run: run.clone() },
-                |code| Standing::Failed { run: run.clone(), code },
+                || ReuseStatus::Withdrawn { run: run.clone() },
+                |code| ReuseStatus::Failed { run: run.clone(), code },
             ));
         }
         let mut changes = last.judge_changes(&self.plan.header, scorer, &judge.model.id);
         if last.cell.output_hash != output {
             changes.push(Change::of("output"));
         }
-        changes.extend(last.columns(judge.names.iter().map(String::as_str), reads));
-        Ok(Standing::Stale { run, changes })
+        changes.extend(last.column_changes(judge.names.iter().map(String::as_str), reads));
+        Ok(ReuseStatus::Stale { run, changes })
     }
 }

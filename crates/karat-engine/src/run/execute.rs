@@ -9,17 +9,17 @@ use karat_types::{Clock, Event, Moment, Money, Observer, PlanHeader, RunStatus};
 
 use crate::EngineError;
 use crate::budget::limits::Budget;
-use crate::budget::service_costs::Fees;
-use crate::call::executor::Calls;
+use crate::budget::service_costs::ServiceCosts;
+use crate::call::executor::CallExecutor;
 use crate::call::log::CallLog;
-use crate::call::paid::Paid;
-use crate::cell::context::Workshop;
-use crate::cell::files::Library;
-use crate::cell::single_flight::Flights;
+use crate::call::paid::PaidReplies;
+use crate::cell::context::RunContext;
+use crate::cell::files::RecordedFiles;
+use crate::cell::single_flight::SingleFlight;
 use crate::plan::systems::Systems;
-use crate::reuse::history::Earlier;
+use crate::reuse::history::EarlierRun;
 use crate::reuse::peer_runs;
-use crate::reuse::peer_runs::Neighbours;
+use crate::reuse::peer_runs::PeerRuns;
 use crate::reuse::resolver::Resolver;
 use crate::run::progress::Progress;
 use crate::run::remaining::Remaining;
@@ -61,7 +61,7 @@ pub struct Job {
 pub struct Outcome {
     /// How it stands now.
     pub status: RunStatus,
-    /// Calls made.
+    /// CallExecutor made.
     pub calls: u64,
     /// Requests that they took: more where some were tried again, which a bound of calls counts.
     pub requests: u64,
@@ -76,20 +76,20 @@ pub struct Outcome {
 /// Runs a plan, or what is left of it.
 pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
     let plan = job.plan.header.clone();
-    let remaining = Remaining::of(&job.store, &job.run, job.retry)?;
+    let remaining = Remaining::load(&job.store, &job.run, job.retry)?;
     let systems = Systems::new(&plan, &job.run)?;
     let ledger = Arc::new(job.ledger);
-    let library = Arc::new(Library::new(job.files, plan.dataset.rows));
+    let recorded_files = Arc::new(RecordedFiles::new(job.files, plan.dataset.rows));
     let account = if job.retry { job.store.account_of_retry(&job.run)? } else { job.store.account(&job.run)? };
     let limit = plan.run.budget_usd.and_then(Money::from_usd);
-    let calls = Calls::new(crate::call::executor::CallsInit {
+    let calls = CallExecutor::new(crate::call::executor::CallExecutorInit {
         providers: job.providers.clone(),
         ledger: ledger.clone(),
         observer: job.observer.clone(),
-        library: library.clone(),
-        fees: Fees::new(plan.run.budget_declared, account.dearest),
+        recorded_files: recorded_files.clone(),
+        service_costs: ServiceCosts::new(plan.run.budget_declared, account.dearest),
         budget: Budget::new(limit, plan.run.max_calls, account.spending.committed()),
-        paid: Paid::new(account.paid),
+        paid: PaidReplies::new(account.paid),
         stop: job.stop.clone(),
         privacy: systems.privacy.clone(),
         call_log: job.call_log,
@@ -97,7 +97,7 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
     });
     let services = match &job.outputs {
         Some(_) => Services::default(),
-        None => start(&job.providers, &plan, &job.stop).await?,
+        None => start_services(&job.providers, &plan, &job.stop).await?,
     };
     let total = plan.cells();
     // What is not kept, and what is made anew whatever there is, nobody waits for.
@@ -106,40 +106,40 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
         .then(|| job.store.company(&job.run))
         .and_then(|company| company.inspect_err(|error| job.observer.on(&Event::Warning(&error.to_string()))).ok());
     let call = systems.longest_timeout().saturating_mul(plan.run.retries.saturating_add(1));
-    let systems = Arc::new(systems.serving(&crate::plan::services::seen(services.urls())));
-    let done = remaining.done(&plan, &systems);
-    let workshop = Arc::new(Workshop {
+    let systems = Arc::new(systems.with_service_urls(&crate::plan::services::service_context(services.urls())));
+    let done = remaining.count_done(&plan, &systems);
+    let context = Arc::new(RunContext {
         plan: plan.clone(),
         systems: systems.clone(),
         ledger: ledger.clone(),
         calls,
-        steps: Flights::new(),
-        judgments: Flights::new(),
-        neighbours: Neighbours::new(company, call),
+        steps: SingleFlight::new(),
+        judgments: SingleFlight::new(),
+        peers: PeerRuns::new(company, call),
         stop: job.stop.clone(),
         resolver: Resolver {
             plan,
             systems,
-            library,
+            recorded_files,
             reuse: job.store.stock(&job.run, job.oldest)?,
-            given: job.outputs.map(Earlier::new),
-            own: job.retry.then(|| job.store.rows(&job.run).map(Earlier::new)).transpose()?,
+            given: job.outputs.map(EarlierRun::new),
+            own: job.retry.then(|| job.store.rows(&job.run).map(EarlierRun::new)).transpose()?,
             remaining: Some(remaining),
         },
     });
     job.observer.on(&Event::Started { run: &job.run, cells: total, done });
     let progress = Progress::new(job.observer.clone(), done, total);
-    if workshop.neighbours.greet(&job.stop).await {
+    if context.peers.announce(&job.stop).await {
         job.observer.on(&Event::Warning(peer_runs::NOTICE));
     }
     let read = tokio::select! {
-        read = dispatch(&job.plan, &workshop, &progress) => read,
-        never = workshop.watch() => match never {},
+        read = dispatch(&job.plan, &context, &progress) => read,
+        never = context.watch_for_peers() => match never {},
     };
-    workshop.calls.release().await;
+    context.calls.release_reservations().await;
     services.stop().await;
     job.providers.end().await;
-    let status = match (job.stop.is_set() || read.is_err(), workshop.calls.budget_stopped()) {
+    let status = match (job.stop.is_set() || read.is_err(), context.calls.is_budget_stopped()) {
         (true, _) => RunStatus::Interrupted,
         (false, true) => RunStatus::BudgetStopped,
         (false, false) => RunStatus::Finished,
@@ -148,8 +148,8 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
     if let Some(failure) = job.stop.failure() {
         return Err(EngineError::Ledger { failure, next });
     }
-    let (calls, requests, spent) = workshop.calls.made();
-    let (refused, overspent) = (workshop.calls.refused(), workshop.calls.overspent());
+    let (calls, requests, spent) = context.calls.totals();
+    let (refused, overspent) = (context.calls.largest_refused(), context.calls.overspend());
     let unwritten = |error: LedgerError| EngineError::Ledger { failure: error.to_string(), next };
     ledger.finish(status, job.clock.now()).await.map_err(unwritten)?;
     read?;
@@ -158,7 +158,7 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
 }
 
 /// Starts the plan's services; none when the run is stopped meanwhile.
-async fn start(providers: &Providers, plan: &PlanHeader, stop: &Stop) -> Result<Services, EngineError> {
+async fn start_services(providers: &Providers, plan: &PlanHeader, stop: &Stop) -> Result<Services, EngineError> {
     tokio::select! {
         services = providers.start(&plan.services) => services.map_err(|error| EngineError::Plan(error.to_string())),
         () = stop.wait() => Ok(Services::default()),

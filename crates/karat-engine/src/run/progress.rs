@@ -9,14 +9,14 @@ use karat_store::{LedgerError, Receipt};
 use karat_types::{CellError, CellProgress, CellStatus, Event, Observer, ReuseLabel};
 use tokio::sync::mpsc;
 
-use crate::cell::context::Workshop;
-use crate::cell::evaluate::{CellDone, Trail};
+use crate::cell::context::RunContext;
+use crate::cell::evaluate::{CellResult, PendingWrites};
 
 /// So many cells may be on their way to disk, and as many again wait to be looked at; whoever makes more waits.
-pub(crate) const TRAILING: usize = 1024;
+pub(crate) const MAX_TRAILING: usize = 1024;
 
 /// So long a cell waits for records that somebody else needs on disk, and goes there together with them.
-const PATIENCE: Duration = Duration::from_millis(5);
+const FLUSH_AFTER: Duration = Duration::from_millis(5);
 
 /// Counts finished cells and tells the observer.
 pub(crate) struct Progress {
@@ -26,7 +26,7 @@ pub(crate) struct Progress {
 }
 
 /// A cell that is made, as far as observers are concerned, and what of it is on its way to disk.
-pub(crate) struct Ended {
+pub(crate) struct FinishedCell {
     sample: Arc<str>,
     ordinal: u64,
     status: CellStatus,
@@ -34,13 +34,13 @@ pub(crate) struct Ended {
     reuse: ReuseLabel,
     took: Duration,
     error: Option<CellError>,
-    trail: Trail,
+    trail: PendingWrites,
 }
 
-impl Ended {
+impl FinishedCell {
     /// A cell that was made in this time; `None` for one that is left for `resume`.
-    pub fn new(sample: Arc<str>, cell: CellDone, took: Duration) -> Option<Self> {
-        let CellDone { record, unscored, left, trail } = cell;
+    pub fn new(sample: Arc<str>, cell: CellResult, took: Duration) -> Option<Self> {
+        let CellResult { record, unscored, left, trail } = cell;
         (!left).then(|| Self {
             sample,
             ordinal: record.ordinal,
@@ -61,23 +61,23 @@ impl Progress {
     }
 
     /// Tells of cells until nobody sends any more, each once it is on disk.
-    pub async fn follow(&self, workshop: &Workshop, mut ended: mpsc::Receiver<Ended>) {
-        let mut cells = Vec::with_capacity(TRAILING);
-        while ended.recv_many(&mut cells, TRAILING).await > 0 {
+    pub async fn report_finished(&self, context: &RunContext, mut ended: mpsc::Receiver<FinishedCell>) {
+        let mut cells = Vec::with_capacity(MAX_TRAILING);
+        while ended.recv_many(&mut cells, MAX_TRAILING).await > 0 {
             for mut cell in cells.drain(..) {
-                let written = on_disk(workshop, std::mem::take(&mut cell.trail.receipts)).await;
+                let written = wait_until_durable(context, std::mem::take(&mut cell.trail.receipts)).await;
                 match written {
-                    Ok(()) => self.tell(workshop, &cell),
-                    Err(error) => workshop.stop.fail(error.to_string()),
+                    Ok(()) => self.notify_observer(context, &cell),
+                    Err(error) => context.stop.fail(error.to_string()),
                 }
             }
         }
     }
 
     /// Tells of a cell that is on disk.
-    pub fn tell(&self, workshop: &Workshop, cell: &Ended) {
-        let (_, system, trial) = workshop.plan.place(cell.ordinal);
-        let system = &workshop.systems.systems[system];
+    pub fn notify_observer(&self, context: &RunContext, cell: &FinishedCell) {
+        let (_, system, trial) = context.plan.place(cell.ordinal);
+        let system = &context.systems.systems[system];
         self.observer.on(&Event::CellFinished(CellProgress {
             ordinal: cell.ordinal,
             done: self.done.fetch_add(1, Ordering::Relaxed) + 1,
@@ -96,13 +96,13 @@ impl Progress {
 }
 
 /// Waits until records are on disk, and has them written if that takes long.
-async fn on_disk(workshop: &Workshop, receipts: Vec<Receipt>) -> Result<(), LedgerError> {
+async fn wait_until_durable(context: &RunContext, receipts: Vec<Receipt>) -> Result<(), LedgerError> {
     for receipt in receipts {
         let mut written = pin!(receipt.on_disk());
-        match tokio::time::timeout(PATIENCE, &mut written).await {
+        match tokio::time::timeout(FLUSH_AFTER, &mut written).await {
             Ok(written) => written?,
             Err(_) => {
-                workshop.ledger.flush().await?;
+                context.ledger.flush().await?;
                 written.await?;
             }
         }

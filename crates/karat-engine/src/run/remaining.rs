@@ -13,16 +13,16 @@ pub(crate) struct Remaining {
 
 /// What an earlier part of the run has recorded of a cell.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Before {
+pub(crate) struct RecordedParts {
     /// How far the cell itself is.
-    pub stage: Stage,
+    pub stage: CellStage,
     /// Judgments by scorer and judge.
     pub judgments: Vec<(u16, u16)>,
 }
 
 /// How far a cell is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Stage {
+pub(crate) enum CellStage {
     /// Nothing is there, or nothing that counts.
     #[default]
     New,
@@ -37,7 +37,7 @@ impl Remaining {
     ///
     /// # Errors
     /// The run is not there, or its rows cannot be read.
-    pub fn of(store: &Store, run: &str, retry: bool) -> Result<Self, StoreError> {
+    pub fn load(store: &Store, run: &str, retry: bool) -> Result<Self, StoreError> {
         let mut finished = store.finished(run)?;
         if retry {
             finished.unscored = store.unscored(run)?;
@@ -46,10 +46,10 @@ impl Remaining {
     }
 
     /// What was done of a cell; `None` when nothing is left to do.
-    pub fn before(&self, plan: &PlanHeader, systems: &Systems, ordinal: u64) -> Option<Before> {
+    pub fn recorded_parts(&self, plan: &PlanHeader, systems: &Systems, ordinal: u64) -> Option<RecordedParts> {
         let finished = &self.finished;
         if !finished.cells.contains(ordinal) || self.retry && finished.errors.contains(ordinal) {
-            return Some(Before::default());
+            return Some(RecordedParts::default());
         }
         let is_unscored = self.retry && finished.unscored.contains(ordinal);
         let no_output = finished.errors.contains(ordinal) || finished.skipped.contains(ordinal);
@@ -60,8 +60,8 @@ impl Remaining {
                 let is_retried = self.retry && finished.is_unscored(ordinal, *scorer, *judge);
                 !is_retried && finished.has_judgment(ordinal, *scorer, *judge)
             });
-        let stage = if is_unscored { Stage::Made } else { Stage::Recorded };
-        (is_unscored || !no_output && !open.is_empty()).then_some(Before { stage, judgments: present })
+        let stage = if is_unscored { CellStage::Made } else { CellStage::Recorded };
+        (is_unscored || !no_output && !open.is_empty()).then_some(RecordedParts { stage, judgments: present })
     }
 
     /// Whether a cell has a row, a failed one included.
@@ -70,7 +70,8 @@ impl Remaining {
     }
 
     /// How many of the cells with a row have nothing left to do.
-    pub fn done(&self, plan: &PlanHeader, systems: &Systems) -> u64 {
-        self.finished.cells.iter().filter(|ordinal| self.before(plan, systems, *ordinal).is_none()).count() as u64
+    pub fn count_done(&self, plan: &PlanHeader, systems: &Systems) -> u64 {
+        self.finished.cells.iter().filter(|ordinal| self.recorded_parts(plan, systems, *ordinal).is_none()).count()
+            as u64
     }
 }

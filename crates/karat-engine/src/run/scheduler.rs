@@ -16,12 +16,12 @@ use tokio::task::{JoinHandle, JoinSet, spawn_blocking};
 use tokio::time::Instant;
 
 use crate::EngineError;
-use crate::cell::context::Workshop;
+use crate::cell::context::RunContext;
 use crate::cell::row::Row;
 use crate::plan::systems::Systems;
-use crate::run::progress::{Ended, Progress, TRAILING};
-use crate::run::remaining::Before;
-use crate::run::sample_writer::Announcer;
+use crate::run::progress::{FinishedCell, MAX_TRAILING, Progress};
+use crate::run::remaining::RecordedParts;
+use crate::run::sample_writer::SampleWriter;
 
 /// Rows that are read ahead and announced to the ledger together.
 const ROWS_AHEAD: usize = 64;
@@ -33,32 +33,32 @@ const WAITING_CELLS: usize = 64;
 const BATCH: usize = WAITING_CELLS / 2;
 
 /// A cell that is to be made, or finished.
-struct Work {
+struct CellWork {
     row: Arc<Row>,
     ordinal: u64,
-    before: Before,
+    before: RecordedParts,
 }
 
 /// Sends cells down the lanes until the rows end or the run is stopped, and tells of each when it is on disk.
-pub(crate) async fn dispatch(plan: &Plan, workshop: &Arc<Workshop>, progress: &Progress) -> Result<(), EngineError> {
-    let (ended, followed) = mpsc::channel(TRAILING);
-    let announcer = Announcer::new(workshop, progress);
+pub(crate) async fn dispatch(plan: &Plan, context: &Arc<RunContext>, progress: &Progress) -> Result<(), EngineError> {
+    let (ended, followed) = mpsc::channel(MAX_TRAILING);
+    let announcer = SampleWriter::new(context, progress);
     let (mut lanes, mut feeds) = (JoinSet::new(), Vec::new());
-    let paces = paces(&workshop.plan, &workshop.systems);
+    let paces = group_by_model(&context.plan, &context.systems);
     // Cells that are being scored hold no call slot, so more cells than calls are under way.
-    let calls = workshop.plan.run.max_concurrency.max(1) as usize;
+    let calls = context.plan.run.max_concurrency.max(1) as usize;
     let each = calls + calls.div_ceil(paces.len().max(1));
     // All doors before the first cell: who comes late would find no slot.
-    let door = |models: Vec<&str>| models.first().map(|first| workshop.calls.door(first));
+    let door = |models: Vec<&str>| models.first().map(|first| context.calls.door(first));
     let paces: Vec<_> = paces.into_iter().map(|(models, cells)| (door(models), cells)).collect();
     for (door, cells) in paces {
         let (sender, receiver) = mpsc::channel(WAITING_CELLS);
         let waiting = Arc::new(Mutex::new(receiver));
-        let most = workshop.plan.dataset.rows.saturating_mul(cells.len() as u64);
+        let most = context.plan.dataset.rows.saturating_mul(cells.len() as u64);
         for _ in 0..most.min(each as u64) {
-            lanes.spawn(lane(workshop.clone(), door.clone(), waiting.clone(), ended.clone()));
+            lanes.spawn(worker(context.clone(), door.clone(), waiting.clone(), ended.clone()));
         }
-        feeds.push(feed(plan, &announcer, cells, sender));
+        feeds.push(feed_rows(plan, &announcer, cells, sender));
     }
     drop(ended);
     let work = async {
@@ -68,18 +68,18 @@ pub(crate) async fn dispatch(plan: &Plan, workshop: &Arc<Workshop>, progress: &P
                 result = Err(EngineError::Bug(error.to_string()));
             }
         }
-        if let Err(error) = workshop.ledger.flush().await {
-            workshop.stop.fail(error.to_string());
+        if let Err(error) = context.ledger.flush().await {
+            context.stop.fail(error.to_string());
         }
         result
     };
-    let (result, ()) = join(work, progress.follow(workshop, followed)).await;
+    let (result, ()) = join(work, progress.report_finished(context, followed)).await;
     result
 }
 
 /// The cells of a row that go at one pace, each as its place among all cells of the row: those that call the same models,
 /// in the same order.
-fn paces<'a>(plan: &PlanHeader, systems: &'a Systems) -> BTreeMap<Vec<&'a str>, Vec<u64>> {
+fn group_by_model<'a>(plan: &PlanHeader, systems: &'a Systems) -> BTreeMap<Vec<&'a str>, Vec<u64>> {
     let mut paces: BTreeMap<Vec<&str>, Vec<u64>> = BTreeMap::new();
     for cell in 0..plan.cells_per_row() {
         let (_, system, _) = plan.place(cell);
@@ -90,25 +90,25 @@ fn paces<'a>(plan: &PlanHeader, systems: &'a Systems) -> BTreeMap<Vec<&'a str>, 
 }
 
 /// Makes one cell after the other. Takes none while enough calls wait for a slot for the model that it would call first.
-async fn lane(
-    workshop: Arc<Workshop>,
+async fn worker(
+    context: Arc<RunContext>,
     mut door: Option<Door>,
-    cells: Arc<Mutex<mpsc::Receiver<Work>>>,
-    ended: mpsc::Sender<Ended>,
+    cells: Arc<Mutex<mpsc::Receiver<CellWork>>>,
+    ended: mpsc::Sender<FinishedCell>,
 ) {
     loop {
-        // Before a cell is taken, so that cells are made in the order of the plan whichever worker is let in first.
+        // RecordedParts a cell is taken, so that cells are made in the order of the plan whichever worker is let in first.
         if let Some(door) = &mut door {
             door.short().await;
         }
-        let Some(Work { row, ordinal, before }) = cells.lock().await.recv().await else { return };
+        let Some(CellWork { row, ordinal, before }) = cells.lock().await.recv().await else { return };
         // With the budget used up, cells that need no call are made all the same.
-        if workshop.stop.is_set() {
+        if context.stop.is_set() {
             return;
         }
         let started = Instant::now();
-        let done = workshop.cell(&row, ordinal, before).await;
-        if let Some(cell) = Ended::new(row.sample.id.clone(), done, started.elapsed())
+        let done = context.evaluate_cell(&row, ordinal, before).await;
+        if let Some(cell) = FinishedCell::new(row.sample.id.clone(), done, started.elapsed())
             && ended.send(cell).await.is_err()
         {
             return;
@@ -117,39 +117,39 @@ async fn lane(
 }
 
 /// Announces rows to the ledger and sends what is left of these cells of theirs.
-async fn feed(
+async fn feed_rows(
     plan: &Plan,
-    announcer: &Announcer<'_>,
+    announcer: &SampleWriter<'_>,
     places: Vec<u64>,
-    cells: mpsc::Sender<Work>,
+    cells: mpsc::Sender<CellWork>,
 ) -> Result<(), EngineError> {
-    let workshop = announcer.workshop;
-    let stopped = workshop.stop.wait();
+    let context = announcer.context;
+    let stopped = context.stop.wait();
     tokio::pin!(stopped);
-    let mut rows = Ahead::of(plan.rows());
-    while let Some(batch) = rows.next().await.inspect_err(|_| workshop.stop.set())? {
+    let mut rows = RowPrefetch::start(plan.rows());
+    while let Some(batch) = rows.next().await.inspect_err(|_| context.stop.set())? {
         let (mut samples, mut broken) = (Vec::with_capacity(batch.len()), Vec::new());
         for row in batch {
             match row {
                 Ok(sample) => samples.push(sample),
                 Err(error) if error.row.is_some() => broken.push(error),
                 Err(error) => {
-                    workshop.stop.set();
+                    context.stop.set();
                     return Err(EngineError::Dataset(error));
                 }
             }
         }
-        if !announcer.announce(&samples, broken).await {
+        if !announcer.write_rows(&samples, broken).await {
             return Ok(());
         }
         let mut open = Vec::with_capacity(samples.len());
         for sample in samples {
-            let first = sample.row * workshop.plan.cells_per_row();
-            let of_row = |place: &u64| Some((first + place, workshop.resolver.before(first + place)?));
+            let first = sample.row * context.plan.cells_per_row();
+            let of_row = |place: &u64| Some((first + place, context.resolver.recorded_parts(first + place)?));
             let mut of_row = places.iter().filter_map(of_row).peekable();
             if of_row.peek().is_some() {
-                let row = Arc::new(Row::new(sample, &workshop.systems));
-                open.extend(of_row.map(|(ordinal, before)| Work { row: row.clone(), ordinal, before }));
+                let row = Arc::new(Row::new(sample, &context.systems));
+                open.extend(of_row.map(|(ordinal, before)| CellWork { row: row.clone(), ordinal, before }));
             }
         }
         let mut open = open.into_iter();
@@ -161,7 +161,7 @@ async fn feed(
             let Ok(permits) = permits else { return Ok(()) };
             permits.zip(open.by_ref()).for_each(|(permit, work)| permit.send(work));
         }
-        if workshop.stop.is_set() {
+        if context.stop.is_set() {
             return Ok(());
         }
     }
@@ -170,13 +170,13 @@ async fn feed(
 
 /// Rows that are read on a thread of their own, [`ROWS_AHEAD`] at a time and a bounded number ahead: handing over takes
 /// longer than reading a row.
-struct Ahead {
+struct RowPrefetch {
     batches: mpsc::Receiver<Vec<Result<Sample, DatasetError>>>,
     reader: JoinHandle<()>,
 }
 
-impl Ahead {
-    fn of(mut rows: impl Iterator<Item = Result<Sample, DatasetError>> + Send + 'static) -> Self {
+impl RowPrefetch {
+    fn start(mut rows: impl Iterator<Item = Result<Sample, DatasetError>> + Send + 'static) -> Self {
         let (sender, batches) = mpsc::channel(1);
         let reader = spawn_blocking(move || {
             loop {
@@ -204,7 +204,7 @@ mod tests {
 
     /// Rows behind a reader that died are not left out unawares.
     #[tokio::test]
-    async fn a_reader_that_dies_is_no_end() {
+    async fn a_reader_that_dies_is_an_error() {
         let sample = |row| Sample {
             row,
             id: row.to_string().into(),
@@ -215,13 +215,13 @@ mod tests {
             columns: Default::default(),
             metadata: Default::default(),
         };
-        let mut whole = Ahead::of((0..100).map(move |row| Ok(sample(row))));
+        let mut whole = RowPrefetch::start((0..100).map(move |row| Ok(sample(row))));
         let mut read = Vec::new();
         while let Some(batch) = whole.next().await.unwrap() {
             read.extend(batch.into_iter().map(|row| row.unwrap().row));
         }
         assert_eq!(read, (0..100).collect::<Vec<_>>());
-        let mut dying = Ahead::of((0..100).map(move |row| {
+        let mut dying = RowPrefetch::start((0..100).map(move |row| {
             assert!(row < 70, "row 70");
             Ok(sample(row))
         }));

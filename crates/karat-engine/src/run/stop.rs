@@ -6,10 +6,10 @@ use tokio::sync::Notify;
 
 /// A stop signal that everybody holds. Calls in flight end, their records are kept, nothing new begins.
 #[derive(Clone, Default)]
-pub struct Stop(Arc<Inner>);
+pub struct Stop(Arc<StopState>);
 
 #[derive(Default)]
-struct Inner {
+struct StopState {
     set: OnceLock<()>,
     failure: Mutex<Option<String>>,
     notify: Notify,

@@ -9,21 +9,21 @@ use serde_json::Value;
 /// A [`MeterSpec`] with its paths compiled.
 pub(crate) struct Meter {
     latency_ms: Vec<(String, Path)>,
-    tokens: Vec<Tokens>,
+    tokens: Vec<TokenPaths>,
     cost_usd: Option<Path>,
     version: Option<Path>,
     models: Option<Path>,
     prices: BTreeMap<String, Pricing>,
 }
 
-struct Tokens {
+struct TokenPaths {
     each: Option<Path>,
-    model: Model,
+    model: MeteredModel,
     input: Option<Path>,
     output: Option<Path>,
 }
 
-enum Model {
+enum MeteredModel {
     Named(String),
     At(Path),
 }
@@ -43,7 +43,7 @@ pub(crate) struct Metered {
     pub facts: Facts,
     /// Time of the whole step, where it is given.
     pub latency_ms: Option<f64>,
-    /// Tokens of all models.
+    /// TokenPaths of all models.
     pub usage: Usage,
     /// What it cost: zero where nobody asks, `None` where the answer does not say it in full or a price is unknown.
     pub cost: Option<Money>,
@@ -80,10 +80,15 @@ impl Meter {
         let stages = spec.latency_ms.iter().map(|(stage, text)| Ok((stage.clone(), Path::parse(text)?)));
         let tokens = spec.tokens.iter().map(|tokens| {
             let model = match tokens.model.starts_with('$') {
-                true => Model::At(Path::parse(&tokens.model)?),
-                false => Model::Named(tokens.model.clone()),
+                true => MeteredModel::At(Path::parse(&tokens.model)?),
+                false => MeteredModel::Named(tokens.model.clone()),
             };
-            Ok(Tokens { each: path(&tokens.each)?, model, input: path(&tokens.input)?, output: path(&tokens.output)? })
+            Ok(TokenPaths {
+                each: path(&tokens.each)?,
+                model,
+                input: path(&tokens.input)?,
+                output: path(&tokens.output)?,
+            })
         });
         Ok(Self {
             latency_ms: stages.collect::<Result<_, PathError>>()?,
@@ -138,7 +143,7 @@ impl Meter {
 
     /// Adds one use of a model; whether it says any number of tokens, be it 0. A number that it should say and does not
     /// leaves its cost unknown, unless such tokens are free: embeddings have no output.
-    fn tokens(&self, tokens: &Tokens, document: &Value, metered: &mut Metered) -> bool {
+    fn tokens(&self, tokens: &TokenPaths, document: &Value, metered: &mut Metered) -> bool {
         let mut count = |path: &Option<Path>| {
             let path = path.as_ref()?;
             amount(document, path, MOST_TOKENS, &mut metered.notes).map(|count| count as u64)
@@ -153,8 +158,8 @@ impl Meter {
             ..Usage::default()
         };
         let model = match &tokens.model {
-            Model::Named(id) => Some(id.as_str()),
-            Model::At(path) => path.first(document).and_then(Value::as_str),
+            MeteredModel::Named(id) => Some(id.as_str()),
+            MeteredModel::At(path) => path.first(document).and_then(Value::as_str),
         };
         let unsaid = |path: &Option<Path>, count: Option<u64>| u64::from(path.is_some() && count.is_none());
         let unsaid = Usage {
@@ -210,7 +215,7 @@ mod tests {
 
     /// RG-09, RG-10: times by stage, the service's version and cost come from the answer.
     #[test]
-    fn an_answer_says_what_it_took() {
+    fn an_answer_is_metered() {
         let spec = MeterSpec {
             latency_ms: [("llm".to_owned(), "$.t.llm".to_owned()), ("total".to_owned(), "$.t.all".to_owned())].into(),
             tokens: vec![MeteredTokens {
@@ -284,7 +289,7 @@ mod tests {
 
     /// RG-09: what a service says of itself and cannot be so is remarked, not counted.
     #[test]
-    fn nonsense_is_noted_and_not_believed() {
+    fn impossible_numbers_are_noted() {
         let meter = meter(json!({"latency_ms": {"llm": "$.a"}, "cost_usd": "$.b"}));
         let read = meter.read(&json!({"a": "fast", "b": -1}));
         assert_eq!((read.notes.len(), read.facts.is_bare(), read.cost), (2, true, None));

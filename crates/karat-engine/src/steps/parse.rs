@@ -46,7 +46,7 @@ impl Parser {
     }
 
     /// How often a model may be asked again.
-    pub fn reask(&self) -> u32 {
+    pub fn reask_limit(&self) -> u32 {
         self.spec.reask
     }
 

@@ -77,17 +77,17 @@ impl Cutter {
             Note { kind: NoteKind::DroppedChunks, text, count: dropped }
         });
         let numbered = pieces.into_iter().enumerate();
-        Ok(Pieces { contexts: numbered.map(|(index, piece)| of_piece(context, &piece, index)).collect(), note })
+        Ok(Pieces { contexts: numbered.map(|(index, piece)| piece_context(context, &piece, index)).collect(), note })
     }
 }
 
 /// What the templates of one piece see.
-pub(super) fn of_piece(context: &Context, piece: &Value, index: usize) -> Context {
+pub(super) fn piece_context(context: &Context, piece: &Value, index: usize) -> Context {
     context.child().with("chunk", &json!({ "text": piece, "index": index }))
 }
 
 /// The answers of all pieces as one value; without `merge`, the answers of pieces are one list.
-pub(super) fn united(step: &StepSpec, values: impl IntoIterator<Item = Value>) -> Value {
+pub(super) fn merge_pieces(step: &StepSpec, values: impl IntoIterator<Item = Value>) -> Value {
     let concat = Merge { how: MergeHow::Concat, of: None, by: None, similar: None };
     match (&step.merge, &step.chunk) {
         (Some(merge), _) => karat_text::merge::merge(merge, values.into_iter().collect()),

@@ -11,7 +11,7 @@ use karat_types::{
 use serde_json::Value;
 
 use super::parse::{ParseFailure, Parser};
-use super::pieces::{Cutter, of_piece, united};
+use super::pieces::{Cutter, merge_pieces, piece_context};
 use super::{Metered, StepEnd, StepError, StepInput, take, template_error};
 
 /// Tokens of a reply where neither step nor model bound it.
@@ -91,7 +91,7 @@ impl PromptMachine {
     /// Tokens that a chunk may have so that prompt and reply fit the model.
     fn room(&self) -> Result<u32, TemplateError> {
         let window = self.input.model.as_ref().and_then(|model| model.context_window).unwrap_or(32_000);
-        let context = of_piece(&self.input.context, &Value::from(""), 0);
+        let context = piece_context(&self.input.context, &Value::from(""), 0);
         let mut overhead = 0;
         for (_, template) in &self.prompt.messages {
             overhead += Tokenizer::plan().count(&template.render(&context)?) as u64 + 8;
@@ -175,7 +175,7 @@ impl PromptMachine {
                 }
                 Ok(None)
             }
-            Err(failure) if self.pieces[at].asked < parser.reask() => {
+            Err(failure) if self.pieces[at].asked < parser.reask_limit() => {
                 self.pieces[at].asked += 1;
                 self.note(NoteKind::Reasked, format!("step `{}` asked again: {}", self.step.id, failure.0));
                 Ok(Some(self.ask(at, Some((&reply, &failure)))))
@@ -200,7 +200,7 @@ impl PromptMachine {
             PieceState::Done(value) => Some(value),
             PieceState::Open => None,
         });
-        let merged = united(&self.step, values);
+        let merged = merge_pieces(&self.step, values);
         let notes = std::mem::take(&mut self.notes);
         StepEnd::Output { output: take(&self.step, merged), notes, metered: Box::new(Metered::none()) }
     }

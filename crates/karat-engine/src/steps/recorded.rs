@@ -16,14 +16,14 @@ use super::{StepEnd, StepError, StepInput, take, template_error};
 
 /// A recorded step with templates compiled.
 pub(crate) struct CompiledRecorded {
-    source: Source,
+    source: RecordedSource,
     missing: Missing,
     broken: Broken,
     parser: Option<Parser>,
     meter: Option<Meter>,
 }
 
-enum Source {
+enum RecordedSource {
     Column(Path),
     File { from: Template, by: Option<Template>, column: Option<Path> },
 }
@@ -31,11 +31,11 @@ enum Source {
 impl CompiledRecorded {
     pub(crate) fn new(spec: &StepSpec, recorded: &RecordedSpec) -> Result<Self, StepError> {
         let source = match recorded {
-            RecordedSpec::Column { column, .. } => Source::Column(Path::parse(column)?),
+            RecordedSpec::Column { column, .. } => RecordedSource::Column(Path::parse(column)?),
             RecordedSpec::File { from, by, column, .. } => {
                 let by = by.as_deref().map(Template::compile).transpose()?;
                 let column = column.as_deref().map(Path::parse).transpose()?;
-                Source::File { from: Template::compile(from)?, by, column }
+                RecordedSource::File { from: Template::compile(from)?, by, column }
             }
         };
         let parser = spec.parse.as_ref().map(Parser::new).transpose()?;
@@ -57,7 +57,7 @@ impl RecordedMachine {
         Self { step, recorded, input, asked: None }
     }
 
-    fn absent(&self, what: &str) -> StepEnd {
+    fn missing_output(&self, what: &str) -> StepEnd {
         let id = &self.step.id;
         match self.recorded.missing {
             Missing::Error => StepEnd::Failed(CellError::new(
@@ -66,18 +66,18 @@ impl RecordedMachine {
             )),
             Missing::Empty => {
                 let metered = Box::new(Metered::none());
-                StepEnd::Output { output: self.nothing(), notes: Vec::new(), metered }
+                StepEnd::Output { output: self.empty_output(), notes: Vec::new(), metered }
             }
             Missing::Skip => StepEnd::Skipped(format!("step `{id}`: {what}")),
         }
     }
 
-    fn nothing(&self) -> Value {
+    fn empty_output(&self) -> Value {
         if self.recorded.parser.is_some() { Value::Null } else { Value::from("") }
     }
 
     /// The step's output from what was found, and its facts from the row or document around it.
-    fn found(&self, value: &Value, document: &Value) -> StepEnd {
+    fn output_from(&self, value: &Value, document: &Value) -> StepEnd {
         let spec = &self.step;
         let (output, mut notes): (Value, Vec<Note>) = match (&self.recorded.parser, value) {
             (Some(parser), Value::String(text)) => match parser.read(text) {
@@ -111,16 +111,16 @@ impl RecordedMachine {
         }
     }
 
-    fn first(&mut self) -> Turn<StepEnd> {
+    fn locate(&mut self) -> Turn<StepEnd> {
         match &self.recorded.source {
-            Source::Column(path) => {
+            RecordedSource::Column(path) => {
                 let row = Value::Object(self.input.sample.columns.clone());
                 Turn::Done(match path.first(&row) {
-                    None | Some(Value::Null) => self.absent(&format!("the row has no `{path}`")),
-                    Some(value) => self.found(value, &row),
+                    None | Some(Value::Null) => self.missing_output(&format!("the row has no `{path}`")),
+                    Some(value) => self.output_from(value, &row),
                 })
             }
-            Source::File { from, by, .. } => {
+            RecordedSource::File { from, by, .. } => {
                 let path = from.render(&self.input.context);
                 let row = by.as_ref().map(|by| by.render(&self.input.context)).transpose();
                 let (path, row) = match (path, row) {
@@ -155,21 +155,21 @@ impl RecordedMachine {
             Some(Err(error)) if error.code != CallErrorCode::NotFound => {
                 return StepEnd::Failed(CellError::new("recorded", error.message));
             }
-            _ => return self.absent(&format!("there is no {asked}")),
+            _ => return self.missing_output(&format!("there is no {asked}")),
         };
-        let Source::File { by: Some(_), column, .. } = &self.recorded.source else {
+        let RecordedSource::File { by: Some(_), column, .. } = &self.recorded.source else {
             let document = serde_json::from_str(&reply.text).unwrap_or_default();
-            return self.found(&Value::from(reply.text.clone()), &document);
+            return self.output_from(&Value::from(reply.text.clone()), &document);
         };
         let row: Value = match serde_json::from_str(&reply.text) {
             Ok(row) => row,
             Err(error) => return self.unreadable("recorded", format!("reading {asked}: {error}"), &reply.text),
         };
         match column {
-            None => self.found(&row, &row),
+            None => self.output_from(&row, &row),
             Some(path) => match path.first(&row) {
-                None | Some(Value::Null) => self.absent(&format!("{asked} has no `{path}`")),
-                Some(value) => self.found(value, &row),
+                None | Some(Value::Null) => self.missing_output(&format!("{asked} has no `{path}`")),
+                Some(value) => self.output_from(value, &row),
             },
         }
     }
@@ -180,7 +180,7 @@ impl Machine for RecordedMachine {
 
     fn poll(&mut self, mut answers: Vec<Answer>) -> Turn<StepEnd> {
         match self.asked.take() {
-            None => self.first(),
+            None => self.locate(),
             Some(asked) => Turn::Done(self.read(&asked, answers.pop())),
         }
     }

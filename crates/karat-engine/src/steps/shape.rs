@@ -23,7 +23,7 @@ pub(super) fn violation(error: &ValidationError<'_>) -> String {
             let name = property.as_str().unwrap_or_default();
             format!("`{place}.{name}` is missing; there {}", inside(found))
         }
-        ValidationErrorKind::Type { kind } => format!("`{place}` is {}, not {}", kind_of(found), expected(kind)),
+        ValidationErrorKind::Type { kind } => format!("`{place}` is {}, not {}", kind_of(found), type_name(kind)),
         _ => format!("{error} (at `{place}`)"),
     }
 }
@@ -38,7 +38,7 @@ pub(super) fn nothing_at<'a>(paths: impl Iterator<Item = &'a String>, document: 
         missing.push(format!("`{path}`"));
     }
     let is_are = if missing.len() == 1 { "is" } else { "are" };
-    let named = listed(&missing);
+    let named = list_names(&missing);
     (!missing.is_empty()).then(|| format!("{named} {is_are} missing; there {}", inside(document)))
 }
 
@@ -61,14 +61,14 @@ fn inside(found: &Value) -> String {
         Value::Object(members) if members.is_empty() => "is an empty object".to_owned(),
         Value::Object(members) => {
             let names: Vec<String> = members.keys().map(|name| format!("`{}`", cut(name))).collect();
-            format!("{} {}", if names.len() == 1 { "is" } else { "are" }, listed(&names))
+            format!("{} {}", if names.len() == 1 { "is" } else { "are" }, list_names(&names))
         }
         other => format!("is {}", kind_of(other)),
     }
 }
 
 /// The first few of some names.
-fn listed(names: &[String]) -> String {
+fn list_names(names: &[String]) -> String {
     let shown = names.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>();
     match (names.len().saturating_sub(NAMED), shown.as_slice()) {
         (0, [all @ .., last]) if !all.is_empty() => format!("{} and {last}", all.join(", ")),
@@ -88,7 +88,7 @@ fn kind_of(value: &Value) -> String {
     }
 }
 
-fn expected(kind: &TypeKind) -> String {
+fn type_name(kind: &TypeKind) -> String {
     let word = |name: &str| match name {
         "array" => "a list",
         "object" => "an object",
@@ -154,7 +154,7 @@ mod tests {
 
     /// RG-03: a part may be absent, all of them may not.
     #[test]
-    fn nothing_is_taken_where_every_path_is_missing() {
+    fn an_answer_without_any_path_is_refused() {
         let paths = ["$.answer".to_owned(), "$.citations".to_owned()];
         let said = |document: Value| nothing_at(paths.iter(), &document);
         assert_eq!(said(json!({"citations": null})), None);

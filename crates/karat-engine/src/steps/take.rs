@@ -11,26 +11,26 @@ pub(super) fn take(spec: &StepSpec, output: Value) -> Value {
     if spec.take.is_empty() {
         return output;
     }
-    Value::Object(spec.take.iter().map(|(name, part)| (name.clone(), taken(part, &output))).collect())
+    Value::Object(spec.take.iter().map(|(name, part)| (name.clone(), take_part(part, &output))).collect())
 }
 
-fn taken(part: &Taken, value: &Value) -> Value {
+fn take_part(part: &Taken, value: &Value) -> Value {
     match part {
-        Taken::Path(path) => at(path, value),
-        Taken::Renamed { each: None, r#as } => renamed(r#as, value),
-        Taken::Renamed { each: Some(each), r#as } => match at(each, value) {
-            Value::Array(members) => members.iter().map(|member| renamed(r#as, member)).collect(),
+        Taken::Path(path) => value_at(path, value),
+        Taken::Renamed { each: None, r#as } => rename_parts(r#as, value),
+        Taken::Renamed { each: Some(each), r#as } => match value_at(each, value) {
+            Value::Array(members) => members.iter().map(|member| rename_parts(r#as, member)).collect(),
             _ => Value::Null,
         },
     }
 }
 
-fn renamed(parts: &BTreeMap<String, String>, value: &Value) -> Value {
-    Value::Object(parts.iter().map(|(name, path)| (name.clone(), at(path, value))).collect())
+fn rename_parts(parts: &BTreeMap<String, String>, value: &Value) -> Value {
+    Value::Object(parts.iter().map(|(name, path)| (name.clone(), value_at(path, value))).collect())
 }
 
 /// What a path leads to: null where that is nothing, a list where it may be several places.
-fn at(path: &str, value: &Value) -> Value {
+fn value_at(path: &str, value: &Value) -> Value {
     match Path::parse(path) {
         Ok(path) if path.is_plural() => path.all(value).into_iter().cloned().collect(),
         Ok(path) => path.first(value).cloned().unwrap_or(Value::Null),
@@ -46,7 +46,7 @@ mod tests {
 
     /// RG-03: parts of any JSON answer come under the names that scorers read.
     #[test]
-    fn parts_are_taken_and_renamed() {
+    fn parts_are_renamed() {
         let answer = json!({"result": {"text": "x", "refs": [{"kind": "release", "loc": {"pg": 3}}, {"kind": "slides"}]},
                             "hits": {"passages": [{"uid": "c1"}, {"uid": "c2"}]}});
         for (part, expected) in [
@@ -65,7 +65,7 @@ mod tests {
             (json!({"each": "$.result.text", "as": {"a": "$.b"}}), json!(null)),
         ] {
             let spec: Taken = serde_json::from_value(part.clone()).unwrap();
-            assert_eq!(taken(&spec, &answer), expected, "{part}");
+            assert_eq!(take_part(&spec, &answer), expected, "{part}");
             assert_eq!(serde_json::to_value(&spec).unwrap(), part);
         }
     }
