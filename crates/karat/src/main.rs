@@ -2,10 +2,10 @@
 
 mod args;
 mod commands;
-mod elsewhere;
 mod environment;
 mod events;
 mod failure;
+mod help;
 mod printer;
 mod progress;
 mod signals;
@@ -41,9 +41,9 @@ fn main() -> ExitCode {
 }
 
 fn parse(environment: &Environment) -> Result<args::Cli, Failure> {
-    let command = args::silenced(args::command(), std::env::args_os(), &|name| environment.get(name));
-    let command = environment.fill_in(command);
-    let matches = command.try_get_matches().map_err(|error| Failure::Usage(elsewhere::explained(error)))?;
+    let command = environment.fill_in(args::command());
+    let explain = |error| help::explain(error, &command, |name| environment.get(name));
+    let matches = command.clone().try_get_matches().map_err(|error| Failure::Usage(explain(error)))?;
     args::Cli::from_arg_matches(&matches).map_err(Failure::Usage)
 }
 

@@ -4,7 +4,7 @@ use karat_app::{Agreeing, Agreement};
 use karat_types::Exit;
 
 use super::{Edge, texts};
-use crate::args::{AgreeArgs, TextFormArg};
+use crate::args::{AgreeArgs, TextFormatArg};
 use crate::failure::Failure;
 
 pub fn agree(edge: &Edge<'_>, args: &AgreeArgs) -> Result<Exit, Failure> {
@@ -14,10 +14,10 @@ pub fn agree(edge: &Edge<'_>, args: &AgreeArgs) -> Result<Exit, Failure> {
     Ok(Exit::Pass)
 }
 
-fn text(found: &Agreement, form: Option<TextFormArg>) -> Result<String, Failure> {
+fn text(found: &Agreement, form: Option<TextFormatArg>) -> Result<String, Failure> {
     match form {
         None => Ok(found.terminal()),
-        Some(TextFormArg::Md) => Ok(found.markdown()),
-        Some(TextFormArg::Json) => Ok(found.json()?),
+        Some(TextFormatArg::Md) => Ok(found.markdown()),
+        Some(TextFormatArg::Json) => Ok(found.json()?),
     }
 }

@@ -5,12 +5,12 @@ use karat_types::{Exit, RunStatus};
 
 use super::making::{execution, say_end, say_stopped};
 use super::{Edge, selection, texts};
-use crate::args::{CalibrateArgs, TextFormArg};
+use crate::args::{CalibrateArgs, TextFormatArg};
 use crate::failure::Failure;
 
 /// A judge that does not agree enough is a failed check (exit 2).
 pub fn calibrate(edge: &Edge<'_>, args: &CalibrateArgs) -> Result<Exit, Failure> {
-    let mut invocation = selection::graded(&args.suite, &args.execution)?;
+    let mut invocation = selection::of_suite(&args.suite, &args.execution)?;
     let output_dir = args.output_dir.as_deref();
     texts::check(output_dir, &args.format)?;
     if args.rounds {
@@ -33,7 +33,7 @@ pub(super) fn finish(
     edge: &Edge<'_>,
     end: &RunEnd,
     output_dir: Option<&str>,
-    format: &[TextFormArg],
+    format: &[TextFormatArg],
 ) -> Result<Exit, Failure> {
     say_end(edge, end);
     say_stopped(edge, end);
@@ -49,11 +49,11 @@ pub(super) fn verdict(edge: &Edge<'_>, end: &RunEnd) -> Result<Exit, Failure> {
     Ok(if passes { Exit::Pass } else { Exit::GateFailed })
 }
 
-fn write(edge: &Edge<'_>, output_dir: Option<&str>, format: &[TextFormArg], rounds: &Rounds) -> Result<Exit, Failure> {
+fn write(edge: &Edge<'_>, output_dir: Option<&str>, format: &[TextFormatArg], rounds: &Rounds) -> Result<Exit, Failure> {
     texts::write(edge, "calibration", output_dir, format, &|form| match form {
         None => Ok(rounds.terminal()),
-        Some(TextFormArg::Md) => Ok(rounds.markdown()),
-        Some(TextFormArg::Json) => Ok(rounds.json()?),
+        Some(TextFormatArg::Md) => Ok(rounds.markdown()),
+        Some(TextFormatArg::Json) => Ok(rounds.json()?),
     })?;
     Ok(Exit::Pass)
 }

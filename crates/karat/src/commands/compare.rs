@@ -6,7 +6,7 @@ use karat_app::{ComparedVerdict, Comparing, Comparison, Correction, Party, Thres
 use karat_types::Exit;
 
 use super::{Edge, texts, threshold};
-use crate::args::{CompareArgs, CorrectionArg, FailOnArg, TextFormArg};
+use crate::args::{CompareArgs, CorrectionArg, FailOnArg, TextFormatArg};
 use crate::failure::Failure;
 
 pub fn compare(edge: &Edge<'_>, args: &CompareArgs) -> Result<Exit, Failure> {
@@ -31,11 +31,11 @@ pub fn compare(edge: &Edge<'_>, args: &CompareArgs) -> Result<Exit, Failure> {
     Ok(comparison.exit(&args.fail_on.iter().map(binding).collect::<Vec<_>>()))
 }
 
-fn text(comparison: &Comparison, form: Option<TextFormArg>) -> Result<String, Failure> {
+fn text(comparison: &Comparison, form: Option<TextFormatArg>) -> Result<String, Failure> {
     match form {
         None => Ok(comparison.terminal()),
-        Some(TextFormArg::Md) => Ok(comparison.markdown()),
-        Some(TextFormArg::Json) => Ok(comparison.json()?),
+        Some(TextFormatArg::Md) => Ok(comparison.markdown()),
+        Some(TextFormatArg::Json) => Ok(comparison.json()?),
     }
 }
 

@@ -1,15 +1,34 @@
-//! `karat completions`.
+//! `karat completions`: scripts for shells, and man pages.
 
-use clap::CommandFactory;
+use std::path::Path;
+
 use karat_types::Exit;
 
 use super::Edge;
-use crate::args::{Cli, CompletionsArgs};
+use crate::args::CompletionsArgs;
 use crate::failure::Failure;
 
 pub fn completions(edge: &Edge<'_>, args: &CompletionsArgs) -> Result<Exit, Failure> {
-    let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "karat", &mut script);
-    edge.printer.data(&String::from_utf8_lossy(&script))?;
+    if let Some(folder) = &args.man {
+        return man_pages(edge, folder);
+    }
+    if let Some(shell) = args.shell {
+        let mut script = Vec::new();
+        clap_complete::generate(shell, &mut crate::args::command(), "karat", &mut script);
+        edge.printer.data(&String::from_utf8_lossy(&script))?;
+    }
+    Ok(Exit::Pass)
+}
+
+/// Writes `karat.1`, `karat-run.1` and so on.
+fn man_pages(edge: &Edge<'_>, folder: &Path) -> Result<Exit, Failure> {
+    let write = || {
+        std::fs::create_dir_all(folder)?;
+        clap_mangen::generate_to(crate::args::command(), folder)
+    };
+    write().map_err(|error| {
+        Failure::Edge(format!("writing man pages into {}: {error}. Name another folder", folder.display()))
+    })?;
+    edge.printer.data(&format!("man pages written to {}; read one with `man {0}/karat-run.1`", folder.display()))?;
     Ok(Exit::Pass)
 }

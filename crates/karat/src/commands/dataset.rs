@@ -4,12 +4,19 @@ use karat_app::counted;
 use karat_types::Exit;
 
 use super::{Edge, selection};
-use crate::args::{ExecutionArgs, SuiteArgs};
+use crate::args::{DatasetCommand, ExecutionArgs, SelectionArgs};
 use crate::failure::Failure;
 
+pub fn dataset(edge: &Edge<'_>, command: &DatasetCommand) -> Result<Exit, Failure> {
+    match command {
+        DatasetCommand::Fetch(selection) => fetch(edge, selection),
+        DatasetCommand::Check(selection) => check(edge, selection),
+    }
+}
+
 /// Checks a suite's dataset, and says what each of its rules counted.
-pub fn check(edge: &Edge<'_>, suite: &SuiteArgs) -> Result<Exit, Failure> {
-    let invocation = selection::invocation(suite, &ExecutionArgs::default())?;
+fn check(edge: &Edge<'_>, selection: &SelectionArgs) -> Result<Exit, Failure> {
+    let invocation = selection::invocation(selection, &ExecutionArgs::default())?;
     let (rows, checks) = edge.app.dataset_checks(&invocation)?;
     for check in &checks {
         let bounds = [("at least", check.min), ("at most", check.max)];
@@ -28,8 +35,8 @@ pub fn check(edge: &Edge<'_>, suite: &SuiteArgs) -> Result<Exit, Failure> {
 }
 
 /// Makes the absent files of a suite's columns.
-pub fn fetch(edge: &Edge<'_>, suite: &SuiteArgs) -> Result<Exit, Failure> {
-    let invocation = selection::invocation(suite, &ExecutionArgs::default())?;
+fn fetch(edge: &Edge<'_>, selection: &SelectionArgs) -> Result<Exit, Failure> {
+    let invocation = selection::invocation(selection, &ExecutionArgs::default())?;
     let fetched = edge.app.fetch(&invocation, &mut |one| match &one.outcome {
         Ok(bytes) => edge.printer.say(&format!("{}: {bytes} bytes", one.path)),
         Err(problem) => edge.printer.say(&format!("{}: {problem}", one.path)),

@@ -8,7 +8,7 @@ use karat_types::Exit;
 
 use super::Edge;
 use super::drift::judged_by;
-use crate::args::{DigestArgs, TextFormArg, WindowArgs};
+use crate::args::{DigestArgs, TextFormatArg, WindowArgs};
 use crate::failure::Failure;
 
 /// Days of a window when nobody says how many.
@@ -30,22 +30,22 @@ pub fn write(
     edge: &Edge<'_>,
     found: &Digested,
     output: Option<&str>,
-    form: Option<TextFormArg>,
+    form: Option<TextFormatArg>,
 ) -> Result<Exit, Failure> {
     let Some(output) = output.filter(|output| *output != "-") else {
-        edge.printer.data(&text(found, form.unwrap_or(TextFormArg::Md))?)?;
+        edge.printer.data(&text(found, form.unwrap_or(TextFormatArg::Md))?)?;
         return Ok(Exit::Pass);
     };
     let path = Path::new(output);
     let named = match path.extension().and_then(|extension| extension.to_str()) {
-        Some("md") => Some(TextFormArg::Md),
-        Some("json") => Some(TextFormArg::Json),
+        Some("md") => Some(TextFormatArg::Md),
+        Some("json") => Some(TextFormatArg::Json),
         _ => None,
     };
     let files = match named {
         Some(by_name) => vec![(path.to_owned(), form.unwrap_or(by_name))],
         None => {
-            let both = [("digest.md", TextFormArg::Md), ("digest.json", TextFormArg::Json)];
+            let both = [("digest.md", TextFormatArg::Md), ("digest.json", TextFormatArg::Json)];
             let wanted = both.into_iter().filter(|(_, it)| form.is_none_or(|form| form == *it));
             wanted.map(|(name, form)| (path.join(name), form)).collect()
         }
@@ -61,9 +61,9 @@ pub fn write(
     Ok(Exit::Pass)
 }
 
-fn text(found: &Digested, form: TextFormArg) -> Result<String, Failure> {
+fn text(found: &Digested, form: TextFormatArg) -> Result<String, Failure> {
     match form {
-        TextFormArg::Md => Ok(found.markdown()),
-        TextFormArg::Json => Ok(found.json()?),
+        TextFormatArg::Md => Ok(found.markdown()),
+        TextFormatArg::Json => Ok(found.json()?),
     }
 }

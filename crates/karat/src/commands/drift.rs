@@ -6,7 +6,7 @@ use karat_app::{Choice, DriftStatus, Drifted, Drifting, Drifts, Invocation, Meth
 use karat_types::Exit;
 
 use super::{Edge, selection};
-use crate::args::{DriftArgs, JudgedArgs, MethodArg, RowArgs};
+use crate::args::{DriftArgs, JudgedByArgs, MethodArg, DateRangeArgs};
 use crate::failure::Failure;
 
 pub fn drift(edge: &Edge<'_>, args: &DriftArgs) -> Result<Exit, Failure> {
@@ -21,7 +21,7 @@ pub fn drift(edge: &Edge<'_>, args: &DriftArgs) -> Result<Exit, Failure> {
         long: args.long_window,
         z: args.z_thresh,
         streak: args.streak,
-        choice: choice(&args.rows),
+        choice: choice(&args.range),
     };
     if let Some(shift) = args.replay {
         let replayed = edge.app.replay_drift(&invocation, &asked, shift)?;
@@ -77,14 +77,14 @@ fn moved(found: &Drifted) -> Option<String> {
 }
 
 /// The rows that are meant.
-pub fn choice(rows: &RowArgs) -> Choice {
-    let RowArgs { since, until, judged } = rows.clone();
+pub fn choice(rows: &DateRangeArgs) -> Choice {
+    let DateRangeArgs { since, until, judged } = rows.clone();
     Choice { since, until, ..judged_by(&judged) }
 }
 
 /// The rows of a judge and version.
-pub fn judged_by(judged: &JudgedArgs) -> Choice {
-    let JudgedArgs { judge, prompt_version, system } = judged.clone();
+pub fn judged_by(judged: &JudgedByArgs) -> Choice {
+    let JudgedByArgs { judge, prompt_version, system } = judged.clone();
     Choice { judge, prompt_version, system, ..Choice::default() }
 }
 

@@ -6,14 +6,14 @@ use karat_app::{Format, WholeFile};
 use karat_types::Exit;
 
 use super::Edge;
-use crate::args::{ExportArg, ExportArgs};
+use crate::args::{ExportFormatArg, ExportArgs};
 use crate::failure::Failure;
 
 pub fn export(edge: &Edge<'_>, args: &ExportArgs) -> Result<Exit, Failure> {
     let format = match args.kind {
-        ExportArg::Jsonl => Format::Cells,
-        ExportArg::Csv => Format::Csv,
-        ExportArg::Junit => Format::Junit,
+        ExportFormatArg::Jsonl => Format::Cells,
+        ExportFormatArg::Csv => Format::Csv,
+        ExportFormatArg::Junit => Format::Junit,
     };
     if args.output == "-" {
         edge.printer.stream(|out| edge.app.export(&args.run, format, false, out))?;

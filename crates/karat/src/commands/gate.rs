@@ -4,22 +4,22 @@ use karat_app::{GateFlags, Gated, Gating, Threshold};
 use karat_types::Exit;
 
 use super::{Edge, texts, threshold};
-use crate::args::{BaselineCommand, BindArgs, GateArgs, GateCommandArgs, TextFormArg};
+use crate::args::{BaselineCommand, EnforceArgs, GateArgs, GateCommandArgs, TextFormatArg};
 use crate::failure::Failure;
 
 pub fn gate(edge: &Edge<'_>, args: &GateCommandArgs) -> Result<Exit, Failure> {
-    let gating = Gating { policy: args.policy.clone(), flags: flags(&args.gates, &BindArgs::default())? };
+    let gating = Gating { policy: args.policy.clone(), flags: flags(&args.gates, &EnforceArgs::default())? };
     let gated = edge.app.gate(&args.run, &gating)?;
     texts::write(edge, "gate", args.output_dir.as_deref(), &args.format, &|form| text(&gated, form))?;
     gated.failures.iter().for_each(|failure| edge.printer.say(&format!("failed: {failure}")));
     Ok(gated.exit)
 }
 
-fn text(gated: &Gated, form: Option<TextFormArg>) -> Result<String, Failure> {
+fn text(gated: &Gated, form: Option<TextFormatArg>) -> Result<String, Failure> {
     match form {
         None => Ok(gated.terminal()),
-        Some(TextFormArg::Md) => Ok(gated.markdown()),
-        Some(TextFormArg::Json) => Ok(gated.json()?),
+        Some(TextFormatArg::Md) => Ok(gated.markdown()),
+        Some(TextFormatArg::Json) => Ok(gated.json()?),
     }
 }
 
@@ -37,7 +37,7 @@ pub fn baseline(edge: &Edge<'_>, command: &BaselineCommand) -> Result<Exit, Fail
 }
 
 /// What the command line says of gates.
-pub fn flags(gates: &GateArgs, bind: &BindArgs) -> Result<GateFlags, Failure> {
+pub fn flags(gates: &GateArgs, bind: &EnforceArgs) -> Result<GateFlags, Failure> {
     let min = |text: &String| match named("--min", text)? {
         (Some(metric), threshold) => Ok((metric, threshold)),
         (None, _) => Err(Failure::Edge(format!("`--min {text}` names no metric. Write `--min METRIC={text}`"))),

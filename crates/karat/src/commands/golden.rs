@@ -23,7 +23,7 @@ fn invocation(suite: &str, params: &[String]) -> Result<Invocation, Failure> {
 
 fn pin(edge: &Edge<'_>, args: &GoldenPinArgs) -> Result<Exit, Failure> {
     let invocation = invocation(&args.suite, &args.param)?;
-    let asked = PinAsked { choice: choice(&args.rows), dry_run: args.dry_run, clean: args.clean };
+    let asked = PinAsked { choice: choice(&args.range), dry_run: args.dry_run, clean: args.clean };
     let pinned = edge.app.golden_pin(&invocation, &asked)?;
     pinned.warnings.iter().for_each(|line| edge.printer.say(&format!("warning: {line}")));
     let lines = pinned.files.iter().filter_map(|(sample, pinning)| {
@@ -74,7 +74,7 @@ fn check(edge: &Edge<'_>, args: &GoldenCheckArgs) -> Result<Exit, Failure> {
     if !(args.max_drop.is_finite() && args.max_drop >= 0.0) {
         return Err(Failure::Edge(format!("`--max-drop {}` is no drop. Give 0 or more", args.max_drop)));
     }
-    let invocation = selection::invocation(&args.suite, &args.execution)?;
+    let invocation = selection::invocation(&args.selection, &args.execution)?;
     let asked = GoldenAsked { judge: args.judge.clone(), max_drop: args.max_drop, cached: args.cached };
     let execution = making::execution(edge, args.run_id.clone(), false, false)?;
     let (check, _) = edge.app.golden_check(&invocation, &asked, execution)?;

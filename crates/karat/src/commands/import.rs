@@ -6,7 +6,7 @@ use karat_app::{Invocation, counted};
 use karat_types::Exit;
 
 use super::{Edge, making, run};
-use crate::args::{ImportArg, ImportArgs, OutputArgs};
+use crate::args::{ImportKindArg, ImportArgs, OutputArgs};
 use crate::failure::Failure;
 
 /// Figures that are named, of those that differ and of those that cannot be compared.
@@ -14,8 +14,8 @@ const NAMED: usize = 10;
 
 pub fn import(edge: &Edge<'_>, args: &ImportArgs) -> Result<Exit, Failure> {
     match args.kind {
-        ImportArg::SpanSnapshot => span_snapshot(edge, args),
-        ImportArg::ManualBaseline => manual_baseline(edge, args),
+        ImportKindArg::SpanSnapshot => span_snapshot(edge, args),
+        ImportKindArg::ManualBaseline => manual_baseline(edge, args),
     }
 }
 

@@ -38,7 +38,7 @@ use std::sync::Arc;
 use karat_app::App;
 use karat_types::{Clock, Exit, Moment, Threshold};
 
-use crate::args::{Cli, Command, Common, DatasetCommand};
+use crate::args::{Cli, Command, Common};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -122,11 +122,11 @@ pub fn dispatch(cli: Cli, environment: Environment, printer: &Printer) -> Result
         Command::Score(args) => run::score(&edge, args),
         Command::Invalidate(args) => invalidate::invalidate(&edge, &args.run, &args.cell, args.dry_run),
         Command::Cache(command) => cache::cache(&edge, &command),
-        Command::Plan(args) => plan::plan(&edge, &args.suite, &args.execution, &args.mde, args.json),
+        Command::Plan(args) => plan::plan(&edge, &args.selection, &args.execution, &args.mde, args.json),
         Command::Gate(args) => gate::gate(&edge, &args),
-        Command::Baseline { command } => gate::baseline(&edge, &command),
+        Command::Baseline(command) => gate::baseline(&edge, &command),
         Command::Why(args) => why::why(&edge, &args),
-        Command::Validate(args) => validate::validate(&edge, &args.suite),
+        Command::Validate(args) => validate::validate(&edge, &args.selection),
         Command::Report(args) => report::report(&edge, &args),
         Command::Agree(args) => agree::agree(&edge, &args),
         Command::Calibrate(args) => calibrate::calibrate(&edge, &args),
@@ -135,12 +135,11 @@ pub fn dispatch(cli: Cli, environment: Environment, printer: &Printer) -> Result
         Command::Import(args) => import::import(&edge, &args),
         Command::Drift(args) => drift::drift(&edge, &args),
         Command::Digest(args) => digest::digest(&edge, &args),
-        Command::Golden { command } => golden::golden(&edge, &command),
+        Command::Golden(command) => golden::golden(&edge, &command),
         Command::Show(args) => show::show(&edge, &args),
         Command::Ls(args) => ls::ls(&edge, &args),
         Command::Trace(args) => trace::trace(&edge, &args),
-        Command::Dataset { command: DatasetCommand::Fetch(args) } => dataset::fetch(&edge, &args),
-        Command::Dataset { command: DatasetCommand::Check(args) } => dataset::check(&edge, &args),
+        Command::Dataset(command) => dataset::dataset(&edge, &command),
         Command::Annotate(command) => annotate::annotate(&edge, &command),
         Command::Init(args) => init::init(&edge, &args),
         Command::Demo(args) => demo::demo(&edge, &args),

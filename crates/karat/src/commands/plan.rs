@@ -5,17 +5,17 @@ use karat_types::{Exit, PlanHeader};
 use serde_json::json;
 
 use super::{Edge, power, selection, table};
-use crate::args::{ExecutionArgs, SuiteArgs};
+use crate::args::{ExecutionArgs, SelectionArgs};
 use crate::failure::Failure;
 
 pub fn plan(
     edge: &Edge<'_>,
-    suite: &SuiteArgs,
+    selection: &SelectionArgs,
     execution: &ExecutionArgs,
     mde: &[String],
     as_json: bool,
 ) -> Result<Exit, Failure> {
-    let invocation = selection::invocation(suite, execution)?;
+    let invocation = selection::invocation(selection, execution)?;
     let loaded = edge.app.load(&invocation)?;
     edge.notices_of_run(&loaded.plan)?;
     let estimate = edge.app.estimate(&loaded.plan)?;

@@ -8,7 +8,7 @@ use karat_types::Exit;
 
 use super::drift::judged_by;
 use super::{Edge, digest};
-use crate::args::{FormatArg, LayoutArg, OutputArgs, ReportArgs, TextFormArg};
+use crate::args::{FormatArg, LayoutArg, OutputArgs, ReportArgs, TextFormatArg};
 use crate::failure::Failure;
 
 pub fn report(edge: &Edge<'_>, args: &ReportArgs) -> Result<Exit, Failure> {
@@ -30,8 +30,8 @@ pub fn report(edge: &Edge<'_>, args: &ReportArgs) -> Result<Exit, Failure> {
 fn window(edge: &Edge<'_>, args: &ReportArgs) -> Result<Exit, Failure> {
     let found = digest::find(edge, &args.run, &args.window, judged_by(&args.judged))?;
     let form = match args.output.format[..] {
-        [FormatArg::Md] => Some(TextFormArg::Md),
-        [FormatArg::Json] => Some(TextFormArg::Json),
+        [FormatArg::Md] => Some(TextFormatArg::Md),
+        [FormatArg::Json] => Some(TextFormatArg::Json),
         [] | [FormatArg::Both] => None,
         _ => return Err(Failure::Edge("a digest is written as `--format md` or `--format json`".to_owned())),
     };
@@ -101,12 +101,12 @@ pub fn place(output: &OutputArgs) -> ReportTo {
         LayoutArg::Folder => Layout::Folder,
         LayoutArg::Flat => Layout::Flat,
     });
-    ReportTo { folder: output.output_dir.as_ref().map(PathBuf::from), layout, formats: formats(output.forms()) }
+    ReportTo { folder: output.output_dir.as_ref().map(PathBuf::from), layout, formats: formats(output.formats()) }
 }
 
 /// The one form that stdout takes.
 fn only_form(output: &OutputArgs) -> Result<Format, Failure> {
-    match formats(output.forms())[..] {
+    match formats(output.formats())[..] {
         [format] => Ok(format),
         _ => Err(Failure::Edge("`-o -` writes one form: ask for `--format md` or `--format json`".to_owned())),
     }

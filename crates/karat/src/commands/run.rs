@@ -15,16 +15,16 @@ pub fn run(edge: &Edge<'_>, args: RunArgs) -> Result<Exit, Failure> {
         return invalidate::invalidate(edge, run, &[], args.dry_run);
     }
     if args.dry_run {
-        return plan::plan(edge, &args.suite, &args.execution, &[], args.json);
+        return plan::plan(edge, &args.selection, &args.execution, &[], args.json);
     }
     let tape = match (args.record, args.replay) {
         (Some(file), _) => Tape::Record(file),
         (None, Some(file)) => Tape::Replay(file),
         (None, None) => Tape::None,
     };
-    let mut invocation = selection::invocation(&args.suite, &args.execution)?;
+    let mut invocation = selection::invocation(&args.selection, &args.execution)?;
     invocation.no_cache |= tape != Tape::None;
-    invocation.gates = gate::flags(&args.gates, &args.bind)?;
+    invocation.gates = gate::flags(&args.gates, &args.enforce)?;
     invocation.output_dir.clone_from(&args.output.output_dir);
     let loaded = edge.app.load(&invocation)?;
     edge.notices_of_run(&loaded.plan)?;
@@ -86,7 +86,7 @@ fn finish_later(edge: &Edge<'_>, end: &RunEnd, output: &OutputArgs, json: bool) 
         return finish(edge, end, output, json);
     }
     let round_has = |form: &FormatArg| matches!(form, FormatArg::Md | FormatArg::Json | FormatArg::Both);
-    if json || !output.forms().iter().all(round_has) {
+    if json || !output.formats().iter().all(round_has) {
         return Ok(finish(edge, end, output, json)?.worst(calibrate::verdict(edge, end)?));
     }
     calibrate::finish(edge, end, output.output_dir.as_deref(), &[])

@@ -3,12 +3,12 @@
 use karat_app::Invocation;
 use karat_types::Tier;
 
-use crate::args::{ExecutionArgs, GradedArgs, SuiteArgs, TierArg};
+use crate::args::{ExecutionArgs, SelectionArgs, SuiteArgs, TierArg};
 use crate::failure::Failure;
 
 /// The invocation of a suite's flags.
-pub fn invocation(suite: &SuiteArgs, execution: &ExecutionArgs) -> Result<Invocation, Failure> {
-    let SuiteArgs { graded, systems } = suite;
+pub fn invocation(selection: &SelectionArgs, execution: &ExecutionArgs) -> Result<Invocation, Failure> {
+    let SelectionArgs { suite, systems } = selection;
     Ok(Invocation {
         sweep: pairs("--sweep", &systems.sweep)?,
         models: systems.models.clone(),
@@ -18,12 +18,12 @@ pub fn invocation(suite: &SuiteArgs, execution: &ExecutionArgs) -> Result<Invoca
             TierArg::Budget => Tier::Budget,
         }),
         variants: systems.variants.clone(),
-        ..self::graded(graded, execution)?
+        ..of_suite(suite, execution)?
     })
 }
 
 /// The invocation of what makes no outputs.
-pub fn graded(suite: &GradedArgs, execution: &ExecutionArgs) -> Result<Invocation, Failure> {
+pub fn of_suite(suite: &SuiteArgs, execution: &ExecutionArgs) -> Result<Invocation, Failure> {
     let mut params = pairs("-p", &suite.param)?;
     params.extend(suite.corpus.iter().map(|corpus| ("corpus".to_owned(), corpus.clone())));
     Ok(Invocation {

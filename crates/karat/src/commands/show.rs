@@ -5,11 +5,11 @@ use karat_types::{CellStatus, Exit, Score};
 
 use super::drift::choice;
 use super::{Edge, table};
-use crate::args::{RowsArg, ShowArgs, StatusArg};
+use crate::args::{TableFormatArg, ShowArgs, StatusArg};
 use crate::failure::Failure;
 
 pub fn show(edge: &Edge<'_>, args: &ShowArgs) -> Result<Exit, Failure> {
-    let choice = choice(&args.rows);
+    let choice = choice(&args.range);
     if choice != Choice::default() || edge.app.is_suite(&args.run) {
         return rows(edge, args, choice);
     }
@@ -19,19 +19,19 @@ pub fn show(edge: &Edge<'_>, args: &ShowArgs) -> Result<Exit, Failure> {
         status && args.sample.as_ref().is_none_or(|sample| line.sample == *sample)
     });
     match form(args) {
-        RowsArg::Json => edge.json(&lines)?,
-        RowsArg::Tsv => {
+        TableFormatArg::Json => edge.json(&lines)?,
+        TableFormatArg::Tsv => {
             let head = head(&metrics).join("\t");
             let rows = lines.iter().map(|line| row(line, &metrics).join("\t"));
             edge.printer.data(&std::iter::once(head).chain(rows).collect::<Vec<_>>().join("\n"))?;
         }
-        RowsArg::Table => edge.printer.data(&table(&head(&metrics), lines.iter().map(|line| row(line, &metrics))))?,
+        TableFormatArg::Table => edge.printer.data(&table(&head(&metrics), lines.iter().map(|line| row(line, &metrics))))?,
     }
     Ok(Exit::Pass)
 }
 
-fn form(args: &ShowArgs) -> RowsArg {
-    if args.json { RowsArg::Json } else { args.format }
+fn form(args: &ShowArgs) -> TableFormatArg {
+    if args.json { TableFormatArg::Json } else { args.format }
 }
 
 /// The rows that stand for a suite (BR-15).
@@ -42,9 +42,9 @@ fn rows(edge: &Edge<'_>, args: &ShowArgs, choice: Choice) -> Result<Exit, Failur
     let rows = edge.app.history(&Asked { suite: args.run.clone(), choice })?;
     rows.history.warnings().iter().for_each(|line| edge.printer.say(&format!("warning: {line}")));
     match form(args) {
-        RowsArg::Json => edge.printer.data(&rows.json())?,
-        RowsArg::Tsv => edge.printer.data(&rows.tsv())?,
-        RowsArg::Table => {
+        TableFormatArg::Json => edge.printer.data(&rows.json())?,
+        TableFormatArg::Tsv => edge.printer.data(&rows.tsv())?,
+        TableFormatArg::Table => {
             let (names, rows) = rows.table();
             edge.printer.data(&table(&names.iter().map(String::as_str).collect::<Vec<_>>(), rows.into_iter()))?;
         }

@@ -4,11 +4,11 @@ use std::fs;
 use std::path::Path;
 
 use super::Edge;
-use crate::args::TextFormArg;
+use crate::args::TextFormatArg;
 use crate::failure::Failure;
 
 /// Finds out before anything is made whether its forms can be written where they are asked for.
-pub fn check(folder: Option<&str>, forms: &[TextFormArg]) -> Result<(), Failure> {
+pub fn check(folder: Option<&str>, forms: &[TextFormatArg]) -> Result<(), Failure> {
     if folder.is_none_or(|folder| folder == "-") && forms.len() > 1 {
         let message = "stdout takes one form: ask for `--format json` or `--format md`, or name a folder with `-o`";
         return Err(Failure::Edge(message.to_owned()));
@@ -22,8 +22,8 @@ pub fn write(
     edge: &Edge<'_>,
     name: &str,
     folder: Option<&str>,
-    forms: &[TextFormArg],
-    text: &dyn Fn(Option<TextFormArg>) -> Result<String, Failure>,
+    forms: &[TextFormatArg],
+    text: &dyn Fn(Option<TextFormatArg>) -> Result<String, Failure>,
 ) -> Result<(), Failure> {
     check(folder, forms)?;
     let Some(folder) = folder.filter(|folder| *folder != "-") else {
@@ -37,9 +37,9 @@ pub fn write(
         Failure::Edge(format!("writing into {}: {error}. Name another folder with `-o`", folder.display()))
     };
     fs::create_dir_all(folder).map_err(unwritable)?;
-    let all = [TextFormArg::Md, TextFormArg::Json];
+    let all = [TextFormatArg::Md, TextFormatArg::Json];
     for form in if forms.is_empty() { &all[..] } else { forms } {
-        let extension = if *form == TextFormArg::Md { "md" } else { "json" };
+        let extension = if *form == TextFormatArg::Md { "md" } else { "json" };
         fs::write(folder.join(format!("{name}.{extension}")), text(Some(*form))?).map_err(unwritable)?;
     }
     edge.printer.data(&text(None)?)

@@ -4,10 +4,10 @@ use karat_app::counted;
 use karat_types::Exit;
 
 use super::{Edge, selection};
-use crate::args::{ExecutionArgs, SuiteArgs};
+use crate::args::{ExecutionArgs, SelectionArgs};
 use crate::failure::Failure;
 
-pub fn validate(edge: &Edge<'_>, suite: &SuiteArgs) -> Result<Exit, Failure> {
+pub fn validate(edge: &Edge<'_>, suite: &SelectionArgs) -> Result<Exit, Failure> {
     let invocation = selection::invocation(suite, &ExecutionArgs::default())?;
     let loaded = edge.app.load(&invocation)?;
     edge.notices(&loaded.plan);

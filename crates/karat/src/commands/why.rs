@@ -16,7 +16,7 @@ const CONTEXT: usize = 1;
 
 pub fn why(edge: &Edge<'_>, args: &WhyArgs) -> Result<Exit, Failure> {
     let execution = ExecutionArgs { no_cache: args.no_cache, ..ExecutionArgs::default() };
-    let invocation = selection::invocation(&args.suite, &execution)?;
+    let invocation = selection::invocation(&args.selection, &execution)?;
     let loaded = edge.app.load(&invocation)?;
     let cell = edge.app.why(&loaded.plan, &args.cell)?;
     if args.json {
