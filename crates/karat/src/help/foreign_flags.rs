@@ -9,7 +9,10 @@ const FLAGS: &[(&[&str], &str)] = &[
     (&["--epochs", "--repeat", "--repeats", "--num-repeats"], "use `--trials N` of `karat run` to repeat each cell"),
     (&["--grader", "--graders", "--judge-model"], "use `--judges ID` of `karat run` to choose judges"),
     (&["--provider", "--providers"], "use `--models ID` of `karat run` to choose models"),
-    (&["--max-connections", "--num-threads", "--num-workers"], "use `--max-concurrency N` to limit the calls in flight"),
+    (
+        &["--max-connections", "--num-threads", "--num-workers"],
+        "use `--max-concurrency N` to limit the calls in flight",
+    ),
     (&["--num-samples", "--max-examples", "--filter-first-n"], "use `--limit N` to run the first samples only"),
     (
         &["--models", "--tier", "--variants", "--sweep"],
