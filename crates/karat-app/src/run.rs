@@ -50,6 +50,8 @@ pub struct RunEnd {
     pub requests: u64,
     /// Money spent now.
     pub spent: Money,
+    /// Whether all calls were simulated by scripted models: then nothing was billed.
+    pub simulated: bool,
     /// What stopped it, and with what it can go on, where its calls or its money are used up.
     pub stopped: Option<String>,
     /// By how much answers that cost more than was reserved went beyond the budget, in words, where they did.
@@ -96,6 +98,7 @@ impl App {
                 calls: 0,
                 requests: 0,
                 spent: Money::ZERO,
+                simulated: header.plan.is_simulated(),
                 stopped: None,
                 overspent: None,
                 notice: Some("the run is finished: there is nothing to go on with".to_owned()),
@@ -281,6 +284,7 @@ impl App {
             calls: outcome.calls,
             requests: outcome.requests,
             spent: outcome.spent,
+            simulated: plan.header.is_simulated(),
             stopped,
             overspent: overspending(&plan.header.run, outcome.overspent),
             notice: Some(notice).filter(|notice| !notice.is_empty()),

@@ -28,7 +28,14 @@ impl Observer for Events {
 /// One event. The names of its keys are part of the interface: keys may be added, none changes its meaning.
 fn line(event: &Event<'_>) -> Value {
     match event {
-        Event::Started { run, cells, done } => json!({ "event": "started", "run": run, "cells": cells, "done": done }),
+        Event::Started { run, cells, done, spent, budget, .. } => json!({
+            "event": "started",
+            "run": run,
+            "cells": cells,
+            "done": done,
+            "spent_usd": spent.usd(),
+            "budget_usd": budget.map(|budget| budget.usd()),
+        }),
         Event::Retrying { model, attempt, delay_ms, error } => json!({
             "event": "retrying",
             "model": model,
@@ -48,6 +55,7 @@ fn line(event: &Event<'_>) -> Value {
             "status": status(cell.status, cell.unscored),
             "cached": cell.reuse == ReuseLabel::Reused,
             "duration_ms": cell.duration_ms,
+            "spent_usd": cell.spent.usd(),
             "error": cell.error.map(|error| json!({ "code": error.code, "message": error.message })),
         }),
         Event::Warning(text) => json!({ "event": "warning", "text": text }),

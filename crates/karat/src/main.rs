@@ -6,6 +6,7 @@ mod environment;
 mod events;
 mod failure;
 mod help;
+mod paint;
 mod printer;
 mod progress;
 mod signals;

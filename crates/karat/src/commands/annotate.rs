@@ -44,7 +44,11 @@ pub fn annotate(edge: &Edge<'_>, command: &AnnotateCommand) -> Result<Exit, Fail
                     if it.sets < WANTED { format!("{} more for calibration", WANTED - it.sets) } else { String::new() };
                 vec![it.sample.clone(), it.sets.to_string(), it.annotators.join(", "), short]
             };
-            edge.printer.data(&table(&["sample", "labelled outputs", "annotators", ""], status.iter().map(row)))?;
+            edge.printer.data(&table(
+                edge,
+                &["sample", "labelled outputs", "annotators", ""],
+                status.iter().map(row),
+            ))?;
         }
     }
     Ok(Exit::Pass)

@@ -29,7 +29,7 @@ fn ls(edge: &Edge<'_>, as_json: bool) -> Result<(), Failure> {
         let made_at = karat_app::rfc3339(run.started_at);
         vec![run.run.clone(), made_at, run.outputs.to_string(), run.judgments.to_string()]
     });
-    edge.printer.data(&table(&["run", "started", "outputs", "judgments"], rows))
+    edge.printer.data(&table(edge, &["run", "started", "outputs", "judgments"], rows))
 }
 
 fn prune(edge: &Edge<'_>, older_than: &str, traces: bool, dry_run: bool) -> Result<(), Failure> {

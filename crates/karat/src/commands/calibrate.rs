@@ -24,7 +24,7 @@ pub fn calibrate(edge: &Edge<'_>, args: &CalibrateArgs) -> Result<Exit, Failure>
     invocation.output_dir.clone_from(&args.output_dir);
     let plan = edge.app.load(&invocation)?.plan;
     edge.notices(&plan);
-    let end = edge.app.run(plan, &invocation, execution(edge, args.run_id.clone(), false, false)?)?;
+    let end = edge.app.run(plan, &invocation, execution(edge, args.run_id.clone(), false, false, args.progress)?)?;
     finish(edge, &end, output_dir, &args.format)
 }
 
@@ -49,7 +49,12 @@ pub(super) fn verdict(edge: &Edge<'_>, end: &RunEnd) -> Result<Exit, Failure> {
     Ok(if passes { Exit::Pass } else { Exit::GateFailed })
 }
 
-fn write(edge: &Edge<'_>, output_dir: Option<&str>, format: &[TextFormatArg], rounds: &Rounds) -> Result<Exit, Failure> {
+fn write(
+    edge: &Edge<'_>,
+    output_dir: Option<&str>,
+    format: &[TextFormatArg],
+    rounds: &Rounds,
+) -> Result<Exit, Failure> {
     texts::write(edge, "calibration", output_dir, format, &|form| match form {
         None => Ok(rounds.terminal()),
         Some(TextFormatArg::Md) => Ok(rounds.markdown()),

@@ -18,7 +18,7 @@ pub fn doctor(edge: &Edge<'_>, args: &DoctorArgs) -> Result<Exit, Failure> {
             Health::Broken => "BROKEN",
         };
         let rows = findings.iter().map(|it| vec![word(it.health).to_owned(), it.what.clone(), it.says.clone()]);
-        edge.printer.data(&table(&["", "what", "says"], rows))?;
+        edge.printer.data(&table(edge, &["", "what", "says"], rows))?;
     }
     let broken = findings.iter().any(|finding| finding.health == Health::Broken);
     Ok(if broken { Exit::HarnessError } else { Exit::Pass })

@@ -6,7 +6,7 @@ use karat_app::{Choice, DriftStatus, Drifted, Drifting, Drifts, Invocation, Meth
 use karat_types::Exit;
 
 use super::{Edge, selection};
-use crate::args::{DriftArgs, JudgedByArgs, MethodArg, DateRangeArgs};
+use crate::args::{DateRangeArgs, DriftArgs, JudgedByArgs, MethodArg};
 use crate::failure::Failure;
 
 pub fn drift(edge: &Edge<'_>, args: &DriftArgs) -> Result<Exit, Failure> {

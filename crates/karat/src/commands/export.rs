@@ -6,7 +6,7 @@ use karat_app::{Format, WholeFile};
 use karat_types::Exit;
 
 use super::Edge;
-use crate::args::{ExportFormatArg, ExportArgs};
+use crate::args::{ExportArgs, ExportFormatArg};
 use crate::failure::Failure;
 
 pub fn export(edge: &Edge<'_>, args: &ExportArgs) -> Result<Exit, Failure> {

@@ -66,7 +66,7 @@ fn list(edge: &Edge<'_>, args: &GoldenListArgs) -> Result<Exit, Failure> {
         ];
         fields.iter().map(|field| super::visible(field)).collect()
     });
-    edge.printer.data(&table(&["sample", "composite", "judge", "prompt version", "ran at"], rows))?;
+    edge.printer.data(&table(edge, &["sample", "composite", "judge", "prompt version", "ran at"], rows))?;
     Ok(Exit::Pass)
 }
 
@@ -76,12 +76,12 @@ fn check(edge: &Edge<'_>, args: &GoldenCheckArgs) -> Result<Exit, Failure> {
     }
     let invocation = selection::invocation(&args.selection, &args.execution)?;
     let asked = GoldenAsked { judge: args.judge.clone(), max_drop: args.max_drop, cached: args.cached };
-    let execution = making::execution(edge, args.run_id.clone(), false, false)?;
+    let execution = making::execution(edge, args.run_id.clone(), false, false, args.progress)?;
     let (check, _) = edge.app.golden_check(&invocation, &asked, execution)?;
     if args.json {
         edge.json(&check)?;
     } else {
-        edge.printer.data(&check.terminal())?;
+        edge.printer.summary(&check.terminal())?;
     }
     Ok(check.exit)
 }

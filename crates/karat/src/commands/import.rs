@@ -6,7 +6,7 @@ use karat_app::{Invocation, counted};
 use karat_types::Exit;
 
 use super::{Edge, making, run};
-use crate::args::{ImportKindArg, ImportArgs, OutputArgs};
+use crate::args::{ImportArgs, ImportKindArg, OutputArgs, ProgressArgs};
 use crate::failure::Failure;
 
 /// Figures that are named, of those that differ and of those that cannot be compared.
@@ -36,7 +36,11 @@ fn span_snapshot(edge: &Edge<'_>, args: &ImportArgs) -> Result<Exit, Failure> {
     ));
     let invocation = Invocation { suite, ..Invocation::default() };
     let loaded = edge.app.load(&invocation)?;
-    let end = edge.app.run(loaded.plan, &invocation, making::execution(edge, run_id, false, false)?)?;
+    let end = edge.app.run(
+        loaded.plan,
+        &invocation,
+        making::execution(edge, run_id, false, false, ProgressArgs::default())?,
+    )?;
     let output = OutputArgs { output_dir: None, format: Vec::new(), layout: None };
     run::finish(edge, &end, &output, false)?;
     compared(edge, &args.file, &end.run)?;

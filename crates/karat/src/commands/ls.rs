@@ -28,7 +28,7 @@ pub fn ls(edge: &Edge<'_>, args: &LsArgs) -> Result<Exit, Failure> {
             run.started_at.clone(),
         ]
     });
-    edge.printer.data(&table(&["run", "suite", "status", "cells", "errors", "started"], rows))?;
+    edge.printer.data(&table(edge, &["run", "suite", "status", "cells", "errors", "started"], rows))?;
     Ok(Exit::Pass)
 }
 
@@ -40,7 +40,7 @@ fn of_metric(edge: &Edge<'_>, metric: &str, args: &LsArgs) -> Result<Exit, Failu
         return Ok(Exit::Pass);
     }
     let heads = ["run", "started", "n", metric, "interval", "min", "median", "max", "sd"];
-    edge.printer.data(&table(&heads, lines.iter().map(row)))?;
+    edge.printer.data(&table(edge, &heads, lines.iter().map(row)))?;
     Ok(Exit::Pass)
 }
 

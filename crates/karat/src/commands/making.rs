@@ -4,18 +4,26 @@ use karat_app::{Execution, RunEnd, Stop, Tape, counted};
 use karat_types::RunStatus;
 
 use super::{Edge, plan};
+use crate::args::ProgressArgs;
+use crate::events;
 use crate::failure::Failure;
-use crate::{events, progress};
+use crate::progress::{self, Detail};
 
 pub(super) fn execution(
     edge: &Edge<'_>,
     run_id: Option<String>,
     resume: bool,
     json: bool,
+    shown: ProgressArgs,
 ) -> Result<Execution, Failure> {
     let stop = Stop::new();
     crate::signals::watch(stop.clone(), *edge.printer);
-    let people = progress::observer(*edge.printer, edge.quiet);
+    let detail = match (edge.quiet, shown.verbose) {
+        (true, _) => Detail::Quiet,
+        (false, false) => Detail::Summary,
+        (false, true) => Detail::Cells,
+    };
+    let people = progress::observer(*edge.printer, detail);
     let observer = if json { events::observer(*edge.printer, people) } else { people };
     Ok(Execution { run_id, resume, observer, stop, tape: Tape::None, report: None })
 }
@@ -26,11 +34,20 @@ pub(super) fn say_end(edge: &Edge<'_>, end: &RunEnd) {
         edge.printer.say(notice);
     }
     if !edge.quiet {
-        let calls = counted(end.calls, "call");
-        let requests =
-            if end.requests > end.calls { format!(", {}", counted(end.requests, "request")) } else { String::new() };
-        edge.printer.say(&format!("run {}: {calls} made{requests}, {} paid", end.run, plan::usd(end.spent.usd())));
+        edge.printer.say(&format!("run {}: {}", end.run, bill(end)));
     }
+}
+
+/// Returns the calls of a run and what they cost.
+fn bill(end: &RunEnd) -> String {
+    let usd = plan::usd(end.spent.usd());
+    if end.simulated && end.calls > 0 {
+        let price = if end.spent.0 > 0 { format!(" ({usd} at the scripted prices)") } else { String::new() };
+        return format!("{}; nothing was billed{price}", counted(end.calls, "simulated call"));
+    }
+    let requests =
+        if end.requests > end.calls { format!(", {}", counted(end.requests, "request")) } else { String::new() };
+    format!("{} made{requests}, {usd} paid", counted(end.calls, "call"))
 }
 
 /// Why a run was stopped, and how it is gone on with, or by how much it went beyond its budget.

@@ -43,6 +43,8 @@ use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
+pub use plan::usd;
+
 /// What every command gets.
 pub struct Edge<'a> {
     pub app: App,
@@ -80,10 +82,13 @@ impl Edge<'_> {
     }
 }
 
-/// A table that reads well without colour and in a pipe.
-fn table(head: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
+/// Returns a table without borders. On a terminal it fits the width; in a pipe each row is one line.
+fn table(edge: &Edge<'_>, head: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
     let mut table = comfy_table::Table::new();
     table.load_style(comfy_table::presets::NOTHING).set_header(head.iter().copied());
+    if let Some(width) = edge.printer.width {
+        table.set_content_arrangement(comfy_table::ContentArrangement::Dynamic).set_width(width);
+    }
     for row in rows {
         table.add_row(row);
     }

@@ -34,7 +34,7 @@ pub fn models(edge: &Edge<'_>, args: &ModelsArgs) -> Result<Exit, Failure> {
         ]
     });
     let head = ["id", "provider", "tier", "context", "max output", "$/M in", "$/M out", "price as of", "availability"];
-    edge.printer.data(&table(&head, rows))?;
+    edge.printer.data(&table(edge, &head, rows))?;
     Ok(Exit::Pass)
 }
 

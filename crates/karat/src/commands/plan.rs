@@ -28,7 +28,7 @@ pub fn plan(
         }
         edge.json(&value)?;
     } else {
-        let plan = text(&loaded.plan.header, &estimate, &reasons);
+        let plan = text(edge, &loaded.plan.header, &estimate, &reasons);
         let power = power.as_ref().map_or_else(String::new, |power| format!("\n{}", power::text(power)));
         edge.printer.data(&format!("{plan}{power}"))?;
     }
@@ -41,7 +41,7 @@ fn trials(plan: &PlanHeader) -> String {
     if most > 1 { format!(" × {most} trials") } else { String::new() }
 }
 
-fn text(plan: &PlanHeader, estimate: &Estimate, reasons: &Reasons) -> String {
+fn text(edge: &Edge<'_>, plan: &PlanHeader, estimate: &Estimate, reasons: &Reasons) -> String {
     let (least, most) = estimate.calls();
     let models: std::collections::BTreeSet<_> = plan.systems.iter().filter_map(|system| system.model).collect();
     let mut text = format!(
@@ -92,7 +92,7 @@ fn text(plan: &PlanHeader, estimate: &Estimate, reasons: &Reasons) -> String {
                 cost,
             ]
         });
-        text.push_str(&table(&["model", "role", "calls", "input tokens", "output tokens", "price"], rows));
+        text.push_str(&table(edge, &["model", "role", "calls", "input tokens", "output tokens", "price"], rows));
         text.push('\n');
     }
     let (low, high) = estimate.cost();
@@ -164,6 +164,6 @@ fn range(low: u64, high: u64) -> String {
 }
 
 /// Dollars with as many digits as a small bill needs.
-pub(super) fn usd(usd: f64) -> String {
+pub fn usd(usd: f64) -> String {
     if usd == 0.0 || usd >= 0.01 { format!("${usd:.2}") } else { format!("${usd:.6}") }
 }

@@ -90,7 +90,7 @@ pub fn write(
     if summary_is_talk {
         edge.printer.say(&written.summary);
     } else {
-        edge.printer.data(&written.summary)?;
+        edge.printer.summary(&written.summary)?;
     }
     Ok((written.exit, written.files))
 }

@@ -7,7 +7,7 @@ use karat_types::{Exit, RunStatus};
 
 use super::making::{execution, say_end, say_stopped};
 use super::{Edge, calibrate, gate, invalidate, plan, report, selection};
-use crate::args::{FormatArg, OutputArgs, ResumeArgs, RunArgs, ScoreArgs};
+use crate::args::{FormatArg, OutputArgs, ProgressArgs, ResumeArgs, RunArgs, ScoreArgs};
 use crate::failure::Failure;
 
 pub fn run(edge: &Edge<'_>, args: RunArgs) -> Result<Exit, Failure> {
@@ -30,7 +30,7 @@ pub fn run(edge: &Edge<'_>, args: RunArgs) -> Result<Exit, Failure> {
     edge.notices_of_run(&loaded.plan)?;
     report::check_output(&args.output, args.json)?;
     let report = (!args.output.to_stdout()).then(|| report::place(&args.output));
-    let execution = Execution { tape, report, ..execution(edge, args.run_id, args.resume, args.json)? };
+    let execution = Execution { tape, report, ..execution(edge, args.run_id, args.resume, args.json, args.progress)? };
     let end = edge.app.run(loaded.plan, &invocation, execution)?;
     finish(edge, &end, &args.output, args.json)
 }
@@ -54,7 +54,7 @@ fn later(
         args.output.output_dir = edge.app.output_dir(&args.run)?;
     }
     report::check_output(&args.output, args.json)?;
-    let execution = continued(edge, args.record, args.json)?;
+    let execution = continued(edge, args.record, args.json, args.progress)?;
     let end = go_on(&edge.app, &args.run, &settings, execution)?;
     finish_later(edge, &end, &args.output, args.json)
 }
@@ -63,13 +63,18 @@ pub fn score(edge: &Edge<'_>, args: ScoreArgs) -> Result<Exit, Failure> {
     let execution_settings = selection::execution(&args.execution)?;
     let rescoring = Rescoring { suite: args.suite, judges: args.judges, execution: execution_settings };
     report::check_output(&args.output, false)?;
-    let end = edge.app.score(&args.run, &rescoring, execution(edge, args.run_id, false, false)?)?;
+    let end = edge.app.score(&args.run, &rescoring, execution(edge, args.run_id, false, false, args.progress)?)?;
     finish(edge, &end, &args.output, false)
 }
 
 /// How a stored run is gone on with.
-fn continued(edge: &Edge<'_>, record: Option<PathBuf>, json: bool) -> Result<Execution, Failure> {
-    Ok(Execution { tape: record.map_or(Tape::None, Tape::Record), ..execution(edge, None, true, json)? })
+fn continued(
+    edge: &Edge<'_>,
+    record: Option<PathBuf>,
+    json: bool,
+    progress: ProgressArgs,
+) -> Result<Execution, Failure> {
+    Ok(Execution { tape: record.map_or(Tape::None, Tape::Record), ..execution(edge, None, true, json, progress)? })
 }
 
 /// Writes the rows or the report of a run; gives its exit code and files.

@@ -5,7 +5,7 @@ use karat_types::{CellStatus, Exit, Score};
 
 use super::drift::choice;
 use super::{Edge, table};
-use crate::args::{TableFormatArg, ShowArgs, StatusArg};
+use crate::args::{ShowArgs, StatusArg, TableFormatArg};
 use crate::failure::Failure;
 
 pub fn show(edge: &Edge<'_>, args: &ShowArgs) -> Result<Exit, Failure> {
@@ -25,7 +25,9 @@ pub fn show(edge: &Edge<'_>, args: &ShowArgs) -> Result<Exit, Failure> {
             let rows = lines.iter().map(|line| row(line, &metrics).join("\t"));
             edge.printer.data(&std::iter::once(head).chain(rows).collect::<Vec<_>>().join("\n"))?;
         }
-        TableFormatArg::Table => edge.printer.data(&table(&head(&metrics), lines.iter().map(|line| row(line, &metrics))))?,
+        TableFormatArg::Table => {
+            edge.printer.data(&table(edge, &head(&metrics), lines.iter().map(|line| row(line, &metrics))))?
+        }
     }
     Ok(Exit::Pass)
 }
@@ -46,7 +48,7 @@ fn rows(edge: &Edge<'_>, args: &ShowArgs, choice: Choice) -> Result<Exit, Failur
         TableFormatArg::Tsv => edge.printer.data(&rows.tsv())?,
         TableFormatArg::Table => {
             let (names, rows) = rows.table();
-            edge.printer.data(&table(&names.iter().map(String::as_str).collect::<Vec<_>>(), rows.into_iter()))?;
+            edge.printer.data(&table(edge, &names.iter().map(String::as_str).collect::<Vec<_>>(), rows.into_iter()))?;
         }
     }
     Ok(Exit::Pass)

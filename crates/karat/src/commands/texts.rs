@@ -28,7 +28,7 @@ pub fn write(
     check(folder, forms)?;
     let Some(folder) = folder.filter(|folder| *folder != "-") else {
         return match forms {
-            [] => edge.printer.data(&text(None)?),
+            [] => edge.printer.summary(&text(None)?),
             [form, ..] => edge.printer.data(&text(Some(*form))?),
         };
     };
@@ -42,5 +42,5 @@ pub fn write(
         let extension = if *form == TextFormatArg::Md { "md" } else { "json" };
         fs::write(folder.join(format!("{name}.{extension}")), text(Some(*form))?).map_err(unwritable)?;
     }
-    edge.printer.data(&text(None)?)
+    edge.printer.summary(&text(None)?)
 }
