@@ -88,7 +88,7 @@ fn command(text: &mut String, parents: &str, command: &Command) {
     for heading in headings {
         let under: Vec<&Arg> =
             flags.clone().filter(|arg| arg.get_help_heading().unwrap_or(OPTIONS) == heading).collect();
-        table(text, heading.trim_end_matches('s'), &under);
+        table(text, heading, &under);
     }
     let examples = examples::of(&path);
     if !examples.is_empty() {

@@ -336,9 +336,13 @@ fn calls_accumulate_over_the_parts_of_a_run() {
         said.all()
     );
     let said = place.karat(&["resume", "r", "--max-calls", "20"]);
-    assert!(said.code == 5 && said.stderr.contains("10 of 44 cells are done, judgments included"), "{}", said.all());
-    assert!(said.stderr.contains("10 calls made") && said.stderr.contains("at least 24 are left"), "{}", said.all());
-    assert!(place.fine(&["resume", "r", "--max-calls", "44"]).stderr.contains("24 calls made"));
+    assert!(said.code == 5 && said.stderr.contains("10 of 44 cells already done"), "{}", said.all());
+    assert!(
+        said.stderr.contains("10 simulated calls") && said.stderr.contains("at least 24 are left"),
+        "{}",
+        said.all()
+    );
+    assert!(place.fine(&["resume", "r", "--max-calls", "44"]).stderr.contains("24 simulated calls"));
     assert_eq!(place.report("r")["totals"]["judgments"], 44);
     // Contract: in the canonical form a run that was stopped ends like one that was not.
     place.fine(&["run", "mine", "-q", "--no-cache", "-j", "2", "--run-id", "whole"]);

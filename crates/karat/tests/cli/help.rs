@@ -8,11 +8,13 @@ fn help_is_grouped() {
     let place = Place::new();
     let help = place.fine(&["--help"]).stdout;
     let headings = ["Everyday:", "CI:", "Judges and people:", "Data:", "History:", "Housekeeping:", "Options:"];
-    let at = headings.map(|heading| help.find(&format!("\n{heading}\n")).unwrap_or_else(|| panic!("{heading}: {help}")));
+    let at =
+        headings.map(|heading| help.find(&format!("\n{heading}\n")).unwrap_or_else(|| panic!("{heading}: {help}")));
     assert!(at.is_sorted(), "{help}");
     for long in ["-h", "--help"] {
         let run = place.fine(&["run", long]).stdout;
-        let headings = ["Everyday options:", "What to run:", "Limits and retries:", "Gates:", "Output:", "Global options:"];
+        let headings =
+            ["Everyday options:", "What to run:", "Limits and retries:", "Gates:", "Output:", "Global options:"];
         let at = headings.map(|heading| run.find(heading).unwrap_or_else(|| panic!("{heading}: {run}")));
         assert!(run.find("--models").unwrap() < at[1] && run.contains("[env: KARAT_MODELS]"), "{run}");
         assert!(run.find("Examples:").unwrap() > at[5], "{run}");

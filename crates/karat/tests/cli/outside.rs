@@ -199,7 +199,7 @@ fn a_program_that_fails_is_an_error_of_its_cell() {
         let (run, code) = (code, code.trim_end_matches("-2"));
         let said = place.karat(&["run", "--run-id", run, "--limit", "1", "--no-cache"]);
         assert_eq!(said.code, 1, "{}", said.all());
-        assert!(said.stderr.contains(&format!("code={code}")), "{}", said.all());
+        assert!(said.stderr.contains(&format!(" ms: {code}: ")), "{}", said.all());
         let report = place.report(run);
         assert!(report["cells"][0]["error"]["message"].as_str().unwrap().contains(message), "{report}");
         assert!(begun.elapsed() < Duration::from_secs(20));
