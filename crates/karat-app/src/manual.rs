@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use karat_suite::{DiskFiles, Files};
 use karat_text::markdown;
+use karat_types::FilePath;
 
 use crate::{App, AppError, whole};
 
@@ -94,7 +96,10 @@ fn snapshots(folder: &Path) -> Result<Vec<(String, String)>, AppError> {
         let path = entry.map_err(failed)?.path();
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         if path.is_file() && name.ends_with(".md") && !name.starts_with('.') {
-            found.push((name, fs::read_to_string(&path).map_err(failed)?));
+            let bytes = DiskFiles.read_path(&FilePath::beneath(folder.to_string_lossy(), &*name)).map_err(failed)?;
+            let text = String::from_utf8(bytes);
+            let text = text.map_err(|_| AppError::harness(format!("{} is not UTF-8 text", path.display())))?;
+            found.push((name, text));
         }
     }
     found.sort();
