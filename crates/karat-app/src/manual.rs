@@ -95,8 +95,8 @@ fn snapshots(folder: &Path) -> Result<Vec<(String, String)>, AppError> {
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         if path.is_file() && name.ends_with(".md") && !name.starts_with('.') {
             let bytes = DiskFiles.read_path(&FilePath::beneath(folder.to_string_lossy(), &*name)).map_err(failed)?;
-            let text = String::from_utf8(bytes);
-            let text = text.map_err(|_| AppError::harness(format!("{} is not UTF-8 text", path.display())))?;
+            let problem = |_| std::io::Error::new(std::io::ErrorKind::InvalidData, format!("{name} is not UTF-8 text"));
+            let text = String::from_utf8(bytes).map_err(problem).map_err(failed)?;
             found.push((name, text));
         }
     }
