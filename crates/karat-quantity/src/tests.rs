@@ -324,7 +324,7 @@ fn large_texts_of_any_kind_take_linear_time() {
         "1 234 ",
     ];
     for kind in kinds {
-        let text = kind.repeat(60_000 / kind.len());
+        let text = kind.repeat(20_000 / kind.len());
         assert!(extract_with(&text, FINANCE).len() <= text.len(), "{kind}");
     }
     let megabyte = "Growth was strong in every segment, at 12.5 %. ".repeat(21_000);
