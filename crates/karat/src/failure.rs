@@ -10,7 +10,7 @@ pub enum Failure {
     /// The use case failed.
     App(AppError),
     /// Something at the edge failed.
-    Edge(String),
+    Message(String),
 }
 
 impl Failure {
@@ -19,7 +19,7 @@ impl Failure {
         match self {
             Self::App(error) => error.exit(),
             Self::Usage(error) if !error.use_stderr() => Exit::Pass,
-            Self::Usage(_) | Self::Edge(_) => Exit::HarnessError,
+            Self::Usage(_) | Self::Message(_) => Exit::HarnessError,
         }
     }
 }

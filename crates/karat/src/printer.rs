@@ -56,7 +56,7 @@ impl Printer {
         let _ = out.flush();
         match out.failed {
             Some(error) if error.kind() != ErrorKind::BrokenPipe => {
-                Err(Failure::Edge(format!("writing to stdout: {error}")))
+                Err(Failure::Message(format!("writing to stdout: {error}")))
             }
             _ => Ok(made?),
         }
@@ -85,7 +85,7 @@ impl Printer {
                     self.say(&format!(" hint: {hint}"));
                 }
             }
-            Failure::Edge(message) => self.say(&format!("error: {message}")),
+            Failure::Message(message) => self.say(&format!("error: {message}")),
         }
     }
 }
