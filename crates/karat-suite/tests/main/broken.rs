@@ -46,8 +46,8 @@ fn a_price_needs_both_sides() {
     };
     for (price, missing) in [("{ input: 1.0 }", "output"), ("{ output: 1.0 }", "input")] {
         let said = priced(price);
-        assert!(said.contains(&format!("karat.yaml:3:80: a price needs `{missing}`")), "{said}");
-        assert!(said.contains(&format!("`{missing}: 0` where they are free")), "{said}");
+        assert!(said.contains(&format!("error: a price needs `{missing}`\n --> karat.yaml:3:81\n")), "{said}");
+        assert!(said.contains(&format!("write `{missing}: 0` if they are free")), "{said}");
     }
     assert!(priced("{ input: 1.0, output: ~ }").contains("`output` is empty"));
     assert_eq!(priced("{ input: 1.0, output: 0 }"), "");
