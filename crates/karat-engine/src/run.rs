@@ -55,7 +55,7 @@ pub struct Job {
 }
 
 /// How a run, or the part of it that this process did, ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
     /// How it stands now.
     pub status: RunStatus,
