@@ -43,7 +43,6 @@ mod readiness;
 mod recomputed;
 mod reference;
 mod report;
-mod report_ahead;
 mod run;
 mod tape;
 mod today;
@@ -56,8 +55,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use karat_store::{Store, StoreError};
 use karat_types::Clock;
-
-use crate::report_ahead::ReportAhead;
 
 pub use again::Rescoring;
 pub use agree::{Agreeing, Agreement};
@@ -147,17 +144,11 @@ struct Steps {
     /// The store, once something has opened it to write: what others have written since, whoever looks for results catches up
     /// with.
     store: Mutex<Option<Store>>,
-    /// The report of the run that has just ended, as far as it was made meanwhile.
-    report: Mutex<Option<ReportAhead>>,
 }
 
 impl Opened {
     fn store(&self) -> MutexGuard<'_, Option<Store>> {
         self.0.store.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn report(&self) -> MutexGuard<'_, Option<ReportAhead>> {
-        self.0.report.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
