@@ -39,6 +39,7 @@ impl App {
                 requests: 0,
                 spent: Money::ZERO,
                 simulated: header.plan.is_simulated(),
+                unpriced: 0,
                 stopped: None,
                 overspent: None,
                 notice: Some("nothing in this run failed: there is nothing to make again".to_owned()),
