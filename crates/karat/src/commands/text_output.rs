@@ -1,35 +1,35 @@
-//! Results that are one text in several forms: a summary on stdout, or files in a folder.
+//! Results that are a text in several formats: a summary on stdout, or files in a folder.
 
 use std::fs;
 use std::path::Path;
 
+use super::CommandContext;
 use crate::args::TextFormatArg;
-use crate::commands::CommandContext;
 use crate::failure::Failure;
 
-/// Finds out before anything is made whether its forms can be written where they are asked for.
-pub fn check(folder: Option<&str>, forms: &[TextFormatArg]) -> Result<(), Failure> {
-    if folder.is_none_or(|folder| folder == "-") && forms.len() > 1 {
-        let message = "stdout takes one form: ask for `--format json` or `--format md`, or name a folder with `-o`";
+/// Checks before any work that the formats can be written to the destination.
+pub fn check(folder: Option<&str>, formats: &[TextFormatArg]) -> Result<(), Failure> {
+    if folder.is_none_or(|folder| folder == "-") && formats.len() > 1 {
+        let message = "stdout takes one format: use `--format json` or `--format md`, or name a folder with `-o`";
         return Err(Failure::Message(message.to_owned()));
     }
     Ok(())
 }
 
-/// Writes `NAME.md` and `NAME.json` into the folder, or one form to stdout for `-`. Without a folder the forms that
-/// are asked for go to stdout, and without any form the summary for a terminal (`None`).
+/// Writes `NAME.md` and `NAME.json` into a folder, or one format to stdout if the folder is `-`. Without a folder, the
+/// format that was asked for goes to stdout, or the summary for a terminal (`text(None)`).
 pub fn write(
     context: &CommandContext<'_>,
     name: &str,
     folder: Option<&str>,
-    forms: &[TextFormatArg],
+    formats: &[TextFormatArg],
     text: &dyn Fn(Option<TextFormatArg>) -> Result<String, Failure>,
 ) -> Result<(), Failure> {
-    check(folder, forms)?;
+    check(folder, formats)?;
     let Some(folder) = folder.filter(|folder| *folder != "-") else {
-        return match forms {
+        return match formats {
             [] => context.printer.summary(&text(None)?),
-            [form, ..] => context.printer.data(&text(Some(*form))?),
+            [format, ..] => context.printer.data(&text(Some(*format))?),
         };
     };
     let folder = Path::new(folder);
@@ -38,9 +38,9 @@ pub fn write(
     };
     fs::create_dir_all(folder).map_err(unwritable)?;
     let all = [TextFormatArg::Md, TextFormatArg::Json];
-    for form in if forms.is_empty() { &all[..] } else { forms } {
-        let extension = if *form == TextFormatArg::Md { "md" } else { "json" };
-        fs::write(folder.join(format!("{name}.{extension}")), text(Some(*form))?).map_err(unwritable)?;
+    for format in if formats.is_empty() { &all[..] } else { formats } {
+        let extension = if *format == TextFormatArg::Md { "md" } else { "json" };
+        fs::write(folder.join(format!("{name}.{extension}")), text(Some(*format))?).map_err(unwritable)?;
     }
     context.printer.summary(&text(None)?)
 }

@@ -2,17 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use karat_app::{Choice, DriftStatus, Drifted, Drifting, Drifts, Invocation, Method};
+use karat_app::{DriftStatus, Drifted, Drifting, Method, SystemDrifts};
 use karat_types::Exit;
 
-use crate::args::{DateRangeArgs, DriftArgs, JudgedByArgs, MethodArg};
+use crate::args::{DriftArgs, MethodArg};
 use crate::commands::{CommandContext, invocation};
 use crate::failure::Failure;
 
 pub fn drift(context: &CommandContext<'_>, args: &DriftArgs) -> Result<Exit, Failure> {
-    let params = invocation::pairs("-p", &args.param)?;
-    let invocation = Invocation { suite: args.suite.clone(), params, ..Invocation::default() };
-    let asked = Drifting {
+    let invocation = invocation::from_params(&args.suite, &args.param)?;
+    let drifting = Drifting {
         as_of: args.as_of.clone(),
         id: args.id.clone(),
         method: args.method.map(method),
@@ -21,34 +20,33 @@ pub fn drift(context: &CommandContext<'_>, args: &DriftArgs) -> Result<Exit, Fai
         long: args.long_window,
         z: args.z_thresh,
         streak: args.streak,
-        choice: choice(&args.range),
+        choice: invocation::rows_in_range(&args.range),
     };
     if let Some(shift) = args.replay {
-        let replayed = context.app.replay_drift(&invocation, &asked, shift)?;
+        let replayed = context.app.replay_drift(&invocation, &drifting, shift)?;
         context.print_json(&replayed)?;
         let warnings: BTreeSet<&String> = replayed.iter().filter_map(|it| it.replayed.warning.as_ref()).collect();
-        warnings.into_iter().for_each(|line| context.printer.say(&format!("warning: {line}")));
+        context.print_warnings(warnings);
         return Ok(Exit::Pass);
     }
-    let found = match &args.close {
-        Some(why) => context.app.close_incident(&invocation, &asked, why)?,
-        None => context.app.drift(&invocation, &asked)?,
+    let drifts = match &args.close {
+        Some(reason) => context.app.close_incident(&invocation, &drifting, reason)?,
+        None => context.app.drift(&invocation, &drifting)?,
     };
-    context.print_json(&found)?;
-    said(context, &found);
-    Ok(if args.exit_nonzero_on_alert && found.is_alarming() { Exit::Drift } else { Exit::Pass })
+    context.print_json(&drifts)?;
+    print_warnings(context, &drifts);
+    Ok(if args.exit_nonzero_on_alert && drifts.is_alarming() { Exit::Drift } else { Exit::Pass })
 }
 
-/// What people should not overlook in the JSON.
-fn said(context: &CommandContext<'_>, found: &Drifts<Drifted>) {
-    for line in found.warnings().into_iter().chain(found.iter().filter_map(open)).chain(found.iter().filter_map(moved))
-    {
-        context.printer.say(&format!("warning: {line}"));
-    }
+/// Prints what a reader of the JSON should not overlook.
+fn print_warnings(context: &CommandContext<'_>, drifts: &SystemDrifts<Drifted>) {
+    context.print_warnings(drifts.warnings());
+    context.print_warnings(drifts.iter().filter_map(open_incident));
+    context.print_warnings(drifts.iter().filter_map(late_judgments));
 }
 
-/// An incident that outlives the alerts.
-fn open(Drifted { drift, .. }: &Drifted) -> Option<String> {
+/// Returns a warning about an incident that is open without an alert.
+fn open_incident(Drifted { drift, .. }: &Drifted) -> Option<String> {
     let verdict = match drift.status {
         DriftStatus::Ok => "no alert",
         DriftStatus::NoData => "no data",
@@ -57,35 +55,25 @@ fn open(Drifted { drift, .. }: &Drifted) -> Option<String> {
     let incident = drift.open_incident()?;
     let (low, high) = incident.band;
     Some(format!(
-        "{verdict} on {}, and the incident of {} of {} is open: until the short median is back in {low:.2} to {high:.2}, or \
-         `--close WHY` accepts the level",
+        "{verdict} on {}, but the incident of {} from {} is still open. It closes when the short median is back in {low:.2} \
+         to {high:.2}, or when `--close REASON` accepts the new level",
         drift.as_of,
         drift.system.as_deref().unwrap_or("the suite"),
         incident.opened
     ))
 }
 
-fn moved(found: &Drifted) -> Option<String> {
-    let moved = if found.moved.is_empty() { "nothing".to_owned() } else { found.moved.join(", ") };
-    (!found.late.is_empty()).then(|| {
+/// Returns a warning about judgments that arrived after an alert.
+fn late_judgments(drifted: &Drifted) -> Option<String> {
+    let moved = if drifted.moved.is_empty() { "nothing".to_owned() } else { drifted.moved.join(", ") };
+    (!drifted.late.is_empty()).then(|| {
         format!(
-            "judgments of {} came after the alert of {} was raised or its incident closed; it stands. They would move: {moved}",
-            found.late.join(", "),
-            found.drift.system.as_deref().unwrap_or("the suite")
+            "judgments of {} arrived after the alert of {} was raised or its incident was closed, and do not change it. They \
+             would have changed: {moved}",
+            drifted.late.join(", "),
+            drifted.drift.system.as_deref().unwrap_or("the suite")
         )
     })
-}
-
-/// The rows that are meant.
-pub fn choice(rows: &DateRangeArgs) -> Choice {
-    let DateRangeArgs { since, until, judged } = rows.clone();
-    Choice { since, until, ..judged_by(&judged) }
-}
-
-/// The rows of a judge and version.
-pub fn judged_by(judged: &JudgedByArgs) -> Choice {
-    let JudgedByArgs { judge, prompt_version, system } = judged.clone();
-    Choice { judge, prompt_version, system, ..Choice::default() }
 }
 
 fn method(arg: MethodArg) -> Method {

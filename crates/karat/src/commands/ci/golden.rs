@@ -1,11 +1,11 @@
 //! `karat golden pin`, `check` and `list`.
 
-use karat_app::{GoldenAsked, Invocation, PinAsked, Pinning, counted};
+use karat_app::{Execution, GoldenAsked, PinAsked, Pinning, counted};
 use karat_types::Exit;
 
 use crate::args::{GoldenCheckArgs, GoldenCommand, GoldenListArgs, GoldenPinArgs};
-use crate::commands::ci::drift::choice;
-use crate::commands::{CommandContext, invocation, run_output, table::table};
+use crate::commands::table::{table, visible};
+use crate::commands::{CommandContext, invocation, run_output};
 use crate::failure::Failure;
 
 pub fn golden(context: &CommandContext<'_>, command: &GoldenCommand) -> Result<Exit, Failure> {
@@ -16,24 +16,19 @@ pub fn golden(context: &CommandContext<'_>, command: &GoldenCommand) -> Result<E
     }
 }
 
-fn invocation(suite: &str, params: &[String]) -> Result<Invocation, Failure> {
-    let params = invocation::pairs("-p", params)?;
-    Ok(Invocation { suite: suite.to_owned(), params, ..Invocation::default() })
-}
-
 fn pin(context: &CommandContext<'_>, args: &GoldenPinArgs) -> Result<Exit, Failure> {
-    let invocation = invocation(&args.suite, &args.param)?;
-    let asked = PinAsked { choice: choice(&args.range), dry_run: args.dry_run, clean: args.clean };
-    let pinned = context.app.golden_pin(&invocation, &asked)?;
-    pinned.warnings.iter().for_each(|line| context.printer.say(&format!("warning: {line}")));
+    let invocation = invocation::from_params(&args.suite, &args.param)?;
+    let choice = invocation::rows_in_range(&args.range);
+    let pinned = context.app.golden_pin(&invocation, &PinAsked { choice, dry_run: args.dry_run, clean: args.clean })?;
+    context.print_warnings(&pinned.warnings);
     let lines = pinned.files.iter().filter_map(|(sample, pinning)| {
-        let what = match pinning {
+        let change = match pinning {
             Pinning::New { to } => format!("new      {to:.2}"),
-            Pinning::Moved { from, to } => format!("moved    {from:.2} → {to:.2}"),
+            Pinning::Moved { from, to } => format!("changed  {from:.2} → {to:.2}"),
             Pinning::Removed => "removed".to_owned(),
             Pinning::Same => return None,
         };
-        Some(format!("{} {what}", crate::commands::table::visible(sample)))
+        Some(format!("{} {change}", visible(sample)))
     });
     let lines: Vec<String> = lines.collect();
     let same = pinned.files.len() - lines.len();
@@ -45,39 +40,40 @@ fn pin(context: &CommandContext<'_>, args: &GoldenPinArgs) -> Result<Exit, Failu
 }
 
 fn list(context: &CommandContext<'_>, args: &GoldenListArgs) -> Result<Exit, Failure> {
-    let (folder, golden) = context.app.golden_list(&invocation(&args.suite, &args.param)?)?;
+    let (folder, golden) = context.app.golden_list(&invocation::from_params(&args.suite, &args.param)?)?;
     if args.json {
         context.print_json(&golden)?;
         return Ok(Exit::Pass);
     }
     if golden.is_empty() {
-        context
-            .printer
-            .say(&format!("nothing is pinned in {}; `karat golden pin` pins what the store holds", folder.display()));
+        let folder = folder.display();
+        let message = format!("no judgments are pinned in {folder}; `karat golden pin` pins those in the store");
+        context.printer.say(&message);
         return Ok(Exit::Pass);
     }
     let rows = golden.iter().map(|pinned| {
-        let or_none = |text: &Option<String>| text.clone().unwrap_or_default();
+        let or_empty = |text: &Option<String>| text.clone().unwrap_or_default();
         let fields = [
             pinned.sample.clone(),
             format!("{:.2}", pinned.baseline_composite),
-            or_none(&pinned.baseline_judge),
-            or_none(&pinned.baseline_prompt_version),
+            or_empty(&pinned.baseline_judge),
+            or_empty(&pinned.baseline_prompt_version),
             pinned.baseline_ran_at.clone(),
         ];
-        fields.iter().map(|field| crate::commands::table::visible(field)).collect()
+        fields.iter().map(|field| visible(field)).collect()
     });
-    context.printer.data(&table(context, &["sample", "composite", "judge", "prompt version", "ran at"], rows))?;
+    let head = ["sample", "composite", "judge", "prompt version", "ran at"];
+    context.printer.data(&table(context, &head, rows))?;
     Ok(Exit::Pass)
 }
 
 fn check(context: &CommandContext<'_>, args: &GoldenCheckArgs) -> Result<Exit, Failure> {
     if !(args.max_drop.is_finite() && args.max_drop >= 0.0) {
-        return Err(Failure::Message(format!("`--max-drop {}` is no drop. Give 0 or more", args.max_drop)));
+        return Err(Failure::Message(format!("`--max-drop {}` must be a number of 0 or more", args.max_drop)));
     }
-    let invocation = invocation::invocation(&args.selection, &args.execution)?;
+    let invocation = invocation::from_selection(&args.selection, &args.execution)?;
     let asked = GoldenAsked { judge: args.judge.clone(), max_drop: args.max_drop, cached: args.cached };
-    let execution = run_output::execution(context, args.run_id.clone(), false, false, args.progress)?;
+    let execution = Execution { run_id: args.run_id.clone(), ..run_output::execution(context, false, args.progress) };
     let (check, _) = context.app.golden_check(&invocation, &asked, execution)?;
     if args.json {
         context.print_json(&check)?;

@@ -4,6 +4,7 @@ use karat_app::counted;
 use karat_types::Exit;
 
 use crate::args::{DatasetCommand, ExecutionArgs, SelectionArgs};
+use crate::commands::table::visible;
 use crate::commands::{CommandContext, invocation};
 use crate::failure::Failure;
 
@@ -14,9 +15,9 @@ pub fn dataset(context: &CommandContext<'_>, command: &DatasetCommand) -> Result
     }
 }
 
-/// Checks a suite's dataset, and says what each of its rules counted.
+/// Checks a suite's dataset, and prints the counts of each rule.
 fn check(context: &CommandContext<'_>, selection: &SelectionArgs) -> Result<Exit, Failure> {
-    let invocation = invocation::invocation(selection, &ExecutionArgs::default())?;
+    let invocation = invocation::from_selection(selection, &ExecutionArgs::default())?;
     let (rows, checks) = context.app.dataset_checks(&invocation)?;
     for check in &checks {
         let bounds = [("at least", check.min), ("at most", check.max)];
@@ -28,15 +29,16 @@ fn check(context: &CommandContext<'_>, selection: &SelectionArgs) -> Result<Exit
             .map(|(group, n)| if group.is_empty() { n.to_string() } else { format!("{group} {n}") })
             .collect();
         let line = format!("ok  {}: {} ({})", check.name, counts.join(", "), wanted.join(", "));
-        context.printer.data(&crate::commands::table::visible(&line))?;
+        context.printer.data(&visible(&line))?;
     }
-    context.printer.data(&format!("{}, {}: all hold", counted(rows, "row"), counted(checks.len() as u64, "rule")))?;
+    let (rows, rules) = (counted(rows, "row"), counted(checks.len() as u64, "rule"));
+    context.printer.data(&format!("{rows}, {rules}: all passed"))?;
     Ok(Exit::Pass)
 }
 
-/// Makes the absent files of a suite's columns.
+/// Creates the missing files of a suite's columns.
 fn fetch(context: &CommandContext<'_>, selection: &SelectionArgs) -> Result<Exit, Failure> {
-    let invocation = invocation::invocation(selection, &ExecutionArgs::default())?;
+    let invocation = invocation::from_selection(selection, &ExecutionArgs::default())?;
     let fetched = context.app.fetch(&invocation, &mut |one| match &one.outcome {
         Ok(bytes) => context.printer.say(&format!("{}: {bytes} bytes", one.path)),
         Err(problem) => context.printer.say(&format!("{}: {problem}", one.path)),

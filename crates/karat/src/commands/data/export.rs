@@ -19,8 +19,9 @@ pub fn export(context: &CommandContext<'_>, args: &ExportArgs) -> Result<Exit, F
         context.printer.stream(|out| context.app.export(&args.run, format, false, out))?;
         return Ok(Exit::Pass);
     }
-    let unwritable =
-        |error: std::io::Error| Failure::Message(format!("writing {}: {error}. Name another file", args.output));
+    let unwritable = |error: std::io::Error| {
+        Failure::Message(format!("writing {}: {error}. Name another file with `-o`", args.output))
+    };
     let mut out = WholeFile::create(Path::new(&args.output)).map_err(unwritable)?;
     context.app.export(&args.run, format, false, &mut out)?;
     out.finish().map_err(unwritable)?;

@@ -1,8 +1,8 @@
 //! `karat init`.
 
-use karat_app::{counted, preset_names};
 use std::path::PathBuf;
 
+use karat_app::{counted, preset_names};
 use karat_types::Exit;
 
 use crate::args::InitArgs;
@@ -16,11 +16,10 @@ pub fn init(context: &CommandContext<'_>, args: &InitArgs) -> Result<Exit, Failu
     context.printer.data(&lines.join("\n"))?;
     if !context.quiet {
         let folder = folder.display().to_string();
-        // The bare name of a preset is the preset.
+        // The bare name of a preset would run the preset, not the folder.
         let own = if preset_names().contains(&folder.as_str()) { "./" } else { "" };
-        context
-            .printer
-            .say(&format!("{} written. Next: `karat run {own}{folder}`", counted(lines.len() as u64, "file")));
+        let files = counted(lines.len() as u64, "file");
+        context.printer.say(&format!("wrote {files}; run the suite with `karat run {own}{folder}`"));
     }
     Ok(Exit::Pass)
 }

@@ -7,12 +7,12 @@ use crate::args::{ExecutionArgs, SelectionArgs};
 use crate::commands::{CommandContext, invocation};
 use crate::failure::Failure;
 
-pub fn validate(context: &CommandContext<'_>, suite: &SelectionArgs) -> Result<Exit, Failure> {
-    let invocation = invocation::invocation(suite, &ExecutionArgs::default())?;
+pub fn validate(context: &CommandContext<'_>, selection: &SelectionArgs) -> Result<Exit, Failure> {
+    let invocation = invocation::from_selection(selection, &ExecutionArgs::default())?;
     let loaded = context.app.load(&invocation)?;
     context.print_notices(&loaded.plan);
-    for missing in context.app.readiness(&loaded.plan).iter().filter(|_| !context.quiet) {
-        context.printer.say(&format!("warning: {missing}"));
+    if !context.quiet {
+        context.print_warnings(context.app.readiness(&loaded.plan));
     }
     let header = &loaded.plan.header;
     let parts = [
@@ -23,6 +23,6 @@ pub fn validate(context: &CommandContext<'_>, suite: &SelectionArgs) -> Result<E
         (header.judges.len() as u64, "judge"),
     ];
     let parts = parts.map(|(count, what)| counted(count, what)).join(", ");
-    context.printer.data(&format!("{}: fine. {parts}", header.suite))?;
+    context.printer.data(&format!("{}: valid; {parts}", header.suite))?;
     Ok(Exit::Pass)
 }

@@ -3,72 +3,72 @@
 use std::fs;
 use std::path::Path;
 
-use karat_app::{Choice, Digested, Window};
+use karat_app::{Digested, RowFilter, Window};
 use karat_types::Exit;
 
 use crate::args::{DigestArgs, TextFormatArg, WindowArgs};
 use crate::commands::CommandContext;
-use crate::commands::ci::drift::judged_by;
+use crate::commands::invocation::rows_judged_by;
 use crate::failure::Failure;
 
-/// Days of a window when nobody says how many.
+/// Days of a window without `--window`.
 const WEEK: u32 = 7;
 
 pub fn digest(context: &CommandContext<'_>, args: &DigestArgs) -> Result<Exit, Failure> {
-    let found = find(context, &args.suite, &args.window, judged_by(&args.judged))?;
-    write(context, &found, args.output_dir.as_deref(), args.format)
+    let digested = compute(context, &args.suite, &args.window, rows_judged_by(&args.judged))?;
+    write(context, &digested, args.output_dir.as_deref(), args.format)
 }
 
-/// Sums up a window.
-pub fn find(
+/// Computes the digest of a window.
+pub fn compute(
     context: &CommandContext<'_>,
     suite: &str,
     window: &WindowArgs,
-    choice: Choice,
+    choice: RowFilter,
 ) -> Result<Digested, Failure> {
     let window = Window { as_of: window.as_of.clone(), days: window.window.unwrap_or(WEEK), choice };
     Ok(context.app.digest(suite, &window)?)
 }
 
-/// To stdout, to a file by its ending, or as both forms into a folder.
+/// Writes a digest to stdout, to a file by its extension, or in both formats into a folder.
 pub fn write(
     context: &CommandContext<'_>,
-    found: &Digested,
+    digested: &Digested,
     output: Option<&str>,
-    form: Option<TextFormatArg>,
+    format: Option<TextFormatArg>,
 ) -> Result<Exit, Failure> {
     let Some(output) = output.filter(|output| *output != "-") else {
-        context.printer.data(&text(found, form.unwrap_or(TextFormatArg::Md))?)?;
+        context.printer.data(&text(digested, format.unwrap_or(TextFormatArg::Md))?)?;
         return Ok(Exit::Pass);
     };
     let path = Path::new(output);
-    let named = match path.extension().and_then(|extension| extension.to_str()) {
+    let by_extension = match path.extension().and_then(|extension| extension.to_str()) {
         Some("md") => Some(TextFormatArg::Md),
         Some("json") => Some(TextFormatArg::Json),
         _ => None,
     };
-    let files = match named {
-        Some(by_name) => vec![(path.to_owned(), form.unwrap_or(by_name))],
+    let files = match by_extension {
+        Some(by_extension) => vec![(path.to_owned(), format.unwrap_or(by_extension))],
         None => {
             let both = [("digest.md", TextFormatArg::Md), ("digest.json", TextFormatArg::Json)];
-            let wanted = both.into_iter().filter(|(_, it)| form.is_none_or(|form| form == *it));
-            wanted.map(|(name, form)| (path.join(name), form)).collect()
+            let wanted = both.into_iter().filter(|(_, it)| format.is_none_or(|format| format == *it));
+            wanted.map(|(name, format)| (path.join(name), format)).collect()
         }
     };
-    for (file, form) in files {
+    for (file, format) in files {
         let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let text = text(found, form)?;
+        let text = text(digested, format)?;
         folder.map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(&file, text)).map_err(|error| {
-            Failure::Message(format!("writing {}: {error}. Name another place with `-o`", file.display()))
+            Failure::Message(format!("writing {}: {error}. Name another file with `-o`", file.display()))
         })?;
         context.printer.data(&file.display().to_string())?;
     }
     Ok(Exit::Pass)
 }
 
-fn text(found: &Digested, form: TextFormatArg) -> Result<String, Failure> {
-    match form {
-        TextFormatArg::Md => Ok(found.markdown()),
-        TextFormatArg::Json => Ok(found.json()?),
+fn text(digested: &Digested, format: TextFormatArg) -> Result<String, Failure> {
+    match format {
+        TextFormatArg::Md => Ok(digested.markdown()),
+        TextFormatArg::Json => Ok(digested.json()?),
     }
 }

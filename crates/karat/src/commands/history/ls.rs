@@ -4,12 +4,13 @@ use karat_app::MetricLine;
 use karat_types::Exit;
 
 use crate::args::LsArgs;
-use crate::commands::{CommandContext, table::table};
+use crate::commands::CommandContext;
+use crate::commands::table::table;
 use crate::failure::Failure;
 
 pub fn ls(context: &CommandContext<'_>, args: &LsArgs) -> Result<Exit, Failure> {
     if let Some(metric) = &args.metric {
-        return of_metric(context, metric, args);
+        return print_metric(context, metric, args);
     }
     let mut runs = context.app.runs(if args.suite.is_some() { usize::MAX } else { args.limit })?;
     runs.retain(|run| args.suite.as_ref().is_none_or(|suite| *suite == run.suite));
@@ -32,19 +33,19 @@ pub fn ls(context: &CommandContext<'_>, args: &LsArgs) -> Result<Exit, Failure> 
     Ok(Exit::Pass)
 }
 
-/// One metric over the runs.
-fn of_metric(context: &CommandContext<'_>, metric: &str, args: &LsArgs) -> Result<Exit, Failure> {
+/// Prints one metric over the runs.
+fn print_metric(context: &CommandContext<'_>, metric: &str, args: &LsArgs) -> Result<Exit, Failure> {
     let lines = context.app.metric_history(metric, args.suite.as_deref(), args.limit)?;
     if args.json {
         context.print_json(&lines)?;
         return Ok(Exit::Pass);
     }
     let heads = ["run", "started", "n", metric, "interval", "min", "median", "max", "sd"];
-    context.printer.data(&table(context, &heads, lines.iter().map(row)))?;
+    context.printer.data(&table(context, &heads, lines.iter().map(metric_row)))?;
     Ok(Exit::Pass)
 }
 
-fn row(line: &MetricLine) -> Vec<String> {
+fn metric_row(line: &MetricLine) -> Vec<String> {
     let spread = &line.spread;
     let number = |value: Option<f64>| value.map_or_else(|| "n/a".to_owned(), |value| format!("{value:.3}"));
     let interval = spread.figure().and_then(|figure| figure.interval());

@@ -1,24 +1,25 @@
 //! `karat show`: cells of a run, or rows of a suite, as a table, TSV or JSON.
 
-use karat_app::{Asked, CellLine, Choice};
+use karat_app::{Asked, CellLine, RowFilter};
 use karat_types::{CellStatus, Exit, Score};
 
 use crate::args::{ShowArgs, StatusArg, TableFormatArg};
-use crate::commands::ci::drift::choice;
-use crate::commands::{CommandContext, table::table};
+use crate::commands::CommandContext;
+use crate::commands::invocation::rows_in_range;
+use crate::commands::table::table;
 use crate::failure::Failure;
 
 pub fn show(context: &CommandContext<'_>, args: &ShowArgs) -> Result<Exit, Failure> {
-    let choice = choice(&args.range);
-    if choice != Choice::default() || context.app.is_suite(&args.run) {
-        return rows(context, args, choice);
+    let choice = rows_in_range(&args.range);
+    if choice != RowFilter::default() || context.app.is_suite(&args.run) {
+        return print_suite_rows(context, args, choice);
     }
     let (metrics, mut lines) = context.app.cells(&args.run)?;
     lines.retain(|line| {
         let status = args.status.is_none_or(|wanted| line.status == status(wanted));
         status && args.sample.as_ref().is_none_or(|sample| line.sample == *sample)
     });
-    match form(args) {
+    match format(args) {
         TableFormatArg::Json => context.print_json(&lines)?,
         TableFormatArg::Tsv => {
             let head = head(&metrics).join("\t");
@@ -32,20 +33,20 @@ pub fn show(context: &CommandContext<'_>, args: &ShowArgs) -> Result<Exit, Failu
     Ok(Exit::Pass)
 }
 
-fn form(args: &ShowArgs) -> TableFormatArg {
+fn format(args: &ShowArgs) -> TableFormatArg {
     if args.json { TableFormatArg::Json } else { args.format }
 }
 
-/// The rows that stand for a suite (BR-15).
-fn rows(context: &CommandContext<'_>, args: &ShowArgs, choice: Choice) -> Result<Exit, Failure> {
+/// Prints the rows of all runs of a suite (BR-15).
+fn print_suite_rows(context: &CommandContext<'_>, args: &ShowArgs, choice: RowFilter) -> Result<Exit, Failure> {
     if args.status.is_some() || args.sample.is_some() {
         return Err(Failure::Message(
-            "`--status` and `--sample` choose cells of a run, not rows of a suite".to_owned(),
+            "`--status` and `--sample` choose cells of a run, and `karat show SUITE` shows rows of a suite".to_owned(),
         ));
     }
     let rows = context.app.history(&Asked { suite: args.run.clone(), choice })?;
-    rows.history.warnings().iter().for_each(|line| context.printer.say(&format!("warning: {line}")));
-    match form(args) {
+    context.print_warnings(rows.history.warnings());
+    match format(args) {
         TableFormatArg::Json => context.printer.data(&rows.json())?,
         TableFormatArg::Tsv => context.printer.data(&rows.tsv())?,
         TableFormatArg::Table => {
@@ -91,7 +92,7 @@ fn row(line: &CellLine, metrics: &[String]) -> Vec<String> {
         status,
     ];
     let scores = metrics.iter().map(|metric| line.scores.get(metric).map(figure).unwrap_or_default());
-    fixed.into_iter().chain(scores).map(|text| clean(&text)).collect()
+    fixed.into_iter().chain(scores).map(|text| one_field(&text)).collect()
 }
 
 fn figure(score: &Score) -> String {
@@ -102,12 +103,12 @@ fn figure(score: &Score) -> String {
     }
 }
 
-/// One field: no tab, no line break, no control character.
-fn clean(text: &str) -> String {
+/// Returns a text as one field: without tabs, line breaks and control characters.
+fn one_field(text: &str) -> String {
     text.chars().map(|c| if c.is_control() || is_bidi(c) { ' ' } else { c }).collect()
 }
 
-/// Marks that turn the direction of text, and so what a reader sees.
+/// Returns whether a character changes the direction of text, and so what a reader sees.
 fn is_bidi(c: char) -> bool {
     matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}')
 }

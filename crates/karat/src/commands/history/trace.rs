@@ -4,7 +4,8 @@ use karat_app::{Trace, TracedCall, counted};
 use karat_types::Exit;
 
 use crate::args::TraceArgs;
-use crate::commands::{CommandContext, table::visible};
+use crate::commands::CommandContext;
+use crate::commands::table::visible;
 use crate::failure::Failure;
 
 pub fn trace(context: &CommandContext<'_>, args: &TraceArgs) -> Result<Exit, Failure> {
@@ -25,7 +26,7 @@ fn text(trace: &Trace) -> String {
         text.push_str(&format!("note: {}\n", visible(note)));
     }
     for call in &trace.calls {
-        text.push_str(&part(call));
+        text.push_str(&call_text(call));
     }
     if let Some(output) = &trace.output {
         text.push_str(&format!("\n── output ──\n{}\n", visible(output)));
@@ -33,7 +34,7 @@ fn text(trace: &Trace) -> String {
     text
 }
 
-fn part(call: &TracedCall) -> String {
+fn call_text(call: &TracedCall) -> String {
     let purpose = match &call.judge_of {
         Some(scorer) => format!("judge of {scorer}"),
         None => "step".to_owned(),
@@ -54,5 +55,5 @@ fn part(call: &TracedCall) -> String {
 }
 
 fn body(text: &str, hex: &str) -> String {
-    if hex.is_empty() { visible(text) } else { format!("(no UTF-8 text; in hexadecimal digits) {hex}") }
+    if hex.is_empty() { visible(text) } else { format!("(not UTF-8; shown in hexadecimal) {hex}") }
 }

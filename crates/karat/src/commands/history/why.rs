@@ -1,4 +1,4 @@
-//! `karat why`: how a cell stands, and what of it changed since it was last made.
+//! `karat why`: whether a cell is cached, and what changed since its last result.
 
 use karat_app::{CellOutlook, Change, Standing};
 use karat_types::{Exit, Moment};
@@ -6,17 +6,18 @@ use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
 
 use crate::args::{ExecutionArgs, WhyArgs};
-use crate::commands::{CommandContext, invocation, table::visible};
+use crate::commands::table::visible;
+use crate::commands::{CommandContext, invocation};
 use crate::failure::Failure;
 
-/// Characters of a changed value that are shown where it has one line.
+/// Maximum number of characters of a changed value that has one line.
 const SHOWN: usize = 200;
-/// Unchanged lines around a changed one.
+/// Number of unchanged lines around a changed one.
 const CONTEXT: usize = 1;
 
 pub fn why(context: &CommandContext<'_>, args: &WhyArgs) -> Result<Exit, Failure> {
     let execution = ExecutionArgs { no_cache: args.no_cache, ..ExecutionArgs::default() };
-    let invocation = invocation::invocation(&args.selection, &execution)?;
+    let invocation = invocation::from_selection(&args.selection, &execution)?;
     let loaded = context.app.load(&invocation)?;
     let cell = context.app.why(&loaded.plan, &args.cell)?;
     if args.json {
@@ -28,39 +29,41 @@ pub fn why(context: &CommandContext<'_>, args: &WhyArgs) -> Result<Exit, Failure
 }
 
 fn text(cell: &CellOutlook) -> String {
-    let mut text = format!("cell {}: {}\noutput: {}\n", cell.cell, visible(&cell.path()), standing(&cell.standing));
+    let mut text = format!("cell {}: {}\noutput: {}\n", cell.cell, visible(&cell.path()), reuse_text(&cell.standing));
     text.push_str(&changes(&cell.standing));
     for judgment in &cell.judgments {
         let (scorer, judge) = (visible(&judgment.scorer), visible(&judgment.judge));
-        text.push_str(&format!("{scorer} by {judge}: {}\n", standing(&judgment.standing)));
+        text.push_str(&format!("{scorer} by {judge}: {}\n", reuse_text(&judgment.standing)));
         text.push_str(&changes(&judgment.standing));
     }
     text
 }
 
-fn standing(standing: &Standing) -> String {
+fn reuse_text(standing: &Standing) -> String {
     match standing {
-        Standing::Reused { run, made_at } => format!("reused, made by run {run} ({})", moment(*made_at)),
-        Standing::Recorded => "found where the suite says, never made".to_owned(),
-        Standing::New => "fresh: none of the suite's last runs has it".to_owned(),
+        Standing::Reused { run, made_at } => format!("cached, from run {run} ({})", moment(*made_at)),
+        Standing::Recorded => "recorded: the suite names where it is".to_owned(),
+        Standing::New => "fresh: no earlier run of the suite has it".to_owned(),
         Standing::Stale { run, changes } => {
             let parts: Vec<&str> = changes.iter().map(|change| change.part.as_str()).collect();
-            format!("stale: since run {run} this changed: {}", parts.join(", "))
+            format!("stale: changed since run {run}: {}", parts.join(", "))
         }
-        Standing::Failed { run, code } => format!("fresh: run {run} tried and failed ({code})"),
+        Standing::Failed { run, code } => format!("fresh: it failed in run {run} ({code})"),
         Standing::TooOld { run, made_at } => {
-            format!("fresh: that of run {run} ({}) is older than `cache` allows", moment(*made_at))
+            format!("fresh: the result of run {run} ({}) is older than `run.cache` allows", moment(*made_at))
         }
         Standing::CacheOff { run, made_at } => {
-            format!("fresh: that of run {run} ({}) is not taken over, because the cache is off", moment(*made_at))
+            format!("fresh: the result of run {run} ({}) is not reused, because the cache is off", moment(*made_at))
         }
         Standing::Unversioned { run, who } => {
-            format!("fresh: that of run {run} is not taken over, because {who} has no `version`; only `resume` does")
+            format!(
+                "fresh: the result of run {run} is not reused, because {who} has no `version`; only `resume` reuses it"
+            )
         }
-        Standing::Withdrawn { run } => format!("fresh: that of run {run} was invalidated or pruned"),
-        Standing::Skipped => "left out by a condition".to_owned(),
+        Standing::Withdrawn { run } => format!("fresh: the result of run {run} was invalidated or pruned"),
+        Standing::Skipped => "skipped by a condition".to_owned(),
         Standing::Fails { code, message } => format!("fails before any call ({code}): {}", visible(message)),
-        Standing::Follows => "fresh: its output is made first".to_owned(),
+        Standing::Follows => "fresh: its output is generated first".to_owned(),
     }
 }
 
@@ -73,9 +76,9 @@ fn change(change: &Change) -> String {
     let step = change.step.as_ref().map_or_else(String::new, |step| format!(" of step {}", visible(step)));
     let head = format!("  {}{step}", change.part);
     if change.then.is_null() && change.now.is_null() {
-        return format!("{head}: another content\n");
+        return format!("{head}: content changed\n");
     }
-    let (then, now) = (shown(&change.then), shown(&change.now));
+    let (then, now) = (value_text(&change.then), value_text(&change.now));
     if then.lines().count() <= 1 && now.lines().count() <= 1 {
         return format!("{head}: {} → {}\n", cut(&then), cut(&now));
     }
@@ -94,8 +97,8 @@ fn change(change: &Change) -> String {
     text
 }
 
-/// A value for people: texts as they are, and the texts within it line by line.
-fn shown(value: &Value) -> String {
+/// Returns a value as text: strings as they are, and strings within it line by line.
+fn value_text(value: &Value) -> String {
     match value {
         Value::Null => "nothing".to_owned(),
         Value::String(text) => text.clone(),
@@ -104,7 +107,7 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// Whether a value fits on a line and has no line break within.
+/// Returns whether a value fits on a line and contains no line break.
 fn is_short(value: &Value) -> bool {
     let text = value.to_string();
     text.len() <= SHOWN / 2 && !text.contains("\\n")

@@ -1,11 +1,12 @@
-//! `karat cache`: what later runs may take over.
+//! `karat cache`: results that later runs may reuse.
 
 use karat_app::counted;
 use karat_types::Exit;
 use serde_json::json;
 
 use crate::args::CacheCommand;
-use crate::commands::{CommandContext, table::table};
+use crate::commands::CommandContext;
+use crate::commands::table::table;
 use crate::failure::Failure;
 
 pub fn cache(context: &CommandContext<'_>, command: &CacheCommand) -> Result<Exit, Failure> {
@@ -35,18 +36,20 @@ fn ls(context: &CommandContext<'_>, as_json: bool) -> Result<(), Failure> {
 fn prune(context: &CommandContext<'_>, older_than: &str, traces: bool, dry_run: bool) -> Result<(), Failure> {
     let Some(age) = karat_app::duration_ms(older_than) else {
         return Err(Failure::Message(format!(
-            "`--older-than {older_than}` is no duration. Write `90d`, `24h` or `20m`"
+            "`--older-than {older_than}` is not a duration. Write `90d`, `24h` or `20m`"
         )));
     };
     let pruned = context.app.prune(age, traces, dry_run)?;
-    let (taken, removed) = if dry_run { ("would be taken", "would be removed") } else { ("taken", "removed") };
+    let (invalidated, removed) =
+        if dry_run { ("would be invalidated", "would be removed") } else { ("invalidated", "removed") };
     let kib = |bytes: u64| bytes.div_ceil(1024);
-    let mut said = format!("{} {taken} out of reuse; runs and their reports stay", counted(pruned.results, "result"));
+    let results = counted(pruned.results, "result");
+    let mut text = format!("{results} {invalidated}; runs and their reports are kept");
     if traces {
-        said.push_str(&format!("; {} KiB of requests and responses {removed}", kib(pruned.trace_bytes)));
+        text.push_str(&format!("; {} KiB of requests and responses {removed}", kib(pruned.trace_bytes)));
     }
     if !dry_run {
-        said.push_str(&format!("; {} KiB of disk freed", kib(pruned.freed)));
+        text.push_str(&format!("; {} KiB of disk space freed", kib(pruned.freed)));
     }
-    context.printer.data(&said)
+    context.printer.data(&text)
 }

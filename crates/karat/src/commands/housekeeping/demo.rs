@@ -17,7 +17,7 @@ pub fn demo(context: &CommandContext<'_>, args: &DemoArgs) -> Result<Exit, Failu
     Ok(Exit::Pass)
 }
 
-/// The end of standard input: a pipe ends with the process that holds its other end, however that ends.
+/// Waits for the end of standard input. A pipe ends with the process at its other end, even if that process is killed.
 async fn end_of_input() {
     let (ended, end) = tokio::sync::oneshot::channel();
     std::thread::spawn(move || {

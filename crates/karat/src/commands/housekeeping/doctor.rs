@@ -4,7 +4,8 @@ use karat_app::Health;
 use karat_types::Exit;
 
 use crate::args::DoctorArgs;
-use crate::commands::{CommandContext, table::table};
+use crate::commands::CommandContext;
+use crate::commands::table::table;
 use crate::failure::Failure;
 
 pub fn doctor(context: &CommandContext<'_>, args: &DoctorArgs) -> Result<Exit, Failure> {
@@ -18,7 +19,7 @@ pub fn doctor(context: &CommandContext<'_>, args: &DoctorArgs) -> Result<Exit, F
             Health::Broken => "BROKEN",
         };
         let rows = findings.iter().map(|it| vec![word(it.health).to_owned(), it.what.clone(), it.says.clone()]);
-        context.printer.data(&table(context, &["", "what", "says"], rows))?;
+        context.printer.summary(&table(context, &["", "what", "says"], rows))?;
     }
     let broken = findings.iter().any(|finding| finding.health == Health::Broken);
     Ok(if broken { Exit::HarnessError } else { Exit::Pass })

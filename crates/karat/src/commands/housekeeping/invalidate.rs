@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use karat_app::{Invalidation, Reusable, counted};
 use karat_types::Exit;
 
-use crate::commands::{CommandContext, table::visible};
+use crate::commands::CommandContext;
+use crate::commands::table::visible;
 use crate::failure::Failure;
 
-/// So many cells are listed; of more it is said how many they are.
+/// Maximum number of cells that are listed.
 const LISTED: usize = 20;
 
 pub fn invalidate(context: &CommandContext<'_>, run: &str, cells: &[String], dry_run: bool) -> Result<Exit, Failure> {
@@ -18,11 +19,11 @@ pub fn invalidate(context: &CommandContext<'_>, run: &str, cells: &[String], dry
 }
 
 fn text(done: &Invalidation, dry_run: bool) -> String {
-    let verb = if dry_run { "would be taken" } else { "taken" };
-    let mut text = format!("run {}: {} {verb} out of reuse\n", done.run, kinds(&done.results.gone));
+    let verb = if dry_run { "would be invalidated" } else { "invalidated" };
+    let mut text = format!("run {}: {} {verb}\n", done.run, counts(&done.results.gone));
     text.push_str(&list(done, &done.results.gone, |_| String::new()));
     if !done.results.kept.is_empty() {
-        text.push_str(&format!("kept, because others rest on it: {}\n", kinds(&done.results.kept)));
+        text.push_str(&format!("kept, because other results use them: {}\n", counts(&done.results.kept)));
         text.push_str(&list(done, &done.results.kept, |result| {
             let runs: Vec<&str> = result.used_by.iter().map(String::as_str).collect();
             if runs.is_empty() { " (other cells)".to_owned() } else { format!(" (run {})", runs.join(", ")) }
@@ -30,21 +31,21 @@ fn text(done: &Invalidation, dry_run: bool) -> String {
     }
     if done.results == karat_app::Withdrawal::default() {
         text.push_str(
-            "Nothing of what was asked for is in reuse: it failed, was never reusable, or was taken out before (what other runs \
-             have made since is theirs).\n",
+            "none of these results is cached: they failed, were never reusable, or were invalidated before (results that other \
+             runs have made since are kept)\n",
         );
     }
-    text.push_str("The run's rows and reports stay.");
+    text.push_str("the rows and reports of the run are kept");
     text
 }
 
-fn kinds(results: &[Reusable]) -> String {
+fn counts(results: &[Reusable]) -> String {
     let judgments = results.iter().filter(|result| result.is_judgment).count() as u64;
     let outputs = results.len() as u64 - judgments;
     format!("{} and {}", counted(outputs, "output"), counted(judgments, "judgment"))
 }
 
-/// One line a cell and reason, for the first of them; what no cell rests on stands last.
+/// Returns a line for each of the first cells and reasons; results that no cell uses come last.
 fn list(done: &Invalidation, results: &[Reusable], why: impl Fn(&Reusable) -> String) -> String {
     let mut lines: BTreeMap<(bool, u64, String), (u64, u64)> = BTreeMap::new();
     for result in results {
@@ -55,7 +56,7 @@ fn list(done: &Invalidation, results: &[Reusable], why: impl Fn(&Reusable) -> St
     let line = |((nowhere, cell, why), (outputs, judgments)): (&(bool, u64, String), &(u64, u64))| {
         let name = match done.cells.get(cell) {
             Some(name) if !nowhere => format!("cell {cell} {}", visible(name)),
-            _ => "steps that no finished cell rests on".to_owned(),
+            _ => "steps that no finished cell uses".to_owned(),
         };
         format!("  {name}: {}, {}{why}\n", counted(*outputs, "output"), counted(*judgments, "judgment"))
     };

@@ -3,7 +3,8 @@
 use karat_types::{Exit, ModelSpec, Pricing};
 
 use crate::args::ModelsArgs;
-use crate::commands::{CommandContext, table::table};
+use crate::commands::CommandContext;
+use crate::commands::table::table;
 use crate::failure::Failure;
 
 pub fn models(context: &CommandContext<'_>, args: &ModelsArgs) -> Result<Exit, Failure> {
@@ -11,7 +12,7 @@ pub fn models(context: &CommandContext<'_>, args: &ModelsArgs) -> Result<Exit, F
     if let Some(part) = &args.part {
         models.retain(|model| model.id.to_lowercase().contains(&part.to_lowercase()));
         if models.is_empty() {
-            let unknown = format!("no model of the registry has `{part}` in its id; `karat models` lists all");
+            let unknown = format!("no model id contains `{part}`; `karat models` lists all models");
             return Err(Failure::Message(unknown));
         }
     }
@@ -53,7 +54,7 @@ fn number(number: Option<u64>) -> String {
     number.map_or_else(|| "unknown".to_owned(), |number| number.to_string())
 }
 
-/// A unit enum's name as it stands in files.
+/// Returns the name of an enum value as it is written in files.
 fn word<T: serde::Serialize>(value: &Option<T>) -> String {
     match serde_json::to_value(value) {
         Ok(serde_json::Value::String(word)) => word,

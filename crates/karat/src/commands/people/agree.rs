@@ -8,16 +8,17 @@ use crate::commands::{CommandContext, text_output};
 use crate::failure::Failure;
 
 pub fn agree(context: &CommandContext<'_>, args: &AgreeArgs) -> Result<Exit, Failure> {
-    let asked = Agreeing { scorer: args.scorer.clone(), between: args.between.clone(), labels: args.labels.clone() };
-    let found = context.app.agree(&args.runs, &asked)?;
-    text_output::write(context, "agree", args.output_dir.as_deref(), &args.format, &|form| text(&found, form))?;
+    let agreeing = Agreeing { scorer: args.scorer.clone(), between: args.between.clone(), labels: args.labels.clone() };
+    let agreement = context.app.agree(&args.runs, &agreeing)?;
+    let render = |format| text(&agreement, format);
+    text_output::write(context, "agree", args.output_dir.as_deref(), &args.format, &render)?;
     Ok(Exit::Pass)
 }
 
-fn text(found: &Agreement, form: Option<TextFormatArg>) -> Result<String, Failure> {
-    match form {
-        None => Ok(found.terminal()),
-        Some(TextFormatArg::Md) => Ok(found.markdown()),
-        Some(TextFormatArg::Json) => Ok(found.json()?),
+fn text(agreement: &Agreement, format: Option<TextFormatArg>) -> Result<String, Failure> {
+    match format {
+        None => Ok(agreement.terminal()),
+        Some(TextFormatArg::Md) => Ok(agreement.markdown()),
+        Some(TextFormatArg::Json) => Ok(agreement.json()?),
     }
 }

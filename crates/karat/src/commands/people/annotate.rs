@@ -1,60 +1,58 @@
 //! `karat annotate`.
 
-use karat_app::{Annotating, Invocation, counted};
+use karat_app::{Annotating, Invocation, LabelledSample, counted};
 use karat_types::Exit;
 
 use crate::args::AnnotateCommand;
-use crate::commands::{CommandContext, table::table};
+use crate::commands::CommandContext;
+use crate::commands::table::table;
 use crate::failure::Failure;
 
-/// So many labelled outputs of a sample make a calibration worth something.
-const WANTED: usize = 5;
+/// Labelled outputs of a sample that a calibration needs.
+const ENOUGH_FOR_CALIBRATION: usize = 5;
 
 pub fn annotate(context: &CommandContext<'_>, command: &AnnotateCommand) -> Result<Exit, Failure> {
-    let of = |suite: &String| Invocation { suite: suite.clone(), ..Invocation::default() };
+    let suite = |suite: &String| Invocation { suite: suite.clone(), ..Invocation::default() };
     match command {
         AnnotateCommand::Create { run, scorer, per_sample, seed, output } => {
-            let asked = Annotating { scorer: scorer.clone(), per_sample: *per_sample, seed: *seed };
-            let tasks = context.app.annotation_tasks(run, &asked)?;
-            write(context, output, &lines(&tasks))?;
+            let annotating = Annotating { scorer: scorer.clone(), per_sample: *per_sample, seed: *seed };
+            let tasks = context.app.annotation_tasks(run, &annotating)?;
+            write(context, output, &json_lines(&tasks))?;
             context.printer.say(&format!(
-                "{}. Fill in `scores` and `annotator`, then `karat annotate import FILE --labels labels.jsonl`",
+                "{}. Fill in `scores` and `annotator`, then run `karat annotate import FILE --labels labels.jsonl`",
                 counted(tasks.len() as u64, "task")
             ));
         }
-        AnnotateCommand::Import { tasks, labels, scorer, suite } => {
-            let joined = context.app.join_labels(&of(suite), scorer.as_deref(), tasks, labels)?;
-            let said = format!(
-                "{}: {} added, {} replaced; {} open",
+        AnnotateCommand::Import { tasks, labels, scorer, suite: name } => {
+            let joined = context.app.join_labels(&suite(name), scorer.as_deref(), tasks, labels)?;
+            context.printer.data(&format!(
+                "{}: {} added, {} replaced; {} without scores",
                 labels.display(),
                 counted(joined.added as u64, "label"),
                 joined.replaced,
                 counted(joined.open as u64, "task")
-            );
-            context.printer.data(&said)?;
-        }
-        AnnotateCommand::Export { suite, scorer } => {
-            let labels = context.app.labels(&of(suite), scorer.as_deref())?;
-            context.printer.data(lines(&labels).trim_end())?;
-        }
-        AnnotateCommand::Status { suite, scorer } => {
-            let status = context.app.label_status(&of(suite), scorer.as_deref())?;
-            let row = |it: &karat_app::LabelledSample| {
-                let short =
-                    if it.sets < WANTED { format!("{} more for calibration", WANTED - it.sets) } else { String::new() };
-                vec![it.sample.clone(), it.sets.to_string(), it.annotators.join(", "), short]
-            };
-            context.printer.data(&table(
-                context,
-                &["sample", "labelled outputs", "annotators", ""],
-                status.iter().map(row),
             ))?;
+        }
+        AnnotateCommand::Export { suite: name, scorer } => {
+            let labels = context.app.labels(&suite(name), scorer.as_deref())?;
+            context.printer.data(json_lines(&labels).trim_end())?;
+        }
+        AnnotateCommand::Status { suite: name, scorer } => {
+            let status = context.app.label_status(&suite(name), scorer.as_deref())?;
+            let head = ["sample", "labelled outputs", "annotators", ""];
+            context.printer.data(&table(context, &head, status.iter().map(status_row)))?;
         }
     }
     Ok(Exit::Pass)
 }
 
-fn lines(rows: &[serde_json::Value]) -> String {
+fn status_row(sample: &LabelledSample) -> Vec<String> {
+    let missing = ENOUGH_FOR_CALIBRATION.saturating_sub(sample.sets);
+    let missing = if missing > 0 { format!("{missing} more for a calibration") } else { String::new() };
+    vec![sample.sample.clone(), sample.sets.to_string(), sample.annotators.join(", "), missing]
+}
+
+fn json_lines(rows: &[serde_json::Value]) -> String {
     rows.iter().map(|row| format!("{row}\n")).collect()
 }
 

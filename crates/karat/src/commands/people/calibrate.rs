@@ -1,16 +1,17 @@
 //! `karat calibrate`.
 
-use karat_app::{Calibrating, Rounds, RunEnd};
+use karat_app::{Calibrating, Execution, Rounds, RunEnd};
 use karat_types::{Exit, RunStatus};
 
 use crate::args::{CalibrateArgs, TextFormatArg};
-use crate::commands::run_output::{execution, say_end, say_stopped};
+use crate::commands::run_output::{execution, print_bill, print_stop};
+use crate::commands::values::number;
 use crate::commands::{CommandContext, invocation, text_output};
 use crate::failure::Failure;
 
-/// A judge that does not agree enough is a failed check (exit 2).
+/// Runs a round of calibration. A judge that does not agree enough is a failed check: exit code 2.
 pub fn calibrate(context: &CommandContext<'_>, args: &CalibrateArgs) -> Result<Exit, Failure> {
-    let mut invocation = invocation::of_suite(&args.suite, &args.execution)?;
+    let mut invocation = invocation::from_suite(&args.suite, &args.execution)?;
     let output_dir = args.output_dir.as_deref();
     text_output::check(output_dir, &args.format)?;
     if args.rounds {
@@ -18,34 +19,34 @@ pub fn calibrate(context: &CommandContext<'_>, args: &CalibrateArgs) -> Result<E
     }
     invocation.calibrating = Some(Calibrating {
         scorer: args.scorer.clone(),
-        thresholds: args.threshold.iter().map(|text| threshold(text)).collect::<Result<_, _>>()?,
+        thresholds: args.threshold.iter().map(|text| parse_threshold(text)).collect::<Result<_, _>>()?,
         reason: args.reason.clone(),
     });
     invocation.output_dir.clone_from(&args.output_dir);
     let plan = context.app.load(&invocation)?.plan;
     context.print_notices(&plan);
-    let end =
-        context.app.run(plan, &invocation, execution(context, args.run_id.clone(), false, false, args.progress)?)?;
+    let execution = Execution { run_id: args.run_id.clone(), ..execution(context, false, args.progress) };
+    let end = context.app.run(plan, &invocation, execution)?;
     finish(context, &end, output_dir, &args.format)
 }
 
-/// Ends a round: says what it found, or how it is gone on with.
+/// Ends a round: prints its result, or how it continues.
 pub fn finish(
     context: &CommandContext<'_>,
     end: &RunEnd,
     output_dir: Option<&str>,
-    format: &[TextFormatArg],
+    formats: &[TextFormatArg],
 ) -> Result<Exit, Failure> {
-    say_end(context, end);
-    say_stopped(context, end);
+    print_bill(context, end);
+    print_stop(context, end);
     if end.status == RunStatus::Finished {
-        write(context, output_dir, format, &context.app.round(&end.run)?)?;
+        write(context, output_dir, formats, &context.app.round(&end.run)?)?;
     }
-    Ok(end.exit().worst(verdict(context, end)?))
+    Ok(end.exit().worst(round_exit(context, end)?))
 }
 
-/// The exit code of a round's verdict; one that was stopped has none.
-pub fn verdict(context: &CommandContext<'_>, end: &RunEnd) -> Result<Exit, Failure> {
+/// Returns the exit code of a round's verdict; a stopped round has none.
+pub fn round_exit(context: &CommandContext<'_>, end: &RunEnd) -> Result<Exit, Failure> {
     let passes = end.status != RunStatus::Finished || context.app.round(&end.run)?.passed();
     Ok(if passes { Exit::Pass } else { Exit::GateFailed })
 }
@@ -53,10 +54,10 @@ pub fn verdict(context: &CommandContext<'_>, end: &RunEnd) -> Result<Exit, Failu
 fn write(
     context: &CommandContext<'_>,
     output_dir: Option<&str>,
-    format: &[TextFormatArg],
+    formats: &[TextFormatArg],
     rounds: &Rounds,
 ) -> Result<Exit, Failure> {
-    text_output::write(context, "calibration", output_dir, format, &|form| match form {
+    text_output::write(context, "calibration", output_dir, formats, &|format| match format {
         None => Ok(rounds.terminal()),
         Some(TextFormatArg::Md) => Ok(rounds.markdown()),
         Some(TextFormatArg::Json) => Ok(rounds.json()?),
@@ -64,16 +65,17 @@ fn write(
     Ok(Exit::Pass)
 }
 
-/// `0.6`, or `accuracy=0.6`.
-fn threshold(text: &str) -> Result<(Option<String>, f64), Failure> {
-    let (dimension, number) = match text.split_once('=') {
-        Some((dimension, number)) => (Some(dimension.trim().to_owned()), number),
+/// Parses `0.6` or `accuracy=0.6`.
+fn parse_threshold(text: &str) -> Result<(Option<String>, f64), Failure> {
+    let (dimension, value) = match text.split_once('=') {
+        Some((dimension, value)) => (Some(dimension.trim().to_owned()), value),
         None => (None, text),
     };
-    match crate::commands::values::number(number) {
+    match number(value) {
         Some(threshold) if (0.0..1.0).contains(&threshold) => Ok((dimension, threshold)),
         _ => Err(Failure::Message(format!(
-            "`--threshold {text}` is no agreement from 0 up to 1. Write `--threshold 0.6` or `--threshold accuracy=0.6`"
+            "`--threshold {text}` must be an agreement from 0 to below 1. Write `--threshold 0.6` or `--threshold \
+             accuracy=0.6`"
         ))),
     }
 }
