@@ -5,9 +5,9 @@ use karat_stats::describe::mean;
 use karat_types::PlanHeader;
 use serde::Serialize;
 
-use crate::aggregate::Measure;
 use crate::estimate::{self, Aggregate, Observations};
 use crate::finding::Finding;
+use crate::measure::Measure;
 use crate::table::ScoreTable;
 
 /// A variant that calls no model against all systems that do, in one metric.

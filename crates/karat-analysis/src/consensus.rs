@@ -9,7 +9,6 @@ use serde_json::{Map, Value};
 
 use crate::checks;
 use crate::reduce::{majority, most_frequent};
-use crate::texts::{folded, text_of};
 
 /// What the judges of one cell say together in one dimension.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -223,6 +222,26 @@ pub fn united_diagnostics(judgments: &[JudgmentRow]) -> Map<String, Value> {
     united
 }
 
+/// What an item of a diagnostic list says: itself, its `text`, its first text field, or its JSON.
+pub(crate) fn text_of(item: &Value) -> String {
+    let field = |object: &serde_json::Map<String, Value>| {
+        let named = object.get("text").and_then(Value::as_str);
+        named.or_else(|| object.values().find_map(Value::as_str)).map(str::to_owned)
+    };
+    match item {
+        Value::String(text) => text.clone(),
+        Value::Object(object) => field(object).unwrap_or_else(|| item.to_string()),
+        other => other.to_string(),
+    }
+}
+
+/// The text in lower case, its words apart by one blank and without punctuation at their ends:
+/// two texts with one folded form count as equal.
+pub(crate) fn folded(text: &str) -> String {
+    let words = text.split_whitespace().map(|word| word.trim_matches(|c: char| c.is_ascii_punctuation()));
+    words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ").to_lowercase()
+}
+
 /// The whole numbers of a finding: where it says that it is.
 fn positions(item: &Value) -> Vec<i64> {
     item.as_object().into_iter().flatten().filter_map(|(_, value)| value.as_i64()).collect()
@@ -377,5 +396,19 @@ mod tests {
         };
         assert_eq!(united(&[&[0, 4, -1, -1]]), [0, 4, -1, -1]);
         assert_eq!(united(&[&[0, -1], &[0, 2, -1, -1]]), [0, -1, 2, -1]);
+    }
+
+    #[test]
+    fn an_item_says_its_text() {
+        assert_eq!(text_of(&json!("plain")), "plain");
+        assert_eq!(text_of(&json!({"area": "costs", "weight": 1})), "costs");
+        assert_eq!(text_of(&json!({"n": 1, "text": "t", "a": "b"})), "t");
+        assert_eq!(text_of(&json!(3)), "3");
+    }
+
+    #[test]
+    fn case_space_and_punctuation_do_not_part_texts() {
+        assert_eq!(folded("  Iron\trusts, fast. "), folded("iron rusts fast"));
+        assert_ne!(folded("iron rusts"), folded("iron rests"));
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use karat_types::{Money, PlanHeader};
 use serde::Serialize;
 
-use crate::aggregate::{Measure, Spread, spread};
+use crate::aggregate::spread;
 use crate::analyses::{Agreement, Analysed, Calibration, Delta, Errors, Failures, Grading, Notes, Outcome, Services};
 use crate::answered::JudgeAnswers;
 use crate::baseline::{Beside, on_sample};
@@ -14,7 +14,9 @@ use crate::breakdown::Breakdown;
 use crate::finding::Finding;
 use crate::groups::Group;
 use crate::leaderboard::{Leaderboard, best_first};
+use crate::measure::Measure;
 use crate::ruler::Measured;
+use crate::spread::Spread;
 use crate::table::ScoreTable;
 
 /// The short answer, in the run's primary metric, on the cells that all models share (CL-18).

@@ -7,10 +7,10 @@ use karat_types::{
 };
 use serde::Serialize;
 
-use crate::aggregate::Spread;
 use crate::answered::AnsweredAs;
 use crate::consensus::CellScores;
 use crate::cost::Spend;
+use crate::spread::Spread;
 
 /// How many cells ended how.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]

@@ -4,10 +4,10 @@
 use karat_types::{Better, PlanHeader};
 use serde::Serialize;
 
-use crate::aggregate::Measure;
 use crate::estimate::{self, Aggregate, Observations};
 use crate::finding::Finding;
 use crate::groups::{self, Members};
+use crate::measure::Measure;
 use crate::table::ScoreTable;
 
 /// A place on a leaderboard.

@@ -31,10 +31,9 @@ mod label_figure;
 mod labels;
 mod leaderboard;
 mod matched;
-mod named;
+mod measure;
 mod observations;
 mod pass;
-mod pattern;
 mod pinned;
 pub mod planning;
 pub mod power;
@@ -45,12 +44,12 @@ mod resampled;
 mod ruler;
 mod scales;
 mod slope;
+mod spread;
+pub mod stored_deviations;
 mod table;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
-mod texts;
 
-pub use aggregate::Spread;
 pub use agreement::{JudgePair, MetricAgreement};
 pub use analyses::{
     Agreement, AgreementOptions, Analysed, AnchorMethod, Anchored, Balance, BalanceOptions, BestThreshold, BiasCheck,
@@ -60,10 +59,10 @@ pub use analyses::{
     ErrorCode, ErrorKind, Errors, Evaluation, EvidencePosition, Example, FailingJudge, Failure, FailureCategory,
     Failures, FailuresOptions, Flagged, Grading, HumanAnchor, HumanAnchorOptions, JudgeBias, JudgeBiasOptions, Latency,
     Leaderboards, Leaning, LeftOut, MetricDelta, MissingGroup, MissingItem, MissingItems, MissingItemsOptions, Mover,
-    Notable, NoteCount, Notes, Offsets, Often, Outcome, Over, OwnFamily, PlaceEffect, PlaceMeasure, PlaceUnit, Portion,
-    Position, Power, PowerOptions, Repeated, Services, SetDelta, Shortfall, Slice, Slices, SlicesOptions, SpanFigures,
-    Stage, Stretch, SummaryCorpus, SummaryCorpusOptions, SystemCorpus, TOLERATED_BIAS, TextChange, TextDelta,
-    ThresholdDecision, catalog,
+    Notable, NoteCount, Notes, Offsets, Often, OrderedMap, Outcome, Over, OwnFamily, PlaceEffect, PlaceMeasure,
+    PlaceUnit, Portion, Position, Power, PowerOptions, Repeated, Services, SetDelta, Shortfall, Slice, Slices,
+    SlicesOptions, SpanFigures, Stage, Stretch, SummaryCorpus, SummaryCorpusOptions, SystemCorpus, TOLERATED_BIAS,
+    TextChange, TextDelta, ThresholdDecision, catalog,
 };
 pub use answered::{AnsweredAs, JudgeAnswers};
 pub use baseline::Beside;
@@ -78,8 +77,8 @@ pub use gate::{Decision, Kpi, KpiBound, References, Verdict, Verdicts};
 pub use groups::{Group, Tally, system_id};
 pub use history::{Choice, Day, History, Judged, JudgedCell, judged, source_of};
 pub use leaderboard::{Gap, Leaderboard, Place};
-pub use named::Named;
 pub use pass::{Options, Reading, analyse, check};
 pub use pinned::{BASELINE_SCHEMA, Pinned, PinnedRun};
 pub use primary::primary;
 pub use ruler::Ruler;
+pub use spread::Spread;

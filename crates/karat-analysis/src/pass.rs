@@ -9,7 +9,7 @@ use karat_types::{CellRow, CellStatus, NoteKind, PASS, PlanHeader, RunHeader, Ru
 use serde_json::Value;
 
 use crate::AnalysisError;
-use crate::aggregate::{Measure, spread};
+use crate::aggregate::spread;
 use crate::analyses::{self, Analysed, Running, ScoredCell, Setting};
 use crate::answered::{Answers, said_of_several};
 use crate::baseline::beside;
@@ -20,6 +20,7 @@ use crate::cost::Spend;
 use crate::findings::{Findings, SampleCosts, Summary};
 use crate::groups::{self, Group, Members, Tally};
 use crate::leaderboard::{Leaderboard, rank};
+use crate::measure::Measure;
 use crate::pinned::Pinned;
 use crate::primary::primary;
 use crate::recommend;

@@ -19,10 +19,9 @@ use crate::compare::figures::{PairedFigures, resampling};
 use crate::compare::scores::{Kind, PairedScores, Test};
 use crate::estimate::{Aggregate, BOOTSTRAP_FROM, Observations};
 use crate::finding::Finding;
-use crate::findings::Findings;
 use crate::planning::{Needed, PLANNED_POWER, Planning};
 use crate::resampled::bootstrapped;
-use crate::table::{ScoreTable, State};
+use crate::table::ScoreTable;
 
 /// What is known, or assumed, of the spread of paired differences.
 #[derive(Debug, Clone, PartialEq)]
@@ -66,17 +65,6 @@ pub struct MetricPower {
     pub wanted: Option<f64>,
     /// What the wanted difference takes; `None` where none is wanted, or more than 10¹² samples would not detect it.
     pub needed: Option<Needed>,
-}
-
-/// The spread of paired differences by metric index; `None` where nothing is known of it.
-pub fn spreads(plan: &PlanHeader, stored: Option<&Findings>) -> Vec<Option<Spread>> {
-    let measured = |metric: &MetricSpec| {
-        let findings = stored?;
-        let at = findings.plan.metric(&metric.name)?;
-        let applies = applicable(&findings.table, at, findings.plan.systems.len());
-        Some(Spread { applies, ..measured(&findings.plan, &findings.table, at)? })
-    };
-    plan.metrics.iter().map(|metric| measured(metric).or_else(|| worst_case(plan, metric))).collect()
 }
 
 /// Why nobody can look for a difference: it is none, or more than the metric's range. `None` where one can.
@@ -134,18 +122,6 @@ fn tested_by(binary: bool, clustered: bool) -> Test {
         (false, true) => Test::McNemar,
         (false, false) => Test::SignFlip,
     }
-}
-
-/// Of the samples that a system met, the share that the metric applies to; 1 where none says so.
-fn applicable(table: &ScoreTable, metric: usize, systems: usize) -> f64 {
-    let states = (0..table.samples()).flat_map(|sample| (0..systems).map(move |system| (sample, system)));
-    let states = states.map(|(sample, system)| table.state(metric, sample, system));
-    let (mut applies, mut all) = (0_u64, 0_u64);
-    for state in states.filter(|state| !matches!(state, State::Absent | State::Error)) {
-        all += 1;
-        applies += u64::from(matches!(state, State::Value | State::Unscored));
-    }
-    if applies == 0 { 1.0 } else { applies as f64 / all as f64 }
 }
 
 fn aggregate(metric: &MetricSpec) -> Aggregate {
@@ -218,6 +194,11 @@ impl Spread {
         let deviation = Finding::point(deviation, n, method).filter(|it| it.value() > 0.0)?;
         Some(Self { deviation, cluster_size, applies: 1.0 })
     }
+
+    /// The same where only a share of the samples, above 0 and at most 1, gives a pair.
+    pub(crate) fn applying_to(self, share: f64) -> Self {
+        Self { applies: share, ..self }
+    }
 }
 
 fn paired(table: &ScoreTable, metric: usize, other: usize) -> PairedFigures {
@@ -232,7 +213,7 @@ fn paired(table: &ScoreTable, metric: usize, other: usize) -> PairedFigures {
 }
 
 /// Half the range: the s_d of 0 or the whole range in even shares, correlated by ½. Only means have one.
-fn worst_case(plan: &PlanHeader, metric: &MetricSpec) -> Option<Spread> {
+pub(crate) fn worst_case(plan: &PlanHeader, metric: &MetricSpec) -> Option<Spread> {
     let (lo, hi) = metric.range.filter(|_| measured_by(metric) == Aggregate::Mean)?;
     let clusters = if plan.dataset.clustered { ", clusters not counted" } else { "" };
     let method = format!("worst case of its range, correlation 0.5 assumed{clusters}");
@@ -242,8 +223,9 @@ fn worst_case(plan: &PlanHeader, metric: &MetricSpec) -> Option<Spread> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stored_deviations::spreads;
     use crate::testing::Sketch;
-    use crate::{Options, analyse};
+    use crate::{Findings, Options, analyse};
 
     fn one(stored: Option<&Findings>, samples: u64, mde: f64, cost: Option<f64>) -> MetricPower {
         let plan = Sketch::new(2, 1, 4).run().plan();

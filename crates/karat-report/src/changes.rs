@@ -1,6 +1,6 @@
 //! What changed in the diagnostics of two sides, in words.
 
-use karat_analysis::Named;
+use karat_analysis::OrderedMap;
 use karat_analysis::compare::{DiagnosticsChange, Moved, TestedChange};
 use serde_json::{Map, Value};
 
@@ -32,7 +32,7 @@ pub(crate) fn lists(found: &DiagnosticsChange) -> Vec<(String, Vec<String>)> {
 }
 
 /// Group, name and value of everything that is grouped.
-pub(crate) fn each<T>(groups: &Named<Named<T>>) -> impl Iterator<Item = (&str, &str, &T)> {
+pub(crate) fn each<T>(groups: &OrderedMap<OrderedMap<T>>) -> impl Iterator<Item = (&str, &str, &T)> {
     groups.iter().flat_map(|(group, named)| named.iter().map(move |(name, it)| (group, name, it)))
 }
 

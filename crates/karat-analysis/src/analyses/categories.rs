@@ -7,10 +7,9 @@ use karat_types::PlanHeader;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::ScoredCell;
 use super::shortfall::Shortfall;
+use super::{ScoredCell, excerpt};
 use crate::groups::system_id;
-use crate::texts::excerpt;
 
 /// Characters kept of what is shown of an output.
 const SHOWN: usize = 240;

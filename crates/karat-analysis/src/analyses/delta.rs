@@ -12,16 +12,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Analysis, Outcome, ScoredCell, Setting, options, refused};
+use super::{Analysis, Outcome, ScoredCell, Setting, excerpt, options, refused};
 use crate::AnalysisError;
 use crate::compare::figures::{PairedFigures, resampling};
 use crate::compare::scores::Kind;
+use crate::consensus::{folded, text_of};
 use crate::estimate::{self, Aggregate, RESAMPLED_UP_TO};
 use crate::finding::Finding;
 use crate::groups::system_id;
 use crate::pinned::Pinned;
 use crate::reduce::Reduce;
-use crate::texts::{excerpt, folded, text_of};
 
 /// The base of a delta to what is pinned.
 const BASELINE: &str = "baseline";

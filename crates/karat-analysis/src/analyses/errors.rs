@@ -9,10 +9,9 @@ use std::sync::Arc;
 use karat_types::{AnalysisSpec, CellError, CellStatus, PlanHeader, Score, ScorerKind};
 use serde::Serialize;
 
-use super::{Analysis, NoOptions, Outcome, ScoredCell, Setting, options};
+use super::{Analysis, NoOptions, Outcome, ScoredCell, Setting, excerpt, options};
 use crate::AnalysisError;
 use crate::groups::system_id;
-use crate::texts::excerpt;
 
 /// Examples kept of each kind.
 const EXAMPLES: usize = 3;

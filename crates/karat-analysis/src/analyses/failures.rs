@@ -10,11 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use super::categories::{Categories, Category};
 use super::shortfall::Shortfall;
-use super::{Analysis, Outcome, ScoredCell, Setting, options, refused};
+use super::{Analysis, Outcome, ScoredCell, Setting, excerpt, options, refused};
 use crate::AnalysisError;
 use crate::groups::system_id;
-use crate::pattern::fits;
-use crate::texts::excerpt;
+use crate::primary::fits;
 
 /// Without `below`, a score in the worst 40 % of its metric's range is a failure: below 4 on 0 to 10.
 const SHARE: f64 = 0.4;

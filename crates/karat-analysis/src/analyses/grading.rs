@@ -5,10 +5,9 @@ use std::sync::Arc;
 use karat_types::{AnalysisSpec, JudgmentRow, ModelSpec, PlanHeader};
 use serde::Serialize;
 
-use super::{Analysis, NoOptions, Outcome, ScoredCell, Setting, options};
+use super::{Analysis, NoOptions, Outcome, ScoredCell, Setting, excerpt, options};
 use crate::AnalysisError;
 use crate::groups::system_id;
-use crate::texts::excerpt;
 
 /// Flagged cells kept, the widest first.
 const KEPT: usize = 20;

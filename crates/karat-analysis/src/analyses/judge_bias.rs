@@ -29,7 +29,6 @@ use crate::estimate::{self, Aggregate, Observations};
 use crate::finding::Finding;
 use crate::labels::{Labels, grades};
 use crate::slope::{self, within};
-use crate::texts::all_text;
 
 /// Options of `judge_bias`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -408,6 +407,22 @@ fn leaning(graded: &[Grade], feature: fn(&Grade) -> f64, setting: &Setting<'_>, 
     Some((slope, correlation, slope::slope(&x, &y, &clusters, level)))
 }
 
+/// Every text within an output, one below the other; other values as JSON.
+fn all_text(output: &Value) -> String {
+    fn gather<'v>(value: &'v Value, into: &mut Vec<std::borrow::Cow<'v, str>>) {
+        match value {
+            Value::String(text) => into.push(text.into()),
+            Value::Array(items) => items.iter().for_each(|item| gather(item, into)),
+            Value::Object(members) => members.values().for_each(|member| gather(member, into)),
+            Value::Null => {}
+            other => into.push(other.to_string().into()),
+        }
+    }
+    let mut texts = Vec::new();
+    gather(output, &mut texts);
+    texts.join("\n")
+}
+
 /// The share of a text's lines that Markdown marks up: headings, lists, tables, quotes, code, bold.
 fn markup(text: &str) -> f64 {
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
@@ -494,6 +509,11 @@ mod tests {
         );
         assert!(position.p.as_ref().unwrap().value() < 0.001 && position.first.as_ref().unwrap().value() > 0.5);
         assert_eq!((found.votes[0].same.value(), found.votes.len()), (0.5, 1));
+    }
+
+    #[test]
+    fn every_text_of_an_output_counts() {
+        assert_eq!(all_text(&json!({"a": "x", "b": [1, {"c": "y"}, null]})), "x\n1\ny");
     }
 
     #[test]

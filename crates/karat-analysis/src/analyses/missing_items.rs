@@ -14,10 +14,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Analysis, Outcome, ScoredCell, Setting, options, refused};
+use super::{Analysis, Outcome, ScoredCell, Setting, excerpt, options, refused};
 use crate::AnalysisError;
 use crate::groups::system_id;
-use crate::texts::excerpt;
 
 /// Characters of an item that are kept.
 const TEXT: usize = 200;

@@ -16,6 +16,7 @@ mod judge_bias;
 mod leaderboards;
 mod missing_items;
 mod notes;
+mod ordered_map;
 mod power;
 mod services;
 mod shortfall;
@@ -50,6 +51,7 @@ pub use judge_bias::{BiasCheck, JudgeBias, JudgeBiasOptions, Leaning, OwnFamily,
 pub use leaderboards::Leaderboards;
 pub use missing_items::{MissingGroup, MissingItem, MissingItems, MissingItemsOptions};
 pub use notes::{NoteCount, Notes};
+pub use ordered_map::OrderedMap;
 pub use power::{Power, PowerOptions};
 pub use services::Services;
 pub use shortfall::Shortfall;
@@ -57,9 +59,9 @@ pub use slices::{Slice, Slices, SlicesOptions};
 pub use summary_corpus::{CorpusDimension, CorpusSession, SummaryCorpus, SummaryCorpusOptions, SystemCorpus};
 
 use crate::AnalysisError;
-use crate::aggregate::Measure;
 use crate::consensus::CellScores;
 use crate::leaderboard::Leaderboard;
+use crate::measure::Measure;
 use crate::pinned::Pinned;
 use crate::table::ScoreTable;
 
@@ -401,6 +403,14 @@ fn refused(spec: &AnalysisSpec, message: impl Into<String>) -> AnalysisError {
     AnalysisError::Options { id: spec.id.clone(), analysis: spec.analysis.clone(), message: message.into() }
 }
 
+/// The first `limit` characters, with an ellipsis where something was cut.
+pub(crate) fn excerpt(text: &str, limit: usize) -> String {
+    match text.char_indices().nth(limit) {
+        Some((end, _)) => format!("{}…", text[..end].trim_end()),
+        None => text.to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -413,5 +423,11 @@ mod tests {
             assert_eq!(entry.options["additionalProperties"], Value::Bool(false), "{}", entry.name);
             assert!(!entry.about.is_empty());
         }
+    }
+
+    #[test]
+    fn an_excerpt_ends_on_a_character() {
+        assert_eq!(excerpt("äöü", 2), "äö…");
+        assert_eq!(excerpt("äöü", 3), "äöü");
     }
 }

@@ -6,9 +6,8 @@ use std::sync::Arc;
 use karat_types::{AnalysisSpec, Note, NoteKind, PlanHeader};
 use serde::Serialize;
 
-use super::{Analysis, NoOptions, Outcome, ScoredCell, Setting, options};
+use super::{Analysis, NoOptions, Outcome, ScoredCell, Setting, excerpt, options};
 use crate::AnalysisError;
-use crate::texts::excerpt;
 
 /// Notes of one kind.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::{Analysis, Outcome, ScoredCell, Setting, options, refused};
 use crate::AnalysisError;
 use crate::finding::Finding;
-use crate::pattern::fits;
+use crate::primary::fits;
 
 /// Slices kept, the largest first.
 const KEPT: usize = 200;

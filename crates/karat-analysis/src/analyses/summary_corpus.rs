@@ -8,12 +8,12 @@ use karat_types::{AnalysisSpec, CellStatus, PlanHeader, Score};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Analysis, Outcome, ScoredCell, Setting, options, refused};
+use super::{Analysis, OrderedMap, Outcome, ScoredCell, Setting, options, refused};
 use crate::AnalysisError;
-use crate::aggregate::{Spread, spread};
+use crate::aggregate::spread;
 use crate::finding::Finding;
 use crate::groups::system_id;
-use crate::named::Named;
+use crate::spread::Spread;
 
 /// Sessions that are listed; all are counted.
 const LISTED: usize = 10_000;
@@ -46,7 +46,7 @@ pub struct SummaryCorpus {
     /// The mean with its n, interval and method.
     pub overall: Option<Finding>,
     /// Mean by dimension, in the scorer's order.
-    pub dimension_means: Named<Option<f64>>,
+    pub dimension_means: OrderedMap<Option<f64>>,
     /// Each system by itself, where the run has several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub systems: Vec<SystemCorpus>,
@@ -66,7 +66,7 @@ pub struct SystemCorpus {
     /// Its highest overall.
     pub overall_max: Option<f64>,
     /// Mean by dimension, in the scorer's order.
-    pub dimension_means: Named<Option<f64>>,
+    pub dimension_means: OrderedMap<Option<f64>>,
 }
 
 impl SummaryCorpus {

@@ -10,9 +10,8 @@ use serde_json::{Map, Value};
 use super::evaluations::Evaluations;
 use super::matching::Matching;
 use super::{Kind, Options, PairedScores, PairedTest, Side};
-use crate::analyses::{Evaluation, Outcome, SpanFigures};
+use crate::analyses::{Evaluation, OrderedMap, Outcome, SpanFigures};
 use crate::finding::{Finding, finite};
-use crate::named::Named;
 
 /// Samples that are listed of each kind; all are counted.
 const LISTED: usize = 50;
@@ -82,13 +81,13 @@ pub struct DiagnosticsChange {
     /// Mean of the composite. Whether the change is more than chance is said by the metric's own test.
     pub avg_score: Change,
     /// By category and score: the means of each side over what it assessed.
-    pub categories: Named<Named<TestedChange>>,
+    pub categories: OrderedMap<OrderedMap<TestedChange>>,
     /// Confusions among the candidate's top ones only; null where a side was not assessed for them.
     pub new_confusions: Option<Vec<Map<String, Value>>>,
     /// Confusions among the baseline's top ones only; null where a side was not assessed for them.
     pub resolved_confusions: Option<Vec<Map<String, Value>>>,
     /// By section and kind, of all sections that a side has.
-    pub section_error_rates: Named<Named<SectionChange>>,
+    pub section_error_rates: OrderedMap<OrderedMap<SectionChange>>,
     /// How far the composite of a sample must move to be listed.
     pub notable: f64,
     /// Samples that lost so much, the worst first.
@@ -300,7 +299,7 @@ fn decided(pending: Vec<Pending>, options: &Options) -> Vec<(String, String, Tes
 }
 
 /// The names of groups with the names within each.
-fn pairs<T, U>(groups: &Named<T>, within: impl Fn(&T) -> &Named<U>) -> Vec<(String, String)> {
+fn pairs<T, U>(groups: &OrderedMap<T>, within: impl Fn(&T) -> &OrderedMap<U>) -> Vec<(String, String)> {
     let named = |(group, of): (&str, &T)| {
         let names = within(of).names().map(|name| (group.to_owned(), name.to_owned()));
         names.collect::<Vec<_>>()
@@ -308,8 +307,8 @@ fn pairs<T, U>(groups: &Named<T>, within: impl Fn(&T) -> &Named<U>) -> Vec<(Stri
     groups.iter().flat_map(named).collect()
 }
 
-fn grouped<T: Default>(changes: impl Iterator<Item = (String, String, T)>) -> Named<Named<T>> {
-    let mut groups: Named<Named<T>> = Named::default();
+fn grouped<T: Default>(changes: impl Iterator<Item = (String, String, T)>) -> OrderedMap<OrderedMap<T>> {
+    let mut groups: OrderedMap<OrderedMap<T>> = OrderedMap::default();
     for (group, name, change) in changes {
         *groups.entry(&group).entry(&name) = change;
     }

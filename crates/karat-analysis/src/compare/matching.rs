@@ -15,7 +15,7 @@ use crate::findings::Findings;
 use crate::groups::system_id;
 use crate::matched::{Entry, Matched};
 use crate::observations::Aggregate;
-use crate::pattern::fits;
+use crate::primary::fits;
 use crate::ruler::{change_for, rulers};
 use crate::scales::steps;
 use crate::table::State;

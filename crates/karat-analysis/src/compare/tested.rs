@@ -4,9 +4,9 @@ use karat_stats::interval::Level;
 use karat_types::{Better, MetricSpec, Threshold};
 
 use super::{ComparedMetric, Kind, LeftOut, Options, PairedTest, SecondTest, Verdict};
-use crate::aggregate::within;
 use crate::estimate::{self, Aggregate, Observations};
 use crate::finding::Finding;
+use crate::measure::within;
 use crate::planning::{Needed, Planning};
 
 /// A metric after its test, before the correction over all.

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::{scope::Scope, subject};
 use crate::Findings;
-use crate::pattern::fits;
+use crate::primary::fits;
 
 /// Which bound of a gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

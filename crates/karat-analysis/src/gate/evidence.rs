@@ -10,11 +10,11 @@ use karat_types::{Against, Policy};
 use super::References;
 use super::case::{Case, Side, Target};
 use super::path;
-use crate::aggregate::Measure;
 use crate::estimate::{Aggregate, Observations};
 use crate::finding::Finding;
 use crate::findings::Findings;
 use crate::matched::{Entry, Lost, Matched};
+use crate::measure::Measure;
 use crate::pinned::{Pinned, PinnedMetric};
 use crate::resampled::Resampled;
 

@@ -4,9 +4,9 @@ use karat_text::similar::nearest;
 use serde_json::Value;
 
 use crate::Analysed;
+use crate::analyses::excerpt;
 use crate::finding::Finding;
 use crate::findings::Findings;
-use crate::texts::excerpt;
 
 /// The finding at a path such as `agreement.quality.helpful.alpha`; keys may hold dots themselves.
 ///

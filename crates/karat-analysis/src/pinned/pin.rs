@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, HashMap};
 use karat_types::RunHeader;
 
 use super::{BASELINE_SCHEMA, Pinned, PinnedMetric, PinnedRun, PinnedSystem};
-use crate::aggregate::Spread;
 use crate::answered::by_asked;
 use crate::findings::Findings;
 use crate::groups::Group;
 use crate::matched::Entry;
+use crate::spread::Spread;
 use crate::table::State;
 
 impl Pinned {

@@ -9,8 +9,8 @@ use serde_json::{Map, Value};
 use super::Reading;
 use super::confidence::Confidence;
 use super::sections::Stretch;
+use crate::analyses::OrderedMap;
 use crate::finding::Finding;
-use crate::named::Named;
 
 /// Texts that are listed as common.
 const COMMON: usize = 10;
@@ -34,7 +34,7 @@ pub struct SpanFigures {
     /// Cells by band of the composite, the highest band first.
     pub score_distribution: Map<String, Value>,
     /// Mean by category, over the cells in which it was assessed.
-    pub avg_category_scores: Named<Category>,
+    pub avg_category_scores: OrderedMap<Category>,
     /// How often each reason was given; empty where no verdict has the list.
     pub false_positive_reasons: Map<String, Value>,
     /// The most frequent pairs; ties by name.
@@ -43,14 +43,14 @@ pub struct SpanFigures {
     #[serde(skip)]
     pub confusions_assessed: bool,
     /// Findings by section, of the lists that any verdict has.
-    pub errors_by_section: Named<Named<u64>>,
+    pub errors_by_section: OrderedMap<OrderedMap<u64>>,
     /// Items by section, of the outputs with a verdict.
-    pub spans_by_section: Named<u64>,
+    pub spans_by_section: OrderedMap<u64>,
     /// By section and kind of finding: items of the outputs whose verdict has the list.
     #[serde(skip)]
-    pub assessed_by_section: Named<Named<u64>>,
+    pub assessed_by_section: OrderedMap<OrderedMap<u64>>,
     /// Findings by list: the texts that were named most often.
-    pub common: Named<Vec<Often>>,
+    pub common: OrderedMap<Vec<Often>>,
     /// Time of the cells; null where none took any.
     pub latency_ms: Option<Latency>,
     /// Whether confidence predicts errors.
@@ -79,7 +79,7 @@ impl SpanFigures {
 pub struct Category {
     /// By score.
     #[serde(flatten)]
-    pub scores: Named<Option<f64>>,
+    pub scores: OrderedMap<Option<f64>>,
     /// Cells in which any of them was assessed.
     pub n: u64,
 }
@@ -138,19 +138,19 @@ pub struct Evaluation {
     /// Length of the text, in what offsets count.
     pub prompt_length: u64,
     /// Where each section lies; null without a header.
-    pub sections: Named<Option<Stretch>>,
+    pub sections: OrderedMap<Option<Stretch>>,
     /// Items by section.
-    pub spans_by_section: Named<u64>,
+    pub spans_by_section: OrderedMap<u64>,
     /// Items; null where the output has no list of them.
     pub span_count: Option<u64>,
     /// Findings by list; none of a list that the verdict lacks.
-    pub findings: Named<u64>,
+    pub findings: OrderedMap<u64>,
     /// By category and score; null where it was not assessed. The judgment has the same.
     #[serde(skip)]
-    pub category_scores: Named<Named<Option<f64>>>,
+    pub category_scores: OrderedMap<OrderedMap<Option<f64>>>,
     /// Findings by section, of the lists that the verdict has. The figures have their sums.
     #[serde(skip)]
-    pub errors_by_section: Named<Named<u64>>,
+    pub errors_by_section: OrderedMap<OrderedMap<u64>>,
     /// Why only a part of the judge's reply counts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub degraded: Option<String>,
@@ -160,7 +160,7 @@ pub struct Evaluation {
 #[derive(Default)]
 pub(super) struct Assessed {
     /// Values by score.
-    pub values: Named<Vec<f64>>,
+    pub values: OrderedMap<Vec<f64>>,
     /// Cells in which any score was given.
     pub n: u64,
 }
@@ -184,7 +184,7 @@ pub(super) fn distribution(scores: &[f64], bands: &[f64], highest: Option<f64>) 
 }
 
 /// The mean of each score of each category.
-pub(super) fn categories(assessed: &Named<Assessed>) -> Named<Category> {
+pub(super) fn categories(assessed: &OrderedMap<Assessed>) -> OrderedMap<Category> {
     let category = |(member, of): (&str, &Assessed)| {
         let scores = of.values.iter().map(|(name, values)| (name.to_owned(), mean(values))).collect();
         (member.to_owned(), Category { scores, n: of.n })

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::named::Named;
+use crate::analyses::OrderedMap;
 
 /// What an offset counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
@@ -94,7 +94,7 @@ impl Headers {
     }
 
     /// The stretch of every section by name; `None` for those without a header.
-    pub fn bounds(&self, sections: &Sections) -> Named<Option<Stretch>> {
+    pub fn bounds(&self, sections: &Sections) -> OrderedMap<Option<Stretch>> {
         let found = |name: &str| sections.found.iter().find(|(known, _)| known == name).map(|(_, stretch)| *stretch);
         self.names().map(|name| (name.to_owned(), found(name))).collect()
     }

@@ -11,11 +11,9 @@ use super::Reading;
 use super::confidence::{Stated, Unstated};
 use super::figures::{self, Assessed, Confused, Evaluation, Often, SpanFigures};
 use super::sections::Sections;
-use crate::analyses::ScoredCell;
-use crate::consensus::united_diagnostics;
+use crate::analyses::{OrderedMap, ScoredCell, excerpt};
+use crate::consensus::{text_of, united_diagnostics};
 use crate::finding::Finding;
-use crate::named::Named;
-use crate::texts::{excerpt, text_of};
 
 /// Evaluations that are listed; all are counted.
 const LISTED: usize = 10_000;
@@ -33,14 +31,14 @@ pub(super) struct Tally {
     scores: Vec<f64>,
     spans: Vec<f64>,
     latencies: Vec<f64>,
-    categories: Named<Assessed>,
+    categories: OrderedMap<Assessed>,
     reasons: BTreeMap<String, u64>,
     confusions: BTreeMap<(String, String), Confused>,
-    by_section: Named<Named<u64>>,
-    spans_by_section: Named<u64>,
-    assessed_by_section: Named<Named<u64>>,
+    by_section: OrderedMap<OrderedMap<u64>>,
+    spans_by_section: OrderedMap<u64>,
+    assessed_by_section: OrderedMap<OrderedMap<u64>>,
     /// List → text in lower case.
-    common: Named<BTreeMap<String, Often>>,
+    common: OrderedMap<BTreeMap<String, Often>>,
     stated: Vec<Stated>,
     unstated: Unstated,
     evaluations: Vec<Evaluation>,
@@ -247,17 +245,17 @@ impl<'a> Case<'a> {
     }
 
     /// Every section, zeros too.
-    fn items_by_section(&self) -> Named<u64> {
-        let mut counts: Named<u64> = self.reading.headers.names().map(|name| (name.to_owned(), 0)).collect();
+    fn items_by_section(&self) -> OrderedMap<u64> {
+        let mut counts: OrderedMap<u64> = self.reading.headers.names().map(|name| (name.to_owned(), 0)).collect();
         self.items().iter().for_each(|item| *counts.entry(self.section_of(item)) += 1);
         counts
     }
 
     /// Every section with every label that was assessed, zeros too.
-    fn findings_by_section(&self) -> Named<Named<u64>> {
+    fn findings_by_section(&self) -> OrderedMap<OrderedMap<u64>> {
         let labels = self.reading.options.by_section.iter().filter(|(_, list)| self.assesses(list));
         let none = || labels.clone().map(|(label, _)| (label.clone(), 0)).collect();
-        let mut counts: Named<Named<u64>> =
+        let mut counts: OrderedMap<OrderedMap<u64>> =
             self.reading.headers.names().map(|section| (section.to_owned(), none())).collect();
         for (label, list) in labels.clone() {
             for finding in self.findings(list) {
@@ -268,7 +266,7 @@ impl<'a> Case<'a> {
     }
 
     /// Every category with every score; none of a cell without a verdict.
-    fn category_scores(&self) -> Named<Named<Option<f64>>> {
+    fn category_scores(&self) -> OrderedMap<OrderedMap<Option<f64>>> {
         let table = self.reading.options.breakdown.as_ref().and_then(|name| self.found.get(name));
         let value = |category: &str, name: &str| table?.get(category)?.get(name)?.as_f64();
         let of = |(category, names): &(String, Vec<String>)| {

@@ -4,9 +4,9 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 /// Values by name. It is written as one object, whose keys keep their order.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Named<T>(Vec<(String, T)>);
+pub struct OrderedMap<T>(Vec<(String, T)>);
 
-impl<T> Named<T> {
+impl<T> OrderedMap<T> {
     /// The value of a name.
     pub fn get(&self, name: &str) -> Option<&T> {
         self.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
@@ -28,13 +28,13 @@ impl<T> Named<T> {
     }
 }
 
-impl<T> Default for Named<T> {
+impl<T> Default for OrderedMap<T> {
     fn default() -> Self {
         Self(Vec::new())
     }
 }
 
-impl<T: Default> Named<T> {
+impl<T: Default> OrderedMap<T> {
     /// The value of a name, which comes last where it is new.
     pub(crate) fn entry(&mut self, name: &str) -> &mut T {
         let at = self.0.iter().position(|(known, _)| known == name).unwrap_or_else(|| {
@@ -45,13 +45,13 @@ impl<T: Default> Named<T> {
     }
 }
 
-impl<T> FromIterator<(String, T)> for Named<T> {
+impl<T> FromIterator<(String, T)> for OrderedMap<T> {
     fn from_iter<I: IntoIterator<Item = (String, T)>>(pairs: I) -> Self {
         Self(pairs.into_iter().collect())
     }
 }
 
-impl<T: Serialize> Serialize for Named<T> {
+impl<T: Serialize> Serialize for OrderedMap<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(self.0.len()))?;
         self.iter().try_for_each(|(name, value)| map.serialize_entry(name, value))?;
@@ -65,7 +65,8 @@ mod tests {
 
     #[test]
     fn the_order_is_kept() {
-        let mut counts: Named<u64> = [("main".to_owned(), 2), ("alternatives".to_owned(), 1)].into_iter().collect();
+        let mut counts: OrderedMap<u64> =
+            [("main".to_owned(), 2), ("alternatives".to_owned(), 1)].into_iter().collect();
         *counts.entry("main") += 1;
         *counts.entry("a") += 1;
         assert_eq!(serde_json::to_string(&counts).unwrap(), r#"{"main":3,"alternatives":1,"a":1}"#);
